@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Fails if what is installed cannot be used: installs the release build into a
+# temporary folder and builds a program against it with pkg-config and with
+# CMake, shared and static, as C and with the public header as C++. Needs
+# build/release.
+
+set -eu
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+cmake --install build/release --prefix "$prefix" >/dev/null
+library=$(dirname "$(find "$prefix" -name liblatchkey.a)")
+
+cat >"$work/main.c" <<'EOF'
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+
+int main(void)
+{
+    return puts(lk_version()) == EOF || lk_status_name(LK_OK)[0] != 'O';
+}
+EOF
+cat >"$work/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C)
+find_package(latchkey 0.1 REQUIRED)
+add_executable(shared main.c)
+target_link_libraries(shared PRIVATE latchkey::latchkey)
+add_executable(static main.c)
+target_link_libraries(static PRIVATE latchkey::latchkey_static)
+EOF
+
+# config <option>...: pkg-config, which moves with the folder it lies in
+config()
+{
+    PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix "$@" latchkey
+}
+
+# runs <program>
+runs()
+{
+    LD_LIBRARY_PATH=$library "$1" >/dev/null
+}
+
+# The lists of pkg-config are meant to be split.
+# shellcheck disable=SC2046
+{
+    cc -o "$work/shared" "$work/main.c" $(config --cflags --libs)
+    cc -o "$work/static" "$work/main.c" $(config --cflags) \
+        "$library/liblatchkey.a" $(config --static --libs-only-l |
+            sed 's/-llatchkey//') -pthread
+    c++ -std=c++11 -fsyntax-only -x c++ $(config --cflags) \
+        -include latchkey/latchkey.h /dev/null
+}
+runs "$work/shared"
+runs "$work/static"
+
+cmake -G Ninja -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$work/build" >/dev/null
+runs "$work/build/shared"
+runs "$work/build/static"
