@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLIENT_H
+#define LK_CLIENT_H
+
+/**
+ * @file
+ * A client: one identity, its connections to a Redis server and the thread
+ * that keeps its holds alive.
+ *
+ * Promise: every call returns by its deadline, which covers name resolution,
+ * connecting, authentication and waiting. The connection is kept up by
+ * itself; what was waiting when it broke is looked at again as soon as it
+ * stands. The library prints nothing, reads no environment, installs no
+ * signal handler.
+ *
+ * Threads: every function may be called from any thread. The client starts
+ * one thread of its own, with all signals blocked. A callback runs on that
+ * thread, or, with .dispatch, in lk_client_dispatch(); a blocking call from a
+ * callback is refused with LK_ECALLBACK.
+ *
+ * Lifetime: lk_client_shutdown() ends every wait and releases every hold;
+ * lk_client_free() is memory only. Handles made from a client keep its memory
+ * alive, so they may be freed in any order. After fork() the child's copy
+ * answers LK_EFORKED to everything; its sockets are closed there.
+ */
+
+#include <latchkey/status.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** For a wait_ms: no limit. */
+#define LK_FOREVER ((int64_t)-1)
+
+typedef struct lk_client lk_client;
+
+/** A party that holds: the unit of re-entry. See lk_owner_new(). */
+typedef struct lk_owner lk_owner;
+
+/** A request to end waits early. See lk_cancel_new(). */
+typedef struct lk_cancel lk_cancel;
+
+typedef enum lk_log_level {
+    LK_LOG_ERROR = 1, /**< something is lost or will not work */
+    LK_LOG_WARN = 2,  /**< works, but look at it */
+    LK_LOG_INFO = 3,  /**< connected, disconnected */
+    LK_LOG_DEBUG = 4  /**< every transition */
+} lk_log_level;
+
+/** Receives one line without a newline. It may not call the library. */
+typedef void (*lk_log_cb)(lk_log_level level, const char *text, void *data);
+
+/** Which other libraries work on the same names; see docs/redisson.md. */
+typedef enum lk_interop {
+    LK_INTEROP_AUTO = 0,    /**< look for others at each release */
+    LK_INTEROP_REDISSON = 1 /**< always assume that Redisson waits as well */
+} lk_interop;
+
+/**
+ * Zero in any field means its default. A field that is not zero beats the
+ * same setting in the URL. New fields are only ever appended.
+ */
+typedef struct lk_client_options {
+    size_t size;                 /**< set by LK_CLIENT_OPTIONS_INIT */
+    const char *name;            /**< shown to operators; default: program */
+    const char *user;            /**< ACL user */
+    const char *password;        /**< never logged */
+    uint64_t db;                 /**< database number; 0 */
+    uint64_t connect_timeout_ms; /**< one attempt, all steps; 2000 */
+    uint64_t command_timeout_ms; /**< one request; 2000 */
+    uint64_t offline_ms;         /**< outage ridden out in a wait; 5000 */
+    uint64_t watchdog_ms;        /**< lease of holds without one; 30000 */
+    uint64_t max_pending;        /**< requests under way; 100000 */
+    uint64_t interop;            /**< an lk_interop */
+    uint64_t dispatch;           /**< 1: callbacks in lk_client_dispatch() */
+    lk_log_cb log;               /**< default: silent */
+    void *log_data;              /**< handed to log */
+    uint64_t log_level;          /**< an lk_log_level; LK_LOG_WARN */
+} lk_client_options;
+
+#define LK_CLIENT_OPTIONS_INIT .size = sizeof(lk_client_options)
+
+/** Counters since the client was opened, and what is there now. */
+typedef struct lk_client_stats {
+    size_t size;          /**< set by the caller: sizeof(lk_client_stats) */
+    uint64_t commands;    /**< requests sent */
+    uint64_t writes;      /**< system calls that sent them */
+    uint64_t replies;     /**< replies read */
+    uint64_t connects;    /**< connections that became ready */
+    uint64_t disconnects; /**< connections lost */
+    uint64_t scripts_lost; /**< scripts sent again in full: server forgot */
+    uint64_t grants;       /**< grants received by hand-over */
+    uint64_t grants_late;  /**< of these confirmed before they were believed */
+    uint64_t grants_void;  /**< grants nobody waited for: passed on */
+    uint64_t acquires;     /**< holds obtained */
+    uint64_t releases;     /**< holds released */
+    uint64_t losses;       /**< holds lost */
+    uint64_t renewals;     /**< leases renewed */
+    uint64_t rechecks;     /**< looks of waiters at the server */
+    uint64_t holding;      /**< holds now */
+    uint64_t waiting;      /**< waits now */
+    uint64_t pending;      /**< requests under way now */
+} lk_client_stats;
+
+/**
+ * Checks the URL and the options and starts the client. Talks to nobody
+ * before it returns; lk_client_wait_ready() tells when the server answers.
+ *
+ *   redis://[user:password@]host[:port][/db][?option=value&...]
+ *   unix:/path/to/socket[?option=value&...]
+ *
+ * Options in the URL bear the names of the fields above; times take a unit
+ * (`500ms`, `5s`, `2m`). docs/url.md lists every spelling that is accepted.
+ *
+ * @return LK_OK, LK_EURL, LK_EINVAL, LK_ENOTSUP or LK_ENOMEM; lk_last_error()
+ *         says what is wrong with which part
+ */
+LK_API LK_NODISCARD lk_status lk_client_open(lk_client **ret_client,
+                                             const char *url,
+                                             const lk_client_options *options);
+
+/**
+ * Sets one field of options by its name, as it would stand in a URL. Strings
+ * are borrowed until lk_client_open() has copied them.
+ *
+ * @return LK_OK, or LK_EINVAL for an unknown name or a value it cannot take
+ */
+LK_API LK_NODISCARD lk_status lk_client_options_set(lk_client_options *options,
+                                                    const char *key,
+                                                    const char *value);
+
+/**
+ * Waits until requests can be served.
+ *
+ * @return LK_OK; LK_ETIMEDOUT; or what the server answers to the client: for
+ *         example LK_EAUTH, LK_ELOADING, LK_EDENIED
+ */
+LK_API LK_NODISCARD lk_status lk_client_wait_ready(lk_client *client,
+                                                   int64_t wait_ms);
+
+/**
+ * Ends every wait with LK_ECLOSED and releases every hold, then disconnects.
+ * From then on every call answers LK_ECLOSED. Calling it again is harmless.
+ *
+ * @param wait_ms  at most so long; holds not released by then end with their
+ *                 lease
+ * @return LK_OK, or LK_ETIMEDOUT if something had to be left to its lease
+ */
+LK_API lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms);
+
+/**
+ * Gives the client back. Shuts it down first, without waiting, if that was
+ * not done. NULL is allowed. The memory goes with the last handle.
+ */
+LK_API void lk_client_free(lk_client *client);
+
+/** Returns the client's uuid, as it stands in Redis; 36 characters. */
+LK_API const char *lk_client_id(const lk_client *client);
+
+/** Fills in the counters the caller's struct has room for. */
+LK_API LK_NODISCARD lk_status lk_client_stats_get(lk_client *client,
+                                                  lk_client_stats *stats);
+
+/**
+ * Returns a descriptor that is readable while callbacks are due, for poll(2)
+ * and event loops; -1 unless the client was opened with .dispatch.
+ */
+LK_API int lk_client_fd(lk_client *client);
+
+/** Runs the callbacks that are due, on this thread; needs .dispatch. */
+LK_API LK_NODISCARD lk_status lk_client_dispatch(lk_client *client);
+
+/**
+ * Makes an owner that is not a thread: a request, a fiber, a job. Calls that
+ * name it in their options act for it, from whatever thread.
+ */
+LK_API LK_NODISCARD lk_status lk_owner_new(lk_owner **ret_owner,
+                                           lk_client *client);
+
+/** Frees an owner. What it holds stays held until released. */
+LK_API void lk_owner_free(lk_owner *owner);
+
+/** Makes a token that can end any number of waits of this client. */
+LK_API LK_NODISCARD lk_status lk_cancel_new(lk_cancel **ret_cancel,
+                                            lk_client *client);
+
+/**
+ * Asks every wait that names the token, now or later, to end with
+ * LK_ECANCELED. A wait that was granted just before may still end with LK_OK.
+ * Safe in a signal handler and from any thread.
+ */
+LK_API void lk_cancel_fire(lk_cancel *cancel);
+
+/** Frees the token. No call may be waiting with it. NULL is allowed. */
+LK_API void lk_cancel_free(lk_cancel *cancel);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LK_CLIENT_H */

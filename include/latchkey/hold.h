@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_HOLD_H
+#define LK_HOLD_H
+
+/**
+ * @file
+ * What a caller gets when something is granted, and who else has or wants it.
+ *
+ * Promise: while lk_hold_check() answers LK_OK, nobody else holds the same,
+ * as far as the server keeps what it acknowledged (docs/guarantees.md says
+ * where that ends). A hold that is lost says so by the clock alone, without
+ * any reply: lk_hold_check() at once, the callback and the descriptor at or
+ * before the deadline.
+ *
+ * Threads: a hold may be used and released from any thread, not only from
+ * the one that acquired it, but released once.
+ *
+ * Lifetime: lk_hold_release() ends the handle, whatever it answers.
+ */
+
+#include <latchkey/client.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lk_hold lk_hold;
+
+/** How to acquire. Zero in any field means its default. */
+typedef struct lk_acquire_options {
+    size_t size;        /**< set by LK_ACQUIRE_OPTIONS_INIT */
+    lk_owner *owner;    /**< who acts; default: the calling thread */
+    lk_cancel *cancel;  /**< ends the wait early; default: nothing does */
+    uint64_t lease_ms;  /**< fixed lease, not renewed; default: the client's
+                             watchdog lease, renewed while the hold lives */
+    const char *reason; /**< shown to operators; at most 200 bytes are kept */
+} lk_acquire_options;
+
+#define LK_ACQUIRE_OPTIONS_INIT .size = sizeof(lk_acquire_options)
+
+/** Why a hold was lost. */
+typedef enum lk_loss {
+    LK_LOSS_NONE = 0,        /**< not lost */
+    LK_LOSS_EXPIRED = 1,     /**< a fixed lease ended */
+    LK_LOSS_UNREACHABLE = 2, /**< the lease ended; the server did not answer */
+    LK_LOSS_DELETED = 3,     /**< the server no longer knows the hold */
+    LK_LOSS_TAKEN = 4,       /**< somebody else holds it now */
+    LK_LOSS_REVOKED = 5,     /**< ended by force, by an operator */
+    LK_LOSS_CLOSED = 6       /**< the client was shut down */
+} lk_loss;
+
+/**
+ * Called when a hold is lost, or will be unless it is renewed by then.
+ *
+ * @param remaining_ms  time left to stop the guarded work; 0: lost
+ */
+typedef void (*lk_lost_cb)(lk_hold *hold, uint64_t remaining_ms, void *data);
+
+/**
+ * Tells whether the hold is still valid. No lock, no system call but the
+ * clock: call it before every guarded write.
+ *
+ * @return LK_OK, LK_ELOST, LK_EFORKED, or LK_EINVAL for NULL
+ */
+LK_API LK_NODISCARD lk_status lk_hold_check(const lk_hold *hold);
+
+/**
+ * Returns the fence: larger than that of every earlier exclusive hold of this
+ * name, unchanged on re-entry. Send it with every guarded write and let the
+ * resource refuse smaller ones. 0 for NULL.
+ */
+LK_API uint64_t lk_hold_fence(const lk_hold *hold);
+
+/** Returns how long the hold is still valid unless renewed; 0: lost. */
+LK_API uint64_t lk_hold_remaining_ms(const lk_hold *hold);
+
+/** Returns why the hold was lost; LK_LOSS_NONE if it is not. */
+LK_API lk_loss lk_hold_loss(const lk_hold *hold);
+
+/** Returns how long ago the hold was lost; 0 if it is not. */
+LK_API uint64_t lk_hold_lost_for_ms(const lk_hold *hold);
+
+/**
+ * Makes the lease last at least lease_ms from now. Never shortens it.
+ *
+ * @return LK_OK; LK_ELOST; LK_EINDOUBT or LK_EOFFLINE: the old deadline stands
+ */
+LK_API LK_NODISCARD lk_status lk_hold_extend(lk_hold *hold, uint64_t lease_ms);
+
+/**
+ * Has cb called once when at most notice_ms of validity is left, and once
+ * more when the hold is lost. A renewal in between arms the notice again.
+ * Not called after the release has begun. Replaces an earlier callback; NULL
+ * takes it away.
+ */
+LK_API LK_NODISCARD lk_status lk_hold_on_lost(lk_hold *hold, uint64_t notice_ms,
+                                              lk_lost_cb cb, void *data);
+
+/**
+ * Returns a descriptor that becomes readable when the hold is lost, however
+ * busy every loop and thread is; -1 if there is none to be had. It belongs to
+ * the hold and is closed by its release. Do not read from it.
+ */
+LK_API int lk_hold_fd(lk_hold *hold);
+
+/**
+ * Releases the hold and ends the handle, whatever it answers. NULL is allowed
+ * and answers LK_EINVAL. A re-entered hold is given up with its last handle.
+ *
+ * @return LK_OK; LK_ELOST: it was lost before, see lk_last_error() for since
+ *         when; LK_EINDOUBT: no answer in time, the library goes on releasing
+ *         until the lease ends; LK_EOFFLINE: the same, and nothing was sent
+ */
+LK_API lk_status lk_hold_release(lk_hold *hold);
+
+/** One holder or waiter, as the server knows it. Strings are never NULL. */
+typedef struct lk_party {
+    const char *owner;   /**< its id in Redis: <client uuid>:<number> */
+    const char *host;    /**< "" if unknown, as for other libraries */
+    const char *command; /**< program name */
+    const char *user;    /**< user name of the process */
+    const char *name;    /**< the client's name */
+    const char *reason;  /**< as given on acquire */
+    uint64_t pid;        /**< 0 if unknown */
+    uint64_t fence;      /**< 0 for a waiter */
+    uint64_t since_ms;   /**< for so long it has held or waited */
+    int64_t lease_ms;    /**< lease left; -1: none set; 0 for a waiter */
+} lk_party;
+
+/** Who holds and who waits, in order, at one moment. */
+typedef struct lk_info {
+    size_t holder_count;
+    const lk_party *const *holders;
+    size_t waiter_count;            /**< all waiters */
+    size_t listed_count;            /**< of these in waiters: at most 64 */
+    const lk_party *const *waiters; /**< first in line first */
+} lk_info;
+
+/** Frees what an _info call returned. NULL is allowed. */
+LK_API void lk_info_free(lk_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LK_HOLD_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_LATCHKEY_H
+#define LK_LATCHKEY_H
+
+/**
+ * @file
+ * Everything this release offers.
+ */
+
+#include <latchkey/client.h>
+#include <latchkey/hold.h>
+#include <latchkey/lock.h>
+#include <latchkey/status.h>
+#include <latchkey/version.h>
+
+#endif /* LK_LATCHKEY_H */

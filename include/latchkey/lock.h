@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_LOCK_H
+#define LK_LOCK_H
+
+/**
+ * @file
+ * A reentrant mutual-exclusion lock shared by every process that names it,
+ * Redisson's RLock included.
+ *
+ * Promise: at most one owner at a time has a valid hold. Waiters are served
+ * in the order in which their clients queued: a release hands the lock over
+ * to the next one, in the server, in one step. A newcomer may still take a
+ * lock that is free. Waiting in order without exception is the fair lock's.
+ *
+ * Threads: a handle may be used from any thread. The owner is the calling
+ * thread unless the options name one; acquiring again what the owner holds
+ * succeeds at once, with the same fence, without asking the server.
+ *
+ * Lifetime: freeing the handle is local; a hold outlives it.
+ */
+
+#include <latchkey/hold.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lk_lock lk_lock;
+
+/** Zero in any field means its default. */
+typedef struct lk_lock_options {
+    size_t size;       /**< set by LK_LOCK_OPTIONS_INIT */
+    uint64_t lease_ms; /**< for acquires that name none; default: watchdog */
+} lk_lock_options;
+
+#define LK_LOCK_OPTIONS_INIT .size = sizeof(lk_lock_options)
+
+/**
+ * Makes a handle on the lock called name. Talks to nobody.
+ *
+ * @param name  1 to 512 bytes, copied. A brace in it must be part of one
+ *              non-empty {tag}, else LK_EINVAL: Redis Cluster would scatter it
+ */
+LK_API LK_NODISCARD lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client,
+                                          const char *name,
+                                          const lk_lock_options *options);
+
+/** Frees the handle. NULL is allowed. No call may be using it. */
+LK_API void lk_lock_free(lk_lock *lock);
+
+/**
+ * Acquires the lock.
+ *
+ * @param wait_ms   0 tries once; LK_FOREVER waits without limit
+ * @param options   NULL: all defaults
+ * @param ret_hold  untouched unless LK_OK
+ * @return LK_OK; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
+ *         LK_ECLOSED; LK_EOFFLINE; LK_EINDOUBT; or the server's refusal
+ */
+LK_API LK_NODISCARD lk_status lk_lock_acquire(lk_lock *lock, int64_t wait_ms,
+                                              const lk_acquire_options *options,
+                                              lk_hold **ret_hold);
+
+/**
+ * Ends whoever's hold it is and hands the lock to the next waiter. The holder
+ * is told, if it is a Latchkey client. For operators, not for programs.
+ *
+ * @return LK_OK; LK_ENOTHELD: nobody held it
+ */
+LK_API LK_NODISCARD lk_status lk_lock_force_release(lk_lock *lock);
+
+/** Asks the server whether anybody holds the lock. */
+LK_API LK_NODISCARD lk_status lk_lock_is_locked(lk_lock *lock, bool *ret_locked);
+
+/** Asks the server who holds the lock and who waits. Free with lk_info_free(). */
+LK_API LK_NODISCARD lk_status lk_lock_info(lk_lock *lock, lk_info **ret_info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LK_LOCK_H */

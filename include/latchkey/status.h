@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_STATUS_H
+#define LK_STATUS_H
+
+/**
+ * @file
+ * What a call answers: one type for the whole library.
+ *
+ * Promise: each status answers three questions: do I hold it, may I retry,
+ * what now? Values never change meaning and are never reused; new ones are
+ * appended. docs/errors.md holds the same table with more words.
+ *
+ * Threads: every function here may be called from any thread.
+ */
+
+#include <latchkey/export.h>
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * X(name, value, retriable, text): name without LK_. "Retriable" means that
+ * the same call may succeed later without anything being mended first.
+ */
+#define LK_STATUS_MAP(X)                                                       \
+    X(OK, 0, false, "success")                                                 \
+    X(EINVAL, -1, false, "invalid argument; nothing was done")                 \
+    X(ENOMEM, -2, true, "out of memory in this process")                       \
+    X(ENOTSUP, -3, false, "not supported by this version of the library")      \
+    X(EURL, -4, false, "the URL is not understood")                            \
+    X(EBUSY, -5, true, "held by someone else; not held by the caller")         \
+    X(ETIMEDOUT, -6, true, "the wait ended first; not held")                   \
+    X(ECANCELED, -7, true, "canceled by the caller; not held")                 \
+    X(ECLOSED, -8, false, "the client is shut down; not held")                 \
+    X(ENOTHELD, -9, false, "the caller does not hold it")                      \
+    X(ELOST, -10, false, "was held and is lost; stop the guarded work")        \
+    X(EINDOUBT, -11, true,                                                     \
+      "sent, but no answer came; the library settles it in the background")    \
+    X(EOFFLINE, -12, true, "the server cannot be reached; nothing was done")   \
+    X(EFULL, -13, true, "too many requests under way in this client")          \
+    X(EAUTH, -14, false, "the server refuses the user or password")            \
+    X(EDENIED, -15, false,                                                     \
+      "the server's access rules deny a command, key or channel")              \
+    X(ETYPE, -16, false, "the key holds something else; nothing was changed")  \
+    X(EMISMATCH, -17, false,                                                   \
+      "the name is in use with other settings or by another layout")           \
+    X(ESERVERMEM, -18, true, "the server is out of memory; not held")          \
+    X(EREADONLY, -19, true, "the server is a read-only replica; not held")     \
+    X(ELOADING, -20, true, "the server is loading its data; not held")         \
+    X(ESERVER, -21, true, "the server refused; see lk_last_error()")           \
+    X(EPROTO, -22, true, "the server's reply is not understood")               \
+    X(EFORKED, -23, false,                                                     \
+      "this client belongs to the parent process; open another one")           \
+    X(ECALLBACK, -24, false,                                                   \
+      "a blocking call from a callback; use another thread")
+
+/** The answer of every call that can fail: LK_OK or a negative value. */
+typedef enum lk_status {
+#define X(name, value, retriable, text) LK_##name = (value),
+    LK_STATUS_MAP(X)
+#undef X
+} lk_status;
+
+/** Returns one sentence for a status; never NULL, static storage. */
+LK_API const char *lk_status_text(lk_status status);
+
+/** Returns the name of a status, for example "EBUSY"; never NULL. */
+LK_API const char *lk_status_name(lk_status status);
+
+/** Tells whether the same call may succeed later with nothing mended first. */
+LK_API bool lk_status_is_retriable(lk_status status);
+
+/**
+ * Returns the words behind the last call on this thread that failed: what was
+ * wrong with a URL, what the server said. Never NULL; "" if there are none.
+ * Never holds a password. Valid until the thread's next call of the library.
+ */
+LK_API const char *lk_last_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LK_STATUS_H */
