@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/scratch.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct scratch {
+    char path[64];
+    pid_t keeper;
+    int tell; /* a socket; the keeper reads its other end */
+};
+
+void scratch_child(pid_t parent, int first)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+    (void)close_range((unsigned)first, ~0U, 0);
+}
+
+/* ---- the keeper ---- */
+
+/*
+ * Waits for a byte or for the end of the stream. A byte is needed, since other
+ * children of the program may still hold copies of its other end.
+ */
+static void keeper_run(const char *path, int told)
+{
+    char byte;
+
+    (void)setsid(); /* out of reach of a terminal's signals */
+    if (dup2(told, 0) < 0)
+        _exit(127);
+    (void)close_range(1, ~0U, 0);
+    (void)recv(0, &byte, 1, 0);
+    (void)execlp("rm", "rm", "-rf", "--", path, (char *)NULL);
+    _exit(127);
+}
+
+static bool keeper_start(scratch *s)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    s->keeper = fork();
+    if (s->keeper == 0)
+        keeper_run(s->path, ends[0]);
+    (void)close(ends[0]);
+    if (s->keeper < 0)
+        (void)close(ends[1]);
+    s->tell = ends[1];
+    return s->keeper > 0;
+}
+
+/* ---- the directory ---- */
+
+scratch *scratch_new(void)
+{
+    scratch *s = calloc(1, sizeof(*s));
+
+    if (s == NULL)
+        return NULL;
+    (void)snprintf(s->path, sizeof(s->path), "/tmp/latchkey-test-XXXXXX");
+    if (mkdtemp(s->path) == NULL) {
+        free(s);
+        return NULL;
+    }
+    if (!keeper_start(s)) {
+        (void)rmdir(s->path);
+        free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void scratch_free(scratch *s)
+{
+    if (s == NULL)
+        return;
+    (void)send(s->tell, "", 1, MSG_NOSIGNAL);
+    (void)close(s->tell);
+    (void)waitpid(s->keeper, NULL, 0);
+    free(s);
+}
+
+const char *scratch_path(const scratch *s)
+{
+    return s->path;
+}

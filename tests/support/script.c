@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/script.h"
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+
+enum { MAX_ARGS = 600, TEXT_SIZE = 65536 };
+
+extern const lk__script lk__script_lock_acquire;
+extern const lk__script lk__script_lock_recheck;
+extern const lk__script lk__script_lock_release;
+extern const lk__script lk__script_lock_leave;
+extern const lk__script lk__script_lock_confirm;
+extern const lk__script lk__script_lock_force;
+extern const lk__script lk__script_lock_pass;
+extern const lk__script lk__script_lock_info;
+
+/* ---- text of replies ---- */
+
+typedef struct page {
+    char *bytes;
+    size_t used;
+} page;
+
+static page text_new(void)
+{
+    page t = {.bytes = malloc(TEXT_SIZE)};
+
+    assert_non_null(t.bytes);
+    t.bytes[0] = '\0';
+    return t;
+}
+
+static void text_add(page *t, const char *bytes, size_t size)
+{
+    assert_true(t->used + size < TEXT_SIZE);
+    memcpy(t->bytes + t->used, bytes, size);
+    t->used += size;
+    t->bytes[t->used] = '\0';
+}
+
+static void text_add_string(page *t, const char *string)
+{
+    text_add(t, string, strlen(string));
+}
+
+static void text_add_leaf(page *t, const redisReply *reply)
+{
+    char number[24];
+
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        snprintf(number, sizeof(number), "%lld", reply->integer);
+        text_add_string(t, number);
+    } else if (reply->type == REDIS_REPLY_NIL) {
+        text_add_string(t, "nil");
+    } else {
+        if (reply->type == REDIS_REPLY_ERROR)
+            text_add_string(t, "!");
+        if (reply->len == 0)
+            text_add_string(t, "\"\"");
+        text_add(t, reply->str, (size_t)reply->len);
+    }
+}
+
+static void text_add_list(page *t, const redisReply *list, int depth)
+{
+    for (size_t i = 0; i < list->elements; i++) {
+        const redisReply *item = list->element[i];
+
+        if (i > 0)
+            text_add_string(t, " ");
+        if (item->type != REDIS_REPLY_ARRAY) {
+            text_add_leaf(t, item);
+            continue;
+        }
+        assert_true(depth < 4);
+        text_add_string(t, "(");
+        text_add_list(t, item, depth + 1);
+        text_add_string(t, ")");
+    }
+}
+
+static char *text_of(const redisReply *reply)
+{
+    page t = text_new();
+
+    if (reply->type == REDIS_REPLY_ARRAY)
+        text_add_list(&t, reply, 0);
+    else
+        text_add_leaf(&t, reply);
+    return t.bytes;
+}
+
+static void text_keep(char **slot, char *fresh)
+{
+    free(*slot);
+    *slot = fresh;
+}
+
+void script_assert_like(const char *text, const char *pattern, const char *file,
+                        int line)
+{
+    if (fnmatch(pattern, text, 0) == 0)
+        return;
+    print_error("\"%s\"\n  is not like \"%s\"\n", text, pattern);
+    _fail(file, line);
+}
+
+/* ---- fixture ---- */
+
+static server *the_server;
+
+int script_start_server(void **state)
+{
+    (void)state;
+    the_server = server_start(NULL);
+    return the_server != NULL ? 0 : -1;
+}
+
+int script_stop_server(void **state)
+{
+    (void)state;
+    server_stop(the_server);
+    return 0;
+}
+
+static redisContext *connect_to(const server *s)
+{
+    redisContext *context = redisConnectUnix(server_socket(s));
+
+    assert_non_null(context);
+    assert_int_equal(context->err, 0);
+    return context;
+}
+
+static char *key_make(const char *prefix, const char *name)
+{
+    bool is_tagged = strchr(name, '{') != NULL;
+    size_t size = strlen(prefix) + strlen(name) + 3;
+    char *key = malloc(size);
+
+    assert_non_null(key);
+    snprintf(key, size, is_tagged ? "%s%s" : "%s{%s}", prefix, name);
+    return key;
+}
+
+static void keys_free(script_fixture *f)
+{
+    for (size_t i = 0; i < SCRIPT_KEYS; i++)
+        text_keep(&f->keys[i], NULL);
+    text_keep(&f->channel, NULL);
+}
+
+void script_set_name(script_fixture *f, const char *name)
+{
+    static const char *const prefixes[SCRIPT_KEYS] = {
+        [KEY_STATE] = "latchkey:state:",
+        [KEY_QUEUE] = "latchkey:queue:",
+        [KEY_TICKETS] = "latchkey:tickets:",
+        [KEY_SKIPPED] = "latchkey:skipped:",
+        [KEY_TOKEN] = "redisson_lock_token:",
+        [KEY_VOID] = "latchkey:void:",
+        [KEY_FAIRQ] = "redisson_lock_queue:",
+        [KEY_SPIN] = "latchkey:spin:",
+    };
+
+    keys_free(f);
+    f->keys[KEY_LOCK] = strdup(name);
+    assert_non_null(f->keys[KEY_LOCK]);
+    for (size_t i = KEY_STATE; i < SCRIPT_KEYS; i++)
+        f->keys[i] = key_make(prefixes[i], name);
+    f->channel = key_make("redisson_lock__channel:", name);
+}
+
+int script_setup(void **state)
+{
+    script_fixture *f = calloc(1, sizeof(*f));
+
+    if (f == NULL)
+        return -1;
+    f->server = the_server;
+    f->interop = "0";
+    server_flush(the_server);
+    f->runner = connect_to(the_server);
+    f->plain = connect_to(the_server);
+    script_set_name(f, "n");
+    *state = f;
+    return 0;
+}
+
+int script_teardown(void **state)
+{
+    script_fixture *f = *state;
+
+    script_fill_memory(f, false);
+    keys_free(f);
+    redisFree(f->runner);
+    redisFree(f->plain);
+    if (f->inboxes != NULL)
+        redisFree(f->inboxes);
+    if (f->answer != NULL)
+        freeReplyObject(f->answer);
+    free(f->answer_text);
+    free(f->redis_text);
+    free(f->heard_text);
+    free(f);
+    return 0;
+}
+
+/* ---- running ---- */
+
+const char *script_run_keys(script_fixture *f, const lk__script *script,
+                            const char *const *keys, size_t key_count,
+                            const char *const *args)
+{
+    const char *argv[MAX_ARGS] = {"EVAL", script->body};
+    char count[24];
+    int argc = 3;
+
+    assert_true(script->key_count == 0 || script->key_count == key_count);
+    snprintf(count, sizeof(count), "%zu", key_count);
+    argv[2] = count;
+    for (size_t i = 0; i < key_count && argc < MAX_ARGS; i++)
+        argv[argc++] = keys[i];
+    for (size_t i = 0; args[i] != NULL && argc < MAX_ARGS; i++)
+        argv[argc++] = args[i];
+    assert_true(argc < MAX_ARGS);
+
+    if (f->answer != NULL)
+        freeReplyObject(f->answer);
+    f->answer = redisCommandArgv(f->runner, argc, argv, NULL);
+    assert_non_null(f->answer);
+    text_keep(&f->answer_text, text_of(f->answer));
+    return f->answer_text;
+}
+
+const char *
+script_run(script_fixture *f, const lk__script *script, const char *const *args)
+{
+    const char *keys[SCRIPT_KEYS];
+
+    for (size_t i = 0; i < SCRIPT_KEYS; i++)
+        keys[i] = f->keys[i];
+    return script_run_keys(f, script, keys, SCRIPT_KEYS, args);
+}
+
+long long script_item(const script_fixture *f, size_t index)
+{
+    assert_int_equal(f->answer->type, REDIS_REPLY_ARRAY);
+    assert_true(index < f->answer->elements);
+    assert_int_equal(f->answer->element[index]->type, REDIS_REPLY_INTEGER);
+    return f->answer->element[index]->integer;
+}
+
+static const char *
+redis_vtext(script_fixture *f, const char *format, va_list args)
+{
+    redisReply *reply = redisvCommand(f->plain, format, args);
+
+    assert_non_null(reply);
+    text_keep(&f->redis_text, text_of(reply));
+    freeReplyObject(reply);
+    return f->redis_text;
+}
+
+const char *script_redis(script_fixture *f, const char *format, ...)
+{
+    va_list args;
+    const char *answer;
+
+    va_start(args, format);
+    answer = redis_vtext(f, format, args);
+    va_end(args);
+    return answer;
+}
+
+long long script_now_ms(script_fixture *f)
+{
+    long long seconds = 0;
+    long long micros = 0;
+
+    sscanf(script_redis(f, "TIME"), "%lld %lld", &seconds, &micros);
+    return seconds * 1000 + micros / 1000;
+}
+
+/* ---- listening ---- */
+
+/* Reads until the reply of this kind; messages before it are noted. */
+static void inboxes_read(script_fixture *f, const char *kind, page *messages)
+{
+    bool is_done = false;
+
+    while (!is_done) {
+        redisReply *reply = NULL;
+
+        assert_int_equal(redisGetReply(f->inboxes, (void **)&reply), REDIS_OK);
+        assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+        is_done = strcmp(reply->element[0]->str, kind) == 0;
+        if (!is_done && messages != NULL) {
+            text_add_string(messages, reply->element[1]->str);
+            text_add_string(messages, " ");
+            text_add(messages, reply->element[2]->str,
+                     (size_t)reply->element[2]->len);
+            text_add_string(messages, "\n");
+        }
+        freeReplyObject(reply);
+    }
+}
+
+void script_listen(script_fixture *f, const char *channel)
+{
+    if (f->inboxes == NULL)
+        f->inboxes = connect_to(f->server);
+    redisAppendCommand(f->inboxes, "SUBSCRIBE %s", channel);
+    inboxes_read(f, "subscribe", NULL);
+}
+
+void script_deafen(script_fixture *f, const char *channel)
+{
+    redisAppendCommand(f->inboxes, "UNSUBSCRIBE %s", channel);
+    inboxes_read(f, "unsubscribe", NULL);
+}
+
+const char *script_heard(script_fixture *f)
+{
+    page messages = text_new();
+
+    assert_non_null(f->inboxes);
+    /* The answer comes behind everything published before it. */
+    redisAppendCommand(f->inboxes, "PING");
+    inboxes_read(f, "pong", &messages);
+    text_keep(&f->heard_text, messages.bytes);
+    return f->heard_text;
+}
+
+/* ---- faults ---- */
+
+void script_deny(script_fixture *f, const char *command)
+{
+    const char *user = command != NULL ? "restricted" : "default";
+    redisReply *reply;
+
+    if (command != NULL)
+        assert_like(script_redis(f,
+                                 "ACL SETUSER restricted reset on >x ~* &* "
+                                 "+@all -%s",
+                                 command),
+                    "OK");
+    reply = redisCommand(f->runner, "AUTH %s x", user);
+    assert_non_null(reply);
+    assert_int_equal(reply->type, REDIS_REPLY_STATUS);
+    freeReplyObject(reply);
+}
+
+void script_fill_memory(script_fixture *f, bool is_full)
+{
+    assert_like(script_redis(f, "CONFIG SET maxmemory %s", is_full ? "1" : "0"),
+                "OK");
+}
+
+void script_age(script_fixture *f, const char *claim, long long ms)
+{
+    const char *packed =
+        script_redis(f, "HGET %s %s", f->keys[KEY_TICKETS], claim);
+    char aged[1024];
+    long long seen;
+    int before = 0;
+    int behind = 0;
+
+    sscanf(packed, "%*d %*s %*d %*d %n%lld%n", &before, &seen, &behind);
+    assert_true(behind > 0);
+    snprintf(aged, sizeof(aged), "%.*s%lld%s", before, packed, seen - ms,
+             packed + behind);
+    assert_like(script_redis(f, "HSET %s %s %s", f->keys[KEY_TICKETS], claim,
+                             aged),
+                "0");
+}
+
+void script_expire(script_fixture *f)
+{
+    assert_like(script_redis(f, "DEL %s", f->keys[KEY_LOCK]), "1");
+}
+
+/* ---- the lock's scripts ---- */
+
+const char *script_acquire_with(script_fixture *f, const char *claim,
+                                const char *lease, const char *queue,
+                                const char *inbox, const char *reason,
+                                const char *check_void)
+{
+    const char *const args[] = {claim, f->channel, f->interop, lease, queue,
+                                inbox, reason,     check_void, NULL};
+
+    return script_run(f, &lk__script_lock_acquire, args);
+}
+
+static const char *
+acquire(script_fixture *f, const char *claim, const char *queue)
+{
+    char inbox[128];
+
+    snprintf(inbox, sizeof(inbox), "in:%s", claim);
+    return script_acquire_with(f, claim, "30000", queue, inbox, "", "0");
+}
+
+const char *script_acquire(script_fixture *f, const char *claim)
+{
+    return acquire(f, claim, "1");
+}
+
+const char *script_try(script_fixture *f, const char *claim)
+{
+    return acquire(f, claim, "0");
+}
+
+const char *script_recheck(script_fixture *f, const char *claim)
+{
+    const char *const args[] = {claim, f->channel, f->interop, "30000", NULL};
+
+    return script_run(f, &lk__script_lock_recheck, args);
+}
+
+/* The fence that is recorded, if none is given. */
+static const char *fence_or_recorded(script_fixture *f, const char *fence)
+{
+    if (fence != NULL)
+        return fence;
+    return script_redis(f, "HGET %s fence", f->keys[KEY_STATE]);
+}
+
+const char *
+script_release(script_fixture *f, const char *claim, const char *fence)
+{
+    const char *const args[] = {claim, f->channel, f->interop,
+                                fence_or_recorded(f, fence), NULL};
+
+    return script_run(f, &lk__script_lock_release, args);
+}
+
+const char *
+script_leave(script_fixture *f, const char *claim, const char *tombstone_ms)
+{
+    const char *const args[] = {claim, f->channel, f->interop, tombstone_ms,
+                                NULL};
+
+    return script_run(f, &lk__script_lock_leave, args);
+}
+
+const char *script_confirm(script_fixture *f, const char *claim,
+                           const char *fence, const char *lease)
+{
+    const char *const args[] = {claim,      f->channel,
+                                f->interop, fence_or_recorded(f, fence),
+                                lease,      NULL};
+
+    return script_run(f, &lk__script_lock_confirm, args);
+}
+
+const char *script_force(script_fixture *f)
+{
+    const char *const args[] = {"", f->channel, f->interop, NULL};
+
+    return script_run(f, &lk__script_lock_force, args);
+}
+
+const char *script_pass(script_fixture *f)
+{
+    const char *const args[] = {"", f->channel, f->interop, NULL};
+
+    return script_run(f, &lk__script_lock_pass, args);
+}
+
+const char *script_info(script_fixture *f)
+{
+    const char *const args[] = {NULL};
+
+    return script_run(f, &lk__script_lock_info, args);
+}

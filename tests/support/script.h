@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_SCRIPT_H
+#define LK_TESTS_SUPPORT_SCRIPT_H
+
+#include <hiredis/hiredis.h>
+
+#include "core/script.h"
+#include "support/server.h"
+
+/*
+ * Runs the scripts alone, against a server, the way a client would: for one
+ * lock name, with its nine keys. What comes back is turned into text, so that
+ * a test can say what it expects in one line:
+ *
+ *   integers in decimal, strings as they are, "" for the empty one, nil,
+ *   arrays in parentheses but for the outermost, errors behind a '!'.
+ *
+ * A text that is returned lives until the next call of the same function.
+ * Whatever cannot be done fails the running test.
+ */
+
+enum { SCRIPT_KEYS = 9 };
+
+typedef struct script_fixture {
+    server *server;        /* one for the program, empty for each test */
+    redisContext *runner;  /* scripts run over it, as the restricted user */
+    redisContext *plain;   /* what the test itself asks */
+    redisContext *inboxes; /* NULL: nobody listens */
+    const char *interop;   /* "0"; a test may set "1" */
+    char *keys[SCRIPT_KEYS];
+    char *channel;      /* Redisson's */
+    redisReply *answer; /* of the last script */
+    char *answer_text;
+    char *redis_text;
+    char *heard_text;
+} script_fixture;
+
+/* The keys, in the order in which every script gets them. */
+enum {
+    KEY_LOCK,
+    KEY_STATE,
+    KEY_QUEUE,
+    KEY_TICKETS,
+    KEY_SKIPPED,
+    KEY_TOKEN,
+    KEY_VOID,
+    KEY_FAIRQ,
+    KEY_SPIN
+};
+
+/* For cmocka: one server per program, one fixture per test, for the name n. */
+int script_start_server(void **state);
+int script_stop_server(void **state);
+int script_setup(void **state);
+int script_teardown(void **state);
+
+/* Works on another name from now on. */
+void script_set_name(script_fixture *f, const char *name);
+
+/* Runs a script with the keys of the name. args is ended by NULL. */
+const char *script_run(script_fixture *f, const lk__script *script,
+                       const char *const *args);
+/* The same with other keys. */
+const char *script_run_keys(script_fixture *f, const lk__script *script,
+                            const char *const *keys, size_t key_count,
+                            const char *const *args);
+/* An integer of the last answer, counted from 0. */
+long long script_item(const script_fixture *f, size_t index);
+
+/* Any command, as a user without restrictions. Formats are hiredis's. */
+const char *script_redis(script_fixture *f, const char *format, ...);
+/* Milliseconds of the server's clock. */
+long long script_now_ms(script_fixture *f);
+
+/* Subscribes to one more channel. */
+void script_listen(script_fixture *f, const char *channel);
+void script_deafen(script_fixture *f, const char *channel);
+/* What was heard since the last call: a line `<channel> <message>` each. */
+const char *script_heard(script_fixture *f);
+
+/* Scripts run without the right to this command; NULL: with all rights. */
+void script_deny(script_fixture *f, const char *command);
+/* Whether the server says that its memory is used up. */
+void script_fill_memory(script_fixture *f, bool is_full);
+
+/* ---- the lock's scripts; an inbox is called in:<claim> ---- */
+
+/* Lease 30000; queues if need be; or does not. */
+const char *script_acquire(script_fixture *f, const char *claim);
+const char *script_try(script_fixture *f, const char *claim);
+/* The same with every argument. */
+const char *script_acquire_with(script_fixture *f, const char *claim,
+                                const char *lease, const char *queue,
+                                const char *inbox, const char *reason,
+                                const char *check_void);
+const char *script_recheck(script_fixture *f, const char *claim);
+/* fence NULL: the one that is recorded. */
+const char *
+script_release(script_fixture *f, const char *claim, const char *fence);
+const char *
+script_leave(script_fixture *f, const char *claim, const char *tombstone_ms);
+const char *script_confirm(script_fixture *f, const char *claim,
+                           const char *fence, const char *lease);
+const char *script_force(script_fixture *f);
+const char *script_pass(script_fixture *f);
+const char *script_info(script_fixture *f);
+
+/* Makes a queued claim look as if it was last seen ms ago. */
+void script_age(script_fixture *f, const char *claim, long long ms);
+/* Has the lock end as if its lease had run out. */
+void script_expire(script_fixture *f);
+
+/* Fails the test unless text matches pattern: `*` and `?` as in fnmatch(3). */
+void script_assert_like(const char *text, const char *pattern, const char *file,
+                        int line);
+
+/* A macro for the sake of the caller's file and line. */
+#define assert_like(text, pattern)                                             \
+    script_assert_like((text), (pattern), __FILE__, __LINE__)
+
+#define SCRIPT_TEST(f)                                                         \
+    cmocka_unit_test_setup_teardown(f, script_setup, script_teardown)
+
+#endif /* LK_TESTS_SUPPORT_SCRIPT_H */

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/redis.h"
+#include "support/scratch.h"
+#include "support/socket.h"
+#include "support/wait.h"
+
+enum {
+    READY_MS = 10000, /* from fork to PING, scaled */
+    PORT_TRIES = 5,   /* somebody else may take the port first */
+    MAX_ARGS = 64
+};
+
+struct server {
+    scratch *home;
+    redis *redis;
+    char socket[96];
+    char log[96];
+    char url[112];
+    char tcp_url[48];
+    char port_text[8];
+    uint16_t port;
+    char **extra; /* copies, ended by NULL */
+    pid_t pid;    /* 0: not running */
+    bool is_frozen;
+};
+
+/* ---- the process ---- */
+
+/* Returns whether all arguments fitted. argv borrows the strings. */
+static bool argv_make(const server *s, const char **argv)
+{
+    const char *program = getenv("LK_TEST_REDIS_SERVER");
+    const char *const fixed[] = {program != NULL ? program : REDIS_SERVER,
+                                 "--port",
+                                 s->port_text,
+                                 "--bind",
+                                 "127.0.0.1",
+                                 "--unixsocket",
+                                 s->socket,
+                                 "--unixsocketperm",
+                                 "700",
+                                 "--dir",
+                                 scratch_path(s->home),
+                                 "--logfile",
+                                 s->log,
+                                 "--save",
+                                 "",
+                                 "--appendonly",
+                                 "no",
+                                 "--maxmemory-policy",
+                                 "noeviction",
+                                 "--enable-debug-command",
+                                 "yes",
+                                 "--daemonize",
+                                 "no"};
+    size_t n = sizeof(fixed) / sizeof(fixed[0]);
+
+    memcpy(argv, fixed, sizeof(fixed));
+    for (size_t i = 0; s->extra[i] != NULL; i++) {
+        if (n == MAX_ARGS)
+            return false;
+        argv[n++] = s->extra[i];
+    }
+    argv[n] = NULL;
+    return true;
+}
+
+static void child_run(const char **argv, pid_t parent)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
+        _exit(127);
+    scratch_child(parent, 3);
+    /* execvp() changes neither the array nor the strings. */
+    (void)execvp(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(127);
+}
+
+static void forget(server *s)
+{
+    s->pid = 0;
+    s->is_frozen = false;
+    redis_drop(s->redis);
+}
+
+static bool is_ready_or_dead(void *data)
+{
+    server *s = data;
+
+    if (waitpid(s->pid, NULL, WNOHANG) != 0) {
+        forget(s);
+        return true;
+    }
+    return access(s->socket, F_OK) == 0 && redis_ping(s->redis);
+}
+
+static bool launch(server *s)
+{
+    const char *argv[MAX_ARGS + 1];
+    pid_t parent = getpid();
+
+    (void)unlink(s->socket); /* a killed server leaves it */
+    if (!argv_make(s, argv))
+        return false;
+    s->pid = fork();
+    if (s->pid == 0)
+        child_run(argv, parent);
+    if (s->pid < 0) {
+        s->pid = 0;
+        return false;
+    }
+    if (!wait_until(is_ready_or_dead, s, READY_MS))
+        server_kill(s);
+    return s->pid != 0;
+}
+
+static void explain(const server *s)
+{
+    FILE *log = fopen(s->log, "re");
+    char line[256];
+
+    (void)fprintf(stderr, "server: does not start; its log:\n");
+    while (log != NULL && fgets(line, sizeof(line), log) != NULL)
+        (void)fputs(line, stderr);
+    if (log != NULL)
+        (void)fclose(log);
+}
+
+/* ---- start and stop ---- */
+
+static void extra_free(char **extra)
+{
+    for (size_t i = 0; extra != NULL && extra[i] != NULL; i++)
+        free(extra[i]);
+    free(extra);
+}
+
+static char **extra_copy(const char *const *args)
+{
+    size_t n = 0;
+    char **copy;
+
+    while (args != NULL && args[n] != NULL)
+        n++;
+    copy = calloc(n + 1, sizeof(*copy));
+    for (size_t i = 0; copy != NULL && i < n; i++) {
+        copy[i] = strdup(args[i]);
+        if (copy[i] == NULL) {
+            extra_free(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+static void port_set(server *s, uint16_t port)
+{
+    s->port = port;
+    (void)snprintf(s->port_text, sizeof(s->port_text), "%u", port);
+    (void)snprintf(s->tcp_url, sizeof(s->tcp_url), "redis://127.0.0.1:%u",
+                   port);
+}
+
+static server *server_new(const char *const *extra_args)
+{
+    server *s = calloc(1, sizeof(*s));
+
+    if (s == NULL)
+        return NULL;
+    s->extra = extra_copy(extra_args);
+    s->home = scratch_new();
+    if (s->extra == NULL || s->home == NULL)
+        goto fail;
+    (void)snprintf(s->socket, sizeof(s->socket), "%s/redis.sock",
+                   scratch_path(s->home));
+    (void)snprintf(s->log, sizeof(s->log), "%s/log", scratch_path(s->home));
+    (void)snprintf(s->url, sizeof(s->url), "unix:%s", s->socket);
+    port_set(s, 0);
+    s->redis = redis_new(s->socket);
+    if (s->redis != NULL)
+        return s;
+
+fail:
+    server_stop(s);
+    return NULL;
+}
+
+static server *start(const char *const *extra_args, bool is_tcp)
+{
+    server *s = server_new(extra_args);
+    int tries = is_tcp ? PORT_TRIES : 1;
+
+    if (s == NULL) {
+        (void)fprintf(stderr, "server: %s\n", strerror(errno));
+        return NULL;
+    }
+    for (int i = 0; i < tries; i++) {
+        if (is_tcp)
+            port_set(s, socket_free_port());
+        if (launch(s))
+            return s;
+    }
+    explain(s);
+    server_stop(s);
+    return NULL;
+}
+
+server *server_start(const char *const *extra_args)
+{
+    return start(extra_args, false);
+}
+
+server *server_start_tcp(const char *const *extra_args)
+{
+    return start(extra_args, true);
+}
+
+void server_stop(server *s)
+{
+    if (s == NULL)
+        return;
+    server_kill(s);
+    redis_free(s->redis);
+    scratch_free(s->home);
+    extra_free(s->extra);
+    free(s);
+}
+
+/* ---- what it is ---- */
+
+const char *server_socket(const server *s)
+{
+    return s->socket;
+}
+
+const char *server_url(const server *s)
+{
+    return s->url;
+}
+
+uint16_t server_port(const server *s)
+{
+    return s->port;
+}
+
+const char *server_tcp_url(const server *s)
+{
+    return s->tcp_url;
+}
+
+pid_t server_pid(const server *s)
+{
+    return s->pid;
+}
+
+/* ---- faults ---- */
+
+/* Sends a signal and waits for what it does; the server may be dead by now. */
+static void signal_and_see(server *s, int signal, int options)
+{
+    int status = 0;
+
+    (void)kill(s->pid, signal);
+    if (waitpid(s->pid, &status, options) < 0 || WIFEXITED(status) ||
+        WIFSIGNALED(status))
+        forget(s);
+}
+
+void server_freeze(server *s)
+{
+    if (s->pid == 0 || s->is_frozen)
+        return;
+    signal_and_see(s, SIGSTOP, WUNTRACED);
+    s->is_frozen = s->pid != 0;
+}
+
+void server_thaw(server *s)
+{
+    if (s->pid == 0 || !s->is_frozen)
+        return;
+    signal_and_see(s, SIGCONT, WCONTINUED);
+    s->is_frozen = false;
+}
+
+void server_kill(server *s)
+{
+    if (s->pid == 0)
+        return;
+    (void)kill(s->pid, SIGKILL);
+    (void)waitpid(s->pid, NULL, 0);
+    forget(s);
+}
+
+bool server_restart(server *s)
+{
+    server_kill(s);
+    if (launch(s))
+        return true;
+    explain(s);
+    return false;
+}
+
+/* ---- commands ---- */
+
+redisReply *server_command(server *s, const char *format, ...)
+{
+    redisReply *reply;
+    va_list args;
+
+    va_start(args, format);
+    reply = redis_vcommand(s->redis, format, args);
+    va_end(args);
+    return reply;
+}
+
+long long server_integer(server *s, const char *format, ...)
+{
+    long long integer;
+    va_list args;
+
+    va_start(args, format);
+    integer = redis_vinteger(s->redis, format, args);
+    va_end(args);
+    return integer;
+}
+
+char *server_string(server *s, const char *format, ...)
+{
+    char *string;
+    va_list args;
+
+    va_start(args, format);
+    string = redis_vstring(s->redis, format, args);
+    va_end(args);
+    return string;
+}
+
+void server_flush(server *s)
+{
+    redisReply *reply = server_command(s, "FLUSHALL");
+
+    freeReplyObject(reply);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_SERVER_H
+#define LK_TESTS_SUPPORT_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <hiredis/hiredis.h>
+
+/*
+ * A private redis-server on a unix socket in a directory of its own: no
+ * persistence, no eviction, DEBUG allowed, and no TCP port unless asked for.
+ * LK_TEST_REDIS_SERVER in the environment names another program.
+ *
+ * The server is killed when the thread that started it ends, so start it from
+ * the main thread. It inherits no descriptor. A program that is killed leaves
+ * neither server nor directory behind.
+ */
+
+typedef struct server server;
+
+/*
+ * extra_args: NULL, or options such as "--maxmemory", "1mb", ended by NULL.
+ * They are copied and come last, so they win. Returns once the server answers
+ * PING; or NULL, having told on stderr why.
+ */
+server *server_start(const char *const *extra_args);
+/* The same with a free TCP port on 127.0.0.1 besides the socket. */
+server *server_start_tcp(const char *const *extra_args);
+/* Kills it, frozen or not, and removes its directory. NULL is allowed. */
+void server_stop(server *s);
+
+const char *server_socket(const server *s);  /* path */
+const char *server_url(const server *s);     /* "unix:<path>" */
+uint16_t server_port(const server *s);       /* 0: no TCP */
+const char *server_tcp_url(const server *s); /* "redis://127.0.0.1:<port>" */
+pid_t server_pid(const server *s);           /* 0 after server_kill() */
+
+/* SIGSTOP and SIGCONT; each returns when it has taken effect. */
+void server_freeze(server *s);
+void server_thaw(server *s);
+/* SIGKILL; returns when it is gone. Its data is lost. */
+void server_kill(server *s);
+/*
+ * Starts it again, same socket, port and arguments, killing it before if need
+ * be. False when it does not answer PING; stderr tells why.
+ */
+bool server_restart(server *s);
+
+/*
+ * Commands over one kept connection, see redis.h: a broken connection fails
+ * the test. Formats are hiredis's. A worker process may use them too.
+ */
+/* Never NULL, may be an error reply; freed by freeReplyObject(). */
+redisReply *server_command(server *s, const char *format, ...);
+/* Anything but an integer fails the test. */
+long long server_integer(server *s, const char *format, ...);
+/* A string or a status, freed by free(); NULL for nil; else the test fails. */
+char *server_string(server *s, const char *format, ...);
+/* Removes all data; scripts stay. */
+void server_flush(server *s);
+
+#endif /* LK_TESTS_SUPPORT_SERVER_H */

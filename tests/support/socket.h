@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_SOCKET_H
+#define LK_TESTS_SUPPORT_SOCKET_H
+
+#include <stdint.h>
+
+/*
+ * Stream sockets for tests. All are closed on exec and do not block. Each
+ * returns a descriptor, or -1 with errno set.
+ */
+
+/* A socket file that is in the way is removed. */
+int socket_listen_unix(const char *path);
+/* On 127.0.0.1. A port of 0 is replaced by the free one that was taken. */
+int socket_listen_tcp(uint16_t *port);
+/* Fails at once when nobody listens or too many wait to be accepted. */
+int socket_connect_unix(const char *path);
+
+/* A port of 127.0.0.1 that was free a moment ago; 0 on failure. */
+uint16_t socket_free_port(void);
+
+#endif /* LK_TESTS_SUPPORT_SOCKET_H */

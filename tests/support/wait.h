@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_WAIT_H
+#define LK_TESTS_SUPPORT_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Time for tests. A test never sleeps to let something happen: it waits for a
+ * condition, and a deadline ends the wait when the condition never comes.
+ *
+ * Any thread may call these.
+ */
+
+/* Milliseconds on CLOCK_BOOTTIME. */
+uint64_t wait_now_ms(void);
+
+/*
+ * How many times slower than usual this run is: LK_TEST_SLOW in the
+ * environment, 1 without it. Deadlines are multiplied by it, the times that a
+ * test promises (a lease, a wait of the library) are not.
+ */
+double wait_scale(void);
+
+/* A deadline for this run: ms times wait_scale(), at least 1. */
+unsigned wait_scaled_ms(unsigned ms);
+
+/*
+ * Asks condition(data) about once in a millisecond until it says true, which
+ * is the answer, or until deadline_ms, scaled, have passed: then it is asked a
+ * last time.
+ */
+bool wait_until(bool (*condition)(void *data), void *data,
+                unsigned deadline_ms);
+
+#endif /* LK_TESTS_SUPPORT_WAIT_H */
