@@ -1,0 +1,30 @@
+-- lock_pass: go on handing over a name that is free, after an answer of more.
+-- uses: part_error part_record part_clock part_lease part_hold part_line
+-- uses: part_others part_pass
+--
+-- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
+-- KEYS[2]  state    hash    record of the last grant, and the turn
+-- KEYS[3]  queue    zset    waiting claim -> ticket
+-- KEYS[4]  tickets  hash    claim -> what it asks for; "#" -> last ticket
+-- KEYS[5]  skipped  zset    claim passed over -> since when
+-- KEYS[6]  token    string  Redisson's count of grants
+-- KEYS[7]  void     zset    claim that must not acquire -> until when
+-- KEYS[8]  fairq    list    Redisson's fair queue
+-- KEYS[9]  spin     string  there while a client spins
+-- ARGV[1]  empty
+-- ARGV[2]  channel  Redisson's, for this name
+-- ARGV[3]  interop  1: Redisson is there even if it is not seen
+--
+-- returns  {more, degraded}  as lock_release
+--
+-- Invariants: nothing changes if the name is held.
+
+if record.holder then
+    return {0, 0}
+end
+
+local more, degraded = pass.on()
+if not more then
+    return degraded
+end
+return {more, degraded}

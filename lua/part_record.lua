@@ -1,0 +1,47 @@
+-- part_record: who holds the name, and the record of the last grant. Ends the
+-- script with an error where the keys are not ours to touch.
+--
+-- record.fields  the lock hash, flat
+-- record.holder  a field of it; nil: the name is free
+-- record.mine    true if the claim ARGV[1] is in it
+-- record.claim, .fence, .ticket, .open, .till, .kept  of the state hash
+--
+-- The hash is the truth. The record says something of the holder only where
+-- record.claim is in the hash; otherwise somebody else gave or took the name
+-- since, and only the fence and the turn still count.
+
+local lock, state = KEYS[1], KEYS[2]
+local record = {}
+
+do
+    local fields = redis.pcall('HGETALL', lock)
+    if fields.err and string.find(fields.err, 'WRONGTYPE', 1, true) then
+        return redis.error_reply('LKTYPE the key is not a lock')
+    elseif fields.err then
+        return fields
+    end
+    for i = 1, #fields, 2 do
+        if fields[i] == 'mode' then
+            return redis.error_reply('LKTYPE the key is a read-write lock')
+        elseif fields[i] == ARGV[1] then
+            record.mine = true
+        end
+        record.holder = record.mine and ARGV[1] or fields[i]
+    end
+    record.fields = fields
+
+    local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
+        'open', 'until', 'kept')
+    if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
+        return redis.error_reply('LKTYPE the state key is not a hash')
+    elseif marks.err then
+        return marks
+    elseif marks[1] and marks[1] ~= '1' then
+        return redis.error_reply('LKLAYOUT the name is in use by a release '
+            .. 'with another layout of keys')
+    end
+    record.claim, record.fence, record.ticket = marks[2], marks[3], marks[4]
+    record.open = tonumber(marks[5])
+    record.till = tonumber(marks[6])
+    record.kept = tonumber(marks[7])
+end
