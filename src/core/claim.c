@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Claims: their identity, their memory, and which file moves them on. */
+
+#include "core/claim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/claim_private.h"
+#include "core/mem.h"
+#include "core/node.h"
+
+/* ---- by number ------------------------------------------------------------ */
+
+static size_t bucket_of(const lk_client *client, uint64_t number)
+{
+    return (size_t)number & (client->claim_buckets - 1);
+}
+
+static bool table_grow(lk_client *client)
+{
+    size_t old_count = client->claim_buckets;
+    size_t count = old_count == 0 ? 64 : old_count * 2;
+    lk__claim **old = client->claims;
+    lk__claim **table = lk__alloc(count * sizeof(lk__claim *));
+
+    if (table == NULL)
+        return false;
+    client->claims = table;
+    client->claim_buckets = count;
+    for (size_t i = 0; i < old_count; i++) {
+        for (lk__claim *claim = old[i], *next; claim != NULL; claim = next) {
+            size_t bucket = bucket_of(client, claim->number);
+
+            next = claim->next_hashed;
+            claim->next_hashed = table[bucket];
+            table[bucket] = claim;
+        }
+    }
+    lk__free(old);
+    return true;
+}
+
+/* A fuller table is only slower, so growing may fail once there is one. */
+static bool table_add(lk_client *client, lk__claim *claim)
+{
+    size_t bucket;
+
+    if (client->claim_count >= client->claim_buckets && !table_grow(client) &&
+        client->claim_buckets == 0)
+        return false;
+    bucket = bucket_of(client, claim->number);
+    claim->next_hashed = client->claims[bucket];
+    client->claims[bucket] = claim;
+    client->claim_count++;
+    return true;
+}
+
+static void table_remove(lk_client *client, lk__claim *claim)
+{
+    lk__claim **at = &client->claims[bucket_of(client, claim->number)];
+
+    while (*at != claim)
+        at = &(*at)->next_hashed;
+    *at = claim->next_hashed;
+    client->claim_count--;
+}
+
+lk__claim *lk__claim_find(const lk_client *client, uint64_t number)
+{
+    lk__claim *claim;
+
+    if (client->claim_buckets == 0)
+        return NULL;
+    claim = client->claims[bucket_of(client, number)];
+    while (claim != NULL && claim->number != number)
+        claim = claim->next_hashed;
+    return claim;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void on_alarm(lk__alarm *alarm)
+{
+    lk__claim *claim =
+        (lk__claim *)(void *)((char *)alarm - offsetof(lk__claim, alarm));
+
+    switch (claim->state) {
+    case LK__CLAIM_WANTED:
+    case LK__CLAIM_QUEUED:
+    case LK__CLAIM_UNSURE:
+        lk__claim_on_seek_alarm(claim);
+        break;
+    case LK__CLAIM_HELD:
+        lk__claim_on_hold_alarm(claim);
+        break;
+    case LK__CLAIM_RELEASING:
+    case LK__CLAIM_PASSING:
+    case LK__CLAIM_LEAVING:
+        lk__claim_close(claim);
+        break;
+    case LK__CLAIM_LOST:
+    case LK__CLAIM_DEAD:
+        break;
+    }
+}
+
+static void place_link(lk__place *place, lk__claim *claim)
+{
+    claim->place = place;
+    claim->next = place->first_claim;
+    if (claim->next != NULL)
+        claim->next->prev = claim;
+    place->first_claim = claim;
+    place->refs++;
+}
+
+static void place_unlink(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    if (claim->prev != NULL)
+        claim->prev->next = claim->next;
+    else
+        place->first_claim = claim->next;
+    if (claim->next != NULL)
+        claim->next->prev = claim->prev;
+    claim->next = claim->prev = NULL;
+}
+
+lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
+{
+    lk_client *client = place->client;
+    lk__claim *claim = lk__alloc(sizeof(*claim));
+
+    if (claim == NULL)
+        return NULL;
+    claim->number = number;
+    if (!table_add(client, claim)) {
+        lk__free(claim);
+        return NULL;
+    }
+    snprintf(claim->id, sizeof(claim->id), "%s:%" PRIu64, client->id, number);
+    claim->refs = 1;
+    claim->state = LK__CLAIM_WANTED;
+    claim->bound = LK__NEVER;
+    claim->renew_at = LK__NEVER;
+    claim->alarm.fire = on_alarm;
+    place_link(place, claim);
+    return claim;
+}
+
+lk__claim *lk__claim_new(lk__place *place, uint64_t lease_ms, bool watchdog,
+                         const char *reason)
+{
+    char *copy = lk__strdup(reason);
+    lk__claim *claim = NULL;
+
+    if (copy != NULL)
+        claim =
+            lk__claim_new_numbered(place, ++place->client->last_claim_number);
+    if (claim == NULL) {
+        lk__free(copy);
+        return NULL;
+    }
+    claim->reason = copy;
+    claim->lease_ms = lease_ms;
+    claim->watchdog = watchdog;
+    return claim;
+}
+
+lk__claim *lk__claim_ref(lk__claim *claim)
+{
+    claim->refs++;
+    return claim;
+}
+
+void lk__claim_unref(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    if (--claim->refs > 0)
+        return;
+    lk__free(claim->reason);
+    lk__free(claim);
+    lk__place_unref(place);
+}
+
+void lk__claim_kill(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+
+    if (claim->state == LK__CLAIM_DEAD)
+        return;
+    claim->state = LK__CLAIM_DEAD;
+    lk__alarm_clear(&client->alarms, &claim->alarm);
+    table_remove(client, claim);
+    place_unlink(claim);
+    if (claim->place->front == claim)
+        claim->place->front = NULL;
+    lk__claim_unref(claim);
+}
+
+/* ---- moving on ------------------------------------------------------------ */
+
+lk_status lk__claim_call(lk__claim *claim, lk__request *request,
+                         const lk__script *script, size_t count,
+                         const lk__arg *args)
+{
+    lk_status status =
+        lk__place_call(claim->place, request, script, claim->id, count, args);
+
+    if (status == LK_OK)
+        lk__claim_ref(claim);
+    return status;
+}
+
+void lk__claim_answered(lk__claim *claim)
+{
+    lk__claim_unref(claim);
+}
+
+void lk__claim_drive(lk__claim *claim)
+{
+    switch (claim->state) {
+    case LK__CLAIM_WANTED:
+    case LK__CLAIM_QUEUED:
+    case LK__CLAIM_UNSURE:
+        lk__claim_seek(claim);
+        break;
+    case LK__CLAIM_RELEASING:
+    case LK__CLAIM_PASSING:
+    case LK__CLAIM_LEAVING:
+        lk__claim_close(claim);
+        break;
+    case LK__CLAIM_HELD:
+        lk__claim_arm(claim);
+        break;
+    case LK__CLAIM_LOST:
+    case LK__CLAIM_DEAD:
+        break;
+    }
+}
+
+bool lk__claim_is_valid(const lk__claim *claim)
+{
+    return claim->state == LK__CLAIM_HELD &&
+           lk__client_now(claim->place->client) < claim->deadline;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_CLAIM_H
+#define LK_CORE_CLAIM_H
+
+#include <latchkey/hold.h>
+
+#include "core/client.h"
+#include "core/conn.h"
+
+struct lk__place;
+
+/*
+ * One attempt to get something and, if it succeeds, its life in Redis:
+ *
+ *   WANTED --> QUEUED --> HELD --> RELEASING --> DEAD
+ *      |  \       |  \-> UNSURE     ^   |
+ *      |   \------|--------^ HELD --/   +--> PASSING --> DEAD
+ *      +--> LEAVING <-----/   \--> LOST
+ *
+ * A claim has a number of its own, never used again, so that a late reply or
+ * a late request concerns nobody else. What is sent is decided by the state
+ * alone: lk__claim_drive() sends what the state still wants, after a reply,
+ * after a reconnect, after a timer. Nothing is re-sent by the transport.
+ */
+typedef enum lk__claim_state {
+    LK__CLAIM_WANTED,    /* acquire is to be sent or under way */
+    LK__CLAIM_QUEUED,    /* has a ticket at the server; looks again in time */
+    LK__CLAIM_UNSURE,    /* granted, but late: asks before it is believed */
+    LK__CLAIM_HELD,      /* valid until its deadline */
+    LK__CLAIM_LOST,      /* was held; the handles still have to be released */
+    LK__CLAIM_RELEASING, /* release is to be sent or under way */
+    LK__CLAIM_PASSING,   /* released; the server asks to go on handing over */
+    LK__CLAIM_LEAVING,   /* is to leave the queue, or give back a grant */
+    LK__CLAIM_DEAD
+} lk__claim_state;
+
+/* A caller who waits for the answer to a release. */
+typedef struct lk__releaser {
+    lk__parking parking;
+    lk_status status;
+    bool sent; /* the request has been sent at least once */
+    bool done;
+} lk__releaser;
+
+typedef struct lk__claim {
+    struct lk__claim *next, *prev; /* in the place */
+    struct lk__claim *next_hashed; /* in the client's table */
+    struct lk__place *place;
+    unsigned refs; /* alive, each handle, each request and batch under way */
+    uint64_t number;
+    char id[64]; /* "<client uuid>:<number>", as it stands in Redis */
+    lk__claim_state state;
+    lk__request look;  /* acquire, re-check or confirm */
+    lk__request close; /* release, leave or pass */
+    lk__alarm alarm;   /* next look; or next of renewal, notice, deadline */
+
+    /* Wanted and queued. */
+    uint64_t ticket; /* 0: not known yet */
+    uint64_t bound;  /* a grant cannot have been made before this time */
+    bool queueable;  /* the acquire under way asks for a ticket */
+    bool in_doubt;   /* an acquire may have run, unanswered */
+
+    /* Held. */
+    uint64_t owner;
+    uint64_t fence;
+    uint64_t lease_ms;
+    bool watchdog;
+    char *reason;
+    uint64_t granted_at;
+    _Atomic uint64_t deadline; /* read without the monitor */
+    _Atomic uint64_t lost_at;  /* 0: not lost; the same */
+    _Atomic int loss;          /* an lk_loss; set before lost_at */
+    uint64_t renew_at;         /* LK__NEVER: not to be renewed */
+    unsigned renew_failures;
+    bool renewing; /* in a batch that is due or under way */
+    struct lk__claim *next_due;
+    bool unanswered;     /* the last renewal had no answer */
+    lk_hold *first_hold; /* handles on it */
+
+    /* Being released. */
+    bool valid_at_release;
+    bool release_unanswered; /* a release before this one may have run */
+    uint64_t give_up_at;     /* by then the server has dropped it itself */
+    lk__releaser *releaser;
+} lk__claim;
+
+/* A new claim of this place, WANTED; NULL: out of memory. */
+lk__claim *lk__claim_new(struct lk__place *place, uint64_t lease_ms,
+                         bool watchdog, const char *reason);
+
+lk__claim *lk__claim_ref(lk__claim *claim);
+void lk__claim_unref(lk__claim *claim);
+
+/* Finds a claim of this client by its number. */
+lk__claim *lk__claim_find(const lk_client *client, uint64_t number);
+
+/* Sends what the state wants and the connection can take. */
+void lk__claim_drive(lk__claim *claim);
+
+/* Nobody wants it any more: leaves the queue, gives back a late grant. */
+void lk__claim_leave(lk__claim *claim);
+
+/* Begins to release it; the releaser may be NULL. HELD or LOST. */
+void lk__claim_release(lk__claim *claim, lk__releaser *releaser);
+
+/* It is no longer held: tells everybody who has a handle. HELD only. */
+void lk__claim_lose(lk__claim *claim, lk_loss loss);
+
+/* A grant was pushed to the inbox for it. */
+void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
+                     uint64_t lease_ms);
+
+/* Releases what the server believes a claim of ours holds, unknown here. */
+void lk__claim_give_back(struct lk__place *place, uint64_t number,
+                         uint64_t fence);
+
+/* Has a QUEUED claim look in a millisecond. */
+void lk__claim_look_soon(lk__claim *claim);
+
+/* Sets the alarm of a HELD claim to what comes next. */
+void lk__claim_arm(lk__claim *claim);
+
+/* Ends it without another word to the server. */
+void lk__claim_kill(lk__claim *claim);
+
+/* The same for the last end: whoever waits for its release is told. */
+void lk__claim_abandon(lk__claim *claim);
+
+bool lk__claim_is_valid(const lk__claim *claim);
+
+#endif /* LK_CORE_CLAIM_H */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Closing: a release, a leave, and the handing over that either may leave to
+ * be gone on with. It is asked for until it is answered, however often the
+ * connection breaks in between, but not beyond the time at which the server
+ * has dropped the claim by itself.
+ */
+
+#include <stdio.h>
+
+#include "core/claim_private.h"
+#include "core/hold.h"
+#include "core/node.h"
+#include "core/reply.h"
+
+enum {
+    TICKET_TTL_MS = 60000,     /* as the scripts set it */
+    TOMBSTONE_MS = 10 * 60000, /* longer than any request is on its way */
+    RETRY_MS = 100
+};
+
+static lk__claim *claim_of_close(lk__request *request)
+{
+    return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, close));
+}
+
+static void releaser_tell(lk__claim *claim, lk_status status)
+{
+    lk__releaser *releaser = claim->releaser;
+    lk_client *client = claim->place->client;
+
+    claim->releaser = NULL;
+    if (releaser != NULL) {
+        releaser->status = status;
+        releaser->done = true;
+        client->world->class->unpark(client->world, &releaser->parking);
+    }
+}
+
+static void retry_later(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  lk__client_now(client) + RETRY_MS * LK__MS);
+}
+
+/* ---- answers --------------------------------------------------------------- */
+
+/*
+ * "Not held" after an unanswered release that was sent in time means that the
+ * first one did it.
+ */
+static lk_status release_status(const lk__claim *claim, const redisReply *reply)
+{
+    if (lk__reply_integer_at(reply, 0, 0) == 1)
+        return claim->valid_at_release ? LK_OK : LK_ELOST;
+    return claim->valid_at_release && claim->release_unanswered ? LK_OK
+                                                                : LK_ELOST;
+}
+
+static void on_closed_answer(lk__claim *claim, const redisReply *reply)
+{
+    bool more = lk__reply_integer_at(reply, 1, 0) == 1;
+
+    if (claim->state == LK__CLAIM_RELEASING)
+        releaser_tell(claim, release_status(claim, reply));
+    else if (claim->state == LK__CLAIM_PASSING)
+        more = lk__reply_integer_at(reply, 0, 0) == 1;
+
+    if (more) {
+        claim->state = LK__CLAIM_PASSING;
+        lk__claim_close(claim);
+    } else {
+        lk__claim_kill(claim);
+    }
+}
+
+static void
+on_close(lk__request *request, lk_status status, const redisReply *reply)
+{
+    lk__claim *claim = claim_of_close(request);
+    lk__node *node = claim->place->client->node;
+
+    if (claim->state == LK__CLAIM_DEAD) {
+        lk__claim_answered(claim);
+        return;
+    }
+    if (status == LK_EINDOUBT) {
+        claim->release_unanswered = true;
+    } else if (status == LK_OK) {
+        status = lk__node_check(node, request, reply);
+        if (status == LK_OK)
+            on_closed_answer(claim, reply);
+        else if (lk__reply_is_noscript(reply))
+            lk__claim_close(claim);
+        else
+            retry_later(claim);
+    }
+    lk__claim_answered(claim);
+}
+
+/* ---- sending --------------------------------------------------------------- */
+
+static lk_status release_send(lk__claim *claim)
+{
+    char fence[24];
+    lk__arg args[1];
+
+    snprintf(fence, sizeof(fence), "%llu", (unsigned long long)claim->fence);
+    args[0] = lk__arg_text(fence);
+    return lk__claim_call(claim, &claim->close, claim->place->kind->release, 1,
+                          args);
+}
+
+static lk_status leave_send(lk__claim *claim)
+{
+    bool tombstone = claim->in_doubt && !claim->place->client->node->can_kill;
+    lk__arg arg = lk__arg_number(tombstone ? TOMBSTONE_MS : 0);
+
+    return lk__claim_call(claim, &claim->close, claim->place->kind->leave, 1,
+                          &arg);
+}
+
+static lk_status close_send(lk__claim *claim)
+{
+    claim->close.on_reply = on_close;
+    switch ((int)claim->state) {
+    case LK__CLAIM_RELEASING:
+        return release_send(claim);
+    case LK__CLAIM_LEAVING:
+        return leave_send(claim);
+    default:
+        return lk__claim_call(claim, &claim->close, claim->place->kind->pass, 0,
+                              NULL);
+    }
+}
+
+void lk__claim_close(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    lk_status status;
+
+    if (claim->close.busy)
+        return;
+    if (lk__client_now(client) >= claim->give_up_at) {
+        lk__claim_abandon(claim);
+        return;
+    }
+    status = lk__node_is_ready(client->node) ? close_send(claim) : LK_EOFFLINE;
+    if (status == LK_OK && claim->releaser != NULL)
+        claim->releaser->sent = true;
+    if (status == LK_EOFFLINE)
+        lk__alarm_set(&client->alarms, &claim->alarm, claim->give_up_at);
+    else if (status != LK_OK)
+        retry_later(claim);
+}
+
+/* ---- beginning -------------------------------------------------------------- */
+
+void lk__claim_leave(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    bool sent =
+        claim->in_doubt || claim->look.busy || claim->state != LK__CLAIM_WANTED;
+
+    if (claim->place->front == claim)
+        claim->place->front = NULL;
+    if (!sent) {
+        lk__claim_kill(claim);
+        return;
+    }
+    claim->in_doubt = claim->in_doubt || claim->look.busy;
+    claim->state = LK__CLAIM_LEAVING;
+    claim->give_up_at =
+        lk__client_now(client) + (claim->lease_ms + TICKET_TTL_MS) * LK__MS;
+    lk__claim_close(claim);
+}
+
+void lk__claim_release(lk__claim *claim, lk__releaser *releaser)
+{
+    lk_client *client = claim->place->client;
+
+    claim->valid_at_release = lk__claim_is_valid(claim);
+    if (claim->state == LK__CLAIM_HELD) {
+        client->stats.holding--;
+        client->stats.releases++;
+    }
+    claim->state = LK__CLAIM_RELEASING;
+    claim->renew_at = LK__NEVER;
+    claim->releaser = releaser;
+    claim->give_up_at =
+        lk__client_now(client) + (claim->lease_ms + TICKET_TTL_MS) * LK__MS;
+    lk__alarm_clear(&client->alarms, &claim->alarm);
+    lk__claim_close(claim);
+}
+
+void lk__claim_abandon(lk__claim *claim)
+{
+    releaser_tell(claim, LK_EINDOUBT);
+    lk__claim_kill(claim);
+}
+
+void lk__claim_give_back(lk__place *place, uint64_t number, uint64_t fence)
+{
+    lk__claim *claim = lk__claim_new_numbered(place, number);
+
+    if (claim == NULL)
+        return; /* no memory: its lease ends it */
+    claim->fence = fence;
+    claim->state = LK__CLAIM_HELD;
+    place->client->stats.holding++;
+    lk__claim_release(claim, NULL);
+}

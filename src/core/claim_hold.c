@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Holding: from the grant to the release or the loss. The deadline is the
+ * local clock's; nothing but a renewal that was answered moves it. One alarm
+ * serves the next of renewal, notice and deadline.
+ */
+
+#include "core/claim_private.h"
+#include "core/deadline.h"
+#include "core/hold.h"
+#include "core/node.h"
+#include "core/watchdog.h"
+
+enum { FIRST_RENEWAL_MS = 50 };
+
+void lk__claim_hold(lk__claim *claim, uint64_t fence, uint64_t deadline,
+                    bool pushed)
+{
+    lk__place *place = claim->place;
+    uint64_t now = lk__client_now(place->client);
+
+    claim->fence = fence;
+    claim->deadline = deadline;
+    claim->granted_at = now;
+    claim->state = LK__CLAIM_HELD;
+    place->client->stats.holding++;
+    if (pushed)
+        claim->renew_at = now + FIRST_RENEWAL_MS * LK__MS;
+    else if (claim->watchdog)
+        claim->renew_at = lk__watchdog_next(claim, now);
+    lk__claim_arm(claim);
+    lk__place_granted(place, claim);
+}
+
+void lk__claim_arm(lk__claim *claim)
+{
+    uint64_t at = claim->deadline;
+    uint64_t notice_at = lk__holds_notice_at(claim);
+
+    if (claim->renew_at < at && !claim->renewing)
+        at = claim->renew_at;
+    if (notice_at < at)
+        at = notice_at;
+    lk__alarm_set(&claim->place->client->alarms, &claim->alarm, at);
+}
+
+void lk__claim_on_hold_alarm(lk__claim *claim)
+{
+    uint64_t now = lk__client_now(claim->place->client);
+
+    if (now >= claim->deadline) {
+        lk__claim_lose(claim, claim->unanswered || claim->renewing ||
+                                      claim->renew_at != LK__NEVER
+                                  ? LK_LOSS_UNREACHABLE
+                                  : LK_LOSS_EXPIRED);
+        return;
+    }
+    lk__holds_notice(claim, now);
+    if (now >= claim->renew_at && !claim->renewing)
+        lk__watchdog_due(claim);
+    lk__claim_arm(claim);
+}
+
+void lk__claim_lose(lk__claim *claim, lk_loss loss)
+{
+    lk_client *client = claim->place->client;
+    uint64_t now = lk__client_now(client);
+
+    claim->state = LK__CLAIM_LOST;
+    claim->loss = (int)loss;
+    claim->lost_at = now < claim->deadline ? now : claim->deadline;
+    claim->renew_at = LK__NEVER;
+    lk__alarm_clear(&client->alarms, &claim->alarm);
+    client->stats.losses++;
+    client->stats.holding--;
+    lk__client_log(client, LK_LOG_ERROR, "%s %s: hold %s is lost: %s",
+                   claim->place->kind->word, claim->place->name, claim->id,
+                   lk__loss_text(loss));
+    lk__holds_tell_lost(claim);
+    if (claim->first_hold == NULL)
+        lk__claim_release(claim, NULL);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_CLAIM_PRIVATE_H
+#define LK_CORE_CLAIM_PRIVATE_H
+
+#include "core/claim.h"
+#include "core/place.h"
+
+/*
+ * A claim is written in three files, one per stretch of its life: seeking
+ * (claim_seek.c), holding (claim_hold.c), closing (claim_close.c). This is
+ * what they tell each other.
+ */
+
+#define LK__MS UINT64_C(1000000)
+
+/* A claim with a number that was drawn before; NULL: out of memory. */
+lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number);
+
+/* Sends the acquire, re-check or confirm that the state asks for. */
+void lk__claim_seek(lk__claim *claim);
+
+/* Sends the release, leave or pass that the state asks for. */
+void lk__claim_close(lk__claim *claim);
+
+/* The claim owns the name, believed until the deadline: HELD, or given back. */
+void lk__claim_hold(lk__claim *claim, uint64_t fence, uint64_t deadline,
+                    bool pushed);
+
+/* The alarm of a HELD, and of a WANTED or QUEUED claim. */
+void lk__claim_on_hold_alarm(lk__claim *claim);
+void lk__claim_on_seek_alarm(lk__claim *claim);
+
+/* Keeps the claim's memory while a request is under way, or not any more. */
+lk_status lk__claim_call(lk__claim *claim, lk__request *request,
+                         const lk__script *script, size_t count,
+                         const lk__arg *args);
+void lk__claim_answered(lk__claim *claim);
+
+#endif /* LK_CORE_CLAIM_PRIVATE_H */

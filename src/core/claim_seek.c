@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Seeking: from the wish to the grant.
+ *
+ * Acquire answers granted, queued or busy. Queued, the claim looks again about
+ * every second, and as soon as the holder's lease ends; each answer "still
+ * queued" moves bound forward: a grant that names our ticket was made after
+ * that look was sent. So the deadline of a pushed grant needs no server's
+ * clock. A grant that was long on its way is confirmed before it is believed.
+ */
+
+#include <stdio.h>
+
+#include "core/claim_private.h"
+#include "core/deadline.h"
+#include "core/error.h"
+#include "core/node.h"
+#include "core/reply.h"
+
+enum {
+    LOOK_MS = 1000,     /* the longest sleep between two looks */
+    LOOK_SOONEST_MS = 5 /* the shortest */
+};
+
+/* Answers of the scripts; see lua/lock_acquire.lua. */
+enum {
+    ANSWER_QUEUED = 0,
+    ANSWER_GRANTED = 1,
+    ANSWER_BUSY = 2,
+    ANSWER_GONE = 3
+};
+
+static lk__claim *claim_of_look(lk__request *request)
+{
+    return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, look));
+}
+
+static void look_after_ms(lk__claim *claim, uint64_t ms)
+{
+    lk_client *client = claim->place->client;
+
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  lk__client_now(client) + ms * LK__MS);
+}
+
+/* The next look: within a second, jittered, or when the lease has ended. */
+static void look_later(lk__claim *claim, int64_t ttl_ms, bool contend)
+{
+    uint64_t ms =
+        LOOK_MS - lk__client_random(claim->place->client, LOOK_MS / 4);
+
+    if (ttl_ms >= 0 && (uint64_t)ttl_ms + LOOK_SOONEST_MS < ms)
+        ms = (uint64_t)ttl_ms + LOOK_SOONEST_MS;
+    if (contend)
+        ms = LOOK_SOONEST_MS;
+    look_after_ms(claim, ms);
+}
+
+/* ---- answers -------------------------------------------------------------- */
+
+/* What is left was counted when the server answered, after this was sent. */
+static void on_granted(lk__claim *claim, const redisReply *reply)
+{
+    int64_t ttl_ms = lk__reply_integer_at(reply, 2, 0);
+    uint64_t lease_ms = ttl_ms < 0 ? 0 : (uint64_t)ttl_ms;
+
+    if (lease_ms > claim->lease_ms)
+        lease_ms = claim->lease_ms;
+    lk__claim_hold(claim, (uint64_t)lk__reply_integer_at(reply, 1, 0),
+                   lk__deadline_ns(claim->look.sent_at, lease_ms), false);
+}
+
+static void on_queued(lk__claim *claim, const redisReply *reply)
+{
+    claim->state = LK__CLAIM_QUEUED;
+    claim->bound = claim->look.sent_at;
+    claim->ticket = (uint64_t)lk__reply_integer_at(reply, 2, 0);
+    if (lk__reply_integer_at(reply, 4, 0) == 1)
+        look_after_ms(claim, 0); /* more to hand over than one call does */
+    else
+        look_later(claim, lk__reply_integer_at(reply, 1, -1),
+                   lk__reply_integer_at(reply, 3, 0) == 1);
+}
+
+/* Not queued: the wait wanted one try, or the inbox does not stand yet. */
+static void on_busy(lk__claim *claim, const redisReply *reply)
+{
+    lk__place *place = claim->place;
+
+    if (place->first_wait == NULL || place->first_wait->try_only) {
+        lk__claim_kill(claim);
+        lk__place_failed(place, claim, LK_EBUSY);
+        return;
+    }
+    lk__node_want_inbox(place->client->node);
+    if (lk__node_can_queue(place->client->node))
+        look_after_ms(claim, 0);
+    else
+        look_later(claim, lk__reply_integer_at(reply, 1, -1), false);
+}
+
+/* The server does not know the claim: a new one takes its place in line. */
+static void on_gone(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    lk__claim_kill(claim);
+    lk__place_failed(place, claim, LK_OK);
+}
+
+static void on_answer(lk__claim *claim, const redisReply *reply)
+{
+    claim->in_doubt = false;
+    switch (lk__reply_integer_at(reply, 0, -1)) {
+    case ANSWER_QUEUED:
+        on_queued(claim, reply);
+        break;
+    case ANSWER_GRANTED:
+        on_granted(claim, reply);
+        break;
+    case ANSWER_BUSY:
+        on_busy(claim, reply);
+        break;
+    case ANSWER_GONE:
+        on_gone(claim);
+        break;
+    default:
+        lk__conn_break(&claim->place->client->node->command, LK_EPROTO,
+                       "an answer of a script is not understood");
+        break;
+    }
+}
+
+static void
+on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
+{
+    lk__place *place = claim->place;
+    bool was_queued = claim->state == LK__CLAIM_QUEUED;
+
+    if (lk__reply_is_noscript(reply)) {
+        lk__claim_seek(claim);
+        return;
+    }
+    if (lk__reply_is_void(reply)) {
+        on_gone(claim);
+        return;
+    }
+    if (status == LK_ELOADING || status == LK_EREADONLY)
+        return; /* the connection was left; what to send is seen again then */
+
+    lk__error_set(reply->str);
+    if (was_queued)
+        lk__claim_leave(claim);
+    else
+        lk__claim_kill(claim);
+    lk__place_failed(place, claim, status);
+}
+
+/* An answer that comes when the state has moved on is of no concern. */
+static void
+on_look(lk__request *request, lk_status status, const redisReply *reply)
+{
+    lk__claim *claim = claim_of_look(request);
+
+    if (status == LK_EINDOUBT && claim->state == LK__CLAIM_WANTED) {
+        claim->in_doubt = true;
+    } else if (status == LK_OK && (claim->state == LK__CLAIM_WANTED ||
+                                   claim->state == LK__CLAIM_QUEUED)) {
+        status = lk__node_check(claim->place->client->node, request, reply);
+        if (status != LK_OK)
+            on_refused(claim, status, reply);
+        else
+            on_answer(claim, reply);
+    }
+    lk__claim_answered(claim);
+}
+
+/* ---- a grant that was long on its way -------------------------------------- */
+
+static void
+on_confirm(lk__request *request, lk_status status, const redisReply *reply)
+{
+    lk__claim *claim = claim_of_look(request);
+
+    if (claim->state == LK__CLAIM_UNSURE && status == LK_OK) {
+        status = lk__node_check(claim->place->client->node, request, reply);
+        if (status != LK_OK)
+            lk__claim_seek(claim);
+        else if (lk__reply_integer_at(reply, 0, 0) != 1)
+            on_gone(claim);
+        else
+            lk__claim_hold(claim, claim->fence,
+                           lk__deadline_ns(request->sent_at, claim->lease_ms),
+                           false);
+    }
+    lk__claim_answered(claim);
+}
+
+static void confirm_send(lk__claim *claim)
+{
+    char fence[24];
+    lk__arg args[2];
+
+    snprintf(fence, sizeof(fence), "%llu", (unsigned long long)claim->fence);
+    args[0] = lk__arg_text(fence);
+    args[1] = lk__arg_number((int64_t)claim->lease_ms);
+    claim->look.on_reply = on_confirm;
+    if (lk__claim_call(claim, &claim->look, claim->place->kind->confirm, 2,
+                       args) != LK_OK)
+        look_after_ms(claim, LOOK_SOONEST_MS);
+}
+
+void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
+                     uint64_t lease_ms)
+{
+    lk_client *client = claim->place->client;
+    uint64_t deadline;
+
+    if (claim->state != LK__CLAIM_QUEUED && claim->state != LK__CLAIM_WANTED)
+        return; /* said twice, or being given back already */
+    if (claim->ticket != 0 && claim->ticket != ticket)
+        return; /* an older ticket of ours, void by itself */
+
+    if (lease_ms > claim->lease_ms)
+        lease_ms = claim->lease_ms;
+    deadline =
+        claim->bound == LK__NEVER ? 0 : lk__deadline_ns(claim->bound, lease_ms);
+    client->stats.grants++;
+    if (deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
+        lk__claim_hold(claim, fence, deadline, true);
+        return;
+    }
+    client->stats.grants_late++;
+    claim->state = LK__CLAIM_UNSURE;
+    claim->fence = fence;
+    lk__claim_seek(claim);
+}
+
+void lk__claim_look_soon(lk__claim *claim)
+{
+    look_after_ms(claim, 1);
+}
+
+/* ---- sending --------------------------------------------------------------- */
+
+static void acquire_send(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+    lk_client *client = place->client;
+    lk__node *node = client->node;
+    bool try_only = place->first_wait != NULL && place->first_wait->try_only;
+    lk__arg args[5];
+
+    claim->queueable = !try_only && lk__node_can_queue(node);
+    args[0] = lk__arg_number((int64_t)claim->lease_ms);
+    args[1] = lk__arg_number(claim->queueable ? 1 : 0);
+    args[2] = lk__arg_text(node->channel);
+    args[3] = lk__arg_text(claim->reason);
+    args[4] = lk__arg_number(node->can_kill ? 0 : 1);
+    claim->look.on_reply = on_look;
+    if (lk__claim_call(claim, &claim->look, place->kind->acquire, 5, args) !=
+        LK_OK) {
+        look_after_ms(claim, LOOK_SOONEST_MS);
+        return;
+    }
+    if (claim->bound == LK__NEVER)
+        claim->bound = claim->look.sent_at;
+}
+
+static void recheck_send(lk__claim *claim)
+{
+    lk__arg lease = lk__arg_number((int64_t)claim->lease_ms);
+
+    claim->look.on_reply = on_look;
+    if (lk__claim_call(claim, &claim->look, claim->place->kind->recheck, 1,
+                       &lease) == LK_OK)
+        claim->place->client->stats.rechecks++;
+    else
+        look_after_ms(claim, LOOK_SOONEST_MS);
+}
+
+/* Where the old connection cannot be killed, its acquire may still come:
+   the claim is given up behind a tombstone, and another one stands in. */
+static bool is_doubt_open(const lk__claim *claim)
+{
+    return claim->in_doubt && !claim->place->client->node->can_kill;
+}
+
+void lk__claim_seek(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    if (claim->look.busy || !lk__node_is_ready(place->client->node))
+        return;
+
+    if (claim->state == LK__CLAIM_UNSURE) {
+        confirm_send(claim);
+    } else if (claim->state == LK__CLAIM_QUEUED) {
+        recheck_send(claim);
+    } else if (is_doubt_open(claim)) {
+        lk__claim_leave(claim);
+        lk__place_failed(place, claim, LK_OK);
+    } else {
+        acquire_send(claim);
+    }
+}
+
+void lk__claim_on_seek_alarm(lk__claim *claim)
+{
+    lk__claim_seek(claim);
+}

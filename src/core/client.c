@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The client: opening, the monitor's door, callbacks, shutdown. */
+
+#include "core/client.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/deadline.h"
+#include "core/error.h"
+#include "core/hold.h"
+#include "core/mem.h"
+#include "core/names.h"
+#include "core/node.h"
+#include "core/place.h"
+#include "core/record.h"
+#include "core/watchdog.h"
+
+/* ---- the monitor's door ------------------------------------------------------ */
+
+lk_status lk__client_check(const lk_client *client)
+{
+    if (client == NULL)
+        return lk__fail(LK_EINVAL, "the handle is NULL");
+    if (client->fork_generation != lk__fork_generation())
+        return LK_EFORKED;
+    return LK_OK;
+}
+
+void lk__client_lock(lk_client *client)
+{
+    pthread_mutex_lock(&client->mutex);
+}
+
+lk_status lk__client_enter(lk_client *client)
+{
+    lk_status status = lk__client_check(client);
+
+    if (status != LK_OK)
+        return status;
+    lk__client_lock(client);
+    if (client->state == LK__CLIENT_OPEN)
+        return LK_OK;
+    pthread_mutex_unlock(&client->mutex);
+    return lk__fail(LK_ECLOSED, "the client was shut down");
+}
+
+bool lk__client_is_callback(const lk_client *client)
+{
+    return client->world->class->is_loop(client->world) ||
+           (client->running_post != NULL &&
+            pthread_equal(client->dispatcher, pthread_self()));
+}
+
+lk_status lk__client_enter_blocking(lk_client *client)
+{
+    lk_status status = lk__client_enter(client);
+
+    if (status != LK_OK || !lk__client_is_callback(client))
+        return status;
+    pthread_mutex_unlock(&client->mutex);
+    return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
+}
+
+/* On the loop of a client without dispatch: runs what is due, unlocked. */
+static void posts_run(lk_client *client)
+{
+    lk__post *post;
+
+    while ((post = client->first_post) != NULL &&
+           client->running_post == NULL) {
+        client->first_post = post->next;
+        if (client->first_post == NULL)
+            client->last_post = NULL;
+        post->queued = false;
+        client->running_post = post;
+        client->dispatcher = pthread_self();
+        lk__client_leave(client);
+        post->run(post);
+        lk__client_lock(client);
+        client->running_post = NULL;
+        pthread_cond_broadcast(&client->post_done);
+    }
+}
+
+void lk__client_leave(lk_client *client)
+{
+    uint64_t at;
+
+    if (client->first_due != NULL)
+        lk__watchdog_flush(client);
+    if (client->first_watcher != NULL)
+        lk__watchers_look(client);
+    lk__conn_flush(&client->node->command);
+    lk__conn_flush(&client->node->inbox);
+    if (lk__alarms_rearm(&client->alarms, &at))
+        client->world->class->set_timer(client->world, at);
+    pthread_mutex_unlock(&client->mutex);
+}
+
+uint64_t lk__client_now(const lk_client *client)
+{
+    return client->world->class->now(client->world);
+}
+
+uint64_t lk__client_random(lk_client *client, uint64_t limit)
+{
+    uint64_t number = 0;
+
+    client->world->class->random(client->world, &number, sizeof(number));
+    return limit == 0 ? 0 : number % limit;
+}
+
+/* ---- callbacks ------------------------------------------------------------------ */
+
+void lk__client_post(lk_client *client, lk__post *post)
+{
+    static const uint64_t one = 1;
+
+    if (post->queued)
+        return;
+    post->queued = true;
+    post->next = NULL;
+    if (client->first_post == NULL)
+        client->first_post = post;
+    else
+        client->last_post->next = post;
+    client->last_post = post;
+    if (client->dispatch_fd < 0)
+        client->world->class->wake(client->world);
+    else if (write(client->dispatch_fd, &one, sizeof(one)) < 0)
+        return; /* the counter is full: it is readable as it is */
+}
+
+static void post_remove(lk_client *client, const lk__post *post)
+{
+    lk__post *before = NULL;
+    lk__post *at = client->first_post;
+
+    while (at != post) {
+        before = at;
+        at = at->next;
+    }
+    if (before == NULL)
+        client->first_post = at->next;
+    else
+        before->next = at->next;
+    if (client->last_post == at)
+        client->last_post = before;
+    at->queued = false;
+}
+
+void lk__client_unpost(lk_client *client, lk__post *post)
+{
+    while (client->running_post == post &&
+           !pthread_equal(client->dispatcher, pthread_self()))
+        pthread_cond_wait(&client->post_done, &client->mutex);
+    if (post->queued)
+        post_remove(client, post);
+}
+
+void lk__client_on_wake(lk_client *client)
+{
+    lk__waits_cancel(client);
+    if (client->dispatch_fd < 0)
+        posts_run(client);
+}
+
+int lk_client_fd(lk_client *client)
+{
+    return client == NULL ? -1 : client->dispatch_fd;
+}
+
+lk_status lk_client_dispatch(lk_client *client)
+{
+    uint64_t count;
+    lk_status status = lk__client_check(client);
+
+    if (status != LK_OK)
+        return status;
+    if (client->dispatch_fd < 0)
+        return lk__fail(LK_EINVAL, "the client was not opened with dispatch");
+    lk__client_lock(client);
+    if (read(client->dispatch_fd, &count, sizeof(count)) >= 0)
+        posts_run(client);
+    lk__client_leave(client);
+    return LK_OK;
+}
+
+void lk__client_log(lk_client *client, lk_log_level level, const char *format,
+                    ...)
+{
+    char text[512];
+    va_list args;
+
+    if (client->settings.log == NULL || level > client->settings.log_level)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    client->settings.log(level, text, client->settings.log_data);
+}
+
+/* ---- open -------------------------------------------------------------------------- */
+
+/* A random uuid, version 4. */
+static void id_make(lk_client *client)
+{
+    unsigned char bytes[16];
+    static const char digits[] = "0123456789abcdef";
+    char *at = client->id;
+
+    client->world->class->random(client->world, bytes, sizeof(bytes));
+    bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40);
+    bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *at++ = '-';
+        *at++ = digits[bytes[i] >> 4];
+        *at++ = digits[bytes[i] & 15];
+    }
+    *at = '\0';
+}
+
+static void client_destroy(lk_client *client)
+{
+    client->world->class->stop(client->world);
+    lk__node_free(client->node);
+    lk__free(client->claims);
+    if (client->dispatch_fd >= 0)
+        close(client->dispatch_fd);
+    lk__settings_done(&client->settings);
+    pthread_cond_destroy(&client->post_done);
+    pthread_mutex_destroy(&client->mutex);
+    lk__free(client);
+}
+
+static lk_status client_start(lk_client *client)
+{
+    id_make(client);
+    client->alarms.armed = LK__NEVER;
+    client->dispatch_fd = -1;
+    client->fork_generation = lk__fork_generation();
+    client->node = lk__node_new(client);
+    if (client->node == NULL)
+        return LK_ENOMEM;
+    if (client->settings.dispatch) {
+        client->dispatch_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (client->dispatch_fd < 0)
+            return lk__fail(LK_ENOMEM, "no descriptor for dispatch");
+    }
+    if (client->world->class->start(client->world, &lk__conn_events, client) !=
+        0)
+        return lk__fail(LK_ENOMEM, "the loop thread cannot be started");
+    lk__client_lock(client);
+    lk__node_start(client->node);
+    lk__client_leave(client);
+    return LK_OK;
+}
+
+lk_status lk__client_open_in(lk_client **ret_client, lk__world *world,
+                             const char *url, const lk_client_options *options)
+{
+    lk_client *client = lk__alloc(sizeof(*client));
+    lk_status status;
+
+    if (client == NULL) {
+        world->class->stop(world);
+        return LK_ENOMEM;
+    }
+    status = lk__settings_make(&client->settings, url, options);
+    if (status != LK_OK) {
+        world->class->stop(world);
+        lk__free(client);
+        return status;
+    }
+    pthread_mutex_init(&client->mutex, NULL);
+    pthread_cond_init(&client->post_done, NULL);
+    client->refs = 1;
+    client->world = world;
+    status = client_start(client);
+    if (status != LK_OK) {
+        client_destroy(client);
+        return status;
+    }
+    *ret_client = client;
+    return LK_OK;
+}
+
+lk_status lk_client_open(lk_client **ret_client, const char *url,
+                         const lk_client_options *options)
+{
+    lk__world *world;
+
+    if (ret_client == NULL)
+        return lk__fail(LK_EINVAL, "ret_client is NULL");
+    if (url == NULL)
+        return lk__fail(LK_EURL, "no URL was given");
+    world = lk__world_uv_new();
+    if (world == NULL)
+        return lk__fail(LK_ENOMEM, "no memory or descriptors for the loop");
+    return lk__client_open_in(ret_client, world, url, options);
+}
+
+/* ---- life -------------------------------------------------------------------------- */
+
+lk_client *lk__client_ref(lk_client *client)
+{
+    client->refs++;
+    return client;
+}
+
+static void *reap(void *data)
+{
+    client_destroy(data);
+    return NULL;
+}
+
+/* The loop cannot wait for its own end: then another thread does. */
+void lk__client_unref(lk_client *client)
+{
+    pthread_t reaper;
+
+    if (--client->refs > 0)
+        return;
+    if (!client->world->class->is_loop(client->world))
+        client_destroy(client);
+    else if (pthread_create(&reaper, NULL, reap, client) == 0)
+        pthread_detach(reaper);
+}
+
+const char *lk_client_id(const lk_client *client)
+{
+    return client == NULL ? "" : client->id;
+}
+
+lk_status lk_client_stats_get(lk_client *client, lk_client_stats *stats)
+{
+    lk_client_stats all;
+    lk_status status = lk__client_check(client);
+
+    if (status != LK_OK)
+        return status;
+    if (stats == NULL || stats->size < sizeof(size_t))
+        return lk__fail(LK_EINVAL, "stats, or its size, is missing");
+
+    lk__client_lock(client);
+    all = client->stats;
+    all.pending = client->node->command.pending + client->node->inbox.pending;
+    lk__client_leave(client);
+    all.size = stats->size < sizeof(all) ? stats->size : sizeof(all);
+    memcpy(stats, &all, all.size);
+    return LK_OK;
+}
+
+static bool is_ready_or_refused(const lk_client *client)
+{
+    const lk__conn *conn = &client->node->command;
+
+    return client->state != LK__CLIENT_OPEN || conn->state == LK__CONN_READY ||
+           (conn->failures > 0 &&
+            (conn->why == LK_EAUTH || conn->why == LK_EDENIED));
+}
+
+lk_status lk_client_wait_ready(lk_client *client, int64_t wait_ms)
+{
+    lk_status status = lk__wait_check(wait_ms);
+    uint64_t until;
+
+    if (status == LK_OK)
+        status = lk__client_enter_blocking(client);
+    if (status != LK_OK)
+        return status;
+
+    until = lk__wait_until_ns(lk__client_now(client), wait_ms);
+    lk__client_leave(client);
+    lk__watch(client, is_ready_or_refused, until);
+    status = lk__client_enter(client);
+    if (status != LK_OK)
+        return status;
+    if (!lk__node_is_ready(client->node)) {
+        status = lk__node_why(client->node);
+        if (status == LK_EOFFLINE)
+            status = LK_ETIMEDOUT;
+    }
+    lk__client_leave(client);
+    return status;
+}
+
+/* ---- shutdown ------------------------------------------------------------------------ */
+
+static bool is_closing(const lk__claim *claim)
+{
+    return claim->state == LK__CLAIM_RELEASING ||
+           claim->state == LK__CLAIM_LEAVING ||
+           claim->state == LK__CLAIM_PASSING;
+}
+
+static bool is_closed(const lk_client *client)
+{
+    for (const lk__place *place = client->places; place != NULL;
+         place = place->next) {
+        for (const lk__claim *claim = place->first_claim; claim != NULL;
+             claim = claim->next) {
+            if (is_closing(claim))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void claim_shut(lk__claim *claim)
+{
+    if (claim->state == LK__CLAIM_HELD) {
+        claim->loss = LK_LOSS_CLOSED;
+        claim->lost_at = lk__client_now(claim->place->client);
+        lk__holds_tell_lost(claim);
+        lk__claim_release(claim, NULL);
+    } else if (claim->state == LK__CLAIM_LOST) {
+        lk__claim_kill(claim);
+    }
+}
+
+/* Everything that is held, waited for or under way begins to end. */
+static void shutdown_begin(lk_client *client)
+{
+    client->state = LK__CLIENT_CLOSING;
+    lk__waits_end(client, LK_ECLOSED);
+    lk__claims_visit(client, claim_shut);
+    lk__record_remove(client->node);
+}
+
+/* What is still to be said is left to the leases. */
+static lk_status shutdown_end(lk_client *client)
+{
+    lk_status status = is_closed(client) ? LK_OK : LK_ETIMEDOUT;
+
+    client->state = LK__CLIENT_CLOSED;
+    lk__conn_flush(&client->node->command);
+    lk__node_stop(client->node);
+    lk__claims_visit(client, lk__claim_abandon);
+    return status;
+}
+
+lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
+{
+    lk_status status = lk__wait_check(wait_ms);
+    uint64_t until;
+
+    if (status == LK_OK)
+        status = lk__client_check(client);
+    if (status != LK_OK)
+        return status;
+
+    lk__client_lock(client);
+    if (wait_ms != 0 && lk__client_is_callback(client)) {
+        lk__client_leave(client);
+        return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
+    }
+    until = lk__wait_until_ns(lk__client_now(client), wait_ms);
+    if (client->state == LK__CLIENT_OPEN)
+        shutdown_begin(client);
+    lk__client_leave(client);
+
+    if (wait_ms != 0)
+        lk__watch(client, is_closed, until);
+
+    lk__client_lock(client);
+    if (client->state == LK__CLIENT_CLOSING)
+        status = shutdown_end(client);
+    lk__client_leave(client);
+    return status;
+}
+
+void lk_client_free(lk_client *client)
+{
+    if (client == NULL || lk__client_check(client) != LK_OK)
+        return;
+    lk_client_shutdown(client, 0);
+    lk__client_unref(client);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_CLIENT_H
+#define LK_CORE_CLIENT_H
+
+#include <latchkey/client.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/alarm.h"
+#include "core/options.h"
+#include "core/world.h"
+
+struct lk__kind;
+struct lk__node;
+struct lk__place;
+struct lk__claim;
+struct lk__wait;
+struct lk__watcher;
+
+/*
+ * A callback of the user's that is due. Intrusive: whoever posts it owns it
+ * and keeps it until run is called, once, without the mutex, on the loop or in
+ * lk_client_dispatch().
+ */
+typedef struct lk__post {
+    struct lk__post *next;
+    void (*run)(struct lk__post *post);
+    bool queued;
+} lk__post;
+
+enum { LK__CLIENT_KINDS = 16 }; /* more than there are primitives */
+
+/*
+ * The client is a monitor. One mutex guards it and everything that hangs on
+ * it: nodes, connections, places, claims, waits, holds. Any thread that has
+ * entered may move any state machine on; that is why a caller can send its own
+ * request and end its own wait without the loop thread.
+ */
+struct lk_client {
+    pthread_mutex_t mutex;
+    atomic_uint refs; /* the user's and one for each handle and hold */
+    unsigned fork_generation;
+    lk__world *world;
+    lk__settings settings;
+    char id[37];
+
+    enum {
+        LK__CLIENT_OPEN,
+        LK__CLIENT_CLOSING, /* nothing new; releases are under way */
+        LK__CLIENT_CLOSED   /* no connection any more */
+    } state;
+
+    lk__alarms alarms;
+    struct lk__node *node;
+
+    const struct lk__kind *kinds[LK__CLIENT_KINDS]; /* that were used */
+    struct lk__place *places;                       /* every place */
+    struct lk__claim **claims;   /* by number, open hashing */
+    size_t claim_buckets;        /* a power of two */
+    size_t claim_count;          /* that live */
+    struct lk__wait *first_wait; /* every wait under way */
+    struct lk__watcher *first_watcher;
+    struct lk__claim *first_due; /* to be renewed at once */
+    uint64_t last_claim_number;
+
+    lk__post *first_post, *last_post;
+    lk__post *running_post; /* whose callback runs now */
+    pthread_t dispatcher;   /* that runs it */
+    pthread_cond_t post_done;
+    int dispatch_fd; /* eventfd, or -1 */
+
+    lk_client_stats stats;
+};
+
+/* Checks the handle before the mutex is touched: NULL, forked. */
+lk_status lk__client_check(const lk_client *client);
+
+/*
+ * Enters the monitor for a public call: refuses after fork and after
+ * shutdown; a blocking call is refused from within a callback as well. The
+ * caller leaves only if this was LK_OK.
+ */
+lk_status lk__client_enter(lk_client *client);
+lk_status lk__client_enter_blocking(lk_client *client);
+
+/* Tells whether the caller runs in a callback of this client. */
+bool lk__client_is_callback(const lk_client *client);
+
+/* Enters whatever the state is: for events and for ending things. */
+void lk__client_lock(lk_client *client);
+
+/* Sends what was queued, arms the timer and leaves. */
+void lk__client_leave(lk_client *client);
+
+/* The loop was woken: looks for fired cancel tokens. Inside the monitor. */
+void lk__client_on_wake(lk_client *client);
+
+uint64_t lk__client_now(const lk_client *client);
+
+/* A number in [0, limit). */
+uint64_t lk__client_random(lk_client *client, uint64_t limit);
+
+lk_client *lk__client_ref(lk_client *client);
+void lk__client_unref(lk_client *client);
+
+/* Queues a callback. Inside the monitor. */
+void lk__client_post(lk_client *client, lk__post *post);
+
+/*
+ * Takes a queued callback back, or waits until it has run, unless it is the
+ * caller that runs it. Afterwards it is not queued. Inside the monitor, which
+ * it may leave and enter again.
+ */
+void lk__client_unpost(lk_client *client, lk__post *post);
+
+/* Hands one line to the user's log. Inside the monitor. Never a secret. */
+void lk__client_log(lk_client *client, lk_log_level level, const char *format,
+                    ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * Opens a client in a world of the caller's making, which it then owns. That
+ * is how a test puts it on a virtual clock and a scripted server.
+ */
+lk_status lk__client_open_in(lk_client **ret_client, lk__world *world,
+                             const char *url, const lk_client_options *options);
+
+#endif /* LK_CORE_CLIENT_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_HOLD_H
+#define LK_CORE_HOLD_H
+
+#include <latchkey/hold.h>
+
+#include "core/claim.h"
+
+/*
+ * A handle on a claim that is held: one for each acquire, re-entries included.
+ * It pins the claim's memory, so that a check needs neither lock nor lookup.
+ */
+struct lk_hold {
+    lk_client *client;
+    lk__claim *claim; /* NULL until bound */
+    lk_hold *next;    /* of the same claim */
+    lk_lost_cb cb;
+    void *data;
+    uint64_t notice_ns;
+    bool noticed; /* the notice was posted for the present deadline */
+    lk__post post;
+    int fd; /* a timer of the kernel's, or -1 */
+};
+
+/* A handle that is not bound yet; NULL: out of memory. */
+lk_hold *lk__hold_new(lk_client *client);
+
+/* Frees a handle that was never bound. */
+void lk__hold_discard(lk_hold *hold);
+
+/* Inside the monitor. */
+void lk__hold_bind(lk_hold *hold, lk__claim *claim);
+
+/* When the first notice is due; LK__NEVER: none. */
+uint64_t lk__holds_notice_at(const lk__claim *claim);
+
+/* Posts the notices that are due. */
+void lk__holds_notice(lk__claim *claim, uint64_t now);
+
+/* The deadline has moved on. */
+void lk__holds_renewed(lk__claim *claim);
+
+/* The claim is lost: posts the callbacks, makes the descriptors readable. */
+void lk__holds_tell_lost(lk__claim *claim);
+
+const char *lk__loss_text(lk_loss loss);
+
+#endif /* LK_CORE_HOLD_H */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Who holds and who waits: the script's answer made into lk_info. */
+
+#include "core/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ask.h"
+#include "core/mem.h"
+#include "core/record.h"
+#include "core/reply.h"
+
+enum { UUID_SIZE = 36 };
+
+/* A party and the memory of its strings. */
+struct room {
+    lk_party party;
+    char *owner;
+    char *reason;
+    char *record; /* cut into lines by lk__record_parse() */
+};
+
+struct building {
+    lk_info info; /* first: what the caller sees */
+    size_t count;
+    struct room *rooms;
+    const lk_party **pointers;
+};
+
+void lk_info_free(lk_info *info)
+{
+    struct building *building = (struct building *)(void *)info;
+
+    if (info == NULL)
+        return;
+    for (size_t i = 0; i < building->count; i++) {
+        lk__free(building->rooms[i].owner);
+        lk__free(building->rooms[i].reason);
+        lk__free(building->rooms[i].record);
+    }
+    lk__free(building->rooms);
+    lk__free(building->pointers);
+    lk__free(building);
+}
+
+/* ---- the script's answer --------------------------------------------------------- */
+
+static size_t element_count(const redisReply *reply)
+{
+    return reply != NULL && reply->type == REDIS_REPLY_ARRAY ? reply->elements
+                                                             : 0;
+}
+
+static bool room_fill(struct room *room, const char *owner, const char *reason)
+{
+    room->owner = lk__strdup(owner);
+    room->reason = lk__strdup(reason);
+    if (room->owner == NULL || room->reason == NULL)
+        return false;
+    room->party.owner = room->owner;
+    room->party.reason = room->reason;
+    room->party.host = room->party.command = "";
+    room->party.user = room->party.name = "";
+    return true;
+}
+
+/* What only we write is told of the holder that it is about. */
+static bool
+holder_fill(struct room *room, const char *owner, const redisReply *reply)
+{
+    const redisReply *ours = lk__reply_at(reply, 2);
+    bool is_ours = strcmp(lk__reply_text_at(ours, 0), owner) == 0;
+
+    if (!room_fill(room, owner, is_ours ? lk__reply_text_at(ours, 4) : ""))
+        return false;
+    room->party.lease_ms = lk__reply_integer_at(reply, 0, 0);
+    if (is_ours) {
+        room->party.fence = (uint64_t)lk__reply_integer_at(ours, 1, 0);
+        room->party.since_ms = (uint64_t)lk__reply_integer_at(ours, 2, 0);
+    }
+    return true;
+}
+
+static bool waiter_fill(struct room *room, const redisReply *waiters, size_t at)
+{
+    if (!room_fill(room, lk__reply_text_at(waiters, at),
+                   lk__reply_text_at(waiters, at + 3)))
+        return false;
+    room->party.since_ms = (uint64_t)lk__reply_integer_at(waiters, at + 2, 0);
+    return true;
+}
+
+static bool rooms_fill(struct building *building, const redisReply *reply)
+{
+    const redisReply *holders = lk__reply_at(reply, 1);
+    const redisReply *waiters = lk__reply_at(reply, 4);
+    bool filled = true;
+
+    for (size_t i = 0; filled && i < building->info.holder_count; i++)
+        filled = holder_fill(&building->rooms[i],
+                             lk__reply_text_at(holders, 2 * i), reply);
+    for (size_t i = 0; filled && i < building->info.listed_count; i++)
+        filled = waiter_fill(&building->rooms[building->info.holder_count + i],
+                             waiters, 4 * i);
+    return filled;
+}
+
+static lk_status
+take_answer(void *data, const lk__request *request, const redisReply *reply)
+{
+    struct building *building = data;
+    lk_info *info = &building->info;
+
+    (void)request;
+    info->holder_count = element_count(lk__reply_at(reply, 1)) / 2;
+    info->waiter_count = (size_t)lk__reply_integer_at(reply, 3, 0);
+    info->listed_count = element_count(lk__reply_at(reply, 4)) / 4;
+    building->count = info->holder_count + info->listed_count;
+    building->rooms =
+        lk__alloc((building->count + 1) * sizeof(*building->rooms));
+    building->pointers =
+        lk__alloc((building->count + 1) * sizeof(*building->pointers));
+    if (building->rooms == NULL || building->pointers == NULL) {
+        building->count = 0;
+        return LK_ENOMEM;
+    }
+    for (size_t i = 0; i < building->count; i++)
+        building->pointers[i] = &building->rooms[i].party;
+    info->holders = building->pointers;
+    info->waiters = building->pointers + info->holder_count;
+    return rooms_fill(building, reply) ? LK_OK : LK_ENOMEM;
+}
+
+/* ---- the records ------------------------------------------------------------------- */
+
+static lk_status
+take_records(void *data, const lk__request *request, const redisReply *reply)
+{
+    struct building *building = data;
+
+    (void)request;
+    for (size_t i = 0; i < building->count; i++) {
+        struct room *room = &building->rooms[i];
+        const redisReply *text = lk__reply_at(reply, i);
+        lk__record record;
+
+        if (text == NULL || text->type != REDIS_REPLY_STRING)
+            continue;
+        room->record = lk__strdup(text->str);
+        if (room->record == NULL)
+            return LK_ENOMEM;
+        lk__record_parse(&record, room->record);
+        room->party.host = record.host;
+        room->party.pid = strtoull(record.pid, NULL, 10);
+        room->party.command = record.command;
+        room->party.user = record.user;
+        room->party.name = record.name;
+    }
+    return LK_OK;
+}
+
+/* One record for each party, the same one twice if need be. */
+static lk_status records_ask(lk__place *place, struct building *building)
+{
+    size_t count = building->count;
+    lk__arg *args = lk__alloc((count + 1) * sizeof(*args));
+    char(*keys)[64] = lk__alloc((count + 1) * sizeof(*keys));
+    lk_status status = LK_ENOMEM;
+
+    if (args != NULL && keys != NULL) {
+        args[0] = lk__arg_text("MGET");
+        for (size_t i = 0; i < count; i++) {
+            lk__record_key(keys[i], sizeof(keys[i]), building->rooms[i].owner);
+            args[i + 1] = lk__arg_text(keys[i]);
+        }
+        status = lk__ask_command(place->client, count + 1, args, take_records,
+                                 building);
+    }
+    lk__free(args);
+    lk__free(keys);
+    return status;
+}
+
+lk_status lk__info_ask(lk__place *place, lk_info **ret_info)
+{
+    struct building *building = lk__alloc(sizeof(*building));
+    lk_status status;
+
+    if (building == NULL)
+        return LK_ENOMEM;
+    status = lk__ask_script(place, place->kind->info, "", 0, NULL, take_answer,
+                            building);
+    if (status == LK_OK && building->count > 0)
+        status = records_ask(place, building);
+    if (status == LK_OK)
+        *ret_info = &building->info;
+    else
+        lk_info_free(&building->info);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_NAMES_H
+#define LK_CORE_NAMES_H
+
+#include <latchkey/status.h>
+
+#include <stdint.h>
+
+/*
+ * Names of locks and of the keys and channels made from them, and the checks
+ * of times that all primitives share.
+ *
+ * A name without a brace is wrapped when a key is made from it, `prefix:{N}`,
+ * so that Redis Cluster keeps both in one slot. A name that holds a '{' stands
+ * as it is, `prefix:N`: then its own tag does that.
+ */
+
+enum { LK__NAME_MAX = 512 };
+
+/*
+ * Tells whether every key made from the name lies in the name's own slot: 1
+ * to LK__NAME_MAX bytes, and either no brace at all, or, as Redis looks for a
+ * tag, a first '{' with a '}' somewhere after it and at least one byte between
+ * it and the next '}'. LK_EINVAL with words otherwise, also for NULL.
+ */
+lk_status lk__name_check(const char *name);
+
+/* Makes `prefix:{N}` or `prefix:N`. Free with lk__free(). NULL: no memory. */
+char *lk__name_prefixed(const char *prefix, const char *name);
+
+/* Makes `{N}:suffix` or `N:suffix`. Free with lk__free(). NULL: no memory. */
+char *lk__name_suffixed(const char *name, const char *suffix);
+
+/* Ten years: more than any wait or lease needs, and far from any overflow. */
+#define LK__TIME_MAX_MS UINT64_C(315576000000)
+
+/* LK_OK for LK_FOREVER and 0 .. LK__TIME_MAX_MS; else LK_EINVAL with words. */
+lk_status lk__wait_check(int64_t wait_ms);
+
+/* LK_OK for 1 .. LK__TIME_MAX_MS; else LK_EINVAL with words. */
+lk_status lk__lease_check(uint64_t lease_ms);
+
+#endif /* LK_CORE_NAMES_H */

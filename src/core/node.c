@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One server. Both connections greet alike:
+ *
+ *   [AUTH] [SELECT] CLIENT SETNAME, CLIENT ID, INFO server, PING
+ *
+ * and then, the command connection: CLIENT KILL ID of the one before, if that
+ * was at this very server process. Nothing that the old one carried can run
+ * after the answer, so what was in doubt can be asked again. The numbers of
+ * connections mean nothing in another process, therefore INFO comes first.
+ * The inbox: SUBSCRIBE.
+ */
+
+#include "core/node.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/client.h"
+#include "core/error.h"
+#include "core/inbox.h"
+#include "core/mem.h"
+#include "core/place.h"
+#include "core/record.h"
+#include "core/reply.h"
+
+#define MS UINT64_C(1000000)
+
+enum {
+    STEP_AUTH,
+    STEP_SELECT,
+    STEP_NAME,
+    STEP_ID,
+    STEP_INFO,
+    STEP_PING,
+    STEP_KILL,
+    STEP_SUBSCRIBE
+};
+
+/* ---- greeting ------------------------------------------------------------ */
+
+static void
+on_greeting(lk__request *request, lk_status status, const redisReply *reply);
+
+static lk__node *node_of(lk__conn *conn)
+{
+    return conn->owner;
+}
+
+static bool is_inbox(const lk__conn *conn)
+{
+    const lk__node *node = conn->owner;
+
+    return conn == &node->inbox;
+}
+
+static void greet(lk__conn *conn, int step, size_t count, const lk__arg *args)
+{
+    lk__node *node = node_of(conn);
+    lk__greeting *greeting = is_inbox(conn) ? &node->inbox_greeting[step]
+                                            : &node->command_greeting[step];
+
+    greeting->conn = conn;
+    greeting->step = step;
+    greeting->request.on_reply = on_greeting;
+    if (lk__conn_send(conn, &greeting->request, count, args) != LK_OK)
+        lk__conn_break(conn, LK_ENOMEM, "no memory for the greeting");
+}
+
+static void greet_auth(lk__conn *conn)
+{
+    const lk__settings *settings = &conn->client->settings;
+    lk__arg args[3] = {lk__arg_text("AUTH")};
+    size_t count = 1;
+
+    if (settings->user != NULL)
+        args[count++] = lk__arg_text(settings->user);
+    args[count++] = lk__arg_text(settings->password);
+    greet(conn, STEP_AUTH, count, args);
+}
+
+static void on_conn_open(lk__conn *conn)
+{
+    const lk__settings *settings = &conn->client->settings;
+    lk__arg name[3] = {lk__arg_text("CLIENT"), lk__arg_text("SETNAME"),
+                       lk__arg_text(settings->name)};
+    lk__arg id[2] = {lk__arg_text("CLIENT"), lk__arg_text("ID")};
+    lk__arg info[2] = {lk__arg_text("INFO"), lk__arg_text("server")};
+    lk__arg ping = lk__arg_text("PING");
+    lk__arg select[2] = {lk__arg_text("SELECT"),
+                         lk__arg_number((int64_t)settings->db)};
+
+    if (settings->password != NULL)
+        greet_auth(conn);
+    if (settings->db != 0)
+        greet(conn, STEP_SELECT, 2, select);
+    greet(conn, STEP_NAME, 3, name);
+    greet(conn, STEP_ID, 2, id);
+    greet(conn, STEP_INFO, 2, info);
+    greet(conn, STEP_PING, 1, &ping);
+}
+
+static void note_run_id(const redisReply *reply, char *run_id, size_t size)
+{
+    const char *at = reply->type == REDIS_REPLY_STRING
+                         ? strstr(reply->str, "run_id:")
+                         : NULL;
+    size_t length = at == NULL ? 0 : strcspn(at + 7, "\r\n");
+
+    snprintf(run_id, size, "%.*s", (int)length, at == NULL ? "" : at + 7);
+}
+
+static void greet_kill(lk__node *node)
+{
+    lk__arg args[4] = {lk__arg_text("CLIENT"), lk__arg_text("KILL"),
+                       lk__arg_text("ID"), lk__arg_number(node->killed_id)};
+
+    greet(&node->command, STEP_KILL, 4, args);
+}
+
+static void greet_subscribe(lk__node *node)
+{
+    lk__arg args[2] = {lk__arg_text("SUBSCRIBE"), lk__arg_text(node->channel)};
+
+    greet(&node->inbox, STEP_SUBSCRIBE, 2, args);
+}
+
+/* Of two connections at two server processes the older one is outdated. */
+static void on_command_ready(lk__node *node)
+{
+    lk__conn_ready(&node->command);
+    node->killed_id = 0;
+    node->offline = false;
+    lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+    if (node->inbox.state == LK__CONN_READY &&
+        strcmp(node->inbox_run_id, node->command_run_id) != 0)
+        lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
+    lk__record_write(node);
+    lk__places_on_ready(node->client);
+}
+
+static void on_inbox_ready(lk__node *node)
+{
+    lk__conn_ready(&node->inbox);
+    if (node->command.state == LK__CONN_READY &&
+        strcmp(node->inbox_run_id, node->command_run_id) != 0)
+        lk__conn_break(&node->command, LK_EOFFLINE,
+                       "at another server process");
+    else if (lk__node_can_queue(node))
+        lk__places_on_inbox(node->client);
+}
+
+static void on_greeted(lk__conn *conn)
+{
+    lk__node *node = node_of(conn);
+
+    if (is_inbox(conn))
+        greet_subscribe(node);
+    else if (node->killed_id != 0 && node->can_kill &&
+             strcmp(node->killed_run_id, node->command_run_id) == 0)
+        greet_kill(node);
+    else
+        on_command_ready(node);
+}
+
+static void
+greeting_refused(lk__conn *conn, lk_status status, const redisReply *reply)
+{
+    lk__conn_break(conn, status,
+                   reply->type == REDIS_REPLY_ERROR ? reply->str
+                                                    : "an unexpected reply");
+}
+
+static void on_greeting_step(lk__conn *conn, int step, lk_status refused,
+                             const redisReply *reply)
+{
+    lk__node *node = node_of(conn);
+
+    switch (step) {
+    case STEP_ID:
+        if (!is_inbox(conn))
+            node->command_id = refused == LK_OK ? reply->integer : 0;
+        break;
+    case STEP_INFO:
+        if (is_inbox(conn))
+            note_run_id(reply, node->inbox_run_id, sizeof(node->inbox_run_id));
+        else
+            note_run_id(reply, node->command_run_id,
+                        sizeof(node->command_run_id));
+        break;
+    case STEP_PING:
+        on_greeted(conn);
+        break;
+    case STEP_KILL:
+        node->can_kill = refused == LK_OK;
+        on_command_ready(node);
+        break;
+    case STEP_SUBSCRIBE:
+        on_inbox_ready(node);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A name, a number and a kill may be refused; the rest must succeed. */
+static void
+on_greeting(lk__request *request, lk_status status, const redisReply *reply)
+{
+    lk__greeting *greeting = (lk__greeting *)(void *)request;
+    lk__conn *conn = greeting->conn;
+    int step = greeting->step;
+    lk_status refused;
+
+    if (status != LK_OK)
+        return;
+    refused = lk__reply_status(reply);
+    if (refused != LK_OK && step != STEP_NAME && step != STEP_ID &&
+        step != STEP_KILL)
+        greeting_refused(conn, refused, reply);
+    else
+        on_greeting_step(conn, step, refused, reply);
+}
+
+/* ---- down ---------------------------------------------------------------- */
+
+static void on_offline(lk__alarm *alarm)
+{
+    lk__node *node =
+        (lk__node *)(void *)((char *)alarm - offsetof(lk__node, offline_alarm));
+
+    node->offline = true;
+    lk__places_on_offline(node->client);
+}
+
+static void on_command_down(lk__conn *conn, lk_status why)
+{
+    lk__node *node = node_of(conn);
+    lk_client *client = node->client;
+
+    if (node->command_id != 0) {
+        node->killed_id = node->command_id;
+        memcpy(node->killed_run_id, node->command_run_id,
+               sizeof(node->killed_run_id));
+        node->command_id = 0;
+    }
+    if (why == LK_EAUTH || why == LK_EDENIED) {
+        node->offline = true;
+        lk__places_on_offline(client);
+    } else if (!node->offline && !lk__alarm_is_set(&node->offline_alarm)) {
+        lk__alarm_set(&client->alarms, &node->offline_alarm,
+                      lk__client_now(client) +
+                          client->settings.offline_ms * MS);
+    }
+}
+
+static void on_inbox_down(lk__conn *conn, lk_status why)
+{
+    (void)conn;
+    (void)why;
+}
+
+static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
+{
+    const redisReply *bytes = lk__reply_at(reply, 2);
+
+    if (!lk__reply_is_text(lk__reply_at(reply, 0), "message") ||
+        bytes == NULL || bytes->type != REDIS_REPLY_STRING)
+        return false;
+    lk__inbox_take(node_of(conn), bytes->str, bytes->len);
+    return true;
+}
+
+static const lk__conn_class command_class = {.word = "command",
+                                             .on_open = on_conn_open,
+                                             .on_down = on_command_down};
+
+static const lk__conn_class inbox_class = {.word = "inbox",
+                                           .on_open = on_conn_open,
+                                           .on_down = on_inbox_down,
+                                           .on_push = on_inbox_push};
+
+/* ---- life ---------------------------------------------------------------- */
+
+lk__node *lk__node_new(lk_client *client)
+{
+    lk__node *node = lk__alloc(sizeof(*node));
+
+    if (node == NULL)
+        return NULL;
+    node->client = client;
+    node->can_kill = true;
+    node->offline_alarm.fire = on_offline;
+    lk__record_init(node);
+    snprintf(node->channel, sizeof(node->channel), "latchkey:inbox:%s:0",
+             client->id);
+    lk__conn_init(&node->command, &command_class, client, node);
+    lk__conn_init(&node->inbox, &inbox_class, client, node);
+    node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);
+    if (node->seen == NULL) {
+        lk__node_free(node);
+        return NULL;
+    }
+    return node;
+}
+
+void lk__node_free(lk__node *node)
+{
+    if (node == NULL)
+        return;
+    lk__conn_done(&node->command);
+    lk__conn_done(&node->inbox);
+    lk__free(node->seen);
+    lk__free(node);
+}
+
+void lk__node_start(lk__node *node)
+{
+    lk_client *client = node->client;
+
+    lk__alarm_set(&client->alarms, &node->offline_alarm,
+                  lk__client_now(client) + client->settings.offline_ms * MS);
+    lk__conn_start(&node->command);
+}
+
+void lk__node_stop(lk__node *node)
+{
+    lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+    lk__alarm_clear(&node->client->alarms, &node->record_alarm);
+    lk__conn_stop(&node->inbox);
+    lk__conn_stop(&node->command);
+}
+
+bool lk__node_is_ready(const lk__node *node)
+{
+    return node->command.state == LK__CONN_READY;
+}
+
+bool lk__node_can_queue(const lk__node *node)
+{
+    return node->command.state == LK__CONN_READY &&
+           node->inbox.state == LK__CONN_READY &&
+           strcmp(node->inbox_run_id, node->command_run_id) == 0;
+}
+
+void lk__node_want_inbox(lk__node *node)
+{
+    lk__conn_start(&node->inbox);
+}
+
+lk_status lk__node_why(const lk__node *node)
+{
+    return lk__fail(node->command.why, "%s", node->command.words);
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
+                           const lk__arg *args)
+{
+    if (!lk__node_is_ready(node))
+        return LK_EOFFLINE;
+    request->script = NULL;
+    return lk__conn_send(&node->command, request, count, args);
+}
+
+lk_status lk__node_call(lk__node *node, lk__request *request,
+                        const lk__script *script, size_t key_count,
+                        const lk__arg *keys, size_t arg_count,
+                        const lk__arg *args)
+{
+    lk__arg all[LK__CALL_ARGS_MAX];
+    size_t count = 3 + key_count + arg_count;
+    bool seen = node->seen[script->index];
+    lk_status status;
+
+    if (!lk__node_is_ready(node))
+        return LK_EOFFLINE;
+    if (count > LK__CALL_ARGS_MAX)
+        return LK_EINVAL;
+
+    all[0] = lk__arg_text(seen ? "EVALSHA" : "EVAL");
+    all[1] = seen ? lk__arg_bytes(script->sha1, 40)
+                  : lk__arg_bytes(script->body, script->size);
+    all[2] = lk__arg_number((int64_t)key_count);
+    memcpy(all + 3, keys, key_count * sizeof(*keys));
+    memcpy(all + 3 + key_count, args, arg_count * sizeof(*args));
+
+    request->script = script;
+    status = lk__conn_send(&node->command, request, count, all);
+    if (status == LK_OK)
+        node->seen[script->index] = true;
+    return status;
+}
+
+lk_status lk__node_check(lk__node *node, const lk__request *request,
+                         const redisReply *reply)
+{
+    lk_status status = lk__reply_status(reply);
+
+    if (lk__reply_is_noscript(reply) && request->script != NULL) {
+        node->seen[request->script->index] = false;
+        node->client->stats.scripts_lost++;
+    } else if (status == LK_ELOADING || status == LK_EREADONLY) {
+        lk__conn_break(&node->command, status, reply->str);
+    }
+    return status;
+}

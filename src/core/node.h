@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_NODE_H
+#define LK_CORE_NODE_H
+
+#include "core/conn.h"
+
+/*
+ * One server: its connection for commands, its inbox, which scripts it has
+ * seen, which process it is. A client of a single server has a list of one.
+ *
+ * The inbox is an exact subscription on a connection of its own, opened when
+ * something first has to wait. Queueing needs both connections at the same
+ * server process: lk__node_can_queue().
+ */
+typedef struct lk__node lk__node;
+
+enum { LK__NODE_STEPS = 8 };
+
+/* One command of a connection's greeting. */
+typedef struct lk__greeting {
+    lk__request request;
+    lk__conn *conn;
+    int step;
+} lk__greeting;
+
+struct lk__node {
+    struct lk_client *client;
+    lk__conn command, inbox;
+    lk__greeting command_greeting[LK__NODE_STEPS];
+    lk__greeting inbox_greeting[LK__NODE_STEPS];
+    char command_run_id[48], inbox_run_id[48]; /* of the last greeting */
+    int64_t command_id; /* the server's number of the connection; 0: none */
+    int64_t killed_id;  /* the last one, to be killed before anything else */
+    char killed_run_id[48];
+    bool can_kill; /* false: requests in doubt need tombstones */
+    bool offline;  /* down for longer than offline_ms */
+    lk__alarm offline_alarm;
+    lk__alarm record_alarm;
+    lk__request record_request;
+    char record[384]; /* what is written; see record.h */
+    bool *seen;       /* by script index: it has been sent in full */
+    char channel[64]; /* the inbox' name */
+};
+
+/* NULL: out of memory. */
+lk__node *lk__node_new(struct lk_client *client);
+void lk__node_free(lk__node *node);
+
+void lk__node_start(lk__node *node);
+
+/* Ends both connections. Nothing in flight remains. */
+void lk__node_stop(lk__node *node);
+
+bool lk__node_is_ready(const lk__node *node);
+
+/* The inbox stands, at the server process that runs the scripts. */
+bool lk__node_can_queue(const lk__node *node);
+
+/* Opens the inbox, if that was not done. */
+void lk__node_want_inbox(lk__node *node);
+
+/* Why it is not ready; notes the server's words for lk_last_error(). */
+lk_status lk__node_why(const lk__node *node);
+
+/* Queues a plain command. */
+lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
+                           const lk__arg *args);
+
+/* What a script call may have at most, keys and arguments together. */
+enum { LK__CALL_ARGS_MAX = 1024 };
+
+/*
+ * Queues a call of a script: by its hash if the server has seen it, else in
+ * full. After LK_OK and a reply that lk__reply_is_noscript(), the server has
+ * forgotten it and did nothing: call again if it is still wanted.
+ */
+lk_status lk__node_call(lk__node *node, lk__request *request,
+                        const lk__script *script, size_t key_count,
+                        const lk__arg *keys, size_t arg_count,
+                        const lk__arg *args);
+
+/*
+ * Looks at an error that any request may get: a forgotten script is noted, a
+ * server that cannot serve now (loading, read-only) is left and tried again.
+ * Returns LK_OK for a reply that is no error.
+ */
+lk_status lk__node_check(lk__node *node, const lk__request *request,
+                         const redisReply *reply);
+
+#endif /* LK_CORE_NODE_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_OWNER_H
+#define LK_CORE_OWNER_H
+
+#include <latchkey/client.h>
+
+/*
+ * Owners: who acts, the unit of re-entry. A number within one client, for
+ * threads and for lk_owner alike; 0 is nobody.
+ */
+
+/* The owner's number; NULL: the calling thread's. */
+uint64_t lk__owner_number(lk_client *client, const lk_owner *owner);
+
+lk_client *lk__owner_client(const lk_owner *owner);
+
+#endif /* LK_CORE_OWNER_H */

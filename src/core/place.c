@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Places: the line of local waits for a name, and its front at the server. */
+
+#include "core/place.h"
+
+#include <string.h>
+
+#include "core/error.h"
+#include "core/hold.h"
+#include "core/mem.h"
+#include "core/names.h"
+#include "core/node.h"
+
+/* ---- life ---------------------------------------------------------------- */
+
+static const char *const key_prefixes[LK__KEYS] = {
+    [LK__KEY_STATE] = "latchkey:state",
+    [LK__KEY_QUEUE] = "latchkey:queue",
+    [LK__KEY_TICKETS] = "latchkey:tickets",
+    [LK__KEY_SKIPPED] = "latchkey:skipped",
+    [LK__KEY_TOKEN] = "redisson_lock_token",
+    [LK__KEY_VOID] = "latchkey:void",
+    [LK__KEY_FAIR_QUEUE] = "redisson_lock_queue",
+    [LK__KEY_SPIN] = "latchkey:spin",
+};
+
+static void place_free(lk__place *place)
+{
+    for (size_t i = 0; i < LK__KEYS; i++)
+        lk__free(place->keys[i]);
+    lk__free(place->channel);
+    lk__free(place->name);
+    lk__free(place);
+}
+
+static bool keys_make(lk__place *place)
+{
+    bool complete = true;
+
+    for (size_t i = 0; i < LK__KEYS; i++) {
+        place->keys[i] = i == LK__KEY_LOCK
+                             ? lk__strdup(place->name)
+                             : lk__name_prefixed(key_prefixes[i], place->name);
+        complete = complete && place->keys[i] != NULL;
+    }
+    place->channel = lk__name_prefixed("redisson_lock__channel", place->name);
+    return complete && place->channel != NULL;
+}
+
+static lk__place *
+place_new(lk_client *client, const lk__kind *kind, const char *name)
+{
+    lk__place *place = lk__alloc(sizeof(*place));
+
+    if (place == NULL)
+        return NULL;
+    place->client = client;
+    place->kind = kind;
+    place->name = lk__strdup(name);
+    if (place->name == NULL || !keys_make(place)) {
+        place_free(place);
+        return NULL;
+    }
+    place->next = client->places;
+    if (place->next != NULL)
+        place->next->prev = place;
+    client->places = place;
+    return place;
+}
+
+const lk__kind *lk__kind_find(const lk_client *client, const char *word)
+{
+    for (size_t i = 0; i < LK__CLIENT_KINDS && client->kinds[i] != NULL; i++) {
+        if (strcmp(client->kinds[i]->word, word) == 0)
+            return client->kinds[i];
+    }
+    return NULL;
+}
+
+static void kind_note(lk_client *client, const lk__kind *kind)
+{
+    size_t i = 0;
+
+    while (client->kinds[i] != NULL && client->kinds[i] != kind)
+        i++;
+    client->kinds[i] = kind;
+}
+
+lk__place *
+lk__place_get(lk_client *client, const lk__kind *kind, const char *name)
+{
+    lk__place *place = client->places;
+
+    kind_note(client, kind);
+    while (place != NULL &&
+           (place->kind != kind || strcmp(place->name, name) != 0))
+        place = place->next;
+    if (place == NULL)
+        place = place_new(client, kind, name);
+    if (place != NULL)
+        place->refs++;
+    return place;
+}
+
+void lk__place_unref(lk__place *place)
+{
+    if (--place->refs > 0)
+        return;
+    if (place->prev != NULL)
+        place->prev->next = place->next;
+    else
+        place->client->places = place->next;
+    if (place->next != NULL)
+        place->next->prev = place->prev;
+    place_free(place);
+}
+
+/* ---- calls ----------------------------------------------------------------- */
+
+lk_status lk__place_call(lk__place *place, lk__request *request,
+                         const lk__script *script, const char *owner,
+                         size_t count, const lk__arg *args)
+{
+    lk_client *client = place->client;
+    lk__arg keys[LK__KEYS];
+    lk__arg all[LK__PLACE_ARGS + 8];
+
+    for (size_t i = 0; i < LK__KEYS; i++)
+        keys[i] = lk__arg_text(place->keys[i]);
+    all[0] = lk__arg_text(owner);
+    all[1] = lk__arg_text(place->channel);
+    all[2] = lk__arg_number(client->settings.interop == LK_INTEROP_REDISSON);
+    for (size_t i = 0; i < count; i++)
+        all[LK__PLACE_ARGS + i] = args[i];
+    return lk__node_call(client->node, request, script, LK__KEYS, keys,
+                         LK__PLACE_ARGS + count, all);
+}
+
+/* ---- the line ---------------------------------------------------------------- */
+
+void lk__place_drive(lk__place *place)
+{
+    const lk__wait *head = place->first_wait;
+
+    if (head == NULL && place->front != NULL) {
+        lk__claim_leave(place->front);
+        return;
+    }
+    if (head == NULL || place->front != NULL)
+        return;
+
+    place->front =
+        lk__claim_new(place, head->lease_ms, head->watchdog, head->reason);
+    if (place->front == NULL) {
+        lk__wait_end(place->first_wait, LK_ENOMEM);
+        return; /* its end has driven the line on */
+    }
+    lk__claim_drive(place->front);
+}
+
+/* A shorter lease than the wait's own is made up for by the first renewal. */
+static void claim_adopt(lk__claim *claim, const lk__wait *wait)
+{
+    bool longer = wait->lease_ms > claim->lease_ms;
+
+    claim->owner = wait->owner;
+    claim->watchdog = wait->watchdog;
+    claim->lease_ms = wait->lease_ms;
+    if (longer && claim->renew_at == LK__NEVER)
+        claim->renew_at = claim->granted_at;
+    lk__claim_arm(claim);
+}
+
+void lk__place_granted(lk__place *place, lk__claim *claim)
+{
+    lk__wait *wait = place->first_wait;
+
+    if (place->front == claim)
+        place->front = NULL;
+    if (wait == NULL) {
+        lk__claim_release(claim, NULL);
+        return;
+    }
+    claim_adopt(claim, wait);
+    lk__hold_bind(wait->hold, claim);
+    place->client->stats.acquires++;
+    lk__wait_end(wait, LK_OK);
+}
+
+void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status)
+{
+    if (place->front == claim)
+        place->front = NULL;
+    if (status != LK_OK && place->first_wait != NULL)
+        lk__wait_end(place->first_wait, status);
+    else
+        lk__place_drive(place);
+}
+
+/* ---- all places ---------------------------------------------------------------- */
+
+/*
+ * Driving may end claims, and with the last of them a place: so the walk
+ * starts again from a place it has pinned.
+ */
+void lk__claims_visit(lk_client *client, void (*visit)(lk__claim *claim))
+{
+    lk__place *place = client->places;
+
+    if (place != NULL)
+        place->refs++;
+    while (place != NULL) {
+        lk__claim *claim = place->first_claim;
+        lk__place *next;
+
+        while (claim != NULL) {
+            lk__claim *next_claim = claim->next;
+
+            visit(claim);
+            claim = next_claim;
+        }
+        next = place->next;
+        if (next != NULL)
+            next->refs++;
+        lk__place_unref(place);
+        place = next;
+    }
+}
+
+void lk__places_on_ready(lk_client *client)
+{
+    lk__claims_visit(client, lk__claim_drive);
+}
+
+static void look_again(lk__claim *claim)
+{
+    if (claim->state == LK__CLAIM_WANTED || claim->state == LK__CLAIM_QUEUED)
+        lk__claim_drive(claim);
+}
+
+void lk__places_on_inbox(lk_client *client)
+{
+    lk__claims_visit(client, look_again);
+}
+
+void lk__places_on_offline(lk_client *client)
+{
+    lk__waits_end(client, lk__node_why(client->node));
+}

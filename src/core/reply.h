@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_REPLY_H
+#define LK_CORE_REPLY_H
+
+#include <latchkey/status.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hiredis/hiredis.h>
+
+/*
+ * Reading replies. A reply is never trusted: whatever does not have the
+ * expected shape is LK_EPROTO, never a crash.
+ */
+
+/* LK_OK unless the reply is an error of the server's; see reply.c's table. */
+lk_status lk__reply_status(const redisReply *reply);
+
+/* The server does not know the script: it was not run. */
+bool lk__reply_is_noscript(const redisReply *reply);
+
+/* The claim was given up for good: acquire met a tombstone. */
+bool lk__reply_is_void(const redisReply *reply);
+
+/* True for a reply of text (status or string) equal to word. */
+bool lk__reply_is_text(const redisReply *reply, const char *word);
+
+/* The i-th element of an array, or NULL. */
+const redisReply *lk__reply_at(const redisReply *reply, size_t i);
+
+/* The i-th element of an array as a number; missing is what it says. */
+int64_t
+lk__reply_integer_at(const redisReply *reply, size_t i, int64_t missing);
+
+/* The same for text: never NULL, "" if missing. */
+const char *lk__reply_text_at(const redisReply *reply, size_t i);
+
+#endif /* LK_CORE_REPLY_H */

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Bulk renewal. Times are rounded up to a grid of a 600th of the lease, so
+ * that claims which are due at about the same time share a batch, and batches
+ * stay spread over the time in which the claims were acquired.
+ */
+
+#include "core/watchdog.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/claim_private.h"
+#include "core/deadline.h"
+#include "core/hold.h"
+#include "core/mem.h"
+#include "core/node.h"
+#include "core/reply.h"
+
+enum {
+    BATCH_NAMES = 128, /* two keys each */
+    RETRY_FIRST_MS = 50,
+    RETRY_MAX_MS = 1000,
+    GRID = 600
+};
+
+/* Codes of lua/lock_renew.lua for a claim that is lost. */
+enum { LOST_HELD_BY_OTHER = 2 };
+
+struct batch {
+    lk__request request; /* first: found from it */
+    lk_client *client;
+    size_t count;
+    lk__claim *claims[BATCH_NAMES];
+    char fences[BATCH_NAMES][24];
+    uint64_t leases[BATCH_NAMES]; /* asked for */
+};
+
+uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at)
+{
+    uint64_t grid = claim->lease_ms * LK__MS / GRID + 1;
+    uint64_t due = at + claim->lease_ms * LK__MS / 3;
+
+    return due - due % grid;
+}
+
+void lk__watchdog_due(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+
+    claim->renewing = true;
+    claim->next_due = client->first_due;
+    client->first_due = lk__claim_ref(claim);
+}
+
+/* ---- answers ------------------------------------------------------------------ */
+
+static void renew_again(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    uint64_t ms = RETRY_FIRST_MS;
+
+    claim->unanswered = true;
+    for (unsigned i = 0; i < claim->renew_failures && ms < RETRY_MAX_MS; i++)
+        ms *= 2;
+    claim->renew_failures++;
+    claim->renew_at = lk__client_now(client) +
+                      lk__client_random(client, ms * LK__MS) + LK__MS;
+    lk__claim_arm(claim);
+}
+
+static void renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
+{
+    uint64_t deadline = lk__deadline_ns(sent_at, lease_ms);
+
+    if (lk__client_now(claim->place->client) >= claim->deadline) {
+        lk__claim_arm(claim); /* too late: the deadline is believed */
+        return;
+    }
+    if (deadline > claim->deadline)
+        claim->deadline = deadline;
+    claim->unanswered = false;
+    claim->renew_failures = 0;
+    claim->renew_at =
+        claim->watchdog ? lk__watchdog_next(claim, sent_at) : LK__NEVER;
+    claim->place->client->stats.renewals++;
+    lk__holds_renewed(claim);
+    lk__claim_arm(claim);
+}
+
+static void batch_lost(struct batch *batch, const redisReply *reply)
+{
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        int64_t index = lk__reply_integer_at(reply, i, 0);
+        int64_t code = lk__reply_integer_at(reply, i + 1, 0);
+        lk__claim *claim = index >= 1 && (size_t)index <= batch->count
+                               ? batch->claims[index - 1]
+                               : NULL;
+
+        if (claim != NULL && claim->state == LK__CLAIM_HELD)
+            lk__claim_lose(claim, code == LOST_HELD_BY_OTHER ? LK_LOSS_TAKEN
+                                                             : LK_LOSS_DELETED);
+    }
+}
+
+static void
+on_renewed(lk__request *request, lk_status status, const redisReply *reply)
+{
+    struct batch *batch = (struct batch *)(void *)request;
+
+    if (status == LK_OK)
+        status = lk__node_check(batch->client->node, request, reply);
+    if (status == LK_OK && reply->type == REDIS_REPLY_ARRAY)
+        batch_lost(batch, reply);
+
+    for (size_t i = 0; i < batch->count; i++) {
+        lk__claim *claim = batch->claims[i];
+
+        claim->renewing = false;
+        if (claim->state == LK__CLAIM_HELD && status == LK_OK)
+            renewed(claim, request->sent_at, batch->leases[i]);
+        else if (claim->state == LK__CLAIM_HELD)
+            renew_again(claim);
+        lk__claim_unref(claim);
+    }
+    lk__free(batch);
+}
+
+/* ---- sending ------------------------------------------------------------------- */
+
+/* An explicit lease counts from the grant: only what is left of it is asked. */
+static uint64_t lease_wanted(const lk__claim *claim, uint64_t now)
+{
+    uint64_t elapsed_ms = (now - claim->granted_at) / LK__MS;
+
+    if (claim->watchdog)
+        return claim->lease_ms;
+    return elapsed_ms < claim->lease_ms ? claim->lease_ms - elapsed_ms : 1;
+}
+
+static lk_status batch_send(struct batch *batch, const lk__script *script)
+{
+    lk__arg keys[2 * BATCH_NAMES];
+    lk__arg args[3 * BATCH_NAMES];
+
+    for (size_t i = 0; i < batch->count; i++) {
+        const lk__claim *claim = batch->claims[i];
+
+        snprintf(batch->fences[i], sizeof(batch->fences[i]), "%" PRIu64,
+                 claim->fence);
+        keys[2 * i] = lk__arg_text(claim->place->keys[LK__KEY_LOCK]);
+        keys[2 * i + 1] = lk__arg_text(claim->place->keys[LK__KEY_STATE]);
+        args[3 * i] = lk__arg_text(claim->id);
+        args[3 * i + 1] = lk__arg_text(batch->fences[i]);
+        args[3 * i + 2] = lk__arg_number((int64_t)batch->leases[i]);
+    }
+    batch->request.on_reply = on_renewed;
+    return lk__node_call(batch->client->node, &batch->request, script,
+                         2 * batch->count, keys, 3 * batch->count, args);
+}
+
+/* Takes claims of one kind off the list; the list's references go along. */
+static const lk__script *batch_fill(struct batch *batch)
+{
+    lk_client *client = batch->client;
+    uint64_t now = lk__client_now(client);
+    const lk__script *script = client->first_due->place->kind->renew;
+    lk__claim **at = &client->first_due;
+
+    while (*at != NULL && batch->count < BATCH_NAMES) {
+        lk__claim *claim = *at;
+
+        if (claim->state == LK__CLAIM_HELD &&
+            claim->place->kind->renew != script) {
+            at = &claim->next_due;
+            continue;
+        }
+        *at = claim->next_due;
+        if (claim->state == LK__CLAIM_HELD) {
+            batch->leases[batch->count] = lease_wanted(claim, now);
+            batch->claims[batch->count++] = claim;
+        } else {
+            claim->renewing = false;
+            lk__claim_unref(claim);
+        }
+    }
+    return script;
+}
+
+static void batch_undo(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->claims[i]->renewing = false;
+        renew_again(batch->claims[i]);
+        lk__claim_unref(batch->claims[i]);
+    }
+    lk__free(batch);
+}
+
+/* Without memory for a struct batch its claims are tried again a little later. */
+static void due_postpone(lk_client *client)
+{
+    lk__claim *claim;
+
+    while ((claim = client->first_due) != NULL) {
+        client->first_due = claim->next_due;
+        claim->renewing = false;
+        if (claim->state == LK__CLAIM_HELD)
+            renew_again(claim);
+        lk__claim_unref(claim);
+    }
+}
+
+void lk__watchdog_flush(lk_client *client)
+{
+    while (client->first_due != NULL) {
+        struct batch *batch = lk__alloc(sizeof(*batch));
+        const lk__script *script;
+
+        if (batch == NULL) {
+            due_postpone(client);
+            return;
+        }
+        batch->client = client;
+        script = batch_fill(batch);
+        if (batch->count == 0)
+            lk__free(batch);
+        else if (batch_send(batch, script) != LK_OK)
+            batch_undo(batch);
+    }
+}

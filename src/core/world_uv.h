@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_WORLD_UV_H
+#define LK_CORE_WORLD_UV_H
+
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <uv.h>
+
+#include "core/fork.h"
+#include "core/world.h"
+
+/*
+ * The inside of the real world: world_uv.c has the loop, the timer and the
+ * parking, world_uv_link.c the streams, world_uv_dial.c how they are opened.
+ *
+ * Everything belongs to the loop thread except what is said to be shared.
+ * Other threads leave work for the loop in the links and wake it.
+ */
+
+typedef struct lk__uv_world lk__uv_world;
+typedef struct lk__uv_socket lk__uv_socket;
+typedef struct lk__uv_dial lk__uv_dial;
+
+enum { LK__UV_RECEIVE_BYTES = 64 * 1024 };
+
+/* Where stop() waits for the loop's last word. Lies on its stack. */
+typedef struct lk__uv_farewell {
+    sem_t said;
+    bool lingers; /* the loop ends later, and frees the world itself */
+} lk__uv_farewell;
+
+struct lk__uv_world {
+    lk__world base;
+    const lk__events *events;
+    void *user;
+    unsigned generation; /* of forks, when the world was made */
+    pthread_t thread;
+    bool started; /* thread runs */
+
+    /* Shared. */
+    uv_async_t async;
+    lk__fork_entry timer_fd;
+    atomic_bool woken;
+    atomic_bool leaving;       /* stop() has been called */
+    lk__uv_farewell *farewell; /* set before; NULL: nobody waits */
+    pthread_mutex_t mutex; /* guards the next three; held for moments only */
+    lk__link *first_work;
+    lk__link **last_work; /* where the next one is hung */
+    lk__link *links;      /* all that were not freed */
+
+    uv_loop_t loop;
+    uv_poll_t timer;
+    unsigned resolving; /* names that are looked up and cannot be given up */
+    bool lingers;
+    char bytes[LK__UV_RECEIVE_BYTES];
+};
+
+/* A socket and its place in the loop. Only the loop thread has it. */
+struct lk__uv_socket {
+    uv_poll_t poll;
+    lk__fork_entry entry;
+    void *owner;         /* the dial that tries it, the link that has it */
+    lk__uv_socket *next; /* of a dial's attempts */
+};
+
+struct lk__link {
+    lk__uv_world *world;
+    void *tag;
+    char *path; /* own copies, as in lk__address */
+    char *host;
+    uint16_t port;
+
+    /* Shared, guarded by the world's mutex. */
+    lk__link *next_work;
+    unsigned work;          /* what the loop has to do; 0: not in the list */
+    lk__link *next, **link; /* among the world's links */
+
+    /* Shared. */
+    atomic_int fd;      /* -1 before it is open */
+    atomic_int error;   /* 0: the stream stands; what broke it */
+    atomic_bool closed; /* by its owner: no event any more */
+
+    lk__uv_dial *dial; /* while it is being opened */
+    lk__uv_socket *socket;
+    bool ended; /* on_end was due */
+};
+
+/* ---- world_uv_link.c ---------------------------------------------------- */
+
+lk__link *
+lk__uv_link_open(lk__world *base, const lk__address *address, void *tag);
+ssize_t lk__uv_link_send(lk__link *link, const void *bytes, size_t size);
+void lk__uv_link_close(lk__link *link);
+
+/* Does what other threads have left to be done. */
+void lk__uv_links_work(lk__uv_world *world);
+
+/* From now on no link has events. */
+void lk__uv_links_mute(lk__uv_world *world);
+
+/* Ends and frees every link, without events. */
+void lk__uv_links_free(lk__uv_world *world);
+
+/* The dial is over: the link takes the socket, or error tells why not. */
+void lk__uv_link_opened(lk__link *link, lk__uv_socket *socket, int error);
+
+/* 0 or a negative errno; *ret_socket is untouched on failure. */
+int lk__uv_socket_new(lk__uv_socket **ret_socket, lk__uv_world *world,
+                      int family);
+
+/* Takes it out of the loop and closes it; no callback comes any more. */
+void lk__uv_socket_free(lk__uv_socket *socket);
+
+/* ---- world_uv_dial.c ---------------------------------------------------- */
+
+/* Ends in lk__uv_link_opened(), perhaps before it returns. */
+void lk__uv_dial_start(lk__link *link);
+
+/* Ends it without a word to the link. NULL is allowed. */
+void lk__uv_dial_stop(lk__uv_dial *dial);
+
+#endif /* LK_CORE_WORLD_UV_H */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The public headers: what one include brings, and what callers compile in. */
+
+#include <latchkey/latchkey.h>
+
+/* Each comes a second time: the guards hold. */
+#include <latchkey/client.h>
+#include <latchkey/hold.h>
+#include <latchkey/lock.h>
+#include <latchkey/status.h>
+#include <latchkey/version.h>
+
+#include "support/check.h"
+
+/* Without holes, and in this order for ever: new fields come at the end. */
+static void
+the_client_options_are_laid_out_as_in_the_first_release(void **state)
+{
+    (void)state;
+    assert_int_equal(offsetof(lk_client_options, size), 0);
+    assert_int_equal(offsetof(lk_client_options, name), 8);
+    assert_int_equal(offsetof(lk_client_options, user), 16);
+    assert_int_equal(offsetof(lk_client_options, password), 24);
+    assert_int_equal(offsetof(lk_client_options, db), 32);
+    assert_int_equal(offsetof(lk_client_options, connect_timeout_ms), 40);
+    assert_int_equal(offsetof(lk_client_options, command_timeout_ms), 48);
+    assert_int_equal(offsetof(lk_client_options, offline_ms), 56);
+    assert_int_equal(offsetof(lk_client_options, watchdog_ms), 64);
+    assert_int_equal(offsetof(lk_client_options, max_pending), 72);
+    assert_int_equal(offsetof(lk_client_options, interop), 80);
+    assert_int_equal(offsetof(lk_client_options, dispatch), 88);
+    assert_int_equal(offsetof(lk_client_options, log), 96);
+    assert_int_equal(offsetof(lk_client_options, log_data), 104);
+    assert_int_equal(offsetof(lk_client_options, log_level), 112);
+}
+
+static void
+the_acquire_options_are_laid_out_as_in_the_first_release(void **state)
+{
+    (void)state;
+    assert_int_equal(offsetof(lk_acquire_options, size), 0);
+    assert_int_equal(offsetof(lk_acquire_options, owner), 8);
+    assert_int_equal(offsetof(lk_acquire_options, cancel), 16);
+    assert_int_equal(offsetof(lk_acquire_options, lease_ms), 24);
+    assert_int_equal(offsetof(lk_acquire_options, reason), 32);
+}
+
+static void an_init_macro_sets_the_size_and_nothing_else(void **state)
+{
+    lk_client_options client = {LK_CLIENT_OPTIONS_INIT};
+    lk_acquire_options acquire = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 5};
+    lk_lock_options lock = {LK_LOCK_OPTIONS_INIT};
+
+    (void)state;
+    assert_int_equal(client.size, sizeof(client));
+    assert_int_equal(client.db, 0);
+    assert_int_equal(acquire.size, sizeof(acquire));
+    assert_int_equal(acquire.lease_ms, 5);
+    assert_null(acquire.owner);
+    assert_int_equal(lock.size, sizeof(lock));
+}
+
+static void enumerators_keep_their_values(void **state)
+{
+    (void)state;
+    assert_int_equal(LK_FOREVER, -1);
+    assert_int_equal(LK_LOG_ERROR, 1);
+    assert_int_equal(LK_LOG_DEBUG, 4);
+    assert_int_equal(LK_INTEROP_AUTO, 0);
+    assert_int_equal(LK_INTEROP_REDISSON, 1);
+    assert_int_equal(LK_LOSS_NONE, 0);
+    assert_int_equal(LK_LOSS_EXPIRED, 1);
+    assert_int_equal(LK_LOSS_CLOSED, 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            the_client_options_are_laid_out_as_in_the_first_release),
+        cmocka_unit_test(
+            the_acquire_options_are_laid_out_as_in_the_first_release),
+        cmocka_unit_test(an_init_macro_sets_the_size_and_nothing_else),
+        cmocka_unit_test(enumerators_keep_their_values),
+    };
+
+    return cmocka_run_group_tests_name("headers", tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Names, the keys made from them, and the bounds of times. */
+
+#include <latchkey/client.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/names.h"
+#include "support/check.h"
+
+static void plain_names_are_taken(void **state)
+{
+    (void)state;
+    assert_status(lk__name_check("lk"), LK_OK);
+    assert_status(lk__name_check("orders:1234"), LK_OK);
+    assert_status(lk__name_check(" with\nany \xff byte"), LK_OK);
+}
+
+static void a_name_has_1_to_512_bytes(void **state)
+{
+    char name[514];
+
+    (void)state;
+    memset(name, 'n', sizeof(name));
+    name[513] = '\0';
+    assert_status(lk__name_check(NULL), LK_EINVAL);
+    assert_status(lk__name_check(""), LK_EINVAL);
+    assert_status(lk__name_check(name), LK_EINVAL);
+    name[512] = '\0';
+    assert_status(lk__name_check(name), LK_OK);
+}
+
+static void a_tag_anywhere_is_taken(void **state)
+{
+    (void)state;
+    assert_status(lk__name_check("{a}"), LK_OK);
+    assert_status(lk__name_check("{a}b"), LK_OK);
+    assert_status(lk__name_check("x{a}b"), LK_OK);
+}
+
+/* Redis looks at the first '{' and the '}' after it, and at nothing else. */
+static void only_the_first_tag_counts(void **state)
+{
+    (void)state;
+    assert_status(lk__name_check("{a}{b}"), LK_OK);
+    assert_status(lk__name_check("{a}{}"), LK_OK);
+    assert_status(lk__name_check("{{a}}"), LK_OK);
+    assert_status(lk__name_check("a}{b}"), LK_OK);
+    assert_status(lk__name_check("{}{a}"), LK_EINVAL);
+}
+
+static void names_that_a_cluster_would_scatter_are_refused(void **state)
+{
+    (void)state;
+    assert_status(lk__name_check("a{b"), LK_EINVAL);
+    assert_status(lk__name_check("{}x"), LK_EINVAL);
+    assert_status(lk__name_check("a}b"), LK_EINVAL);
+    assert_status(lk__name_check("a}b{c"), LK_EINVAL);
+    assert_status(lk__name_check("{"), LK_EINVAL);
+    assert_status(lk__name_check("}"), LK_EINVAL);
+}
+
+static void
+assert_keys(const char *name, const char *prefixed, const char *suffixed)
+{
+    char *before = lk__name_prefixed("prefix", name);
+    char *after = lk__name_suffixed(name, "suffix");
+
+    assert_string_equal(before, prefixed);
+    assert_string_equal(after, suffixed);
+    lk__free(before);
+    lk__free(after);
+}
+
+static void a_name_without_a_tag_is_wrapped(void **state)
+{
+    (void)state;
+    assert_keys("lk", "prefix:{lk}", "{lk}:suffix");
+}
+
+static void a_name_with_a_tag_stands_as_it_is(void **state)
+{
+    (void)state;
+    assert_keys("{a}b", "prefix:{a}b", "{a}b:suffix");
+    assert_keys("x{a}b", "prefix:x{a}b", "x{a}b:suffix");
+}
+
+/* Finds what Redis hashes of a key; see its cluster specification. */
+static void
+find_hashed(const char *key, const char **ret_begin, size_t *ret_size)
+{
+    const char *open = strchr(key, '{');
+    const char *close = open == NULL ? NULL : strchr(open, '}');
+
+    *ret_begin = key;
+    *ret_size = strlen(key);
+    if (close != NULL && close > open + 1) {
+        *ret_begin = open + 1;
+        *ret_size = (size_t)(close - open - 1);
+    }
+}
+
+static bool is_same_slot(const char *a, const char *b)
+{
+    const char *a_begin;
+    const char *b_begin;
+    size_t a_size;
+    size_t b_size;
+
+    find_hashed(a, &a_begin, &a_size);
+    find_hashed(b, &b_begin, &b_size);
+    return a_size == b_size && memcmp(a_begin, b_begin, a_size) == 0;
+}
+
+/* Every name of up to six letters out of "{", "}" and "a". */
+static void a_name_is_taken_if_and_only_if_its_keys_share_its_slot(void **state)
+{
+    size_t taken = 0;
+
+    (void)state;
+    for (unsigned size = 1, count = 3; size <= 6; size++, count *= 3) {
+        for (unsigned number = 0; number < count; number++) {
+            char name[7] = "";
+            unsigned rest = number;
+            char *before;
+            char *after;
+
+            for (unsigned i = 0; i < size; i++, rest /= 3)
+                name[i] = "{}a"[rest % 3];
+            before = lk__name_prefixed("p", name);
+            after = lk__name_suffixed(name, "s");
+            assert_int_equal(lk__name_check(name) == LK_OK,
+                             is_same_slot(before, name) &&
+                                 is_same_slot(after, name));
+            taken += lk__name_check(name) == LK_OK;
+            lk__free(before);
+            lk__free(after);
+        }
+    }
+    assert_in_range(taken, 100, 900);
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+static void without_memory_there_is_no_key(void **state)
+{
+    char *before;
+    char *after;
+
+    (void)state;
+    lk__mem_fail(always);
+    before = lk__name_prefixed("p", "n");
+    after = lk__name_suffixed("n", "s");
+    lk__mem_fail(NULL);
+    assert_null(before);
+    assert_null(after);
+}
+
+static void a_wait_is_for_ever_or_up_to_ten_years(void **state)
+{
+    (void)state;
+    assert_status(lk__wait_check(LK_FOREVER), LK_OK);
+    assert_status(lk__wait_check(0), LK_OK);
+    assert_status(lk__wait_check((int64_t)LK__TIME_MAX_MS), LK_OK);
+    assert_status(lk__wait_check((int64_t)LK__TIME_MAX_MS + 1), LK_EINVAL);
+    assert_status(lk__wait_check(-2), LK_EINVAL);
+    assert_status(lk__wait_check(INT64_MIN), LK_EINVAL);
+    assert_status(lk__wait_check(INT64_MAX), LK_EINVAL);
+}
+
+static void a_lease_is_1_ms_to_ten_years(void **state)
+{
+    (void)state;
+    assert_status(lk__lease_check(0), LK_EINVAL);
+    assert_status(lk__lease_check(1), LK_OK);
+    assert_status(lk__lease_check(LK__TIME_MAX_MS), LK_OK);
+    assert_status(lk__lease_check(LK__TIME_MAX_MS + 1), LK_EINVAL);
+    assert_status(lk__lease_check(UINT64_MAX), LK_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_names_are_taken),
+        cmocka_unit_test(a_name_has_1_to_512_bytes),
+        cmocka_unit_test(a_tag_anywhere_is_taken),
+        cmocka_unit_test(only_the_first_tag_counts),
+        cmocka_unit_test(names_that_a_cluster_would_scatter_are_refused),
+        cmocka_unit_test(a_name_without_a_tag_is_wrapped),
+        cmocka_unit_test(a_name_with_a_tag_stands_as_it_is),
+        cmocka_unit_test(
+            a_name_is_taken_if_and_only_if_its_keys_share_its_slot),
+        cmocka_unit_test(without_memory_there_is_no_key),
+        cmocka_unit_test(a_wait_is_for_ever_or_up_to_ten_years),
+        cmocka_unit_test(a_lease_is_1_ms_to_ten_years),
+    };
+
+    return cmocka_run_group_tests_name("names", tests, NULL, NULL);
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Sized structs, options by text, and the settings made from them. */
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/options.h"
+#include "support/check.h"
+
+/* ---- sized structs ------------------------------------------------------ */
+
+typedef struct v1 {
+    size_t size;
+    uint64_t a;
+} v1;
+
+typedef struct v2 {
+    size_t size;
+    uint64_t a;
+    uint64_t b;
+} v2;
+
+static void null_means_all_defaults(void **state)
+{
+    v2 ours = {.a = 7};
+
+    (void)state;
+    assert_status(lk__options_copy(&ours, sizeof(ours), NULL, sizeof(v1)),
+                  LK_OK);
+    assert_int_equal(ours.a, 0);
+}
+
+static void an_older_caller_gets_defaults_for_new_fields(void **state)
+{
+    v1 theirs = {.size = sizeof(theirs), .a = 7};
+    v2 ours = {.b = 9};
+
+    (void)state;
+    assert_status(lk__options_copy(&ours, sizeof(ours), &theirs, sizeof(v1)),
+                  LK_OK);
+    assert_int_equal(ours.a, 7);
+    assert_int_equal(ours.b, 0);
+}
+
+static void a_newer_caller_is_refused_what_we_do_not_know(void **state)
+{
+    v2 theirs = {.size = sizeof(theirs), .a = 7};
+    v1 ours;
+
+    (void)state;
+    assert_status(lk__options_copy(&ours, sizeof(ours), &theirs, sizeof(v1)),
+                  LK_OK);
+    assert_int_equal(ours.a, 7);
+    theirs.b = 1;
+    assert_status(lk__options_copy(&ours, sizeof(ours), &theirs, sizeof(v1)),
+                  LK_ENOTSUP);
+}
+
+static void a_forgotten_size_is_refused(void **state)
+{
+    v1 theirs = {.a = 7};
+    v1 ours;
+
+    (void)state;
+    assert_status(lk__options_copy(&ours, sizeof(ours), &theirs, sizeof(v1)),
+                  LK_EINVAL);
+}
+
+/* ---- by text ------------------------------------------------------------ */
+
+static lk_client_options options;
+
+static int begin(void **state)
+{
+    (void)state;
+    options = (lk_client_options){LK_CLIENT_OPTIONS_INIT};
+    return 0;
+}
+
+static void assert_set(const char *key, const char *value)
+{
+    assert_status(lk_client_options_set(&options, key, value), LK_OK);
+}
+
+static void
+assert_refused(const char *key, const char *value, const char *words)
+{
+    lk_client_options before = options;
+
+    assert_status(lk_client_options_set(&options, key, value), LK_EINVAL);
+    if (strstr(lk_last_error(), words) == NULL)
+        assert_string_equal(lk_last_error(), words);
+    assert_memory_equal(&options, &before, sizeof(options));
+}
+
+static void a_string_is_borrowed(void **state)
+{
+    const char *user = "app";
+
+    (void)state;
+    assert_set("user", user);
+    assert_ptr_equal(options.user, user);
+}
+
+static void a_time_takes_a_unit(void **state)
+{
+    (void)state;
+    assert_set("offline_ms", "250");
+    assert_int_equal(options.offline_ms, 250);
+    assert_set("offline_ms", "500ms");
+    assert_int_equal(options.offline_ms, 500);
+    assert_set("offline_ms", "5s");
+    assert_int_equal(options.offline_ms, 5000);
+    assert_set("offline_ms", "2m");
+    assert_int_equal(options.offline_ms, 120000);
+    assert_set("offline_ms", "1h");
+    assert_int_equal(options.offline_ms, 3600000);
+}
+
+static void what_is_no_time_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("offline_ms", "", "offline_ms has no value");
+    assert_refused("offline_ms", "s", "it has to be a time");
+    assert_refused("offline_ms", "5 s", "it has to be a time");
+    assert_refused("offline_ms", " 5s", "it has to be a time");
+    assert_refused("offline_ms", "+5s", "it has to be a time");
+    assert_refused("offline_ms", "-5s", "it has to be a time");
+    assert_refused("offline_ms", "1.5s", "it has to be a time");
+    assert_refused("offline_ms", "5d", "it has to be a time");
+    assert_refused("offline_ms", "5sx", "it has to be a time");
+}
+
+static void what_overflows_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("offline_ms", "18446744073709551616", "has to be a time");
+    assert_refused("offline_ms", "99999999999999999999999", "has to be a time");
+    /* 2^64 ms and a little, which would come out as a small number. */
+    assert_refused("offline_ms", "5124095576030432h", "has to be a time");
+    assert_refused("db", "18446744073709551616", "a number of digits only");
+}
+
+static void a_number_has_bounds(void **state)
+{
+    (void)state;
+    assert_set("db", "0");
+    assert_set("db", "2147483647");
+    assert_int_equal(options.db, 2147483647);
+    assert_refused("db", "2147483648", "db is 2147483648; it has to be 0 to");
+    assert_refused("db", "-1", "a number of digits only");
+    assert_refused("db", "0x1", "a number of digits only");
+    assert_refused("watchdog_ms", "99", "it has to be 100 to 86400000");
+    assert_set("watchdog_ms", "100");
+    assert_set("watchdog_ms", "24h");
+    assert_refused("watchdog_ms", "25h", "it has to be 100 to 86400000");
+    assert_refused("connect_timeout_ms", "0", "it has to be 1 to");
+}
+
+static void a_choice_takes_its_words(void **state)
+{
+    (void)state;
+    assert_set("interop", "redisson");
+    assert_int_equal(options.interop, LK_INTEROP_REDISSON);
+    assert_set("interop", "auto");
+    assert_int_equal(options.interop, LK_INTEROP_AUTO);
+    assert_set("log_level", "error");
+    assert_int_equal(options.log_level, LK_LOG_ERROR);
+    assert_set("log_level", "debug");
+    assert_int_equal(options.log_level, LK_LOG_DEBUG);
+    assert_refused("log_level", "loud", "error, warn, info or debug");
+    assert_refused("interop", "Redisson", "auto or redisson");
+}
+
+static void a_flag_takes_its_words(void **state)
+{
+    (void)state;
+    assert_set("dispatch", "yes");
+    assert_int_equal(options.dispatch, 1);
+    assert_set("dispatch", "off");
+    assert_int_equal(options.dispatch, 0);
+    assert_refused("dispatch", "2", "a flag");
+}
+
+static void a_name_is_what_the_server_takes(void **state)
+{
+    char longest[130];
+
+    (void)state;
+    memset(longest, 'n', sizeof(longest));
+    longest[129] = '\0';
+    assert_refused("name", longest, "name is longer than 128 bytes");
+    longest[128] = '\0';
+    assert_set("name", longest);
+    assert_refused("name", "two words", "visible ASCII");
+    assert_refused("name", "caf\xc3\xa9", "visible ASCII");
+}
+
+static void an_unknown_key_is_told_the_nearest(void **state)
+{
+    (void)state;
+    assert_refused("pasword", "x", "the nearest is 'password'");
+    assert_refused("connect_timeout", "x", "'connect_timeout_ms'");
+    assert_refused("offlne_ms", "x", "the nearest is 'offline_ms'");
+    assert_refused("", "x", "there is no option ''");
+    assert_refused("a_key_that_is_longer_than_any_option_is", "x",
+                   "so long a name");
+}
+
+static void what_is_no_text_cannot_be_set(void **state)
+{
+    (void)state;
+    assert_refused("log", "x", "there is no option 'log'");
+    assert_refused("log_data", "x", "there is no option 'log_data'");
+    assert_refused("size", "8", "there is no option 'size'");
+}
+
+static void an_error_never_shows_the_password(void **state)
+{
+    static char secret[16400];
+
+    (void)state;
+    memset(secret, 's', sizeof(secret) - 1);
+    assert_refused("password", secret, "password is longer than");
+    assert_null(strstr(lk_last_error(), "sss"));
+}
+
+static void setting_needs_an_initialised_struct(void **state)
+{
+    (void)state;
+    options.size = 0;
+    assert_refused("db", "1", "LK_CLIENT_OPTIONS_INIT");
+    assert_status(lk_client_options_set(NULL, "db", "1"), LK_EINVAL);
+    assert_status(lk_client_options_set(&options, NULL, "1"), LK_EINVAL);
+    assert_status(lk_client_options_set(&options, "db", NULL), LK_EINVAL);
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+static void the_table_names_every_field_but_the_callback(void **state)
+{
+    size_t size =
+        sizeof(options.size) + sizeof(options.log) + sizeof(options.log_data);
+
+    (void)state;
+    for (size_t i = 0; i < lk__option_count; i++) {
+        size += sizeof(uint64_t);
+        for (size_t j = 0; j < i; j++)
+            assert_int_not_equal(lk__options[i].offset, lk__options[j].offset);
+    }
+    assert_int_equal(size, sizeof(lk_client_options));
+}
+
+static void every_default_lies_within_its_bounds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < lk__option_count; i++) {
+        const lk__option *option = &lk__options[i];
+
+        if (option->kind == LK__OPTION_STRING)
+            continue;
+        assert_in_range(option->initial, option->min, option->max);
+    }
+}
+
+/* ---- settings ----------------------------------------------------------- */
+
+static lk__settings settings;
+
+static int end(void **state)
+{
+    (void)state;
+    lk__settings_done(&settings);
+    return 0;
+}
+
+static void assert_made(const char *url)
+{
+    assert_status(lk__settings_make(&settings, url, &options), LK_OK);
+}
+
+static void everything_has_a_default(void **state)
+{
+    (void)state;
+    assert_status(lk__settings_make(&settings, "redis://", NULL), LK_OK);
+    assert_string_equal(settings.address.host, "127.0.0.1");
+    assert_null(settings.address.path);
+    assert_int_equal(settings.address.port, 6379);
+    assert_null(settings.user);
+    assert_null(settings.password);
+    assert_int_equal(settings.db, 0);
+    assert_int_equal(settings.connect_timeout_ms, 2000);
+    assert_int_equal(settings.command_timeout_ms, 2000);
+    assert_int_equal(settings.offline_ms, 5000);
+    assert_int_equal(settings.watchdog_ms, 30000);
+    assert_int_equal(settings.max_pending, 100000);
+    assert_int_equal(settings.interop, LK_INTEROP_AUTO);
+    assert_int_equal(settings.log_level, LK_LOG_WARN);
+    assert_false(settings.dispatch);
+    assert_true(settings.log == NULL);
+}
+
+static void the_default_name_is_the_programs(void **state)
+{
+    (void)state;
+    assert_made("redis://");
+    assert_non_null(strstr(settings.name, "options"));
+    assert_null(strchr(settings.name, '/'));
+}
+
+static void the_url_beats_the_default(void **state)
+{
+    (void)state;
+    assert_made("redis://u:p@h:1/3?name=n&offline_ms=7s&dispatch=1");
+    assert_string_equal(settings.address.host, "h");
+    assert_int_equal(settings.address.port, 1);
+    assert_string_equal(settings.user, "u");
+    assert_string_equal(settings.password, "p");
+    assert_string_equal(settings.name, "n");
+    assert_int_equal(settings.db, 3);
+    assert_int_equal(settings.offline_ms, 7000);
+    assert_true(settings.dispatch);
+}
+
+static void a_field_beats_the_url(void **state)
+{
+    (void)state;
+    options.db = 4;
+    options.user = "v";
+    options.offline_ms = 8000;
+    options.log_level = LK_LOG_DEBUG;
+    assert_made("redis://u:p@h/3?offline_ms=7s&log_level=error");
+    assert_int_equal(settings.db, 4);
+    assert_string_equal(settings.user, "v");
+    assert_string_equal(settings.password, "p");
+    assert_int_equal(settings.offline_ms, 8000);
+    assert_int_equal(settings.log_level, LK_LOG_DEBUG);
+}
+
+static void a_socket_has_a_path_and_no_host(void **state)
+{
+    (void)state;
+    assert_made("unix:/run/redis.sock");
+    assert_string_equal(settings.address.path, "/run/redis.sock");
+    assert_null(settings.address.host);
+}
+
+static void a_user_always_comes_with_a_password(void **state)
+{
+    (void)state;
+    options.user = "app";
+    assert_made("redis://h");
+    assert_string_equal(settings.password, "");
+}
+
+static void an_empty_password_alone_is_none(void **state)
+{
+    (void)state;
+    options.password = "";
+    assert_made("redis://h");
+    assert_null(settings.password);
+}
+
+static void settings_keep_no_pointer_to_the_callers_strings(void **state)
+{
+    char url[] = "redis://u:p@h?name=n";
+    char user[] = "v";
+
+    (void)state;
+    options.user = user;
+    assert_made(url);
+    memset(url, 'x', sizeof(url) - 1);
+    user[0] = 'x';
+    assert_string_equal(settings.host, "h");
+    assert_string_equal(settings.user, "v");
+    assert_string_equal(settings.password, "p");
+    assert_string_equal(settings.name, "n");
+}
+
+static void a_field_out_of_bounds_is_refused(void **state)
+{
+    (void)state;
+    options.watchdog_ms = 99;
+    assert_status(lk__settings_make(&settings, "redis://", &options),
+                  LK_EINVAL);
+    assert_non_null(strstr(lk_last_error(), "watchdog_ms is 99"));
+    options.watchdog_ms = 0;
+    options.dispatch = 2;
+    assert_status(lk__settings_make(&settings, "redis://", &options),
+                  LK_EINVAL);
+    options.dispatch = 0;
+    options.user = "";
+    assert_status(lk__settings_make(&settings, "redis://", &options),
+                  LK_EINVAL);
+    assert_non_null(strstr(lk_last_error(), "user is empty"));
+}
+
+static void a_failure_leaves_the_settings_alone(void **state)
+{
+    lk__settings before = settings;
+
+    (void)state;
+    assert_status(lk__settings_make(&settings, NULL, NULL), LK_EINVAL);
+    assert_status(lk__settings_make(&settings, "reddis://h", NULL), LK_EURL);
+    assert_memory_equal(&settings, &before, sizeof(settings));
+}
+
+static int countdown;
+
+static bool fails_at_the_end_of_the_countdown(void)
+{
+    return countdown-- == 0;
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    int failures = 0;
+    lk_status status;
+
+    (void)state;
+    do {
+        countdown = failures;
+        lk__mem_fail(fails_at_the_end_of_the_countdown);
+        status = lk__settings_make(&settings, "redis://u:p@h?name=n", NULL);
+        lk__mem_fail(NULL);
+        if (status != LK_OK)
+            assert_status(status, LK_ENOMEM);
+        failures += status != LK_OK;
+    } while (status != LK_OK);
+    /* The URL's copy, the name, host, user and password. */
+    assert_int_equal(failures, 5);
+}
+
+static void settings_may_be_done_twice(void **state)
+{
+    (void)state;
+    assert_made("redis://:p@h");
+    lk__settings_done(&settings);
+    assert_null(settings.password);
+    lk__settings_done(&settings);
+}
+
+#define TEXT_TEST(name)     cmocka_unit_test_setup(name, begin)
+#define SETTINGS_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(null_means_all_defaults),
+        cmocka_unit_test(an_older_caller_gets_defaults_for_new_fields),
+        cmocka_unit_test(a_newer_caller_is_refused_what_we_do_not_know),
+        cmocka_unit_test(a_forgotten_size_is_refused),
+        TEXT_TEST(a_string_is_borrowed),
+        TEXT_TEST(a_time_takes_a_unit),
+        TEXT_TEST(what_is_no_time_is_refused),
+        TEXT_TEST(what_overflows_is_refused),
+        TEXT_TEST(a_number_has_bounds),
+        TEXT_TEST(a_choice_takes_its_words),
+        TEXT_TEST(a_flag_takes_its_words),
+        TEXT_TEST(a_name_is_what_the_server_takes),
+        TEXT_TEST(an_unknown_key_is_told_the_nearest),
+        TEXT_TEST(what_is_no_text_cannot_be_set),
+        TEXT_TEST(an_error_never_shows_the_password),
+        TEXT_TEST(setting_needs_an_initialised_struct),
+        cmocka_unit_test(the_table_names_every_field_but_the_callback),
+        cmocka_unit_test(every_default_lies_within_its_bounds),
+        SETTINGS_TEST(everything_has_a_default),
+        SETTINGS_TEST(the_default_name_is_the_programs),
+        SETTINGS_TEST(the_url_beats_the_default),
+        SETTINGS_TEST(a_field_beats_the_url),
+        SETTINGS_TEST(a_socket_has_a_path_and_no_host),
+        SETTINGS_TEST(a_user_always_comes_with_a_password),
+        SETTINGS_TEST(an_empty_password_alone_is_none),
+        SETTINGS_TEST(settings_keep_no_pointer_to_the_callers_strings),
+        SETTINGS_TEST(a_field_out_of_bounds_is_refused),
+        SETTINGS_TEST(a_failure_leaves_the_settings_alone),
+        SETTINGS_TEST(any_allocation_may_fail),
+        SETTINGS_TEST(settings_may_be_done_twice),
+    };
+
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

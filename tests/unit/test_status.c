@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Statuses, and the words that go with the last failure. */
+
+#include <latchkey/status.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "support/check.h"
+
+static void a_name_stands_for_its_value(void **state)
+{
+    (void)state;
+    assert_string_equal(lk_status_name(LK_OK), "OK");
+    assert_string_equal(lk_status_name(LK_EBUSY), "EBUSY");
+    assert_string_equal(lk_status_name(LK_ECALLBACK), "ECALLBACK");
+}
+
+static void a_text_is_a_sentence_about_the_status(void **state)
+{
+    (void)state;
+    assert_string_equal(lk_status_text(LK_OK), "success");
+    assert_string_equal(lk_status_text(LK_EURL), "the URL is not understood");
+}
+
+/* Callers of older releases have these values compiled in. */
+static void values_never_change(void **state)
+{
+    (void)state;
+    assert_int_equal(LK_OK, 0);
+    assert_int_equal(LK_EINVAL, -1);
+    assert_int_equal(LK_EBUSY, -5);
+    assert_int_equal(LK_ETIMEDOUT, -6);
+    assert_int_equal(LK_ELOST, -10);
+    assert_int_equal(LK_EINDOUBT, -11);
+    assert_int_equal(LK_EOFFLINE, -12);
+    assert_int_equal(LK_ESERVER, -21);
+    assert_int_equal(LK_ECALLBACK, -24);
+}
+
+static void every_status_has_a_name_and_a_text_of_its_own(void **state)
+{
+    const lk_status all[] = {
+#define X(name, value, retriable, text) LK_##name,
+        LK_STATUS_MAP(X)
+#undef X
+    };
+    const size_t count = sizeof(all) / sizeof(all[0]);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(lk_status_name(all[i]),
+                                    lk_status_name(all[j]));
+            assert_string_not_equal(lk_status_text(all[i]),
+                                    lk_status_text(all[j]));
+        }
+    }
+}
+
+static void what_time_can_mend_may_be_repeated(void **state)
+{
+    (void)state;
+    assert_true(lk_status_is_retriable(LK_EBUSY));
+    assert_true(lk_status_is_retriable(LK_EINDOUBT));
+    assert_true(lk_status_is_retriable(LK_EOFFLINE));
+    assert_false(lk_status_is_retriable(LK_OK));
+    assert_false(lk_status_is_retriable(LK_EINVAL));
+    assert_false(lk_status_is_retriable(LK_ELOST));
+}
+
+static void a_status_of_a_newer_release_is_survived(void **state)
+{
+    lk_status newer = (lk_status)-1000;
+
+    (void)state;
+    assert_string_equal(lk_status_name(newer), "UNKNOWN");
+    assert_string_equal(lk_status_text(newer), "unknown status");
+    assert_false(lk_status_is_retriable(newer));
+}
+
+static void a_failure_leaves_its_words(void **state)
+{
+    (void)state;
+    assert_status(lk__fail(LK_EURL, "byte %d of %s", 7, "it"), LK_EURL);
+    assert_string_equal(lk_last_error(), "byte 7 of it");
+}
+
+static void the_words_of_an_earlier_failure_are_replaced(void **state)
+{
+    (void)state;
+    (void)lk__fail(LK_EURL, "a long text that stood here before");
+    (void)lk__fail(LK_EINVAL, "short");
+    assert_string_equal(lk_last_error(), "short");
+}
+
+static void the_old_words_may_be_part_of_the_new(void **state)
+{
+    (void)state;
+    lk__error_set("inside");
+    (void)lk__fail(LK_EINVAL, "outside (%s)", lk_last_error());
+    assert_string_equal(lk_last_error(), "outside (inside)");
+}
+
+static void words_can_be_forgotten(void **state)
+{
+    (void)state;
+    lk__error_set("something");
+    lk__error_clear();
+    assert_string_equal(lk_last_error(), "");
+    lk__error_set("something");
+    lk__error_set(NULL);
+    assert_string_equal(lk_last_error(), "");
+}
+
+static void control_characters_do_not_reach_a_terminal(void **state)
+{
+    (void)state;
+    lk__error_set("a\033[2Jb\r\nc\177d\xc3\xa9");
+    assert_string_equal(lk_last_error(), "a?[2Jb??c?d\xc3\xa9");
+}
+
+static void long_words_are_cut(void **state)
+{
+    char words[1001];
+
+    (void)state;
+    memset(words, 'x', sizeof(words) - 1);
+    words[sizeof(words) - 1] = '\0';
+    lk__error_set(words);
+    assert_int_equal(strlen(lk_last_error()), 255);
+    (void)lk__fail(LK_EINVAL, "%s", words);
+    assert_int_equal(strlen(lk_last_error()), 255);
+}
+
+static void a_failure_leaves_errno_alone(void **state)
+{
+    (void)state;
+    errno = ENOENT;
+    (void)lk__fail(LK_EINVAL, "%d", 1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void *fail_elsewhere(void *seen)
+{
+    *(size_t *)seen = strlen(lk_last_error());
+    (void)lk__fail(LK_EINVAL, "elsewhere");
+    return NULL;
+}
+
+static void each_thread_has_words_of_its_own(void **state)
+{
+    size_t seen = 99;
+    pthread_t thread;
+
+    (void)state;
+    lk__error_set("here");
+    assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &seen), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(seen, 0);
+    assert_string_equal(lk_last_error(), "here");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_stands_for_its_value),
+        cmocka_unit_test(a_text_is_a_sentence_about_the_status),
+        cmocka_unit_test(values_never_change),
+        cmocka_unit_test(every_status_has_a_name_and_a_text_of_its_own),
+        cmocka_unit_test(what_time_can_mend_may_be_repeated),
+        cmocka_unit_test(a_status_of_a_newer_release_is_survived),
+        cmocka_unit_test(a_failure_leaves_its_words),
+        cmocka_unit_test(the_words_of_an_earlier_failure_are_replaced),
+        cmocka_unit_test(the_old_words_may_be_part_of_the_new),
+        cmocka_unit_test(words_can_be_forgotten),
+        cmocka_unit_test(control_characters_do_not_reach_a_terminal),
+        cmocka_unit_test(long_words_are_cut),
+        cmocka_unit_test(a_failure_leaves_errno_alone),
+        cmocka_unit_test(each_thread_has_words_of_its_own),
+    };
+
+    return cmocka_run_group_tests_name("status", tests, NULL, NULL);
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The real world without its streams: time, loop thread, parking, fork. */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "core/world.h"
+#include "support/check.h"
+#include "support/wait.h"
+#include "support/witness.h"
+
+#define MS UINT64_C(1000000)
+
+static uint64_t now(witness *w)
+{
+    return w->world->class->now(w->world);
+}
+
+/* ---- timer -------------------------------------------------------------- */
+
+static void the_timer_fires_at_its_time_and_once(void **state)
+{
+    witness w = {0};
+    uint64_t at;
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    at = now(&w) + 20 * MS;
+    w.world->class->set_timer(w.world, at);
+    assert_true(witness_sees(&w, &w.timers, 1));
+    assert_true(w.last_timer >= at);
+    assert_true(witness_turn(&w));
+    assert_int_equal(w.timers, 1);
+    witness_stop(&w);
+}
+
+static void a_new_time_replaces_the_old_one(void **state)
+{
+    witness w = {0};
+    uint64_t late;
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    late = now(&w) + 3600000 * MS;
+    w.world->class->set_timer(w.world, late);
+    w.world->class->set_timer(w.world, now(&w) + 10 * MS);
+    assert_true(witness_sees(&w, &w.timers, 1));
+    assert_true(w.last_timer < late);
+    witness_stop(&w);
+}
+
+static void a_past_time_fires_soon(void **state)
+{
+    witness w = {0};
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    w.world->class->set_timer(w.world, 0);
+    assert_true(witness_sees(&w, &w.timers, 1));
+    w.world->class->set_timer(w.world, now(&w) - MS);
+    assert_true(witness_sees(&w, &w.timers, 2));
+    witness_stop(&w);
+}
+
+static void a_timer_set_to_never_does_not_fire(void **state)
+{
+    witness w = {0};
+    lk__parking parking;
+    uint64_t until;
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    until = now(&w) + 60 * MS;
+    w.world->class->set_timer(w.world, now(&w) + 30 * MS);
+    w.world->class->set_timer(w.world, LK__NEVER);
+    w.world->class->parking_init(w.world, &parking);
+    assert_false(w.world->class->park(w.world, &parking, until));
+    assert_true(witness_turn(&w));
+    assert_int_equal(w.timers, 0);
+    witness_stop(&w);
+}
+
+/* ---- wake --------------------------------------------------------------- */
+
+/* Keeps the loop in its handler until the test opens the gate. */
+typedef struct gate {
+    sem_t entered, open;
+} gate;
+
+static void wait_at_gate(witness *w, witness_link *link)
+{
+    gate *g = w->data;
+
+    (void)link;
+    if (w->timers > 0 || w->wakes > 0)
+        return;
+    (void)sem_post(&g->entered);
+    while (sem_wait(&g->open) != 0)
+        continue;
+}
+
+static void wakes_that_nobody_met_are_one(void **state)
+{
+    witness w = {0};
+    gate g;
+    int i;
+
+    (void)state;
+    (void)sem_init(&g.entered, 0, 0);
+    (void)sem_init(&g.open, 0, 0);
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    witness_hook(&w, wait_at_gate, &g);
+    w.world->class->set_timer(w.world, 0);
+    while (sem_wait(&g.entered) != 0)
+        continue;
+    for (i = 0; i < 100; i++)
+        w.world->class->wake(w.world);
+    (void)sem_post(&g.open);
+    assert_true(witness_sees(&w, &w.wakes, 1));
+    w.world->class->set_timer(w.world, 0);
+    assert_true(witness_sees(&w, &w.timers, 2));
+    assert_int_equal(w.wakes, 1);
+    witness_stop(&w);
+}
+
+static lk__world *signalled_world;
+
+static void wake_in_handler(int number)
+{
+    (void)number;
+    signalled_world->class->wake(signalled_world);
+}
+
+static void a_signal_handler_may_wake(void **state)
+{
+    struct sigaction action = {.sa_handler = wake_in_handler}, before;
+    witness w = {0};
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    signalled_world = w.world;
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    assert_int_equal(raise(SIGUSR1), 0);
+    assert_true(witness_sees(&w, &w.wakes, 1));
+    assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+    witness_stop(&w);
+}
+
+/* ---- the thread --------------------------------------------------------- */
+
+typedef struct portrait {
+    bool is_loop;
+    bool blocks_signals;
+    char name[32];
+    long switches; /* voluntary, as of now */
+} portrait;
+
+/* How often the calling thread has gone to sleep. */
+static long switches_now(void)
+{
+    char line[128];
+    long switches = -1;
+    FILE *file = fopen("/proc/thread-self/status", "re");
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        (void)sscanf(line, "voluntary_ctxt_switches: %ld", &switches);
+    if (file != NULL)
+        (void)fclose(file);
+    return switches;
+}
+
+static void draw(witness *w, witness_link *link)
+{
+    portrait *p = w->data;
+    sigset_t set;
+
+    (void)link;
+    p->is_loop = w->world->class->is_loop(w->world);
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &set);
+    p->blocks_signals = sigismember(&set, SIGINT) && sigismember(&set, SIGCHLD);
+    (void)pthread_getname_np(pthread_self(), p->name, sizeof(p->name));
+    p->switches = switches_now();
+}
+
+static void the_loop_thread_has_a_name_and_takes_no_signals(void **state)
+{
+    portrait p = {0};
+    witness w = {.hook = draw, .data = &p};
+    sigset_t before, after;
+
+    (void)state;
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &before);
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &after);
+    assert_int_equal(sigismember(&before, SIGINT), sigismember(&after, SIGINT));
+    assert_false(w.world->class->is_loop(w.world));
+    assert_true(witness_turn(&w));
+    witness_stop(&w);
+    assert_true(p.is_loop);
+    assert_true(p.blocks_signals);
+    assert_string_equal(p.name, "latchkey");
+}
+
+static void an_idle_world_wakes_up_for_nothing(void **state)
+{
+    portrait p = {0};
+    witness w = {.hook = draw, .data = &p};
+    lk__parking parking;
+    long before;
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    w.world->class->parking_init(w.world, &parking);
+    assert_true(witness_turn(&w));
+    w.world->class->set_timer(w.world, now(&w) + 5 * MS);
+    assert_true(witness_sees(&w, &w.timers, 1));
+    before = p.switches;
+    assert_false(w.world->class->park(w.world, &parking, now(&w) + 300 * MS));
+    assert_true(witness_turn(&w));
+    witness_stop(&w);
+    assert_in_range(p.switches - before, 1, 3);
+}
+
+static void a_world_that_was_never_started_can_be_stopped(void **state)
+{
+    lk__world *world = lk__world_uv_new();
+
+    (void)state;
+    assert_non_null(world);
+    world->class->set_timer(world, 1);
+    world->class->wake(world);
+    world->class->stop(world);
+}
+
+static int allocations_left;
+
+static bool allocation_fails(void)
+{
+    return allocations_left-- <= 0;
+}
+
+static void without_memory_there_is_no_world(void **state)
+{
+    (void)state;
+    allocations_left = 0;
+    lk__mem_fail(allocation_fails);
+    assert_null(lk__world_uv_new());
+    lk__mem_fail(NULL);
+}
+
+/* ---- descriptors -------------------------------------------------------- */
+
+/* Counts the process's descriptors; *ret_inherited: those that exec keeps. */
+static int descriptors_count(int *ret_inherited)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    int count = 0, flags;
+
+    *ret_inherited = 0;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        flags = fcntl((int)strtol(entry->d_name, NULL, 10), F_GETFD);
+        if (entry->d_name[0] == '.' || flags < 0)
+            continue;
+        count++;
+        if (!(flags & FD_CLOEXEC))
+            ++*ret_inherited;
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    return count;
+}
+
+static void a_world_leaves_no_descriptor_and_none_to_exec(void **state)
+{
+    witness w = {0};
+    int before, during, after, inherited_before, inherited;
+
+    (void)state;
+    before = descriptors_count(&inherited_before);
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    assert_true(witness_turn(&w));
+    during = descriptors_count(&inherited);
+    assert_true(during > before);
+    assert_int_equal(inherited, inherited_before);
+    witness_stop(&w);
+    after = descriptors_count(&inherited);
+    assert_int_equal(after, before);
+}
+
+static void stop_where_it_stands(witness *w, witness_link *link)
+{
+    gate *g = w->data;
+
+    (void)link;
+    w->world->class->wake(w->world);
+    w->world->class->set_timer(w->world, 0);
+    w->world->class->stop(w->world);
+    (void)sem_post(&g->entered);
+}
+
+static bool is_descriptors_at(void *data)
+{
+    int inherited;
+
+    return descriptors_count(&inherited) == *(const int *)data;
+}
+
+static void an_event_may_stop_its_world(void **state)
+{
+    gate g;
+    witness w = {.hook = stop_where_it_stands, .data = &g};
+    int before, inherited;
+
+    (void)state;
+    before = descriptors_count(&inherited);
+    (void)sem_init(&g.entered, 0, 0);
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    w.world->class->wake(w.world);
+    while (sem_wait(&g.entered) != 0)
+        continue;
+    assert_true(wait_until(is_descriptors_at, &before, 10000));
+    (void)pthread_mutex_lock(&w.mutex);
+    assert_int_equal(w.wakes, 1);
+    assert_int_equal(w.timers, 0);
+    (void)pthread_mutex_unlock(&w.mutex);
+    (void)pthread_mutex_destroy(&w.mutex);
+}
+
+/* ---- parking ------------------------------------------------------------ */
+
+typedef struct sleeper {
+    lk__world *world;
+    lk__parking *parking;
+    int before; /* written before the unpark */
+} sleeper;
+
+static void *unpark(void *data)
+{
+    sleeper *s = data;
+
+    s->before = 7;
+    s->world->class->unpark(s->world, s->parking);
+    return NULL;
+}
+
+/* Parks in a frame that is gone when this returns. */
+static bool park_once(witness *w, uint64_t until)
+{
+    lk__parking parking;
+    sleeper s = {.world = w->world, .parking = &parking};
+    pthread_t thread;
+    bool unparked;
+
+    w->world->class->parking_init(w->world, &parking);
+    assert_int_equal(pthread_create(&thread, NULL, unpark, &s), 0);
+    unparked = w->world->class->park(w->world, &parking, until);
+    assert_int_equal(s.before, 7);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return unparked;
+}
+
+static void another_thread_ends_a_park(void **state)
+{
+    witness w = {0};
+    int i;
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    for (i = 0; i < 50; i++) {
+        assert_true(park_once(&w, LK__NEVER));
+        assert_true(park_once(&w, now(&w) + 60000 * MS));
+    }
+    witness_stop(&w);
+}
+
+static void a_park_ends_at_its_time(void **state)
+{
+    witness w = {0};
+    lk__parking parking;
+    uint64_t until;
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    w.world->class->parking_init(w.world, &parking);
+    until = now(&w) + 30 * MS;
+    assert_false(w.world->class->park(w.world, &parking, until));
+    assert_true(now(&w) >= until);
+    assert_false(w.world->class->park(w.world, &parking, 0));
+    witness_stop(&w);
+}
+
+static void an_early_unpark_is_not_forgotten(void **state)
+{
+    witness w = {0};
+    lk__parking parking;
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    w.world->class->parking_init(w.world, &parking);
+    w.world->class->unpark(w.world, &parking);
+    assert_true(w.world->class->park(w.world, &parking, 0));
+    assert_false(w.world->class->park(w.world, &parking, 0));
+    w.world->class->unpark(w.world, &parking);
+    assert_true(w.world->class->park(w.world, &parking, LK__NEVER));
+    witness_stop(&w);
+}
+
+/* ---- randomness and fork ------------------------------------------------ */
+
+static void random_bytes_differ_each_time(void **state)
+{
+    lk__world *world = lk__world_uv_new();
+    unsigned char one[64] = {0}, other[64] = {0}, none[64] = {0};
+
+    (void)state;
+    world->class->random(world, one, sizeof(one));
+    world->class->random(world, other, sizeof(other));
+    assert_memory_not_equal(one, other, sizeof(one));
+    assert_memory_not_equal(one, none, sizeof(one));
+    world->class->stop(world);
+}
+
+/* In the child: 0 when all is as promised. */
+static int child_check(witness *w, unsigned generation)
+{
+    if (lk__fork_generation() != generation + 1)
+        return 1;
+    w->world->class->set_timer(w->world, 0);
+    w->world->class->wake(w->world);
+    w->world->class->stop(w->world);
+    return 0;
+}
+
+static void a_child_counts_the_fork_and_leaves_the_parents_loop(void **state)
+{
+    witness w = {0};
+    unsigned generation;
+    int status = -1;
+    pid_t child;
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    generation = lk__fork_generation();
+    child = fork();
+    if (child == 0)
+        _exit(child_check(&w, generation));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(lk__fork_generation(), generation);
+    assert_true(witness_turn(&w));
+    assert_int_equal(w.timers, 0);
+    assert_int_equal(w.wakes, 1);
+    witness_stop(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_timer_fires_at_its_time_and_once),
+        cmocka_unit_test(a_new_time_replaces_the_old_one),
+        cmocka_unit_test(a_past_time_fires_soon),
+        cmocka_unit_test(a_timer_set_to_never_does_not_fire),
+        cmocka_unit_test(wakes_that_nobody_met_are_one),
+        cmocka_unit_test(a_signal_handler_may_wake),
+        cmocka_unit_test(the_loop_thread_has_a_name_and_takes_no_signals),
+        cmocka_unit_test(an_idle_world_wakes_up_for_nothing),
+        cmocka_unit_test(a_world_that_was_never_started_can_be_stopped),
+        cmocka_unit_test(without_memory_there_is_no_world),
+        cmocka_unit_test(a_world_leaves_no_descriptor_and_none_to_exec),
+        cmocka_unit_test(an_event_may_stop_its_world),
+        cmocka_unit_test(another_thread_ends_a_park),
+        cmocka_unit_test(a_park_ends_at_its_time),
+        cmocka_unit_test(an_early_unpark_is_not_forgotten),
+        cmocka_unit_test(random_bytes_differ_each_time),
+        cmocka_unit_test(a_child_counts_the_fork_and_leaves_the_parents_loop),
+    };
+
+    return cmocka_run_group_tests_name("world_uv", tests, NULL, NULL);
+}
