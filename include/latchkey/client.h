@@ -62,7 +62,11 @@ typedef enum lk_interop {
 
 /**
  * Zero in any field means its default. A field that is not zero beats the
- * same setting in the URL. New fields are only ever appended.
+ * same setting in the URL. New fields are only ever appended. In C:
+ *
+ *   lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .db = 1};
+ *
+ * in C++: lk_client_options options = {}; options.size = sizeof(options);
  */
 typedef struct lk_client_options {
     size_t size;                 /**< set by LK_CLIENT_OPTIONS_INIT */
@@ -86,12 +90,12 @@ typedef struct lk_client_options {
 
 /** Counters since the client was opened, and what is there now. */
 typedef struct lk_client_stats {
-    size_t size;          /**< set by the caller: sizeof(lk_client_stats) */
-    uint64_t commands;    /**< requests sent */
-    uint64_t writes;      /**< system calls that sent them */
-    uint64_t replies;     /**< replies read */
-    uint64_t connects;    /**< connections that became ready */
-    uint64_t disconnects; /**< connections lost */
+    size_t size;           /**< set by the caller: sizeof(lk_client_stats) */
+    uint64_t commands;     /**< requests sent */
+    uint64_t writes;       /**< system calls that sent them */
+    uint64_t replies;      /**< replies read */
+    uint64_t connects;     /**< connections that became ready */
+    uint64_t disconnects;  /**< connections lost */
     uint64_t scripts_lost; /**< scripts sent again in full: server forgot */
     uint64_t grants;       /**< grants received by hand-over */
     uint64_t grants_late;  /**< of these confirmed before they were believed */
@@ -145,6 +149,8 @@ LK_API LK_NODISCARD lk_status lk_client_wait_ready(lk_client *client,
 /**
  * Ends every wait with LK_ECLOSED and releases every hold, then disconnects.
  * From then on every call answers LK_ECLOSED. Calling it again is harmless.
+ * Handles, holds among them, still have to be freed or released for their
+ * memory.
  *
  * @param wait_ms  at most so long; holds not released by then end with their
  *                 lease

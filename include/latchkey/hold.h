@@ -29,7 +29,8 @@ typedef struct lk_hold lk_hold;
 /** How to acquire. Zero in any field means its default. */
 typedef struct lk_acquire_options {
     size_t size;        /**< set by LK_ACQUIRE_OPTIONS_INIT */
-    lk_owner *owner;    /**< who acts; default: the calling thread */
+    lk_owner *owner;    /**< who acts; default: the calling thread. Whoever
+                             acts for one owner is not kept from each other */
     lk_cancel *cancel;  /**< ends the wait early; default: nothing does */
     uint64_t lease_ms;  /**< fixed lease, not renewed; default: the client's
                              watchdog lease, renewed while the hold lives */
@@ -57,8 +58,9 @@ typedef enum lk_loss {
 typedef void (*lk_lost_cb)(lk_hold *hold, uint64_t remaining_ms, void *data);
 
 /**
- * Tells whether the hold is still valid. No lock, no system call but the
- * clock: call it before every guarded write.
+ * Tells whether the hold is valid at this moment. No lock, no system call but
+ * the clock: call it before every guarded write. lk_hold_remaining_ms() says
+ * for how long; what must never overlap carries the fence.
  *
  * @return LK_OK, LK_ELOST, LK_EFORKED, or LK_EINVAL for NULL
  */
@@ -88,7 +90,8 @@ LK_API uint64_t lk_hold_lost_for_ms(const lk_hold *hold);
 LK_API LK_NODISCARD lk_status lk_hold_extend(lk_hold *hold, uint64_t lease_ms);
 
 /**
- * Has cb called once when at most notice_ms of validity is left, and once
+ * Tells the holder about the end. cb may use and release the hold; a release
+ * from within it does not wait. Has cb called once when at most notice_ms of validity is left, and once
  * more when the hold is lost. A renewal in between arms the notice again.
  * Not called after the release has begun. Replaces an earlier callback; NULL
  * takes it away.
@@ -106,6 +109,8 @@ LK_API int lk_hold_fd(lk_hold *hold);
 /**
  * Releases the hold and ends the handle, whatever it answers. NULL is allowed
  * and answers LK_EINVAL. A re-entered hold is given up with its last handle.
+ * If its callback runs in another thread, it waits for the callback's end.
+ * From a callback it does not wait for the server and answers LK_EINDOUBT.
  *
  * @return LK_OK; LK_ELOST: it was lost before, see lk_last_error() for since
  *         when; LK_EINDOUBT: no answer in time, the library goes on releasing

@@ -49,13 +49,18 @@ LK_API LK_NODISCARD lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client,
 LK_API void lk_lock_free(lk_lock *lock);
 
 /**
- * Acquires the lock.
+ * Acquires the lock. An owner that holds it gets another hold of the same
+ * claim: same fence, and the lease of the first acquire stays.
  *
- * @param wait_ms   0 tries once; LK_FOREVER waits without limit
+ * @param wait_ms   0 tries once, which may take command_timeout_ms if the
+ *                  server is slow; LK_FOREVER waits without limit; other
+ *                  negative values are LK_EINVAL
  * @param options   NULL: all defaults
  * @param ret_hold  untouched unless LK_OK
  * @return LK_OK; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
- *         LK_ECLOSED; LK_EOFFLINE; LK_EINDOUBT; or the server's refusal
+ *         LK_ECLOSED; LK_EOFFLINE: the server was away for offline_ms, also
+ *         with LK_FOREVER; LK_EINDOUBT: not held, and what the server may yet
+ *         grant is given back by itself; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_lock_acquire(lk_lock *lock, int64_t wait_ms,
                                               const lk_acquire_options *options,
@@ -70,9 +75,10 @@ LK_API LK_NODISCARD lk_status lk_lock_acquire(lk_lock *lock, int64_t wait_ms,
 LK_API LK_NODISCARD lk_status lk_lock_force_release(lk_lock *lock);
 
 /** Asks the server whether anybody holds the lock. */
-LK_API LK_NODISCARD lk_status lk_lock_is_locked(lk_lock *lock, bool *ret_locked);
+LK_API LK_NODISCARD lk_status lk_lock_is_locked(lk_lock *lock,
+                                                bool *ret_locked);
 
-/** Asks the server who holds the lock and who waits. Free with lk_info_free(). */
+/** Asks the server who holds and who waits. Free with lk_info_free(). */
 LK_API LK_NODISCARD lk_status lk_lock_info(lk_lock *lock, lk_info **ret_info);
 
 #ifdef __cplusplus

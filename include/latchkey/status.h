@@ -31,9 +31,9 @@ extern "C" {
     X(ENOMEM, -2, true, "out of memory in this process")                       \
     X(ENOTSUP, -3, false, "not supported by this version of the library")      \
     X(EURL, -4, false, "the URL is not understood")                            \
-    X(EBUSY, -5, true, "held by someone else; not held by the caller")         \
+    X(EBUSY, -5, true, "not free now; not held by the caller")                 \
     X(ETIMEDOUT, -6, true, "the wait ended first; not held")                   \
-    X(ECANCELED, -7, true, "canceled by the caller; not held")                 \
+    X(ECANCELED, -7, false, "canceled by the caller; not held")                \
     X(ECLOSED, -8, false, "the client is shut down; not held")                 \
     X(ENOTHELD, -9, false, "the caller does not hold it")                      \
     X(ELOST, -10, false, "was held and is lost; stop the guarded work")        \
@@ -55,7 +55,13 @@ extern "C" {
     X(EFORKED, -23, false,                                                     \
       "this client belongs to the parent process; open another one")           \
     X(ECALLBACK, -24, false,                                                   \
-      "a blocking call from a callback; use another thread")
+      "a blocking call from a callback; use another thread")                   \
+    X(EUPGRADE, -25, false,                                                    \
+      "would wait for itself: a plain read hold cannot become a write hold")   \
+    X(EGONE, -26, false, "deleted, or its time ended, while waited for")       \
+    X(EUNSET, -27, true, "no number is set under this name yet")               \
+    X(EALREADY, -28, false, "it was set before; nothing was changed")          \
+    X(ERANGE, -29, false, "the number is outside of what is possible")
 
 /** The answer of every call that can fail: LK_OK or a negative value. */
 typedef enum lk_status {
@@ -75,8 +81,9 @@ LK_API bool lk_status_is_retriable(lk_status status);
 
 /**
  * Returns the words behind the last call on this thread that failed: what was
- * wrong with a URL, what the server said. Never NULL; "" if there are none.
- * Never holds a password. Valid until the thread's next call of the library.
+ * wrong with a URL, what the server said; or just the status' own text. Never
+ * NULL, never a password. A call that succeeds leaves them as they are. Valid
+ * until the thread's next call that fails.
  */
 LK_API const char *lk_last_error(void);
 

@@ -14,7 +14,6 @@
 
 #include "core/claim_private.h"
 #include "core/deadline.h"
-#include "core/error.h"
 #include "core/node.h"
 #include "core/reply.h"
 
@@ -90,7 +89,7 @@ static void on_busy(lk__claim *claim, const redisReply *reply)
 
     if (place->first_wait == NULL || place->first_wait->try_only) {
         lk__claim_kill(claim);
-        lk__place_failed(place, claim, LK_EBUSY);
+        lk__place_failed(place, claim, LK_EBUSY, NULL);
         return;
     }
     lk__node_want_inbox(place->client->node);
@@ -106,7 +105,7 @@ static void on_gone(lk__claim *claim)
     lk__place *place = claim->place;
 
     lk__claim_kill(claim);
-    lk__place_failed(place, claim, LK_OK);
+    lk__place_failed(place, claim, LK_OK, NULL);
 }
 
 static void on_answer(lk__claim *claim, const redisReply *reply)
@@ -149,12 +148,11 @@ on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
     if (status == LK_ELOADING || status == LK_EREADONLY)
         return; /* the connection was left; what to send is seen again then */
 
-    lk__error_set(reply->str);
     if (was_queued)
         lk__claim_leave(claim);
     else
         lk__claim_kill(claim);
-    lk__place_failed(place, claim, status);
+    lk__place_failed(place, claim, status, reply->str);
 }
 
 /* An answer that comes when the state has moved on is of no concern. */
@@ -300,7 +298,7 @@ void lk__claim_seek(lk__claim *claim)
         recheck_send(claim);
     } else if (is_doubt_open(claim)) {
         lk__claim_leave(claim);
-        lk__place_failed(place, claim, LK_OK);
+        lk__place_failed(place, claim, LK_OK, NULL);
     } else {
         acquire_send(claim);
     }

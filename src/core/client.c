@@ -429,7 +429,7 @@ static void claim_shut(lk__claim *claim)
 static void shutdown_begin(lk_client *client)
 {
     client->state = LK__CLIENT_CLOSING;
-    lk__waits_end(client, LK_ECLOSED);
+    lk__waits_end(client, LK_ECLOSED, NULL);
     lk__claims_visit(client, claim_shut);
     lk__record_remove(client->node);
 }

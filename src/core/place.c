@@ -153,7 +153,7 @@ void lk__place_drive(lk__place *place)
     place->front =
         lk__claim_new(place, head->lease_ms, head->watchdog, head->reason);
     if (place->front == NULL) {
-        lk__wait_end(place->first_wait, LK_ENOMEM);
+        lk__wait_end(place->first_wait, LK_ENOMEM, NULL);
         return; /* its end has driven the line on */
     }
     lk__claim_drive(place->front);
@@ -185,15 +185,16 @@ void lk__place_granted(lk__place *place, lk__claim *claim)
     claim_adopt(claim, wait);
     lk__hold_bind(wait->hold, claim);
     place->client->stats.acquires++;
-    lk__wait_end(wait, LK_OK);
+    lk__wait_end(wait, LK_OK, NULL);
 }
 
-void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status)
+void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
+                      const char *words)
 {
     if (place->front == claim)
         place->front = NULL;
     if (status != LK_OK && place->first_wait != NULL)
-        lk__wait_end(place->first_wait, status);
+        lk__wait_end(place->first_wait, status, words);
     else
         lk__place_drive(place);
 }
@@ -246,5 +247,7 @@ void lk__places_on_inbox(lk_client *client)
 
 void lk__places_on_offline(lk_client *client)
 {
-    lk__waits_end(client, lk__node_why(client->node));
+    const lk__conn *conn = &client->node->command;
+
+    lk__waits_end(client, conn->why, conn->words);
 }

@@ -70,8 +70,10 @@ void lk__place_drive(lk__place *place);
 /* The front was granted: binds it to the first in line, or gives it back. */
 void lk__place_granted(lk__place *place, lk__claim *claim);
 
-/* The front ended without a grant: its head gets the status, unless LK_OK. */
-void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status);
+/* The front ended without a grant: its head gets the status, unless LK_OK, and
+   the words; NULL: the status' own. */
+void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
+                      const char *words);
 
 /* Calls visit for every claim, each of which it may end. */
 void lk__claims_visit(lk_client *client, void (*visit)(lk__claim *claim));

@@ -62,21 +62,21 @@ static void lists_remove(lk__wait *wait)
 
 /* ---- begin and end --------------------------------------------------------- */
 
-static void wait_done(lk__wait *wait, lk_status status)
+static void wait_done(lk__wait *wait, lk_status status, const char *words)
 {
     wait->status = status;
     wait->done = true;
-    if (status != LK_OK)
-        snprintf(wait->words, sizeof(wait->words), "%s", lk_last_error());
+    snprintf(wait->words, sizeof(wait->words), "%s",
+             words != NULL ? words : lk_status_text(status));
     wait->client->world->class->unpark(wait->client->world, &wait->parking);
 }
 
-void lk__wait_end(lk__wait *wait, lk_status status)
+void lk__wait_end(lk__wait *wait, lk_status status, const char *words)
 {
     lk__place *place = wait->place;
 
     lists_remove(wait);
-    wait_done(wait, status);
+    wait_done(wait, status, words);
     lk__place_drive(place);
     lk__place_unref(place);
 }
@@ -88,7 +88,7 @@ static bool reenter(lk__wait *wait)
          claim = claim->next) {
         if (claim->owner == wait->owner && lk__claim_is_valid(claim)) {
             lk__hold_bind(wait->hold, claim);
-            wait_done(wait, LK_OK);
+            wait_done(wait, LK_OK, NULL);
             return true;
         }
     }
@@ -111,13 +111,14 @@ static bool is_busy_here(const lk__place *place)
 void lk__wait_begin(lk__wait *wait)
 {
     if (lk__cancel_is_fired(wait->cancel))
-        wait_done(wait, LK_ECANCELED);
+        wait_done(wait, LK_ECANCELED, NULL);
     else if (reenter(wait))
         return;
     else if (wait->client->node->offline)
-        wait_done(wait, lk__node_why(wait->client->node));
+        wait_done(wait, wait->client->node->command.why,
+                  wait->client->node->command.words);
     else if (wait->try_only && is_busy_here(wait->place))
-        wait_done(wait, LK_EBUSY);
+        wait_done(wait, LK_EBUSY, NULL);
     else {
         lists_add(wait);
         lk__place_drive(wait->place);
@@ -139,7 +140,7 @@ static lk_status status_at_end(const lk__wait *wait)
     if (wait->try_only)
         return lk__node_is_ready(wait->client->node)
                    ? LK_EBUSY
-                   : lk__node_why(wait->client->node);
+                   : wait->client->node->command.why;
     return LK_ETIMEDOUT;
 }
 
@@ -151,7 +152,7 @@ static void wait_sleep(lk__wait *wait)
     client->world->class->park(client->world, &wait->parking, wait->until);
     lk__client_lock(client);
     if (!wait->done)
-        lk__wait_end(wait, status_at_end(wait));
+        lk__wait_end(wait, status_at_end(wait), NULL);
 }
 
 /* ---- the blocking acquire ------------------------------------------------------ */
@@ -212,7 +213,8 @@ static lk_status wait_run(lk__wait *wait, lk_hold **ret_hold)
             wait_sleep(wait);
         lk__client_leave(client);
         status = wait->status;
-        lk__error_set(wait->words);
+        if (status != LK_OK)
+            lk__error_set(wait->words);
     }
     if (status == LK_OK)
         *ret_hold = wait->hold;
@@ -249,10 +251,10 @@ lk_status lk__wait_acquire(lk__place *place, int64_t wait_ms,
 
 /* ---- all waits -------------------------------------------------------------------- */
 
-void lk__waits_end(lk_client *client, lk_status status)
+void lk__waits_end(lk_client *client, lk_status status, const char *words)
 {
     while (client->first_wait != NULL)
-        lk__wait_end(client->first_wait, status);
+        lk__wait_end(client->first_wait, status, words);
 }
 
 void lk__waits_cancel(lk_client *client)
@@ -263,7 +265,7 @@ void lk__waits_cancel(lk_client *client)
         lk__wait *next = wait->next_all;
 
         if (lk__cancel_is_fired(wait->cancel))
-            lk__wait_end(wait, LK_ECANCELED);
+            lk__wait_end(wait, LK_ECANCELED, NULL);
         wait = next;
     }
 }

@@ -37,8 +37,11 @@ typedef struct lk__wait {
 /* Stands in line. It may be done at once. Inside the monitor. */
 void lk__wait_begin(lk__wait *wait);
 
-/* Ends it; it is out of every list afterwards. Inside the monitor. */
-void lk__wait_end(lk__wait *wait, lk_status status);
+/*
+ * Ends it; it is out of every list afterwards. words are for lk_last_error();
+ * NULL: the status' own text. Inside the monitor.
+ */
+void lk__wait_end(lk__wait *wait, lk_status status, const char *words);
 
 /*
  * The blocking acquire of every primitive: enters the monitor, stands in line
@@ -50,7 +53,7 @@ lk_status lk__wait_acquire(struct lk__place *place, int64_t wait_ms,
                            lk_hold **ret_hold);
 
 /* Ends every wait of the client with one status. Inside the monitor. */
-void lk__waits_end(lk_client *client, lk_status status);
+void lk__waits_end(lk_client *client, lk_status status, const char *words);
 
 /* Ends the waits whose cancel token was fired. Inside the monitor. */
 void lk__waits_cancel(lk_client *client);
