@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_acquire: take the lock if it is free, else queue for it.
 -- uses: part_error part_record part_clock part_lease part_hold part_line
 --
@@ -65,8 +66,9 @@ if not record.holder then
     return bad or {1, fence, ask.lease}
 end
 
+local left = redis.call('PTTL', lock)
 if ARGV[5] ~= '1' then
-    return {2, redis.call('PTTL', lock)}
+    return {2, left}
 end
 
 local bad
@@ -76,4 +78,4 @@ else
     entry = ask
     bad = line.append(owner, entry, slots[2])
 end
-return bad or {0, redis.call('PTTL', lock), entry.ticket, line.contends(owner)}
+return bad or {0, left, entry.ticket, line.contends(owner)}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_confirm: the new owner is heard of; its hold gets its full lease.
 -- uses: part_error part_record part_clock part_lease part_others
 --
@@ -37,10 +38,10 @@ if not waits then
     waits = found or denied
 end
 
+clock.look()
 local left = lease.lengthen(lock, ms)
 if failed(left) then
     return left
 end
-clock.look()
 lease.keep(state, record.kept, ms)
 return {1, left, waits and 1 or 0}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_force: end whoever's hold it is, tell the holder, and hand over.
 -- uses: part_error part_record part_clock part_lease part_hold part_line
 -- uses: part_others part_pass

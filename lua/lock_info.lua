@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_info: who holds the lock and who waits for it.
 -- uses: part_error part_record part_clock part_line
 --

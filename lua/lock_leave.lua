@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_leave: end a claim, whatever became of it: a waiter leaves the queue, a
 -- holder hands over.
 -- uses: part_error part_record part_clock part_lease part_hold part_line
@@ -27,13 +28,21 @@ local owner, stone_ms = ARGV[1], tonumber(ARGV[4])
 
 -- Refuses the claim for a while. Returns an error or nil.
 local function bury()
-    clock.look()
-    local bad = failed(redis.pcall('ZADD', KEYS[7], clock.ms + stone_ms, owner))
-        or failed(redis.pcall('ZREMRANGEBYSCORE', KEYS[7], '-inf', clock.ms))
-    local left = lease.lengthen(KEYS[7], stone_ms)
-    return bad or failed(left)
+    local void = KEYS[7]
+    local bad = failed(redis.pcall('ZADD', void, clock.ms + stone_ms, owner))
+    if bad then
+        return bad
+    end
+    bad = failed(lease.lengthen(void, stone_ms))
+    if bad then
+        redis.pcall('ZREM', void, owner)
+        return bad
+    end
+    redis.pcall('ZREMRANGEBYSCORE', void, '-inf', clock.ms)
+    return nil
 end
 
+clock.look()
 local answer = line.find(owner) and 1 or 0
 line.first() -- a queue of the wrong type ends the script here
 if record.mine then

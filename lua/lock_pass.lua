@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_pass: go on handing over a name that is free, after an answer of more.
 -- uses: part_error part_record part_clock part_lease part_hold part_line
 -- uses: part_others part_pass

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_recheck: a waiter looks whether it was granted the lock meanwhile, says
 -- that it is alive, and sees to it that a free lock is given to the next.
 -- uses: part_error part_record part_clock part_lease part_hold part_line
@@ -50,13 +51,13 @@ if not entry then
     return {3}
 end
 line.first() -- a queue of the wrong type ends the script here
+local left = redis.call('PTTL', lock)
 local bad = line.touch(owner, entry)
 if bad then
     return bad
 end
 if record.holder then
-    return {0, redis.call('PTTL', lock), entry.ticket, line.contends(owner),
-        0, 0}
+    return {0, left, entry.ticket, line.contends(owner), 0, 0}
 end
 
 local claim, head = line.first()

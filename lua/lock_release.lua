@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_release: give the lock up and hand it to the next waiter.
 -- uses: part_error part_record part_clock part_lease part_hold part_line
 -- uses: part_others part_pass

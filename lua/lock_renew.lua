@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- lock_renew: lengthen the leases of many holds at once.
 -- uses: part_error part_clock part_lease
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- part_clock: the server's clock, the only one there is.
 
 local clock = {}

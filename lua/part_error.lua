@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- part_error: telling errors from answers.
 
 -- The error in a reply of redis.pcall, or nil.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- part_hold: making a claim the owner of a free name.
 -- Needs: part_error, part_record, part_clock, part_lease.
 --

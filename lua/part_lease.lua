@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- part_lease: how long keys live.
 -- Needs: part_error, and that part_clock's clock was looked at.
 
@@ -7,8 +8,8 @@ local lease = {}
 -- without an end gets one: a hold that nobody renews must end. An error is
 -- returned as redis.pcall does.
 function lease.lengthen(key, ms)
-    local left = redis.call('PTTL', key)
-    if left >= ms or left == -2 then
+    local left = redis.pcall('PTTL', key)
+    if failed(left) or left >= ms or left == -2 then
         return left
     end
     local reply = redis.pcall('PEXPIRE', key, ms)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- part_line: the queue of waiting claims.
 -- Needs: part_error, and that part_clock's clock was looked at for touch, skip
 -- and append.
@@ -54,10 +55,13 @@ function line.leave(claim)
     return line.remove(claim) or failed(redis.pcall('ZREM', skipped, claim))
 end
 
--- Puts a claim that was taken out back into its place.
+-- Puts a claim that was taken out back into its place. If it was the last, its
+-- keys are new ones without a TTL.
 function line.restore(claim, entry)
     redis.pcall('ZADD', queue, entry.ticket, claim)
     redis.pcall('HSET', tickets, claim, entry.packed)
+    redis.pcall('PEXPIRE', queue, LINE_MS)
+    redis.pcall('PEXPIRE', tickets, LINE_MS)
 end
 
 -- Lets the others pass a claim whose client does not answer. Without an entry
@@ -132,5 +136,5 @@ function line.contends(claim)
     if record.holder == record.claim then
         return 0
     end
-    return redis.call('ZRANGE', queue, 0, 0)[1] == claim and 1 or 0
+    return redis.pcall('ZRANGE', queue, 0, 0)[1] == claim and 1 or 0
 end

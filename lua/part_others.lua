@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- part_others: who stands in no queue of ours: Redisson's waiters, its fair
 -- queue, and clients that spin.
 -- Needs: part_error, and the arguments owner, channel, interop.

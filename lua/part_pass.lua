@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- part_pass: handing a name on.
 -- Needs: part_error, part_record, part_clock, part_lease, part_hold,
 -- part_line, part_others.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- part_record: who holds the name, and the record of the last grant. Ends the
 -- script with an error where the keys are not ours to touch.
 --

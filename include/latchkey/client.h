@@ -54,6 +54,14 @@ typedef enum lk_log_level {
 /** Receives one line without a newline. It may not call the library. */
 typedef void (*lk_log_cb)(lk_log_level level, const char *text, void *data);
 
+/**
+ * Ends an async call. A call that returns anything but LK_OK never calls back;
+ * one that returns LK_OK calls back exactly once, after it has returned, on
+ * the client's thread or in lk_client_dispatch(). lk_last_error() has the
+ * words.
+ */
+typedef void (*lk_done_cb)(lk_status status, void *data);
+
 /** Which other libraries work on the same names; see docs/redisson.md. */
 typedef enum lk_interop {
     LK_INTEROP_AUTO = 0,    /**< look for others at each release */
@@ -146,6 +154,12 @@ LK_API LK_NODISCARD lk_status lk_client_options_set(lk_client_options *options,
 LK_API LK_NODISCARD lk_status lk_client_wait_ready(lk_client *client,
                                                    int64_t wait_ms);
 
+/** The same without waiting: cb gets what lk_client_wait_ready() returns. */
+LK_API LK_NODISCARD lk_status lk_client_wait_ready_async(lk_client *client,
+                                                         int64_t wait_ms,
+                                                         lk_done_cb cb,
+                                                         void *data);
+
 /**
  * Ends every wait with LK_ECLOSED and releases every hold, then disconnects.
  * From then on every call answers LK_ECLOSED. Calling it again is harmless.
@@ -157,6 +171,12 @@ LK_API LK_NODISCARD lk_status lk_client_wait_ready(lk_client *client,
  * @return LK_OK, or LK_ETIMEDOUT if something had to be left to its lease
  */
 LK_API lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms);
+
+/** The same without waiting. Calls under way end first, then cb is called. */
+LK_API LK_NODISCARD lk_status lk_client_shutdown_async(lk_client *client,
+                                                       int64_t wait_ms,
+                                                       lk_done_cb cb,
+                                                       void *data);
 
 /**
  * Gives the client back. Shuts it down first, without waiting, if that was

@@ -39,6 +39,14 @@ typedef struct lk_acquire_options {
 
 #define LK_ACQUIRE_OPTIONS_INIT .size = sizeof(lk_acquire_options)
 
+/**
+ * Ends an async acquire; see lk_done_cb. An async acquire whose options name
+ * no owner acts for one of its own: it never re-enters.
+ *
+ * @param hold  NULL unless status is LK_OK
+ */
+typedef void (*lk_acquire_cb)(lk_status status, lk_hold *hold, void *data);
+
 /** Why a hold was lost. */
 typedef enum lk_loss {
     LK_LOSS_NONE = 0,        /**< not lost */
@@ -89,6 +97,11 @@ LK_API uint64_t lk_hold_lost_for_ms(const lk_hold *hold);
  */
 LK_API LK_NODISCARD lk_status lk_hold_extend(lk_hold *hold, uint64_t lease_ms);
 
+/** The same without waiting. The hold may be released before cb is called. */
+LK_API LK_NODISCARD lk_status lk_hold_extend_async(lk_hold *hold,
+                                                   uint64_t lease_ms,
+                                                   lk_done_cb cb, void *data);
+
 /**
  * Tells the holder about the end. cb may use and release the hold; a release
  * from within it does not wait. Has cb called once when at most notice_ms of validity is left, and once
@@ -118,6 +131,14 @@ LK_API int lk_hold_fd(lk_hold *hold);
  */
 LK_API lk_status lk_hold_release(lk_hold *hold);
 
+/**
+ * The same without waiting. If this returns LK_OK, the handle has ended.
+ *
+ * @param cb  NULL: nobody wants to know
+ */
+LK_API LK_NODISCARD lk_status lk_hold_release_async(lk_hold *hold,
+                                                    lk_done_cb cb, void *data);
+
 /** One holder or waiter, as the server knows it. Strings are never NULL. */
 typedef struct lk_party {
     const char *owner;   /**< its id in Redis: <client uuid>:<number> */
@@ -140,6 +161,9 @@ typedef struct lk_info {
     size_t listed_count;            /**< of these in waiters: at most 64 */
     const lk_party *const *waiters; /**< first in line first */
 } lk_info;
+
+/** Ends an async _info call. The callback owns info, NULL unless LK_OK. */
+typedef void (*lk_info_cb)(lk_status status, lk_info *info, void *data);
 
 /** Frees what an _info call returned. NULL is allowed. */
 LK_API void lk_info_free(lk_info *info);

@@ -66,6 +66,11 @@ LK_API LK_NODISCARD lk_status lk_lock_acquire(lk_lock *lock, int64_t wait_ms,
                                               const lk_acquire_options *options,
                                               lk_hold **ret_hold);
 
+/** The same without waiting: the wait is the server's and the client's. */
+LK_API LK_NODISCARD lk_status lk_lock_acquire_async(
+    lk_lock *lock, int64_t wait_ms, const lk_acquire_options *options,
+    lk_acquire_cb cb, void *data);
+
 /**
  * Ends whoever's hold it is and hands the lock to the next waiter. The holder
  * is told, if it is a Latchkey client. For operators, not for programs.
@@ -74,12 +79,29 @@ LK_API LK_NODISCARD lk_status lk_lock_acquire(lk_lock *lock, int64_t wait_ms,
  */
 LK_API LK_NODISCARD lk_status lk_lock_force_release(lk_lock *lock);
 
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_lock_force_release_async(lk_lock *lock,
+                                                          lk_done_cb cb,
+                                                          void *data);
+
 /** Asks the server whether anybody holds the lock. */
 LK_API LK_NODISCARD lk_status lk_lock_is_locked(lk_lock *lock,
                                                 bool *ret_locked);
 
+/** Ends lk_lock_is_locked_async(); locked means nothing unless LK_OK. */
+typedef void (*lk_lock_is_locked_cb)(lk_status status, bool locked, void *data);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_lock_is_locked_async(lk_lock *lock,
+                                                      lk_lock_is_locked_cb cb,
+                                                      void *data);
+
 /** Asks the server who holds and who waits. Free with lk_info_free(). */
 LK_API LK_NODISCARD lk_status lk_lock_info(lk_lock *lock, lk_info **ret_info);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_lock_info_async(lk_lock *lock, lk_info_cb cb,
+                                                 void *data);
 
 #ifdef __cplusplus
 }

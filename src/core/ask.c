@@ -1,167 +1,279 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Questions that one thread asks and waits for. The question's memory outlives
- * the caller's patience: whoever lets go of it last frees it.
+ * Questions. One that cannot be sent now waits in the client's list; the node
+ * sends all of them when it is ready.
  */
 
 #include "core/ask.h"
 
-#include "core/client.h"
+#include <stdio.h>
+#include <string.h>
+
 #include "core/deadline.h"
-#include "core/error.h"
 #include "core/mem.h"
 #include "core/node.h"
 #include "core/reply.h"
 
-struct ask {
-    lk__request request; /* first: found from it */
-    lk_client *client;
-    lk__take take;
-    void *data;
-    lk_status status;
-    bool done;      /* answered */
-    bool abandoned; /* the caller has gone */
-    bool again;     /* the server has forgotten the script */
-    char words[160];
-    lk__parking parking;
-};
+static void send_now(lk__ask *ask);
 
-/* What is asked: a script of a place, or a plain command. */
-struct question {
-    lk_client *client;
-    lk__place *place; /* NULL: a plain command */
-    const lk__script *script;
-    const char *owner;
-    size_t count;
-    const lk__arg *args;
-    lk__take take;
-    void *data;
-};
+/* ---- life ---------------------------------------------------------------- */
+
+static void list_add(lk__ask *ask)
+{
+    lk_client *client = ask->call.client;
+
+    ask->next = client->first_ask;
+    if (ask->next != NULL)
+        ask->next->prev = ask;
+    client->first_ask = ask;
+}
+
+static void list_remove(lk__ask *ask)
+{
+    if (ask->prev != NULL)
+        ask->prev->next = ask->next;
+    else
+        ask->call.client->first_ask = ask->next;
+    if (ask->next != NULL)
+        ask->next->prev = ask->prev;
+    ask->next = ask->prev = NULL;
+}
+
+static void ask_free(lk__ask *ask)
+{
+    if (ask->cleanup != NULL)
+        ask->cleanup(ask);
+    if (ask->place != NULL)
+        lk__place_unref(ask->place);
+    lk__free(ask->args);
+    lk__free(ask);
+}
+
+void lk__ask_release(lk__ask *ask)
+{
+    ask->released = true;
+    if (!ask->request.busy)
+        ask_free(ask);
+}
+
+void lk__ask_finish(lk__ask *ask)
+{
+    lk_client *client = ask->call.client;
+
+    lk__client_lock(client);
+    lk__ask_release(ask);
+    lk__client_leave(client);
+}
+
+lk__ask *lk__ask_of_call(lk__call *call)
+{
+    return (lk__ask *)(void *)((char *)call - offsetof(lk__ask, call));
+}
+
+static void end(lk__ask *ask, lk_status status, const char *words)
+{
+    if (ask->call.done)
+        return;
+    list_remove(ask);
+    lk__alarm_clear(&ask->call.client->alarms, &ask->alarm);
+    lk__call_done(&ask->call, status, words);
+}
+
+/* The time is over: what was sent may have been done. */
+static void end_late(lk__ask *ask)
+{
+    const lk__conn *conn = &ask->call.client->node->command;
+
+    if (ask->sent && !ask->reads)
+        end(ask, LK_EINDOUBT, NULL);
+    else if (conn->state == LK__CONN_READY)
+        end(ask, LK_EOFFLINE, "no answer in time");
+    else
+        end(ask, conn->why, conn->words);
+}
+
+static void on_alarm(lk__alarm *alarm)
+{
+    end_late((lk__ask *)(void *)((char *)alarm - offsetof(lk__ask, alarm)));
+}
+
+/* ---- answers --------------------------------------------------------------- */
+
+static void on_answer(lk__ask *ask, const redisReply *reply)
+{
+    bool more = false;
+    lk_status status =
+        lk__node_check(ask->call.client->node, &ask->request, reply);
+
+    if (ask->call.done)
+        return;
+    if (lk__reply_is_noscript(reply)) {
+        send_now(ask);
+    } else if (status == LK_ELOADING || status == LK_EREADONLY) {
+        ask->sent = false; /* refused: it is asked again when that is over */
+    } else if (status != LK_OK) {
+        end(ask, status, reply->str);
+    } else {
+        status = ask->take(ask, reply, &more);
+        if (status == LK_OK && more)
+            send_now(ask);
+        else
+            end(ask, status, NULL);
+    }
+}
 
 static void
 on_reply(lk__request *request, lk_status status, const redisReply *reply)
 {
-    struct ask *ask = (struct ask *)(void *)request;
-    lk_client *client = ask->client;
+    lk__ask *ask = (lk__ask *)(void *)request;
 
-    if (status == LK_OK) {
-        status = lk__node_check(client->node, request, reply);
-        if (ask->abandoned) {
-            lk__free(ask);
-            return;
-        }
-        ask->again = lk__reply_is_noscript(reply);
-        if (status != LK_OK)
-            snprintf(ask->words, sizeof(ask->words), "%s", reply->str);
-        else
-            status = ask->take(ask->data, request, reply);
-    }
-    if (ask->abandoned) {
-        lk__free(ask);
-        return;
-    }
-    ask->status = status;
-    ask->done = true;
-    client->world->class->unpark(client->world, &ask->parking);
+    if (status == LK_OK)
+        on_answer(ask, reply);
+    else if (status == LK_EINDOUBT && !ask->reads)
+        end(ask, LK_EINDOUBT, NULL);
+    if (ask->released && !ask->request.busy)
+        ask_free(ask);
 }
 
-static bool is_settled(const lk_client *client)
-{
-    return lk__node_is_ready(client->node) || client->node->offline ||
-           client->state == LK__CLIENT_CLOSED;
-}
+/* ---- asking ---------------------------------------------------------------- */
 
-static lk_status wait_ready(lk_client *client, uint64_t until)
+lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
+                     void (*deliver)(lk__call *call))
 {
-    if (!is_settled(client)) {
-        lk__client_leave(client);
-        lk__watch(client, is_settled, until);
-        lk__client_lock(client);
-    }
-    if (client->state == LK__CLIENT_CLOSED)
-        return LK_ECLOSED;
-    return lk__node_is_ready(client->node) ? LK_OK : lk__node_why(client->node);
-}
-
-static lk_status send_question(const struct question *question, struct ask *ask)
-{
-    if (question->place == NULL)
-        return lk__node_command(question->client->node, &ask->request,
-                                question->count, question->args);
-    return lk__place_call(question->place, &ask->request, question->script,
-                          question->owner, question->count, question->args);
-}
-
-/* One sending and its answer; *ret_again: nothing was done, struct ask again. */
-static lk_status
-ask_once(const struct question *question, uint64_t until, bool *ret_again)
-{
-    lk_client *client = question->client;
-    struct ask *ask = lk__alloc(sizeof(*ask));
-    lk_status status;
+    lk__ask *ask = lk__alloc(size);
 
     if (ask == NULL)
-        return LK_ENOMEM;
+        return NULL;
+    lk__call_init(&ask->call, client, deliver);
     ask->request.on_reply = on_reply;
-    ask->client = client;
-    ask->take = question->take;
-    ask->data = question->data;
-    client->world->class->parking_init(client->world, &ask->parking);
-    status = send_question(question, ask);
-    if (status != LK_OK) {
-        lk__free(ask);
-        return status;
-    }
-
-    lk__client_leave(client);
-    client->world->class->park(client->world, &ask->parking, until);
-    lk__client_lock(client);
-    if (!ask->done) {
-        ask->abandoned = true;
-        return LK_EINDOUBT;
-    }
-    status = ask->status;
-    *ret_again = ask->again || status == LK_EOFFLINE;
-    if (ask->words[0] != '\0')
-        lk__error_set(ask->words);
-    lk__free(ask);
-    return status;
+    ask->alarm.fire = on_alarm;
+    ask->place = place;
+    if (place != NULL)
+        place->refs++;
+    return ask;
 }
 
-static lk_status ask_all(const struct question *question)
+/* One block: the arguments, and behind them their bytes. */
+static lk__arg *args_copy(size_t count, const lk__arg *args)
 {
-    lk_client *client = question->client;
+    size_t size = count * sizeof(*args);
+    lk__arg *copy;
+    char *bytes;
+
+    for (size_t i = 0; i < count; i++)
+        size += args[i].size;
+    copy = lk__alloc(size + 1);
+    if (copy == NULL)
+        return NULL;
+    bytes = (char *)(copy + count);
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = args[i];
+        if (args[i].bytes == NULL)
+            continue;
+        memcpy(bytes, args[i].bytes, args[i].size);
+        copy[i].bytes = bytes;
+        bytes += args[i].size;
+    }
+    return copy;
+}
+
+static lk_status question_set(lk__ask *ask, const lk__script *script,
+                              size_t count, const lk__arg *args)
+{
+    lk__arg *copy = args_copy(count, args);
+
+    if (copy == NULL)
+        return LK_ENOMEM;
+    lk__free(ask->args);
+    ask->args = copy;
+    ask->count = count;
+    ask->script = script;
+    return LK_OK;
+}
+
+/* The owner goes first; lk__place_call() takes it from there. */
+lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
+                         const char *owner, size_t count, const lk__arg *args)
+{
+    lk__arg all[8];
+
+    all[0] = lk__arg_bytes(owner, strlen(owner) + 1);
+    for (size_t i = 0; i < count; i++)
+        all[i + 1] = args[i];
+    return question_set(ask, script, count + 1, all);
+}
+
+lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args)
+{
+    return question_set(ask, NULL, count, args);
+}
+
+static void send_now(lk__ask *ask)
+{
+    lk__node *node = ask->call.client->node;
+    lk_status status;
+
+    if (!lk__node_is_ready(node))
+        return;
+    if (ask->script == NULL)
+        status = lk__node_command(node, &ask->request, ask->count, ask->args);
+    else
+        status =
+            lk__place_call(ask->place, &ask->request, ask->script,
+                           ask->args[0].bytes, ask->count - 1, ask->args + 1);
+    if (status == LK_OK)
+        ask->sent = true;
+    else if (status != LK_EOFFLINE)
+        end(ask, status, NULL);
+}
+
+void lk__ask_begin(lk__ask *ask)
+{
+    lk_client *client = ask->call.client;
+    const lk__conn *conn = &client->node->command;
+
+    list_add(ask);
+    if (client->node->offline) {
+        end(ask, conn->why, conn->words);
+        return;
+    }
+    lk__alarm_set(&client->alarms, &ask->alarm,
+                  lk__wait_until_ns(lk__client_now(client),
+                                    (int64_t)
+                                        client->settings.command_timeout_ms));
+    send_now(ask);
+}
+
+lk_status lk__ask_sleep(lk__ask *ask)
+{
+    lk_client *client = ask->call.client;
     uint64_t until =
         lk__wait_until_ns(lk__client_now(client),
                           (int64_t)client->settings.command_timeout_ms);
-    bool again = true;
-    lk_status status = LK_EOFFLINE;
 
-    while (again && lk__client_now(client) < until) {
-        again = false;
-        status = wait_ready(client, until);
-        if (status == LK_OK)
-            status = ask_once(question, until, &again);
+    if (!lk__call_sleep(&ask->call, until))
+        end_late(ask);
+    return lk__call_status(&ask->call);
+}
+
+/* ---- all questions ----------------------------------------------------------- */
+
+void lk__asks_on_ready(lk_client *client)
+{
+    lk__ask *ask = client->first_ask;
+
+    while (ask != NULL) {
+        lk__ask *next = ask->next;
+
+        if (!ask->request.busy)
+            send_now(ask);
+        ask = next;
     }
-    return status;
 }
 
-lk_status lk__ask_script(lk__place *place, const lk__script *script,
-                         const char *owner, size_t count, const lk__arg *args,
-                         lk__take take, void *data)
+void lk__asks_end(lk_client *client, lk_status status, const char *words)
 {
-    struct question question = {place->client, place, script, owner,
-                                count,         args,  take,   data};
-
-    return ask_all(&question);
-}
-
-lk_status lk__ask_command(lk_client *client, size_t count, const lk__arg *args,
-                          lk__take take, void *data)
-{
-    struct question question = {client, NULL, NULL, NULL,
-                                count,  args, take, data};
-
-    return ask_all(&question);
+    while (client->first_ask != NULL)
+        end(client->first_ask, status, words);
 }

@@ -2,29 +2,63 @@
 #ifndef LK_CORE_ASK_H
 #define LK_CORE_ASK_H
 
+#include "core/call.h"
 #include "core/conn.h"
 #include "core/place.h"
 
 /*
- * One question to the server and its answer, within command_timeout_ms,
- * reconnecting included. Called inside the monitor, which it leaves while it
- * sleeps and has entered again when it returns.
+ * A question to the server and its answer, within command_timeout_ms,
+ * reconnecting included: for what is not the life of a claim.
  *
- * take reads the answer inside the monitor and says what to return; it is not
- * called when the caller has stopped waiting. Words of a refusal are in
- * lk_last_error().
- *
- * LK_EOFFLINE and the like: nothing was sent. LK_EINDOUBT: it was sent and not
- * answered in time. A question that only reads is asked again instead.
+ * It is made on the heap, as the first member of a larger struct if need be,
+ * because a request of it may be under way when nobody waits any more. An
+ * answer may lead to the next question. One that only reads is asked again
+ * when its answer was lost; any other then ends with LK_EINDOUBT.
  */
-typedef lk_status (*lk__take)(void *data, const lk__request *request,
-                              const redisReply *reply);
+typedef struct lk__ask lk__ask;
 
-lk_status lk__ask_script(lk__place *place, const lk__script *script,
-                         const char *owner, size_t count, const lk__arg *args,
-                         lk__take take, void *data);
+struct lk__ask {
+    lk__request request; /* first */
+    lk__call call;
+    lk__ask *next, *prev;     /* in the client, until done */
+    lk__place *place;         /* pinned; NULL: plain commands only */
+    const lk__script *script; /* NULL: a plain command */
+    lk__arg *args;            /* a copy, the bytes behind it */
+    size_t count;
+    bool reads;    /* changes nothing at the server */
+    bool sent;     /* it has been under way at least once */
+    bool released; /* nobody waits; goes with its last request */
+    lk__alarm alarm;
+    /* Reads the answer; sets *ret_more if it has set the next question. */
+    lk_status (*take)(lk__ask *ask, const redisReply *reply, bool *ret_more);
+    /* Lets go of what the larger struct has; NULL: nothing. */
+    void (*cleanup)(lk__ask *ask);
+};
 
-lk_status lk__ask_command(struct lk_client *client, size_t count,
-                          const lk__arg *args, lk__take take, void *data);
+/* Allocates size bytes, zeroed, with a question at their begin. */
+lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
+                     void (*deliver)(lk__call *call));
+
+/* Sets what is asked. Bytes are copied. LK_OK or LK_ENOMEM. */
+lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
+                         const char *owner, size_t count, const lk__arg *args);
+lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args);
+
+/* Asks. The call's end may come from within. Inside the monitor. */
+void lk__ask_begin(lk__ask *ask);
+
+/* Sleeps until a blocking question is answered. Inside the monitor. */
+lk_status lk__ask_sleep(lk__ask *ask);
+
+/* Lets go of the question; its memory goes when it can. Inside the monitor. */
+void lk__ask_release(lk__ask *ask);
+
+/* For the deliver of an async one: finds it, and lets go of it at the end. */
+lk__ask *lk__ask_of_call(lk__call *call);
+void lk__ask_finish(lk__ask *ask);
+
+/* What the node and the shutdown tell all questions. */
+void lk__asks_on_ready(lk_client *client);
+void lk__asks_end(lk_client *client, lk_status status, const char *words);
 
 #endif /* LK_CORE_ASK_H */

@@ -4,10 +4,11 @@
 
 #include <latchkey/hold.h>
 
-#include "core/client.h"
+#include "core/call.h"
 #include "core/conn.h"
 
 struct lk__place;
+typedef struct lk__claim lk__claim;
 
 /*
  * One attempt to get something and, if it succeeds, its life in Redis:
@@ -36,13 +37,15 @@ typedef enum lk__claim_state {
 
 /* A caller who waits for the answer to a release. */
 typedef struct lk__releaser {
-    lk__parking parking;
-    lk_status status;
-    bool sent; /* the request has been sent at least once */
-    bool done;
+    lk__call call;
+    lk__alarm alarm;  /* an async one's time */
+    lk__claim *claim; /* NULL once done */
+    bool sent;        /* the request has been sent at least once */
+    lk_done_cb cb;
+    void *data;
 } lk__releaser;
 
-typedef struct lk__claim {
+struct lk__claim {
     struct lk__claim *next, *prev; /* in the place */
     struct lk__claim *next_hashed; /* in the client's table */
     struct lk__place *place;
@@ -82,7 +85,7 @@ typedef struct lk__claim {
     bool release_unanswered; /* a release before this one may have run */
     uint64_t give_up_at;     /* by then the server has dropped it itself */
     lk__releaser *releaser;
-} lk__claim;
+};
 
 /* A new claim of this place, WANTED; NULL: out of memory. */
 lk__claim *lk__claim_new(struct lk__place *place, uint64_t lease_ms,
@@ -103,8 +106,18 @@ void lk__claim_leave(lk__claim *claim);
 /* Begins to release it; the releaser may be NULL. HELD or LOST. */
 void lk__claim_release(lk__claim *claim, lk__releaser *releaser);
 
+/* The releaser's time is over; the claim goes on being released. */
+void lk__releaser_end(lk__releaser *releaser);
+
 /* It is no longer held: tells everybody who has a handle. HELD only. */
 void lk__claim_lose(lk__claim *claim, lk_loss loss);
+
+/* What a script's code for "not the holder" says of the loss. */
+lk_loss lk__claim_loss_of(int64_t code);
+
+/* The server has lengthened the lease: moves the deadline of a HELD claim on,
+   unless it has passed already. */
+void lk__claim_prolong(lk__claim *claim, uint64_t deadline);
 
 /* A grant was pushed to the inbox for it. */
 void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,

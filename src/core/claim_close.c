@@ -25,17 +25,31 @@ static lk__claim *claim_of_close(lk__request *request)
     return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, close));
 }
 
-static void releaser_tell(lk__claim *claim, lk_status status)
+static void
+releaser_done(lk__releaser *releaser, lk_status status, const char *words)
 {
-    lk__releaser *releaser = claim->releaser;
-    lk_client *client = claim->place->client;
+    lk_client *client = releaser->call.client;
 
-    claim->releaser = NULL;
-    if (releaser != NULL) {
-        releaser->status = status;
-        releaser->done = true;
-        client->world->class->unpark(client->world, &releaser->parking);
-    }
+    releaser->claim->releaser = NULL;
+    releaser->claim = NULL;
+    lk__alarm_clear(&client->alarms, &releaser->alarm);
+    lk__call_done(&releaser->call, status, words);
+}
+
+static void releaser_tell(const lk__claim *claim, lk_status status)
+{
+    if (claim->releaser != NULL)
+        releaser_done(claim->releaser, status, NULL);
+}
+
+void lk__releaser_end(lk__releaser *releaser)
+{
+    const lk__conn *conn = &releaser->call.client->node->command;
+
+    if (releaser->sent)
+        releaser_done(releaser, LK_EINDOUBT, NULL);
+    else
+        releaser_done(releaser, conn->why, conn->words);
 }
 
 static void retry_later(lk__claim *claim)
@@ -190,6 +204,8 @@ void lk__claim_release(lk__claim *claim, lk__releaser *releaser)
     claim->state = LK__CLAIM_RELEASING;
     claim->renew_at = LK__NEVER;
     claim->releaser = releaser;
+    if (releaser != NULL)
+        releaser->claim = claim;
     claim->give_up_at =
         lk__client_now(client) + (claim->lease_ms + TICKET_TTL_MS) * LK__MS;
     lk__alarm_clear(&client->alarms, &claim->alarm);

@@ -81,3 +81,17 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
     if (claim->first_hold == NULL)
         lk__claim_release(claim, NULL);
 }
+
+lk_loss lk__claim_loss_of(int64_t code)
+{
+    return code == 2 ? LK_LOSS_TAKEN : LK_LOSS_DELETED;
+}
+
+void lk__claim_prolong(lk__claim *claim, uint64_t deadline)
+{
+    if (lk__claim_is_valid(claim) && deadline > claim->deadline) {
+        claim->deadline = deadline;
+        lk__holds_renewed(claim);
+    }
+    lk__claim_arm(claim);
+}

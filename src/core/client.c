@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "core/ask.h"
 #include "core/deadline.h"
 #include "core/error.h"
 #include "core/hold.h"
@@ -18,6 +19,7 @@
 #include "core/node.h"
 #include "core/place.h"
 #include "core/record.h"
+#include "core/watch.h"
 #include "core/watchdog.h"
 
 /* ---- the monitor's door ------------------------------------------------------ */
@@ -93,8 +95,8 @@ void lk__client_leave(lk_client *client)
 
     if (client->first_due != NULL)
         lk__watchdog_flush(client);
-    if (client->first_watcher != NULL)
-        lk__watchers_look(client);
+    if (client->first_watch != NULL)
+        lk__watches_look(client);
     lk__conn_flush(&client->node->command);
     lk__conn_flush(&client->node->inbox);
     if (lk__alarms_rearm(&client->alarms, &at))
@@ -366,27 +368,47 @@ static bool is_ready_or_refused(const lk_client *client)
             (conn->why == LK_EAUTH || conn->why == LK_EDENIED));
 }
 
+static lk_status ready_status(lk_client *client)
+{
+    const lk__conn *conn = &client->node->command;
+
+    if (client->state != LK__CLIENT_OPEN)
+        return lk__fail(LK_ECLOSED, "the client was shut down");
+    if (conn->state == LK__CONN_READY)
+        return LK_OK;
+    return lk__fail(conn->why == LK_EOFFLINE ? LK_ETIMEDOUT : conn->why, "%s",
+                    conn->words);
+}
+
 lk_status lk_client_wait_ready(lk_client *client, int64_t wait_ms)
 {
     lk_status status = lk__wait_check(wait_ms);
-    uint64_t until;
 
     if (status == LK_OK)
         status = lk__client_enter_blocking(client);
     if (status != LK_OK)
         return status;
-
-    until = lk__wait_until_ns(lk__client_now(client), wait_ms);
+    lk__watch(client, is_ready_or_refused,
+              lk__wait_until_ns(lk__client_now(client), wait_ms));
+    status = ready_status(client);
     lk__client_leave(client);
-    lk__watch(client, is_ready_or_refused, until);
-    status = lk__client_enter(client);
+    return status;
+}
+
+lk_status lk_client_wait_ready_async(lk_client *client, int64_t wait_ms,
+                                     lk_done_cb cb, void *data)
+{
+    lk_status status = lk__wait_check(wait_ms);
+
+    if (status == LK_OK && cb == NULL)
+        status = lk__fail(LK_EINVAL, "the callback is NULL");
+    if (status == LK_OK)
+        status = lk__client_enter(client);
     if (status != LK_OK)
         return status;
-    if (!lk__node_is_ready(client->node)) {
-        status = lk__node_why(client->node);
-        if (status == LK_EOFFLINE)
-            status = LK_ETIMEDOUT;
-    }
+    status = lk__watch_async(client, is_ready_or_refused,
+                             lk__wait_until_ns(lk__client_now(client), wait_ms),
+                             ready_status, cb, data);
     lk__client_leave(client);
     return status;
 }
@@ -430,6 +452,7 @@ static void shutdown_begin(lk_client *client)
 {
     client->state = LK__CLIENT_CLOSING;
     lk__waits_end(client, LK_ECLOSED, NULL);
+    lk__asks_end(client, LK_ECLOSED, NULL);
     lk__claims_visit(client, claim_shut);
     lk__record_remove(client->node);
 }
@@ -446,10 +469,15 @@ static lk_status shutdown_end(lk_client *client)
     return status;
 }
 
+/* Whoever comes second finds it done. */
+static lk_status shutdown_finish(lk_client *client)
+{
+    return client->state == LK__CLIENT_CLOSING ? shutdown_end(client) : LK_OK;
+}
+
 lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
 {
     lk_status status = lk__wait_check(wait_ms);
-    uint64_t until;
 
     if (status == LK_OK)
         status = lk__client_check(client);
@@ -461,17 +489,32 @@ lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
         lk__client_leave(client);
         return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
     }
-    until = lk__wait_until_ns(lk__client_now(client), wait_ms);
     if (client->state == LK__CLIENT_OPEN)
         shutdown_begin(client);
-    lk__client_leave(client);
-
     if (wait_ms != 0)
-        lk__watch(client, is_closed, until);
+        lk__watch(client, is_closed,
+                  lk__wait_until_ns(lk__client_now(client), wait_ms));
+    status = shutdown_finish(client);
+    lk__client_leave(client);
+    return status;
+}
 
-    lk__client_lock(client);
-    if (client->state == LK__CLIENT_CLOSING)
-        status = shutdown_end(client);
+lk_status lk_client_shutdown_async(lk_client *client, int64_t wait_ms,
+                                   lk_done_cb cb, void *data)
+{
+    lk_status status = lk__wait_check(wait_ms);
+
+    if (status == LK_OK && cb == NULL)
+        status = lk__fail(LK_EINVAL, "the callback is NULL");
+    if (status == LK_OK)
+        status = lk__client_enter(client);
+    if (status != LK_OK)
+        return status;
+    status = lk__watch_async(client, is_closed,
+                             lk__wait_until_ns(lk__client_now(client), wait_ms),
+                             shutdown_finish, cb, data);
+    if (status == LK_OK)
+        shutdown_begin(client);
     lk__client_leave(client);
     return status;
 }

@@ -16,7 +16,8 @@ struct lk__node;
 struct lk__place;
 struct lk__claim;
 struct lk__wait;
-struct lk__watcher;
+struct lk__watch;
+struct lk__ask;
 
 /*
  * A callback of the user's that is due. Intrusive: whoever posts it owns it
@@ -60,7 +61,8 @@ struct lk_client {
     size_t claim_buckets;        /* a power of two */
     size_t claim_count;          /* that live */
     struct lk__wait *first_wait; /* every wait under way */
-    struct lk__watcher *first_watcher;
+    struct lk__ask *first_ask;   /* every question under way */
+    struct lk__watch *first_watch;
     struct lk__claim *first_due; /* to be renewed at once */
     uint64_t last_claim_number;
 

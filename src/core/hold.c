@@ -255,82 +255,131 @@ int lk_hold_fd(lk_hold *hold)
     return fd;
 }
 
+/* ---- extend -------------------------------------------------------------------- */
+
 struct extension {
+    lk__ask ask; /* first */
     lk__claim *claim;
     uint64_t lease_ms;
+    lk_done_cb cb;
+    void *data;
 };
 
-static lk_status
-take_extension(void *data, const lk__request *request, const redisReply *reply)
+static void extension_cleanup(lk__ask *ask)
 {
-    struct extension *extension = data;
-    lk__claim *claim = extension->claim;
-    uint64_t deadline;
+    lk__claim_unref(((struct extension *)(void *)ask)->claim);
+}
 
+static lk_status
+extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
+{
+    struct extension *extension = (struct extension *)(void *)ask;
+    lk__claim *claim = extension->claim;
+
+    (void)ret_more;
     if (claim->state != LK__CLAIM_HELD)
         return LK_ELOST;
     if (lk__reply_integer_at(reply, 0, 0) != 1) {
-        lk__claim_lose(claim, lk__reply_integer_at(reply, 1, 0) == 2
-                                  ? LK_LOSS_TAKEN
-                                  : LK_LOSS_DELETED);
+        lk__claim_lose(claim,
+                       lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)));
         return LK_ELOST;
     }
-    deadline = lk__deadline_ns(request->sent_at, extension->lease_ms);
-    if (deadline > claim->deadline) {
-        claim->deadline = deadline;
-        lk__holds_renewed(claim);
-        lk__claim_arm(claim);
+    lk__claim_prolong(claim, lk__deadline_ns(ask->request.sent_at,
+                                             extension->lease_ms));
+    return lk__claim_is_valid(claim) ? LK_OK : LK_ELOST;
+}
+
+static void extension_deliver(lk__call *call)
+{
+    struct extension *extension =
+        (struct extension *)(void *)lk__ask_of_call(call);
+
+    extension->cb(call->status, extension->data);
+    lk__ask_finish(&extension->ask);
+}
+
+/* Inside the monitor. */
+static lk_status extension_new(struct extension **ret_extension, lk_hold *hold,
+                               uint64_t lease_ms,
+                               void (*deliver)(lk__call *call))
+{
+    lk__claim *claim = hold->claim;
+    struct extension *extension;
+    char fence[24];
+    lk__arg args[2];
+
+    if (claim->state != LK__CLAIM_HELD)
+        return lk__fail(LK_ELOST, "%s", lk__loss_text(lk_hold_loss(hold)));
+    extension = (struct extension *)(void *)lk__ask_new(sizeof(*extension),
+                                                        hold->client,
+                                                        claim->place, deliver);
+    if (extension == NULL)
+        return LK_ENOMEM;
+    extension->claim = lk__claim_ref(claim);
+    extension->lease_ms = lease_ms;
+    extension->ask.take = extension_take;
+    extension->ask.cleanup = extension_cleanup;
+    snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
+    args[0] = lk__arg_text(fence);
+    args[1] = lk__arg_number((int64_t)lease_ms);
+    if (lk__ask_script(&extension->ask, claim->place->kind->confirm, claim->id,
+                       2, args) != LK_OK) {
+        lk__ask_release(&extension->ask);
+        return LK_ENOMEM;
     }
+    *ret_extension = extension;
     return LK_OK;
+}
+
+static lk_status extend_check(const lk_hold *hold, uint64_t lease_ms)
+{
+    if (hold == NULL)
+        return lk__fail(LK_EINVAL, "the hold is NULL");
+    return lk__lease_check(lease_ms);
 }
 
 lk_status lk_hold_extend(lk_hold *hold, uint64_t lease_ms)
 {
-    struct extension extension = {NULL, lease_ms};
-    char fence[24];
-    lk__arg args[2];
-    lk_status status;
+    struct extension *extension;
+    lk_status status = extend_check(hold, lease_ms);
 
-    if (hold == NULL)
-        return lk__fail(LK_EINVAL, "the hold is NULL");
-    status = lk__lease_check(lease_ms);
     if (status == LK_OK)
         status = lk__client_enter_blocking(hold->client);
     if (status != LK_OK)
         return status;
+    status = extension_new(&extension, hold, lease_ms, NULL);
+    if (status == LK_OK) {
+        lk__ask_begin(&extension->ask);
+        status = lk__ask_sleep(&extension->ask);
+        lk__ask_release(&extension->ask);
+    }
+    lk__client_leave(hold->client);
+    return status;
+}
 
-    extension.claim = hold->claim;
-    snprintf(fence, sizeof(fence), "%" PRIu64, hold->claim->fence);
-    args[0] = lk__arg_text(fence);
-    args[1] = lk__arg_number((int64_t)lease_ms);
-    if (hold->claim->state != LK__CLAIM_HELD)
-        status = LK_ELOST;
-    else
-        status =
-            lk__ask_script(hold->claim->place,
-                           hold->claim->place->kind->confirm, hold->claim->id,
-                           2, args, take_extension, &extension);
+lk_status lk_hold_extend_async(lk_hold *hold, uint64_t lease_ms, lk_done_cb cb,
+                               void *data)
+{
+    struct extension *extension;
+    lk_status status = extend_check(hold, lease_ms);
+
+    if (status == LK_OK && cb == NULL)
+        status = lk__fail(LK_EINVAL, "the callback is NULL");
+    if (status == LK_OK)
+        status = lk__client_enter(hold->client);
+    if (status != LK_OK)
+        return status;
+    status = extension_new(&extension, hold, lease_ms, extension_deliver);
+    if (status == LK_OK) {
+        extension->cb = cb;
+        extension->data = data;
+        lk__ask_begin(&extension->ask);
+    }
     lk__client_leave(hold->client);
     return status;
 }
 
 /* ---- release ----------------------------------------------------------------------- */
-
-/* Waits for the answer; the claim goes on by itself if there is none in time. */
-static lk_status releaser_wait(lk__claim *claim, lk__releaser *releaser)
-{
-    lk_client *client = claim->place->client;
-    uint64_t until =
-        lk__client_now(client) + client->settings.command_timeout_ms * MS;
-
-    lk__client_leave(client);
-    client->world->class->park(client->world, &releaser->parking, until);
-    lk__client_lock(client);
-    if (releaser->done)
-        return releaser->status;
-    claim->releaser = NULL;
-    return releaser->sent ? LK_EINDOUBT : lk__node_why(client->node);
-}
 
 static lk_status release_lost(lk_hold *hold)
 {
@@ -348,29 +397,44 @@ static lk_status release_lost(lk_hold *hold)
     return LK_ELOST;
 }
 
-/* The last handle of a claim takes the claim with it. */
-static lk_status release_held(lk_hold *hold, bool may_wait)
+/* Takes the handle off its claim. Answers at once, or says that the claim is
+   now to be released: a valid one whose last handle this was. */
+static lk_status handle_end(lk_hold *hold, bool *ret_release)
 {
     lk__claim *claim = hold->claim;
-    lk_client *client = hold->client;
-    lk__releaser releaser = {.status = LK_EINDOUBT};
 
+    lk__client_unpost(hold->client, &hold->post);
+    unbind(hold);
+    if (claim->state == LK__CLAIM_LOST)
+        return release_lost(hold);
+    if (claim->state != LK__CLAIM_HELD)
+        return lk__fail(LK_ECLOSED, "the client was shut down before");
     if (claim->first_hold != NULL)
         return lk_hold_check(hold);
-    if (!may_wait) {
-        lk__claim_release(claim, NULL);
-        return LK_EINDOUBT;
-    }
-    client->world->class->parking_init(client->world, &releaser.parking);
+    *ret_release = true;
+    return LK_OK;
+}
+
+/* Waits for the answer; the claim goes on by itself if there is none in time. */
+static lk_status release_wait(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    lk__releaser releaser = {.sent = false};
+    uint64_t until =
+        lk__client_now(client) + client->settings.command_timeout_ms * MS;
+
+    lk__call_init(&releaser.call, client, NULL);
     lk__claim_release(claim, &releaser);
-    return releaser_wait(claim, &releaser);
+    if (!lk__call_sleep(&releaser.call, until))
+        lk__releaser_end(&releaser);
+    return lk__call_status(&releaser.call);
 }
 
 lk_status lk_hold_release(lk_hold *hold)
 {
     lk_client *client;
     lk_status status;
-    bool may_wait;
+    bool release = false;
 
     if (hold == NULL)
         return lk__fail(LK_EINVAL, "the hold is NULL");
@@ -380,17 +444,75 @@ lk_status lk_hold_release(lk_hold *hold)
         return status;
 
     lk__client_lock(client);
-    may_wait = !lk__client_is_callback(client);
-    lk__client_unpost(client, &hold->post);
-    unbind(hold);
-    if (hold->claim->state == LK__CLAIM_HELD)
-        status = release_held(hold, may_wait);
-    else if (hold->claim->state == LK__CLAIM_LOST)
-        status = release_lost(hold);
-    else
-        status = lk__fail(LK_ECLOSED, "the client was shut down before");
+    status = handle_end(hold, &release);
+    if (release && lk__client_is_callback(client)) {
+        lk__claim_release(hold->claim, NULL);
+        status = lk__fail(LK_EINDOUBT, "a callback does not wait for it");
+    } else if (release) {
+        status = release_wait(hold->claim);
+    }
     lk__claim_unref(hold->claim);
     lk__client_leave(client);
     lk__hold_discard(hold);
     return status;
+}
+
+static void releaser_deliver(lk__call *call)
+{
+    lk__releaser *releaser =
+        (lk__releaser *)(void *)((char *)call - offsetof(lk__releaser, call));
+
+    if (releaser->cb != NULL)
+        releaser->cb(call->status, releaser->data);
+    lk__free(releaser);
+}
+
+static void on_releaser_alarm(lk__alarm *alarm)
+{
+    lk__releaser_end((lk__releaser *)(void *)((char *)alarm -
+                                              offsetof(lk__releaser, alarm)));
+}
+
+static void release_begin(lk__claim *claim, lk__releaser *releaser)
+{
+    lk_client *client = claim->place->client;
+
+    lk__alarm_set(&client->alarms, &releaser->alarm,
+                  lk__client_now(client) +
+                      client->settings.command_timeout_ms * MS);
+    lk__claim_release(claim, releaser);
+}
+
+lk_status lk_hold_release_async(lk_hold *hold, lk_done_cb cb, void *data)
+{
+    lk__releaser *releaser;
+    lk_client *client;
+    lk_status status;
+    bool release = false;
+
+    if (hold == NULL)
+        return lk__fail(LK_EINVAL, "the hold is NULL");
+    client = hold->client;
+    status = lk__client_check(client);
+    if (status != LK_OK)
+        return status;
+    releaser = lk__alloc(sizeof(*releaser));
+    if (releaser == NULL)
+        return LK_ENOMEM;
+    releaser->cb = cb;
+    releaser->data = data;
+    releaser->alarm.fire = on_releaser_alarm;
+
+    lk__client_lock(client);
+    lk__call_init(&releaser->call, client, releaser_deliver);
+    status = handle_end(hold, &release);
+    if (release)
+        release_begin(hold->claim, releaser);
+    else
+        lk__call_done(&releaser->call, status,
+                      status == LK_OK ? NULL : lk_last_error());
+    lk__claim_unref(hold->claim);
+    lk__client_leave(client);
+    lk__hold_discard(hold);
+    return LK_OK;
 }

@@ -107,13 +107,10 @@ static bool rooms_fill(struct building *building, const redisReply *reply)
     return filled;
 }
 
-static lk_status
-take_answer(void *data, const lk__request *request, const redisReply *reply)
+static lk_status rooms_make(struct building *building, const redisReply *reply)
 {
-    struct building *building = data;
     lk_info *info = &building->info;
 
-    (void)request;
     info->holder_count = element_count(lk__reply_at(reply, 1)) / 2;
     info->waiter_count = (size_t)lk__reply_integer_at(reply, 3, 0);
     info->listed_count = element_count(lk__reply_at(reply, 4)) / 4;
@@ -136,11 +133,8 @@ take_answer(void *data, const lk__request *request, const redisReply *reply)
 /* ---- the records ------------------------------------------------------------------- */
 
 static lk_status
-take_records(void *data, const lk__request *request, const redisReply *reply)
+records_take(struct building *building, const redisReply *reply)
 {
-    struct building *building = data;
-
-    (void)request;
     for (size_t i = 0; i < building->count; i++) {
         struct room *room = &building->rooms[i];
         const redisReply *text = lk__reply_at(reply, i);
@@ -162,7 +156,7 @@ take_records(void *data, const lk__request *request, const redisReply *reply)
 }
 
 /* One record for each party, the same one twice if need be. */
-static lk_status records_ask(lk__place *place, struct building *building)
+static lk_status records_ask(lk__ask *ask, const struct building *building)
 {
     size_t count = building->count;
     lk__arg *args = lk__alloc((count + 1) * sizeof(*args));
@@ -175,28 +169,111 @@ static lk_status records_ask(lk__place *place, struct building *building)
             lk__record_key(keys[i], sizeof(keys[i]), building->rooms[i].owner);
             args[i + 1] = lk__arg_text(keys[i]);
         }
-        status = lk__ask_command(place->client, count + 1, args, take_records,
-                                 building);
+        status = lk__ask_command(ask, count + 1, args);
     }
     lk__free(args);
     lk__free(keys);
     return status;
 }
 
-lk_status lk__info_ask(lk__place *place, lk_info **ret_info)
+/* ---- the question ------------------------------------------------------------ */
+
+struct inquiry {
+    lk__ask ask; /* first */
+    struct building *building;
+    lk_info_cb cb;
+    void *data;
+};
+
+static void inquiry_cleanup(lk__ask *ask)
 {
-    struct building *building = lk__alloc(sizeof(*building));
+    struct inquiry *inquiry = (struct inquiry *)(void *)ask;
+
+    if (inquiry->building != NULL)
+        lk_info_free(&inquiry->building->info);
+}
+
+/* The first answer is the script's, the second brings the records. */
+static lk_status
+inquiry_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
+{
+    struct inquiry *inquiry = (struct inquiry *)(void *)ask;
+    struct building *building = inquiry->building;
     lk_status status;
 
-    if (building == NULL)
+    if (ask->script == NULL)
+        return records_take(building, reply);
+    status = rooms_make(building, reply);
+    if (status != LK_OK || building->count == 0)
+        return status;
+    *ret_more = true;
+    return records_ask(ask, building);
+}
+
+static lk_status inquiry_new(struct inquiry **ret_inquiry, lk__place *place,
+                             void (*deliver)(lk__call *call))
+{
+    struct inquiry *inquiry =
+        (struct inquiry *)(void *)lk__ask_new(sizeof(*inquiry), place->client,
+                                              place, deliver);
+
+    if (inquiry == NULL)
         return LK_ENOMEM;
-    status = lk__ask_script(place, place->kind->info, "", 0, NULL, take_answer,
-                            building);
-    if (status == LK_OK && building->count > 0)
-        status = records_ask(place, building);
+    inquiry->ask.reads = true;
+    inquiry->ask.take = inquiry_take;
+    inquiry->ask.cleanup = inquiry_cleanup;
+    inquiry->building = lk__alloc(sizeof(*inquiry->building));
+    if (inquiry->building == NULL ||
+        lk__ask_script(&inquiry->ask, place->kind->info, "", 0, NULL) !=
+            LK_OK) {
+        lk__ask_release(&inquiry->ask);
+        return LK_ENOMEM;
+    }
+    *ret_inquiry = inquiry;
+    return LK_OK;
+}
+
+static lk_info *inquiry_result(struct inquiry *inquiry)
+{
+    lk_info *info = &inquiry->building->info;
+
+    inquiry->building = NULL;
+    return info;
+}
+
+lk_status lk__info_ask(lk__place *place, lk_info **ret_info)
+{
+    struct inquiry *inquiry;
+    lk_status status = inquiry_new(&inquiry, place, NULL);
+
+    if (status != LK_OK)
+        return status;
+    lk__ask_begin(&inquiry->ask);
+    status = lk__ask_sleep(&inquiry->ask);
     if (status == LK_OK)
-        *ret_info = &building->info;
-    else
-        lk_info_free(&building->info);
+        *ret_info = inquiry_result(inquiry);
+    lk__ask_release(&inquiry->ask);
     return status;
+}
+
+static void deliver(lk__call *call)
+{
+    struct inquiry *inquiry = (struct inquiry *)(void *)lk__ask_of_call(call);
+    lk_info *info = call->status == LK_OK ? inquiry_result(inquiry) : NULL;
+
+    inquiry->cb(call->status, info, inquiry->data);
+    lk__ask_finish(&inquiry->ask);
+}
+
+lk_status lk__info_ask_async(lk__place *place, lk_info_cb cb, void *data)
+{
+    struct inquiry *inquiry;
+    lk_status status = inquiry_new(&inquiry, place, deliver);
+
+    if (status != LK_OK)
+        return status;
+    inquiry->cb = cb;
+    inquiry->data = data;
+    lk__ask_begin(&inquiry->ask);
+    return LK_OK;
 }

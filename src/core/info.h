@@ -8,8 +8,9 @@
 
 /*
  * Asks who holds a place and who waits for it: one script, then the records of
- * the clients behind them. Inside the monitor, as lk__ask_script().
+ * the clients behind them. Inside the monitor.
  */
 lk_status lk__info_ask(lk__place *place, lk_info **ret_info);
+lk_status lk__info_ask_async(lk__place *place, lk_info_cb cb, void *data);
 
 #endif /* LK_CORE_INFO_H */

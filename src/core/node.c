@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/ask.h"
 #include "core/client.h"
 #include "core/error.h"
 #include "core/inbox.h"
@@ -141,6 +142,7 @@ static void on_command_ready(lk__node *node)
         lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
     lk__record_write(node);
     lk__places_on_ready(node->client);
+    lk__asks_on_ready(node->client);
 }
 
 static void on_inbox_ready(lk__node *node)

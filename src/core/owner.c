@@ -18,11 +18,12 @@ struct lk_owner {
 static atomic_uint_fast64_t last_number;
 static _Thread_local uint64_t thread_number;
 
-uint64_t lk__owner_number(lk_client *client, const lk_owner *owner)
+uint64_t lk__owner_number(const lk_owner *owner, bool is_thread)
 {
-    (void)client;
     if (owner != NULL)
         return owner->number;
+    if (!is_thread)
+        return ++last_number;
     if (thread_number == 0)
         thread_number = ++last_number;
     return thread_number;

@@ -9,8 +9,8 @@
  * threads and for lk_owner alike; 0 is nobody.
  */
 
-/* The owner's number; NULL: the calling thread's. */
-uint64_t lk__owner_number(lk_client *client, const lk_owner *owner);
+/* The owner's number; NULL: the calling thread's, or one never used again. */
+uint64_t lk__owner_number(const lk_owner *owner, bool is_thread);
 
 lk_client *lk__owner_client(const lk_owner *owner);
 

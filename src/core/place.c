@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/error.h"
+#include "core/ask.h"
 #include "core/hold.h"
 #include "core/mem.h"
 #include "core/names.h"
@@ -250,4 +250,5 @@ void lk__places_on_offline(lk_client *client)
     const lk__conn *conn = &client->node->command;
 
     lk__waits_end(client, conn->why, conn->words);
+    lk__asks_end(client, conn->why, conn->words);
 }

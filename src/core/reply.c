@@ -55,6 +55,8 @@ lk_status lk__reply_status(const redisReply *reply)
         if (error_has_word(reply->str, errors[i].word))
             return errors[i].status;
     }
+    if (strstr(reply->str, "user executing the script can't") != NULL)
+        return LK_EDENIED; /* how Redis 7 says NOPERM inside a script */
     if (strstr(reply->str, "invalid password") != NULL ||
         strstr(reply->str, "without any password configured") != NULL)
         return LK_EAUTH;

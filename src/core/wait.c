@@ -4,7 +4,7 @@
 
 #include "core/wait.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "core/cancel.h"
 #include "core/deadline.h"
@@ -21,7 +21,7 @@
 static void lists_add(lk__wait *wait)
 {
     lk__place *place = wait->place;
-    lk_client *client = wait->client;
+    lk_client *client = wait->call.client;
 
     wait->prev = place->last_wait;
     if (wait->prev != NULL)
@@ -54,29 +54,21 @@ static void lists_remove(lk__wait *wait)
     if (wait->prev_all != NULL)
         wait->prev_all->next_all = wait->next_all;
     else
-        wait->client->first_wait = wait->next_all;
+        wait->call.client->first_wait = wait->next_all;
     if (wait->next_all != NULL)
         wait->next_all->prev_all = wait->prev_all;
-    wait->client->stats.waiting--;
+    wait->call.client->stats.waiting--;
 }
 
 /* ---- begin and end --------------------------------------------------------- */
-
-static void wait_done(lk__wait *wait, lk_status status, const char *words)
-{
-    wait->status = status;
-    wait->done = true;
-    snprintf(wait->words, sizeof(wait->words), "%s",
-             words != NULL ? words : lk_status_text(status));
-    wait->client->world->class->unpark(wait->client->world, &wait->parking);
-}
 
 void lk__wait_end(lk__wait *wait, lk_status status, const char *words)
 {
     lk__place *place = wait->place;
 
     lists_remove(wait);
-    wait_done(wait, status, words);
+    lk__alarm_clear(&wait->call.client->alarms, &wait->alarm);
+    lk__call_done(&wait->call, status, words);
     lk__place_drive(place);
     lk__place_unref(place);
 }
@@ -88,7 +80,7 @@ static bool reenter(lk__wait *wait)
          claim = claim->next) {
         if (claim->owner == wait->owner && lk__claim_is_valid(claim)) {
             lk__hold_bind(wait->hold, claim);
-            wait_done(wait, LK_OK, NULL);
+            lk__call_done(&wait->call, LK_OK, NULL);
             return true;
         }
     }
@@ -111,14 +103,14 @@ static bool is_busy_here(const lk__place *place)
 void lk__wait_begin(lk__wait *wait)
 {
     if (lk__cancel_is_fired(wait->cancel))
-        wait_done(wait, LK_ECANCELED, NULL);
+        lk__call_done(&wait->call, LK_ECANCELED, NULL);
     else if (reenter(wait))
         return;
-    else if (wait->client->node->offline)
-        wait_done(wait, wait->client->node->command.why,
-                  wait->client->node->command.words);
+    else if (wait->call.client->node->offline)
+        lk__call_done(&wait->call, wait->call.client->node->command.why,
+                      wait->call.client->node->command.words);
     else if (wait->try_only && is_busy_here(wait->place))
-        wait_done(wait, LK_EBUSY, NULL);
+        lk__call_done(&wait->call, LK_EBUSY, NULL);
     else {
         lists_add(wait);
         lk__place_drive(wait->place);
@@ -138,24 +130,21 @@ static lk_status status_at_end(const lk__wait *wait)
         (front->in_doubt || front->look.busy))
         return LK_EINDOUBT;
     if (wait->try_only)
-        return lk__node_is_ready(wait->client->node)
+        return lk__node_is_ready(wait->call.client->node)
                    ? LK_EBUSY
-                   : wait->client->node->command.why;
+                   : wait->call.client->node->command.why;
     return LK_ETIMEDOUT;
 }
 
-static void wait_sleep(lk__wait *wait)
+static void on_alarm(lk__alarm *alarm)
 {
-    lk_client *client = wait->client;
+    lk__wait *wait =
+        (lk__wait *)(void *)((char *)alarm - offsetof(lk__wait, alarm));
 
-    lk__client_leave(client);
-    client->world->class->park(client->world, &wait->parking, wait->until);
-    lk__client_lock(client);
-    if (!wait->done)
-        lk__wait_end(wait, status_at_end(wait), NULL);
+    lk__wait_end(wait, status_at_end(wait), NULL);
 }
 
-/* ---- the blocking acquire ------------------------------------------------------ */
+/* ---- what is wished ----------------------------------------------------------- */
 
 static lk_status options_check(const lk__place *place,
                                const lk_acquire_options *given,
@@ -176,77 +165,147 @@ static lk_status options_check(const lk__place *place,
     return LK_OK;
 }
 
+static lk_status
+wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
+{
+    lk_status status = options_check(wish->place, wish->options, ret_options);
+
+    if (status == LK_OK)
+        status = lk__wait_check(wish->wait_ms);
+    if (ret_options->lease_ms == 0)
+        ret_options->lease_ms = wish->default_lease_ms;
+    if (status == LK_OK && ret_options->lease_ms != 0)
+        status = lk__lease_check(ret_options->lease_ms);
+    return status;
+}
+
 enum { REASON_MAX = 200 };
 
-static void wait_fill(lk__wait *wait, lk__place *place, int64_t wait_ms,
-                      uint64_t lease_ms, const lk_acquire_options *options)
+static char *reason_copy(const char *reason)
 {
-    lk_client *client = place->client;
+    size_t size = reason == NULL ? 0 : strnlen(reason, REASON_MAX);
 
-    wait->client = client;
-    wait->place = place;
-    wait->owner = lk__owner_number(client, options->owner);
-    wait->watchdog = lease_ms == 0;
-    wait->lease_ms = wait->watchdog ? client->settings.watchdog_ms : lease_ms;
-    wait->try_only = wait_ms == 0;
-    wait->cancel = options->cancel;
+    return lk__strndup(reason == NULL ? "" : reason, size);
+}
+
+static void wait_free(lk__wait *wait)
+{
+    lk__free(wait->reason);
+    lk__free(wait);
+}
+
+/* deliver NULL: a blocking wait. */
+static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
+                          void (*deliver)(lk__call *call))
+{
+    lk_client *client = wish->place->client;
+    lk_acquire_options options;
+    lk_status status = wish_check(wish, &options);
+    lk__wait *wait;
+
+    if (status != LK_OK)
+        return status;
+    wait = lk__alloc(sizeof(*wait));
+    if (wait == NULL)
+        return LK_ENOMEM;
+    wait->reason = reason_copy(options.reason);
+    wait->hold = lk__hold_new(client);
+    if (wait->reason == NULL || wait->hold == NULL) {
+        if (wait->hold != NULL)
+            lk__hold_discard(wait->hold);
+        wait_free(wait);
+        return LK_ENOMEM;
+    }
+    wait->place = wish->place;
+    wait->owner = lk__owner_number(options.owner, deliver == NULL);
+    wait->watchdog = options.lease_ms == 0;
+    wait->lease_ms =
+        wait->watchdog ? client->settings.watchdog_ms : options.lease_ms;
+    wait->try_only = wish->wait_ms == 0;
+    wait->cancel = options.cancel;
+    wait->alarm.fire = on_alarm;
     wait->until =
         lk__wait_until_ns(lk__client_now(client),
                           wait->try_only
                               ? (int64_t)client->settings.command_timeout_ms
-                              : wait_ms);
-    client->world->class->parking_init(client->world, &wait->parking);
+                              : wish->wait_ms);
+    wait->call.client = client;
+    *ret_wait = wait;
+    return LK_OK;
 }
 
-static lk_status wait_run(lk__wait *wait, lk_hold **ret_hold)
-{
-    lk_client *client = wait->client;
-    lk_status status;
+/* ---- the blocking acquire ------------------------------------------------------ */
 
-    wait->hold = lk__hold_new(client);
-    if (wait->hold == NULL)
-        return LK_ENOMEM;
+lk_status lk__wait_acquire(const lk__wish *wish, lk_hold **ret_hold)
+{
+    lk_client *client = wish->place->client;
+    lk__wait *wait;
+    lk_status status = wait_new(&wait, wish, NULL);
+
+    if (status != LK_OK)
+        return status;
     status = lk__client_enter_blocking(client);
     if (status == LK_OK) {
+        lk__call_init(&wait->call, client, NULL);
         lk__wait_begin(wait);
-        if (!wait->done)
-            wait_sleep(wait);
+        if (!lk__call_sleep(&wait->call, wait->until))
+            lk__wait_end(wait, status_at_end(wait), NULL);
         lk__client_leave(client);
-        status = wait->status;
-        if (status != LK_OK)
-            lk__error_set(wait->words);
+        status = lk__call_status(&wait->call);
     }
     if (status == LK_OK)
         *ret_hold = wait->hold;
     else
         lk__hold_discard(wait->hold);
+    wait_free(wait);
     return status;
 }
 
-lk_status lk__wait_acquire(lk__place *place, int64_t wait_ms,
-                           uint64_t default_lease_ms,
-                           const lk_acquire_options *given, lk_hold **ret_hold)
-{
-    lk_acquire_options options;
-    lk__wait wait = {.reason = ""};
-    char reason[REASON_MAX + 1];
-    uint64_t lease_ms;
-    lk_status status = options_check(place, given, &options);
+/* ---- the async acquire --------------------------------------------------------- */
 
-    if (status == LK_OK)
-        status = lk__wait_check(wait_ms);
-    lease_ms = options.lease_ms != 0 ? options.lease_ms : default_lease_ms;
-    if (status == LK_OK && lease_ms != 0)
-        status = lk__lease_check(lease_ms);
+static void deliver(lk__call *call)
+{
+    lk__wait *wait =
+        (lk__wait *)(void *)((char *)call - offsetof(lk__wait, call));
+    lk_status status = call->status;
+    lk_hold *hold = wait->hold;
+
+    if (status != LK_OK) {
+        lk__hold_discard(hold);
+        hold = NULL;
+    }
+    wait->cb(status, hold, wait->data);
+    wait_free(wait);
+}
+
+lk_status
+lk__wait_acquire_async(const lk__wish *wish, lk_acquire_cb cb, void *data)
+{
+    lk_client *client = wish->place->client;
+    lk__wait *wait;
+    lk_status status;
+
+    if (cb == NULL)
+        return lk__fail(LK_EINVAL, "the callback is NULL");
+    status = wait_new(&wait, wish, deliver);
     if (status != LK_OK)
         return status;
-
-    if (options.reason != NULL) {
-        snprintf(reason, sizeof(reason), "%s", options.reason);
-        wait.reason = reason;
+    status = lk__client_enter(client);
+    if (status != LK_OK) {
+        lk__hold_discard(wait->hold);
+        wait_free(wait);
+        return status;
     }
-    wait_fill(&wait, place, wait_ms, lease_ms, &options);
-    return wait_run(&wait, ret_hold);
+    wait->cb = cb;
+    wait->data = data;
+    lk__call_init(&wait->call, client, deliver);
+    if (wait->until != LK__NEVER)
+        lk__alarm_set(&client->alarms, &wait->alarm, wait->until);
+    lk__wait_begin(wait);
+    if (wait->call.done)
+        lk__alarm_clear(&client->alarms, &wait->alarm);
+    lk__client_leave(client);
+    return LK_OK;
 }
 
 /* ---- all waits -------------------------------------------------------------------- */
@@ -267,47 +326,5 @@ void lk__waits_cancel(lk_client *client)
         if (lk__cancel_is_fired(wait->cancel))
             lk__wait_end(wait, LK_ECANCELED, NULL);
         wait = next;
-    }
-}
-
-/* ---- watchers ----------------------------------------------------------------------- */
-
-bool lk__watch(lk_client *client, bool (*condition)(const lk_client *client),
-               uint64_t until)
-{
-    lk__watcher watcher = {.condition = condition};
-    lk__watcher **at;
-
-    client->world->class->parking_init(client->world, &watcher.parking);
-    lk__client_lock(client);
-    watcher.next = client->first_watcher;
-    client->first_watcher = &watcher;
-    lk__client_leave(client);
-
-    client->world->class->park(client->world, &watcher.parking, until);
-
-    lk__client_lock(client);
-    for (at = &client->first_watcher; *at != NULL && *at != &watcher;)
-        at = &(*at)->next;
-    if (*at != NULL)
-        *at = watcher.next;
-    lk__client_leave(client);
-    return watcher.holds;
-}
-
-void lk__watchers_look(lk_client *client)
-{
-    lk__watcher **at = &client->first_watcher;
-
-    while (*at != NULL) {
-        lk__watcher *watcher = *at;
-
-        if (!watcher->condition(client)) {
-            at = &watcher->next;
-            continue;
-        }
-        *at = watcher->next;
-        watcher->holds = true;
-        client->world->class->unpark(client->world, &watcher->parking);
     }
 }

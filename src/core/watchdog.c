@@ -13,7 +13,6 @@
 
 #include "core/claim_private.h"
 #include "core/deadline.h"
-#include "core/hold.h"
 #include "core/mem.h"
 #include "core/node.h"
 #include "core/reply.h"
@@ -24,9 +23,6 @@ enum {
     RETRY_MAX_MS = 1000,
     GRID = 600
 };
-
-/* Codes of lua/lock_renew.lua for a claim that is lost. */
-enum { LOST_HELD_BY_OTHER = 2 };
 
 struct batch {
     lk__request request; /* first: found from it */
@@ -72,21 +68,12 @@ static void renew_again(lk__claim *claim)
 
 static void renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
 {
-    uint64_t deadline = lk__deadline_ns(sent_at, lease_ms);
-
-    if (lk__client_now(claim->place->client) >= claim->deadline) {
-        lk__claim_arm(claim); /* too late: the deadline is believed */
-        return;
-    }
-    if (deadline > claim->deadline)
-        claim->deadline = deadline;
     claim->unanswered = false;
     claim->renew_failures = 0;
     claim->renew_at =
         claim->watchdog ? lk__watchdog_next(claim, sent_at) : LK__NEVER;
     claim->place->client->stats.renewals++;
-    lk__holds_renewed(claim);
-    lk__claim_arm(claim);
+    lk__claim_prolong(claim, lk__deadline_ns(sent_at, lease_ms));
 }
 
 static void batch_lost(struct batch *batch, const redisReply *reply)
@@ -99,8 +86,7 @@ static void batch_lost(struct batch *batch, const redisReply *reply)
                                : NULL;
 
         if (claim != NULL && claim->state == LK__CLAIM_HELD)
-            lk__claim_lose(claim, code == LOST_HELD_BY_OTHER ? LK_LOSS_TAKEN
-                                                             : LK_LOSS_DELETED);
+            lk__claim_lose(claim, lk__claim_loss_of(code));
     }
 }
 

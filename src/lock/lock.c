@@ -8,13 +8,12 @@
 
 #include <latchkey/lock.h>
 
-#include "core/ask.h"
 #include "core/error.h"
 #include "core/info.h"
 #include "core/mem.h"
 #include "core/names.h"
+#include "core/operate.h"
 #include "core/place.h"
-#include "core/reply.h"
 #include "core/script.h"
 
 extern const lk__script lk__script_lock_acquire;
@@ -114,110 +113,122 @@ void lk_lock_free(lk_lock *lock)
 
 /* ---- acquire ----------------------------------------------------------------- */
 
+static lk__wish
+wish_of(const lk_lock *lock, int64_t wait_ms, const lk_acquire_options *options)
+{
+    lk__wish wish = {lock->place, wait_ms, lock->options.lease_ms, options};
+
+    return wish;
+}
+
 lk_status lk_lock_acquire(lk_lock *lock, int64_t wait_ms,
                           const lk_acquire_options *options, lk_hold **ret_hold)
 {
     lk_status status = lock_check(lock, ret_hold);
+    lk__wish wish;
 
     if (status != LK_OK)
         return status;
-    return lk__wait_acquire(lock->place, wait_ms, lock->options.lease_ms,
-                            options, ret_hold);
+    wish = wish_of(lock, wait_ms, options);
+    return lk__wait_acquire(&wish, ret_hold);
+}
+
+lk_status lk_lock_acquire_async(lk_lock *lock, int64_t wait_ms,
+                                const lk_acquire_options *options,
+                                lk_acquire_cb cb, void *data)
+{
+    lk_status status = lock_check(lock, lock);
+    lk__wish wish;
+
+    if (status != LK_OK)
+        return status;
+    wish = wish_of(lock, wait_ms, options);
+    return lk__wait_acquire_async(&wish, cb, data);
 }
 
 /* ---- operators ---------------------------------------------------------------- */
 
-struct force_answer {
-    bool was_held;
-    bool more;
-};
-
-static lk_status
-take_force(void *data, const lk__request *request, const redisReply *reply)
+/* Enters the monitor of a lock, for a blocking call or with a callback. */
+static lk_status lock_enter(lk_lock *lock, bool blocking, bool has_cb)
 {
-    struct force_answer *answer = data;
-
-    (void)request;
-    answer->was_held = lk__reply_integer_at(reply, 0, 0) == 1;
-    answer->more = lk__reply_integer_at(reply, 1, 0) == 1;
-    return LK_OK;
-}
-
-static lk_status
-take_pass(void *data, const lk__request *request, const redisReply *reply)
-{
-    struct force_answer *answer = data;
-
-    (void)request;
-    answer->more = lk__reply_integer_at(reply, 0, 0) == 1;
-    return LK_OK;
-}
-
-/* If the passing on fails, the next re-check of a waiter goes on with it. */
-static lk_status force(lk__place *place)
-{
-    struct force_answer answer = {false, false};
-    lk_status status = lk__ask_script(place, place->kind->force, "", 0, NULL,
-                                      take_force, &answer);
+    lk_status status = lock_check(lock, lock);
 
     if (status != LK_OK)
         return status;
-    while (answer.more && lk__ask_script(place, place->kind->pass, "", 0, NULL,
-                                         take_pass, &answer) == LK_OK) {
-    }
-    return answer.was_held ? LK_OK : LK_ENOTHELD;
+    if (blocking)
+        return lk__client_enter_blocking(lock->place->client);
+    if (!has_cb)
+        return lk__fail(LK_EINVAL, "the callback is NULL");
+    return lk__client_enter(lock->place->client);
 }
 
 lk_status lk_lock_force_release(lk_lock *lock)
 {
-    lk_status status = lock_check(lock, lock);
+    lk_status status = lock_enter(lock, true, false);
 
-    if (status == LK_OK)
-        status = lk__client_enter_blocking(lock->place->client);
     if (status != LK_OK)
         return status;
-    status = force(lock->place);
+    status = lk__force(lock->place);
     lk__client_leave(lock->place->client);
     return status;
 }
 
-static lk_status
-take_exists(void *data, const lk__request *request, const redisReply *reply)
+lk_status lk_lock_force_release_async(lk_lock *lock, lk_done_cb cb, void *data)
 {
-    bool *locked = data;
+    lk_status status = lock_enter(lock, false, cb != NULL);
 
-    (void)request;
-    if (reply->type != REDIS_REPLY_INTEGER)
-        return LK_EPROTO;
-    *locked = reply->integer == 1;
-    return LK_OK;
+    if (status != LK_OK)
+        return status;
+    status = lk__force_async(lock->place, cb, data);
+    lk__client_leave(lock->place->client);
+    return status;
 }
 
 lk_status lk_lock_is_locked(lk_lock *lock, bool *ret_locked)
 {
-    lk_status status = lock_check(lock, ret_locked);
-    lk__arg args[2] = {lk__arg_text("EXISTS")};
+    lk_status status = ret_locked == NULL
+                           ? lk__fail(LK_EINVAL, "ret_locked is NULL")
+                           : lock_enter(lock, true, false);
 
-    if (status == LK_OK)
-        status = lk__client_enter_blocking(lock->place->client);
     if (status != LK_OK)
         return status;
-    args[1] = lk__arg_text(lock->place->name);
-    status =
-        lk__ask_command(lock->place->client, 2, args, take_exists, ret_locked);
+    status = lk__exists(lock->place, ret_locked);
+    lk__client_leave(lock->place->client);
+    return status;
+}
+
+lk_status
+lk_lock_is_locked_async(lk_lock *lock, lk_lock_is_locked_cb cb, void *data)
+{
+    lk_status status = lock_enter(lock, false, cb != NULL);
+
+    if (status != LK_OK)
+        return status;
+    status = lk__exists_async(lock->place, cb, data);
     lk__client_leave(lock->place->client);
     return status;
 }
 
 lk_status lk_lock_info(lk_lock *lock, lk_info **ret_info)
 {
-    lk_status status = lock_check(lock, ret_info);
+    lk_status status = ret_info == NULL
+                           ? lk__fail(LK_EINVAL, "ret_info is NULL")
+                           : lock_enter(lock, true, false);
 
-    if (status == LK_OK)
-        status = lk__client_enter_blocking(lock->place->client);
     if (status != LK_OK)
         return status;
     status = lk__info_ask(lock->place, ret_info);
+    lk__client_leave(lock->place->client);
+    return status;
+}
+
+lk_status lk_lock_info_async(lk_lock *lock, lk_info_cb cb, void *data)
+{
+    lk_status status = lock_enter(lock, false, cb != NULL);
+
+    if (status != LK_OK)
+        return status;
+    status = lk__info_ask_async(lock->place, cb, data);
     lk__client_leave(lock->place->client);
     return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+
 #include "support/flow.h"
 
 #include <errno.h>
@@ -78,7 +79,7 @@ void flow_take(flow *f, int source, uint64_t now)
         return;
     }
     f->received += (uint64_t)n;
-    if (f->state != FLOW_SWALLOWS && !f->is_target_gone)
+    if (!f->is_target_gone)
         append(f, bytes, (size_t)n, now + f->delay_ms);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+
 #include "support/peer.h"
 
 #include <arpa/inet.h>

@@ -128,14 +128,12 @@ run_quietly(redisContext *context, const char *format, va_list args)
 }
 
 /* Ends the test, or the worker process that it started. */
-static void broken(const redis *r, const char *what, const char *why)
+static _Noreturn void broken(const redis *r, const char *what, const char *why)
 {
-    if (getpid() == r->home) {
+    if (getpid() == r->home)
         fail_msg("redis: %s: %s", what, why);
-        return;
-    }
     (void)fprintf(stderr, "redis: %s: %s\n", what, why);
-    abort();
+    abort(); /* fail_msg() does not return, which its header does not say */
 }
 
 redisReply *redis_vcommand(redis *r, const char *format, va_list args)
@@ -158,7 +156,8 @@ redisReply *redis_vcommand(redis *r, const char *format, va_list args)
 }
 
 /* Frees the reply and fails. */
-static void unexpected(const redis *r, const char *format, redisReply *reply)
+static _Noreturn void
+unexpected(const redis *r, const char *format, redisReply *reply)
 {
     char why[128];
 
@@ -175,8 +174,7 @@ long long redis_vinteger(redis *r, const char *format, va_list args)
 
     if (reply->type != REDIS_REPLY_INTEGER)
         unexpected(r, format, reply);
-    else
-        freeReplyObject(reply);
+    freeReplyObject(reply);
     return integer;
 }
 
@@ -187,10 +185,8 @@ char *redis_vstring(redis *r, const char *format, va_list args)
 
     if (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS)
         string = strdup(reply->str);
-    else if (reply->type != REDIS_REPLY_NIL) {
+    else if (reply->type != REDIS_REPLY_NIL)
         unexpected(r, format, reply);
-        return NULL;
-    }
     freeReplyObject(reply);
     return string;
 }

@@ -82,9 +82,8 @@ static int list_make(size_t at, const char *service, struct addrinfo **ret_list)
     return 0;
 }
 
-/* In place of the C library's. */
-int getaddrinfo(const char *host, const char *service,
-                const struct addrinfo *hints, struct addrinfo **ret_list)
+int resolver_lookup(const char *host, const char *service,
+                    const struct addrinfo *hints, struct addrinfo **ret_list)
 {
     size_t i;
     int error;

@@ -112,7 +112,6 @@ static bool launch(server *s)
     const char *argv[MAX_ARGS + 1];
     pid_t parent = getpid();
 
-    (void)unlink(s->socket); /* a killed server leaves it */
     if (!argv_make(s, argv))
         return false;
     s->pid = fork();
@@ -156,7 +155,9 @@ static char **extra_copy(const char *const *args)
     while (args != NULL && args[n] != NULL)
         n++;
     copy = calloc(n + 1, sizeof(*copy));
-    for (size_t i = 0; copy != NULL && i < n; i++) {
+    if (copy == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
         copy[i] = strdup(args[i]);
         if (copy[i] == NULL) {
             extra_free(copy);

@@ -273,6 +273,7 @@ static void a_server_that_died_frozen_can_be_stopped(void **state)
     server_freeze(s);
     (void)kill(server_pid(s), SIGKILL);
     server_thaw(s);
+    assert_int_equal(server_pid(s), 0);
     server_stop(s);
 }
 

@@ -73,6 +73,15 @@ static int use_dead_server(worker_shared *shared, unsigned index, void *data)
     return 0;
 }
 
+static int expect_integer(worker_shared *shared, unsigned index, void *data)
+{
+    (void)shared;
+    (void)index;
+    (void)freopen("/dev/null", "w", stderr);
+    (void)server_integer(data, "PING");
+    return 0;
+}
+
 static int tell_client_id(worker_shared *shared, unsigned index, void *data)
 {
     atomic_store(&shared->counters[index][0],
@@ -184,6 +193,15 @@ static void a_command_to_a_dead_server_does_not_return(void **state)
     server_stop(s);
 }
 
+static void a_reply_of_another_kind_is_not_returned(void **state)
+{
+    workers *w = workers_start(1, expect_integer, *state);
+
+    assert_true(workers_wait(w, SOON_MS));
+    assert_int_equal(workers_exit(w, 0), -SIGABRT);
+    workers_free(w);
+}
+
 static void a_worker_commands_over_its_own_connection(void **state)
 {
     server *s = *state;
@@ -266,6 +284,7 @@ int main(void)
         cmocka_unit_test(stopped_and_running_workers_can_be_freed),
         cmocka_unit_test(a_failed_assertion_aborts_its_worker),
         cmocka_unit_test(a_command_to_a_dead_server_does_not_return),
+        cmocka_unit_test(a_reply_of_another_kind_is_not_returned),
         cmocka_unit_test(a_worker_commands_over_its_own_connection),
         cmocka_unit_test(owners_one_after_another_are_no_violation),
         cmocka_unit_test(two_owners_inside_are_a_violation),

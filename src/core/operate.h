@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_OPERATE_H
+#define LK_CORE_OPERATE_H
+
+#include "core/place.h"
+
+/*
+ * What operators do to a place, whoever holds it. Inside the monitor, which a
+ * blocking one leaves while it sleeps.
+ */
+
+/* Ends the hold and hands over. LK_ENOTHELD: nobody held it. */
+lk_status lk__force(lk__place *place);
+lk_status lk__force_async(lk__place *place, lk_done_cb cb, void *data);
+
+/* Tells whether anybody holds it. */
+lk_status lk__exists(lk__place *place, bool *ret_exists);
+lk_status
+lk__exists_async(lk__place *place,
+                 void (*cb)(lk_status status, bool exists, void *data),
+                 void *data);
+
+#endif /* LK_CORE_OPERATE_H */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Grants that come early, late, or too late: the message is the lock only as
+ * long as the waiter can tell, by its own clock, that it still is.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include "support/check.h"
+#include "support/scene.h"
+#include "support/wait.h"
+
+enum { COMMAND = 0, INBOX = 1, CLAIM_LEASE_MS = 3000 };
+
+/* So that a connection kept silent is not given up meanwhile. */
+static const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                          .command_timeout_ms = 20000};
+
+/* Rule 4: the grant was made after the request was sent; that is enough. */
+static void a_grant_may_come_before_the_answer_to_the_enqueue(void **state)
+{
+    scene *sc = *state;
+    lk_hold *hold;
+    attempt *a;
+
+    scene_far(sc, &patient);
+    scene_far_inbox(sc);
+    hold = scene_hold(sc->near_lock, NULL);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REPLIES);
+    a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = attempt_hold(a);
+    assert_status(lk_hold_check(hold), LK_OK);
+    proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
+    /* The renewal that follows makes it a hold like any other. */
+    assert_true(scene_reaches(sc, "PTTL job", 20000));
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_is_clean(sc);
+}
+
+/* Holds both ways to the far client, has it granted, and lets ms pass. */
+static attempt *grant_in_silence(scene *sc, unsigned ms)
+{
+    lk_hold *hold = scene_hold(sc->near_lock, NULL);
+    attempt *a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
+
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    proxy_hold(sc->proxy, COMMAND, PROXY_REPLIES);
+    proxy_hold(sc->proxy, INBOX, PROXY_REPLIES);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_pass_ms(ms);
+    assert_false(attempt_has_ended(a, 1));
+    return a;
+}
+
+/*
+ * Rule 4: with less than half the claim lease left, one trip to the server
+ * comes before the hold is reported. A look that was on its way when the grant
+ * came does not stand in its way.
+ */
+static void a_grant_late_by_half_its_lease_is_confirmed_first(void **state)
+{
+    scene *sc = *state;
+    lk_hold *hold;
+    attempt *a;
+
+    scene_far(sc, &patient);
+    scene_far_inbox(sc);
+    a = grant_in_silence(sc, CLAIM_LEASE_MS / 2 + 300);
+    proxy_release(sc->proxy, INBOX, PROXY_REPLIES);
+    /* Nothing was answered yet, so nothing is believed. */
+    assert_false(attempt_has_ended(a, 100));
+    assert_int_equal(scene_stats(sc->far).grants_late, 1);
+    proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
+    hold = attempt_hold(a);
+    assert_true(server_integer(sc->server, "PTTL job") > 20000);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_is_clean(sc);
+}
+
+/* Rules 4 and 5: beyond its lease the grant is void, whoever holds by then. */
+static void a_grant_beyond_its_lease_is_not_believed(void **state)
+{
+    scene *sc = *state;
+    uint64_t fence;
+    lk_hold *hold;
+    attempt *a;
+
+    scene_far(sc, &patient);
+    scene_far_inbox(sc);
+    a = grant_in_silence(sc, 0);
+    hold = scene_hold(sc->near_lock, NULL); /* when the grant has run out */
+    fence = lk_hold_fence(hold);
+    proxy_release(sc->proxy, INBOX, PROXY_REPLIES);
+    proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_false(attempt_has_ended(a, 1));
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = attempt_hold(a);
+    assert_true(lk_hold_fence(hold) > fence);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_is_clean(sc);
+}
+
+/* Rules 4 and 5: the same when the answer to the look comes before it. */
+static void a_grant_is_void_after_a_look_that_denied_it(void **state)
+{
+    scene *sc = *state;
+    lk_hold *hold;
+    attempt *a;
+
+    scene_far(sc, &patient);
+    scene_far_inbox(sc);
+    a = grant_in_silence(sc, 0);
+    hold = scene_hold(sc->near_lock, NULL);
+    proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    proxy_release(sc->proxy, INBOX, PROXY_REPLIES);
+    assert_false(attempt_has_ended(a, 200));
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(server_integer(sc->server, "HLEN job"), 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
+    scene_is_clean(sc);
+}
+
+/* Rule 20: nobody waits for it any more, so the next one gets it at once. */
+static void a_grant_that_nobody_wants_is_passed_on(void **state)
+{
+    scene *sc = *state;
+    lk_hold *hold;
+    attempt *a;
+    attempt *behind;
+
+    scene_far(sc, &patient);
+    scene_far_inbox(sc);
+    hold = scene_hold(sc->near_lock, NULL);
+    a = scene_attempt(sc, sc->far_lock, 700, NULL);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    behind = scene_attempt(sc, sc->third_lock, SCENE_MS, NULL);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 2));
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS); /* its leave */
+    assert_status(attempt_status(a), LK_ETIMEDOUT);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_false(attempt_has_ended(behind, 50)); /* far was granted */
+    proxy_release(sc->proxy, COMMAND, PROXY_REQUESTS);
+    assert_true(attempt_has_ended(behind, 1000));
+    assert_status(lk_hold_release(attempt_hold(behind)), LK_OK);
+    scene_is_clean(sc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_grant_may_come_before_the_answer_to_the_enqueue),
+        SCENE_TEST(a_grant_late_by_half_its_lease_is_confirmed_first),
+        SCENE_TEST(a_grant_beyond_its_lease_is_not_believed),
+        SCENE_TEST(a_grant_is_void_after_a_look_that_denied_it),
+        SCENE_TEST(a_grant_that_nobody_wants_is_passed_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

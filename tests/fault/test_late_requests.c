@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Requests that run at the server after they were given up: their bytes lay
+ * somewhere on the way, here in the proxy, while the client went on over
+ * another connection.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include "support/check.h"
+#include "support/scene.h"
+#include "support/wait.h"
+
+enum { COMMAND = 0, INBOX = 1, TIMEOUT_MS = 300, SLACK_MS = 400 };
+
+static const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
+                                            .command_timeout_ms = TIMEOUT_MS};
+
+/* A user that may do everything but kill connections. */
+static void far_without_kill(scene *sc, uint64_t watchdog_ms)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
+                                       .password = "word",
+                                       .command_timeout_ms = TIMEOUT_MS,
+                                       .watchdog_ms = watchdog_ms};
+
+    scene_command(sc, "ACL SETUSER far on >word ~* &* +@all -client|kill");
+    scene_far(sc, &options);
+}
+
+/* The server has read all that the connection carried, and its end. */
+static void late_bytes_arrive(scene *sc)
+{
+    proxy_release(sc->proxy, COMMAND, PROXY_REQUESTS);
+    assert_true(proxy_wait_open(sc->proxy, 1, SCENE_MS));
+}
+
+/* Rule 2 (a): CLIENT KILL ID is the first command of the next connection. */
+static void a_late_acquire_dies_with_its_connection(void **state)
+{
+    scene *sc = *state;
+    attempt *a;
+
+    scene_far(sc, &impatient);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    a = scene_attempt(sc, sc->far_lock, 0, NULL);
+    assert_status(attempt_status(a), LK_EINDOUBT);
+    assert_in_range(attempt_took_ms(a), 0,
+                    TIMEOUT_MS + wait_scaled_ms(SLACK_MS));
+    assert_true(scene_connects(sc->far, 2));
+    late_bytes_arrive(sc);
+    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
+    scene_is_clean(sc);
+}
+
+/* Rule 2 (a): a connection that broke before it could kill passes that on. */
+static void
+a_late_acquire_dies_when_the_next_connection_breaks_too(void **state)
+{
+    scene *sc = *state;
+
+    scene_far(sc, &impatient);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    proxy_cut(sc->proxy, COMMAND + 1, PROXY_REPLIES, 64);
+    assert_status(attempt_status(scene_attempt(sc, sc->far_lock, 0, NULL)),
+                  LK_EINDOUBT);
+    assert_true(scene_connects(sc->far, 2));
+    assert_int_equal(proxy_accepted(sc->proxy), 3);
+    late_bytes_arrive(sc);
+    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
+    scene_is_clean(sc);
+}
+
+/* Rule 2 (a): where killing is denied, a tombstone refuses the late acquire. */
+static void
+a_late_acquire_meets_a_tombstone_where_killing_is_denied(void **state)
+{
+    scene *sc = *state;
+
+    far_without_kill(sc, 0);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    assert_status(attempt_status(scene_attempt(sc, sc->far_lock, 0, NULL)),
+                  LK_EINDOUBT);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:void:{job}", 1));
+    late_bytes_arrive(sc);
+    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
+    scene_is_clean(sc);
+}
+
+/* The same, and the right to kill is taken away while the client is at work. */
+static void
+a_late_acquire_meets_a_tombstone_after_a_right_was_lost(void **state)
+{
+    scene *sc = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
+                                       .password = "word",
+                                       .command_timeout_ms = TIMEOUT_MS};
+
+    scene_command(sc, "ACL SETUSER far on >word ~* &* +@all");
+    scene_far(sc, &options);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    assert_status(attempt_status(scene_attempt(sc, sc->far_lock, 0, NULL)),
+                  LK_EINDOUBT);
+    scene_command(sc, "ACL SETUSER far -client|kill");
+    assert_true(scene_becomes(sc, "ZCARD latchkey:void:{job}", 1));
+    late_bytes_arrive(sc);
+    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
+    scene_is_clean(sc);
+}
+
+/* Rule 2: a request to queue, given up, leaves no ticket when it comes late. */
+static void a_late_enqueue_leaves_no_ticket(void **state)
+{
+    scene *sc = *state;
+    lk_hold *hold;
+
+    far_without_kill(sc, 0);
+    scene_far_inbox(sc);
+    hold = scene_hold(sc->near_lock, NULL);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    assert_true(attempt_status(scene_attempt(sc, sc->far_lock, TIMEOUT_MS / 2,
+                                             NULL)) != LK_OK);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:void:{job}", 1));
+    proxy_release(sc->proxy, COMMAND, PROXY_REQUESTS);
+    assert_true(proxy_wait_open(sc->proxy, 2, SCENE_MS));
+    assert_int_equal(server_integer(sc->server, "ZCARD latchkey:queue:{job}"),
+                     0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_is_clean(sc);
+}
+
+/* Rule 2 (b): a renewal only lengthens, whenever it comes. */
+static void a_late_renewal_does_not_shorten_the_lease(void **state)
+{
+    scene *sc = *state;
+    lk_hold *hold;
+    uint64_t before;
+
+    far_without_kill(sc, 3000);
+    hold = scene_hold(sc->far_lock, NULL);
+    before = proxy_received(sc->proxy, COMMAND, PROXY_REQUESTS);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    assert_true(proxy_wait_received(sc->proxy, COMMAND, PROXY_REQUESTS,
+                                    before + 1, SCENE_MS));
+    assert_true(scene_connects(sc->far, 2));
+    assert_status(lk_hold_extend(hold, 60000), LK_OK);
+    late_bytes_arrive(sc);
+    assert_true(server_integer(sc->server, "PTTL job") > 50000);
+    assert_true(lk_hold_remaining_ms(hold) > 50000);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_is_clean(sc);
+}
+
+/* Rules 2 and 5: a late release says whose hold it ends; the next one stays. */
+static void a_late_release_does_not_end_the_next_hold(void **state)
+{
+    scene *sc = *state;
+    lk_hold *hold;
+    lk_status status;
+
+    far_without_kill(sc, 0);
+    hold = scene_hold(sc->far_lock, NULL);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    status = lk_hold_release(hold);
+    assert_true(status == LK_EINDOUBT || status == LK_OK);
+    hold = scene_hold(sc->near_lock, NULL); /* the release was sent again */
+    late_bytes_arrive(sc);
+    assert_int_equal(server_integer(sc->server, "EXISTS job"), 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_is_clean(sc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_late_acquire_dies_with_its_connection),
+        SCENE_TEST(a_late_acquire_dies_when_the_next_connection_breaks_too),
+        SCENE_TEST(a_late_acquire_meets_a_tombstone_where_killing_is_denied),
+        SCENE_TEST(a_late_acquire_meets_a_tombstone_after_a_right_was_lost),
+        SCENE_TEST(a_late_enqueue_leaves_no_ticket),
+        SCENE_TEST(a_late_renewal_does_not_shorten_the_lease),
+        SCENE_TEST(a_late_release_does_not_end_the_next_hold),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Ending waits early. */
+
+#include <signal.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+static lk_cancel *cancel_of(lk_client *client)
+{
+    lk_cancel *cancel = NULL;
+
+    assert_status(lk_cancel_new(&cancel, client), LK_OK);
+    return cancel;
+}
+
+static lk_acquire_options with(lk_cancel *cancel)
+{
+    return (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT, .cancel = cancel};
+}
+
+/* Somebody else holds the name n; a fresh client wants it. */
+static lk_lock *lock_that_is_held(locking *f, lk_hold **ret_hold)
+{
+    *ret_hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    return locking_lock(f, locking_open(f, NULL), "n");
+}
+
+/* ---- before ---- */
+
+static void a_token_that_was_fired_ends_a_wait_before_it_begins(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_lock *lock = locking_lock(f, client, "n");
+    lk_acquire_options options = with(cancel_of(client));
+    uint64_t commands = locking_stats(client).commands;
+    lk_hold *none = NULL;
+
+    lk_cancel_fire(options.cancel);
+    assert_status(lk_lock_acquire(lock, LK_FOREVER, &options, &none),
+                  LK_ECANCELED);
+    assert_status(lk_lock_acquire(lock, 0, &options, &none), LK_ECANCELED);
+    assert_int_equal(locking_stats(client).commands, commands);
+    assert_null(none);
+    lk_cancel_free(options.cancel);
+    assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
+}
+
+static void a_token_that_is_not_fired_changes_nothing(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_acquire_options options = with(cancel_of(client));
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), LK_FOREVER,
+                                  &options, &hold),
+                  LK_OK);
+    lk_cancel_fire(options.cancel);
+    assert_status(lk_hold_check(hold), LK_OK);
+    lk_cancel_free(options.cancel);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- during ---- */
+
+static void a_token_ends_a_wait_and_its_place_in_the_queue(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold;
+    lk_lock *lock = lock_that_is_held(f, &hold);
+    lk_acquire_options options = with(cancel_of(f->clients[1]));
+    taker *t = locking_take(f, lock, LK_FOREVER, &options);
+    uint64_t fired;
+
+    locking_wait_queued(f, "n", 1);
+    fired = wait_now_ms();
+    lk_cancel_fire(options.cancel);
+    assert_status(taker_join(t), LK_ECANCELED);
+    assert_in_range(wait_now_ms() - fired, 0, wait_scaled_ms(250));
+    locking_wait_queued(f, "n", 0);
+    locking_wait_integer(f, 0, "HEXISTS latchkey:tickets:{n} %s:1",
+                         lk_client_id(f->clients[1]));
+    lk_cancel_free(options.cancel);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_false(locking_exists(f, "n"));
+}
+
+static void a_token_ends_all_waits_that_name_it_and_no_other(void **state)
+{
+    enum { WAITS = 6 };
+    locking *f = *state;
+    lk_hold *hold;
+    lk_lock *lock = lock_that_is_held(f, &hold);
+    lk_acquire_options one = with(cancel_of(f->clients[1]));
+    lk_acquire_options other = with(cancel_of(f->clients[1]));
+    taker *takers[WAITS];
+
+    for (int i = 0; i < WAITS; i++) {
+        takers[i] =
+            locking_take(f, lock, LK_FOREVER, i % 2 == 0 ? &one : &other);
+        locking_wait_waiting(f->clients[1], (uint64_t)i + 1);
+    }
+    lk_cancel_fire(one.cancel);
+    for (int i = 0; i < WAITS; i += 2)
+        assert_status(taker_join(takers[i]), LK_ECANCELED);
+    assert_int_equal(locking_stats(f->clients[1]).waiting, WAITS / 2);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 1; i < WAITS; i += 2)
+        assert_status(taker_release(takers[i]), LK_OK);
+    lk_cancel_free(one.cancel);
+    lk_cancel_free(other.cancel);
+}
+
+static void a_wait_for_a_server_that_is_not_there_can_be_canceled(void **state)
+{
+    locking *f = *state;
+    const lk_client_options client_options = {LK_CLIENT_OPTIONS_INIT,
+                                              .offline_ms = 60000};
+    lk_client *client =
+        locking_open_url(f, "unix:/nowhere/redis.sock", &client_options);
+    lk_acquire_options options = with(cancel_of(client));
+    taker *t =
+        locking_take(f, locking_lock(f, client, "n"), LK_FOREVER, &options);
+
+    locking_wait_waiting(client, 1);
+    lk_cancel_fire(options.cancel);
+    assert_status(taker_join(t), LK_ECANCELED);
+    lk_cancel_free(options.cancel);
+}
+
+/* ---- from a signal handler ---- */
+
+static lk_cancel *volatile handlers_cancel;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    lk_cancel_fire(handlers_cancel);
+}
+
+static void a_signal_handler_may_fire_a_token(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold;
+    lk_lock *lock = lock_that_is_held(f, &hold);
+    lk_acquire_options options = with(cancel_of(f->clients[1]));
+    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction before;
+    taker *t = locking_take(f, lock, LK_FOREVER, &options);
+
+    handlers_cancel = options.cancel;
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    locking_wait_queued(f, "n", 1);
+    /* The very thread that waits is interrupted. */
+    assert_int_equal(pthread_kill(t->thread, SIGUSR1), 0);
+    assert_status(taker_join(t), LK_ECANCELED);
+    assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+    lk_cancel_free(options.cancel);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void do_nothing(int signal)
+{
+    (void)signal;
+}
+
+static void a_signal_alone_does_not_end_a_wait(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold;
+    lk_lock *lock = lock_that_is_held(f, &hold);
+    struct sigaction action = {.sa_handler = do_nothing};
+    struct sigaction before;
+    taker *t = locking_take(f, lock, LK_FOREVER, NULL);
+
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    locking_wait_queued(f, "n", 1);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(pthread_kill(t->thread, SIGUSR1), 0);
+        locking_pass_time(5);
+    }
+    assert_false(atomic_load(&t->done));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+    assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+}
+
+/* ---- against a grant ---- */
+
+/* Whichever comes first: nothing that was granted is left behind. */
+static void a_grant_that_meets_a_cancel_is_not_lost(void **state)
+{
+    enum { ROUNDS = 50 };
+    locking *f = *state;
+    lk_hold *hold;
+    lk_lock *lock = lock_that_is_held(f, &hold);
+
+    for (int i = 0; i < ROUNDS; i++) {
+        lk_acquire_options options = with(cancel_of(f->clients[1]));
+        taker *t = locking_take(f, lock, LK_FOREVER, &options);
+
+        locking_wait_queued(f, "n", 1);
+        if (i % 2 == 0)
+            lk_cancel_fire(options.cancel);
+        assert_status(lk_hold_release(hold), LK_OK);
+        lk_cancel_fire(options.cancel);
+        if (taker_join(t) == LK_OK)
+            assert_status(taker_release(t), LK_OK);
+        else
+            assert_status(t->status, LK_ECANCELED);
+        locking_wait_integer(f, 0, "EXISTS %s", "n");
+        locking_wait_queued(f, "n", 0);
+        lk_cancel_free(options.cancel);
+        hold = locking_hold(f->locks[0]);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- life ---- */
+
+static void a_token_may_be_fired_after_the_shutdown(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_cancel *cancel = cancel_of(client);
+
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    lk_cancel_fire(cancel);
+    locking_free_client(f, client);
+    lk_cancel_fire(cancel);
+    lk_cancel_free(cancel);
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_token_that_was_fired_ends_a_wait_before_it_begins),
+        TEST(a_token_that_is_not_fired_changes_nothing),
+        TEST(a_token_ends_a_wait_and_its_place_in_the_queue),
+        TEST(a_token_ends_all_waits_that_name_it_and_no_other),
+        TEST(a_wait_for_a_server_that_is_not_there_can_be_canceled),
+        TEST(a_signal_handler_may_fire_a_token),
+        TEST(a_signal_alone_does_not_end_a_wait),
+        TEST(a_grant_that_meets_a_cancel_is_not_lost),
+        TEST(a_token_may_be_fired_after_the_shutdown),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+
+/* How a lock goes from one owner to the next. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 3000 };
+
+static bool is_lost(void *hold)
+{
+    return lk_hold_check(hold) == LK_ELOST;
+}
+
+static lk_lock *lock_of_new_client(locking *f)
+{
+    return locking_lock(f, locking_open(f, NULL), "n");
+}
+
+/* A thread of a client of its own, which is the count-th in the queue. */
+static taker *queue_up(locking *f, long long count)
+{
+    taker *t = locking_take(f, lock_of_new_client(f), LK_FOREVER, NULL);
+
+    locking_wait_queued(f, "n", count);
+    return t;
+}
+
+/* ---- between clients ---- */
+
+static void the_grant_is_a_message_and_not_a_command(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    taker *t = queue_up(f, 1);
+    lk_client *client = f->clients[1];
+    lk_client_stats before = locking_stats(client);
+    lk_client_stats after;
+    uint64_t commands;
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(t), LK_OK);
+    after = locking_stats(client);
+    commands = after.commands - before.commands;
+    /* Besides looks while it waited, at most the first renewal. */
+    assert_in_range(commands - (after.rechecks - before.rechecks), 0, 1);
+    assert_int_equal(after.grants, 1);
+    assert_int_equal(after.grants_late, 0);
+    assert_int_equal(after.grants_void, 0);
+    assert_status(taker_release(t), LK_OK);
+}
+
+static void a_grant_comes_at_once(void **state)
+{
+    locking *f = *state;
+    lk_lock *locks[2] = {lock_of_new_client(f), lock_of_new_client(f)};
+    uint64_t slowest = 0;
+
+    for (int i = 0; i < 20; i++) {
+        lk_hold *hold = locking_hold(locks[0]);
+        taker *t = locking_take(f, locks[1], LK_FOREVER, NULL);
+        uint64_t released;
+
+        locking_wait_queued(f, "n", 1);
+        released = wait_now_ms();
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_status(taker_join(t), LK_OK);
+        if (wait_now_ms() - released > slowest)
+            slowest = wait_now_ms() - released;
+        assert_status(taker_release(t), LK_OK);
+    }
+    assert_in_range(slowest, 0, wait_scaled_ms(250));
+}
+
+static void the_fence_grows_from_hand_to_hand(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    uint64_t fence = lk_hold_fence(hold);
+    taker *second = queue_up(f, 1);
+    taker *third = queue_up(f, 2);
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(second), LK_OK);
+    assert_true(lk_hold_fence(second->hold) > fence);
+    fence = lk_hold_fence(second->hold);
+    assert_status(taker_release(second), LK_OK);
+    assert_status(taker_join(third), LK_OK);
+    assert_true(lk_hold_fence(third->hold) > fence);
+    assert_status(taker_release(third), LK_OK);
+}
+
+static void waiters_are_served_in_the_order_in_which_they_queued(void **state)
+{
+    enum { WAITERS = 8 };
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    taker *takers[WAITERS];
+
+    for (int i = 0; i < WAITERS; i++)
+        takers[i] = queue_up(f, i + 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < WAITERS; i++) {
+        assert_status(taker_join(takers[i]), LK_OK);
+        locking_wait_queued(f, "n", WAITERS - 1 - i);
+        for (int later = i + 1; later < WAITERS; later++)
+            assert_false(atomic_load(&takers[later]->done));
+        assert_status(taker_release(takers[i]), LK_OK);
+    }
+}
+
+/* A pushed hold lives for a moment, until its owner is heard of. */
+static void a_hold_that_was_handed_over_gets_its_full_lease(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    taker *t = queue_up(f, 1);
+    uint64_t end;
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(t), LK_OK);
+    end = wait_now_ms() + wait_scaled_ms(SOON_MS);
+    while (lk_hold_remaining_ms(t->hold) < 20000 && wait_now_ms() < end)
+        assert_true(locking_pttl(f, "n") > 0);
+    assert_in_range(lk_hold_remaining_ms(t->hold), 20000, 30000);
+    assert_in_range(locking_pttl(f, "n"), 20000, 30000);
+    assert_status(taker_release(t), LK_OK);
+}
+
+static void a_lease_of_the_callers_counts_from_the_hand_over(void **state)
+{
+    locking *f = *state;
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = 4000};
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    taker *t = locking_take(f, lock_of_new_client(f), LK_FOREVER, &options);
+    uint64_t begin;
+
+    locking_wait_queued(f, "n", 1);
+    begin = wait_now_ms();
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(t), LK_OK);
+    while (lk_hold_check(t->hold) == LK_OK)
+        locking_pass_time(1);
+    assert_in_range(wait_now_ms() - begin, 3900, 4000 + wait_scaled_ms(200));
+    assert_int_equal(lk_hold_loss(t->hold), LK_LOSS_EXPIRED);
+    assert_status(taker_release(t), LK_ELOST);
+}
+
+/* ---- within a client ---- */
+
+static void a_client_stands_once_in_the_queue(void **state)
+{
+    enum { THREADS = 5 };
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    lk_lock *lock = lock_of_new_client(f);
+    taker *takers[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        takers[i] = locking_take(f, lock, LK_FOREVER, NULL);
+        locking_wait_waiting(f->clients[1], (uint64_t)i + 1);
+    }
+    locking_wait_queued(f, "n", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < THREADS; i++) {
+        assert_status(taker_join(takers[i]), LK_OK);
+        for (int later = i + 1; later < THREADS; later++)
+            assert_false(atomic_load(&takers[later]->done));
+        assert_status(taker_release(takers[i]), LK_OK);
+    }
+}
+
+static void a_wait_that_ends_leaves_its_place_to_the_next_thread(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    lk_lock *lock = lock_of_new_client(f);
+    taker *first = locking_take(f, lock, wait_scaled_ms(500), NULL);
+    taker *other, *second;
+
+    locking_wait_queued(f, "n", 1);
+    second = locking_take(f, lock, LK_FOREVER, NULL);
+    locking_wait_waiting(f->clients[1], 2);
+    other = queue_up(f, 2);
+    assert_status(taker_join(first), LK_ETIMEDOUT);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(second), LK_OK);
+    assert_false(atomic_load(&other->done));
+    assert_status(taker_release(second), LK_OK);
+    assert_status(taker_release(other), LK_OK);
+}
+
+static void a_thread_waits_for_another_one_of_its_client(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = lock_of_new_client(f);
+    lk_hold *hold = locking_hold(lock);
+    taker *t = locking_take(f, lock, LK_FOREVER, NULL);
+
+    locking_wait_queued(f, "n", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+    assert_false(locking_exists(f, "n"));
+}
+
+/* ---- newcomers ---- */
+
+static void a_newcomer_does_not_come_before_a_waiter(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    lk_lock *newcomer = lock_of_new_client(f);
+    taker *t = queue_up(f, 1);
+    lk_hold *none = NULL;
+
+    assert_status(lk_lock_acquire(newcomer, 0, NULL, &none), LK_EBUSY);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_lock_acquire(newcomer, 0, NULL, &none), LK_EBUSY);
+    assert_status(taker_release(t), LK_OK);
+    assert_status(lk_lock_acquire(newcomer, 0, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Nobody released it, so nobody was told: the name is free for a moment. */
+static void a_newcomer_may_take_a_lock_that_is_free(void **state)
+{
+    locking *f = *state;
+    lk_hold *deleted = locking_hold(lock_of_new_client(f));
+    lk_lock *newcomer = lock_of_new_client(f);
+    taker *t = queue_up(f, 1);
+    lk_hold *hold;
+
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
+    hold = locking_hold(newcomer);
+    assert_false(atomic_load(&t->done));
+    locking_wait_queued(f, "n", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+    assert_status(lk_hold_release(deleted), LK_ELOST);
+}
+
+/* ---- by force ---- */
+
+static void a_free_lock_cannot_be_released_by_force(void **state)
+{
+    locking *f = *state;
+
+    assert_status(lk_lock_force_release(lock_of_new_client(f)), LK_ENOTHELD);
+}
+
+static void a_forced_release_frees_the_lock(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    lk_lock *forcing = lock_of_new_client(f);
+
+    assert_status(lk_lock_force_release(forcing), LK_OK);
+    assert_false(locking_exists(f, "n"));
+    assert_status(lk_lock_force_release(forcing), LK_ENOTHELD);
+    assert_status(lk_hold_release(locking_hold(forcing)), LK_OK);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void the_holder_is_told_of_a_forced_release(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    uint64_t begin = wait_now_ms();
+
+    assert_status(lk_lock_force_release(lock_of_new_client(f)), LK_OK);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(500));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_non_null(strstr(lk_last_error(), "force"));
+}
+
+static void a_holder_that_was_handed_the_lock_is_told_too(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    taker *t = queue_up(f, 1);
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(t), LK_OK);
+    assert_status(lk_lock_force_release(f->locks[0]), LK_OK);
+    assert_true(wait_until(is_lost, t->hold, SOON_MS));
+    assert_int_equal(lk_hold_loss(t->hold), LK_LOSS_REVOKED);
+    assert_status(taker_release(t), LK_ELOST);
+}
+
+static void a_forced_release_hands_over_to_the_next_waiter(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    taker *t = queue_up(f, 1);
+
+    assert_status(lk_lock_force_release(f->locks[0]), LK_OK);
+    assert_status(taker_join(t), LK_OK);
+    assert_true(lk_hold_fence(t->hold) > lk_hold_fence(hold));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(lk_hold_check(t->hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+}
+
+/* A release that comes late, of what was taken by force, frees nothing. */
+static void the_holder_cannot_release_what_was_taken(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(lock_of_new_client(f));
+    lk_lock *forcing = lock_of_new_client(f);
+    lk_hold *next;
+
+    assert_status(lk_lock_force_release(forcing), LK_OK);
+    next = locking_hold(forcing);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_true(locking_exists(f, "n"));
+    assert_status(lk_hold_check(next), LK_OK);
+    assert_status(lk_hold_release(next), LK_OK);
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_grant_is_a_message_and_not_a_command),
+        TEST(a_grant_comes_at_once),
+        TEST(the_fence_grows_from_hand_to_hand),
+        TEST(waiters_are_served_in_the_order_in_which_they_queued),
+        TEST(a_hold_that_was_handed_over_gets_its_full_lease),
+        TEST(a_lease_of_the_callers_counts_from_the_hand_over),
+        TEST(a_client_stands_once_in_the_queue),
+        TEST(a_wait_that_ends_leaves_its_place_to_the_next_thread),
+        TEST(a_thread_waits_for_another_one_of_its_client),
+        TEST(a_newcomer_does_not_come_before_a_waiter),
+        TEST(a_newcomer_may_take_a_lock_that_is_free),
+        TEST(a_free_lock_cannot_be_released_by_force),
+        TEST(a_forced_release_frees_the_lock),
+        TEST(the_holder_is_told_of_a_forced_release),
+        TEST(a_holder_that_was_handed_the_lock_is_told_too),
+        TEST(a_forced_release_hands_over_to_the_next_waiter),
+        TEST(the_holder_cannot_release_what_was_taken),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What operators see: who holds, who waits, and which process that is. */
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 3000 };
+
+static lk_info *info_of(lk_lock *lock)
+{
+    lk_info *info = NULL;
+
+    assert_status(lk_lock_info(lock, &info), LK_OK);
+    assert_non_null(info);
+    return info;
+}
+
+static lk_lock *lock_of_client_named(locking *f, const char *name)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .name = name};
+
+    return locking_lock(f, locking_open(f, &options), "n");
+}
+
+static void assert_belongs_to(const lk_party *party, const lk_client *client)
+{
+    const char *id = lk_client_id(client);
+
+    assert_int_equal(strncmp(party->owner, id, strlen(id)), 0);
+    assert_int_equal(party->owner[strlen(id)], ':');
+}
+
+static void assert_is_this_process(const lk_party *party)
+{
+    char host[65] = "";
+    const struct passwd *user = getpwuid(geteuid());
+
+    assert_non_null(user);
+    assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+    assert_string_equal(party->host, host);
+    assert_int_equal(party->pid, getpid());
+    assert_int_equal(strncmp(party->command, program_invocation_short_name, 64),
+                     0);
+    assert_string_equal(party->user, user->pw_name);
+}
+
+/* ---- is it locked ---- */
+
+static void is_locked_tells_what_the_server_says(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_lock *other = lock_of_client_named(f, "b");
+    bool locked = true;
+    lk_hold *hold;
+
+    assert_status(lk_lock_is_locked(lock, &locked), LK_OK);
+    assert_false(locked);
+    hold = locking_hold(lock);
+    assert_status(lk_lock_is_locked(other, &locked), LK_OK);
+    assert_true(locked);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_lock_is_locked(other, &locked), LK_OK);
+    assert_false(locked);
+}
+
+/* ---- holders ---- */
+
+static void a_free_lock_has_neither_holder_nor_waiters(void **state)
+{
+    locking *f = *state;
+    lk_info *info = info_of(lock_of_client_named(f, "a"));
+
+    assert_int_equal(info->holder_count, 0);
+    assert_int_equal(info->waiter_count, 0);
+    assert_int_equal(info->listed_count, 0);
+    lk_info_free(info);
+}
+
+static void the_holder_is_told_with_all_that_is_known(void **state)
+{
+    locking *f = *state;
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .reason = "nightly report, part 2"};
+    lk_lock *lock = lock_of_client_named(f, "reporter");
+    lk_hold *hold = NULL;
+    lk_info *info;
+    const lk_party *holder;
+
+    assert_status(lk_lock_acquire(lock, 0, &options, &hold), LK_OK);
+    locking_pass_time(60);
+    info = info_of(lock_of_client_named(f, "b"));
+    assert_int_equal(info->holder_count, 1);
+    holder = info->holders[0];
+    assert_belongs_to(holder, f->clients[0]);
+    assert_is_this_process(holder);
+    assert_string_equal(holder->name, "reporter");
+    assert_string_equal(holder->reason, "nightly report, part 2");
+    assert_int_equal(holder->fence, lk_hold_fence(hold));
+    assert_in_range(holder->since_ms, 50, 60 + wait_scaled_ms(SOON_MS));
+    assert_in_range(holder->lease_ms, 20000, 30000);
+    lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_holder_without_a_reason_has_an_empty_one(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_hold *hold = locking_hold(lock);
+    lk_info *info = info_of(lock);
+
+    assert_string_equal(info->holders[0]->reason, "");
+    lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void two_hundred_bytes_of_a_reason_are_kept(void **state)
+{
+    locking *f = *state;
+    char reason[301];
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .reason = reason};
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_hold *hold = NULL;
+    lk_info *info;
+
+    memset(reason, 'r', sizeof(reason) - 1);
+    reason[sizeof(reason) - 1] = '\0';
+    reason[7] = '\n';
+    reason[8] = '\x80';
+    assert_status(lk_lock_acquire(lock, 0, &options, &hold), LK_OK);
+    info = info_of(lock);
+    assert_int_equal(strlen(info->holders[0]->reason), 200);
+    assert_memory_equal(info->holders[0]->reason, reason, 200);
+    lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_holder_of_another_library_is_told_by_its_id(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_info *info;
+    const lk_party *holder;
+
+    assert_int_equal(
+        server_integer(f->server,
+                       "HSET n 6f0829ed-bfd3-4e6f-bba3-6f3d66cd176c:57 2"),
+        1);
+    info = info_of(lock);
+    assert_int_equal(info->holder_count, 1);
+    holder = info->holders[0];
+    assert_string_equal(holder->owner,
+                        "6f0829ed-bfd3-4e6f-bba3-6f3d66cd176c:57");
+    assert_string_equal(holder->host, "");
+    assert_string_equal(holder->command, "");
+    assert_string_equal(holder->reason, "");
+    assert_int_equal(holder->pid, 0);
+    assert_int_equal(holder->fence, 0);
+    assert_int_equal(holder->lease_ms, -1);
+    lk_info_free(info);
+    assert_int_equal(server_integer(f->server, "PEXPIRE n 40000"), 1);
+    info = info_of(lock);
+    assert_in_range(info->holders[0]->lease_ms, 30000, 40000);
+    lk_info_free(info);
+}
+
+/* ---- waiters ---- */
+
+static void waiters_are_told_in_order(void **state)
+{
+    enum { WAITERS = 3 };
+    locking *f = *state;
+    const char *const names[WAITERS] = {"one", "two", "three"};
+    lk_hold *hold = locking_hold(lock_of_client_named(f, "holder"));
+    lk_info *info;
+
+    for (int i = 0; i < WAITERS; i++) {
+        const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                            .reason = names[i]};
+
+        locking_take(f, lock_of_client_named(f, names[i]), LK_FOREVER,
+                     &options);
+        locking_wait_queued(f, "n", i + 1);
+    }
+    locking_pass_time(60);
+    info = info_of(f->locks[0]);
+    assert_int_equal(info->waiter_count, WAITERS);
+    assert_int_equal(info->listed_count, WAITERS);
+    for (int i = 0; i < WAITERS; i++) {
+        const lk_party *waiter = info->waiters[i];
+
+        assert_belongs_to(waiter, f->clients[i + 1]);
+        assert_is_this_process(waiter);
+        assert_string_equal(waiter->name, names[i]);
+        assert_string_equal(waiter->reason, names[i]);
+        assert_int_equal(waiter->fence, 0);
+        assert_int_equal(waiter->lease_ms, 0);
+        assert_in_range(waiter->since_ms, 50, wait_scaled_ms(SOON_MS));
+    }
+    lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < WAITERS; i++)
+        assert_status(taker_release(f->takers[i]), LK_OK);
+}
+
+static void of_many_waiters_the_first_64_are_listed(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_hold *hold = locking_hold(lock);
+    lk_info *info;
+
+    for (int i = 0; i < 70; i++) {
+        assert_int_equal(server_integer(f->server,
+                                        "ZADD latchkey:queue:{n} %d c:%d",
+                                        1000 + i, i),
+                         1);
+        assert_int_equal(server_integer(f->server,
+                                        "HSET latchkey:tickets:{n} c:%d %s", i,
+                                        "1 x 1 30000 1000 1000 inbox why not"),
+                         1);
+    }
+    info = info_of(lock);
+    assert_int_equal(info->waiter_count, 70);
+    assert_int_equal(info->listed_count, 64);
+    assert_string_equal(info->waiters[0]->owner, "c:0");
+    assert_string_equal(info->waiters[63]->owner, "c:63");
+    assert_string_equal(info->waiters[63]->reason, "why not");
+    assert_int_equal(info->waiters[63]->pid, 0);
+    lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- the record of a client ---- */
+
+static void a_client_has_a_record_that_ends_with_it(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    char key[64];
+
+    (void)snprintf(key, sizeof(key), "latchkey:client:%s",
+                   lk_client_id(client));
+    locking_wait_integer(f, 1, "EXISTS %s", key);
+    assert_in_range(locking_pttl(f, key), 40000, 60000);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    locking_wait_integer(f, 0, "EXISTS %s", key);
+}
+
+static void without_its_record_a_holder_is_told_by_its_id(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_hold *hold = locking_hold(lock);
+    lk_info *info;
+
+    locking_wait_integer(f, 1, "DEL latchkey:client:%s",
+                         lk_client_id(f->clients[0]));
+    info = info_of(lock);
+    assert_int_equal(info->holder_count, 1);
+    assert_belongs_to(info->holders[0], f->clients[0]);
+    assert_string_equal(info->holders[0]->host, "");
+    assert_int_equal(info->holders[0]->pid, 0);
+    lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- counters ---- */
+
+static void counters_tell_what_is_there_now(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_hold *hold = locking_hold(lock);
+    lk_hold *second = locking_hold(lock);
+    taker *t = locking_take(f, lock, LK_FOREVER, NULL);
+    lk_client_stats stats;
+
+    locking_wait_queued(f, "n", 1);
+    stats = locking_stats(f->clients[0]);
+    assert_int_equal(stats.size, sizeof(stats));
+    assert_int_equal(stats.holding, 1);
+    assert_int_equal(stats.waiting, 1);
+    assert_int_equal(stats.connects, 2);
+    assert_int_equal(stats.disconnects, 0);
+    assert_int_equal(stats.losses, 0);
+    assert_status(lk_hold_release(second), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+    stats = locking_stats(f->clients[0]);
+    assert_int_equal(stats.holding, 0);
+    assert_int_equal(stats.waiting, 0);
+    assert_int_equal(stats.grants, 1);
+    assert_int_equal(stats.releases, 2);
+    assert_int_equal(stats.commands, stats.replies + stats.pending);
+}
+
+static void a_forgotten_script_is_sent_again(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_hold *hold = locking_hold(lock);
+
+    free(server_string(f->server, "SCRIPT FLUSH"));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_int_equal(locking_stats(f->clients[0]).scripts_lost, 0);
+    hold = locking_hold(lock);
+    assert_int_equal(locking_stats(f->clients[0]).scripts_lost, 1);
+    free(server_string(f->server, "SCRIPT FLUSH"));
+    assert_status(lk_hold_extend(hold, 60000), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_int_equal(locking_stats(f->clients[0]).scripts_lost, 2);
+}
+
+static void
+a_caller_of_an_older_release_gets_the_counters_it_knows(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_client_stats stats;
+
+    memset(&stats, 0xa5, sizeof(stats));
+    stats.size = offsetof(lk_client_stats, writes);
+    assert_status(lk_client_stats_get(client, &stats), LK_OK);
+    assert_int_equal(stats.size, offsetof(lk_client_stats, writes));
+    assert_in_range(stats.commands, 1, 100);
+    assert_int_equal(stats.writes, 0xa5a5a5a5a5a5a5a5);
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(is_locked_tells_what_the_server_says),
+        TEST(a_free_lock_has_neither_holder_nor_waiters),
+        TEST(the_holder_is_told_with_all_that_is_known),
+        TEST(a_holder_without_a_reason_has_an_empty_one),
+        TEST(two_hundred_bytes_of_a_reason_are_kept),
+        TEST(a_holder_of_another_library_is_told_by_its_id),
+        TEST(waiters_are_told_in_order),
+        TEST(of_many_waiters_the_first_64_are_listed),
+        TEST(a_client_has_a_record_that_ends_with_it),
+        TEST(without_its_record_a_holder_is_told_by_its_id),
+        TEST(counters_tell_what_is_there_now),
+        TEST(a_forgotten_script_is_sent_again),
+        TEST(a_caller_of_an_older_release_gets_the_counters_it_knows),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What stands in Redis: which keys, for how long, and whose are not touched. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+static long long key_count(locking *f)
+{
+    return server_integer(f->server, "DBSIZE");
+}
+
+static void assert_refused(locking *f, const char *name, lk_status expected)
+{
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), name);
+    lk_hold *none = NULL;
+    lk_info *info = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, NULL, &none), expected);
+    assert_status(lk_lock_acquire(lock, 1000, NULL, &none), expected);
+    assert_true(strlen(lk_last_error()) > 0);
+    assert_status(lk_lock_force_release(lock), expected);
+    assert_status(lk_lock_info(lock, &info), expected);
+    assert_null(none);
+    assert_null(info);
+}
+
+/* ---- what is left ---- */
+
+static void a_hold_is_redissons_hash(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    redisReply *reply = server_command(f->server, "HGETALL n");
+
+    assert_int_equal(reply->elements, 2);
+    assert_int_equal(strncmp(reply->element[0]->str, lk_client_id(client), 36),
+                     0);
+    assert_int_equal(reply->element[0]->str[36], ':');
+    assert_string_equal(reply->element[1]->str, "1");
+    freeReplyObject(reply);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* The state keeps the fence; it goes a week after the last hold. */
+static void only_the_state_is_left_of_an_uncontended_lock(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    const long long day = 86400000;
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    locking_wait_integer(f, 1, "DBSIZE", NULL);
+    assert_in_range(locking_pttl(f, "latchkey:state:{n}"), 6 * day, 8 * day);
+}
+
+/* The last ticket's number stays a minute as well. */
+static void of_a_contended_lock_the_last_ticket_is_left(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
+                            LK_FOREVER, NULL);
+
+    locking_wait_queued(f, "n", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_status(lk_client_shutdown(f->clients[i], 1000), LK_OK);
+    locking_wait_integer(f, 2, "DBSIZE", NULL);
+    assert_true(locking_pttl(f, "latchkey:state:{n}") > 0);
+    assert_in_range(locking_pttl(f, "latchkey:tickets:{n}"), 1, 60000);
+    assert_int_equal(server_integer(f->server, "HLEN latchkey:tickets:{n}"), 1);
+}
+
+static void every_key_ends_by_itself(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
+                            LK_FOREVER, NULL);
+    redisReply *keys;
+
+    locking_wait_queued(f, "n", 1);
+    keys = server_command(f->server, "KEYS *");
+    assert_true(keys->elements >= 4);
+    for (size_t i = 0; i < keys->elements; i++)
+        assert_true(locking_pttl(f, keys->element[i]->str) > 0);
+    freeReplyObject(keys);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+}
+
+static void a_try_that_fails_writes_nothing(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_lock *tried = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *none = NULL;
+
+    locking_wait_integer(f, 4, "DBSIZE", NULL); /* with two records */
+    assert_status(lk_lock_acquire(tried, 0, NULL, &none), LK_EBUSY);
+    assert_int_equal(key_count(f), 4);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- names ---- */
+
+static void a_tag_in_the_name_is_that_of_all_its_keys(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "orders:{eu}:1");
+    lk_hold *hold = locking_hold(lock);
+    taker *t =
+        locking_take(f, locking_lock(f, locking_open(f, NULL), "orders:{eu}:1"),
+                     LK_FOREVER, NULL);
+
+    assert_true(locking_exists(f, "orders:{eu}:1"));
+    assert_true(locking_exists(f, "latchkey:state:orders:{eu}:1"));
+    locking_wait_integer(f, 1, "ZCARD latchkey:queue:%s", "orders:{eu}:1");
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+}
+
+/* The one written with braces and the one without are two locks. */
+static void a_name_in_braces_is_another_name(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *plain = locking_hold(locking_lock(f, client, "n"));
+    lk_hold *braced =
+        locking_hold(locking_lock(f, locking_open(f, NULL), "{n}"));
+
+    assert_true(locking_exists(f, "n"));
+    assert_true(locking_exists(f, "{n}"));
+    assert_status(lk_hold_check(plain), LK_OK);
+    assert_status(lk_hold_check(braced), LK_OK);
+    assert_status(lk_hold_release(plain), LK_OK);
+    assert_true(locking_exists(f, "{n}"));
+    assert_status(lk_hold_check(braced), LK_OK);
+    assert_status(lk_hold_release(braced), LK_OK);
+    assert_false(locking_exists(f, "{n}"));
+}
+
+static void a_name_may_hold_any_bytes(void **state)
+{
+    locking *f = *state;
+    const char *const name = "a b\tc\r\n\"'%s\x80\xff]]--";
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), name));
+    taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), name),
+                            LK_FOREVER, NULL);
+
+    locking_wait_integer(f, 1, "ZCARD latchkey:queue:{%s}", name);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+    assert_false(locking_exists(f, name));
+}
+
+static void a_name_may_have_512_bytes(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    char name[514];
+    lk_lock *lock = NULL;
+
+    memset(name, 'n', sizeof(name));
+    name[513] = '\0';
+    assert_status(lk_lock_new(&lock, client, name, NULL), LK_EINVAL);
+    name[512] = '\0';
+    assert_status(lk_hold_release(locking_hold(locking_lock(f, client, name))),
+                  LK_OK);
+}
+
+/* ---- what is not ours ---- */
+
+static void a_string_is_not_a_lock(void **state)
+{
+    locking *f = *state;
+    char *value;
+
+    free(server_string(f->server, "SET n precious"));
+    assert_refused(f, "n", LK_ETYPE);
+    value = server_string(f->server, "GET n");
+    assert_string_equal(value, "precious");
+    free(value);
+    locking_wait_integer(f, 2, "DBSIZE", NULL); /* and the record */
+}
+
+static void a_read_write_lock_is_not_a_lock(void **state)
+{
+    locking *f = *state;
+
+    assert_int_equal(server_integer(f->server, "HSET n mode read somebody:1 1"),
+                     2);
+    assert_refused(f, "n", LK_ETYPE);
+    assert_int_equal(server_integer(f->server, "HLEN n"), 2);
+    locking_wait_integer(f, 2, "DBSIZE", NULL);
+}
+
+static void a_state_that_is_not_ours_is_left_alone(void **state)
+{
+    locking *f = *state;
+
+    free(server_string(f->server, "SET latchkey:state:{n} precious"));
+    assert_refused(f, "n", LK_ETYPE);
+    assert_false(locking_exists(f, "n"));
+    locking_wait_integer(f, 2, "DBSIZE", NULL);
+}
+
+static void another_layout_is_a_mismatch(void **state)
+{
+    locking *f = *state;
+
+    assert_int_equal(server_integer(f->server,
+                                    "HSET latchkey:state:{n} v 2 fence 7"),
+                     2);
+    assert_refused(f, "n", LK_EMISMATCH);
+    assert_false(locking_exists(f, "n"));
+    assert_int_equal(server_integer(f->server, "HLEN latchkey:state:{n}"), 2);
+}
+
+/* What becomes wrong under a waiter ends its wait. */
+static void
+a_waiter_is_refused_when_the_key_becomes_something_else(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold =
+        locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), 60000);
+    taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
+                            LK_FOREVER, NULL);
+
+    locking_wait_queued(f, "n", 1);
+    free(server_string(f->server, "SET n precious"));
+    assert_status(taker_join(t), LK_ETYPE);
+    assert_non_null(strstr(t->words, "not a lock"));
+    free(server_string(f->server, "GET n"));
+    (void)lk_hold_release(hold);
+    assert_true(locking_exists(f, "n"));
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_hold_is_redissons_hash),
+        TEST(only_the_state_is_left_of_an_uncontended_lock),
+        TEST(of_a_contended_lock_the_last_ticket_is_left),
+        TEST(every_key_ends_by_itself),
+        TEST(a_try_that_fails_writes_nothing),
+        TEST(a_tag_in_the_name_is_that_of_all_its_keys),
+        TEST(a_name_in_braces_is_another_name),
+        TEST(a_name_may_hold_any_bytes),
+        TEST(a_name_may_have_512_bytes),
+        TEST(a_string_is_not_a_lock),
+        TEST(a_read_write_lock_is_not_a_lock),
+        TEST(a_state_that_is_not_ours_is_left_alone),
+        TEST(another_layout_is_a_mismatch),
+        TEST(a_waiter_is_refused_when_the_key_becomes_something_else),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}

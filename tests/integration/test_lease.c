@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+
+/* How long a hold lasts, and how its holder learns that it does not. */
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 3000 };
+
+static bool is_lost(void *hold)
+{
+    return lk_hold_check(hold) == LK_ELOST;
+}
+
+static bool is_readable(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 1;
+}
+
+static lk_client *open_watchdog(locking *f, uint64_t watchdog_ms)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = watchdog_ms};
+
+    return locking_open(f, &options);
+}
+
+/* ---- a lease of the caller's ---- */
+
+static void a_lease_ends_when_it_was_told_to(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    uint64_t begin = wait_now_ms();
+    lk_hold *hold = locking_hold_for(lock, 400);
+
+    assert_in_range(lk_hold_remaining_ms(hold), 1, 394);
+    assert_in_range(locking_pttl(f, "n"), 1, 400);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_in_range(wait_now_ms() - begin, 390, 400 + wait_scaled_ms(100));
+    assert_int_equal(lk_hold_remaining_ms(hold), 0);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_non_null(strstr(lk_last_error(), "lease ended"));
+}
+
+/* The holder believes less than the server grants, and never more. */
+static void a_hold_is_lost_before_the_server_drops_it(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+
+    for (int i = 0; i < 5; i++) {
+        lk_hold *hold = locking_hold_for(lock, 100);
+
+        while (lk_hold_check(hold) == LK_OK) {
+            bool exists = locking_exists(f, "n");
+
+            assert_true(exists || lk_hold_check(hold) == LK_ELOST);
+        }
+        assert_status(lk_hold_release(hold), LK_ELOST);
+        locking_wait_integer(f, 0, "EXISTS %s", "n");
+    }
+}
+
+static void a_lost_hold_tells_for_how_long(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold_for(lock, 100);
+    uint64_t lost_at;
+
+    assert_int_equal(lk_hold_lost_for_ms(hold), 0);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    lost_at = wait_now_ms();
+    locking_pass_time(150);
+    assert_in_range(lk_hold_lost_for_ms(hold), 145,
+                    wait_now_ms() - lost_at + wait_scaled_ms(50));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void a_lease_of_the_callers_is_never_renewed(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_watchdog(f, 150);
+    lk_lock *lock = locking_lock(f, client, "n");
+    lk_hold *hold = locking_hold_for(lock, 600);
+    long long before = locking_pttl(f, "n");
+
+    locking_pass_time(400);
+    assert_true(locking_pttl(f, "n") <= before - 390);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    locking_wait_integer(f, 0, "EXISTS %s", "n");
+    assert_int_equal(locking_stats(client).renewals, 0);
+    assert_int_equal(locking_stats(client).losses, 1);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void the_lease_of_the_lock_is_that_of_its_acquires(void **state)
+{
+    locking *f = *state;
+    const lk_lock_options options = {LK_LOCK_OPTIONS_INIT, .lease_ms = 5000};
+    lk_lock *lock = NULL;
+    lk_hold *hold;
+
+    assert_status(lk_lock_new(&lock, locking_open(f, NULL), "n", &options),
+                  LK_OK);
+    hold = locking_hold(lock);
+    assert_in_range(lk_hold_remaining_ms(hold), 1000, 4948);
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = locking_hold_for(lock, 60000);
+    assert_in_range(lk_hold_remaining_ms(hold), 50000, 59398);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+}
+
+static void a_lost_lock_is_free_for_others(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *other = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold_for(lock, 200);
+    taker *t = locking_take(f, other, 10000, NULL);
+
+    assert_status(taker_join(t), LK_OK);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_in_range(t->took_ms, 150, 200 + wait_scaled_ms(300));
+    assert_true(lk_hold_fence(t->hold) > lk_hold_fence(hold));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(lk_hold_check(t->hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+}
+
+/* What is lost cannot be re-entered: it is acquired anew. */
+static void a_lost_hold_is_not_re_entered(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *lost = locking_hold_for(lock, 50);
+    lk_hold *fresh = NULL;
+
+    assert_true(wait_until(is_lost, lost, SOON_MS));
+    assert_status(lk_lock_acquire(lock, 5000, NULL, &fresh), LK_OK);
+    assert_true(lk_hold_fence(fresh) > lk_hold_fence(lost));
+    assert_status(lk_hold_release(lost), LK_ELOST);
+    assert_status(lk_hold_check(fresh), LK_OK);
+    assert_true(locking_exists(f, "n"));
+    assert_status(lk_hold_release(fresh), LK_OK);
+}
+
+/* ---- the watchdog ---- */
+
+static void the_watchdog_keeps_a_hold_alive(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_watchdog(f, 300);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    uint64_t end = wait_now_ms() + 3000;
+
+    while (wait_now_ms() < end) {
+        assert_true(locking_pttl(f, "n") > 0);
+        assert_status(lk_hold_check(hold), LK_OK);
+        locking_pass_time(5);
+    }
+    assert_in_range(locking_stats(client).renewals, 15, 45);
+    assert_int_equal(locking_stats(client).losses, 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void the_watchdog_keeps_a_thousand_holds_with_few_commands(void **state)
+{
+    enum { HOLDS = 1000 };
+    locking *f = *state;
+    lk_client *client = open_watchdog(f, 2000);
+    static lk_hold *holds[HOLDS];
+    lk_client_stats before, after;
+
+    for (int i = 0; i < HOLDS; i++) {
+        lk_lock *lock = NULL;
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
+        holds[i] = locking_hold(lock);
+        lk_lock_free(lock);
+    }
+    before = locking_stats(client);
+    locking_pass_time(2500);
+    after = locking_stats(client);
+    for (int i = 0; i < HOLDS; i++)
+        assert_status(lk_hold_release(holds[i]), LK_OK);
+    assert_true(after.renewals - before.renewals >= HOLDS * 2);
+    assert_true((after.renewals - before.renewals) /
+                    (after.commands - before.commands) >=
+                3);
+}
+
+static void a_hold_that_was_deleted_is_lost_at_the_next_renewal(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_watchdog(f, 300);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void a_hold_that_somebody_else_has_is_lost_as_taken(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_watchdog(f, 300);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+
+    freeReplyObject(server_command(f->server, "MULTI"));
+    freeReplyObject(server_command(f->server, "DEL n"));
+    freeReplyObject(server_command(f->server, "HSET n somebody:1 1"));
+    freeReplyObject(server_command(f->server, "EXEC"));
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_TAKEN);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_true(locking_exists(f, "n"));
+}
+
+static void without_an_answer_a_hold_is_lost_by_its_deadline(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_watchdog(f, 400);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    uint64_t begin = wait_now_ms();
+
+    server_freeze(f->server);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_in_range(wait_now_ms() - begin, 0, 400 + wait_scaled_ms(100));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    server_thaw(f->server);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* ---- longer ---- */
+
+static void to_extend_makes_a_lease_last_longer(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold_for(lock, 500);
+
+    assert_status(lk_hold_extend(hold, 20000), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 15000, 19798);
+    assert_in_range(locking_pttl(f, "n"), 15000, 20000);
+    locking_pass_time(600);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void to_extend_never_makes_a_lease_shorter(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold_for(lock, 20000);
+
+    assert_status(lk_hold_extend(hold, 100), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 15000, 19798);
+    assert_in_range(locking_pttl(f, "n"), 15000, 20000);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_hold_under_watch_can_be_extended(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_watchdog(f, 200);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+
+    assert_status(lk_hold_extend(hold, 30000), LK_OK);
+    locking_pass_time(500);
+    assert_in_range(lk_hold_remaining_ms(hold), 20000, 29698);
+    assert_in_range(locking_pttl(f, "n"), 20000, 30000);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_lost_hold_cannot_be_extended(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold_for(lock, 50);
+
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_status(lk_hold_extend(hold, 1000), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    locking_wait_integer(f, 0, "EXISTS %s", "n");
+}
+
+static void to_extend_finds_out_that_a_hold_is_gone(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold_for(lock, 60000);
+
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
+    assert_status(lk_hold_extend(hold, 1000), LK_ELOST);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_false(locking_exists(f, "n"));
+}
+
+/* ---- the descriptor ---- */
+
+static void the_descriptor_is_readable_when_the_lease_ends(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold_for(lock, 300);
+    struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
+
+    assert_true(p.fd >= 0);
+    assert_int_equal(lk_hold_fd(hold), p.fd);
+    assert_false(is_readable(p.fd));
+    assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(SOON_MS)), 1);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_in_range(lk_hold_lost_for_ms(hold), 0, wait_scaled_ms(100));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void the_descriptor_follows_the_renewals(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_watchdog(f, 200);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
+
+    assert_int_equal(poll(&p, 1, 600), 0);
+    assert_int_equal(server_integer(f->server, "DEL n"), 1);
+    assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(SOON_MS)), 1);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void the_descriptor_of_a_lost_hold_is_readable(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold_for(lock, 50);
+    struct pollfd p = {.events = POLLIN};
+
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    p.fd = lk_hold_fd(hold);
+    assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(SOON_MS)), 1);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_lease_ends_when_it_was_told_to),
+        TEST(a_hold_is_lost_before_the_server_drops_it),
+        TEST(a_lost_hold_tells_for_how_long),
+        TEST(a_lease_of_the_callers_is_never_renewed),
+        TEST(the_lease_of_the_lock_is_that_of_its_acquires),
+        TEST(a_lost_lock_is_free_for_others),
+        TEST(a_lost_hold_is_not_re_entered),
+        TEST(the_watchdog_keeps_a_hold_alive),
+        TEST(the_watchdog_keeps_a_thousand_holds_with_few_commands),
+        TEST(a_hold_that_was_deleted_is_lost_at_the_next_renewal),
+        TEST(a_hold_that_somebody_else_has_is_lost_as_taken),
+        TEST(without_an_answer_a_hold_is_lost_by_its_deadline),
+        TEST(to_extend_makes_a_lease_last_longer),
+        TEST(to_extend_never_makes_a_lease_shorter),
+        TEST(a_hold_under_watch_can_be_extended),
+        TEST(a_lost_hold_cannot_be_extended),
+        TEST(to_extend_finds_out_that_a_hold_is_gone),
+        TEST(the_descriptor_is_readable_when_the_lease_ends),
+        TEST(the_descriptor_follows_the_renewals),
+        TEST(the_descriptor_of_a_lost_hold_is_readable),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Opening a client: where it connects, as whom, and what it says if not. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/socket.h"
+#include "support/wait.h"
+
+enum { READY_MS = 5000 };
+
+/* The line of CLIENT LIST with this in it; free it. NULL: none. */
+static char *connection_with(locking *f, const char *text)
+{
+    char *list = server_string(f->server, "CLIENT LIST");
+    char *rest = NULL;
+    char *found = NULL;
+
+    for (char *line = strtok_r(list, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (strstr(line, text) != NULL) {
+            found = strdup(line);
+            break;
+        }
+    }
+    free(list);
+    return found;
+}
+
+static void assert_connected_with(locking *f, const char *text)
+{
+    char *line = connection_with(f, text);
+
+    if (line == NULL)
+        fail_msg("no connection with %s", text);
+    free(line);
+}
+
+/* A user `app` with the password `secret`, who may do everything. */
+static void user_make(locking *f)
+{
+    redisReply *reply =
+        server_command(f->server,
+                       "ACL SETUSER app on >secret allkeys allchannels +@all");
+
+    assert_int_equal(reply->type, REDIS_REPLY_STATUS);
+    freeReplyObject(reply);
+}
+
+/* ---- connecting ---- */
+
+static void a_client_gets_ready_over_a_unix_socket(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+
+    assert_status(lk_client_wait_ready(client, 0), LK_OK);
+    assert_int_equal(strlen(lk_client_id(client)), 36);
+    assert_int_equal(locking_stats(client).connects, 1);
+}
+
+static void a_client_gets_ready_over_tcp(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_url(f, server_tcp_url(f->server), NULL);
+    char address[32];
+
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+                  LK_OK);
+    (void)snprintf(address, sizeof(address), "laddr=127.0.0.1:%u",
+                   server_port(f->server));
+    assert_connected_with(f, address);
+    lk_hold_release(locking_hold(locking_lock(f, client, "n")));
+}
+
+static void the_name_is_shown_to_operators(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .name = "night-shift"};
+
+    locking_open(f, &options);
+    assert_connected_with(f, " name=night-shift ");
+}
+
+static void without_a_name_the_program_is_shown(void **state)
+{
+    locking *f = *state;
+
+    locking_open(f, NULL);
+    assert_connected_with(f, " name=test_integratio");
+}
+
+static void the_database_of_the_url_is_used(void **state)
+{
+    locking *f = *state;
+    char url[160];
+    lk_client *client;
+    lk_hold *hold;
+
+    (void)snprintf(url, sizeof(url), "%s/3", server_tcp_url(f->server));
+    client = locking_open_url(f, url, NULL);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+                  LK_OK);
+    hold = locking_hold(locking_lock(f, client, "n"));
+    assert_connected_with(f, " db=3 ");
+    assert_false(locking_exists(f, "n"));
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void an_option_beats_the_url(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .db = 5,
+                                       .name = "of-the-option"};
+    char url[160];
+    lk_client *client;
+
+    (void)snprintf(url, sizeof(url), "%s?db=3&name=of-the-url",
+                   server_url(f->server));
+    client = locking_open_url(f, url, &options);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+                  LK_OK);
+    assert_connected_with(f, " name=of-the-option ");
+    assert_connected_with(f, " db=5 ");
+}
+
+static void a_time_of_the_url_is_obeyed(void **state)
+{
+    locking *f = *state;
+    char url[160];
+    lk_client *client;
+    lk_hold *hold;
+
+    (void)snprintf(url, sizeof(url), "%s?watchdog_ms=1s",
+                   server_url(f->server));
+    client = locking_open_url(f, url, NULL);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+                  LK_OK);
+    hold = locking_hold(locking_lock(f, client, "n"));
+    assert_in_range(lk_hold_remaining_ms(hold), 1, 988);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- as whom ---- */
+
+static void a_user_logs_in_with_a_password(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
+                                       .password = "secret"};
+
+    user_make(f);
+    locking_open(f, &options);
+    assert_connected_with(f, " user=app ");
+}
+
+static void a_user_in_the_url_logs_in(void **state)
+{
+    locking *f = *state;
+    char url[160];
+    lk_client *client;
+
+    user_make(f);
+    (void)snprintf(url, sizeof(url), "unix://app:secret@%s",
+                   server_socket(f->server));
+    client = locking_open_url(f, url, NULL);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+                  LK_OK);
+    assert_connected_with(f, " user=app ");
+}
+
+static void a_wrong_password_is_eauth_at_once(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
+                                       .password = "wrong"};
+    lk_client *client;
+    uint64_t begin = wait_now_ms();
+
+    user_make(f);
+    client = locking_open_url(f, server_url(f->server), &options);
+    assert_status(lk_client_wait_ready(client, 60000), LK_EAUTH);
+    assert_true(wait_now_ms() - begin < wait_scaled_ms(READY_MS));
+    assert_non_null(strstr(lk_last_error(), "WRONGPASS"));
+}
+
+static void an_acquire_with_a_wrong_password_is_eauth(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
+                                       .password = "wrong"};
+    lk_client *client;
+    lk_hold *hold = NULL;
+
+    user_make(f);
+    client = locking_open_url(f, server_url(f->server), &options);
+    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), 60000, NULL,
+                                  &hold),
+                  LK_EAUTH);
+    assert_null(hold);
+}
+
+/* ---- nobody there ---- */
+
+static lk_client *open_to_nobody(locking *f, uint64_t offline_ms)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = 300,
+                                       .offline_ms = offline_ms};
+
+    return locking_open_url(f, "unix:/nowhere/redis.sock", &options);
+}
+
+static void to_wait_for_a_server_that_is_not_there_times_out(void **state)
+{
+    lk_client *client = open_to_nobody(*state, 0);
+    uint64_t begin = wait_now_ms();
+
+    assert_status(lk_client_wait_ready(client, 200), LK_ETIMEDOUT);
+    assert_in_range(wait_now_ms() - begin, 200, 200 + wait_scaled_ms(300));
+    assert_status(lk_client_wait_ready(client, 0), LK_ETIMEDOUT);
+}
+
+static void to_try_without_a_server_is_offline_within_its_time(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_to_nobody(f, 0);
+    lk_lock *lock = locking_lock(f, client, "n");
+    uint64_t begin = wait_now_ms();
+    bool locked = false;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, NULL, &hold), LK_EOFFLINE);
+    assert_status(lk_lock_is_locked(lock, &locked), LK_EOFFLINE);
+    assert_true(strlen(lk_last_error()) > 0);
+    assert_status(lk_lock_force_release(lock), LK_EOFFLINE);
+    assert_in_range(wait_now_ms() - begin, 0, 900 + wait_scaled_ms(600));
+}
+
+static void a_wait_shorter_than_the_outage_times_out(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, open_to_nobody(f, 60000), "n");
+    uint64_t begin = wait_now_ms();
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, 200, NULL, &hold), LK_ETIMEDOUT);
+    assert_in_range(wait_now_ms() - begin, 200, 200 + wait_scaled_ms(300));
+}
+
+static void a_wait_ends_offline_when_the_outage_lasts(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, open_to_nobody(f, 200), "n");
+    uint64_t begin = wait_now_ms();
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
+    assert_in_range(wait_now_ms() - begin, 0, 200 + wait_scaled_ms(300));
+    assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
+}
+
+static void a_client_gets_ready_when_the_server_comes(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = 100};
+    lk_client *client;
+    lk_hold *hold = NULL;
+
+    server_kill(f->server);
+    client = locking_open_url(f, server_url(f->server), &options);
+    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), LK_FOREVER,
+                                  NULL, &hold),
+                  LK_EOFFLINE);
+    assert_true(server_restart(f->server));
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+                  LK_OK);
+    assert_status(lk_hold_release(locking_hold(f->locks[0])), LK_OK);
+}
+
+/* ---- the URL ---- */
+
+static void assert_url_is_refused(const char *url, lk_status status)
+{
+    lk_client *client = (void *)1;
+
+    assert_status(lk_client_open(&client, url, NULL), status);
+    assert_ptr_equal(client, (void *)1);
+    assert_true(strlen(lk_last_error()) > 0);
+}
+
+static void a_malformed_url_is_refused_with_words(void **state)
+{
+    (void)state;
+    assert_url_is_refused("", LK_EURL);
+    assert_url_is_refused("localhost", LK_EURL);
+    assert_url_is_refused("redis://host:port", LK_EURL);
+    assert_url_is_refused("redis://host/x", LK_EURL);
+    assert_url_is_refused("redis://host?colour=red", LK_EURL);
+    assert_url_is_refused("redis://host?watchdog_ms=soon", LK_EURL);
+    assert_url_is_refused("unix:relative", LK_EURL);
+    assert_url_is_refused(NULL, LK_EURL);
+    assert_url_is_refused("rediss://host", LK_ENOTSUP);
+}
+
+static void the_words_on_a_url_keep_the_password(void **state)
+{
+    (void)state;
+    assert_url_is_refused("redis://app:hush-hush@host:port", LK_EURL);
+    assert_null(strstr(lk_last_error(), "hush"));
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_client_gets_ready_over_a_unix_socket),
+        TEST(a_client_gets_ready_over_tcp),
+        TEST(the_name_is_shown_to_operators),
+        TEST(without_a_name_the_program_is_shown),
+        TEST(the_database_of_the_url_is_used),
+        TEST(an_option_beats_the_url),
+        TEST(a_time_of_the_url_is_obeyed),
+        TEST(a_user_logs_in_with_a_password),
+        TEST(a_user_in_the_url_logs_in),
+        TEST(a_wrong_password_is_eauth_at_once),
+        TEST(an_acquire_with_a_wrong_password_is_eauth),
+        TEST(to_wait_for_a_server_that_is_not_there_times_out),
+        TEST(to_try_without_a_server_is_offline_within_its_time),
+        TEST(a_wait_shorter_than_the_outage_times_out),
+        TEST(a_wait_ends_offline_when_the_outage_lasts),
+        TEST(a_client_gets_ready_when_the_server_comes),
+        TEST(a_malformed_url_is_refused_with_words),
+        TEST(the_words_on_a_url_keep_the_password),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}

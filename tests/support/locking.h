@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_LOCKING_H
+#define LK_TESTS_SUPPORT_LOCKING_H
+
+#include <latchkey/lock.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "support/server.h"
+
+/*
+ * For tests that lock: one server for the program, and for each test the
+ * clients, locks and threads that it made, which end with it, also when it
+ * failed. Whatever cannot be had fails the running test.
+ */
+
+enum { LOCKING_CLIENTS = 12, LOCKING_LOCKS = 64, LOCKING_TAKERS = 64 };
+
+/* A thread that acquires once. */
+typedef struct taker {
+    pthread_t thread;
+    lk_lock *lock;
+    int64_t wait_ms;
+    lk_acquire_options options;
+    bool joined;
+    /* What became of it, once done. */
+    atomic_bool done;
+    lk_status status;
+    lk_hold *hold;
+    uint64_t took_ms;
+    char words[128]; /* of lk_last_error() */
+} taker;
+
+typedef struct locking {
+    server *server;
+    lk_client *clients[LOCKING_CLIENTS];
+    size_t client_count;
+    lk_lock *locks[LOCKING_LOCKS];
+    size_t lock_count;
+    taker *takers[LOCKING_TAKERS];
+    size_t taker_count;
+} locking;
+
+/*
+ * For cmocka. The server has a TCP port as well. A test begins with no data;
+ * its teardown fails when a connection of the test is left at the server.
+ */
+int locking_start_server(void **state);
+int locking_stop_server(void **state);
+int locking_setup(void **state);
+int locking_teardown(void **state);
+
+/* A client that is ready. options may be NULL. */
+lk_client *locking_open(locking *f, const lk_client_options *options);
+/* The same client, but opened with a URL of the test's and not waited for. */
+lk_client *
+locking_open_url(locking *f, const char *url, const lk_client_options *options);
+
+/* Frees a client or a lock before the end of the test. */
+void locking_free_client(locking *f, lk_client *client);
+void locking_free_lock(locking *f, lk_lock *lock);
+
+lk_lock *locking_lock(locking *f, lk_client *client, const char *name);
+
+/* A hold on a lock that must be free. */
+lk_hold *locking_hold(lk_lock *lock);
+/* The same with a lease. */
+lk_hold *locking_hold_for(lk_lock *lock, uint64_t lease_ms);
+
+lk_client_stats locking_stats(lk_client *client);
+
+/* ---- threads ---- */
+
+/* options may be NULL. What it got is released at the end of the test. */
+taker *locking_take(locking *f, lk_lock *lock, int64_t wait_ms,
+                    const lk_acquire_options *options);
+/* Waits for its end, 10 s at most (scaled), and returns the status. */
+lk_status taker_join(taker *t);
+/* Joins it and releases its hold. */
+lk_status taker_release(taker *t);
+
+/* ---- what is to be waited for: 5 s at most (scaled), then the test fails ---- */
+
+/* So many claims wait for the name at the server. */
+void locking_wait_queued(locking *f, const char *name, long long count);
+/* So many waits are under way in a client. */
+void locking_wait_waiting(lk_client *client, uint64_t count);
+/* A command that answers an integer answers this one. */
+void locking_wait_integer(locking *f, long long expected, const char *format,
+                          const char *argument);
+
+/* Milliseconds of life the key has left, as PTTL says it. */
+long long locking_pttl(locking *f, const char *key);
+bool locking_exists(locking *f, const char *key);
+
+/* Sleeps so long, for what must not happen meanwhile. */
+void locking_pass_time(unsigned ms);
+
+#endif /* LK_TESTS_SUPPORT_LOCKING_H */

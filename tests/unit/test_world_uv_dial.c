@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+
+/* How the real world opens its streams, and fails to. */
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <uv.h>
+
+#include "core/mem.h"
+#include "support/check.h"
+#include "support/pair.h"
+#include "support/resolver.h"
+#include "support/socket.h"
+#include "support/wait.h"
+
+enum { DEADLINE_MS = 10000 };
+
+/* In place of the C library's. */
+int getaddrinfo(const char *host, const char *service,
+                const struct addrinfo *hints, struct addrinfo **ret_list)
+{
+    return resolver_lookup(host, service, hints, ret_list);
+}
+
+/* ---- not opened --------------------------------------------------------- */
+
+static void assert_refused(pair *p, lk__address address, int error)
+{
+    assert_true(witness_open(&p->w, &p->link, &address));
+    assert_true(witness_sees(&p->w, &p->link.opens, 1));
+    assert_int_equal(p->link.open_error, error);
+    assert_int_equal(witness_send(&p->link, "x", 1), -EPIPE);
+    witness_close(&p->link);
+    assert_true(witness_turn(&p->w));
+    assert_int_equal(p->link.opens, 1);
+    assert_int_equal(p->link.ends, 0);
+}
+
+static void a_refused_stream_says_so(void **state)
+{
+    pair *p = *state;
+    uint16_t port = socket_free_port();
+
+    assert_refused(p, (lk__address){.host = "127.0.0.1", .port = port},
+                   -ECONNREFUSED);
+    assert_refused(p, (lk__address){.path = p->path}, -ENOENT);
+    (void)pair_listen_unix(p);
+    (void)close(p->listener);
+    p->listener = -1;
+    assert_refused(p, (lk__address){.path = p->path}, -ECONNREFUSED);
+}
+
+static void a_path_that_is_too_long_is_refused(void **state)
+{
+    char path[200] = {0};
+
+    memset(path, 'a', sizeof(path) - 1);
+    assert_refused(*state, (lk__address){.path = path}, -ENAMETOOLONG);
+}
+
+static int allocations_left;
+
+static bool allocation_fails(void)
+{
+    return allocations_left-- <= 0;
+}
+
+static void out_of_memory_is_an_answer(void **state)
+{
+    pair *p = *state;
+    lk__address address = pair_listen_tcp(p, "127.0.0.1");
+    int n, refused = 0;
+
+    for (n = 0; n < 10; n++) {
+        allocations_left = n;
+        lk__mem_fail(allocation_fails);
+        if (witness_open(&p->w, &p->link, &address)) {
+            assert_true(witness_sees(&p->w, &p->link.opens, 1));
+            witness_close(&p->link);
+            assert_true(witness_turn(&p->w));
+            refused += p->link.open_error == -ENOMEM;
+        } else {
+            assert_in_range(n, 0, 1);
+        }
+        lk__mem_fail(NULL);
+    }
+    assert_int_equal(refused, 2);
+}
+
+/* ---- names and addresses ------------------------------------------------ */
+
+static void a_name_is_looked_up(void **state)
+{
+    pair *p = *state;
+
+    pair_connect(p, pair_listen_tcp(p, "localhost"));
+    assert_pair_talks(p);
+}
+
+static void a_name_nobody_knows_is_an_error_of_its_own(void **state)
+{
+    static const char *const none[] = {NULL};
+
+    resolver_name("nobody.test", none);
+    assert_refused(*state, (lk__address){.host = "nobody.test", .port = 1},
+                   UV_EAI_NONAME);
+}
+
+static void the_next_address_is_tried_when_one_refuses(void **state)
+{
+    static const char *const three[] = {"127.0.0.9", "127.0.0.8", "127.0.0.1",
+                                        NULL};
+    pair *p = *state;
+    uint64_t before = wait_now_ms();
+
+    resolver_name("three.test", three);
+    pair_connect(p, pair_listen_tcp(p, "three.test"));
+    assert_pair_talks(p);
+    assert_true(wait_now_ms() - before < wait_scaled_ms(200));
+}
+
+static void the_last_refusal_is_told_when_every_address_refuses(void **state)
+{
+    static const char *const two[] = {"::1", "127.0.0.1", NULL};
+
+    resolver_name("two.test", two);
+    assert_refused(*state,
+                   (lk__address){.host = "two.test",
+                                 .port = socket_free_port()},
+                   -ECONNREFUSED);
+}
+
+/* A listener that answers no one: its queue is full. *ret_fill fills it. */
+static int listen_silent(const char *host, uint16_t port, int *ret_fill)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port)};
+    int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    int fd = socket(AF_INET, type, 0);
+    struct pollfd set;
+
+    assert_int_equal(inet_pton(AF_INET, host, &name.sin_addr), 1);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    *ret_fill = socket(AF_INET, type, 0);
+    (void)connect(*ret_fill, (struct sockaddr *)&name, sizeof(name));
+    set = (struct pollfd){.fd = *ret_fill, .events = POLLOUT};
+    assert_int_equal(poll(&set, 1, (int)wait_scaled_ms(DEADLINE_MS)), 1);
+    return fd;
+}
+
+static void a_silent_address_does_not_hold_up_the_next(void **state)
+{
+    static const char *const two[] = {"127.0.0.7", "127.0.0.1", NULL};
+    pair *p = *state;
+    lk__address address = pair_listen_tcp(p, "silent.test");
+    int fill, silent = listen_silent("127.0.0.7", p->port, &fill);
+    uint64_t before = wait_now_ms();
+
+    resolver_name("silent.test", two);
+    pair_connect(p, address);
+    assert_in_range(wait_now_ms() - before, 240, wait_scaled_ms(900));
+    assert_pair_talks(p);
+    (void)close(fill);
+    (void)close(silent);
+}
+
+static void an_opening_without_answer_can_be_closed(void **state)
+{
+    pair *p = *state;
+    uint16_t port = socket_free_port();
+    int fill, silent = listen_silent("127.0.0.6", port, &fill);
+    lk__address address = {.host = "127.0.0.6", .port = port};
+
+    assert_true(witness_open(&p->w, &p->link, &address));
+    assert_true(witness_turn(&p->w));
+    witness_close(&p->link);
+    assert_true(witness_turn(&p->w));
+    assert_int_equal(p->link.opens, 0);
+    (void)close(fill);
+    (void)close(silent);
+}
+
+/* ---- stop ---------------------------------------------------------------- */
+
+static int descriptors_count(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (folder != NULL && readdir(folder) != NULL)
+        count++;
+    if (folder != NULL)
+        (void)closedir(folder);
+    return count;
+}
+
+static bool is_descriptors_at(void *data)
+{
+    return descriptors_count() == *(const int *)data;
+}
+
+static void a_stop_ends_everything_even_a_look_up_that_hangs(void **state)
+{
+    static const char *const one[] = {"127.0.0.1", NULL};
+    pair *p = *state;
+    lk__address hanging = {.host = "hanging.test", .port = 1};
+    lk__address address = pair_listen_unix(p);
+    int i, before = descriptors_count();
+    witness_link links[8];
+    witness w = {0};
+    uint64_t begin;
+
+    resolver_name("hanging.test", one);
+    resolver_close_gate();
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    for (i = 0; i < 8; i++)
+        assert_true(witness_open(&w, &links[i], i < 6 ? &hanging : &address));
+    assert_true(witness_sees(&w, &links[7].opens, 1));
+    witness_close(&links[0]);
+    witness_close(&links[6]);
+    w.world->class->set_timer(w.world, 0);
+    w.world->class->wake(w.world);
+    begin = wait_now_ms();
+    witness_stop(&w);
+    assert_true(wait_now_ms() - begin < wait_scaled_ms(2000));
+    assert_int_equal(links[1].opens, 0);
+    resolver_open_gate();
+    assert_true(wait_until(is_descriptors_at, &before, DEADLINE_MS));
+}
+
+int main(void)
+{
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_refused_stream_says_so),
+        TEST(a_path_that_is_too_long_is_refused),
+        TEST(out_of_memory_is_an_answer),
+        TEST(a_name_is_looked_up),
+        TEST(a_name_nobody_knows_is_an_error_of_its_own),
+        TEST(the_next_address_is_tried_when_one_refuses),
+        TEST(the_last_refusal_is_told_when_every_address_refuses),
+        TEST(a_silent_address_does_not_hold_up_the_next),
+        TEST(an_opening_without_answer_can_be_closed),
+        TEST(a_stop_ends_everything_even_a_look_up_that_hangs),
+    };
+
+    return cmocka_run_group_tests_name("world_uv_dial", tests, NULL, NULL);
+}
