@@ -20,6 +20,7 @@ void lk__claim_hold(lk__claim *claim, uint64_t fence, uint64_t deadline,
     lk__place *place = claim->place;
     uint64_t now = lk__client_now(place->client);
 
+    lk__node_want_inbox(place->client->node); /* a revocation comes there */
     claim->fence = fence;
     claim->deadline = deadline;
     claim->granted_at = now;

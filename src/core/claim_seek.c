@@ -170,6 +170,8 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
             on_refused(claim, status, reply);
         else
             on_answer(claim, reply);
+    } else if (status == LK_OK && claim->state == LK__CLAIM_UNSURE) {
+        lk__claim_seek(claim); /* the confirm had to wait for this answer */
     }
     lk__claim_answered(claim);
 }
@@ -255,7 +257,7 @@ static void acquire_send(lk__claim *claim)
     args[1] = lk__arg_number(claim->queueable ? 1 : 0);
     args[2] = lk__arg_text(node->channel);
     args[3] = lk__arg_text(claim->reason);
-    args[4] = lk__arg_number(node->can_kill ? 0 : 1);
+    args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */
     claim->look.on_reply = on_look;
     if (lk__claim_call(claim, &claim->look, place->kind->acquire, 5, args) !=
         LK_OK) {

@@ -116,6 +116,15 @@ void lk__conn_stop(lk__conn *conn)
     requests_fail(conn);
 }
 
+/* When an idle connection is looked at: not later than a request that is sent
+   meanwhile has to be answered, so that sending need not set the alarm. */
+static uint64_t look_at(const lk__conn *conn, uint64_t now)
+{
+    uint64_t ms = conn->client->settings.command_timeout_ms;
+
+    return now + (ms < IDLE_PING_MS ? ms : IDLE_PING_MS) * MS;
+}
+
 void lk__conn_ready(lk__conn *conn)
 {
     conn->state = LK__CONN_READY;
@@ -125,7 +134,7 @@ void lk__conn_ready(lk__conn *conn)
                    conn->class->word);
     conn->heard_at = lk__client_now(conn->client);
     lk__alarm_set(&conn->client->alarms, &conn->alarm,
-                  conn->heard_at + IDLE_PING_MS * MS);
+                  look_at(conn, conn->heard_at));
 }
 
 /* The first retry is at once; then full jitter under a doubling limit. */
@@ -198,6 +207,8 @@ static void on_ready_alarm(lk__conn *conn, uint64_t now)
             idle_at = now + IDLE_PING_MS * MS;
     } else if (conn->first != NULL) {
         idle_at = request_limit(conn);
+    } else if (idle_at > look_at(conn, now)) {
+        idle_at = look_at(conn, now);
     }
     lk__alarm_set(&conn->client->alarms, &conn->alarm, idle_at);
 }
@@ -286,6 +297,10 @@ lk_status lk__conn_send(lk__conn *conn, lk__request *request, size_t count,
     conn->queued += lk__buffer_size(&conn->out) - before;
     conn->client->stats.commands++;
     request_append(conn, request);
+    if (conn->state == LK__CONN_READY &&
+        conn->alarm.timer.at > request_limit(conn))
+        lk__alarm_set(&conn->client->alarms, &conn->alarm,
+                      request_limit(conn));
     return LK_OK;
 }
 

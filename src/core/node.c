@@ -244,12 +244,13 @@ static void on_command_down(lk__conn *conn, lk_status why)
     lk__node *node = node_of(conn);
     lk_client *client = node->client;
 
-    if (node->command_id != 0) {
+    /* One that never became ready carried nothing: the one before is meant. */
+    if (node->command_id != 0 && node->killed_id == 0) {
         node->killed_id = node->command_id;
         memcpy(node->killed_run_id, node->command_run_id,
                sizeof(node->killed_run_id));
-        node->command_id = 0;
     }
+    node->command_id = 0;
     if (why == LK_EAUTH || why == LK_EDENIED) {
         node->offline = true;
         lk__places_on_offline(client);

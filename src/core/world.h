@@ -79,8 +79,7 @@ typedef struct lk__world_class {
     int (*start)(lk__world *world, const lk__events *events, void *user);
     /*
      * Ends the delivery of events, closes every link and frees the world. No
-     * event is delivered after it returned. From within an event too; then
-     * the memory goes a little later.
+     * event is delivered after it returned. Not from within an event.
      */
     void (*stop)(lk__world *world);
     /* Tells whether the caller runs within an event. */

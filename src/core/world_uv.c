@@ -80,8 +80,7 @@ static void on_timer(uv_poll_t *handle, int status, int events)
     (void)status;
     (void)events;
     /* Nothing to read: it was set again since, and comes again. */
-    if (read(world->timer_fd.fd, &expirations, sizeof(expirations)) > 0 &&
-        !atomic_load(&world->leaving))
+    if (read(world->timer_fd.fd, &expirations, sizeof(expirations)) > 0)
         world->events->on_timer(world->user);
 }
 
@@ -109,32 +108,30 @@ static void world_close(lk__uv_world *world)
     lk__fork_close(&world->timer_fd);
 }
 
-/* Called from the loop: the last thing that is done for stop(). */
-static void world_leave(lk__uv_world *world)
+/* The last thing that the loop does for stop(). */
+static void world_leave(lk__uv_world *world, lk__uv_farewell *farewell)
 {
-    lk__uv_farewell *farewell = world->farewell;
-
-    /* Whoever said so must be done with the world before it may be freed. */
+    /* stop() must be done with the world before the loop may free it. */
     (void)pthread_mutex_lock(&world->mutex);
     (void)pthread_mutex_unlock(&world->mutex);
     world_close(world);
-    world->lingers = farewell == NULL || world->resolving > 0;
-    if (farewell != NULL) {
-        farewell->lingers = world->lingers;
-        (void)sem_post(&farewell->said);
-    }
+    world->lingers = world->resolving > 0;
+    farewell->lingers = world->lingers;
+    (void)sem_post(&farewell->said);
 }
 
 static void on_async(uv_async_t *handle)
 {
     lk__uv_world *world = handle->data;
+    lk__uv_farewell *farewell = atomic_load(&world->farewell);
 
-    if (!atomic_load(&world->leaving))
-        lk__uv_links_work(world);
-    if (!atomic_load(&world->leaving) && atomic_exchange(&world->woken, false))
+    if (farewell != NULL) {
+        world_leave(world, farewell);
+        return;
+    }
+    lk__uv_links_work(world);
+    if (atomic_exchange(&world->woken, false))
         world->events->on_wake(world->user);
-    if (atomic_load(&world->leaving))
-        world_leave(world);
 }
 
 /* After the loop has ended, or before it was ever started. */
@@ -184,24 +181,15 @@ static bool world_is_loop(const lk__world *base)
     return current == (const lk__uv_world *)base;
 }
 
-/* Ends a world from within one of its events: the loop frees it, later. */
-static void world_stop_inside(lk__uv_world *world)
-{
-    (void)pthread_detach(pthread_self());
-    lk__uv_links_mute(world);
-    atomic_store(&world->leaving, true);
-    (void)uv_async_send(&world->async);
-}
-
-static void world_stop_outside(lk__uv_world *world)
+/* Waits for the loop to say farewell, and for its end if that is near. */
+static void world_part(lk__uv_world *world)
 {
     lk__uv_farewell farewell = {.lingers = false};
     pthread_t thread = world->thread;
 
     (void)sem_init(&farewell.said, 0, 0);
-    world->farewell = &farewell;
     (void)pthread_mutex_lock(&world->mutex);
-    atomic_store(&world->leaving, true);
+    atomic_store(&world->farewell, &farewell);
     (void)uv_async_send(&world->async);
     (void)pthread_mutex_unlock(&world->mutex);
     while (sem_wait(&farewell.said) != 0)
@@ -223,15 +211,14 @@ static void world_stop(lk__world *base)
 
     if (world->generation != lk__fork_generation())
         return;
-    if (world_is_loop(base)) {
-        world_stop_inside(world);
-    } else if (world->started) {
-        world_stop_outside(world);
-    } else {
-        world_close(world);
-        (void)uv_run(&world->loop, UV_RUN_DEFAULT);
-        world_free(world);
+    assert(!world_is_loop(base));
+    if (world->started) {
+        world_part(world);
+        return;
     }
+    world_close(world);
+    (void)uv_run(&world->loop, UV_RUN_DEFAULT);
+    world_free(world);
 }
 
 /* ---- parking ------------------------------------------------------------ */

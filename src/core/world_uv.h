@@ -43,8 +43,7 @@ struct lk__uv_world {
     uv_async_t async;
     lk__fork_entry timer_fd;
     atomic_bool woken;
-    atomic_bool leaving;       /* stop() has been called */
-    lk__uv_farewell *farewell; /* set before; NULL: nobody waits */
+    _Atomic(lk__uv_farewell *) farewell; /* stop() has been called */
     pthread_mutex_t mutex; /* guards the next three; held for moments only */
     lk__link *first_work;
     lk__link **last_work; /* where the next one is hung */
@@ -96,9 +95,6 @@ void lk__uv_link_close(lk__link *link);
 
 /* Does what other threads have left to be done. */
 void lk__uv_links_work(lk__uv_world *world);
-
-/* From now on no link has events. */
-void lk__uv_links_mute(lk__uv_world *world);
 
 /* Ends and frees every link, without events. */
 void lk__uv_links_free(lk__uv_world *world);

@@ -245,16 +245,6 @@ void lk__uv_links_work(lk__uv_world *world)
     }
 }
 
-void lk__uv_links_mute(lk__uv_world *world)
-{
-    lk__link *link;
-
-    (void)pthread_mutex_lock(&world->mutex);
-    for (link = world->links; link != NULL; link = link->next)
-        atomic_store(&link->closed, true);
-    (void)pthread_mutex_unlock(&world->mutex);
-}
-
 void lk__uv_links_free(lk__uv_world *world)
 {
     while (world->links != NULL)

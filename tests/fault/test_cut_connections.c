@@ -194,7 +194,7 @@ static void a_try_whose_reply_is_lost_is_settled_later(void **state)
     attempt *a;
 
     scene_far(sc, &options);
-    proxy_drop_replies(sc->proxy, COMMAND, false);
+    proxy_drop_replies(sc->proxy, COMMAND, true);
     proxy_refuse(sc->proxy, true);
     a = scene_attempt(sc, sc->far_lock, 0, NULL);
     assert_status(attempt_status(a), LK_EINDOUBT);

@@ -12,7 +12,7 @@
 #include "support/scene.h"
 #include "support/wait.h"
 
-enum { COMMAND = 0, INBOX = 1, TIMEOUT_MS = 300, SLACK_MS = 400 };
+enum { COMMAND = 0, TIMEOUT_MS = 300, SLACK_MS = 400 };
 
 static const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
                                             .command_timeout_ms = TIMEOUT_MS};
@@ -29,15 +29,94 @@ static void far_without_kill(scene *sc, uint64_t watchdog_ms)
     scene_far(sc, &options);
 }
 
+static void far_with_kill(scene *sc)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
+                                       .password = "word",
+                                       .command_timeout_ms = TIMEOUT_MS};
+
+    scene_command(sc, "ACL SETUSER far on >word ~* &* +@all");
+    scene_far(sc, &options);
+}
+
 /* The server has read all that the connection carried, and its end. */
-static void late_bytes_arrive(scene *sc)
+static void late_bytes_arrive(scene *sc, int connections_left)
 {
     proxy_release(sc->proxy, COMMAND, PROXY_REQUESTS);
-    assert_true(proxy_wait_open(sc->proxy, 1, SCENE_MS));
+    assert_true(proxy_wait_open(sc->proxy, connections_left, SCENE_MS));
+}
+
+/*
+ * The acquire's bytes lie in the proxy while the client gives up the first
+ * connection, acquires over another, and releases.
+ */
+static void acquire_over_another_connection(scene *sc)
+{
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    assert_status(lk_hold_release(scene_hold(sc->far_lock, NULL)), LK_OK);
+    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
+}
+
+static void nothing_is_held_when_late_bytes_arrive(scene *sc)
+{
+    late_bytes_arrive(sc, 1);
+    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
+    scene_is_clean(sc);
 }
 
 /* Rule 2 (a): CLIENT KILL ID is the first command of the next connection. */
 static void a_late_acquire_dies_with_its_connection(void **state)
+{
+    scene *sc = *state;
+
+    scene_far(sc, &impatient);
+    acquire_over_another_connection(sc);
+    nothing_is_held_when_late_bytes_arrive(sc);
+}
+
+/* Rule 2 (a): a connection that broke before it could kill passes that on. */
+static void
+a_late_acquire_dies_when_the_next_connection_breaks_too(void **state)
+{
+    scene *sc = *state;
+
+    scene_far(sc, &impatient);
+    proxy_cut(sc->proxy, COMMAND + 1, PROXY_REPLIES, 64); /* within INFO */
+    acquire_over_another_connection(sc);
+    assert_int_equal(proxy_accepted(sc->proxy), 3);
+    nothing_is_held_when_late_bytes_arrive(sc);
+}
+
+/* Rule 2 (a): where killing is denied, a tombstone refuses the late acquire. */
+static void
+a_late_acquire_meets_a_tombstone_where_killing_is_denied(void **state)
+{
+    scene *sc = *state;
+
+    far_without_kill(sc, 0);
+    acquire_over_another_connection(sc);
+    assert_int_equal(server_integer(sc->server, "ZCARD latchkey:void:{job}"),
+                     1);
+    nothing_is_held_when_late_bytes_arrive(sc);
+}
+
+/* The same, and the right to kill is taken away while the client is at work. */
+static void
+a_late_acquire_meets_a_tombstone_after_a_right_was_lost(void **state)
+{
+    scene *sc = *state;
+    attempt *a;
+
+    far_with_kill(sc);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
+    scene_command(sc, "ACL SETUSER far -client|kill");
+    assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
+    nothing_is_held_when_late_bytes_arrive(sc);
+}
+
+/* Rule 2: a try that is given up is undone behind it, in the same stream. */
+static void a_late_try_is_undone(void **state)
 {
     scene *sc = *state;
     attempt *a;
@@ -49,64 +128,7 @@ static void a_late_acquire_dies_with_its_connection(void **state)
     assert_in_range(attempt_took_ms(a), 0,
                     TIMEOUT_MS + wait_scaled_ms(SLACK_MS));
     assert_true(scene_connects(sc->far, 2));
-    late_bytes_arrive(sc);
-    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
-    scene_is_clean(sc);
-}
-
-/* Rule 2 (a): a connection that broke before it could kill passes that on. */
-static void
-a_late_acquire_dies_when_the_next_connection_breaks_too(void **state)
-{
-    scene *sc = *state;
-
-    scene_far(sc, &impatient);
-    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
-    proxy_cut(sc->proxy, COMMAND + 1, PROXY_REPLIES, 64);
-    assert_status(attempt_status(scene_attempt(sc, sc->far_lock, 0, NULL)),
-                  LK_EINDOUBT);
-    assert_true(scene_connects(sc->far, 2));
-    assert_int_equal(proxy_accepted(sc->proxy), 3);
-    late_bytes_arrive(sc);
-    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
-    scene_is_clean(sc);
-}
-
-/* Rule 2 (a): where killing is denied, a tombstone refuses the late acquire. */
-static void
-a_late_acquire_meets_a_tombstone_where_killing_is_denied(void **state)
-{
-    scene *sc = *state;
-
-    far_without_kill(sc, 0);
-    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
-    assert_status(attempt_status(scene_attempt(sc, sc->far_lock, 0, NULL)),
-                  LK_EINDOUBT);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:void:{job}", 1));
-    late_bytes_arrive(sc);
-    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
-    scene_is_clean(sc);
-}
-
-/* The same, and the right to kill is taken away while the client is at work. */
-static void
-a_late_acquire_meets_a_tombstone_after_a_right_was_lost(void **state)
-{
-    scene *sc = *state;
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
-                                       .password = "word",
-                                       .command_timeout_ms = TIMEOUT_MS};
-
-    scene_command(sc, "ACL SETUSER far on >word ~* &* +@all");
-    scene_far(sc, &options);
-    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
-    assert_status(attempt_status(scene_attempt(sc, sc->far_lock, 0, NULL)),
-                  LK_EINDOUBT);
-    scene_command(sc, "ACL SETUSER far -client|kill");
-    assert_true(scene_becomes(sc, "ZCARD latchkey:void:{job}", 1));
-    late_bytes_arrive(sc);
-    assert_int_equal(server_integer(sc->server, "EXISTS job"), 0);
-    scene_is_clean(sc);
+    nothing_is_held_when_late_bytes_arrive(sc);
 }
 
 /* Rule 2: a request to queue, given up, leaves no ticket when it comes late. */
@@ -114,19 +136,19 @@ static void a_late_enqueue_leaves_no_ticket(void **state)
 {
     scene *sc = *state;
     lk_hold *hold;
+    attempt *a;
 
     far_without_kill(sc, 0);
     scene_far_inbox(sc);
     hold = scene_hold(sc->near_lock, NULL);
     proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
-    assert_true(attempt_status(scene_attempt(sc, sc->far_lock, TIMEOUT_MS / 2,
-                                             NULL)) != LK_OK);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:void:{job}", 1));
-    proxy_release(sc->proxy, COMMAND, PROXY_REQUESTS);
-    assert_true(proxy_wait_open(sc->proxy, 2, SCENE_MS));
+    a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    late_bytes_arrive(sc, 2);
     assert_int_equal(server_integer(sc->server, "ZCARD latchkey:queue:{job}"),
-                     0);
+                     1);
     assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
     scene_is_clean(sc);
 }
 
@@ -145,7 +167,7 @@ static void a_late_renewal_does_not_shorten_the_lease(void **state)
                                     before + 1, SCENE_MS));
     assert_true(scene_connects(sc->far, 2));
     assert_status(lk_hold_extend(hold, 60000), LK_OK);
-    late_bytes_arrive(sc);
+    late_bytes_arrive(sc, 1);
     assert_true(server_integer(sc->server, "PTTL job") > 50000);
     assert_true(lk_hold_remaining_ms(hold) > 50000);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -165,7 +187,7 @@ static void a_late_release_does_not_end_the_next_hold(void **state)
     status = lk_hold_release(hold);
     assert_true(status == LK_EINDOUBT || status == LK_OK);
     hold = scene_hold(sc->near_lock, NULL); /* the release was sent again */
-    late_bytes_arrive(sc);
+    late_bytes_arrive(sc, 1);
     assert_int_equal(server_integer(sc->server, "EXISTS job"), 1);
     assert_status(lk_hold_release(hold), LK_OK);
     scene_is_clean(sc);
@@ -178,6 +200,7 @@ int main(void)
         SCENE_TEST(a_late_acquire_dies_when_the_next_connection_breaks_too),
         SCENE_TEST(a_late_acquire_meets_a_tombstone_where_killing_is_denied),
         SCENE_TEST(a_late_acquire_meets_a_tombstone_after_a_right_was_lost),
+        SCENE_TEST(a_late_try_is_undone),
         SCENE_TEST(a_late_enqueue_leaves_no_ticket),
         SCENE_TEST(a_late_renewal_does_not_shorten_the_lease),
         SCENE_TEST(a_late_release_does_not_end_the_next_hold),

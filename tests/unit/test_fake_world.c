@@ -200,6 +200,7 @@ static void a_break_loses_what_is_under_way(void **state)
     fixture *f = *state;
 
     open_link(f);
+    *fake_world_settings(f->world) = (fake_settings){0};
     send_text(f, PING);
     fake_say(fake_world_link(f->world, 0), "+lost\r\n");
     fake_break(fake_world_link(f->world, 0), -ECONNRESET);
@@ -405,6 +406,31 @@ static uint64_t run_trace(uint64_t seed)
     return trace;
 }
 
+/* What a world of that seed draws first, for the library and for the test. */
+static void draw(uint64_t seed, uint64_t ret_numbers[2])
+{
+    fake_world *world = fake_world_new(seed, &server, NULL);
+    lk__world *base = fake_world_base(world);
+
+    base->class->random(base, &ret_numbers[0], sizeof(ret_numbers[0]));
+    ret_numbers[1] = fake_world_random(world, UINT64_MAX);
+    fake_world_free(world);
+}
+
+static void each_seed_has_its_own_chance(void **state)
+{
+    uint64_t one[2], again[2], other[2];
+
+    (void)state;
+    draw(1, one);
+    draw(1, again);
+    draw(2, other);
+    assert_memory_equal(one, again, sizeof(one));
+    assert_true(one[0] != other[0]);
+    assert_true(one[1] != other[1]);
+    assert_true(one[0] != one[1]);
+}
+
 static void one_seed_makes_one_run(void **state)
 {
     (void)state;
@@ -432,6 +458,7 @@ int main(void)
         TEST(after_a_freeze_all_is_late_and_in_order),
         TEST(a_park_lets_time_pass_until_it_is_unparked),
         TEST(a_park_may_happen_within_another),
+        cmocka_unit_test(each_seed_has_its_own_chance),
         cmocka_unit_test(one_seed_makes_one_run),
     };
 

@@ -2,8 +2,6 @@
 
 /* The real world without its streams: time, loop thread, parking, fork. */
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 #include "core/mem.h"
 #include "core/world.h"
 #include "support/check.h"
+#include "support/descriptors.h"
 #include "support/wait.h"
 #include "support/witness.h"
 
@@ -258,81 +257,18 @@ static void without_memory_there_is_no_world(void **state)
 
 /* ---- descriptors -------------------------------------------------------- */
 
-/* Counts the process's descriptors; *ret_inherited: those that exec keeps. */
-static int descriptors_count(int *ret_inherited)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    const struct dirent *entry;
-    int count = 0, flags;
-
-    *ret_inherited = 0;
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        flags = fcntl((int)strtol(entry->d_name, NULL, 10), F_GETFD);
-        if (entry->d_name[0] == '.' || flags < 0)
-            continue;
-        count++;
-        if (!(flags & FD_CLOEXEC))
-            ++*ret_inherited;
-    }
-    if (folder != NULL)
-        (void)closedir(folder);
-    return count;
-}
-
 static void a_world_leaves_no_descriptor_and_none_to_exec(void **state)
 {
     witness w = {0};
-    int before, during, after, inherited_before, inherited;
+    int before = descriptors_count(), inherited = descriptors_inherited();
 
     (void)state;
-    before = descriptors_count(&inherited_before);
     assert_true(witness_start(&w, lk__world_uv_new()));
     assert_true(witness_turn(&w));
-    during = descriptors_count(&inherited);
-    assert_true(during > before);
-    assert_int_equal(inherited, inherited_before);
+    assert_true(descriptors_count() > before);
+    assert_int_equal(descriptors_inherited(), inherited);
     witness_stop(&w);
-    after = descriptors_count(&inherited);
-    assert_int_equal(after, before);
-}
-
-static void stop_where_it_stands(witness *w, witness_link *link)
-{
-    gate *g = w->data;
-
-    (void)link;
-    w->world->class->wake(w->world);
-    w->world->class->set_timer(w->world, 0);
-    w->world->class->stop(w->world);
-    (void)sem_post(&g->entered);
-}
-
-static bool is_descriptors_at(void *data)
-{
-    int inherited;
-
-    return descriptors_count(&inherited) == *(const int *)data;
-}
-
-static void an_event_may_stop_its_world(void **state)
-{
-    gate g;
-    witness w = {.hook = stop_where_it_stands, .data = &g};
-    int before, inherited;
-
-    (void)state;
-    before = descriptors_count(&inherited);
-    (void)sem_init(&g.entered, 0, 0);
-    assert_true(witness_start(&w, lk__world_uv_new()));
-    w.world->class->wake(w.world);
-    while (sem_wait(&g.entered) != 0)
-        continue;
-    assert_true(wait_until(is_descriptors_at, &before, 10000));
-    (void)pthread_mutex_lock(&w.mutex);
-    assert_int_equal(w.wakes, 1);
-    assert_int_equal(w.timers, 0);
-    (void)pthread_mutex_unlock(&w.mutex);
-    (void)pthread_mutex_destroy(&w.mutex);
+    assert_int_equal(descriptors_count(), before);
 }
 
 /* ---- parking ------------------------------------------------------------ */
@@ -476,7 +412,6 @@ int main(void)
         cmocka_unit_test(a_world_that_was_never_started_can_be_stopped),
         cmocka_unit_test(without_memory_there_is_no_world),
         cmocka_unit_test(a_world_leaves_no_descriptor_and_none_to_exec),
-        cmocka_unit_test(an_event_may_stop_its_world),
         cmocka_unit_test(another_thread_ends_a_park),
         cmocka_unit_test(a_park_ends_at_its_time),
         cmocka_unit_test(an_early_unpark_is_not_forgotten),

@@ -7,12 +7,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/descriptors.h"
 #include "support/pair.h"
 #include "support/wait.h"
 
@@ -26,6 +28,7 @@ static void a_unix_socket_carries_bytes_both_ways(void **state)
 
     pair_connect(p, pair_listen_unix(p));
     assert_pair_talks(p);
+    assert_int_equal(witness_count(&p->w, &p->w.wakes), 0);
 }
 
 static void a_tcp_socket_carries_bytes_both_ways(void **state)
@@ -111,6 +114,35 @@ static void a_failed_send_ends_the_stream_after_its_last_bytes(void **state)
     assert_true(witness_sees(&p->w, &p->link.ends, 1));
     assert_int_equal(p->link.received, 8);
     assert_int_equal(p->link.end_error, -EPIPE);
+}
+
+static void all_that_came_before_a_break_is_delivered(void **state)
+{
+    static const char block[64 * 1024];
+    pair *p = *state;
+    int want = 1024 * 1024;
+    uint64_t written = 0;
+    ssize_t size;
+    sem_t gate;
+
+    pair_connect(p, pair_listen_unix(p));
+    (void)setsockopt(p->peer, SOL_SOCKET, SO_SNDBUF, &want, sizeof(want));
+    (void)sem_init(&gate, 0, 0);
+    witness_hook(&p->w, wait_at_gate, &gate);
+    p->w.world->class->set_timer(p->w.world, 0);
+    /* Not read there, so that the peer's close is a reset. */
+    assert_int_equal(witness_send(&p->link, "x", 1), 1);
+    while ((size = write(p->peer, block, sizeof(block))) > 0)
+        written += (uint64_t)size;
+    (void)close(p->peer);
+    p->peer = -1;
+    witness_hook(&p->w, NULL, NULL);
+    (void)sem_post(&gate);
+    assert_true(witness_sees(&p->w, &p->link.ends, 1));
+    assert_int_equal(p->link.end_error, -ECONNRESET);
+    assert_int_equal(p->link.received, written);
+    /* More than the loop takes at a time, or this has shown nothing. */
+    assert_true(written > 5 * sizeof(block));
 }
 
 /* ---- many bytes --------------------------------------------------------- */
@@ -211,38 +243,67 @@ static void no_event_begins_after_a_close_amid_data(void **state)
     p->peer = -1;
 }
 
+/* A stream that is never empty: each of its events sends more. */
+typedef struct spring {
+    const witness_link *busy;
+    int peer;
+    int events;       /* of the busy stream */
+    int events_until; /* the other one had its first */
+} spring;
+
+static void flow_on(witness *w, witness_link *link)
+{
+    static const char block[128 * 1024];
+    spring *s = w->data;
+
+    if (link != s->busy && s->events_until == 0)
+        s->events_until = s->events;
+    if (link == s->busy && s->events_until == 0 && s->events++ < 1000)
+        (void)send(s->peer, block, sizeof(block), MSG_NOSIGNAL);
+}
+
 static void a_busy_stream_does_not_starve_another(void **state)
 {
     pair *p = *state;
     lk__address address = pair_listen_unix(p);
+    spring s = {.busy = &p->link};
     witness_link other;
-    pthread_t thread;
-    int busy;
 
     pair_connect(p, address);
-    busy = p->peer;
-    assert_int_equal(pthread_create(&thread, NULL, flood, &busy), 0);
+    s.peer = p->peer;
     assert_true(witness_open(&p->w, &other, &address));
-    assert_true(pair_is_readable(p->listener));
+    assert_true(witness_sees(&p->w, &other.opens, 1));
     p->peer = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+    witness_hook(&p->w, flow_on, &s);
+    assert_int_equal(write(s.peer, "x", 1), 1);
     assert_int_equal(write(p->peer, "hello", 5), 5);
     assert_true(witness_has_received(&other, 5));
     witness_close(&p->link);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    (void)close(busy);
+    assert_true(witness_turn(&p->w));
+    assert_in_range(s.events_until, 0, 20);
+    (void)close(s.peer);
 }
 
 /* ---- closing ------------------------------------------------------------ */
 
-static void a_close_reaches_the_peer(void **state)
+static void a_close_reaches_the_peer_though_the_loop_is_busy(void **state)
 {
     pair *p = *state;
+    int before = descriptors_count();
+    sem_t gate;
     char byte;
 
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
+    (void)sem_init(&gate, 0, 0);
+    witness_hook(&p->w, wait_at_gate, &gate);
+    p->w.world->class->set_timer(p->w.world, 0);
     witness_close(&p->link);
     assert_true(pair_is_readable(p->peer));
     assert_int_equal(read(p->peer, &byte, 1), 0);
+    witness_hook(&p->w, NULL, NULL);
+    (void)sem_post(&gate);
+    /* What is left is the listener and the peer. */
+    assert_true(descriptors_fall_to(before + 2));
 }
 
 static void close_own_link(witness *w, witness_link *link)
@@ -293,20 +354,27 @@ static pid_t idle_child(void)
     return child;
 }
 
-static void a_child_does_not_keep_the_stream_open(void **state)
+static void a_child_does_not_have_the_stream(void **state)
 {
     pair *p = *state;
-    char byte;
+    int *counted, inherited = descriptors_inherited();
     pid_t child;
 
+    counted = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(counted != MAP_FAILED);
+    *counted = -1;
     pair_connect(p, pair_listen_unix(p));
-    child = idle_child();
-    assert_pair_talks(p);
-    witness_close(&p->link);
-    assert_true(witness_turn(&p->w));
-    assert_true(pair_is_readable(p->peer));
-    assert_int_equal(read(p->peer, &byte, 1), 0);
+    assert_int_equal(descriptors_connected_to(p->path), 1);
+    assert_int_equal(descriptors_inherited(), inherited);
+    child = fork();
+    if (child == 0) {
+        *counted = descriptors_connected_to(p->path);
+        (void)raise(SIGKILL);
+    }
     end_child(child);
+    assert_int_equal(*counted, 0);
+    (void)munmap(counted, sizeof(int));
 }
 
 static void a_stream_lives_on_without_its_child(void **state)
@@ -329,12 +397,13 @@ int main(void)
         TEST(an_orderly_end_is_no_error),
         TEST(a_reset_stream_says_so),
         TEST(a_failed_send_ends_the_stream_after_its_last_bytes),
+        TEST(all_that_came_before_a_break_is_delivered),
         TEST(after_a_short_send_comes_writable),
         TEST(no_event_begins_after_a_close_amid_data),
         TEST(a_busy_stream_does_not_starve_another),
-        TEST(a_close_reaches_the_peer),
+        TEST(a_close_reaches_the_peer_though_the_loop_is_busy),
         TEST(an_event_may_close_its_own_link),
-        TEST(a_child_does_not_keep_the_stream_open),
+        TEST(a_child_does_not_have_the_stream),
         TEST(a_stream_lives_on_without_its_child),
     };
 

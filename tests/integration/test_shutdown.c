@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The end of a client, in whatever state it is. */
+
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 3000 };
+
+static lk_client *open_to_nobody(locking *f)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = 60000};
+
+    return locking_open_url(f, "unix:/nowhere/redis.sock", &options);
+}
+
+/* Shuts it down, which has to be quick, and to succeed. */
+static void shut_down(lk_client *client)
+{
+    uint64_t begin = wait_now_ms();
+
+    assert_status(lk_client_shutdown(client, 10000), LK_OK);
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(500));
+}
+
+/* ---- each state ---- */
+
+static void an_idle_client_is_shut_down(void **state)
+{
+    shut_down(locking_open(*state, NULL));
+}
+
+static void a_client_that_was_just_opened_is_shut_down(void **state)
+{
+    locking *f = *state;
+
+    for (int i = 0; i < 10; i++) {
+        lk_client *client = locking_open_url(f, server_url(f->server), NULL);
+
+        shut_down(client);
+        locking_free_client(f, client);
+    }
+}
+
+static void a_client_that_finds_no_server_is_shut_down(void **state)
+{
+    shut_down(open_to_nobody(*state));
+}
+
+static void a_client_that_resolves_a_name_is_shut_down(void **state)
+{
+    shut_down(locking_open_url(*state, "redis://name.invalid", NULL));
+}
+
+static void to_shut_down_again_is_harmless(void **state)
+{
+    lk_client *client = locking_open(*state, NULL);
+
+    for (int i = 0; i < 3; i++) {
+        assert_status(lk_client_shutdown(client, 1000), LK_OK);
+        assert_status(lk_client_shutdown(client, 0), LK_OK);
+    }
+}
+
+static void holds_are_released_at_the_server(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *one = locking_hold(locking_lock(f, client, "one"));
+    lk_hold *two = locking_hold(locking_lock(f, client, "two"));
+    lk_hold *again = locking_hold(f->locks[1]);
+
+    shut_down(client);
+    assert_false(locking_exists(f, "one"));
+    assert_false(locking_exists(f, "two"));
+    assert_status(lk_hold_check(one), LK_ELOST);
+    assert_int_equal(lk_hold_loss(one), LK_LOSS_CLOSED);
+    assert_int_equal(lk_hold_remaining_ms(two), 0);
+    assert_status(lk_hold_release(one), LK_ECLOSED);
+    assert_status(lk_hold_release(two), LK_ECLOSED);
+    assert_status(lk_hold_release(again), LK_ECLOSED);
+}
+
+static void a_shutdown_without_a_wait_releases_all_the_same(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+
+    (void)lk_client_shutdown(client, 0);
+    locking_wait_integer(f, 0, "EXISTS %s", "n");
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+}
+
+static void a_release_at_shutdown_hands_over(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), "n"),
+                            LK_FOREVER, NULL);
+
+    locking_wait_queued(f, "n", 1);
+    shut_down(client);
+    assert_status(taker_join(t), LK_OK);
+    assert_true(t->took_ms < wait_scaled_ms(SOON_MS));
+    assert_status(taker_release(t), LK_OK);
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+}
+
+static void a_queued_wait_ends_and_leaves_the_queue(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_client *client = locking_open(f, NULL);
+    taker *t = locking_take(f, locking_lock(f, client, "n"), LK_FOREVER, NULL);
+
+    locking_wait_queued(f, "n", 1);
+    shut_down(client);
+    assert_status(taker_join(t), LK_ECLOSED);
+    assert_int_equal(server_integer(f->server, "ZCARD latchkey:queue:{n}"), 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_false(locking_exists(f, "n"));
+}
+
+static void a_line_of_waits_ends(void **state)
+{
+    enum { WAITS = 10 };
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_lock *lock = locking_lock(f, client, "n");
+    lk_hold *hold = locking_hold(lock);
+
+    for (int i = 0; i < WAITS; i++)
+        locking_take(f, lock, LK_FOREVER, NULL);
+    locking_wait_waiting(client, WAITS);
+    shut_down(client);
+    for (int i = 0; i < WAITS; i++)
+        assert_status(taker_join(f->takers[i]), LK_ECLOSED);
+    assert_false(locking_exists(f, "n"));
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+}
+
+static void a_wait_without_a_server_ends(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_to_nobody(f);
+    taker *t = locking_take(f, locking_lock(f, client, "n"), LK_FOREVER, NULL);
+
+    locking_wait_waiting(client, 1);
+    shut_down(client);
+    assert_status(taker_join(t), LK_ECLOSED);
+}
+
+/* ---- calls that block in other threads ---- */
+
+struct blocked {
+    void *object;
+    lk_status (*call)(void *object);
+    atomic_bool begun;
+    lk_status status;
+};
+
+static void *blocked_run(void *data)
+{
+    struct blocked *blocked = data;
+
+    atomic_store(&blocked->begun, true);
+    blocked->status = blocked->call(blocked->object);
+    return NULL;
+}
+
+static lk_status wait_ready(void *client)
+{
+    return lk_client_wait_ready(client, LK_FOREVER);
+}
+
+static lk_status extend(void *hold)
+{
+    return lk_hold_extend(hold, 60000);
+}
+
+static lk_status ask_locked(void *lock)
+{
+    bool locked;
+
+    return lk_lock_is_locked(lock, &locked);
+}
+
+static bool has_begun(void *data)
+{
+    struct blocked *blocked = data;
+
+    return atomic_load(&blocked->begun);
+}
+
+/* What a call says when the client is shut down under it. */
+static lk_status
+status_of_blocked(lk_client *client, lk_status (*call)(void *), void *object)
+{
+    struct blocked blocked = {.object = object, .call = call};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, blocked_run, &blocked), 0);
+    assert_true(wait_until(has_begun, &blocked, SOON_MS));
+    locking_pass_time(30);
+    (void)lk_client_shutdown(client, 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return blocked.status;
+}
+
+static void who_waits_for_the_server_is_told(void **state)
+{
+    lk_client *client = open_to_nobody(*state);
+
+    assert_status(status_of_blocked(client, wait_ready, client), LK_ECLOSED);
+}
+
+/* They were sent, and perhaps done. */
+static void who_waits_for_an_answer_is_in_doubt(void **state)
+{
+    locking *f = *state;
+    lk_client *clients[2] = {locking_open(f, NULL), locking_open(f, NULL)};
+    lk_lock *lock = locking_lock(f, clients[1], "m");
+    lk_hold *hold = locking_hold_for(locking_lock(f, clients[0], "n"), 30000);
+    lk_status extended, asked;
+
+    server_freeze(f->server);
+    extended = status_of_blocked(clients[0], extend, hold);
+    asked = status_of_blocked(clients[1], ask_locked, lock);
+    server_thaw(f->server);
+    assert_true(extended == LK_EINDOUBT || extended == LK_ECLOSED);
+    assert_true(asked == LK_EINDOUBT || asked == LK_ECLOSED);
+    (void)lk_hold_release(hold);
+}
+
+static void a_shutdown_that_gets_no_answer_ends_in_time(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    uint64_t begin;
+
+    server_freeze(f->server);
+    begin = wait_now_ms();
+    assert_status(lk_client_shutdown(client, 300), LK_ETIMEDOUT);
+    assert_in_range(wait_now_ms() - begin, 300, 300 + wait_scaled_ms(150));
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    server_thaw(f->server);
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+    locking_wait_integer(f, 0, "EXISTS %s", "n");
+}
+
+/* ---- afterwards ---- */
+
+static void every_call_says_that_it_is_closed(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_lock *lock = locking_lock(f, client, "n");
+    lk_hold *hold = locking_hold(lock);
+    lk_lock *no_lock = NULL;
+    lk_hold *no_hold = NULL;
+    lk_info *no_info = NULL;
+    bool locked;
+
+    shut_down(client);
+    assert_status(lk_client_wait_ready(client, 1000), LK_ECLOSED);
+    assert_true(strlen(lk_last_error()) > 0);
+    assert_status(lk_lock_new(&no_lock, client, "m", NULL), LK_ECLOSED);
+    assert_status(lk_lock_acquire(lock, 0, NULL, &no_hold), LK_ECLOSED);
+    assert_status(lk_lock_acquire(lock, 100, NULL, &no_hold), LK_ECLOSED);
+    assert_status(lk_lock_force_release(lock), LK_ECLOSED);
+    assert_status(lk_lock_is_locked(lock, &locked), LK_ECLOSED);
+    assert_status(lk_lock_info(lock, &no_info), LK_ECLOSED);
+    assert_status(lk_hold_extend(hold, 1000), LK_ECLOSED);
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+    assert_null(no_lock);
+    assert_null(no_hold);
+    assert_null(no_info);
+}
+
+/* A lost hold needs no server to be let go of. */
+static void what_was_lost_before_can_still_be_let_go_of(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 50);
+
+    while (lk_hold_check(hold) == LK_OK)
+        locking_pass_time(1);
+    shut_down(client);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_true(lk_hold_release(hold) != LK_OK);
+}
+
+static void pointers_stay_valid(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    lk_client_stats stats = {.size = sizeof(stats)};
+    lk_owner *owner = NULL;
+    lk_cancel *cancel = NULL;
+
+    assert_status(lk_owner_new(&owner, client), LK_OK);
+    assert_status(lk_cancel_new(&cancel, client), LK_OK);
+    shut_down(client);
+    assert_int_equal(strlen(lk_client_id(client)), 36);
+    assert_status(lk_client_stats_get(client, &stats), LK_OK);
+    assert_int_equal(stats.holding, 0);
+    assert_int_equal(stats.waiting, 0);
+    assert_int_equal(stats.pending, 0);
+    assert_true(lk_hold_fence(hold) > 0);
+    assert_true(lk_hold_fd(hold) >= 0);
+    assert_int_equal(lk_client_fd(client), -1);
+    lk_cancel_fire(cancel);
+    lk_owner_free(owner);
+    lk_cancel_free(cancel);
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+}
+
+/* ---- freeing ---- */
+
+enum { THINGS = 5, ORDERS = 120 };
+
+struct things {
+    lk_client *client;
+    lk_lock *lock;
+    lk_hold *hold;
+    lk_owner *owner;
+    lk_cancel *cancel;
+};
+
+static void thing_free(const struct things *things, int which)
+{
+    switch (which) {
+    case 0:
+        lk_client_free(things->client);
+        break;
+    case 1:
+        lk_lock_free(things->lock);
+        break;
+    case 2:
+        (void)lk_hold_release(things->hold);
+        break;
+    case 3:
+        lk_owner_free(things->owner);
+        break;
+    default:
+        lk_cancel_free(things->cancel);
+        break;
+    }
+}
+
+/* The number-th permutation. */
+static void free_in_order(const struct things *things, int number)
+{
+    int left[THINGS] = {0, 1, 2, 3, 4};
+
+    for (int count = THINGS; count > 0; count--) {
+        int at = number % count;
+
+        number /= count;
+        thing_free(things, left[at]);
+        for (int i = at; i + 1 < count; i++)
+            left[i] = left[i + 1];
+    }
+}
+
+static void things_make(locking *f, struct things *things)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+
+    assert_status(lk_client_open(&things->client, server_url(f->server), NULL),
+                  LK_OK);
+    assert_status(lk_lock_new(&things->lock, things->client, "n", NULL), LK_OK);
+    assert_status(lk_owner_new(&things->owner, things->client), LK_OK);
+    assert_status(lk_cancel_new(&things->cancel, things->client), LK_OK);
+    options.owner = things->owner;
+    options.cancel = things->cancel;
+    assert_status(lk_lock_acquire(things->lock, wait_scaled_ms(SOON_MS),
+                                  &options, &things->hold),
+                  LK_OK);
+}
+
+static void all_may_be_freed_in_any_order(void **state)
+{
+    locking *f = *state;
+    struct things things;
+
+    for (int i = 0; i < ORDERS; i++) {
+        things_make(f, &things);
+        free_in_order(&things, i);
+        locking_wait_integer(f, 0, "EXISTS %s", "n");
+    }
+}
+
+static void to_free_a_client_shuts_it_down(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+
+    locking_free_client(f, client);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+    locking_wait_integer(f, 0, "EXISTS %s", "n");
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(an_idle_client_is_shut_down),
+        TEST(a_client_that_was_just_opened_is_shut_down),
+        TEST(a_client_that_finds_no_server_is_shut_down),
+        TEST(a_client_that_resolves_a_name_is_shut_down),
+        TEST(to_shut_down_again_is_harmless),
+        TEST(holds_are_released_at_the_server),
+        TEST(a_shutdown_without_a_wait_releases_all_the_same),
+        TEST(a_release_at_shutdown_hands_over),
+        TEST(a_queued_wait_ends_and_leaves_the_queue),
+        TEST(a_line_of_waits_ends),
+        TEST(a_wait_without_a_server_ends),
+        TEST(who_waits_for_the_server_is_told),
+        TEST(who_waits_for_an_answer_is_in_doubt),
+        TEST(a_shutdown_that_gets_no_answer_ends_in_time),
+        TEST(every_call_says_that_it_is_closed),
+        TEST(what_was_lost_before_can_still_be_let_go_of),
+        TEST(pointers_stay_valid),
+        TEST(all_may_be_freed_in_any_order),
+        TEST(to_free_a_client_shuts_it_down),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}
