@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lock_acquire: take the lock if it is free, else queue for it.
--- uses: part_error part_record part_clock part_lease part_hold part_line
+-- uses: part_error part_record part_clock part_lease part_fences part_hold
+-- uses: part_line
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -20,7 +21,8 @@
 -- ARGV[7]  reason   for operators; any bytes
 -- ARGV[8]  check_void  1: refuse a claim that was given up
 --
--- returns  {1, fence, lease left in ms}  it holds
+-- returns  {1, fence, lease left in ms, top}  it holds; the fences up to top
+--              are reserved to it
 --          {0, lease left, ticket, contend}  it is queued; contend 1: it is
 --              next, and the holder will not hand over
 --          {2, lease left}  held by another, and not queued
@@ -44,11 +46,11 @@ if ARGV[8] == '1' then
 end
 
 if record.mine then
-    local fence, bad = tonumber(record.fence), nil
+    local range, bad = {fence = tonumber(record.fence), top = record.top}, nil
     if record.claim ~= owner then
-        fence, bad = hold.sign(owner, ask)
+        range, bad = hold.sign(owner, ask)
     end
-    return bad or {1, fence, redis.call('PTTL', lock)}
+    return bad or {1, range.fence, redis.call('PTTL', lock), range.top}
 end
 
 local slots = redis.call('HMGET', tickets, owner, '#')
@@ -56,14 +58,14 @@ local entry = line.unpack(slots[1])
 
 if not record.holder then
     ask.ticket = entry and entry.ticket or 0
-    local fence, bad = hold.take(owner, ask, ask.lease)
+    local range, bad = hold.take(owner, ask, ask.lease)
     if not bad and entry then
         bad = line.leave(owner)
         if bad then
             hold.undo(owner)
         end
     end
-    return bad or {1, fence, ask.lease}
+    return bad or {1, range.fence, ask.lease, range.top}
 end
 
 local left = redis.call('PTTL', lock)

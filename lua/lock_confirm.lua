@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- lock_confirm: the new owner is heard of; its hold gets its full lease.
--- uses: part_error part_record part_clock part_lease part_others
+-- lock_confirm: the new owner is heard of; its hold gets its full lease, and
+-- more fences if it wants them.
+-- uses: part_error part_record part_clock part_lease part_fences part_others
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -16,13 +17,15 @@
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 -- ARGV[4]  fence    of the hold
 -- ARGV[5]  lease    milliseconds, > 0
+-- ARGV[6]  reserve  so many more fences are wanted, >= 0
 --
--- returns  {1, lease left in ms, waiting}  waiting 1: somebody waits, or it
---              cannot be told
+-- returns  {1, lease left in ms, waiting, top}  waiting 1: somebody waits, or
+--              it cannot be told; top: the highest fence reserved to it
 --          {0, code}  not the holder; codes as in lock_release
 --
 -- Invariants: a TTL is only lengthened. On a mismatch nothing changes. A full
--- server does not refuse it.
+-- server does not refuse it. Fences that cannot be had are no failure. Nothing
+-- is reserved to a hold that has no record: its top is its fence.
 
 local ms = tonumber(ARGV[5])
 
@@ -44,4 +47,8 @@ if failed(left) then
     return left
 end
 lease.keep(state, record.kept, ms)
-return {1, left, waits and 1 or 0}
+local top = tonumber(ARGV[4])
+if record.claim == ARGV[1] then
+    top = fences.reserve(tonumber(ARGV[6]), left)
+end
+return {1, left, waits and 1 or 0, top}

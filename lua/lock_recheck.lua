@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- lock_recheck: a waiter looks whether it was granted the lock meanwhile, says
 -- that it is alive, and sees to it that a free lock is given to the next.
--- uses: part_error part_record part_clock part_lease part_hold part_line
--- uses: part_others part_pass
+-- uses: part_error part_record part_clock part_lease part_fences part_hold
+-- uses: part_line part_others part_pass
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -18,7 +18,8 @@
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 -- ARGV[4]  lease    milliseconds, > 0
 --
--- returns  {1, fence, lease left in ms, ticket}  it holds
+-- returns  {1, fence, lease left in ms, ticket, top}  it holds; the fences up
+--              to top are reserved to it
 --          {0, lease left, ticket, contend, more, degraded}  still queued;
 --              contend 1: it is next, and the holder will not hand over;
 --              more 1: call again; degraded 1: the server denied something
@@ -32,18 +33,18 @@ local owner, ms = ARGV[1], tonumber(ARGV[4])
 
 clock.look()
 if record.mine then
-    local fence, bad = tonumber(record.fence), nil
+    local range, bad = {fence = tonumber(record.fence), top = record.top}, nil
     local ticket = tonumber(record.ticket)
     if record.claim ~= owner then
         ticket = 0
-        fence, bad = hold.sign(owner,
+        range, bad = hold.sign(owner,
             {ticket = 0, lease = ms, inbox = '', reason = ''})
     end
     if bad then
         return bad
     end
     local left = lease.lengthen(lock, ms)
-    return failed(left) or {1, fence, left, ticket}
+    return failed(left) or {1, range.fence, left, ticket, range.top}
 end
 
 local entry = line.find(owner)
@@ -66,8 +67,8 @@ if done ~= owner then
     return {0, redis.call('PTTL', lock), entry.ticket, 0, more,
         denied and 1 or 0}
 end
-local fence
-fence, bad = hold.take(owner, entry, ms)
+local range
+range, bad = hold.take(owner, entry, ms)
 if bad then
     return bad
 end
@@ -77,4 +78,4 @@ if bad then
     line.restore(owner, entry)
     return bad
 end
-return {1, fence, ms, entry.ticket}
+return {1, range.fence, ms, entry.ticket, range.top}

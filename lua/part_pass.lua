@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- part_pass: handing a name on.
--- Needs: part_error, part_record, part_clock, part_lease, part_hold,
--- part_line, part_others.
+-- Needs: part_error, part_record, part_clock, part_lease, part_fences,
+-- part_hold, part_line, part_others.
 --
--- Messages to an inbox: `grant lock <claim> <ticket> <fence> <lease ms> <name>`
--- is the hold itself; `open lock <claim> <ticket> <name>` says that the name
--- is free and others may take it as well.
+-- Messages to an inbox: `grant lock <claim> <ticket> <fence> <top> <lease ms>
+-- <name>`, in one line, is the hold itself; `open lock <claim> <ticket> <name>`
+-- says that the name is free and others may take it as well.
 
 local pass = {}
 
@@ -29,14 +29,14 @@ end
 -- free and the waiter in its place, or nil.
 local function grant(claim, entry)
     local ms = math.min(entry.lease, CLAIM_MS)
-    local fence, bad = hold.take(claim, entry, ms)
+    local range, bad = hold.take(claim, entry, ms)
     if bad then
         return bad
     end
     bad = line.remove(claim)
         or failed(redis.pcall('PUBLISH', entry.inbox, string.format(
-            'grant lock %s %.0f %.0f %.0f ', claim, entry.ticket, fence, ms)
-            .. lock))
+            'grant lock %s %.0f %.0f %.0f %.0f ', claim, entry.ticket,
+            range.fence, range.top, ms) .. lock))
     if bad then
         hold.undo(claim)
         line.restore(claim, entry)

@@ -6,10 +6,11 @@
 -- record.holder  a field of it; nil: the name is free
 -- record.mine    true if the claim ARGV[1] is in it
 -- record.claim, .fence, .ticket, .open, .till, .kept  of the state hash
+-- record.top     of it, too: a number, 0 at least and the fence at least
 --
 -- The hash is the truth. The record says something of the holder only where
 -- record.claim is in the hash; otherwise somebody else gave or took the name
--- since, and only the fence and the turn still count.
+-- since, and only the fences and the turn still count.
 
 local lock, state = KEYS[1], KEYS[2]
 local record = {}
@@ -32,7 +33,7 @@ do
     record.fields = fields
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
-        'open', 'until', 'kept')
+        'open', 'until', 'kept', 'top')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif marks.err then
@@ -45,4 +46,5 @@ do
     record.open = tonumber(marks[5])
     record.till = tonumber(marks[6])
     record.kept = tonumber(marks[7])
+    record.top = math.max(tonumber(marks[3]) or 0, tonumber(marks[8]) or 0)
 end

@@ -108,6 +108,7 @@ typedef struct lk_client_stats {
     uint64_t grants;       /**< grants received by hand-over */
     uint64_t grants_late;  /**< of these confirmed before they were believed */
     uint64_t grants_void;  /**< grants nobody waited for: passed on */
+    uint64_t passes;       /**< holds handed over within this client */
     uint64_t acquires;     /**< holds obtained */
     uint64_t releases;     /**< holds released */
     uint64_t losses;       /**< holds lost */
@@ -180,7 +181,8 @@ LK_API LK_NODISCARD lk_status lk_client_shutdown_async(lk_client *client,
 
 /**
  * Gives the client back. Shuts it down first, without waiting, if that was
- * not done. NULL is allowed. The memory goes with the last handle.
+ * not done; with .dispatch, the callbacks that are still due run within it.
+ * NULL is allowed. The memory goes with the last handle.
  */
 LK_API void lk_client_free(lk_client *client);
 

@@ -139,6 +139,39 @@ LK_API lk_status lk_hold_release(lk_hold *hold);
 LK_API LK_NODISCARD lk_status lk_hold_release_async(lk_hold *hold,
                                                     lk_done_cb cb, void *data);
 
+/** Bytes that are enough for any exported hold. */
+#define LK_EXPORT_SIZE 768
+
+/**
+ * Writes the hold as one line of text for another process to import, and ends
+ * the handle without releasing. Nobody renews it until it is imported; if it
+ * never is, its lease ends it. The text is as good as the hold: keep it secret.
+ *
+ * @param size  LK_EXPORT_SIZE at least
+ * @return LK_OK; LK_ELOST; LK_EINVAL: it was re-entered, or size is too small.
+ *         Unless LK_OK the handle stays
+ */
+LK_API LK_NODISCARD lk_status lk_hold_export(lk_hold *hold, char *text,
+                                             size_t size);
+
+/** What runs under a hold; see lk_lock_run(). */
+typedef lk_status (*lk_run_fn)(lk_hold *hold, void *data);
+
+/** Releases what a guarded variable holds; for LK_HOLD_GUARD. */
+LK_API void lk_hold_guard_end(lk_hold **hold);
+
+/**
+ * Before a variable's declaration: releases it when it goes out of scope.
+ *
+ *   LK_HOLD_GUARD lk_hold *hold = NULL;
+ *
+ * A release of your own sets the variable to NULL afterwards. For compilers
+ * that have the attribute: GCC and Clang.
+ */
+#if defined(__GNUC__)
+#define LK_HOLD_GUARD __attribute__((cleanup(lk_hold_guard_end)))
+#endif
+
 /** One holder or waiter, as the server knows it. Strings are never NULL. */
 typedef struct lk_party {
     const char *owner;   /**< its id in Redis: <client uuid>:<number> */

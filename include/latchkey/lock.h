@@ -72,6 +72,30 @@ LK_API LK_NODISCARD lk_status lk_lock_acquire_async(
     lk_acquire_cb cb, void *data);
 
 /**
+ * Acquires the lock, calls fn, and releases the lock.
+ *
+ * @return what lk_lock_acquire() answered if that was not LK_OK; LK_ELOST if
+ *         the hold was lost before the release, whatever fn did; else what fn
+ *         returned
+ */
+LK_API LK_NODISCARD lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
+                                          const lk_acquire_options *options,
+                                          lk_run_fn fn, void *data);
+
+/**
+ * Takes over a hold of this lock that another process has exported. Its lease
+ * begins anew, and is renewed from here if it was renewed there.
+ *
+ * @param options  NULL, or the owner; the rest is the export's
+ * @return LK_OK; LK_ELOST: it does not stand any more; LK_EMISMATCH: it is of
+ *         another name; LK_EINVAL: no export; LK_EINDOUBT and the like: not
+ *         taken over, try again while its lease lasts
+ */
+LK_API LK_NODISCARD lk_status lk_lock_import(lk_lock *lock, const char *text,
+                                             const lk_acquire_options *options,
+                                             lk_hold **ret_hold);
+
+/**
  * Ends whoever's hold it is and hands the lock to the next waiter. The holder
  * is told, if it is a Latchkey client. For operators, not for programs.
  *

@@ -234,7 +234,7 @@ void lk__ask_begin(lk__ask *ask)
     const lk__conn *conn = &client->node->command;
 
     list_add(ask);
-    if (client->node->offline) {
+    if (lk__node_is_away(client->node)) {
         end(ask, conn->why, conn->words);
         return;
     }

@@ -8,6 +8,7 @@
 #include "core/conn.h"
 
 struct lk__place;
+struct lk__wait;
 typedef struct lk__claim lk__claim;
 
 /*
@@ -65,11 +66,14 @@ struct lk__claim {
 
     /* Held. */
     uint64_t owner;
-    uint64_t fence;
+    uint64_t fence;       /* of the grant; what the server knows it by */
+    uint64_t local_fence; /* of the present local owner: fence to top_fence */
+    uint64_t top_fence;   /* the highest that is reserved */
     uint64_t lease_ms;
     bool watchdog;
     char *reason;
     uint64_t granted_at;
+    uint64_t server_until; /* the latest time to which it may be kept there */
     _Atomic uint64_t deadline; /* read without the monitor */
     _Atomic uint64_t lost_at;  /* 0: not lost; the same */
     _Atomic int loss;          /* an lk_loss; set before lost_at */
@@ -80,9 +84,15 @@ struct lk__claim {
     bool unanswered;     /* the last renewal had no answer */
     lk_hold *first_hold; /* handles on it */
 
+    /* Handed over locally. */
+    unsigned passes;      /* since the grant */
+    uint64_t asked_at;    /* when the server was last asked who waits; 0: never */
+    uint64_t alone_until; /* so long nobody waits remotely, as far as known */
+
     /* Being released. */
     bool valid_at_release;
     bool release_unanswered; /* a release before this one may have run */
+    unsigned close_failures; /* refusals in a row */
     uint64_t give_up_at;     /* by then the server has dropped it itself */
     lk__releaser *releaser;
 };
@@ -103,6 +113,19 @@ void lk__claim_drive(lk__claim *claim);
 /* Nobody wants it any more: leaves the queue, gives back a late grant. */
 void lk__claim_leave(lk__claim *claim);
 
+/*
+ * Hands a HELD claim whose last handle has ended to the next local wait,
+ * without a word to the server. False: it has to be released there.
+ */
+bool lk__claim_pass(lk__claim *claim);
+
+/* Somebody waits locally for a HELD claim: sees to it that passing it on can
+   be decided at the release. */
+void lk__claim_prepare_pass(lk__claim *claim);
+
+/* Tells whether the claim may go to this wait when it is released. */
+bool lk__claim_suits(const lk__claim *claim, const struct lk__wait *wait);
+
 /* Begins to release it; the releaser may be NULL. HELD or LOST. */
 void lk__claim_release(lk__claim *claim, lk__releaser *releaser);
 
@@ -115,13 +138,24 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss);
 /* What a script's code for "not the holder" says of the loss. */
 lk_loss lk__claim_loss_of(int64_t code);
 
+/* Has a HELD claim looked after at once. */
+void lk__claim_renew_soon(lk__claim *claim);
+
+/* The server is asked to keep it for so long: it may do so, unanswered. */
+void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms);
+
 /* The server has lengthened the lease: moves the deadline of a HELD claim on,
    unless it has passed already. */
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline);
 
+/* Makes a WANTED claim HELD by this handle: one that was held before, by
+   another client. Its id and fence are set. */
+void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold,
+                             uint64_t deadline);
+
 /* A grant was pushed to the inbox for it. */
 void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
-                     uint64_t lease_ms);
+                     uint64_t top_fence, uint64_t lease_ms);
 
 /* Releases what the server believes a claim of ours holds, unknown here. */
 void lk__claim_give_back(struct lk__place *place, uint64_t number,
@@ -132,6 +166,9 @@ void lk__claim_look_soon(lk__claim *claim);
 
 /* Sets the alarm of a HELD claim to what comes next. */
 void lk__claim_arm(lk__claim *claim);
+
+/* The client is shut down: a HELD claim is released and told as lost. */
+void lk__claim_shut(lk__claim *claim);
 
 /* Ends it without another word to the server. */
 void lk__claim_kill(lk__claim *claim);

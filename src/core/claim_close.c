@@ -17,7 +17,8 @@
 enum {
     TICKET_TTL_MS = 60000,     /* as the scripts set it */
     TOMBSTONE_MS = 10 * 60000, /* longer than any request is on its way */
-    RETRY_MS = 100
+    RETRY_FIRST_MS = 100,
+    RETRY_MAX_MS = 5000
 };
 
 static lk__claim *claim_of_close(lk__request *request)
@@ -55,9 +56,20 @@ void lk__releaser_end(lk__releaser *releaser)
 static void retry_later(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
+    uint64_t ms = RETRY_FIRST_MS;
 
+    for (unsigned i = 0; i < claim->close_failures && ms < RETRY_MAX_MS; i++)
+        ms *= 2;
+    claim->close_failures++;
     lk__alarm_set(&client->alarms, &claim->alarm,
-                  lk__client_now(client) + RETRY_MS * LK__MS);
+                  lk__client_now(client) + ms * LK__MS);
+}
+
+/* Ready again or not, by then the server has dropped it by itself. */
+static void wait_for_node(lk__claim *claim)
+{
+    lk__alarm_set(&claim->place->client->alarms, &claim->alarm,
+                  claim->give_up_at);
 }
 
 /* ---- answers --------------------------------------------------------------- */
@@ -101,9 +113,10 @@ on_close(lk__request *request, lk_status status, const redisReply *reply)
         lk__claim_answered(claim);
         return;
     }
-    if (status == LK_EINDOUBT) {
-        claim->release_unanswered = true;
-    } else if (status == LK_OK) {
+    if (status != LK_OK) {
+        claim->release_unanswered |= status == LK_EINDOUBT;
+        wait_for_node(claim);
+    } else {
         status = lk__node_check(node, request, reply);
         if (status == LK_OK)
             on_closed_answer(claim, reply);
@@ -166,7 +179,7 @@ void lk__claim_close(lk__claim *claim)
     if (status == LK_OK && claim->releaser != NULL)
         claim->releaser->sent = true;
     if (status == LK_EOFFLINE)
-        lk__alarm_set(&client->alarms, &claim->alarm, claim->give_up_at);
+        wait_for_node(claim);
     else if (status != LK_OK)
         retry_later(claim);
 }
@@ -206,10 +219,23 @@ void lk__claim_release(lk__claim *claim, lk__releaser *releaser)
     claim->releaser = releaser;
     if (releaser != NULL)
         releaser->claim = claim;
-    claim->give_up_at =
-        lk__client_now(client) + (claim->lease_ms + TICKET_TTL_MS) * LK__MS;
+    lk__claim_asked(claim, lk__client_now(client), claim->lease_ms);
+    claim->give_up_at = claim->server_until + TICKET_TTL_MS * LK__MS;
     lk__alarm_clear(&client->alarms, &claim->alarm);
     lk__claim_close(claim);
+    lk__place_drive(claim->place); /* who counted on being passed it */
+}
+
+void lk__claim_shut(lk__claim *claim)
+{
+    if (claim->state == LK__CLAIM_HELD) {
+        claim->loss = LK_LOSS_CLOSED;
+        claim->lost_at = lk__client_now(claim->place->client);
+        lk__holds_tell_lost(claim);
+        lk__claim_release(claim, NULL);
+    } else if (claim->state == LK__CLAIM_LOST) {
+        lk__claim_kill(claim);
+    }
 }
 
 void lk__claim_abandon(lk__claim *claim)

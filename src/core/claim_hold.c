@@ -14,24 +14,51 @@
 
 enum { FIRST_RENEWAL_MS = 50 };
 
-void lk__claim_hold(lk__claim *claim, uint64_t fence, uint64_t deadline,
-                    bool pushed)
+void lk__claim_set_fence(lk__claim *claim, uint64_t fence, uint64_t top_fence)
 {
-    lk__place *place = claim->place;
-    uint64_t now = lk__client_now(place->client);
-
-    lk__node_want_inbox(place->client->node); /* a revocation comes there */
     claim->fence = fence;
+    claim->local_fence = fence;
+    claim->top_fence = top_fence < fence ? fence : top_fence;
+}
+
+/* An acquire that was answered late, or twice, has less of its lease left. */
+static bool is_full(const lk__claim *claim, uint64_t now)
+{
+    return claim->deadline > now + claim->lease_ms * LK__MS / 3 * 2;
+}
+
+static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
+{
+    lk_client *client = claim->place->client;
+    uint64_t now = lk__client_now(client);
+
+    lk__node_want_inbox(client->node); /* a revocation comes there */
     claim->deadline = deadline;
     claim->granted_at = now;
+    lk__claim_asked(claim, now, claim->lease_ms);
     claim->state = LK__CLAIM_HELD;
-    place->client->stats.holding++;
+    client->stats.holding++;
     if (pushed)
         claim->renew_at = now + FIRST_RENEWAL_MS * LK__MS;
     else if (claim->watchdog)
-        claim->renew_at = lk__watchdog_next(claim, now);
+        claim->renew_at = is_full(claim, now) ? lk__watchdog_next(claim, now)
+                                              : now;
     lk__claim_arm(claim);
-    lk__place_granted(place, claim);
+}
+
+void lk__claim_hold(lk__claim *claim, uint64_t deadline, bool pushed)
+{
+    hold_begin(claim, deadline, pushed);
+    lk__place_granted(claim->place, claim);
+}
+
+void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold,
+                             uint64_t deadline)
+{
+    hold_begin(claim, deadline, false);
+    lk__hold_bind(hold, claim);
+    lk__claim_arm(claim);
+    claim->place->client->stats.acquires++;
 }
 
 void lk__claim_arm(lk__claim *claim)
@@ -79,13 +106,26 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
                    claim->place->kind->word, claim->place->name, claim->id,
                    lk__loss_text(loss));
     lk__holds_tell_lost(claim);
-    if (claim->first_hold == NULL)
-        lk__claim_release(claim, NULL);
+    lk__place_drive(claim->place); /* who counted on being passed it */
 }
 
 lk_loss lk__claim_loss_of(int64_t code)
 {
     return code == 2 ? LK_LOSS_TAKEN : LK_LOSS_DELETED;
+}
+
+void lk__claim_renew_soon(lk__claim *claim)
+{
+    claim->renew_at = lk__client_now(claim->place->client);
+    lk__claim_arm(claim);
+}
+
+void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms)
+{
+    uint64_t until = now + lease_ms * LK__MS;
+
+    if (until > claim->server_until)
+        claim->server_until = until;
 }
 
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline)

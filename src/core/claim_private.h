@@ -22,9 +22,14 @@ void lk__claim_seek(lk__claim *claim);
 /* Sends the release, leave or pass that the state asks for. */
 void lk__claim_close(lk__claim *claim);
 
-/* The claim owns the name, believed until the deadline: HELD, or given back. */
-void lk__claim_hold(lk__claim *claim, uint64_t fence, uint64_t deadline,
-                    bool pushed);
+/*
+ * The claim, whose fences are set, owns the name and is believed until the
+ * deadline: HELD, or given back if nobody wants it.
+ */
+void lk__claim_hold(lk__claim *claim, uint64_t deadline, bool pushed);
+
+/* Notes the fence of a grant and the range that came with it. */
+void lk__claim_set_fence(lk__claim *claim, uint64_t fence, uint64_t top_fence);
 
 /* The alarm of a HELD, and of a WANTED or QUEUED claim. */
 void lk__claim_on_hold_alarm(lk__claim *claim);

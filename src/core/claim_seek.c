@@ -10,6 +10,7 @@
  * clock. A grant that was long on its way is confirmed before it is believed.
  */
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "core/claim_private.h"
@@ -61,13 +62,17 @@ static void look_later(lk__claim *claim, int64_t ttl_ms, bool contend)
 /* What is left was counted when the server answered, after this was sent. */
 static void on_granted(lk__claim *claim, const redisReply *reply)
 {
+    bool is_recheck = claim->look.script == claim->place->kind->recheck;
     int64_t ttl_ms = lk__reply_integer_at(reply, 2, 0);
     uint64_t lease_ms = ttl_ms < 0 ? 0 : (uint64_t)ttl_ms;
 
     if (lease_ms > claim->lease_ms)
         lease_ms = claim->lease_ms;
-    lk__claim_hold(claim, (uint64_t)lk__reply_integer_at(reply, 1, 0),
-                   lk__deadline_ns(claim->look.sent_at, lease_ms), false);
+    lk__claim_set_fence(
+        claim, (uint64_t)lk__reply_integer_at(reply, 1, 0),
+        (uint64_t)lk__reply_integer_at(reply, is_recheck ? 4 : 3, 0));
+    lk__claim_hold(claim, lk__deadline_ns(claim->look.sent_at, lease_ms),
+                   false);
 }
 
 static void on_queued(lk__claim *claim, const redisReply *reply)
@@ -135,7 +140,6 @@ static void
 on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
 {
     lk__place *place = claim->place;
-    bool was_queued = claim->state == LK__CLAIM_QUEUED;
 
     if (lk__reply_is_noscript(reply)) {
         lk__claim_seek(claim);
@@ -148,10 +152,7 @@ on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
     if (status == LK_ELOADING || status == LK_EREADONLY)
         return; /* the connection was left; what to send is seen again then */
 
-    if (was_queued)
-        lk__claim_leave(claim);
-    else
-        lk__claim_kill(claim);
+    lk__claim_leave(claim);
     lk__place_failed(place, claim, status, reply->str);
 }
 
@@ -186,11 +187,11 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
     if (claim->state == LK__CLAIM_UNSURE && status == LK_OK) {
         status = lk__node_check(claim->place->client->node, request, reply);
         if (status != LK_OK)
-            lk__claim_seek(claim);
+            on_refused(claim, status, reply);
         else if (lk__reply_integer_at(reply, 0, 0) != 1)
             on_gone(claim);
         else
-            lk__claim_hold(claim, claim->fence,
+            lk__claim_hold(claim,
                            lk__deadline_ns(request->sent_at, claim->lease_ms),
                            false);
     }
@@ -200,19 +201,20 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
 static void confirm_send(lk__claim *claim)
 {
     char fence[24];
-    lk__arg args[2];
+    lk__arg args[3];
 
-    snprintf(fence, sizeof(fence), "%llu", (unsigned long long)claim->fence);
+    snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
     args[0] = lk__arg_text(fence);
     args[1] = lk__arg_number((int64_t)claim->lease_ms);
+    args[2] = lk__arg_number(0);
     claim->look.on_reply = on_confirm;
-    if (lk__claim_call(claim, &claim->look, claim->place->kind->confirm, 2,
+    if (lk__claim_call(claim, &claim->look, claim->place->kind->confirm, 3,
                        args) != LK_OK)
         look_after_ms(claim, LOOK_SOONEST_MS);
 }
 
 void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
-                     uint64_t lease_ms)
+                     uint64_t top_fence, uint64_t lease_ms)
 {
     lk_client *client = claim->place->client;
     uint64_t deadline;
@@ -227,13 +229,13 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
     deadline =
         claim->bound == LK__NEVER ? 0 : lk__deadline_ns(claim->bound, lease_ms);
     client->stats.grants++;
+    lk__claim_set_fence(claim, fence, top_fence);
     if (deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
-        lk__claim_hold(claim, fence, deadline, true);
+        lk__claim_hold(claim, deadline, true);
         return;
     }
     client->stats.grants_late++;
     claim->state = LK__CLAIM_UNSURE;
-    claim->fence = fence;
     lk__claim_seek(claim);
 }
 

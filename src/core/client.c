@@ -13,7 +13,6 @@
 #include "core/ask.h"
 #include "core/deadline.h"
 #include "core/error.h"
-#include "core/hold.h"
 #include "core/mem.h"
 #include "core/names.h"
 #include "core/node.h"
@@ -186,10 +185,12 @@ lk_status lk_client_dispatch(lk_client *client)
         return status;
     if (client->dispatch_fd < 0)
         return lk__fail(LK_EINVAL, "the client was not opened with dispatch");
+    lk__client_ref(client); /* a callback may free it */
     lk__client_lock(client);
     if (read(client->dispatch_fd, &count, sizeof(count)) >= 0)
         posts_run(client);
     lk__client_leave(client);
+    lk__client_unref(client);
     return LK_OK;
 }
 
@@ -415,64 +416,33 @@ lk_status lk_client_wait_ready_async(lk_client *client, int64_t wait_ms,
 
 /* ---- shutdown ------------------------------------------------------------------------ */
 
-static bool is_closing(const lk__claim *claim)
-{
-    return claim->state == LK__CLAIM_RELEASING ||
-           claim->state == LK__CLAIM_LEAVING ||
-           claim->state == LK__CLAIM_PASSING;
-}
-
-static bool is_closed(const lk_client *client)
-{
-    for (const lk__place *place = client->places; place != NULL;
-         place = place->next) {
-        for (const lk__claim *claim = place->first_claim; claim != NULL;
-             claim = claim->next) {
-            if (is_closing(claim))
-                return false;
-        }
-    }
-    return true;
-}
-
-static void claim_shut(lk__claim *claim)
-{
-    if (claim->state == LK__CLAIM_HELD) {
-        claim->loss = LK_LOSS_CLOSED;
-        claim->lost_at = lk__client_now(claim->place->client);
-        lk__holds_tell_lost(claim);
-        lk__claim_release(claim, NULL);
-    } else if (claim->state == LK__CLAIM_LOST) {
-        lk__claim_kill(claim);
-    }
-}
-
 /* Everything that is held, waited for or under way begins to end. */
 static void shutdown_begin(lk_client *client)
 {
     client->state = LK__CLIENT_CLOSING;
     lk__waits_end(client, LK_ECLOSED, NULL);
     lk__asks_end(client, LK_ECLOSED, NULL);
-    lk__claims_visit(client, claim_shut);
+    lk__places_shut(client);
     lk__record_remove(client->node);
 }
 
 /* What is still to be said is left to the leases. */
-static lk_status shutdown_end(lk_client *client)
+static void shutdown_end(lk_client *client)
 {
-    lk_status status = is_closed(client) ? LK_OK : LK_ETIMEDOUT;
-
+    client->shutdown_status =
+        lk__places_are_closed(client) ? LK_OK : LK_ETIMEDOUT;
     client->state = LK__CLIENT_CLOSED;
     lk__conn_flush(&client->node->command);
     lk__node_stop(client->node);
-    lk__claims_visit(client, lk__claim_abandon);
-    return status;
+    lk__places_abandon(client);
 }
 
 /* Whoever comes second finds it done. */
 static lk_status shutdown_finish(lk_client *client)
 {
-    return client->state == LK__CLIENT_CLOSING ? shutdown_end(client) : LK_OK;
+    if (client->state == LK__CLIENT_CLOSING)
+        shutdown_end(client);
+    return client->shutdown_status;
 }
 
 lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
@@ -492,7 +462,7 @@ lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
     if (client->state == LK__CLIENT_OPEN)
         shutdown_begin(client);
     if (wait_ms != 0)
-        lk__watch(client, is_closed,
+        lk__watch(client, lk__places_are_closed,
                   lk__wait_until_ns(lk__client_now(client), wait_ms));
     status = shutdown_finish(client);
     lk__client_leave(client);
@@ -510,7 +480,7 @@ lk_status lk_client_shutdown_async(lk_client *client, int64_t wait_ms,
         status = lk__client_enter(client);
     if (status != LK_OK)
         return status;
-    status = lk__watch_async(client, is_closed,
+    status = lk__watch_async(client, lk__places_are_closed,
                              lk__wait_until_ns(lk__client_now(client), wait_ms),
                              shutdown_finish, cb, data);
     if (status == LK_OK)
@@ -524,5 +494,10 @@ void lk_client_free(lk_client *client)
     if (client == NULL || lk__client_check(client) != LK_OK)
         return;
     lk_client_shutdown(client, 0);
+    if (client->dispatch_fd >= 0) {
+        lk__client_lock(client);
+        posts_run(client);
+        lk__client_leave(client);
+    }
     lk__client_unref(client);
 }

@@ -51,6 +51,7 @@ struct lk_client {
         LK__CLIENT_CLOSING, /* nothing new; releases are under way */
         LK__CLIENT_CLOSED   /* no connection any more */
     } state;
+    lk_status shutdown_status; /* once CLOSED */
 
     lk__alarms alarms;
     struct lk__node *node;

@@ -42,6 +42,7 @@ void lk__conn_init(lk__conn *conn, const lk__conn_class *class,
     conn->owner = owner;
     conn->alarm.fire = on_alarm;
     conn->why = LK_EOFFLINE;
+    snprintf(conn->words, sizeof(conn->words), "not connected yet");
 }
 
 void lk__conn_done(lk__conn *conn)
@@ -128,7 +129,6 @@ static uint64_t look_at(const lk__conn *conn, uint64_t now)
 void lk__conn_ready(lk__conn *conn)
 {
     conn->state = LK__CONN_READY;
-    conn->failures = 0;
     conn->client->stats.connects++;
     lk__client_log(conn->client, LK_LOG_INFO, "%s connection is ready",
                    conn->class->word);
@@ -269,32 +269,42 @@ static void request_append(lk__conn *conn, lk__request *request)
     conn->pending++;
 }
 
-lk_status lk__conn_send(lk__conn *conn, lk__request *request, size_t count,
-                        const lk__arg *args)
+/* Whether it takes a request now. */
+lk_status lk__conn_check(const lk__conn *conn)
 {
-    size_t before = lk__buffer_size(&conn->out);
-    lk_status status;
-
-    if (conn->link == NULL ||
-        (conn->state != LK__CONN_READY && conn->state != LK__CONN_GREETING))
+    if (conn->link == NULL || (conn->state != LK__CONN_READY &&
+                               conn->state != LK__CONN_GREETING))
         return LK_EOFFLINE;
     if (conn->pending >= conn->client->settings.max_pending)
         return LK_EFULL;
+    return LK_OK;
+}
 
+void lk__conn_begin(lk__conn *conn, size_t count)
+{
+    conn->before = lk__buffer_size(&conn->out);
     lk__resp_begin(&conn->out, (unsigned)count);
+}
+
+void lk__conn_args(lk__conn *conn, size_t count, const lk__arg *args)
+{
     for (size_t i = 0; i < count; i++) {
         if (args[i].bytes == NULL)
             lk__resp_arg_int(&conn->out, args[i].number);
         else
             lk__resp_arg(&conn->out, args[i].bytes, args[i].size);
     }
-    status = lk__resp_end(&conn->out);
+}
+
+lk_status lk__conn_end(lk__conn *conn, lk__request *request)
+{
+    lk_status status = lk__resp_end(&conn->out);
+
     if (status != LK_OK)
         return status;
-
     request->sent_at = lk__client_now(conn->client);
     request->begin = conn->queued;
-    conn->queued += lk__buffer_size(&conn->out) - before;
+    conn->queued += lk__buffer_size(&conn->out) - conn->before;
     conn->client->stats.commands++;
     request_append(conn, request);
     if (conn->state == LK__CONN_READY &&
@@ -302,6 +312,18 @@ lk_status lk__conn_send(lk__conn *conn, lk__request *request, size_t count,
         lk__alarm_set(&conn->client->alarms, &conn->alarm,
                       request_limit(conn));
     return LK_OK;
+}
+
+lk_status lk__conn_send(lk__conn *conn, lk__request *request, size_t count,
+                        const lk__arg *args)
+{
+    lk_status status = lk__conn_check(conn);
+
+    if (status != LK_OK)
+        return status;
+    lk__conn_begin(conn, count);
+    lk__conn_args(conn, count, args);
+    return lk__conn_end(conn, request);
 }
 
 void lk__conn_flush(lk__conn *conn)

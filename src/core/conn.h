@@ -71,6 +71,7 @@ struct lk__conn {
     bool blocked;    /* the stream takes no bytes now */
     uint64_t queued; /* bytes ever put into out on this stream */
     uint64_t sent;   /* bytes of these handed to the stream */
+    size_t before;   /* in out, when the command at hand was begun */
     redisReader *reader;
     lk__request *first, *last;
     size_t pending;
@@ -116,6 +117,15 @@ lk__arg lk__arg_number(int64_t number);
  */
 lk_status lk__conn_send(lk__conn *conn, lk__request *request, size_t count,
                         const lk__arg *args);
+
+/*
+ * The same piece by piece: if the check is LK_OK, begin with the count, all of
+ * the arguments, end. Only the end tells whether there was memory for it.
+ */
+lk_status lk__conn_check(const lk__conn *conn);
+void lk__conn_begin(lk__conn *conn, size_t count);
+void lk__conn_args(lk__conn *conn, size_t count, const lk__arg *args);
+lk_status lk__conn_end(lk__conn *conn, lk__request *request);
 
 /* Hands queued bytes to the stream. */
 void lk__conn_flush(lk__conn *conn);

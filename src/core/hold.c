@@ -146,6 +146,7 @@ void lk__hold_discard(lk_hold *hold)
 void lk__hold_bind(lk_hold *hold, lk__claim *claim)
 {
     hold->claim = lk__claim_ref(claim);
+    hold->fence = claim->local_fence;
     hold->next = claim->first_hold;
     claim->first_hold = hold;
 }
@@ -178,7 +179,7 @@ lk_status lk_hold_check(const lk_hold *hold)
 
 uint64_t lk_hold_fence(const lk_hold *hold)
 {
-    return hold == NULL ? 0 : hold->claim->fence;
+    return hold == NULL ? 0 : hold->fence;
 }
 
 uint64_t lk_hold_remaining_ms(const lk_hold *hold)
@@ -306,7 +307,7 @@ static lk_status extension_new(struct extension **ret_extension, lk_hold *hold,
     lk__claim *claim = hold->claim;
     struct extension *extension;
     char fence[24];
-    lk__arg args[2];
+    lk__arg args[3];
 
     if (claim->state != LK__CLAIM_HELD)
         return lk__fail(LK_ELOST, "%s", lk__loss_text(lk_hold_loss(hold)));
@@ -316,14 +317,19 @@ static lk_status extension_new(struct extension **ret_extension, lk_hold *hold,
     if (extension == NULL)
         return LK_ENOMEM;
     extension->claim = lk__claim_ref(claim);
+    lk__claim_asked(claim,
+                    lk__client_now(hold->client) +
+                        hold->client->settings.command_timeout_ms * MS,
+                    lease_ms);
     extension->lease_ms = lease_ms;
     extension->ask.take = extension_take;
     extension->ask.cleanup = extension_cleanup;
     snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
     args[0] = lk__arg_text(fence);
     args[1] = lk__arg_number((int64_t)lease_ms);
+    args[2] = lk__arg_number(0);
     if (lk__ask_script(&extension->ask, claim->place->kind->confirm, claim->id,
-                       2, args) != LK_OK) {
+                       3, args) != LK_OK) {
         lk__ask_release(&extension->ask);
         return LK_ENOMEM;
     }
@@ -411,7 +417,7 @@ static lk_status handle_end(lk_hold *hold, bool *ret_release)
         return lk__fail(LK_ECLOSED, "the client was shut down before");
     if (claim->first_hold != NULL)
         return lk_hold_check(hold);
-    *ret_release = true;
+    *ret_release = !lk__claim_pass(claim);
     return LK_OK;
 }
 
@@ -515,4 +521,10 @@ lk_status lk_hold_release_async(lk_hold *hold, lk_done_cb cb, void *data)
     lk__client_leave(client);
     lk__hold_discard(hold);
     return LK_OK;
+}
+
+void lk_hold_guard_end(lk_hold **hold)
+{
+    if (hold != NULL && *hold != NULL)
+        lk_hold_release(*hold);
 }

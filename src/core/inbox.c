@@ -12,7 +12,7 @@
 #include "core/node.h"
 #include "core/place.h"
 
-enum { WORDS = 7 };
+enum { WORDS = 8 };
 
 /* The rest, a name, is the last word and may hold spaces. */
 static size_t split(char *text, size_t most, char **words)
@@ -55,7 +55,7 @@ static void pass_on(lk_client *client, char **words)
     client->stats.grants_void++;
     if (kind == NULL || number == 0)
         return;
-    place = lk__place_get(client, kind, words[6]);
+    place = lk__place_get(client, kind, words[7]);
     if (place == NULL)
         return;
     lk__claim_give_back(place, number, strtoull(words[4], NULL, 10));
@@ -71,7 +71,8 @@ static void take_grant(lk_client *client, char **words)
     else
         lk__claim_grant(claim, strtoull(words[3], NULL, 10),
                         strtoull(words[4], NULL, 10),
-                        strtoull(words[5], NULL, 10));
+                        strtoull(words[5], NULL, 10),
+                        strtoull(words[6], NULL, 10));
 }
 
 /* The name stands open for us and for others: try at once. */
@@ -97,7 +98,7 @@ static const struct {
     const char *word;
     size_t words;
     void (*take)(lk_client *client, char **words);
-} messages[] = {{"grant", 7, take_grant},
+} messages[] = {{"grant", 8, take_grant},
                 {"open", 5, take_open},
                 {"revoked", 5, take_revoked}};
 

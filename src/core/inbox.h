@@ -9,7 +9,7 @@ struct lk__node;
 /*
  * Takes one message of the inbox:
  *
- *   grant <kind> <claim> <ticket> <fence> <lease ms> <name>
+ *   grant <kind> <claim> <ticket> <fence> <top fence> <lease ms> <name>
  *   open <kind> <claim> <ticket> <name>
  *   revoked <kind> <claim> <fence> <name>
  *

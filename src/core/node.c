@@ -130,13 +130,24 @@ static void greet_subscribe(lk__node *node)
     greet(&node->inbox, STEP_SUBSCRIBE, 2, args);
 }
 
+/* It serves: the next outage begins anew. */
+static void serving(lk__node *node)
+{
+    node->refusing = false;
+    node->offline = false;
+    node->command.failures = 0;
+    lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+}
+
 /* Of two connections at two server processes the older one is outdated. */
 static void on_command_ready(lk__node *node)
 {
     lk__conn_ready(&node->command);
+    if (node->command_id == 0)
+        node->can_kill = false; /* the next one cannot say what to kill */
     node->killed_id = 0;
-    node->offline = false;
-    lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+    if (!node->refusing)
+        serving(node);
     if (node->inbox.state == LK__CONN_READY &&
         strcmp(node->inbox_run_id, node->command_run_id) != 0)
         lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
@@ -148,6 +159,7 @@ static void on_command_ready(lk__node *node)
 static void on_inbox_ready(lk__node *node)
 {
     lk__conn_ready(&node->inbox);
+    node->inbox.failures = 0;
     if (node->command.state == LK__CONN_READY &&
         strcmp(node->inbox_run_id, node->command_run_id) != 0)
         lk__conn_break(&node->command, LK_EOFFLINE,
@@ -236,7 +248,8 @@ static void on_offline(lk__alarm *alarm)
         (lk__node *)(void *)((char *)alarm - offsetof(lk__node, offline_alarm));
 
     node->offline = true;
-    lk__places_on_offline(node->client);
+    if (!lk__node_is_ready(node))
+        lk__places_on_offline(node->client);
 }
 
 static void on_command_down(lk__conn *conn, lk_status why)
@@ -251,10 +264,10 @@ static void on_command_down(lk__conn *conn, lk_status why)
                sizeof(node->killed_run_id));
     }
     node->command_id = 0;
-    if (why == LK_EAUTH || why == LK_EDENIED) {
+    if (why == LK_EAUTH || why == LK_EDENIED || node->offline) {
         node->offline = true;
         lk__places_on_offline(client);
-    } else if (!node->offline && !lk__alarm_is_set(&node->offline_alarm)) {
+    } else if (!lk__alarm_is_set(&node->offline_alarm)) {
         lk__alarm_set(&client->alarms, &node->offline_alarm,
                       lk__client_now(client) +
                           client->settings.offline_ms * MS);
@@ -343,6 +356,11 @@ bool lk__node_is_ready(const lk__node *node)
     return node->command.state == LK__CONN_READY;
 }
 
+bool lk__node_is_away(const lk__node *node)
+{
+    return node->offline && !lk__node_is_ready(node);
+}
+
 bool lk__node_can_queue(const lk__node *node)
 {
     return node->command.state == LK__CONN_READY &&
@@ -376,25 +394,25 @@ lk_status lk__node_call(lk__node *node, lk__request *request,
                         const lk__arg *keys, size_t arg_count,
                         const lk__arg *args)
 {
-    lk__arg all[LK__CALL_ARGS_MAX];
-    size_t count = 3 + key_count + arg_count;
+    lk__conn *conn = &node->command;
     bool seen = node->seen[script->index];
-    lk_status status;
+    lk__arg head[3];
+    lk_status status =
+        lk__node_is_ready(node) ? lk__conn_check(conn) : LK_EOFFLINE;
 
-    if (!lk__node_is_ready(node))
-        return LK_EOFFLINE;
-    if (count > LK__CALL_ARGS_MAX)
-        return LK_EINVAL;
-
-    all[0] = lk__arg_text(seen ? "EVALSHA" : "EVAL");
-    all[1] = seen ? lk__arg_bytes(script->sha1, 40)
-                  : lk__arg_bytes(script->body, script->size);
-    all[2] = lk__arg_number((int64_t)key_count);
-    memcpy(all + 3, keys, key_count * sizeof(*keys));
-    memcpy(all + 3 + key_count, args, arg_count * sizeof(*args));
+    if (status != LK_OK)
+        return status;
+    head[0] = lk__arg_text(seen ? "EVALSHA" : "EVAL");
+    head[1] = seen ? lk__arg_bytes(script->sha1, 40)
+                   : lk__arg_bytes(script->body, script->size);
+    head[2] = lk__arg_number((int64_t)key_count);
 
     request->script = script;
-    status = lk__conn_send(&node->command, request, count, all);
+    lk__conn_begin(conn, 3 + key_count + arg_count);
+    lk__conn_args(conn, 3, head);
+    lk__conn_args(conn, key_count, keys);
+    lk__conn_args(conn, arg_count, args);
+    status = lk__conn_end(conn, request);
     if (status == LK_OK)
         node->seen[script->index] = true;
     return status;
@@ -409,7 +427,10 @@ lk_status lk__node_check(lk__node *node, const lk__request *request,
         node->seen[request->script->index] = false;
         node->client->stats.scripts_lost++;
     } else if (status == LK_ELOADING || status == LK_EREADONLY) {
+        node->refusing = true;
         lk__conn_break(&node->command, status, reply->str);
+    } else if (node->refusing) {
+        serving(node);
     }
     return status;
 }

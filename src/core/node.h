@@ -34,9 +34,10 @@ struct lk__node {
     char killed_run_id[48];
     bool can_kill; /* false: requests in doubt need tombstones */
     bool offline;  /* down for longer than offline_ms */
+    bool refusing; /* connected, but loading or read-only when last asked */
     lk__alarm offline_alarm;
     lk__alarm record_alarm;
-    lk__request record_request;
+    lk__request record_request, record_removal;
     char record[384]; /* what is written; see record.h */
     bool *seen;       /* by script index: it has been sent in full */
     char channel[64]; /* the inbox' name */
@@ -53,6 +54,9 @@ void lk__node_stop(lk__node *node);
 
 bool lk__node_is_ready(const lk__node *node);
 
+/* It is not ready, and has been so for too long to wait for it. */
+bool lk__node_is_away(const lk__node *node);
+
 /* The inbox stands, at the server process that runs the scripts. */
 bool lk__node_can_queue(const lk__node *node);
 
@@ -65,9 +69,6 @@ lk_status lk__node_why(const lk__node *node);
 /* Queues a plain command. */
 lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
                            const lk__arg *args);
-
-/* What a script call may have at most, keys and arguments together. */
-enum { LK__CALL_ARGS_MAX = 1024 };
 
 /*
  * Queues a call of a script: by its hash if the server has seen it, else in

@@ -50,7 +50,7 @@ const lk__option lk__options[] = {
      NULL},
     {"watchdog_ms", LK__OPTION_MS, AT(watchdog_ms), 30 * SECOND_MS, 100, DAY_MS,
      NULL},
-    {"max_pending", LK__OPTION_COUNT, AT(max_pending), 100000, 1, 10000000,
+    {"max_pending", LK__OPTION_COUNT, AT(max_pending), 100000, 16, 10000000,
      NULL},
     {"interop", LK__OPTION_CHOICE, AT(interop), LK_INTEROP_AUTO,
      LK_INTEROP_AUTO, LK_INTEROP_REDISSON, interops},

@@ -139,9 +139,21 @@ lk_status lk__place_call(lk__place *place, lk__request *request,
 
 /* ---- the line ---------------------------------------------------------------- */
 
+/* The claim that this client holds and may pass on to the wait, or NULL. */
+static lk__claim *passing_to(const lk__place *place, const lk__wait *wait)
+{
+    for (lk__claim *claim = place->first_claim; claim != NULL;
+         claim = claim->next) {
+        if (lk__claim_is_valid(claim) && lk__claim_suits(claim, wait))
+            return claim;
+    }
+    return NULL;
+}
+
 void lk__place_drive(lk__place *place)
 {
     const lk__wait *head = place->first_wait;
+    lk__claim *claim;
 
     if (head == NULL && place->front != NULL) {
         lk__claim_leave(place->front);
@@ -149,6 +161,11 @@ void lk__place_drive(lk__place *place)
     }
     if (head == NULL || place->front != NULL)
         return;
+    claim = passing_to(place, head);
+    if (claim != NULL) {
+        lk__claim_prepare_pass(claim);
+        return;
+    }
 
     place->front =
         lk__claim_new(place, head->lease_ms, head->watchdog, head->reason);
@@ -162,26 +179,30 @@ void lk__place_drive(lk__place *place)
 /* A shorter lease than the wait's own is made up for by the first renewal. */
 static void claim_adopt(lk__claim *claim, const lk__wait *wait)
 {
-    bool longer = wait->lease_ms > claim->lease_ms;
+    bool renew = wait->watchdog || wait->lease_ms > claim->lease_ms;
 
     claim->owner = wait->owner;
     claim->watchdog = wait->watchdog;
     claim->lease_ms = wait->lease_ms;
-    if (longer && claim->renew_at == LK__NEVER)
+    if (renew && claim->renew_at == LK__NEVER)
         claim->renew_at = claim->granted_at;
     lk__claim_arm(claim);
 }
 
 void lk__place_granted(lk__place *place, lk__claim *claim)
 {
-    lk__wait *wait = place->first_wait;
-
     if (place->front == claim)
         place->front = NULL;
-    if (wait == NULL) {
+    if (place->first_wait == NULL)
         lk__claim_release(claim, NULL);
-        return;
-    }
+    else
+        lk__place_bind(place, claim);
+}
+
+void lk__place_bind(lk__place *place, lk__claim *claim)
+{
+    lk__wait *wait = place->first_wait;
+
     claim_adopt(claim, wait);
     lk__hold_bind(wait->hold, claim);
     place->client->stats.acquires++;
@@ -201,26 +222,17 @@ void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
 
 /* ---- all places ---------------------------------------------------------------- */
 
-/*
- * Driving may end claims, and with the last of them a place: so the walk
- * starts again from a place it has pinned.
- */
-void lk__claims_visit(lk_client *client, void (*visit)(lk__claim *claim))
+/* A visit may end claims, and with the last of them a place: so it is pinned. */
+static void places_visit(lk_client *client, void (*visit)(lk__place *place))
 {
     lk__place *place = client->places;
 
     if (place != NULL)
         place->refs++;
     while (place != NULL) {
-        lk__claim *claim = place->first_claim;
         lk__place *next;
 
-        while (claim != NULL) {
-            lk__claim *next_claim = claim->next;
-
-            visit(claim);
-            claim = next_claim;
-        }
+        visit(place);
         next = place->next;
         if (next != NULL)
             next->refs++;
@@ -229,20 +241,79 @@ void lk__claims_visit(lk_client *client, void (*visit)(lk__claim *claim))
     }
 }
 
-void lk__places_on_ready(lk_client *client)
+static void claims_drive(lk__place *place)
 {
-    lk__claims_visit(client, lk__claim_drive);
+    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
+         claim = next) {
+        next = claim->next;
+        lk__claim_drive(claim);
+    }
+    lk__place_drive(place);
 }
 
-static void look_again(lk__claim *claim)
+void lk__places_on_ready(lk_client *client)
 {
-    if (claim->state == LK__CLAIM_WANTED || claim->state == LK__CLAIM_QUEUED)
-        lk__claim_drive(claim);
+    places_visit(client, claims_drive);
+}
+
+/* What the inbox may have missed: a grant, or that a hold was revoked. */
+static void claims_look(lk__place *place)
+{
+    for (lk__claim *claim = place->first_claim; claim != NULL;
+         claim = claim->next) {
+        if (claim->state == LK__CLAIM_HELD)
+            lk__claim_renew_soon(claim);
+    }
+    if (place->front != NULL)
+        lk__claim_drive(place->front);
 }
 
 void lk__places_on_inbox(lk_client *client)
 {
-    lk__claims_visit(client, look_again);
+    places_visit(client, claims_look);
+}
+
+static void claims_shut(lk__place *place)
+{
+    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
+         claim = next) {
+        next = claim->next;
+        lk__claim_shut(claim);
+    }
+}
+
+void lk__places_shut(lk_client *client)
+{
+    places_visit(client, claims_shut);
+}
+
+static void claims_abandon(lk__place *place)
+{
+    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
+         claim = next) {
+        next = claim->next;
+        lk__claim_abandon(claim);
+    }
+}
+
+void lk__places_abandon(lk_client *client)
+{
+    places_visit(client, claims_abandon);
+}
+
+bool lk__places_are_closed(const lk_client *client)
+{
+    for (const lk__place *place = client->places; place != NULL;
+         place = place->next) {
+        for (const lk__claim *claim = place->first_claim; claim != NULL;
+             claim = claim->next) {
+            if (claim->state == LK__CLAIM_RELEASING ||
+                claim->state == LK__CLAIM_LEAVING ||
+                claim->state == LK__CLAIM_PASSING)
+                return false;
+        }
+    }
+    return true;
 }
 
 void lk__places_on_offline(lk_client *client)

@@ -8,6 +8,7 @@
 /* Which scripts make a primitive. */
 typedef struct lk__kind {
     const char *word; /* as it stands in inbox messages: "lock" */
+    bool passes;      /* a hold may be handed over within a client */
     const lk__script *acquire, *recheck, *confirm, *renew;
     const lk__script *release, *leave, *pass, *force, *info;
 } lk__kind;
@@ -67,6 +68,9 @@ lk_status lk__place_call(lk__place *place, lk__request *request,
 /* Sees to it that a line has a front, and that a front has a line. */
 void lk__place_drive(lk__place *place);
 
+/* Gives a HELD claim, handed over or granted, to the first in line. */
+void lk__place_bind(lk__place *place, lk__claim *claim);
+
 /* The front was granted: binds it to the first in line, or gives it back. */
 void lk__place_granted(lk__place *place, lk__claim *claim);
 
@@ -75,8 +79,10 @@ void lk__place_granted(lk__place *place, lk__claim *claim);
 void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
                       const char *words);
 
-/* Calls visit for every claim, each of which it may end. */
-void lk__claims_visit(lk_client *client, void (*visit)(lk__claim *claim));
+/* The shutdown: every hold is released; whether that is over; and its end. */
+void lk__places_shut(lk_client *client);
+bool lk__places_are_closed(const lk_client *client);
+void lk__places_abandon(lk_client *client);
 
 /* What the node tells all places. */
 void lk__places_on_ready(lk_client *client);

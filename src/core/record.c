@@ -73,7 +73,8 @@ void lk__record_write(lk__node *node)
 
     lk__alarm_set(&client->alarms, &node->record_alarm,
                   lk__client_now(client) + WRITE_EVERY_MS * MS);
-    if (node->record_request.busy || !lk__node_is_ready(node))
+    if (client->state != LK__CLIENT_OPEN || node->record_request.busy ||
+        !lk__node_is_ready(node))
         return;
     lk__record_key(key, sizeof(key), client->id);
     args[1] = lk__arg_text(key);
@@ -92,8 +93,9 @@ void lk__record_remove(lk__node *node)
     lk__record_key(key, sizeof(key), node->client->id);
     args[1] = lk__arg_text(key);
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
-    if (!node->record_request.busy &&
-        lk__node_command(node, &node->record_request, 2, args) != LK_OK)
+    node->record_removal.on_reply = on_written;
+    if (!node->record_removal.busy &&
+        lk__node_command(node, &node->record_removal, 2, args) != LK_OK)
         return; /* it expires */
 }
 

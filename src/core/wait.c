@@ -106,7 +106,7 @@ void lk__wait_begin(lk__wait *wait)
         lk__call_done(&wait->call, LK_ECANCELED, NULL);
     else if (reenter(wait))
         return;
-    else if (wait->call.client->node->offline)
+    else if (lk__node_is_away(wait->call.client->node))
         lk__call_done(&wait->call, wait->call.client->node->command.why,
                       wait->call.client->node->command.words);
     else if (wait->try_only && is_busy_here(wait->place))
@@ -146,9 +146,9 @@ static void on_alarm(lk__alarm *alarm)
 
 /* ---- what is wished ----------------------------------------------------------- */
 
-static lk_status options_check(const lk__place *place,
-                               const lk_acquire_options *given,
-                               lk_acquire_options *ret_options)
+lk_status lk__acquire_options_take(const lk__place *place,
+                                   const lk_acquire_options *given,
+                                   lk_acquire_options *ret_options)
 {
     lk_status status = lk__options_copy(ret_options, sizeof(*ret_options),
                                         given, sizeof(lk_acquire_options));
@@ -168,7 +168,7 @@ static lk_status options_check(const lk__place *place,
 static lk_status
 wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
 {
-    lk_status status = options_check(wish->place, wish->options, ret_options);
+    lk_status status = lk__acquire_options_take(wish->place, wish->options, ret_options);
 
     if (status == LK_OK)
         status = lk__wait_check(wish->wait_ms);

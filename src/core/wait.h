@@ -41,6 +41,11 @@ void lk__wait_begin(lk__wait *wait);
  */
 void lk__wait_end(lk__wait *wait, lk_status status, const char *words);
 
+/* Copies and checks the options of an acquire. */
+lk_status lk__acquire_options_take(const struct lk__place *place,
+                                   const lk_acquire_options *given,
+                                   lk_acquire_options *ret_options);
+
 /* What an acquire asks for. */
 typedef struct lk__wish {
     struct lk__place *place;

@@ -31,6 +31,8 @@ struct batch {
     lk__claim *claims[BATCH_NAMES];
     char fences[BATCH_NAMES][24];
     uint64_t leases[BATCH_NAMES]; /* asked for */
+    lk__arg keys[2 * BATCH_NAMES];
+    lk__arg args[3 * BATCH_NAMES];
 };
 
 uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at)
@@ -64,6 +66,7 @@ static void renew_again(lk__claim *claim)
     claim->renew_at = lk__client_now(client) +
                       lk__client_random(client, ms * LK__MS) + LK__MS;
     lk__claim_arm(claim);
+    lk__place_drive(claim->place);
 }
 
 static void renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
@@ -97,7 +100,9 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 
     if (status == LK_OK)
         status = lk__node_check(batch->client->node, request, reply);
-    if (status == LK_OK && reply->type == REDIS_REPLY_ARRAY)
+    if (status == LK_OK && reply->type != REDIS_REPLY_ARRAY)
+        status = LK_EPROTO;
+    if (status == LK_OK)
         batch_lost(batch, reply);
 
     for (size_t i = 0; i < batch->count; i++) {
@@ -125,25 +130,25 @@ static uint64_t lease_wanted(const lk__claim *claim, uint64_t now)
     return elapsed_ms < claim->lease_ms ? claim->lease_ms - elapsed_ms : 1;
 }
 
+/* Keys and arguments lie in the batch: no thread's stack has to hold them. */
 static lk_status batch_send(struct batch *batch, const lk__script *script)
 {
-    lk__arg keys[2 * BATCH_NAMES];
-    lk__arg args[3 * BATCH_NAMES];
-
     for (size_t i = 0; i < batch->count; i++) {
         const lk__claim *claim = batch->claims[i];
 
         snprintf(batch->fences[i], sizeof(batch->fences[i]), "%" PRIu64,
                  claim->fence);
-        keys[2 * i] = lk__arg_text(claim->place->keys[LK__KEY_LOCK]);
-        keys[2 * i + 1] = lk__arg_text(claim->place->keys[LK__KEY_STATE]);
-        args[3 * i] = lk__arg_text(claim->id);
-        args[3 * i + 1] = lk__arg_text(batch->fences[i]);
-        args[3 * i + 2] = lk__arg_number((int64_t)batch->leases[i]);
+        batch->keys[2 * i] = lk__arg_text(claim->place->keys[LK__KEY_LOCK]);
+        batch->keys[2 * i + 1] =
+            lk__arg_text(claim->place->keys[LK__KEY_STATE]);
+        batch->args[3 * i] = lk__arg_text(claim->id);
+        batch->args[3 * i + 1] = lk__arg_text(batch->fences[i]);
+        batch->args[3 * i + 2] = lk__arg_number((int64_t)batch->leases[i]);
     }
     batch->request.on_reply = on_renewed;
     return lk__node_call(batch->client->node, &batch->request, script,
-                         2 * batch->count, keys, 3 * batch->count, args);
+                         2 * batch->count, batch->keys, 3 * batch->count,
+                         batch->args);
 }
 
 /* Takes claims of one kind off the list; the list's references go along. */
@@ -165,6 +170,7 @@ static const lk__script *batch_fill(struct batch *batch)
         *at = claim->next_due;
         if (claim->state == LK__CLAIM_HELD) {
             batch->leases[batch->count] = lease_wanted(claim, now);
+            lk__claim_asked(claim, now, batch->leases[batch->count]);
             batch->claims[batch->count++] = claim;
         } else {
             claim->renewing = false;

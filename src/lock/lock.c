@@ -15,6 +15,7 @@
 #include "core/operate.h"
 #include "core/place.h"
 #include "core/script.h"
+#include "core/transfer.h"
 
 extern const lk__script lk__script_lock_acquire;
 extern const lk__script lk__script_lock_recheck;
@@ -28,6 +29,7 @@ extern const lk__script lk__script_lock_info;
 
 static const lk__kind lock_kind = {
     .word = "lock",
+    .passes = true,
     .acquire = &lk__script_lock_acquire,
     .recheck = &lk__script_lock_recheck,
     .confirm = &lk__script_lock_confirm,
@@ -144,6 +146,34 @@ lk_status lk_lock_acquire_async(lk_lock *lock, int64_t wait_ms,
         return status;
     wish = wish_of(lock, wait_ms, options);
     return lk__wait_acquire_async(&wish, cb, data);
+}
+
+lk_status lk_lock_import(lk_lock *lock, const char *text,
+                         const lk_acquire_options *options, lk_hold **ret_hold)
+{
+    lk_status status = lock_check(lock, ret_hold);
+
+    if (status != LK_OK)
+        return status;
+    return lk__import(lock->place, text, options, ret_hold);
+}
+
+/* What fn did under a hold that was lost, it did without protection. */
+lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
+                      const lk_acquire_options *options, lk_run_fn fn,
+                      void *data)
+{
+    lk_hold *hold;
+    lk_status status, released;
+
+    if (fn == NULL)
+        return lk__fail(LK_EINVAL, "the function is NULL");
+    status = lk_lock_acquire(lock, wait_ms, options, &hold);
+    if (status != LK_OK)
+        return status;
+    status = fn(hold, data);
+    released = lk_hold_release(hold);
+    return released == LK_ELOST || released == LK_ECLOSED ? LK_ELOST : status;
 }
 
 /* ---- operators ---------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include "support/scene.h"
 #include "support/wait.h"
 
-enum { COMMAND = 0, INBOX = 1, LOOK_MS = 1000, SLACK_MS = 500 };
+enum { COMMAND = 0, INBOX = 1, NEXT = 2, LOOK_MS = 1000, SLACK_MS = 500 };
 
 /* The ticket of the first in line, as text. */
 static char *first_ticket(scene *sc)
@@ -58,7 +58,6 @@ static void a_lost_grant_is_found_by_the_next_look(void **state)
     attempt *a;
 
     scene_far(sc, NULL);
-    scene_far_inbox(sc);
     hold = scene_hold(sc->near_lock, NULL);
     a = far_waits(sc);
     proxy_swallow(sc->proxy, INBOX, PROXY_REPLIES);
@@ -78,7 +77,6 @@ static void a_waiter_without_inbox_keeps_its_place_in_line(void **state)
     char *after;
 
     scene_far(sc, NULL);
-    scene_far_inbox(sc);
     hold = scene_hold(sc->near_lock, NULL);
     a = far_waits(sc);
     before = first_ticket(sc);
@@ -115,7 +113,6 @@ static void a_waiter_outlives_its_command_connection(void **state)
     attempt *a;
 
     scene_far(sc, NULL);
-    scene_far_inbox(sc);
     hold = scene_hold(sc->near_lock, NULL);
     a = far_waits(sc);
     proxy_reset(sc->proxy, COMMAND);
@@ -134,7 +131,6 @@ static void a_waiter_outlives_both_connections(void **state)
     attempt *a;
 
     scene_far(sc, NULL);
-    scene_far_inbox(sc);
     hold = scene_hold(sc->near_lock, NULL);
     a = far_waits(sc);
     proxy_refuse(sc->proxy, true);
@@ -237,9 +233,11 @@ static void a_hold_outlives_lost_replies_to_its_renewals(void **state)
 
     scene_far(sc, &options);
     hold = scene_hold(sc->far_lock, NULL);
-    for (int connection = 0; connection < 2; connection++) {
+    for (int connection = COMMAND; connection <= NEXT; connection += NEXT) {
+        uint64_t connects = scene_stats(sc->far).connects;
+
         proxy_drop_replies(sc->proxy, connection, true);
-        assert_true(scene_connects(sc->far, (uint64_t)connection + 2));
+        assert_true(scene_connects(sc->far, connects + 1));
         assert_status(lk_hold_check(hold), LK_OK);
     }
     scene_pass_ms(2000);
@@ -264,7 +262,7 @@ static void a_hold_outlives_a_silent_connection(void **state)
     scene_far(sc, &options);
     hold = scene_hold(sc->far_lock, NULL);
     proxy_swallow(sc->proxy, COMMAND, PROXY_REQUESTS);
-    assert_true(scene_connects(sc->far, 2));
+    assert_true(scene_connects(sc->far, 3));
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     scene_is_clean(sc);
@@ -280,7 +278,6 @@ static void a_server_may_forget_the_scripts_at_any_time(void **state)
     attempt *a;
 
     scene_far(sc, NULL);
-    scene_far_inbox(sc);
     scene_command(sc, "SCRIPT FLUSH");
     hold = scene_hold(sc->far_lock, NULL);
     scene_command(sc, "SCRIPT FLUSH");

@@ -25,7 +25,6 @@ static void a_grant_may_come_before_the_answer_to_the_enqueue(void **state)
     attempt *a;
 
     scene_far(sc, &patient);
-    scene_far_inbox(sc);
     hold = scene_hold(sc->near_lock, NULL);
     proxy_hold(sc->proxy, COMMAND, PROXY_REPLIES);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
@@ -84,7 +83,6 @@ static void a_grant_late_by_half_its_lease_is_confirmed_first(void **state)
     attempt *a;
 
     scene_far(sc, &patient);
-    scene_far_inbox(sc);
     a = grant_in_silence(sc);
     scene_pass_ms(CLAIM_LEASE_MS / 2 + 100);
     confirmed_first(sc, a);
@@ -108,7 +106,6 @@ static void a_late_grant_is_confirmed_behind_a_look_under_way(void **state)
     attempt *a;
 
     scene_far(sc, &patient);
-    scene_far_inbox(sc);
     hold = scene_hold(sc->near_lock, NULL);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
     assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
@@ -130,7 +127,6 @@ static void a_grant_beyond_its_lease_is_not_believed(void **state)
     attempt *a;
 
     scene_far(sc, &patient);
-    scene_far_inbox(sc);
     a = grant_in_silence(sc);
     hold = scene_hold(sc->near_lock, NULL); /* when the grant has run out */
     fence = lk_hold_fence(hold);
@@ -153,7 +149,6 @@ static void a_grant_is_void_after_a_look_that_denied_it(void **state)
     attempt *a;
 
     scene_far(sc, &patient);
-    scene_far_inbox(sc);
     a = grant_in_silence(sc);
     hold = scene_hold(sc->near_lock, NULL);
     proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
@@ -176,7 +171,6 @@ static void a_grant_that_nobody_wants_is_passed_on(void **state)
     attempt *behind;
 
     scene_far(sc, &patient);
-    scene_far_inbox(sc);
     hold = scene_hold(sc->near_lock, NULL);
     a = scene_attempt(sc, sc->far_lock, 700, NULL);
     assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));

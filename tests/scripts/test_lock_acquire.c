@@ -32,7 +32,7 @@ static void a_free_lock_is_taken(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(script_acquire(f, "u:1"), "1 * 30000");
+    assert_like(script_acquire(f, "u:1"), "1 * 30000 *");
     assert_true(script_item(f, 1) == recorded_fence(f));
 }
 
@@ -146,7 +146,7 @@ static void a_queued_claim_that_takes_a_free_lock_waits_no_more(void **state)
     script_acquire(f, "u:2");
     ticket = script_item(f, 2);
     script_expire(f);
-    assert_like(script_acquire(f, "u:2"), "1 * 30000");
+    assert_like(script_acquire(f, "u:2"), "1 * 30000 *");
     assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_QUEUE]), "0");
     assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_TICKETS]), "#");
     assert_true(number(script_redis(f, "HGET %s ticket", f->keys[KEY_STATE])) ==
@@ -161,7 +161,7 @@ static void a_skipped_claim_that_takes_a_free_lock_waits_no_more(void **state)
     script_acquire(f, "u:2");
     script_release(f, "u:1", NULL); /* nobody hears it: u:2 is skipped */
     assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_SKIPPED]), "u:2");
-    assert_like(script_acquire(f, "u:2"), "1 * 30000");
+    assert_like(script_acquire(f, "u:2"), "1 * 30000 *");
     assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_SKIPPED]), "0");
     assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_TICKETS]), "#");
 }
@@ -271,84 +271,8 @@ static void a_newcomer_may_take_a_free_lock_before_those_who_wait(void **state)
     script_acquire(f, "u:1");
     script_acquire(f, "u:2");
     script_expire(f);
-    assert_like(script_acquire(f, "u:3"), "1 * 30000");
+    assert_like(script_acquire(f, "u:3"), "1 * 30000 *");
     assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]), "u:2");
-}
-
-/* ---- fences ---- */
-
-static void each_grant_has_a_larger_fence(void **state)
-{
-    script_fixture *f = *state;
-    long long first;
-
-    script_acquire(f, "u:1");
-    first = script_item(f, 1);
-    script_release(f, "u:1", NULL);
-    script_acquire(f, "u:2");
-    assert_true(script_item(f, 1) > first);
-}
-
-/* Not reset by the loss of its key: it is never behind the clock. */
-static void a_fence_is_not_behind_the_clock(void **state)
-{
-    script_fixture *f = *state;
-    long long before = script_now_ms(f) * 1000;
-
-    script_acquire(f, "u:1");
-    assert_true(script_item(f, 1) >= before);
-}
-
-static void a_fence_grows_even_when_the_clock_goes_back(void **state)
-{
-    script_fixture *f = *state;
-
-    script_acquire(f, "u:1");
-    script_release(f, "u:1", NULL);
-    script_redis(f, "HSET %s fence 8000000000000000", f->keys[KEY_STATE]);
-    script_acquire(f, "u:2");
-    assert_true(script_item(f, 1) == 8000000000000001);
-    assert_like(script_redis(f, "HGET %s fence", f->keys[KEY_STATE]),
-                "8000000000000001");
-}
-
-/* One immortal key for every name ever locked would be a leak. */
-static void no_token_is_made_where_there_is_none(void **state)
-{
-    script_fixture *f = *state;
-
-    script_acquire(f, "u:1");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_TOKEN]), "0");
-}
-
-static void a_token_that_exists_is_kept_level(void **state)
-{
-    script_fixture *f = *state;
-    long long fence;
-
-    script_redis(f, "SET %s 8000000000000000", f->keys[KEY_TOKEN]);
-    script_acquire(f, "u:1");
-    fence = script_item(f, 1);
-    assert_true(fence == 8000000000000001);
-    assert_like(script_redis(f, "GET %s", f->keys[KEY_TOKEN]),
-                "8000000000000001");
-    script_redis(f, "SET %s 5 PX 90000", f->keys[KEY_TOKEN]);
-    script_release(f, "u:1", NULL);
-    script_acquire(f, "u:2");
-    assert_true(script_item(f, 1) > fence);
-    assert_true(number(script_redis(f, "GET %s", f->keys[KEY_TOKEN])) ==
-                script_item(f, 1));
-    assert_true(pttl(f, KEY_TOKEN) > 0);
-}
-
-static void a_token_is_made_for_redisson(void **state)
-{
-    script_fixture *f = *state;
-
-    f->interop = "1";
-    script_acquire(f, "u:1");
-    assert_true(number(script_redis(f, "GET %s", f->keys[KEY_TOKEN])) ==
-                script_item(f, 1));
 }
 
 /* ---- turns ---- */
@@ -357,7 +281,7 @@ static void a_token_is_made_for_redisson(void **state)
 static long long turn_after(script_fixture *f, long long open)
 {
     script_redis(f, "HSET %s v 1 open %lld", f->keys[KEY_STATE], open);
-    assert_like(script_acquire(f, "u:1"), "1 * 30000");
+    assert_like(script_acquire(f, "u:1"), "1 * 30000 *");
     assert_like(script_redis(f, "HGET %s open", f->keys[KEY_STATE]), "0");
     return number(script_redis(f, "HGET %s until", f->keys[KEY_STATE]));
 }
@@ -394,7 +318,7 @@ static void a_claim_with_a_tombstone_is_refused(void **state)
                 "!LKVOID*");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_acquire_with(f, "u:2", "30000", "1", "in", "", "1"),
-                "1 * 30000");
+                "1 * 30000 *");
 }
 
 static void a_tombstone_that_is_over_is_ignored(void **state)
@@ -404,7 +328,7 @@ static void a_tombstone_that_is_over_is_ignored(void **state)
     script_redis(f, "ZADD %s %lld u:1", f->keys[KEY_VOID],
                  script_now_ms(f) - 1);
     assert_like(script_acquire_with(f, "u:1", "30000", "1", "in", "", "1"),
-                "1 * 30000");
+                "1 * 30000 *");
 }
 
 /* ---- odd names ---- */
@@ -417,7 +341,7 @@ static void odd_names_work(void **state)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         script_set_name(f, names[i]);
-        assert_like(script_acquire(f, "u:1"), "1 * 30000");
+        assert_like(script_acquire(f, "u:1"), "1 * 30000 *");
         assert_like(script_acquire(f, "u:2"), "0 * * 0");
         assert_like(script_redis(f, "HGETALL %s", names[i]), "u:1 1");
         assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_STATE]), "1");
@@ -447,12 +371,6 @@ int main(void)
         SCRIPT_TEST(claims_skipped_long_ago_are_dropped_at_the_next_enqueue),
         SCRIPT_TEST(the_first_waiter_contends_with_a_foreign_holder),
         SCRIPT_TEST(a_newcomer_may_take_a_free_lock_before_those_who_wait),
-        SCRIPT_TEST(each_grant_has_a_larger_fence),
-        SCRIPT_TEST(a_fence_is_not_behind_the_clock),
-        SCRIPT_TEST(a_fence_grows_even_when_the_clock_goes_back),
-        SCRIPT_TEST(no_token_is_made_where_there_is_none),
-        SCRIPT_TEST(a_token_that_exists_is_kept_level),
-        SCRIPT_TEST(a_token_is_made_for_redisson),
         SCRIPT_TEST(an_acquire_after_an_open_release_begins_our_turn),
         SCRIPT_TEST(our_turn_is_never_longer_than_half_a_second),
         SCRIPT_TEST(a_claim_with_a_tombstone_is_refused),

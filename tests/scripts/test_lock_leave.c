@@ -61,7 +61,7 @@ static void a_waiter_that_leaves_when_it_was_granted_hands_over(void **state)
     script_heard(f);
     assert_like(script_leave(f, "u:2", "0"), "2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "u:3 1");
-    assert_like(script_heard(f), "in:u:3 grant lock u:3 * * 3000 n\n");
+    assert_like(script_heard(f), "in:u:3 grant lock u:3 * * * 3000 n\n");
 }
 
 static void leaving_twice_is_harmless(void **state)

@@ -25,7 +25,7 @@ static void a_confirmed_grant_gets_its_full_lease(void **state)
     script_acquire(f, "u:1");
     script_acquire(f, "u:2");
     script_release(f, "u:1", NULL);
-    assert_like(script_confirm(f, "u:2", NULL, "30000"), "1 30000 0");
+    assert_like(script_confirm(f, "u:2", NULL, "30000"), "1 30000 0 *");
     assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
 }
 
@@ -46,7 +46,7 @@ static void a_confirm_gives_an_end_to_a_lock_without_one(void **state)
 
     script_acquire(f, "u:1");
     script_redis(f, "PERSIST n");
-    assert_like(script_confirm(f, "u:1", NULL, "5000"), "1 5000 0");
+    assert_like(script_confirm(f, "u:1", NULL, "5000"), "1 5000 0 *");
     assert_in_range(number(script_redis(f, "PTTL n")), 4000, 5000);
 }
 
@@ -80,7 +80,7 @@ static void a_confirm_tells_that_somebody_waits(void **state)
 
     script_acquire(f, "u:1");
     script_acquire(f, "u:2");
-    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1");
+    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
 }
 
 static void a_confirm_tells_that_outsiders_wait(void **state)
@@ -89,17 +89,17 @@ static void a_confirm_tells_that_outsiders_wait(void **state)
 
     script_acquire(f, "u:1");
     script_redis(f, "SET %s 1", f->keys[KEY_SPIN]);
-    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1");
+    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
     script_redis(f, "DEL %s", f->keys[KEY_SPIN]);
-    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 0");
+    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 0 *");
     script_redis(f, "RPUSH %s java:7", f->keys[KEY_FAIRQ]);
-    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1");
+    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
     script_redis(f, "DEL %s", f->keys[KEY_FAIRQ]);
     script_listen(f, f->channel);
-    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1");
+    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
     script_deafen(f, f->channel);
     f->interop = "1";
-    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1");
+    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
 }
 
 /* ---- renew ---- */

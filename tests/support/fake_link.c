@@ -166,7 +166,12 @@ void fake_link_event(fake_world *world, const fake_event *event)
 
 static char *text_copy(const char *text)
 {
-    return text != NULL ? strcpy(fake_alloc(strlen(text) + 1), text) : NULL;
+    size_t size;
+
+    if (text == NULL)
+        return NULL;
+    size = strlen(text) + 1;
+    return memcpy(fake_alloc(size), text, size);
 }
 
 lk__link *fake_link_open(lk__world *base, const lk__address *address, void *tag)

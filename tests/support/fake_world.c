@@ -73,33 +73,43 @@ static void trace_add(fake_world *world, const void *bytes, size_t size)
         world->trace = (world->trace ^ byte[i]) * UINT64_C(0x100000001b3);
 }
 
-static void
-trace_event(fake_world *world, const char *word, const fake_event *event)
+static void trace_number(fake_world *world, uint64_t number)
 {
-    uint64_t numbers[3] = {world->now, 0, 0};
+    world->trace = (world->trace ^ number) * UINT64_C(0x100000001b3);
+    world->trace ^= world->trace >> 32;
+}
+
+static void
+log_event(const fake_world *world, const char *word, const fake_event *event)
+{
     size_t i;
 
-    if (event != NULL && event->link != NULL)
-        numbers[1] = event->link->number + 1;
-    if (event != NULL)
-        numbers[2] = (uint64_t)(int64_t)event->error;
-    trace_add(world, word, strlen(word));
-    trace_add(world, numbers, sizeof(numbers));
-    if (event != NULL)
-        trace_add(world, event->bytes, event->size);
-    if (world->log == NULL)
-        return;
     (void)fprintf(world->log, "%12.6f ms %s",
                   (double)(world->now - FAKE_START) / 1e6, word);
     if (event != NULL && event->link != NULL)
-        (void)fprintf(world->log, " link %u", event->link->number);
+        (void)fprintf(world->log, " link %u ", event->link->number);
     for (i = 0; event != NULL && i < event->size; i++)
-        (void)fprintf(world->log,
-                      event->bytes[i] < ' ' || event->bytes[i] > '~'
-                          ? "%s\\x%02x"
-                          : "%s%c",
-                      i == 0 ? " " : "", (unsigned char)event->bytes[i]);
+        if (event->bytes[i] < ' ' || event->bytes[i] > '~')
+            (void)fprintf(world->log, "\\x%02x",
+                          (unsigned)(unsigned char)event->bytes[i]);
+        else
+            (void)fputc(event->bytes[i], world->log);
     (void)fputc('\n', world->log);
+}
+
+/* Something happens. event: NULL for what is not in the queue. */
+static void
+trace_event(fake_world *world, const char *word, const fake_event *event)
+{
+    trace_add(world, word, strlen(word));
+    trace_number(world, world->now);
+    if (event != NULL) {
+        trace_number(world, event->link != NULL ? event->link->number + 1 : 0);
+        trace_number(world, (uint64_t)(int64_t)event->error);
+        trace_add(world, event->bytes, event->size);
+    }
+    if (world->log != NULL)
+        log_event(world, word, event);
 }
 
 uint64_t fake_world_trace(const fake_world *world)
@@ -249,15 +259,7 @@ void fake_world_run_for(fake_world *world, uint64_t ns)
 
 void fake_world_freeze(fake_world *world, uint64_t ns)
 {
-    fake_event *event;
-
     world->now += ns;
-    /* What is late has its place before all that is caused from now on. */
-    for (event = world->first; event != NULL && event->at <= world->now;
-         event = event->next) {
-        event->at = world->now;
-        event->order = ++world->order;
-    }
     trace_event(world, "freeze", NULL);
 }
 

@@ -14,9 +14,8 @@
 /*
  * What a fault test at the level of clients needs: a server, a proxy before
  * it, and three clients that want the lock called "job". `far` talks through
- * the proxy; its first connection there, number 0, is for commands, number 1
- * is its inbox, opened when it first has to wait. `near` and `third` talk to
- * the server directly.
+ * the proxy; its connection number 0 there is for commands, number 1 is its
+ * inbox, number 2 the next one. `near` and `third` talk to the server directly.
  *
  * Whatever cannot be had fails the running test. The teardown shuts the
  * clients down, so a wait that a failed test left behind ends.
@@ -47,10 +46,9 @@ int scene_teardown(void **state);
     cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
 
 /* Opens the far client and waits until it is ready. NULL: all defaults. */
+void scene_open_far(scene *sc, const lk_client_options *options);
+/* The same, and until its inbox stands: it has held the lock for a moment. */
 void scene_far(scene *sc, const lk_client_options *options);
-
-/* Has the far client open its inbox: it waits for a moment, in vain. */
-void scene_far_inbox(scene *sc);
 
 /* Acquires, or fails the test. */
 lk_hold *scene_hold(lk_lock *lock, const lk_acquire_options *options);

@@ -451,14 +451,28 @@ script_leave(script_fixture *f, const char *claim, const char *tombstone_ms)
     return script_run(f, &lk__script_lock_leave, args);
 }
 
-const char *script_confirm(script_fixture *f, const char *claim,
-                           const char *fence, const char *lease)
+static const char *confirm(script_fixture *f, const char *claim,
+                           const char *fence, const char *lease,
+                           const char *reserve)
 {
     const char *const args[] = {claim,      f->channel,
                                 f->interop, fence_or_recorded(f, fence),
-                                lease,      NULL};
+                                lease,      reserve,
+                                NULL};
 
     return script_run(f, &lk__script_lock_confirm, args);
+}
+
+const char *script_confirm(script_fixture *f, const char *claim,
+                           const char *fence, const char *lease)
+{
+    return confirm(f, claim, fence, lease, "0");
+}
+
+const char *script_reserve(script_fixture *f, const char *claim,
+                           const char *fence, const char *count)
+{
+    return confirm(f, claim, fence, "1", count);
 }
 
 const char *script_force(script_fixture *f)

@@ -101,6 +101,9 @@ const char *
 script_leave(script_fixture *f, const char *claim, const char *tombstone_ms);
 const char *script_confirm(script_fixture *f, const char *claim,
                            const char *fence, const char *lease);
+/* A confirm that asks for so many more fences, and not for a longer lease. */
+const char *script_reserve(script_fixture *f, const char *claim,
+                           const char *fence, const char *count);
 const char *script_force(script_fixture *f);
 const char *script_pass(script_fixture *f);
 const char *script_info(script_fixture *f);

@@ -3,6 +3,7 @@
 /* The test world keeps its own promises. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,13 +37,15 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
                        const size_t *sizes)
 {
     fixture *f = data;
+    size_t used = 0;
     int i;
 
     f->commands++;
-    f->last[0] = '\0';
     for (i = 0; i < argc; i++) {
         assert_int_equal(sizes[i], strlen(argv[i]));
-        (void)strcat(strcat(f->last, argv[i]), " ");
+        used += (size_t)snprintf(f->last + used, sizeof(f->last) - used, "%s ",
+                                 argv[i]);
+        assert_true(used < sizeof(f->last));
     }
     if (!f->is_mute)
         fake_say(link, "+OK\r\n");
@@ -251,6 +254,25 @@ static void a_full_stream_takes_less_and_tells_when_it_has_room(void **state)
     assert_int_equal(f->link.writables, 1);
 }
 
+static void a_log_shows_what_happens(void **state)
+{
+    fixture *f = *state;
+    char text[256] = {0};
+    FILE *file = fmemopen(text, sizeof(text), "w");
+
+    assert_non_null(file);
+    open_link(f);
+    fake_world_log(f->world, file);
+    send_text(f, PING);
+    fake_world_run_for(f->world, 5 * FAKE_MS);
+    fake_world_log(f->world, NULL);
+    (void)fclose(file);
+    assert_string_equal(
+        text, "    4.000000 ms request link 0 *1\\x0d\\x0a$4\\x0d\\x0aPING"
+              "\\x0d\\x0a\n"
+              "    5.000000 ms data link 0 +OK\\x0d\\x0a\n");
+}
+
 static void replies_may_come_in_pieces(void **state)
 {
     static const char text[] = "$20\r\nabcdefghijklmnopqrst\r\n";
@@ -451,6 +473,7 @@ int main(void)
         TEST(a_break_loses_what_is_under_way),
         TEST(a_stall_delays_both_ways_and_keeps_the_order),
         TEST(a_full_stream_takes_less_and_tells_when_it_has_room),
+        TEST(a_log_shows_what_happens),
         TEST(replies_may_come_in_pieces),
         TEST(the_timer_fires_at_its_time_and_once),
         TEST(wakes_that_nobody_met_are_one),

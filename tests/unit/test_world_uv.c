@@ -13,6 +13,7 @@
 #include "core/world.h"
 #include "support/check.h"
 #include "support/descriptors.h"
+#include "support/gate.h"
 #include "support/wait.h"
 #include "support/witness.h"
 
@@ -89,23 +90,6 @@ static void a_timer_set_to_never_does_not_fire(void **state)
 
 /* ---- wake --------------------------------------------------------------- */
 
-/* Keeps the loop in its handler until the test opens the gate. */
-typedef struct gate {
-    sem_t entered, open;
-} gate;
-
-static void wait_at_gate(witness *w, witness_link *link)
-{
-    gate *g = w->data;
-
-    (void)link;
-    if (w->timers > 0 || w->wakes > 0)
-        return;
-    (void)sem_post(&g->entered);
-    while (sem_wait(&g->open) != 0)
-        continue;
-}
-
 static void wakes_that_nobody_met_are_one(void **state)
 {
     witness w = {0};
@@ -113,16 +97,11 @@ static void wakes_that_nobody_met_are_one(void **state)
     int i;
 
     (void)state;
-    (void)sem_init(&g.entered, 0, 0);
-    (void)sem_init(&g.open, 0, 0);
     assert_true(witness_start(&w, lk__world_uv_new()));
-    witness_hook(&w, wait_at_gate, &g);
-    w.world->class->set_timer(w.world, 0);
-    while (sem_wait(&g.entered) != 0)
-        continue;
+    gate_close(&g, &w);
     for (i = 0; i < 100; i++)
         w.world->class->wake(w.world);
-    (void)sem_post(&g.open);
+    gate_open(&g);
     assert_true(witness_sees(&w, &w.wakes, 1));
     w.world->class->set_timer(w.world, 0);
     assert_true(witness_sees(&w, &w.timers, 2));
@@ -165,12 +144,14 @@ typedef struct portrait {
 /* How often the calling thread has gone to sleep. */
 static long switches_now(void)
 {
+    static const char key[] = "voluntary_ctxt_switches:";
     char line[128];
     long switches = -1;
     FILE *file = fopen("/proc/thread-self/status", "re");
 
     while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-        (void)sscanf(line, "voluntary_ctxt_switches: %ld", &switches);
+        if (strncmp(line, key, sizeof(key) - 1) == 0)
+            switches = strtol(line + sizeof(key) - 1, NULL, 10);
     if (file != NULL)
         (void)fclose(file);
     return switches;

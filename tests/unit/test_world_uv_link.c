@@ -8,13 +8,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/check.h"
 #include "support/descriptors.h"
+#include "support/gate.h"
 #include "support/pair.h"
 #include "support/wait.h"
 
@@ -87,30 +87,19 @@ static void a_reset_stream_says_so(void **state)
     assert_int_equal(p->link.ends, 1);
 }
 
-/* Keeps the loop busy until the test opens the gate. */
-static void wait_at_gate(witness *w, witness_link *link)
-{
-    (void)link;
-    while (sem_wait(w->data) != 0)
-        continue;
-}
-
 static void a_failed_send_ends_the_stream_after_its_last_bytes(void **state)
 {
     pair *p = *state;
-    sem_t gate;
-    int i;
+    gate g;
 
     pair_connect(p, pair_listen_unix(p));
-    (void)sem_init(&gate, 0, 0);
-    witness_hook(&p->w, wait_at_gate, &gate);
+    gate_close(&g, &p->w);
     assert_int_equal(write(p->peer, "-ERR max", 8), 8);
     assert_int_equal(close(p->peer), 0);
     p->peer = -1;
     assert_int_equal(witness_send(&p->link, "x", 1), -EPIPE);
     assert_int_equal(witness_send(&p->link, "x", 1), -EPIPE);
-    for (i = 0; i < 4; i++)
-        (void)sem_post(&gate);
+    gate_open(&g);
     assert_true(witness_sees(&p->w, &p->link.ends, 1));
     assert_int_equal(p->link.received, 8);
     assert_int_equal(p->link.end_error, -EPIPE);
@@ -123,21 +112,18 @@ static void all_that_came_before_a_break_is_delivered(void **state)
     int want = 1024 * 1024;
     uint64_t written = 0;
     ssize_t size;
-    sem_t gate;
+    gate g;
 
     pair_connect(p, pair_listen_unix(p));
     (void)setsockopt(p->peer, SOL_SOCKET, SO_SNDBUF, &want, sizeof(want));
-    (void)sem_init(&gate, 0, 0);
-    witness_hook(&p->w, wait_at_gate, &gate);
-    p->w.world->class->set_timer(p->w.world, 0);
+    gate_close(&g, &p->w);
     /* Not read there, so that the peer's close is a reset. */
     assert_int_equal(witness_send(&p->link, "x", 1), 1);
     while ((size = write(p->peer, block, sizeof(block))) > 0)
         written += (uint64_t)size;
     (void)close(p->peer);
     p->peer = -1;
-    witness_hook(&p->w, NULL, NULL);
-    (void)sem_post(&gate);
+    gate_open(&g);
     assert_true(witness_sees(&p->w, &p->link.ends, 1));
     assert_int_equal(p->link.end_error, -ECONNRESET);
     assert_int_equal(p->link.received, written);
@@ -246,7 +232,7 @@ static void no_event_begins_after_a_close_amid_data(void **state)
 /* A stream that is never empty: each of its events sends more. */
 typedef struct spring {
     const witness_link *busy;
-    int peer;
+    int peer, other_peer;
     int events;       /* of the busy stream */
     int events_until; /* the other one had its first */
 } spring;
@@ -258,8 +244,11 @@ static void flow_on(witness *w, witness_link *link)
 
     if (link != s->busy && s->events_until == 0)
         s->events_until = s->events;
-    if (link == s->busy && s->events_until == 0 && s->events++ < 1000)
-        (void)send(s->peer, block, sizeof(block), MSG_NOSIGNAL);
+    if (link != s->busy || s->events_until > 0 || s->events++ > 1000)
+        return;
+    (void)send(s->peer, block, sizeof(block), MSG_NOSIGNAL);
+    if (s->events == 3)
+        (void)send(s->other_peer, "hello", 5, MSG_NOSIGNAL);
 }
 
 static void a_busy_stream_does_not_starve_another(void **state)
@@ -274,13 +263,13 @@ static void a_busy_stream_does_not_starve_another(void **state)
     assert_true(witness_open(&p->w, &other, &address));
     assert_true(witness_sees(&p->w, &other.opens, 1));
     p->peer = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+    s.other_peer = p->peer;
     witness_hook(&p->w, flow_on, &s);
     assert_int_equal(write(s.peer, "x", 1), 1);
-    assert_int_equal(write(p->peer, "hello", 5), 5);
     assert_true(witness_has_received(&other, 5));
     witness_close(&p->link);
     assert_true(witness_turn(&p->w));
-    assert_in_range(s.events_until, 0, 20);
+    assert_in_range(s.events_until, 3, 20);
     (void)close(s.peer);
 }
 
@@ -290,18 +279,15 @@ static void a_close_reaches_the_peer_though_the_loop_is_busy(void **state)
 {
     pair *p = *state;
     int before = descriptors_count();
-    sem_t gate;
+    gate g;
     char byte;
 
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
-    (void)sem_init(&gate, 0, 0);
-    witness_hook(&p->w, wait_at_gate, &gate);
-    p->w.world->class->set_timer(p->w.world, 0);
+    gate_close(&g, &p->w);
     witness_close(&p->link);
     assert_true(pair_is_readable(p->peer));
     assert_int_equal(read(p->peer, &byte, 1), 0);
-    witness_hook(&p->w, NULL, NULL);
-    (void)sem_post(&gate);
+    gate_open(&g);
     /* What is left is the listener and the peer. */
     assert_true(descriptors_fall_to(before + 2));
 }
@@ -331,27 +317,13 @@ static void an_event_may_close_its_own_link(void **state)
 
 /* ---- fork --------------------------------------------------------------- */
 
-/* SIGKILL: what the parent's threads had is no leak of the child. */
-static void end_child(pid_t child)
+/* Children end by SIGKILL: what the parent's threads had is no leak of theirs. */
+static void await_killed(pid_t child)
 {
     int status = 0;
 
-    assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
-}
-
-/* A child that does nothing, and dies with its parent at the latest. */
-static pid_t idle_child(void)
-{
-    pid_t child = fork();
-
-    if (child == 0)
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (child == 0)
-        (void)pause();
-    assert_true(child > 0);
-    return child;
 }
 
 static void a_child_does_not_have_the_stream(void **state)
@@ -372,7 +344,7 @@ static void a_child_does_not_have_the_stream(void **state)
         *counted = descriptors_connected_to(p->path);
         (void)raise(SIGKILL);
     }
-    end_child(child);
+    await_killed(child);
     assert_int_equal(*counted, 0);
     (void)munmap(counted, sizeof(int));
 }
@@ -380,9 +352,13 @@ static void a_child_does_not_have_the_stream(void **state)
 static void a_stream_lives_on_without_its_child(void **state)
 {
     pair *p = *state;
+    pid_t child;
 
     pair_connect(p, pair_listen_tcp(p, "127.0.0.1"));
-    end_child(idle_child());
+    child = fork();
+    if (child == 0)
+        (void)raise(SIGKILL);
+    await_killed(child);
     assert_pair_talks(p);
 }
 

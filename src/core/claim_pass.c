@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Passing: a client hands what it holds to the next of its own waits, with a
+ * fence of the range that came with the grant. While it does so it asks the
+ * server, about every 50 ms, whether anybody waits there, and has the range
+ * filled up in the same question. If somebody waits, or there is no answer, a
+ * budget of passes and of time since the grant bounds what others have to
+ * stand. Only claims that the watchdog renews are passed on: the next owner is
+ * promised as much of a lease as the one before.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/claim_private.h"
+#include "core/deadline.h"
+#include "core/node.h"
+#include "core/reply.h"
+#include "core/wait.h"
+
+enum {
+    BUDGET_PASSES = 64,
+    BUDGET_MS = 5,
+    ASK_EVERY_MS = 50,
+    ALONE_MS = 100,   /* for so long an answer is believed */
+    REMAINING_MS = 3000,
+    RESERVE = 50000   /* fences: one a microsecond from ask to ask */
+};
+
+static lk__claim *claim_of_look(lk__request *request)
+{
+    return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, look));
+}
+
+bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait)
+{
+    return claim->place->kind->passes && claim->watchdog && wait->watchdog &&
+           claim->renew_failures == 0;
+}
+
+/* ---- the question ------------------------------------------------------------ */
+
+static void on_answer(lk__claim *claim, const redisReply *reply)
+{
+    uint64_t top = (uint64_t)lk__reply_integer_at(reply, 3, 0);
+
+    if (lk__reply_integer_at(reply, 0, 0) != 1) {
+        lk__claim_lose(claim,
+                       lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)));
+        return;
+    }
+    if (top > claim->top_fence)
+        claim->top_fence = top;
+    claim->alone_until = lk__reply_integer_at(reply, 2, 1) == 0
+                             ? claim->look.sent_at + ALONE_MS * LK__MS
+                             : 0;
+    lk__claim_prolong(
+        claim, lk__deadline_ns(claim->look.sent_at, claim->lease_ms));
+}
+
+static void on_asked(lk__request *request, lk_status status,
+                     const redisReply *reply)
+{
+    lk__claim *claim = claim_of_look(request);
+
+    if (status == LK_OK)
+        status = lk__node_check(claim->place->client->node, request, reply);
+    if (status == LK_OK && claim->state == LK__CLAIM_HELD)
+        on_answer(claim, reply);
+    lk__claim_answered(claim);
+}
+
+void lk__claim_prepare_pass(lk__claim *claim)
+{
+    uint64_t now = lk__client_now(claim->place->client);
+    char fence[24];
+    lk__arg args[3];
+
+    if (claim->look.busy ||
+        (claim->asked_at != 0 && now < claim->asked_at + ASK_EVERY_MS * LK__MS))
+        return;
+    snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
+    args[0] = lk__arg_text(fence);
+    args[1] = lk__arg_number((int64_t)claim->lease_ms);
+    args[2] = lk__arg_number(RESERVE);
+    claim->look.on_reply = on_asked;
+    if (lk__claim_call(claim, &claim->look, claim->place->kind->confirm, 3,
+                       args) == LK_OK)
+        claim->asked_at = now;
+}
+
+/* ---- the pass ------------------------------------------------------------------ */
+
+static bool is_within_budget(const lk__claim *claim, uint64_t now)
+{
+    if (now < claim->alone_until)
+        return true;
+    return claim->passes < BUDGET_PASSES &&
+           now < claim->granted_at + BUDGET_MS * LK__MS;
+}
+
+static uint64_t remaining_wanted(const lk__claim *claim)
+{
+    uint64_t third = claim->lease_ms * LK__MS / 3;
+
+    return third < REMAINING_MS * LK__MS ? third : REMAINING_MS * LK__MS;
+}
+
+bool lk__claim_pass(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+    const lk__wait *wait = place->first_wait;
+    uint64_t now = lk__client_now(place->client);
+
+    if (wait == NULL || !lk__claim_suits(claim, wait) ||
+        claim->local_fence >= claim->top_fence ||
+        claim->deadline < now + remaining_wanted(claim) ||
+        !is_within_budget(claim, now))
+        return false;
+
+    claim->local_fence++;
+    claim->passes++;
+    place->client->stats.releases++;
+    place->client->stats.passes++;
+    lk__place_bind(place, claim);
+    return true;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Handing a hold to another process, as one line of text:
+ *
+ *   latchkey1 <kind> <claim> <fence> <lease ms> <watchdog 0 or 1> <name>
+ *
+ * The server is not told: claim and fence stay what they are, so to it nothing
+ * changes. Nobody renews between the export and the import.
+ */
+
+#include "core/transfer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/ask.h"
+#include "core/deadline.h"
+#include "core/error.h"
+#include "core/hold.h"
+#include "core/names.h"
+#include "core/owner.h"
+#include "core/place.h"
+#include "core/reply.h"
+
+/* ---- export ----------------------------------------------------------------- */
+
+static lk_status export_check(const lk_hold *hold, const char *text)
+{
+    if (hold == NULL || text == NULL)
+        return lk__fail(LK_EINVAL, "the hold, or the place for it, is NULL");
+    return lk__client_check(hold->client);
+}
+
+/* Inside the monitor. */
+static lk_status export_text(const lk_hold *hold, char *text, size_t size)
+{
+    const lk__claim *claim = hold->claim;
+    int length;
+
+    if (!lk__claim_is_valid(claim))
+        return lk__fail(LK_ELOST, "it is not held any more");
+    if (claim->first_hold != hold || hold->next != NULL)
+        return lk__fail(LK_EINVAL, "it was re-entered: release the others");
+    length = snprintf(text, size,
+                      "latchkey1 %s %s %" PRIu64 " %" PRIu64 " %d %s",
+                      claim->place->kind->word, claim->id, claim->fence,
+                      claim->lease_ms, claim->watchdog ? 1 : 0,
+                      claim->place->name);
+    if (length < 0 || (size_t)length >= size)
+        return lk__fail(LK_EINVAL, "LK_EXPORT_SIZE bytes are needed");
+    return LK_OK;
+}
+
+lk_status lk_hold_export(lk_hold *hold, char *text, size_t size)
+{
+    lk_client *client;
+    lk_status status = export_check(hold, text);
+
+    if (status != LK_OK)
+        return status;
+    client = hold->client;
+    lk__client_lock(client);
+    lk__client_unpost(client, &hold->post);
+    status = export_text(hold, text, size);
+    if (status == LK_OK) {
+        client->stats.holding--;
+        hold->claim->first_hold = NULL;
+        lk__claim_kill(hold->claim);
+        lk__place_drive(hold->claim->place);
+        lk__claim_unref(hold->claim);
+    }
+    lk__client_leave(client);
+    if (status == LK_OK)
+        lk__hold_discard(hold);
+    return status;
+}
+
+/* ---- import ----------------------------------------------------------------- */
+
+/* What a line of text says. */
+struct exported {
+    char id[64];
+    uint64_t fence;
+    uint64_t lease_ms;
+    bool watchdog;
+};
+
+struct import {
+    lk__ask ask; /* first */
+    struct exported from;
+    lk__claim *claim; /* WANTED; killed if it is not to be */
+    lk_hold *hold;
+};
+
+static lk_status text_parse(const lk__place *place, const char *text,
+                            struct exported *ret_from)
+{
+    char kind[16];
+    int watchdog = 0, end = 0;
+
+    if (text == NULL ||
+        sscanf(text, "latchkey1 %15s %63s %" SCNu64 " %" SCNu64 " %d %n", kind,
+               ret_from->id, &ret_from->fence, &ret_from->lease_ms, &watchdog,
+               &end) != 5 ||
+        end == 0)
+        return lk__fail(LK_EINVAL, "this is not an exported hold");
+    if (strcmp(kind, place->kind->word) != 0 ||
+        strcmp(text + end, place->name) != 0)
+        return lk__fail(LK_EMISMATCH, "the exported hold is of another name");
+    ret_from->watchdog = watchdog == 1;
+    return lk__lease_check(ret_from->lease_ms);
+}
+
+static lk_status import_take(lk__ask *ask, const redisReply *reply,
+                             bool *ret_more)
+{
+    struct import *import = (struct import *)(void *)ask;
+    lk__claim *claim = import->claim;
+
+    (void)ret_more;
+    if (lk__reply_integer_at(reply, 0, 0) != 1)
+        return LK_ELOST;
+    lk__claim_hold_imported(claim, import->hold,
+                            lk__deadline_ns(ask->request.sent_at,
+                                            import->from.lease_ms));
+    import->claim = NULL;
+    return LK_OK;
+}
+
+/* Without an answer the hold is nobody's, and its lease ends it. */
+static void import_cleanup(lk__ask *ask)
+{
+    struct import *import = (struct import *)(void *)ask;
+
+    if (import->claim != NULL)
+        lk__claim_kill(import->claim);
+}
+
+/* Inside the monitor. */
+static lk_status import_new(struct import **ret_import, lk__place *place,
+                            const struct exported *from, uint64_t owner)
+{
+    struct import *import = (struct import *)(void *)lk__ask_new(
+        sizeof(*import), place->client, place, NULL);
+    char fence[24];
+    lk__arg args[3];
+
+    if (import == NULL)
+        return LK_ENOMEM;
+    import->from = *from;
+    import->ask.take = import_take;
+    import->ask.cleanup = import_cleanup;
+    import->claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
+    snprintf(fence, sizeof(fence), "%" PRIu64, from->fence);
+    args[0] = lk__arg_text(fence);
+    args[1] = lk__arg_number((int64_t)from->lease_ms);
+    args[2] = lk__arg_number(0);
+    if (import->claim == NULL ||
+        lk__ask_script(&import->ask, place->kind->confirm, from->id, 3, args) !=
+            LK_OK) {
+        lk__ask_release(&import->ask);
+        return LK_ENOMEM;
+    }
+    memcpy(import->claim->id, from->id, sizeof(from->id));
+    import->claim->owner = owner;
+    import->claim->fence = from->fence;
+    import->claim->local_fence = from->fence;
+    import->claim->top_fence = from->fence;
+    *ret_import = import;
+    return LK_OK;
+}
+
+static lk_status import_ask(lk__place *place, const struct exported *from,
+                            uint64_t owner, lk_hold *hold)
+{
+    struct import *import;
+    lk_status status = import_new(&import, place, from, owner);
+
+    if (status != LK_OK)
+        return status;
+    import->hold = hold;
+    lk__ask_begin(&import->ask);
+    status = lk__ask_sleep(&import->ask);
+    lk__ask_release(&import->ask);
+    return status;
+}
+
+lk_status lk__import(lk__place *place, const char *text,
+                     const lk_acquire_options *given, lk_hold **ret_hold)
+{
+    lk_client *client = place->client;
+    lk_acquire_options options;
+    struct exported from;
+    lk_hold *hold;
+    lk_status status = text_parse(place, text, &from);
+
+    if (status == LK_OK)
+        status = lk__acquire_options_take(place, given, &options);
+    if (status != LK_OK)
+        return status;
+    hold = lk__hold_new(client);
+    if (hold == NULL)
+        return LK_ENOMEM;
+    status = lk__client_enter_blocking(client);
+    if (status == LK_OK) {
+        status = import_ask(place, &from,
+                            lk__owner_number(options.owner, true), hold);
+        lk__client_leave(client);
+    }
+    if (status == LK_OK)
+        *ret_hold = hold;
+    else
+        lk__hold_discard(hold);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_TRANSFER_H
+#define LK_CORE_TRANSFER_H
+
+#include "core/wait.h"
+
+/*
+ * Takes over a hold that another client has exported: asks the server whether
+ * it still stands, with its lease begun anew, and renews it from then on.
+ */
+lk_status lk__import(struct lk__place *place, const char *text,
+                     const lk_acquire_options *options, lk_hold **ret_hold);
+
+#endif /* LK_CORE_TRANSFER_H */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the log callback is told, and what it is never told. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 3000, MOST = 65536 };
+
+/* All lines so far. Written by the client's threads. */
+static struct {
+    pthread_mutex_t mutex;
+    char text[MOST];
+    size_t used;
+    int counts[LK_LOG_DEBUG + 1];
+} book = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void note(lk_log_level level, const char *text, void *data)
+{
+    size_t size = strlen(text);
+
+    (void)pthread_mutex_lock(&book.mutex);
+    if (data == &book && book.used + size + 2 < MOST) {
+        memcpy(book.text + book.used, text, size);
+        book.used += size;
+        book.text[book.used++] = '\n';
+        book.counts[level]++;
+    }
+    (void)pthread_mutex_unlock(&book.mutex);
+}
+
+static int setup(void **state)
+{
+    memset(book.text, 0, sizeof(book.text));
+    memset(book.counts, 0, sizeof(book.counts));
+    book.used = 0;
+    return locking_setup(state);
+}
+
+static bool has_noted(const char *text)
+{
+    bool has;
+
+    (void)pthread_mutex_lock(&book.mutex);
+    has = strstr(book.text, text) != NULL;
+    (void)pthread_mutex_unlock(&book.mutex);
+    return has;
+}
+
+static bool is_noted(void *data)
+{
+    return has_noted(data);
+}
+
+static void wait_noted(char *text)
+{
+    if (!wait_until(is_noted, text, SOON_MS))
+        fail_msg("the log has no \"%s\"", text);
+}
+
+static int count_of(lk_log_level level)
+{
+    int count;
+
+    (void)pthread_mutex_lock(&book.mutex);
+    count = book.counts[level];
+    (void)pthread_mutex_unlock(&book.mutex);
+    return count;
+}
+
+static lk_client_options logging(uint64_t level)
+{
+    return (lk_client_options){LK_CLIENT_OPTIONS_INIT, .log = note,
+                               .log_data = &book, .log_level = level};
+}
+
+/* ---- what is told ---- */
+
+static void a_lost_hold_is_an_error(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = logging(LK_LOG_ERROR);
+    lk_client *client = locking_open(f, &options);
+    lk_hold *hold = locking_hold_for(locking_lock(f, client, "orders"), 50);
+
+    wait_noted((char[]){"orders"});
+    assert_true(has_noted("is lost"));
+    assert_true(has_noted(lk_client_id(client)));
+    assert_int_equal(count_of(LK_LOG_ERROR), 1);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void connections_are_told_as_information(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = logging(LK_LOG_INFO);
+
+    locking_open(f, &options);
+    wait_noted((char[]){"connection is ready"});
+    assert_true(count_of(LK_LOG_INFO) >= 1);
+    assert_int_equal(count_of(LK_LOG_ERROR), 0);
+}
+
+static void a_connection_that_is_lost_is_a_warning(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = logging(LK_LOG_WARN);
+    lk_client *client = locking_open(f, &options);
+
+    freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
+    wait_noted((char[]){"connection:"});
+    assert_int_equal(count_of(LK_LOG_WARN), 1);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
+}
+
+static void by_default_only_what_matters_is_told(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = logging(0);
+    lk_client *client = locking_open(f, &options);
+
+    assert_status(lk_hold_release(locking_hold(locking_lock(f, client, "n"))),
+                  LK_OK);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_int_equal(count_of(LK_LOG_INFO), 0);
+    assert_int_equal(count_of(LK_LOG_DEBUG), 0);
+    assert_int_equal(book.used, 0);
+}
+
+static void a_line_has_no_newline(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = logging(LK_LOG_DEBUG);
+    lk_client *client = locking_open(f, &options);
+    lk_hold *hold =
+        locking_hold_for(locking_lock(f, client, "two\nlines\x1b[31m"), 50);
+    int lines = 0;
+    int calls = 0;
+
+    wait_noted((char[]){"is lost"});
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    for (size_t i = 0; i < book.used; i++)
+        lines += book.text[i] == '\n';
+    for (int level = LK_LOG_ERROR; level <= LK_LOG_DEBUG; level++)
+        calls += book.counts[level];
+    assert_int_equal(lines, calls);
+    assert_false(has_noted("\x1b"));
+}
+
+/* ---- what is never told ---- */
+
+static void a_password_is_in_no_line_and_no_words(void **state)
+{
+    locking *f = *state;
+    lk_client_options options = logging(LK_LOG_DEBUG);
+    lk_client *client;
+    lk_hold *none = NULL;
+
+    options.user = "nobody";
+    options.password = "hush-hush";
+    client = locking_open_url(f, server_url(f->server), &options);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)),
+                  LK_EAUTH);
+    assert_null(strstr(lk_last_error(), "hush"));
+    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), 500, NULL,
+                                  &none),
+                  LK_EAUTH);
+    assert_null(strstr(lk_last_error(), "hush"));
+    assert_true(book.used > 0);
+    assert_false(has_noted("hush"));
+}
+
+static void a_password_that_is_right_is_told_neither(void **state)
+{
+    locking *f = *state;
+    lk_client_options options = logging(LK_LOG_DEBUG);
+    lk_client *client;
+
+    freeReplyObject(server_command(
+        f->server,
+        "ACL SETUSER quiet on >hush-hush allkeys allchannels +@all"));
+    options.user = "quiet";
+    options.password = "hush-hush";
+    client = locking_open(f, &options);
+    assert_status(lk_hold_release(locking_hold(locking_lock(f, client, "n"))),
+                  LK_OK);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_true(book.used > 0);
+    assert_false(has_noted("hush"));
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_lost_hold_is_an_error),
+        TEST(connections_are_told_as_information),
+        TEST(a_connection_that_is_lost_is_a_warning),
+        TEST(by_default_only_what_matters_is_told),
+        TEST(a_line_has_no_newline),
+        TEST(a_password_is_in_no_line_and_no_words),
+        TEST(a_password_that_is_right_is_told_neither),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the library does to the process: threads, descriptors, output. */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { MOST = 1024, SOON_MS = 3000 };
+
+/* Numbers that are names in a folder of /proc/self. */
+static void numbers_read(const char *folder, bool seen[MOST], int base)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL) {
+        long number = strtol(entry->d_name, NULL, 10) - base;
+
+        if (entry->d_name[0] != '.' && number >= 0 && number < MOST)
+            seen[number] = true;
+    }
+    (void)closedir(dir);
+}
+
+/* The value of a line such as "flags:\t02" of a file below /proc/self. */
+static uint64_t proc_value(const char *path, const char *word, int base)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+    uint64_t value = 0;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, word, strlen(word)) == 0)
+            value = strtoull(line + strlen(word), NULL, base);
+    }
+    (void)fclose(file);
+    return value;
+}
+
+/* A client in full work: both connections, a name looked up, descriptors. */
+static lk_hold *work(locking *f, lk_client **ret_client)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    char url[64];
+    lk_client *client;
+    lk_hold *hold;
+
+    (void)snprintf(url, sizeof(url), "redis://localhost:%u",
+                   server_port(f->server));
+    client = locking_open_url(f, url, &options);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
+    hold = locking_hold(locking_lock(f, client, "n"));
+    assert_true(lk_hold_fd(hold) >= 0);
+    locking_take(f, f->locks[f->lock_count - 1], LK_FOREVER, NULL);
+    locking_wait_queued(f, "n", 1);
+    *ret_client = client;
+    return hold;
+}
+
+static void its_threads_have_all_signals_blocked(void **state)
+{
+    locking *f = *state;
+    bool before[MOST] = {false};
+    bool after[MOST] = {false};
+    int pid = (int)getpid();
+    lk_client *client;
+    lk_hold *hold;
+    int threads = 0;
+
+    numbers_read("/proc/self/task", before, pid);
+    hold = work(f, &client);
+    numbers_read("/proc/self/task", after, pid);
+    for (int i = 0; i < MOST; i++) {
+        char path[64], name[32] = "";
+        uint64_t blocked;
+        FILE *file;
+
+        if (before[i] || !after[i])
+            continue;
+        (void)snprintf(path, sizeof(path), "/proc/self/task/%d/comm", pid + i);
+        file = fopen(path, "re");
+        assert_non_null(file);
+        assert_non_null(fgets(name, sizeof(name), file));
+        (void)fclose(file);
+        if (strcmp(name, "latchkey\n") != 0)
+            continue; /* the taker's */
+        (void)snprintf(path, sizeof(path), "/proc/self/task/%d/status",
+                       pid + i);
+        blocked = proc_value(path, "SigBlk:", 16);
+        for (int sig = 1; sig < 32; sig++) {
+            if (sig != SIGKILL && sig != SIGSTOP)
+                assert_true((blocked >> (sig - 1) & 1) == 1);
+        }
+        threads++;
+    }
+    /* The loop, and libuv's pool that looks names up. */
+    assert_true(threads >= 2);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(f->takers[0]), LK_OK);
+}
+
+static void the_callers_signal_mask_stays_as_it_was(void **state)
+{
+    locking *f = *state;
+    sigset_t before, after;
+
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &before), 0);
+    locking_open(f, NULL);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &after), 0);
+    for (int sig = 1; sig < 32; sig++)
+        assert_int_equal(sigismember(&after, sig), sigismember(&before, sig));
+}
+
+static void no_signal_handler_is_installed(void **state)
+{
+    locking *f = *state;
+    struct sigaction before[32], after;
+    lk_client *client;
+    lk_hold *hold;
+
+    for (int sig = 1; sig < 32; sig++)
+        (void)sigaction(sig, NULL, &before[sig]);
+    hold = work(f, &client);
+    for (int sig = 1; sig < 32; sig++) {
+        if (sig == SIGKILL || sig == SIGSTOP)
+            continue;
+        assert_int_equal(sigaction(sig, NULL, &after), 0);
+        assert_true(after.sa_handler == before[sig].sa_handler);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(f->takers[0]), LK_OK);
+}
+
+static void all_its_descriptors_are_closed_by_exec(void **state)
+{
+    locking *f = *state;
+    bool before[MOST] = {false};
+    bool after[MOST] = {false};
+    lk_client *client;
+    lk_hold *hold;
+    int fresh = 0;
+
+    (void)locking_exists(f, "n"); /* the test's own connection stands */
+    numbers_read("/proc/self/fd", before, 0);
+    hold = work(f, &client);
+    numbers_read("/proc/self/fd", after, 0);
+    for (int fd = 0; fd < MOST; fd++) {
+        char path[64];
+        int flags = fcntl(fd, F_GETFD);
+
+        if (before[fd] || !after[fd] || flags < 0)
+            continue;
+        (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+        assert_true((proc_value(path, "flags:", 8) & O_CLOEXEC) != 0);
+        fresh++;
+    }
+    /* Loop, its timer, two connections, the hold's, dispatch, at least. */
+    assert_true(fresh >= 6);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(f->takers[0]), LK_OK);
+}
+
+static void a_client_leaves_no_descriptor_and_no_thread(void **state)
+{
+    locking *f = *state;
+    bool before[MOST] = {false};
+    bool after[MOST] = {false};
+
+    /* What libuv and the C library keep for good is there after the first. */
+    for (int round = 0; round < 2; round++) {
+        lk_client *client;
+        lk_hold *hold = work(f, &client);
+
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_status(taker_release(f->takers[round]), LK_OK);
+        locking_free_lock(f, f->locks[round]);
+        locking_free_client(f, client);
+        numbers_read("/proc/self/fd", round == 0 ? before : after, 0);
+    }
+    assert_memory_equal(after, before, sizeof(before));
+}
+
+/* ---- output ---- */
+
+/* Makes errors of all kinds. */
+static void fail_in_many_ways(locking *f)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "nobody",
+                                       .password = "wrong"};
+    lk_client *client = NULL;
+    lk_hold *hold;
+
+    client = locking_open_url(f, server_url(f->server), &options);
+    assert_true(lk_client_wait_ready(client, 1000) != LK_OK);
+    client = locking_open_url(f, "unix:/nowhere", NULL);
+    assert_true(lk_client_wait_ready(client, 50) != LK_OK);
+    assert_true(lk_client_open(&client, "nonsense", NULL) != LK_OK);
+    client = locking_open(f, NULL);
+    hold = locking_hold_for(locking_lock(f, client, "n"), 20);
+    while (lk_hold_check(hold) == LK_OK)
+        locking_pass_time(1);
+    (void)lk_hold_release(hold);
+    freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
+}
+
+static void the_library_prints_nothing(void **state)
+{
+    locking *f = *state;
+    FILE *output = tmpfile();
+    int kept[2];
+    long size;
+
+    assert_non_null(output);
+    (void)fflush(NULL);
+    for (int fd = 1; fd <= 2; fd++) {
+        kept[fd - 1] = dup(fd);
+        (void)dup2(fileno(output), fd);
+    }
+    fail_in_many_ways(f);
+    (void)fflush(NULL);
+    for (int fd = 1; fd <= 2; fd++) {
+        (void)dup2(kept[fd - 1], fd);
+        (void)close(kept[fd - 1]);
+    }
+    size = lseek(fileno(output), 0, SEEK_END);
+    (void)fclose(output);
+    assert_int_equal(size, 0);
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(its_threads_have_all_signals_blocked),
+        TEST(the_callers_signal_mask_stays_as_it_was),
+        TEST(no_signal_handler_is_installed),
+        TEST(all_its_descriptors_are_closed_by_exec),
+        TEST(a_client_leaves_no_descriptor_and_no_thread),
+        TEST(the_library_prints_nothing),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}
