@@ -79,6 +79,7 @@ struct lk__claim {
     _Atomic int loss;          /* an lk_loss; set before lost_at */
     uint64_t renew_at;         /* LK__NEVER: not to be renewed */
     unsigned renew_failures;
+    bool confirmed; /* it has its own lease, not only that of a pushed grant */
     bool renewing; /* in a batch that is due or under way */
     struct lk__claim *next_due;
     bool unanswered;     /* the last renewal had no answer */

@@ -36,6 +36,7 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
     claim->deadline = deadline;
     claim->granted_at = now;
     lk__claim_asked(claim, now, claim->lease_ms);
+    claim->confirmed = !pushed;
     claim->state = LK__CLAIM_HELD;
     client->stats.holding++;
     if (pushed)

@@ -71,10 +71,17 @@ static void renew_again(lk__claim *claim)
 
 static void renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
 {
+    bool is_look = !claim->watchdog && claim->confirmed;
+
     claim->unanswered = false;
     claim->renew_failures = 0;
     claim->renew_at =
         claim->watchdog ? lk__watchdog_next(claim, sent_at) : LK__NEVER;
+    claim->confirmed = true;
+    if (is_look) {
+        lk__claim_arm(claim); /* a fixed lease is looked after, not renewed */
+        return;
+    }
     claim->place->client->stats.renewals++;
     lk__claim_prolong(claim, lk__deadline_ns(sent_at, lease_ms));
 }
