@@ -80,14 +80,14 @@ struct lk__claim {
     uint64_t renew_at;         /* LK__NEVER: not to be renewed */
     unsigned renew_failures;
     bool confirmed; /* it has its own lease, not only that of a pushed grant */
-    bool renewing; /* in a batch that is due or under way */
+    bool renewing;  /* in a batch that is due or under way */
     struct lk__claim *next_due;
     bool unanswered;     /* the last renewal had no answer */
     lk_hold *first_hold; /* handles on it */
 
     /* Handed over locally. */
-    unsigned passes;      /* since the grant */
-    uint64_t asked_at;    /* when the server was last asked who waits; 0: never */
+    unsigned passes;   /* since the grant */
+    uint64_t asked_at; /* when the server was last asked who waits; 0: never */
     uint64_t alone_until; /* so long nobody waits remotely, as far as known */
 
     /* Being released. */

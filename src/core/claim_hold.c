@@ -42,8 +42,8 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
     if (pushed)
         claim->renew_at = now + FIRST_RENEWAL_MS * LK__MS;
     else if (claim->watchdog)
-        claim->renew_at = is_full(claim, now) ? lk__watchdog_next(claim, now)
-                                              : now;
+        claim->renew_at =
+            is_full(claim, now) ? lk__watchdog_next(claim, now) : now;
     lk__claim_arm(claim);
 }
 
@@ -53,8 +53,7 @@ void lk__claim_hold(lk__claim *claim, uint64_t deadline, bool pushed)
     lk__place_granted(claim->place, claim);
 }
 
-void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold,
-                             uint64_t deadline)
+void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t deadline)
 {
     hold_begin(claim, deadline, false);
     lk__hold_bind(hold, claim);

@@ -23,9 +23,9 @@ enum {
     BUDGET_PASSES = 64,
     BUDGET_MS = 5,
     ASK_EVERY_MS = 50,
-    ALONE_MS = 100,   /* for so long an answer is believed */
+    ALONE_MS = 100, /* for so long an answer is believed */
     REMAINING_MS = 3000,
-    RESERVE = 50000   /* fences: one a microsecond from ask to ask */
+    RESERVE = 50000 /* fences: one a microsecond from ask to ask */
 };
 
 static lk__claim *claim_of_look(lk__request *request)
@@ -55,12 +55,12 @@ static void on_answer(lk__claim *claim, const redisReply *reply)
     claim->alone_until = lk__reply_integer_at(reply, 2, 1) == 0
                              ? claim->look.sent_at + ALONE_MS * LK__MS
                              : 0;
-    lk__claim_prolong(
-        claim, lk__deadline_ns(claim->look.sent_at, claim->lease_ms));
+    lk__claim_prolong(claim,
+                      lk__deadline_ns(claim->look.sent_at, claim->lease_ms));
 }
 
-static void on_asked(lk__request *request, lk_status status,
-                     const redisReply *reply)
+static void
+on_asked(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
 

@@ -68,9 +68,9 @@ static void on_granted(lk__claim *claim, const redisReply *reply)
 
     if (lease_ms > claim->lease_ms)
         lease_ms = claim->lease_ms;
-    lk__claim_set_fence(
-        claim, (uint64_t)lk__reply_integer_at(reply, 1, 0),
-        (uint64_t)lk__reply_integer_at(reply, is_recheck ? 4 : 3, 0));
+    lk__claim_set_fence(claim, (uint64_t)lk__reply_integer_at(reply, 1, 0),
+                        (uint64_t)lk__reply_integer_at(reply,
+                                                       is_recheck ? 4 : 3, 0));
     lk__claim_hold(claim, lk__deadline_ns(claim->look.sent_at, lease_ms),
                    false);
 }

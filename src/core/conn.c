@@ -272,8 +272,8 @@ static void request_append(lk__conn *conn, lk__request *request)
 /* Whether it takes a request now. */
 lk_status lk__conn_check(const lk__conn *conn)
 {
-    if (conn->link == NULL || (conn->state != LK__CONN_READY &&
-                               conn->state != LK__CONN_GREETING))
+    if (conn->link == NULL ||
+        (conn->state != LK__CONN_READY && conn->state != LK__CONN_GREETING))
         return LK_EOFFLINE;
     if (conn->pending >= conn->client->settings.max_pending)
         return LK_EFULL;
@@ -309,8 +309,7 @@ lk_status lk__conn_end(lk__conn *conn, lk__request *request)
     request_append(conn, request);
     if (conn->state == LK__CONN_READY &&
         conn->alarm.timer.at > request_limit(conn))
-        lk__alarm_set(&conn->client->alarms, &conn->alarm,
-                      request_limit(conn));
+        lk__alarm_set(&conn->client->alarms, &conn->alarm, request_limit(conn));
     return LK_OK;
 }
 

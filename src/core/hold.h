@@ -14,7 +14,7 @@ struct lk_hold {
     lk_client *client;
     lk__claim *claim; /* NULL until bound */
     uint64_t fence;
-    lk_hold *next;    /* of the same claim */
+    lk_hold *next; /* of the same claim */
     lk_lost_cb cb;
     void *data;
     uint64_t notice_ns;

@@ -179,12 +179,13 @@ void lk__place_drive(lk__place *place)
 /* A shorter lease than the wait's own is made up for by the first renewal. */
 static void claim_adopt(lk__claim *claim, const lk__wait *wait)
 {
-    bool renew = wait->watchdog || wait->lease_ms > claim->lease_ms;
+    bool longer = wait->lease_ms > claim->lease_ms;
 
     claim->owner = wait->owner;
     claim->watchdog = wait->watchdog;
     claim->lease_ms = wait->lease_ms;
-    if (renew && claim->renew_at == LK__NEVER)
+    claim->confirmed = claim->confirmed && !longer;
+    if ((wait->watchdog || longer) && claim->renew_at == LK__NEVER)
         claim->renew_at = claim->granted_at;
     lk__claim_arm(claim);
 }

@@ -3,7 +3,8 @@
 /*
  * Handing a hold to another process, as one line of text:
  *
- *   latchkey1 <kind> <claim> <fence> <lease ms> <watchdog 0 or 1> <name>
+ *   latchkey1 <kind> <claim> <fence of the grant> <fence of the hold>
+ *       <lease ms> <watchdog 0 or 1> <name>
  *
  * The server is not told: claim and fence stay what they are, so to it nothing
  * changes. Nobody renews between the export and the import.
@@ -43,11 +44,11 @@ static lk_status export_text(const lk_hold *hold, char *text, size_t size)
         return lk__fail(LK_ELOST, "it is not held any more");
     if (claim->first_hold != hold || hold->next != NULL)
         return lk__fail(LK_EINVAL, "it was re-entered: release the others");
-    length = snprintf(text, size,
-                      "latchkey1 %s %s %" PRIu64 " %" PRIu64 " %d %s",
-                      claim->place->kind->word, claim->id, claim->fence,
-                      claim->lease_ms, claim->watchdog ? 1 : 0,
-                      claim->place->name);
+    length =
+        snprintf(text, size,
+                 "latchkey1 %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
+                 claim->place->kind->word, claim->id, claim->fence, hold->fence,
+                 claim->lease_ms, claim->watchdog ? 1 : 0, claim->place->name);
     if (length < 0 || (size_t)length >= size)
         return lk__fail(LK_EINVAL, "LK_EXPORT_SIZE bytes are needed");
     return LK_OK;
@@ -82,7 +83,8 @@ lk_status lk_hold_export(lk_hold *hold, char *text, size_t size)
 /* What a line of text says. */
 struct exported {
     char id[64];
-    uint64_t fence;
+    uint64_t fence;      /* of the grant */
+    uint64_t hold_fence; /* larger if it was passed on before */
     uint64_t lease_ms;
     bool watchdog;
 };
@@ -94,27 +96,28 @@ struct import {
     lk_hold *hold;
 };
 
-static lk_status text_parse(const lk__place *place, const char *text,
-                            struct exported *ret_from)
+static lk_status
+text_parse(const lk__place *place, const char *text, struct exported *ret_from)
 {
     char kind[16];
     int watchdog = 0, end = 0;
 
     if (text == NULL ||
-        sscanf(text, "latchkey1 %15s %63s %" SCNu64 " %" SCNu64 " %d %n", kind,
-               ret_from->id, &ret_from->fence, &ret_from->lease_ms, &watchdog,
-               &end) != 5 ||
-        end == 0)
+        sscanf(text,
+               "latchkey1 %15s %63s %" SCNu64 " %" SCNu64 " %" SCNu64 " %d%n",
+               kind, ret_from->id, &ret_from->fence, &ret_from->hold_fence,
+               &ret_from->lease_ms, &watchdog, &end) != 6 ||
+        text[end] != ' ')
         return lk__fail(LK_EINVAL, "this is not an exported hold");
     if (strcmp(kind, place->kind->word) != 0 ||
-        strcmp(text + end, place->name) != 0)
+        strcmp(text + end + 1, place->name) != 0)
         return lk__fail(LK_EMISMATCH, "the exported hold is of another name");
     ret_from->watchdog = watchdog == 1;
     return lk__lease_check(ret_from->lease_ms);
 }
 
-static lk_status import_take(lk__ask *ask, const redisReply *reply,
-                             bool *ret_more)
+static lk_status
+import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct import *import = (struct import *)(void *)ask;
     lk__claim *claim = import->claim;
@@ -142,8 +145,9 @@ static void import_cleanup(lk__ask *ask)
 static lk_status import_new(struct import **ret_import, lk__place *place,
                             const struct exported *from, uint64_t owner)
 {
-    struct import *import = (struct import *)(void *)lk__ask_new(
-        sizeof(*import), place->client, place, NULL);
+    struct import *import =
+        (struct import *)(void *)lk__ask_new(sizeof(*import), place->client,
+                                             place, NULL);
     char fence[24];
     lk__arg args[3];
 
@@ -166,8 +170,8 @@ static lk_status import_new(struct import **ret_import, lk__place *place,
     memcpy(import->claim->id, from->id, sizeof(from->id));
     import->claim->owner = owner;
     import->claim->fence = from->fence;
-    import->claim->local_fence = from->fence;
-    import->claim->top_fence = from->fence;
+    import->claim->local_fence = from->hold_fence;
+    import->claim->top_fence = from->hold_fence;
     *ret_import = import;
     return LK_OK;
 }
@@ -205,8 +209,8 @@ lk_status lk__import(lk__place *place, const char *text,
         return LK_ENOMEM;
     status = lk__client_enter_blocking(client);
     if (status == LK_OK) {
-        status = import_ask(place, &from,
-                            lk__owner_number(options.owner, true), hold);
+        status = import_ask(place, &from, lk__owner_number(options.owner, true),
+                            hold);
         lk__client_leave(client);
     }
     if (status == LK_OK)

@@ -168,7 +168,8 @@ lk_status lk__acquire_options_take(const lk__place *place,
 static lk_status
 wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
 {
-    lk_status status = lk__acquire_options_take(wish->place, wish->options, ret_options);
+    lk_status status =
+        lk__acquire_options_take(wish->place, wish->options, ret_options);
 
     if (status == LK_OK)
         status = lk__wait_check(wish->wait_ms);

@@ -7,6 +7,9 @@
 
 #include <latchkey/latchkey.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include "support/check.h"
 #include "support/scene.h"
 #include "support/wait.h"
@@ -186,6 +189,36 @@ static void a_grant_that_nobody_wants_is_passed_on(void **state)
     scene_is_clean(sc);
 }
 
+/* The message for claim 99 of a client; until the next call. */
+static const char *grant_of(const char *id)
+{
+    static char text[128];
+
+    (void)snprintf(text, sizeof(text), "grant lock %s:99 1 1 60000 job", id);
+    return text;
+}
+
+/*
+ * Rule 20: a failover or a lost leave may grant a claim that the client no
+ * longer knows. It is given back, and does not wait for its lease.
+ */
+static void a_grant_for_an_unknown_claim_is_given_back(void **state)
+{
+    scene *sc = *state;
+    const char *id;
+
+    scene_far(sc, NULL);
+    id = lk_client_id(sc->far);
+    assert_int_equal(server_integer(sc->server, "HSET job %s:99 1", id), 1);
+    scene_command(sc, "PEXPIRE job 60000");
+    assert_int_equal(server_integer(sc->server,
+                                    "PUBLISH latchkey:inbox:%s:0 %b", id,
+                                    grant_of(id), strlen(grant_of(id))),
+                     1);
+    scene_is_clean(sc);
+    assert_int_equal(scene_stats(sc->far).grants_void, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +228,7 @@ int main(void)
         SCENE_TEST(a_grant_beyond_its_lease_is_not_believed),
         SCENE_TEST(a_grant_is_void_after_a_look_that_denied_it),
         SCENE_TEST(a_grant_that_nobody_wants_is_passed_on),
+        SCENE_TEST(a_grant_for_an_unknown_claim_is_given_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

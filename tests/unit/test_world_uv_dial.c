@@ -2,6 +2,8 @@
 
 /* How the real world opens its streams, and fails to. */
 
+#include <latchkey/export.h>
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -23,9 +25,10 @@
 
 enum { DEADLINE_MS = 10000 };
 
-/* In place of the C library's, with its names for things. */
-int getaddrinfo(const char *name, const char *service,
-                const struct addrinfo *req, struct addrinfo **pai)
+/* In place of the C library's, with its names for things. Exported, so that
+   libuv finds it. */
+LK_API int getaddrinfo(const char *name, const char *service,
+                       const struct addrinfo *req, struct addrinfo **pai)
 {
     return resolver_lookup(name, service, req, pai);
 }
