@@ -253,6 +253,7 @@ static void acquire_send(lk__claim *claim)
     lk__node *node = client->node;
     bool try_only = place->first_wait != NULL && place->first_wait->try_only;
     lk__arg args[5];
+    lk_status status;
 
     claim->queueable = !try_only && lk__node_can_queue(node);
     args[0] = lk__arg_number((int64_t)claim->lease_ms);
@@ -261,9 +262,11 @@ static void acquire_send(lk__claim *claim)
     args[3] = lk__arg_text(claim->reason);
     args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */
     claim->look.on_reply = on_look;
-    if (lk__claim_call(claim, &claim->look, place->kind->acquire, 5, args) !=
-        LK_OK) {
-        look_after_ms(claim, LOOK_SOONEST_MS);
+    status =
+        lk__claim_call(claim, &claim->look, place->kind->acquire, 5, args);
+    if (status != LK_OK) {
+        lk__claim_leave(claim);
+        lk__place_failed(place, claim, status, NULL);
         return;
     }
     if (claim->bound == LK__NEVER)

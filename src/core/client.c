@@ -28,7 +28,7 @@ lk_status lk__client_check(const lk_client *client)
     if (client == NULL)
         return lk__fail(LK_EINVAL, "the handle is NULL");
     if (client->fork_generation != lk__fork_generation())
-        return LK_EFORKED;
+        return lk__fail(LK_EFORKED, "%s", lk_status_text(LK_EFORKED));
     return LK_OK;
 }
 

@@ -150,30 +150,49 @@ static lk__claim *passing_to(const lk__place *place, const lk__wait *wait)
     return NULL;
 }
 
-void lk__place_drive(lk__place *place)
+static void front_make(lk__place *place, const lk__wait *head)
+{
+    place->front = lk__claim_new(place, head->lease_ms, head->watchdog,
+                                 head->reason);
+    if (place->front == NULL)
+        lk__wait_end(place->first_wait, LK_ENOMEM, NULL);
+    else
+        lk__claim_drive(place->front);
+}
+
+/* One step; false: there is nothing to be done for now. */
+static bool drive_once(lk__place *place)
 {
     const lk__wait *head = place->first_wait;
     lk__claim *claim;
 
     if (head == NULL && place->front != NULL) {
         lk__claim_leave(place->front);
-        return;
+        return false;
     }
     if (head == NULL || place->front != NULL)
-        return;
+        return false;
     claim = passing_to(place, head);
     if (claim != NULL) {
         lk__claim_prepare_pass(claim);
-        return;
+        return false;
     }
+    front_make(place, head);
+    return true;
+}
 
-    place->front =
-        lk__claim_new(place, head->lease_ms, head->watchdog, head->reason);
-    if (place->front == NULL) {
-        lk__wait_end(place->first_wait, LK_ENOMEM, NULL);
-        return; /* its end has driven the line on */
+/* A step may end waits, and their end asks for the next step: that is a loop
+   here, not a recursion as deep as the line is long. */
+void lk__place_drive(lk__place *place)
+{
+    if (place->driving)
+        return;
+    place->driving = true;
+    place->refs++;
+    while (drive_once(place)) {
     }
-    lk__claim_drive(place->front);
+    place->driving = false;
+    lk__place_unref(place);
 }
 
 /* A shorter lease than the wait's own is made up for by the first renewal. */

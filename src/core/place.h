@@ -44,6 +44,7 @@ typedef struct lk__place {
     lk__wait *first_wait, *last_wait;
     lk__claim *front;
     lk__claim *first_claim;
+    bool driving; /* lk__place_drive() runs */
 } lk__place;
 
 /* A kind that this client has used, by its word; NULL: none. */
