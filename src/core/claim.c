@@ -12,72 +12,16 @@
 #include "core/mem.h"
 #include "core/node.h"
 
-/* ---- by number ------------------------------------------------------------ */
-
-static size_t bucket_of(const lk_client *client, uint64_t number)
+static lk__claim *claim_of_entry(lk__entry *entry)
 {
-    return (size_t)number & (client->claim_buckets - 1);
-}
-
-static bool table_grow(lk_client *client)
-{
-    size_t old_count = client->claim_buckets;
-    size_t count = old_count == 0 ? 64 : old_count * 2;
-    lk__claim **old = client->claims;
-    lk__claim **table = lk__alloc(count * sizeof(lk__claim *));
-
-    if (table == NULL)
-        return false;
-    client->claims = table;
-    client->claim_buckets = count;
-    for (size_t i = 0; i < old_count; i++) {
-        for (lk__claim *claim = old[i], *next; claim != NULL; claim = next) {
-            size_t bucket = bucket_of(client, claim->number);
-
-            next = claim->next_hashed;
-            claim->next_hashed = table[bucket];
-            table[bucket] = claim;
-        }
-    }
-    lk__free(old);
-    return true;
-}
-
-/* A fuller table is only slower, so growing may fail once there is one. */
-static bool table_add(lk_client *client, lk__claim *claim)
-{
-    size_t bucket;
-
-    if (client->claim_count >= client->claim_buckets && !table_grow(client) &&
-        client->claim_buckets == 0)
-        return false;
-    bucket = bucket_of(client, claim->number);
-    claim->next_hashed = client->claims[bucket];
-    client->claims[bucket] = claim;
-    client->claim_count++;
-    return true;
-}
-
-static void table_remove(lk_client *client, lk__claim *claim)
-{
-    lk__claim **at = &client->claims[bucket_of(client, claim->number)];
-
-    while (*at != claim)
-        at = &(*at)->next_hashed;
-    *at = claim->next_hashed;
-    client->claim_count--;
+    return (lk__claim *)(void *)((char *)entry - offsetof(lk__claim, entry));
 }
 
 lk__claim *lk__claim_find(const lk_client *client, uint64_t number)
 {
-    lk__claim *claim;
+    lk__entry *entry = lk__table_find(&client->claims, number);
 
-    if (client->claim_buckets == 0)
-        return NULL;
-    claim = client->claims[bucket_of(client, number)];
-    while (claim != NULL && claim->number != number)
-        claim = claim->next_hashed;
-    return claim;
+    return entry == NULL ? NULL : claim_of_entry(entry);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -137,8 +81,7 @@ lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
 
     if (claim == NULL)
         return NULL;
-    claim->number = number;
-    if (!table_add(client, claim)) {
+    if (!lk__table_add(&client->claims, &claim->entry, number)) {
         lk__free(claim);
         return NULL;
     }
@@ -196,7 +139,7 @@ void lk__claim_kill(lk__claim *claim)
         return;
     claim->state = LK__CLAIM_DEAD;
     lk__alarm_clear(&client->alarms, &claim->alarm);
-    table_remove(client, claim);
+    lk__table_remove(&client->claims, &claim->entry);
     place_unlink(claim);
     if (claim->place->front == claim)
         claim->place->front = NULL;

@@ -6,6 +6,7 @@
 
 #include "core/call.h"
 #include "core/conn.h"
+#include "core/table.h"
 
 struct lk__place;
 struct lk__wait;
@@ -48,11 +49,10 @@ typedef struct lk__releaser {
 
 struct lk__claim {
     struct lk__claim *next, *prev; /* in the place */
-    struct lk__claim *next_hashed; /* in the client's table */
+    lk__entry entry;               /* by its number */
     struct lk__place *place;
     unsigned refs; /* alive, each handle, each request and batch under way */
-    uint64_t number;
-    char id[64]; /* "<client uuid>:<number>", as it stands in Redis */
+    char id[64];   /* "<client uuid>:<number>", as it stands in Redis */
     lk__claim_state state;
     lk__request look;  /* acquire, re-check or confirm */
     lk__request close; /* release, leave or pass */

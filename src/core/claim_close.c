@@ -103,6 +103,13 @@ static void on_closed_answer(lk__claim *claim, const redisReply *reply)
     }
 }
 
+/* The key holds something else by now, and no hold of ours. */
+static void on_replaced(lk__claim *claim)
+{
+    releaser_tell(claim, LK_ELOST);
+    lk__claim_kill(claim);
+}
+
 static void
 on_close(lk__request *request, lk_status status, const redisReply *reply)
 {
@@ -122,6 +129,8 @@ on_close(lk__request *request, lk_status status, const redisReply *reply)
             on_closed_answer(claim, reply);
         else if (lk__reply_is_noscript(reply))
             lk__claim_close(claim);
+        else if (status == LK_ETYPE)
+            on_replaced(claim);
         else
             retry_later(claim);
     }

@@ -205,6 +205,10 @@ void lk__client_log(lk_client *client, lk_log_level level, const char *format,
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    for (char *at = text; *at != '\0'; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = '?'; /* a name may hold any bytes */
+    }
     client->settings.log(level, text, client->settings.log_data);
 }
 
@@ -233,7 +237,8 @@ static void client_destroy(lk_client *client)
 {
     client->world->class->stop(client->world);
     lk__node_free(client->node);
-    lk__free(client->claims);
+    lk__table_done(&client->claims);
+    lk__table_done(&client->places_by_name);
     if (client->dispatch_fd >= 0)
         close(client->dispatch_fd);
     lk__settings_done(&client->settings);

@@ -9,6 +9,7 @@
 
 #include "core/alarm.h"
 #include "core/options.h"
+#include "core/table.h"
 #include "core/world.h"
 
 struct lk__kind;
@@ -58,9 +59,8 @@ struct lk_client {
 
     const struct lk__kind *kinds[LK__CLIENT_KINDS]; /* that were used */
     struct lk__place *places;                       /* every place */
-    struct lk__claim **claims;   /* by number, open hashing */
-    size_t claim_buckets;        /* a power of two */
-    size_t claim_count;          /* that live */
+    lk__table places_by_name;
+    lk__table claims;            /* that live, by number */
     struct lk__wait *first_wait; /* every wait under way */
     struct lk__ask *first_ask;   /* every question under way */
     struct lk__watch *first_watch;

@@ -277,7 +277,7 @@ extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     struct extension *extension = (struct extension *)(void *)ask;
     lk__claim *claim = extension->claim;
 
-    (void)ret_more;
+    *ret_more = false;
     if (claim->state != LK__CLAIM_HELD)
         return LK_ELOST;
     if (lk__reply_integer_at(reply, 0, 0) != 1) {
@@ -299,23 +299,20 @@ static void extension_deliver(lk__call *call)
     lk__ask_finish(&extension->ask);
 }
 
-/* Inside the monitor. */
-static lk_status extension_new(struct extension **ret_extension, lk_hold *hold,
-                               uint64_t lease_ms,
-                               void (*deliver)(lk__call *call))
+/* NULL: out of memory. Inside the monitor. */
+static struct extension *
+extension_new(lk_hold *hold, uint64_t lease_ms, void (*deliver)(lk__call *call))
 {
     lk__claim *claim = hold->claim;
-    struct extension *extension;
+    struct extension *extension =
+        (struct extension *)(void *)lk__ask_new(sizeof(*extension),
+                                                hold->client, claim->place,
+                                                deliver);
     char fence[24];
     lk__arg args[3];
 
-    if (claim->state != LK__CLAIM_HELD)
-        return lk__fail(LK_ELOST, "%s", lk__loss_text(lk_hold_loss(hold)));
-    extension = (struct extension *)(void *)lk__ask_new(sizeof(*extension),
-                                                        hold->client,
-                                                        claim->place, deliver);
     if (extension == NULL)
-        return LK_ENOMEM;
+        return NULL;
     extension->claim = lk__claim_ref(claim);
     lk__claim_asked(claim,
                     lk__client_now(hold->client) +
@@ -331,10 +328,9 @@ static lk_status extension_new(struct extension **ret_extension, lk_hold *hold,
     if (lk__ask_script(&extension->ask, claim->place->kind->confirm, claim->id,
                        3, args) != LK_OK) {
         lk__ask_release(&extension->ask);
-        return LK_ENOMEM;
+        return NULL;
     }
-    *ret_extension = extension;
-    return LK_OK;
+    return extension;
 }
 
 static lk_status extend_check(const lk_hold *hold, uint64_t lease_ms)
@@ -344,17 +340,32 @@ static lk_status extend_check(const lk_hold *hold, uint64_t lease_ms)
     return lk__lease_check(lease_ms);
 }
 
+/* Enters the monitor if the hold can be extended. */
+static lk_status extend_enter(lk_hold *hold, bool blocking)
+{
+    lk_status status = blocking ? lk__client_enter_blocking(hold->client)
+                                : lk__client_enter(hold->client);
+
+    if (status != LK_OK || hold->claim->state == LK__CLAIM_HELD)
+        return status;
+    status = lk__fail(LK_ELOST, "%s", lk__loss_text(lk_hold_loss(hold)));
+    lk__client_leave(hold->client);
+    return status;
+}
+
 lk_status lk_hold_extend(lk_hold *hold, uint64_t lease_ms)
 {
     struct extension *extension;
     lk_status status = extend_check(hold, lease_ms);
 
     if (status == LK_OK)
-        status = lk__client_enter_blocking(hold->client);
+        status = extend_enter(hold, true);
     if (status != LK_OK)
         return status;
-    status = extension_new(&extension, hold, lease_ms, NULL);
-    if (status == LK_OK) {
+    extension = extension_new(hold, lease_ms, NULL);
+    if (extension == NULL) {
+        status = LK_ENOMEM;
+    } else {
         lk__ask_begin(&extension->ask);
         status = lk__ask_sleep(&extension->ask);
         lk__ask_release(&extension->ask);
@@ -372,11 +383,13 @@ lk_status lk_hold_extend_async(lk_hold *hold, uint64_t lease_ms, lk_done_cb cb,
     if (status == LK_OK && cb == NULL)
         status = lk__fail(LK_EINVAL, "the callback is NULL");
     if (status == LK_OK)
-        status = lk__client_enter(hold->client);
+        status = extend_enter(hold, false);
     if (status != LK_OK)
         return status;
-    status = extension_new(&extension, hold, lease_ms, extension_deliver);
-    if (status == LK_OK) {
+    extension = extension_new(hold, lease_ms, extension_deliver);
+    if (extension == NULL) {
+        status = LK_ENOMEM;
+    } else {
         extension->cb = cb;
         extension->data = data;
         lk__ask_begin(&extension->ask);

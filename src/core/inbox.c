@@ -11,26 +11,9 @@
 #include "core/mem.h"
 #include "core/node.h"
 #include "core/place.h"
+#include "core/words.h"
 
 enum { WORDS = 8 };
-
-/* The rest, a name, is the last word and may hold spaces. */
-static size_t split(char *text, size_t most, char **words)
-{
-    size_t count = 0;
-
-    while (count + 1 < most) {
-        char *space = strchr(text, ' ');
-
-        words[count++] = text;
-        if (space == NULL)
-            return count;
-        *space = '\0';
-        text = space + 1;
-    }
-    words[count++] = text;
-    return count;
-}
 
 /* The number of a claim of this client, or 0. */
 static uint64_t claim_number(const lk_client *client, const char *id)
@@ -111,7 +94,8 @@ static bool take(lk_client *client, char *text)
 
         if (strncmp(text, messages[i].word, size) != 0 || text[size] != ' ')
             continue;
-        if (split(text, messages[i].words, words) != messages[i].words)
+        if (lk__words_split(text, messages[i].words, words) !=
+            messages[i].words)
             return false;
         messages[i].take(client, words);
         return true;

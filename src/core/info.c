@@ -118,7 +118,7 @@ static lk_status rooms_make(struct building *building, const redisReply *reply)
     building->rooms =
         lk__alloc((building->count + 1) * sizeof(*building->rooms));
     building->pointers =
-        lk__alloc((building->count + 1) * sizeof(*building->pointers));
+        lk__alloc((building->count + 1) * sizeof(const lk_party *));
     if (building->rooms == NULL || building->pointers == NULL) {
         building->count = 0;
         return LK_ENOMEM;

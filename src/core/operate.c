@@ -97,7 +97,7 @@ existence_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct existence *existence = (struct existence *)(void *)ask;
 
-    (void)ret_more;
+    *ret_more = false;
     if (reply->type != REDIS_REPLY_INTEGER)
         return LK_EPROTO;
     existence->exists = reply->integer == 1;

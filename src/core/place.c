@@ -58,7 +58,9 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
     place->client = client;
     place->kind = kind;
     place->name = lk__strdup(name);
-    if (place->name == NULL || !keys_make(place)) {
+    if (place->name == NULL || !keys_make(place) ||
+        !lk__table_add(&client->places_by_name, &place->entry,
+                       lk__table_hash(name))) {
         place_free(place);
         return NULL;
     }
@@ -87,15 +89,28 @@ static void kind_note(lk_client *client, const lk__kind *kind)
     client->kinds[i] = kind;
 }
 
+static lk__place *
+place_find(const lk_client *client, const lk__kind *kind, const char *name)
+{
+    lk__entry *entry =
+        lk__table_find(&client->places_by_name, lk__table_hash(name));
+
+    for (; entry != NULL; entry = lk__table_find_next(entry)) {
+        lk__place *place =
+            (lk__place *)(void *)((char *)entry - offsetof(lk__place, entry));
+
+        if (place->kind == kind && strcmp(place->name, name) == 0)
+            return place;
+    }
+    return NULL;
+}
+
 lk__place *
 lk__place_get(lk_client *client, const lk__kind *kind, const char *name)
 {
-    lk__place *place = client->places;
+    lk__place *place = place_find(client, kind, name);
 
     kind_note(client, kind);
-    while (place != NULL &&
-           (place->kind != kind || strcmp(place->name, name) != 0))
-        place = place->next;
     if (place == NULL)
         place = place_new(client, kind, name);
     if (place != NULL)
@@ -107,6 +122,7 @@ void lk__place_unref(lk__place *place)
 {
     if (--place->refs > 0)
         return;
+    lk__table_remove(&place->client->places_by_name, &place->entry);
     if (place->prev != NULL)
         place->prev->next = place->next;
     else
@@ -152,8 +168,8 @@ static lk__claim *passing_to(const lk__place *place, const lk__wait *wait)
 
 static void front_make(lk__place *place, const lk__wait *head)
 {
-    place->front = lk__claim_new(place, head->lease_ms, head->watchdog,
-                                 head->reason);
+    place->front =
+        lk__claim_new(place, head->lease_ms, head->watchdog, head->reason);
     if (place->front == NULL)
         lk__wait_end(place->first_wait, LK_ENOMEM, NULL);
     else

@@ -35,6 +35,7 @@ enum {
  */
 typedef struct lk__place {
     struct lk__place *next, *prev; /* in the client */
+    lk__entry entry;               /* by its name */
     lk_client *client;
     const lk__kind *kind;
     unsigned refs; /* each handle, claim and wait */

@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/ask.h"
@@ -24,6 +25,7 @@
 #include "core/owner.h"
 #include "core/place.h"
 #include "core/reply.h"
+#include "core/words.h"
 
 /* ---- export ----------------------------------------------------------------- */
 
@@ -96,24 +98,35 @@ struct import {
     lk_hold *hold;
 };
 
+enum { WORDS = 8 };
+
+static lk_status
+words_take(const lk__place *place, char **words, struct exported *ret_from)
+{
+    if (strcmp(words[1], place->kind->word) != 0 ||
+        strcmp(words[7], place->name) != 0)
+        return lk__fail(LK_EMISMATCH, "the exported hold is of another name");
+    snprintf(ret_from->id, sizeof(ret_from->id), "%s", words[2]);
+    ret_from->fence = strtoull(words[3], NULL, 10);
+    ret_from->hold_fence = strtoull(words[4], NULL, 10);
+    ret_from->lease_ms = strtoull(words[5], NULL, 10);
+    ret_from->watchdog = strcmp(words[6], "1") == 0;
+    return lk__lease_check(ret_from->lease_ms);
+}
+
 static lk_status
 text_parse(const lk__place *place, const char *text, struct exported *ret_from)
 {
-    char kind[16];
-    int watchdog = 0, end = 0;
+    char copy[LK_EXPORT_SIZE];
+    char *words[WORDS];
 
-    if (text == NULL ||
-        sscanf(text,
-               "latchkey1 %15s %63s %" SCNu64 " %" SCNu64 " %" SCNu64 " %d%n",
-               kind, ret_from->id, &ret_from->fence, &ret_from->hold_fence,
-               &ret_from->lease_ms, &watchdog, &end) != 6 ||
-        text[end] != ' ')
+    if (text == NULL || strlen(text) >= sizeof(copy))
         return lk__fail(LK_EINVAL, "this is not an exported hold");
-    if (strcmp(kind, place->kind->word) != 0 ||
-        strcmp(text + end + 1, place->name) != 0)
-        return lk__fail(LK_EMISMATCH, "the exported hold is of another name");
-    ret_from->watchdog = watchdog == 1;
-    return lk__lease_check(ret_from->lease_ms);
+    snprintf(copy, sizeof(copy), "%s", text);
+    if (lk__words_split(copy, WORDS, words) != WORDS ||
+        strcmp(words[0], "latchkey1") != 0)
+        return lk__fail(LK_EINVAL, "this is not an exported hold");
+    return words_take(place, words, ret_from);
 }
 
 static lk_status
@@ -122,7 +135,7 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     struct import *import = (struct import *)(void *)ask;
     lk__claim *claim = import->claim;
 
-    (void)ret_more;
+    *ret_more = false;
     if (lk__reply_integer_at(reply, 0, 0) != 1)
         return LK_ELOST;
     lk__claim_hold_imported(claim, import->hold,
@@ -141,9 +154,9 @@ static void import_cleanup(lk__ask *ask)
         lk__claim_kill(import->claim);
 }
 
-/* Inside the monitor. */
-static lk_status import_new(struct import **ret_import, lk__place *place,
-                            const struct exported *from, uint64_t owner)
+/* NULL: out of memory. Inside the monitor. */
+static struct import *import_new(lk__place *place, const struct exported *from,
+                                 uint64_t owner, lk_hold *hold)
 {
     struct import *import =
         (struct import *)(void *)lk__ask_new(sizeof(*import), place->client,
@@ -152,8 +165,9 @@ static lk_status import_new(struct import **ret_import, lk__place *place,
     lk__arg args[3];
 
     if (import == NULL)
-        return LK_ENOMEM;
+        return NULL;
     import->from = *from;
+    import->hold = hold;
     import->ask.take = import_take;
     import->ask.cleanup = import_cleanup;
     import->claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
@@ -165,26 +179,24 @@ static lk_status import_new(struct import **ret_import, lk__place *place,
         lk__ask_script(&import->ask, place->kind->confirm, from->id, 3, args) !=
             LK_OK) {
         lk__ask_release(&import->ask);
-        return LK_ENOMEM;
+        return NULL;
     }
     memcpy(import->claim->id, from->id, sizeof(from->id));
     import->claim->owner = owner;
     import->claim->fence = from->fence;
     import->claim->local_fence = from->hold_fence;
     import->claim->top_fence = from->hold_fence;
-    *ret_import = import;
-    return LK_OK;
+    return import;
 }
 
 static lk_status import_ask(lk__place *place, const struct exported *from,
                             uint64_t owner, lk_hold *hold)
 {
-    struct import *import;
-    lk_status status = import_new(&import, place, from, owner);
+    struct import *import = import_new(place, from, owner, hold);
+    lk_status status;
 
-    if (status != LK_OK)
-        return status;
-    import->hold = hold;
+    if (import == NULL)
+        return LK_ENOMEM;
     lk__ask_begin(&import->ask);
     status = lk__ask_sleep(&import->ask);
     lk__ask_release(&import->ask);
@@ -196,7 +208,7 @@ lk_status lk__import(lk__place *place, const char *text,
 {
     lk_client *client = place->client;
     lk_acquire_options options;
-    struct exported from;
+    struct exported from = {.fence = 0};
     lk_hold *hold;
     lk_status status = text_parse(place, text, &from);
 

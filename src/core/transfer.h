@@ -9,6 +9,6 @@
  * it still stands, with its lease begun anew, and renews it from then on.
  */
 lk_status lk__import(struct lk__place *place, const char *text,
-                     const lk_acquire_options *options, lk_hold **ret_hold);
+                     const lk_acquire_options *given, lk_hold **ret_hold);
 
 #endif /* LK_CORE_TRANSFER_H */

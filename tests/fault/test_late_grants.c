@@ -189,13 +189,39 @@ static void a_grant_that_nobody_wants_is_passed_on(void **state)
     scene_is_clean(sc);
 }
 
-/* The message for claim 99 of a client; until the next call. */
-static const char *grant_of(const char *id)
+/* Has the far client's inbox told of a grant: ticket 1, fence 1, 60 s. */
+static void publish_grant(scene *sc, const char *claim)
 {
-    static char text[128];
+    char text[160];
 
-    (void)snprintf(text, sizeof(text), "grant lock %s:99 1 1 60000 job", id);
-    return text;
+    (void)snprintf(text, sizeof(text), "grant lock %s 1 1 60000 job", claim);
+    assert_int_equal(server_integer(sc->server,
+                                    "PUBLISH latchkey:inbox:%s:0 %b",
+                                    lk_client_id(sc->far), text, strlen(text)),
+                     1);
+}
+
+/* Rules 4 and 5: a grant names its ticket; that of another one is void. */
+static void a_grant_for_another_ticket_is_void(void **state)
+{
+    scene *sc = *state;
+    redisReply *front;
+    lk_hold *hold;
+    attempt *a;
+
+    scene_far(sc, NULL);
+    hold = scene_hold(sc->near_lock, NULL);
+    a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(wait_until(is_answered, sc->far, SCENE_MS));
+    front = server_command(sc->server, "ZRANGE latchkey:queue:{job} 0 0");
+    assert_int_equal(front->elements, 1);
+    publish_grant(sc, front->element[0]->str);
+    freeReplyObject(front);
+    assert_false(attempt_has_ended(a, 300));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
+    scene_is_clean(sc);
 }
 
 /*
@@ -205,16 +231,13 @@ static const char *grant_of(const char *id)
 static void a_grant_for_an_unknown_claim_is_given_back(void **state)
 {
     scene *sc = *state;
-    const char *id;
+    char claim[64];
 
     scene_far(sc, NULL);
-    id = lk_client_id(sc->far);
-    assert_int_equal(server_integer(sc->server, "HSET job %s:99 1", id), 1);
+    (void)snprintf(claim, sizeof(claim), "%s:99", lk_client_id(sc->far));
+    assert_int_equal(server_integer(sc->server, "HSET job %s 1", claim), 1);
     scene_command(sc, "PEXPIRE job 60000");
-    assert_int_equal(server_integer(sc->server,
-                                    "PUBLISH latchkey:inbox:%s:0 %b", id,
-                                    grant_of(id), strlen(grant_of(id))),
-                     1);
+    publish_grant(sc, claim);
     scene_is_clean(sc);
     assert_int_equal(scene_stats(sc->far).grants_void, 1);
 }
@@ -228,6 +251,7 @@ int main(void)
         SCENE_TEST(a_grant_beyond_its_lease_is_not_believed),
         SCENE_TEST(a_grant_is_void_after_a_look_that_denied_it),
         SCENE_TEST(a_grant_that_nobody_wants_is_passed_on),
+        SCENE_TEST(a_grant_for_another_ticket_is_void),
         SCENE_TEST(a_grant_for_an_unknown_claim_is_given_back),
     };
 

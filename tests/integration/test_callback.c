@@ -125,7 +125,7 @@ static void without_notice_the_callback_comes_once(void **state)
 static void a_notice_longer_than_the_lease_comes_at_once(void **state)
 {
     locking *f = *state;
-    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *lock = locking_lock(f, locking_open_calm(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 20000);
     sight s = {.act = NULL};
 

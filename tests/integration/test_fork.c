@@ -3,6 +3,7 @@
 /* What a child of fork() may do with its parent's client: nothing. */
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,11 @@ static void family_end(struct family *family)
 
 /* ---- children ---- */
 
-/* In a child cmocka's ways end nowhere: it tells by its exit status. */
+/*
+ * In a child cmocka's ways end nowhere: it tells by how it ends. One that
+ * succeeds is killed, so that no tool looks for leaks where the threads that
+ * know the memory are missing.
+ */
 static void child_expects(bool truth, int line)
 {
     if (truth)
@@ -67,7 +72,7 @@ static pid_t child_start(child_function run, struct family *family)
 
     if (pid == 0) {
         run(family);
-        _exit(0);
+        (void)raise(SIGKILL);
     }
     assert_true(pid > 0);
     return pid;
@@ -78,7 +83,8 @@ static void child_succeeds(pid_t pid)
     int status = -1;
 
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
 /* Which connections of the client the server has, as "id=3 id=4 ". */
@@ -310,7 +316,8 @@ static void forks_amid_work_disturb_nobody(void **state)
         int status = -1;
 
         (void)waitpid(child, &status, 0);
-        succeeded = succeeded && status == 0;
+        succeeded =
+            succeeded && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     }
     atomic_store(&storm.over, true);
     for (int i = 0; i < THREADS; i++)

@@ -2,7 +2,7 @@
 
 /* How a lock goes from one owner to the next. */
 
-#include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -200,12 +200,110 @@ static void a_thread_waits_for_another_one_of_its_client(void **state)
     locking *f = *state;
     lk_lock *lock = lock_of_new_client(f);
     lk_hold *hold = locking_hold(lock);
+    uint64_t fence = lk_hold_fence(hold);
     taker *t = locking_take(f, lock, LK_FOREVER, NULL);
 
-    locking_wait_queued(f, "n", 1);
+    locking_wait_waiting(f->clients[0], 1);
     assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(t), LK_OK);
+    assert_true(lk_hold_fence(t->hold) > fence);
     assert_status(taker_release(t), LK_OK);
     assert_false(locking_exists(f, "n"));
+}
+
+/* Threads of one client that want the same lock all the time. */
+enum { THREADS = 4 };
+
+struct crowd {
+    lk_lock *lock;
+    atomic_bool over;
+    atomic_int inside;
+    atomic_int failures;
+    _Atomic uint64_t last_fence;
+};
+
+static bool crowd_turn(struct crowd *crowd)
+{
+    lk_hold *hold = NULL;
+    bool good;
+
+    if (lk_lock_acquire(crowd->lock, LK_FOREVER, NULL, &hold) != LK_OK)
+        return false;
+    good = atomic_fetch_add(&crowd->inside, 1) == 0 &&
+           lk_hold_fence(hold) > atomic_load(&crowd->last_fence);
+    atomic_store(&crowd->last_fence, lk_hold_fence(hold));
+    (void)atomic_fetch_sub(&crowd->inside, 1);
+    return lk_hold_release(hold) == LK_OK && good;
+}
+
+static void *crowd_run(void *data)
+{
+    struct crowd *crowd = data;
+
+    while (!atomic_load(&crowd->over)) {
+        if (!crowd_turn(crowd))
+            (void)atomic_fetch_add(&crowd->failures, 1);
+    }
+    return NULL;
+}
+
+static void crowd_start(struct crowd *crowd, pthread_t threads[THREADS])
+{
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, crowd_run, crowd),
+                         0);
+}
+
+static void crowd_end(struct crowd *crowd, pthread_t threads[THREADS])
+{
+    atomic_store(&crowd->over, true);
+    for (int i = 0; i < THREADS; i++)
+        (void)pthread_join(threads[i], NULL);
+    assert_int_equal(crowd->failures, 0);
+}
+
+static void threads_hand_over_without_the_server(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    struct crowd crowd = {.lock = locking_lock(f, client, "n")};
+    lk_client_stats before = locking_stats(client);
+    lk_client_stats after;
+    pthread_t threads[THREADS];
+
+    crowd_start(&crowd, threads);
+    locking_pass_time(500);
+    crowd_end(&crowd, threads);
+    after = locking_stats(client);
+    assert_true(after.acquires - before.acquires >= 20);
+    assert_true(after.passes - before.passes >
+                (after.acquires - before.acquires) / 2);
+    assert_true(after.commands - before.commands <
+                after.acquires - before.acquires);
+    assert_int_equal(after.acquires, after.releases);
+    locking_wait_integer(f, 0, "EXISTS %s", "n");
+}
+
+/* However eager they are, others come to their turn. */
+static void threads_that_hand_over_let_other_clients_in(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    struct crowd crowd = {.lock = locking_lock(f, client, "n")};
+    lk_lock *other = locking_lock(f, locking_open_calm(f, NULL), "n");
+    pthread_t threads[THREADS];
+
+    crowd_start(&crowd, threads);
+    for (int i = 0; i < 10; i++) {
+        lk_hold *hold = NULL;
+
+        assert_status(lk_lock_acquire(other, wait_scaled_ms(2000), NULL, &hold),
+                      LK_OK);
+        assert_true(lk_hold_fence(hold) > atomic_load(&crowd.last_fence));
+        assert_int_equal(atomic_load(&crowd.inside), 0);
+        assert_status(lk_hold_release(hold), LK_OK);
+    }
+    crowd_end(&crowd, threads);
 }
 
 /* ---- newcomers ---- */
@@ -338,6 +436,8 @@ int main(void)
         TEST(a_client_stands_once_in_the_queue),
         TEST(a_wait_that_ends_leaves_its_place_to_the_next_thread),
         TEST(a_thread_waits_for_another_one_of_its_client),
+        TEST(threads_hand_over_without_the_server),
+        TEST(threads_that_hand_over_let_other_clients_in),
         TEST(a_newcomer_does_not_come_before_a_waiter),
         TEST(a_newcomer_may_take_a_lock_that_is_free),
         TEST(a_free_lock_cannot_be_released_by_force),

@@ -241,9 +241,23 @@ a_waiter_is_refused_when_the_key_becomes_something_else(void **state)
     free(server_string(f->server, "SET n precious"));
     assert_status(taker_join(t), LK_ETYPE);
     assert_non_null(strstr(t->words, "not a lock"));
-    free(server_string(f->server, "GET n"));
-    (void)lk_hold_release(hold);
     assert_true(locking_exists(f, "n"));
+    (void)lk_hold_release(hold);
+}
+
+static void a_hold_whose_key_was_replaced_is_lost_at_its_release(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    uint64_t begin = wait_now_ms();
+    char *value;
+
+    free(server_string(f->server, "SET n precious"));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(500));
+    value = server_string(f->server, "GET n");
+    assert_string_equal(value, "precious");
+    free(value);
 }
 
 int main(void)
@@ -265,6 +279,7 @@ int main(void)
         TEST(a_state_that_is_not_ours_is_left_alone),
         TEST(another_layout_is_a_mismatch),
         TEST(a_waiter_is_refused_when_the_key_becomes_something_else),
+        TEST(a_hold_whose_key_was_replaced_is_lost_at_its_release),
     };
 #undef TEST
 

@@ -89,7 +89,9 @@ static void a_lost_hold_tells_for_how_long(void **state)
 static void a_lease_of_the_callers_is_never_renewed(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f, 150);
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = 150};
+    lk_client *client = locking_open_calm(f, &options);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold_for(lock, 600);
     long long before = locking_pttl(f, "n");

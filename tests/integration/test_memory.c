@@ -226,15 +226,16 @@ static void questions_tell_that_there_is_no_memory(void **state)
 static void a_hold_outlives_a_shortage(void **state)
 {
     locking *f = *state;
+    const unsigned lease_ms = 1000 + wait_scaled_ms(500);
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = 1500};
+                                       .watchdog_ms = lease_ms};
     lk_client *client = locking_open(f, &options);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
     fail_from(1, true);
-    locking_pass_time(800);
+    locking_pass_time(lease_ms / 2);
     fail_no_more();
-    locking_pass_time(1500);
+    locking_pass_time(lease_ms);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_true(locking_exists(f, "n"));
     assert_status(lk_hold_release(hold), LK_OK);

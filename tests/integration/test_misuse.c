@@ -76,12 +76,12 @@ static void a_result_needs_a_place(void **state)
     lk_lock *lock = a_lock(*state);
     lk_client *client = ((locking *)*state)->clients[0];
 
-    assert_words(lk_lock_new(NULL, client, "n", NULL), LK_EINVAL, "ret_lock");
+    assert_words(lk_lock_new(NULL, client, "n", NULL), LK_EINVAL, "NULL");
     assert_words(lk_lock_acquire(lock, 0, NULL, NULL), LK_EINVAL, "result");
-    assert_words(lk_lock_is_locked(lock, NULL), LK_EINVAL, "result");
-    assert_words(lk_lock_info(lock, NULL), LK_EINVAL, "result");
-    assert_words(lk_owner_new(NULL, client), LK_EINVAL, "ret_owner");
-    assert_words(lk_cancel_new(NULL, client), LK_EINVAL, "ret_cancel");
+    assert_words(lk_lock_is_locked(lock, NULL), LK_EINVAL, "NULL");
+    assert_words(lk_lock_info(lock, NULL), LK_EINVAL, "NULL");
+    assert_words(lk_owner_new(NULL, client), LK_EINVAL, "NULL");
+    assert_words(lk_cancel_new(NULL, client), LK_EINVAL, "NULL");
     assert_words(lk_client_stats_get(client, NULL), LK_EINVAL, "stats");
 }
 

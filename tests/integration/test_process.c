@@ -63,7 +63,8 @@ static lk_hold *work(locking *f, lk_client **ret_client)
     hold = locking_hold(locking_lock(f, client, "n"));
     assert_true(lk_hold_fd(hold) >= 0);
     locking_take(f, f->locks[f->lock_count - 1], LK_FOREVER, NULL);
-    locking_wait_queued(f, "n", 1);
+    locking_wait_waiting(client, 1);
+    locking_wait_connects(client, 2);
     *ret_client = client;
     return hold;
 }

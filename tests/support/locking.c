@@ -60,6 +60,19 @@ lk_client *locking_open(locking *f, const lk_client_options *options)
     return client;
 }
 
+lk_client *locking_open_calm(locking *f, const lk_client_options *options)
+{
+    lk_client *client = locking_open(f, options);
+    lk_lock *lock = NULL;
+
+    assert_status(lk_lock_new(&lock, client, "calm", NULL), LK_OK);
+    assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
+    lk_lock_free(lock);
+    locking_wait_connects(client, 2);
+    locking_wait_integer(f, 1, "DEL %s", "latchkey:state:{calm}");
+    return client;
+}
+
 void locking_free_client(locking *f, lk_client *client)
 {
     for (size_t i = 0; i < f->client_count; i++) {
@@ -281,6 +294,22 @@ long long locking_pttl(locking *f, const char *key)
 bool locking_exists(locking *f, const char *key)
 {
     return server_integer(f->server, "EXISTS %s", key) == 1;
+}
+
+static bool is_connected(void *data)
+{
+    const struct question *q = data;
+    lk_client_stats stats = locking_stats(q->client);
+
+    return stats.connects == (uint64_t)q->expected && stats.pending == 0;
+}
+
+void locking_wait_connects(lk_client *client, uint64_t count)
+{
+    struct question q = {.client = client, .expected = (long long)count};
+
+    if (!wait_until(is_connected, &q, SOON_MS))
+        fail_msg("not %llu connections", (unsigned long long)count);
 }
 
 static bool is_past(void *data)

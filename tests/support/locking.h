@@ -58,6 +58,12 @@ lk_client *locking_open(locking *f, const lk_client_options *options);
 lk_client *
 locking_open_url(locking *f, const char *url, const lk_client_options *options);
 
+/*
+ * The same, but a client that has used a lock before: its inbox stands, so
+ * that it sends nothing but what the test has it do.
+ */
+lk_client *locking_open_calm(locking *f, const lk_client_options *options);
+
 /* Frees a client or a lock before the end of the test. */
 void locking_free_client(locking *f, lk_client *client);
 void locking_free_lock(locking *f, lk_lock *lock);
@@ -87,6 +93,8 @@ lk_status taker_release(taker *t);
 void locking_wait_queued(locking *f, const char *name, long long count);
 /* So many waits are under way in a client. */
 void locking_wait_waiting(lk_client *client, uint64_t count);
+/* So many connections were made by a client. */
+void locking_wait_connects(lk_client *client, uint64_t count);
 /* A command that answers an integer answers this one. */
 void locking_wait_integer(locking *f, long long expected, const char *format,
                           const char *argument);

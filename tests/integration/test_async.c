@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The law of the async calls; see docs/async.md. What holds for each of them
+ * is tried on each, on the loop and in dispatch.
+ */
+
+#include <poll.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { LOOP = 0, DISPATCH = 1, MODES = 2 };
+
+static lk_client *open_mode(locking *f, uint64_t mode)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .dispatch = mode};
+
+    return locking_open(f, &options);
+}
+
+static bool is_readable(int fd, int ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, ms) == 1;
+}
+
+/* ---- each call ----------------------------------------------------------- */
+
+/* What a call is made on. The hold goes with a release. */
+typedef struct stage {
+    lk_client *client;
+    lk_lock *lock;
+    lk_hold *hold;
+} stage;
+
+static lk_status begin_ready(stage *s, lk_done_cb cb, call *c)
+{
+    return lk_client_wait_ready_async(s->client, 1000, cb, c);
+}
+
+static lk_status begin_acquire(stage *s, lk_done_cb cb, call *c)
+{
+    return lk_lock_acquire_async(s->lock, 0, NULL,
+                                 cb != NULL ? call_on_acquire : NULL, c);
+}
+
+static lk_status begin_extend(stage *s, lk_done_cb cb, call *c)
+{
+    return lk_hold_extend_async(s->hold, 60000, cb, c);
+}
+
+static lk_status begin_locked(stage *s, lk_done_cb cb, call *c)
+{
+    return lk_lock_is_locked_async(s->lock, cb != NULL ? call_on_locked : NULL,
+                                   c);
+}
+
+static lk_status begin_info(stage *s, lk_done_cb cb, call *c)
+{
+    return lk_lock_info_async(s->lock, cb != NULL ? call_on_info : NULL, c);
+}
+
+static lk_status begin_release(stage *s, lk_done_cb cb, call *c)
+{
+    lk_status status = lk_hold_release_async(s->hold, cb, c);
+
+    if (status == LK_OK)
+        s->hold = NULL;
+    return status;
+}
+
+static lk_status begin_force(stage *s, lk_done_cb cb, call *c)
+{
+    return lk_lock_force_release_async(s->lock, cb, c);
+}
+
+static lk_status begin_shutdown(stage *s, lk_done_cb cb, call *c)
+{
+    return lk_client_shutdown_async(s->client, 1000, cb, c);
+}
+
+/* In an order in which each can be made after those before it. */
+static const struct {
+    lk_status (*begin)(stage *s, lk_done_cb cb, call *c);
+    lk_status expected; /* of its end, the lock being held by the stage */
+} all_calls[] = {
+    {begin_ready, LK_OK},       {begin_acquire, LK_EBUSY},
+    {begin_extend, LK_OK},      {begin_locked, LK_OK},
+    {begin_info, LK_OK},        {begin_release, LK_OK},
+    {begin_force, LK_ENOTHELD}, {begin_shutdown, LK_OK},
+};
+
+enum { CALLS = sizeof(all_calls) / sizeof(all_calls[0]) };
+
+static stage stage_open(locking *f, uint64_t mode, const char *name)
+{
+    stage s;
+
+    s.client = open_mode(f, mode);
+    s.lock = locking_lock(f, s.client, name);
+    s.hold = locking_hold(s.lock);
+    return s;
+}
+
+static void calls_free(call *calls)
+{
+    for (size_t i = 0; i < CALLS; i++)
+        lk_info_free(calls[i].info);
+}
+
+static void each_call_ends_once_and_on_the_right_thread(void **state)
+{
+    locking *f = *state;
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        stage s = stage_open(f, mode, mode == LOOP ? "a" : "b");
+        call calls[CALLS] = {0};
+
+        for (size_t i = 0; i < CALLS; i++) {
+            assert_status(all_calls[i].begin(&s, call_on_done, &calls[i]),
+                          LK_OK);
+            assert_status(call_wait(&calls[i], s.client),
+                          all_calls[i].expected);
+            assert_int_equal(pthread_equal(calls[i].thread, pthread_self()) !=
+                                 0,
+                             mode == DISPATCH);
+            assert_int_equal(pthread_equal(calls[i].thread, calls[0].thread) !=
+                                 0,
+                             true);
+        }
+        locking_free_client(f, s.client);
+        for (size_t i = 0; i < CALLS; i++)
+            assert_int_equal(atomic_load(&calls[i].ends), 1);
+        calls_free(calls);
+    }
+}
+
+static void each_call_made_at_once_ends_once(void **state)
+{
+    locking *f = *state;
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        stage s = stage_open(f, mode, mode == LOOP ? "a" : "b");
+        call calls[CALLS] = {0};
+
+        for (size_t i = 0; i < CALLS; i++)
+            assert_status(all_calls[i].begin(&s, call_on_done, &calls[i]),
+                          LK_OK);
+        assert_status(call_wait(&calls[CALLS - 1], s.client), LK_OK);
+        locking_free_client(f, s.client);
+        for (size_t i = 0; i < CALLS; i++)
+            assert_int_equal(atomic_load(&calls[i].ends), 1);
+        calls_free(calls);
+    }
+}
+
+static void a_call_without_a_callback_is_refused(void **state)
+{
+    locking *f = *state;
+    stage s = stage_open(f, LOOP, "n");
+
+    for (size_t i = 0; i < CALLS; i++) {
+        if (all_calls[i].begin != begin_release)
+            assert_status(all_calls[i].begin(&s, NULL, NULL), LK_EINVAL);
+    }
+    assert_status(lk_hold_check(s.hold), LK_OK);
+    assert_status(lk_hold_release(s.hold), LK_OK);
+}
+
+static void a_call_that_is_refused_never_calls_back(void **state)
+{
+    locking *f = *state;
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        stage s = stage_open(f, mode, mode == LOOP ? "a" : "b");
+        call calls[CALLS] = {0};
+        call odd = {0};
+
+        assert_status(lk_client_wait_ready_async(s.client, -7, call_on_done,
+                                                 &odd),
+                      LK_EINVAL);
+        assert_status(lk_client_shutdown_async(s.client, -7, call_on_done,
+                                               &odd),
+                      LK_EINVAL);
+        assert_status(lk_lock_acquire_async(s.lock, -7, NULL, call_on_acquire,
+                                            &odd),
+                      LK_EINVAL);
+        assert_status(lk_hold_extend_async(s.hold, 0, call_on_done, &odd),
+                      LK_EINVAL);
+        assert_status(lk_hold_release_async(NULL, call_on_done, &odd),
+                      LK_EINVAL);
+        assert_status(lk_client_shutdown(s.client, 1000), LK_OK);
+        for (size_t i = 0; i < CALLS; i++) {
+            if (all_calls[i].begin != begin_release)
+                assert_status(all_calls[i].begin(&s, call_on_done, &calls[i]),
+                              LK_ECLOSED);
+        }
+        assert_status(lk_hold_release(s.hold), LK_ECLOSED);
+        locking_free_client(f, s.client);
+        for (size_t i = 0; i < CALLS; i++)
+            assert_int_equal(atomic_load(&calls[i].ends), 0);
+        assert_int_equal(atomic_load(&odd.ends), 0);
+    }
+}
+
+/* ---- when ------------------------------------------------------------------ */
+
+static void with_dispatch_nothing_ends_before_the_caller_lets_it(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_mode(f, DISPATCH);
+    lk_lock *lock = locking_lock(f, client, "n");
+    call c = {0};
+
+    assert_status(lk_lock_acquire_async(lock, 0, NULL, call_on_acquire, &c),
+                  LK_OK);
+    assert_true(is_readable(lk_client_fd(client), (int)wait_scaled_ms(5000)));
+    assert_int_equal(atomic_load(&c.ends), 0);
+    assert_status(lk_client_dispatch(client), LK_OK);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_status(c.status, LK_OK);
+    assert_false(is_readable(lk_client_fd(client), 0));
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* Makes a call that can be answered at once, within a callback. */
+typedef struct nest {
+    lk_lock *lock;
+    call inner;
+    int ends_on_return; /* of inner, when the call came back */
+    lk_status begun;
+} nest;
+
+static void acquire_within(call *c)
+{
+    nest *n = c->data;
+
+    n->begun =
+        lk_lock_acquire_async(n->lock, 0, NULL, call_on_acquire, &n->inner);
+    n->ends_on_return = atomic_load(&n->inner.ends);
+}
+
+static void a_call_from_a_callback_ends_after_it_has_returned(void **state)
+{
+    locking *f = *state;
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        stage s = stage_open(f, mode, mode == LOOP ? "a" : "b");
+        nest n = {.lock = s.lock};
+        call outer = {.act = acquire_within, .data = &n};
+
+        assert_status(lk_lock_is_locked_async(s.lock, call_on_locked, &outer),
+                      LK_OK);
+        assert_status(call_wait(&outer, s.client), LK_OK);
+        assert_true(outer.locked);
+        assert_status(n.begun, LK_OK);
+        assert_int_equal(n.ends_on_return, 0);
+        assert_status(call_wait(&n.inner, s.client), LK_EBUSY);
+        assert_status(lk_hold_release(s.hold), LK_OK);
+    }
+}
+
+static void a_wait_ends_by_its_time(void **state)
+{
+    locking *f = *state;
+    lk_lock *held = locking_lock(f, open_mode(f, LOOP), "n");
+    lk_hold *hold = locking_hold(held);
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        lk_client *client = open_mode(f, mode);
+        lk_lock *lock = locking_lock(f, client, "n");
+        uint64_t began = wait_now_ms();
+        call c = {0};
+
+        assert_status(lk_lock_acquire_async(lock, 150, NULL, call_on_acquire,
+                                            &c),
+                      LK_OK);
+        assert_status(call_wait(&c, client), LK_ETIMEDOUT);
+        assert_in_range(wait_now_ms() - began, 150, 150 + wait_scaled_ms(300));
+        assert_null(c.hold);
+        assert_string_equal(c.words, lk_status_text(LK_ETIMEDOUT));
+    }
+    locking_wait_queued(f, "n", 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_server_that_is_not_there_ends_a_wait_for_it(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_url(f, "unix:/nowhere/at/all", NULL);
+    call c = {0};
+
+    assert_status(lk_client_wait_ready_async(client, 50, call_on_done, &c),
+                  LK_OK);
+    assert_status(call_wait(&c, client), LK_ETIMEDOUT);
+    assert_int_equal(atomic_load(&c.ends), 1);
+}
+
+/* ---- what is said -------------------------------------------------------------- */
+
+static void the_callback_finds_the_words_of_the_server(void **state)
+{
+    locking *f = *state;
+
+    freeReplyObject(server_command(f->server, "SET n text"));
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        lk_client *client = open_mode(f, mode);
+        lk_lock *lock = locking_lock(f, client, "n");
+        call c = {0};
+
+        assert_status(lk_lock_acquire_async(lock, 1000, NULL, call_on_acquire,
+                                            &c),
+                      LK_OK);
+        assert_status(call_wait(&c, client), LK_ETYPE);
+        assert_non_null(strstr(c.words, "WRONGTYPE"));
+        assert_null(c.hold);
+    }
+}
+
+/* By the clock alone; the callback and the counter come a little later. */
+static bool is_lost(void *data)
+{
+    return lk_hold_loss(data) == LK_LOSS_EXPIRED;
+}
+
+static void a_lost_hold_is_released_with_the_reason(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_mode(f, LOOP);
+    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 50);
+    call c = {0};
+
+    assert_true(wait_until(is_lost, hold, 5000));
+    assert_status(lk_hold_release_async(hold, call_on_done, &c), LK_OK);
+    assert_status(call_wait(&c, client), LK_ELOST);
+    assert_non_null(strstr(c.words, "its lease ended"));
+}
+
+/* ---- cancel and shutdown --------------------------------------------------------- */
+
+static void a_token_ends_a_wait_once(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, open_mode(f, LOOP), "n"));
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        lk_client *client = open_mode(f, mode);
+        lk_lock *lock = locking_lock(f, client, "n");
+        lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+        call during = {0}, after = {0}, other = {0};
+
+        assert_status(lk_cancel_new(&options.cancel, client), LK_OK);
+        assert_status(lk_lock_acquire_async(lock, LK_FOREVER, &options,
+                                            call_on_acquire, &during),
+                      LK_OK);
+        assert_status(lk_lock_acquire_async(lock, LK_FOREVER, NULL,
+                                            call_on_acquire, &other),
+                      LK_OK);
+        locking_wait_queued(f, "n", 1);
+        lk_cancel_fire(options.cancel);
+        assert_status(call_wait(&during, client), LK_ECANCELED);
+        assert_status(lk_lock_acquire_async(lock, LK_FOREVER, &options,
+                                            call_on_acquire, &after),
+                      LK_OK);
+        assert_status(call_wait(&after, client), LK_ECANCELED);
+        assert_int_equal(atomic_load(&other.ends), 0);
+        assert_int_equal(locking_stats(client).waiting, 1);
+        locking_free_client(f, client);
+        lk_cancel_free(options.cancel);
+        assert_status(other.status, LK_ECLOSED);
+        assert_int_equal(atomic_load(&during.ends), 1);
+        assert_int_equal(atomic_load(&after.ends), 1);
+        assert_int_equal(atomic_load(&other.ends), 1);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+enum { WAITS = 100 };
+
+/* Notes how many of the waits had ended when the shutdown did. */
+typedef struct closing {
+    call waits[WAITS];
+    call end;
+    int ended_before;
+} closing;
+
+static void count_ended(call *c)
+{
+    closing *all = c->data;
+
+    for (size_t i = 0; i < WAITS; i++)
+        all->ended_before += atomic_load(&all->waits[i].ends);
+}
+
+static void a_shutdown_ends_every_wait_before_itself(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, open_mode(f, LOOP), "n"));
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        lk_client *client = open_mode(f, mode);
+        lk_lock *lock = locking_lock(f, client, "n");
+        static closing all;
+
+        all = (closing){.end = {.act = count_ended, .data = &all}};
+        for (size_t i = 0; i < WAITS; i++)
+            assert_status(lk_lock_acquire_async(lock, LK_FOREVER, NULL,
+                                                call_on_acquire, &all.waits[i]),
+                          LK_OK);
+        assert_status(lk_client_shutdown_async(client, 2000, call_on_done,
+                                               &all.end),
+                      LK_OK);
+        assert_status(call_wait(&all.end, client), LK_OK);
+        assert_int_equal(all.ended_before, WAITS);
+        locking_free_client(f, client);
+        for (size_t i = 0; i < WAITS; i++) {
+            assert_int_equal(atomic_load(&all.waits[i].ends), 1);
+            assert_status(all.waits[i].status, LK_ECLOSED);
+            assert_null(all.waits[i].hold);
+        }
+        assert_int_equal(atomic_load(&all.end.ends), 1);
+    }
+    locking_wait_queued(f, "n", 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_client_that_is_freed_ends_what_is_under_way_once(void **state)
+{
+    locking *f = *state;
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        stage s = stage_open(f, mode, mode == LOOP ? "a" : "b");
+        call calls[CALLS] = {0};
+
+        for (size_t i = 0; i < CALLS; i++)
+            assert_status(all_calls[i].begin(&s, call_on_done, &calls[i]),
+                          LK_OK);
+        locking_free_client(f, s.client);
+        for (size_t i = 0; i < CALLS; i++) {
+            if (mode == LOOP)
+                call_wait_count(&calls[i].ends, 1, NULL);
+            assert_int_equal(atomic_load(&calls[i].ends), 1);
+        }
+        calls_free(calls);
+    }
+}
+
+/* ---- owners, order, release --------------------------------------------------------- */
+
+static void without_an_owner_it_never_re_enters(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_mode(f, LOOP);
+    lk_lock *lock = locking_lock(f, client, "n");
+    call first = {0}, second = {0};
+
+    assert_status(lk_lock_acquire_async(lock, 0, NULL, call_on_acquire, &first),
+                  LK_OK);
+    assert_status(call_wait(&first, client), LK_OK);
+    assert_status(lk_lock_acquire_async(lock, 0, NULL, call_on_acquire,
+                                        &second),
+                  LK_OK);
+    assert_status(call_wait(&second, client), LK_EBUSY);
+    assert_status(lk_hold_release(first.hold), LK_OK);
+}
+
+static void with_an_owner_it_re_enters(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_mode(f, LOOP);
+    lk_lock *lock = locking_lock(f, client, "n");
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    call first = {0}, second = {0};
+
+    assert_status(lk_owner_new(&options.owner, client), LK_OK);
+    assert_status(lk_lock_acquire_async(lock, 0, &options, call_on_acquire,
+                                        &first),
+                  LK_OK);
+    assert_status(call_wait(&first, client), LK_OK);
+    assert_status(lk_lock_acquire_async(lock, 0, &options, call_on_acquire,
+                                        &second),
+                  LK_OK);
+    assert_status(call_wait(&second, client), LK_OK);
+    assert_int_equal(lk_hold_fence(first.hold), lk_hold_fence(second.hold));
+    assert_status(lk_hold_release(first.hold), LK_OK);
+    assert_true(locking_exists(f, "n"));
+    assert_status(lk_hold_release(second.hold), LK_OK);
+    assert_false(locking_exists(f, "n"));
+    lk_owner_free(options.owner);
+}
+
+static void nobody_need_know_of_a_release(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_mode(f, LOOP);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+
+    assert_status(lk_hold_release_async(hold, NULL, NULL), LK_OK);
+    locking_wait_integer(f, 0, "EXISTS %s", "n");
+}
+
+static void a_hold_may_be_released_while_it_is_extended(void **state)
+{
+    locking *f = *state;
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        stage s = stage_open(f, mode, "n");
+        call extended = {0}, released = {0};
+
+        assert_status(begin_extend(&s, call_on_done, &extended), LK_OK);
+        assert_status(begin_release(&s, call_on_done, &released), LK_OK);
+        assert_status(call_wait(&released, s.client), LK_OK);
+        (void)call_wait(&extended, s.client);
+        assert_true(extended.status == LK_OK || extended.status == LK_ELOST);
+        assert_false(locking_exists(f, "n"));
+    }
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(each_call_ends_once_and_on_the_right_thread),
+        TEST(each_call_made_at_once_ends_once),
+        TEST(a_call_without_a_callback_is_refused),
+        TEST(a_call_that_is_refused_never_calls_back),
+        TEST(with_dispatch_nothing_ends_before_the_caller_lets_it),
+        TEST(a_call_from_a_callback_ends_after_it_has_returned),
+        TEST(a_wait_ends_by_its_time),
+        TEST(a_server_that_is_not_there_ends_a_wait_for_it),
+        TEST(the_callback_finds_the_words_of_the_server),
+        TEST(a_lost_hold_is_released_with_the_reason),
+        TEST(a_token_ends_a_wait_once),
+        TEST(a_shutdown_ends_every_wait_before_itself),
+        TEST(a_client_that_is_freed_ends_what_is_under_way_once),
+        TEST(without_an_owner_it_never_re_enters),
+        TEST(with_an_owner_it_re_enters),
+        TEST(nobody_need_know_of_a_release),
+        TEST(a_hold_may_be_released_while_it_is_extended),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests_name("async", tests, locking_start_server,
+                                       locking_stop_server);
+}

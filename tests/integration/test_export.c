@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A hold as a line of text: what goes along with it to another process. */
+
+#include <latchkey/latchkey.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+
+enum { TRIES = 50 };
+
+/* A hold that a thread of this client was passed by another; its fence is not
+   that of the grant any more. */
+static lk_hold *passed_hold(locking *f, lk_client *client, lk_lock *lock)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = locking_stats(client).passes;
+        lk_hold *hold = locking_hold(lock);
+        taker *t = locking_take(f, lock, 5000, NULL);
+
+        locking_wait_waiting(client, 1);
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_status(taker_join(t), LK_OK);
+        if (locking_stats(client).passes > before) {
+            hold = t->hold;
+            t->hold = NULL;
+            return hold;
+        }
+        assert_status(taker_release(t), LK_OK);
+    }
+    fail_msg("no hold was passed on locally");
+    return NULL;
+}
+
+static void an_exported_hold_keeps_its_fence(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_client *other = locking_open(f, NULL);
+    lk_hold *hold = passed_hold(f, client, locking_lock(f, client, "n"));
+    uint64_t fence = lk_hold_fence(hold);
+    char text[LK_EXPORT_SIZE];
+
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    hold = NULL;
+    assert_status(lk_lock_import(locking_lock(f, other, "n"), text, NULL,
+                                 &hold),
+                  LK_OK);
+    assert_int_equal(lk_hold_fence(hold), fence);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_name_that_begins_with_a_blank_is_exported(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_lock *lock = locking_lock(f, client, " n");
+    lk_hold *hold = locking_hold(lock);
+    char text[LK_EXPORT_SIZE];
+
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    assert_status(lk_lock_import(lock, text, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(an_exported_hold_keeps_its_fence),
+        TEST(a_name_that_begins_with_a_blank_is_exported),
+    };
+
+    return cmocka_run_group_tests_name("export", tests, locking_start_server,
+                                       locking_stop_server);
+}
