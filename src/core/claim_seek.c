@@ -262,8 +262,7 @@ static void acquire_send(lk__claim *claim)
     args[3] = lk__arg_text(claim->reason);
     args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */
     claim->look.on_reply = on_look;
-    status =
-        lk__claim_call(claim, &claim->look, place->kind->acquire, 5, args);
+    status = lk__claim_call(claim, &claim->look, place->kind->acquire, 5, args);
     if (status != LK_OK) {
         lk__claim_leave(claim);
         lk__place_failed(place, claim, status, NULL);

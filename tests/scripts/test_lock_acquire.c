@@ -9,7 +9,7 @@
 #include "support/check.h"
 #include "support/script.h"
 
-static const char WEEK_MS[] = "604800000";
+static const char week_ms[] = "604800000";
 
 static long long number(const char *text)
 {
@@ -65,8 +65,8 @@ static void the_state_lives_for_a_week_beyond_the_lease(void **state)
     script_fixture *f = *state;
 
     script_acquire(f, "u:1");
-    assert_in_range(pttl(f, KEY_STATE), number(WEEK_MS),
-                    number(WEEK_MS) + 30000);
+    assert_in_range(pttl(f, KEY_STATE), number(week_ms),
+                    number(week_ms) + 30000);
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
@@ -90,8 +90,8 @@ static void an_old_state_is_kept_for_another_week(void **state)
     script_redis(f, "HSET %s kept %lld", f->keys[KEY_STATE],
                  script_now_ms(f) + 500000000);
     script_acquire(f, "u:2");
-    assert_in_range(pttl(f, KEY_STATE), number(WEEK_MS),
-                    number(WEEK_MS) + 30000);
+    assert_in_range(pttl(f, KEY_STATE), number(week_ms),
+                    number(week_ms) + 30000);
 }
 
 static void nobody_is_told_of_an_acquire(void **state)

@@ -281,11 +281,10 @@ const char *script_redis(script_fixture *f, const char *format, ...)
 
 long long script_now_ms(script_fixture *f)
 {
-    long long seconds = 0;
-    long long micros = 0;
+    char *rest;
+    long long seconds = strtoll(script_redis(f, "TIME"), &rest, 10);
 
-    sscanf(script_redis(f, "TIME"), "%lld %lld", &seconds, &micros);
-    return seconds * 1000 + micros / 1000;
+    return seconds * 1000 + strtoll(rest, NULL, 10) / 1000;
 }
 
 /* ---- listening ---- */
@@ -367,15 +366,20 @@ void script_age(script_fixture *f, const char *claim, long long ms)
 {
     const char *packed =
         script_redis(f, "HGET %s %s", f->keys[KEY_TICKETS], claim);
+    const char *at = packed;
     char aged[1024];
+    char *behind;
     long long seen;
-    int before = 0;
-    int behind = 0;
 
-    sscanf(packed, "%*d %*s %*d %*d %n%lld%n", &before, &seen, &behind);
-    assert_true(behind > 0);
-    snprintf(aged, sizeof(aged), "%.*s%lld%s", before, packed, seen - ms,
-             packed + behind);
+    for (int words = 0; words < 4; words++) {
+        at = strchr(at, ' ');
+        assert_non_null(at);
+        at++;
+    }
+    seen = strtoll(at, &behind, 10);
+    assert_true(behind > at);
+    snprintf(aged, sizeof(aged), "%.*s%lld%s", (int)(at - packed), packed,
+             seen - ms, behind);
     assert_like(script_redis(f, "HSET %s %s %s", f->keys[KEY_TICKETS], claim,
                              aged),
                 "0");
