@@ -189,12 +189,12 @@ static void a_grant_that_nobody_wants_is_passed_on(void **state)
     scene_is_clean(sc);
 }
 
-/* Has the far client's inbox told of a grant: ticket 1, fence 1, 60 s. */
+/* Has the far client's inbox told of a grant: ticket, fence and top 1, 60 s. */
 static void publish_grant(scene *sc, const char *claim)
 {
     char text[160];
 
-    (void)snprintf(text, sizeof(text), "grant lock %s 1 1 60000 job", claim);
+    (void)snprintf(text, sizeof(text), "grant lock %s 1 1 1 60000 job", claim);
     assert_int_equal(server_integer(sc->server,
                                     "PUBLISH latchkey:inbox:%s:0 %b",
                                     lk_client_id(sc->far), text, strlen(text)),

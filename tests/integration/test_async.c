@@ -318,7 +318,8 @@ static void the_callback_finds_the_words_of_the_server(void **state)
                                             &c),
                       LK_OK);
         assert_status(call_wait(&c, client), LK_ETYPE);
-        assert_non_null(strstr(c.words, "WRONGTYPE"));
+        if (strstr(c.words, "LKTYPE") == NULL)
+            fail_msg("%s", c.words);
         assert_null(c.hold);
     }
 }
@@ -371,9 +372,9 @@ static void a_token_ends_a_wait_once(void **state)
         assert_status(call_wait(&after, client), LK_ECANCELED);
         assert_int_equal(atomic_load(&other.ends), 0);
         assert_int_equal(locking_stats(client).waiting, 1);
-        locking_free_client(f, client);
+        assert_status(lk_client_shutdown(client, 1000), LK_OK);
+        assert_status(call_wait(&other, client), LK_ECLOSED);
         lk_cancel_free(options.cancel);
-        assert_status(other.status, LK_ECLOSED);
         assert_int_equal(atomic_load(&during.ends), 1);
         assert_int_equal(atomic_load(&after.ends), 1);
         assert_int_equal(atomic_load(&other.ends), 1);

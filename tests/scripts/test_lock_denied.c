@@ -27,7 +27,7 @@ static const char *const commands[] =
      "zscore"};
 
 /* What a script is told that lacks a right. */
-static const char denied[] = "!*The user executing the script can't *";
+static const char cannot[] = "!*The user executing the script can't *";
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -99,7 +99,7 @@ static void an_acquire_that_cannot_set_the_lease_is_undone(void **state)
     script_fixture *f = *state;
 
     script_deny(f, "pexpire");
-    assert_like(script_acquire(f, "u:1"), denied);
+    assert_like(script_acquire(f, "u:1"), cannot);
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -109,7 +109,7 @@ static void an_acquire_is_undone_even_without_the_right_to_delete(void **state)
 
     script_deny(f, "pexpire");
     script_redis(f, "ACL SETUSER restricted -del");
-    assert_like(script_acquire(f, "u:1"), denied);
+    assert_like(script_acquire(f, "u:1"), cannot);
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -119,7 +119,7 @@ static void an_acquire_that_cannot_keep_redissons_token_is_undone(void **state)
 
     f->interop = "1";
     script_deny(f, "set");
-    assert_like(script_acquire(f, "u:1"), denied);
+    assert_like(script_acquire(f, "u:1"), cannot);
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -248,7 +248,7 @@ static void a_release_that_may_not_delete_is_refused_whole(void **state)
     listen_to_all(f);
     two_wait(f);
     script_deny(f, "del");
-    assert_like(script_release(f, "u:1", NULL), denied);
+    assert_like(script_release(f, "u:1", NULL), cannot);
     assert_like(script_redis(f, "HGETALL n"), "u:1 1");
     assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_QUEUE]), "2");
 }
@@ -315,11 +315,11 @@ static void a_renewal_that_is_denied_says_so(void **state)
     snprintf(fence, sizeof(fence), "%lld", script_item(f, 1));
     script_deny(f, "pexpire");
     assert_like(script_run_keys(f, &lk__script_lock_renew, keys, 2, args),
-                denied);
-    assert_like(script_confirm(f, "u:1", NULL, "60000"), denied);
+                cannot);
+    assert_like(script_confirm(f, "u:1", NULL, "60000"), cannot);
     script_deny(f, "hget");
     assert_like(script_run_keys(f, &lk__script_lock_renew, keys, 2, args),
-                denied);
+                cannot);
 }
 
 /* When it cannot be told whether somebody waits, somebody may. */

@@ -33,8 +33,8 @@ struct standin {
     char owner[64];
     char lock[NAME_MAX_SIZE];
     char token[KEY_SIZE], queue[KEY_SIZE], timeouts[KEY_SIZE];
-    char channel[KEY_SIZE]; /* that it tells */
-    char ear[KEY_SIZE];     /* that it listens on */
+    char channel[KEY_SIZE];  /* that it tells */
+    char ear[KEY_SIZE + 72]; /* that it listens on */
     char shas[STANDIN_STEPS][41];
     redisContext *commands, *messages; /* messages: NULL before the first */
     unsigned owed;                     /* answers that nobody waits for */
