@@ -225,7 +225,7 @@ static void a_wait_ends_after_a_long_outage(void **state)
     assert_status(attempt_status(a), LK_EOFFLINE);
     assert_in_range(attempt_took_ms(a), 0, wait_scaled_ms(100));
     proxy_refuse(sc->proxy, false);
-    assert_true(scene_connects(sc->far, 3));
+    assert_status(lk_client_wait_ready(sc->far, SCENE_MS), LK_OK);
     assert_status(lk_hold_release(scene_hold(sc->far_lock, NULL)), LK_OK);
     scene_is_clean(sc);
 }

@@ -162,12 +162,12 @@ static void options_are_read(void **state)
 {
     (void)state;
     parse("redis://h?connect_timeout_ms=500ms&watchdog_ms=10s&interop=redisson"
-          "&dispatch=on&max_pending=9&name=a=b&log_level=info");
+          "&dispatch=on&max_pending=99&name=a=b&log_level=info");
     assert_int_equal(url.options.connect_timeout_ms, 500);
     assert_int_equal(url.options.watchdog_ms, 10000);
     assert_int_equal(url.options.interop, LK_INTEROP_REDISSON);
     assert_int_equal(url.options.dispatch, 1);
-    assert_int_equal(url.options.max_pending, 9);
+    assert_int_equal(url.options.max_pending, 99);
     assert_int_equal(url.options.log_level, LK_LOG_INFO);
     assert_text(url.options.name, "a=b");
 }
