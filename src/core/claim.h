@@ -133,6 +133,9 @@ void lk__claim_release(lk__claim *claim, lk__releaser *releaser);
 /* The releaser's time is over; the claim goes on being released. */
 void lk__releaser_end(lk__releaser *releaser);
 
+/* Loses a HELD claim whose deadline has passed, before its alarm does so. */
+bool lk__claim_expire(lk__claim *claim);
+
 /* It is no longer held: tells everybody who has a handle. HELD only. */
 void lk__claim_lose(lk__claim *claim, lk_loss loss);
 

@@ -73,17 +73,23 @@ void lk__claim_arm(lk__claim *claim)
     lk__alarm_set(&claim->place->client->alarms, &claim->alarm, at);
 }
 
+bool lk__claim_expire(lk__claim *claim)
+{
+    if (claim->state != LK__CLAIM_HELD || lk__claim_is_valid(claim))
+        return false;
+    lk__claim_lose(claim, claim->unanswered || claim->renewing ||
+                                  claim->renew_at != LK__NEVER
+                              ? LK_LOSS_UNREACHABLE
+                              : LK_LOSS_EXPIRED);
+    return true;
+}
+
 void lk__claim_on_hold_alarm(lk__claim *claim)
 {
     uint64_t now = lk__client_now(claim->place->client);
 
-    if (now >= claim->deadline) {
-        lk__claim_lose(claim, claim->unanswered || claim->renewing ||
-                                      claim->renew_at != LK__NEVER
-                                  ? LK_LOSS_UNREACHABLE
-                                  : LK_LOSS_EXPIRED);
+    if (lk__claim_expire(claim))
         return;
-    }
     lk__holds_notice(claim, now);
     if (now >= claim->renew_at && !claim->renewing)
         lk__watchdog_due(claim);

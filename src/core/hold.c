@@ -422,6 +422,7 @@ static lk_status handle_end(lk_hold *hold, bool *ret_release)
 {
     lk__claim *claim = hold->claim;
 
+    lk__claim_expire(claim);
     lk__client_unpost(hold->client, &hold->post);
     unbind(hold);
     if (claim->state == LK__CLAIM_LOST)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
+
 static bool (*fails_now)(void);
 
 void lk__mem_fail(bool (*fails)(void))
@@ -15,18 +17,26 @@ void lk__mem_fail(bool (*fails)(void))
     fails_now = fails;
 }
 
+/* What every LK_ENOMEM says, wherever it comes from. */
+static void *noted(void *block)
+{
+    if (block == NULL)
+        lk__error_set(lk_status_text(LK_ENOMEM));
+    return block;
+}
+
 void *lk__alloc(size_t size)
 {
     if (fails_now != NULL && fails_now())
-        return NULL;
-    return calloc(1, size);
+        return noted(NULL);
+    return noted(calloc(1, size));
 }
 
 void *lk__realloc(void *block, size_t size)
 {
     if (fails_now != NULL && fails_now())
-        return NULL;
-    return realloc(block, size);
+        return noted(NULL);
+    return noted(realloc(block, size));
 }
 
 void lk__free(void *block)
