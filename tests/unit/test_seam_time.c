@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The client on a virtual clock: everything that it promises about time, to
+ * the millisecond, over hours that pass in no time.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/deadline.h"
+#include "support/call.h"
+#include "support/check.h"
+#include "support/played.h"
+
+#define SECOND UINT64_C(1000)
+#define HOUR   (3600 * SECOND)
+
+/* The inbox stands, so that nothing happens but what the test has happen. */
+static int setup(void **state)
+{
+    played *p = played_new(1, NULL);
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    played_run_ms(p, 100);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < PLAYED_SCRIPTS; i++)
+        p->counts[i] = 0;
+    *state = p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    played_free(*state);
+    return 0;
+}
+
+static lk_hold *hold_for(played *p, uint64_t lease_ms)
+{
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = lease_ms};
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, &options, &hold), LK_OK);
+    return hold;
+}
+
+/* ---- waits --------------------------------------------------------------------- */
+
+static void a_blocking_wait_ends_at_its_time(void **state)
+{
+    played *p = *state;
+    uint64_t began = fake_world_now(p->world);
+    lk_hold *hold = NULL;
+
+    p->is_held = true;
+    assert_status(lk_lock_acquire(p->lock, (int64_t)HOUR, NULL, &hold),
+                  LK_ETIMEDOUT);
+    assert_int_equal(fake_world_now(p->world) - began, HOUR * FAKE_MS);
+    assert_null(hold);
+    played_run_ms(p, 10);
+    assert_int_equal(p->counts[PLAYED_LEAVE], 1);
+}
+
+static void an_async_wait_ends_at_its_time(void **state)
+{
+    played *p = *state;
+    call c = {0};
+
+    p->is_held = true;
+    assert_status(lk_lock_acquire_async(p->lock, (int64_t)HOUR, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, HOUR - 1);
+    assert_int_equal(atomic_load(&c.ends), 0);
+    played_run_ms(p, 1);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_status(c.status, LK_ETIMEDOUT);
+}
+
+/* About once a second, and not in step with others. */
+static void a_wait_looks_about_every_second(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->is_held = true;
+    assert_status(lk_lock_acquire(p->lock, (int64_t)HOUR, NULL, &hold),
+                  LK_ETIMEDOUT);
+    assert_in_range(p->counts[PLAYED_RECHECK], 3600, 4800);
+    assert_in_range(fake_world_now(p->world) - p->times[PLAYED_RECHECK], 0,
+                    SECOND * FAKE_MS);
+}
+
+static void a_try_without_an_answer_takes_the_commands_time(void **state)
+{
+    played *p = *state;
+    uint64_t began = fake_world_now(p->world);
+    unsigned connects = p->connects;
+    lk_hold *hold = NULL;
+
+    p->answers[PLAYED_ACQUIRE] = played_silence;
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_EINDOUBT);
+    assert_int_equal(fake_world_now(p->world) - began, 2 * SECOND * FAKE_MS);
+    /* Behind it nothing can be answered, so the connection is made anew, and
+       what was asked for is taken back. */
+    played_run_ms(p, 100);
+    assert_int_equal(p->connects, connects + 1);
+    assert_int_equal(p->counts[PLAYED_LEAVE], 1);
+}
+
+/* ---- leases ---------------------------------------------------------------------- */
+
+static void a_watchdog_hold_is_renewed_at_every_third_for_hours(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+    unsigned renewals = 0;
+    uint64_t last;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    last = fake_world_now(p->world);
+    for (uint64_t ms = 0; ms < 3 * HOUR; ms += 50) {
+        played_run_ms(p, 50);
+        assert_status(lk_hold_check(hold), LK_OK);
+        if (p->counts[PLAYED_RENEW] == renewals)
+            continue;
+        assert_int_equal(p->counts[PLAYED_RENEW], renewals + 1);
+        assert_in_range(p->times[PLAYED_RENEW] - last, 9900 * FAKE_MS,
+                        10010 * FAKE_MS);
+        last = p->times[PLAYED_RENEW];
+        renewals++;
+    }
+    assert_in_range(renewals, 1075, 1095);
+    assert_int_equal(played_stats(p).losses, 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* When a callback came, and with what. */
+typedef struct sight {
+    played *p;
+    int calls;
+    uint64_t at[4];
+    uint64_t remaining_ms[4];
+} sight;
+
+static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
+{
+    sight *s = data;
+
+    (void)hold;
+    s->at[s->calls] = fake_world_now(s->p->world);
+    s->remaining_ms[s->calls] = remaining_ms;
+    s->calls++;
+}
+
+static void a_fixed_lease_ends_less_the_drift_and_says_so_then(void **state)
+{
+    played *p = *state;
+    sight s = {.p = p};
+    uint64_t sent = fake_world_now(p->world);
+    lk_hold *hold = hold_for(p, HOUR);
+    uint64_t deadline = lk__deadline_ns(sent, HOUR);
+
+    assert_status(lk_hold_on_lost(hold, 5000, on_lost, &s), LK_OK);
+    fake_world_run(p->world, deadline - 1);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(s.calls, 1);
+    assert_int_equal(s.at[0], deadline - 5000 * FAKE_MS);
+    assert_int_equal(s.remaining_ms[0], 5000);
+    fake_world_run(p->world, deadline);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(s.calls, 2);
+    assert_int_equal(s.at[1], deadline);
+    assert_int_equal(s.remaining_ms[1], 0);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
+    assert_int_equal(p->counts[PLAYED_RENEW], 0);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void without_answers_a_hold_is_lost_at_its_deadline(void **state)
+{
+    played *p = *state;
+    sight s = {.p = p};
+    uint64_t sent = fake_world_now(p->world);
+    uint64_t deadline = lk__deadline_ns(sent, 30 * SECOND);
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    assert_status(lk_hold_on_lost(hold, 0, on_lost, &s), LK_OK);
+    p->is_mute = true;
+    fake_world_run(p->world, deadline - 1);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(s.calls, 0);
+    fake_world_run(p->world, deadline);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(s.calls, 1);
+    assert_int_equal(s.at[0], deadline);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* A renewal is tried again until the deadline, not only once. */
+static void a_hold_survives_an_outage_shorter_than_its_lease(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    played_run_ms(p, 9 * SECOND);
+    p->is_mute = true;
+    played_run_ms(p, 16 * SECOND);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 1, 5 * SECOND);
+    p->is_mute = false;
+    played_run_ms(p, 4 * SECOND);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 20 * SECOND, 30 * SECOND);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void
+a_process_that_was_stopped_beyond_the_lease_has_lost_it(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    fake_world_freeze(p->world, 31 * SECOND * FAKE_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_remaining_ms(hold), 0);
+    played_run_ms(p, 100);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void a_release_without_an_answer_takes_the_commands_time(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = hold_for(p, HOUR);
+    uint64_t began = fake_world_now(p->world);
+
+    p->answers[PLAYED_RELEASE] = played_silence;
+    assert_status(lk_hold_release(hold), LK_EINDOUBT);
+    assert_int_equal(fake_world_now(p->world) - began, 2 * SECOND * FAKE_MS);
+    p->answers[PLAYED_RELEASE] = NULL;
+    played_run_ms(p, 10 * SECOND);
+    assert_false(p->is_held);
+}
+
+/* ---- connections ------------------------------------------------------------------- */
+
+static void an_outage_ends_waits_after_offline_ms(void **state)
+{
+    played *p = *state;
+    call c = {0};
+
+    p->is_held = true;
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, 100);
+    p->connect_answer = -ECONNREFUSED;
+    played_break(p);
+    played_run_ms(p, 5 * SECOND - 1);
+    assert_int_equal(atomic_load(&c.ends), 0);
+    played_run_ms(p, 1);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_status(c.status, LK_EOFFLINE);
+}
+
+static void a_short_outage_ends_nothing(void **state)
+{
+    played *p = *state;
+    call c = {0};
+
+    p->is_held = true;
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    for (int i = 0; i < 100; i++) {
+        played_run_ms(p, 10 * SECOND);
+        p->connect_answer = -ECONNREFUSED;
+        played_break(p);
+        played_run_ms(p, 3 * SECOND);
+        p->connect_answer = 0;
+    }
+    assert_int_equal(atomic_load(&c.ends), 0);
+    played_run_ms(p, 2 * SECOND);
+    played_grant(p, p->ticket, 500000000, 3000);
+    played_run_ms(p, 10);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* At once, then with jitter under a limit that doubles from 20 ms to 1 s. */
+static void attempts_to_connect_come_ever_more_slowly(void **state)
+{
+    played *p = *state;
+    unsigned connects = p->connects;
+    uint64_t began = fake_world_now(p->world), last = began;
+
+    p->connect_answer = -ECONNREFUSED;
+    played_break(p);
+    played_run_ms(p, 2);
+    assert_true(p->connects > connects);
+    while (fake_world_now(p->world) < began + 2 * HOUR * FAKE_MS) {
+        connects = p->connects;
+        assert_true(fake_world_step(p->world));
+        if (p->connects == connects)
+            continue;
+        assert_in_range(p->connected_at - last, 0, 1001 * FAKE_MS);
+        last = p->connected_at;
+    }
+    /* Two connections, each about every half second. */
+    assert_in_range(p->connects, 2 * 2 * 3600, 2 * 5 * 3600);
+}
+
+static void a_server_that_takes_no_stream_is_given_up_in_time(void **state)
+{
+    played *p = *state;
+    unsigned connects;
+
+    p->connect_answer = FAKE_SILENT;
+    played_break(p);
+    played_run_ms(p, 100);
+    connects = p->connects;
+    played_run_ms(p, 1800);
+    assert_int_equal(p->connects, connects);
+    played_run_ms(p, 300);
+    assert_int_equal(p->connects, connects + 2);
+}
+
+static void an_idle_connection_is_asked_after_three_seconds(void **state)
+{
+    played *p = *state;
+    unsigned pings = p->pings;
+
+    played_run_ms(p, 30 * SECOND);
+    assert_in_range(p->pings - pings, 16, 20); /* two connections */
+    assert_int_equal(p->connects, 2);
+    p->is_mute = true;
+    played_run_ms(p, 3 * SECOND + 2 * SECOND + 100);
+    assert_in_range(p->connects, 4, 6);
+}
+
+/* ---- questions ----------------------------------------------------------------------- */
+
+static void a_question_without_an_answer_takes_the_commands_time(void **state)
+{
+    played *p = *state;
+    uint64_t began = fake_world_now(p->world);
+    bool locked = true;
+
+    p->is_mute = true;
+    assert_status(lk_lock_is_locked(p->lock, &locked), LK_EOFFLINE);
+    assert_int_equal(fake_world_now(p->world) - began, 2 * SECOND * FAKE_MS);
+    assert_true(locked);
+}
+
+/* ---- all of it ------------------------------------------------------------------------- */
+
+/* A life with jitter, breaks and waits; returns its trace. */
+static uint64_t life(uint64_t seed)
+{
+    played *p = played_new(seed, NULL);
+    uint64_t trace;
+
+    fake_world_settings(p->world)->jitter_ns = 5 * FAKE_MS;
+    fake_world_settings(p->world)->piece_limit = 7;
+    for (int i = 0; i < 20; i++) {
+        lk_hold *hold = NULL;
+
+        if (lk_lock_acquire(p->lock, 100, NULL, &hold) == LK_OK) {
+            played_run_ms(p, fake_world_random(p->world, 20000));
+            (void)lk_hold_release(hold);
+        }
+        if (fake_world_random(p->world, 3) == 0)
+            played_break(p);
+        p->is_held = fake_world_random(p->world, 4) == 0;
+    }
+    trace = fake_world_trace(p->world);
+    played_free(p);
+    return trace;
+}
+
+static void the_same_seed_gives_the_same_life(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        assert_true(life(seed) == life(seed));
+        assert_true(life(seed) != life(seed + 1));
+    }
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_blocking_wait_ends_at_its_time),
+        TEST(an_async_wait_ends_at_its_time),
+        TEST(a_wait_looks_about_every_second),
+        TEST(a_try_without_an_answer_takes_the_commands_time),
+        TEST(a_watchdog_hold_is_renewed_at_every_third_for_hours),
+        TEST(a_fixed_lease_ends_less_the_drift_and_says_so_then),
+        TEST(without_answers_a_hold_is_lost_at_its_deadline),
+        TEST(a_hold_survives_an_outage_shorter_than_its_lease),
+        TEST(a_process_that_was_stopped_beyond_the_lease_has_lost_it),
+        TEST(a_release_without_an_answer_takes_the_commands_time),
+        TEST(an_outage_ends_waits_after_offline_ms),
+        TEST(a_short_outage_ends_nothing),
+        TEST(attempts_to_connect_come_ever_more_slowly),
+        TEST(a_server_that_takes_no_stream_is_given_up_in_time),
+        TEST(an_idle_connection_is_asked_after_three_seconds),
+        TEST(a_question_without_an_answer_takes_the_commands_time),
+        cmocka_unit_test(the_same_seed_gives_the_same_life),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests_name("seam_time", tests, NULL, NULL);
+}

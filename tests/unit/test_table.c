@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The hash table with its links in the entries. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/table.h"
+#include "support/check.h"
+
+enum { MANY = 1000 };
+
+typedef struct item {
+    lk__entry entry;
+    bool is_in;
+} item;
+
+static item items[MANY];
+
+static void an_empty_table_has_nothing(void **state)
+{
+    lk__table table = {0};
+
+    (void)state;
+    assert_null(lk__table_find(&table, 1));
+    lk__table_done(&table);
+}
+
+static void what_was_added_is_found_until_it_is_removed(void **state)
+{
+    lk__table table = {0};
+    size_t count = 0;
+
+    (void)state;
+    srand(1);
+    memset(items, 0, sizeof(items));
+    for (int step = 0; step < 20 * MANY; step++) {
+        size_t i = (size_t)rand() % MANY;
+
+        if (items[i].is_in)
+            lk__table_remove(&table, &items[i].entry);
+        else
+            assert_true(lk__table_add(&table, &items[i].entry, i * i));
+        count += items[i].is_in ? (size_t)-1 : 1;
+        items[i].is_in = !items[i].is_in;
+        assert_int_equal(table.count, count);
+    }
+    for (size_t i = 0; i < MANY; i++)
+        assert_ptr_equal(lk__table_find(&table, i * i),
+                         items[i].is_in ? &items[i].entry : NULL);
+    lk__table_done(&table);
+}
+
+static void entries_of_one_hash_are_all_found(void **state)
+{
+    lk__table table = {0};
+    size_t found = 0;
+
+    (void)state;
+    memset(items, 0, sizeof(items));
+    for (size_t i = 0; i < 10; i++)
+        assert_true(lk__table_add(&table, &items[i].entry, 7 + 64 * (i / 5)));
+    for (const lk__entry *entry = lk__table_find(&table, 7); entry != NULL;
+         entry = lk__table_find_next(entry))
+        found++;
+    assert_int_equal(found, 5);
+    lk__table_done(&table);
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+static void without_memory_a_table_stays_usable(void **state)
+{
+    lk__table table = {0};
+
+    (void)state;
+    memset(items, 0, sizeof(items));
+    lk__mem_fail(always);
+    assert_false(lk__table_add(&table, &items[0].entry, 0));
+    lk__mem_fail(NULL);
+    assert_true(lk__table_add(&table, &items[0].entry, 0));
+    lk__mem_fail(always);
+    for (size_t i = 1; i < MANY; i++)
+        assert_true(lk__table_add(&table, &items[i].entry, i));
+    lk__mem_fail(NULL);
+    for (size_t i = 0; i < MANY; i++)
+        assert_ptr_equal(lk__table_find(&table, i), &items[i].entry);
+    lk__table_done(&table);
+}
+
+static void texts_differ_by_their_hash(void **state)
+{
+    (void)state;
+    assert_true(lk__table_hash("a") != lk__table_hash("b"));
+    assert_true(lk__table_hash("ab") != lk__table_hash("ba"));
+    assert_true(lk__table_hash("") != lk__table_hash("a"));
+    assert_int_equal(lk__table_hash("orders") == lk__table_hash("orders"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_table_has_nothing),
+        cmocka_unit_test(what_was_added_is_found_until_it_is_removed),
+        cmocka_unit_test(entries_of_one_hash_are_all_found),
+        cmocka_unit_test(without_memory_a_table_stays_usable),
+        cmocka_unit_test(texts_differ_by_their_hash),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Lines cut into words. */
+
+#include <string.h>
+
+#include "core/words.h"
+#include "support/check.h"
+
+static size_t cut(const char *line, size_t most, char **words)
+{
+    static char text[64];
+
+    strncpy(text, line, sizeof(text) - 1);
+    return lk__words_split(text, most, words);
+}
+
+static void a_line_is_cut_at_its_spaces(void **state)
+{
+    char *words[4];
+
+    (void)state;
+    assert_int_equal(cut("open lock 17", 4, words), 3);
+    assert_string_equal(words[0], "open");
+    assert_string_equal(words[1], "lock");
+    assert_string_equal(words[2], "17");
+}
+
+static void the_last_word_is_the_whole_rest(void **state)
+{
+    char *words[3];
+
+    (void)state;
+    assert_int_equal(cut("grant 1  a name ", 3, words), 3);
+    assert_string_equal(words[2], " a name ");
+}
+
+static void an_empty_line_is_one_empty_word(void **state)
+{
+    char *words[2];
+
+    (void)state;
+    assert_int_equal(cut("", 2, words), 1);
+    assert_string_equal(words[0], "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_cut_at_its_spaces),
+        cmocka_unit_test(the_last_word_is_the_whole_rest),
+        cmocka_unit_test(an_empty_line_is_one_empty_word),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
