@@ -45,6 +45,7 @@ static void on_alarm(lk__alarm *alarm)
     case LK__CLAIM_LEAVING:
         lk__claim_close(claim);
         break;
+    case LK__CLAIM_FOREIGN:
     case LK__CLAIM_LOST:
     case LK__CLAIM_DEAD:
         break;
@@ -181,6 +182,7 @@ void lk__claim_drive(lk__claim *claim)
     case LK__CLAIM_HELD:
         lk__claim_arm(claim);
         break;
+    case LK__CLAIM_FOREIGN:
     case LK__CLAIM_LOST:
     case LK__CLAIM_DEAD:
         break;

@@ -26,6 +26,7 @@ typedef struct lk__claim lk__claim;
  * after a reconnect, after a timer. Nothing is re-sent by the transport.
  */
 typedef enum lk__claim_state {
+    LK__CLAIM_FOREIGN,   /* another client's, being taken over: sends nothing */
     LK__CLAIM_WANTED,    /* acquire is to be sent or under way */
     LK__CLAIM_QUEUED,    /* has a ticket at the server; looks again in time */
     LK__CLAIM_UNSURE,    /* granted, but late: asks before it is believed */
@@ -59,10 +60,12 @@ struct lk__claim {
     lk__alarm alarm;   /* next look; or next of renewal, notice, deadline */
 
     /* Wanted and queued. */
-    uint64_t ticket; /* 0: not known yet */
-    uint64_t bound;  /* a grant cannot have been made before this time */
-    bool queueable;  /* the acquire under way asks for a ticket */
-    bool in_doubt;   /* an acquire may have run, unanswered */
+    uint64_t ticket;    /* 0: not known yet */
+    uint64_t bound;     /* a grant cannot have been made before this time */
+    bool queueable;     /* the acquire under way asks for a ticket */
+    bool in_doubt;      /* an acquire may have run, unanswered */
+    bool opened;        /* it was told so while a look was under way */
+    unsigned contended; /* looks that found the name held by others */
 
     /* Held. */
     uint64_t owner;
@@ -152,7 +155,7 @@ void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms);
    unless it has passed already. */
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline);
 
-/* Makes a WANTED claim HELD by this handle: one that was held before, by
+/* Makes a FOREIGN claim HELD by this handle: one that was held before, by
    another client. Its id and fence are set. */
 void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold,
                              uint64_t deadline);
@@ -165,8 +168,9 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
 void lk__claim_give_back(struct lk__place *place, uint64_t number,
                          uint64_t fence);
 
-/* Has a QUEUED claim look in a millisecond. */
-void lk__claim_look_soon(lk__claim *claim);
+/* The name stood open for it and for others when this was sent: it looks in a
+   millisecond, or as soon as an answer that may be older has come. */
+void lk__claim_opened(lk__claim *claim);
 
 /* Sets the alarm of a HELD claim to what comes next. */
 void lk__claim_arm(lk__claim *claim);

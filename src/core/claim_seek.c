@@ -19,8 +19,9 @@
 #include "core/reply.h"
 
 enum {
-    LOOK_MS = 1000,     /* the longest sleep between two looks */
-    LOOK_SOONEST_MS = 5 /* the shortest */
+    LOOK_MS = 1000,      /* the longest sleep between two looks */
+    LOOK_SOONEST_MS = 5, /* the shortest, but for a name that others hold */
+    CONTEND_LOOKS = 100  /* after so many at it, a millisecond more */
 };
 
 /* Answers of the scripts; see lua/lock_acquire.lua. */
@@ -44,6 +45,18 @@ static void look_after_ms(lk__claim *claim, uint64_t ms)
                   lk__client_now(client) + ms * LK__MS);
 }
 
+/*
+ * Others hold the name and will not hand it over. While it goes from hand to
+ * hand it is free for moments only, so the first looks come fast; the longer
+ * it takes, the less is lost by waiting.
+ */
+static uint64_t contend_ms(lk__claim *claim)
+{
+    uint64_t ms = 1 + claim->contended++ / CONTEND_LOOKS;
+
+    return ms < LOOK_SOONEST_MS ? ms : LOOK_SOONEST_MS;
+}
+
 /* The next look: within a second, jittered, or when the lease has ended. */
 static void look_later(lk__claim *claim, int64_t ttl_ms, bool contend)
 {
@@ -53,7 +66,7 @@ static void look_later(lk__claim *claim, int64_t ttl_ms, bool contend)
     if (ttl_ms >= 0 && (uint64_t)ttl_ms + LOOK_SOONEST_MS < ms)
         ms = (uint64_t)ttl_ms + LOOK_SOONEST_MS;
     if (contend)
-        ms = LOOK_SOONEST_MS;
+        ms = contend_ms(claim);
     look_after_ms(claim, ms);
 }
 
@@ -82,6 +95,8 @@ static void on_queued(lk__claim *claim, const redisReply *reply)
     claim->ticket = (uint64_t)lk__reply_integer_at(reply, 2, 0);
     if (lk__reply_integer_at(reply, 4, 0) == 1)
         look_after_ms(claim, 0); /* more to hand over than one call does */
+    else if (claim->opened)
+        look_after_ms(claim, 1);
     else
         look_later(claim, lk__reply_integer_at(reply, 1, -1),
                    lk__reply_integer_at(reply, 3, 0) == 1);
@@ -113,27 +128,10 @@ static void on_gone(lk__claim *claim)
     lk__place_failed(place, claim, LK_OK, NULL);
 }
 
-static void on_answer(lk__claim *claim, const redisReply *reply)
+static bool is_seeking(const lk__claim *claim)
 {
-    claim->in_doubt = false;
-    switch (lk__reply_integer_at(reply, 0, -1)) {
-    case ANSWER_QUEUED:
-        on_queued(claim, reply);
-        break;
-    case ANSWER_GRANTED:
-        on_granted(claim, reply);
-        break;
-    case ANSWER_BUSY:
-        on_busy(claim, reply);
-        break;
-    case ANSWER_GONE:
-        on_gone(claim);
-        break;
-    default:
-        lk__conn_break(&claim->place->client->node->command, LK_EPROTO,
-                       "an answer of a script is not understood");
-        break;
-    }
+    return claim->state == LK__CLAIM_WANTED ||
+           claim->state == LK__CLAIM_QUEUED || claim->state == LK__CLAIM_UNSURE;
 }
 
 static void
@@ -151,9 +149,46 @@ on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
     }
     if (status == LK_ELOADING || status == LK_EREADONLY)
         return; /* the connection was left; what to send is seen again then */
+    if (status == LK_EPROTO) {
+        if (!is_seeking(claim))
+            return; /* the connection was left, and with it what waited */
+        claim->in_doubt = true; /* it may have been granted */
+    }
 
     lk__claim_leave(claim);
     lk__place_failed(place, claim, status, reply->str);
+}
+
+static void on_garbage(lk__claim *claim, const redisReply *reply)
+{
+    lk__conn_break(&claim->place->client->node->command, LK_EPROTO,
+                   "an answer of a script is not understood");
+    on_refused(claim, LK_EPROTO, reply);
+}
+
+static void on_answer(lk__claim *claim, const redisReply *reply)
+{
+    claim->in_doubt = false;
+    switch (lk__reply_integer_at(reply, 0, -1)) {
+    case ANSWER_QUEUED:
+        on_queued(claim, reply);
+        break;
+    case ANSWER_GRANTED:
+        if (lk__reply_integer_at(reply, 1, 0) > 0)
+            on_granted(claim, reply);
+        else
+            on_garbage(claim, reply);
+        break;
+    case ANSWER_BUSY:
+        on_busy(claim, reply);
+        break;
+    case ANSWER_GONE:
+        on_gone(claim);
+        break;
+    default:
+        on_garbage(claim, reply);
+        break;
+    }
 }
 
 /* An answer that comes when the state has moved on is of no concern. */
@@ -239,9 +274,11 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
     lk__claim_seek(claim);
 }
 
-void lk__claim_look_soon(lk__claim *claim)
+void lk__claim_opened(lk__claim *claim)
 {
-    look_after_ms(claim, 1);
+    claim->opened = claim->look.busy;
+    if (claim->state == LK__CLAIM_QUEUED)
+        look_after_ms(claim, 1);
 }
 
 /* ---- sending --------------------------------------------------------------- */
@@ -261,6 +298,7 @@ static void acquire_send(lk__claim *claim)
     args[2] = lk__arg_text(node->channel);
     args[3] = lk__arg_text(claim->reason);
     args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */
+    claim->opened = false;
     claim->look.on_reply = on_look;
     status = lk__claim_call(claim, &claim->look, place->kind->acquire, 5, args);
     if (status != LK_OK) {
@@ -276,6 +314,7 @@ static void recheck_send(lk__claim *claim)
 {
     lk__arg lease = lk__arg_number((int64_t)claim->lease_ms);
 
+    claim->opened = false;
     claim->look.on_reply = on_look;
     if (lk__claim_call(claim, &claim->look, claim->place->kind->recheck, 1,
                        &lease) == LK_OK)

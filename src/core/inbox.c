@@ -58,13 +58,13 @@ static void take_grant(lk_client *client, char **words)
                         strtoull(words[6], NULL, 10));
 }
 
-/* The name stands open for us and for others: try at once. */
+/* The name stands open for us and for others. */
 static void take_open(lk_client *client, char **words)
 {
     lk__claim *claim = lk__claim_find(client, claim_number(client, words[2]));
 
-    if (claim != NULL && claim->state == LK__CLAIM_QUEUED)
-        lk__claim_look_soon(claim);
+    if (claim != NULL)
+        lk__claim_opened(claim);
 }
 
 static void take_revoked(lk_client *client, char **words)

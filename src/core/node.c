@@ -418,11 +418,34 @@ lk_status lk__node_call(lk__node *node, lk__request *request,
     return status;
 }
 
+/* Every script answers with an array; only one that takes any number of keys
+   may have nothing to say. */
+static bool is_understood(const lk__request *request, const redisReply *reply)
+{
+    if (request->script == NULL)
+        return true;
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return false;
+    for (size_t i = 0; i < reply->elements; i++) {
+        int type = reply->element[i]->type;
+
+        if (type != REDIS_REPLY_INTEGER && type != REDIS_REPLY_STRING &&
+            type != REDIS_REPLY_ARRAY)
+            return false;
+    }
+    return reply->elements > 0 || request->script->key_count == 0;
+}
+
 lk_status lk__node_check(lk__node *node, const lk__request *request,
                          const redisReply *reply)
 {
     lk_status status = lk__reply_status(reply);
 
+    if (status == LK_OK && !is_understood(request, reply)) {
+        lk__conn_break(&node->command, LK_EPROTO,
+                       "an answer of a script is not understood");
+        return LK_EPROTO;
+    }
     if (lk__reply_is_noscript(reply) && request->script != NULL) {
         node->seen[request->script->index] = false;
         node->client->stats.scripts_lost++;

@@ -82,7 +82,8 @@ lk_status lk__node_call(lk__node *node, lk__request *request,
 
 /*
  * Looks at an error that any request may get: a forgotten script is noted, a
- * server that cannot serve now (loading, read-only) is left and tried again.
+ * server that cannot serve now (loading, read-only) is left and tried again, a
+ * script's answer that is no answer of a script breaks the connection.
  * Returns LK_OK for a reply that is no error.
  */
 lk_status lk__node_check(lk__node *node, const lk__request *request,

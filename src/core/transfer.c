@@ -65,8 +65,14 @@ lk_status lk_hold_export(lk_hold *hold, char *text, size_t size)
         return status;
     client = hold->client;
     lk__client_lock(client);
-    lk__client_unpost(client, &hold->post);
     status = export_text(hold, text, size);
+    if (status == LK_OK) {
+        /* This may wait for the callback's end: the hold is looked at again. */
+        lk__client_unpost(client, &hold->post);
+        status = export_text(hold, text, size);
+        if (status != LK_OK && hold->cb != NULL)
+            lk__client_post(client, &hold->post);
+    }
     if (status == LK_OK) {
         client->stats.holding--;
         hold->claim->first_hold = NULL;
@@ -94,7 +100,7 @@ struct exported {
 struct import {
     lk__ask ask; /* first */
     struct exported from;
-    lk__claim *claim; /* WANTED; killed if it is not to be */
+    lk__claim *claim; /* FOREIGN, counted; killed if it is not to be */
     lk_hold *hold;
 };
 
@@ -111,6 +117,8 @@ words_take(const lk__place *place, char **words, struct exported *ret_from)
     ret_from->hold_fence = strtoull(words[4], NULL, 10);
     ret_from->lease_ms = strtoull(words[5], NULL, 10);
     ret_from->watchdog = strcmp(words[6], "1") == 0;
+    if (ret_from->fence == 0 || ret_from->hold_fence < ret_from->fence)
+        return lk__fail(LK_EINVAL, "this is not an exported hold");
     return lk__lease_check(ret_from->lease_ms);
 }
 
@@ -141,6 +149,7 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     lk__claim_hold_imported(claim, import->hold,
                             lk__deadline_ns(ask->request.sent_at,
                                             import->from.lease_ms));
+    lk__claim_unref(claim);
     import->claim = NULL;
     return LK_OK;
 }
@@ -150,8 +159,10 @@ static void import_cleanup(lk__ask *ask)
 {
     struct import *import = (struct import *)(void *)ask;
 
-    if (import->claim != NULL)
-        lk__claim_kill(import->claim);
+    if (import->claim == NULL)
+        return;
+    lk__claim_kill(import->claim);
+    lk__claim_unref(import->claim);
 }
 
 /* NULL: out of memory. Inside the monitor. */
@@ -171,6 +182,8 @@ static struct import *import_new(lk__place *place, const struct exported *from,
     import->ask.take = import_take;
     import->ask.cleanup = import_cleanup;
     import->claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
+    if (import->claim != NULL)
+        lk__claim_ref(import->claim)->state = LK__CLAIM_FOREIGN;
     snprintf(fence, sizeof(fence), "%" PRIu64, from->fence);
     args[0] = lk__arg_text(fence);
     args[1] = lk__arg_number((int64_t)from->lease_ms);

@@ -48,9 +48,12 @@ static void is_granted_soon(scene *sc, attempt *a)
     scene_is_clean(sc);
 }
 
-/* ---- while waiting ----------------------------------------------------------- */
+/* ---- while waiting ------------------------------------------------------- */
 
-/* P5: a message that never arrives is made up for by the next look. */
+/*
+ * No lost wake-up: a message that never arrives is made up for by the next
+ * look.
+ */
 static void a_lost_grant_is_found_by_the_next_look(void **state)
 {
     scene *sc = *state;
@@ -65,7 +68,7 @@ static void a_lost_grant_is_found_by_the_next_look(void **state)
     is_granted_soon(sc, a);
 }
 
-/* Rule 19: who was skipped for want of an inbox comes back to its place. */
+/* Order: who was skipped for want of an inbox comes back to its place. */
 static void a_waiter_without_inbox_keeps_its_place_in_line(void **state)
 {
     scene *sc = *state;
@@ -105,7 +108,10 @@ static void a_waiter_without_inbox_keeps_its_place_in_line(void **state)
     scene_is_clean(sc);
 }
 
-/* P5: a command connection that breaks costs no place and no wake-up. */
+/*
+ * No lost wake-up: a command connection that breaks costs no place and no wake-
+ * up.
+ */
 static void a_waiter_outlives_its_command_connection(void **state)
 {
     scene *sc = *state;
@@ -123,7 +129,10 @@ static void a_waiter_outlives_its_command_connection(void **state)
     is_granted_soon(sc, a);
 }
 
-/* P5: the same for both; every reconnect looks again for every waiter. */
+/*
+ * No lost wake-up: the same for both; every reconnect looks again for every
+ * waiter.
+ */
 static void a_waiter_outlives_both_connections(void **state)
 {
     scene *sc = *state;
@@ -141,9 +150,12 @@ static void a_waiter_outlives_both_connections(void **state)
     is_granted_soon(sc, a);
 }
 
-/* ---- a reply that was lost ------------------------------------------------------ */
+/* ---- a reply that was lost ----------------------------------------------- */
 
-/* P4: the acquire ran. Asked again, the server says so; nothing counts twice. */
+/*
+ * No phantom holds: the acquire ran. Asked again, the server says so; nothing
+ * counts twice.
+ */
 static void an_acquire_whose_reply_is_lost_is_one_hold(void **state)
 {
     scene *sc = *state;
@@ -159,7 +171,7 @@ static void an_acquire_whose_reply_is_lost_is_one_hold(void **state)
     scene_is_clean(sc);
 }
 
-/* Rule 18: what is left of the lease counts from the first time it ran. */
+/* Exclusion: what is left of the lease counts from the first time it ran. */
 static void
 a_repeated_acquire_is_believed_no_longer_than_the_server(void **state)
 {
@@ -181,7 +193,10 @@ a_repeated_acquire_is_believed_no_longer_than_the_server(void **state)
     scene_is_clean(sc);
 }
 
-/* P4: a try that is not answered says so in time, and is settled behind. */
+/*
+ * No phantom holds: a try that is not answered says so in time, and is settled
+ * behind.
+ */
 static void a_try_whose_reply_is_lost_is_settled_later(void **state)
 {
     scene *sc = *state;
@@ -201,7 +216,10 @@ static void a_try_whose_reply_is_lost_is_settled_later(void **state)
     assert_int_equal(scene_stats(sc->far).holding, 0);
 }
 
-/* P4: the release ran; that it is asked again is nobody else's loss. */
+/*
+ * No phantom holds: the release ran; that it is asked again is nobody else's
+ * loss.
+ */
 static void a_release_whose_reply_is_lost_is_a_release(void **state)
 {
     scene *sc = *state;
@@ -222,7 +240,7 @@ static void a_release_whose_reply_is_lost_is_a_release(void **state)
     scene_is_clean(sc);
 }
 
-/* D7: a renewal without an answer is tried again until the deadline. */
+/* Renewal: a renewal without an answer is tried again until the deadline. */
 static void a_hold_outlives_lost_replies_to_its_renewals(void **state)
 {
     scene *sc = *state;
@@ -248,8 +266,8 @@ static void a_hold_outlives_lost_replies_to_its_renewals(void **state)
 }
 
 /*
- * D7: a renewal into a black hole is given up in time for another one, although
- * nothing tells that the connection is dead.
+ * Renewal: a renewal into a black hole is given up in time for another one,
+ * although nothing tells that the connection is dead.
  */
 static void a_hold_outlives_a_silent_connection(void **state)
 {
@@ -268,9 +286,11 @@ static void a_hold_outlives_a_silent_connection(void **state)
     scene_is_clean(sc);
 }
 
-/* ---- forgotten scripts ------------------------------------------------------------ */
+/* ---- forgotten scripts --------------------------------------------------- */
 
-/* D8: a server that forgot the scripts did nothing; they are sent in full. */
+/*
+ * Scripts: a server that forgot the scripts did nothing; they are sent in full.
+ */
 static void a_server_may_forget_the_scripts_at_any_time(void **state)
 {
     scene *sc = *state;

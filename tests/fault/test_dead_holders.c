@@ -39,7 +39,9 @@ static bool is_over(void *data)
     return atomic_load(&((worker_shared *)data)->is_over);
 }
 
-/* Holds until it is over; then tells what it believes and writes all the same. */
+/*
+ * Holds until it is over; then tells what it believes and writes all the same.
+ */
 static int holder_run(worker_shared *shared, unsigned index, void *data)
 {
     _Atomic uint64_t *told = shared->counters[index];
@@ -107,7 +109,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* P1, P4: nobody renews for the dead; the lease bounds the wait. */
+/* No phantom holds: nobody renews for the dead; the lease bounds the wait. */
 static void a_killed_holder_is_followed_within_its_lease(void **state)
 {
     scene *sc = *state;
@@ -124,7 +126,10 @@ static void a_killed_holder_is_followed_within_its_lease(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-/* P2: the first check after it goes on tells, by the clock, before any reply. */
+/*
+ * No silent loss: the first check after it goes on tells, by the clock, before
+ * any reply.
+ */
 static void a_holder_stopped_beyond_its_lease_knows_at_once(void **state)
 {
     scene *sc = *state;
@@ -146,7 +151,7 @@ static void a_holder_stopped_beyond_its_lease_knows_at_once(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-/* P3: whoever does not check is stopped by the resource. */
+/* The fence: whoever does not check is stopped by the resource. */
 static void a_fenced_register_refuses_the_write_of_a_late_holder(void **state)
 {
     scene *sc = *state;

@@ -91,7 +91,7 @@ static void queue_reaches(server *s, long long least)
     assert_true(wait_until(is_queued, &(expectation){s, least}, SETTLE_MS));
 }
 
-/* ---- a holder in this process; begins after every worker was forked ---------- */
+/* ---- a holder in this process; begins after every worker was forked ------ */
 
 typedef struct holder {
     lk_client *client;
@@ -133,7 +133,7 @@ static void end_well(workers *w)
     workers_free(w);
 }
 
-/* ---- tests ----------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------- */
 
 static int start_server(void **state)
 {
@@ -153,7 +153,10 @@ static int flush(void **state)
     return 0;
 }
 
-/* Rules 1 and 19: an inbox nobody listens to is skipped, unasked, 64 a call. */
+/*
+ * Dead waiters cost nothing: an inbox nobody listens to is skipped, unasked, 64
+ * a call.
+ */
 static void two_hundred_killed_waiters_cost_the_next_one_nothing(void **state)
 {
     server *s = *state;
@@ -185,8 +188,9 @@ static void two_hundred_killed_waiters_cost_the_next_one_nothing(void **state)
 }
 
 /*
- * Rule 15: who was not seen for three seconds is not asked. The first one
- * stopped may be granted, and costs its claim lease; the others nothing.
+ * Dead waiters cost nothing: who was not seen for three seconds is not asked.
+ * The first one stopped may be granted, and costs its claim lease; the others
+ * nothing.
  */
 static void stopped_waiters_together_cost_one_claim_lease(void **state)
 {
@@ -217,9 +221,9 @@ static void stopped_waiters_together_cost_one_claim_lease(void **state)
 }
 
 /*
- * Rules 4 and 5: a grant that lay in a socket beyond its lease is not
- * believed. The waiter goes on waiting and is granted later, under a higher
- * fence, when the one that overtook it has released.
+ * When a pushed grant is believed: a grant that lay in a socket beyond its
+ * lease is not believed. The waiter goes on waiting and is granted later, under
+ * a higher fence, when the one that overtook it has released.
  */
 static void a_grant_to_a_stopped_waiter_is_void_when_it_goes_on(void **state)
 {

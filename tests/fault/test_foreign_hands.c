@@ -41,7 +41,7 @@ static void is_told(lk_hold *hold, lk_loss loss)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-/* P2. */
+/* No silent loss. */
 static void a_deleted_key_is_a_loss(void **state)
 {
     scene *sc = *state;
@@ -52,7 +52,7 @@ static void a_deleted_key_is_a_loss(void **state)
     scene_is_clean(sc);
 }
 
-/* P2; and the one that took it is left alone. */
+/* No silent loss; and the one that took it is left alone. */
 static void a_key_with_another_owner_is_a_loss(void **state)
 {
     scene *sc = *state;
@@ -66,7 +66,9 @@ static void a_key_with_another_owner_is_a_loss(void **state)
     assert_true(server_integer(sc->server, "PTTL job") > 50000);
 }
 
-/* P2; what stands there is not ours to touch, so it stays as it is. */
+/*
+ * No silent loss; what stands there is not ours to touch, so it stays as it is.
+ */
 static void a_key_of_another_type_is_a_loss_and_is_not_touched(void **state)
 {
     scene *sc = *state;
@@ -83,7 +85,7 @@ static void a_key_of_another_type_is_a_loss_and_is_not_touched(void **state)
     assert_int_equal(server_integer(sc->server, "PTTL job"), -1);
 }
 
-/* Rule 8: a hold without an end gets one again, and stays a hold. */
+/* No immortal lock: a hold without an end gets one again, and stays a hold. */
 static void a_persisted_key_gets_its_end_back(void **state)
 {
     scene *sc = *state;
@@ -111,7 +113,10 @@ static void a_persisted_key_goes_with_the_release_of_its_lost_hold(void **state)
     scene_is_clean(sc);
 }
 
-/* L3: all data gone; the waiter behind gets the lock, the holder is told. */
+/*
+ * No silent loss: all data gone; the waiter behind gets the lock, the holder is
+ * told.
+ */
 static void
 flushing_the_server_loses_the_hold_and_serves_the_waiter(void **state)
 {
@@ -130,9 +135,9 @@ flushing_the_server_loses_the_hold_and_serves_the_waiter(void **state)
     scene_is_clean(sc);
 }
 
-/* ---- a full server -------------------------------------------------------------- */
+/* ---- a full server ------------------------------------------------------- */
 
-/* Rule 9: it refuses acquires and nothing else. */
+/* A full server: it refuses acquires and nothing else. */
 static void a_full_server_refuses_an_acquire_by_name(void **state)
 {
     scene *sc = *state;
@@ -149,7 +154,10 @@ static void a_full_server_refuses_an_acquire_by_name(void **state)
     scene_is_clean(sc);
 }
 
-/* Rule 9: the first write of each of these is one that cannot be refused. */
+/*
+ * A full server: the first write of each of these is one that cannot be
+ * refused.
+ */
 static void a_full_server_renews_releases_and_hands_over(void **state)
 {
     scene *sc = *state;
@@ -170,7 +178,7 @@ static void a_full_server_renews_releases_and_hands_over(void **state)
     scene_is_clean(sc);
 }
 
-/* Rule 9: a waiter that gives up leaves the queue of a full server. */
+/* A full server: a waiter that gives up leaves the queue of a full server. */
 static void a_waiter_leaves_the_queue_of_a_full_server(void **state)
 {
     scene *sc = *state;

@@ -20,7 +20,10 @@ enum { COMMAND = 0, INBOX = 1, CLAIM_LEASE_MS = 3000 };
 static const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
                                           .command_timeout_ms = 20000};
 
-/* Rule 4: the grant was made after the request was sent; that is enough. */
+/*
+ * When a pushed grant is believed: the grant was made after the request was
+ * sent; that is enough.
+ */
 static void a_grant_may_come_before_the_answer_to_the_enqueue(void **state)
 {
     scene *sc = *state;
@@ -76,9 +79,9 @@ static void confirmed_first(scene *sc, attempt *a)
 }
 
 /*
- * Rule 4: with less than half the claim lease left, one trip to the server
- * comes before the hold is reported. An answer to the enqueue that is still on
- * its way does not stand in its way.
+ * When a pushed grant is believed: with less than half the claim lease left,
+ * one trip to the server comes before the hold is reported. An answer to the
+ * enqueue that is still on its way does not stand in its way.
  */
 static void a_grant_late_by_half_its_lease_is_confirmed_first(void **state)
 {
@@ -101,7 +104,10 @@ static bool has_looked(void *data)
     return scene_stats(data).pending > 0;
 }
 
-/* Rule 4: the same with a look that was sent before the grant was heard of. */
+/*
+ * When a pushed grant is believed: the same with a look that was sent before
+ * the grant was heard of.
+ */
 static void a_late_grant_is_confirmed_behind_a_look_under_way(void **state)
 {
     scene *sc = *state;
@@ -121,7 +127,10 @@ static void a_late_grant_is_confirmed_behind_a_look_under_way(void **state)
     confirmed_first(sc, a);
 }
 
-/* Rules 4 and 5: beyond its lease the grant is void, whoever holds by then. */
+/*
+ * When a pushed grant is believed: beyond its lease the grant is void, whoever
+ * holds by then.
+ */
 static void a_grant_beyond_its_lease_is_not_believed(void **state)
 {
     scene *sc = *state;
@@ -144,7 +153,10 @@ static void a_grant_beyond_its_lease_is_not_believed(void **state)
     scene_is_clean(sc);
 }
 
-/* Rules 4 and 5: the same when the answer to the look comes before it. */
+/*
+ * When a pushed grant is believed: the same when the answer to the look comes
+ * before it.
+ */
 static void a_grant_is_void_after_a_look_that_denied_it(void **state)
 {
     scene *sc = *state;
@@ -165,7 +177,10 @@ static void a_grant_is_void_after_a_look_that_denied_it(void **state)
     scene_is_clean(sc);
 }
 
-/* Rule 20: nobody waits for it any more, so the next one gets it at once. */
+/*
+ * Nothing dropped: nobody waits for it any more, so the next one gets it at
+ * once.
+ */
 static void a_grant_that_nobody_wants_is_passed_on(void **state)
 {
     scene *sc = *state;
@@ -201,7 +216,10 @@ static void publish_grant(scene *sc, const char *claim)
                      1);
 }
 
-/* Rules 4 and 5: a grant names its ticket; that of another one is void. */
+/*
+ * When a pushed grant is believed: a grant names its ticket; that of another
+ * one is void.
+ */
 static void a_grant_for_another_ticket_is_void(void **state)
 {
     scene *sc = *state;
@@ -225,8 +243,8 @@ static void a_grant_for_another_ticket_is_void(void **state)
 }
 
 /*
- * Rule 20: a failover or a lost leave may grant a claim that the client no
- * longer knows. It is given back, and does not wait for its lease.
+ * Nothing dropped: a failover or a lost leave may grant a claim that the client
+ * no longer knows. It is given back, and does not wait for its lease.
  */
 static void a_grant_for_an_unknown_claim_is_given_back(void **state)
 {

@@ -64,7 +64,7 @@ static void nothing_is_held_when_late_bytes_arrive(scene *sc)
     scene_is_clean(sc);
 }
 
-/* Rule 2 (a): CLIENT KILL ID is the first command of the next connection. */
+/* Doubt: CLIENT KILL ID is the first command of the next connection. */
 static void a_late_acquire_dies_with_its_connection(void **state)
 {
     scene *sc = *state;
@@ -74,7 +74,7 @@ static void a_late_acquire_dies_with_its_connection(void **state)
     nothing_is_held_when_late_bytes_arrive(sc);
 }
 
-/* Rule 2 (a): a connection that broke before it could kill passes that on. */
+/* Doubt: a connection that broke before it could kill passes that on. */
 static void
 a_late_acquire_dies_when_the_next_connection_breaks_too(void **state)
 {
@@ -87,7 +87,7 @@ a_late_acquire_dies_when_the_next_connection_breaks_too(void **state)
     nothing_is_held_when_late_bytes_arrive(sc);
 }
 
-/* Rule 2 (a): where killing is denied, a tombstone refuses the late acquire. */
+/* Doubt: where killing is denied, a tombstone refuses the late acquire. */
 static void
 a_late_acquire_meets_a_tombstone_where_killing_is_denied(void **state)
 {
@@ -115,7 +115,7 @@ a_late_acquire_meets_a_tombstone_after_a_right_was_lost(void **state)
     nothing_is_held_when_late_bytes_arrive(sc);
 }
 
-/* Rule 2: a try that is given up is undone behind it, in the same stream. */
+/* Doubt: a try that is given up is undone behind it, in the same stream. */
 static void a_late_try_is_undone(void **state)
 {
     scene *sc = *state;
@@ -123,15 +123,17 @@ static void a_late_try_is_undone(void **state)
 
     scene_far(sc, &impatient);
     proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
+    proxy_refuse(sc->proxy, true);
     a = scene_attempt(sc, sc->far_lock, 0, NULL);
     assert_status(attempt_status(a), LK_EINDOUBT);
     assert_in_range(attempt_took_ms(a), 0,
                     TIMEOUT_MS + wait_scaled_ms(SLACK_MS));
+    proxy_refuse(sc->proxy, false);
     assert_true(scene_connects(sc->far, 3));
     nothing_is_held_when_late_bytes_arrive(sc);
 }
 
-/* Rule 2: a request to queue, given up, leaves no ticket when it comes late. */
+/* Doubt: a request to queue, given up, leaves no ticket when it comes late. */
 static void a_late_enqueue_leaves_no_ticket(void **state)
 {
     scene *sc = *state;
@@ -151,7 +153,7 @@ static void a_late_enqueue_leaves_no_ticket(void **state)
     scene_is_clean(sc);
 }
 
-/* Rule 2 (b): a renewal only lengthens, whenever it comes. */
+/* Doubt: a renewal only lengthens, whenever it comes. */
 static void a_late_renewal_does_not_shorten_the_lease(void **state)
 {
     scene *sc = *state;
@@ -173,7 +175,7 @@ static void a_late_renewal_does_not_shorten_the_lease(void **state)
     scene_is_clean(sc);
 }
 
-/* Rules 2 and 5: a late release says whose hold it ends; the next one stays. */
+/* Doubt: a late release says whose hold it ends; the next one stays. */
 static void a_late_release_does_not_end_the_next_hold(void **state)
 {
     scene *sc = *state;

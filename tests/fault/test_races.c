@@ -26,7 +26,7 @@ static int races(void)
     return text != NULL && strcmp(text, "1") == 0 ? 5 * RACES : RACES;
 }
 
-/* ---- cancel and grant -------------------------------------------------------- */
+/* ---- cancel and grant ---------------------------------------------------- */
 
 /* The far side's thread: waits with a fresh token each round. */
 typedef struct runner {
@@ -111,8 +111,8 @@ static bool is_settled(void *data)
 }
 
 /*
- * P4, D4 "nothing dropped": a grant that meets a canceled claim is passed on at
- * once, so each round finds the lock free, and nothing is left of it at the end.
+ * Nothing dropped: a grant that meets a canceled claim is passed on at once, so
+ * each round finds the lock free, and nothing is left of it at the end.
  */
 static void a_cancel_that_races_a_grant_leaves_nothing(void **state)
 {
@@ -139,7 +139,7 @@ static void a_cancel_that_races_a_grant_leaves_nothing(void **state)
     assert_status(lk_hold_release(scene_hold(sc->near_lock, NULL)), LK_OK);
 }
 
-/* ---- a busy loop --------------------------------------------------------------- */
+/* ---- a busy loop --------------------------------------------------------- */
 
 typedef struct blocker {
     sem_t begun, may_end;
@@ -171,8 +171,9 @@ static bool is_readable(int fd)
 }
 
 /*
- * P2, D7: the check compares the clock and the descriptor is the kernel's
- * timer, so both tell the truth while nobody renews and nobody calls back.
+ * No silent loss: the check compares the clock and the descriptor is the
+ * kernel's timer, so both tell the truth while nobody renews and nobody calls
+ * back.
  */
 static void a_blocked_loop_hides_no_loss(void **state)
 {

@@ -116,7 +116,9 @@ static int stop_server(void **state)
     return 0;
 }
 
-/* Guards promise P1 and P3 as a whole: rules 1, 4 and 5 of hand-over. */
+/*
+ * Exclusion and the fence as a whole, by whatever way the lock is handed over.
+ */
 static void threads_of_many_processes_are_never_inside_together(void **state)
 {
     server *s = *state;

@@ -3,6 +3,7 @@
 /* Acquiring a lock, again and by others, and giving it up. */
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,38 @@ static void a_wait_that_times_out_leaves_the_queue(void **state)
     locking_wait_integer(f, 1, "HLEN %s", "latchkey:tickets:{n}");
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(locking_exists(f, "n"));
+}
+
+static bool is_full(void *client)
+{
+    return locking_stats(client).pending == 16;
+}
+
+/* max_pending bounds the requests under way, each of which takes memory. */
+static void a_client_with_too_much_under_way_is_full(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = 60000,
+                                       .max_pending = 16};
+    lk_client *client = locking_open_calm(f, &options);
+    lk_lock *lock = locking_lock(f, client, "n");
+    lk_hold *none = NULL;
+
+    server_freeze(f->server);
+    for (int i = 0; i < 16; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        locking_take(f, locking_lock(f, client, name), LK_FOREVER, NULL);
+    }
+    assert_true(wait_until(is_full, client, 5000));
+    assert_status(lk_lock_acquire(lock, 60000, NULL, &none), LK_EFULL);
+    assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EFULL);
+    server_thaw(f->server);
+    for (int i = 0; i < 16; i++)
+        assert_status(taker_release(f->takers[i]), LK_OK);
+    assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
 }
 
 /* Neither on this thread nor on the one that ended the wait before. */
@@ -376,6 +409,7 @@ int main(void)
         TEST(a_try_for_a_held_lock_is_busy_at_once),
         TEST(a_wait_lasts_as_long_as_it_was_told),
         TEST(a_wait_that_times_out_leaves_the_queue),
+        TEST(a_client_with_too_much_under_way_is_full),
         TEST(a_failure_does_not_repeat_the_words_of_another),
         TEST(a_thread_gets_again_what_it_holds),
         TEST(a_thread_re_enters_by_another_handle_on_the_name),

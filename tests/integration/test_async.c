@@ -523,6 +523,29 @@ static void a_hold_may_be_released_while_it_is_extended(void **state)
     }
 }
 
+static void a_lock_may_be_freed_while_calls_on_it_are_under_way(void **state)
+{
+    locking *f = *state;
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        stage s = stage_open(f, mode, "n");
+        call waits = {0}, info = {0}, forced = {0};
+
+        assert_status(lk_lock_acquire_async(s.lock, 10000, NULL,
+                                            call_on_acquire, &waits),
+                      LK_OK);
+        assert_status(begin_info(&s, call_on_done, &info), LK_OK);
+        assert_status(begin_force(&s, call_on_done, &forced), LK_OK);
+        locking_free_lock(f, s.lock);
+        assert_status(call_wait(&forced, s.client), LK_OK);
+        assert_status(call_wait(&info, s.client), LK_OK);
+        assert_status(call_wait(&waits, s.client), LK_OK);
+        assert_status(lk_hold_release(s.hold), LK_ELOST);
+        assert_status(lk_hold_release(waits.hold), LK_OK);
+        lk_info_free(info.info);
+    }
+}
+
 int main(void)
 {
 #define TEST(test)                                                             \
@@ -545,6 +568,7 @@ int main(void)
         TEST(with_an_owner_it_re_enters),
         TEST(nobody_need_know_of_a_release),
         TEST(a_hold_may_be_released_while_it_is_extended),
+        TEST(a_lock_may_be_freed_while_calls_on_it_are_under_way),
     };
 #undef TEST
 

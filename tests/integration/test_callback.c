@@ -364,16 +364,20 @@ static void with_dispatch_callbacks_come_when_the_caller_lets_them(void **state)
     lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 100);
     int fd = lk_client_fd(client);
     sight s = {.act = NULL};
+    lk_cancel *cancel = NULL;
 
     assert_true(fd >= 0);
+    assert_status(lk_cancel_new(&cancel, client), LK_OK);
     assert_status(lk_hold_on_lost(hold, 0, look, &s), LK_OK);
     assert_status(lk_client_dispatch(client), LK_OK);
     assert_int_equal(atomic_load(&s.calls), 0);
     assert_true(is_readable(fd, (int)wait_scaled_ms(SOON_MS)));
+    lk_cancel_fire(cancel); /* wakes the client's own thread */
     locking_pass_time(50);
     assert_int_equal(atomic_load(&s.calls), 0);
     assert_status(lk_client_dispatch(client), LK_OK);
     assert_int_equal(atomic_load(&s.calls), 1);
+    lk_cancel_free(cancel);
     assert_true(pthread_equal(s.threads[0], pthread_self()));
     assert_false(is_readable(fd, 0));
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -417,6 +421,23 @@ static void all_may_be_freed_in_a_dispatched_callback(void **state)
     assert_status(s.results[0], LK_ELOST);
 }
 
+static void after_a_shutdown_the_loss_can_still_be_dispatched(void **state)
+{
+    locking *f = *state;
+    lk_client *client = open_dispatch(f);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+    sight s = {.act = NULL};
+
+    assert_status(lk_hold_on_lost(hold, 0, look, &s), LK_OK);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_true(
+        is_readable(lk_client_fd(client), (int)wait_scaled_ms(SOON_MS)));
+    assert_status(lk_client_dispatch(client), LK_OK);
+    assert_int_equal(atomic_load(&s.calls), 1);
+    assert_int_equal(s.losses[0], LK_LOSS_CLOSED);
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+}
+
 static void a_release_takes_back_what_was_not_dispatched(void **state)
 {
     locking *f = *state;
@@ -455,6 +476,7 @@ int main(void)
         TEST(with_dispatch_callbacks_come_when_the_caller_lets_them),
         TEST(in_dispatch_a_call_that_blocks_is_refused_too),
         TEST(all_may_be_freed_in_a_dispatched_callback),
+        TEST(after_a_shutdown_the_loss_can_still_be_dispatched),
         TEST(a_release_takes_back_what_was_not_dispatched),
     };
 #undef TEST

@@ -104,6 +104,20 @@ static char *connections(locking *f)
     return ids;
 }
 
+static bool has_none(void *data)
+{
+    char *ids = connections(data);
+    bool none = ids[0] == '\0';
+
+    free(ids);
+    return none;
+}
+
+static void wait_no_connections(locking *f)
+{
+    assert_true(wait_until(has_none, f, SOON_MS));
+}
+
 /* ---- every call ---- */
 
 static void call_the_client(struct family *family)
@@ -256,7 +270,6 @@ static void the_server_sees_the_parents_end_while_a_child_lives(void **state)
     locking *f = *state;
     struct family family;
     pid_t child;
-    char *left;
 
     family_make(f, &family, 0);
     assert_int_equal(pipe(gate), 0);
@@ -264,17 +277,42 @@ static void the_server_sees_the_parents_end_while_a_child_lives(void **state)
     family_end(&family);
     locking_free_lock(f, family.lock);
     locking_free_client(f, family.client);
-    for (uint64_t end = wait_now_ms() + wait_scaled_ms(SOON_MS);;) {
-        left = connections(f);
-        if (left[0] == '\0' || wait_now_ms() > end)
-            break;
-        free(left);
-    }
-    assert_string_equal(left, "");
-    free(left);
+    wait_no_connections(f);
     (void)close(gate[0]);
     (void)close(gate[1]);
     child_succeeds(child);
+}
+
+/* A process that holds, forks a child that stays, and is killed itself. */
+static void hold_and_fork(struct family *family)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .name = "forker"};
+    lk_client *client = NULL;
+    lk_lock *lock = NULL;
+    lk_hold *hold = NULL;
+
+    EXPECT(lk_client_open(&client, family->url, &options) == LK_OK);
+    EXPECT(lk_lock_new(&lock, client, "n", NULL) == LK_OK);
+    EXPECT(lk_lock_acquire(lock, 0, NULL, &hold) == LK_OK);
+    if (fork() == 0) {
+        stay(family);
+        (void)raise(SIGKILL);
+    }
+}
+
+static void
+the_server_sees_a_killed_parents_end_while_a_child_lives(void **state)
+{
+    locking *f = *state;
+    struct family family = {.url = server_url(f->server)};
+
+    assert_int_equal(pipe(gate), 0);
+    child_succeeds(child_start(hold_and_fork, &family));
+    assert_true(locking_exists(f, "n"));
+    wait_no_connections(f);
+    (void)close(gate[0]);
+    (void)close(gate[1]);
 }
 
 struct storm {
@@ -370,6 +408,7 @@ int main(void)
         TEST(a_child_leaves_its_parents_connections_alone),
         TEST(a_hold_stays_alive_beside_a_child),
         TEST(the_server_sees_the_parents_end_while_a_child_lives),
+        TEST(the_server_sees_a_killed_parents_end_while_a_child_lives),
         TEST(forks_amid_work_disturb_nobody),
         TEST(a_child_may_open_a_client_of_its_own),
     };

@@ -175,6 +175,31 @@ static void a_holder_of_another_library_is_told_by_its_id(void **state)
     lk_info_free(info);
 }
 
+/* What is written of a grant concerns the one that was granted. */
+static void of_two_holders_only_ours_is_told_of(void **state)
+{
+    locking *f = *state;
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .reason = "ours"};
+    lk_lock *lock = lock_of_client_named(f, "a");
+    lk_hold *hold = NULL;
+    lk_info *info;
+
+    assert_status(lk_lock_acquire(lock, 0, &options, &hold), LK_OK);
+    assert_int_equal(server_integer(f->server, "HSET n foreign:7 1"), 1);
+    info = info_of(lock);
+    assert_int_equal(info->holder_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const lk_party *holder = info->holders[i];
+        bool is_ours = strcmp(holder->owner, "foreign:7") != 0;
+
+        assert_string_equal(holder->reason, is_ours ? "ours" : "");
+        assert_int_equal(holder->fence, is_ours ? lk_hold_fence(hold) : 0);
+    }
+    lk_info_free(info);
+    (void)lk_hold_release(hold);
+}
+
 /* ---- waiters ---- */
 
 static void waiters_are_told_in_order(void **state)
@@ -350,6 +375,7 @@ int main(void)
         TEST(a_holder_without_a_reason_has_an_empty_one),
         TEST(two_hundred_bytes_of_a_reason_are_kept),
         TEST(a_holder_of_another_library_is_told_by_its_id),
+        TEST(of_two_holders_only_ours_is_told_of),
         TEST(waiters_are_told_in_order),
         TEST(of_many_waiters_the_first_64_are_listed),
         TEST(a_client_has_a_record_that_ends_with_it),

@@ -3,6 +3,7 @@
 /* How long a hold lasts, and how its holder learns that it does not. */
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static void a_lease_ends_when_it_was_told_to(void **state)
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_non_null(strstr(lk_last_error(), "lease ended"));
+    assert_non_null(strstr(lk_last_error(), " ms ago"));
 }
 
 /* The holder believes less than the server grants, and never more. */
@@ -92,12 +94,13 @@ static void a_lease_of_the_callers_is_never_renewed(void **state)
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = 150};
     lk_client *client = locking_open_calm(f, &options);
-    lk_lock *lock = locking_lock(f, client, "n");
-    lk_hold *hold = locking_hold_for(lock, 600);
+    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 600);
+    uint64_t commands = locking_stats(client).commands;
     long long before = locking_pttl(f, "n");
 
     locking_pass_time(400);
     assert_true(locking_pttl(f, "n") <= before - 390);
+    assert_int_equal(locking_stats(client).commands, commands);
     assert_true(wait_until(is_lost, hold, SOON_MS));
     locking_wait_integer(f, 0, "EXISTS %s", "n");
     assert_int_equal(locking_stats(client).renewals, 0);
@@ -359,6 +362,59 @@ static void the_descriptor_of_a_lost_hold_is_readable(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
+/* Keeps the client's thread busy until it is told, or 5 s have passed. */
+typedef struct business {
+    atomic_bool is_over;
+    atomic_bool has_ended;
+} business;
+
+static bool is_over(void *data)
+{
+    business *b = data;
+
+    return atomic_load(&b->is_over);
+}
+
+static bool has_ended(void *data)
+{
+    business *b = data;
+
+    return atomic_load(&b->has_ended);
+}
+
+static void stay_busy(lk_hold *hold, uint64_t remaining_ms, void *data)
+{
+    business *b = data;
+
+    (void)hold;
+    (void)remaining_ms;
+    (void)wait_until(is_over, b, 5000);
+    atomic_store(&b->has_ended, true);
+}
+
+static void the_descriptor_needs_no_thread_of_the_clients(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 400);
+    lk_hold *busy = locking_hold_for(locking_lock(f, client, "busy"), 60000);
+    struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
+    business b = {.is_over = false};
+    uint64_t lost_for_ms;
+    int count;
+
+    assert_status(lk_hold_on_lost(busy, 3600000, stay_busy, &b), LK_OK);
+    count = poll(&p, 1, (int)wait_scaled_ms(SOON_MS));
+    lost_for_ms = lk_hold_lost_for_ms(hold);
+    assert_false(atomic_load(&b.has_ended));
+    atomic_store(&b.is_over, true);
+    assert_true(wait_until(has_ended, &b, SOON_MS));
+    assert_int_equal(count, 1);
+    assert_in_range(lost_for_ms, 0, wait_scaled_ms(100));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(lk_hold_release(busy), LK_OK);
+}
+
 int main(void)
 {
 #define TEST(test)                                                             \
@@ -384,6 +440,7 @@ int main(void)
         TEST(the_descriptor_is_readable_when_the_lease_ends),
         TEST(the_descriptor_follows_the_renewals),
         TEST(the_descriptor_of_a_lost_hold_is_readable),
+        TEST(the_descriptor_needs_no_thread_of_the_clients),
     };
 #undef TEST
 

@@ -190,35 +190,60 @@ static void the_same_goes_for_a_wait_in_the_queue(void **state)
     assert_in_range(n, 20, MOST - 1);
 }
 
-/* What is asked of a client that works, with each allocation failing. */
-static void questions_tell_that_there_is_no_memory(void **state)
+static void assert_no_memory(lk_status status)
+{
+    assert_status(status, LK_ENOMEM);
+    assert_string_equal(lk_last_error(), lk_status_text(LK_ENOMEM));
+}
+
+/* What is asked of a client that works. The words of the failure before are
+   not those of this one. */
+static void without_memory_a_call_says_so(void **state)
 {
     locking *f = *state;
-    lk_client *client = locking_open(f, NULL);
+    lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
+    lk_hold *hold = locking_hold(lock);
+    lk_lock *no_lock = NULL;
+    lk_info *no_info = NULL;
+    lk_owner *owner = NULL;
+    lk_cancel *cancel = NULL;
+    bool locked;
+
+    assert_status(lk_lock_acquire(NULL, 0, NULL, NULL), LK_EINVAL);
+    fail_from(1, true);
+    assert_no_memory(lk_lock_new(&no_lock, client, "m", NULL));
+    assert_no_memory(lk_lock_info(lock, &no_info));
+    assert_no_memory(lk_lock_is_locked(lock, &locked));
+    assert_no_memory(lk_lock_force_release(lock));
+    assert_no_memory(lk_hold_extend(hold, 60000));
+    assert_no_memory(lk_owner_new(&owner, client));
+    assert_no_memory(lk_cancel_new(&cancel, client));
+    fail_no_more();
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Each of the many allocations of one answer. */
+static void an_answer_is_told_whole_or_not_at_all(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open_calm(f, NULL), "n");
     lk_hold *hold = locking_hold(lock);
     lk_status status = LK_ENOMEM;
     lk_info *info = NULL;
-    lk_owner *owner = NULL;
-    lk_cancel *cancel = NULL;
+    int n = 0;
 
-    for (int n = 1; status == LK_ENOMEM && n < MOST; n++) {
-        fail_from(n, false);
+    while (status == LK_ENOMEM && n < MOST) {
+        assert_null(info);
+        fail_from(++n, false);
         status = lk_lock_info(lock, &info);
         fail_no_more();
     }
     assert_status(status, LK_OK);
+    assert_in_range(n, 5, MOST - 1);
     assert_int_equal(info->holder_count, 1);
     lk_info_free(info);
-
-    fail_from(1, false);
-    assert_status(lk_hold_extend(hold, 60000), LK_ENOMEM);
-    fail_from(1, false);
-    assert_status(lk_owner_new(&owner, client), LK_ENOMEM);
-    fail_from(1, false);
-    assert_status(lk_cancel_new(&cancel, client), LK_ENOMEM);
-    fail_no_more();
-    assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -248,7 +273,8 @@ int main(void)
         TEST(one_allocation_that_fails_is_told_or_made_up_for),
         TEST(without_memory_every_call_ends_in_time),
         TEST(the_same_goes_for_a_wait_in_the_queue),
-        TEST(questions_tell_that_there_is_no_memory),
+        TEST(without_memory_a_call_says_so),
+        TEST(an_answer_is_told_whole_or_not_at_all),
         TEST(a_hold_outlives_a_shortage),
     };
 #undef TEST

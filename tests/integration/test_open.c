@@ -284,6 +284,33 @@ static void a_client_gets_ready_when_the_server_comes(void **state)
     assert_status(lk_hold_release(locking_hold(f->locks[0])), LK_OK);
 }
 
+/* What was offline once has its time again at the next outage. */
+static void a_short_outage_is_ridden_out_after_a_long_one(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = wait_scaled_ms(1000)};
+    lk_client *client;
+    lk_lock *lock;
+    lk_hold *hold = NULL;
+    taker *t;
+
+    server_kill(f->server);
+    client = locking_open_url(f, server_url(f->server), &options);
+    lock = locking_lock(f, client, "n");
+    assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
+    assert_true(server_restart(f->server));
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+                  LK_OK);
+    hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    t = locking_take(f, lock, LK_FOREVER, NULL);
+    locking_wait_queued(f, "n", 1);
+    freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
+    locking_wait_connects(client, 3);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+}
+
 /* ---- the URL ---- */
 
 static void assert_url_is_refused(const char *url, lk_status status)
@@ -337,6 +364,7 @@ int main(void)
         TEST(a_wait_shorter_than_the_outage_times_out),
         TEST(a_wait_ends_offline_when_the_outage_lasts),
         TEST(a_client_gets_ready_when_the_server_comes),
+        TEST(a_short_outage_is_ridden_out_after_a_long_one),
         TEST(a_malformed_url_is_refused_with_words),
         TEST(the_words_on_a_url_keep_the_password),
     };

@@ -304,6 +304,17 @@ static bool is_connected(void *data)
     return stats.connects == (uint64_t)q->expected && stats.pending == 0;
 }
 
+static bool is_calm(void *data)
+{
+    return locking_stats(data).pending == 0;
+}
+
+void locking_wait_calm(lk_client *client)
+{
+    if (!wait_until(is_calm, client, SOON_MS))
+        fail_msg("requests are under way");
+}
+
 void locking_wait_connects(lk_client *client, uint64_t count)
 {
     struct question q = {.client = client, .expected = (long long)count};

@@ -93,6 +93,8 @@ lk_status taker_release(taker *t);
 void locking_wait_queued(locking *f, const char *name, long long count);
 /* So many waits are under way in a client. */
 void locking_wait_waiting(lk_client *client, uint64_t count);
+/* No request is under way in a client. */
+void locking_wait_calm(lk_client *client);
 /* So many connections were made by a client. */
 void locking_wait_connects(lk_client *client, uint64_t count);
 /* A command that answers an integer answers this one. */

@@ -106,7 +106,7 @@ lk_hold *scene_hold(lk_lock *lock, const lk_acquire_options *options)
     return hold;
 }
 
-/* ---- attempts -------------------------------------------------------------- */
+/* ---- attempts ------------------------------------------------------------ */
 
 static void *attempt_run(void *data)
 {
@@ -170,7 +170,7 @@ uint64_t attempt_took_ms(attempt *a)
     return a->ended_at - a->began_at;
 }
 
-/* ---- the server --------------------------------------------------------------- */
+/* ---- the server ---------------------------------------------------------- */
 
 typedef struct question {
     scene *scene;

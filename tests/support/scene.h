@@ -53,7 +53,7 @@ void scene_far(scene *sc, const lk_client_options *options);
 /* Acquires, or fails the test. */
 lk_hold *scene_hold(lk_lock *lock, const lk_acquire_options *options);
 
-/* ---- acquires under way ---- */
+/* ---- acquires under way -------------------------------------------------- */
 
 attempt *scene_attempt(scene *sc, lk_lock *lock, int64_t wait_ms,
                        const lk_acquire_options *options);
@@ -66,7 +66,7 @@ lk_hold *attempt_hold(attempt *a);
 /* How long it took; it has ended. */
 uint64_t attempt_took_ms(attempt *a);
 
-/* ---- what the server knows ---- */
+/* ---- what the server knows ----------------------------------------------- */
 
 /* Waits until the command, without arguments to fill in, answers so. */
 bool scene_becomes(scene *sc, const char *command, long long integer);

@@ -40,6 +40,7 @@ struct standin {
     unsigned owed;                     /* answers that nobody waits for */
     long long lease_ms, watchdog_ms;
     long long tenure_ms; /* of a place in the fair queue */
+    unsigned spin_most_ms;
     uint64_t latches;
 };
 
@@ -159,6 +160,7 @@ standin *standin_new(standin_kind kind, const char *path, const char *name)
     s->kind = kind;
     s->watchdog_ms = WATCHDOG_MS;
     s->tenure_ms = FAIR_WAIT_MS;
+    s->spin_most_ms = SPIN_MOST_MS;
     (void)snprintf(s->path, sizeof(s->path), "%s", path);
     (void)snprintf(s->lock, sizeof(s->lock), "%s", name);
     owner_make(s);
@@ -207,6 +209,11 @@ void standin_set_lease(standin *s, long long lease_ms)
 void standin_set_watchdog(standin *s, long long timeout_ms)
 {
     s->watchdog_ms = timeout_ms;
+}
+
+void standin_set_backoff(standin *s, unsigned most_ms)
+{
+    s->spin_most_ms = most_ms;
 }
 
 /* ---- scripts ---- */
@@ -432,7 +439,7 @@ static bool lock_by_messages(standin *s, uint64_t until_ms)
 static bool lock_by_spinning(standin *s, uint64_t until_ms)
 {
     for (unsigned ms = 1; wait_now_ms() < until_ms;
-         ms = ms < SPIN_MOST_MS ? ms * 2 : SPIN_MOST_MS) {
+         ms = (unsigned)sooner(ms * 2, s->spin_most_ms)) {
         (void)poll(NULL, 0, (int)ms);
         if (acquire(s, true) == STANDIN_HAS_IT)
             return true;

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Clocks, processors, quantiles, children. */
+
+#include "measure.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+enum { QUIET_TRIES = 40, QUIET_LOOK_MS = 50, CPUS_MAX = 1024 };
+
+_Noreturn void die(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)fprintf(stderr, "bench: ");
+    (void)vfprintf(stderr, format, args);
+    (void)fprintf(stderr, "\n");
+    va_end(args);
+    exit(1);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+void sleep_ns(uint64_t ns)
+{
+    struct timespec left = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+
+    while (nanosleep(&left, &left) != 0)
+        continue;
+}
+
+bool is_quick(void)
+{
+    const char *quick = getenv("LK_BENCH_QUICK");
+
+    return quick != NULL && strcmp(quick, "1") == 0;
+}
+
+uint64_t scaled_ns(uint64_t ns)
+{
+    return is_quick() ? ns / 10 : ns;
+}
+
+/* ---- processors ------------------------------------------------------------ */
+
+void pin(int thread, int cpu)
+{
+    cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+    size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+
+    if (set == NULL)
+        die("no memory");
+    CPU_ZERO_S(size, set);
+    for (int i = 0; i < CPUS_MAX; i++) {
+        if (cpu == ANY_CPU || i == cpu)
+            CPU_SET_S((size_t)i, size, set);
+    }
+    if (sched_setaffinity(thread, size, set) != 0)
+        die("cannot pin to processor %d", cpu);
+    CPU_FREE(set);
+}
+
+uint64_t machine_busy_ns(void)
+{
+    unsigned long long user, nice, system, idle, wait, irq, softirq;
+    FILE *file = fopen("/proc/stat", "re");
+    int found = 0;
+
+    if (file != NULL) {
+        found = fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu", &user,
+                       &nice, &system, &idle, &wait, &irq, &softirq);
+        (void)fclose(file);
+    }
+    if (found != 7)
+        die("cannot read /proc/stat");
+    return (user + nice + system + irq + softirq) * NS_PER_S /
+           (unsigned long long)sysconf(_SC_CLK_TCK);
+}
+
+static uint64_t time_ns(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * 1000;
+}
+
+uint64_t own_busy_ns(void)
+{
+    struct rusage self, children;
+
+    (void)getrusage(RUSAGE_SELF, &self);
+    (void)getrusage(RUSAGE_CHILDREN, &children);
+    return time_ns(&self.ru_utime) + time_ns(&self.ru_stime) +
+           time_ns(&children.ru_utime) + time_ns(&children.ru_stime);
+}
+
+void wait_for_quiet(void)
+{
+    for (int i = 0; i < QUIET_TRIES; i++) {
+        uint64_t before = machine_busy_ns();
+        uint64_t look = QUIET_LOOK_MS * NS_PER_S / 1000;
+
+        sleep_ns(look);
+        if (machine_busy_ns() - before <= look / 4)
+            return;
+    }
+}
+
+/* ---- numbers --------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+double quantile(double *numbers, size_t count, double p)
+{
+    size_t at = (size_t)(p * (double)count);
+
+    if (count == 0)
+        return 0;
+    qsort(numbers, count, sizeof(*numbers), compare);
+    return numbers[at < count ? at : count - 1];
+}
+
+/* ---- children -------------------------------------------------------------- */
+
+void *shared_new(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        die("no shared memory");
+    return memory;
+}
+
+void shared_free(void *memory, size_t size)
+{
+    (void)munmap(memory, size);
+}
+
+void run_apart(void (*fn)(void *data), void *data)
+{
+    pid_t parent = getpid();
+    pid_t child = fork();
+    int status;
+
+    if (child < 0)
+        die("cannot fork");
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+        fn(data);
+        _exit(0);
+    }
+    if (waitpid(child, &status, 0) != child || status != 0)
+        die("a measurement failed");
+}

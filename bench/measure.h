@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_BENCH_MEASURE_H
+#define LK_BENCH_MEASURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Clocks, processors, and what to make of many numbers. A benchmark does not
+ * go on after a failure: what must not fail ends the process.
+ */
+
+/* Says why and ends the process. */
+_Noreturn void die(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* CLOCK_MONOTONIC: the same for all processes of the machine. */
+uint64_t now_ns(void);
+void sleep_ns(uint64_t ns);
+
+/* LK_BENCH_QUICK=1: a tenth of everything. */
+bool is_quick(void);
+uint64_t scaled_ns(uint64_t ns);
+
+enum { ANY_CPU = -1 };
+
+/* Pins a thread, 0 being the caller, and the threads it starts afterwards. */
+void pin(int thread, int cpu);
+
+/* Processor time since boot, of all processors: ns in which they worked. */
+uint64_t machine_busy_ns(void);
+/* User and system time of this process and of children it has waited for. */
+uint64_t own_busy_ns(void);
+/* Waits until the machine is almost idle, but not for long. */
+void wait_for_quiet(void);
+
+/* The p-th part (0.5: the median); sorts the numbers. 0 if there are none. */
+double quantile(double *numbers, size_t count, double p);
+
+/* Zeroed memory that is shared with children. */
+void *shared_new(size_t size);
+void shared_free(void *memory, size_t size);
+
+/*
+ * Runs fn(data) in a child, so that nothing of one measurement is left for
+ * the next; data is in shared memory. Dies if the child fails.
+ */
+void run_apart(void (*fn)(void *data), void *data);
+
+#endif /* LK_BENCH_MEASURE_H */

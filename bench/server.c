@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A private server and questions to it. */
+
+#include "server.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "measure.h"
+
+enum { START_TRIES = 500, START_LOOK_NS = 10000000 };
+
+static char directory[64];
+static char socket_path[96];
+static char url[112];
+static pid_t pid;
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void exec_server(pid_t parent)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || null < 0 || dup2(null, 0) < 0 ||
+        dup2(null, 1) < 0)
+        _exit(127);
+    (void)execlp("redis-server", "redis-server", "--port", "0", "--unixsocket",
+                 socket_path, "--dir", directory, "--save", "", "--appendonly",
+                 "no", "--daemonize", "no", (char *)NULL);
+    _exit(127);
+}
+
+void server_start(void)
+{
+    pid_t parent = getpid();
+
+    (void)snprintf(directory, sizeof(directory), "/tmp/latchkey-bench-XXXXXX");
+    if (mkdtemp(directory) == NULL)
+        die("cannot make a directory in /tmp");
+    (void)snprintf(socket_path, sizeof(socket_path), "%s/redis.sock",
+                   directory);
+    (void)snprintf(url, sizeof(url), "unix:%s", socket_path);
+    pid = fork();
+    if (pid == 0)
+        exec_server(parent);
+    for (int i = 0; i < START_TRIES; i++) {
+        if (access(socket_path, F_OK) == 0)
+            return;
+        sleep_ns(START_LOOK_NS);
+    }
+    die("redis-server does not start");
+}
+
+void server_stop(void)
+{
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    (void)unlink(socket_path);
+    (void)rmdir(directory);
+}
+
+const char *server_socket(void)
+{
+    return socket_path;
+}
+
+const char *server_url(void)
+{
+    return url;
+}
+
+void server_pin(int cpu)
+{
+    pin((int)pid, cpu);
+}
+
+/* ---- questions ------------------------------------------------------------- */
+
+redisContext *server_connect(void)
+{
+    redisContext *redis = redisConnectUnix(socket_path);
+
+    if (redis == NULL || redis->err != 0)
+        die("cannot connect: %s", redis == NULL ? "no memory" : redis->errstr);
+    return redis;
+}
+
+static redisReply *ask(redisContext *redis, const char *format, va_list args)
+{
+    redisReply *reply = redisvCommand(redis, format, args);
+
+    if (reply == NULL)
+        die("no answer: %s", redis->errstr);
+    if (reply->type == REDIS_REPLY_ERROR)
+        die("refused: %s", reply->str);
+    return reply;
+}
+
+void server_do(redisContext *redis, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    freeReplyObject(ask(redis, format, args));
+    va_end(args);
+}
+
+static redisReply *info(redisContext *redis, const char *format, ...)
+{
+    redisReply *reply;
+    va_list args;
+
+    va_start(args, format);
+    reply = ask(redis, format, args);
+    va_end(args);
+    if (reply->type != REDIS_REPLY_STRING)
+        die("INFO does not answer with a text");
+    return reply;
+}
+
+static double number_after(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+
+    return at == NULL ? 0 : strtod(at + strlen(word), NULL);
+}
+
+uint64_t server_busy_ns(redisContext *redis)
+{
+    redisReply *reply = info(redis, "INFO cpu");
+    double s = number_after(reply->str, "used_cpu_sys:") +
+               number_after(reply->str, "used_cpu_user:");
+
+    freeReplyObject(reply);
+    return (uint64_t)(s * 1e9);
+}
+
+uint64_t server_script_calls(redisContext *redis)
+{
+    redisReply *reply = info(redis, "INFO commandstats");
+    double calls = number_after(reply->str, "cmdstat_evalsha:calls=") +
+                   number_after(reply->str, "cmdstat_eval:calls=");
+
+    freeReplyObject(reply);
+    return (uint64_t)calls;
+}

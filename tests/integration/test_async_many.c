@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Ten thousand waits under way in one client: no thread for each, in order. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { MANY = 10000, LONG_MS = 60000 };
+
+/* A number behind a word in /proc/self/status. */
+static long status_number(const char *word)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    long number = -1;
+
+    assert_non_null(file);
+    while (number < 0 && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, word, strlen(word)) == 0)
+            number = strtol(line + strlen(word) + 1, NULL, 10);
+    }
+    (void)fclose(file);
+    return number;
+}
+
+/* Many waits and what became of them. */
+typedef struct crowd {
+    atomic_int ended;
+    atomic_int released;
+    int failed, out_of_order, stale;
+    uint64_t last_fence;
+    struct member {
+        struct crowd *crowd;
+        int number;
+        lk_hold *hold;
+        int ends;
+    } members[MANY];
+    lk_lock *locks[MANY];
+} crowd;
+
+static crowd *crowd_new(void)
+{
+    crowd *c = calloc(1, sizeof(*c));
+
+    assert_non_null(c);
+    for (int i = 0; i < MANY; i++) {
+        c->members[i].crowd = c;
+        c->members[i].number = i;
+    }
+    return c;
+}
+
+static void note(struct member *m, lk_status status)
+{
+    crowd *c = m->crowd;
+
+    m->ends++;
+    c->failed += status != LK_OK;
+    c->out_of_order += m->number != atomic_load(&c->ended);
+}
+
+static void assert_each_ended_once(const crowd *c)
+{
+    assert_int_equal(c->failed, 0);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(c->members[i].ends, 1);
+}
+
+static bool has_come(void *data)
+{
+    atomic_int *counter = data;
+
+    return atomic_load(counter) >= MANY;
+}
+
+static void wait_all(atomic_int *counter)
+{
+    if (!wait_until(has_come, counter, LONG_MS))
+        fail_msg("%d of %d", atomic_load(counter), MANY);
+}
+
+/* ---- one name each ------------------------------------------------------- */
+
+static void on_taken(lk_status status, lk_hold *hold, void *data)
+{
+    struct member *m = data;
+
+    note(m, status);
+    m->hold = hold;
+    (void)atomic_fetch_add(&m->crowd->ended, 1);
+}
+
+static void on_released(lk_status status, void *data)
+{
+    struct member *m = data;
+
+    m->crowd->failed += status != LK_OK;
+    (void)atomic_fetch_add(&m->crowd->released, 1);
+}
+
+static void crowd_acquire(crowd *c, lk_client *client, int64_t wait_ms)
+{
+    for (int i = 0; i < MANY; i++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        if (c->locks[i] == NULL)
+            assert_status(lk_lock_new(&c->locks[i], client, name, NULL), LK_OK);
+        assert_status(lk_lock_acquire_async(c->locks[i], wait_ms, NULL,
+                                            on_taken, &c->members[i]),
+                      LK_OK);
+    }
+}
+
+static void crowd_release(crowd *c)
+{
+    for (int i = 0; i < MANY; i++)
+        assert_status(lk_hold_release_async(c->members[i].hold, on_released,
+                                            &c->members[i]),
+                      LK_OK);
+    wait_all(&c->released);
+}
+
+static void crowd_free(crowd *c)
+{
+    for (int i = 0; i < MANY; i++)
+        lk_lock_free(c->locks[i]);
+    free(c);
+}
+
+/* How many of the names have a waiter at the server. */
+static long long count_queues(locking *f)
+{
+    return server_integer(f->server, "EVAL %s 0",
+                          "return #redis.call('KEYS', 'latchkey:queue:*')");
+}
+
+static bool all_queue(void *data)
+{
+    return count_queues(data) == MANY;
+}
+
+static void ten_thousand_names_are_waited_for_without_threads(void **state)
+{
+    locking *f = *state;
+    lk_client *holder = locking_open(f, NULL);
+    lk_client *waiter = locking_open(f, NULL);
+    crowd *holds = crowd_new(), *waits = crowd_new();
+    long threads, kilobytes;
+
+    crowd_acquire(holds, holder, LONG_MS);
+    wait_all(&holds->ended);
+    assert_each_ended_once(holds);
+    threads = status_number("Threads:");
+    kilobytes = status_number("VmRSS:");
+
+    crowd_acquire(waits, waiter, LK_FOREVER);
+    assert_int_equal(locking_stats(waiter).waiting, MANY);
+    assert_true(wait_until(all_queue, f, LONG_MS));
+    assert_int_equal(status_number("Threads:"), threads);
+    assert_in_range(status_number("VmRSS:") - kilobytes, 0, MANY * 6);
+    assert_int_equal(atomic_load(&waits->ended), 0);
+
+    crowd_release(holds);
+    wait_all(&waits->ended);
+    assert_each_ended_once(waits);
+    assert_int_equal(locking_stats(waiter).holding, MANY);
+    crowd_release(waits);
+    assert_int_equal(waits->failed, 0);
+    assert_int_equal(locking_stats(waiter).holding, 0);
+    assert_int_equal(status_number("Threads:"), threads);
+    crowd_free(holds);
+    crowd_free(waits);
+}
+
+/* ---- all on one name -------------------------------------------------------- */
+
+static void on_turn(lk_status status, lk_hold *hold, void *data)
+{
+    struct member *m = data;
+    crowd *c = m->crowd;
+
+    note(m, status);
+    if (status == LK_OK) {
+        c->stale += lk_hold_fence(hold) <= c->last_fence;
+        c->last_fence = lk_hold_fence(hold);
+        c->failed += lk_hold_release_async(hold, on_released, m) != LK_OK;
+    }
+    (void)atomic_fetch_add(&c->ended, 1);
+}
+
+static void ten_thousand_waits_for_one_name_end_in_order(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_lock *lock = locking_lock(f, client, "n");
+    crowd *c = crowd_new();
+    long threads = status_number("Threads:");
+    long kilobytes = status_number("VmRSS:");
+    uint64_t commands;
+
+    c->last_fence = lk_hold_fence(hold);
+    for (int i = 0; i < MANY; i++)
+        assert_status(lk_lock_acquire_async(lock, LK_FOREVER, NULL, on_turn,
+                                            &c->members[i]),
+                      LK_OK);
+    locking_wait_queued(f, "n", 1);
+    assert_int_equal(status_number("Threads:"), threads);
+    assert_in_range(status_number("VmRSS:") - kilobytes, 0, MANY * 3);
+    commands = locking_stats(client).commands;
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    wait_all(&c->released);
+    assert_each_ended_once(c);
+    assert_int_equal(c->out_of_order, 0);
+    assert_int_equal(c->stale, 0);
+    assert_in_range(locking_stats(client).commands - commands, 1, MANY / 4);
+    free(c);
+}
+
+static void a_shutdown_ends_ten_thousand_waits_once(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_client *client = locking_open(f, NULL);
+    lk_lock *lock = locking_lock(f, client, "n");
+    crowd *c = crowd_new();
+    call end = {0};
+
+    for (int i = 0; i < MANY; i++)
+        assert_status(lk_lock_acquire_async(lock, LK_FOREVER, NULL, on_taken,
+                                            &c->members[i]),
+                      LK_OK);
+    assert_status(lk_client_shutdown_async(client, 5000, call_on_done, &end),
+                  LK_OK);
+    assert_status(call_wait(&end, client), LK_OK);
+    assert_int_equal(atomic_load(&c->ended), MANY);
+    assert_int_equal(c->failed, MANY);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(c->members[i].ends, 1);
+        assert_null(c->members[i].hold);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+    free(c);
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(ten_thousand_names_are_waited_for_without_threads),
+        TEST(ten_thousand_waits_for_one_name_end_in_order),
+        TEST(a_shutdown_ends_ten_thousand_waits_once),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests_name("async_many", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}

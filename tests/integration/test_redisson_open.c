@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What our first in line does while others may take the name as well: it hears
+ * that the name is open, however that message and the answers of the server
+ * cross; and it asks for a name that is held by others.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <string.h>
+
+#include "support/check.h"
+#include "support/scene.h"
+#include "support/standin.h"
+#include "support/wait.h"
+
+enum {
+    COMMANDS = 0, /* the far client's connections at the proxy */
+    INBOX = 1,
+    AT_ONCE_MS = 250 /* far less than the second between two looks */
+};
+
+static int teardown(void **state)
+{
+    standins_free();
+    return scene_teardown(state);
+}
+
+/* Somebody of Redisson's who listens, so that releases are open ones. */
+static standin *listener(scene *sc)
+{
+    standin *java = standin_new(STANDIN_LOCK, server_socket(sc->server), "job");
+
+    standin_subscribe(java);
+    return java;
+}
+
+typedef struct bytes {
+    scene *scene;
+    uint64_t before;
+} bytes;
+
+static bool has_come(void *data)
+{
+    const bytes *b = data;
+
+    return proxy_delivered(b->scene->proxy, INBOX, PROXY_REPLIES) > b->before;
+}
+
+/* Releases, and returns when the far client's inbox was told of it. */
+static void release_openly(scene *sc, lk_hold *hold)
+{
+    bytes b = {sc, proxy_delivered(sc->proxy, INBOX, PROXY_REPLIES)};
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_true(wait_until(has_come, &b, SCENE_MS));
+    scene_pass_ms(20); /* until it is read, which cannot be seen */
+}
+
+static void it_is_at_once_the_far_clients(scene *sc, attempt *a)
+{
+    uint64_t since = wait_now_ms();
+
+    proxy_release(sc->proxy, COMMANDS, PROXY_REPLIES);
+    assert_true(attempt_has_ended(a, SCENE_MS));
+    assert_in_range(wait_now_ms() - since, 0, wait_scaled_ms(AT_ONCE_MS));
+    assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
+}
+
+/* The answer is the older news: the server gave it while the name was held. */
+static void
+an_open_name_is_taken_though_the_queueing_is_answered_later(void **state)
+{
+    scene *sc = *state;
+    lk_hold *hold;
+    attempt *a;
+
+    scene_far(sc, NULL);
+    hold = scene_hold(sc->near_lock, NULL);
+    (void)listener(sc);
+    proxy_hold(sc->proxy, COMMANDS, PROXY_REPLIES);
+    a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    release_openly(sc, hold);
+    it_is_at_once_the_far_clients(sc, a);
+}
+
+static bool has_looked(void *data)
+{
+    return scene_stats(data).rechecks == 1;
+}
+
+/* The same for a look. */
+static void an_open_name_is_taken_though_a_look_is_answered_later(void **state)
+{
+    scene *sc = *state;
+    uint64_t before;
+    lk_hold *hold;
+    attempt *a;
+
+    scene_far(sc, NULL);
+    hold = scene_hold(sc->near_lock, NULL);
+    (void)listener(sc);
+    a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    scene_pass_ms(50); /* until that is answered */
+    before = proxy_received(sc->proxy, COMMANDS, PROXY_REPLIES);
+    proxy_hold(sc->proxy, COMMANDS, PROXY_REPLIES);
+    assert_true(wait_until(has_looked, sc->far, SCENE_MS));
+    assert_true(proxy_wait_received(sc->proxy, COMMANDS, PROXY_REPLIES,
+                                    before + 1, SCENE_MS));
+    release_openly(sc, hold);
+    it_is_at_once_the_far_clients(sc, a);
+}
+
+/* How often the far client asks in so many milliseconds. */
+static uint64_t looks_in(scene *sc, unsigned ms)
+{
+    uint64_t before = scene_stats(sc->far).rechecks;
+
+    scene_pass_ms(ms);
+    return scene_stats(sc->far).rechecks - before;
+}
+
+/*
+ * A name that goes from hand to hand among others is seldom seen free: it is
+ * asked for in quick succession. One that is kept need not be.
+ */
+static void a_name_held_by_others_is_asked_for_ever_less_often(void **state)
+{
+    scene *sc = *state;
+    standin *java = listener(sc);
+    uint64_t at_first;
+    uint64_t later;
+    attempt *a;
+
+    scene_far(sc, NULL);
+    assert_true(standin_try(java));
+    a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
+    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    at_first = looks_in(sc, 100);
+    (void)looks_in(sc, 1900);
+    later = looks_in(sc, 500);
+    assert_true(at_first > later / 5 * 2);
+    assert_in_range(later, 20, 110);
+    assert_int_equal(standin_unlock(java), 1);
+    assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(an_open_name_is_taken_though_the_queueing_is_answered_later),
+        TEST(an_open_name_is_taken_though_a_look_is_answered_later),
+        TEST(a_name_held_by_others_is_asked_for_ever_less_often),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

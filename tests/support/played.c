@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/played.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/client.h"
+#include "core/script.h"
+#include "support/check.h"
+
+enum { LEASE_MS = 30000, SPARE = 63, READY_MS = 1000 };
+
+const char played_silence[] = "";
+
+extern const lk__script lk__script_lock_acquire;
+extern const lk__script lk__script_lock_recheck;
+extern const lk__script lk__script_lock_confirm;
+extern const lk__script lk__script_lock_renew;
+extern const lk__script lk__script_lock_release;
+extern const lk__script lk__script_lock_leave;
+extern const lk__script lk__script_lock_pass;
+extern const lk__script lk__script_lock_force;
+extern const lk__script lk__script_lock_info;
+
+static const lk__script *const scripts[PLAYED_SCRIPTS] = {
+    [PLAYED_ACQUIRE] = &lk__script_lock_acquire,
+    [PLAYED_RECHECK] = &lk__script_lock_recheck,
+    [PLAYED_CONFIRM] = &lk__script_lock_confirm,
+    [PLAYED_RENEW] = &lk__script_lock_renew,
+    [PLAYED_RELEASE] = &lk__script_lock_release,
+    [PLAYED_LEAVE] = &lk__script_lock_leave,
+    [PLAYED_PASS] = &lk__script_lock_pass,
+    [PLAYED_FORCE] = &lk__script_lock_force,
+    [PLAYED_INFO] = &lk__script_lock_info,
+};
+
+/* ---- scripts -------------------------------------------------------------- */
+
+/* A command as it came. */
+typedef struct command {
+    int argc;
+    const char **argv;
+    const size_t *sizes;
+} command;
+
+static played_script script_of(const command *c)
+{
+    for (int i = 0; i < PLAYED_SCRIPTS; i++) {
+        const lk__script *s = scripts[i];
+
+        if (strcmp(c->argv[1], s->sha1) == 0 ||
+            (c->sizes[1] == s->size &&
+             memcmp(c->argv[1], s->body, s->size) == 0))
+            return (played_script)i;
+    }
+    fail_msg("an unknown script");
+    return PLAYED_SCRIPTS;
+}
+
+/* The i-th argument behind the keys. */
+static const char *arg(const command *c, int i)
+{
+    int at = 3 + atoi(c->argv[2]) + i;
+
+    assert_true(at < c->argc);
+    return c->argv[at];
+}
+
+static uint64_t number(const char *text)
+{
+    return strtoull(text, NULL, 10);
+}
+
+static void say(fake_link *link, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(fake_link *link, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    fake_say(link, text);
+}
+
+static void answer_acquire(played *p, fake_link *link, const command *c)
+{
+    (void)snprintf(p->owner, sizeof(p->owner), "%s", arg(c, 0));
+    (void)snprintf(p->inbox, sizeof(p->inbox), "%s", arg(c, 5));
+    if (p->is_held && strcmp(arg(c, 4), "1") != 0) {
+        say(link, "*2\r\n:2\r\n:%d\r\n", LEASE_MS);
+    } else if (p->is_held) {
+        say(link, "*4\r\n:0\r\n:%d\r\n:%" PRIu64 "\r\n:0\r\n", LEASE_MS,
+            ++p->ticket);
+    } else {
+        say(link, "*4\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%" PRIu64 "\r\n",
+            p->fence, arg(c, 3), p->fence + SPARE);
+        p->fence += 1000000;
+        p->is_held = true;
+    }
+}
+
+static void answer_recheck(played *p, fake_link *link, const command *c)
+{
+    if (p->is_held) {
+        say(link, "*6\r\n:0\r\n:%d\r\n:%" PRIu64 "\r\n:0\r\n:0\r\n:0\r\n",
+            LEASE_MS, p->ticket);
+        return;
+    }
+    say(link,
+        "*5\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%" PRIu64 "\r\n:%" PRIu64 "\r\n",
+        p->fence, arg(c, 3), p->ticket, p->fence + SPARE);
+    p->fence += 1000000;
+    p->is_held = true;
+}
+
+static void
+answer_model(played *p, fake_link *link, played_script script, const command *c)
+{
+    switch (script) {
+    case PLAYED_ACQUIRE:
+        answer_acquire(p, link, c);
+        break;
+    case PLAYED_RECHECK:
+        answer_recheck(p, link, c);
+        break;
+    case PLAYED_CONFIRM:
+        say(link, "*4\r\n:1\r\n:%s\r\n:%d\r\n:%" PRIu64 "\r\n", arg(c, 4),
+            p->waits ? 1 : 0, number(arg(c, 3)) + number(arg(c, 5)));
+        break;
+    case PLAYED_RENEW:
+        say(link, "*0\r\n");
+        break;
+    case PLAYED_RELEASE:
+    case PLAYED_FORCE:
+        p->is_held = false;
+        say(link, "*3\r\n:1\r\n:0\r\n:0\r\n");
+        break;
+    case PLAYED_LEAVE:
+        say(link, "*3\r\n:1\r\n:0\r\n:0\r\n");
+        break;
+    case PLAYED_PASS:
+        say(link, "*2\r\n:0\r\n:0\r\n");
+        break;
+    case PLAYED_INFO:
+        say(link, "*5\r\n:-2\r\n*0\r\n*0\r\n:0\r\n*0\r\n");
+        break;
+    case PLAYED_SCRIPTS:
+        break;
+    }
+}
+
+static void answer_script(played *p, fake_link *link, const command *c)
+{
+    played_script script = script_of(c);
+
+    p->counts[script]++;
+    p->times[script] = fake_world_now(p->world);
+    if (p->answers[script] == played_silence)
+        p->silent = link;
+    if (p->silent == link)
+        return;
+    if (p->answers[script] == NULL)
+        answer_model(p, link, script, c);
+    else
+        fake_say(link, p->answers[script]);
+}
+
+/* ---- the rest of the server ------------------------------------------------ */
+
+static void answer_subscribe(played *p, fake_link *link, const command *c)
+{
+    p->inbox_link = link;
+    say(link, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n", c->sizes[1],
+        c->argv[1]);
+}
+
+static void answer_client(fake_link *link, const command *c)
+{
+    if (strcasecmp(c->argv[1], "ID") == 0)
+        say(link, ":%u\r\n", fake_link_number(link) + 1);
+    else
+        say(link, "+OK\r\n");
+}
+
+static void on_command(void *data, fake_link *link, int argc, const char **argv,
+                       const size_t *sizes)
+{
+    const command c = {argc, argv, sizes};
+    played *p = data;
+    const char *word = argv[0];
+
+    if (p->is_mute || (p->silent == link && strncmp(word, "EVAL", 4) != 0))
+        return;
+    if (strncmp(word, "EVAL", 4) == 0) {
+        answer_script(p, link, &c);
+    } else if (strcmp(word, "SUBSCRIBE") == 0) {
+        answer_subscribe(p, link, &c);
+    } else if (strcmp(word, "CLIENT") == 0) {
+        answer_client(link, &c);
+    } else if (strcmp(word, "INFO") == 0) {
+        say(link, "$13\r\nrun_id:abcdef\r\n");
+    } else if (strcmp(word, "PING") == 0) {
+        p->pings++;
+        say(link, "+PONG\r\n");
+    } else if (strcmp(word, "EXISTS") == 0 && p->exists_answer != NULL) {
+        fake_say(link, p->exists_answer);
+    } else if (strcmp(word, "EXISTS") == 0) {
+        say(link, ":%d\r\n", p->is_held ? 1 : 0);
+    } else {
+        say(link, "+OK\r\n");
+    }
+}
+
+static int on_connect(void *data, fake_link *link)
+{
+    played *p = data;
+
+    (void)link;
+    p->connects++;
+    p->connected_at = fake_world_now(p->world);
+    return p->connect_answer;
+}
+
+static const fake_server server = {.on_connect = on_connect,
+                                   .on_command = on_command};
+
+/* ---- for the test ---------------------------------------------------------- */
+
+played *played_new(uint64_t seed, const lk_client_options *options)
+{
+    played *p = calloc(1, sizeof(*p));
+
+    assert_non_null(p);
+    p->fence = 1000;
+    p->world = fake_world_new(seed, &server, p);
+    *fake_world_settings(p->world) = (fake_settings){.connect_ns = FAKE_MS,
+                                                     .request_ns = FAKE_MS,
+                                                     .reply_ns = FAKE_MS};
+    assert_status(lk__client_open_in(&p->client, fake_world_base(p->world),
+                                     "redis://server", options),
+                  LK_OK);
+    assert_status(lk_lock_new(&p->lock, p->client, "n", NULL), LK_OK);
+    assert_status(lk_client_wait_ready(p->client, READY_MS), LK_OK);
+    return p;
+}
+
+void played_free(played *p)
+{
+    if (p == NULL)
+        return;
+    lk_lock_free(p->lock);
+    lk_client_free(p->client);
+    fake_world_free(p->world);
+    free(p);
+}
+
+void played_run_ms(played *p, uint64_t ms)
+{
+    fake_world_run_for(p->world, ms * FAKE_MS);
+}
+
+uint64_t played_now_ms(const played *p)
+{
+    return (fake_world_now(p->world) - FAKE_START) / FAKE_MS;
+}
+
+void played_grant(played *p, uint64_t ticket, uint64_t fence, uint64_t lease_ms)
+{
+    char text[320];
+
+    p->is_held = true;
+    (void)snprintf(text, sizeof(text),
+                   "grant lock %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                   " n",
+                   p->owner, ticket, fence, fence + SPARE, lease_ms);
+    assert_non_null(p->inbox_link);
+    say(p->inbox_link, "*3\r\n$7\r\nmessage\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+        strlen(p->inbox), p->inbox, strlen(text), text);
+}
+
+void played_break(played *p)
+{
+    unsigned number = 0;
+    fake_link *link;
+
+    while ((link = fake_world_link(p->world, number++)) != NULL)
+        fake_break(link, -ECONNRESET);
+}
+
+lk_client_stats played_stats(played *p)
+{
+    lk_client_stats stats = {.size = sizeof(stats)};
+
+    assert_status(lk_client_stats_get(p->client, &stats), LK_OK);
+    return stats;
+}
