@@ -181,7 +181,7 @@ static void a_blocked_loop_hides_no_loss(void **state)
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .watchdog_ms = 600};
     const lk_acquire_options brief = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 50};
-    blocker b = {.acquire = LK_OK};
+    static blocker b = {.acquire = LK_OK};
     lk_lock *other;
     lk_hold *bait;
     lk_hold *hold;

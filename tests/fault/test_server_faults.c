@@ -57,7 +57,7 @@ static void far_with_watchdog(scene *sc, uint64_t watchdog_ms)
 static void a_hold_lost_in_a_restart_is_told(void **state)
 {
     scene *sc = *state;
-    notice n = {0};
+    static notice n;
     uint64_t restarted_at;
     lk_hold *hold;
 
@@ -146,7 +146,7 @@ static void a_short_pause_of_the_server_loses_nothing(void **state)
 static void a_long_pause_of_the_server_is_a_loss_told_in_time(void **state)
 {
     scene *sc = *state;
-    notice n = {0};
+    static notice n;
     uint64_t deadline;
     lk_hold *hold;
     int fd;

@@ -3,7 +3,6 @@
 /* How a lock goes from one owner to the next. */
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/locking.h"

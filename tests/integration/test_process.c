@@ -136,21 +136,21 @@ static void the_callers_signal_mask_stays_as_it_was(void **state)
         assert_int_equal(sigismember(&after, sig), sig == SIGUSR2);
 }
 
+/* As the program found them, before any client was opened. */
+static struct sigaction actions_at_start[32];
+
 static void no_signal_handler_is_installed(void **state)
 {
     locking *f = *state;
-    struct sigaction before[32], after;
+    struct sigaction now;
     lk_client *client;
-    lk_hold *hold;
+    lk_hold *hold = work(f, &client);
 
-    for (int sig = 1; sig < 32; sig++)
-        (void)sigaction(sig, NULL, &before[sig]);
-    hold = work(f, &client);
     for (int sig = 1; sig < 32; sig++) {
         if (sig == SIGKILL || sig == SIGSTOP)
             continue;
-        assert_int_equal(sigaction(sig, NULL, &after), 0);
-        assert_true(after.sa_handler == before[sig].sa_handler);
+        assert_int_equal(sigaction(sig, NULL, &now), 0);
+        assert_true(now.sa_handler == actions_at_start[sig].sa_handler);
     }
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(f->takers[0]), LK_OK);
@@ -266,6 +266,8 @@ int main(void)
     };
 #undef TEST
 
+    for (int sig = 1; sig < 32; sig++)
+        (void)sigaction(sig, NULL, &actions_at_start[sig]);
     return cmocka_run_group_tests(tests, locking_start_server,
                                   locking_stop_server);
 }
