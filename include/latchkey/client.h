@@ -167,8 +167,8 @@ LK_API LK_NODISCARD lk_status lk_client_wait_ready_async(lk_client *client,
  * Handles, holds among them, still have to be freed or released for their
  * memory.
  *
- * @param wait_ms  at most so long; holds not released by then end with their
- *                 lease
+ * @param wait_ms  at most so long; a hold whose release is not answered by
+ *                 then may end with its lease only
  * @return LK_OK, or LK_ETIMEDOUT if something had to be left to its lease
  */
 LK_API lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms);
@@ -180,9 +180,10 @@ LK_API LK_NODISCARD lk_status lk_client_shutdown_async(lk_client *client,
                                                        void *data);
 
 /**
- * Gives the client back. Shuts it down first, without waiting, if that was
- * not done; with .dispatch, the callbacks that are still due run within it.
- * NULL is allowed. The memory goes with the last handle.
+ * Gives the client back. Shuts it down first if that was not done, waiting at
+ * most 100 ms, in a callback not at all. With .dispatch, the callbacks that
+ * are still due run within it. NULL is allowed. The memory goes with the last
+ * handle.
  */
 LK_API void lk_client_free(lk_client *client);
 

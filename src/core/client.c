@@ -494,11 +494,20 @@ lk_status lk_client_shutdown_async(lk_client *client, int64_t wait_ms,
     return status;
 }
 
+/* A server closes a connection that it finds closed, with what it has not read
+   yet: so even the last word has to be waited for. */
+enum { FREE_WAIT_MS = 100 };
+
 void lk_client_free(lk_client *client)
 {
+    bool is_callback;
+
     if (client == NULL || lk__client_check(client) != LK_OK)
         return;
-    lk_client_shutdown(client, 0);
+    lk__client_lock(client);
+    is_callback = lk__client_is_callback(client);
+    lk__client_leave(client);
+    lk_client_shutdown(client, is_callback ? 0 : FREE_WAIT_MS);
     if (client->dispatch_fd >= 0) {
         lk__client_lock(client);
         posts_run(client);
