@@ -181,3 +181,9 @@ void run_apart(void (*fn)(void *data), void *data)
     if (waitpid(child, &status, 0) != child || status != 0)
         die("a measurement failed");
 }
+
+void child_kill(int pid)
+{
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+}

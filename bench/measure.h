@@ -48,4 +48,7 @@ void shared_free(void *memory, size_t size);
  */
 void run_apart(void (*fn)(void *data), void *data);
 
+/* SIGKILL, and gone. */
+void child_kill(int pid);
+
 #endif /* LK_BENCH_MEASURE_H */

@@ -17,7 +17,13 @@
 #include "support/server.h"
 #include "support/worker.h"
 
-enum { PROCESSES = 8, THREADS = 4, GRANTS = 5000, DEADLINE_MS = 100000 };
+enum {
+    PROCESSES = 8,
+    THREADS = 4,
+    WORKERS = PROCESSES * THREADS,
+    GRANTS = 5000,
+    DEADLINE_MS = 100000
+};
 
 /* What a worker counts. */
 enum { COUNT_GRANTS, COUNT_REFUSALS, COUNT_LOSSES };
@@ -76,9 +82,7 @@ static int threads_run(worker_shared *shared, unsigned index, lk_lock *lock)
     int failures = 0;
 
     for (unsigned i = 0; i < THREADS; i++) {
-        crews[i] =
-            (crew){shared, index, i, wanted_grants() / (PROCESSES * THREADS),
-                   lock,   0};
+        crews[i] = (crew){shared, index, i, wanted_grants() / WORKERS, lock, 0};
         failures +=
             pthread_create(&crews[i].id, NULL, thread_run, &crews[i]) != 0;
     }
@@ -135,7 +139,7 @@ static void threads_of_many_processes_are_never_inside_together(void **state)
     assert_int_equal(r->fence_errors, 0);
     assert_int_equal(r->inside, 0);
     assert_int_equal(r->grants, workers_count(w, COUNT_GRANTS));
-    assert_true(r->grants >= wanted_grants() - PROCESSES * THREADS);
+    assert_true(r->grants >= wanted_grants() - WORKERS);
     workers_free(w);
 
     assert_int_equal(server_integer(s, "EXISTS stress"), 0);

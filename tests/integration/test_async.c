@@ -266,7 +266,7 @@ static void a_call_from_a_callback_ends_after_it_has_returned(void **state)
     }
 }
 
-/* ---- what is said -------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------- */
 
 /* By the clock alone; the callback and the counter come a little later. */
 static bool is_lost(void *data)
@@ -287,7 +287,7 @@ static void a_lost_hold_is_released_with_the_reason(void **state)
     assert_non_null(strstr(c.words, "its lease ended"));
 }
 
-/* ---- cancel and shutdown --------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------- */
 
 static void a_client_that_is_freed_ends_what_is_under_way_once(void **state)
 {
@@ -310,7 +310,7 @@ static void a_client_that_is_freed_ends_what_is_under_way_once(void **state)
     }
 }
 
-/* ---- owners, order, release --------------------------------------------------------- */
+/* ---- release --------------------------------------------------------------- */
 
 static void nobody_need_know_of_a_release(void **state)
 {

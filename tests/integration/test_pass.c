@@ -5,174 +5,12 @@
  * without a word to the server, and other clients get their turn all the same.
  */
 
-#include <stdlib.h>
-
-#include "support/call.h"
+#include "support/chain.h"
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/wait.h"
 
-enum { LONG_MS = 60000, GRANTS_MAX = 200000, LANES = 16 };
-
-/* ---- chains ---------------------------------------------------------------- */
-
-/* The fences of all grants of a name, in the order of the grants: whoever
-   writes holds the lock. */
-typedef struct ledger {
-    atomic_int count;
-    uint64_t fences[GRANTS_MAX];
-    int writers[GRANTS_MAX]; /* the chain's number */
-} ledger;
-
-static bool ledger_grows(const ledger *l)
-{
-    int count = atomic_load(&l->count);
-
-    for (int i = 1; i < count && i < GRANTS_MAX; i++) {
-        if (l->fences[i] <= l->fences[i - 1])
-            return false;
-    }
-    return count <= GRANTS_MAX;
-}
-
-typedef struct chain chain;
-
-/* A wait that begins anew when its hold has been released. */
-typedef struct lane {
-    chain *chain;
-    lk_hold *hold;
-} lane;
-
-/* Waits of one client on one name, so many at a time, until enough of them
-   have been granted or it is told to stop. */
-struct chain {
-    lk_lock *lock;
-    ledger *ledger;
-    int number;
-    int left;   /* grants to come; only in callbacks */
-    bool works; /* each holds it for a trip to the server */
-    atomic_bool stopping;
-    atomic_int failed;
-    atomic_int granted;
-    atomic_int ended; /* lanes */
-    lk_acquire_options options;
-    lane lanes[LANES];
-};
-
-static void lane_go_on(lane *l);
-
-static void lane_release(lane *l)
-{
-    if (lk_hold_release_async(l->hold, NULL, NULL) != LK_OK)
-        (void)atomic_fetch_add(&l->chain->failed, 1);
-    lane_go_on(l);
-}
-
-static void on_worked(lk_status status, bool locked, void *data)
-{
-    lane *l = data;
-
-    if (status != LK_OK || !locked)
-        (void)atomic_fetch_add(&l->chain->failed, 1);
-    lane_release(l);
-}
-
-static void ledger_write(ledger *l, const lk_hold *hold, int writer)
-{
-    int at = atomic_load(&l->count);
-
-    if (at >= GRANTS_MAX)
-        return;
-    l->fences[at] = lk_hold_fence(hold);
-    l->writers[at] = writer;
-    atomic_store(&l->count, at + 1);
-}
-
-static void on_granted(lk_status status, lk_hold *hold, void *data)
-{
-    lane *l = data;
-    chain *c = l->chain;
-
-    if (status != LK_OK) {
-        (void)atomic_fetch_add(&c->failed, 1);
-        lane_go_on(l);
-        return;
-    }
-    ledger_write(c->ledger, hold, c->number);
-    (void)atomic_fetch_add(&c->granted, 1);
-    l->hold = hold;
-    if (!c->works)
-        lane_release(l);
-    else if (lk_lock_is_locked_async(c->lock, on_worked, l) != LK_OK)
-        (void)atomic_fetch_add(&c->failed, 1);
-}
-
-static void lane_go_on(lane *l)
-{
-    chain *c = l->chain;
-
-    if (--c->left < 0 || atomic_load(&c->stopping) ||
-        lk_lock_acquire_async(c->lock, LONG_MS, &c->options, on_granted, l) !=
-            LK_OK)
-        (void)atomic_fetch_add(&c->ended, 1);
-}
-
-/* From a callback, so that all of it is on the loop. */
-static void chain_begin(lk_status status, bool locked, void *data)
-{
-    chain *c = data;
-
-    (void)status;
-    (void)locked;
-    for (int i = 0; i < LANES; i++) {
-        c->lanes[i].chain = c;
-        lane_go_on(&c->lanes[i]);
-    }
-}
-
-static void chain_start(chain *c, lk_lock *lock, ledger *l, int grants)
-{
-    c->lock = lock;
-    c->ledger = l;
-    c->left = grants;
-    c->options.size = sizeof(c->options);
-    assert_status(lk_lock_is_locked_async(lock, chain_begin, c), LK_OK);
-}
-
-static bool chain_has_ended(void *data)
-{
-    chain *c = data;
-
-    return atomic_load(&c->ended) == LANES;
-}
-
-static void chain_wait(chain *c)
-{
-    if (!wait_until(chain_has_ended, c, LONG_MS))
-        fail_msg("%d lanes ended, %d grants", atomic_load(&c->ended),
-                 atomic_load(&c->granted));
-    assert_int_equal(atomic_load(&c->failed), 0);
-}
-
-struct progress {
-    chain *chain;
-    int least;
-};
-
-static bool has_granted(void *data)
-{
-    const struct progress *p = data;
-
-    return atomic_load(&p->chain->granted) >= p->least;
-}
-
-static void chain_wait_granted(chain *c, int more)
-{
-    struct progress p = {c, atomic_load(&c->granted) + more};
-
-    if (!wait_until(has_granted, &p, LONG_MS))
-        fail_msg("no more than %d grants", atomic_load(&c->granted));
-}
+enum { LONG_MS = 60000 };
 
 /* ---- what a pass costs -------------------------------------------------------- */
 
@@ -181,7 +19,7 @@ static void a_pass_costs_no_command_and_has_a_fence_of_its_own(void **state)
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
-    ledger *l = calloc(1, sizeof(*l));
+    ledger *l = ledger_new();
     chain c = {.number = 1};
     uint64_t commands = locking_stats(client).commands;
     uint64_t began = wait_now_ms();
@@ -201,7 +39,7 @@ static void a_pass_costs_no_command_and_has_a_fence_of_its_own(void **state)
                         (wait_now_ms() - began) / 50);
     assert_int_equal(stats.acquires, stats.releases);
     locking_wait_integer(f, 0, "EXISTS %s", "n");
-    free(l);
+    ledger_free(l);
 }
 
 enum { THREADS = 4, TURNS = 300 };
@@ -219,15 +57,12 @@ static void *work(void *data)
 
     for (int i = 0; i < TURNS; i++) {
         lk_hold *hold = NULL;
-        int at;
 
         if (lk_lock_acquire(w->lock, LONG_MS, NULL, &hold) != LK_OK) {
             w->failed++;
             continue;
         }
-        at = atomic_load(&w->ledger->count);
-        w->ledger->fences[at] = lk_hold_fence(hold);
-        atomic_store(&w->ledger->count, at + 1);
+        ledger_write(w->ledger, hold, 0);
         w->failed += lk_hold_release(hold) != LK_OK;
     }
     return NULL;
@@ -238,7 +73,7 @@ static void threads_of_one_client_pass_it_with_growing_fences(void **state)
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
-    ledger *l = calloc(1, sizeof(*l));
+    ledger *l = ledger_new();
     struct worker workers[THREADS] = {0};
 
     for (int i = 0; i < THREADS; i++) {
@@ -255,7 +90,7 @@ static void threads_of_one_client_pass_it_with_growing_fences(void **state)
     assert_int_equal(atomic_load(&l->count), THREADS * TURNS);
     assert_true(ledger_grows(l));
     assert_true(locking_stats(client).passes > 0);
-    free(l);
+    ledger_free(l);
 }
 
 /* ---- others ------------------------------------------------------------------- */
@@ -265,7 +100,7 @@ static void another_clients_waiter_gets_its_turn(void **state)
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *other = locking_lock(f, locking_open_calm(f, NULL), "n");
-    ledger *l = calloc(1, sizeof(*l));
+    ledger *l = ledger_new();
     chain c = {.number = 1};
 
     chain_start(&c, lock, l, INT32_MAX);
@@ -280,9 +115,9 @@ static void another_clients_waiter_gets_its_turn(void **state)
         assert_in_range(wait_now_ms() - began, 0, 110 + wait_scaled_ms(100));
         assert_status(lk_hold_release(hold), LK_OK);
     }
-    atomic_store(&c.stopping, true);
+    chain_stop(&c);
     chain_wait(&c);
-    free(l);
+    ledger_free(l);
 }
 
 /* Has two clients contend until each has had so many grants. */
@@ -299,37 +134,28 @@ contend(locking *f, ledger *l, bool works, int grants, uint64_t *ret_passes)
     for (int i = 0; i < 2; i++)
         chain_wait_granted(&chains[i], grants);
     for (int i = 0; i < 2; i++)
-        atomic_store(&chains[i].stopping, true);
+        chain_stop(&chains[i]);
     for (int i = 0; i < 2; i++) {
         chain_wait(&chains[i]);
         ret_passes[i] = locking_stats(clients[i]).passes;
     }
 }
 
-static int ledger_changes(const ledger *l)
-{
-    int changes = 0;
-
-    for (int i = 1; i < atomic_load(&l->count); i++)
-        changes += l->writers[i] != l->writers[i - 1];
-    return changes;
-}
-
 static void fences_of_two_clients_never_overlap(void **state)
 {
-    ledger *l = calloc(1, sizeof(*l));
+    ledger *l = ledger_new();
     uint64_t passes[2];
 
     contend(*state, l, false, 5000, passes);
     assert_true(atomic_load(&l->count) >= 10000);
     assert_true(ledger_grows(l));
     assert_true(ledger_changes(l) >= 20);
-    free(l);
+    ledger_free(l);
 }
 
 static void two_clients_that_contend_pass_it_in_turns(void **state)
 {
-    ledger *l = calloc(1, sizeof(*l));
+    ledger *l = ledger_new();
     uint64_t passes[2];
 
     contend(*state, l, true, 1000, passes);
@@ -337,7 +163,7 @@ static void two_clients_that_contend_pass_it_in_turns(void **state)
     assert_true(passes[1] > 0);
     assert_true(ledger_grows(l));
     assert_true(ledger_changes(l) >= 4);
-    free(l);
+    ledger_free(l);
 }
 
 /* ---- what is not passed ---------------------------------------------------------- */
@@ -424,7 +250,7 @@ a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked(void **state)
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
-    ledger *l = calloc(1, sizeof(*l));
+    ledger *l = ledger_new();
     chain c = {.number = 1};
 
     chain_start(&c, lock, l, INT32_MAX);
@@ -433,10 +259,10 @@ a_hold_that_was_deleted_is_passed_no_longer_than_it_is_asked(void **state)
         (void)server_integer(f->server, "DEL n");
         locking_wait_integer(f, 1, "EXISTS %s", "n");
     }
-    atomic_store(&c.stopping, true);
+    chain_stop(&c);
     chain_wait(&c);
     assert_true(ledger_grows(l));
-    free(l);
+    ledger_free(l);
 }
 
 /* ---- the server away ---------------------------------------------------------------- */
@@ -447,7 +273,7 @@ while_the_server_stands_still_passes_end_with_the_budget(void **state)
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
-    ledger *l = calloc(1, sizeof(*l));
+    ledger *l = ledger_new();
     chain c = {.number = 1};
     int granted;
 
@@ -460,11 +286,11 @@ while_the_server_stands_still_passes_end_with_the_budget(void **state)
     assert_in_range(atomic_load(&c.granted) - granted, 0, 64);
     server_thaw(f->server);
     chain_wait_granted(&c, 500);
-    atomic_store(&c.stopping, true);
+    chain_stop(&c);
     chain_wait(&c);
     assert_true(ledger_grows(l));
     locking_wait_integer(f, 0, "EXISTS %s", "n");
-    free(l);
+    ledger_free(l);
 }
 
 static void
@@ -473,7 +299,7 @@ a_server_that_comes_back_empty_goes_on_with_larger_fences(void **state)
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
-    ledger *l = calloc(1, sizeof(*l));
+    ledger *l = ledger_new();
     chain c = {.number = 1};
 
     chain_start(&c, lock, l, INT32_MAX);
@@ -482,11 +308,11 @@ a_server_that_comes_back_empty_goes_on_with_larger_fences(void **state)
     locking_pass_time(150);
     assert_true(server_restart(f->server));
     chain_wait_granted(&c, 500);
-    atomic_store(&c.stopping, true);
+    chain_stop(&c);
     chain_wait(&c);
     assert_true(ledger_grows(l));
     locking_wait_integer(f, 0, "EXISTS %s", "n");
-    free(l);
+    ledger_free(l);
 }
 
 int main(void)

@@ -252,6 +252,14 @@ static void the_library_prints_nothing(void **state)
     assert_int_equal(size, 0);
 }
 
+/* Within cmocka, which has handlers of its own while it runs. */
+static int start(void **state)
+{
+    for (int sig = 1; sig < 32; sig++)
+        (void)sigaction(sig, NULL, &actions_at_start[sig]);
+    return locking_start_server(state);
+}
+
 int main(void)
 {
 #define TEST(test)                                                             \
@@ -266,8 +274,5 @@ int main(void)
     };
 #undef TEST
 
-    for (int sig = 1; sig < 32; sig++)
-        (void)sigaction(sig, NULL, &actions_at_start[sig]);
-    return cmocka_run_group_tests(tests, locking_start_server,
-                                  locking_stop_server);
+    return cmocka_run_group_tests(tests, start, locking_stop_server);
 }

@@ -153,11 +153,9 @@ taker *locking_take(locking *f, lk_lock *lock, int64_t wait_ms,
     t->options = options != NULL
                      ? *options
                      : (lk_acquire_options){LK_ACQUIRE_OPTIONS_INIT};
-    if (pthread_create(&t->thread, NULL, taker_run, t) != 0) {
-        free(t);
-        fail_msg("no thread");
-    }
-    f->takers[f->taker_count++] = t;
+    f->takers[f->taker_count] = t;
+    assert_int_equal(pthread_create(&t->thread, NULL, taker_run, t), 0);
+    f->taker_count++;
     return t;
 }
 

@@ -360,6 +360,28 @@ static void a_question_without_an_answer_takes_the_commands_time(void **state)
     assert_true(locked);
 }
 
+static void come_back(void *data)
+{
+    played *p = data;
+
+    p->connect_answer = 0;
+}
+
+/* It is sent when the connection is back, and its time is not prolonged. */
+static void a_question_that_was_sent_late_is_in_doubt_at_its_time(void **state)
+{
+    played *p = *state;
+    uint64_t began = fake_world_now(p->world);
+
+    p->answers[PLAYED_FORCE] = played_silence;
+    p->connect_answer = -ECONNREFUSED;
+    played_break(p);
+    fake_world_at(p->world, began + 300 * FAKE_MS, come_back, p);
+    assert_status(lk_lock_force_release(p->lock), LK_EINDOUBT);
+    assert_int_equal(fake_world_now(p->world) - began, 2 * SECOND * FAKE_MS);
+    assert_int_equal(p->counts[PLAYED_FORCE], 1);
+}
+
 /* ---- all of it ------------------------------------------------------------------------- */
 
 /* A life with jitter, breaks and waits; returns its trace. */
@@ -415,6 +437,7 @@ int main(void)
         TEST(a_server_that_takes_no_stream_is_given_up_in_time),
         TEST(an_idle_connection_is_asked_after_three_seconds),
         TEST(a_question_without_an_answer_takes_the_commands_time),
+        TEST(a_question_that_was_sent_late_is_in_doubt_at_its_time),
         cmocka_unit_test(the_same_seed_gives_the_same_life),
     };
 #undef TEST

@@ -2,7 +2,6 @@
 
 /* The hash table with its links in the entries. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/mem.h"
@@ -18,6 +17,13 @@ typedef struct item {
 
 static item items[MANY];
 
+/* A sequence that looks random and is always the same. */
+static size_t next_number(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1;
+    return (size_t)(*state >> 33);
+}
+
 static void an_empty_table_has_nothing(void **state)
 {
     lk__table table = {0};
@@ -31,12 +37,12 @@ static void what_was_added_is_found_until_it_is_removed(void **state)
 {
     lk__table table = {0};
     size_t count = 0;
+    uint64_t random = 1;
 
     (void)state;
-    srand(1);
     memset(items, 0, sizeof(items));
     for (int step = 0; step < 20 * MANY; step++) {
-        size_t i = (size_t)rand() % MANY;
+        size_t i = next_number(&random) % MANY;
 
         if (items[i].is_in)
             lk__table_remove(&table, &items[i].entry);
