@@ -6,8 +6,6 @@
  * product's rows and of the bare ones differs in nothing but the pair.
  */
 
-#include "lock_rows.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include "lock_rows.h"
 #include "measure.h"
 #include "server.h"
 
@@ -27,11 +26,13 @@ static const char release_script[] =
 
 /* ---- the product ----------------------------------------------------------- */
 
-lk_client *client_open(void)
+lk_client *client_open(uint64_t watchdog_ms)
 {
+    lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                 .watchdog_ms = watchdog_ms};
     lk_client *client;
 
-    if (lk_client_open(&client, server_url(), NULL) != LK_OK ||
+    if (lk_client_open(&client, server_url(), &options) != LK_OK ||
         lk_client_wait_ready(client, 10000) != LK_OK)
         die("client: %s", lk_last_error());
     return client;
@@ -72,7 +73,7 @@ lk_client_stats client_stats(lk_client *client)
 
 static void *product_open(void)
 {
-    return client_open();
+    return client_open(0);
 }
 
 static void product_stats(void *all, lk_client_stats *ret_stats)
@@ -230,40 +231,34 @@ static void mutex_pair(void *mine)
 
 /* ---- the cases ------------------------------------------------------------------ */
 
-const rate_case rate_one_bare = {.name = "bare",
-                                 .threads = 1,
+const rate_case rate_one_bare = {.threads = 1,
                                  .open = nothing_open,
                                  .thread_open = bare_open,
                                  .pair = bare_pair};
 
-const rate_case rate_one_lock = {.name = "lock",
-                                 .threads = 1,
+const rate_case rate_one_lock = {.threads = 1,
                                  .open = product_open,
                                  .thread_open = own_name_open,
                                  .pair = product_pair,
                                  .stats = product_stats};
 
-const rate_case rate_many_bare = {.name = "bare",
-                                  .threads = MANY,
+const rate_case rate_many_bare = {.threads = MANY,
                                   .open = nothing_open,
                                   .thread_open = bare_open,
                                   .pair = bare_pair};
 
-const rate_case rate_many_lock = {.name = "lock",
-                                  .threads = MANY,
+const rate_case rate_many_lock = {.threads = MANY,
                                   .open = product_open,
                                   .thread_open = own_name_open,
                                   .pair = product_pair,
                                   .stats = product_stats};
 
-const rate_case rate_local_bare = {.name = "mutex",
-                                   .threads = MANY,
+const rate_case rate_local_bare = {.threads = MANY,
                                    .open = mutex_open,
                                    .thread_open = mutex_share,
                                    .pair = mutex_pair};
 
-const rate_case rate_local_lock = {.name = "lock",
-                                   .threads = MANY,
+const rate_case rate_local_lock = {.threads = MANY,
                                    .open = product_open,
                                    .thread_open = one_name_open,
                                    .pair = product_pair,
@@ -376,15 +371,20 @@ static void measure(void *data)
     m->result = difference(&begin, &end);
 }
 
-rate rate_measure(const rate_case *of, int cpu, uint64_t ns)
+int place_take(place at)
+{
+    server_pin(at == FREE ? ANY_CPU : 0);
+    return at == FREE ? ANY_CPU : at == CROSS ? 1 : 0;
+}
+
+rate rate_measure(const rate_case *of, place at, uint64_t ns)
 {
     struct measurement *m = shared_new(sizeof(*m));
     rate result;
 
     m->of = of;
-    m->cpu = cpu;
+    m->cpu = place_take(at);
     m->ns = ns;
-    server_pin(cpu == ANY_CPU ? ANY_CPU : 0);
     wait_for_quiet();
     run_apart(measure, m);
     result = m->result;

@@ -11,7 +11,7 @@
 
 /* ---- the product, or the process ends ---- */
 
-lk_client *client_open(void);
+lk_client *client_open(uint64_t watchdog_ms); /* 0: the default */
 lk_lock *lock_open(lk_client *client, const char *name);
 lk_hold *lock_take(lk_lock *lock);
 void lock_give(lk_hold *hold);
@@ -21,9 +21,8 @@ lk_client_stats client_stats(lk_client *client);
 
 /* What one thread repeats until it is told to stop. */
 typedef struct rate_case {
-    const char *name;
     unsigned threads;
-    void *(*open)(void);                           /* once, before threads */
+    void *(*open)(void);                             /* once, before threads */
     void *(*thread_open)(void *all, unsigned index); /* what a thread needs */
     void (*pair)(void *mine);
     void (*stats)(void *all, lk_client_stats *ret_stats); /* may be NULL */
@@ -42,32 +41,40 @@ extern const rate_case rate_one_bare, rate_one_lock;
 extern const rate_case rate_many_bare, rate_many_lock;
 extern const rate_case rate_local_bare, rate_local_lock;
 
-/* Runs one for ns, pinned or not. */
-rate rate_measure(const rate_case *of, int cpu, uint64_t ns);
+/* Where the two sides run. */
+typedef enum place {
+    SAME,  /* server and clients on one processor: the work, nothing else */
+    CROSS, /* on two: as on a near network */
+    FREE   /* wherever the system puts them */
+} place;
+
+/* Pins the server, and says to which processor its clients go. */
+int place_take(place at);
+
+rate rate_measure(const rate_case *of, place at, uint64_t ns);
 
 /* ---- (c): the hand-over between processes ---- */
 
 typedef struct handover {
     double per_s;
-    double commands;       /* calls of scripts for an acquire */
-    double rechecks;       /* of these, looks of waiters; in a second */
-    double p50_us, p99_us; /* from one's release to the next one's hold */
+    double commands;          /* calls of scripts for an acquire */
+    double rechecks;          /* of these, looks of waiters; in a second */
+    double p50_us, p99_us;    /* from one's release to the next one's hold */
     double smallest, largest; /* share of a process, 1 being the mean */
     double server_us;
-    double foreign;
 } handover;
 
-handover handover_measure(unsigned processes, uint64_t hold_ns, int cpu,
-                          uint64_t ns);
+handover
+handover_measure(unsigned processes, uint64_t hold_ns, place at, uint64_t ns);
 
 /* ---- (e): renewal of many holds ---- */
 
 typedef struct renewal {
-    double per_s;        /* renewals, or plain commands */
-    double server_us;    /* for each */
-    double ping_p50_us;  /* of another client */
+    double per_s;       /* renewals, or plain commands */
+    double server_us;   /* for each */
+    double ping_p50_us; /* of another client */
     double ping_p999_us;
-    uint64_t slow;       /* scripts of more than 1 ms */
+    uint64_t slow; /* scripts of more than 1 ms */
     uint64_t slowest_us;
 } renewal;
 

@@ -19,7 +19,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-enum { QUIET_TRIES = 40, QUIET_LOOK_MS = 50, CPUS_MAX = 1024 };
+enum { QUIET_TRIES = 20, QUIET_LOOK_MS = 50, CPUS_MAX = 1024 };
 
 _Noreturn void die(const char *format, ...)
 {

@@ -248,7 +248,6 @@ static void free_the_client(call *c)
     scene *s = c->data;
 
     lk_client_free(s->client);
-    s->client = NULL;
 }
 
 /* After a dispatch in which the client was freed nothing more is to come. */

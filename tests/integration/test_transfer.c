@@ -305,7 +305,7 @@ static void a_released_hold_is_not_imported(void **state)
     locking *f = *state;
     lk_lock *first = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *second = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold(first);
+    lk_hold *hold = locking_hold(first), *stolen = NULL;
     char text[LK_EXPORT_SIZE];
 
     export_to(hold, text);
@@ -313,14 +313,28 @@ static void a_released_hold_is_not_imported(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_lock_import(first, text, NULL, &hold), LK_ELOST);
     hold = locking_hold(first);
-    {
-        lk_hold *stolen = NULL;
-
-        assert_status(lk_lock_import(second, text, NULL, &stolen), LK_ELOST);
-        assert_null(stolen);
-    }
+    assert_status(lk_lock_import(second, text, NULL, &stolen), LK_ELOST);
+    assert_null(stolen);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Who gives the text to two has two that hold, until one of them releases. */
+static void a_second_import_is_lost_with_the_firsts_release(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, open_watchdog(f), "n"));
+    char text[LK_EXPORT_SIZE];
+    lk_hold *first, *second;
+
+    export_to(hold, text);
+    first = import_from(locking_lock(f, open_watchdog(f), "n"), text);
+    second = import_from(locking_lock(f, open_watchdog(f), "n"), text);
+    assert_int_equal(lk_hold_fence(first), lk_hold_fence(second));
+    assert_status(lk_hold_release(first), LK_OK);
+    assert_true(wait_until(is_lost, second, LONG_MS));
+    assert_int_equal(lk_hold_loss(second), LK_LOSS_DELETED);
+    assert_status(lk_hold_release(second), LK_ELOST);
 }
 
 static void text_that_is_no_export_is_refused(void **state)
@@ -445,23 +459,6 @@ static void the_owner_named_at_the_import_re_enters(void **state)
     lk_owner_free(options.owner);
 }
 
-static void an_import_may_come_before_the_connection_stands(void **state)
-{
-    locking *f = *state;
-    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
-    lk_client *fresh = locking_open_url(f, server_url(f->server), NULL);
-    uint64_t fence = lk_hold_fence(hold);
-    char text[LK_EXPORT_SIZE];
-
-    export_to(hold, text);
-    hold = import_from(locking_lock(f, fresh, "n"), text);
-    assert_int_equal(lk_hold_fence(hold), fence);
-    assert_status(lk_hold_extend(hold, 40000), LK_OK);
-    assert_true(locking_exists(f, "n"));
-    assert_status(lk_hold_check(hold), LK_OK);
-    assert_status(lk_hold_release(hold), LK_OK);
-}
-
 int main(void)
 {
 #define TEST(test)                                                             \
@@ -479,12 +476,12 @@ int main(void)
         TEST(an_exported_hold_calls_nobody),
         TEST(a_refused_export_keeps_the_callback_that_is_due),
         TEST(a_released_hold_is_not_imported),
+        TEST(a_second_import_is_lost_with_the_firsts_release),
         TEST(text_that_is_no_export_is_refused),
         TEST(an_export_of_another_name_is_refused),
         TEST(its_release_hands_over_to_those_who_wait),
         TEST(a_wait_behind_it_queues_when_it_is_exported),
         TEST(the_owner_named_at_the_import_re_enters),
-        TEST(an_import_may_come_before_the_connection_stands),
     };
 #undef TEST
 

@@ -376,6 +376,7 @@ static void a_question_that_was_sent_late_is_in_doubt_at_its_time(void **state)
     p->answers[PLAYED_FORCE] = played_silence;
     p->connect_answer = -ECONNREFUSED;
     played_break(p);
+    played_run_ms(p, 0);
     fake_world_at(p->world, began + 300 * FAKE_MS, come_back, p);
     assert_status(lk_lock_force_release(p->lock), LK_EINDOUBT);
     assert_int_equal(fake_world_now(p->world) - began, 2 * SECOND * FAKE_MS);
