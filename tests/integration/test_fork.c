@@ -29,7 +29,9 @@ struct family {
 static void family_make(locking *f, struct family *family, uint64_t dispatch)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .name = "forker",
-                                       .watchdog_ms = 400,
+                                       .watchdog_ms = wait_scaled_ms(400),
+                                       .command_timeout_ms =
+                                           wait_scaled_ms(2000),
                                        .dispatch = dispatch};
 
     family->client = locking_open(f, &options);
@@ -252,7 +254,7 @@ static void a_hold_stays_alive_beside_a_child(void **state)
     family_make(f, &family, 0);
     assert_int_equal(pipe(gate), 0);
     child = child_start(stay, &family);
-    end = wait_now_ms() + 1200;
+    end = wait_now_ms() + 3 * (uint64_t)wait_scaled_ms(400);
     while (wait_now_ms() < end) {
         assert_true(locking_pttl(f, "n") > 0);
         assert_status(lk_hold_check(family.hold), LK_OK);
@@ -371,12 +373,13 @@ static void forks_amid_work_disturb_nobody(void **state)
 static void use_an_own_client(struct family *family)
 {
     lk_client *client = NULL;
+    lk_lock *held = NULL;
     lk_lock *lock = NULL;
     lk_hold *hold = NULL;
 
     EXPECT(lk_client_open(&client, family->url, NULL) == LK_OK);
-    EXPECT(lk_lock_new(&lock, client, "n", NULL) == LK_OK);
-    EXPECT(lk_lock_acquire(lock, 0, NULL, &hold) == LK_EBUSY);
+    EXPECT(lk_lock_new(&held, client, "n", NULL) == LK_OK);
+    EXPECT(lk_lock_acquire(held, 0, NULL, &hold) == LK_EBUSY);
     EXPECT(lk_lock_new(&lock, client, "m", NULL) == LK_OK);
     EXPECT(lk_lock_acquire(lock, 0, NULL, &hold) == LK_OK);
     EXPECT(lk_hold_check(hold) == LK_OK);
@@ -384,6 +387,8 @@ static void use_an_own_client(struct family *family)
     EXPECT(strcmp(lk_client_id(client), lk_client_id(family->client)) != 0);
     EXPECT(lk_hold_release(hold) == LK_OK);
     EXPECT(lk_client_shutdown(client, 1000) == LK_OK);
+    lk_lock_free(held);
+    lk_lock_free(lock);
     lk_client_free(client);
 }
 
