@@ -60,18 +60,18 @@ static played_script script_of(const command *c)
     return PLAYED_SCRIPTS;
 }
 
-/* The i-th argument behind the keys. */
-static const char *arg(const command *c, int i)
-{
-    int at = 3 + atoi(c->argv[2]) + i;
-
-    assert_true(at < c->argc);
-    return c->argv[at];
-}
-
 static uint64_t number(const char *text)
 {
     return strtoull(text, NULL, 10);
+}
+
+/* The i-th argument behind the keys. */
+static const char *arg(const command *c, int i)
+{
+    int at = 3 + (int)number(c->argv[2]) + i;
+
+    assert_true(at < c->argc);
+    return c->argv[at];
 }
 
 static void say(fake_link *link, const char *format, ...)

@@ -439,7 +439,7 @@ static bool lock_by_messages(standin *s, uint64_t until_ms)
 static bool lock_by_spinning(standin *s, uint64_t until_ms)
 {
     for (unsigned ms = 1; wait_now_ms() < until_ms;
-         ms = (unsigned)sooner(ms * 2, s->spin_most_ms)) {
+         ms = (unsigned)sooner(2 * (uint64_t)ms, s->spin_most_ms)) {
         (void)poll(NULL, 0, (int)ms);
         if (acquire(s, true) == STANDIN_HAS_IT)
             return true;

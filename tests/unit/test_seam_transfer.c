@@ -34,7 +34,7 @@ static void an_import_asks_once_and_keeps_the_fence(void **state)
     assert_int_equal(p->counts[PLAYED_ACQUIRE], 0);
     assert_int_equal(lk_hold_fence(hold), 510);
     assert_in_range(lk_hold_remaining_ms(hold), 29000, 30000);
-    played_run_ms(p, 3600 * 1000);
+    played_run_ms(p, 3600000);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_in_range(p->counts[PLAYED_RENEW], 355, 370);
     assert_status(lk_hold_release(hold), LK_OK);
