@@ -111,6 +111,14 @@ void script_assert_like(const char *text, const char *pattern, const char *file,
     _fail(file, line);
 }
 
+static char *text_copy(const char *text)
+{
+    char *copy = strdup(text);
+
+    assert_non_null(copy);
+    return copy;
+}
+
 /* ---- fixture ---- */
 
 static server *the_server;
@@ -138,15 +146,37 @@ static redisContext *connect_to(const server *s)
     return context;
 }
 
-static char *key_make(const char *prefix, const char *name)
+static const script_layout lock_layout = {
+    .count = KEY_SPIN + 1,
+    .keys = {[KEY_LOCK] = "",
+             [KEY_STATE] = "latchkey:state",
+             [KEY_QUEUE] = "latchkey:queue",
+             [KEY_TICKETS] = "latchkey:tickets",
+             [KEY_SKIPPED] = "latchkey:skipped",
+             [KEY_TOKEN] = "redisson_lock_token",
+             [KEY_VOID] = "latchkey:void",
+             [KEY_FAIRQ] = "redisson_lock_queue",
+             [KEY_SPIN] = "latchkey:spin"},
+    .channel = "redisson_lock__channel",
+};
+
+/* claim NULL: the key is the name's. */
+static char *key_make(const char *form, const char *name, const char *claim)
 {
     bool is_tagged = strchr(name, '{') != NULL;
-    size_t size = strlen(prefix) + strlen(name) + 3;
-    char *key = malloc(size);
+    char key[512];
 
-    assert_non_null(key);
-    snprintf(key, size, is_tagged ? "%s%s" : "%s{%s}", prefix, name);
-    return key;
+    if (form[0] == '\0')
+        snprintf(key, sizeof(key), "%s", name);
+    else if (form[strlen(form) - 1] == '}')
+        snprintf(key, sizeof(key), "%.*s%s}", (int)strlen(form) - 1, form,
+                 name);
+    else if (form[0] != ':')
+        snprintf(key, sizeof(key), is_tagged ? "%s:%s" : "%s:{%s}", form, name);
+    else
+        snprintf(key, sizeof(key), is_tagged ? "%s%s%s%s" : "{%s}%s%s%s", name,
+                 claim != NULL ? ":" : "", claim != NULL ? claim : "", form);
+    return text_copy(key);
 }
 
 static void keys_free(script_fixture *f)
@@ -156,25 +186,24 @@ static void keys_free(script_fixture *f)
     text_keep(&f->channel, NULL);
 }
 
+static void keys_make(script_fixture *f)
+{
+    keys_free(f);
+    for (size_t i = 0; i < f->layout->count; i++)
+        f->keys[i] = key_make(f->layout->keys[i], f->name, NULL);
+    f->channel = key_make(f->layout->channel, f->name, NULL);
+}
+
 void script_set_name(script_fixture *f, const char *name)
 {
-    static const char *const prefixes[SCRIPT_KEYS] = {
-        [KEY_STATE] = "latchkey:state:",
-        [KEY_QUEUE] = "latchkey:queue:",
-        [KEY_TICKETS] = "latchkey:tickets:",
-        [KEY_SKIPPED] = "latchkey:skipped:",
-        [KEY_TOKEN] = "redisson_lock_token:",
-        [KEY_VOID] = "latchkey:void:",
-        [KEY_FAIRQ] = "redisson_lock_queue:",
-        [KEY_SPIN] = "latchkey:spin:",
-    };
+    text_keep(&f->name, text_copy(name));
+    keys_make(f);
+}
 
-    keys_free(f);
-    f->keys[KEY_LOCK] = strdup(name);
-    assert_non_null(f->keys[KEY_LOCK]);
-    for (size_t i = KEY_STATE; i < SCRIPT_KEYS; i++)
-        f->keys[i] = key_make(prefixes[i], name);
-    f->channel = key_make("redisson_lock__channel:", name);
+void script_set_layout(script_fixture *f, const script_layout *layout)
+{
+    f->layout = layout;
+    keys_make(f);
 }
 
 int script_setup(void **state)
@@ -188,6 +217,7 @@ int script_setup(void **state)
     server_flush(the_server);
     f->runner = connect_to(the_server);
     f->plain = connect_to(the_server);
+    f->layout = &lock_layout;
     script_set_name(f, "n");
     *state = f;
     return 0;
@@ -199,6 +229,7 @@ int script_teardown(void **state)
 
     script_fill_memory(f, false);
     keys_free(f);
+    free(f->name);
     redisFree(f->runner);
     redisFree(f->plain);
     if (f->inboxes != NULL)
@@ -242,11 +273,37 @@ const char *script_run_keys(script_fixture *f, const lk__script *script,
 const char *
 script_run(script_fixture *f, const lk__script *script, const char *const *args)
 {
-    const char *keys[SCRIPT_KEYS];
+    const char *keys[SCRIPT_KEYS + 1];
+    char *claim_key = NULL;
+    size_t count = f->layout->count;
+    const char *answer;
 
-    for (size_t i = 0; i < SCRIPT_KEYS; i++)
+    for (size_t i = 0; i < count; i++)
         keys[i] = f->keys[i];
-    return script_run_keys(f, script, keys, SCRIPT_KEYS, args);
+    if (f->layout->claim_key != NULL) {
+        claim_key = key_make(f->layout->claim_key, f->name,
+                             args[0] != NULL ? args[0] : "");
+        keys[count++] = claim_key;
+    }
+    answer = script_run_keys(f, script, keys, count, args);
+    free(claim_key);
+    return answer;
+}
+
+const char *
+script_call(script_fixture *f, const lk__script *script, const char *claim, ...)
+{
+    const char *args[MAX_ARGS] = {claim, f->channel, f->interop};
+    va_list rest;
+
+    va_start(rest, claim);
+    for (size_t i = 3; i < MAX_ARGS; i++) {
+        args[i] = va_arg(rest, const char *);
+        if (args[i] == NULL)
+            break;
+    }
+    va_end(rest);
+    return script_run(f, script, args);
 }
 
 long long script_item(const script_fixture *f, size_t index)

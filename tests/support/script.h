@@ -9,8 +9,9 @@
 
 /*
  * Runs the scripts alone, against a server, the way a client would: for one
- * lock name, with its nine keys. What comes back is turned into text, so that
- * a test can say what it expects in one line:
+ * name, with the keys of a primitive, the lock's if nothing else is said. What
+ * comes back is turned into text, so that a test can say what it expects
+ * in one line:
  *
  *   integers in decimal, strings as they are, "" for the empty one, nil,
  *   arrays in parentheses but for the outermost, errors behind a '!'.
@@ -19,7 +20,19 @@
  * Whatever cannot be done fails the running test.
  */
 
-enum { SCRIPT_KEYS = 9 };
+enum { SCRIPT_KEYS = 12 }; /* at most */
+
+/*
+ * How a primitive names its keys: "" is the name n itself, "a:b" is `a:b:{n}`,
+ * ":c" is `{n}:c`, "d{}" is `d{n}` whatever n is. claim_key, if there is one, stands for a last key for the
+ * claim that a script is about: ":c" is `{n}:<claim>:c`.
+ */
+typedef struct script_layout {
+    size_t count;
+    const char *keys[SCRIPT_KEYS];
+    const char *claim_key;
+    const char *channel;
+} script_layout;
 
 typedef struct script_fixture {
     server *server;        /* one for the program, empty for each test */
@@ -27,7 +40,9 @@ typedef struct script_fixture {
     redisContext *plain;   /* what the test itself asks */
     redisContext *inboxes; /* NULL: nobody listens */
     const char *interop;   /* "0"; a test may set "1" */
+    const script_layout *layout;
     char *keys[SCRIPT_KEYS];
+    char *name;
     char *channel;      /* Redisson's */
     redisReply *answer; /* of the last script */
     char *answer_text;
@@ -35,7 +50,7 @@ typedef struct script_fixture {
     char *heard_text;
 } script_fixture;
 
-/* The keys, in the order in which every script gets them. */
+/* The lock's keys, in the order in which every script gets them. */
 enum {
     KEY_LOCK,
     KEY_STATE,
@@ -54,8 +69,9 @@ int script_stop_server(void **state);
 int script_setup(void **state);
 int script_teardown(void **state);
 
-/* Works on another name from now on. */
+/* Works on another name, or with another primitive's keys, from now on. */
 void script_set_name(script_fixture *f, const char *name);
+void script_set_layout(script_fixture *f, const script_layout *layout);
 
 /* Runs a script with the keys of the name. args is ended by NULL. */
 const char *script_run(script_fixture *f, const lk__script *script,
@@ -64,6 +80,10 @@ const char *script_run(script_fixture *f, const lk__script *script,
 const char *script_run_keys(script_fixture *f, const lk__script *script,
                             const char *const *keys, size_t key_count,
                             const char *const *args);
+/* The same with the keys of the name and the arguments that every script has:
+   claim, channel, interop. Then come the script's own, ended by NULL. */
+const char *script_call(script_fixture *f, const lk__script *script,
+                        const char *claim, ...) __attribute__((sentinel));
 /* An integer of the last answer, counted from 0. */
 long long script_item(const script_fixture *f, size_t index);
 
