@@ -24,8 +24,9 @@ enum { SCRIPT_KEYS = 12 }; /* at most */
 
 /*
  * How a primitive names its keys: "" is the name n itself, "a:b" is `a:b:{n}`,
- * ":c" is `{n}:c`, "d{}" is `d{n}` whatever n is. claim_key, if there is one, stands for a last key for the
- * claim that a script is about: ":c" is `{n}:<claim>:c`.
+ * ":c" is `{n}:c`, "d{}" is `d{n}` whatever n is. claim_key, if there is one,
+ * stands for a last key for the claim that a script is about: ":c" is
+ * `{n}:<claim>:c`.
  */
 typedef struct script_layout {
     size_t count;
