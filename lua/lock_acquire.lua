@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lock_acquire: take the lock if it is free, else queue for it.
--- uses: part_error part_record part_clock part_lease part_fences part_hold
--- uses: part_line
+-- uses: part_error part_record part_clock part_lease part_fences part_line
+-- uses: part_hold part_others part_pass
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -20,6 +20,8 @@
 -- ARGV[6]  inbox    channel on which grants are received; no space in it
 -- ARGV[7]  reason   for operators; any bytes
 -- ARGV[8]  check_void  1: refuse a claim that was given up
+-- ARGV[9]  mode     f: fair, nobody alive who waits is passed by; else, or not
+--                   there: a name that is free is taken
 --
 -- returns  {1, fence, lease left in ms, top}  it holds; the fences up to top
 --              are reserved to it
@@ -33,9 +35,44 @@
 -- server refuses it before anything is written. A claim that holds does not
 -- wait.
 
-local owner = ARGV[1]
-local ask = {ticket = 0, lease = tonumber(ARGV[4]), inbox = ARGV[6],
-    reason = ARGV[7]}
+local owner, is_fair = ARGV[1], ARGV[9] == 'f'
+local ask = {ticket = 0, kind = 'x', need = 1, lease = tonumber(ARGV[4]),
+    inbox = ARGV[6], reason = ARGV[7]}
+
+-- Takes the free name. Returns the answer.
+local function take(entry)
+    ask.ticket = entry and entry.ticket or 0
+    local range, bad = room.take(owner, ask, ask.lease)
+    if not bad and entry then
+        bad = line.leave(owner)
+        if bad then
+            room.undo(owner)
+        end
+    end
+    return bad or {1, range.fence, ask.lease, range.top}
+end
+
+-- A free name for which others wait goes to the first of them that is alive.
+-- This claim queues, and has it if that is itself.
+local function take_turn(entry, last)
+    local bad
+    if entry then
+        bad = line.touch(owner, entry)
+    else
+        entry = ask
+        bad = line.append(owner, entry, last)
+    end
+    if bad then
+        return bad
+    end
+    local _, _, _, mine = pass.give(owner)
+    if mine then
+        return take(entry)
+    elseif ARGV[5] ~= '1' then
+        return line.leave(owner) or {2, redis.call('PTTL', lock)}
+    end
+    return {0, redis.call('PTTL', lock), entry.ticket, hold.contends(owner)}
+end
 
 clock.look()
 if ARGV[8] == '1' then
@@ -57,15 +94,11 @@ local slots = redis.call('HMGET', tickets, owner, '#')
 local entry = line.unpack(slots[1])
 
 if not record.holder then
-    ask.ticket = entry and entry.ticket or 0
-    local range, bad = hold.take(owner, ask, ask.lease)
-    if not bad and entry then
-        bad = line.leave(owner)
-        if bad then
-            hold.undo(owner)
-        end
+    local first = is_fair and line.first()
+    if first and first ~= owner then
+        return take_turn(entry, slots[2])
     end
-    return bad or {1, range.fence, ask.lease, range.top}
+    return take(entry)
 end
 
 local left = redis.call('PTTL', lock)
@@ -80,4 +113,4 @@ else
     entry = ask
     bad = line.append(owner, entry, slots[2])
 end
-return bad or {0, left, entry.ticket, line.contends(owner)}
+return bad or {0, left, entry.ticket, hold.contends(owner)}

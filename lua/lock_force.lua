@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lock_force: end whoever's hold it is, tell the holder, and hand over.
--- uses: part_error part_record part_clock part_lease part_fences part_hold
--- uses: part_line part_others part_pass
+-- uses: part_error part_record part_clock part_lease part_fences part_line
+-- uses: part_hold part_others part_pass
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn

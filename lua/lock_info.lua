@@ -12,24 +12,27 @@
 -- KEYS[8]  fairq    list    Redisson's fair queue
 -- KEYS[9]  spin     string  there while a client spins
 --
--- returns  {lease left in ms,
---           {owner, count, ...},
---           {claim, fence, held ms, lease ms, reason} or {},
+-- returns  {{owner, count, fence, held ms, lease left in ms, reason},
 --           number of waiters,
 --           {claim, ticket, waited ms, reason, ...}}  the first 64 of them
 --
--- Invariants: nothing is written. The third part is there only for a holder
--- that is one of ours.
+-- Invariants: nothing is written. Of a holder that is not one of ours fence and
+-- held are 0, and the reason is empty.
 
 clock.look()
 
-local holder = {}
+local holders, left = {}, redis.call('PTTL', lock)
 for i = 1, #record.fields, 2 do
+    local fence, held, reason = 0, 0, ''
     if record.fields[i] == record.claim then
-        local of = redis.call('HMGET', state, 'since', 'lease', 'reason')
-        holder = {record.claim, tonumber(record.fence) or 0,
-            math.max(clock.ms - (tonumber(of[1]) or clock.ms), 0),
-            tonumber(of[2]) or 0, of[3] or ''}
+        local of = redis.call('HMGET', state, 'since', 'reason')
+        fence, reason = tonumber(record.fence) or 0, of[2] or ''
+        held = math.max(clock.ms - (tonumber(of[1]) or clock.ms), 0)
+    end
+    local count = tonumber(record.fields[i + 1]) or 0
+    local party = {record.fields[i], count, fence, held, left, reason}
+    for j = 1, #party do
+        holders[#holders + 1] = party[j]
     end
 end
 
@@ -44,5 +47,4 @@ for i = 1, #claims do
         waiters[#waiters + 1] = entry.reason
     end
 end
-return {redis.call('PTTL', lock), record.fields, holder,
-    redis.call('ZCARD', queue), waiters}
+return {holders, line.length(), waiters}

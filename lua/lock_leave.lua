@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- lock_leave: end a claim, whatever became of it: a waiter leaves the queue, a
 -- holder hands over.
--- uses: part_error part_record part_clock part_lease part_fences part_hold
--- uses: part_line part_others part_pass
+-- uses: part_error part_record part_clock part_lease part_fences part_line
+-- uses: part_hold part_others part_pass
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -44,7 +44,7 @@ end
 
 clock.look()
 local answer = line.find(owner) and 1 or 0
-line.first() -- a queue of the wrong type ends the script here
+line.is_there() -- a queue of the wrong type ends the script here
 if record.mine then
     answer = 2
 end

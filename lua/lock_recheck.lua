@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- lock_recheck: a waiter looks whether it was granted the lock meanwhile, says
 -- that it is alive, and sees to it that a free lock is given to the next.
--- uses: part_error part_record part_clock part_lease part_fences part_hold
--- uses: part_line part_others part_pass
+-- uses: part_error part_record part_clock part_lease part_fences part_line
+-- uses: part_hold part_others part_pass
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -51,30 +51,29 @@ local entry = line.find(owner)
 if not entry then
     return {3}
 end
-line.first() -- a queue of the wrong type ends the script here
+line.is_there() -- a queue of the wrong type ends the script here
 local left = redis.call('PTTL', lock)
 local bad = line.touch(owner, entry)
 if bad then
     return bad
 end
 if record.holder then
-    return {0, left, entry.ticket, line.contends(owner), 0, 0}
+    return {0, left, entry.ticket, hold.contends(owner), 0, 0}
 end
 
-local claim, head = line.first()
-local done, more, denied = pass.give(claim, head, owner)
-if done ~= owner then
+local _, more, denied, mine = pass.give(owner)
+if not mine then
     return {0, redis.call('PTTL', lock), entry.ticket, 0, more,
         denied and 1 or 0}
 end
 local range
-range, bad = hold.take(owner, entry, ms)
+range, bad = room.take(owner, entry, ms)
 if bad then
     return bad
 end
 bad = line.remove(owner)
 if bad then
-    hold.undo(owner)
+    room.undo(owner)
     line.restore(owner, entry)
     return bad
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- part_hold: making a claim the owner of a free name.
--- Needs: part_error, part_record, part_clock, part_lease, part_fences.
+-- part_hold: making a claim the owner of a free name, and the lock's room.
+-- Needs: part_error, part_record, part_clock, part_lease, part_fences,
+-- part_line.
 --
 -- An entry is what a claim asks for: ticket (0: it never queued), lease in ms,
 -- inbox, reason.
@@ -67,4 +68,52 @@ function hold.take(claim, entry, ms)
         return nil, bad
     end
     return range
+end
+
+-- 1 if claim is next and the name is held by somebody who will never hand it
+-- over: then its client must try for itself.
+function hold.contends(claim)
+    if record.holder == record.claim then
+        return 0
+    end
+    return redis.pcall('ZRANGE', queue, 0, 0)[1] == claim and 1 or 0
+end
+
+-- What part_pass has to know of a lock: there is room for one.
+local room = {family = 'lock'}
+local is_held = record.holder ~= nil
+
+-- The waiter that is to be served now, and its entry; nil: none.
+function room.next()
+    if not is_held then
+        return line.first()
+    end
+    return nil
+end
+
+function room.take(claim, entry, ms)
+    local range, bad = hold.take(claim, entry, ms)
+    is_held = range ~= nil
+    return range, bad
+end
+
+function room.undo(claim)
+    hold.undo(claim)
+    is_held = false
+end
+
+-- Makes the name free. Returns an error or nil.
+function room.free()
+    local bad = failed(redis.pcall('DEL', lock))
+    is_held = bad ~= nil
+    return bad
+end
+
+-- What Redisson's channel is told, which its fair queue does not hear.
+function room.word()
+    local head = redis.pcall('LINDEX', KEYS[8], 0)
+    if type(head) == 'string' then
+        redis.pcall('PUBLISH', ARGV[2] .. ':' .. head, '0')
+    end
+    return '0'
 end

@@ -3,31 +3,39 @@
 -- Needs: part_error, and that part_clock's clock was looked at for touch, skip
 -- and append.
 --
--- Order is by ticket, in the zset `queue`. What a waiter asked for is in the
--- hash `tickets`: "<ticket> <kind> <need> <lease> <seen ms> <since ms> <inbox>
--- <reason>". A waiter whose client did not answer is moved to the zset
--- `skipped`; it keeps its ticket there for ten seconds.
+-- Order is by ticket, in the zset `queue`, or in another where a kind of waiter
+-- has a lane of its own. What a waiter asked for is in the hash `tickets`:
+-- "<ticket> <kind> <need> <lease> <seen ms> <since ms> <inbox> <reason>". A
+-- waiter whose client did not answer is moved to the zset `skipped`; it keeps
+-- its ticket there for ten seconds.
 
 local line = {}
 local queue, tickets, skipped = KEYS[3], KEYS[4], KEYS[5]
 local LINE_MS = 60000
 
+-- By kind: the zset in which its waiters stand, if it is not `queue`.
+line.lanes = {}
+
+local function lane(entry)
+    return line.lanes[entry.kind] or queue
+end
+
 local function pack(entry)
-    return string.format('%.0f x 1 %.0f %.0f %.0f ', entry.ticket,
-        entry.lease, entry.seen, entry.since)
+    return string.format('%.0f %s %.0f %.0f %.0f %.0f ', entry.ticket,
+        entry.kind, entry.need, entry.lease, entry.seen, entry.since)
         .. entry.inbox .. ' ' .. entry.reason
 end
 
 -- The entry in a field of `tickets`, or nil if it is not one.
 function line.unpack(packed)
-    local ticket, ms, seen, since, inbox, reason = string.match(packed or '',
-        '^(%d+) %S+ %d+ (%d+) (%d+) (%d+) (%S*) (.*)$')
+    local ticket, kind, need, ms, seen, since, inbox, reason = string.match(
+        packed or '', '^(%d+) (%S+) (%d+) (%d+) (%d+) (%d+) (%S*) (.*)$')
     if not ticket then
         return nil
     end
-    return {ticket = tonumber(ticket), lease = tonumber(ms),
-        seen = tonumber(seen), since = tonumber(since), inbox = inbox,
-        reason = reason, packed = packed}
+    return {ticket = tonumber(ticket), kind = kind, need = tonumber(need),
+        lease = tonumber(ms), seen = tonumber(seen), since = tonumber(since),
+        inbox = inbox, reason = reason, packed = packed}
 end
 
 -- The entry of a claim, or nil.
@@ -35,19 +43,38 @@ function line.find(claim)
     return line.unpack(redis.call('HGET', tickets, claim))
 end
 
--- The claim that is next, and its entry; nil when nobody waits.
-function line.first()
-    local claim = redis.call('ZRANGE', queue, 0, 0)[1]
+-- The claim that is next in a lane, `queue` if none is named, and its entry;
+-- nil when nobody waits there.
+function line.first(in_lane)
+    local claim = redis.call('ZRANGE', in_lane or queue, 0, 0)[1]
     if not claim then
         return nil
     end
     return claim, line.find(claim)
 end
 
+-- Whether anybody waits. What a script needs to go on it tries to read here: a
+-- key of the wrong type, or a right that is missing, ends the script.
+function line.is_there()
+    local claim = line.first()
+    for _, other in pairs(line.lanes) do
+        claim = line.first(other) or claim
+    end
+    return claim ~= nil
+end
+
+-- Takes a claim out of whichever lane it is in. Returns an error or nil.
+local function step_out(claim)
+    local bad = failed(redis.pcall('ZREM', queue, claim))
+    for _, other in pairs(line.lanes) do
+        bad = bad or failed(redis.pcall('ZREM', other, claim))
+    end
+    return bad
+end
+
 -- Takes a queued claim out. Returns an error or nil.
 function line.remove(claim)
-    return failed(redis.pcall('ZREM', queue, claim))
-        or failed(redis.pcall('HDEL', tickets, claim))
+    return step_out(claim) or failed(redis.pcall('HDEL', tickets, claim))
 end
 
 -- Takes a claim out wherever it is. Returns an error or nil.
@@ -58,16 +85,16 @@ end
 -- Puts a claim that was taken out back into its place. If it was the last, its
 -- keys are new ones without a TTL.
 function line.restore(claim, entry)
-    redis.pcall('ZADD', queue, entry.ticket, claim)
+    redis.pcall('ZADD', lane(entry), entry.ticket, claim)
     redis.pcall('HSET', tickets, claim, entry.packed)
-    redis.pcall('PEXPIRE', queue, LINE_MS)
+    redis.pcall('PEXPIRE', lane(entry), LINE_MS)
     redis.pcall('PEXPIRE', tickets, LINE_MS)
 end
 
 -- Lets the others pass a claim whose client does not answer. Without an entry
 -- there is nothing it could come back to.
 function line.skip(claim, entry)
-    local bad = failed(redis.pcall('ZREM', queue, claim))
+    local bad = step_out(claim)
     if not bad and entry then
         redis.pcall('ZADD', skipped, clock.ms, claim)
         redis.pcall('PEXPIRE', skipped, LINE_MS)
@@ -84,14 +111,49 @@ function line.touch(claim, entry)
     end
     entry.seen = clock.ms
     entry.packed = pack(entry)
-    local added = redis.pcall('ZADD', queue, 'NX', entry.ticket, claim)
+    local added = redis.pcall('ZADD', lane(entry), 'NX', entry.ticket, claim)
     if added == 1 then
         redis.pcall('ZREM', skipped, claim)
     end
     redis.pcall('PEXPIRE', skipped, LINE_MS)
     return failed(added)
         or failed(redis.pcall('HSET', tickets, claim, entry.packed))
-        or failed(redis.pcall('PEXPIRE', queue, LINE_MS))
+        or failed(redis.pcall('PEXPIRE', lane(entry), LINE_MS))
+end
+
+-- The same for those of many claims that wait. Returns their tickets, 0 for one
+-- that does not wait; or nil and an error.
+function line.touch_all(claims)
+    local found = redis.call('HMGET', tickets, unpack(claims))
+    local given, packed, back, lanes = {}, {}, {}, {}
+    for i = 1, #claims do
+        local entry = line.unpack(found[i])
+        given[i] = entry and entry.ticket or 0
+        if entry then
+            local zset = lane(entry)
+            entry.seen = clock.ms
+            packed[#packed + 1] = claims[i]
+            packed[#packed + 1] = pack(entry)
+            back[#back + 1] = claims[i]
+            lanes[zset] = lanes[zset] or {}
+            table.insert(lanes[zset], entry.ticket)
+            table.insert(lanes[zset], claims[i])
+        end
+    end
+    if #packed == 0 then
+        return given
+    end
+    local bad = failed(redis.pcall('PEXPIRE', tickets, LINE_MS))
+        or failed(redis.pcall('HSET', tickets, unpack(packed)))
+    for zset, members in pairs(lanes) do
+        bad = bad or failed(redis.pcall('ZADD', zset, 'NX', unpack(members)))
+            or failed(redis.pcall('PEXPIRE', zset, LINE_MS))
+    end
+    if bad then
+        return nil, bad
+    end
+    redis.pcall('ZREM', skipped, unpack(back))
+    return given
 end
 
 -- Drops claims for good that were skipped more than ten seconds ago; a few at
@@ -114,11 +176,11 @@ end
 function line.append(claim, entry, last)
     entry.ticket = math.max((tonumber(last) or 0) + 1, clock.us)
     entry.seen, entry.since = clock.ms, clock.ms
-    local bad = failed(redis.pcall('ZADD', queue, entry.ticket, claim))
+    local bad = failed(redis.pcall('ZADD', lane(entry), entry.ticket, claim))
     if bad then
         return bad
     end
-    bad = failed(redis.pcall('PEXPIRE', queue, LINE_MS))
+    bad = failed(redis.pcall('PEXPIRE', lane(entry), LINE_MS))
         or failed(redis.pcall('HSET', tickets, '#', entry.ticket, claim,
             pack(entry)))
         or failed(redis.pcall('PEXPIRE', tickets, LINE_MS))
@@ -130,11 +192,11 @@ function line.append(claim, entry, last)
     return nil
 end
 
--- 1 if claim is next and the name is held by somebody who will never hand it
--- over: then its client must try for itself.
-function line.contends(claim)
-    if record.holder == record.claim then
-        return 0
+-- How many wait.
+function line.length()
+    local count = redis.call('ZCARD', queue)
+    for _, other in pairs(line.lanes) do
+        count = count + redis.call('ZCARD', other)
     end
-    return redis.pcall('ZRANGE', queue, 0, 0)[1] == claim and 1 or 0
+    return count
 end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- part_others: who stands in no queue of ours: Redisson's waiters, its fair
 -- queue, and clients that spin.
--- Needs: part_error, and the arguments owner, channel, interop.
+-- Needs: part_error, record.traces or nil: keys that exist while others are
+-- there, the arguments owner, channel, interop; and for tell part_pass' room.
 
 local others = {}
 
@@ -15,16 +16,13 @@ function others.are_there()
     if failed(counts) then
         return nil, counts
     end
-    return counts[2] > 0 or redis.call('EXISTS', KEYS[8], KEYS[9]) > 0
+    return counts[2] > 0
+        or record.traces
+        and redis.call('EXISTS', unpack(record.traces)) > 0
 end
 
--- Tells them that the name is free, in Redisson's way. Returns an error or nil.
+-- Tells them that there is room, in Redisson's way. Returns an error or nil.
 function others.tell()
-    local bad = failed(redis.pcall('PUBLISH', ARGV[2], '0'))
-    local head = redis.pcall('LINDEX', KEYS[8], 0)
-    if type(head) == 'string' then
-        bad = failed(redis.pcall('PUBLISH', ARGV[2] .. ':' .. head, '0'))
-            or bad
-    end
-    return bad
+    local word = room.word()
+    return word and failed(redis.pcall('PUBLISH', ARGV[2], word))
 end

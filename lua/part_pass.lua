@@ -1,11 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- part_pass: handing a name on.
--- Needs: part_error, part_record, part_clock, part_lease, part_fences,
--- part_hold, part_line, part_others.
+-- part_pass: handing on what became free.
+-- Needs: part_error, part_record or the like, part_clock, part_lease,
+-- part_line, part_others, and the kind's `room`:
 --
--- Messages to an inbox: `grant lock <claim> <ticket> <fence> <top> <lease ms>
--- <name>`, in one line, is the hold itself; `open lock <claim> <ticket> <name>`
--- says that the name is free and others may take it as well.
+-- room.family      the word of its messages
+-- room.next()      the waiter that is to be served now and fits: claim, entry;
+--                  nil: none. Without an entry the waiter is dropped
+-- room.take(claim, entry, ms)  makes it a holder for ms; {fence =, top =}, or
+--                  nil and an error, and then nothing has changed
+-- room.undo(claim, entry)      takes that back
+-- room.free()      the first write of a release; an error or nil
+-- room.word()      what Redisson's channel is told; nil: nothing
+--
+-- Messages to an inbox: `grant <family> <claim> <ticket> <fence> <top> <lease
+-- ms> <name>`, in one line, is the hold itself; `open <family> <claim> <ticket>
+-- <name>` says that there is room and others may take it as well.
 
 local pass = {}
 
@@ -16,29 +25,29 @@ local SEEN_MS = 3000
 -- At most so many waiters are looked at in one call.
 local LOOKS = 64
 
--- Tells a waiter that the name is open. Returns an error or nil.
+-- Tells a waiter that there is room. Returns an error or nil.
 local function announce(claim, entry)
     if not entry then
         return nil
     end
     return failed(redis.pcall('PUBLISH', entry.inbox, string.format(
-        'open lock %s %.0f ', claim, entry.ticket) .. lock))
+        'open %s %s %.0f ', room.family, claim, entry.ticket) .. lock))
 end
 
--- Makes a waiter the owner and tells it. Returns an error, and then the name is
--- free and the waiter in its place, or nil.
+-- Makes a waiter a holder and tells it. Returns an error, and then the waiter
+-- is in its place, or nil.
 local function grant(claim, entry)
     local ms = math.min(entry.lease, CLAIM_MS)
-    local range, bad = hold.take(claim, entry, ms)
+    local range, bad = room.take(claim, entry, ms)
     if bad then
         return bad
     end
     bad = line.remove(claim)
         or failed(redis.pcall('PUBLISH', entry.inbox, string.format(
-            'grant lock %s %.0f %.0f %.0f %.0f ', claim, entry.ticket,
-            range.fence, range.top, ms) .. lock))
+            'grant %s %s %.0f %.0f %.0f %.0f ', room.family, claim,
+            entry.ticket, range.fence, range.top, ms) .. lock))
     if bad then
-        hold.undo(claim)
+        room.undo(claim, entry)
         line.restore(claim, entry)
     end
     return bad
@@ -58,81 +67,84 @@ local function is_alive(entry)
     return counts[2] > 0
 end
 
--- Does act(claim, entry) for the first waiter alive, starting with the one
--- given, and skips those before it. self, if not nil, is a claim known to be
--- alive; if it comes first, nothing is done for it. Returns the claim or nil,
--- 1 if there are more to look at, and an error or nil. After an error the
--- waiter is told that the name is open: perhaps it hears that.
-function pass.walk(claim, entry, act, self)
-    local bad
+-- Does act(claim, entry) for the waiters that are to be served and alive, for
+-- most of them at the most, and skips the dead. self, if not nil, is a claim
+-- known to be alive; when its turn comes nothing is done for it. Returns for
+-- how many it was done, 1 if there are more to look at, an error or nil, and
+-- self if its turn has come. After an error the waiter is told that there is
+-- room: perhaps it hears that.
+local function walk(act, most, self)
+    local served = 0
     for _ = 1, LOOKS do
-        if not claim then
-            return nil, 0
-        elseif claim == self then
-            return claim, 0
+        local claim, entry = nil, nil
+        if served < most then
+            claim, entry = room.next()
         end
-        local alive
-        alive, bad = is_alive(entry)
+        if not claim or claim == self then
+            return served, 0, nil, claim
+        end
+        local alive, bad = is_alive(entry)
         if alive then
             bad = act(claim, entry)
+            served = bad and served or served + 1
+        elseif not bad then
+            bad = line.skip(claim, entry)
         end
         if bad then
             announce(claim, entry)
-            return nil, 0, bad
-        elseif alive then
-            return claim, 0
+            return served, 0, bad
         end
-        bad = line.skip(claim, entry)
-        if bad then
-            return nil, 0, bad
-        end
-        claim, entry = line.first()
     end
-    return nil, claim and 1 or 0
+    return served, served < most and room.next() and 1 or 0
 end
 
--- Gives the free name to the first waiter alive; self as above.
-function pass.give(claim, entry, self)
-    return pass.walk(claim, entry, grant, self)
+-- Gives room to waiters; self and answer as above.
+function pass.give(self)
+    return walk(grant, LOOKS, self)
 end
 
--- Leaves the name to everybody, and tells the first waiter alive.
-local function leave_open(claim, entry)
+-- Tells the first waiter alive that there is room, and leaves it at that.
+function pass.announce()
+    return walk(announce, 1)
+end
+
+-- Leaves the room to everybody, and tells the first waiter alive.
+local function leave_open()
     if (record.open or 0) == 0 then
         redis.pcall('HSET', state, 'v', '1', 'open', clock.ms)
         lease.keep(state, record.kept, 0)
     end
-    return pass.walk(claim, entry, announce)
+    return pass.announce()
 end
 
--- Frees the name and hands it on. While others are there, the sides take
--- turns: theirs begins when ours is over. The first write is one that a full
--- server does not refuse. Returns 1 if the call must be repeated, and 1 if
--- the server denied something, so that waiters must look for themselves; or
--- nil and the error because of which nothing was done.
+-- Frees what the caller gives up and hands it on. While others are there, the
+-- sides take turns: theirs begins when ours is over. The first write is one
+-- that a full server does not refuse. Returns 1 if the call must be repeated,
+-- and 1 if the server denied something, so that waiters must look for
+-- themselves; or nil and the error because of which nothing was done.
 function pass.on()
-    local claim, entry = line.first()
-    local theirs, bad = false, nil
-    if claim then
+    local served, more, denied = 0, 0, nil
+    local theirs = false
+    local waiting = line.is_there()
+    if waiting then
         clock.look()
-        theirs, bad = others.are_there()
+        theirs, denied = others.are_there()
         theirs = theirs and clock.ms >= (record.till or 0)
     end
-    local refused = failed(redis.pcall('DEL', lock))
+    local refused = room.free()
     if refused then
         return nil, refused
     end
 
-    local done, more = nil, 0
-    if bad then
-        announce(claim, entry)
+    if denied then
+        announce(room.next())
     elseif theirs then
-        done, more, bad = leave_open(claim, entry)
-    elseif claim then
-        done, more, bad = pass.give(claim, entry)
+        served, more, denied = leave_open()
+    elseif waiting then
+        served, more, denied = pass.give()
     end
-    if theirs or not done then
-        bad = others.tell() or bad
+    if theirs or served == 0 then
+        denied = others.tell() or denied
     end
-    return more, bad and 1 or 0
+    return more, denied and 1 or 0
 end

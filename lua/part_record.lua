@@ -6,6 +6,8 @@
 -- record.holder  a field of it; nil: the name is free
 -- record.mine    true if the claim ARGV[1] is in it
 -- record.claim, .fence, .ticket, .open, .till, .kept  of the state hash
+-- record.traces  keys that exist while others are there: Redisson's fair queue
+--                and the mark of who spins
 -- record.top     of it, too: a number, 0 at least and the fence at least
 --
 -- The hash is the truth. The record says something of the holder only where
@@ -13,7 +15,7 @@
 -- since, and only the fences and the turn still count.
 
 local lock, state = KEYS[1], KEYS[2]
-local record = {}
+local record = {traces = {KEYS[8], KEYS[9]}}
 
 do
     local fields = redis.pcall('HGETALL', lock)

@@ -66,20 +66,17 @@ static bool room_fill(struct room *room, const char *owner, const char *reason)
     return true;
 }
 
-/* What only we write is told of the holder that it is about. */
-static bool
-holder_fill(struct room *room, const char *owner, const redisReply *reply)
-{
-    const redisReply *ours = lk__reply_at(reply, 2);
-    bool is_ours = strcmp(lk__reply_text_at(ours, 0), owner) == 0;
+enum { HOLDER_WORDS = 6, WAITER_WORDS = 4 };
 
-    if (!room_fill(room, owner, is_ours ? lk__reply_text_at(ours, 4) : ""))
+static bool holder_fill(struct room *room, const redisReply *holders, size_t at)
+{
+    if (!room_fill(room, lk__reply_text_at(holders, at),
+                   lk__reply_text_at(holders, at + 5)))
         return false;
-    room->party.lease_ms = lk__reply_integer_at(reply, 0, 0);
-    if (is_ours) {
-        room->party.fence = (uint64_t)lk__reply_integer_at(ours, 1, 0);
-        room->party.since_ms = (uint64_t)lk__reply_integer_at(ours, 2, 0);
-    }
+    room->party.count = (uint64_t)lk__reply_integer_at(holders, at + 1, 0);
+    room->party.fence = (uint64_t)lk__reply_integer_at(holders, at + 2, 0);
+    room->party.since_ms = (uint64_t)lk__reply_integer_at(holders, at + 3, 0);
+    room->party.lease_ms = lk__reply_integer_at(holders, at + 4, 0);
     return true;
 }
 
@@ -94,16 +91,15 @@ static bool waiter_fill(struct room *room, const redisReply *waiters, size_t at)
 
 static bool rooms_fill(struct building *building, const redisReply *reply)
 {
-    const redisReply *holders = lk__reply_at(reply, 1);
-    const redisReply *waiters = lk__reply_at(reply, 4);
+    const redisReply *holders = lk__reply_at(reply, 0);
+    const redisReply *waiters = lk__reply_at(reply, 2);
     bool filled = true;
 
     for (size_t i = 0; filled && i < building->info.holder_count; i++)
-        filled = holder_fill(&building->rooms[i],
-                             lk__reply_text_at(holders, 2 * i), reply);
+        filled = holder_fill(&building->rooms[i], holders, HOLDER_WORDS * i);
     for (size_t i = 0; filled && i < building->info.listed_count; i++)
         filled = waiter_fill(&building->rooms[building->info.holder_count + i],
-                             waiters, 4 * i);
+                             waiters, WAITER_WORDS * i);
     return filled;
 }
 
@@ -111,9 +107,9 @@ static lk_status rooms_make(struct building *building, const redisReply *reply)
 {
     lk_info *info = &building->info;
 
-    info->holder_count = element_count(lk__reply_at(reply, 1)) / 2;
-    info->waiter_count = (size_t)lk__reply_integer_at(reply, 3, 0);
-    info->listed_count = element_count(lk__reply_at(reply, 4)) / 4;
+    info->holder_count = element_count(lk__reply_at(reply, 0)) / HOLDER_WORDS;
+    info->waiter_count = (size_t)lk__reply_integer_at(reply, 1, 0);
+    info->listed_count = element_count(lk__reply_at(reply, 2)) / WAITER_WORDS;
     building->count = info->holder_count + info->listed_count;
     building->rooms =
         lk__alloc((building->count + 1) * sizeof(*building->rooms));

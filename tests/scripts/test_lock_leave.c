@@ -215,7 +215,7 @@ static void info_on_a_free_lock_is_empty(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(script_info(f), "-2 () () 0 ()");
+    assert_like(script_info(f), "() 0 ()");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -226,9 +226,9 @@ static void info_tells_who_holds_and_who_waits(void **state)
     script_acquire_with(f, "u:1", "40000", "1", "in", "a job", "0");
     script_acquire_with(f, "u:2", "30000", "1", "in", "b", "0");
     script_acquire_with(f, "u:3", "30000", "1", "in", "", "0");
-    assert_like(script_info(f), "* (u:1 1) (u:1 * * 40000 a job) 2 "
+    assert_like(script_info(f), "(u:1 1 * * * a job) 2 "
                                 "(u:2 * * b u:3 * * \"\")");
-    assert_in_range(script_item(f, 0), 35000, 40000);
+    assert_in_range(f->answer->element[0]->element[4]->integer, 35000, 40000);
 }
 
 static void info_tells_the_count_of_a_foreign_holder(void **state)
@@ -238,7 +238,7 @@ static void info_tells_the_count_of_a_foreign_holder(void **state)
     script_acquire(f, "u:1");
     script_expire(f);
     script_redis(f, "HSET n java:7 3");
-    assert_like(script_info(f), "-1 (java:7 3) () 0 ()");
+    assert_like(script_info(f), "(java:7 3 0 0 -1 \"\") 0 ()");
 }
 
 static void info_lists_64_waiters_and_counts_all(void **state)
@@ -252,9 +252,9 @@ static void info_lists_64_waiters_and_counts_all(void **state)
         script_acquire(f, claim);
     }
     script_info(f);
-    assert_int_equal(script_item(f, 3), 66);
-    assert_int_equal(f->answer->element[4]->elements, 64 * 4);
-    assert_string_equal(f->answer->element[4]->element[252]->str, "w:63");
+    assert_int_equal(script_item(f, 1), 66);
+    assert_int_equal(f->answer->element[2]->elements, 64 * 4);
+    assert_string_equal(f->answer->element[2]->element[252]->str, "w:63");
 }
 
 int main(void)
