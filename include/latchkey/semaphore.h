@@ -7,8 +7,8 @@
  * In this release the header is declared so that programs can be written
  * against it; no function of it is in the library yet. N permits shared by
  * every process: lk_semaphore leases them (Redisson's expirable permits);
- * lk_plain_semaphore is a bare counter (RSemaphore), and a killed process
- * keeps what it took from it. One name is used as one of the two.
+ * latchkey/plain_semaphore.h has the bare counter (RSemaphore). One name is
+ * used as one of the two.
  *
  * Promise: of a leased semaphore no more than N permits are validly held, and
  * those of a killed process come back when their lease ends. Waiters are
@@ -28,7 +28,6 @@ extern "C" {
 #endif
 
 typedef struct lk_semaphore lk_semaphore;
-typedef struct lk_plain_semaphore lk_plain_semaphore;
 
 /** Zero in any field means its default. */
 typedef struct lk_semaphore_options {
@@ -89,49 +88,6 @@ lk_semaphore_force_release(lk_semaphore *semaphore, const char *owner);
 /** Asks who holds permits and who waits. Free with lk_info_free(). */
 LK_API LK_NODISCARD lk_status lk_semaphore_info(lk_semaphore *semaphore,
                                                 lk_info **ret_info);
-
-/* ---- the bare counter: a killed process keeps its permits for ever ---- */
-
-/** Makes a handle on the counter called name; see lk_lock_new() for names. */
-LK_API LK_NODISCARD lk_status lk_plain_semaphore_new(
-    lk_plain_semaphore **ret_semaphore, lk_client *client, const char *name);
-
-/** Frees the handle. NULL is allowed. No call may be using it. */
-LK_API void lk_plain_semaphore_free(lk_plain_semaphore *semaphore);
-
-/**
- * Takes count permits, which anybody may give back. Statuses as above.
- *
- * @param options  NULL, or cancel and reason; an owner or lease is LK_EINVAL
- * @return LK_EINDOUBT: what was taken, if any, is given back
- */
-LK_API LK_NODISCARD lk_status
-lk_plain_semaphore_acquire(lk_plain_semaphore *semaphore, uint64_t count,
-                           int64_t wait_ms, const lk_acquire_options *options);
-
-/** Gives count permits back. LK_EUNSET: nothing is set; LK_ERANGE: overflow. */
-LK_API LK_NODISCARD lk_status
-lk_plain_semaphore_release(lk_plain_semaphore *semaphore, uint64_t count);
-
-/** Sets the permits where none are set, else LK_EALREADY. ttl_ms 0: no end. */
-LK_API LK_NODISCARD lk_status lk_plain_semaphore_try_set(
-    lk_plain_semaphore *semaphore, uint64_t permits, uint64_t ttl_ms);
-
-/** Adds to the permits, or takes from them if below 0; sets them if unset. */
-LK_API LK_NODISCARD lk_status
-lk_plain_semaphore_add(lk_plain_semaphore *semaphore, int64_t permits);
-
-/** Takes all that are free and tells how many; below 0: so many were owed. */
-LK_API LK_NODISCARD lk_status
-lk_plain_semaphore_drain(lk_plain_semaphore *semaphore, int64_t *ret_taken);
-
-/** Asks how many are free. */
-LK_API LK_NODISCARD lk_status
-lk_plain_semaphore_count(lk_plain_semaphore *semaphore, int64_t *ret_free);
-
-/** Removes the counter; its waiters end with LK_EGONE. */
-LK_API LK_NODISCARD lk_status
-lk_plain_semaphore_delete(lk_plain_semaphore *semaphore);
 
 #ifdef __cplusplus
 }
