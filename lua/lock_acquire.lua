@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lock_acquire: take the lock if it is free, else queue for it.
 -- uses: part_error part_record part_clock part_lease part_fences part_line
--- uses: part_hold part_others part_pass
+-- uses: part_hold part_others part_pass part_void
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -75,11 +75,8 @@ local function take_turn(entry, last)
 end
 
 clock.look()
-if ARGV[8] == '1' then
-    local till = redis.call('ZSCORE', KEYS[7], owner)
-    if till and tonumber(till) > clock.ms then
-        return redis.error_reply('LKVOID the claim was given up')
-    end
+if ARGV[8] == '1' and void.refuses(owner) then
+    return redis.error_reply('LKVOID the claim was given up')
 end
 
 if record.mine then

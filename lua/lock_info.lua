@@ -12,9 +12,10 @@
 -- KEYS[8]  fairq    list    Redisson's fair queue
 -- KEYS[9]  spin     string  there while a client spins
 --
--- returns  {{owner, count, fence, held ms, lease left in ms, reason},
+-- returns  {{owner, count, fence, held ms, lease left in ms, reason, mode,
+--            ...},
 --           number of waiters,
---           {claim, ticket, waited ms, reason, ...}}  the first 64 of them
+--           {claim, need, ticket, waited ms, reason, mode, ...}}  the first 64
 --
 -- Invariants: nothing is written. Of a holder that is not one of ours fence and
 -- held are 0, and the reason is empty.
@@ -30,21 +31,9 @@ for i = 1, #record.fields, 2 do
         held = math.max(clock.ms - (tonumber(of[1]) or clock.ms), 0)
     end
     local count = tonumber(record.fields[i + 1]) or 0
-    local party = {record.fields[i], count, fence, held, left, reason}
+    local party = {record.fields[i], count, fence, held, left, reason, 'x'}
     for j = 1, #party do
         holders[#holders + 1] = party[j]
     end
 end
-
-local waiters = {}
-local claims = redis.call('ZRANGE', queue, 0, 63)
-for i = 1, #claims do
-    local entry = line.find(claims[i])
-    if entry then
-        waiters[#waiters + 1] = claims[i]
-        waiters[#waiters + 1] = entry.ticket
-        waiters[#waiters + 1] = math.max(clock.ms - entry.since, 0)
-        waiters[#waiters + 1] = entry.reason
-    end
-end
-return {holders, line.length(), waiters}
+return {holders, line.length(), line.list()}

@@ -2,7 +2,7 @@
 -- lock_leave: end a claim, whatever became of it: a waiter leaves the queue, a
 -- holder hands over.
 -- uses: part_error part_record part_clock part_lease part_fences part_line
--- uses: part_hold part_others part_pass
+-- uses: part_hold part_others part_pass part_void
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -26,22 +26,6 @@
 
 local owner, stone_ms = ARGV[1], tonumber(ARGV[4])
 
--- Refuses the claim for a while. Returns an error or nil.
-local function bury()
-    local void = KEYS[7]
-    local bad = failed(redis.pcall('ZADD', void, clock.ms + stone_ms, owner))
-    if bad then
-        return bad
-    end
-    bad = failed(lease.lengthen(void, stone_ms))
-    if bad then
-        redis.pcall('ZREM', void, owner)
-        return bad
-    end
-    redis.pcall('ZREMRANGEBYSCORE', void, '-inf', clock.ms)
-    return nil
-end
-
 clock.look()
 local answer = line.find(owner) and 1 or 0
 line.is_there() -- a queue of the wrong type ends the script here
@@ -51,7 +35,7 @@ end
 
 local bad = line.leave(owner)
 if not bad and stone_ms > 0 then
-    bad = bury()
+    bad = void.bury(owner, stone_ms)
 end
 if answer ~= 2 and (bad or record.holder or not line.first()) then
     return bad or {answer, 0, 0}

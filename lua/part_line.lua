@@ -12,6 +12,8 @@
 local line = {}
 local queue, tickets, skipped = KEYS[3], KEYS[4], KEYS[5]
 local LINE_MS = 60000
+-- A waiter that was not heard of for so long is not asked.
+local SEEN_MS = 3000
 
 -- By kind: the zset in which its waiters stand, if it is not `queue`.
 line.lanes = {}
@@ -63,8 +65,26 @@ function line.is_there()
     return claim ~= nil
 end
 
--- Takes a claim out of whichever lane it is in. Returns an error or nil.
-local function step_out(claim)
+-- Whether a waiter's client can be reached; nil and an error if the server
+-- would not say. Nothing may be published to find out: what reaches nobody
+-- here can still arrive by way of another node.
+function line.is_alive(entry)
+    if not entry or clock.ms - entry.seen > SEEN_MS then
+        return false
+    end
+    local counts = redis.pcall('PUBSUB', 'NUMSUB', entry.inbox)
+    if failed(counts) then
+        return nil, counts
+    end
+    return counts[2] > 0
+end
+
+-- Takes a claim out of its lane, or of whichever it is in where its entry is
+-- not known. Returns an error or nil.
+local function step_out(claim, entry)
+    if entry then
+        return failed(redis.pcall('ZREM', lane(entry), claim))
+    end
     local bad = failed(redis.pcall('ZREM', queue, claim))
     for _, other in pairs(line.lanes) do
         bad = bad or failed(redis.pcall('ZREM', other, claim))
@@ -72,9 +92,10 @@ local function step_out(claim)
     return bad
 end
 
--- Takes a queued claim out. Returns an error or nil.
-function line.remove(claim)
-    return step_out(claim) or failed(redis.pcall('HDEL', tickets, claim))
+-- Takes a queued claim out; its entry may be nil. Returns an error or nil.
+function line.remove(claim, entry)
+    return step_out(claim, entry)
+        or failed(redis.pcall('HDEL', tickets, claim))
 end
 
 -- Takes a claim out wherever it is. Returns an error or nil.
@@ -94,7 +115,7 @@ end
 -- Lets the others pass a claim whose client does not answer. Without an entry
 -- there is nothing it could come back to.
 function line.skip(claim, entry)
-    local bad = step_out(claim)
+    local bad = step_out(claim, entry)
     if not bad and entry then
         redis.pcall('ZADD', skipped, clock.ms, claim)
         redis.pcall('PEXPIRE', skipped, LINE_MS)
@@ -199,4 +220,25 @@ function line.length()
         count = count + redis.call('ZCARD', other)
     end
     return count
+end
+
+-- The first 64 waiters of each lane, in one flat list: claim, need, ticket,
+-- waited ms, reason, kind.
+function line.list()
+    local waiters, lanes = {}, {queue}
+    for _, other in pairs(line.lanes) do
+        lanes[#lanes + 1] = other
+    end
+    for i = 1, #lanes do
+        local claims = redis.call('ZRANGE', lanes[i], 0, 63)
+        for j = 1, #claims do
+            local entry = line.find(claims[j])
+            local party = entry and {claims[j], entry.need, entry.ticket,
+                math.max(clock.ms - entry.since, 0), entry.reason, entry.kind}
+            for k = 1, party and #party or 0 do
+                waiters[#waiters + 1] = party[k]
+            end
+        end
+    end
+    return waiters
 end

@@ -5,7 +5,9 @@
 --
 -- room.family      the word of its messages
 -- room.next()      the waiter that is to be served now and fits: claim, entry;
---                  nil: none. Without an entry the waiter is dropped
+--                  nil: none. Without an entry the waiter is dropped. One that
+--                  is dead may be returned though it does not fit: it is
+--                  skipped, and does not keep those behind it waiting
 -- room.take(claim, entry, ms)  makes it a holder for ms; {fence =, top =}, or
 --                  nil and an error, and then nothing has changed
 -- room.undo(claim, entry)      takes that back
@@ -20,8 +22,6 @@ local pass = {}
 
 -- At most so long does a grant last until its new owner is heard of.
 local CLAIM_MS = 3000
--- A waiter that was not heard of for so long is not asked.
-local SEEN_MS = 3000
 -- At most so many waiters are looked at in one call.
 local LOOKS = 64
 
@@ -42,7 +42,7 @@ local function grant(claim, entry)
     if bad then
         return bad
     end
-    bad = line.remove(claim)
+    bad = line.remove(claim, entry)
         or failed(redis.pcall('PUBLISH', entry.inbox, string.format(
             'grant %s %s %.0f %.0f %.0f %.0f ', room.family, claim,
             entry.ticket, range.fence, range.top, ms) .. lock))
@@ -51,20 +51,6 @@ local function grant(claim, entry)
         line.restore(claim, entry)
     end
     return bad
-end
-
--- Whether a waiter's client can be reached; nil and an error if the server
--- would not say. Nothing may be published to find out: what reaches nobody
--- here can still arrive by way of another node.
-local function is_alive(entry)
-    if not entry or clock.ms - entry.seen > SEEN_MS then
-        return false
-    end
-    local counts = redis.pcall('PUBSUB', 'NUMSUB', entry.inbox)
-    if failed(counts) then
-        return nil, counts
-    end
-    return counts[2] > 0
 end
 
 -- Does act(claim, entry) for the waiters that are to be served and alive, for
@@ -83,7 +69,7 @@ local function walk(act, most, self)
         if not claim or claim == self then
             return served, 0, nil, claim
         end
-        local alive, bad = is_alive(entry)
+        local alive, bad = line.is_alive(entry)
         if alive then
             bad = act(claim, entry)
             served = bad and served or served + 1
@@ -104,8 +90,8 @@ function pass.give(self)
 end
 
 -- Tells the first waiter alive that there is room, and leaves it at that.
-function pass.announce()
-    return walk(announce, 1)
+function pass.announce(self)
+    return walk(announce, 1, self)
 end
 
 -- Leaves the room to everybody, and tells the first waiter alive.

@@ -4,14 +4,15 @@
 
 /**
  * @file
- * In this release the header is declared so that programs can be written
- * against it; no function of it is in the library yet. A reentrant lock that
- * is granted in the order in which the server saw the requests.
+ * A reentrant lock that is granted in the order in which the server saw the
+ * requests.
  *
  * Promise: at most one owner at a time has a valid hold, and nobody overtakes:
  * every waiting owner has a place of its own, across processes and threads.
- * An owner that is cut off from the server for some seconds loses its place.
- * Redisson's locks of the same name are excluded as well, but their waiters
+ * An owner whose client is cut off from the server is passed by, and has its
+ * place again if it is back within ten seconds. A lock (lock.h) of the same
+ * name is the same lock, with the same queue; only that a newcomer to it may
+ * take what is free. Redisson's locks of the same name are excluded as well, but their waiters
  * stand in another queue: between the two sides there is no order.
  *
  * Threads: a handle may be used from any thread. The owner is the calling
@@ -65,6 +66,22 @@ LK_API LK_NODISCARD lk_status
 lk_fairlock_acquire(lk_fairlock *fairlock, int64_t wait_ms,
                     const lk_acquire_options *options, lk_hold **ret_hold);
 
+/** The same without waiting: the wait is the server's and the client's. */
+LK_API LK_NODISCARD lk_status lk_fairlock_acquire_async(
+    lk_fairlock *fairlock, int64_t wait_ms, const lk_acquire_options *options,
+    lk_acquire_cb cb, void *data);
+
+/** Acquires, calls fn, and releases; see lk_lock_run(). */
+LK_API LK_NODISCARD lk_status lk_fairlock_run(lk_fairlock *fairlock,
+                                              int64_t wait_ms,
+                                              const lk_acquire_options *options,
+                                              lk_run_fn fn, void *data);
+
+/** Takes over a hold that was exported elsewhere; see lk_lock_import(). */
+LK_API LK_NODISCARD lk_status
+lk_fairlock_import(lk_fairlock *fairlock, const char *text,
+                   const lk_acquire_options *options, lk_hold **ret_hold);
+
 /**
  * Ends whoever's hold it is and hands the lock to the next waiter. The holder
  * is told, if it is a Latchkey client. For operators, not for programs.
@@ -73,13 +90,29 @@ lk_fairlock_acquire(lk_fairlock *fairlock, int64_t wait_ms,
  */
 LK_API LK_NODISCARD lk_status lk_fairlock_force_release(lk_fairlock *fairlock);
 
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_fairlock_force_release_async(
+    lk_fairlock *fairlock, lk_done_cb cb, void *data);
+
 /** Asks the server whether anybody holds the lock. */
 LK_API LK_NODISCARD lk_status lk_fairlock_is_locked(lk_fairlock *fairlock,
                                                     bool *ret_locked);
 
+/** Ends lk_fairlock_is_locked_async(); locked means nothing unless LK_OK. */
+typedef void (*lk_fairlock_is_locked_cb)(lk_status status, bool locked,
+                                         void *data);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_fairlock_is_locked_async(
+    lk_fairlock *fairlock, lk_fairlock_is_locked_cb cb, void *data);
+
 /** Asks who holds the lock and who waits. Free with lk_info_free(). */
 LK_API LK_NODISCARD lk_status lk_fairlock_info(lk_fairlock *fairlock,
                                                lk_info **ret_info);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_fairlock_info_async(lk_fairlock *fairlock,
+                                                     lk_info_cb cb, void *data);
 
 #ifdef __cplusplus
 }

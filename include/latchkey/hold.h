@@ -181,8 +181,8 @@ typedef struct lk_party {
     const char *name;    /**< the client's name */
     const char *reason;  /**< as given on acquire */
     uint64_t pid;        /**< 0 if unknown */
-    uint64_t count;      /**< permits, or entries of another library's; 0 for
-                            a waiter */
+    const char *mode;    /**< "read", "upgradeable", "write"; "" otherwise */
+    uint64_t count;      /**< permits, or entries of another library's holder */
     uint64_t fence;      /**< 0 for a waiter */
     uint64_t since_ms;   /**< for so long it has held or waited */
     int64_t lease_ms;    /**< lease left; -1: none set; 0 for a waiter */

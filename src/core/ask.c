@@ -15,6 +15,8 @@
 #include "core/node.h"
 #include "core/reply.h"
 
+enum { PERSIST_MS = 10 * 60000 }; /* as long as the server remembers */
+
 static void send_now(lk__ask *ask);
 
 /* ---- life ---------------------------------------------------------------- */
@@ -27,6 +29,7 @@ static void list_add(lk__ask *ask)
     if (ask->next != NULL)
         ask->next->prev = ask;
     client->first_ask = ask;
+    ask->listed = true;
 }
 
 static void list_remove(lk__ask *ask)
@@ -38,6 +41,7 @@ static void list_remove(lk__ask *ask)
     if (ask->next != NULL)
         ask->next->prev = ask->prev;
     ask->next = ask->prev = NULL;
+    ask->listed = false;
 }
 
 static void ask_free(lk__ask *ask)
@@ -53,7 +57,7 @@ static void ask_free(lk__ask *ask)
 void lk__ask_release(lk__ask *ask)
 {
     ask->released = true;
-    if (!ask->request.busy)
+    if (!ask->request.busy && !ask->listed)
         ask_free(ask);
 }
 
@@ -71,13 +75,31 @@ lk__ask *lk__ask_of_call(lk__call *call)
     return (lk__ask *)(void *)((char *)call - offsetof(lk__ask, call));
 }
 
+/* It was answered, or is given up. */
 static void end(lk__ask *ask, lk_status status, const char *words)
 {
-    if (ask->call.done)
+    if (!ask->listed)
         return;
     list_remove(ask);
     lk__alarm_clear(&ask->call.client->alarms, &ask->alarm);
-    lk__call_done(&ask->call, status, words);
+    if (!ask->call.done)
+        lk__call_done(&ask->call, status, words);
+    if (ask->released && !ask->replying && !ask->request.busy)
+        ask_free(ask);
+}
+
+/* The call ends in doubt; the question goes on if it can. */
+static void doubt(lk__ask *ask)
+{
+    lk_client *client = ask->call.client;
+
+    if (!ask->persists) {
+        end(ask, LK_EINDOUBT, NULL);
+        return;
+    }
+    lk__alarm_set(&client->alarms, &ask->alarm,
+                  lk__wait_until_ns(lk__client_now(client), PERSIST_MS));
+    lk__call_done(&ask->call, LK_EINDOUBT, NULL);
 }
 
 /* The time is over: what was sent may have been done. */
@@ -85,8 +107,10 @@ static void end_late(lk__ask *ask)
 {
     const lk__conn *conn = &ask->call.client->node->command;
 
-    if (ask->sent && !ask->reads)
+    if (ask->call.done)
         end(ask, LK_EINDOUBT, NULL);
+    else if (ask->sends > 0 && (!ask->reads || ask->persists))
+        doubt(ask);
     else if (conn->state == LK__CONN_READY)
         end(ask, LK_EOFFLINE, "no answer in time");
     else
@@ -106,12 +130,12 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
     lk_status status =
         lk__node_check(ask->call.client->node, &ask->request, reply);
 
-    if (ask->call.done)
+    if (!ask->listed)
         return;
     if (lk__reply_is_noscript(reply)) {
         send_now(ask);
     } else if (status == LK_ELOADING || status == LK_EREADONLY) {
-        ask->sent = false; /* refused: it is asked again when that is over */
+        ask->sends--; /* refused: it is asked again when that is over */
     } else if (status != LK_OK) {
         end(ask, status, reply->str);
     } else {
@@ -128,11 +152,13 @@ on_reply(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__ask *ask = (lk__ask *)(void *)request;
 
+    ask->replying = true; /* whoever ends it within leaves its memory here */
     if (status == LK_OK)
         on_answer(ask, reply);
-    else if (status == LK_EINDOUBT && !ask->reads)
+    else if (status == LK_EINDOUBT && !ask->reads && !ask->persists)
         end(ask, LK_EINDOUBT, NULL);
-    if (ask->released && !ask->request.busy)
+    ask->replying = false;
+    if (ask->released && !ask->listed && !ask->request.busy)
         ask_free(ask);
 }
 
@@ -223,7 +249,7 @@ static void send_now(lk__ask *ask)
             lk__place_call(ask->place, &ask->request, ask->script,
                            ask->args[0].bytes, ask->count - 1, ask->args + 1);
     if (status == LK_OK)
-        ask->sent = true;
+        ask->sends++;
     else if (status != LK_EOFFLINE)
         end(ask, status, NULL);
 }
@@ -253,7 +279,7 @@ lk_status lk__ask_sleep(lk__ask *ask)
                           (int64_t)client->settings.command_timeout_ms);
 
     if (!lk__call_sleep(&ask->call, until))
-        end_late(ask);
+        end_late(ask); /* not freed: the caller has not let go of it */
     return lk__call_status(&ask->call);
 }
 
@@ -268,6 +294,22 @@ void lk__asks_on_ready(lk_client *client)
 
         if (!ask->request.busy)
             send_now(ask);
+        ask = next;
+    }
+}
+
+/* What persists and was sent is asked again when the server is back. */
+void lk__asks_on_offline(lk_client *client, lk_status status, const char *words)
+{
+    lk__ask *ask = client->first_ask;
+
+    while (ask != NULL) {
+        lk__ask *next = ask->next;
+
+        if (!ask->persists || ask->sends == 0)
+            end(ask, status, words);
+        else if (!ask->call.done)
+            doubt(ask);
         ask = next;
     }
 }

@@ -14,20 +14,28 @@
  * because a request of it may be under way when nobody waits any more. An
  * answer may lead to the next question. One that only reads is asked again
  * when its answer was lost; any other then ends with LK_EINDOUBT.
+ *
+ * One that persists can be asked any number of times, because the server knows
+ * it by a number of its own. Once sent it is asked until it is answered, ten
+ * minutes long, even though its call ended with LK_EINDOUBT in the meantime;
+ * the shutdown ends it.
  */
 typedef struct lk__ask lk__ask;
 
 struct lk__ask {
     lk__request request; /* first */
     lk__call call;
-    lk__ask *next, *prev;     /* in the client, until done */
+    lk__ask *next, *prev;     /* in the client, while listed */
     lk__place *place;         /* pinned; NULL: plain commands only */
     const lk__script *script; /* NULL: a plain command */
     lk__arg *args;            /* a copy, the bytes behind it */
     size_t count;
-    bool reads;    /* changes nothing at the server */
-    bool sent;     /* it has been under way at least once */
-    bool released; /* nobody waits; goes with its last request */
+    bool reads;     /* changes nothing at the server, or nothing if repeated */
+    bool persists;  /* goes on when its call has ended in doubt */
+    unsigned sends; /* how often it has been under way */
+    bool listed;    /* in the client: not answered, nor given up */
+    bool released;  /* nobody waits; goes with its last request */
+    bool replying;  /* on_reply runs, which lets go of it at its end */
     lk__alarm alarm;
     /* Reads the answer; sets *ret_more if it has set the next question. */
     lk_status (*take)(lk__ask *ask, const redisReply *reply, bool *ret_more);
@@ -59,6 +67,8 @@ void lk__ask_finish(lk__ask *ask);
 
 /* What the node and the shutdown tell all questions. */
 void lk__asks_on_ready(lk_client *client);
+void lk__asks_on_offline(lk_client *client, lk_status status,
+                         const char *words);
 void lk__asks_end(lk_client *client, lk_status status, const char *words);
 
 #endif /* LK_CORE_ASK_H */

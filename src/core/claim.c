@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/claim_private.h"
+#include "core/hold.h"
 #include "core/mem.h"
 #include "core/node.h"
 
@@ -52,14 +53,30 @@ static void on_alarm(lk__alarm *alarm)
     }
 }
 
-static void place_link(lk__place *place, lk__claim *claim)
+static void place_link_last(lk__claim *claim)
 {
-    claim->place = place;
+    lk__place *place = claim->place;
+
+    claim->next = NULL;
+    claim->prev = place->last_claim;
+    if (claim->prev != NULL)
+        claim->prev->next = claim;
+    else
+        place->first_claim = claim;
+    place->last_claim = claim;
+}
+
+static void place_link_first(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    claim->prev = NULL;
     claim->next = place->first_claim;
     if (claim->next != NULL)
         claim->next->prev = claim;
+    else
+        place->last_claim = claim;
     place->first_claim = claim;
-    place->refs++;
 }
 
 static void place_unlink(lk__claim *claim)
@@ -72,7 +89,16 @@ static void place_unlink(lk__claim *claim)
         place->first_claim = claim->next;
     if (claim->next != NULL)
         claim->next->prev = claim->prev;
+    else
+        place->last_claim = claim->prev;
     claim->next = claim->prev = NULL;
+}
+
+void lk__claim_held_first(lk__claim *claim)
+{
+    claim->was_held = true;
+    place_unlink(claim);
+    place_link_first(claim);
 }
 
 lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
@@ -92,7 +118,9 @@ lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
     claim->bound = LK__NEVER;
     claim->renew_at = LK__NEVER;
     claim->alarm.fire = on_alarm;
-    place_link(place, claim);
+    claim->place = place;
+    place->refs++;
+    place_link_last(claim);
     return claim;
 }
 
@@ -169,8 +197,13 @@ void lk__claim_answered(lk__claim *claim)
 void lk__claim_drive(lk__claim *claim)
 {
     switch (claim->state) {
-    case LK__CLAIM_WANTED:
     case LK__CLAIM_QUEUED:
+        if (claim->line == LK__LINE_OWN)
+            lk__touch_later(claim->place, 0);
+        else
+            lk__claim_seek(claim);
+        break;
+    case LK__CLAIM_WANTED:
     case LK__CLAIM_UNSURE:
         lk__claim_seek(claim);
         break;
@@ -187,6 +220,24 @@ void lk__claim_drive(lk__claim *claim)
     case LK__CLAIM_DEAD:
         break;
     }
+}
+
+bool lk__claim_is_seeking(const lk__claim *claim)
+{
+    return claim->state == LK__CLAIM_WANTED ||
+           claim->state == LK__CLAIM_QUEUED || claim->state == LK__CLAIM_UNSURE;
+}
+
+bool lk__claim_is_owned_by(const lk__claim *claim, uint64_t owner)
+{
+    if (!lk__claim_is_valid(claim))
+        return false;
+    for (const lk_hold *hold = claim->first_hold; hold != NULL;
+         hold = hold->next) {
+        if (hold->owner == owner)
+            return true;
+    }
+    return false;
 }
 
 bool lk__claim_is_valid(const lk__claim *claim)

@@ -7,9 +7,9 @@
 #include "core/call.h"
 #include "core/conn.h"
 #include "core/table.h"
+#include "core/wait.h"
 
 struct lk__place;
-struct lk__wait;
 typedef struct lk__claim lk__claim;
 
 /*
@@ -49,26 +49,31 @@ typedef struct lk__releaser {
 } lk__releaser;
 
 struct lk__claim {
-    struct lk__claim *next, *prev; /* in the place */
+    struct lk__claim *next, *prev; /* in the place; held ones come first */
     lk__entry entry;               /* by its number */
     struct lk__place *place;
     unsigned refs; /* alive, each handle, each request and batch under way */
     char id[64];   /* "<client uuid>:<number>", as it stands in Redis */
     lk__claim_state state;
-    lk__request look;  /* acquire, re-check or confirm */
-    lk__request close; /* release, leave or pass */
-    lk__alarm alarm;   /* next look; or next of renewal, notice, deadline */
+    lk__line line;
+    lk__terms terms;
+    lk__wait *first_seat, *last_seat; /* whom it seeks for, unless common */
+    bool was_held;                    /* or is; such ones come first */
+    lk__request look;                 /* acquire, re-check or confirm */
+    lk__request close;                /* release, leave or pass */
+    lk__alarm alarm; /* next look; or next of renewal, notice, deadline */
 
     /* Wanted and queued. */
     uint64_t ticket;    /* 0: not known yet */
     uint64_t bound;     /* a grant cannot have been made before this time */
     bool queueable;     /* the acquire under way asks for a ticket */
     bool in_doubt;      /* an acquire may have run, unanswered */
-    bool opened;        /* it was told so while a look was under way */
+    bool doubted;       /* one was, at any time */
+    bool opened;        /* told to look, while a look was under way */
+    unsigned looks;     /* sent so far, acquires included */
     unsigned contended; /* looks that found the name held by others */
 
     /* Held. */
-    uint64_t owner;
     uint64_t fence;       /* of the grant; what the server knows it by */
     uint64_t local_fence; /* of the present local owner: fence to top_fence */
     uint64_t top_fence;   /* the highest that is reserved */
@@ -130,6 +135,29 @@ void lk__claim_prepare_pass(lk__claim *claim);
 /* Tells whether the claim may go to this wait when it is released. */
 bool lk__claim_suits(const lk__claim *claim, const struct lk__wait *wait);
 
+/* Tells whether a wait may share this claim, which it then does; sees to it
+   that the server is asked whether that will do next time as well. */
+bool lk__claim_may_join(lk__claim *claim, const struct lk__wait *wait);
+
+/* WANTED, QUEUED or UNSURE. */
+bool lk__claim_is_seeking(const lk__claim *claim);
+
+/* Valid, and this owner has a handle on it. */
+bool lk__claim_is_owned_by(const lk__claim *claim, uint64_t owner);
+
+/* Has a QUEUED claim look now, by itself. */
+void lk__claim_look_now(lk__claim *claim);
+
+/* The same, and once more if a look is under way. */
+void lk__claim_look_again(lk__claim *claim);
+
+/* The server was heard to say "still queued, ticket k" to what was sent then. */
+void lk__claim_still_queued(lk__claim *claim, uint64_t sent_at);
+
+/* The server said that what a holdless claim waits for has happened, or never
+   will: it ends with the status. */
+void lk__claim_settle(lk__claim *claim, lk_status status);
+
 /* Begins to release it; the releaser may be NULL. HELD or LOST. */
 void lk__claim_release(lk__claim *claim, lk__releaser *releaser);
 
@@ -157,7 +185,7 @@ void lk__claim_prolong(lk__claim *claim, uint64_t deadline);
 
 /* Makes a FOREIGN claim HELD by this handle: one that was held before, by
    another client. Its id and fence are set. */
-void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold,
+void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t owner,
                              uint64_t deadline);
 
 /* A grant was pushed to the inbox for it. */
@@ -168,8 +196,8 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
 void lk__claim_give_back(struct lk__place *place, uint64_t number,
                          uint64_t fence);
 
-/* The name stood open for it and for others when this was sent: it looks in a
-   millisecond, or as soon as an answer that may be older has come. */
+/* There was room when this was sent: it looks as soon as an answer that may be
+   older has come; a millisecond later if others may take it as well. */
 void lk__claim_opened(lk__claim *claim);
 
 /* Sets the alarm of a HELD claim to what comes next. */

@@ -17,6 +17,7 @@
 enum {
     TICKET_TTL_MS = 60000,     /* as the scripts set it */
     TOMBSTONE_MS = 10 * 60000, /* longer than any request is on its way */
+    COUNTER_MS = 10 * 60000,   /* as the memo of a counter remembers */
     RETRY_FIRST_MS = 100,
     RETRY_MAX_MS = 5000
 };
@@ -195,6 +196,13 @@ void lk__claim_close(lk__claim *claim)
 
 /* ---- beginning -------------------------------------------------------------- */
 
+/* What a claim got from a counter no lease gives back. */
+static uint64_t leave_for_ms(const lk__claim *claim)
+{
+    return claim->place->kind->holdless ? COUNTER_MS
+                                        : claim->lease_ms + TICKET_TTL_MS;
+}
+
 void lk__claim_leave(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
@@ -209,8 +217,7 @@ void lk__claim_leave(lk__claim *claim)
     }
     claim->in_doubt = claim->in_doubt || claim->look.busy;
     claim->state = LK__CLAIM_LEAVING;
-    claim->give_up_at =
-        lk__client_now(client) + (claim->lease_ms + TICKET_TTL_MS) * LK__MS;
+    claim->give_up_at = lk__client_now(client) + leave_for_ms(claim) * LK__MS;
     lk__claim_close(claim);
 }
 

@@ -38,25 +38,33 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
     lk__claim_asked(claim, now, claim->lease_ms);
     claim->confirmed = !pushed;
     claim->state = LK__CLAIM_HELD;
+    lk__claim_held_first(claim);
     client->stats.holding++;
     if (pushed)
         claim->renew_at = now + FIRST_RENEWAL_MS * LK__MS;
     else if (claim->watchdog)
         claim->renew_at =
             is_full(claim, now) ? lk__watchdog_next(claim, now) : now;
+    else
+        claim->renew_at = lk__watchdog_next(claim, now);
     lk__claim_arm(claim);
 }
 
 void lk__claim_hold(lk__claim *claim, uint64_t deadline, bool pushed)
 {
+    if (claim->place->kind->holdless) {
+        lk__claim_settle(claim, LK_OK);
+        return;
+    }
     hold_begin(claim, deadline, pushed);
     lk__place_granted(claim->place, claim);
 }
 
-void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t deadline)
+void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t owner,
+                             uint64_t deadline)
 {
     hold_begin(claim, deadline, false);
-    lk__hold_bind(hold, claim);
+    lk__hold_bind(hold, claim, owner);
     lk__claim_arm(claim);
     claim->place->client->stats.acquires++;
 }

@@ -107,6 +107,28 @@ static uint64_t remaining_wanted(const lk__claim *claim)
     return third < REMAINING_MS * LK__MS ? third : REMAINING_MS * LK__MS;
 }
 
+/*
+ * Sharing: whoever wants to share what this client holds already does so as
+ * long as nobody waits at the server. Others would have to wait until the last
+ * one has gone, and one after the other may come.
+ */
+bool lk__claim_may_join(lk__claim *claim, const lk__wait *wait)
+{
+    uint64_t now = lk__client_now(claim->place->client);
+
+    if (!claim->place->kind->joins || claim->line != LK__LINE_SHARED ||
+        !claim->watchdog || claim->renew_failures != 0 ||
+        !lk__claim_is_valid(claim) || !wait->watchdog ||
+        claim->deadline < now + remaining_wanted(claim))
+        return false;
+    lk__claim_prepare_pass(claim);
+    if (!is_within_budget(claim, now))
+        return false;
+    claim->passes++;
+    claim->place->client->stats.passes++;
+    return true;
+}
+
 bool lk__claim_pass(lk__claim *claim)
 {
     lk__place *place = claim->place;

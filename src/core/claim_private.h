@@ -16,6 +16,9 @@
 /* A claim with a number that was drawn before; NULL: out of memory. */
 lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number);
 
+/* Puts a claim that is held from now on before those that seek. */
+void lk__claim_held_first(lk__claim *claim);
+
 /* Sends the acquire, re-check or confirm that the state asks for. */
 void lk__claim_seek(lk__claim *claim);
 

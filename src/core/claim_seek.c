@@ -29,8 +29,12 @@ enum {
     ANSWER_QUEUED = 0,
     ANSWER_GRANTED = 1,
     ANSWER_BUSY = 2,
-    ANSWER_GONE = 3
+    ANSWER_GONE = 3,
+    ANSWER_ENDS = 4 /* and more: the claim is at an end, for these reasons */
 };
+
+static const lk_status ends[] = {LK_ERANGE, LK_EUNSET, LK_EMISMATCH, LK_EGONE,
+                                 LK_EUPGRADE};
 
 static lk__claim *claim_of_look(lk__request *request)
 {
@@ -88,18 +92,34 @@ static void on_granted(lk__claim *claim, const redisReply *reply)
                    false);
 }
 
+/* Where the name stood open, the others' turn is first. */
+static uint64_t opened_ms(const lk__claim *claim)
+{
+    return claim->place->kind->holdless ? 0 : 1;
+}
+
 static void on_queued(lk__claim *claim, const redisReply *reply)
 {
+    int64_t left_ms = lk__reply_integer_at(reply, 1, -1);
+    bool contend = lk__reply_integer_at(reply, 3, 0) == 1;
+
     claim->state = LK__CLAIM_QUEUED;
-    claim->bound = claim->look.sent_at;
     claim->ticket = (uint64_t)lk__reply_integer_at(reply, 2, 0);
+    lk__claim_still_queued(claim, claim->look.sent_at);
     if (lk__reply_integer_at(reply, 4, 0) == 1)
         look_after_ms(claim, 0); /* more to hand over than one call does */
     else if (claim->opened)
-        look_after_ms(claim, 1);
+        look_after_ms(claim, opened_ms(claim));
+    else if (claim->line == LK__LINE_OWN && !contend)
+        lk__touch_later(claim->place, left_ms);
     else
-        look_later(claim, lk__reply_integer_at(reply, 1, -1),
-                   lk__reply_integer_at(reply, 3, 0) == 1);
+        look_later(claim, left_ms, contend);
+}
+
+void lk__claim_still_queued(lk__claim *claim, uint64_t sent_at)
+{
+    if (claim->bound == LK__NEVER || sent_at > claim->bound)
+        claim->bound = sent_at;
 }
 
 /* Not queued: the wait wanted one try, or the inbox does not stand yet. */
@@ -107,13 +127,15 @@ static void on_busy(lk__claim *claim, const redisReply *reply)
 {
     lk__place *place = claim->place;
 
-    if (place->first_wait == NULL || place->first_wait->try_only) {
+    const lk__wait *head = lk__place_head(claim);
+
+    if (head == NULL || head->try_only) {
         lk__claim_kill(claim);
         lk__place_failed(place, claim, LK_EBUSY, NULL);
         return;
     }
     lk__node_want_inbox(place->client->node);
-    if (lk__node_can_queue(place->client->node))
+    if (lk__place_can_queue(place))
         look_after_ms(claim, 0);
     else
         look_later(claim, lk__reply_integer_at(reply, 1, -1), false);
@@ -128,10 +150,17 @@ static void on_gone(lk__claim *claim)
     lk__place_failed(place, claim, LK_OK, NULL);
 }
 
-static bool is_seeking(const lk__claim *claim)
+/* What it asks for cannot be had, now or ever: the server has nothing of it. */
+void lk__claim_settle(lk__claim *claim, lk_status status)
 {
-    return claim->state == LK__CLAIM_WANTED ||
-           claim->state == LK__CLAIM_QUEUED || claim->state == LK__CLAIM_UNSURE;
+    lk__place *place = claim->place;
+
+    if (status == LK_OK) {
+        lk__place_taken(place, claim);
+    } else {
+        lk__claim_kill(claim);
+        lk__place_failed(place, claim, status, NULL);
+    }
 }
 
 static void
@@ -150,7 +179,7 @@ on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
     if (status == LK_ELOADING || status == LK_EREADONLY)
         return; /* the connection was left; what to send is seen again then */
     if (status == LK_EPROTO) {
-        if (!is_seeking(claim))
+        if (!lk__claim_is_seeking(claim))
             return; /* the connection was left, and with it what waited */
         claim->in_doubt = true; /* it may have been granted */
     }
@@ -166,15 +195,47 @@ static void on_garbage(lk__claim *claim, const redisReply *reply)
     on_refused(claim, LK_EPROTO, reply);
 }
 
+/* Who sat down after the look was sent has not been told anything yet. */
+static void seek_on(lk__claim *claim)
+{
+    claim->state = LK__CLAIM_QUEUED;
+    lk__claim_look_now(claim);
+}
+
+/* True: nobody is left for whom the claim waits. */
+static bool judge_all(lk__claim *claim, const redisReply *reply)
+{
+    lk__place *place = claim->place;
+
+    if (place->kind->judge == NULL)
+        return false;
+    lk__place_judge(claim, reply, true, place->kind->judge);
+    return !lk__claim_is_seeking(claim);
+}
+
 static void on_answer(lk__claim *claim, const redisReply *reply)
 {
+    int64_t answer = lk__reply_integer_at(reply, 0, -1);
+    size_t end = (size_t)(answer - ANSWER_ENDS);
+
     claim->in_doubt = false;
-    switch (lk__reply_integer_at(reply, 0, -1)) {
+    if (judge_all(claim, reply))
+        return;
+    if (claim->place->kind->has_terms && answer >= ANSWER_ENDS &&
+        end < sizeof(ends) / sizeof(ends[0])) {
+        lk__claim_settle(claim, ends[end]);
+        return;
+    }
+    switch (answer) {
     case ANSWER_QUEUED:
         on_queued(claim, reply);
         break;
     case ANSWER_GRANTED:
-        if (lk__reply_integer_at(reply, 1, 0) > 0)
+        if (claim->place->kind->judge != NULL)
+            seek_on(claim); /* for who came in between */
+        else if (claim->place->kind->holdless)
+            lk__claim_settle(claim, LK_OK);
+        else if (lk__reply_integer_at(reply, 1, 0) > 0)
             on_granted(claim, reply);
         else
             on_garbage(claim, reply);
@@ -197,6 +258,7 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
 
+    claim->doubted = claim->doubted || status == LK_EINDOUBT;
     if (status == LK_EINDOUBT && claim->state == LK__CLAIM_WANTED) {
         claim->in_doubt = true;
     } else if (status == LK_OK && (claim->state == LK__CLAIM_WANTED ||
@@ -278,34 +340,65 @@ void lk__claim_opened(lk__claim *claim)
 {
     claim->opened = claim->look.busy;
     if (claim->state == LK__CLAIM_QUEUED)
-        look_after_ms(claim, 1);
+        look_after_ms(claim, opened_ms(claim));
+}
+
+void lk__claim_look_again(lk__claim *claim)
+{
+    claim->opened = claim->look.busy;
+    lk__claim_look_now(claim);
 }
 
 /* ---- sending --------------------------------------------------------------- */
+
+enum { ACQUIRE_ARGS = 9 };
+
+static size_t terms_add(lk__arg *args, const lk__claim *claim)
+{
+    const lk__terms *terms = &claim->terms;
+    lk__place *place = claim->place;
+
+    args[0] = lk__arg_text(terms->mode);
+    args[1] = lk__arg_number((int64_t)terms->need);
+    args[2] = lk__arg_number((int64_t)terms->number);
+    args[3] = lk__arg_text(place->kind->text != NULL ? place->kind->text(place)
+                                                     : terms->text);
+    return 4;
+}
 
 static void acquire_send(lk__claim *claim)
 {
     lk__place *place = claim->place;
     lk_client *client = place->client;
     lk__node *node = client->node;
-    bool try_only = place->first_wait != NULL && place->first_wait->try_only;
-    lk__arg args[5];
+    const lk__wait *head = lk__place_head(claim);
+    lk__arg args[ACQUIRE_ARGS];
+    size_t count = 5;
     lk_status status;
 
-    claim->queueable = !try_only && lk__node_can_queue(node);
+    claim->queueable =
+        (head == NULL || !head->try_only) && lk__place_can_queue(place);
     args[0] = lk__arg_number((int64_t)claim->lease_ms);
     args[1] = lk__arg_number(claim->queueable ? 1 : 0);
     args[2] = lk__arg_text(node->channel);
     args[3] = lk__arg_text(claim->reason);
     args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */
+    if (place->kind->mode != NULL)
+        args[count++] = lk__arg_text(place->kind->mode);
+    else if (place->kind->has_terms)
+        count += terms_add(args + count, claim);
     claim->opened = false;
     claim->look.on_reply = on_look;
-    status = lk__claim_call(claim, &claim->look, place->kind->acquire, 5, args);
+    status =
+        lk__claim_call(claim, &claim->look, place->kind->acquire, count, args);
     if (status != LK_OK) {
+        lk__claim_ref(claim);
         lk__claim_leave(claim);
         lk__place_failed(place, claim, status, NULL);
+        lk__claim_unref(claim);
         return;
     }
+    claim->looks++;
     if (claim->bound == LK__NEVER)
         claim->bound = claim->look.sent_at;
 }
@@ -317,10 +410,12 @@ static void recheck_send(lk__claim *claim)
     claim->opened = false;
     claim->look.on_reply = on_look;
     if (lk__claim_call(claim, &claim->look, claim->place->kind->recheck, 1,
-                       &lease) == LK_OK)
+                       &lease) == LK_OK) {
         claim->place->client->stats.rechecks++;
-    else
+        claim->looks++;
+    } else {
         look_after_ms(claim, LOOK_SOONEST_MS);
+    }
 }
 
 /* Where the old connection cannot be killed, its acquire may still come:
@@ -342,8 +437,10 @@ void lk__claim_seek(lk__claim *claim)
     } else if (claim->state == LK__CLAIM_QUEUED) {
         recheck_send(claim);
     } else if (is_doubt_open(claim)) {
+        lk__claim_ref(claim);
         lk__claim_leave(claim);
         lk__place_failed(place, claim, LK_OK, NULL);
+        lk__claim_unref(claim);
     } else {
         acquire_send(claim);
     }
@@ -352,4 +449,10 @@ void lk__claim_seek(lk__claim *claim)
 void lk__claim_on_seek_alarm(lk__claim *claim)
 {
     lk__claim_seek(claim);
+}
+
+void lk__claim_look_now(lk__claim *claim)
+{
+    if (claim->state == LK__CLAIM_QUEUED)
+        look_after_ms(claim, 0);
 }

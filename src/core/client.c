@@ -238,6 +238,7 @@ static void client_destroy(lk_client *client)
     client->world->class->stop(client->world);
     lk__node_free(client->node);
     lk__table_done(&client->claims);
+    lk__table_done(&client->topics);
     lk__table_done(&client->places_by_name);
     if (client->dispatch_fd >= 0)
         close(client->dispatch_fd);

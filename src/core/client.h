@@ -60,11 +60,13 @@ struct lk_client {
     const struct lk__kind *kinds[LK__CLIENT_KINDS]; /* that were used */
     struct lk__place *places;                       /* every place */
     lk__table places_by_name;
+    lk__table topics;            /* by channel */
     lk__table claims;            /* that live, by number */
     struct lk__wait *first_wait; /* every wait under way */
     struct lk__ask *first_ask;   /* every question under way */
     struct lk__watch *first_watch;
     struct lk__claim *first_due; /* to be renewed at once */
+    unsigned renewing;           /* batches of renewals under way */
     uint64_t last_claim_number;
 
     lk__post *first_post, *last_post;

@@ -143,9 +143,10 @@ void lk__hold_discard(lk_hold *hold)
     lk__client_unref(client);
 }
 
-void lk__hold_bind(lk_hold *hold, lk__claim *claim)
+void lk__hold_bind(lk_hold *hold, lk__claim *claim, uint64_t owner)
 {
     hold->claim = lk__claim_ref(claim);
+    hold->owner = owner;
     hold->fence = claim->local_fence;
     hold->next = claim->first_hold;
     claim->first_hold = hold;

@@ -14,7 +14,8 @@ struct lk_hold {
     lk_client *client;
     lk__claim *claim; /* NULL until bound */
     uint64_t fence;
-    lk_hold *next; /* of the same claim */
+    uint64_t owner; /* who acquired */
+    lk_hold *next;  /* of the same claim */
     lk_lost_cb cb;
     void *data;
     uint64_t notice_ns;
@@ -30,7 +31,7 @@ lk_hold *lk__hold_new(lk_client *client);
 void lk__hold_discard(lk_hold *hold);
 
 /* Inside the monitor. */
-void lk__hold_bind(lk_hold *hold, lk__claim *claim);
+void lk__hold_bind(lk_hold *hold, lk__claim *claim, uint64_t owner);
 
 /* When the first notice is due; LK__NEVER: none. */
 uint64_t lk__holds_notice_at(const lk__claim *claim);

@@ -58,7 +58,7 @@ static void take_grant(lk_client *client, char **words)
                         strtoull(words[6], NULL, 10));
 }
 
-/* The name stands open for us and for others. */
+/* There is room for us and for others. */
 static void take_open(lk_client *client, char **words)
 {
     lk__claim *claim = lk__claim_find(client, claim_number(client, words[2]));

@@ -53,7 +53,23 @@ static size_t element_count(const redisReply *reply)
                                                              : 0;
 }
 
-static bool room_fill(struct room *room, const char *owner, const char *reason)
+/* The modes of all kinds, by their letters. */
+static const char *mode_text(const char *letter)
+{
+    switch (letter[0]) {
+    case 'r':
+        return "read";
+    case 'u':
+        return "upgradeable";
+    case 'w':
+        return "write";
+    default:
+        return "";
+    }
+}
+
+static bool room_fill(struct room *room, const char *owner, const char *reason,
+                      const char *mode)
 {
     room->owner = lk__strdup(owner);
     room->reason = lk__strdup(reason);
@@ -61,17 +77,19 @@ static bool room_fill(struct room *room, const char *owner, const char *reason)
         return false;
     room->party.owner = room->owner;
     room->party.reason = room->reason;
+    room->party.mode = mode_text(mode);
     room->party.host = room->party.command = "";
     room->party.user = room->party.name = "";
     return true;
 }
 
-enum { HOLDER_WORDS = 6, WAITER_WORDS = 4 };
+enum { HOLDER_WORDS = 7, WAITER_WORDS = 6 };
 
 static bool holder_fill(struct room *room, const redisReply *holders, size_t at)
 {
     if (!room_fill(room, lk__reply_text_at(holders, at),
-                   lk__reply_text_at(holders, at + 5)))
+                   lk__reply_text_at(holders, at + 5),
+                   lk__reply_text_at(holders, at + 6)))
         return false;
     room->party.count = (uint64_t)lk__reply_integer_at(holders, at + 1, 0);
     room->party.fence = (uint64_t)lk__reply_integer_at(holders, at + 2, 0);
@@ -83,9 +101,11 @@ static bool holder_fill(struct room *room, const redisReply *holders, size_t at)
 static bool waiter_fill(struct room *room, const redisReply *waiters, size_t at)
 {
     if (!room_fill(room, lk__reply_text_at(waiters, at),
-                   lk__reply_text_at(waiters, at + 3)))
+                   lk__reply_text_at(waiters, at + 4),
+                   lk__reply_text_at(waiters, at + 5)))
         return false;
-    room->party.since_ms = (uint64_t)lk__reply_integer_at(waiters, at + 2, 0);
+    room->party.count = (uint64_t)lk__reply_integer_at(waiters, at + 1, 0);
+    room->party.since_ms = (uint64_t)lk__reply_integer_at(waiters, at + 3, 0);
     return true;
 }
 

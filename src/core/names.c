@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -87,6 +88,33 @@ char *lk__name_suffixed(const char *name, const char *suffix)
 
     return join((const char *const[]){wrapped ? "{" : "", name,
                                       wrapped ? "}" : "", ":", suffix});
+}
+
+char *lk__name_form(const char *form, const char *name)
+{
+    size_t size = strlen(form);
+    char *prefix;
+    char *made;
+
+    if (size == 0)
+        return lk__strdup(name);
+    if (form[0] == ':')
+        return lk__name_suffixed(name, form + 1);
+    if (form[size - 1] != '}')
+        return lk__name_prefixed(form, name);
+    prefix = lk__strndup(form, size - 1);
+    if (prefix == NULL)
+        return NULL;
+    made = join((const char *const[]){prefix, name, "}", "", ""});
+    lk__free(prefix);
+    return made;
+}
+
+void lk__name_claim_key(char key[LK__CLAIM_KEY_SIZE], const char *form,
+                        const char *name, const char *claim)
+{
+    snprintf(key, LK__CLAIM_KEY_SIZE,
+             is_wrapped(name) ? "{%s}:%s%s" : "%s:%s%s", name, claim, form);
 }
 
 lk_status lk__wait_check(int64_t wait_ms)

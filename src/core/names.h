@@ -31,6 +31,20 @@ char *lk__name_prefixed(const char *prefix, const char *name);
 /* Makes `{N}:suffix` or `N:suffix`. Free with lk__free(). NULL: no memory. */
 char *lk__name_suffixed(const char *name, const char *suffix);
 
+/*
+ * Makes a key or channel by its form: "" is the name itself, "a:b" is
+ * `a:b:{N}`, ":c" is `{N}:c`, and "d{}" is `d{N}` whatever the name is, which
+ * for a name with a brace is another slot. Free with lk__free(). NULL: no
+ * memory.
+ */
+char *lk__name_form(const char *form, const char *name);
+
+enum { LK__CLAIM_KEY_SIZE = LK__NAME_MAX + 128 };
+
+/* Makes the key of one claim on a name by the form ":c": `{N}:<claim>:c`. */
+void lk__name_claim_key(char key[LK__CLAIM_KEY_SIZE], const char *form,
+                        const char *name, const char *claim);
+
 /* Ten years: more than any wait or lease needs, and far from any overflow. */
 #define LK__TIME_MAX_MS UINT64_C(315576000000)
 

@@ -276,18 +276,23 @@ static void on_command_down(lk__conn *conn, lk_status why)
 
 static void on_inbox_down(lk__conn *conn, lk_status why)
 {
-    (void)conn;
     (void)why;
+    lk__places_on_inbox_down(conn->client);
 }
 
 static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
 {
     const redisReply *bytes = lk__reply_at(reply, 2);
+    const char *channel = lk__reply_text_at(reply, 1);
+    lk__node *node = node_of(conn);
 
     if (!lk__reply_is_text(lk__reply_at(reply, 0), "message") ||
         bytes == NULL || bytes->type != REDIS_REPLY_STRING)
         return false;
-    lk__inbox_take(node_of(conn), bytes->str, bytes->len);
+    if (strcmp(channel, node->channel) == 0)
+        lk__inbox_take(node, bytes->str, bytes->len);
+    else
+        lk__topic_take(node, channel, bytes->str);
     return true;
 }
 

@@ -14,21 +14,13 @@
 
 /* ---- life ---------------------------------------------------------------- */
 
-static const char *const key_prefixes[LK__KEYS] = {
-    [LK__KEY_STATE] = "latchkey:state",
-    [LK__KEY_QUEUE] = "latchkey:queue",
-    [LK__KEY_TICKETS] = "latchkey:tickets",
-    [LK__KEY_SKIPPED] = "latchkey:skipped",
-    [LK__KEY_TOKEN] = "redisson_lock_token",
-    [LK__KEY_VOID] = "latchkey:void",
-    [LK__KEY_FAIR_QUEUE] = "redisson_lock_queue",
-    [LK__KEY_SPIN] = "latchkey:spin",
-};
-
 static void place_free(lk__place *place)
 {
-    for (size_t i = 0; i < LK__KEYS; i++)
+    for (size_t i = 0; i < place->kind->key_count; i++)
         lk__free(place->keys[i]);
+    lk__topics_done(place);
+    if (place->own != NULL)
+        place->kind->own_free(place->own);
     lk__free(place->channel);
     lk__free(place->name);
     lk__free(place);
@@ -36,16 +28,15 @@ static void place_free(lk__place *place)
 
 static bool keys_make(lk__place *place)
 {
+    const lk__kind *kind = place->kind;
     bool complete = true;
 
-    for (size_t i = 0; i < LK__KEYS; i++) {
-        place->keys[i] = i == LK__KEY_LOCK
-                             ? lk__strdup(place->name)
-                             : lk__name_prefixed(key_prefixes[i], place->name);
+    for (size_t i = 0; i < kind->key_count; i++) {
+        place->keys[i] = lk__name_form(kind->keys[i], place->name);
         complete = complete && place->keys[i] != NULL;
     }
-    place->channel = lk__name_prefixed("redisson_lock__channel", place->name);
-    return complete && place->channel != NULL;
+    place->channel = lk__name_form(kind->channel, place->name);
+    return complete && place->channel != NULL && lk__topics_init(place);
 }
 
 static lk__place *
@@ -58,6 +49,7 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
     place->client = client;
     place->kind = kind;
     place->name = lk__strdup(name);
+    lk__touching_init(&place->touching);
     if (place->name == NULL || !keys_make(place) ||
         !lk__table_add(&client->places_by_name, &place->entry,
                        lk__table_hash(name))) {
@@ -71,10 +63,10 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
     return place;
 }
 
-const lk__kind *lk__kind_find(const lk_client *client, const char *word)
+const lk__kind *lk__kind_find(const lk_client *client, const char *family)
 {
     for (size_t i = 0; i < LK__CLIENT_KINDS && client->kinds[i] != NULL; i++) {
-        if (strcmp(client->kinds[i]->word, word) == 0)
+        if (strcmp(client->kinds[i]->family, family) == 0)
             return client->kinds[i];
     }
     return NULL;
@@ -122,6 +114,7 @@ void lk__place_unref(lk__place *place)
 {
     if (--place->refs > 0)
         return;
+    lk__alarm_clear(&place->client->alarms, &place->touching.alarm);
     lk__table_remove(&place->client->places_by_name, &place->entry);
     if (place->prev != NULL)
         place->prev->next = place->next;
@@ -139,18 +132,30 @@ lk_status lk__place_call(lk__place *place, lk__request *request,
                          size_t count, const lk__arg *args)
 {
     lk_client *client = place->client;
-    lk__arg keys[LK__KEYS];
-    lk__arg all[LK__PLACE_ARGS + 8];
+    const lk__kind *kind = place->kind;
+    size_t key_count = kind->key_count;
+    lk__arg keys[LK__PLACE_KEYS + 1];
+    lk__arg all[LK__PLACE_ARGS + LK__PLACE_OWN_ARGS];
+    char claim_key[LK__CLAIM_KEY_SIZE];
 
-    for (size_t i = 0; i < LK__KEYS; i++)
+    for (size_t i = 0; i < key_count; i++)
         keys[i] = lk__arg_text(place->keys[i]);
+    if (kind->claim_key != NULL) {
+        lk__name_claim_key(claim_key, kind->claim_key, place->name, owner);
+        keys[key_count++] = lk__arg_text(claim_key);
+    }
     all[0] = lk__arg_text(owner);
     all[1] = lk__arg_text(place->channel);
     all[2] = lk__arg_number(client->settings.interop == LK_INTEROP_REDISSON);
     for (size_t i = 0; i < count; i++)
         all[LK__PLACE_ARGS + i] = args[i];
-    return lk__node_call(client->node, request, script, LK__KEYS, keys,
+    return lk__node_call(client->node, request, script, key_count, keys,
                          LK__PLACE_ARGS + count, all);
+}
+
+bool lk__place_can_queue(const lk__place *place)
+{
+    return lk__node_can_queue(place->client->node) && lk__topics_heard(place);
 }
 
 /* ---- the line ---------------------------------------------------------------- */
@@ -158,8 +163,8 @@ lk_status lk__place_call(lk__place *place, lk__request *request,
 /* The claim that this client holds and may pass on to the wait, or NULL. */
 static lk__claim *passing_to(const lk__place *place, const lk__wait *wait)
 {
-    for (lk__claim *claim = place->first_claim; claim != NULL;
-         claim = claim->next) {
+    for (lk__claim *claim = place->first_claim;
+         claim != NULL && claim->was_held; claim = claim->next) {
         if (lk__claim_is_valid(claim) && lk__claim_suits(claim, wait))
             return claim;
     }
@@ -182,11 +187,12 @@ static bool drive_once(lk__place *place)
     const lk__wait *head = place->first_wait;
     lk__claim *claim;
 
-    if (head == NULL && place->front != NULL) {
+    if (head == NULL && place->front != NULL &&
+        place->front->line == LK__LINE_COMMON) {
         lk__claim_leave(place->front);
         return false;
     }
-    if (head == NULL || place->front != NULL)
+    if (head == NULL || head->line != LK__LINE_COMMON || place->front != NULL)
         return false;
     claim = passing_to(place, head);
     if (claim != NULL) {
@@ -216,7 +222,6 @@ static void claim_adopt(lk__claim *claim, const lk__wait *wait)
 {
     bool longer = wait->lease_ms > claim->lease_ms;
 
-    claim->owner = wait->owner;
     claim->watchdog = wait->watchdog;
     claim->lease_ms = wait->lease_ms;
     claim->confirmed = claim->confirmed && !longer;
@@ -225,32 +230,197 @@ static void claim_adopt(lk__claim *claim, const lk__wait *wait)
     lk__claim_arm(claim);
 }
 
-void lk__place_granted(lk__place *place, lk__claim *claim)
+static void bind(lk__wait *wait, lk__claim *claim)
 {
-    if (place->front == claim)
-        place->front = NULL;
-    if (place->first_wait == NULL)
-        lk__claim_release(claim, NULL);
-    else
-        lk__place_bind(place, claim);
+    lk__hold_bind(wait->hold, claim, wait->owner);
+    wait->place->client->stats.acquires++;
+    lk__wait_end(wait, LK_OK, NULL);
 }
 
 void lk__place_bind(lk__place *place, lk__claim *claim)
 {
-    lk__wait *wait = place->first_wait;
+    claim_adopt(claim, place->first_wait);
+    bind(place->first_wait, claim);
+}
 
-    claim_adopt(claim, wait);
-    lk__hold_bind(wait->hold, claim);
-    place->client->stats.acquires++;
-    lk__wait_end(wait, LK_OK, NULL);
+/* ---- seats: waits of a line of their own, and of a shared one ----------------- */
+
+lk__wait *lk__place_head(const lk__claim *claim)
+{
+    return claim->line == LK__LINE_COMMON ? claim->place->first_wait
+                                          : claim->first_seat;
+}
+
+/* A claim's memory stays while somebody sits on it. */
+static void sit(lk__wait *wait, lk__claim *claim)
+{
+    wait->claim = lk__claim_ref(claim);
+    wait->seat_look = claim->looks;
+    wait->prev_seat = claim->last_seat;
+    if (wait->prev_seat != NULL)
+        wait->prev_seat->next_seat = wait;
+    else
+        claim->first_seat = wait;
+    claim->last_seat = wait;
+}
+
+static void rise(lk__wait *wait)
+{
+    lk__claim *claim = wait->claim;
+
+    if (wait->prev_seat != NULL)
+        wait->prev_seat->next_seat = wait->next_seat;
+    else
+        claim->first_seat = wait->next_seat;
+    if (wait->next_seat != NULL)
+        wait->next_seat->prev_seat = wait->prev_seat;
+    else
+        claim->last_seat = wait->prev_seat;
+    wait->next_seat = wait->prev_seat = NULL;
+    wait->claim = NULL;
+    lk__claim_unref(claim);
+}
+
+/* The claim that this client holds, and that one more may share; or NULL. */
+static lk__claim *joined_by(const lk__place *place, const lk__wait *wait)
+{
+    for (lk__claim *claim = place->first_claim;
+         claim != NULL && claim->was_held; claim = claim->next) {
+        if (lk__claim_may_join(claim, wait))
+            return claim;
+    }
+    return NULL;
+}
+
+static lk__claim *claim_for(lk__place *place, const lk__wait *wait)
+{
+    lk__claim *claim =
+        lk__claim_new(place, wait->lease_ms, wait->watchdog, wait->reason);
+
+    if (claim == NULL)
+        return NULL;
+    claim->line = wait->line;
+    claim->terms = wait->terms;
+    if (wait->line == LK__LINE_SHARED && !wait->try_only)
+        place->front = claim;
+    return claim;
+}
+
+void lk__place_seat(lk__wait *wait)
+{
+    lk__place *place = wait->place;
+    bool shares = wait->line == LK__LINE_SHARED;
+    lk__claim *claim = shares ? joined_by(place, wait) : NULL;
+
+    if (claim != NULL) {
+        bind(wait, claim);
+        return;
+    }
+    if (shares && !wait->try_only && place->front != NULL) {
+        sit(wait, place->front);
+        if (place->kind->judge != NULL)
+            lk__claim_look_again(place->front);
+        return;
+    }
+    claim = claim_for(place, wait);
+    if (claim == NULL) {
+        lk__wait_end(wait, LK_ENOMEM, NULL);
+        return;
+    }
+    sit(wait, claim);
+    lk__topics_want(place);
+    lk__claim_drive(claim);
+}
+
+void lk__place_unseat(lk__wait *wait)
+{
+    lk__claim *claim = lk__claim_ref(wait->claim);
+
+    rise(wait);
+    if (claim->first_seat == NULL && lk__claim_is_seeking(claim))
+        lk__claim_leave(claim);
+    lk__claim_unref(claim);
+}
+
+void lk__place_judge(lk__claim *claim, const void *facts, bool before_look,
+                     lk__verdict (*judge)(uint64_t *mark, const void *facts))
+{
+    lk__wait *wait, *next;
+
+    lk__claim_ref(claim);
+    for (wait = claim->first_seat; wait != NULL; wait = next) {
+        lk__verdict verdict = LK__VERDICT_WAIT;
+
+        next = wait->next_seat;
+        if (!before_look || wait->seat_look < claim->looks)
+            verdict = judge(&wait->mark, facts);
+        if (verdict == LK__VERDICT_OK)
+            lk__wait_end(wait, LK_OK, NULL);
+        else if (verdict == LK__VERDICT_GONE)
+            lk__wait_end(wait, LK_EGONE, NULL);
+    }
+    lk__claim_unref(claim);
+}
+
+/* ---- the end of seeking -------------------------------------------------------- */
+
+static void front_clear(lk__place *place, const lk__claim *claim)
+{
+    if (place->front == claim)
+        place->front = NULL;
+}
+
+void lk__place_granted(lk__place *place, lk__claim *claim)
+{
+    front_clear(place, claim);
+    if (lk__place_head(claim) == NULL) {
+        lk__claim_release(claim, NULL);
+    } else if (claim->line == LK__LINE_COMMON) {
+        lk__place_bind(place, claim);
+    } else {
+        lk__claim_ref(claim);
+        while (claim->first_seat != NULL)
+            bind(claim->first_seat, claim);
+        lk__claim_unref(claim);
+    }
+}
+
+void lk__place_taken(lk__place *place, lk__claim *claim)
+{
+    front_clear(place, claim);
+    lk__claim_ref(claim);
+    if (place->kind->granted != NULL)
+        place->kind->granted(place, claim);
+    lk__claim_kill(claim);
+    while (claim->first_seat != NULL)
+        lk__wait_end(claim->first_seat, LK_OK, NULL);
+    lk__claim_unref(claim);
+}
+
+/* With LK_OK each gets another claim. */
+static void seats_fail(lk__claim *claim, lk_status status, const char *words)
+{
+    lk__claim_ref(claim);
+    while (claim->first_seat != NULL) {
+        lk__wait *wait = claim->first_seat;
+
+        if (status != LK_OK) {
+            lk__wait_end(wait, status, words);
+        } else {
+            rise(wait);
+            lk__place_seat(wait);
+        }
+    }
+    lk__claim_unref(claim);
 }
 
 void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
                       const char *words)
 {
-    if (place->front == claim)
-        place->front = NULL;
-    if (status != LK_OK && place->first_wait != NULL)
+    front_clear(place, claim);
+    if (claim->line != LK__LINE_COMMON)
+        seats_fail(claim, status, words);
+    else if (status != LK_OK && place->first_wait != NULL)
         lk__wait_end(place->first_wait, status, words);
     else
         lk__place_drive(place);
@@ -302,11 +472,18 @@ static void claims_look(lk__place *place)
     }
     if (place->front != NULL)
         lk__claim_drive(place->front);
+    lk__topics_again(place);
+    lk__touch_later(place, 0);
 }
 
 void lk__places_on_inbox(lk_client *client)
 {
     places_visit(client, claims_look);
+}
+
+void lk__places_on_inbox_down(lk_client *client)
+{
+    places_visit(client, lk__topics_lost);
 }
 
 static void claims_shut(lk__place *place)
@@ -357,5 +534,5 @@ void lk__places_on_offline(lk_client *client)
     const lk__conn *conn = &client->node->command;
 
     lk__waits_end(client, conn->why, conn->words);
-    lk__asks_end(client, conn->why, conn->words);
+    lk__asks_on_offline(client, conn->why, conn->words);
 }

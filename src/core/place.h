@@ -3,35 +3,66 @@
 #define LK_CORE_PLACE_H
 
 #include "core/claim.h"
+#include "core/topic.h"
+#include "core/touch.h"
 #include "core/wait.h"
 
-/* Which scripts make a primitive. */
+enum { LK__PLACE_KEYS = 11, LK__RENEW_KEYS = 3 }; /* at most */
+
+/*
+ * What makes a primitive: its keys, its scripts, and what is special about it.
+ * The scripts' arguments and answers are those of lua/lock_*.lua; see there.
+ * All kinds of one family have the same keys and the same scripts but for
+ * the mode of acquire, so that they stand in one queue.
+ */
 typedef struct lk__kind {
-    const char *word; /* as it stands in inbox messages: "lock" */
-    bool passes;      /* a hold may be handed over within a client */
-    const lk__script *acquire, *recheck, *confirm, *renew;
+    const char *word;   /* in exports and the log: "fairlock" */
+    const char *family; /* in inbox messages: "lock" */
+    const char *mode;   /* appended to acquire's arguments; NULL: nothing is */
+    bool has_terms;     /* four are, those of the wish */
+    bool passes;        /* a hold may be handed over within a client */
+    bool joins;         /* a shared hold may be joined within a client */
+    bool holdless;      /* what is granted is not kept: the wait just ends */
+    bool tends;         /* a hold with a fixed lease is looked after, too */
+
+    size_t key_count;
+    const char *keys[LK__PLACE_KEYS]; /* forms; see names.h */
+    const char *claim_key; /* form of a last key, of one claim; NULL: none */
+    const char *channel;   /* form; Redisson's */
+    const char *topic;     /* form; subscribed to while somebody waits, and
+                              Redisson's channel too; NULL: neither is */
+
+    size_t renew_key_count;
+    size_t renew_keys[LK__RENEW_KEYS]; /* of these each hold to be renewed */
+
+    /* Each may be NULL. */
+
+    /* What this owner holds may decide a wait at its begin: it is ended then,
+       or its terms are made to say so. True: it was ended. */
+    bool (*meet)(struct lk__wait *wait);
+    /* A message of the topic, or of Redisson's channel. NULL: look again. */
+    void (*hear)(struct lk__place *place, const char *text);
+    /* What a look's answer says to one wait of a shared claim; the waits that
+       came after the look was sent are not asked. */
+    lk__verdict (*judge)(uint64_t *mark, const void *facts);
+    /* The text of the terms, read when acquire is sent. */
+    const char *(*text)(struct lk__place *place);
+    /* A holdless claim was granted; before it goes. */
+    void (*granted)(struct lk__place *place, const lk__claim *claim);
+    /* Frees what the primitive keeps in place->own. */
+    void (*own_free)(void *own);
+
+    const lk__script *acquire, *recheck, *touch, *confirm, *renew;
     const lk__script *release, *leave, *pass, *force, *info;
 } lk__kind;
 
-/* The keys of a place, in the order in which every script takes them. */
-enum {
-    LK__KEY_LOCK,
-    LK__KEY_STATE,
-    LK__KEY_QUEUE,
-    LK__KEY_TICKETS,
-    LK__KEY_SKIPPED,
-    LK__KEY_TOKEN,
-    LK__KEY_VOID,
-    LK__KEY_FAIR_QUEUE,
-    LK__KEY_SPIN,
-    LK__KEYS
-};
+/* The keys that every kind has at the same place. */
+enum { LK__KEY_NAME, LK__KEY_STATE };
 
 /*
- * One name of one kind in one client: the claims on it and the line of local
- * waits. At most one claim, the front, acquires or queues for the line; the
- * grant goes to the first wait in it. So a client stands once in the server's
- * queue of a name, however many of its threads wait.
+ * One name of one kind in one client: the claims on it and the local waits.
+ * How waits get claims is their line's (wait.h): the front is the one claim
+ * that seeks for all waits of a common or shared line.
  */
 typedef struct lk__place {
     struct lk__place *next, *prev; /* in the client */
@@ -40,24 +71,28 @@ typedef struct lk__place {
     const lk__kind *kind;
     unsigned refs; /* each handle, claim and wait */
     char *name;
-    char *keys[LK__KEYS];
+    char *keys[LK__PLACE_KEYS];
     char *channel; /* Redisson's */
     lk__wait *first_wait, *last_wait;
     lk__claim *front;
-    lk__claim *first_claim;
-    bool driving; /* lk__place_drive() runs */
+    lk__claim *first_claim, *last_claim; /* those that were held come first */
+    bool driving;                        /* lk__place_drive() runs */
+    lk__touching touching;
+    lk__topic topics[LK__PLACE_TOPICS];
+    void *own; /* the primitive's */
 } lk__place;
 
-/* A kind that this client has used, by its word; NULL: none. */
-const lk__kind *lk__kind_find(const lk_client *client, const char *word);
+/* A kind of this family that this client has used; NULL: none. */
+const lk__kind *lk__kind_find(const lk_client *client, const char *family);
 
 /* Finds or makes the place; the caller has a reference. NULL: no memory. */
 lk__place *
 lk__place_get(lk_client *client, const lk__kind *kind, const char *name);
 void lk__place_unref(lk__place *place);
 
-/* The first arguments of every script that may hand over. */
-enum { LK__PLACE_ARGS = 3 };
+/* The first arguments of every script that may hand over, and how many of its
+   own one may have. */
+enum { LK__PLACE_ARGS = 3, LK__PLACE_OWN_ARGS = 128 };
 
 /*
  * Calls a script of the kind on this place: its keys, the common arguments
@@ -67,17 +102,38 @@ lk_status lk__place_call(lk__place *place, lk__request *request,
                          const lk__script *script, const char *owner,
                          size_t count, const lk__arg *args);
 
-/* Sees to it that a line has a front, and that a front has a line. */
+/* The inbox stands, and whatever else a grant may come by: a claim may queue. */
+bool lk__place_can_queue(const lk__place *place);
+
+/* Sees to it that a common line has a front, and that a front has a line. */
 void lk__place_drive(lk__place *place);
 
-/* Gives a HELD claim, handed over or granted, to the first in line. */
+/* Gives a wait of another line a claim, its own or a shared one. */
+void lk__place_seat(lk__wait *wait);
+
+/* Its wait ended: takes it off the claim, which leaves with its last one. */
+void lk__place_unseat(lk__wait *wait);
+
+/* Asks judge of every wait of a seeking claim, or of those that sat on it
+   before its last look was sent, and ends those that are decided. */
+void lk__place_judge(lk__claim *claim, const void *facts, bool before_look,
+                     lk__verdict (*judge)(uint64_t *mark, const void *facts));
+
+/* The wait that a seeking claim is for, the first of them; NULL: none. */
+lk__wait *lk__place_head(const lk__claim *claim);
+
+/* Gives a HELD claim, handed over or granted, to the first of a common line. */
 void lk__place_bind(lk__place *place, lk__claim *claim);
 
-/* The front was granted: binds it to the first in line, or gives it back. */
+/* The claim was granted and is HELD: binds it to the wait, or all the waits,
+   that it is for, or gives it back. */
 void lk__place_granted(lk__place *place, lk__claim *claim);
 
-/* The front ended without a grant: its head gets the status, unless LK_OK, and
-   the words; NULL: the status' own. */
+/* The same for a holdless kind, where a grant is the end. */
+void lk__place_taken(lk__place *place, lk__claim *claim);
+
+/* The claim ended without a grant: whom it was for gets the status, or, if that
+   is LK_OK, another claim; and the words; NULL: the status' own. */
 void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
                       const char *words);
 
@@ -89,6 +145,7 @@ void lk__places_abandon(lk_client *client);
 /* What the node tells all places. */
 void lk__places_on_ready(lk_client *client);
 void lk__places_on_inbox(lk_client *client);
+void lk__places_on_inbox_down(lk_client *client);
 void lk__places_on_offline(lk_client *client);
 
 #endif /* LK_CORE_PLACE_H */

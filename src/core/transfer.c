@@ -102,6 +102,7 @@ struct import {
     struct exported from;
     lk__claim *claim; /* FOREIGN, counted; killed if it is not to be */
     lk_hold *hold;
+    uint64_t owner;
 };
 
 enum { WORDS = 8 };
@@ -146,7 +147,7 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     *ret_more = false;
     if (lk__reply_integer_at(reply, 0, 0) != 1)
         return LK_ELOST;
-    lk__claim_hold_imported(claim, import->hold,
+    lk__claim_hold_imported(claim, import->hold, import->owner,
                             lk__deadline_ns(ask->request.sent_at,
                                             import->from.lease_ms));
     lk__claim_unref(claim);
@@ -179,6 +180,7 @@ static struct import *import_new(lk__place *place, const struct exported *from,
         return NULL;
     import->from = *from;
     import->hold = hold;
+    import->owner = owner;
     import->ask.take = import_take;
     import->ask.cleanup = import_cleanup;
     import->claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
@@ -195,7 +197,6 @@ static struct import *import_new(lk__place *place, const struct exported *from,
         return NULL;
     }
     memcpy(import->claim->id, from->id, sizeof(from->id));
-    import->claim->owner = owner;
     import->claim->fence = from->fence;
     import->claim->local_fence = from->hold_fence;
     import->claim->top_fence = from->hold_fence;

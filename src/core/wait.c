@@ -68,19 +68,21 @@ void lk__wait_end(lk__wait *wait, lk_status status, const char *words)
 
     lists_remove(wait);
     lk__alarm_clear(&wait->call.client->alarms, &wait->alarm);
+    if (wait->claim != NULL)
+        lk__place_unseat(wait);
     lk__call_done(&wait->call, status, words);
+    if (place->first_wait == NULL)
+        lk__topics_drop(place);
     lk__place_drive(place);
     lk__place_unref(place);
 }
 
-/* What this owner holds already it gets once more, without a question. */
-static bool reenter(lk__wait *wait)
+bool lk__wait_reenter(lk__wait *wait)
 {
-    for (lk__claim *claim = wait->place->first_claim; claim != NULL;
-         claim = claim->next) {
-        if (claim->owner == wait->owner && lk__claim_is_valid(claim)) {
-            lk__hold_bind(wait->hold, claim);
-            lk__call_done(&wait->call, LK_OK, NULL);
+    for (lk__claim *claim = wait->place->first_claim;
+         claim != NULL && claim->was_held; claim = claim->next) {
+        if (lk__claim_is_owned_by(claim, wait->owner)) {
+            lk__wait_join(wait, claim);
             return true;
         }
     }
@@ -92,42 +94,59 @@ static bool is_busy_here(const lk__place *place)
 {
     if (place->first_wait != NULL)
         return true;
-    for (const lk__claim *claim = place->first_claim; claim != NULL;
-         claim = claim->next) {
+    for (const lk__claim *claim = place->first_claim;
+         claim != NULL && claim->was_held; claim = claim->next) {
         if (lk__claim_is_valid(claim))
             return true;
     }
     return false;
 }
 
+void lk__wait_join(lk__wait *wait, lk__claim *claim)
+{
+    lk__hold_bind(wait->hold, claim, wait->owner);
+    lk__call_done(&wait->call, LK_OK, NULL);
+}
+
 void lk__wait_begin(lk__wait *wait)
 {
     if (lk__cancel_is_fired(wait->cancel))
         lk__call_done(&wait->call, LK_ECANCELED, NULL);
-    else if (reenter(wait))
+    else if (wait->place->kind->meet != NULL && wait->place->kind->meet(wait))
         return;
     else if (lk__node_is_away(wait->call.client->node))
         lk__call_done(&wait->call, wait->call.client->node->command.why,
                       wait->call.client->node->command.words);
-    else if (wait->try_only && is_busy_here(wait->place))
+    else if (wait->line == LK__LINE_COMMON && wait->try_only &&
+             is_busy_here(wait->place))
         lk__call_done(&wait->call, LK_EBUSY, NULL);
     else {
         lists_add(wait);
-        lk__place_drive(wait->place);
+        if (wait->line == LK__LINE_COMMON)
+            lk__place_drive(wait->place);
+        else
+            lk__place_seat(wait);
     }
 }
 
 /* ---- the end of a wait's time ------------------------------------------------ */
 
-/* The last one in line leaves behind what its front has sent. */
-static lk_status status_at_end(const lk__wait *wait)
+/* The last one that a claim is for leaves behind what that has sent. */
+static bool leaves_doubt(const lk__wait *wait)
 {
     const lk__place *place = wait->place;
-    const lk__claim *front = place->front;
-    bool is_last = place->first_wait == wait && place->last_wait == wait;
+    const lk__claim *claim = wait->claim != NULL ? wait->claim : place->front;
+    bool is_last = wait->claim != NULL
+                       ? wait->next_seat == NULL && wait->prev_seat == NULL
+                       : wait->next == NULL && wait->prev == NULL;
 
-    if (is_last && front != NULL && front->state == LK__CLAIM_WANTED &&
-        (front->in_doubt || front->look.busy))
+    return is_last && claim != NULL && claim->state == LK__CLAIM_WANTED &&
+           (claim->in_doubt || claim->look.busy);
+}
+
+static lk_status status_at_end(const lk__wait *wait)
+{
+    if (leaves_doubt(wait))
         return LK_EINDOUBT;
     if (wait->try_only)
         return lk__node_is_ready(wait->call.client->node)
@@ -173,6 +192,9 @@ wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
 
     if (status == LK_OK)
         status = lk__wait_check(wish->wait_ms);
+    if (status == LK_OK && wish->place->kind->holdless &&
+        (ret_options->owner != NULL || ret_options->lease_ms != 0))
+        return lk__fail(LK_EINVAL, "nothing is held here: no owner, no lease");
     if (ret_options->lease_ms == 0)
         ret_options->lease_ms = wish->default_lease_ms;
     if (status == LK_OK && ret_options->lease_ms != 0)
@@ -189,8 +211,11 @@ static char *reason_copy(const char *reason)
     return lk__strndup(reason == NULL ? "" : reason, size);
 }
 
-static void wait_free(lk__wait *wait)
+/* The hold, if there is one, goes with a wait that was not granted. */
+static void wait_free(lk__wait *wait, bool with_hold)
 {
+    if (with_hold && wait->hold != NULL)
+        lk__hold_discard(wait->hold);
     lk__free(wait->reason);
     lk__free(wait);
 }
@@ -209,15 +234,17 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
     wait = lk__alloc(sizeof(*wait));
     if (wait == NULL)
         return LK_ENOMEM;
+    wait->place = wish->place;
     wait->reason = reason_copy(options.reason);
-    wait->hold = lk__hold_new(client);
-    if (wait->reason == NULL || wait->hold == NULL) {
-        if (wait->hold != NULL)
-            lk__hold_discard(wait->hold);
-        wait_free(wait);
+    if (!wish->place->kind->holdless)
+        wait->hold = lk__hold_new(client);
+    if (wait->reason == NULL ||
+        (wait->hold == NULL && !wish->place->kind->holdless)) {
+        wait_free(wait, true);
         return LK_ENOMEM;
     }
-    wait->place = wish->place;
+    wait->line = wish->line;
+    wait->terms = wish->terms;
     wait->owner = lk__owner_number(options.owner, deliver == NULL);
     wait->watchdog = options.lease_ms == 0;
     wait->lease_ms =
@@ -237,7 +264,8 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
 
 /* ---- the blocking acquire ------------------------------------------------------ */
 
-lk_status lk__wait_acquire(const lk__wish *wish, lk_hold **ret_hold)
+/* ret_hold NULL: of a holdless kind. */
+static lk_status wait_blocking(const lk__wish *wish, lk_hold **ret_hold)
 {
     lk_client *client = wish->place->client;
     lk__wait *wait;
@@ -254,12 +282,20 @@ lk_status lk__wait_acquire(const lk__wish *wish, lk_hold **ret_hold)
         lk__client_leave(client);
         status = lk__call_status(&wait->call);
     }
-    if (status == LK_OK)
+    if (status == LK_OK && ret_hold != NULL)
         *ret_hold = wait->hold;
-    else
-        lk__hold_discard(wait->hold);
-    wait_free(wait);
+    wait_free(wait, status != LK_OK);
     return status;
+}
+
+lk_status lk__wait_acquire(const lk__wish *wish, lk_hold **ret_hold)
+{
+    return wait_blocking(wish, ret_hold);
+}
+
+lk_status lk__wait_for(const lk__wish *wish)
+{
+    return wait_blocking(wish, NULL);
 }
 
 /* ---- the async acquire --------------------------------------------------------- */
@@ -269,35 +305,34 @@ static void deliver(lk__call *call)
     lk__wait *wait =
         (lk__wait *)(void *)((char *)call - offsetof(lk__wait, call));
     lk_status status = call->status;
-    lk_hold *hold = wait->hold;
 
-    if (status != LK_OK) {
-        lk__hold_discard(hold);
-        hold = NULL;
-    }
-    wait->cb(status, hold, wait->data);
-    wait_free(wait);
+    if (wait->done != NULL)
+        wait->done(status, wait->data);
+    else
+        wait->cb(status, status == LK_OK ? wait->hold : NULL, wait->data);
+    wait_free(wait, status != LK_OK);
 }
 
-lk_status
-lk__wait_acquire_async(const lk__wish *wish, lk_acquire_cb cb, void *data)
+/* One of cb and done is NULL. */
+static lk_status
+wait_async(const lk__wish *wish, lk_acquire_cb cb, lk_done_cb done, void *data)
 {
     lk_client *client = wish->place->client;
     lk__wait *wait;
     lk_status status;
 
-    if (cb == NULL)
+    if (cb == NULL && done == NULL)
         return lk__fail(LK_EINVAL, "the callback is NULL");
     status = wait_new(&wait, wish, deliver);
     if (status != LK_OK)
         return status;
     status = lk__client_enter(client);
     if (status != LK_OK) {
-        lk__hold_discard(wait->hold);
-        wait_free(wait);
+        wait_free(wait, true);
         return status;
     }
     wait->cb = cb;
+    wait->done = done;
     wait->data = data;
     lk__call_init(&wait->call, client, deliver);
     if (wait->until != LK__NEVER)
@@ -307,6 +342,17 @@ lk__wait_acquire_async(const lk__wish *wish, lk_acquire_cb cb, void *data)
         lk__alarm_clear(&client->alarms, &wait->alarm);
     lk__client_leave(client);
     return LK_OK;
+}
+
+lk_status
+lk__wait_acquire_async(const lk__wish *wish, lk_acquire_cb cb, void *data)
+{
+    return wait_async(wish, cb, NULL, data);
+}
+
+lk_status lk__wait_for_async(const lk__wish *wish, lk_done_cb cb, void *data)
+{
+    return wait_async(wish, NULL, cb, data);
 }
 
 /* ---- all waits -------------------------------------------------------------------- */

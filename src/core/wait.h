@@ -7,6 +7,29 @@
 #include "core/call.h"
 
 struct lk__place;
+struct lk__claim;
+
+/* How the waits of a place come by claims. */
+typedef enum lk__line {
+    LK__LINE_COMMON, /* one claim at a time seeks, for the first in line */
+    LK__LINE_OWN,    /* each has a claim of its own */
+    LK__LINE_SHARED  /* one claim seeks for all, and all get a hold of it */
+} lk__line;
+
+/* What is decided about a wait of a shared claim. */
+typedef enum lk__verdict {
+    LK__VERDICT_WAIT,
+    LK__VERDICT_OK,
+    LK__VERDICT_GONE
+} lk__verdict;
+
+/* What a primitive asks for beyond the lease; its scripts know the meaning. */
+typedef struct lk__terms {
+    const char *mode; /* a letter; static */
+    uint64_t need;
+    uint64_t number;
+    char text[64];
+} lk__terms;
 
 /*
  * One caller's wish to acquire something. It stands in its place's line from
@@ -19,7 +42,13 @@ typedef struct lk__wait {
     struct lk__wait *next_all, *prev_all; /* in the client's list */
     lk__call call;
     struct lk__place *place;
-    uint64_t owner; /* who acts */
+    lk__line line;
+    lk__terms terms;
+    struct lk__claim *claim; /* that seeks for it, counted; NULL: the front */
+    struct lk__wait *next_seat, *prev_seat; /* on the same claim */
+    unsigned seat_look; /* how many looks that had sent by then */
+    uint64_t mark;      /* the kind's, for its judge; 0 at first */
+    uint64_t owner;     /* who acts */
     uint64_t lease_ms;
     bool watchdog; /* the lease is the client's, to be renewed */
     bool try_only; /* answers busy instead of waiting */
@@ -27,8 +56,10 @@ typedef struct lk__wait {
     const lk_cancel *cancel;
     uint64_t until; /* when it ends by itself */
     lk__alarm alarm;
-    lk_hold *hold; /* made beforehand, so that a grant cannot fail */
+    lk_hold *hold; /* made beforehand, so that a grant cannot fail; NULL: of a
+                      holdless kind */
     lk_acquire_cb cb;
+    lk_done_cb done; /* instead of it, of a holdless kind */
     void *data;
 } lk__wait;
 
@@ -41,6 +72,13 @@ void lk__wait_begin(lk__wait *wait);
  */
 void lk__wait_end(lk__wait *wait, lk_status status, const char *words);
 
+/* Ends a wait that has not begun with one more handle of a valid claim. */
+void lk__wait_join(lk__wait *wait, struct lk__claim *claim);
+
+/* The meet of kinds that are re-entered: an owner that holds gets another
+   handle of the same claim. Inside the monitor. */
+bool lk__wait_reenter(lk__wait *wait);
+
 /* Copies and checks the options of an acquire. */
 lk_status lk__acquire_options_take(const struct lk__place *place,
                                    const lk_acquire_options *given,
@@ -52,12 +90,18 @@ typedef struct lk__wish {
     int64_t wait_ms;
     uint64_t default_lease_ms; /* 0: the watchdog's */
     const lk_acquire_options *options;
+    lk__line line;
+    lk__terms terms;
 } lk__wish;
 
 /* The blocking acquire of every primitive, and the async one. */
 lk_status lk__wait_acquire(const lk__wish *wish, lk_hold **ret_hold);
 lk_status
 lk__wait_acquire_async(const lk__wish *wish, lk_acquire_cb cb, void *data);
+
+/* The same for a holdless kind, where an owner or a lease is LK_EINVAL. */
+lk_status lk__wait_for(const lk__wish *wish);
+lk_status lk__wait_for_async(const lk__wish *wish, lk_done_cb cb, void *data);
 
 /* Ends every wait of the client with one status. Inside the monitor. */
 void lk__waits_end(lk_client *client, lk_status status, const char *words);

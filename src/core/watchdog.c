@@ -14,11 +14,14 @@
 #include "core/claim_private.h"
 #include "core/deadline.h"
 #include "core/mem.h"
+#include "core/names.h"
 #include "core/node.h"
 #include "core/reply.h"
 
 enum {
-    BATCH_NAMES = 128, /* two keys each */
+    BATCH_NAMES = 32,   /* a fifth of a millisecond of the server's time */
+    BATCH_WEIGHT = 256, /* in permits, where a hold has many */
+    BATCHES = 16,       /* under way */
     RETRY_FIRST_MS = 50,
     RETRY_MAX_MS = 1000,
     GRID = 600
@@ -31,14 +34,47 @@ struct batch {
     lk__claim *claims[BATCH_NAMES];
     char fences[BATCH_NAMES][24];
     uint64_t leases[BATCH_NAMES]; /* asked for */
-    lk__arg keys[2 * BATCH_NAMES];
+    lk__arg keys[(LK__RENEW_KEYS + 1) * BATCH_NAMES];
     lk__arg args[3 * BATCH_NAMES];
+    char (*claim_keys)[LK__CLAIM_KEY_SIZE]; /* NULL: the kind has none */
 };
+
+static void batch_free(struct batch *batch)
+{
+    lk__free(batch->claim_keys);
+    lk__free(batch);
+}
+
+/* All of one kind: it has the names of keys for those that need them. */
+static struct batch *batch_new(lk_client *client)
+{
+    const lk__kind *kind = client->first_due->place->kind;
+    struct batch *batch = lk__alloc(sizeof(*batch));
+
+    if (batch == NULL)
+        return NULL;
+    batch->client = client;
+    if (kind->claim_key == NULL)
+        return batch;
+    batch->claim_keys = lk__alloc(BATCH_NAMES * sizeof(*batch->claim_keys));
+    if (batch->claim_keys != NULL)
+        return batch;
+    lk__free(batch);
+    return NULL;
+}
 
 uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at)
 {
-    uint64_t grid = claim->lease_ms * LK__MS / GRID + 1;
-    uint64_t due = at + claim->lease_ms * LK__MS / 3;
+    const lk__place *place = claim->place;
+    uint64_t lease_ms = claim->lease_ms;
+    uint64_t grid, due;
+
+    if (!claim->watchdog && !place->kind->tends)
+        return LK__NEVER;
+    if (!claim->watchdog)
+        lease_ms = place->client->settings.watchdog_ms;
+    grid = lease_ms * LK__MS / GRID + 1;
+    due = at + lease_ms * LK__MS / 3;
 
     return due - due % grid;
 }
@@ -75,8 +111,7 @@ static void renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
 
     claim->unanswered = false;
     claim->renew_failures = 0;
-    claim->renew_at =
-        claim->watchdog ? lk__watchdog_next(claim, sent_at) : LK__NEVER;
+    claim->renew_at = lk__watchdog_next(claim, sent_at);
     claim->confirmed = true;
     if (is_look) {
         lk__claim_arm(claim); /* a fixed lease is looked after, not renewed */
@@ -105,6 +140,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
 
+    batch->client->renewing--;
     if (status == LK_OK)
         status = lk__node_check(batch->client->node, request, reply);
     if (status == LK_OK && reply->type != REDIS_REPLY_ARRAY)
@@ -122,7 +158,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
             renew_again(claim);
         lk__claim_unref(claim);
     }
-    lk__free(batch);
+    batch_free(batch);
 }
 
 /* ---- sending ------------------------------------------------------------------- */
@@ -137,25 +173,41 @@ static uint64_t lease_wanted(const lk__claim *claim, uint64_t now)
     return elapsed_ms < claim->lease_ms ? claim->lease_ms - elapsed_ms : 1;
 }
 
+/* The keys of the i-th claim behind those before it. */
+static size_t keys_add(struct batch *batch, size_t count, size_t i)
+{
+    const lk__claim *claim = batch->claims[i];
+    const lk__place *place = claim->place;
+    const lk__kind *kind = place->kind;
+
+    for (size_t k = 0; k < kind->renew_key_count; k++)
+        batch->keys[count++] = lk__arg_text(place->keys[kind->renew_keys[k]]);
+    if (kind->claim_key != NULL) {
+        lk__name_claim_key(batch->claim_keys[i], kind->claim_key, place->name,
+                           claim->id);
+        batch->keys[count++] = lk__arg_text(batch->claim_keys[i]);
+    }
+    return count;
+}
+
 /* Keys and arguments lie in the batch: no thread's stack has to hold them. */
 static lk_status batch_send(struct batch *batch, const lk__script *script)
 {
+    size_t key_count = 0;
+
     for (size_t i = 0; i < batch->count; i++) {
         const lk__claim *claim = batch->claims[i];
 
         snprintf(batch->fences[i], sizeof(batch->fences[i]), "%" PRIu64,
                  claim->fence);
-        batch->keys[2 * i] = lk__arg_text(claim->place->keys[LK__KEY_LOCK]);
-        batch->keys[2 * i + 1] =
-            lk__arg_text(claim->place->keys[LK__KEY_STATE]);
+        key_count = keys_add(batch, key_count, i);
         batch->args[3 * i] = lk__arg_text(claim->id);
         batch->args[3 * i + 1] = lk__arg_text(batch->fences[i]);
         batch->args[3 * i + 2] = lk__arg_number((int64_t)batch->leases[i]);
     }
     batch->request.on_reply = on_renewed;
     return lk__node_call(batch->client->node, &batch->request, script,
-                         2 * batch->count, batch->keys, 3 * batch->count,
-                         batch->args);
+                         key_count, batch->keys, 3 * batch->count, batch->args);
 }
 
 /* Takes claims of one kind off the list; the list's references go along. */
@@ -165,8 +217,9 @@ static const lk__script *batch_fill(struct batch *batch)
     uint64_t now = lk__client_now(client);
     const lk__script *script = client->first_due->place->kind->renew;
     lk__claim **at = &client->first_due;
+    uint64_t weight = 0;
 
-    while (*at != NULL && batch->count < BATCH_NAMES) {
+    while (*at != NULL && batch->count < BATCH_NAMES && weight < BATCH_WEIGHT) {
         lk__claim *claim = *at;
 
         if (claim->state == LK__CLAIM_HELD &&
@@ -179,6 +232,7 @@ static const lk__script *batch_fill(struct batch *batch)
             batch->leases[batch->count] = lease_wanted(claim, now);
             lk__claim_asked(claim, now, batch->leases[batch->count]);
             batch->claims[batch->count++] = claim;
+            weight += claim->terms.need;
         } else {
             claim->renewing = false;
             lk__claim_unref(claim);
@@ -194,7 +248,7 @@ static void batch_undo(struct batch *batch)
         renew_again(batch->claims[i]);
         lk__claim_unref(batch->claims[i]);
     }
-    lk__free(batch);
+    batch_free(batch);
 }
 
 /* Without memory for a struct batch its claims are tried again a little later. */
@@ -213,19 +267,20 @@ static void due_postpone(lk_client *client)
 
 void lk__watchdog_flush(lk_client *client)
 {
-    while (client->first_due != NULL) {
-        struct batch *batch = lk__alloc(sizeof(*batch));
+    while (client->first_due != NULL && client->renewing < BATCHES) {
+        struct batch *batch = batch_new(client);
         const lk__script *script;
 
         if (batch == NULL) {
             due_postpone(client);
             return;
         }
-        batch->client = client;
         script = batch_fill(batch);
         if (batch->count == 0)
-            lk__free(batch);
+            batch_free(batch);
         else if (batch_send(batch, script) != LK_OK)
             batch_undo(batch);
+        else
+            client->renewing++;
     }
 }

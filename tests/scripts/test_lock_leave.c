@@ -226,8 +226,8 @@ static void info_tells_who_holds_and_who_waits(void **state)
     script_acquire_with(f, "u:1", "40000", "1", "in", "a job", "0");
     script_acquire_with(f, "u:2", "30000", "1", "in", "b", "0");
     script_acquire_with(f, "u:3", "30000", "1", "in", "", "0");
-    assert_like(script_info(f), "(u:1 1 * * * a job) 2 "
-                                "(u:2 * * b u:3 * * \"\")");
+    assert_like(script_info(f), "(u:1 1 * * * a job x) 2 "
+                                "(u:2 1 * * b x u:3 1 * * \"\" x)");
     assert_in_range(f->answer->element[0]->element[4]->integer, 35000, 40000);
 }
 
@@ -238,7 +238,7 @@ static void info_tells_the_count_of_a_foreign_holder(void **state)
     script_acquire(f, "u:1");
     script_expire(f);
     script_redis(f, "HSET n java:7 3");
-    assert_like(script_info(f), "(java:7 3 0 0 -1 \"\") 0 ()");
+    assert_like(script_info(f), "(java:7 3 0 0 -1 \"\" x) 0 ()");
 }
 
 static void info_lists_64_waiters_and_counts_all(void **state)
@@ -253,8 +253,8 @@ static void info_lists_64_waiters_and_counts_all(void **state)
     }
     script_info(f);
     assert_int_equal(script_item(f, 1), 66);
-    assert_int_equal(f->answer->element[2]->elements, 64 * 4);
-    assert_string_equal(f->answer->element[2]->element[252]->str, "w:63");
+    assert_int_equal(f->answer->element[2]->elements, 64 * 6);
+    assert_string_equal(f->answer->element[2]->element[378]->str, "w:63");
 }
 
 int main(void)

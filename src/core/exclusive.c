@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Redisson's hash `N` with one field, the owner's, and what Latchkey's clients
+   need of each other beside it. */
+
+#include "core/exclusive.h"
+
+#include "core/script.h"
+
+extern const lk__script lk__script_lock_acquire;
+extern const lk__script lk__script_lock_recheck;
+extern const lk__script lk__script_lock_touch;
+extern const lk__script lk__script_lock_confirm;
+extern const lk__script lk__script_lock_renew;
+extern const lk__script lk__script_lock_release;
+extern const lk__script lk__script_lock_leave;
+extern const lk__script lk__script_lock_pass;
+extern const lk__script lk__script_lock_force;
+extern const lk__script lk__script_lock_info;
+
+/* The last two keys are read only: Redisson's fair queue, and who spins. */
+#define LOCK_FAMILY                                                            \
+    .family = "lock", .meet = lk__wait_reenter, .key_count = 9,                \
+    .keys = {"",                                                               \
+             "latchkey:state",                                                 \
+             "latchkey:queue",                                                 \
+             "latchkey:tickets",                                               \
+             "latchkey:skipped",                                               \
+             "redisson_lock_token",                                            \
+             "latchkey:void",                                                  \
+             "redisson_lock_queue",                                            \
+             "latchkey:spin"},                                                 \
+    .channel = "redisson_lock__channel", .renew_key_count = 2,                 \
+    .renew_keys = {LK__KEY_NAME, LK__KEY_STATE},                               \
+    .acquire = &lk__script_lock_acquire, .recheck = &lk__script_lock_recheck,  \
+    .touch = &lk__script_lock_touch, .confirm = &lk__script_lock_confirm,      \
+    .renew = &lk__script_lock_renew, .release = &lk__script_lock_release,      \
+    .leave = &lk__script_lock_leave, .pass = &lk__script_lock_pass,            \
+    .force = &lk__script_lock_force, .info = &lk__script_lock_info
+
+const lk__kind lk__kind_lock = {LOCK_FAMILY, .word = "lock", .passes = true};
+
+const lk__kind lk__kind_fairlock = {LOCK_FAMILY, .word = "fairlock",
+                                    .mode = "f"};
