@@ -12,8 +12,9 @@
  * An owner whose client is cut off from the server is passed by, and has its
  * place again if it is back within ten seconds. A lock (lock.h) of the same
  * name is the same lock, with the same queue; only that a newcomer to it may
- * take what is free. Redisson's locks of the same name are excluded as well, but their waiters
- * stand in another queue: between the two sides there is no order.
+ * take what is free. Redisson's locks of the same name are excluded as well,
+ * but their waiters stand in another queue: between the two sides there is no
+ * order.
  *
  * Threads: a handle may be used from any thread. The owner is the calling
  * thread unless the options name one; acquiring again what the owner holds

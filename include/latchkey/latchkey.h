@@ -8,6 +8,7 @@
  */
 
 #include <latchkey/client.h>
+#include <latchkey/fairlock.h>
 #include <latchkey/hold.h>
 #include <latchkey/lock.h>
 #include <latchkey/status.h>
