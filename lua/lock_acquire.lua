@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lock_acquire: take the lock if it is free, else queue for it.
--- uses: part_error part_record part_clock part_lease part_fences part_line
+-- uses: part_quick_take part_error part_record part_clock part_lease
+-- uses: part_fences part_line
 -- uses: part_hold part_others part_pass part_void
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
