@@ -1,0 +1,44 @@
+-- SPDX-License-Identifier: MIT
+-- part_op: operations that count once, however often they are sent.
+-- Needs: part_error, part_clock, and the argument owner, here the number of
+-- the operation; KEYS[6] is the zset operation -> when, in ms.
+--
+-- An operation that changed something is noted, and found when it is sent
+-- again. Nobody sends one again after ten minutes.
+
+local op = {}
+local memo = KEYS[6]
+local MEMO_MS = 600000
+
+-- Whether it has run before. Ends the script where the memo is none.
+function op.ran()
+    local at = tonumber(redis.call('ZSCORE', memo, ARGV[1]))
+    return at and at > clock.ms - MEMO_MS
+end
+
+-- Forgets old ones. As a first write it has a full server let the others
+-- through. Returns an error or nil.
+function op.sweep()
+    return failed(redis.pcall('ZREMRANGEBYSCORE', memo, '-inf',
+        clock.ms - MEMO_MS))
+end
+
+-- Takes the note of it away, or makes it too old to count.
+function op.forget()
+    if failed(redis.pcall('ZREM', memo, ARGV[1])) then
+        redis.pcall('ZADD', memo, 0, ARGV[1])
+    end
+end
+
+-- Notes it. Returns an error, and then it is not noted, or nil.
+function op.note()
+    local bad = failed(redis.pcall('ZADD', memo, clock.ms, ARGV[1]))
+    if bad then
+        return bad
+    end
+    bad = failed(redis.pcall('PEXPIRE', memo, MEMO_MS))
+    if bad then
+        op.forget()
+    end
+    return bad
+end

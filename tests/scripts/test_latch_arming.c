@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+
+/* latch_set, latch_reset, latch_delete, latch_count: what a latch is. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/latch_script.h"
+
+static long long now_us(script_fixture *f)
+{
+    char *rest;
+    long long seconds = strtoll(script_redis(f, "TIME"), &rest, 10);
+
+    return seconds * 1000000 + strtoll(rest, NULL, 10);
+}
+
+/* ---- arming ---- */
+
+static void an_unset_latch_has_no_keys_and_no_count(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(latch_count(f), "5");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+static void arming_writes_the_count_and_the_record(void **state)
+{
+    script_fixture *f = *state;
+    long long before = now_us(f);
+
+    assert_like(latch_set(f, "op:1", "3"), "1 0");
+    assert_like(script_redis(f, "GET n"), "3");
+    assert_like(script_redis(f, "HMGET " LATCH_STATE
+                                " v kind phase size ttl until opened gone "
+                                "foreign"),
+                "1 latch armed 3 0 0 0 0 0");
+    assert_in_range(latch_mark(f, "gen"), before, now_us(f) + 1);
+    assert_int_equal(latch_mark(f, "gen") % 2, 0);
+    assert_like(latch_count(f), "1 3");
+}
+
+static void an_armed_latch_without_a_time_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "3");
+    assert_int_equal(latch_pttl(f, "n"), -1);
+    assert_int_equal(latch_pttl(f, LATCH_STATE), -1);
+    assert_in_range(latch_pttl(f, LATCH_MEMO), 590000, 600000);
+}
+
+static void arming_tells_redisson_and_nobody_else(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_listen(f);
+    latch_set(f, "op:1", "3");
+    assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
+}
+
+static void an_armed_latch_is_not_armed_again(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set(f, "op:1", "3");
+    gen = latch_mark(f, "gen");
+    latch_listen(f);
+    assert_like(latch_set(f, "op:2", "5"), "0");
+    assert_like(script_redis(f, "GET n"), "3");
+    assert_int_equal(latch_mark(f, "gen"), gen);
+    assert_string_equal(script_heard(f), "");
+}
+
+static void an_open_latch_is_not_armed_again(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_set(f, "op:3", "5"), "0");
+    assert_like(latch_count(f), "1 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+/* The reply was lost: the second is the same operation. */
+static void arming_sent_twice_answers_the_same(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set(f, "op:1", "3");
+    gen = latch_mark(f, "gen");
+    assert_like(latch_set(f, "op:1", "3"), "1 0");
+    assert_int_equal(latch_mark(f, "gen"), gen);
+    latch_down(f, "op:2", "3");
+    assert_like(latch_set(f, "op:1", "3"), "1 0");
+    assert_like(latch_count(f), "1 0");
+    latch_delete(f, "op:3");
+    assert_like(latch_set(f, "op:1", "3"), "1 0");
+    assert_like(latch_count(f), "5");
+}
+
+static void the_largest_count_is_kept_to_the_last_digit(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "9007199254740991");
+    assert_like(script_redis(f, "GET n"), "9007199254740991");
+    assert_like(latch_count(f), "1 9007199254740991");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_count(f), "1 9007199254740990");
+    latch_down(f, "op:3", "9007199254740989");
+    assert_like(latch_count(f), "1 1");
+    latch_down(f, "op:4", "9007199254740991");
+    assert_like(latch_count(f), "1 0");
+}
+
+static void a_generation_grows_also_without_the_record(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set(f, "op:1", "3");
+    gen = latch_mark(f, "gen");
+    server_flush(f->server);
+    latch_set(f, "op:2", "3");
+    assert_true(latch_mark(f, "gen") > gen);
+}
+
+/* A record from a server whose clock was ahead. */
+static void a_generation_grows_also_when_the_clock_is_behind(void **state)
+{
+    script_fixture *f = *state;
+    const long long ahead = now_us(f) / 2 * 2 + 86400000000;
+
+    latch_set(f, "op:1", "3");
+    script_redis(f, "HSET " LATCH_STATE " gen %lld", ahead);
+    latch_reset(f, "op:2", "3");
+    assert_int_equal(latch_mark(f, "gen"), ahead + 2);
+}
+
+/* ---- reset ---- */
+
+static void a_reset_arms_an_unset_latch(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(latch_reset(f, "op:1", "2"), "1 0");
+    assert_like(latch_count(f), "1 2");
+}
+
+static void a_reset_arms_an_armed_latch_anew(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_arrive(f, "op:1", "3", "m");
+    gen = latch_mark(f, "gen");
+    latch_listen(f);
+    assert_like(latch_reset(f, "op:2", "5"), "1 0");
+    assert_like(latch_count(f), "1 5");
+    assert_true(latch_mark(f, "gen") > gen);
+    assert_like(script_redis(f, "EXISTS " LATCH_MEMBERS), "0");
+    assert_int_equal(latch_mark(f, "opened"), 0);
+    assert_int_equal(latch_mark(f, "gone"), 0);
+    assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
+}
+
+static void a_reset_of_an_open_latch_keeps_in_mind_that_it_opened(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set(f, "op:1", "1");
+    gen = latch_mark(f, "gen");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_reset(f, "op:3", "2"), "1 0");
+    assert_like(latch_count(f), "1 2");
+    assert_int_equal(latch_mark(f, "opened"), gen);
+    assert_true(latch_mark(f, "gen") > gen);
+}
+
+static void a_reset_sent_twice_resets_once(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_reset(f, "op:1", "2");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_reset(f, "op:1", "2"), "1 0");
+    assert_like(latch_count(f), "1 1");
+}
+
+/* ---- delete ---- */
+
+static void a_delete_leaves_nothing_but_a_record_with_an_end(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_arrive(f, "op:1", "3", "m");
+    gen = latch_mark(f, "gen");
+    assert_like(latch_delete(f, "op:2"), "1 0");
+    assert_like(latch_count(f), "5");
+    assert_like(script_redis(f, "EXISTS n " LATCH_MEMBERS), "0");
+    assert_int_equal(latch_mark(f, "gone"), gen);
+    assert_in_range(latch_pttl(f, LATCH_STATE), 604700000, 604800000);
+}
+
+static void a_delete_tells_that_it_is_gone(void **state)
+{
+    script_fixture *f = *state;
+    char expected[128];
+
+    latch_set(f, "op:1", "3");
+    latch_listen(f);
+    latch_delete(f, "op:2");
+    snprintf(expected, sizeof(expected),
+             LATCH_CHANNEL " gone %lld 0 n\n" LATCH_REDISSON " 1\n",
+             latch_mark(f, "gone"));
+    assert_string_equal(script_heard(f), expected);
+}
+
+/* Who has not heard yet that it opened is not sent away by what came next. */
+static void a_delete_tells_which_one_opened_before(void **state)
+{
+    script_fixture *f = *state;
+    char expected[128];
+    long long opened;
+
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
+    opened = latch_mark(f, "opened");
+    latch_reset(f, "op:3", "1");
+    latch_listen(f);
+    latch_delete(f, "op:4");
+    snprintf(expected, sizeof(expected),
+             LATCH_CHANNEL " gone %lld %lld n\n" LATCH_REDISSON " 1\n",
+             latch_mark(f, "gone"), opened);
+    assert_string_equal(script_heard(f), expected);
+    assert_int_equal(latch_mark(f, "opened"), opened);
+}
+
+/* As Redisson does it: there was no count to delete. */
+static void deleting_an_open_latch_tells_redisson_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
+    script_listen(f, LATCH_REDISSON);
+    assert_like(latch_delete(f, "op:3"), "1 0");
+    assert_string_equal(script_heard(f), "");
+    assert_like(latch_count(f), "5");
+}
+
+static void deleting_what_is_unset_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_listen(f);
+    assert_like(latch_delete(f, "op:1"), "0");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void a_delete_sent_twice_deletes_once(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "3");
+    latch_delete(f, "op:2");
+    latch_set(f, "op:3", "4");
+    assert_like(latch_delete(f, "op:2"), "1 0");
+    assert_like(latch_count(f), "1 4");
+}
+
+static void what_was_deleted_can_be_armed(void **state)
+{
+    script_fixture *f = *state;
+    long long gone;
+
+    latch_set(f, "op:1", "3");
+    latch_delete(f, "op:2");
+    gone = latch_mark(f, "gone");
+    assert_like(latch_set(f, "op:3", "4"), "1 0");
+    assert_true(latch_mark(f, "gen") > gone);
+    assert_int_equal(latch_mark(f, "gone"), gone);
+    assert_int_equal(latch_pttl(f, LATCH_STATE), -1);
+}
+
+/* ---- time to live ---- */
+
+static void everything_of_a_latch_ends_together(void **state)
+{
+    script_fixture *f = *state;
+    long long count_ends, till;
+
+    latch_arrive_for(f, "op:1", "3", "m", "60000");
+    till = latch_mark(f, "until");
+    count_ends = strtoll(script_redis(f, "PEXPIRETIME n"), NULL, 10);
+    assert_int_equal(count_ends, till);
+    assert_int_equal(strtoll(script_redis(f, "PEXPIRETIME " LATCH_MEMBERS),
+                             NULL, 10),
+                     till);
+    assert_in_range(latch_pttl(f, "n"), 55000, 60000);
+    assert_int_equal(latch_mark(f, "ttl"), 60000);
+    /* The record knows for longer what became of it. */
+    assert_in_range(latch_pttl(f, LATCH_STATE), 604850000, 604860000);
+}
+
+static void a_change_begins_the_time_anew(void **state)
+{
+    script_fixture *f = *state;
+    long long till;
+
+    latch_set_for(f, "op:1", "3", "60000");
+    till = latch_mark(f, "until") - 30000;
+    script_redis(f, "HSET " LATCH_STATE " until %lld", till);
+    script_redis(f, "PEXPIREAT n %lld", till);
+    latch_down(f, "op:2", "1");
+    assert_true(latch_mark(f, "until") >= till + 30000);
+    assert_in_range(latch_pttl(f, "n"), 55000, 60000);
+}
+
+static void the_time_that_was_set_stays_unless_another_is_given(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set_for(f, "op:1", "5", "60000");
+    latch_down_for(f, "op:2", "1", "90000");
+    assert_int_equal(latch_mark(f, "ttl"), 90000);
+    latch_down(f, "op:3", "1");
+    assert_in_range(latch_pttl(f, "n"), 85000, 90000);
+    latch_reset(f, "op:4", "2");
+    assert_int_equal(latch_pttl(f, "n"), -1);
+    assert_int_equal(latch_pttl(f, LATCH_STATE), -1);
+    latch_down_for(f, "op:5", "1", "60000");
+    assert_in_range(latch_pttl(f, "n"), 55000, 60000);
+}
+
+/* Makes the time of the latch end now. */
+static void end_time(script_fixture *f)
+{
+    script_redis(f, "HSET " LATCH_STATE " until %lld", script_now_ms(f));
+    script_redis(f, "DEL n " LATCH_MEMBERS);
+}
+
+static void a_latch_whose_time_has_ended_is_unset(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set_for(f, "op:1", "3", "60000");
+    end_time(f);
+    assert_like(latch_count(f), "5");
+    assert_like(latch_down(f, "op:2", "1"), "5");
+    assert_like(latch_delete(f, "op:3"), "0");
+    assert_like(latch_quit(f, "op:4", "m"), "0");
+}
+
+static void an_open_latch_whose_time_has_ended_is_unset(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set_for(f, "op:1", "1", "60000");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_count(f), "1 0");
+    assert_in_range(latch_mark(f, "until"), script_now_ms(f) + 50000,
+                    script_now_ms(f) + 60000);
+    end_time(f);
+    assert_like(latch_count(f), "5");
+    assert_like(latch_set(f, "op:3", "2"), "1 0");
+}
+
+/* The server may drop the count a moment after the record's time. */
+static void a_count_about_to_expire_is_not_taken_for_anothers(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set_for(f, "op:1", "3", "60000");
+    gen = latch_mark(f, "gen");
+    script_redis(f, "HSET " LATCH_STATE " until %lld", script_now_ms(f));
+    assert_like(latch_wait(f, "u:1"), "0 * 0 0 0 0 0");
+    assert_int_equal(script_item(f, 2), gen);
+    assert_int_equal(latch_mark(f, "foreign"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(an_unset_latch_has_no_keys_and_no_count),
+        SCRIPT_TEST(arming_writes_the_count_and_the_record),
+        SCRIPT_TEST(an_armed_latch_without_a_time_stays),
+        SCRIPT_TEST(arming_tells_redisson_and_nobody_else),
+        SCRIPT_TEST(an_armed_latch_is_not_armed_again),
+        SCRIPT_TEST(an_open_latch_is_not_armed_again),
+        SCRIPT_TEST(arming_sent_twice_answers_the_same),
+        SCRIPT_TEST(the_largest_count_is_kept_to_the_last_digit),
+        SCRIPT_TEST(a_generation_grows_also_without_the_record),
+        SCRIPT_TEST(a_generation_grows_also_when_the_clock_is_behind),
+        SCRIPT_TEST(a_reset_arms_an_unset_latch),
+        SCRIPT_TEST(a_reset_arms_an_armed_latch_anew),
+        SCRIPT_TEST(a_reset_of_an_open_latch_keeps_in_mind_that_it_opened),
+        SCRIPT_TEST(a_reset_sent_twice_resets_once),
+        SCRIPT_TEST(a_delete_leaves_nothing_but_a_record_with_an_end),
+        SCRIPT_TEST(a_delete_tells_that_it_is_gone),
+        SCRIPT_TEST(a_delete_tells_which_one_opened_before),
+        SCRIPT_TEST(deleting_an_open_latch_tells_redisson_nothing),
+        SCRIPT_TEST(deleting_what_is_unset_changes_nothing),
+        SCRIPT_TEST(a_delete_sent_twice_deletes_once),
+        SCRIPT_TEST(what_was_deleted_can_be_armed),
+        SCRIPT_TEST(everything_of_a_latch_ends_together),
+        SCRIPT_TEST(a_change_begins_the_time_anew),
+        SCRIPT_TEST(the_time_that_was_set_stays_unless_another_is_given),
+        SCRIPT_TEST(a_latch_whose_time_has_ended_is_unset),
+        SCRIPT_TEST(an_open_latch_whose_time_has_ended_is_unset),
+        SCRIPT_TEST(a_count_about_to_expire_is_not_taken_for_anothers),
+    };
+
+    return cmocka_run_group_tests_name("latch_arming", tests,
+                                       script_start_server, script_stop_server);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+
+/* latch_down, latch_arrive, latch_quit: each thing counts once. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/latch_script.h"
+
+/* ---- counting down ---- */
+
+static void counting_down_takes_from_the_count(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "5");
+    latch_listen(f);
+    assert_like(latch_down(f, "op:2", "2"), "1 0");
+    assert_like(script_redis(f, "GET n"), "3");
+    assert_like(latch_count(f), "1 3");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void the_last_count_opens(void **state)
+{
+    script_fixture *f = *state;
+    char expected[128];
+    long long gen;
+
+    latch_set(f, "op:1", "2");
+    gen = latch_mark(f, "gen");
+    latch_down(f, "op:2", "1");
+    latch_listen(f);
+    assert_like(latch_down(f, "op:3", "1"), "1 0");
+    snprintf(expected, sizeof(expected),
+             LATCH_CHANNEL " open %lld n\n" LATCH_REDISSON " 0\n", gen);
+    assert_string_equal(script_heard(f), expected);
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_like(script_redis(f, "HMGET " LATCH_STATE " phase foreign"),
+                "open 0");
+    assert_int_equal(latch_mark(f, "opened"), gen);
+    assert_int_equal(latch_mark(f, "gen"), gen);
+    assert_int_equal(latch_pttl(f, LATCH_STATE), -1);
+}
+
+static void more_than_is_left_opens_as_well(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    assert_like(latch_down(f, "op:2", "7"), "1 0");
+    assert_like(latch_count(f), "1 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+static void a_latch_opens_once(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
+    latch_listen(f);
+    assert_like(latch_down(f, "op:3", "1"), "1 0");
+    assert_like(latch_down(f, "op:2", "1"), "1 0");
+    assert_string_equal(script_heard(f), "");
+    assert_like(latch_count(f), "1 0");
+}
+
+static void there_is_nothing_to_count_on_an_unset_latch(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(latch_down(f, "op:1", "1"), "5");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+static void a_count_that_is_sent_again_counts_once(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "3");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_down(f, "op:2", "1"), "1 0");
+    assert_like(latch_count(f), "1 2");
+    latch_reset(f, "op:3", "3");
+    assert_like(latch_down(f, "op:2", "1"), "1 0");
+    assert_like(latch_count(f), "1 3");
+    latch_delete(f, "op:4");
+    assert_like(latch_down(f, "op:2", "1"), "1 0");
+}
+
+static void a_count_is_remembered_for_ten_minutes(void **state)
+{
+    script_fixture *f = *state;
+    long long now = script_now_ms(f);
+
+    latch_set(f, "op:1", "5");
+    script_redis(f, "ZADD " LATCH_MEMO " %lld old %lld young", now - 600001,
+                 now - 590000);
+    latch_down(f, "op:2", "1");
+    assert_like(script_redis(f, "ZRANGE " LATCH_MEMO " 0 -1"),
+                "young op:1 op:2");
+    assert_in_range(latch_pttl(f, LATCH_MEMO), 590000, 600000);
+}
+
+static void opening_empties_the_list_of_those_who_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    latch_wait(f, "u:2");
+    latch_down(f, "op:2", "1");
+    assert_like(script_redis(f, "EXISTS " LATCH_WAITING " " LATCH_TICKETS),
+                "0");
+}
+
+/* ---- arriving ---- */
+
+static void the_first_to_arrive_arms_the_latch(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_listen(f);
+    assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
+    assert_like(latch_count(f), "1 2");
+    assert_int_equal(latch_mark(f, "size"), 3);
+    assert_true(strtoll(script_redis(f, "ZSCORE " LATCH_MEMBERS " m1"), NULL,
+                        10) >= latch_mark(f, "gen"));
+    assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
+}
+
+static void the_last_to_arrive_opens_it(void **state)
+{
+    script_fixture *f = *state;
+    char expected[128];
+
+    latch_arrive(f, "op:1", "2", "m1");
+    latch_listen(f);
+    assert_like(latch_arrive(f, "op:2", "2", "m2"), "1 0");
+    snprintf(expected, sizeof(expected),
+             LATCH_CHANNEL " open %lld n\n" LATCH_REDISSON " 0\n",
+             latch_mark(f, "gen"));
+    assert_string_equal(script_heard(f), expected);
+    assert_like(latch_count(f), "1 0");
+    assert_like(script_redis(f, "ZRANGE " LATCH_MEMBERS " 0 -1"), "m1 m2");
+}
+
+static void one_who_expects_nobody_else_opens_it_at_once(void **state)
+{
+    script_fixture *f = *state;
+    char expected[128];
+
+    latch_listen(f);
+    assert_like(latch_arrive(f, "op:1", "1", "m1"), "1 0");
+    snprintf(expected, sizeof(expected),
+             LATCH_CHANNEL " open %lld n\n" LATCH_REDISSON " 0\n",
+             latch_mark(f, "gen"));
+    assert_string_equal(script_heard(f), expected);
+    assert_like(latch_count(f), "1 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+static void a_member_counts_once(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "3", "m1");
+    assert_like(latch_arrive(f, "op:2", "3", "m1"), "1 0");
+    assert_like(latch_count(f), "1 2");
+}
+
+static void an_arrival_that_is_sent_again_counts_once(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "3", "m1");
+    latch_reset(f, "op:2", "3");
+    assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
+    assert_like(latch_count(f), "1 3");
+    latch_delete(f, "op:3");
+    assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
+    assert_like(latch_count(f), "5");
+}
+
+static void a_member_counts_again_after_a_reset(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "2", "m1");
+    latch_reset(f, "op:2", "2");
+    assert_like(latch_arrive(f, "op:3", "2", "m1"), "1 0");
+    assert_like(latch_count(f), "1 1");
+}
+
+/* Where the members of an older generation could not be removed. */
+static void a_member_of_an_older_generation_does_not_count(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "2", "m1");
+    script_redis(f, "COPY " LATCH_MEMBERS " kept");
+    latch_reset(f, "op:2", "2");
+    script_redis(f, "RENAME kept " LATCH_MEMBERS);
+    assert_like(latch_info(f), "() 0 ()");
+    assert_like(latch_arrive(f, "op:3", "2", "m1"), "1 0");
+    assert_like(latch_count(f), "1 1");
+}
+
+static void who_comes_late_passes(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "1", "m1");
+    latch_listen(f);
+    assert_like(latch_arrive(f, "op:2", "1", "m2"), "1 0");
+    assert_like(latch_arrive(f, "op:3", "1", "m1"), "1 0");
+    assert_like(latch_count(f), "1 0");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void members_that_expect_different_numbers_are_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "3", "m1");
+    assert_like(latch_arrive(f, "op:2", "4", "m2"), "6");
+    assert_like(latch_arrive(f, "op:3", "4", "m1"), "6");
+    assert_like(latch_count(f), "1 2");
+    latch_arrive(f, "op:4", "3", "m2");
+    latch_arrive(f, "op:5", "3", "m3");
+    assert_like(latch_arrive(f, "op:6", "4", "m4"), "6");
+}
+
+static void members_arrive_at_a_latch_that_was_armed_for_them(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    assert_like(latch_arrive(f, "op:2", "3", "m1"), "6");
+    assert_like(latch_arrive(f, "op:3", "2", "m1"), "1 0");
+    assert_like(latch_count(f), "1 1");
+}
+
+static void members_and_counts_open_a_latch_together(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "3", "m1");
+    latch_down(f, "op:2", "1");
+    latch_arrive(f, "op:3", "3", "m2");
+    assert_like(latch_count(f), "1 0");
+}
+
+static void a_member_may_have_any_name(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "4", " a b\n{c}");
+    latch_arrive(f, "op:2", "4", "-inf");
+    latch_arrive(f, "op:3", "4", " a b\n{c}");
+    assert_like(latch_count(f), "1 2");
+    assert_like(latch_info(f),
+                "( a b\n{c} 1 0 * -1 \"\" \"\" -inf 1 0 * -1 \"\" "
+                "\"\") 0 ()");
+}
+
+/* ---- taking an arrival back ---- */
+
+static void an_arrival_is_taken_back(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "2", "m1");
+    latch_listen(f);
+    assert_like(latch_quit(f, "op:2", "m1"), "0");
+    assert_like(latch_count(f), "1 2");
+    assert_like(script_redis(f, "EXISTS " LATCH_MEMBERS), "0");
+    latch_arrive(f, "op:3", "2", "m2");
+    assert_like(latch_count(f), "1 1");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void who_has_not_arrived_takes_nothing_back(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(latch_quit(f, "op:1", "m1"), "0");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+    latch_arrive(f, "op:2", "2", "m1");
+    assert_like(latch_quit(f, "op:3", "m2"), "0");
+    assert_like(latch_count(f), "1 1");
+}
+
+static void nothing_is_taken_back_from_an_open_latch(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "1", "m1");
+    assert_like(latch_quit(f, "op:2", "m1"), "1");
+    assert_like(latch_count(f), "1 0");
+}
+
+/* It left, so it does not start, though the latch has opened since. */
+static void who_has_left_is_told_so_again(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "2", "m1");
+    assert_like(latch_quit(f, "op:2", "m1"), "0");
+    latch_arrive(f, "op:3", "2", "m2");
+    latch_arrive(f, "op:4", "2", "m3");
+    assert_like(latch_quit(f, "op:2", "m1"), "0");
+}
+
+static void taking_back_twice_counts_once(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "3", "m1");
+    latch_quit(f, "op:2", "m1");
+    latch_quit(f, "op:2", "m1");
+    latch_quit(f, "op:3", "m1");
+    assert_like(latch_count(f), "1 3");
+    latch_arrive(f, "op:4", "3", "m1");
+    assert_like(latch_count(f), "1 2");
+}
+
+static void every_change_by_a_member_begins_the_time_anew(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive_for(f, "op:1", "3", "m1", "60000");
+    script_redis(f, "PEXPIRE n 1000");
+    script_redis(f, "PEXPIRE " LATCH_MEMBERS " 1000");
+    latch_arrive(f, "op:2", "3", "m2");
+    assert_in_range(latch_pttl(f, "n"), 55000, 60000);
+    assert_in_range(latch_pttl(f, LATCH_MEMBERS), 55000, 60000);
+    latch_quit_for(f, "op:3", "m2", "90000");
+    assert_in_range(latch_pttl(f, "n"), 85000, 90000);
+    assert_in_range(latch_pttl(f, LATCH_MEMBERS), 85000, 90000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(counting_down_takes_from_the_count),
+        SCRIPT_TEST(the_last_count_opens),
+        SCRIPT_TEST(more_than_is_left_opens_as_well),
+        SCRIPT_TEST(a_latch_opens_once),
+        SCRIPT_TEST(there_is_nothing_to_count_on_an_unset_latch),
+        SCRIPT_TEST(a_count_that_is_sent_again_counts_once),
+        SCRIPT_TEST(a_count_is_remembered_for_ten_minutes),
+        SCRIPT_TEST(opening_empties_the_list_of_those_who_wait),
+        SCRIPT_TEST(the_first_to_arrive_arms_the_latch),
+        SCRIPT_TEST(the_last_to_arrive_opens_it),
+        SCRIPT_TEST(one_who_expects_nobody_else_opens_it_at_once),
+        SCRIPT_TEST(a_member_counts_once),
+        SCRIPT_TEST(an_arrival_that_is_sent_again_counts_once),
+        SCRIPT_TEST(a_member_counts_again_after_a_reset),
+        SCRIPT_TEST(a_member_of_an_older_generation_does_not_count),
+        SCRIPT_TEST(who_comes_late_passes),
+        SCRIPT_TEST(members_that_expect_different_numbers_are_refused),
+        SCRIPT_TEST(members_arrive_at_a_latch_that_was_armed_for_them),
+        SCRIPT_TEST(members_and_counts_open_a_latch_together),
+        SCRIPT_TEST(a_member_may_have_any_name),
+        SCRIPT_TEST(an_arrival_is_taken_back),
+        SCRIPT_TEST(who_has_not_arrived_takes_nothing_back),
+        SCRIPT_TEST(nothing_is_taken_back_from_an_open_latch),
+        SCRIPT_TEST(who_has_left_is_told_so_again),
+        SCRIPT_TEST(taking_back_twice_counts_once),
+        SCRIPT_TEST(every_change_by_a_member_begins_the_time_anew),
+    };
+
+    return cmocka_run_group_tests_name("latch_counting", tests,
+                                       script_start_server, script_stop_server);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The latch's scripts for a user who lacks a right. Whatever stops an
+ * operation half-way, it has either counted, once, or it has not, and can be
+ * sent again when the right is there.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/latch_script.h"
+
+/* Every command that a script of the latch may call. */
+static const char *const commands[] = {"decrby",
+                                       "del",
+                                       "get",
+                                       "hdel",
+                                       "hget",
+                                       "hmget",
+                                       "hset",
+                                       "persist",
+                                       "pexpire",
+                                       "pexpireat",
+                                       "pttl",
+                                       "publish",
+                                       "set",
+                                       "time",
+                                       "zadd",
+                                       "zcount",
+                                       "zrangebyscore",
+                                       "zrem",
+                                       "zremrangebyscore",
+                                       "zscore"};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]), TEXT = 256 };
+
+static void start_over(script_fixture *f)
+{
+    script_deny(f, NULL);
+    server_flush(f->server);
+}
+
+/* ---- what a latch may be before ---- */
+
+static void is_unset(script_fixture *f)
+{
+    latch_set(f, "before:1", "1");
+    latch_delete(f, "before:2");
+}
+
+static void was_never_used(script_fixture *f)
+{
+    (void)f;
+}
+
+static void is_armed(script_fixture *f)
+{
+    latch_set(f, "before:1", "3");
+    latch_arrive(f, "before:2", "3", "m1");
+}
+
+static void is_armed_for_a_time(script_fixture *f)
+{
+    latch_set_for(f, "before:1", "3", "60000");
+    latch_arrive(f, "before:2", "3", "m1");
+}
+
+static void is_almost_open(script_fixture *f)
+{
+    latch_set(f, "before:1", "2");
+    latch_arrive(f, "before:2", "2", "m1");
+}
+
+static void is_almost_open_for_a_time(script_fixture *f)
+{
+    latch_set_for(f, "before:1", "2", "60000");
+    latch_arrive(f, "before:2", "2", "m1");
+}
+
+static void is_open(script_fixture *f)
+{
+    latch_set(f, "before:1", "1");
+    latch_down(f, "before:2", "1");
+}
+
+static void is_redissons(script_fixture *f)
+{
+    redisson_set(f, "2");
+}
+
+static void was_opened_by_redisson(script_fixture *f)
+{
+    latch_set(f, "before:1", "1");
+    redisson_down(f);
+}
+
+static void (*const states[])(script_fixture *f) = {was_never_used,
+                                                    is_unset,
+                                                    is_armed,
+                                                    is_armed_for_a_time,
+                                                    is_almost_open,
+                                                    is_almost_open_for_a_time,
+                                                    is_open,
+                                                    is_redissons,
+                                                    was_opened_by_redisson};
+
+enum { STATES = sizeof(states) / sizeof(states[0]) };
+
+/* ---- operations, each as "op" ---- */
+
+static const char *set(script_fixture *f)
+{
+    return latch_set(f, "op", "4");
+}
+
+static const char *set_for(script_fixture *f)
+{
+    return latch_set_for(f, "op", "4", "60000");
+}
+
+static const char *reset(script_fixture *f)
+{
+    return latch_reset(f, "op", "4");
+}
+
+static const char *reset_for(script_fixture *f)
+{
+    return latch_reset_for(f, "op", "4", "60000");
+}
+
+static const char *down(script_fixture *f)
+{
+    return latch_down(f, "op", "1");
+}
+
+static const char *down_for(script_fixture *f)
+{
+    return latch_down_for(f, "op", "1", "60000");
+}
+
+static const char *arrive(script_fixture *f)
+{
+    return latch_arrive(f, "op", latch_mark(f, "size") == 2 ? "2" : "3", "m2");
+}
+
+static const char *arrive_for(script_fixture *f)
+{
+    return latch_arrive_for(f, "op", latch_mark(f, "size") == 2 ? "2" : "3",
+                            "m2", "60000");
+}
+
+static const char *arrive_alone(script_fixture *f)
+{
+    return latch_arrive(f, "op", "1", "m2");
+}
+
+static const char *quit(script_fixture *f)
+{
+    return latch_quit(f, "op", "m1");
+}
+
+static const char *drop(script_fixture *f)
+{
+    return latch_delete(f, "op");
+}
+
+static const char *(*const operations[])(script_fixture *f) =
+    {set,    set_for,    reset,        reset_for, down, down_for,
+     arrive, arrive_for, arrive_alone, quit,      drop};
+
+enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
+
+/* ---- what must be so ---- */
+
+/* The latch as a user sees it: its count, and who has arrived. */
+static void describe(script_fixture *f, char *text)
+{
+    size_t used;
+
+    used = (size_t)snprintf(text, TEXT, "%s; ", latch_count(f));
+    latch_info(f);
+    for (size_t i = 0; i < f->answer->element[0]->elements; i += 7)
+        used += (size_t)snprintf(text + used, TEXT - used, "%s ",
+                                 f->answer->element[0]->element[i]->str);
+}
+
+/* Nothing but an armed or open latch itself is without an end. */
+static void assert_ends(script_fixture *f, const char *denied)
+{
+    static const char *const others[] = {LATCH_MEMO, LATCH_WAITING,
+                                         LATCH_TICKETS};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (latch_pttl(f, others[i]) == -1)
+            fail_msg("without %s: %s for ever", denied, others[i]);
+    }
+    if (strcmp(latch_count(f), "5") == 0 && latch_pttl(f, LATCH_STATE) == -1)
+        fail_msg("without %s: the record of nothing for ever", denied);
+}
+
+/* Runs one operation without one right. */
+static void
+try_one(script_fixture *f, size_t before, size_t operation, const char *denied)
+{
+    char was[TEXT], complete[TEXT], is[TEXT];
+    bool refused;
+
+    states[before](f);
+    operations[operation](f);
+    describe(f, complete);
+    start_over(f);
+
+    states[before](f);
+    describe(f, was);
+    script_deny(f, denied);
+    operations[operation](f);
+    refused = f->answer->type == REDIS_REPLY_ERROR;
+    script_deny(f, NULL);
+    describe(f, is);
+    if (strcmp(is, refused ? was : complete) != 0)
+        fail_msg("state %zu, operation %zu without %s: was %s, is %s, %s",
+                 before, operation, denied, was, is, f->answer_text);
+    assert_ends(f, denied);
+
+    operations[operation](f);
+    describe(f, is);
+    if (strcmp(is, complete) != 0)
+        fail_msg("state %zu, operation %zu again after %s: %s, wanted %s",
+                 before, operation, denied, is, complete);
+    assert_ends(f, denied);
+    start_over(f);
+}
+
+static void an_operation_without_a_right_has_run_or_it_has_not(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < STATES; i++) {
+        for (size_t j = 0; j < OPERATIONS; j++) {
+            for (size_t k = 0; k < COMMANDS; k++)
+                try_one(f, i, j, commands[k]);
+        }
+    }
+}
+
+/* ---- waits ---- */
+
+static void a_wait_without_a_right_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+    char was[TEXT], is[TEXT];
+
+    for (size_t i = 0; i < STATES; i++) {
+        for (size_t k = 0; k < COMMANDS; k++) {
+            states[i](f);
+            describe(f, was);
+            script_deny(f, commands[k]);
+            latch_wait(f, "u:1");
+            latch_look(f, "u:1");
+            latch_look(f, "u:2");
+            latch_leave(f, "u:1");
+            script_deny(f, NULL);
+            describe(f, is);
+            if (strcmp(is, was) != 0)
+                fail_msg("state %zu without %s: was %s, is %s", i, commands[k],
+                         was, is);
+            assert_ends(f, commands[k]);
+            start_over(f);
+        }
+    }
+}
+
+static void a_wait_that_cannot_be_listed_waits(void **state)
+{
+    static const char *const lists[] = {"zadd", "hset",    "hdel",
+                                        "zrem", "pexpire", "zrangebyscore"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        latch_set(f, "op:1", "2");
+        script_deny(f, lists[i]);
+        assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0");
+        assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 0");
+        start_over(f);
+    }
+}
+
+/* ---- publishing ---- */
+
+static void who_may_not_publish_counts_and_says_so(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    script_deny(f, "publish");
+    assert_like(latch_down(f, "op:2", "1"), "1 1");
+    assert_like(latch_count(f), "1 0");
+    assert_like(latch_reset(f, "op:3", "1"), "1 1");
+    assert_like(latch_delete(f, "op:4"), "1 1");
+    assert_like(latch_set(f, "op:5", "1"), "1 1");
+    assert_like(latch_arrive(f, "op:6", "1", "m"), "1 1");
+}
+
+static void who_may_not_tell_redisson_tells_its_own(void **state)
+{
+    script_fixture *f = *state;
+    redisReply *reply;
+
+    latch_set(f, "op:1", "1");
+    script_listen(f, LATCH_CHANNEL);
+    assert_like(script_redis(f, "ACL SETUSER restricted reset on >x ~* "
+                                "resetchannels &latchkey:* +@all"),
+                "OK");
+    reply = redisCommand(f->runner, "AUTH restricted x");
+    assert_int_equal(reply->type, REDIS_REPLY_STATUS);
+    freeReplyObject(reply);
+    assert_like(latch_down(f, "op:2", "1"), "1 1");
+    assert_like(script_heard(f), LATCH_CHANNEL " open * n\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(an_operation_without_a_right_has_run_or_it_has_not),
+        SCRIPT_TEST(a_wait_without_a_right_changes_nothing),
+        SCRIPT_TEST(a_wait_that_cannot_be_listed_waits),
+        SCRIPT_TEST(who_may_not_publish_counts_and_says_so),
+        SCRIPT_TEST(who_may_not_tell_redisson_tells_its_own),
+    };
+
+    return cmocka_run_group_tests_name("latch_denied", tests,
+                                       script_start_server, script_stop_server);
+}

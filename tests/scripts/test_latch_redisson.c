@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The latch's scripts where Redisson changed the count without the record:
+ * the count is the truth, and what contradicts it is read as Redisson does.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/latch_script.h"
+
+static long long told_gen(const script_fixture *f)
+{
+    return script_item(f, script_item(f, 0) == 1 ? 1 : 2);
+}
+
+/* ---- Redisson alone ---- */
+
+static void what_redisson_armed_is_armed(void **state)
+{
+    script_fixture *f = *state;
+
+    redisson_set(f, "3");
+    assert_like(latch_count(f), "1 3");
+    assert_like(latch_set(f, "op:1", "5"), "0");
+    assert_like(script_redis(f, "GET n"), "3");
+    assert_like(script_redis(f, "EXISTS " LATCH_STATE), "0");
+}
+
+static void a_wait_notes_what_redisson_armed(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    redisson_set(f, "3");
+    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    gen = told_gen(f);
+    assert_int_equal(gen % 2, 0);
+    assert_int_equal(latch_mark(f, "gen"), gen);
+    assert_int_equal(latch_mark(f, "foreign"), 1);
+    assert_in_range(latch_pttl(f, LATCH_STATE), 604700000, 604800000);
+    assert_int_equal(latch_pttl(f, "n"), -1);
+    latch_wait(f, "u:2");
+    assert_int_equal(told_gen(f), gen);
+}
+
+/* Its waiters pass, later ones find it unset. */
+static void what_redisson_armed_and_opened_is_gone_once_open(void **state)
+{
+    script_fixture *f = *state;
+    char expected[128];
+    long long gen;
+
+    redisson_set(f, "1");
+    latch_wait(f, "u:1");
+    gen = told_gen(f);
+    redisson_down(f);
+    latch_listen(f);
+    latch_look(f, "u:1");
+    assert_int_equal(script_item(f, 6), gen);
+    assert_int_equal(told_gen(f) % 2, 1);
+    snprintf(expected, sizeof(expected), LATCH_CHANNEL " open %lld n\n", gen);
+    assert_string_equal(script_heard(f), expected);
+    latch_look(f, "u:1");
+    assert_string_equal(script_heard(f), "");
+    assert_like(latch_count(f), "5");
+    latch_wait(f, "u:2");
+    assert_true(told_gen(f) > gen);
+    assert_like(script_redis(f, "DEL n"), "0");
+    assert_true(latch_pttl(f, LATCH_STATE) > 0);
+}
+
+static void what_redisson_used_unseen_is_unset(void **state)
+{
+    script_fixture *f = *state;
+
+    redisson_set(f, "1");
+    redisson_down(f);
+    assert_like(latch_count(f), "5");
+    assert_like(latch_down(f, "op:1", "1"), "5");
+    assert_like(latch_set(f, "op:2", "1"), "1 0");
+}
+
+/* As Redisson stores it; it is open until it is counted down or deleted. */
+static void a_count_of_zero_is_open(void **state)
+{
+    script_fixture *f = *state;
+
+    redisson_set(f, "0");
+    assert_like(latch_count(f), "1 0");
+    assert_like(latch_wait(f, "u:1"), "1 0 0 0 0 0");
+    assert_like(latch_down(f, "op:1", "1"), "1 0");
+    assert_like(latch_arrive(f, "op:2", "3", "m"), "1 0");
+    assert_like(latch_quit(f, "op:3", "m"), "1");
+    assert_like(latch_set(f, "op:4", "2"), "0");
+    assert_like(script_redis(f, "GET n"), "0");
+    assert_like(latch_delete(f, "op:5"), "1 0");
+    assert_like(latch_count(f), "5");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+static void a_count_below_zero_is_open(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n -3");
+    assert_like(latch_count(f), "1 0");
+    assert_like(latch_wait(f, "u:1"), "1 0 0 0 0 0");
+    assert_like(latch_reset(f, "op:1", "2"), "1 0");
+    assert_like(latch_count(f), "1 2");
+}
+
+/* ---- together ---- */
+
+static void redisson_counts_down_what_we_armed(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "3");
+    redisson_down(f);
+    assert_like(latch_count(f), "1 2");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_count(f), "1 1");
+}
+
+static void what_redisson_opened_of_ours_stays_open(void **state)
+{
+    script_fixture *f = *state;
+    char expected[128];
+    long long gen;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    gen = told_gen(f);
+    redisson_down(f);
+    assert_like(latch_count(f), "1 0");
+    latch_listen(f);
+    assert_like(latch_look(f, "u:1"), "1 * 0 0 * 0");
+    assert_int_equal(script_item(f, 4), gen);
+    snprintf(expected, sizeof(expected), LATCH_CHANNEL " open %lld n\n", gen);
+    assert_string_equal(script_heard(f), expected);
+    assert_like(script_redis(f, "HGET " LATCH_STATE " phase"), "open");
+    assert_like(script_redis(f, "EXISTS " LATCH_WAITING), "0");
+    assert_like(latch_wait(f, "u:2"), "1 * 0 0 * 0");
+    assert_like(latch_set(f, "op:2", "2"), "0");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void what_we_open_of_redissons_stays_open(void **state)
+{
+    script_fixture *f = *state;
+
+    redisson_set(f, "2");
+    redisson_down(f);
+    latch_listen(f);
+    assert_like(latch_down(f, "op:1", "1"), "1 0");
+    assert_like(script_heard(f),
+                LATCH_CHANNEL " open * n\n" LATCH_REDISSON " 0\n");
+    assert_like(latch_wait(f, "u:1"), "1 * 0 0 * 0");
+    assert_int_equal(latch_mark(f, "foreign"), 0);
+    assert_int_equal(latch_pttl(f, LATCH_STATE), -1);
+}
+
+/* Redisson does not know that it is open: it may arm it. */
+static void what_redisson_arms_of_an_open_latch_is_armed(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_arrive(f, "op:1", "1", "m");
+    gen = latch_mark(f, "gen");
+    redisson_set(f, "2");
+    assert_like(latch_count(f), "1 2");
+    latch_wait(f, "u:1");
+    assert_true(told_gen(f) > gen);
+    assert_int_equal(script_item(f, 6), gen);
+    assert_like(script_redis(f, "EXISTS " LATCH_MEMBERS), "0");
+    assert_like(latch_arrive(f, "op:2", "2", "m"), "1 0");
+    assert_like(latch_count(f), "1 1");
+}
+
+static void members_arrive_at_what_redisson_armed(void **state)
+{
+    script_fixture *f = *state;
+
+    redisson_set(f, "3");
+    assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
+    assert_int_equal(latch_mark(f, "size"), 3);
+    assert_like(latch_arrive(f, "op:2", "4", "m2"), "6");
+    redisson_down(f);
+    assert_like(latch_arrive(f, "op:3", "3", "m2"), "1 0");
+    assert_like(latch_count(f), "1 0");
+}
+
+static void
+redisson_takes_no_part_in_an_arrival_that_is_taken_back(void **state)
+{
+    script_fixture *f = *state;
+
+    redisson_set(f, "3");
+    latch_arrive(f, "op:1", "3", "m1");
+    redisson_down(f);
+    assert_like(latch_quit(f, "op:2", "m1"), "0");
+    assert_like(script_redis(f, "GET n"), "2");
+}
+
+/* Redisson reads a missing count as open, however it came to be missing. */
+static void what_redisson_deleted_of_ours_is_open(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "3");
+    redisson_delete(f);
+    assert_like(latch_count(f), "1 0");
+    assert_like(latch_down(f, "op:2", "1"), "1 0");
+    assert_like(script_redis(f, "HGET " LATCH_STATE " phase"), "open");
+}
+
+static void a_reset_and_a_delete_tell_redisson_as_it_does_itself(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, LATCH_REDISSON);
+    redisson_set(f, "3");
+    script_heard(f);
+    latch_reset(f, "op:1", "2");
+    assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
+    latch_delete(f, "op:2");
+    assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
+}
+
+/* The time of ours ended; what stands there now is Redisson's. */
+static void what_redisson_arms_after_our_time_is_its_own(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set_for(f, "op:1", "1", "60000");
+    gen = latch_mark(f, "gen");
+    script_redis(f, "HSET " LATCH_STATE " until %lld", script_now_ms(f));
+    script_redis(f, "DEL n");
+    redisson_set(f, "4");
+    latch_look(f, "u:1");
+    assert_true(told_gen(f) > gen);
+    assert_int_equal(script_item(f, 7), gen);
+    assert_int_equal(latch_mark(f, "foreign"), 1);
+    assert_int_equal(latch_mark(f, "until"), 0);
+}
+
+/* Even where it came too fast for anybody to look in between. */
+static void messages_to_a_name_in_braces_go_where_redisson_listens(void **state)
+{
+    extern const lk__script lk__script_latch_set, lk__script_latch_down;
+    script_fixture *f = *state;
+    const char *const set[] = {"op:1",
+                               "redisson_countdownlatch__channel__{a{x}}",
+                               "0",
+                               "1",
+                               "0",
+                               NULL};
+    const char *const down[] = {"op:2",
+                                "redisson_countdownlatch__channel__{a{x}}",
+                                "0",
+                                "1",
+                                "0",
+                                NULL};
+
+    script_listen(f, "latchkey:latch:a{x}");
+    script_listen(f, "redisson_countdownlatch__channel__{a{x}}");
+    latch_run_name(f, "a{x}", &lk__script_latch_set, set);
+    latch_run_name(f, "a{x}", &lk__script_latch_down, down);
+    assert_like(script_heard(f),
+                "redisson_countdownlatch__channel__{a{x}} 1\n"
+                "latchkey:latch:a{x} open * a{x}\n"
+                "redisson_countdownlatch__channel__{a{x}} 0\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(what_redisson_armed_is_armed),
+        SCRIPT_TEST(a_wait_notes_what_redisson_armed),
+        SCRIPT_TEST(what_redisson_armed_and_opened_is_gone_once_open),
+        SCRIPT_TEST(what_redisson_used_unseen_is_unset),
+        SCRIPT_TEST(a_count_of_zero_is_open),
+        SCRIPT_TEST(a_count_below_zero_is_open),
+        SCRIPT_TEST(redisson_counts_down_what_we_armed),
+        SCRIPT_TEST(what_redisson_opened_of_ours_stays_open),
+        SCRIPT_TEST(what_we_open_of_redissons_stays_open),
+        SCRIPT_TEST(what_redisson_arms_of_an_open_latch_is_armed),
+        SCRIPT_TEST(members_arrive_at_what_redisson_armed),
+        SCRIPT_TEST(redisson_takes_no_part_in_an_arrival_that_is_taken_back),
+        SCRIPT_TEST(what_redisson_deleted_of_ours_is_open),
+        SCRIPT_TEST(a_reset_and_a_delete_tell_redisson_as_it_does_itself),
+        SCRIPT_TEST(what_redisson_arms_after_our_time_is_its_own),
+        SCRIPT_TEST(messages_to_a_name_in_braces_go_where_redisson_listens),
+    };
+
+    return cmocka_run_group_tests_name("latch_redisson", tests,
+                                       script_start_server, script_stop_server);
+}

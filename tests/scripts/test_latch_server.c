@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The latch's scripts on a server that is out of memory, on names that hold
+ * something else, and what they cost.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/latch_script.h"
+
+static const char full[] = "!*OOM command not allowed*";
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* ---- a full server ---- */
+
+static void a_full_server_refuses_to_arm(void **state)
+{
+    script_fixture *f = *state;
+
+    script_fill_memory(f, true);
+    assert_like(latch_set(f, "op:1", "2"), full);
+    assert_like(latch_reset(f, "op:2", "2"), full);
+    assert_like(latch_arrive(f, "op:3", "2", "m1"), full);
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+static void a_full_server_refuses_to_arm_anew(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "3");
+    script_fill_memory(f, true);
+    assert_like(latch_reset(f, "op:2", "2"), full);
+    assert_like(latch_count(f), "1 3");
+    script_fill_memory(f, false);
+    assert_like(latch_reset(f, "op:2", "2"), "1 0");
+    assert_like(latch_count(f), "1 2");
+}
+
+static void a_full_server_lets_members_arrive_and_count(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "4");
+    script_fill_memory(f, true);
+    assert_like(latch_arrive(f, "op:2", "4", "m1"), "1 0");
+    assert_like(latch_arrive(f, "op:3", "4", "m2"), "1 0");
+    assert_like(latch_quit(f, "op:4", "m2"), "0");
+    assert_like(latch_down(f, "op:5", "1"), "1 0");
+    assert_like(latch_down(f, "op:5", "1"), "1 0");
+    assert_like(latch_count(f), "1 2");
+    assert_like(latch_down(f, "op:6", "2"), "1 0");
+    assert_like(latch_count(f), "1 0");
+}
+
+static void a_full_server_lets_redissons_be_counted(void **state)
+{
+    script_fixture *f = *state;
+
+    redisson_set(f, "2");
+    script_fill_memory(f, true);
+    assert_like(latch_down(f, "op:1", "1"), "1 0");
+    assert_like(latch_down(f, "op:2", "1"), "1 0");
+    assert_like(latch_count(f), "1 0");
+}
+
+static void a_full_server_lets_a_latch_be_deleted(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "4");
+    script_fill_memory(f, true);
+    assert_like(latch_delete(f, "op:2"), "1 0");
+    assert_like(latch_count(f), "5");
+}
+
+static void a_full_server_lets_everybody_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    script_fill_memory(f, true);
+    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_like(latch_leave(f, "u:1"), "1 0 0");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_look(f, "u:1"), "1 * 0 0 * 0");
+}
+
+/* A wait that could not note whose latch it is could not tell later that it
+   opened. */
+static void a_full_server_refuses_a_first_wait_on_redissons(void **state)
+{
+    script_fixture *f = *state;
+
+    redisson_set(f, "2");
+    script_fill_memory(f, true);
+    assert_like(latch_wait(f, "u:1"), full);
+    assert_like(script_redis(f, "EXISTS " LATCH_STATE), "0");
+}
+
+/* ---- something else ---- */
+
+typedef const char *(*question)(script_fixture *f);
+
+static const char *ask_set(script_fixture *f)
+{
+    return latch_set(f, "op:1", "2");
+}
+
+static const char *ask_reset(script_fixture *f)
+{
+    return latch_reset(f, "op:1", "2");
+}
+
+static const char *ask_down(script_fixture *f)
+{
+    return latch_down(f, "op:1", "1");
+}
+
+static const char *ask_arrive(script_fixture *f)
+{
+    return latch_arrive(f, "op:1", "3", "m");
+}
+
+static const char *ask_quit(script_fixture *f)
+{
+    return latch_quit(f, "op:1", "m");
+}
+
+static const char *ask_delete(script_fixture *f)
+{
+    return latch_delete(f, "op:1");
+}
+
+static const char *ask_wait(script_fixture *f)
+{
+    return latch_wait(f, "u:1");
+}
+
+static const char *ask_look(script_fixture *f)
+{
+    return latch_look(f, "u:1");
+}
+
+static const question questions[] = {ask_set,    ask_reset, ask_down,
+                                     ask_arrive, ask_quit,  ask_delete,
+                                     ask_wait,   ask_look,  latch_count,
+                                     latch_info};
+
+/* Every script answers so, and no key is there but those that were. */
+static void all_answer(script_fixture *f, const char *pattern)
+{
+    long long keys = number(script_redis(f, "DBSIZE"));
+
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+        assert_like(questions[i](f), pattern);
+        assert_int_equal(number(script_redis(f, "DBSIZE")), keys);
+    }
+}
+
+static void a_name_that_is_no_latch_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n u:1 1");
+    all_answer(f, "!LKTYPE *");
+    assert_like(script_redis(f, "HGETALL n"), "u:1 1");
+}
+
+static void a_text_that_is_no_count_is_refused(void **state)
+{
+    static const char *const texts[] = {"x", "1x", "1.5", "1e3", "0x10", ""};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        script_redis(f, "SET n %s", texts[i]);
+        all_answer(f, "!LKTYPE *");
+    }
+}
+
+static void another_layout_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET " LATCH_STATE " v 2 kind latch");
+    all_answer(f, "!LKLAYOUT *");
+}
+
+static void a_name_of_another_primitive_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET " LATCH_STATE " v 1 kind plain");
+    all_answer(f, "!LKTYPE *");
+    script_redis(f, "DEL " LATCH_STATE);
+    script_redis(f, "HSET " LATCH_STATE " v 1 claim u:1");
+    all_answer(f, "!LKTYPE *");
+}
+
+static void a_record_that_is_no_hash_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET " LATCH_STATE " x");
+    all_answer(f, "!LKTYPE *");
+}
+
+static void
+a_memo_of_another_type_stops_operations_before_they_begin(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:0", "3");
+    script_redis(f, "DEL " LATCH_MEMO);
+    script_redis(f, "SET " LATCH_MEMO " x");
+    for (size_t i = 0; i < 6; i++)
+        assert_like(questions[i](f), "!*WRONGTYPE*");
+    assert_like(latch_count(f), "1 3");
+}
+
+static void
+members_of_another_type_stop_an_arrival_before_it_begins(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:0", "3");
+    script_redis(f, "SET " LATCH_MEMBERS " x");
+    assert_like(ask_arrive(f), "!*WRONGTYPE*");
+    assert_like(ask_quit(f), "!*WRONGTYPE*");
+    assert_like(latch_count(f), "1 3");
+    assert_like(ask_reset(f), "1 0");
+    assert_like(latch_arrive(f, "op:2", "2", "m"), "1 0");
+}
+
+static void a_list_of_another_type_does_not_stop_a_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:0", "1");
+    script_redis(f, "SET " LATCH_WAITING " x");
+    script_redis(f, "SET " LATCH_TICKETS " x");
+    assert_like(ask_wait(f), "0 -1 * 0 0 0 0 0");
+    assert_like(ask_look(f), "0 -1 * 0 0 0 0 0");
+    assert_like(ask_down(f), "1 0");
+    assert_like(latch_count(f), "1 0");
+}
+
+/* ---- cost ---- */
+
+/* How many commands the scripts called since the statistics were reset. */
+static long long commands_called(script_fixture *f)
+{
+    const char *line = script_redis(f, "INFO commandstats");
+    long long sum = 0;
+
+    while ((line = strstr(line, "cmdstat_")) != NULL) {
+        const char *calls = strstr(line, ":calls=");
+
+        assert_non_null(calls);
+        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
+            strncmp(line, "cmdstat_config", 14) != 0)
+            sum += number(calls + strlen(":calls="));
+        line = calls;
+    }
+    return sum;
+}
+
+static long long cost_of_opening(script_fixture *f)
+{
+    latch_down(f, "op:2", "1");
+    script_redis(f, "CONFIG RESETSTAT");
+    latch_down(f, "op:3", "1");
+    return commands_called(f);
+}
+
+static void counting_down_costs_few_commands(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "3");
+    script_redis(f, "CONFIG RESETSTAT");
+    latch_down(f, "op:2", "1");
+    assert_in_range(commands_called(f), 1, 8);
+    script_redis(f, "CONFIG RESETSTAT");
+    latch_look(f, "u:1");
+    assert_in_range(commands_called(f), 1, 9);
+    script_redis(f, "CONFIG RESETSTAT");
+    latch_look(f, "u:1");
+    assert_in_range(commands_called(f), 1, 8);
+}
+
+static void opening_costs_the_same_with_many_waiters(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+    long long alone;
+
+    latch_set(f, "op:1", "2");
+    alone = cost_of_opening(f);
+    assert_in_range(alone, 1, 13);
+    server_flush(f->server);
+    latch_set(f, "op:1", "2");
+    for (int i = 0; i < 300; i++) {
+        snprintf(claim, sizeof(claim), "u:%d", i);
+        latch_wait(f, claim);
+    }
+    assert_int_equal(cost_of_opening(f), alone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(a_full_server_refuses_to_arm),
+        SCRIPT_TEST(a_full_server_refuses_to_arm_anew),
+        SCRIPT_TEST(a_full_server_lets_members_arrive_and_count),
+        SCRIPT_TEST(a_full_server_lets_redissons_be_counted),
+        SCRIPT_TEST(a_full_server_lets_a_latch_be_deleted),
+        SCRIPT_TEST(a_full_server_lets_everybody_wait),
+        SCRIPT_TEST(a_full_server_refuses_a_first_wait_on_redissons),
+        SCRIPT_TEST(a_name_that_is_no_latch_is_refused),
+        SCRIPT_TEST(a_text_that_is_no_count_is_refused),
+        SCRIPT_TEST(another_layout_is_refused),
+        SCRIPT_TEST(a_name_of_another_primitive_is_refused),
+        SCRIPT_TEST(a_record_that_is_no_hash_is_refused),
+        SCRIPT_TEST(a_memo_of_another_type_stops_operations_before_they_begin),
+        SCRIPT_TEST(members_of_another_type_stop_an_arrival_before_it_begins),
+        SCRIPT_TEST(a_list_of_another_type_does_not_stop_a_wait),
+        SCRIPT_TEST(counting_down_costs_few_commands),
+        SCRIPT_TEST(opening_costs_the_same_with_many_waiters),
+    };
+
+    return cmocka_run_group_tests_name("latch_server", tests,
+                                       script_start_server, script_stop_server);
+}

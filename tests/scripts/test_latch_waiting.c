@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+
+/* latch_wait, latch_look, latch_leave, latch_info: what a waiter learns. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/latch_script.h"
+
+/* The generation in the last answer of a wait or look. */
+static long long told_gen(const script_fixture *f)
+{
+    return script_item(f, script_item(f, 0) == 1 ? 1 : 2);
+}
+
+/* What it says of the last generation that opened, and that is gone. */
+static long long told_opened(const script_fixture *f)
+{
+    return script_item(f, script_item(f, 0) == 1 ? 4 : 6);
+}
+
+static long long told_gone(const script_fixture *f)
+{
+    return script_item(f, script_item(f, 0) == 1 ? 5 : 7);
+}
+
+/* ---- facts ---- */
+
+static void a_wait_on_an_armed_latch_learns_its_generation(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_int_equal(told_gen(f), latch_mark(f, "gen"));
+    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_int_equal(told_gen(f), latch_mark(f, "gen"));
+}
+
+static void a_wait_on_an_open_latch_passes(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_wait(f, "u:1"), "1 * 0 0 * 0");
+    assert_int_equal(told_gen(f), latch_mark(f, "gen"));
+    assert_int_equal(told_opened(f), latch_mark(f, "gen"));
+    assert_like(latch_look(f, "u:1"), "1 * 0 0 * 0");
+    assert_like(latch_try(f, "u:1"), "1 * 0 0 * 0");
+    assert_like(script_redis(f, "EXISTS " LATCH_WAITING), "0");
+}
+
+/* Below all generations to come: so what opens next is what it waits for. */
+static void a_wait_on_an_unset_latch_learns_where_the_next_begins(void **state)
+{
+    script_fixture *f = *state;
+    long long place;
+
+    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    place = told_gen(f);
+    assert_int_equal(place % 2, 1);
+    assert_like(script_redis(f, "EXISTS n " LATCH_STATE), "0");
+    latch_set(f, "op:1", "1");
+    assert_true(latch_mark(f, "gen") > place);
+}
+
+static void the_place_before_the_next_is_behind_the_last(void **state)
+{
+    script_fixture *f = *state;
+    long long ahead = script_now_ms(f) * 1000 + 86400000000;
+
+    latch_set(f, "op:1", "1");
+    latch_delete(f, "op:2");
+    script_redis(f, "HSET " LATCH_STATE " gen %lld gone %lld", ahead, ahead);
+    latch_wait(f, "u:1");
+    assert_int_equal(told_gen(f), ahead + 1);
+    latch_set(f, "op:3", "1");
+    assert_int_equal(latch_mark(f, "gen"), ahead + 2);
+}
+
+/* It opened and was armed again before the waiter looked. */
+static void a_look_learns_that_it_opened_before_it_was_reset(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    gen = told_gen(f);
+    latch_down(f, "op:2", "1");
+    latch_reset(f, "op:3", "1");
+    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 * 0");
+    assert_int_equal(told_opened(f), gen);
+    assert_true(told_gen(f) > gen);
+}
+
+static void a_look_learns_that_it_is_gone(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    gen = told_gen(f);
+    latch_delete(f, "op:2");
+    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 *");
+    assert_int_equal(told_gone(f), gen);
+    assert_int_equal(told_gen(f) % 2, 1);
+}
+
+static void a_look_learns_that_its_time_has_ended(void **state)
+{
+    script_fixture *f = *state;
+    long long gen;
+
+    latch_set_for(f, "op:1", "1", "60000");
+    assert_like(latch_wait(f, "u:1"), "0 * * 0 0 0 0 0");
+    assert_in_range(script_item(f, 1), 55000, 60001);
+    gen = told_gen(f);
+    script_redis(f, "HSET " LATCH_STATE " until %lld", script_now_ms(f));
+    script_redis(f, "DEL n");
+    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 *");
+    assert_int_equal(told_gone(f), gen);
+}
+
+static void a_look_without_any_data_learns_that_nothing_is_known(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    server_flush(f->server);
+    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_int_equal(told_gen(f) % 2, 1);
+}
+
+static void one_try_is_not_listed(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(latch_try(f, "u:1"), "2 -1");
+    latch_set_for(f, "op:1", "1", "60000");
+    assert_like(latch_try(f, "u:1"), "2 *");
+    assert_in_range(script_item(f, 1), 55000, 60001);
+    assert_like(script_redis(f, "EXISTS " LATCH_WAITING), "0");
+}
+
+/* ---- the list ---- */
+
+static void who_waits_is_listed(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    latch_wait(f, "u:2");
+    assert_like(latch_info(f),
+                "() 2 (u:1 1 0 * because \"\" u:2 1 0 * because \"\")");
+    assert_in_range(latch_pttl(f, LATCH_WAITING), 55000, 60000);
+    assert_in_range(latch_pttl(f, LATCH_TICKETS), 55000, 60000);
+}
+
+static void who_arrived_is_listed_in_order(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "3", "z");
+    latch_arrive(f, "op:2", "3", "a");
+    assert_like(latch_info(f),
+                "(z 1 0 * -1 \"\" \"\" a 1 0 * -1 \"\" \"\") 0 ()");
+    latch_arrive(f, "op:3", "3", "b");
+    assert_like(latch_info(f), "(z * a * b 1 0 * -1 \"\" \"\") 0 ()");
+    latch_delete(f, "op:4");
+    assert_like(latch_info(f), "() 0 ()");
+}
+
+static void at_most_64_of_each_are_listed(void **state)
+{
+    script_fixture *f = *state;
+    char name[16];
+
+    for (int i = 0; i < 70; i++) {
+        snprintf(name, sizeof(name), "u:%d", i);
+        latch_arrive(f, name, "100", name);
+        latch_wait(f, name);
+    }
+    latch_info(f);
+    assert_int_equal(f->answer->element[0]->elements, 64 * 7);
+    assert_int_equal(script_item(f, 1), 70);
+    assert_int_equal(f->answer->element[2]->elements, 64 * 6);
+}
+
+/* How long it waits is not forgotten by looking. */
+static void a_look_keeps_the_entry(void **state)
+{
+    script_fixture *f = *state;
+    char entry[64];
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    snprintf(entry, sizeof(entry), "%s",
+             script_redis(f, "HGET " LATCH_TICKETS " u:1"));
+    assert_like(entry, "* in:u:1 because");
+    script_redis(f, "ZADD " LATCH_WAITING " 1 u:1");
+    latch_look(f, "u:1");
+    assert_like(script_redis(f, "HGET " LATCH_TICKETS " u:1"), entry);
+    assert_true(strtoll(script_redis(f, "ZSCORE " LATCH_WAITING " u:1"), NULL,
+                        10) > 1000);
+}
+
+static void a_waiter_whose_entry_was_lost_is_listed_again(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    script_redis(f, "DEL " LATCH_WAITING " " LATCH_TICKETS);
+    latch_look(f, "u:1");
+    assert_like(latch_info(f), "() 1 (u:1 1 0 * \"\" \"\")");
+}
+
+static void who_was_not_seen_for_ten_seconds_does_not_wait(void **state)
+{
+    script_fixture *f = *state;
+    long long now = script_now_ms(f);
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    latch_wait(f, "u:2");
+    script_redis(f, "ZADD " LATCH_WAITING " %lld u:1", now - 10001);
+    assert_like(latch_info(f), "() 1 (u:2 1 0 * because \"\")");
+    latch_look(f, "u:2");
+    assert_like(script_redis(f, "ZRANGE " LATCH_WAITING " 0 -1"), "u:2");
+    assert_like(script_redis(f, "HKEYS " LATCH_TICKETS), "u:2");
+}
+
+static void who_leaves_is_off_the_list(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    assert_like(latch_leave(f, "u:1"), "1 0 0");
+    assert_like(latch_leave(f, "u:1"), "0 0 0");
+    assert_like(script_redis(f, "EXISTS " LATCH_WAITING " " LATCH_TICKETS),
+                "0");
+    assert_like(latch_count(f), "1 2");
+}
+
+static void a_delete_empties_the_list(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    latch_delete(f, "op:2");
+    assert_like(script_redis(f, "EXISTS " LATCH_WAITING " " LATCH_TICKETS),
+                "0");
+}
+
+static void a_reset_keeps_the_list(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    latch_reset(f, "op:2", "1");
+    assert_like(latch_info(f), "() 1 (u:1 1 0 * because \"\")");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(a_wait_on_an_armed_latch_learns_its_generation),
+        SCRIPT_TEST(a_wait_on_an_open_latch_passes),
+        SCRIPT_TEST(a_wait_on_an_unset_latch_learns_where_the_next_begins),
+        SCRIPT_TEST(the_place_before_the_next_is_behind_the_last),
+        SCRIPT_TEST(a_look_learns_that_it_opened_before_it_was_reset),
+        SCRIPT_TEST(a_look_learns_that_it_is_gone),
+        SCRIPT_TEST(a_look_learns_that_its_time_has_ended),
+        SCRIPT_TEST(a_look_without_any_data_learns_that_nothing_is_known),
+        SCRIPT_TEST(one_try_is_not_listed),
+        SCRIPT_TEST(who_waits_is_listed),
+        SCRIPT_TEST(who_arrived_is_listed_in_order),
+        SCRIPT_TEST(at_most_64_of_each_are_listed),
+        SCRIPT_TEST(a_look_keeps_the_entry),
+        SCRIPT_TEST(a_waiter_whose_entry_was_lost_is_listed_again),
+        SCRIPT_TEST(who_was_not_seen_for_ten_seconds_does_not_wait),
+        SCRIPT_TEST(who_leaves_is_off_the_list),
+        SCRIPT_TEST(a_delete_empties_the_list),
+        SCRIPT_TEST(a_reset_keeps_the_list),
+    };
+
+    return cmocka_run_group_tests_name("latch_waiting", tests,
+                                       script_start_server, script_stop_server);
+}
