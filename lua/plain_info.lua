@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: MIT
+-- plain_info: who waits.
+-- uses: part_error part_clock part_lease part_counter part_line
+--
+-- KEYS[1]  counter  string  permits that are free
+-- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
+-- KEYS[3]  queue    zset    waiting claim -> ticket
+-- KEYS[4]  tickets  hash    claim -> what it asks for; "#" -> last ticket
+-- KEYS[5]  skipped  zset    claim passed over -> since when
+-- KEYS[6]  memo     hash    who changed the counter -> by how much
+-- KEYS[7]  void     zset    claim that must not acquire -> until when
+-- KEYS[8]  leases   zset    Redisson's, of a semaphore of leased permits
+--
+-- returns  {{}, number of waiters,
+--           {claim, ticket, waited ms, reason, ...}}  the first 64 of them
+--
+-- Invariants: nothing is written. Nobody knows who has the permits.
+
+clock.look()
+local waiters = {}
+local claims = redis.call('ZRANGE', queue, 0, 63)
+for i = 1, #claims do
+    local entry = line.find(claims[i])
+    if entry then
+        waiters[#waiters + 1] = claims[i]
+        waiters[#waiters + 1] = entry.ticket
+        waiters[#waiters + 1] = math.max(clock.ms - entry.since, 0)
+        waiters[#waiters + 1] = entry.reason
+    end
+end
+return {{}, line.length(), waiters}

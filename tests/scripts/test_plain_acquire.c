@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+
+/* plain_acquire: taking permits and queueing for them, key by key. */
+
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/plain_script.h"
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static long long pttl(script_fixture *f, int key)
+{
+    return number(script_redis(f, "PTTL %s", f->keys[key]));
+}
+
+/* ---- enough are free ---- */
+
+static void permits_are_taken_from_the_counter(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    assert_like(plain_acquire(f, "u:2", "2"), "1 0 0 0");
+    assert_free(f, "3");
+    assert_like(plain_try(f, "u:3", "3"), "1 0 0 0");
+    assert_free(f, "0");
+}
+
+static void a_counter_of_redissons_is_taken_from(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 1");
+    assert_like(plain_acquire(f, "u:1", "1"), "1 0 0 0");
+    assert_free(f, "0");
+    assert_like(script_redis(f, "HMGET %s v kind", f->keys[KEY_STATE]),
+                "1 plain");
+}
+
+static void taking_keeps_the_counters_time(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set_for(f, "u:1", "5", "60000");
+    plain_acquire(f, "u:2", "2");
+    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+}
+
+/* Nothing but the counter is left for ever. */
+static void what_stands_beside_the_counter_ends(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    plain_acquire(f, "u:2", "1");
+    plain_acquire(f, "u:3", "1");
+    assert_in_range(pttl(f, KEY_STATE), 604000000, 604800000);
+    assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
+    assert_in_range(pttl(f, KEY_QUEUE), 50000, 60000);
+    assert_in_range(pttl(f, KEY_TICKETS), 50000, 60000);
+    assert_like(script_redis(f, "DBSIZE"), "5");
+}
+
+static void nobody_is_told_that_permits_were_taken(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    script_listen(f, f->channel);
+    plain_acquire(f, "u:2", "2");
+    assert_string_equal(script_heard(f), "");
+}
+
+/* ---- not enough are free ---- */
+
+static void who_cannot_have_all_gets_none_and_queues(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    assert_like(plain_acquire(f, "u:2", "2"), "0 -1 * 0");
+    assert_free(f, "1");
+    assert_like(plain_queue(f), "u:2");
+    assert_like(script_redis(f, "HGET %s u:2", f->keys[KEY_TICKETS]),
+                "* c 2 0 * * in:u:2 ");
+}
+
+static void waiting_makes_the_name_a_counters(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 1");
+    plain_acquire(f, "u:2", "2");
+    assert_like(script_redis(f, "HGET %s kind", f->keys[KEY_STATE]), "plain");
+}
+
+static void a_try_does_not_queue(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    assert_like(plain_try(f, "u:2", "2"), "2 -1");
+    assert_free(f, "1");
+    assert_like(plain_queue(f), "");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_TICKETS]), "0");
+}
+
+static void a_counter_below_zero_has_none(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n -3");
+    assert_like(plain_try(f, "u:2", "1"), "2 -1");
+    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 * 0");
+    assert_free(f, "-3");
+}
+
+static void an_unset_counter_is_not_waited_for(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(plain_acquire(f, "u:1", "1"), "5");
+    assert_like(plain_try(f, "u:1", "1"), "5");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+static void a_waiter_learns_when_the_counter_ends(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set_for(f, "u:1", "1", "60000");
+    plain_acquire(f, "u:2", "2");
+    assert_in_range(script_item(f, 1), 50000, 60000);
+    plain_try(f, "u:3", "2");
+    assert_in_range(script_item(f, 1), 50000, 60000);
+}
+
+/* ---- others wait ---- */
+
+static void tickets_grow(void **state)
+{
+    script_fixture *f = *state;
+    long long first;
+
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    first = script_item(f, 2);
+    plain_acquire(f, "u:3", "1");
+    assert_true(script_item(f, 2) > first);
+    assert_like(plain_queue(f), "u:2 u:3");
+}
+
+/* A large request would starve if small ones passed it. */
+static void nobody_passes_a_waiter_that_needs_more(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:2", (char *)NULL);
+    plain_set(f, "u:1", "3");
+    plain_acquire(f, "u:2", "4");
+    assert_like(plain_acquire(f, "u:3", "1"), "0 -1 * 0");
+    assert_like(plain_try(f, "u:4", "1"), "2 -1");
+    assert_free(f, "3");
+    assert_string_equal(script_heard(f), "");
+}
+
+/* u:2 was told, and has not come yet. */
+static void nobody_passes_a_waiter_whose_turn_it_is(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:2", (char *)NULL);
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    plain_release(f, "u:3", "1");
+    assert_like(plain_try(f, "u:4", "1"), "2 -1");
+    assert_like(plain_acquire(f, "u:5", "1"), "0 -1 * 0");
+    assert_like(plain_queue(f), "u:2 u:5");
+    assert_free(f, "1");
+}
+
+static void a_dead_waiter_is_passed(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "3");
+    plain_acquire(f, "u:2", "4");
+    assert_like(plain_acquire(f, "u:3", "1"), "1 0 0 0");
+    assert_free(f, "2");
+    assert_like(plain_queue(f), "");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_SKIPPED]), "u:2");
+    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[KEY_TICKETS]), "0");
+}
+
+static void a_waiter_that_was_not_heard_of_for_long_is_passed(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:2", (char *)NULL);
+    plain_set(f, "u:1", "3");
+    plain_acquire(f, "u:2", "4");
+    script_age(f, "u:2", 3001);
+    assert_like(plain_acquire(f, "u:3", "1"), "1 0 0 0");
+}
+
+static void a_try_passes_the_dead_and_leaves_them_in_the_queue(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "3");
+    plain_acquire(f, "u:2", "4");
+    assert_like(plain_try(f, "u:3", "1"), "1 0 0 0");
+    assert_free(f, "2");
+    assert_like(plain_queue(f), "u:2");
+}
+
+static void a_try_behind_more_of_the_dead_than_it_looks_at_is_busy(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "3");
+    for (int i = 0; i < 65; i++)
+        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
+    assert_like(plain_try(f, "u:3", "1"), "2 -1");
+    script_redis(f, "ZREM %s d:0", f->keys[KEY_QUEUE]);
+    assert_like(plain_try(f, "u:3", "1"), "1 0 0 0");
+}
+
+/* The next look, which is to be at once, goes on behind them. */
+static void
+an_acquire_behind_more_of_the_dead_than_it_looks_at_looks_again(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "3");
+    for (int i = 0; i < 64; i++)
+        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
+    assert_like(plain_acquire(f, "u:3", "1"), "0 0 * 0");
+    assert_like(plain_queue(f), "u:3");
+    assert_like(plain_recheck(f, "u:3"), "1 0 0 * 0");
+}
+
+/* ---- sending it again ---- */
+
+static void what_was_taken_is_not_taken_again(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    plain_acquire(f, "u:2", "2");
+    assert_like(plain_acquire(f, "u:2", "2"), "1 0 0 0");
+    assert_like(plain_try(f, "u:2", "2"), "1 0 0 0");
+    assert_free(f, "3");
+}
+
+/* The answer that was lost is given, whatever the counter is by now. */
+static void what_was_taken_stays_taken_when_the_counter_is_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    plain_acquire(f, "u:2", "2");
+    script_redis(f, "DEL n");
+    assert_like(plain_acquire(f, "u:2", "2"), "1 0 0 0");
+    assert_free(f, "nil");
+}
+
+static void a_queued_claim_keeps_its_ticket_when_it_asks_again(void **state)
+{
+    script_fixture *f = *state;
+    long long ticket;
+
+    plain_hear(f, "u:2", "u:3", (char *)NULL);
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    ticket = script_item(f, 2);
+    plain_acquire(f, "u:3", "1");
+    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 * 0");
+    assert_true(script_item(f, 2) == ticket);
+    assert_like(plain_queue(f), "u:2 u:3");
+}
+
+static void a_queued_claim_that_asks_again_takes_in_its_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:2", "u:3", (char *)NULL);
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    plain_acquire(f, "u:3", "1");
+    script_redis(f, "SET n 1");
+    assert_like(plain_acquire(f, "u:3", "1"), "0 -1 * 0");
+    assert_like(plain_acquire(f, "u:2", "1"), "1 0 0 0");
+    assert_free(f, "0");
+    assert_like(plain_queue(f), "u:3");
+}
+
+static void a_queued_claim_that_asks_again_hears_of_the_end(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    script_redis(f, "DEL n");
+    assert_like(plain_acquire(f, "u:2", "1"), "7");
+    assert_like(plain_queue(f), "");
+    assert_like(plain_acquire(f, "u:2", "1"), "5");
+}
+
+static void what_is_settled_is_forgotten(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    plain_acquire(f, "u:2", "1");
+    plain_acquire(f, "v:2", "1");
+    plain_acquire_with(f, "u:3", "1", "in:u", "", "0", "1", "1 2");
+    assert_like(script_redis(f, "HMGET %s u:1 u:2 v:2 u:3", f->keys[KEY_MEMO]),
+                "nil nil * 1 0 * 1 0");
+    assert_free(f, "2");
+}
+
+/* ---- refusing ---- */
+
+static void a_claim_that_was_given_up_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    plain_leave(f, "u:2", "60000");
+    assert_like(plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", ""),
+                "!LKVOID*");
+    assert_free(f, "5");
+    script_redis(f, "ZADD %s 5 u:2", f->keys[KEY_VOID]);
+    assert_like(plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", ""),
+                "1 0 0 0");
+}
+
+static void a_full_server_refuses_to_take_and_to_queue(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    script_fill_memory(f, true);
+    assert_like(plain_acquire(f, "u:2", "1"), "!OOM*");
+    assert_like(plain_acquire(f, "u:2", "2"), "!OOM*");
+    assert_free(f, "1");
+    assert_like(plain_queue(f), "");
+}
+
+static void leased_permits_are_not_touched(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 5");
+    script_redis(f, "ZADD %s 1 0123456789abcdef", f->keys[KEY_LEASES]);
+    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*leased*");
+    script_redis(f, "DEL %s", f->keys[KEY_LEASES]);
+    script_redis(f, "HSET %s v 1 kind leased", f->keys[KEY_STATE]);
+    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*another*");
+    assert_free(f, "5");
+}
+
+/* What another primitive left behind says nothing once the name is unset. */
+static void a_name_that_was_leased_once_may_be_a_counter(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET %s v 1 kind leased", f->keys[KEY_STATE]);
+    assert_like(plain_acquire(f, "u:1", "1"), "5");
+    assert_like(plain_set(f, "u:2", "1"), "1 0 0");
+    assert_like(plain_acquire(f, "u:1", "1"), "1 0 0 0");
+    assert_like(script_redis(f, "HGET %s kind", f->keys[KEY_STATE]), "plain");
+}
+
+/* An open latch has no key of Redisson's. */
+static void a_latch_is_not_touched(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET %s v 1 kind latch", f->keys[KEY_STATE]);
+    assert_like(plain_set(f, "u:1", "1"), "!LKTYPE*another*");
+    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*another*");
+}
+
+static void a_key_of_another_type_is_not_touched(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n u:1 1");
+    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*");
+    script_redis(f, "DEL n");
+    script_redis(f, "SET n five");
+    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*");
+    script_redis(f, "SET n 1000000000000000");
+    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*");
+    script_redis(f, "SET n 1.5");
+    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+static void another_layout_is_not_touched(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 5");
+    script_redis(f, "HSET %s v 2", f->keys[KEY_STATE]);
+    assert_like(plain_acquire(f, "u:1", "1"), "!LKLAYOUT*");
+    assert_free(f, "5");
+}
+
+/* Whatever the side keys are, nothing is taken that is not noted. */
+static void a_side_key_of_another_type_keeps_the_permits(void **state)
+{
+    static const int side[] = {KEY_STATE, KEY_QUEUE, KEY_TICKETS, KEY_MEMO};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(side) / sizeof(side[0]); i++) {
+        server_flush(f->server);
+        script_redis(f, "SET n 5");
+        script_redis(f, "SET %s x", f->keys[side[i]]);
+        assert_like(plain_acquire(f, "u:1", "1"), "!*");
+        assert_free(f, "5");
+        assert_like(script_redis(f, "DBSIZE"), "2");
+    }
+}
+
+static void odd_names_work(void **state)
+{
+    static const char *const names[] = {"a{b}c", "sp ace", "\"'\\", "%d"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        script_set_name(f, names[i]);
+        assert_like(plain_set(f, "u:1", "1"), "1 0 0");
+        assert_like(plain_acquire(f, "u:2", "1"), "1 0 0 0");
+        assert_like(plain_acquire(f, "u:3", "1"), "0 -1 * 0");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAIN_TEST(permits_are_taken_from_the_counter),
+        PLAIN_TEST(a_counter_of_redissons_is_taken_from),
+        PLAIN_TEST(taking_keeps_the_counters_time),
+        PLAIN_TEST(what_stands_beside_the_counter_ends),
+        PLAIN_TEST(nobody_is_told_that_permits_were_taken),
+        PLAIN_TEST(who_cannot_have_all_gets_none_and_queues),
+        PLAIN_TEST(waiting_makes_the_name_a_counters),
+        PLAIN_TEST(a_try_does_not_queue),
+        PLAIN_TEST(a_counter_below_zero_has_none),
+        PLAIN_TEST(an_unset_counter_is_not_waited_for),
+        PLAIN_TEST(a_waiter_learns_when_the_counter_ends),
+        PLAIN_TEST(tickets_grow),
+        PLAIN_TEST(nobody_passes_a_waiter_that_needs_more),
+        PLAIN_TEST(nobody_passes_a_waiter_whose_turn_it_is),
+        PLAIN_TEST(a_dead_waiter_is_passed),
+        PLAIN_TEST(a_waiter_that_was_not_heard_of_for_long_is_passed),
+        PLAIN_TEST(a_try_passes_the_dead_and_leaves_them_in_the_queue),
+        PLAIN_TEST(a_try_behind_more_of_the_dead_than_it_looks_at_is_busy),
+        PLAIN_TEST(
+            an_acquire_behind_more_of_the_dead_than_it_looks_at_looks_again),
+        PLAIN_TEST(what_was_taken_is_not_taken_again),
+        PLAIN_TEST(what_was_taken_stays_taken_when_the_counter_is_gone),
+        PLAIN_TEST(a_queued_claim_keeps_its_ticket_when_it_asks_again),
+        PLAIN_TEST(a_queued_claim_that_asks_again_takes_in_its_turn),
+        PLAIN_TEST(a_queued_claim_that_asks_again_hears_of_the_end),
+        PLAIN_TEST(what_is_settled_is_forgotten),
+        PLAIN_TEST(a_claim_that_was_given_up_is_refused),
+        PLAIN_TEST(a_full_server_refuses_to_take_and_to_queue),
+        PLAIN_TEST(leased_permits_are_not_touched),
+        PLAIN_TEST(a_name_that_was_leased_once_may_be_a_counter),
+        PLAIN_TEST(a_latch_is_not_touched),
+        PLAIN_TEST(a_key_of_another_type_is_not_touched),
+        PLAIN_TEST(another_layout_is_not_touched),
+        PLAIN_TEST(a_side_key_of_another_type_keeps_the_permits),
+        PLAIN_TEST(odd_names_work),
+    };
+
+    return cmocka_run_group_tests_name("plain_acquire", tests,
+                                       script_start_server, script_stop_server);
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * plain_add, plain_set, plain_drain, plain_delete, plain_count: changing the
+ * counter, each change once, and what Redisson sees of it.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/plain_script.h"
+
+extern const lk__script lk__script_plain_add;
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static long long pttl(script_fixture *f, int key)
+{
+    return number(script_redis(f, "PTTL %s", f->keys[key]));
+}
+
+/* ---- release ---- */
+
+static void a_release_adds_to_the_counter(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    assert_like(plain_release(f, "u:2", "3"), "1 0 0");
+    assert_free(f, "4");
+}
+
+static void a_release_that_is_sent_again_adds_once(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    plain_release(f, "u:2", "3");
+    assert_like(plain_release(f, "u:2", "3"), "1 0 0");
+    assert_free(f, "4");
+    script_redis(f, "DEL n");
+    assert_like(plain_release(f, "u:2", "3"), "1 0 0");
+    assert_free(f, "nil");
+}
+
+static void a_release_of_an_unset_counter_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(plain_release(f, "u:1", "1"), "5");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+static void a_release_does_not_leave_the_range(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "2147483646");
+    assert_like(plain_release(f, "u:2", "2"), "4");
+    assert_free(f, "2147483646");
+    assert_like(plain_release(f, "u:2", "1"), "1 0 0");
+    assert_free(f, "2147483647");
+    assert_like(plain_release(f, "u:3", "1"), "4");
+}
+
+static void a_release_keeps_the_counters_time(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set_for(f, "u:1", "1", "60000");
+    plain_release(f, "u:2", "1");
+    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+}
+
+/* Redisson's waiters count on the value; a number that is not above 0 would
+   only make them fail. */
+static void redisson_hears_what_is_free_after_a_release(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    script_listen(f, f->channel);
+    plain_release(f, "u:2", "3");
+    assert_string_equal(script_heard(f), "redisson_sc:{n} 4\n");
+    script_redis(f, "SET n -5");
+    plain_release(f, "u:3", "3");
+    plain_release(f, "u:4", "2");
+    assert_string_equal(script_heard(f), "");
+    plain_release(f, "u:5", "1");
+    assert_string_equal(script_heard(f), "redisson_sc:{n} 1\n");
+}
+
+static void one_waiter_is_told_of_a_release(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:2", "u:3", (char *)NULL);
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "2");
+    plain_acquire(f, "u:3", "1");
+    plain_release(f, "u:4", "1");
+    assert_string_equal(script_heard(f), "");
+    plain_release(f, "u:5", "1");
+    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
+    assert_free(f, "2");
+    assert_like(plain_queue(f), "u:2 u:3");
+}
+
+static void a_release_passes_the_dead(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:3", (char *)NULL);
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "2");
+    plain_acquire(f, "u:3", "1");
+    plain_release(f, "u:4", "1");
+    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
+    assert_like(plain_queue(f), "u:3");
+}
+
+/* ---- add ---- */
+
+static void an_add_sets_an_unset_counter(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(plain_add(f, "u:1", "4"), "1 0 0");
+    assert_free(f, "4");
+    assert_like(plain_add(f, "u:1", "4"), "1 0 0");
+    assert_free(f, "4");
+    assert_like(script_redis(f, "HMGET %s v kind", f->keys[KEY_STATE]),
+                "1 plain");
+    assert_int_equal(pttl(f, KEY_COUNTER), -1);
+}
+
+static void an_add_of_less_takes_away(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "2");
+    assert_like(plain_add(f, "u:2", "-5"), "1 0 0");
+    assert_free(f, "-3");
+    assert_like(plain_add(f, "u:2", "-5"), "1 0 0");
+    assert_free(f, "-3");
+}
+
+static void an_add_does_not_leave_the_range(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_add(f, "u:1", "-2147483647");
+    assert_like(plain_add(f, "u:2", "-1"), "4");
+    assert_free(f, "-2147483647");
+    assert_like(plain_add(f, "u:3", "2147483647"), "1 0 0");
+    assert_like(plain_add(f, "u:4", "2147483647"), "1 0 0");
+    assert_like(plain_add(f, "u:5", "1"), "4");
+    assert_free(f, "2147483647");
+}
+
+/* What others brought out of the range may be brought back. */
+static void an_add_leads_back_into_the_range(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 3000000000");
+    assert_like(plain_add(f, "u:1", "1"), "4");
+    assert_like(plain_add(f, "u:2", "-1"), "1 0 0");
+    assert_free(f, "2999999999");
+    script_redis(f, "SET n -3000000000");
+    assert_like(plain_add(f, "u:3", "-1"), "4");
+    assert_like(plain_add(f, "u:4", "1"), "1 0 0");
+}
+
+/* Redisson's own addPermits() drops it. */
+static void an_add_keeps_the_counters_time(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set_for(f, "u:1", "1", "60000");
+    plain_add(f, "u:2", "1");
+    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+}
+
+/* ---- set ---- */
+
+static void an_unset_counter_is_set(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, f->channel);
+    assert_like(plain_set(f, "u:1", "10"), "1 0 0");
+    assert_free(f, "10");
+    assert_int_equal(pttl(f, KEY_COUNTER), -1);
+    assert_string_equal(script_heard(f), "redisson_sc:{n} 10\n");
+}
+
+static void a_counter_is_set_for_a_time(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set_for(f, "u:1", "10", "60000");
+    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+}
+
+static void a_set_counter_stays_as_it_is(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "10");
+    assert_like(plain_set_for(f, "u:2", "15", "60000"), "2");
+    assert_free(f, "10");
+    assert_int_equal(pttl(f, KEY_COUNTER), -1);
+    script_redis(f, "SET n 0");
+    assert_like(plain_set(f, "u:3", "15"), "2");
+}
+
+static void a_set_that_is_sent_again_sets_once(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "10");
+    plain_acquire(f, "u:2", "4");
+    assert_like(plain_set(f, "u:1", "10"), "1 0 0");
+    assert_free(f, "6");
+    plain_delete(f, "u:3");
+    assert_like(plain_set(f, "u:1", "10"), "1 0 0");
+    assert_free(f, "nil");
+}
+
+static void a_full_server_refuses_to_set(void **state)
+{
+    script_fixture *f = *state;
+
+    script_fill_memory(f, true);
+    assert_like(plain_set(f, "u:1", "10"), "!OOM*");
+    assert_like(plain_add(f, "u:1", "10"), "!OOM*");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+/* ---- drain ---- */
+
+static void a_drain_takes_what_is_free(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "10");
+    plain_acquire(f, "u:2", "3");
+    script_listen(f, f->channel);
+    assert_like(plain_drain(f, "u:3"), "1 0 0 7");
+    assert_free(f, "0");
+    assert_like(plain_drain(f, "u:4"), "1 0 0 0");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void a_drain_that_is_sent_again_answers_the_same(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "7");
+    plain_drain(f, "u:2");
+    plain_release(f, "u:3", "2");
+    assert_like(plain_drain(f, "u:2"), "1 0 0 7");
+    assert_free(f, "2");
+}
+
+static void a_drain_of_what_is_owed_says_so(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_add(f, "u:1", "-4");
+    assert_like(plain_drain(f, "u:2"), "1 0 0 -4");
+    assert_free(f, "0");
+}
+
+static void a_drain_of_an_unset_counter_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(plain_drain(f, "u:1"), "5");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+/* Redisson's own drainPermits() drops it. */
+static void a_drain_keeps_the_counters_time(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set_for(f, "u:1", "7", "60000");
+    plain_drain(f, "u:2");
+    assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
+}
+
+/* ---- delete and count ---- */
+
+static void a_deleted_counter_is_unset(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "7");
+    script_listen(f, f->channel);
+    assert_like(plain_delete(f, "u:2"), "1 0 0");
+    assert_free(f, "nil");
+    assert_like(plain_delete(f, "u:3"), "5");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void a_delete_that_is_sent_again_deletes_once(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "7");
+    plain_delete(f, "u:2");
+    plain_set(f, "u:3", "8");
+    assert_like(plain_delete(f, "u:2"), "1 0 0");
+    assert_free(f, "8");
+}
+
+static void a_delete_with_many_waiters_asks_to_be_gone_on_with(void **state)
+{
+    script_fixture *f = *state;
+    char claim[24];
+
+    plain_set(f, "u:1", "0");
+    for (int i = 0; i < 70; i++) {
+        snprintf(claim, sizeof(claim), "w:%d", i);
+        plain_hear(f, claim, (char *)NULL);
+        plain_acquire(f, claim, "1");
+    }
+    assert_like(plain_delete(f, "u:2"), "1 1 0");
+    assert_like(plain_pass(f), "0 0");
+    assert_like(script_heard(f), "*in:w:69 open plain w:69 * n\n");
+    assert_like(plain_recheck(f, "w:69"), "7");
+}
+
+static void a_count_tells_what_is_free(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(plain_count(f), "5");
+    plain_set(f, "u:1", "7");
+    assert_like(plain_count(f), "1 7");
+    script_redis(f, "SET n -7");
+    assert_like(plain_count(f), "1 -7");
+    script_redis(f, "DEL n");
+    script_redis(f, "RPUSH n x");
+    assert_like(plain_count(f), "!LKTYPE*");
+}
+
+/* ---- the memory of changes ---- */
+
+static void the_memory_lasts_longer_than_anybody_asks_again(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "7");
+    script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_MEMO]);
+    plain_release(f, "u:2", "1");
+    assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
+}
+
+static void what_is_settled_is_forgotten(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "7");
+    plain_release(f, "u:2", "1");
+    plain_release(f, "v:2", "1");
+    script_call(f, &lk__script_plain_add, "u:3", "1", "1", "1 2", (char *)NULL);
+    assert_like(script_redis(f, "HMGET %s u:1 u:2 v:2 u:3", f->keys[KEY_MEMO]),
+                "nil nil * 1 0 * 1 0");
+    assert_free(f, "10");
+}
+
+/* Nothing is settled that the text does not name in full. */
+static void an_odd_text_forgets_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "7");
+    script_call(f, &lk__script_plain_add, "u:2", "1", "1", "# x", (char *)NULL);
+    script_call(f, &lk__script_plain_add, "odd", "1", "1", "1", (char *)NULL);
+    assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "1");
+    assert_like(script_redis(f, "HEXISTS %s #", f->keys[KEY_MEMO]), "1");
+}
+
+static void changes_of_long_ago_are_forgotten(void **state)
+{
+    script_fixture *f = *state;
+    long long now = script_now_ms(f);
+
+    plain_set(f, "u:1", "7");
+    script_redis(f, "HSET %s v:1 %b", f->keys[KEY_MEMO], "1 1 0", (size_t)5);
+    script_redis(f, "HSET %s v:2 %s", f->keys[KEY_MEMO], "junk");
+    plain_release(f, "u:2", "1");
+    assert_like(script_redis(f, "HEXISTS %s v:1", f->keys[KEY_MEMO]), "1");
+    script_redis(f, "HSET %s # %b", f->keys[KEY_MEMO], "5 0", (size_t)3);
+    plain_release(f, "u:3", "1");
+    assert_like(script_redis(f, "HEXISTS %s v:1", f->keys[KEY_MEMO]), "0");
+    assert_like(script_redis(f, "HEXISTS %s v:2", f->keys[KEY_MEMO]), "0");
+    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_MEMO]), "4");
+    assert_in_range(number(script_redis(f, "HGET %s #", f->keys[KEY_MEMO])),
+                    now + 50000, now + 120000);
+}
+
+/* A large memory is looked through by one change after the other. */
+static void a_large_memory_is_looked_through_in_pieces(void **state)
+{
+    script_fixture *f = *state;
+    char op[24];
+
+    plain_set(f, "u:1", "7");
+    for (int i = 0; i < 2000; i++)
+        script_redis(f, "HSET %s v:%d %b", f->keys[KEY_MEMO], i, "1 1 0",
+                     (size_t)5);
+    script_redis(f, "HSET %s # %b", f->keys[KEY_MEMO], "5 0", (size_t)3);
+    plain_release(f, "u:2", "1");
+    assert_in_range(number(script_redis(f, "HLEN %s", f->keys[KEY_MEMO])), 1500,
+                    2000);
+    for (int i = 3; i < 200; i++) {
+        snprintf(op, sizeof(op), "u:%d", i);
+        plain_release(f, op, "1");
+    }
+    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_MEMO]), "200");
+}
+
+/* ---- refusing ---- */
+
+static void a_full_server_lets_change(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "7");
+    script_fill_memory(f, true);
+    assert_like(plain_release(f, "u:2", "1"), "1 0 0");
+    assert_like(plain_add(f, "u:3", "-2"), "1 0 0");
+    assert_free(f, "6");
+    assert_like(plain_drain(f, "u:4"), "1 0 0 6");
+    assert_like(plain_delete(f, "u:5"), "1 0 0");
+}
+
+static void assert_nothing_is_changed(script_fixture *f, const char *why)
+{
+    assert_like(plain_release(f, "u:1", "1"), why);
+    assert_like(plain_add(f, "u:1", "1"), why);
+    assert_like(plain_set(f, "u:1", "1"), why);
+    assert_like(plain_drain(f, "u:1"), why);
+    assert_like(plain_delete(f, "u:1"), why);
+    assert_like(plain_leave(f, "u:1", "0"), why);
+    assert_like(plain_recheck(f, "u:1"), why);
+    assert_like(plain_touch(f, "u:1", NULL), why);
+    assert_like(plain_pass(f), why);
+    assert_like(plain_count(f), why);
+    assert_like(plain_info(f), why);
+}
+
+static void leased_permits_are_not_touched(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 5");
+    script_redis(f, "ZADD %s 1 0123456789abcdef", f->keys[KEY_LEASES]);
+    assert_nothing_is_changed(f, "!LKTYPE*leased*");
+    assert_free(f, "5");
+    assert_like(script_redis(f, "DBSIZE"), "2");
+}
+
+static void a_key_of_another_type_is_not_touched(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n u:1 1");
+    assert_nothing_is_changed(f, "!LKTYPE*");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+    script_redis(f, "DEL n");
+    script_redis(f, "SET n 5");
+    script_redis(f, "SET %s x", f->keys[KEY_STATE]);
+    assert_nothing_is_changed(f, "!LKTYPE*");
+    assert_like(script_redis(f, "DBSIZE"), "2");
+}
+
+/* Whatever the side keys are, nothing changes that is not noted. */
+static void a_side_key_of_another_type_keeps_the_counter(void **state)
+{
+    static const int side[] = {KEY_QUEUE, KEY_MEMO};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(side) / sizeof(side[0]); i++) {
+        server_flush(f->server);
+        script_redis(f, "SET n 5");
+        script_redis(f, "SET %s x", f->keys[side[i]]);
+        assert_like(plain_release(f, "u:1", "1"), "!*");
+        assert_like(plain_delete(f, "u:2"), "!*");
+        assert_free(f, "5");
+        assert_like(script_redis(f, "DBSIZE"), "2");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAIN_TEST(a_release_adds_to_the_counter),
+        PLAIN_TEST(a_release_that_is_sent_again_adds_once),
+        PLAIN_TEST(a_release_of_an_unset_counter_is_refused),
+        PLAIN_TEST(a_release_does_not_leave_the_range),
+        PLAIN_TEST(a_release_keeps_the_counters_time),
+        PLAIN_TEST(redisson_hears_what_is_free_after_a_release),
+        PLAIN_TEST(one_waiter_is_told_of_a_release),
+        PLAIN_TEST(a_release_passes_the_dead),
+        PLAIN_TEST(an_add_sets_an_unset_counter),
+        PLAIN_TEST(an_add_of_less_takes_away),
+        PLAIN_TEST(an_add_does_not_leave_the_range),
+        PLAIN_TEST(an_add_leads_back_into_the_range),
+        PLAIN_TEST(an_add_keeps_the_counters_time),
+        PLAIN_TEST(an_unset_counter_is_set),
+        PLAIN_TEST(a_counter_is_set_for_a_time),
+        PLAIN_TEST(a_set_counter_stays_as_it_is),
+        PLAIN_TEST(a_set_that_is_sent_again_sets_once),
+        PLAIN_TEST(a_full_server_refuses_to_set),
+        PLAIN_TEST(a_drain_takes_what_is_free),
+        PLAIN_TEST(a_drain_that_is_sent_again_answers_the_same),
+        PLAIN_TEST(a_drain_of_what_is_owed_says_so),
+        PLAIN_TEST(a_drain_of_an_unset_counter_is_refused),
+        PLAIN_TEST(a_drain_keeps_the_counters_time),
+        PLAIN_TEST(a_deleted_counter_is_unset),
+        PLAIN_TEST(a_delete_that_is_sent_again_deletes_once),
+        PLAIN_TEST(a_delete_with_many_waiters_asks_to_be_gone_on_with),
+        PLAIN_TEST(a_count_tells_what_is_free),
+        PLAIN_TEST(the_memory_lasts_longer_than_anybody_asks_again),
+        PLAIN_TEST(what_is_settled_is_forgotten),
+        PLAIN_TEST(an_odd_text_forgets_nothing),
+        PLAIN_TEST(changes_of_long_ago_are_forgotten),
+        PLAIN_TEST(a_large_memory_is_looked_through_in_pieces),
+        PLAIN_TEST(a_full_server_lets_change),
+        PLAIN_TEST(leased_permits_are_not_touched),
+        PLAIN_TEST(a_key_of_another_type_is_not_touched),
+        PLAIN_TEST(a_side_key_of_another_type_keeps_the_counter),
+    };
+
+    return cmocka_run_group_tests_name("plain_change", tests,
+                                       script_start_server, script_stop_server);
+}

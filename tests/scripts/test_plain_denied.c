@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The bare counter's scripts for a user who lacks a right. A script that the
+ * server stops half-way must neither lose a permit nor make one, nor leave a
+ * change that was made and is not remembered: it would be made again.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/plain_script.h"
+
+/* Every command that a script of the counter may call. */
+static const char *const commands[] =
+    {"del",     "exists", "get",           "hdel",    "hget",
+     "hmget",   "hset",   "incrby",        "pexpire", "pttl",
+     "publish", "pubsub", "set",           "time",    "zadd",
+     "zcard",   "zrange", "zrangebyscore", "zrem",    "zremrangebyscore",
+     "zscore"};
+
+/* What a script is told that lacks a right. */
+static const char cannot[] = "!*The user executing the script can't *";
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static long long value(script_fixture *f)
+{
+    return number(script_redis(f, "GET n"));
+}
+
+static bool is_noted(script_fixture *f, const char *who)
+{
+    return number(script_redis(f, "HEXISTS %s %s", f->keys[KEY_MEMO], who)) ==
+           1;
+}
+
+static bool is_refused(const script_fixture *f)
+{
+    return f->answer->type == REDIS_REPLY_ERROR;
+}
+
+static void start_over(script_fixture *f)
+{
+    script_deny(f, NULL);
+    server_flush(f->server);
+}
+
+/* What must be so whenever a script has ended, whatever stopped it. */
+static void assert_sound(script_fixture *f, const char *denied)
+{
+    static const int own[] = {KEY_STATE, KEY_QUEUE,   KEY_TICKETS,
+                              KEY_MEMO,  KEY_SKIPPED, KEY_VOID};
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (number(script_redis(f, "PTTL %s", f->keys[own[i]])) == -1)
+            fail_msg("without %s: %s for ever", denied, f->keys[own[i]]);
+    }
+    assert_true(number(script_redis(f, "ZCARD %s", f->keys[KEY_QUEUE])) <=
+                number(script_redis(f, "HLEN %s", f->keys[KEY_TICKETS])));
+}
+
+/* ---- acquiring ---- */
+
+static void what_is_taken_without_a_right_is_noted(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "SET n 5");
+        script_deny(f, commands[i]);
+        plain_acquire_with(f, "u:1", "1", "in:u:1", "", "1", "2", "7 8");
+        assert_sound(f, commands[i]);
+        assert_int_equal(value(f), is_refused(f) ? 5 : 3);
+        assert_int_equal(is_noted(f, "u:1"), !is_refused(f));
+        start_over(f);
+    }
+}
+
+static void an_acquire_that_cannot_note_is_undone(void **state)
+{
+    static const char *const needed[] = {"hset", "pexpire"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        script_redis(f, "SET n 5");
+        script_deny(f, needed[i]);
+        assert_like(plain_acquire(f, "u:1", "2"), cannot);
+        assert_like(script_redis(f, "DBSIZE"), "1");
+        assert_free(f, "5");
+        start_over(f);
+    }
+}
+
+static void queueing_without_a_right_leaves_no_half_a_place(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "SET n 1");
+        script_deny(f, commands[i]);
+        plain_acquire(f, "u:1", "2");
+        assert_sound(f, commands[i]);
+        assert_free(f, "1");
+        assert_true(
+            number(script_redis(f, "ZCARD %s", f->keys[KEY_QUEUE])) ==
+            number(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_TICKETS])));
+        start_over(f);
+    }
+}
+
+/* It queues behind a dead one, and its turn has come at once. */
+static void passing_the_dead_without_a_right_takes_or_does_not(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "SET n 2");
+        script_redis(f, "ZADD %s 1 d:1", f->keys[KEY_QUEUE]);
+        script_redis(f, "PEXPIRE %s 60000", f->keys[KEY_QUEUE]);
+        script_deny(f, commands[i]);
+        plain_acquire(f, "u:1", "2");
+        assert_int_equal(value(f), is_noted(f, "u:1") ? 0 : 2);
+        assert_false(is_refused(f) && is_noted(f, "u:1"));
+        script_redis(f, "ZREM %s d:1", f->keys[KEY_QUEUE]);
+        assert_sound(f, commands[i]);
+        start_over(f);
+    }
+}
+
+static void a_look_without_a_right_takes_or_keeps_the_place(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "SET n 0");
+        plain_acquire(f, "u:1", "2");
+        plain_acquire(f, "u:2", "2");
+        script_redis(f, "SET n 2");
+        script_deny(f, commands[i]);
+        plain_recheck(f, "u:1");
+        assert_sound(f, commands[i]);
+        assert_int_equal(value(f), is_refused(f) ? 2 : 0);
+        assert_int_equal(is_noted(f, "u:1"), !is_refused(f));
+        assert_int_equal(strncmp(plain_queue(f), "u:1", 3) == 0 ? 1 : 0,
+                         is_refused(f));
+        start_over(f);
+    }
+}
+
+/* ---- changing ---- */
+
+static void a_release_without_a_right_is_done_and_noted_or_not(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "SET n 1");
+        plain_acquire(f, "u:1", "2");
+        script_deny(f, commands[i]);
+        plain_release(f, "u:2", "3");
+        assert_sound(f, commands[i]);
+        assert_int_equal(value(f), is_refused(f) ? 1 : 4);
+        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        start_over(f);
+    }
+}
+
+static void a_first_add_without_a_right_is_done_and_noted_or_not(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_deny(f, commands[i]);
+        plain_add(f, "u:2", "3");
+        assert_sound(f, commands[i]);
+        if (is_refused(f))
+            assert_free(f, "nil");
+        else
+            assert_free(f, "3");
+        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        start_over(f);
+    }
+}
+
+static void a_set_without_a_right_is_done_and_noted_or_not(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_deny(f, commands[i]);
+        plain_set_for(f, "u:2", "3", "60000");
+        assert_sound(f, commands[i]);
+        if (is_refused(f))
+            assert_free(f, "nil");
+        else
+            assert_free(f, "3");
+        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        start_over(f);
+    }
+}
+
+static void a_drain_without_a_right_is_done_and_noted_or_not(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "SET n 4");
+        script_deny(f, commands[i]);
+        plain_drain(f, "u:2");
+        assert_sound(f, commands[i]);
+        assert_int_equal(value(f), is_refused(f) ? 4 : 0);
+        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        start_over(f);
+    }
+}
+
+static void a_delete_without_a_right_is_done_and_noted_or_not(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "SET n 1");
+        plain_acquire(f, "u:1", "2");
+        script_deny(f, commands[i]);
+        plain_delete(f, "u:2");
+        assert_sound(f, commands[i]);
+        if (is_refused(f))
+            assert_free(f, "1");
+        else
+            assert_free(f, "nil");
+        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        if (is_refused(f)) {
+            script_deny(f, NULL);
+            assert_like(plain_recheck(f, "u:1"), "0 *");
+        }
+        start_over(f);
+    }
+}
+
+/* ---- giving up ---- */
+
+static void leaving_without_a_right_gives_back_once(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "SET n 5");
+        plain_acquire(f, "u:1", "2");
+        script_deny(f, commands[i]);
+        plain_leave(f, "u:1", "60000");
+        assert_sound(f, commands[i]);
+        assert_int_equal(value(f), is_refused(f) ? 3 : 5);
+        script_deny(f, NULL);
+        plain_leave(f, "u:1", "60000");
+        assert_free(f, "5");
+        start_over(f);
+    }
+}
+
+/* ---- telling ---- */
+
+static void a_release_that_may_not_publish_says_so(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:1", (char *)NULL);
+    script_redis(f, "SET n 0");
+    plain_acquire(f, "u:1", "1");
+    script_deny(f, "publish");
+    assert_like(plain_release(f, "u:2", "1"), "1 0 1");
+    assert_free(f, "1");
+    assert_like(plain_queue(f), "u:1");
+    assert_like(plain_recheck(f, "u:1"), "1 0 0 * 0");
+}
+
+/* Denied is neither "nobody listens" nor "somebody does". */
+static void a_release_that_may_not_ask_tells_the_first(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:1", (char *)NULL);
+    script_redis(f, "SET n 0");
+    plain_acquire(f, "u:1", "1");
+    script_deny(f, "pubsub");
+    assert_like(plain_release(f, "u:2", "1"), "1 0 1");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_SKIPPED]), "0");
+    assert_like(script_heard(f), "in:u:1 open plain u:1 * n\n");
+    assert_like(plain_try(f, "u:3", "1"), "2 -1");
+    assert_like(plain_recheck(f, "u:1"), "1 0 0 * 0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAIN_TEST(what_is_taken_without_a_right_is_noted),
+        PLAIN_TEST(an_acquire_that_cannot_note_is_undone),
+        PLAIN_TEST(queueing_without_a_right_leaves_no_half_a_place),
+        PLAIN_TEST(passing_the_dead_without_a_right_takes_or_does_not),
+        PLAIN_TEST(a_look_without_a_right_takes_or_keeps_the_place),
+        PLAIN_TEST(a_release_without_a_right_is_done_and_noted_or_not),
+        PLAIN_TEST(a_first_add_without_a_right_is_done_and_noted_or_not),
+        PLAIN_TEST(a_set_without_a_right_is_done_and_noted_or_not),
+        PLAIN_TEST(a_drain_without_a_right_is_done_and_noted_or_not),
+        PLAIN_TEST(a_delete_without_a_right_is_done_and_noted_or_not),
+        PLAIN_TEST(leaving_without_a_right_gives_back_once),
+        PLAIN_TEST(a_release_that_may_not_publish_says_so),
+        PLAIN_TEST(a_release_that_may_not_ask_tells_the_first),
+    };
+
+    return cmocka_run_group_tests_name("plain_denied", tests,
+                                       script_start_server, script_stop_server);
+}

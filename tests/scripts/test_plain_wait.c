@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * plain_recheck, plain_touch, plain_leave, plain_pass, plain_info: waiting for
+ * permits, one's turn, and giving up.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/plain_script.h"
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* Nothing is free; u:2 waits for 2, u:3 and u:4 for 1 each; all can be
+   reached. */
+static void three_wait(script_fixture *f)
+{
+    plain_hear(f, "u:2", "u:3", "u:4", (char *)NULL);
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "2");
+    plain_acquire(f, "u:3", "1");
+    plain_acquire(f, "u:4", "1");
+}
+
+/* ---- recheck ---- */
+
+static void a_waiter_takes_in_its_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "SET n 2");
+    assert_like(plain_recheck(f, "u:2"), "1 0 0 * 0");
+    assert_free(f, "0");
+    assert_like(plain_queue(f), "u:3 u:4");
+    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[KEY_TICKETS]), "0");
+}
+
+static void a_waiter_that_took_is_told_so_again(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "SET n 2");
+    plain_recheck(f, "u:2");
+    assert_like(plain_recheck(f, "u:2"), "1 0 0 0 0");
+    assert_like(plain_acquire(f, "u:2", "2"), "1 0 0 0");
+    assert_free(f, "0");
+}
+
+static void a_waiter_that_needs_more_waits_on(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "SET n 1");
+    assert_like(plain_recheck(f, "u:2"), "0 -1 * 0 0 0");
+    assert_free(f, "1");
+}
+
+static void a_waiter_does_not_pass_those_before_it(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "SET n 1");
+    assert_like(plain_recheck(f, "u:3"), "0 -1 * 0 0 0");
+    script_redis(f, "SET n 2");
+    assert_like(plain_recheck(f, "u:4"), "0 -1 * 0 0 0");
+    assert_free(f, "2");
+}
+
+/* One release may be enough for several: each that takes tells the next. */
+static void who_takes_tells_the_next(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    plain_release(f, "u:5", "4");
+    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
+    plain_recheck(f, "u:2");
+    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
+    plain_recheck(f, "u:3");
+    assert_like(script_heard(f), "in:u:4 open plain u:4 * n\n");
+    assert_like(plain_recheck(f, "u:4"), "1 0 0 * 0");
+    assert_free(f, "0");
+    assert_string_equal(script_heard(f), "");
+}
+
+/* A message that was lost is made up for by whoever looks. */
+static void who_looks_in_vain_tells_the_one_whose_turn_it_is(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "SET n 2");
+    plain_recheck(f, "u:4");
+    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
+}
+
+static void the_ticket_of_who_takes_is_the_one_it_had(void **state)
+{
+    script_fixture *f = *state;
+    long long ticket;
+
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    ticket = script_item(f, 2);
+    script_redis(f, "SET n 1");
+    plain_recheck(f, "u:2");
+    assert_true(script_item(f, 3) == ticket);
+}
+
+/* It asks, so it lives, whatever its inbox says. */
+static void a_waiter_that_cannot_be_reached_takes_in_its_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    script_redis(f, "SET n 1");
+    assert_like(plain_recheck(f, "u:2"), "1 0 0 * 0");
+}
+
+static void a_waiter_that_was_passed_comes_back_to_its_place(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_age(f, "u:2", 3001);
+    plain_release(f, "u:5", "1");
+    assert_like(plain_queue(f), "u:3 u:4");
+    assert_like(plain_recheck(f, "u:2"), "0 -1 * 0 0 0");
+    assert_like(plain_queue(f), "u:2 u:3 u:4");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_SKIPPED]), "0");
+    assert_like(plain_recheck(f, "u:3"), "0 -1 * 0 0 0");
+}
+
+static void a_stranger_is_not_queued_by_a_look(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    assert_like(plain_recheck(f, "u:2"), "3");
+    assert_like(plain_queue(f), "");
+    assert_free(f, "1");
+}
+
+static void a_waiter_hears_that_the_counter_is_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "DEL n");
+    assert_like(plain_recheck(f, "u:3"), "7");
+    assert_like(plain_queue(f), "u:2 u:4");
+    assert_like(plain_recheck(f, "u:3"), "3");
+    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[KEY_TICKETS]), "0");
+}
+
+static void a_waiter_learns_when_the_counter_ends(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set_for(f, "u:1", "0", "60000");
+    plain_acquire(f, "u:2", "1");
+    plain_recheck(f, "u:2");
+    assert_in_range(script_item(f, 1), 50000, 60000);
+}
+
+static void a_look_behind_many_dead_asks_to_be_repeated(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "0");
+    for (int i = 0; i < 70; i++)
+        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
+    plain_acquire(f, "u:2", "1");
+    script_redis(f, "SET n 1");
+    assert_like(plain_recheck(f, "u:2"), "0 -1 * 0 1 0");
+    assert_like(plain_recheck(f, "u:2"), "1 0 0 * 0");
+}
+
+/* The waiter had its place before the server was full. */
+static void a_full_server_lets_a_waiter_take(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    script_redis(f, "SET n 1");
+    script_fill_memory(f, true);
+    assert_like(plain_recheck(f, "u:2"), "1 0 0 * 0");
+    assert_free(f, "0");
+}
+
+/* ---- touch ---- */
+
+static void a_touch_says_whose_turn_it_is(void **state)
+{
+    script_fixture *f = *state;
+    long long tickets[2];
+
+    three_wait(f);
+    plain_touch(f, "u:3", "u:2");
+    tickets[0] = script_item(f, 4);
+    tickets[1] = script_item(f, 5);
+    assert_true(tickets[0] > tickets[1]);
+    script_redis(f, "SET n 2");
+    assert_like(plain_touch(f, "u:3", "u:2"), "-1 2 0 0 * *");
+    assert_free(f, "2");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void a_touch_tells_another_clients_waiter(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "SET n 2");
+    assert_like(plain_touch(f, "u:3", "u:4"), "-1 0 0 0 * *");
+    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
+}
+
+static void a_touch_says_that_nobodys_turn_has_come(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "SET n 1");
+    assert_like(plain_touch(f, "u:2", "u:3"), "-1 0 0 0 * *");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void a_touch_passes_the_dead(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_age(f, "u:2", 3001);
+    script_redis(f, "SET n 1");
+    assert_like(plain_touch(f, "u:4", NULL), "-1 0 0 0 *");
+    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
+    assert_like(plain_queue(f), "u:3 u:4");
+}
+
+static void a_touch_keeps_waiters_alive(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_age(f, "u:2", 3001);
+    plain_touch(f, "u:2", NULL);
+    script_redis(f, "SET n 2");
+    plain_touch(f, "u:4", NULL);
+    assert_like(plain_queue(f), "u:2 u:3 u:4");
+}
+
+static void a_touch_does_not_queue(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    assert_like(plain_touch(f, "u:2", NULL), "-1 0 0 0 0");
+    assert_like(plain_queue(f), "");
+}
+
+/* Ticket 0 has each of them look, and hear it. */
+static void a_touch_shows_that_the_counter_is_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "DEL n");
+    assert_like(plain_touch(f, "u:2", "u:3"), "-1 0 0 0 0 0");
+    assert_like(plain_recheck(f, "u:2"), "7");
+    assert_like(plain_recheck(f, "u:3"), "7");
+}
+
+/* ---- who was there when the counter was deleted ---- */
+
+static void who_waited_for_a_deleted_counter_hears_it(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    assert_like(plain_delete(f, "u:5"), "1 0 0");
+    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n"
+                                 "in:u:3 open plain u:3 * n\n"
+                                 "in:u:4 open plain u:4 * n\n");
+    assert_like(plain_recheck(f, "u:3"), "7");
+    assert_like(plain_recheck(f, "u:2"), "7");
+    assert_like(plain_acquire(f, "u:4", "1"), "7");
+}
+
+static void a_counter_that_is_set_anew_has_no_old_waiters(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    plain_delete(f, "u:5");
+    plain_set(f, "u:6", "9");
+    assert_like(plain_touch(f, "u:2", "u:3"), "-1 0 0 0 0 0");
+    assert_like(plain_acquire(f, "u:7", "9"), "1 0 0 0");
+    assert_like(plain_recheck(f, "u:2"), "7");
+    assert_like(plain_acquire(f, "u:4", "1"), "7");
+    assert_like(plain_recheck(f, "u:3"), "7");
+    assert_free(f, "0");
+}
+
+static void a_counter_that_is_set_anew_has_new_waiters(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    plain_delete(f, "u:5");
+    plain_set(f, "u:6", "0");
+    plain_hear(f, "u:7", (char *)NULL);
+    plain_acquire(f, "u:7", "1");
+    assert_true(script_item(f, 2) > 0);
+    script_heard(f);
+    plain_release(f, "u:8", "1");
+    assert_like(script_heard(f), "in:u:7 open plain u:7 * n\n");
+    assert_like(plain_recheck(f, "u:7"), "1 0 0 * 0");
+}
+
+/* The mark of the gone may be ahead of the server's clock. */
+static void a_new_ticket_is_above_those_that_are_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "0");
+    script_redis(f, "HSET %s gone 5000000000000000", f->keys[KEY_STATE]);
+    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 5000000000000001 0");
+    assert_like(plain_recheck(f, "u:2"), "0 -1 5000000000000001 0 0 0");
+}
+
+/* ---- leaving ---- */
+
+static void a_waiter_that_leaves_waits_no_more(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    assert_like(plain_leave(f, "u:3", "0"), "1 0 0");
+    assert_like(plain_queue(f), "u:2 u:4");
+    assert_like(plain_leave(f, "u:3", "0"), "0 0 0");
+    assert_like(plain_recheck(f, "u:3"), "3");
+}
+
+static void what_was_taken_is_given_back_once(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    plain_acquire(f, "u:2", "2");
+    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
+    assert_free(f, "5");
+    assert_like(plain_leave(f, "u:2", "0"), "0 0 0");
+    assert_free(f, "5");
+}
+
+static void what_is_given_back_goes_to_the_next(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:3", (char *)NULL);
+    plain_set(f, "u:1", "2");
+    plain_acquire(f, "u:2", "2");
+    plain_acquire(f, "u:3", "1");
+    script_listen(f, f->channel);
+    plain_leave(f, "u:2", "0");
+    assert_like(script_heard(f),
+                "redisson_sc:{n} 2\nin:u:3 open plain u:3 * n\n");
+}
+
+static void the_next_is_told_when_the_first_leaves(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "SET n 1");
+    plain_leave(f, "u:2", "0");
+    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
+}
+
+/* What came from another counter under this name was deleted with it. */
+static void nothing_is_given_back_to_another_counter(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    plain_acquire(f, "u:2", "2");
+    plain_delete(f, "u:3");
+    plain_set(f, "u:4", "1");
+    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
+    assert_free(f, "1");
+}
+
+static void nothing_is_given_back_to_an_unset_counter(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    plain_acquire(f, "u:2", "2");
+    script_redis(f, "DEL n");
+    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
+    assert_free(f, "nil");
+}
+
+static void a_tombstone_lasts_as_long_as_was_asked(void **state)
+{
+    script_fixture *f = *state;
+    long long till;
+
+    plain_set(f, "u:1", "1");
+    plain_leave(f, "u:2", "60000");
+    till = number(script_redis(f, "ZSCORE %s u:2", f->keys[KEY_VOID]));
+    assert_in_range(till - script_now_ms(f), 50000, 60000);
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_VOID])),
+                    50000, 60000);
+    plain_leave(f, "u:3", "0");
+    assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_VOID]), "1");
+}
+
+static void a_full_server_lets_leave(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "2");
+    plain_acquire(f, "u:2", "2");
+    plain_acquire(f, "u:3", "1");
+    script_fill_memory(f, true);
+    assert_like(plain_leave(f, "u:3", "60000"), "1 0 0");
+    assert_like(plain_leave(f, "u:2", "60000"), "2 0 0");
+    assert_free(f, "2");
+}
+
+/* ---- pass and info ---- */
+
+static void passing_goes_on_where_a_call_stopped(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_hear(f, "u:2", (char *)NULL);
+    plain_set(f, "u:1", "0");
+    for (int i = 0; i < 70; i++)
+        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
+    plain_acquire(f, "u:2", "1");
+    assert_like(plain_release(f, "u:3", "1"), "1 1 0");
+    assert_string_equal(script_heard(f), "");
+    assert_like(plain_pass(f), "0 0");
+    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
+    assert_like(plain_queue(f), "u:2");
+}
+
+static void passing_without_a_waiter_does_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(plain_pass(f), "0 0");
+    plain_set(f, "u:1", "5");
+    assert_like(plain_pass(f), "0 0");
+    assert_free(f, "5");
+}
+
+static void info_tells_who_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "0");
+    plain_acquire_with(f, "u:2", "1", "in:u", "a b", "0", "1", "");
+    plain_acquire_with(f, "u:3", "1", "in:u", "", "0", "2", "");
+    assert_like(plain_info(f), "() 2 (u:2 * * a b u:3 * * \"\")");
+    assert_in_range(number(script_redis(f, "DBSIZE")), 5, 5);
+}
+
+static void info_of_nothing_is_empty(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(plain_info(f), "() 0 ()");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAIN_TEST(a_waiter_takes_in_its_turn),
+        PLAIN_TEST(a_waiter_that_took_is_told_so_again),
+        PLAIN_TEST(a_waiter_that_needs_more_waits_on),
+        PLAIN_TEST(a_waiter_does_not_pass_those_before_it),
+        PLAIN_TEST(who_takes_tells_the_next),
+        PLAIN_TEST(who_looks_in_vain_tells_the_one_whose_turn_it_is),
+        PLAIN_TEST(the_ticket_of_who_takes_is_the_one_it_had),
+        PLAIN_TEST(a_waiter_that_cannot_be_reached_takes_in_its_turn),
+        PLAIN_TEST(a_waiter_that_was_passed_comes_back_to_its_place),
+        PLAIN_TEST(a_stranger_is_not_queued_by_a_look),
+        PLAIN_TEST(a_waiter_hears_that_the_counter_is_gone),
+        PLAIN_TEST(a_waiter_learns_when_the_counter_ends),
+        PLAIN_TEST(a_look_behind_many_dead_asks_to_be_repeated),
+        PLAIN_TEST(a_full_server_lets_a_waiter_take),
+        PLAIN_TEST(a_touch_says_whose_turn_it_is),
+        PLAIN_TEST(a_touch_tells_another_clients_waiter),
+        PLAIN_TEST(a_touch_says_that_nobodys_turn_has_come),
+        PLAIN_TEST(a_touch_passes_the_dead),
+        PLAIN_TEST(a_touch_keeps_waiters_alive),
+        PLAIN_TEST(a_touch_does_not_queue),
+        PLAIN_TEST(a_touch_shows_that_the_counter_is_gone),
+        PLAIN_TEST(who_waited_for_a_deleted_counter_hears_it),
+        PLAIN_TEST(a_counter_that_is_set_anew_has_no_old_waiters),
+        PLAIN_TEST(a_counter_that_is_set_anew_has_new_waiters),
+        PLAIN_TEST(a_new_ticket_is_above_those_that_are_gone),
+        PLAIN_TEST(a_waiter_that_leaves_waits_no_more),
+        PLAIN_TEST(what_was_taken_is_given_back_once),
+        PLAIN_TEST(what_is_given_back_goes_to_the_next),
+        PLAIN_TEST(the_next_is_told_when_the_first_leaves),
+        PLAIN_TEST(nothing_is_given_back_to_another_counter),
+        PLAIN_TEST(nothing_is_given_back_to_an_unset_counter),
+        PLAIN_TEST(a_tombstone_lasts_as_long_as_was_asked),
+        PLAIN_TEST(a_full_server_lets_leave),
+        PLAIN_TEST(passing_goes_on_where_a_call_stopped),
+        PLAIN_TEST(passing_without_a_waiter_does_nothing),
+        PLAIN_TEST(info_tells_who_waits),
+        PLAIN_TEST(info_of_nothing_is_empty),
+    };
+
+    return cmocka_run_group_tests_name("plain_wait", tests, script_start_server,
+                                       script_stop_server);
+}
