@@ -115,12 +115,10 @@ static void *nothing_open(void)
 
 static void *bare_open(void *all, unsigned index)
 {
-    struct bare *bare = calloc(1, sizeof(*bare));
+    struct bare *bare = memory_new(1, sizeof(*bare));
     redisReply *reply;
 
     (void)all;
-    if (bare == NULL)
-        die("no memory");
     bare->redis = server_connect();
     (void)snprintf(bare->name, sizeof(bare->name), "orders:%u", index);
     reply = redisCommand(bare->redis, "SCRIPT LOAD %s", release_script);
@@ -168,10 +166,8 @@ struct mutex {
 
 static void *mutex_open(void)
 {
-    struct mutex *mutex = calloc(1, sizeof(*mutex));
+    struct mutex *mutex = memory_new(1, sizeof(*mutex));
 
-    if (mutex == NULL)
-        die("no memory");
     (void)pthread_mutex_init(&mutex->guard, NULL);
     return mutex;
 }
@@ -373,8 +369,10 @@ static void measure(void *data)
 
 int place_take(place at)
 {
-    server_pin(at == FREE ? ANY_CPU : 0);
-    return at == FREE ? ANY_CPU : at == CROSS ? 1 : 0;
+    server_pin(at == FREE ? ANY_CPU : cpu_nth(0));
+    if (at == FREE)
+        return ANY_CPU;
+    return cpu_nth(at == CROSS ? 1 : 0);
 }
 
 rate rate_measure(const rate_case *of, place at, uint64_t ns)

@@ -57,8 +57,8 @@ rate rate_measure(const rate_case *of, place at, uint64_t ns);
 
 typedef struct handover {
     double per_s;
-    double commands;          /* calls of scripts for an acquire */
-    double rechecks;          /* of these, looks of waiters; in a second */
+    double commands;          /* calls of scripts for a hold, but for */
+    double rechecks;          /* looks of waiters, for a hold as well */
     double p50_us, p99_us;    /* from one's release to the next one's hold */
     double smallest, largest; /* share of a process, 1 being the mean */
     double server_us;
@@ -72,13 +72,18 @@ handover_measure(unsigned processes, uint64_t hold_ns, place at, uint64_t ns);
 typedef struct renewal {
     double per_s;       /* renewals, or plain commands */
     double server_us;   /* for each */
+    double script_us;   /* mean of a script; 0 if there is none */
     double ping_p50_us; /* of another client */
     double ping_p999_us;
-    uint64_t slow; /* scripts of more than 1 ms */
-    uint64_t slowest_us;
+    double slow; /* scripts of more than 1 ms */
+    double slowest_us;
+    double preempted; /* the server was made to wait for its processor */
 } renewal;
 
-/* The holds of one client beside the ping; then as many plain commands. */
+/*
+ * The holds of one client beside the ping, for ns, which should be a multiple
+ * of the time between two renewals of a hold; then as many plain commands.
+ */
 void renewal_measure(unsigned holds, uint64_t ns, renewal *ret_renewed,
                      renewal *ret_plain);
 

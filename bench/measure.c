@@ -19,9 +19,9 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-enum { QUIET_TRIES = 20, QUIET_LOOK_MS = 50, CPUS_MAX = 1024 };
+enum { QUIET_TRIES = 20, QUIET_LOOK_MS = 50 };
 
-_Noreturn void die(const char *format, ...)
+void die(const char *format, ...)
 {
     va_list args;
 
@@ -31,6 +31,15 @@ _Noreturn void die(const char *format, ...)
     (void)fprintf(stderr, "\n");
     va_end(args);
     exit(1);
+}
+
+void *memory_new(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    if (memory == NULL)
+        die("no memory");
+    return memory;
 }
 
 /* ---- time ---------------------------------------------------------------- */
@@ -65,38 +74,68 @@ uint64_t scaled_ns(uint64_t ns)
 
 /* ---- processors ------------------------------------------------------------ */
 
-void pin(int thread, int cpu)
+/* What the program was given: asked for once, before anything is pinned. */
+static const cpu_set_t *cpus_given(void)
 {
-    cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
-    size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+    static cpu_set_t given;
 
-    if (set == NULL)
-        die("no memory");
-    CPU_ZERO_S(size, set);
-    for (int i = 0; i < CPUS_MAX; i++) {
-        if (cpu == ANY_CPU || i == cpu)
-            CPU_SET_S((size_t)i, size, set);
-    }
-    if (sched_setaffinity(thread, size, set) != 0)
-        die("cannot pin to processor %d", cpu);
-    CPU_FREE(set);
+    if (CPU_COUNT(&given) == 0 &&
+        sched_getaffinity(0, sizeof(given), &given) != 0)
+        die("cannot ask for processors");
+    return &given;
 }
 
-uint64_t machine_busy_ns(void)
+int cpu_nth(unsigned n)
 {
-    unsigned long long user, nice, system, idle, wait, irq, softirq;
-    FILE *file = fopen("/proc/stat", "re");
+    const cpu_set_t *given = cpus_given();
     int found = 0;
 
-    if (file != NULL) {
-        found = fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu", &user,
-                       &nice, &system, &idle, &wait, &irq, &softirq);
-        (void)fclose(file);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET((size_t)cpu, given))
+            continue;
+        found = cpu;
+        if (n-- == 0)
+            break;
     }
-    if (found != 7)
+    return found;
+}
+
+void pin(int thread, int cpu)
+{
+    cpu_set_t set = *cpus_given();
+
+    if (cpu != ANY_CPU) {
+        CPU_ZERO(&set);
+        CPU_SET((size_t)cpu, &set);
+    }
+    if (sched_setaffinity(thread, sizeof(set), &set) != 0)
+        die("cannot pin to processor %d", cpu);
+}
+
+bool hurry(void)
+{
+    struct sched_param param = {.sched_priority = 1};
+
+    return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+/* The line "cpu": ticks of user, nice, system, idle, iowait, irq, softirq. */
+uint64_t machine_busy_ns(void)
+{
+    enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, FIELDS };
+    uint64_t ticks[FIELDS];
+    char line[256];
+    char *at = line + strlen("cpu");
+    FILE *file = fopen("/proc/stat", "re");
+
+    if (file == NULL || fgets(line, sizeof(line), file) == NULL)
         die("cannot read /proc/stat");
-    return (user + nice + system + irq + softirq) * NS_PER_S /
-           (unsigned long long)sysconf(_SC_CLK_TCK);
+    (void)fclose(file);
+    for (int i = 0; i < FIELDS; i++)
+        ticks[i] = strtoull(at, &at, 10);
+    return (ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] +
+            ticks[SOFTIRQ]) *
+           NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
 static uint64_t time_ns(const struct timeval *time)

@@ -12,8 +12,11 @@
  */
 
 /* Says why and ends the process. */
-_Noreturn void die(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+void die(const char *format, ...)
+    __attribute__((noreturn, format(printf, 1, 2)));
+
+/* Zeroed, the caller's to free. */
+void *memory_new(size_t count, size_t size);
 
 /* CLOCK_MONOTONIC: the same for all processes of the machine. */
 uint64_t now_ns(void);
@@ -25,8 +28,20 @@ uint64_t scaled_ns(uint64_t ns);
 
 enum { ANY_CPU = -1 };
 
-/* Pins a thread, 0 being the caller, and the threads it starts afterwards. */
+/* The n-th processor this program was given; the last one if there are fewer. */
+int cpu_nth(unsigned n);
+/*
+ * Pins a thread, 0 being the caller, and the threads it starts afterwards;
+ * ANY_CPU: to all that this program was given.
+ */
 void pin(int thread, int cpu);
+
+/*
+ * Lets the calling thread run before all ordinary ones, so that it measures
+ * what it waits for and not the queue for a processor. False if the system
+ * does not permit it.
+ */
+bool hurry(void);
 
 /* Processor time since boot, of all processors: ns in which they worked. */
 uint64_t machine_busy_ns(void);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "measure.h"
@@ -21,7 +20,8 @@ enum { START_TRIES = 500, START_LOOK_NS = 10000000 };
 static char directory[64];
 static char socket_path[96];
 static char url[112];
-static pid_t pid;
+static pid_t pid;   /* the server's */
+static pid_t owner; /* who started it */
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -39,10 +39,19 @@ static void exec_server(pid_t parent)
     _exit(127);
 }
 
+/* Whatever ends the program; its children leave the server alone. */
+static void server_stop(void)
+{
+    if (getpid() != owner)
+        return;
+    child_kill(pid);
+    (void)unlink(socket_path);
+    (void)rmdir(directory);
+}
+
 void server_start(void)
 {
-    pid_t parent = getpid();
-
+    owner = getpid();
     (void)snprintf(directory, sizeof(directory), "/tmp/latchkey-bench-XXXXXX");
     if (mkdtemp(directory) == NULL)
         die("cannot make a directory in /tmp");
@@ -51,26 +60,15 @@ void server_start(void)
     (void)snprintf(url, sizeof(url), "unix:%s", socket_path);
     pid = fork();
     if (pid == 0)
-        exec_server(parent);
+        exec_server(owner);
+    if (pid < 0 || atexit(server_stop) != 0)
+        die("cannot start a server");
     for (int i = 0; i < START_TRIES; i++) {
         if (access(socket_path, F_OK) == 0)
             return;
         sleep_ns(START_LOOK_NS);
     }
     die("redis-server does not start");
-}
-
-void server_stop(void)
-{
-    (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, NULL, 0);
-    (void)unlink(socket_path);
-    (void)rmdir(directory);
-}
-
-const char *server_socket(void)
-{
-    return socket_path;
 }
 
 const char *server_url(void)
@@ -144,12 +142,39 @@ uint64_t server_busy_ns(redisContext *redis)
     return (uint64_t)(s * 1e9);
 }
 
-uint64_t server_script_calls(redisContext *redis)
+uint64_t server_preempted(void)
 {
-    redisReply *reply = info(redis, "INFO commandstats");
-    double calls = number_after(reply->str, "cmdstat_evalsha:calls=") +
-                   number_after(reply->str, "cmdstat_eval:calls=");
+    static const char word[] = "nonvoluntary_ctxt_switches:";
+    char path[64], line[256];
+    uint64_t count = 0;
+    FILE *file;
 
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        die("cannot read %s", path);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, word, strlen(word)) == 0)
+            count = strtoull(line + strlen(word), NULL, 10);
+    }
+    (void)fclose(file);
+    return count;
+}
+
+script_stats server_scripts(redisContext *redis)
+{
+    static const char *const lines[] = {"cmdstat_evalsha:", "cmdstat_eval:"};
+    redisReply *reply = info(redis, "INFO commandstats");
+    script_stats stats = {.calls = 0};
+
+    for (int i = 0; i < 2; i++) {
+        const char *line = strstr(reply->str, lines[i]);
+
+        if (line == NULL)
+            continue;
+        stats.calls += (uint64_t)number_after(line, "calls=");
+        stats.us += (uint64_t)number_after(line, "usec=");
+    }
     freeReplyObject(reply);
-    return (uint64_t)calls;
+    return stats;
 }

@@ -12,9 +12,7 @@
  */
 
 void server_start(void);
-void server_stop(void);
 
-const char *server_socket(void);
 const char *server_url(void);
 
 /* cpu may be ANY_CPU. */
@@ -27,7 +25,13 @@ void server_do(redisContext *redis, const char *format, ...);
 
 /* Processor time the server has used. */
 uint64_t server_busy_ns(redisContext *redis);
-/* How often scripts were called, in either way. */
-uint64_t server_script_calls(redisContext *redis);
+/* How often it was taken from its processor before it had finished. */
+uint64_t server_preempted(void);
+/* Scripts called, in either way, and the time the server spent in them. */
+typedef struct script_stats {
+    uint64_t calls, us;
+} script_stats;
+
+script_stats server_scripts(redisContext *redis);
 
 #endif /* LK_BENCH_SERVER_H */
