@@ -183,10 +183,15 @@ on_pong(lk__request *request, lk_status status, const redisReply *reply)
     (void)reply;
 }
 
+/* While answers come, those behind them will: a server that has a lot to do is
+   not lost, and whoever were to ask again would ask for all of it again. */
 static uint64_t request_limit(const lk__conn *conn)
 {
-    return conn->first->sent_at +
-           conn->client->settings.command_timeout_ms * MS;
+    uint64_t since = conn->first->sent_at;
+
+    if (conn->heard_at > since)
+        since = conn->heard_at;
+    return since + conn->client->settings.command_timeout_ms * MS;
 }
 
 /* The alarm is set lazily: it looks what is due and sleeps on. */

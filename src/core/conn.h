@@ -56,10 +56,10 @@ typedef struct lk__conn_class {
 
 /*
  * One connection: a byte stream with requests in flight, first in first out.
- * It comes back by itself, with full jitter, until it is stopped. A request
- * that is not answered within command_timeout_ms breaks the connection: behind
- * it nothing can be answered either, and only a broken connection can be
- * proven dead at the server.
+ * It comes back by itself, with full jitter, until it is stopped. When a
+ * request waits and nothing has come for command_timeout_ms, the connection is
+ * broken: behind that request nothing can be answered either, and only a
+ * broken connection can be proven dead at the server.
  */
 struct lk__conn {
     const lk__conn_class *class;

@@ -202,6 +202,35 @@ static void without_answers_a_hold_is_lost_at_its_deadline(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
+static void is_locked(played *p, call *c)
+{
+    assert_status(lk_lock_is_locked_async(p->lock, call_on_locked, c), LK_OK);
+}
+
+/* What a server that has much to do answers late is answered all the same. */
+static void a_connection_is_kept_as_long_as_answers_come(void **state)
+{
+    enum { ASKED = 4 };
+    played *p = *state;
+    fake_link *commands = fake_world_link(p->world, 0);
+    call calls[ASKED] = {{0}};
+
+    p->exists_answer = played_silence;
+    for (int i = 0; i < ASKED; i++)
+        is_locked(p, &calls[i]);
+    for (int i = 0; i < ASKED - 1; i++) {
+        played_run_ms(p, 1900);
+        fake_say(commands, ":1\r\n");
+    }
+    played_run_ms(p, 1900);
+    assert_int_equal(played_stats(p).disconnects, 0);
+    assert_int_equal(played_stats(p).pending, 1);
+    played_run_ms(p, 200);
+    assert_int_equal(played_stats(p).disconnects, 1);
+    for (int i = 0; i < ASKED; i++)
+        assert_int_equal(atomic_load(&calls[i].ends), 1);
+}
+
 /* A renewal is tried again until the deadline, not only once. */
 static void a_hold_survives_an_outage_shorter_than_its_lease(void **state)
 {
@@ -429,6 +458,7 @@ int main(void)
         TEST(a_watchdog_hold_is_renewed_at_every_third_for_hours),
         TEST(a_fixed_lease_ends_less_the_drift_and_says_so_then),
         TEST(without_answers_a_hold_is_lost_at_its_deadline),
+        TEST(a_connection_is_kept_as_long_as_answers_come),
         TEST(a_hold_survives_an_outage_shorter_than_its_lease),
         TEST(a_process_that_was_stopped_beyond_the_lease_has_lost_it),
         TEST(a_release_without_an_answer_takes_the_commands_time),
