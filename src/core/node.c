@@ -400,7 +400,7 @@ lk_status lk__node_call(lk__node *node, lk__request *request,
                         const lk__arg *args)
 {
     lk__conn *conn = &node->command;
-    bool seen = node->seen[script->index];
+    bool seen = node->seen[script->index] != 0;
     lk__arg head[3];
     lk_status status =
         lk__node_is_ready(node) ? lk__conn_check(conn) : LK_EOFFLINE;
@@ -418,9 +418,21 @@ lk_status lk__node_call(lk__node *node, lk__request *request,
     lk__conn_args(conn, key_count, keys);
     lk__conn_args(conn, arg_count, args);
     status = lk__conn_end(conn, request);
-    if (status == LK_OK)
-        node->seen[script->index] = true;
+    if (status == LK_OK && !seen)
+        node->seen[script->index] = request->sent_at;
     return status;
+}
+
+/* Of all that was under way when the server forgot it, one sends the text
+   again; the rest follow that one by the hash. */
+static void script_lost(lk__node *node, const lk__request *request)
+{
+    uint64_t *seen = &node->seen[request->script->index];
+
+    if (*seen == 0 || request->sent_at < *seen)
+        return;
+    *seen = 0;
+    node->client->stats.scripts_lost++;
 }
 
 /* Every script answers with an array; only one that takes any number of keys
@@ -452,8 +464,7 @@ lk_status lk__node_check(lk__node *node, const lk__request *request,
         return LK_EPROTO;
     }
     if (lk__reply_is_noscript(reply) && request->script != NULL) {
-        node->seen[request->script->index] = false;
-        node->client->stats.scripts_lost++;
+        script_lost(node, request);
     } else if (status == LK_ELOADING || status == LK_EREADONLY) {
         node->refusing = true;
         lk__conn_break(&node->command, status, reply->str);

@@ -39,7 +39,7 @@ struct lk__node {
     lk__alarm record_alarm;
     lk__request record_request, record_removal;
     char record[384]; /* what is written; see record.h */
-    bool *seen;       /* by script index: it has been sent in full */
+    uint64_t *seen;   /* by script index: when it was sent in full; 0: not */
     char channel[64]; /* the inbox' name */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/call.h"
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/wait.h"
@@ -349,6 +350,44 @@ static void a_forgotten_script_is_sent_again(void **state)
     assert_int_equal(locking_stats(f->clients[0]).scripts_lost, 2);
 }
 
+/* How often scripts were sent to the server with their text. */
+static long long count_evals(locking *f)
+{
+    char *stats = server_string(f->server, "INFO commandstats");
+    const char *at = strstr(stats, "cmdstat_eval:calls=");
+    long long count = at != NULL ? strtoll(strchr(at, '=') + 1, NULL, 10) : 0;
+
+    free(stats);
+    return count;
+}
+
+/* All that was under way when it was forgotten, and not for each of them. */
+static void a_forgotten_script_is_sent_again_once_for_all(void **state)
+{
+    enum { ASKED = 100 };
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_lock *lock = locking_lock(f, client, "n");
+    call calls[ASKED] = {{0}};
+    lk_info *info = NULL;
+    long long evals;
+
+    assert_status(lk_lock_info(lock, &info), LK_OK);
+    lk_info_free(info);
+    free(server_string(f->server, "SCRIPT FLUSH"));
+    evals = count_evals(f);
+    server_freeze(f->server);
+    for (int i = 0; i < ASKED; i++)
+        assert_status(lk_lock_info_async(lock, call_on_info, &calls[i]), LK_OK);
+    server_thaw(f->server);
+    for (int i = 0; i < ASKED; i++) {
+        assert_status(call_wait(&calls[i], client), LK_OK);
+        lk_info_free(calls[i].info);
+    }
+    assert_int_equal(count_evals(f) - evals, 1);
+    assert_int_equal(locking_stats(client).scripts_lost, 1);
+}
+
 static void
 a_caller_of_an_older_release_gets_the_counters_it_knows(void **state)
 {
@@ -382,6 +421,7 @@ int main(void)
         TEST(without_its_record_a_holder_is_told_by_its_id),
         TEST(counters_tell_what_is_there_now),
         TEST(a_forgotten_script_is_sent_again),
+        TEST(a_forgotten_script_is_sent_again_once_for_all),
         TEST(a_caller_of_an_older_release_gets_the_counters_it_knows),
     };
 #undef TEST
