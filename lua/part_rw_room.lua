@@ -1,0 +1,180 @@
+-- SPDX-License-Identifier: MIT
+-- part_rw_room: whose turn it is.
+-- Needs: part_error, part_rw_record, part_rw_readers, part_clock, part_line,
+-- part_rw_share.
+--
+-- An upgrade goes before all others and keeps them out. In turns (order 0)
+-- there are phases: when a writer has left, those who wait to read come in, up
+-- to the last ticket at that time, the wave; then comes the first writer, and
+-- readers who came meanwhile wait for the next phase. Upgradeable readers take
+-- turns with the writers, by ticket. With readers first (order 1) a writer
+-- comes in when nobody waits to read; with writers first (order 2) readers do
+-- when nobody waits to write.
+--
+-- Who waits to write keeps readers out only while it is alive: room.next()
+-- gives the dead as well, to be skipped.
+
+local room = {family = 'rwlock', take = share.take, undo = share.undo,
+    free = share.free, word = share.word}
+local order = record.order
+local selves, heads, alive, shown = {}, {}, {}, nil
+
+-- Says that a claim is alive, whatever its inbox says.
+function room.trust(claim)
+    selves[claim] = true
+end
+
+-- Says who goes first from now on. Returns true if that is news.
+function room.set_order(wanted)
+    order = wanted
+    return wanted ~= record.order
+end
+
+-- The first of a lane, and its entry.
+local function head(lane)
+    heads[lane] = heads[lane] or {line.first(lane)}
+    return heads[lane][1], heads[lane][2]
+end
+
+-- In doubt a waiter is alive: the server may deny the answer.
+local function is_alive(claim, entry)
+    if alive[claim] == nil then
+        alive[claim] = selves[claim] or line.is_alive(entry) ~= false
+    end
+    return alive[claim]
+end
+
+-- Whether a writer comes in: nobody reads but its base.
+local function lets_write(claim, entry)
+    return readers.any(base_of(claim, entry)) == false
+end
+
+-- Whether a reader comes in before the first writer, if there is one.
+local function lets_read(entry, writer)
+    if not writer or order == '1' then
+        return true
+    elseif order == '2' then
+        return false
+    elseif share.wave < 0 then
+        return true
+    end
+    return entry.ticket <= share.wave
+end
+
+-- Whether an upgradeable reader does.
+local function lets_upgradeable(entry, writer)
+    if readers.lives(share.upgrader) then
+        return false
+    elseif not writer or order == '1' then
+        return true
+    end
+    return order ~= '2' and entry.ticket < writer.ticket
+end
+
+-- Like room.next(), and says the lane.
+local function choose()
+    if share.mode == 'write' then
+        return nil
+    end
+    local claim, entry = head(UPGRADES)
+    if claim then
+        if not entry or not is_alive(claim, entry)
+                or lets_write(claim, entry) then
+            return UPGRADES, claim, entry
+        end
+        return nil
+    end
+    local writer, writes = head(queue)
+    if writer and (not writes or not is_alive(writer, writes)) then
+        return queue, writer, writes
+    end
+    claim, entry = head(READERS)
+    if claim and (not entry or lets_read(entry, writes)) then
+        return READERS, claim, entry
+    end
+    claim, entry = head(UPGRADERS)
+    if claim and (not entry or lets_upgradeable(entry, writes)) then
+        return UPGRADERS, claim, entry
+    end
+    if writer and lets_write(writer, writes) then
+        return queue, writer, writes
+    end
+    return nil
+end
+
+-- The waiter that is to be served now and fits, or is dead and to be skipped;
+-- and its entry. Whoever was given out before was dealt with.
+function room.next()
+    local claim, entry
+    if shown then
+        heads[shown] = nil
+    end
+    shown, claim, entry = choose()
+    return claim, entry
+end
+
+-- The lane of waiters that keep new readers out, besides that of upgrades.
+local function keeps_out()
+    return order == '1' and UPGRADES or queue
+end
+
+-- Whether a newcomer comes in at once, before it queues: nobody waits whose
+-- turn would be sooner. writer: its own claim that writes, if any.
+function room.is_open_to(entry, writer)
+    if share.mode == 'write' then
+        return entry.kind == 'r' and writer
+            or entry.kind == 'u' and writer
+            and not readers.lives(share.upgrader)
+    elseif entry.kind == 'r' then
+        return redis.call('EXISTS', keeps_out(), UPGRADES) == 0
+    elseif entry.kind == 'x' then
+        return redis.call('EXISTS', UPGRADES) == 0
+            and lets_write(ARGV[1], entry)
+    elseif redis.call('EXISTS', queue, READERS, UPGRADERS, UPGRADES) > 0 then
+        return false
+    elseif entry.kind == 'u' then
+        return not readers.lives(share.upgrader)
+    end
+    return lets_write(ARGV[1], entry)
+end
+
+-- The first of these lanes by ticket.
+local function foremost(lanes)
+    local claim, ticket
+    for _, lane in ipairs(lanes) do
+        local found = redis.pcall('ZRANGE', lane, 0, 0, 'WITHSCORES')
+        local own = tonumber(found[2])
+        if own and (not ticket or own < ticket) then
+            claim, ticket = found[1], own
+        end
+    end
+    return claim
+end
+
+-- Whether somebody waits whom the holder keeps out.
+function room.is_waited_for()
+    if share.mode == 'write' then
+        return redis.call('EXISTS', queue, READERS, UPGRADERS, UPGRADES) > 0
+    end
+    return redis.call('EXISTS', keeps_out(), UPGRADES) > 0
+end
+
+-- Who is next where somebody holds the name who will never hand it over: its
+-- client must try for itself. nil: nobody.
+function room.contender()
+    if share.mode == 'write' then
+        local ours = redis.pcall('HEXISTS', lock, share.claim .. ':write') == 1
+        return not ours
+            and foremost({UPGRADES, queue, READERS, UPGRADERS}) or nil
+    elseif share.mode == 'read' then
+        local all = tonumber(redis.pcall('HLEN', lock)) or 0
+        local ours = tonumber(redis.pcall('HLEN', holders)) or 0
+        return all - 1 > ours and foremost({UPGRADES, queue}) or nil
+    end
+    return nil
+end
+
+-- 1 if that is this claim.
+function room.contends(claim)
+    return room.contender() == claim and 1 or 0
+end

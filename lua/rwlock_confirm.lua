@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: MIT
+-- rwlock_confirm: the new holder is heard of; its hold gets its full lease.
+-- uses: part_error part_rw_record part_clock part_lease part_line
+-- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
+--
+-- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
+--                            <writer>:write -> its holds; its TTL is the lease
+-- KEYS[2]  state     hash    record of the last writer, the phase, and the turn
+-- KEYS[3]  queue     zset    claim that waits to write -> ticket
+-- KEYS[4]  tickets   hash    claim -> what it asks for; "#" -> last ticket
+-- KEYS[5]  skipped   zset    claim passed over -> since when
+-- KEYS[6]  readers   zset    claim that waits to read -> ticket
+-- KEYS[7]  void      zset    claim that must not acquire -> until when
+-- KEYS[8]  holders   hash    claim that reads -> record of its grant
+-- KEYS[9]  spin      string  there while a client spins
+-- KEYS[10] upgraders zset    claim that waits to read, to write later
+-- KEYS[11] upgrades  zset    claim that waits to write, and reads already
+-- KEYS[12] timeout   string  lives as long as the claim's lease as a reader
+-- ARGV[1]  owner    the claim
+-- ARGV[2]  channel  Redisson's, for this name
+-- ARGV[3]  interop  1: Redisson is there even if it is not seen
+-- ARGV[4]  fence    of the hold
+-- ARGV[5]  lease    milliseconds, > 0
+-- ARGV[6]  reserve  0: there is one fence to a hold
+--
+-- returns  {1, lease left in ms, waiting, top}  waiting 1: somebody waits for
+--              it to end, or it cannot be told; top is the fence
+--          {0, code}  not a holder; codes as in rwlock_release
+--
+-- Invariants: a lease is only lengthened. On a mismatch nothing changes. A full
+-- server does not refuse it.
+
+local owner, fence, ms = ARGV[1], ARGV[4], tonumber(ARGV[5])
+
+if not record.writes and not record.reads then
+    return {0, share.code(owner)}
+elseif share.is_other(owner, fence) then
+    return {0, 3}
+end
+
+local waits = room.is_waited_for()
+if not waits then
+    local found, denied = others.are_there()
+    waits = found or denied
+end
+
+clock.look()
+local left = share.lengthen(owner, ms)
+if failed(left) then
+    return left
+end
+lease.keep(state, record.kept, ms)
+if record.writes and record.claim == owner and ms > record.lease then
+    redis.pcall('HSET', state, 'lease', ms)
+end
+return {1, left, waits and 1 or 0, tonumber(fence)}

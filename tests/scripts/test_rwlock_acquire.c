@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+
+/* rwlock_acquire: who comes in at once, and who queues. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/rw_script.h"
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* ---- what a hold looks like ---- */
+
+static void a_reader_is_a_field_and_a_key_of_its_own(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(rw_acquire(f, "u:1", "r"), "1 * 30000 *");
+    assert_like(script_redis(f, "HGETALL n"), "mode read u:1 1");
+    assert_like(script_redis(f, "GET {n}:u:1:rwlock_timeout:1"), "1");
+    assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
+    assert_in_range(number(script_redis(f, "PTTL {n}:u:1:rwlock_timeout:1")),
+                    29000, 30000);
+}
+
+static void a_writer_is_a_field_with_a_mark(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(rw_acquire(f, "u:1", "w"), "1 * 30000 *");
+    assert_like(script_redis(f, "HGETALL n"), "mode write u:1:write 1");
+    assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
+    assert_like(script_redis(f, "EXISTS {n}:u:1:rwlock_timeout:1"), "0");
+}
+
+static void the_key_of_a_name_with_a_tag_has_no_second_one(void **state)
+{
+    script_fixture *f = *state;
+
+    script_set_name(f, "a{tag}:b");
+    rw_acquire(f, "u:1", "r");
+    assert_like(script_redis(f, "GET a{tag}:b:u:1:rwlock_timeout:1"), "1");
+    assert_like(script_redis(f, "HGETALL a{tag}:b"), "mode read u:1 1");
+    assert_like(rw_release(f, "u:1", NULL), "1 0 0");
+    assert_like(script_redis(f, "EXISTS a{tag}:b"), "0");
+}
+
+static void every_key_has_an_end(void **state)
+{
+    static const int own[] = {KEY_LOCK,      KEY_STATE,   KEY_QUEUE,
+                              KEY_TICKETS,   KEY_READERS, KEY_HOLDERS,
+                              KEY_UPGRADERS, KEY_UPGRADES};
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:3", "u:4", "u:5", "u:6", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "u:2", "r");
+    rw_acquire(f, "u:3", "w");
+    rw_acquire_on(f, "u:4", "w", "u:1");
+    rw_acquire(f, "u:5", "r");
+    rw_acquire(f, "u:6", "u");
+    assert_waiting(f, "w: u:3 x: u:4 r: u:5 u: u:6");
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        assert_true(number(script_redis(f, "PTTL %s", f->keys[own[i]])) > 0);
+}
+
+static void the_record_of_a_writer_says_all_that_is_needed(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_with(f, "u:1", "w", "5000", "0", "in", "why not", "0", "");
+    assert_like(script_redis(f,
+                             "HMGET %s v kind claim ticket lease inbox reason "
+                             "wave",
+                             f->keys[KEY_STATE]),
+                "1 rw u:1 0 5000 in why not -1");
+}
+
+static void the_record_of_a_reader_says_all_that_is_needed(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_with(f, "u:1", "u", "5000", "0", "in", "why not", "0", "");
+    assert_like(script_redis(f, "HGET %s u:1", f->keys[KEY_HOLDERS]),
+                "* 0 u * 5000 in why not");
+    assert_like(script_redis(f, "HGET %s upgrader", f->keys[KEY_STATE]), "u:1");
+}
+
+/* ---- fences ---- */
+
+static void the_fence_of_each_writer_is_larger_than_all_before(void **state)
+{
+    script_fixture *f = *state;
+    long long first, second;
+
+    rw_acquire(f, "u:1", "w");
+    first = script_item(f, 1);
+    rw_release(f, "u:1", NULL);
+    rw_acquire(f, "u:2", "w");
+    second = script_item(f, 1);
+    assert_true(second > first);
+    script_redis(f, "HSET %s fence 8000000000000000", f->keys[KEY_STATE]);
+    rw_release(f, "u:2", "8000000000000000");
+    rw_acquire(f, "u:3", "w");
+    assert_true(script_item(f, 1) == 8000000000000001);
+}
+
+static void readers_share_the_fence_of_the_last_writer(void **state)
+{
+    script_fixture *f = *state;
+    long long fence;
+
+    rw_acquire(f, "u:1", "w");
+    fence = script_item(f, 1);
+    rw_release(f, "u:1", NULL);
+    rw_acquire(f, "u:2", "r");
+    assert_true(script_item(f, 1) == fence);
+    rw_acquire(f, "u:3", "u");
+    assert_true(script_item(f, 1) == fence);
+}
+
+/* The first reader of a name sets the fence that all later writers exceed. */
+static void readers_of_a_new_name_have_a_fence(void **state)
+{
+    script_fixture *f = *state;
+    long long fence;
+
+    rw_acquire(f, "u:1", "r");
+    fence = script_item(f, 1);
+    assert_true(fence > 0);
+    rw_acquire(f, "u:2", "r");
+    assert_true(script_item(f, 1) == fence);
+    rw_release(f, "u:1", NULL);
+    rw_release(f, "u:2", NULL);
+    rw_acquire(f, "u:3", "w");
+    assert_true(script_item(f, 1) > fence);
+}
+
+/* A plain lock may have had the name before. */
+static void the_fences_of_a_lock_of_the_same_name_are_exceeded(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET %s v 1 fence 8000000000000000 top 8000000000000063",
+                 f->keys[KEY_STATE]);
+    rw_acquire(f, "u:1", "w");
+    assert_true(script_item(f, 1) == 8000000000000064);
+}
+
+/* ---- together and alone ---- */
+
+static void readers_come_in_together(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(rw_acquire(f, "u:1", "r"), "1 * 30000 *");
+    assert_like(rw_acquire(f, "u:2", "r"), "1 * 30000 *");
+    assert_like(rw_acquire(f, "u:3", "u"), "1 * 30000 *");
+    assert_held(f, "u:1 u:2 u:3 read");
+}
+
+static void a_writer_waits_for_a_reader(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "r");
+    assert_like(rw_acquire(f, "u:2", "w"), "0 * * 0");
+    assert_held(f, "u:1 read");
+    assert_waiting(f, "w: u:2");
+}
+
+static void everybody_waits_for_a_writer(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "w");
+    assert_like(rw_acquire(f, "u:2", "w"), "0 * * 0");
+    assert_like(rw_acquire(f, "u:3", "r"), "0 * * 0");
+    assert_like(rw_acquire(f, "u:4", "u"), "0 * * 0");
+    assert_held(f, "u:1:write write");
+    assert_waiting(f, "w: u:2 r: u:3 u: u:4");
+}
+
+static void who_only_tries_does_not_queue(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "w");
+    assert_like(rw_try(f, "u:2", "w"), "2 *");
+    assert_like(rw_try(f, "u:3", "r"), "2 *");
+    assert_like(rw_try(f, "u:4", "u"), "2 *");
+    assert_waiting(f, "");
+    rw_release(f, "u:1", NULL);
+    assert_like(rw_try(f, "u:5", "r"), "1 *");
+    assert_like(rw_try(f, "u:6", "w"), "2 *");
+    assert_waiting(f, "");
+    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_TICKETS]), "1");
+}
+
+static void a_new_reader_waits_behind_a_writer_that_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", (char *)NULL);
+    rw_acquire(f, "u:1", "r");
+    rw_acquire(f, "u:2", "w");
+    assert_like(rw_acquire(f, "u:3", "r"), "0 *");
+    assert_like(rw_try(f, "u:4", "r"), "2 *");
+    assert_held(f, "u:1 read");
+    assert_waiting(f, "w: u:2 r: u:3");
+}
+
+/* Its process may be dead and its ticket still there. */
+static void nobody_waits_behind_a_writer_that_is_dead(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "r");
+    rw_acquire(f, "u:2", "w");
+    assert_like(rw_acquire(f, "u:3", "r"), "1 *");
+    assert_held(f, "u:1 u:3 read");
+    assert_waiting(f, "");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_SKIPPED]), "u:2");
+}
+
+static void nobody_waits_behind_a_writer_that_was_not_seen(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", (char *)NULL);
+    rw_acquire(f, "u:1", "r");
+    rw_acquire(f, "u:2", "w");
+    script_age(f, "u:2", 3100);
+    assert_like(rw_try(f, "u:3", "r"), "1 *");
+}
+
+/* Whoever finds a free name for which others wait lets them go first. */
+static void a_newcomer_does_not_pass_by_those_who_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", (char *)NULL);
+    rw_acquire(f, "u:1", "w");
+    rw_acquire(f, "u:2", "w");
+    script_expire(f);
+    assert_like(rw_acquire(f, "u:3", "w"), "0 * * 0");
+    assert_held(f, "u:2:write write");
+    assert_waiting(f, "w: u:3");
+    assert_like(script_heard(f), "in:u:2 grant rwlock u:2 * 3000 n\n");
+}
+
+static void a_newcomer_passes_by_the_dead(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "w");
+    rw_acquire(f, "u:2", "w");
+    rw_acquire(f, "u:3", "r");
+    script_expire(f);
+    assert_like(rw_try(f, "u:4", "w"), "1 *");
+    assert_held(f, "u:4:write write");
+}
+
+static void there_is_one_upgradeable_reader(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    assert_like(rw_acquire(f, "u:2", "u"), "0 * * 0");
+    assert_like(rw_try(f, "u:3", "u"), "2 *");
+    assert_like(rw_acquire(f, "u:4", "r"), "1 *");
+    assert_held(f, "u:1 u:4 read");
+    rw_kill(f, "u:1");
+    assert_like(rw_try(f, "u:3", "u"), "1 *");
+}
+
+/* ---- sent again ---- */
+
+static void an_acquire_sent_again_gives_the_same_read_hold(void **state)
+{
+    script_fixture *f = *state;
+    long long fence;
+
+    rw_acquire(f, "u:1", "r");
+    fence = script_item(f, 1);
+    script_redis(f, "PEXPIRE {n}:u:1:rwlock_timeout:1 7000");
+    assert_like(rw_acquire(f, "u:1", "r"), "1 * *");
+    assert_true(script_item(f, 1) == fence);
+    assert_in_range(script_item(f, 2), 6000, 7000);
+    assert_like(script_redis(f, "HGETALL n"), "mode read u:1 1");
+}
+
+static void an_acquire_sent_again_gives_the_same_write_hold(void **state)
+{
+    script_fixture *f = *state;
+    long long fence;
+
+    rw_acquire(f, "u:1", "w");
+    fence = script_item(f, 1);
+    script_redis(f, "PEXPIRE n 7000");
+    assert_like(rw_acquire(f, "u:1", "w"), "1 * *");
+    assert_true(script_item(f, 1) == fence);
+    assert_in_range(script_item(f, 2), 6000, 7000);
+    assert_like(script_redis(f, "HGETALL n"), "mode write u:1:write 1");
+}
+
+static void an_acquire_sent_again_gives_the_same_ticket(void **state)
+{
+    static const char *const modes[] = {"r", "w", "u"};
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "w");
+    for (size_t i = 0; i < 3; i++) {
+        char claim[8];
+        long long ticket;
+
+        snprintf(claim, sizeof(claim), "v:%zu", i);
+        rw_acquire(f, claim, modes[i]);
+        ticket = script_item(f, 2);
+        rw_acquire(f, claim, modes[i]);
+        assert_true(script_item(f, 2) == ticket);
+    }
+    assert_waiting(f, "w: v:1 r: v:0 u: v:2");
+}
+
+static void a_queued_claim_that_comes_in_waits_no_more(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "w");
+    rw_acquire(f, "u:2", "r");
+    script_expire(f);
+    assert_like(rw_acquire(f, "u:2", "r"), "1 *");
+    assert_waiting(f, "");
+    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[KEY_TICKETS]), "0");
+}
+
+static void a_claim_that_was_given_up_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_leave(f, "u:1", "60000");
+    assert_like(rw_acquire_with(f, "u:1", "r", "30000", "1", "in", "", "1", ""),
+                "!LKVOID *");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_like(rw_acquire_with(f, "u:1", "r", "30000", "1", "in", "", "0", ""),
+                "1 *");
+}
+
+/* The hash is the truth: what it says is a hold though the record is gone. */
+static void a_hold_whose_record_is_lost_gets_a_new_one(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "w");
+    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
+    assert_like(rw_acquire(f, "u:1", "w"), "1 *");
+    assert_like(script_redis(f, "HGET %s claim", f->keys[KEY_STATE]), "u:1");
+    assert_like(rw_release(f, "u:1", NULL), "1 0 0");
+
+    rw_acquire(f, "u:2", "r");
+    script_redis(f, "DEL %s %s", f->keys[KEY_STATE], f->keys[KEY_HOLDERS]);
+    assert_like(rw_acquire(f, "u:2", "r"), "1 *");
+    assert_like(script_redis(f, "HGET %s u:2", f->keys[KEY_HOLDERS]), "* r *");
+}
+
+/* ---- what is not ours to touch ---- */
+
+static void a_key_of_another_type_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 1");
+    assert_like(rw_acquire(f, "u:1", "r"), "!LKTYPE *");
+    script_redis(f, "DEL n");
+    script_redis(f, "HSET n java:1 1");
+    assert_like(rw_acquire(f, "u:1", "r"), "!LKTYPE *");
+    assert_like(rw_acquire(f, "u:1", "w"), "!LKTYPE *");
+    assert_like(script_redis(f, "HGETALL n"), "java:1 1");
+}
+
+static void side_keys_of_another_type_are_refused(void **state)
+{
+    static const int own[] = {KEY_STATE,   KEY_QUEUE,   KEY_TICKETS,
+                              KEY_READERS, KEY_HOLDERS, KEY_UPGRADERS,
+                              KEY_UPGRADES};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        server_flush(f->server);
+        script_redis(f, "SET %s x", f->keys[own[i]]);
+        if (rw_acquire(f, "u:1", "w")[0] == '!')
+            assert_like(script_redis(f, "EXISTS n"), "0");
+        else
+            assert_held(f, "u:1:write write");
+        script_redis(f, "DEL n");
+        if (rw_acquire(f, "u:2", "r")[0] == '!')
+            assert_like(script_redis(f, "EXISTS n %s", rw_timeout(f, "u:2")),
+                        "0");
+        else
+            assert_held(f, "u:2 read");
+    }
+}
+
+static void another_layout_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET %s v 2", f->keys[KEY_STATE]);
+    assert_like(rw_acquire(f, "u:1", "r"), "!LKLAYOUT *");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+/* ---- a full server ---- */
+
+static void a_full_server_lets_nobody_in(void **state)
+{
+    script_fixture *f = *state;
+    char before[16];
+
+    rw_acquire(f, "u:1", "r");
+    snprintf(before, sizeof(before), "%s", script_redis(f, "DBSIZE"));
+    script_fill_memory(f, true);
+    assert_like(rw_acquire(f, "u:2", "r"), "!OOM *");
+    assert_like(rw_acquire(f, "u:3", "w"), "!OOM *");
+    assert_like(rw_acquire(f, "u:4", "u"), "!OOM *");
+    script_redis(f, "DEL n %s", rw_timeout(f, "u:1"));
+    assert_like(rw_acquire(f, "u:5", "w"), "!OOM *");
+    assert_like(rw_acquire(f, "u:6", "r"), "!OOM *");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_waiting(f, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RW_TEST(a_reader_is_a_field_and_a_key_of_its_own),
+        RW_TEST(a_writer_is_a_field_with_a_mark),
+        RW_TEST(the_key_of_a_name_with_a_tag_has_no_second_one),
+        RW_TEST(every_key_has_an_end),
+        RW_TEST(the_record_of_a_writer_says_all_that_is_needed),
+        RW_TEST(the_record_of_a_reader_says_all_that_is_needed),
+        RW_TEST(the_fence_of_each_writer_is_larger_than_all_before),
+        RW_TEST(readers_share_the_fence_of_the_last_writer),
+        RW_TEST(readers_of_a_new_name_have_a_fence),
+        RW_TEST(the_fences_of_a_lock_of_the_same_name_are_exceeded),
+        RW_TEST(readers_come_in_together),
+        RW_TEST(a_writer_waits_for_a_reader),
+        RW_TEST(everybody_waits_for_a_writer),
+        RW_TEST(who_only_tries_does_not_queue),
+        RW_TEST(a_new_reader_waits_behind_a_writer_that_waits),
+        RW_TEST(nobody_waits_behind_a_writer_that_is_dead),
+        RW_TEST(nobody_waits_behind_a_writer_that_was_not_seen),
+        RW_TEST(a_newcomer_does_not_pass_by_those_who_wait),
+        RW_TEST(a_newcomer_passes_by_the_dead),
+        RW_TEST(there_is_one_upgradeable_reader),
+        RW_TEST(an_acquire_sent_again_gives_the_same_read_hold),
+        RW_TEST(an_acquire_sent_again_gives_the_same_write_hold),
+        RW_TEST(an_acquire_sent_again_gives_the_same_ticket),
+        RW_TEST(a_queued_claim_that_comes_in_waits_no_more),
+        RW_TEST(a_claim_that_was_given_up_is_refused),
+        RW_TEST(a_hold_whose_record_is_lost_gets_a_new_one),
+        RW_TEST(a_key_of_another_type_is_refused),
+        RW_TEST(side_keys_of_another_type_are_refused),
+        RW_TEST(another_layout_is_refused),
+        RW_TEST(a_full_server_lets_nobody_in),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_acquire", tests,
+                                       script_start_server, script_stop_server);
+}
