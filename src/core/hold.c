@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Handles on holds: what the holder may ask, and how it learns of a loss. */
+/* Handles on claims: what the holder may ask, and how it learns of a loss. */
 
 #include "core/hold.h"
 
@@ -17,6 +17,7 @@
 #include "core/node.h"
 #include "core/place.h"
 #include "core/reply.h"
+#include "core/transfer.h"
 
 #define MS UINT64_C(1000000)
 
@@ -127,6 +128,7 @@ lk_hold *lk__hold_new(lk_client *client)
 
     if (hold == NULL)
         return NULL;
+    hold->class = &lk__claim_hold_class;
     hold->client = lk__client_ref(client);
     hold->post.run = run_lost;
     hold->fd = -1;
@@ -163,12 +165,10 @@ static void unbind(lk_hold *hold)
 
 /* ---- questions ------------------------------------------------------------------ */
 
-lk_status lk_hold_check(const lk_hold *hold)
+static lk_status claim_hold_check(const lk_hold *hold)
 {
     lk_status status;
 
-    if (hold == NULL)
-        return LK_EINVAL;
     status = lk__client_check(hold->client);
     if (status != LK_OK)
         return status;
@@ -178,33 +178,33 @@ lk_status lk_hold_check(const lk_hold *hold)
     return LK_OK;
 }
 
-uint64_t lk_hold_fence(const lk_hold *hold)
+static uint64_t claim_hold_fence(const lk_hold *hold)
 {
-    return hold == NULL ? 0 : hold->fence;
+    return hold->fence;
 }
 
-uint64_t lk_hold_remaining_ms(const lk_hold *hold)
+static uint64_t claim_hold_remaining_ms(const lk_hold *hold)
 {
-    if (lk_hold_check(hold) != LK_OK)
+    if (claim_hold_check(hold) != LK_OK)
         return 0;
     return lk__remaining_ms(lk__client_now(hold->client),
                             hold->claim->deadline);
 }
 
-lk_loss lk_hold_loss(const lk_hold *hold)
+static lk_loss claim_hold_loss(const lk_hold *hold)
 {
-    if (hold == NULL || lk_hold_check(hold) != LK_ELOST)
+    if (claim_hold_check(hold) != LK_ELOST)
         return LK_LOSS_NONE;
     if (hold->claim->lost_at != 0)
         return (lk_loss)hold->claim->loss;
     return hold->claim->watchdog ? LK_LOSS_UNREACHABLE : LK_LOSS_EXPIRED;
 }
 
-uint64_t lk_hold_lost_for_ms(const lk_hold *hold)
+static uint64_t claim_hold_lost_for_ms(const lk_hold *hold)
 {
     uint64_t lost_at;
 
-    if (hold == NULL || lk_hold_check(hold) != LK_ELOST)
+    if (claim_hold_check(hold) != LK_ELOST)
         return 0;
     lost_at = hold->claim->lost_at;
     return lk__remaining_ms(lost_at != 0 ? lost_at : hold->claim->deadline,
@@ -213,13 +213,11 @@ uint64_t lk_hold_lost_for_ms(const lk_hold *hold)
 
 /* ---- changes --------------------------------------------------------------------- */
 
-lk_status
-lk_hold_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
+static lk_status
+claim_hold_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
 {
     lk_status status;
 
-    if (hold == NULL)
-        return lk__fail(LK_EINVAL, "the hold is NULL");
     if (notice_ms > LK__TIME_MAX_MS)
         return lk__fail(LK_EINVAL, "notice_ms is out of range");
     status = lk__client_check(hold->client);
@@ -240,11 +238,11 @@ lk_hold_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
     return LK_OK;
 }
 
-int lk_hold_fd(lk_hold *hold)
+static int claim_hold_fd(lk_hold *hold)
 {
     int fd;
 
-    if (hold == NULL || lk__client_check(hold->client) != LK_OK)
+    if (lk__client_check(hold->client) != LK_OK)
         return -1;
 
     lk__client_lock(hold->client);
@@ -334,13 +332,6 @@ extension_new(lk_hold *hold, uint64_t lease_ms, void (*deliver)(lk__call *call))
     return extension;
 }
 
-static lk_status extend_check(const lk_hold *hold, uint64_t lease_ms)
-{
-    if (hold == NULL)
-        return lk__fail(LK_EINVAL, "the hold is NULL");
-    return lk__lease_check(lease_ms);
-}
-
 /* Enters the monitor if the hold can be extended. */
 static lk_status extend_enter(lk_hold *hold, bool blocking)
 {
@@ -349,15 +340,15 @@ static lk_status extend_enter(lk_hold *hold, bool blocking)
 
     if (status != LK_OK || hold->claim->state == LK__CLAIM_HELD)
         return status;
-    status = lk__fail(LK_ELOST, "%s", lk__loss_text(lk_hold_loss(hold)));
+    status = lk__fail(LK_ELOST, "%s", lk__loss_text(claim_hold_loss(hold)));
     lk__client_leave(hold->client);
     return status;
 }
 
-lk_status lk_hold_extend(lk_hold *hold, uint64_t lease_ms)
+static lk_status claim_hold_extend(lk_hold *hold, uint64_t lease_ms)
 {
     struct extension *extension;
-    lk_status status = extend_check(hold, lease_ms);
+    lk_status status = lk__lease_check(lease_ms);
 
     if (status == LK_OK)
         status = extend_enter(hold, true);
@@ -375,11 +366,11 @@ lk_status lk_hold_extend(lk_hold *hold, uint64_t lease_ms)
     return status;
 }
 
-lk_status lk_hold_extend_async(lk_hold *hold, uint64_t lease_ms, lk_done_cb cb,
-                               void *data)
+static lk_status claim_hold_extend_async(lk_hold *hold, uint64_t lease_ms,
+                                         lk_done_cb cb, void *data)
 {
     struct extension *extension;
-    lk_status status = extend_check(hold, lease_ms);
+    lk_status status = lk__lease_check(lease_ms);
 
     if (status == LK_OK && cb == NULL)
         status = lk__fail(LK_EINVAL, "the callback is NULL");
@@ -406,8 +397,8 @@ static lk_status release_lost(lk_hold *hold)
     lk__claim *claim = hold->claim;
     lk_loss loss = (lk_loss)claim->loss;
 
-    lk__fail(LK_ELOST, "lost %" PRIu64 " ms ago: %s", lk_hold_lost_for_ms(hold),
-             lk__loss_text(loss));
+    lk__fail(LK_ELOST, "lost %" PRIu64 " ms ago: %s",
+             claim_hold_lost_for_ms(hold), lk__loss_text(loss));
     if (claim->first_hold == NULL) {
         if (loss == LK_LOSS_EXPIRED || loss == LK_LOSS_UNREACHABLE)
             lk__claim_release(claim, NULL);
@@ -431,7 +422,7 @@ static lk_status handle_end(lk_hold *hold, bool *ret_release)
     if (claim->state != LK__CLAIM_HELD)
         return lk__fail(LK_ECLOSED, "the client was shut down before");
     if (claim->first_hold != NULL)
-        return lk_hold_check(hold);
+        return claim_hold_check(hold);
     *ret_release = !lk__claim_pass(claim);
     return LK_OK;
 }
@@ -451,14 +442,12 @@ static lk_status release_wait(lk__claim *claim)
     return lk__call_status(&releaser.call);
 }
 
-lk_status lk_hold_release(lk_hold *hold)
+static lk_status claim_hold_release(lk_hold *hold)
 {
     lk_client *client;
     lk_status status;
     bool release = false;
 
-    if (hold == NULL)
-        return lk__fail(LK_EINVAL, "the hold is NULL");
     client = hold->client;
     status = lk__client_check(client);
     if (status != LK_OK)
@@ -504,15 +493,14 @@ static void release_begin(lk__claim *claim, lk__releaser *releaser)
     lk__claim_release(claim, releaser);
 }
 
-lk_status lk_hold_release_async(lk_hold *hold, lk_done_cb cb, void *data)
+static lk_status
+claim_hold_release_async(lk_hold *hold, lk_done_cb cb, void *data)
 {
     lk__releaser *releaser;
     lk_client *client;
     lk_status status;
     bool release = false;
 
-    if (hold == NULL)
-        return lk__fail(LK_EINVAL, "the hold is NULL");
     client = hold->client;
     status = lk__client_check(client);
     if (status != LK_OK)
@@ -538,8 +526,17 @@ lk_status lk_hold_release_async(lk_hold *hold, lk_done_cb cb, void *data)
     return LK_OK;
 }
 
-void lk_hold_guard_end(lk_hold **hold)
-{
-    if (hold != NULL && *hold != NULL)
-        lk_hold_release(*hold);
-}
+const lk__hold_class lk__claim_hold_class = {
+    .check = claim_hold_check,
+    .fence = claim_hold_fence,
+    .remaining_ms = claim_hold_remaining_ms,
+    .loss = claim_hold_loss,
+    .lost_for_ms = claim_hold_lost_for_ms,
+    .on_lost = claim_hold_on_lost,
+    .fd = claim_hold_fd,
+    .extend = claim_hold_extend,
+    .extend_async = claim_hold_extend_async,
+    .export_to = lk__hold_export,
+    .release = claim_hold_release,
+    .release_async = claim_hold_release_async,
+};

@@ -5,12 +5,14 @@
 #include <latchkey/hold.h>
 
 #include "core/claim.h"
+#include "core/hold_class.h"
 
 /*
  * A handle on a claim that is held: one for each acquire, re-entries included.
  * It pins the claim's memory, so that a check needs neither lock nor lookup.
  */
 struct lk_hold {
+    const lk__hold_class *class; /* first, as in every hold */
     lk_client *client;
     lk__claim *claim; /* NULL until bound */
     uint64_t fence;
@@ -23,6 +25,8 @@ struct lk_hold {
     lk__post post;
     int fd; /* a timer of the kernel's, or -1 */
 };
+
+extern const lk__hold_class lk__claim_hold_class;
 
 /* A handle that is not bound yet; NULL: out of memory. */
 lk_hold *lk__hold_new(lk_client *client);

@@ -31,8 +31,8 @@
 
 static lk_status export_check(const lk_hold *hold, const char *text)
 {
-    if (hold == NULL || text == NULL)
-        return lk__fail(LK_EINVAL, "the hold, or the place for it, is NULL");
+    if (text == NULL)
+        return lk__fail(LK_EINVAL, "the place for the text is NULL");
     return lk__client_check(hold->client);
 }
 
@@ -56,7 +56,7 @@ static lk_status export_text(const lk_hold *hold, char *text, size_t size)
     return LK_OK;
 }
 
-lk_status lk_hold_export(lk_hold *hold, char *text, size_t size)
+lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
 {
     lk_client *client;
     lk_status status = export_check(hold, text);

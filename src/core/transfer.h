@@ -11,4 +11,7 @@
 lk_status lk__import(struct lk__place *place, const char *text,
                      const lk_acquire_options *given, lk_hold **ret_hold);
 
+/* lk_hold_export() of a claim's hold. */
+lk_status lk__hold_export(lk_hold *hold, char *text, size_t size);
+
 #endif /* LK_CORE_TRANSFER_H */
