@@ -24,6 +24,7 @@ enum {
     BATCHES = 16,       /* under way */
     RETRY_FIRST_MS = 50,
     RETRY_MAX_MS = 1000,
+    RETRY_SHARE = 8, /* nor longer than this part of the lease */
     GRID = 600
 };
 
@@ -90,14 +91,26 @@ void lk__watchdog_due(lk__claim *claim)
 
 /* ---- answers ------------------------------------------------------------------ */
 
+/* The longest pause before the next try: the last one before the deadline must
+   not be long before it. */
+static uint64_t retry_ms(const lk__claim *claim)
+{
+    uint64_t most = claim->lease_ms / RETRY_SHARE;
+    uint64_t ms = RETRY_FIRST_MS;
+
+    if (most > RETRY_MAX_MS)
+        most = RETRY_MAX_MS;
+    for (unsigned i = 0; i < claim->renew_failures && ms < most; i++)
+        ms *= 2;
+    return ms < most ? ms : most;
+}
+
 static void renew_again(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
-    uint64_t ms = RETRY_FIRST_MS;
+    uint64_t ms = retry_ms(claim);
 
     claim->unanswered = true;
-    for (unsigned i = 0; i < claim->renew_failures && ms < RETRY_MAX_MS; i++)
-        ms *= 2;
     claim->renew_failures++;
     claim->renew_at = lk__client_now(client) +
                       lk__client_random(client, ms * LK__MS) + LK__MS;
