@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+
+/* semaphore_acquire: taking permits, and queueing for them. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* ---- taking ---- */
+
+static void free_permits_are_taken(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 5);
+    assert_like(permits_acquire(f, "u:1", 3), "1 * 30000 *");
+    assert_books(f, 5, 2);
+    assert_int_equal(script_item(f, 1), script_item(f, 3));
+    assert_in_range(permits_left(f, "u:1", 1), 29000, 30000);
+    assert_in_range(permits_left(f, "u:1", 2), 29000, 30000);
+    assert_in_range(permits_left(f, "u:1", 3), 29000, 30000);
+    assert_int_equal(permits_left(f, "u:1", 4), 0);
+}
+
+/* As Redisson shows and expects them. */
+static void a_permit_is_sixteen_bytes(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    assert_like(script_redis(f, "EVAL %s 1 %s",
+                             "return #redis.call('ZRANGE', KEYS[1], 0, 0)[1]",
+                             f->keys[PERMITS_ZSET]),
+                "16");
+}
+
+static void
+what_is_known_of_a_holder_stands_under_its_first_permit(void **state)
+{
+    script_fixture *f = *state;
+    char expected[160];
+
+    permits_set(f, 5);
+    permits_acquire_with(f, "u:1", 2,
+                         (permits_wish){.reason = "of any bytes \n%s"});
+    snprintf(expected, sizeof(expected),
+             "u:1 %lld 2 0 * 0 in:u:1 of any bytes \n%%s", script_item(f, 1));
+    assert_like(script_redis(f, "HVALS %s", f->keys[PERMITS_HOLDERS]),
+                expected);
+}
+
+static void the_fence_grows_with_every_grant(void **state)
+{
+    script_fixture *f = *state;
+    long long first;
+
+    permits_set(f, 5);
+    permits_acquire(f, "u:1", 1);
+    first = script_item(f, 1);
+    permits_acquire(f, "u:2", 1);
+    assert_true(script_item(f, 1) > first);
+    script_redis(f, "HSET %s fence 8000000000000000", f->keys[PERMITS_STATE]);
+    assert_like(permits_acquire(f, "u:3", 1), "1 8000000000000001 *");
+}
+
+static void more_than_is_free_is_not_taken(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 3);
+    permits_acquire(f, "u:1", 2);
+    assert_like(permits_try(f, "u:2", 2), "2 *");
+    assert_in_range(script_item(f, 1), 29000, 30000);
+    assert_books(f, 3, 1);
+    assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_QUEUE],
+                             f->keys[PERMITS_TICKETS]),
+                "0");
+}
+
+static void the_zset_ends_with_the_counter(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 2 PX 5000");
+    permits_acquire(f, "u:1", 1);
+    assert_in_range(number(script_redis(f, "PTTL n:timeout")), -2, -2);
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_ZSET])),
+                    4000, 5000);
+    assert_in_range(number(script_redis(f, "PTTL n")), 4000, 5000);
+}
+
+static void what_is_beside_it_ends_by_itself(void **state)
+{
+    script_fixture *f = *state;
+    const long long day = 86400000;
+
+    permits_set(f, 1);
+    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "60000"});
+    permits_acquire(f, "u:2", 1);
+    assert_in_range(number(
+                        script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])),
+                    60000, 2 * 3600 * 1000);
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_STATE])),
+                    7 * day, 8 * day);
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_QUEUE])),
+                    50000, 60000);
+    assert_in_range(number(
+                        script_redis(f, "PTTL %s", f->keys[PERMITS_TICKETS])),
+                    50000, 60000);
+}
+
+/* A longer lease that is already there keeps its record. */
+static void
+a_short_lease_does_not_shorten_the_record_of_a_long_one(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "90000000"});
+    permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "1000"});
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
+                90000000);
+}
+
+/* ---- once more ---- */
+
+static void an_acquire_sent_again_gives_no_second_hold(void **state)
+{
+    script_fixture *f = *state;
+    char first[160];
+
+    permits_set(f, 5);
+    snprintf(first, sizeof(first), "%s", permits_acquire(f, "u:1", 2));
+    script_redis(f, "HSET %s fence 8000000000000000", f->keys[PERMITS_STATE]);
+    assert_like(permits_acquire(f, "u:1", 2), "1 * * *");
+    assert_memory_equal(f->answer_text, first, 16);
+    assert_books(f, 5, 3);
+}
+
+static void an_acquire_sent_again_does_not_change_a_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "5000"});
+    permits_acquire(f, "u:1", 1);
+    assert_in_range(script_item(f, 2), 4000, 5000);
+    assert_in_range(permits_left(f, "u:1", 1), 4000, 5000);
+}
+
+/* Its record is gone, its permits are there: they are not paid for twice. */
+static void permits_that_are_there_are_not_taken_once_more(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 5);
+    permits_acquire(f, "u:1", 2);
+    script_redis(f, "DEL %s", f->keys[PERMITS_HOLDERS]);
+    assert_like(permits_acquire(f, "u:1", 2), "1 * 30000 *");
+    assert_books(f, 5, 3);
+}
+
+static void an_acquire_sent_again_after_its_lease_takes_anew(void **state)
+{
+    script_fixture *f = *state;
+    long long first;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    first = script_item(f, 1);
+    permits_expire(f, 1);
+    assert_like(permits_acquire(f, "u:1", 2), "1 * 30000 *");
+    assert_true(script_item(f, 1) > first);
+    assert_books(f, 2, 0);
+}
+
+static void an_acquire_sent_again_gives_no_second_ticket(void **state)
+{
+    script_fixture *f = *state;
+    long long ticket;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    assert_like(permits_acquire(f, "u:2", 1), "0 * * 0");
+    ticket = script_item(f, 2);
+    permits_acquire(f, "u:2", 1);
+    assert_true(script_item(f, 2) == ticket);
+    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE]), "1");
+}
+
+static void a_claim_that_was_given_up_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    permits_leave(f, "u:1", "600000");
+    assert_like(permits_acquire_with(f, "u:1", 1,
+                                     (permits_wish){.check_void = "1"}),
+                "!LKVOID*");
+    assert_books(f, 1, 1);
+}
+
+/* ---- N ---- */
+
+static void a_semaphore_without_a_number_is_unset(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(permits_acquire(f, "u:1", 1), "5");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+static void the_first_sets_the_number(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(permits_acquire_of(f, "u:1", 1, "4", "check"), "1 *");
+    assert_books(f, 4, 3);
+    assert_like(permits_acquire_of(f, "u:2", 1, "7", "set"), "1 *");
+    assert_books(f, 4, 2);
+}
+
+/* Redisson's waiters wait for a message only. */
+static void who_sets_the_number_tells_redisson_what_is_free(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, f->channel);
+    permits_acquire_of(f, "u:1", 1, "4", "set");
+    assert_string_equal(script_heard(f), "redisson_sc:{n} 3\n");
+    permits_acquire_of(f, "u:2", 1, "4", "set");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void another_number_is_a_mismatch(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_acquire_of(f, "u:1", 1, "4", "check");
+    assert_like(permits_acquire_of(f, "u:2", 1, "5", "check"), "6");
+    assert_like(permits_acquire_of(f, "u:2", 1, "4", "check"), "1 *");
+    assert_books(f, 4, 2);
+}
+
+static void resize_replaces_the_number(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_acquire_of(f, "u:1", 3, "4", "check");
+    assert_like(permits_acquire_of(f, "u:2", 1, "6", "resize"), "1 *");
+    assert_books(f, 6, 2);
+    assert_like(permits_acquire_of(f, "u:3", 1, "2", "resize"), "0 *");
+    assert_books(f, 2, -2);
+}
+
+static void who_makes_room_by_resize_lets_others_go_first(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    script_listen(f, "in:u:2");
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:2", 1);
+    assert_like(permits_acquire_of(f, "u:3", 1, "2", "resize"), "0 *");
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+    assert_like(permits_acquire_of(f, "u:3", 1, "3", "resize"), "1 *");
+    assert_books(f, 3, 0);
+}
+
+static void more_than_the_number_is_out_of_range(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 3);
+    assert_like(permits_acquire(f, "u:1", 4), "4");
+    assert_like(permits_acquire_of(f, "u:1", 3, "2", "resize"), "4");
+    assert_books(f, 3, 3);
+    permits_acquire(f, "u:2", 2);
+    assert_like(permits_acquire(f, "u:1", 4), "4");
+    assert_like(permits_acquire(f, "u:1", 3), "0 *");
+}
+
+static void a_number_that_is_too_small_is_not_set(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(permits_acquire_of(f, "u:1", 3, "2", "set"), "4");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+/* The counter was deleted, its holders still work. */
+static void a_number_that_is_set_anew_counts_who_holds(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 3);
+    script_redis(f, "DEL n");
+    assert_like(permits_acquire_of(f, "u:2", 2, "4", "set"), "0 *");
+    assert_books(f, 4, 1);
+}
+
+/* ---- in line ---- */
+
+/* However little he needs: a large request is not starved by small ones. */
+static void nobody_passes_by_who_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    script_listen(f, "in:u:2");
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 3);
+    assert_like(permits_try(f, "u:3", 1), "2 *");
+    assert_like(permits_acquire(f, "u:3", 1), "0 *");
+    assert_books(f, 4, 2);
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
+                "u:2 u:3");
+    assert_string_equal(script_heard(f), "");
+}
+
+static void a_dead_waiter_is_passed_by(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 3);
+    assert_like(permits_acquire(f, "u:3", 1), "1 * 30000 *");
+    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE]), "0");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_SKIPPED]),
+                "u:2");
+    assert_books(f, 4, 1);
+}
+
+static void who_tries_passes_a_dead_waiter_by_and_leaves_no_ticket(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 3);
+    assert_like(permits_try(f, "u:3", 3), "2 *");
+    assert_like(permits_try(f, "u:3", 1), "1 * 30000 *");
+    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[PERMITS_TICKETS]),
+                "0");
+}
+
+/* A living one that fits is served by whoever comes. */
+static void who_comes_gives_what_is_free_to_who_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    script_listen(f, "in:u:2");
+    permits_acquire(f, "u:1", 4);
+    permits_acquire(f, "u:2", 2);
+    permits_expire(f, 1);
+    assert_like(permits_acquire(f, "u:3", 1), "1 *");
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+    assert_books(f, 4, 1);
+}
+
+static void the_ticket_in_line_says_what_is_needed(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 4);
+    permits_acquire_with(f, "u:2", 3, (permits_wish){.reason = "why"});
+    assert_like(script_redis(f, "HGET %s u:2", f->keys[PERMITS_TICKETS]),
+                "* p 3 30000 * * in:u:2 why");
+}
+
+static void tickets_grow_and_are_given_once(void **state)
+{
+    script_fixture *f = *state;
+    long long first;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:2", 1);
+    first = script_item(f, 2);
+    permits_acquire(f, "u:3", 1);
+    assert_true(script_item(f, 2) > first);
+}
+
+/* ---- what has ended ---- */
+
+static void what_has_ended_makes_room(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 2);
+    permits_expire(f, 1);
+    assert_like(permits_acquire(f, "u:3", 3), "1 *");
+    assert_books(f, 4, 1);
+    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "1");
+}
+
+static void what_is_left_is_the_time_to_the_next_end(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "5000"});
+    assert_like(permits_try(f, "u:3", 1), "2 *");
+    assert_in_range(script_item(f, 1), 4000, 5000);
+}
+
+static void what_never_ends_leaves_no_time(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    script_redis(f, "ZADD %s 922337203685477 0123456789abcdef",
+                 f->keys[PERMITS_ZSET]);
+    script_redis(f, "DECR n");
+    assert_like(permits_try(f, "u:3", 1), "2 -1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PERMITS_TEST(free_permits_are_taken),
+        PERMITS_TEST(a_permit_is_sixteen_bytes),
+        PERMITS_TEST(what_is_known_of_a_holder_stands_under_its_first_permit),
+        PERMITS_TEST(the_fence_grows_with_every_grant),
+        PERMITS_TEST(more_than_is_free_is_not_taken),
+        PERMITS_TEST(the_zset_ends_with_the_counter),
+        PERMITS_TEST(what_is_beside_it_ends_by_itself),
+        PERMITS_TEST(a_short_lease_does_not_shorten_the_record_of_a_long_one),
+        PERMITS_TEST(an_acquire_sent_again_gives_no_second_hold),
+        PERMITS_TEST(an_acquire_sent_again_does_not_change_a_lease),
+        PERMITS_TEST(permits_that_are_there_are_not_taken_once_more),
+        PERMITS_TEST(an_acquire_sent_again_after_its_lease_takes_anew),
+        PERMITS_TEST(an_acquire_sent_again_gives_no_second_ticket),
+        PERMITS_TEST(a_claim_that_was_given_up_is_refused),
+        PERMITS_TEST(a_semaphore_without_a_number_is_unset),
+        PERMITS_TEST(the_first_sets_the_number),
+        PERMITS_TEST(who_sets_the_number_tells_redisson_what_is_free),
+        PERMITS_TEST(another_number_is_a_mismatch),
+        PERMITS_TEST(resize_replaces_the_number),
+        PERMITS_TEST(who_makes_room_by_resize_lets_others_go_first),
+        PERMITS_TEST(more_than_the_number_is_out_of_range),
+        PERMITS_TEST(a_number_that_is_too_small_is_not_set),
+        PERMITS_TEST(a_number_that_is_set_anew_counts_who_holds),
+        PERMITS_TEST(nobody_passes_by_who_waits),
+        PERMITS_TEST(a_dead_waiter_is_passed_by),
+        PERMITS_TEST(who_tries_passes_a_dead_waiter_by_and_leaves_no_ticket),
+        PERMITS_TEST(who_comes_gives_what_is_free_to_who_waits),
+        PERMITS_TEST(the_ticket_in_line_says_what_is_needed),
+        PERMITS_TEST(tickets_grow_and_are_given_once),
+        PERMITS_TEST(what_has_ended_makes_room),
+        PERMITS_TEST(what_is_left_is_the_time_to_the_next_end),
+        PERMITS_TEST(what_never_ends_leaves_no_time),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_acquire", tests,
+                                       script_start_server, script_stop_server);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The semaphore's scripts for a user who lacks a right. A script that the
+ * server stops half-way must not lose a permit or make one, nor leave a claim
+ * that holds and waits, or a waiter that was taken out and not granted.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+
+/* Every command that a script of the semaphore may call. */
+static const char *const commands[] =
+    {"get",    "set",     "incrby", "zadd",          "zrem",
+     "zcard",  "zscore",  "zrange", "zrangebyscore", "zremrangebyscore",
+     "hget",   "hset",    "hdel",   "hlen",          "hmget",
+     "hscan",  "hgetall", "pttl",   "pexpire",       "publish",
+     "pubsub", "time",    "del"};
+
+/* What a script is told that lacks a right. */
+static const char cannot[] = "!*The user executing the script can't *";
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]), N = 4 };
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* u:1 has 3 of 4; u:2 and u:3 wait for 2 and 1, and can be reached. */
+static void two_wait(script_fixture *f)
+{
+    permits_set(f, N);
+    permits_acquire(f, "u:1", 3);
+    permits_acquire(f, "u:2", 2);
+    permits_acquire(f, "u:3", 1);
+}
+
+static void start_over(script_fixture *f)
+{
+    script_deny(f, NULL);
+    server_flush(f->server);
+}
+
+static void listen_to_all(script_fixture *f)
+{
+    script_listen(f, "in:u:1");
+    script_listen(f, "in:u:2");
+    script_listen(f, "in:u:3");
+}
+
+static bool waits(script_fixture *f, const char *claim)
+{
+    return strcmp(script_redis(f, "ZSCORE %s %s", f->keys[PERMITS_QUEUE],
+                               claim),
+                  "nil") != 0;
+}
+
+/* What must be so whenever a script has ended, whatever stopped it. */
+static void assert_sound(script_fixture *f, const char *denied)
+{
+    static const int own[] = {PERMITS_STATE,   PERMITS_QUEUE, PERMITS_TICKETS,
+                              PERMITS_SKIPPED, PERMITS_VOID,  PERMITS_HOLDERS};
+    static const char *const claims[] = {"u:1", "u:2", "u:3"};
+    long long total =
+        number(script_redis(f, "GET n")) +
+        number(script_redis(f, "ZCARD %s", f->keys[PERMITS_ZSET]));
+
+    if (total != N)
+        fail_msg("without %s: %lld permits", denied, total);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (number(script_redis(f, "PTTL %s", f->keys[own[i]])) == -1)
+            fail_msg("without %s: %s for ever", denied, f->keys[own[i]]);
+    }
+    for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+        if (permits_left(f, claims[i], 1) > 0 && waits(f, claims[i]))
+            fail_msg("without %s: %s holds and waits", denied, claims[i]);
+    }
+}
+
+/* ---- acquire ---- */
+
+static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        permits_set(f, N);
+        script_deny(f, commands[i]);
+        permits_acquire_with(f, "u:1", 3, (permits_wish){.check_void = "1"});
+        assert_sound(f, commands[i]);
+        if (f->answer->type == REDIS_REPLY_ERROR)
+            assert_books(f, N, N);
+        else
+            assert_books(f, N, 1);
+        start_over(f);
+    }
+}
+
+static void an_acquire_that_cannot_write_down_who_holds_is_undone(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, N);
+    script_deny(f, "hset");
+    assert_like(permits_acquire(f, "u:1", 3), cannot);
+    assert_like(script_redis(f, "DBSIZE"), "1");
+    script_deny(f, "pexpire");
+    assert_like(permits_acquire(f, "u:1", 3), cannot);
+    assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_ZSET],
+                             f->keys[PERMITS_HOLDERS]),
+                "0");
+    assert_books(f, N, N);
+}
+
+static void an_acquire_that_makes_room_without_a_right_is_sound(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        permits_set(f, N);
+        permits_acquire(f, "u:1", 3);
+        permits_expire(f, 1);
+        script_deny(f, commands[i]);
+        permits_acquire(f, "u:2", 3);
+        assert_sound(f, commands[i]);
+        start_over(f);
+    }
+}
+
+static void queueing_without_a_right_leaves_no_half_a_place(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        permits_set(f, N);
+        permits_acquire(f, "u:1", 3);
+        script_deny(f, commands[i]);
+        permits_acquire(f, "u:2", 2);
+        assert_sound(f, commands[i]);
+        assert_books(f, N, 1);
+        assert_true(
+            number(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE])) ==
+            number(
+                script_redis(f, "HEXISTS %s u:2", f->keys[PERMITS_TICKETS])));
+        start_over(f);
+    }
+}
+
+static void a_resize_without_a_right_is_done_or_not(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        permits_set(f, 3);
+        permits_acquire(f, "u:1", 3);
+        permits_acquire(f, "u:2", 1);
+        script_deny(f, commands[i]);
+        permits_resize(f, "4");
+        if (number(script_redis(f, "GET n")) +
+                number(script_redis(f, "ZCARD %s", f->keys[PERMITS_ZSET])) ==
+            N)
+            assert_sound(f, commands[i]);
+        else
+            assert_books(f, 3, 0);
+        start_over(f);
+    }
+}
+
+/* ---- handing over ---- */
+
+static void a_release_without_a_right_keeps_the_queue(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        char fence[24];
+
+        two_wait(f);
+        snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
+        script_deny(f, commands[i]);
+        permits_release(f, "u:1", fence);
+        assert_sound(f, commands[i]);
+        assert_true(waits(f, "u:2") || permits_left(f, "u:2", 2) > 0);
+        assert_true(waits(f, "u:3") || permits_left(f, "u:3", 1) > 0);
+        if (f->answer->type == REDIS_REPLY_ERROR)
+            assert_books(f, N, 1);
+        start_over(f);
+    }
+}
+
+/* They end at once, instead: whoever may takes them back. */
+static void what_cannot_be_paid_back_has_ended(void **state)
+{
+    script_fixture *f = *state;
+    char fence[24];
+
+    listen_to_all(f);
+    two_wait(f);
+    snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
+    script_deny(f, "incrby");
+    assert_like(permits_release(f, "u:1", fence), cannot);
+    assert_books(f, N, 1);
+    script_deny(f, NULL);
+    assert_like(permits_recheck(f, "u:2"), "1 *");
+    assert_books(f, N, 1);
+}
+
+/* Denied is neither "nobody listens" nor "somebody does". */
+static void a_release_that_may_not_publish_leaves_the_room_open(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    two_wait(f);
+    script_deny(f, "publish");
+    assert_like(permits_release(f, "u:1", NULL), "1 0 1");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
+                "u:2 u:3");
+    assert_books(f, N, N);
+    script_deny(f, NULL);
+    assert_string_equal(script_heard(f), "");
+    assert_like(permits_recheck(f, "u:2"), "1 * 30000 * *");
+}
+
+static void a_release_that_may_not_ask_leaves_the_room_open(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    two_wait(f);
+    script_deny(f, "pubsub");
+    assert_like(permits_release(f, "u:1", NULL), "1 0 1");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
+                "u:2 u:3");
+    assert_books(f, N, N);
+    assert_like(script_heard(f), "in:u:2 open semaphore u:2 * n\n");
+}
+
+/* Without word of who lives, each takes it at its own turn, in order. */
+static void waiters_that_may_not_ask_still_get_their_permits(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    two_wait(f);
+    script_deny(f, "pubsub");
+    permits_release(f, "u:1", NULL);
+    assert_like(permits_recheck(f, "u:3"), "0 -1 * 0 0 1");
+    assert_like(permits_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_like(permits_recheck(f, "u:3"), "1 * 30000 * *");
+}
+
+static void a_recheck_without_a_right_keeps_the_place(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        two_wait(f);
+        permits_expire(f, 1);
+        script_deny(f, commands[i]);
+        permits_recheck(f, "u:2");
+        assert_sound(f, commands[i]);
+        if (f->answer->type == REDIS_REPLY_ERROR)
+            assert_true(waits(f, "u:2"));
+        start_over(f);
+    }
+}
+
+static void leaving_without_a_right_leaves_all_sound(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        two_wait(f);
+        script_deny(f, commands[i]);
+        permits_leave(f, "u:1", "60000");
+        assert_sound(f, commands[i]);
+        permits_leave(f, "u:2", "60000");
+        assert_sound(f, commands[i]);
+        start_over(f);
+    }
+}
+
+static void force_without_a_right_leaves_all_sound(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        two_wait(f);
+        script_deny(f, commands[i]);
+        permits_force(f, "");
+        assert_sound(f, commands[i]);
+        start_over(f);
+    }
+}
+
+/* ---- keeping ---- */
+
+static void a_renewal_that_is_denied_says_so(void **state)
+{
+    static const char *const needed[] = {"hget", "zscore", "pexpire", "zadd"};
+    script_fixture *f = *state;
+    char fence[24];
+
+    permits_set(f, N);
+    permits_acquire(f, "u:1", 3);
+    snprintf(fence, sizeof(fence), "%lld", script_item(f, 1));
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        script_deny(f, needed[i]);
+        assert_like(permits_renew(f, "u:1", fence, "60000"), cannot);
+        assert_like(permits_confirm(f, "u:1", fence, "60000"), cannot);
+        assert_sound(f, needed[i]);
+    }
+}
+
+/* When it cannot be told whether somebody waits, somebody may. */
+static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, N);
+    permits_acquire(f, "u:1", 1);
+    script_deny(f, "pubsub");
+    assert_like(permits_confirm(f, "u:1", NULL, "60000"), "1 60000 1 *");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PERMITS_TEST(an_acquire_without_a_right_leaves_nothing_behind),
+        PERMITS_TEST(an_acquire_that_cannot_write_down_who_holds_is_undone),
+        PERMITS_TEST(an_acquire_that_makes_room_without_a_right_is_sound),
+        PERMITS_TEST(queueing_without_a_right_leaves_no_half_a_place),
+        PERMITS_TEST(a_resize_without_a_right_is_done_or_not),
+        PERMITS_TEST(a_release_without_a_right_keeps_the_queue),
+        PERMITS_TEST(what_cannot_be_paid_back_has_ended),
+        PERMITS_TEST(a_release_that_may_not_publish_leaves_the_room_open),
+        PERMITS_TEST(a_release_that_may_not_ask_leaves_the_room_open),
+        PERMITS_TEST(waiters_that_may_not_ask_still_get_their_permits),
+        PERMITS_TEST(a_recheck_without_a_right_keeps_the_place),
+        PERMITS_TEST(leaving_without_a_right_leaves_all_sound),
+        PERMITS_TEST(force_without_a_right_leaves_all_sound),
+        PERMITS_TEST(a_renewal_that_is_denied_says_so),
+        PERMITS_TEST(a_confirm_that_may_not_ask_says_that_somebody_waits),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_denied", tests,
+                                       script_start_server, script_stop_server);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+
+/* semaphore_resize, _force, _count and _info: what operators do and see. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* u:1 has 2 and u:5 has 1 of 4; u:2 waits for 2, and can be reached. */
+static void one_waits(script_fixture *f)
+{
+    script_listen(f, "in:u:1");
+    script_listen(f, "in:u:2");
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:5", 1);
+    permits_acquire(f, "u:2", 2);
+}
+
+/* ---- resize ---- */
+
+static void more_permits_wake_a_waiter_at_once(void **state)
+{
+    script_fixture *f = *state;
+
+    one_waits(f);
+    assert_like(permits_resize(f, "5"), "1 0 0");
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+    assert_books(f, 5, 0);
+}
+
+static void fewer_permits_take_nothing_from_who_holds(void **state)
+{
+    script_fixture *f = *state;
+
+    one_waits(f);
+    assert_like(permits_resize(f, "2"), "1 0 0");
+    assert_books(f, 2, -1);
+    assert_like(permits_confirm(f, "u:1", NULL, "30000"), "1 *");
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_string_equal(script_heard(f), "");
+    assert_like(permits_release(f, "u:5", NULL), "1 0 0");
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+}
+
+static void an_unset_semaphore_is_set_by_a_resize(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, f->channel);
+    assert_like(permits_resize(f, "3"), "1 0 0");
+    assert_string_equal(script_heard(f), "redisson_sc:{n} 3\n");
+    assert_books(f, 3, 3);
+    assert_like(script_redis(f, "HGET %s kind", f->keys[PERMITS_STATE]),
+                "leased");
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_STATE])) > 0);
+}
+
+static void the_same_number_changes_and_tells_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 3);
+    permits_acquire(f, "u:1", 1);
+    script_listen(f, f->channel);
+    assert_like(permits_resize(f, "3"), "1 0 0");
+    assert_string_equal(script_heard(f), "");
+    assert_books(f, 3, 2);
+}
+
+/* Redisson's setPermits() on an unset one with holders would overbook. */
+static void a_number_set_anew_counts_who_holds(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 3);
+    permits_acquire(f, "u:1", 2);
+    script_redis(f, "DEL n");
+    permits_resize(f, "3");
+    assert_books(f, 3, 1);
+}
+
+/* ---- force ---- */
+
+static void a_holder_is_ended_by_its_claim(void **state)
+{
+    script_fixture *f = *state;
+    char expected[160];
+
+    one_waits(f);
+    snprintf(expected, sizeof(expected),
+             "in:u:2 grant semaphore u:2 * n\n"
+             "in:u:1 revoked semaphore u:1 %s n\n",
+             permits_fence(f, "u:1"));
+    assert_like(permits_force(f, "u:1"), "1 0 0");
+    assert_like(script_heard(f), expected);
+    assert_books(f, 4, 1);
+    assert_like(permits_confirm(f, "u:1", "1", "30000"), "0 0");
+}
+
+/* As Redisson's tools show it. */
+static void a_holder_is_ended_by_its_first_permit(void **state)
+{
+    script_fixture *f = *state;
+    char hex[33];
+
+    one_waits(f);
+    snprintf(hex, sizeof(hex), "%s",
+             script_redis(f, "EVAL %s 0",
+                          "return string.sub(redis.sha1hex('u:1:1'), 1, 32)"));
+    assert_like(permits_force(f, hex), "1 0 0");
+    assert_like(script_heard(f), "in:u:2 grant *in:u:1 revoked *");
+    assert_books(f, 4, 1);
+}
+
+static void a_permit_of_another_library_is_ended(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_java_take(f, 'b', 30000);
+    assert_like(permits_force(f, "BBBBBBBBbbbbbbbbbbbbbbbbbbbbbbbb"), "1 0 0");
+    assert_books(f, 2, 2);
+}
+
+static void everybody_is_ended(void **state)
+{
+    script_fixture *f = *state;
+
+    one_waits(f);
+    permits_java_take(f, 'b', 30000);
+    assert_like(permits_force(f, ""), "1 0 0");
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *"
+                                 "in:u:1 revoked semaphore u:1 *");
+    assert_books(f, 4, 2);
+    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "1");
+}
+
+static void nobody_can_be_ended_who_does_not_hold(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    assert_like(permits_force(f, ""), "0");
+    permits_acquire(f, "u:1", 1);
+    assert_like(permits_force(f, "u:2"), "0");
+    assert_like(permits_force(f, "cccccccccccccccccccccccccccccccc"), "0");
+    assert_like(permits_force(f, "no such"), "0");
+    assert_books(f, 2, 1);
+}
+
+/* ---- count ---- */
+
+static void the_number_and_what_is_free_are_told(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(permits_count(f), "5");
+    one_waits(f);
+    assert_like(permits_count(f), "4 1");
+    permits_resize(f, "2");
+    assert_like(permits_count(f), "2 -1");
+}
+
+static void what_has_ended_counts_as_free(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 2);
+    permits_expire(f, 1);
+    permits_acquire(f, "u:5", 1);
+    assert_like(permits_count(f), "4 3");
+    assert_books(f, 4, 1);
+}
+
+/* ---- info ---- */
+
+static void an_unused_semaphore_has_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(permits_info(f), "() 0 ()");
+    permits_set(f, 4);
+    assert_like(permits_info(f), "() 0 ()");
+}
+
+static void holders_and_waiters_are_told(void **state)
+{
+    script_fixture *f = *state;
+    char expected[160];
+
+    permits_set(f, 4);
+    permits_acquire_with(f, "u:1", 3, (permits_wish){.reason = "work"});
+    permits_java_take(f, 'b', 90000);
+    permits_acquire_with(f, "u:2", 2, (permits_wish){.reason = "more work"});
+    snprintf(
+        expected, sizeof(expected),
+        "(u:1 3 %s * [23]???? work p bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 0 0 "
+        "[89]???? \"\" p) 1 (u:2 2 1* * more work p)",
+        permits_fence(f, "u:1"));
+    assert_like(permits_info(f), expected);
+}
+
+static void what_has_no_end_is_told_so(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_java_take(f, 'b', 30000);
+    script_redis(f, "EVAL %s 1 %s",
+                 "redis.call('ZADD', KEYS[1], '922337203685477',"
+                 " redis.call('ZRANGE', KEYS[1], 0, 0)[1])",
+                 f->keys[PERMITS_ZSET]);
+    assert_like(permits_info(f),
+                "(bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 0 0 -1 \"\" p) 0 ()");
+}
+
+static void what_has_ended_is_not_told(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 3);
+    permits_expire(f, 1);
+    assert_like(permits_info(f), "() 0 ()");
+}
+
+static void no_more_than_sixty_four_of_each_are_told(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    permits_set(f, 100);
+    for (int i = 0; i < 100; i++) {
+        snprintf(claim, sizeof(claim), "u:%d", i);
+        permits_acquire(f, claim, 1);
+    }
+    for (int i = 100; i < 200; i++) {
+        snprintf(claim, sizeof(claim), "u:%d", i);
+        permits_acquire(f, claim, 1);
+    }
+    permits_info(f);
+    assert_int_equal(f->answer->element[0]->elements, 64 * 7);
+    assert_int_equal(f->answer->element[1]->integer, 100);
+    assert_int_equal(f->answer->element[2]->elements, 64 * 6);
+}
+
+static void looking_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    one_waits(f);
+    permits_expire(f, 1);
+    script_redis(f, "CONFIG RESETSTAT");
+    permits_info(f);
+    permits_count(f);
+    assert_null(strstr(script_redis(f, "INFO commandstats"), "zrem"));
+    assert_books(f, 4, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PERMITS_TEST(more_permits_wake_a_waiter_at_once),
+        PERMITS_TEST(fewer_permits_take_nothing_from_who_holds),
+        PERMITS_TEST(an_unset_semaphore_is_set_by_a_resize),
+        PERMITS_TEST(the_same_number_changes_and_tells_nothing),
+        PERMITS_TEST(a_number_set_anew_counts_who_holds),
+        PERMITS_TEST(a_holder_is_ended_by_its_claim),
+        PERMITS_TEST(a_holder_is_ended_by_its_first_permit),
+        PERMITS_TEST(a_permit_of_another_library_is_ended),
+        PERMITS_TEST(everybody_is_ended),
+        PERMITS_TEST(nobody_can_be_ended_who_does_not_hold),
+        PERMITS_TEST(the_number_and_what_is_free_are_told),
+        PERMITS_TEST(what_has_ended_counts_as_free),
+        PERMITS_TEST(an_unused_semaphore_has_nobody),
+        PERMITS_TEST(holders_and_waiters_are_told),
+        PERMITS_TEST(what_has_no_end_is_told_so),
+        PERMITS_TEST(what_has_ended_is_not_told),
+        PERMITS_TEST(no_more_than_sixty_four_of_each_are_told),
+        PERMITS_TEST(looking_changes_nothing),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_query", tests,
+                                       script_start_server, script_stop_server);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Semaphores that Redisson uses as well: its permits, its clocks, and turns
+ * with its waiters, who stand in no queue of ours.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+
+enum { SKEW_MS = 10000 };
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* u:1 has 2 of 2; u:2 waits for 1, and can be reached. */
+static void one_waits(script_fixture *f)
+{
+    script_listen(f, "in:u:2");
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 1);
+}
+
+static void set_state(script_fixture *f, const char *field, long long value)
+{
+    script_redis(f, "HSET %s %s %lld", f->keys[PERMITS_STATE], field, value);
+}
+
+/* ---- its clocks ---- */
+
+/* A host of Redisson's whose clock is ahead would take them back too soon. */
+static void beside_redisson_a_score_is_later_than_the_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    f->interop = "1";
+    permits_set(f, 2);
+    assert_like(permits_acquire(f, "u:1", 2), "1 * 30000 *");
+    assert_in_range(permits_left(f, "u:1", 2), 29000 + SKEW_MS,
+                    30000 + SKEW_MS);
+    assert_like(permits_acquire(f, "u:1", 2), "1 * *");
+    assert_in_range(script_item(f, 2), 29000, 30000);
+    assert_like(permits_info(f), "(u:1 2 * [23]???? \"\" p) 0 ()");
+}
+
+static void the_skew_stays_with_a_permit_as_it_is_renewed(void **state)
+{
+    script_fixture *f = *state;
+
+    f->interop = "1";
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    assert_like(permits_renew(f, "u:1", NULL, "60000"), "");
+    assert_in_range(permits_left(f, "u:1", 1), 59000 + SKEW_MS,
+                    60000 + SKEW_MS);
+    f->interop = "0";
+    assert_like(permits_confirm(f, "u:1", NULL, "80000"), "1 80000 0 *");
+    assert_in_range(permits_left(f, "u:1", 1), 79000 + SKEW_MS,
+                    80000 + SKEW_MS);
+}
+
+/* Our own leases end when they end: all our clients go by the server. */
+static void permits_of_ours_come_back_at_the_end_of_their_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    f->interop = "1";
+    permits_set(f, 3);
+    permits_acquire(f, "u:1", 3);
+    permits_expire(f, 1 - SKEW_MS);
+    assert_like(permits_count(f), "3 3");
+    assert_like(permits_acquire(f, "u:2", 2), "1 *");
+    assert_books(f, 3, 1);
+}
+
+static void a_lease_of_ours_that_lasts_is_not_cut(void **state)
+{
+    script_fixture *f = *state;
+
+    f->interop = "1";
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    permits_expire(f, -500 - SKEW_MS);
+    assert_like(permits_try(f, "u:2", 1), "2 *");
+    assert_books(f, 2, 0);
+}
+
+/* Written by a host whose clock is behind, it ends before it should. */
+static void a_permit_of_redissons_is_taken_back_late(void **state)
+{
+    script_fixture *f = *state;
+
+    f->interop = "1";
+    permits_set(f, 2);
+    permits_java_take(f, 'b', -1000);
+    permits_java_take(f, 'c', -SKEW_MS - 1000);
+    assert_like(permits_count(f), "2 1");
+    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_like(permits_try(f, "u:2", 1), "2 *");
+    assert_books(f, 2, 0);
+}
+
+/* Nobody said that Redisson is there: leases end when they say so. */
+static void without_redisson_nothing_is_taken_back_late(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    permits_java_take(f, 'b', -1);
+    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_books(f, 1, 0);
+}
+
+static void a_permit_without_an_end_is_never_taken_back(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    script_redis(f, "ZADD %s 922337203685477 bbbbbbbbbbbbbbbb",
+                 f->keys[PERMITS_ZSET]);
+    script_redis(f, "DECR n");
+    assert_like(permits_try(f, "u:1", 1), "2 -1");
+    assert_like(permits_count(f), "1 0");
+}
+
+/* ---- what it leaves behind ---- */
+
+static void holders_that_redisson_took_back_are_forgotten(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    script_listen(f, "in:u:2");
+    permits_set(f, 40);
+    for (int i = 100; i < 140; i++) {
+        snprintf(claim, sizeof(claim), "u:%d", i);
+        permits_acquire(f, claim, 1);
+        permits_sweep_one(f, claim, 1);
+    }
+    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "40");
+    permits_acquire(f, "u:1", 40);
+    permits_acquire(f, "u:2", 1);
+    for (int i = 0; i < 100; i++) {
+        permits_recheck(f, "u:2");
+        /* The scan begins where the clock says. */
+    }
+    assert_in_range(number(
+                        script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS])),
+                    1, 40);
+    assert_books(f, 40, 0);
+}
+
+static void what_redisson_gave_back_goes_to_who_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, "in:u:2");
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 1);
+    permits_java_take(f, 'b', 30000);
+    permits_acquire(f, "u:2", 1);
+    permits_java_release(f, 'b');
+    assert_like(permits_recheck(f, "u:2"), "1 *");
+    assert_books(f, 2, 0);
+}
+
+/* ---- turns ---- */
+
+/* Handing over alone would starve who stands in no queue of ours. */
+static void a_listener_on_redissons_channel_gets_its_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    one_waits(f);
+    script_listen(f, f->channel);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_books(f, 2, 2);
+    assert_like(script_heard(f), "in:u:2 open semaphore u:2 * n\n"
+                                 "redisson_sc:{n} 2\n");
+    assert_true(
+        number(script_redis(f, "HGET %s open", f->keys[PERMITS_STATE])) > 0);
+}
+
+static void what_ours_take_then_ends_the_turn(void **state)
+{
+    script_fixture *f = *state;
+    long long now;
+
+    one_waits(f);
+    script_listen(f, f->channel);
+    permits_release(f, "u:1", NULL);
+    now = script_now_ms(f);
+    set_state(f, "open", now - 400);
+    assert_like(permits_recheck(f, "u:2"), "1 *");
+    assert_like(script_redis(f, "HGET %s open", f->keys[PERMITS_STATE]), "0");
+    assert_in_range(number(script_redis(f, "HGET %s until",
+                                        f->keys[PERMITS_STATE])),
+                    now + 200, now + 1200);
+}
+
+static void in_our_turn_permits_are_handed_over(void **state)
+{
+    script_fixture *f = *state;
+
+    one_waits(f);
+    script_listen(f, f->channel);
+    set_state(f, "until", script_now_ms(f) + 60000);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 * n\n");
+    assert_books(f, 2, 1);
+}
+
+/* Redisson's client hands nothing over: who is next must look for himself. */
+static void who_waits_for_redissons_permits_contends(void **state)
+{
+    script_fixture *f = *state;
+
+    f->interop = "1";
+    permits_set(f, 2);
+    permits_java_take(f, 'b', 30000);
+    permits_acquire(f, "u:1", 1);
+    assert_like(permits_acquire(f, "u:2", 1), "0 * * 1");
+    assert_like(permits_acquire(f, "u:3", 1), "0 * * 0");
+    assert_like(permits_recheck(f, "u:2"), "0 * * 1 0 0");
+    assert_like(permits_touch(f, "u:3", "u:2"), "* 2 0 0 *");
+}
+
+static void who_waits_for_ours_does_not(void **state)
+{
+    script_fixture *f = *state;
+
+    f->interop = "1";
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:4", 1);
+    assert_like(permits_acquire(f, "u:2", 1), "0 * * 0");
+    assert_like(permits_touch(f, "u:3", "u:2"), "* 0 0 0 *");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PERMITS_TEST(beside_redisson_a_score_is_later_than_the_lease),
+        PERMITS_TEST(the_skew_stays_with_a_permit_as_it_is_renewed),
+        PERMITS_TEST(permits_of_ours_come_back_at_the_end_of_their_lease),
+        PERMITS_TEST(a_lease_of_ours_that_lasts_is_not_cut),
+        PERMITS_TEST(a_permit_of_redissons_is_taken_back_late),
+        PERMITS_TEST(without_redisson_nothing_is_taken_back_late),
+        PERMITS_TEST(a_permit_without_an_end_is_never_taken_back),
+        PERMITS_TEST(holders_that_redisson_took_back_are_forgotten),
+        PERMITS_TEST(what_redisson_gave_back_goes_to_who_waits),
+        PERMITS_TEST(a_listener_on_redissons_channel_gets_its_turn),
+        PERMITS_TEST(what_ours_take_then_ends_the_turn),
+        PERMITS_TEST(in_our_turn_permits_are_handed_over),
+        PERMITS_TEST(who_waits_for_redissons_permits_contends),
+        PERMITS_TEST(who_waits_for_ours_does_not),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_redisson", tests,
+                                       script_start_server, script_stop_server);
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+
+/* semaphore_release and semaphore_pass: giving back, and serving who waits. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+
+enum { LOOKS = 64 }; /* waiters looked at in one call */
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* u:1 has all of 4; u:2, u:3 and u:4 wait for 1, 2 and 3 of them, and can be
+   reached. */
+static void three_wait(script_fixture *f)
+{
+    script_listen(f, "in:u:2");
+    script_listen(f, "in:u:3");
+    script_listen(f, "in:u:4");
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 4);
+    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u:3", 2);
+    permits_acquire(f, "u:4", 3);
+}
+
+static const char *waiting(script_fixture *f)
+{
+    return script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]);
+}
+
+/* ---- nobody waits ---- */
+
+static void a_release_gives_all_permits_back(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 5);
+    permits_acquire(f, "u:1", 3);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_books(f, 5, 5);
+    assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_ZSET],
+                             f->keys[PERMITS_HOLDERS]),
+                "0");
+}
+
+/* As Redisson does, so that its waiters wake up. */
+static void redisson_is_told_how_many_are_free(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 5);
+    permits_acquire(f, "u:1", 3);
+    permits_acquire(f, "u:2", 2);
+    script_listen(f, f->channel);
+    permits_release(f, "u:1", NULL);
+    permits_release(f, "u:2", NULL);
+    assert_string_equal(script_heard(f),
+                        "redisson_sc:{n} 3\nredisson_sc:{n} 5\n");
+}
+
+/* Its listener cannot bear less than one. */
+static void redisson_is_not_told_of_less_than_none(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 5);
+    permits_acquire(f, "u:1", 3);
+    permits_acquire(f, "u:2", 2);
+    permits_resize(f, "1");
+    script_listen(f, f->channel);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_string_equal(script_heard(f), "");
+    assert_books(f, 1, -1);
+}
+
+static void channels_of_a_name_with_a_tag_have_no_second_one(void **state)
+{
+    script_fixture *f = *state;
+
+    script_set_name(f, "x{tag}");
+    assert_string_equal(f->keys[PERMITS_ZSET], "x{tag}:timeout");
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    script_listen(f, "redisson_sc:x{tag}");
+    permits_release(f, "u:1", NULL);
+    assert_string_equal(script_heard(f), "redisson_sc:x{tag} 1\n");
+}
+
+/* ---- mismatches ---- */
+
+static void a_second_release_gives_nothing_back(void **state)
+{
+    script_fixture *f = *state;
+    char fence[24];
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 1);
+    snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
+    assert_like(permits_release(f, "u:1", fence), "1 0 0");
+    script_listen(f, f->channel);
+    assert_like(permits_release(f, "u:1", fence), "0 0");
+    assert_books(f, 2, 2);
+    assert_string_equal(script_heard(f), "");
+}
+
+static void a_release_of_what_another_has_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 1);
+    assert_like(permits_release(f, "u:2", permits_fence(f, "u:1")), "0 0");
+    assert_books(f, 2, 1);
+}
+
+/*
+ * A claim granted again after its first grant lapsed: the answer to the first
+ * must not end the second.
+ */
+static void a_release_under_another_fence_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    assert_like(permits_release(f, "u:1", "12345"), "0 3");
+    assert_books(f, 4, 0);
+    assert_like(waiting(f), "u:2 u:3 u:4");
+    assert_string_equal(script_heard(f), "");
+}
+
+/* Redisson took one back: the claim does not hold what it had any more. */
+static void what_is_left_of_a_lost_claim_is_given_back(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 5);
+    permits_acquire(f, "u:1", 3);
+    permits_sweep_one(f, "u:1", 2);
+    assert_books(f, 5, 3);
+    assert_like(permits_release(f, "u:1", NULL), "0 0");
+    assert_books(f, 5, 5);
+    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "0");
+}
+
+static void permits_of_a_semaphore_that_is_gone_make_no_new_one(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 5);
+    permits_acquire(f, "u:1", 3);
+    script_redis(f, "DEL n");
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(script_redis(f, "EXISTS n %s", f->keys[PERMITS_ZSET]), "0");
+}
+
+/* It was there until the end, and nobody else had it. */
+static void what_has_ended_but_is_there_is_released(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    permits_expire(f, 5);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_books(f, 2, 2);
+}
+
+/* ---- serving ---- */
+
+static void a_release_serves_as_many_as_fit(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_books(f, 4, 1);
+    assert_like(waiting(f), "u:4");
+    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[PERMITS_TICKETS]),
+                "0");
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 * 3000 n\n"
+                                 "in:u:3 grant semaphore u:3 * 3000 n\n");
+    assert_like(permits_release(f, "u:2", NULL), "1 0 0");
+    assert_like(waiting(f), "u:4");
+    assert_like(permits_release(f, "u:3", NULL), "1 0 0");
+    assert_books(f, 4, 1);
+    assert_like(waiting(f), "");
+}
+
+/* The message is the hold: it says all that the new holder must know. */
+static void the_grant_is_told_to_the_new_holder_alone(void **state)
+{
+    script_fixture *f = *state;
+    char expected[160];
+    long long ticket, fence;
+
+    script_listen(f, "in:u:2");
+    script_listen(f, "in:u:3");
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:2", 1);
+    ticket = script_item(f, 2);
+    permits_acquire(f, "u:3", 1);
+    permits_release(f, "u:1", NULL);
+    fence = number(permits_fence(f, "u:2"));
+    snprintf(expected, sizeof(expected),
+             "in:u:2 grant semaphore u:2 %lld %lld %lld 3000 n\n", ticket,
+             fence, fence);
+    assert_string_equal(script_heard(f), expected);
+}
+
+static void a_grant_lasts_three_seconds_until_it_is_confirmed(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    permits_release(f, "u:1", NULL);
+    assert_in_range(permits_left(f, "u:3", 1), 2000, 3000);
+    assert_in_range(permits_left(f, "u:3", 2), 2000, 3000);
+}
+
+static void a_grant_lasts_no_longer_than_what_was_asked_for(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, "in:u:2");
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "700"});
+    permits_release(f, "u:1", NULL);
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 * 700 n\n");
+    assert_in_range(permits_left(f, "u:2", 1), 1, 700);
+}
+
+/* Telling them would wake each of them for nothing. */
+static void what_goes_to_one_of_ours_is_not_told_to_redisson(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "CONFIG RESETSTAT");
+    permits_release(f, "u:1", NULL);
+    script_heard(f);
+    assert_like(script_redis(f, "INFO commandstats"),
+                "*cmdstat_publish:calls=2,*");
+}
+
+static void a_large_request_is_not_passed_by(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, "in:u:3");
+    script_listen(f, "in:u:4");
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 2);
+    permits_acquire(f, "u:3", 3);
+    permits_acquire(f, "u:4", 1);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_string_equal(script_heard(f), "");
+    assert_like(waiting(f), "u:3 u:4");
+    assert_like(permits_release(f, "u:2", NULL), "1 0 0");
+    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 * n\n"
+                                 "in:u:4 grant semaphore u:4 * n\n");
+    assert_books(f, 4, 0);
+}
+
+static void what_has_ended_is_given_with_it(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, "in:u:3");
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 3);
+    permits_expire(f, 1);
+    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u:3", 4);
+    permits_release(f, "u:2", NULL);
+    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    assert_books(f, 4, 0);
+    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "1");
+}
+
+static void names_of_any_bytes_come_whole_in_a_grant(void **state)
+{
+    script_fixture *f = *state;
+
+    script_set_name(f, "a {b} \xff\n%s");
+    script_listen(f, "in:u:2");
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:2", 1);
+    permits_release(f, "u:1", NULL);
+    assert_like(script_heard(f),
+                "in:u:2 grant semaphore u:2 * * * 3000 a {b} \xff\n%s\n");
+}
+
+/* ---- waiters that do not answer ---- */
+
+static void a_waiter_that_nobody_listens_for_is_skipped_unasked(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_deafen(f, "in:u:2");
+    script_redis(f, "CONFIG RESETSTAT");
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    assert_books(f, 4, 2);
+    assert_like(waiting(f), "u:4");
+    assert_like(script_redis(f, "INFO commandstats"),
+                "*cmdstat_publish:calls=1,*");
+}
+
+/* It would keep everybody behind it waiting for what it will never take. */
+static void a_dead_waiter_that_does_not_fit_keeps_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, "in:u:4");
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 2);
+    permits_acquire(f, "u:3", 4);
+    permits_acquire(f, "u:4", 1);
+    script_age(f, "u:3", 3500);
+    permits_release(f, "u:1", NULL);
+    assert_like(script_heard(f), "in:u:4 grant semaphore u:4 *");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_SKIPPED]),
+                "u:3");
+    assert_books(f, 4, 1);
+}
+
+static void a_waiter_not_seen_for_three_seconds_is_skipped(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_age(f, "u:2", 3500);
+    permits_release(f, "u:1", NULL);
+    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+}
+
+static void a_place_in_the_queue_without_a_ticket_is_dropped(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "HDEL %s u:2", f->keys[PERMITS_TICKETS]);
+    permits_release(f, "u:1", NULL);
+    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_SKIPPED]), "0");
+}
+
+static void permits_that_no_waiter_answers_for_stay_free(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 1);
+    script_listen(f, f->channel);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_books(f, 2, 2);
+    assert_string_equal(script_heard(f), "redisson_sc:{n} 2\n");
+}
+
+/* It finds out when it looks; meanwhile it keeps nobody. */
+static void a_waiter_that_needs_more_than_there_is_is_dropped(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_redis(f, "ZADD %s XX 1 u:4", f->keys[PERMITS_QUEUE]);
+    script_redis(f, "DECRBY n 2");
+    permits_release(f, "u:1", NULL);
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+    assert_like(script_redis(f, "HEXISTS %s u:4", f->keys[PERMITS_TICKETS]),
+                "0");
+    assert_books(f, 2, 1);
+}
+
+/* ---- many waiters ---- */
+
+static void many_wait(script_fixture *f, int count)
+{
+    char claim[16];
+
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    for (int i = 0; i < count; i++) {
+        snprintf(claim, sizeof(claim), "u:%d", 100 + i);
+        permits_acquire(f, claim, 1);
+    }
+}
+
+static void
+a_release_looks_at_so_many_waiters_and_says_there_are_more(void **state)
+{
+    script_fixture *f = *state;
+
+    many_wait(f, LOOKS + 2);
+    script_listen(f, "in:u:165");
+    assert_like(permits_release(f, "u:1", NULL), "1 1 0");
+    assert_books(f, 1, 1);
+    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE]), "2");
+    assert_like(permits_pass(f), "0 0");
+    assert_like(script_heard(f), "in:u:165 grant semaphore u:165 *");
+    assert_books(f, 1, 0);
+}
+
+static void passing_on_does_nothing_where_nobody_fits(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_listen(f, f->channel);
+    assert_like(permits_pass(f), "0 0");
+    assert_like(waiting(f), "u:2 u:3 u:4");
+    assert_string_equal(script_heard(f), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PERMITS_TEST(a_release_gives_all_permits_back),
+        PERMITS_TEST(redisson_is_told_how_many_are_free),
+        PERMITS_TEST(redisson_is_not_told_of_less_than_none),
+        PERMITS_TEST(channels_of_a_name_with_a_tag_have_no_second_one),
+        PERMITS_TEST(a_second_release_gives_nothing_back),
+        PERMITS_TEST(a_release_of_what_another_has_changes_nothing),
+        PERMITS_TEST(a_release_under_another_fence_changes_nothing),
+        PERMITS_TEST(what_is_left_of_a_lost_claim_is_given_back),
+        PERMITS_TEST(permits_of_a_semaphore_that_is_gone_make_no_new_one),
+        PERMITS_TEST(what_has_ended_but_is_there_is_released),
+        PERMITS_TEST(a_release_serves_as_many_as_fit),
+        PERMITS_TEST(the_grant_is_told_to_the_new_holder_alone),
+        PERMITS_TEST(a_grant_lasts_three_seconds_until_it_is_confirmed),
+        PERMITS_TEST(a_grant_lasts_no_longer_than_what_was_asked_for),
+        PERMITS_TEST(what_goes_to_one_of_ours_is_not_told_to_redisson),
+        PERMITS_TEST(a_large_request_is_not_passed_by),
+        PERMITS_TEST(what_has_ended_is_given_with_it),
+        PERMITS_TEST(names_of_any_bytes_come_whole_in_a_grant),
+        PERMITS_TEST(a_waiter_that_nobody_listens_for_is_skipped_unasked),
+        PERMITS_TEST(a_dead_waiter_that_does_not_fit_keeps_nobody),
+        PERMITS_TEST(a_waiter_not_seen_for_three_seconds_is_skipped),
+        PERMITS_TEST(a_place_in_the_queue_without_a_ticket_is_dropped),
+        PERMITS_TEST(permits_that_no_waiter_answers_for_stay_free),
+        PERMITS_TEST(a_waiter_that_needs_more_than_there_is_is_dropped),
+        PERMITS_TEST(
+            a_release_looks_at_so_many_waiters_and_says_there_are_more),
+        PERMITS_TEST(passing_on_does_nothing_where_nobody_fits),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_release", tests,
+                                       script_start_server, script_stop_server);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The semaphore's scripts where the server is full, or a key is not what it
+ * should be. A full server refuses what is new; what is held can still be
+ * kept, given back and handed over.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* u:1 has both; u:2 and u:3 wait for one each, and can be reached. */
+static void two_wait(script_fixture *f)
+{
+    script_listen(f, "in:u:2");
+    script_listen(f, "in:u:3");
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u:3", 1);
+}
+
+/* ---- a full server ---- */
+
+static void a_full_server_refuses_an_acquire(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    script_fill_memory(f, true);
+    assert_like(permits_acquire(f, "u:1", 1), "!OOM*");
+    assert_like(permits_acquire_of(f, "u:1", 1, "3", "resize"), "!OOM*");
+    assert_books(f, 2, 2);
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+static void a_full_server_refuses_to_set_a_number(void **state)
+{
+    script_fixture *f = *state;
+
+    script_fill_memory(f, true);
+    assert_like(permits_acquire_of(f, "u:1", 1, "3", "set"), "!OOM*");
+    assert_like(permits_resize(f, "3"), "!OOM*");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+/*
+ * Once a script did a write that a full server allows, the rest gets through:
+ * so what is refused must come before what has ended is taken back.
+ */
+static void a_full_server_refuses_what_has_ended_makes_room_for(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    permits_expire(f, 1);
+    script_fill_memory(f, true);
+    assert_like(permits_acquire(f, "u:2", 1), "!OOM*");
+    assert_like(permits_try(f, "u:2", 1), "!OOM*");
+    assert_books(f, 2, 0);
+}
+
+static void a_full_server_refuses_to_queue_a_claim(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    script_redis(f, "ZADD %s 1 gone", f->keys[PERMITS_SKIPPED]);
+    script_fill_memory(f, true);
+    assert_like(permits_acquire(f, "u:2", 1), "!OOM*");
+    assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_QUEUE],
+                             f->keys[PERMITS_TICKETS]),
+                "0");
+    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_SKIPPED]), "1");
+}
+
+static void a_full_server_lets_a_release_hand_over(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_fill_memory(f, true);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(script_heard(f), "in:u:2 grant *in:u:3 grant *");
+    assert_books(f, 2, 0);
+    assert_like(permits_release(f, "u:2", NULL), "1 0 0");
+    assert_books(f, 2, 1);
+}
+
+static void a_full_server_lets_what_is_free_be_passed_on(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    permits_expire(f, 1);
+    script_fill_memory(f, true);
+    assert_like(permits_pass(f), "0 0");
+    assert_like(script_heard(f), "in:u:2 grant *in:u:3 grant *");
+}
+
+/* Nothing has ended and nothing is given up: there is room all the same. */
+static void a_full_server_lets_room_be_passed_on(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_redis(f, "INCR n");
+    script_fill_memory(f, true);
+    assert_like(permits_pass(f), "0 0");
+    assert_like(script_heard(f), "in:u:2 grant *");
+}
+
+static void a_full_server_lets_a_waiter_look(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_age(f, "u:2", 5000);
+    script_fill_memory(f, true);
+    assert_like(permits_recheck(f, "u:2"), "0 * * 0 0 0");
+    assert_like(permits_touch(f, "u:2", "u:3"), "* 0 0 0 *");
+    script_fill_memory(f, false);
+    permits_expire(f, 1);
+    script_fill_memory(f, true);
+    assert_like(permits_recheck(f, "u:2"), "1 * 30000 * *");
+}
+
+static void a_full_server_lets_a_claim_end(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_fill_memory(f, true);
+    assert_like(permits_leave(f, "u:3", "60000"), "1 0 0");
+    assert_like(permits_leave(f, "u:1", "60000"), "2 0 0");
+    assert_like(permits_leave(f, "u:4", "60000"), "0 0 0");
+    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_VOID]), "3");
+    assert_books(f, 2, 1);
+}
+
+static void a_full_server_lets_a_hold_be_kept(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    script_redis(f, "HDEL %s kept", f->keys[PERMITS_STATE]);
+    script_fill_memory(f, true);
+    assert_like(permits_confirm(f, "u:1", NULL, "60000"), "1 60000 0 *");
+    assert_like(permits_renew(f, "u:1", NULL, "80000"), "");
+    assert_in_range(permits_left(f, "u:1", 2), 79000, 80000);
+}
+
+static void a_full_server_lets_force_through(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_fill_memory(f, true);
+    assert_like(permits_force(f, ""), "1 0 0");
+    assert_like(script_heard(f), "in:u:2 grant *in:u:3 grant *");
+}
+
+/* ---- keys that are not ours ---- */
+
+static void assert_all_refuse(script_fixture *f, const char *error)
+{
+    assert_like(permits_acquire_of(f, "u:1", 1, "3", "resize"), error);
+    assert_like(permits_try(f, "u:1", 1), error);
+    assert_like(permits_recheck(f, "u:1"), error);
+    assert_like(permits_touch(f, "u:1", NULL), error);
+    assert_like(permits_release(f, "u:1", "1"), error);
+    assert_like(permits_leave(f, "u:1", "60000"), error);
+    assert_like(permits_confirm(f, "u:1", "1", "30000"), error);
+    assert_like(permits_force(f, ""), error);
+    assert_like(permits_pass(f), error);
+    assert_like(permits_resize(f, "3"), error);
+    assert_like(permits_count(f), error);
+    assert_like(permits_info(f), error);
+}
+
+static void a_name_that_is_no_counter_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n u:1 1");
+    assert_all_refuse(f, "!LKTYPE*");
+    script_redis(f, "DEL n");
+    script_redis(f, "SET n 1.5");
+    assert_all_refuse(f, "!LKTYPE*");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+static void permits_that_are_no_zset_are_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    script_redis(f, "SET %s x", f->keys[PERMITS_ZSET]);
+    assert_all_refuse(f, "!LKTYPE*");
+    assert_like(script_redis(f, "DBSIZE"), "2");
+}
+
+/* One name is one of the two: its permits would be given twice. */
+static void a_name_in_use_as_a_plain_semaphore_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    script_redis(f, "HSET %s v 1 kind plain", f->keys[PERMITS_STATE]);
+    assert_all_refuse(f, "!LKTYPE the name is in use as another kind: plain");
+    assert_like(script_redis(f, "DBSIZE"), "2");
+}
+
+static void a_plain_semaphore_that_is_gone_leaves_its_name(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET %s v 1 kind plain", f->keys[PERMITS_STATE]);
+    assert_like(permits_acquire_of(f, "u:1", 1, "3", "set"), "1 *");
+    assert_like(script_redis(f, "HGET %s kind", f->keys[PERMITS_STATE]),
+                "leased");
+}
+
+static void a_latch_that_is_open_keeps_its_name(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET %s v 1 kind latch", f->keys[PERMITS_STATE]);
+    assert_all_refuse(f, "!LKTYPE the name is in use as another kind: latch");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+/* A later release may keep other things in the same keys. */
+static void another_layout_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET %s v 2", f->keys[PERMITS_STATE]);
+    assert_all_refuse(f, "!LKLAYOUT*");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+static void a_state_that_is_no_hash_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET %s x", f->keys[PERMITS_STATE]);
+    assert_all_refuse(f, "!LKTYPE*");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+/* Types are looked at before the first write: nothing is done by halves. */
+static void
+a_queue_of_another_type_stops_a_release_before_it_begins(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    script_redis(f, "SET %s x", f->keys[PERMITS_QUEUE]);
+    assert_like(permits_release(f, "u:1", NULL), "!WRONGTYPE*");
+    assert_like(permits_leave(f, "u:1", "60000"), "!WRONGTYPE*");
+    assert_like(permits_force(f, ""), "!WRONGTYPE*");
+    assert_like(permits_acquire(f, "u:2", 1), "!WRONGTYPE*");
+    assert_like(permits_resize(f, "3"), "!WRONGTYPE*");
+    assert_books(f, 2, 0);
+}
+
+static void holders_of_another_type_stop_a_script_before_it_begins(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 1);
+    script_redis(f, "SET %s x", f->keys[PERMITS_HOLDERS]);
+    assert_like(permits_release(f, "u:1", "1"), "!WRONGTYPE*");
+    assert_like(permits_leave(f, "u:1", "60000"), "!WRONGTYPE*");
+    assert_like(permits_force(f, ""), "!WRONGTYPE*");
+    assert_like(permits_acquire(f, "u:2", 1), "!WRONGTYPE*");
+    assert_books(f, 2, 1);
+}
+
+/* ---- cost ---- */
+
+/* How many commands the scripts called since the statistics were reset. */
+static long long commands_called(script_fixture *f)
+{
+    const char *line = script_redis(f, "INFO commandstats");
+    long long sum = 0;
+
+    while ((line = strstr(line, "cmdstat_")) != NULL) {
+        const char *calls = strstr(line, ":calls=");
+
+        assert_non_null(calls);
+        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
+            strncmp(line, "cmdstat_config", 14) != 0)
+            sum += number(calls + strlen(":calls="));
+        line = calls;
+    }
+    return sum;
+}
+
+static void a_permit_that_nobody_else_wants_costs_few_commands(void **state)
+{
+    script_fixture *f = *state;
+    char fence[24];
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 1);
+    permits_release(f, "u:1", NULL);
+    script_redis(f, "CONFIG RESETSTAT");
+    permits_acquire(f, "u:2", 1);
+    assert_in_range(commands_called(f), 1, 14);
+    snprintf(fence, sizeof(fence), "%lld", script_item(f, 1));
+    script_redis(f, "CONFIG RESETSTAT");
+    permits_release(f, "u:2", fence);
+    assert_in_range(commands_called(f), 1, 11);
+}
+
+/* A release costs the same however many wait. */
+static void a_hand_over_costs_the_same_with_many_waiters(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+    char fence[24];
+    long long cost;
+
+    script_listen(f, "in:u:2");
+    script_listen(f, "in:u:3");
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u:3", 1);
+    snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
+    script_redis(f, "CONFIG RESETSTAT");
+    permits_release(f, "u:1", fence);
+    cost = commands_called(f);
+    assert_in_range(cost, 1, 30);
+    for (int i = 0; i < 200; i++) {
+        snprintf(claim, sizeof(claim), "w:%d", i);
+        permits_acquire(f, claim, 1);
+    }
+    snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:2"));
+    script_redis(f, "CONFIG RESETSTAT");
+    permits_release(f, "u:2", fence);
+    assert_in_range(commands_called(f), 1, cost + 1);
+    assert_like(script_heard(f), "in:u:2 grant *in:u:3 grant *");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PERMITS_TEST(a_full_server_refuses_an_acquire),
+        PERMITS_TEST(a_full_server_refuses_to_set_a_number),
+        PERMITS_TEST(a_full_server_refuses_what_has_ended_makes_room_for),
+        PERMITS_TEST(a_full_server_refuses_to_queue_a_claim),
+        PERMITS_TEST(a_full_server_lets_a_release_hand_over),
+        PERMITS_TEST(a_full_server_lets_what_is_free_be_passed_on),
+        PERMITS_TEST(a_full_server_lets_room_be_passed_on),
+        PERMITS_TEST(a_full_server_lets_a_waiter_look),
+        PERMITS_TEST(a_full_server_lets_a_claim_end),
+        PERMITS_TEST(a_full_server_lets_a_hold_be_kept),
+        PERMITS_TEST(a_full_server_lets_force_through),
+        PERMITS_TEST(a_name_that_is_no_counter_is_refused),
+        PERMITS_TEST(permits_that_are_no_zset_are_refused),
+        PERMITS_TEST(a_name_in_use_as_a_plain_semaphore_is_refused),
+        PERMITS_TEST(a_plain_semaphore_that_is_gone_leaves_its_name),
+        PERMITS_TEST(a_latch_that_is_open_keeps_its_name),
+        PERMITS_TEST(another_layout_is_refused),
+        PERMITS_TEST(a_state_that_is_no_hash_is_refused),
+        PERMITS_TEST(a_queue_of_another_type_stops_a_release_before_it_begins),
+        PERMITS_TEST(holders_of_another_type_stop_a_script_before_it_begins),
+        PERMITS_TEST(a_permit_that_nobody_else_wants_costs_few_commands),
+        PERMITS_TEST(a_hand_over_costs_the_same_with_many_waiters),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_server", tests,
+                                       script_start_server, script_stop_server);
+}
