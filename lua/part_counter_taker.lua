@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- part_counter_taker: taking permits, and whose turn it is to do so.
 -- Needs: part_error, part_counter, part_counter_memo, part_clock, part_lease,
--- part_line.
+-- part_line, and for contends part_others.
 --
 -- A permit that was handed to a client which dies before it hears of it would
 -- be gone for ever: nothing ends it. So none is handed over. The next waiter is
@@ -9,8 +9,6 @@
 
 local taker = {}
 
--- A waiter that was not heard of for so long is not asked.
-local SEEN_MS = 3000
 -- At most so many waiters are looked at in one call.
 local LOOKS = 64
 
@@ -38,19 +36,6 @@ function taker.take(entry)
     return bad
 end
 
--- Whether a waiter's client can be reached; nil and an error if the server
--- would not say.
-local function is_alive(entry)
-    if not entry or clock.ms - entry.seen > SEEN_MS then
-        return false
-    end
-    local counts = redis.pcall('PUBSUB', 'NUMSUB', entry.inbox)
-    if failed(counts) then
-        return nil, counts
-    end
-    return counts[2] > 0
-end
-
 -- Has a waiter look. Returns an error or nil.
 local function announce(claim, entry)
     return entry and failed(redis.pcall('PUBLISH', entry.inbox, string.format(
@@ -70,7 +55,7 @@ local function look_at(claim, entry, self)
     if is_gone then
         announce(claim, entry)
     else
-        alive, bad = is_alive(entry)
+        alive, bad = line.is_alive(entry)
     end
     if alive and taker.fit(entry) then
         bad = announce(claim, entry)
@@ -106,11 +91,18 @@ end
 function taker.are_wanted()
     local claims = redis.call('ZRANGE', queue, 0, LOOKS)
     for i = 1, #claims do
-        if i > LOOKS or is_alive(line.find(claims[i])) ~= false then
+        if i > LOOKS or line.is_alive(line.find(claims[i])) ~= false then
             return true
         end
     end
     return false
+end
+
+-- 1 if the claim is next, and clients of Redisson are there: nobody tells it of
+-- what these give back, so that its client must try for itself.
+function taker.contends(claim)
+    local is_next = redis.pcall('ZRANGE', queue, 0, 0)[1] == claim
+    return is_next and others.are_there() and 1 or 0
 end
 
 -- Takes for a waiter whose turn has come, ARGV[1], and has the next one look.

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- plain_acquire: take permits if there are enough and nobody alive waits for
 -- some, else queue for them.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
--- uses: part_line part_counter_taker
+-- uses: part_error part_clock part_lease part_void part_counter
+-- uses: part_counter_memo part_line part_others part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -27,8 +27,9 @@
 --                   again
 --
 -- returns  {1, 0, 0, 0}  taken
---          {0, left, ticket, 0}  it is queued; left: after so many ms the
---              counter ends, -1: it does not
+--          {0, left, ticket, contend}  it is queued; left: after so many ms
+--              the counter ends, -1: it does not; contend 1: it is next, and
+--              Redisson's clients are there, which will not tell it
 --          {2, left}  not enough, or others wait, and not queued
 --          {5}  nothing is set
 --          {7}  it was queued, and what it waited for is gone
@@ -53,11 +54,8 @@ local function take()
 end
 
 clock.look()
-if ARGV[8] == '1' then
-    local till = redis.call('ZSCORE', KEYS[7], owner)
-    if till and tonumber(till) > clock.ms then
-        return redis.error_reply('LKVOID the claim was given up')
-    end
+if ARGV[8] == '1' and void.refuses(owner) then
+    return redis.error_reply('LKVOID the claim was given up')
 end
 if memo.count then
     return {1, 0, 0, 0}
@@ -93,4 +91,5 @@ local mine, more = taker.serve(owner)
 if mine then
     return taker.take_turn(owner, entry) or {1, 0, 0, 0}
 end
-return {0, more == 1 and 0 or counter.left(), entry.ticket, 0}
+return {0, more == 1 and 0 or counter.left(), entry.ticket,
+    taker.contends(owner)}

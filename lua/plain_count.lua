@@ -11,7 +11,7 @@
 -- KEYS[7]  void     zset    claim that must not acquire -> until when
 -- KEYS[8]  leases   zset    Redisson's, of a semaphore of leased permits
 --
--- returns  {1, free}  below 0: so many are owed
+-- returns  {1, 0, 0, free}  below 0: so many are owed
 --          {5}  nothing is set
 --
 -- Invariants: nothing is written.
@@ -19,4 +19,4 @@
 if not counter.value then
     return {5}
 end
-return {1, counter.value}
+return {1, 0, 0, counter.value}

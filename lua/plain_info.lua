@@ -12,20 +12,9 @@
 -- KEYS[8]  leases   zset    Redisson's, of a semaphore of leased permits
 --
 -- returns  {{}, number of waiters,
---           {claim, ticket, waited ms, reason, ...}}  the first 64 of them
+--           {claim, need, ticket, waited ms, reason, mode, ...}}  the first 64
 --
 -- Invariants: nothing is written. Nobody knows who has the permits.
 
 clock.look()
-local waiters = {}
-local claims = redis.call('ZRANGE', queue, 0, 63)
-for i = 1, #claims do
-    local entry = line.find(claims[i])
-    if entry then
-        waiters[#waiters + 1] = claims[i]
-        waiters[#waiters + 1] = entry.ticket
-        waiters[#waiters + 1] = math.max(clock.ms - entry.since, 0)
-        waiters[#waiters + 1] = entry.reason
-    end
-end
-return {{}, line.length(), waiters}
+return {{}, line.length(), line.list()}

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- plain_leave: end a claim, whatever became of it: a waiter leaves the queue,
 -- and what it took is given back.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
--- uses: part_line part_counter_taker
+-- uses: part_error part_clock part_lease part_void part_counter
+-- uses: part_counter_memo part_line part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -27,22 +27,6 @@
 
 local owner, stone_ms = ARGV[1], tonumber(ARGV[4])
 
--- Refuses the claim for a while. Returns an error or nil.
-local function bury()
-    local void = KEYS[7]
-    local bad = failed(redis.pcall('ZADD', void, clock.ms + stone_ms, owner))
-    if bad then
-        return bad
-    end
-    bad = failed(lease.lengthen(void, stone_ms))
-    if bad then
-        redis.pcall('ZREM', void, owner)
-        return bad
-    end
-    redis.pcall('ZREMRANGEBYSCORE', void, '-inf', clock.ms)
-    return nil
-end
-
 -- Gives back what it took. That it may be forgotten has been seen by now: who
 -- may not delete a field could not leave the queue. Returns an error, and then
 -- nothing is given back, or nil.
@@ -59,7 +43,7 @@ local answer = line.find(owner) and 1 or 0
 line.is_there() -- a queue of the wrong type ends the script here
 local bad = line.leave(owner)
 if not bad and stone_ms > 0 then
-    bad = bury()
+    bad = void.bury(owner, stone_ms)
 end
 if not bad and memo.count then
     answer = 2

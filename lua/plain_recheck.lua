@@ -2,7 +2,7 @@
 -- plain_recheck: a waiter looks whether its turn has come, takes if it has,
 -- and says that it is alive.
 -- uses: part_error part_clock part_lease part_counter part_counter_memo
--- uses: part_line part_counter_taker
+-- uses: part_line part_others part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -18,9 +18,9 @@
 -- ARGV[4]  lease    of no use: permits have none
 --
 -- returns  {1, 0, 0, ticket, 0}  taken, now or before; ticket 0: before
---          {0, left, ticket, 0, more, degraded}  still queued; left as in
---              plain_acquire; more 1: call again; degraded 1: the server
---              denied something
+--          {0, left, ticket, contend, more, degraded}  still queued; left and
+--              contend as in plain_acquire; more 1: call again; degraded 1: the
+--              server denied something
 --          {3}  not known: it neither took nor waits
 --          {7}  what it waited for is gone; it waits no more
 --
@@ -49,4 +49,5 @@ local mine, more, denied = taker.serve(owner)
 if mine then
     return taker.take_turn(owner, entry) or {1, 0, 0, entry.ticket, 0}
 end
-return {0, counter.left(), entry.ticket, 0, more, denied and 1 or 0}
+return {0, counter.left(), entry.ticket, taker.contends(owner), more,
+    denied and 1 or 0}

@@ -2,7 +2,7 @@
 -- plain_touch: many waiters of one client say that they are alive, and see to
 -- it that the next one looks.
 -- uses: part_error part_clock part_lease part_counter part_counter_memo
--- uses: part_line part_counter_taker
+-- uses: part_line part_others part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -19,8 +19,9 @@
 --
 -- returns  {left, next, more, degraded, ticket, ...}  next: which of these
 --              claims, counted from 1, is to call plain_recheck now, because
---              its turn has come; 0: none; ticket 0: the claim does not wait,
---              or what it waited for is gone; the rest as in plain_recheck
+--              its turn has come or it must try for itself; 0: none; ticket
+--              0: the claim does not wait, or what it waited for is gone; the
+--              rest as in plain_recheck
 --
 -- Invariants: it never queues a claim that does not wait, and takes for nobody.
 
@@ -44,5 +45,8 @@ end
 
 local first = line.first()
 local mine, more, denied = taker.serve(index[first] and first)
-return {counter.left(), mine and index[first] or 0, more, denied and 1 or 0,
-    unpack(given)}
+local turn = 0
+if index[first] and (mine or taker.contends(first) == 1) then
+    turn = index[first]
+end
+return {counter.left(), turn, more, denied and 1 or 0, unpack(given)}

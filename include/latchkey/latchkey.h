@@ -11,6 +11,7 @@
 #include <latchkey/fairlock.h>
 #include <latchkey/hold.h>
 #include <latchkey/lock.h>
+#include <latchkey/plain_semaphore.h>
 #include <latchkey/status.h>
 #include <latchkey/version.h>
 

@@ -6,10 +6,9 @@
  * @file
  * A killed process keeps its permits: what it took and did not give back is
  * missing until somebody adds it. For permits that come back by themselves
- * take lk_semaphore: one name is used as one of the two. In this release the
- * header is declared so that programs can be written against it; no function
- * of it is in the library yet. A bare counter of permits shared by every
- * process that names it, Redisson's RSemaphore included.
+ * take lk_semaphore: one name is used as one of the two. A bare counter of
+ * permits shared by every process that names it, Redisson's RSemaphore
+ * included.
  *
  * Promise: each call changes the counter once, however often the network made
  * it be said. Waiters of Latchkey are served in order, and a large request is

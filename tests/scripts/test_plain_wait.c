@@ -283,6 +283,35 @@ static void a_touch_shows_that_the_counter_is_gone(void **state)
     assert_like(plain_recheck(f, "u:3"), "7");
 }
 
+/* ---- beside Redisson's clients ---- */
+
+/* These tell nobody of ours what they give back. */
+static void the_next_tries_for_itself_while_redisson_is_there(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "0");
+    script_listen(f, f->channel);
+    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 * 1");
+    assert_like(plain_acquire(f, "u:3", "1"), "0 -1 * 0");
+    assert_like(plain_recheck(f, "u:2"), "0 -1 * 1 0 0");
+    assert_like(plain_recheck(f, "u:3"), "0 -1 * 0 0 0");
+    assert_like(plain_touch(f, "u:3", "u:2"), "-1 2 0 0 * *");
+    assert_like(plain_touch(f, "u:3", NULL), "-1 0 0 0 *");
+    script_deafen(f, f->channel);
+    assert_like(plain_recheck(f, "u:2"), "0 -1 * 0 0 0");
+}
+
+static void the_next_tries_for_itself_where_redisson_is_said_to_be(void **state)
+{
+    script_fixture *f = *state;
+
+    f->interop = "1";
+    plain_set(f, "u:1", "0");
+    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 * 1");
+    assert_like(plain_recheck(f, "u:2"), "0 -1 * 1 0 0");
+}
+
 /* ---- who was there when the counter was deleted ---- */
 
 static void who_waited_for_a_deleted_counter_hears_it(void **state)
@@ -477,7 +506,7 @@ static void info_tells_who_waits(void **state)
     plain_set(f, "u:1", "0");
     plain_acquire_with(f, "u:2", "1", "in:u", "a b", "0", "1", "");
     plain_acquire_with(f, "u:3", "1", "in:u", "", "0", "2", "");
-    assert_like(plain_info(f), "() 2 (u:2 * * a b u:3 * * \"\")");
+    assert_like(plain_info(f), "() 2 (u:2 1 * * a b c u:3 2 * * \"\" c)");
     assert_in_range(number(script_redis(f, "DBSIZE")), 5, 5);
 }
 
@@ -513,6 +542,8 @@ int main(void)
         PLAIN_TEST(a_touch_keeps_waiters_alive),
         PLAIN_TEST(a_touch_does_not_queue),
         PLAIN_TEST(a_touch_shows_that_the_counter_is_gone),
+        PLAIN_TEST(the_next_tries_for_itself_while_redisson_is_there),
+        PLAIN_TEST(the_next_tries_for_itself_where_redisson_is_said_to_be),
         PLAIN_TEST(who_waited_for_a_deleted_counter_hears_it),
         PLAIN_TEST(a_counter_that_is_set_anew_has_no_old_waiters),
         PLAIN_TEST(a_counter_that_is_set_anew_has_new_waiters),
