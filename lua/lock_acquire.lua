@@ -17,7 +17,8 @@
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 -- ARGV[4]  lease    milliseconds, > 0
--- ARGV[5]  queue    1: queue if it is held
+-- ARGV[5]  queue    1: queue if it is held; s: do not, but note that somebody
+--                   spins
 -- ARGV[6]  inbox    channel on which grants are received; no space in it
 -- ARGV[7]  reason   for operators; any bytes
 -- ARGV[8]  check_void  1: refuse a claim that was given up
@@ -100,6 +101,9 @@ if not record.holder then
 end
 
 local left = redis.call('PTTL', lock)
+if ARGV[5] == 's' then
+    redis.pcall('SET', KEYS[9], '1', 'PX', '1000')
+end
 if ARGV[5] ~= '1' then
     return {2, left}
 end

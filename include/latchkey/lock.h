@@ -27,10 +27,23 @@ extern "C" {
 
 typedef struct lk_lock lk_lock;
 
+/** How a client waits for a lock that somebody else holds. */
+typedef enum lk_lock_strategy {
+    LK_QUEUE = 0, /**< stands in the server's queue and is handed the lock */
+    LK_SPIN = 1   /**< tries again and again, with pauses: no queue, no order,
+                       no Pub/Sub. For holds of a millisecond on a hot name
+                       and for servers on which Pub/Sub is unwelcome */
+} lk_lock_strategy;
+
 /** Zero in any field means its default. */
 typedef struct lk_lock_options {
     size_t size;       /**< set by LK_LOCK_OPTIONS_INIT */
     uint64_t lease_ms; /**< for acquires that name none; default: watchdog */
+    uint64_t strategy; /**< an lk_lock_strategy. Either side excludes the
+                            other; where both wait they take turns */
+    uint64_t spin_first_ms; /**< a pause is a random time below this at first
+                                 and below twice as much each time; 1 */
+    uint64_t spin_most_ms;  /**< and never longer than this; 128 */
 } lk_lock_options;
 
 #define LK_LOCK_OPTIONS_INIT .size = sizeof(lk_lock_options)

@@ -57,6 +57,7 @@ struct lk__claim {
     lk__claim_state state;
     lk__line line;
     lk__terms terms;
+    lk__spin spin;
     lk__wait *first_seat, *last_seat; /* whom it seeks for, unless common */
     bool was_held;                    /* or is; such ones come first */
     lk__request look;                 /* acquire, re-check or confirm */
@@ -71,6 +72,7 @@ struct lk__claim {
     bool doubted;       /* one was, at any time */
     bool opened;        /* told to look, while a look was under way */
     unsigned looks;     /* sent so far, acquires included */
+    uint64_t spin_ms;   /* the present limit of a pause */
     unsigned contended; /* looks that found the name held by others */
 
     /* Held. */

@@ -32,7 +32,8 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
     lk_client *client = claim->place->client;
     uint64_t now = lk__client_now(client);
 
-    lk__node_want_inbox(client->node); /* a revocation comes there */
+    if (claim->spin.most_ms == 0) /* which is for servers without Pub/Sub */
+        lk__node_want_inbox(client->node); /* a revocation comes there */
     claim->deadline = deadline;
     claim->granted_at = now;
     lk__claim_asked(claim, now, claim->lease_ms);

@@ -123,15 +123,36 @@ void lk__claim_still_queued(lk__claim *claim, uint64_t sent_at)
 }
 
 /* Not queued: the wait wanted one try, or the inbox does not stand yet. */
+static bool is_spinning(const lk__claim *claim)
+{
+    return claim->spin.most_ms != 0;
+}
+
+/* Full jitter: who failed together does not try together. */
+static void spin_on(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    uint64_t limit =
+        claim->spin_ms == 0 ? claim->spin.first_ms : claim->spin_ms * 2;
+
+    claim->spin_ms = limit < claim->spin.most_ms ? limit : claim->spin.most_ms;
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  lk__client_now(client) +
+                      lk__client_random(client, claim->spin_ms * LK__MS) + 1);
+}
+
 static void on_busy(lk__claim *claim, const redisReply *reply)
 {
     lk__place *place = claim->place;
-
     const lk__wait *head = lk__place_head(claim);
 
     if (head == NULL || head->try_only) {
         lk__claim_kill(claim);
         lk__place_failed(place, claim, LK_EBUSY, NULL);
+        return;
+    }
+    if (is_spinning(claim)) {
+        spin_on(claim);
         return;
     }
     lk__node_want_inbox(place->client->node);
@@ -376,10 +397,15 @@ static void acquire_send(lk__claim *claim)
     size_t count = 5;
     lk_status status;
 
-    claim->queueable =
-        (head == NULL || !head->try_only) && lk__place_can_queue(place);
+    const char *queue;
+
+    claim->queueable = (head == NULL || !head->try_only) &&
+                       !is_spinning(claim) && lk__place_can_queue(place);
+    queue = claim->queueable ? "1" : "0";
+    if (is_spinning(claim) && head != NULL && !head->try_only)
+        queue = "s";
     args[0] = lk__arg_number((int64_t)claim->lease_ms);
-    args[1] = lk__arg_number(claim->queueable ? 1 : 0);
+    args[1] = lk__arg_text(queue);
     args[2] = lk__arg_text(node->channel);
     args[3] = lk__arg_text(claim->reason);
     args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */

@@ -175,10 +175,12 @@ static void front_make(lk__place *place, const lk__wait *head)
 {
     place->front =
         lk__claim_new(place, head->lease_ms, head->watchdog, head->reason);
-    if (place->front == NULL)
+    if (place->front == NULL) {
         lk__wait_end(place->first_wait, LK_ENOMEM, NULL);
-    else
-        lk__claim_drive(place->front);
+        return;
+    }
+    place->front->spin = head->spin;
+    lk__claim_drive(place->front);
 }
 
 /* One step; false: there is nothing to be done for now. */
@@ -301,6 +303,7 @@ static lk__claim *claim_for(lk__place *place, const lk__wait *wait)
         return NULL;
     claim->line = wait->line;
     claim->terms = wait->terms;
+    claim->spin = wait->spin;
     if (wait->line == LK__LINE_SHARED && !wait->try_only)
         place->front = claim;
     return claim;

@@ -245,6 +245,7 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
     }
     wait->line = wish->line;
     wait->terms = wish->terms;
+    wait->spin = wish->spin;
     wait->owner = lk__owner_number(options.owner, deliver == NULL);
     wait->watchdog = options.lease_ms == 0;
     wait->lease_ms =

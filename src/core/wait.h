@@ -23,6 +23,12 @@ typedef enum lk__verdict {
     LK__VERDICT_GONE
 } lk__verdict;
 
+/* How to seek without a queue: tries again after a random time below a limit
+   that doubles from first to most. Zero: queues. */
+typedef struct lk__spin {
+    uint64_t first_ms, most_ms;
+} lk__spin;
+
 /* What a primitive asks for beyond the lease; its scripts know the meaning. */
 typedef struct lk__terms {
     const char *mode; /* a letter; static */
@@ -44,6 +50,7 @@ typedef struct lk__wait {
     struct lk__place *place;
     lk__line line;
     lk__terms terms;
+    lk__spin spin;
     struct lk__claim *claim; /* that seeks for it, counted; NULL: the front */
     struct lk__wait *next_seat, *prev_seat; /* on the same claim */
     unsigned seat_look; /* how many looks that had sent by then */
@@ -92,6 +99,7 @@ typedef struct lk__wish {
     const lk_acquire_options *options;
     lk__line line;
     lk__terms terms;
+    lk__spin spin;
 } lk__wish;
 
 /* The blocking acquire of every primitive, and the async one. */

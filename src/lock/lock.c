@@ -19,6 +19,30 @@ static const lk__handle *handle_of(const lk_lock *lock)
     return (const lk__handle *)(const void *)lock;
 }
 
+enum { SPIN_FIRST_MS = 1, SPIN_MOST_MS = 128, SPIN_MAX_MS = 60000 };
+
+static lk_status options_check(lk_lock_options *options)
+{
+    if (options->lease_ms != 0 && lk__lease_check(options->lease_ms) != LK_OK)
+        return LK_EINVAL;
+    if (options->strategy > LK_SPIN)
+        return lk__fail(LK_EINVAL, "the strategy is not known");
+    if (options->strategy == LK_QUEUE &&
+        (options->spin_first_ms != 0 || options->spin_most_ms != 0))
+        return lk__fail(LK_EINVAL, "pauses are for LK_SPIN");
+    if (options->spin_first_ms == 0)
+        options->spin_first_ms = SPIN_FIRST_MS;
+    if (options->spin_most_ms == 0)
+        options->spin_most_ms = SPIN_MOST_MS;
+    if (options->spin_first_ms > options->spin_most_ms ||
+        options->spin_most_ms > SPIN_MAX_MS)
+        return lk__fail(LK_EINVAL,
+                        "spin_first_ms has to be at most spin_most_ms, and "
+                        "that at most %d",
+                        SPIN_MAX_MS);
+    return LK_OK;
+}
+
 lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client, const char *name,
                       const lk_lock_options *options)
 {
@@ -26,8 +50,8 @@ lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client, const char *name,
     lk__handle *handle;
     lk_status status = lk__handle_options(&copy, sizeof(copy), options);
 
-    if (status == LK_OK && copy.lease_ms != 0)
-        status = lk__lease_check(copy.lease_ms);
+    if (status == LK_OK)
+        status = options_check(&copy);
     if (status == LK_OK && ret_lock == NULL)
         status = lk__fail(LK_EINVAL, "ret_lock is NULL");
     if (status == LK_OK)
@@ -57,6 +81,10 @@ wish_of(const lk_lock *lock, int64_t wait_ms, const lk_acquire_options *options)
                      .options = options,
                      .line = LK__LINE_COMMON};
 
+    if (lock->options.strategy == LK_SPIN) {
+        wish.spin.first_ms = lock->options.spin_first_ms;
+        wish.spin.most_ms = lock->options.spin_most_ms;
+    }
     return wish;
 }
 
