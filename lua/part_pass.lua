@@ -54,7 +54,7 @@ local function grant(claim, entry)
 end
 
 -- Does act(claim, entry) for the waiters that are to be served and alive, for
--- most of them at the most, and skips the dead. self, if not nil, is a claim
+-- most of them at the most, and skips the dead; LOOKS in all. self, if not nil, is a claim
 -- known to be alive; when its turn comes nothing is done for it. Returns for
 -- how many it was done, 1 if there are more to look at, an error or nil, and
 -- self if its turn has come. After an error the waiter is told that there is
@@ -86,7 +86,7 @@ end
 
 -- Gives room to waiters; self and answer as above.
 function pass.give(self)
-    return walk(grant, LOOKS, self)
+    return walk(grant, LOOKS + 1, self)
 end
 
 -- Tells the first waiter alive that there is room, and leaves it at that.

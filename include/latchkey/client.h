@@ -16,7 +16,7 @@
  * Threads: every function may be called from any thread. The client starts
  * one thread of its own, with all signals blocked. A callback runs on that
  * thread, or, with .dispatch, in lk_client_dispatch(); a blocking call from a
- * callback is refused with LK_ECALLBACK.
+ * callback is refused with LK_ECALLBACK. No call is a cancellation point.
  *
  * Lifetime: lk_client_shutdown() ends every wait and releases every hold;
  * lk_client_free() is memory only. Handles made from a client keep its memory

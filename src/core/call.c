@@ -51,8 +51,12 @@ bool lk__call_sleep(lk__call *call, uint64_t until)
     lk_client *client = call->client;
 
     if (!call->done) {
+        int was;
+
         lk__client_leave(client);
+        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
         client->world->class->park(client->world, &call->parking, until);
+        (void)pthread_setcancelstate(was, &was);
         lk__client_lock(client);
     }
     return call->done;

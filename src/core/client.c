@@ -32,9 +32,28 @@ lk_status lk__client_check(const lk_client *client)
     return LK_OK;
 }
 
+/* A thread that is canceled must not leave the monitor locked, nor its wait to
+   nobody: no call is a cancellation point. */
+static void monitor_lock(lk_client *client)
+{
+    int was;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+    pthread_mutex_lock(&client->mutex);
+    client->cancel_state = was;
+}
+
+static void monitor_unlock(lk_client *client)
+{
+    int was = client->cancel_state;
+
+    pthread_mutex_unlock(&client->mutex);
+    (void)pthread_setcancelstate(was, &was);
+}
+
 void lk__client_lock(lk_client *client)
 {
-    pthread_mutex_lock(&client->mutex);
+    monitor_lock(client);
 }
 
 lk_status lk__client_enter(lk_client *client)
@@ -46,7 +65,7 @@ lk_status lk__client_enter(lk_client *client)
     lk__client_lock(client);
     if (client->state == LK__CLIENT_OPEN)
         return LK_OK;
-    pthread_mutex_unlock(&client->mutex);
+    monitor_unlock(client);
     return lk__fail(LK_ECLOSED, "the client was shut down");
 }
 
@@ -63,7 +82,7 @@ lk_status lk__client_enter_blocking(lk_client *client)
 
     if (status != LK_OK || !lk__client_is_callback(client))
         return status;
-    pthread_mutex_unlock(&client->mutex);
+    monitor_unlock(client);
     return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
 }
 
@@ -100,7 +119,7 @@ void lk__client_leave(lk_client *client)
     lk__conn_flush(&client->node->inbox);
     if (lk__alarms_rearm(&client->alarms, &at))
         client->world->class->set_timer(client->world, at);
-    pthread_mutex_unlock(&client->mutex);
+    monitor_unlock(client);
 }
 
 uint64_t lk__client_now(const lk_client *client)

@@ -41,6 +41,7 @@ enum { LK__CLIENT_KINDS = 16 }; /* more than there are primitives */
  */
 struct lk_client {
     pthread_mutex_t mutex;
+    int cancel_state; /* of the thread that is inside, before it came */
     atomic_uint refs; /* the user's and one for each handle and hold */
     unsigned fork_generation;
     lk__world *world;

@@ -465,13 +465,17 @@ void lk__places_on_ready(lk_client *client)
     places_visit(client, claims_drive);
 }
 
-/* What the inbox may have missed: a grant, or that a hold was revoked. */
+/* What the inbox may have missed: a grant, or that a hold was revoked. And who
+   could not queue without it can now, in the order in which they came. */
 static void claims_look(lk__place *place)
 {
-    for (lk__claim *claim = place->first_claim; claim != NULL;
-         claim = claim->next) {
+    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
+         claim = next) {
+        next = claim->next;
         if (claim->state == LK__CLAIM_HELD)
             lk__claim_renew_soon(claim);
+        else if (claim->state == LK__CLAIM_WANTED)
+            lk__claim_drive(claim);
     }
     if (place->front != NULL)
         lk__claim_drive(place->front);
