@@ -27,8 +27,9 @@
 --
 -- returns  {1, fence, lease left in ms, top}  it holds; the fences up to top
 --              are reserved to it
---          {0, lease left, ticket, contend}  it is queued; contend 1: it is
---              next, and the holder will not hand over
+--          {0, lease left, ticket, contend, more}  it is queued; contend 1: it
+--              is next, and the holder will not hand over; more, if it is
+--              there, 1: call lock_recheck at once, the dead are not all passed
 --          {2, lease left}  held by another, and not queued
 --          error LKVOID  the claim was given up
 --
@@ -67,13 +68,13 @@ local function take_turn(entry, last)
     if bad then
         return bad
     end
-    local _, _, _, mine = pass.give(owner)
+    local _, more, _, mine = pass.give(owner)
     if mine then
         return take(entry)
     elseif ARGV[5] ~= '1' then
         return line.leave(owner) or {2, redis.call('PTTL', lock)}
     end
-    return {0, redis.call('PTTL', lock), entry.ticket, hold.contends(owner)}
+    return {0, redis.call('PTTL', lock), entry.ticket, 0, more}
 end
 
 clock.look()

@@ -26,10 +26,9 @@
 -- Invariants: it never queues a claim that does not wait. What lock_recheck
 -- does for one waiter it does for each, but for the hold: that one asks.
 
-local claims, index = {}, {}
+local claims = {}
 for i = 4, #ARGV do
     claims[i - 3] = ARGV[i]
-    index[ARGV[i]] = i - 3
 end
 
 clock.look()
@@ -39,12 +38,23 @@ if bad then
     return bad
 end
 
-local first = line.first()
-local _, more, denied, turn = nil, 0, nil, 0
-if index[first] then
-    local contends = record.holder and hold.contends(first) == 1
-    turn = (not record.holder or contends) and index[first] or 0
-elseif first and not record.holder then
-    _, more, denied = pass.give()
+-- Of these the one that stands first is known to be alive, whatever its inbox
+-- says, and a client sees to its own.
+local mine
+for i = 1, #claims do
+    if given[i] > 0 and (not mine or given[i] < given[mine]) then
+        mine = i
+    end
+end
+
+local turn, more, denied = 0, 0, nil
+if record.holder then
+    if mine and hold.contends(claims[mine]) == 1 then
+        turn = mine
+    end
+else
+    local _, next_up
+    _, more, denied, next_up = pass.give(claims[mine])
+    turn = next_up and mine or 0
 end
 return {redis.call('PTTL', lock), turn, more, denied and 1 or 0, unpack(given)}
