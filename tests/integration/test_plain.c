@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The bare counter through the library: taking, giving back, waiting in order.
+ * The scenarios that Redisson's own tests have are among them.
+ */
+
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/plain.h"
+#include "support/wait.h"
+
+static int64_t free_of(lk_plain_semaphore *semaphore)
+{
+    int64_t count = -999;
+
+    assert_status(lk_plain_semaphore_count(semaphore, &count), LK_OK);
+    return count;
+}
+
+/* ---- taking and giving back -------------------------------------------------- */
+
+static void permits_are_taken_and_given_back(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 10);
+
+    plain_take(semaphore, 10, 0);
+    assert_int_equal(free_of(semaphore), 0);
+    assert_status(lk_plain_semaphore_add(semaphore, 4), LK_OK);
+    assert_int_equal(free_of(semaphore), 4);
+    plain_give(semaphore, 10);
+    assert_int_equal(free_of(semaphore), 14);
+    plain_take(semaphore, 5, LK_FOREVER);
+    assert_int_equal(free_of(semaphore), 9);
+}
+
+static void a_try_of_more_than_is_free_is_busy(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 2);
+
+    assert_status(lk_plain_semaphore_acquire(semaphore, 3, 0, NULL), LK_EBUSY);
+    assert_int_equal(free_of(semaphore), 2);
+    plain_take(semaphore, 2, 0);
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL), LK_EBUSY);
+}
+
+/* Nobody owns a permit. */
+static void anybody_may_give_back(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *one = plain_with(f, 1);
+    lk_plain_semaphore *other = plain_of_new_client(f);
+
+    plain_take(one, 1, 0);
+    plain_give(other, 1);
+    plain_take(other, 1, 0);
+    plain_give(one, 2);
+    assert_int_equal(free_of(one), 2);
+}
+
+static void permits_are_not_reentered(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 1);
+
+    plain_take(semaphore, 1, 0);
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL), LK_EBUSY);
+}
+
+static void permits_outlive_the_handle_and_the_client(void **state)
+{
+    plain *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_plain_semaphore *semaphore = NULL;
+
+    (void)plain_with(f, 3);
+    assert_status(lk_plain_semaphore_new(&semaphore, client, "n"), LK_OK);
+    plain_take(semaphore, 2, 0);
+    lk_plain_semaphore_free(semaphore);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_int_equal(plain_value(f), 1);
+}
+
+/* ---- setting, adding, draining -------------------------------------------------- */
+
+static void the_first_to_set_sets(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 10);
+    lk_plain_semaphore *other = plain_of_new_client(f);
+
+    assert_status(lk_plain_semaphore_try_set(other, 15, 0), LK_EALREADY);
+    assert_int_equal(free_of(other), 10);
+    assert_status(lk_plain_semaphore_delete(other), LK_OK);
+    assert_status(lk_plain_semaphore_try_set(semaphore, 15, 0), LK_OK);
+    assert_int_equal(free_of(other), 15);
+}
+
+static void a_counter_ends_when_its_time_is_over(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_of_new_client(f);
+    int64_t count = 7;
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 1, 1000), LK_OK);
+    assert_int_equal(free_of(semaphore), 1);
+    assert_in_range(locking_pttl(f->base, "n"), 1, 1000);
+    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+    assert_status(lk_plain_semaphore_count(semaphore, &count), LK_EUNSET);
+    assert_int_equal(count, 7);
+}
+
+/* Redisson makes such a counter with the first release. */
+static void what_is_unset_has_to_be_set_first(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_of_new_client(f);
+    int64_t taken = 7;
+
+    assert_status(lk_plain_semaphore_release(semaphore, 1), LK_EUNSET);
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL), LK_EUNSET);
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, LK_FOREVER, NULL),
+                  LK_EUNSET);
+    assert_status(lk_plain_semaphore_drain(semaphore, &taken), LK_EUNSET);
+    assert_status(lk_plain_semaphore_delete(semaphore), LK_EUNSET);
+    assert_int_equal(taken, 7);
+    assert_false(locking_exists(f->base, "n"));
+    assert_status(lk_plain_semaphore_add(semaphore, 2), LK_OK);
+    plain_take(semaphore, 2, 0);
+}
+
+static void more_can_be_taken_away_than_there_is(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+
+    assert_status(lk_plain_semaphore_add(semaphore, -5), LK_OK);
+    assert_int_equal(free_of(semaphore), -5);
+    plain_give(semaphore, 10);
+    assert_int_equal(free_of(semaphore), 5);
+    plain_take(semaphore, 5, 0);
+    assert_int_equal(free_of(semaphore), 0);
+}
+
+static void a_drain_takes_what_is_free(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 10);
+    int64_t taken = 0;
+
+    plain_take(semaphore, 3, 0);
+    assert_status(lk_plain_semaphore_drain(semaphore, &taken), LK_OK);
+    assert_int_equal(taken, 7);
+    assert_status(lk_plain_semaphore_drain(semaphore, &taken), LK_OK);
+    assert_int_equal(taken, 0);
+    assert_status(lk_plain_semaphore_add(semaphore, -2), LK_OK);
+    assert_status(lk_plain_semaphore_drain(semaphore, &taken), LK_OK);
+    assert_int_equal(taken, -2);
+    assert_int_equal(free_of(semaphore), 0);
+}
+
+/* ---- waiting ----------------------------------------------------------------- */
+
+static void a_release_satisfies_who_waits(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
+    uint64_t begin = wait_now_ms();
+
+    plain_give(semaphore, 1);
+    assert_status(plain_join(t), LK_OK);
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(300));
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL), LK_EBUSY);
+    plain_wait_clean(f);
+}
+
+static void a_wait_needs_as_many_releases_as_it_takes(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 2);
+    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 4, 1);
+
+    plain_give(semaphore, 1);
+    assert_int_equal(free_of(semaphore), 3);
+    assert_false(plain_is_done(t));
+    plain_give(semaphore, 1);
+    assert_status(plain_join(t), LK_OK);
+    assert_int_equal(free_of(semaphore), 0);
+}
+
+static void an_add_satisfies_who_waits(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 1);
+    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 2, 1);
+
+    assert_status(lk_plain_semaphore_add(semaphore, 1), LK_OK);
+    assert_status(plain_join(t), LK_OK);
+    assert_int_equal(free_of(semaphore), 0);
+}
+
+static void a_wait_ends_with_its_time(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 1);
+    uint64_t begin = wait_now_ms();
+
+    assert_status(lk_plain_semaphore_acquire(semaphore, 2, 300, NULL),
+                  LK_ETIMEDOUT);
+    assert_in_range(wait_now_ms() - begin, 300, 300 + wait_scaled_ms(300));
+    plain_wait_clean(f);
+    assert_int_equal(free_of(semaphore), 1);
+}
+
+static void waiters_are_served_in_order(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+    lk_plain_semaphore *other = plain_of_new_client(f);
+    plain_taker *takers[8];
+
+    for (int i = 0; i < 8; i++)
+        takers[i] = plain_queue_up(f, i % 2 == 0 ? semaphore : other, 1, i + 1);
+    for (int i = 0; i < 8; i++) {
+        plain_give(other, 1);
+        assert_status(plain_join(takers[i]), LK_OK);
+        assert_int_equal(takers[i]->turn, i + 1);
+    }
+    assert_int_equal(free_of(semaphore), 0);
+}
+
+static void one_release_serves_several(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+    plain_taker *takers[6];
+    uint64_t begin;
+
+    for (int i = 0; i < 6; i++)
+        takers[i] =
+            plain_queue_up(f, i % 2 == 0 ? semaphore : plain_of_new_client(f),
+                           (uint64_t)i + 1, i + 1);
+    begin = wait_now_ms();
+    plain_give(semaphore, 15); /* 1 to 5 */
+    for (int i = 0; i < 5; i++)
+        assert_status(plain_join(takers[i]), LK_OK);
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(500));
+    assert_false(plain_is_done(takers[5]));
+    assert_int_equal(free_of(semaphore), 0);
+    plain_give(semaphore, 6);
+    assert_status(plain_join(takers[5]), LK_OK);
+}
+
+/* Whoever comes later waits behind it, however little it needs. */
+static void a_large_request_is_not_starved_by_small_ones(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 3);
+    plain_taker *large = plain_queue_up(f, plain_of_new_client(f), 4, 1);
+    plain_taker *small = plain_queue_up(f, semaphore, 1, 2);
+
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL), LK_EBUSY);
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 300, NULL),
+                  LK_ETIMEDOUT);
+    assert_false(plain_is_done(large));
+    plain_give(semaphore, 1);
+    assert_status(plain_join(large), LK_OK);
+    assert_false(plain_is_done(small));
+    plain_give(semaphore, 1);
+    assert_status(plain_join(small), LK_OK);
+}
+
+static void who_waits_behind_one_that_gives_up_is_served(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 3);
+    lk_plain_semaphore *other = plain_of_new_client(f);
+    plain_taker *large = plain_begin(f, semaphore, 4, 700, NULL);
+    plain_taker *small;
+
+    locking_wait_queued(f->base, "n", 1);
+    small = plain_queue_up(f, other, 3, 2);
+    assert_status(plain_join(large), LK_ETIMEDOUT);
+    assert_status(plain_join(small), LK_OK);
+    assert_in_range(small->took_ms, 0, 700 + wait_scaled_ms(300));
+    assert_int_equal(free_of(semaphore), 0);
+}
+
+static void many_threads_of_one_client_wait_in_order(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+    plain_taker *takers[40];
+
+    for (int i = 0; i < 40; i++)
+        takers[i] = plain_queue_up(f, semaphore, 1, i + 1);
+    plain_give(semaphore, 40);
+    for (int i = 0; i < 40; i++)
+        assert_status(plain_join(takers[i]), LK_OK);
+    assert_int_equal(free_of(semaphore), 0);
+    plain_wait_clean(f);
+}
+
+/* ---- the end of the counter ---------------------------------------------------- */
+
+static void waiters_of_a_deleted_counter_end(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 1);
+    plain_taker *takers[3];
+    uint64_t begin;
+
+    takers[0] = plain_queue_up(f, semaphore, 2, 1);
+    takers[1] = plain_queue_up(f, plain_of_new_client(f), 1, 2);
+    takers[2] = plain_queue_up(f, plain_of_new_client(f), 1, 3);
+    begin = wait_now_ms();
+    assert_status(lk_plain_semaphore_delete(semaphore), LK_OK);
+    for (int i = 0; i < 3; i++)
+        assert_status(plain_join(takers[i]), LK_EGONE);
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(500));
+    plain_wait_clean(f);
+}
+
+static void waiters_end_although_the_counter_is_set_anew(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 1);
+    plain_taker *takers[2];
+
+    takers[0] = plain_queue_up(f, plain_of_new_client(f), 2, 1);
+    takers[1] = plain_queue_up(f, plain_of_new_client(f), 1, 2);
+    assert_status(lk_plain_semaphore_delete(semaphore), LK_OK);
+    assert_status(lk_plain_semaphore_try_set(semaphore, 9, 0), LK_OK);
+    assert_status(plain_join(takers[0]), LK_EGONE);
+    assert_status(plain_join(takers[1]), LK_EGONE);
+    assert_int_equal(free_of(semaphore), 9);
+}
+
+static void waiters_end_with_the_counters_time(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_of_new_client(f);
+    plain_taker *t;
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 1, 1500), LK_OK);
+    t = plain_begin(f, plain_of_new_client(f), 2, LK_FOREVER, NULL);
+    assert_status(plain_join(t), LK_EGONE);
+    assert_in_range(t->took_ms, 0, 1500 + wait_scaled_ms(500));
+}
+
+/* Nobody tells: about once a second each waiter looks. */
+static void waiters_end_when_others_delete_the_counter(void **state)
+{
+    plain *f = *state;
+    plain_taker *t;
+    uint64_t begin;
+
+    (void)plain_with(f, 1);
+    t = plain_queue_up(f, plain_of_new_client(f), 2, 1);
+    begin = wait_now_ms();
+    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_status(plain_join(t), LK_EGONE);
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(2000));
+}
+
+/* ---- exclusion ------------------------------------------------------------------- */
+
+typedef struct crowd {
+    lk_plain_semaphore *semaphore;
+    atomic_int *inside, *most, *failed;
+    int rounds;
+} crowd;
+
+static void *crowd_run(void *data)
+{
+    crowd *c = data;
+
+    for (int i = 0; i < c->rounds; i++) {
+        int now;
+
+        if (lk_plain_semaphore_acquire(c->semaphore, 1, LK_FOREVER, NULL) !=
+            LK_OK) {
+            atomic_fetch_add(c->failed, 1);
+            continue;
+        }
+        now = atomic_fetch_add(c->inside, 1) + 1;
+        if (now > atomic_load(c->most))
+            atomic_store(c->most, now);
+        atomic_fetch_sub(c->inside, 1);
+        if (lk_plain_semaphore_release(c->semaphore, 1) != LK_OK)
+            atomic_fetch_add(c->failed, 1);
+    }
+    return NULL;
+}
+
+static void no_more_are_inside_than_there_are_permits(void **state)
+{
+    plain *f = *state;
+    atomic_int inside = 0, most = 0, failed = 0;
+    crowd crowds[15];
+    pthread_t threads[15];
+
+    for (int i = 0; i < 15; i++) {
+        lk_plain_semaphore *semaphore = i == 0       ? plain_with(f, 2)
+                                        : i % 4 == 0 ? plain_of_new_client(f)
+                                                     : crowds[i - 1].semaphore;
+
+        crowds[i] = (crowd){semaphore, &inside, &most, &failed, 40};
+    }
+    for (int i = 0; i < 15; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, crowd_run,
+                                        &crowds[i]),
+                         0);
+    for (int i = 0; i < 15; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(failed, 0);
+    assert_in_range(most, 1, 2);
+    assert_int_equal(free_of(crowds[0].semaphore), 2);
+    plain_wait_clean(f);
+}
+
+/* A large number is no different from a small one. */
+static void all_that_there_can_be_are_taken_and_given_back(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore =
+        plain_with(f, (uint64_t)LK_PLAIN_SEMAPHORE_MAX);
+    lk_plain_semaphore *other = plain_of_new_client(f);
+    plain_taker *one, *all;
+
+    plain_take(semaphore, (uint64_t)LK_PLAIN_SEMAPHORE_MAX, 0);
+    all = plain_queue_up(f, other, (uint64_t)LK_PLAIN_SEMAPHORE_MAX, 1);
+    one = plain_queue_up(f, semaphore, 1, 2);
+    plain_give(semaphore, (uint64_t)LK_PLAIN_SEMAPHORE_MAX);
+    assert_status(plain_join(all), LK_OK);
+    assert_int_equal(free_of(semaphore), 0);
+    plain_give(other, (uint64_t)LK_PLAIN_SEMAPHORE_MAX);
+    assert_status(plain_join(one), LK_OK);
+    plain_give(semaphore, 1);
+    assert_true(free_of(semaphore) == LK_PLAIN_SEMAPHORE_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAIN_CASE(permits_are_taken_and_given_back),
+        PLAIN_CASE(a_try_of_more_than_is_free_is_busy),
+        PLAIN_CASE(anybody_may_give_back),
+        PLAIN_CASE(permits_are_not_reentered),
+        PLAIN_CASE(permits_outlive_the_handle_and_the_client),
+        PLAIN_CASE(the_first_to_set_sets),
+        PLAIN_CASE(a_counter_ends_when_its_time_is_over),
+        PLAIN_CASE(what_is_unset_has_to_be_set_first),
+        PLAIN_CASE(more_can_be_taken_away_than_there_is),
+        PLAIN_CASE(a_drain_takes_what_is_free),
+        PLAIN_CASE(a_release_satisfies_who_waits),
+        PLAIN_CASE(a_wait_needs_as_many_releases_as_it_takes),
+        PLAIN_CASE(an_add_satisfies_who_waits),
+        PLAIN_CASE(a_wait_ends_with_its_time),
+        PLAIN_CASE(waiters_are_served_in_order),
+        PLAIN_CASE(one_release_serves_several),
+        PLAIN_CASE(a_large_request_is_not_starved_by_small_ones),
+        PLAIN_CASE(who_waits_behind_one_that_gives_up_is_served),
+        PLAIN_CASE(many_threads_of_one_client_wait_in_order),
+        PLAIN_CASE(waiters_of_a_deleted_counter_end),
+        PLAIN_CASE(waiters_end_although_the_counter_is_set_anew),
+        PLAIN_CASE(waiters_end_with_the_counters_time),
+        PLAIN_CASE(waiters_end_when_others_delete_the_counter),
+        PLAIN_CASE(no_more_are_inside_than_there_are_permits),
+        PLAIN_CASE(all_that_there_can_be_are_taken_and_given_back),
+    };
+
+    return cmocka_run_group_tests_name("plain", tests, locking_start_server,
+                                       locking_stop_server);
+}
