@@ -43,9 +43,9 @@ permits.tidy()
 
 local more, denied, turn = 0, nil, 0
 local first, _, fits = room.next()
-if first and (not fits or not index[first]) then
+if first and not index[first] then
     _, more, denied = pass.give()
-elseif first then
+elseif first and fits then
     turn = index[first]
 else
     first = line.first()

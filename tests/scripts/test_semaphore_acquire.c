@@ -328,6 +328,33 @@ static void nobody_passes_by_who_waits(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
+static void who_tries_and_may_not_pass_leaves_no_ticket(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    script_listen(f, "in:u:2");
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 3);
+    assert_like(permits_try(f, "u:3", 1), "2 *");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
+                "u:2");
+    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[PERMITS_TICKETS]),
+                "0");
+}
+
+static void a_resize_serves_others_though_it_waits_itself(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    script_listen(f, "in:u:2");
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:2", 1);
+    assert_like(permits_acquire_of(f, "u:3", 2, "2", "resize"), "0 *");
+    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+}
+
 static void a_dead_waiter_is_passed_by(void **state)
 {
     script_fixture *f = *state;
@@ -466,6 +493,8 @@ int main(void)
         PERMITS_TEST(what_has_ended_makes_room),
         PERMITS_TEST(what_is_left_is_the_time_to_the_next_end),
         PERMITS_TEST(what_never_ends_leaves_no_time),
+        PERMITS_TEST(who_tries_and_may_not_pass_leaves_no_ticket),
+        PERMITS_TEST(a_resize_serves_others_though_it_waits_itself),
     };
 
     return cmocka_run_group_tests_name("semaphore_acquire", tests,

@@ -144,6 +144,19 @@ static void everybody_is_ended(void **state)
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "1");
 }
 
+static void who_has_nothing_any_more_is_not_told_of_its_end(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, "in:u:1");
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:5", 1);
+    permits_sweep_one(f, "u:1", 1);
+    assert_like(permits_force(f, ""), "1 0 0");
+    assert_string_equal(script_heard(f), "");
+}
+
 static void nobody_can_be_ended_who_does_not_hold(void **state)
 {
     script_fixture *f = *state;
@@ -208,6 +221,7 @@ static void holders_and_waiters_are_told(void **state)
         "[89]???? \"\" p) 1 (u:2 2 1* * more work p)",
         permits_fence(f, "u:1"));
     assert_like(permits_info(f), expected);
+    assert_int_equal(f->answer->element[0]->elements, 2 * 7);
 }
 
 static void what_has_no_end_is_told_so(void **state)
@@ -288,6 +302,7 @@ int main(void)
         PERMITS_TEST(what_has_ended_is_not_told),
         PERMITS_TEST(no_more_than_sixty_four_of_each_are_told),
         PERMITS_TEST(looking_changes_nothing),
+        PERMITS_TEST(who_has_nothing_any_more_is_not_told_of_its_end),
     };
 
     return cmocka_run_group_tests_name("semaphore_query", tests,

@@ -260,6 +260,18 @@ static void a_touch_passes_by_the_dead(void **state)
     assert_like(waiting(f), "u:6");
 }
 
+/* It looks, so it is alive, but there is no room for it. */
+static void a_waiter_whose_inbox_is_away_is_not_called_for_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 3);
+    assert_like(permits_touch(f, "u:2", NULL), "* 0 0 0 *");
+    assert_like(waiting(f), "u:2");
+}
+
 /* ---- leaving ---- */
 
 static void a_waiter_leaves_without_a_trace(void **state)
@@ -344,6 +356,7 @@ int main(void)
         PERMITS_TEST(a_holder_that_leaves_gives_back),
         PERMITS_TEST(who_neither_holds_nor_waits_leaves_nothing),
         PERMITS_TEST(a_claim_that_is_given_up_is_remembered_for_a_while),
+        PERMITS_TEST(a_waiter_whose_inbox_is_away_is_not_called_for_nothing),
     };
 
     return cmocka_run_group_tests_name("semaphore_recheck", tests,

@@ -132,12 +132,11 @@ static void a_permit_without_an_end_is_never_taken_back(void **state)
 
 /* ---- what it leaves behind ---- */
 
-static void holders_that_redisson_took_back_are_forgotten(void **state)
+/* As many holders as permits are on record, and Redisson took all back. */
+static void forty_are_taken_back(script_fixture *f)
 {
-    script_fixture *f = *state;
     char claim[16];
 
-    script_listen(f, "in:u:2");
     permits_set(f, 40);
     for (int i = 100; i < 140; i++) {
         snprintf(claim, sizeof(claim), "u:%d", i);
@@ -145,16 +144,48 @@ static void holders_that_redisson_took_back_are_forgotten(void **state)
         permits_sweep_one(f, claim, 1);
     }
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "40");
-    permits_acquire(f, "u:1", 40);
-    permits_acquire(f, "u:2", 1);
-    for (int i = 0; i < 100; i++) {
+    permits_acquire(f, "u:1", 39);
+}
+
+static long long on_record(script_fixture *f)
+{
+    return number(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]));
+}
+
+/* A look at them begins where the clock says. */
+static void holders_that_redisson_took_back_are_forgotten(void **state)
+{
+    script_fixture *f = *state;
+
+    forty_are_taken_back(f);
+    permits_acquire(f, "u:2", 2);
+    for (int i = 0; i < 100; i++)
         permits_recheck(f, "u:2");
-        /* The scan begins where the clock says. */
+    assert_in_range(on_record(f), 1, 39);
+    assert_books(f, 40, 1);
+}
+
+static void a_touch_forgets_them_as_well(void **state)
+{
+    script_fixture *f = *state;
+
+    forty_are_taken_back(f);
+    for (int i = 0; i < 100; i++)
+        permits_touch(f, "u:2", NULL);
+    assert_in_range(on_record(f), 1, 39);
+}
+
+static void who_has_to_wait_forgets_them_as_well(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    forty_are_taken_back(f);
+    for (int i = 200; i < 300; i++) {
+        snprintf(claim, sizeof(claim), "u:%d", i);
+        permits_acquire(f, claim, 2);
     }
-    assert_in_range(number(
-                        script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS])),
-                    1, 40);
-    assert_books(f, 40, 0);
+    assert_in_range(on_record(f), 1, 39);
 }
 
 static void what_redisson_gave_back_goes_to_who_waits(void **state)
@@ -255,6 +286,8 @@ int main(void)
         PERMITS_TEST(without_redisson_nothing_is_taken_back_late),
         PERMITS_TEST(a_permit_without_an_end_is_never_taken_back),
         PERMITS_TEST(holders_that_redisson_took_back_are_forgotten),
+        PERMITS_TEST(a_touch_forgets_them_as_well),
+        PERMITS_TEST(who_has_to_wait_forgets_them_as_well),
         PERMITS_TEST(what_redisson_gave_back_goes_to_who_waits),
         PERMITS_TEST(a_listener_on_redissons_channel_gets_its_turn),
         PERMITS_TEST(what_ours_take_then_ends_the_turn),

@@ -415,6 +415,24 @@ a_release_looks_at_so_many_waiters_and_says_there_are_more(void **state)
     assert_books(f, 1, 0);
 }
 
+static void one_call_serves_so_many_and_says_there_are_more(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    permits_set(f, LOOKS + 2);
+    permits_acquire(f, "u:1", LOOKS + 2);
+    script_listen(f, "in");
+    for (int i = 0; i < LOOKS + 2; i++) {
+        snprintf(claim, sizeof(claim), "u:%d", 100 + i);
+        permits_acquire_with(f, claim, 1, (permits_wish){.inbox = "in"});
+    }
+    assert_like(permits_release(f, "u:1", NULL), "1 1 0");
+    assert_books(f, LOOKS + 2, 2);
+    assert_like(permits_pass(f), "0 0");
+    assert_books(f, LOOKS + 2, 0);
+}
+
 static void passing_on_does_nothing_where_nobody_fits(void **state)
 {
     script_fixture *f = *state;
@@ -455,6 +473,7 @@ int main(void)
         PERMITS_TEST(a_waiter_that_needs_more_than_there_is_is_dropped),
         PERMITS_TEST(
             a_release_looks_at_so_many_waiters_and_says_there_are_more),
+        PERMITS_TEST(one_call_serves_so_many_and_says_there_are_more),
         PERMITS_TEST(passing_on_does_nothing_where_nobody_fits),
     };
 

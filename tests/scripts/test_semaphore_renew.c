@@ -88,6 +88,18 @@ static void a_confirm_of_what_is_not_held_changes_nothing(void **state)
     assert_int_equal(permits_left(f, "u:1", 1), 0);
 }
 
+static void a_confirm_does_not_shorten_the_record_of_a_long_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "90000000"});
+    permits_acquire(f, "u:2", 1);
+    permits_confirm(f, "u:2", NULL, "40000");
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
+                90000000);
+}
+
 /* ---- renew ---- */
 
 static void a_renewal_lengthens_and_names_nobody(void **state)
@@ -199,6 +211,7 @@ int main(void)
         PERMITS_TEST(
             one_name_of_another_type_keeps_no_other_from_being_renewed),
         PERMITS_TEST(a_hold_that_ended_and_was_not_taken_back_is_renewed),
+        PERMITS_TEST(a_confirm_does_not_shorten_the_record_of_a_long_lease),
     };
 
     return cmocka_run_group_tests_name("semaphore_renew", tests,
