@@ -12,6 +12,7 @@
 #include <latchkey/hold.h>
 #include <latchkey/lock.h>
 #include <latchkey/plain_semaphore.h>
+#include <latchkey/semaphore.h>
 #include <latchkey/status.h>
 #include <latchkey/version.h>
 
