@@ -68,14 +68,6 @@ static bool is_readable(int fd, int ms)
     return poll(&p, 1, ms) == 1;
 }
 
-static lk_client *open_watchdog(locking *f, uint64_t watchdog_ms)
-{
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = watchdog_ms};
-
-    return locking_open(f, &options);
-}
-
 static lk_client *open_dispatch(locking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
@@ -89,19 +81,20 @@ static void a_callback_comes_with_notice_and_again_when_it_is_lost(void **state)
 {
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold_for(lock, 500);
+    const unsigned lease_ms = wait_lease_ms();
+    lk_hold *hold = locking_hold_for(lock, lease_ms);
     sight s = {.act = NULL};
 
-    assert_status(lk_hold_on_lost(hold, 200, look, &s), LK_OK);
+    assert_status(lk_hold_on_lost(hold, lease_ms / 2, look, &s), LK_OK);
     wait_calls(&s, 1);
     assert_status(s.statuses[0], LK_OK);
-    assert_in_range(s.remaining_ms[0], 1, 200);
+    assert_in_range(s.remaining_ms[0], 1, lease_ms / 2);
     assert_int_equal(s.losses[0], LK_LOSS_NONE);
     wait_calls(&s, 2);
     assert_status(s.statuses[1], LK_ELOST);
     assert_int_equal(s.remaining_ms[1], 0);
     assert_int_equal(s.losses[1], LK_LOSS_EXPIRED);
-    assert_in_range(lk_hold_lost_for_ms(hold), 0, wait_scaled_ms(100));
+    assert_in_range(lk_hold_lost_for_ms(hold), 0, wait_scaled_ms(500));
     locking_pass_time(50);
     assert_int_equal(atomic_load(&s.calls), 2);
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -140,12 +133,13 @@ static void a_renewal_arms_the_notice_again(void **state)
 {
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold_for(lock, 300);
+    const unsigned lease_ms = wait_lease_ms();
+    lk_hold *hold = locking_hold_for(lock, lease_ms);
     sight s = {.act = NULL};
 
-    assert_status(lk_hold_on_lost(hold, 200, look, &s), LK_OK);
+    assert_status(lk_hold_on_lost(hold, lease_ms / 2, look, &s), LK_OK);
     wait_calls(&s, 1);
-    assert_status(lk_hold_extend(hold, 500), LK_OK);
+    assert_status(lk_hold_extend(hold, lease_ms), LK_OK);
     wait_calls(&s, 2);
     assert_status(s.statuses[1], LK_OK);
     wait_calls(&s, 3);
@@ -173,7 +167,8 @@ static void every_handle_of_a_hold_has_its_own_callback(void **state)
 {
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *holds[2] = {locking_hold_for(lock, 200), locking_hold(lock)};
+    lk_hold *holds[2] = {locking_hold_for(lock, wait_lease_ms()),
+                         locking_hold(lock)};
     sight sights[2] = {{.act = NULL}, {.act = NULL}};
 
     for (int i = 0; i < 2; i++)
@@ -188,7 +183,7 @@ static void a_callback_can_be_replaced_and_taken_away(void **state)
 {
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold_for(lock, 200);
+    lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
     sight first = {.act = NULL};
     sight second = {.act = NULL};
 
@@ -198,7 +193,7 @@ static void a_callback_can_be_replaced_and_taken_away(void **state)
     assert_int_equal(atomic_load(&first.calls), 0);
     assert_status(lk_hold_release(hold), LK_ELOST);
 
-    hold = locking_hold_for(lock, 100);
+    hold = locking_hold_for(lock, wait_lease_ms());
     assert_status(lk_hold_on_lost(hold, 0, look, &first), LK_OK);
     assert_status(lk_hold_on_lost(hold, 0, NULL, NULL), LK_OK);
     while (lk_hold_check(hold) == LK_OK)
@@ -212,12 +207,13 @@ static void a_released_hold_calls_nobody(void **state)
 {
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold_for(lock, 150);
+    const unsigned lease_ms = wait_lease_ms();
+    lk_hold *hold = locking_hold_for(lock, lease_ms);
     sight s = {.act = NULL};
 
-    assert_status(lk_hold_on_lost(hold, 50, look, &s), LK_OK);
+    assert_status(lk_hold_on_lost(hold, lease_ms / 3, look, &s), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
-    locking_pass_time(250);
+    locking_pass_time(lease_ms + 50);
     assert_int_equal(atomic_load(&s.calls), 0);
 }
 
@@ -239,11 +235,14 @@ static void a_shutdown_calls_the_holder(void **state)
 static void a_lost_hold_under_watch_calls_its_holder(void **state)
 {
     locking *f = *state;
-    lk_hold *hold = locking_hold(locking_lock(f, open_watchdog(f, 200), "n"));
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_lease_ms()};
+    lk_client *client = locking_open(f, &options);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     sight s = {.act = NULL};
 
     assert_status(lk_hold_on_lost(hold, 0, look, &s), LK_OK);
-    locking_pass_time(400);
+    locking_pass_time(2 * wait_lease_ms());
     assert_int_equal(atomic_load(&s.calls), 0);
     assert_int_equal(server_integer(f->server, "DEL n"), 1);
     wait_calls(&s, 1);
@@ -361,7 +360,8 @@ static void with_dispatch_callbacks_come_when_the_caller_lets_them(void **state)
 {
     locking *f = *state;
     lk_client *client = open_dispatch(f);
-    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 100);
+    lk_hold *hold =
+        locking_hold_for(locking_lock(f, client, "n"), wait_lease_ms());
     int fd = lk_client_fd(client);
     sight s = {.act = NULL};
     lk_cancel *cancel = NULL;

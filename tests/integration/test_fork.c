@@ -29,7 +29,7 @@ struct family {
 static void family_make(locking *f, struct family *family, uint64_t dispatch)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .name = "forker",
-                                       .watchdog_ms = wait_scaled_ms(400),
+                                       .watchdog_ms = wait_lease_ms(),
                                        .command_timeout_ms =
                                            wait_scaled_ms(2000),
                                        .dispatch = dispatch};
@@ -254,7 +254,7 @@ static void a_hold_stays_alive_beside_a_child(void **state)
     family_make(f, &family, 0);
     assert_int_equal(pipe(gate), 0);
     child = child_start(stay, &family);
-    end = wait_now_ms() + 3 * (uint64_t)wait_scaled_ms(400);
+    end = wait_now_ms() + 2 * (uint64_t)wait_lease_ms();
     while (wait_now_ms() < end) {
         assert_true(locking_pttl(f, "n") > 0);
         assert_status(lk_hold_check(family.hold), LK_OK);
@@ -392,11 +392,16 @@ static void use_an_own_client(struct family *family)
     lk_client_free(client);
 }
 
+/* The thread sanitizer knows no end of the threads that are missing in a child,
+   and ends it when one of its own takes the stack of one of these. */
 static void a_child_may_open_a_client_of_its_own(void **state)
 {
     locking *f = *state;
     struct family family;
 
+#ifdef __SANITIZE_THREAD__
+    skip();
+#endif
     family_make(f, &family, 0);
     child_succeeds(child_start(use_an_own_client, &family));
     assert_status(lk_hold_check(family.hold), LK_OK);

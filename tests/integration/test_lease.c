@@ -11,7 +11,8 @@
 #include "support/locking.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 3000 };
+/* LATE_MS: from the end of a lease until the test has seen it; scaled. */
+enum { SOON_MS = 3000, LATE_MS = 500 };
 
 static bool is_lost(void *hold)
 {
@@ -25,10 +26,10 @@ static bool is_readable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
-static lk_client *open_watchdog(locking *f, uint64_t watchdog_ms)
+static lk_client *open_watchdog(locking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = watchdog_ms};
+                                       .watchdog_ms = wait_lease_ms()};
 
     return locking_open(f, &options);
 }
@@ -39,13 +40,14 @@ static void a_lease_ends_when_it_was_told_to(void **state)
 {
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    uint64_t begin = wait_now_ms();
-    lk_hold *hold = locking_hold_for(lock, 400);
+    uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
+    lk_hold *hold = locking_hold_for(lock, lease);
 
-    assert_in_range(lk_hold_remaining_ms(hold), 1, 394);
-    assert_in_range(locking_pttl(f, "n"), 1, 400);
+    assert_in_range(lk_hold_remaining_ms(hold), 1, lease - lease / 100 - 2);
+    assert_in_range(locking_pttl(f, "n"), 1, lease);
     assert_true(wait_until(is_lost, hold, SOON_MS));
-    assert_in_range(wait_now_ms() - begin, 390, 400 + wait_scaled_ms(100));
+    assert_in_range(wait_now_ms() - begin, lease - lease / 100 - 4,
+                    lease + wait_scaled_ms(LATE_MS));
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -84,26 +86,27 @@ static void a_lost_hold_tells_for_how_long(void **state)
     lost_at = wait_now_ms();
     locking_pass_time(150);
     assert_in_range(lk_hold_lost_for_ms(hold), 145,
-                    wait_now_ms() - lost_at + wait_scaled_ms(50));
+                    wait_now_ms() - lost_at + wait_scaled_ms(LATE_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
 static void a_lease_of_the_callers_is_never_renewed(void **state)
 {
     locking *f = *state;
+    const unsigned watchdog_ms = wait_lease_ms();
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = 150};
+                                       .watchdog_ms = watchdog_ms};
     lk_client *client = locking_open_calm(f, &options);
-    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 600);
-    uint64_t commands = locking_stats(client).commands;
+    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), watchdog_ms);
+    lk_client_stats stats = locking_stats(client);
     long long before = locking_pttl(f, "n");
 
-    locking_pass_time(400);
-    assert_true(locking_pttl(f, "n") <= before - 390);
-    assert_int_equal(locking_stats(client).commands, commands);
+    locking_pass_time(watchdog_ms / 2);
+    assert_true(locking_pttl(f, "n") <= before - watchdog_ms / 2);
+    assert_int_equal(locking_stats(client).commands, stats.commands);
     assert_true(wait_until(is_lost, hold, SOON_MS));
     locking_wait_integer(f, 0, "EXISTS %s", "n");
-    assert_int_equal(locking_stats(client).renewals, 0);
+    assert_int_equal(locking_stats(client).renewals, stats.renewals);
     assert_int_equal(locking_stats(client).losses, 1);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
@@ -131,12 +134,14 @@ static void a_lost_lock_is_free_for_others(void **state)
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_lock *other = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold_for(lock, 200);
+    uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
+    lk_hold *hold = locking_hold_for(lock, lease);
     taker *t = locking_take(f, other, 10000, NULL);
 
     assert_status(taker_join(t), LK_OK);
     assert_status(lk_hold_check(hold), LK_ELOST);
-    assert_in_range(t->took_ms, 150, 200 + wait_scaled_ms(300));
+    assert_in_range(wait_now_ms() - begin, lease - 2,
+                    lease + wait_scaled_ms(LATE_MS));
     assert_true(lk_hold_fence(t->hold) > lk_hold_fence(hold));
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_status(lk_hold_check(t->hold), LK_OK);
@@ -165,16 +170,16 @@ static void a_lost_hold_is_not_re_entered(void **state)
 static void the_watchdog_keeps_a_hold_alive(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f, 300);
+    lk_client *client = open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
-    uint64_t end = wait_now_ms() + 3000;
+    uint64_t end = wait_now_ms() + 3 * (uint64_t)wait_lease_ms();
 
     while (wait_now_ms() < end) {
         assert_true(locking_pttl(f, "n") > 0);
         assert_status(lk_hold_check(hold), LK_OK);
         locking_pass_time(5);
     }
-    assert_in_range(locking_stats(client).renewals, 15, 45);
+    assert_in_range(locking_stats(client).renewals, 6, 15);
     assert_int_equal(locking_stats(client).losses, 0);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -183,7 +188,7 @@ static void the_watchdog_keeps_a_thousand_holds_with_few_commands(void **state)
 {
     enum { HOLDS = 1000 };
     locking *f = *state;
-    lk_client *client = open_watchdog(f, 2000);
+    lk_client *client = open_watchdog(f);
     static lk_hold *holds[HOLDS];
     lk_client_stats before, after;
 
@@ -197,7 +202,7 @@ static void the_watchdog_keeps_a_thousand_holds_with_few_commands(void **state)
         lk_lock_free(lock);
     }
     before = locking_stats(client);
-    locking_pass_time(2500);
+    locking_pass_time(wait_lease_ms() / 4 * 5);
     after = locking_stats(client);
     for (int i = 0; i < HOLDS; i++)
         assert_status(lk_hold_release(holds[i]), LK_OK);
@@ -210,7 +215,7 @@ static void the_watchdog_keeps_a_thousand_holds_with_few_commands(void **state)
 static void a_hold_that_was_deleted_is_lost_at_the_next_renewal(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f, 300);
+    lk_client *client = open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
     assert_int_equal(server_integer(f->server, "DEL n"), 1);
@@ -222,7 +227,7 @@ static void a_hold_that_was_deleted_is_lost_at_the_next_renewal(void **state)
 static void a_hold_that_somebody_else_has_is_lost_as_taken(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f, 300);
+    lk_client *client = open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
     freeReplyObject(server_command(f->server, "MULTI"));
@@ -238,13 +243,14 @@ static void a_hold_that_somebody_else_has_is_lost_as_taken(void **state)
 static void without_an_answer_a_hold_is_lost_by_its_deadline(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f, 400);
+    lk_client *client = open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     uint64_t begin = wait_now_ms();
 
     server_freeze(f->server);
     assert_true(wait_until(is_lost, hold, SOON_MS));
-    assert_in_range(wait_now_ms() - begin, 0, 400 + wait_scaled_ms(100));
+    assert_in_range(wait_now_ms() - begin, 0,
+                    wait_lease_ms() + wait_scaled_ms(LATE_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
     server_thaw(f->server);
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -256,12 +262,12 @@ static void to_extend_makes_a_lease_last_longer(void **state)
 {
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold_for(lock, 500);
+    lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
 
     assert_status(lk_hold_extend(hold, 20000), LK_OK);
     assert_in_range(lk_hold_remaining_ms(hold), 15000, 19798);
     assert_in_range(locking_pttl(f, "n"), 15000, 20000);
-    locking_pass_time(600);
+    locking_pass_time(wait_lease_ms() + 100);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -281,11 +287,11 @@ static void to_extend_never_makes_a_lease_shorter(void **state)
 static void a_hold_under_watch_can_be_extended(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f, 200);
+    lk_client *client = open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
     assert_status(lk_hold_extend(hold, 30000), LK_OK);
-    locking_pass_time(500);
+    locking_pass_time(wait_lease_ms());
     assert_in_range(lk_hold_remaining_ms(hold), 20000, 29698);
     assert_in_range(locking_pttl(f, "n"), 20000, 30000);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -323,7 +329,7 @@ static void the_descriptor_is_readable_when_the_lease_ends(void **state)
 {
     locking *f = *state;
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
-    lk_hold *hold = locking_hold_for(lock, 300);
+    lk_hold *hold = locking_hold_for(lock, wait_lease_ms());
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
 
     assert_true(p.fd >= 0);
@@ -331,18 +337,18 @@ static void the_descriptor_is_readable_when_the_lease_ends(void **state)
     assert_false(is_readable(p.fd));
     assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(SOON_MS)), 1);
     assert_status(lk_hold_check(hold), LK_ELOST);
-    assert_in_range(lk_hold_lost_for_ms(hold), 0, wait_scaled_ms(100));
+    assert_in_range(lk_hold_lost_for_ms(hold), 0, wait_scaled_ms(LATE_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
 static void the_descriptor_follows_the_renewals(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f, 200);
+    lk_client *client = open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
 
-    assert_int_equal(poll(&p, 1, 600), 0);
+    assert_int_equal(poll(&p, 1, 2 * (int)wait_lease_ms()), 0);
     assert_int_equal(server_integer(f->server, "DEL n"), 1);
     assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(SOON_MS)), 1);
     assert_status(lk_hold_check(hold), LK_ELOST);
@@ -396,7 +402,8 @@ static void the_descriptor_needs_no_thread_of_the_clients(void **state)
 {
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
-    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 400);
+    lk_hold *hold =
+        locking_hold_for(locking_lock(f, client, "n"), wait_lease_ms());
     lk_hold *busy = locking_hold_for(locking_lock(f, client, "busy"), 60000);
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
     business b = {.is_over = false};
@@ -410,7 +417,7 @@ static void the_descriptor_needs_no_thread_of_the_clients(void **state)
     atomic_store(&b.is_over, true);
     assert_true(wait_until(has_ended, &b, SOON_MS));
     assert_int_equal(count, 1);
-    assert_in_range(lost_for_ms, 0, wait_scaled_ms(100));
+    assert_in_range(lost_for_ms, 0, wait_scaled_ms(LATE_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_status(lk_hold_release(busy), LK_OK);
 }

@@ -12,12 +12,12 @@
 #include "support/locking.h"
 #include "support/wait.h"
 
-enum { WATCHDOG_MS = 600, LONG_MS = 10000 };
+enum { LONG_MS = 10000 };
 
 static lk_client *open_watchdog(locking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = WATCHDOG_MS};
+                                       .watchdog_ms = wait_lease_ms()};
 
     return locking_open(f, &options);
 }
@@ -46,11 +46,10 @@ typedef struct report {
 
 /* Imports what comes through the pipe, outlives the lease, releases. Asserts
    nothing: it is not the test. */
-static report child_run(const char *url, int in)
+static void child_run(report *r, const char *url, int in)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = WATCHDOG_MS};
-    report r = {LK_EINVAL, LK_EINVAL, LK_EINVAL, 0};
+                                       .watchdog_ms = wait_lease_ms()};
     char text[LK_EXPORT_SIZE] = "";
     lk_client *client = NULL;
     lk_lock *lock = NULL;
@@ -59,15 +58,14 @@ static report child_run(const char *url, int in)
     if (read(in, text, sizeof(text) - 1) <= 0 ||
         lk_client_open(&client, url, &options) != LK_OK ||
         lk_lock_new(&lock, client, "n", NULL) != LK_OK)
-        return r;
-    r.imported = lk_lock_import(lock, text, NULL, &hold);
-    r.fence = lk_hold_fence(hold);
-    locking_pass_time(2 * WATCHDOG_MS);
-    r.checked = lk_hold_check(hold);
-    r.released = lk_hold_release(hold);
+        return;
+    r->imported = lk_lock_import(lock, text, NULL, &hold);
+    r->fence = lk_hold_fence(hold);
+    locking_pass_time(2 * wait_lease_ms());
+    r->checked = lk_hold_check(hold);
+    r->released = lk_hold_release(hold);
     lk_lock_free(lock);
     lk_client_free(client);
-    return r;
 }
 
 static pid_t child_start(locking *f, int *ret_in, int *ret_out)
@@ -81,9 +79,11 @@ static pid_t child_start(locking *f, int *ret_in, int *ret_out)
     if (pid == 0) {
         report r;
 
+        memset(&r, 0, sizeof(r)); /* its padding goes along */
+        r.imported = r.checked = r.released = LK_EINVAL;
         (void)alarm(60);
         (void)close(in[1]);
-        r = child_run(server_url(f->server), in[0]);
+        child_run(&r, server_url(f->server), in[0]);
         _exit(write(out[1], &r, sizeof(r)) != (ssize_t)sizeof(r));
     }
     (void)close(in[0]);
@@ -129,8 +129,8 @@ static void the_importer_renews_it(void **state)
 
     export_to(hold, text);
     hold = import_from(locking_lock(f, other, "n"), text);
-    assert_in_range(lk_hold_remaining_ms(hold), 1, WATCHDOG_MS);
-    locking_pass_time(2 * WATCHDOG_MS);
+    assert_in_range(lk_hold_remaining_ms(hold), 1, wait_lease_ms());
+    locking_pass_time(2 * wait_lease_ms());
     assert_status(lk_hold_check(hold), LK_OK);
     assert_true(locking_exists(f, "n"));
     assert_true(locking_stats(other).renewals > 0);
@@ -156,14 +156,15 @@ static void a_fixed_lease_begins_anew_and_is_not_renewed(void **state)
 {
     locking *f = *state;
     lk_client *other = locking_open(f, NULL);
+    const unsigned lease_ms = wait_lease_ms();
     lk_hold *hold =
-        locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), 800);
+        locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), lease_ms);
     char text[LK_EXPORT_SIZE];
 
-    locking_pass_time(300);
+    locking_pass_time(lease_ms / 2);
     export_to(hold, text);
     hold = import_from(locking_lock(f, other, "n"), text);
-    assert_in_range(lk_hold_remaining_ms(hold), 600, 800);
+    assert_in_range(lk_hold_remaining_ms(hold), lease_ms / 2 + 1, lease_ms);
     locking_wait_integer(f, 0, "EXISTS %s", "n");
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
@@ -269,7 +270,8 @@ static void an_exported_hold_calls_nobody(void **state)
 {
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
-    lk_hold *hold = locking_hold_for(locking_lock(f, client, "n"), 100);
+    lk_hold *hold =
+        locking_hold_for(locking_lock(f, client, "n"), wait_lease_ms());
     char text[LK_EXPORT_SIZE];
     atomic_int calls = 0;
 

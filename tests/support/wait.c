@@ -30,6 +30,11 @@ unsigned wait_scaled_ms(unsigned ms)
     return scaled < 1e9 ? (unsigned)scaled : 1000000000U;
 }
 
+unsigned wait_lease_ms(void)
+{
+    return 1000 + wait_scaled_ms(500);
+}
+
 bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)
 {
     uint64_t end = wait_now_ms() + wait_scaled_ms(deadline_ms);

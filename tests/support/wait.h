@@ -26,6 +26,12 @@ double wait_scale(void);
 unsigned wait_scaled_ms(unsigned ms);
 
 /*
+ * A lease that nobody loses to a slow machine: 1 s and half a second more,
+ * scaled. For tests that fail when it is lost before they want it to be.
+ */
+unsigned wait_lease_ms(void);
+
+/*
  * Asks condition(data) about once in a millisecond until it says true, which
  * is the answer, or until deadline_ms, scaled, have passed: then it is asked a
  * last time.
