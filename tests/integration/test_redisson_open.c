@@ -3,7 +3,7 @@
 /*
  * What our first in line does while others may take the name as well: it hears
  * that the name is open, however that message and the answers of the server
- * cross; and it asks for a name that is held by others.
+ * cross.
  */
 
 #include <latchkey/latchkey.h>
@@ -114,47 +114,12 @@ static void an_open_name_is_taken_though_a_look_is_answered_later(void **state)
     it_is_at_once_the_far_clients(sc, a);
 }
 
-/* How often the far client asks in so many milliseconds. */
-static uint64_t looks_in(scene *sc, unsigned ms)
-{
-    uint64_t before = scene_stats(sc->far).rechecks;
-
-    scene_pass_ms(ms);
-    return scene_stats(sc->far).rechecks - before;
-}
-
-/*
- * A name that goes from hand to hand among others is seldom seen free: it is
- * asked for in quick succession. One that is kept need not be.
- */
-static void a_name_held_by_others_is_asked_for_ever_less_often(void **state)
-{
-    scene *sc = *state;
-    standin *java = listener(sc);
-    uint64_t at_first;
-    uint64_t later;
-    attempt *a;
-
-    scene_far(sc, NULL);
-    assert_true(standin_try(java));
-    a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
-    at_first = looks_in(sc, 100);
-    (void)looks_in(sc, 1900);
-    later = looks_in(sc, 500);
-    assert_true(at_first > later / 5 * 2);
-    assert_in_range(later, 20, 110);
-    assert_int_equal(standin_unlock(java), 1);
-    assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
-}
-
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(an_open_name_is_taken_though_the_queueing_is_answered_later),
         TEST(an_open_name_is_taken_though_a_look_is_answered_later),
-        TEST(a_name_held_by_others_is_asked_for_ever_less_often),
     };
 #undef TEST
 
