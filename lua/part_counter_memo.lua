@@ -81,9 +81,10 @@ function memo.drop()
     return failed(redis.pcall('HDEL', memory, ARGV[1]))
 end
 
--- Forgets changes of the same client that it will not ask for again: numbers
--- in a text.
-function memo.forget(numbers)
+-- Returns the answer, having forgotten changes of the same client that it will
+-- not ask for again: numbers in a text. This is the last write, so that a full
+-- server has refused the first by now.
+function memo.answer(answer, numbers)
     local client = string.match(ARGV[1], '^(.*:)%d+$') or ''
     local settled = {}
     for number in string.gmatch(numbers or '', '%d+') do
@@ -92,4 +93,5 @@ function memo.forget(numbers)
     if #settled > 0 then
         redis.pcall('HDEL', memory, unpack(settled))
     end
+    return answer
 end

@@ -45,12 +45,7 @@ local ask = {kind = ARGV[9], need = tonumber(ARGV[10]), lease = 0,
 
 -- Takes them for a claim that is not queued. Returns the answer.
 local function take()
-    local bad = taker.take(ask)
-    if bad then
-        return bad
-    end
-    memo.forget(ARGV[12])
-    return {1, 0, 0, 0}
+    return taker.take(ask) or memo.answer({1, 0, 0, 0}, ARGV[12])
 end
 
 clock.look()
@@ -58,22 +53,22 @@ if ARGV[8] == '1' and void.refuses(owner) then
     return redis.error_reply('LKVOID the claim was given up')
 end
 if memo.count then
-    return {1, 0, 0, 0}
+    return memo.answer({1, 0, 0, 0}, ARGV[12])
 end
 
 local slots = redis.call('HMGET', tickets, owner, '#')
 local entry = line.unpack(slots[1])
 if entry and taker.is_gone(entry) then
-    return line.leave(owner) or {7}
+    return line.leave(owner) or memo.answer({7}, ARGV[12])
 elseif not counter.value then
-    return {5}
+    return memo.answer({5}, ARGV[12])
 elseif not entry and taker.fit(ask) and not line.is_there() then
     return take()
 elseif not entry and ARGV[5] ~= '1' then
     if taker.fit(ask) and not taker.are_wanted() then
         return take()
     end
-    return {2, counter.left()}
+    return memo.answer({2, counter.left()}, ARGV[12])
 end
 
 local bad
@@ -89,7 +84,7 @@ if bad then
 end
 local mine, more = taker.serve(owner)
 if mine then
-    return taker.take_turn(owner, entry) or {1, 0, 0, 0}
+    return taker.take_turn(owner, entry) or memo.answer({1, 0, 0, 0}, ARGV[12])
 end
-return {0, more == 1 and 0 or counter.left(), entry.ticket,
-    taker.contends(owner)}
+return memo.answer({0, more == 1 and 0 or counter.left(), entry.ticket,
+    taker.contends(owner)}, ARGV[12])

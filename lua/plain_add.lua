@@ -46,18 +46,17 @@ end
 
 clock.look()
 if memo.count then
-    return {1, 0, 0}
+    return memo.answer({1, 0, 0}, ARGV[6])
 elseif not was_set and ARGV[5] == '1' then
-    return {5}
+    return memo.answer({5}, ARGV[6])
 elseif amount > 0 and after > MAX or amount < 0 and after < -MAX then
-    return {4}
+    return memo.answer({4}, ARGV[6])
 end
 line.is_there() -- a queue of the wrong type ends the script here
 local bad = change()
 if bad then
     return bad
 end
-memo.forget(ARGV[6])
 local denied = counter.tell()
 local _, more, bad_serve = taker.serve()
-return {1, more, (denied or bad_serve) and 1 or 0}
+return memo.answer({1, more, (denied or bad_serve) and 1 or 0}, ARGV[6])

@@ -39,9 +39,9 @@ end
 
 clock.look()
 if memo.count then
-    return {1, 0, 0}
+    return memo.answer({1, 0, 0}, ARGV[4])
 elseif not counter.value then
-    return {5}
+    return memo.answer({5}, ARGV[4])
 end
 line.is_there() -- a queue of the wrong type ends the script here
 local last = tonumber(redis.call('HGET', tickets, '#') or '') or 0
@@ -49,6 +49,5 @@ local bad = remove(math.max(last, record.gone + 1))
 if bad then
     return bad
 end
-memo.forget(ARGV[4])
 local _, more, denied = taker.serve()
-return {1, more, denied and 1 or 0}
+return memo.answer({1, more, denied and 1 or 0}, ARGV[4])

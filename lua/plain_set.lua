@@ -41,16 +41,15 @@ end
 
 clock.look()
 if memo.count then
-    return {1, 0, 0}
+    return memo.answer({1, 0, 0}, ARGV[6])
 elseif counter.value then
-    return {2}
+    return memo.answer({2}, ARGV[6])
 end
 line.is_there() -- a queue of the wrong type ends the script here
 local bad = set()
 if bad then
     return bad
 end
-memo.forget(ARGV[6])
 local denied = counter.tell()
 local _, more, bad_serve = taker.serve()
-return {1, more, (denied or bad_serve) and 1 or 0}
+return memo.answer({1, more, (denied or bad_serve) and 1 or 0}, ARGV[6])

@@ -324,6 +324,23 @@ static void what_is_settled_is_forgotten(void **state)
     assert_free(f, "2");
 }
 
+/* Whatever the answer is. */
+static void
+what_is_settled_is_forgotten_by_who_waits_or_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "1");
+    plain_acquire(f, "u:2", "1");
+    plain_acquire_with(f, "u:3", "0", "in:u", "", "0", "1", "1");
+    assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "0");
+    plain_acquire_with(f, "u:4", "1", "in:u", "", "0", "1", "2");
+    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[KEY_MEMO]), "0");
+    plain_delete(f, "u:5");
+    plain_acquire_with(f, "u:6", "1", "in:u", "", "0", "1", "5");
+    assert_like(script_redis(f, "HEXISTS %s u:5", f->keys[KEY_MEMO]), "0");
+}
+
 /* ---- refusing ---- */
 
 static void a_claim_that_was_given_up_is_refused(void **state)
@@ -471,6 +488,7 @@ int main(void)
         PLAIN_TEST(a_queued_claim_that_asks_again_takes_in_its_turn),
         PLAIN_TEST(a_queued_claim_that_asks_again_hears_of_the_end),
         PLAIN_TEST(what_is_settled_is_forgotten),
+        PLAIN_TEST(what_is_settled_is_forgotten_by_who_waits_or_is_refused),
         PLAIN_TEST(a_claim_that_was_given_up_is_refused),
         PLAIN_TEST(a_full_server_refuses_to_take_and_to_queue),
         PLAIN_TEST(leased_permits_are_not_touched),

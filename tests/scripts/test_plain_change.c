@@ -376,6 +376,17 @@ static void what_is_settled_is_forgotten(void **state)
     assert_free(f, "10");
 }
 
+static void what_is_settled_is_forgotten_by_who_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "2147483647");
+    assert_like(script_call(f, &lk__script_plain_add, "u:2", "1", "1", "1",
+                            (char *)NULL),
+                "4");
+    assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "0");
+}
+
 /* Nothing is settled that the text does not name in full. */
 static void an_odd_text_forgets_nothing(void **state)
 {
@@ -532,6 +543,7 @@ int main(void)
         PLAIN_TEST(a_count_tells_what_is_free),
         PLAIN_TEST(the_memory_lasts_longer_than_anybody_asks_again),
         PLAIN_TEST(what_is_settled_is_forgotten),
+        PLAIN_TEST(what_is_settled_is_forgotten_by_who_is_refused),
         PLAIN_TEST(an_odd_text_forgets_nothing),
         PLAIN_TEST(changes_of_long_ago_are_forgotten),
         PLAIN_TEST(a_large_memory_is_looked_through_in_pieces),
