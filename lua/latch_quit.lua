@@ -11,8 +11,9 @@
 -- ARGV[1]  owner    the operation
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  not used
--- ARGV[4]  member   any bytes
+-- ARGV[4]  count    not used
 -- ARGV[5]  ttl      in ms; 0: as it was set
+-- ARGV[6]  member   any bytes
 --
 -- returns  {1}  the latch is open: the others start
 --          {0}  it is not, and the member is not counted in it
@@ -20,7 +21,7 @@
 -- Invariants: an arrival that is taken back is counted back once, and sent
 -- again it answers as it did. A full server does not refuse it.
 
-local member = ARGV[4]
+local member = ARGV[6]
 
 if op.ran() then
     return {0}

@@ -4,15 +4,18 @@
 
 /**
  * @file
- * In this release the header is declared so that programs can be written
- * against it; no function of it is in the library yet. A gate that opens for
- * everybody when a count reaches 0; Redisson's RCountDownLatch is the same.
+ * A gate that opens for everybody when a count reaches 0; Redisson's
+ * RCountDownLatch is the same.
  *
  * Promise: a latch is unset, armed or open. Armed, it opens once, when all
  * that was counted on has happened, each thing counted once however often the
  * network made it be said. Open, it stays so until it is reset, deleted or
  * its time ends, so that whoever comes late passes. A latch that only Redisson
  * used is gone once open: its waiters pass, later ones find it unset.
+ *
+ * A call that changes the latch and answers LK_EINDOUBT was sent, and no
+ * answer came: the library goes on until it is answered, for up to ten
+ * minutes, and it counts once.
  *
  * Threads: a handle may be used from any thread. Nobody owns a latch.
  *
@@ -31,10 +34,14 @@ typedef struct lk_latch lk_latch;
 /** Zero in any field means its default. */
 typedef struct lk_latch_options {
     size_t size;     /**< set by LK_LATCH_OPTIONS_INIT */
-    uint64_t ttl_ms; /**< removed so long after a change; default: never */
+    uint64_t ttl_ms; /**< the latch ends so long after its last change; default:
+                          what it was armed with; there, never */
 } lk_latch_options;
 
 #define LK_LATCH_OPTIONS_INIT .size = sizeof(lk_latch_options)
+
+/** The largest count: 2^53 - 1. */
+#define LK_LATCH_COUNT_MAX UINT64_C(9007199254740991)
 
 /** Makes a handle on the latch called name; see lk_lock_new() for names. */
 LK_API LK_NODISCARD lk_status lk_latch_new(lk_latch **ret_latch,
@@ -45,45 +52,80 @@ LK_API LK_NODISCARD lk_status lk_latch_new(lk_latch **ret_latch,
 LK_API void lk_latch_free(lk_latch *latch);
 
 /**
- * Arms the latch with a count of 1 or more, if it is unset.
+ * Arms the latch if it is unset.
  *
- * @return LK_OK; LK_EALREADY: it was armed or open, and is unchanged
+ * @param count  0 is LK_EINVAL, above LK_LATCH_COUNT_MAX LK_ERANGE; so is
+ *               every count here
+ * @return LK_OK; LK_EALREADY: it was armed or open, and is unchanged;
+ *         LK_EINDOUBT; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_try_set_count(lk_latch *latch,
                                                      uint64_t count);
 
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_try_set_count_async(lk_latch *latch,
+                                                           uint64_t count,
+                                                           lk_done_cb cb,
+                                                           void *data);
+
 /**
  * Counts down by count, to 0 at most; harmless on an open latch.
  *
- * @return LK_OK; LK_EUNSET: nothing to count; LK_EINDOUBT: the library goes on
- *         until it is counted, so do not call again
+ * @return LK_OK; LK_EUNSET: nothing to count; LK_EINDOUBT: do not call again,
+ *         it would count again; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_count_down(lk_latch *latch,
                                                   uint64_t count);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_count_down_async(lk_latch *latch,
+                                                        uint64_t count,
+                                                        lk_done_cb cb,
+                                                        void *data);
 
 /**
  * Says that a member is here; the latch opens when all expected members are.
  * The first to say so arms it. A member is counted once until the latch is
  * reset, so a restarted process may say it again.
  *
- * @param expected  1 or more; the same for all members, else LK_EMISMATCH
+ * @param expected  1 or more; the same for all members, and what the latch
+ *                  was armed with, else LK_EMISMATCH
  * @param member    its name, the same after a restart; 1 to 200 bytes
- * @return LK_OK, also if the latch is open; LK_EINDOUBT: call again
+ * @return LK_OK, also if the latch is open; LK_EINDOUBT: may be called again;
+ *         or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_arrive(lk_latch *latch,
                                               uint64_t expected,
                                               const char *member);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_arrive_async(lk_latch *latch,
+                                                    uint64_t expected,
+                                                    const char *member,
+                                                    lk_done_cb cb, void *data);
 
 /**
  * Takes an arrival back, unless the latch has opened. A member that stops
  * waiting leaves, so that the others do not start without it. Harmless if it
  * had not arrived.
  *
- * @param ret_open  true: it was open, the others start, and so must this one
+ * @param ret_open  true: it was open, the others start, and so must this one.
+ *                  Untouched unless LK_OK
+ * @return LK_OK; LK_EINDOUBT: may be called again, and must be to learn
+ *         whether the others start; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_leave(lk_latch *latch,
                                              const char *member,
                                              bool *ret_open);
+
+/** Ends lk_latch_leave_async(); open means nothing unless LK_OK. */
+typedef void (*lk_latch_leave_cb)(lk_status status, bool open, void *data);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_leave_async(lk_latch *latch,
+                                                   const char *member,
+                                                   lk_latch_leave_cb cb,
+                                                   void *data);
 
 /**
  * Waits until the latch is open. On an unset one, waits for it to be armed
@@ -91,32 +133,68 @@ LK_API LK_NODISCARD lk_status lk_latch_leave(lk_latch *latch,
  *
  * @param wait_ms  0 looks once; LK_FOREVER waits without limit
  * @param options  NULL, or cancel and reason; an owner or lease is LK_EINVAL
- * @return LK_OK: open; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
- *         LK_ECLOSED; LK_EOFFLINE; LK_EGONE: it was deleted or its time ended;
- *         or the server's refusal
+ * @return LK_OK: open, or it opened since the call began; LK_EBUSY (wait_ms
+ *         was 0); LK_ETIMEDOUT; LK_ECANCELED; LK_ECLOSED; LK_EOFFLINE; LK_EGONE:
+ *         it was deleted, its time ended, or the server has lost it;
+ *         LK_EINDOUBT: the time ended before the first answer; or the server's
+ *         refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_wait(lk_latch *latch, int64_t wait_ms,
                                             const lk_acquire_options *options);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_wait_async(
+    lk_latch *latch, int64_t wait_ms, const lk_acquire_options *options,
+    lk_done_cb cb, void *data);
 
 /** Asks what is left to count; 0: open. LK_EUNSET: neither armed nor open. */
 LK_API LK_NODISCARD lk_status lk_latch_count(lk_latch *latch,
                                              uint64_t *ret_count);
 
+/** Ends lk_latch_count_async(); count means nothing unless LK_OK. */
+typedef void (*lk_latch_count_cb)(lk_status status, uint64_t count, void *data);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_count_async(lk_latch *latch,
+                                                   lk_latch_count_cb cb,
+                                                   void *data);
+
 /**
  * Arms the latch anew, whatever it was, and forgets its members. A wait that
  * the latch opened for still ends with LK_OK; one that it did not goes on.
+ *
+ * @return LK_OK; LK_EINDOUBT; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_reset(lk_latch *latch, uint64_t count);
 
-/** Makes the latch unset; its waiters end with LK_EGONE. */
-LK_API LK_NODISCARD lk_status lk_latch_delete(lk_latch *latch);
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_reset_async(lk_latch *latch,
+                                                   uint64_t count,
+                                                   lk_done_cb cb, void *data);
 
 /**
- * Asks who has arrived (its holders, by member name) and who waits. Free with
+ * Makes the latch unset; who waited for it to open ends with LK_EGONE.
+ *
+ * @return LK_OK; LK_EUNSET: it was unset, and who waits for it to be armed goes
+ *         on waiting; LK_EINDOUBT; or the server's refusal
+ */
+LK_API LK_NODISCARD lk_status lk_latch_delete(lk_latch *latch);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_delete_async(lk_latch *latch,
+                                                    lk_done_cb cb, void *data);
+
+/**
+ * Asks who has arrived (its holders, by member name: the first 64) and who
+ * waits: one party for each client, however many of its threads do. Free with
  * lk_info_free().
  */
 LK_API LK_NODISCARD lk_status lk_latch_info(lk_latch *latch,
                                             lk_info **ret_info);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_latch_info_async(lk_latch *latch,
+                                                  lk_info_cb cb, void *data);
 
 #ifdef __cplusplus
 }

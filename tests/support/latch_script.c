@@ -80,7 +80,7 @@ const char *latch_arrive_for(script_fixture *f, const char *op,
 const char *latch_quit_for(script_fixture *f, const char *op,
                            const char *member, const char *ttl)
 {
-    return run(f, &lk__script_latch_quit, op, member, ttl, NULL);
+    return run(f, &lk__script_latch_quit, op, "0", ttl, member);
 }
 
 const char *latch_set(script_fixture *f, const char *op, const char *count)

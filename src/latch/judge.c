@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What became of the generation that somebody waits for. */
+
+#include "latch/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/reply.h"
+
+/* Answers of the scripts; see lua/latch_wait.lua. */
+enum { ANSWER_WAIT = 0, ANSWER_OPEN = 1 };
+
+static bool is_gap(uint64_t number)
+{
+    return number % 2 == 1;
+}
+
+/* If it opened and was deleted since, it opened first. */
+static lk__verdict passed(uint64_t mark, const lk__latch_facts *facts)
+{
+    if (facts->opened >= mark)
+        return LK__VERDICT_OK;
+    return facts->gone >= mark ? LK__VERDICT_GONE : LK__VERDICT_WAIT;
+}
+
+lk__verdict lk__latch_judge_message(uint64_t *mark, const void *facts)
+{
+    return *mark == 0 ? LK__VERDICT_WAIT : passed(*mark, facts);
+}
+
+lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts)
+{
+    lk__verdict verdict = lk__latch_judge_message(mark, facts);
+    bool waits_for_armed = *mark != 0 && !is_gap(*mark);
+
+    if (verdict != LK__VERDICT_WAIT)
+        return verdict;
+    if (waits_for_armed && (facts->open || is_gap(facts->gen)))
+        return LK__VERDICT_GONE; /* the server knows nothing of it any more */
+    if (waits_for_armed && facts->gen < *mark)
+        return LK__VERDICT_GONE; /* it came back with an older state */
+    if (facts->open)
+        return LK__VERDICT_OK;
+    if (*mark == 0 || !is_gap(facts->gen))
+        *mark = facts->gen;
+    return LK__VERDICT_WAIT;
+}
+
+static uint64_t number_at(const redisReply *reply, size_t i)
+{
+    int64_t number = lk__reply_integer_at(reply, i, 0);
+
+    return number < 0 ? 0 : (uint64_t)number;
+}
+
+lk__verdict lk__latch_judge(uint64_t *mark, const void *reply)
+{
+    int64_t answer = lk__reply_integer_at(reply, 0, -1);
+    bool open = answer == ANSWER_OPEN;
+    lk__latch_facts facts = {
+        .open = open,
+        .gen = number_at(reply, open ? 1 : 2),
+        .opened = number_at(reply, open ? 4 : 6),
+        .gone = number_at(reply, open ? 5 : 7),
+    };
+
+    if (!open && (answer != ANSWER_WAIT || facts.gen == 0))
+        return LK__VERDICT_WAIT;
+    return lk__latch_judge_facts(mark, &facts);
+}
+
+/* Takes a number and the blank behind it off the text; 0: there is none. */
+static uint64_t number_take(const char **text)
+{
+    char *end;
+    uint64_t number = strtoull(*text, &end, 10);
+
+    if (**text < '0' || **text > '9' || *end != ' ')
+        return 0;
+    *text = end + 1;
+    return number;
+}
+
+bool lk__latch_message(lk__latch_facts *facts, const char *text)
+{
+    bool opens = strncmp(text, "open ", 5) == 0;
+
+    memset(facts, 0, sizeof(*facts));
+    if (!opens && strncmp(text, "gone ", 5) != 0)
+        return false;
+    text += 5;
+    if (!opens)
+        facts->gone = number_take(&text);
+    facts->opened = number_take(&text);
+    return true;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_LATCH_JUDGE_H
+#define LK_LATCH_JUDGE_H
+
+#include "core/wait.h"
+
+/*
+ * What the server says of a latch, and what that means for one wait. Numbers
+ * are generations as in lua/part_latch.lua: even for one that was armed, odd
+ * for the gap before the next.
+ *
+ * A wait has a mark: what the first answer to a look said that was sent after
+ * the wait had begun. It is for the generation of this number or any later one
+ * that the wait waits; 0: no answer yet. A message says nothing to such a
+ * wait, for it may be older than the wait is.
+ */
+typedef struct lk__latch_facts {
+    bool open;       /* now */
+    uint64_t gen;    /* the present generation, or gap */
+    uint64_t opened; /* the last one that opened; 0: none known */
+    uint64_t gone;   /* the last that was deleted or whose time ended */
+} lk__latch_facts;
+
+/* Judges by an answer; notes the mark of a wait that goes on. */
+lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts);
+
+/* Judges by a message; facts is an lk__latch_facts of which only opened and
+   gone are known. */
+lk__verdict lk__latch_judge_message(uint64_t *mark, const void *facts);
+
+/* Judges by the reply of latch_wait or latch_look, a redisReply. */
+lk__verdict lk__latch_judge(uint64_t *mark, const void *reply);
+
+/* Reads `open <gen> <name>` or `gone <gen> <opened> <name>`, where what is not
+   a number is 0; false: it is neither, but a message of Redisson's. */
+bool lk__latch_message(lk__latch_facts *facts, const char *text);
+
+#endif /* LK_LATCH_JUDGE_H */

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What a wait for a latch makes of what it is told. */
+
+#include "latch/judge.h"
+#include "support/check.h"
+
+/* Generations 10 and 20 were armed; 11 is the gap behind the first. */
+enum { NEW = 0, FIRST = 10, GAP = 11, SECOND = 20 };
+
+static const lk__latch_facts unset = {.gen = GAP};
+static const lk__latch_facts armed = {.gen = FIRST};
+static const lk__latch_facts open = {.open = true,
+                                     .gen = FIRST,
+                                     .opened = FIRST};
+
+static lk__verdict judge(uint64_t mark, lk__latch_facts facts)
+{
+    return lk__latch_judge_facts(&mark, &facts);
+}
+
+/* The mark after an answer that does not end the wait. */
+static uint64_t marked(uint64_t mark, lk__latch_facts facts)
+{
+    assert_int_equal(lk__latch_judge_facts(&mark, &facts), LK__VERDICT_WAIT);
+    return mark;
+}
+
+static lk__verdict hear(uint64_t mark, const char *text)
+{
+    uint64_t before = mark;
+    lk__latch_facts facts;
+    lk__verdict verdict;
+
+    assert_true(lk__latch_message(&facts, text));
+    verdict = lk__latch_judge_message(&mark, &facts);
+    assert_int_equal(mark, before);
+    return verdict;
+}
+
+/* ---- the first answer ---- */
+
+static void a_new_wait_passes_an_open_latch(void **state)
+{
+    (void)state;
+    assert_int_equal(judge(NEW, open), LK__VERDICT_OK);
+}
+
+static void a_new_wait_notes_what_it_found(void **state)
+{
+    (void)state;
+    assert_int_equal(marked(NEW, armed), FIRST);
+    assert_int_equal(marked(NEW, unset), GAP);
+}
+
+/* It opened, or was deleted, before the wait began. */
+static void a_new_wait_has_no_part_in_what_was_before(void **state)
+{
+    const lk__latch_facts reset = {.gen = SECOND, .opened = FIRST};
+    const lk__latch_facts again = {.gen = SECOND, .gone = FIRST};
+    const lk__latch_facts deleted = {.gen = GAP, .gone = FIRST};
+
+    (void)state;
+    assert_int_equal(marked(NEW, reset), SECOND);
+    assert_int_equal(marked(NEW, again), SECOND);
+    assert_int_equal(marked(NEW, deleted), GAP);
+}
+
+/* ---- further answers ---- */
+
+static void it_opened(void **state)
+{
+    (void)state;
+    assert_int_equal(judge(FIRST, open), LK__VERDICT_OK);
+    assert_int_equal(judge(9, open), LK__VERDICT_OK);
+}
+
+static void it_opened_and_was_armed_again(void **state)
+{
+    const lk__latch_facts reset = {.gen = SECOND, .opened = FIRST};
+
+    (void)state;
+    assert_int_equal(judge(FIRST, reset), LK__VERDICT_OK);
+    assert_int_equal(marked(GAP, reset), SECOND);
+    assert_int_equal(marked(SECOND, reset), SECOND);
+}
+
+static void it_opened_and_was_deleted(void **state)
+{
+    const lk__latch_facts facts = {.gen = 21, .opened = FIRST, .gone = SECOND};
+
+    (void)state;
+    assert_int_equal(judge(FIRST, facts), LK__VERDICT_OK);
+    assert_int_equal(judge(SECOND, facts), LK__VERDICT_GONE);
+}
+
+static void it_was_armed_anew_before_it_opened(void **state)
+{
+    const lk__latch_facts reset = {.gen = SECOND};
+
+    (void)state;
+    assert_int_equal(marked(FIRST, reset), SECOND);
+}
+
+static void it_was_deleted(void **state)
+{
+    const lk__latch_facts deleted = {.gen = GAP, .gone = FIRST};
+    const lk__latch_facts armed_since = {.gen = SECOND, .gone = FIRST};
+
+    (void)state;
+    assert_int_equal(judge(FIRST, deleted), LK__VERDICT_GONE);
+    assert_int_equal(judge(FIRST, armed_since), LK__VERDICT_GONE);
+    assert_int_equal(judge(9, deleted), LK__VERDICT_GONE);
+    assert_int_equal(marked(GAP, deleted), GAP);
+    assert_int_equal(marked(GAP, armed_since), SECOND);
+}
+
+static void who_waits_for_the_arming_waits_on(void **state)
+{
+    const lk__latch_facts later = {.gen = 31};
+
+    (void)state;
+    assert_int_equal(marked(GAP, unset), GAP);
+    assert_int_equal(marked(GAP, later), GAP);
+}
+
+/* ---- a server that lost something ---- */
+
+static void what_the_server_does_not_know_is_gone(void **state)
+{
+    const lk__latch_facts nothing = {.gen = 31};
+
+    (void)state;
+    assert_int_equal(judge(FIRST, nothing), LK__VERDICT_GONE);
+}
+
+static void what_is_newer_than_the_server_is_gone(void **state)
+{
+    const lk__latch_facts older = {.gen = FIRST};
+
+    (void)state;
+    assert_int_equal(judge(SECOND, older), LK__VERDICT_GONE);
+    assert_int_equal(judge(SECOND, open), LK__VERDICT_GONE);
+}
+
+static void who_waited_for_the_arming_goes_by_what_is_there(void **state)
+{
+    const lk__latch_facts older = {.gen = FIRST};
+
+    (void)state;
+    assert_int_equal(marked(21, older), FIRST);
+    assert_int_equal(judge(21, open), LK__VERDICT_OK);
+}
+
+/* ---- messages ---- */
+
+static void a_message_says_nothing_to_a_new_wait(void **state)
+{
+    (void)state;
+    assert_int_equal(hear(NEW, "open 10 n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(NEW, "gone 10 0 n"), LK__VERDICT_WAIT);
+}
+
+static void a_message_of_its_generation_ends_a_wait(void **state)
+{
+    (void)state;
+    assert_int_equal(hear(FIRST, "open 10 n"), LK__VERDICT_OK);
+    assert_int_equal(hear(FIRST, "open 20 n"), LK__VERDICT_OK);
+    assert_int_equal(hear(9, "open 10 n"), LK__VERDICT_OK);
+    assert_int_equal(hear(FIRST, "gone 10 0 n"), LK__VERDICT_GONE);
+    assert_int_equal(hear(FIRST, "gone 20 0 n"), LK__VERDICT_GONE);
+}
+
+static void a_message_of_an_older_generation_does_not(void **state)
+{
+    (void)state;
+    assert_int_equal(hear(SECOND, "open 10 n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(GAP, "open 10 n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(SECOND, "gone 10 0 n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(GAP, "gone 10 10 n"), LK__VERDICT_WAIT);
+}
+
+static void a_message_that_it_is_gone_says_what_opened_before(void **state)
+{
+    (void)state;
+    assert_int_equal(hear(FIRST, "gone 20 10 n"), LK__VERDICT_OK);
+    assert_int_equal(hear(SECOND, "gone 20 10 n"), LK__VERDICT_GONE);
+}
+
+static void redissons_messages_are_told_apart(void **state)
+{
+    lk__latch_facts facts;
+
+    (void)state;
+    assert_false(lk__latch_message(&facts, "0"));
+    assert_false(lk__latch_message(&facts, "1"));
+    assert_false(lk__latch_message(&facts, ""));
+    assert_false(lk__latch_message(&facts, "opened 10 n"));
+}
+
+static void garbage_ends_no_wait(void **state)
+{
+    (void)state;
+    assert_int_equal(hear(FIRST, "open "), LK__VERDICT_WAIT);
+    assert_int_equal(hear(FIRST, "open x n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(FIRST, "open -1 n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(FIRST, "open  20 n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(FIRST, "open 10"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(FIRST, "open 10n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(FIRST, "gone x 0 n"), LK__VERDICT_WAIT);
+    assert_int_equal(hear(FIRST, "gone "), LK__VERDICT_WAIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_wait_passes_an_open_latch),
+        cmocka_unit_test(a_new_wait_notes_what_it_found),
+        cmocka_unit_test(a_new_wait_has_no_part_in_what_was_before),
+        cmocka_unit_test(it_opened),
+        cmocka_unit_test(it_opened_and_was_armed_again),
+        cmocka_unit_test(it_opened_and_was_deleted),
+        cmocka_unit_test(it_was_armed_anew_before_it_opened),
+        cmocka_unit_test(it_was_deleted),
+        cmocka_unit_test(who_waits_for_the_arming_waits_on),
+        cmocka_unit_test(what_the_server_does_not_know_is_gone),
+        cmocka_unit_test(what_is_newer_than_the_server_is_gone),
+        cmocka_unit_test(who_waited_for_the_arming_goes_by_what_is_there),
+        cmocka_unit_test(a_message_says_nothing_to_a_new_wait),
+        cmocka_unit_test(a_message_of_its_generation_ends_a_wait),
+        cmocka_unit_test(a_message_of_an_older_generation_does_not),
+        cmocka_unit_test(a_message_that_it_is_gone_says_what_opened_before),
+        cmocka_unit_test(redissons_messages_are_told_apart),
+        cmocka_unit_test(garbage_ends_no_wait),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
