@@ -18,6 +18,7 @@ local HOLDS = 64
 local known = {}
 local dead = {} -- fields in the hash
 local page, at, pages = {}, 1, 0
+local denied -- the error because of which nothing more can be found out
 
 -- Looks at the next few fields of the page. Returns an error or nil.
 local function look_at_some()
@@ -67,27 +68,24 @@ local function turn_page()
     return failed(reply)
 end
 
--- Whether a reader lives other than these two; nil and an error if that cannot
+-- Whether a reader lives, other than this one; nil and an error if that cannot
 -- be told.
-function readers.any(but, either)
-    while true do
+function readers.any(but)
+    while not denied do
         for field, lives in pairs(known) do
-            if lives and field ~= but and field ~= either then
+            if lives and field ~= but then
                 return true
             end
         end
-        local bad
         if at < #page then
-            bad = look_at_some()
+            denied = look_at_some()
         elseif record.mode and pages < 2 then
-            bad = turn_page()
+            denied = turn_page()
         else
             return false
         end
-        if bad then
-            return nil, bad
-        end
     end
+    return nil, denied
 end
 
 -- Whether this one lives.
@@ -106,7 +104,7 @@ end
 
 -- Notes that the hash is gone.
 function readers.forget()
-    known, dead, page, pages = {}, {}, {}, 2
+    known, dead, page, pages, denied = {}, {}, {}, 2, nil
 end
 
 -- Takes those out of the hash that were found to be dead; it may be no more

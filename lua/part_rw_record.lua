@@ -72,7 +72,7 @@ do
     record.till = tonumber(marks[6])
     record.kept = tonumber(marks[7])
     record.top = math.max(tonumber(marks[3]) or 0, tonumber(marks[8]) or 0)
-    record.wave = tonumber(marks[9]) or 0
+    record.wave = tonumber(marks[9]) or -1
     record.upgrader = marks[10] or ''
     record.order = marks[11] or '0'
     record.lease = tonumber(marks[12]) or 0

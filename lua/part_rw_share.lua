@@ -82,8 +82,9 @@ local function last_reader()
     return tonumber(last[2]) or 0
 end
 
--- Readers share the fence of the last writer. The first reader after a writer
--- notes up to which ticket those who wait belong to its phase.
+-- Readers share the fence of the last writer. The first reader after a writer,
+-- not one beside it, notes up to which ticket those who wait belong to its
+-- phase.
 local function sign_reader(claim, entry)
     local marks = marks_of(entry)
     local function mark(name, value)
@@ -93,7 +94,7 @@ local function sign_reader(claim, entry)
         share.top = clock.us
         mark('fence', share.top)
     end
-    if share.wave < 0 then
+    if share.wave < 0 and share.mode == 'read' then
         share.wave = last_reader()
         mark('wave', share.wave)
     end
@@ -196,10 +197,11 @@ end
 
 local function settle_read(claim, entry, ms)
     readers.note(claim, true)
+    if share.alone then
+        redis.pcall('DEL', holders) -- what is left of readers that are gone
+    end
     return failed(redis.pcall('SET', timeout_key(claim), '1', 'PX', ms))
         or failed(lease.lengthen(lock, ms))
-        -- What is left of readers that are gone.
-        or share.alone and failed(redis.pcall('DEL', holders))
         or sign_reader(claim, entry)
 end
 
@@ -267,6 +269,7 @@ function share.turn_to_read(claim, fence, ms)
     if record.claim == claim and not failed(own) then
         entry.inbox, entry.reason = own[1] or '', own[2] or ''
     end
+    share.mode = 'read'
     -- Never a no-op: a full server lets through what follows such a write.
     local bad = failed(redis.pcall('PEXPIRE', lock, math.max(left, ms)))
         or failed(redis.pcall('SET', timeout_key(claim), '1', 'PX', ms))
@@ -278,7 +281,7 @@ function share.turn_to_read(claim, fence, ms)
         return bad
     end
     readers.note(claim, true)
-    share.mode, share.leaving = 'read', {wrote = true, stays = true}
+    share.leaving = {wrote = true, stays = true}
     return failed(redis.pcall('HSET', lock, 'mode', 'read', claim, '1'))
 end
 

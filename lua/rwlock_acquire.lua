@@ -30,7 +30,7 @@
 -- ARGV[10] need     1
 -- ARGV[11] order    who goes first: 0 turns, 1 readers, 2 writers
 -- ARGV[12] base     to read: the same owner's claim that writes; to write: the
---                   same owner's of mode u; or empty
+--                   same owner's of mode u; of the same client; or empty
 --
 -- returns  {1, fence, lease left in ms, top}  it holds; top is the fence
 --          {0, lease left, ticket, contend}  it is queued; contend 1: it is
@@ -79,6 +79,7 @@ end
 -- Queues; those who come before it are served, and itself if nobody does.
 -- Returns the answer.
 local function queue_up(entry, last)
+    local left = redis.call('PTTL', lock) -- to be denied, if so, before a write
     local bad, mine
     entry, bad = stand(entry, last)
     if bad then
@@ -90,7 +91,7 @@ local function queue_up(entry, last)
     if mine then
         return take(entry)
     elseif ARGV[5] ~= '1' then
-        return line.leave(owner) or {2, redis.call('PTTL', lock)}
+        return line.leave(owner) or {2, left}
     end
     return {0, redis.call('PTTL', lock), entry.ticket, room.contends(owner)}
 end

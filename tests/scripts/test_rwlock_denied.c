@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The read-write lock's scripts for a user who lacks a right. A script that the
+ * server stops half-way must leave no hold without an end, no writer beside
+ * others, no claim that holds and waits, and no waiter that was taken out and
+ * not let in.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/rw_script.h"
+
+/* Every command that a script of the read-write lock may call. */
+static const char *const commands[] =
+    {"del",           "exists",  "hdel",   "hexists",
+     "hget",          "hgetall", "hlen",   "hmget",
+     "hscan",         "hset",    "mget",   "pexpire",
+     "pttl",          "publish", "pubsub", "set",
+     "time",          "zadd",    "zcard",  "zrange",
+     "zrangebyscore", "zrem",    "zscore", "zremrangebyscore",
+     "zrevrange"};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+/* What a script is told that lacks a right. */
+static const char cannot[] = "!*The user executing the script can't *";
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static void start_over(script_fixture *f)
+{
+    script_deny(f, NULL);
+    server_flush(f->server);
+}
+
+static bool is_failed(const script_fixture *f)
+{
+    return f->answer->type == REDIS_REPLY_ERROR;
+}
+
+/* ---- what must be so whenever a script has ended --------------------------- */
+
+static void assert_ends(script_fixture *f, const char *denied)
+{
+    char keys[4096];
+    char *rest = NULL;
+
+    snprintf(keys, sizeof(keys), "%s", script_redis(f, "KEYS *"));
+    for (char *key = strtok_r(keys, " ", &rest); key != NULL;
+         key = strtok_r(NULL, " ", &rest)) {
+        if (number(script_redis(f, "PTTL %s", key)) == -1)
+            fail_msg("without %s: %s for ever", denied, key);
+    }
+}
+
+static bool holds(script_fixture *f, const char *claim)
+{
+    char writer[80];
+
+    snprintf(writer, sizeof(writer), "%s:write", claim);
+    return number(script_redis(f, "HEXISTS n %s", writer)) == 1 ||
+           (number(script_redis(f, "HEXISTS n %s", claim)) == 1 &&
+            number(script_redis(f, "EXISTS %s", rw_timeout(f, claim))) == 1);
+}
+
+static void assert_waiters(script_fixture *f, const char *denied)
+{
+    static const int lanes[] = {KEY_QUEUE, KEY_READERS, KEY_UPGRADERS,
+                                KEY_UPGRADES};
+    char claims[4096];
+    char *rest = NULL;
+
+    for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
+        snprintf(claims, sizeof(claims), "%s",
+                 script_redis(f, "ZRANGE %s 0 -1", f->keys[lanes[i]]));
+        for (char *claim = strtok_r(claims, " ", &rest); claim != NULL;
+             claim = strtok_r(NULL, " ", &rest)) {
+            if (holds(f, claim))
+                fail_msg("without %s: %s holds and waits", denied, claim);
+            if (number(script_redis(f, "HEXISTS %s %s", f->keys[KEY_TICKETS],
+                                    claim)) != 1)
+                fail_msg("without %s: %s waits without a ticket", denied,
+                         claim);
+        }
+    }
+}
+
+/* A writer is alone but for reads of its own client, "u", in these tests. */
+static void assert_exclusive(script_fixture *f, const char *denied)
+{
+    const char *held = rw_held(f);
+    const char *writer = strstr(held, ":write");
+
+    if (writer == NULL)
+        return;
+    if (strstr(writer + 1, ":write ") != NULL)
+        fail_msg("without %s: two writers: %s", denied, held);
+    if (strstr(held, " write") == NULL)
+        fail_msg("without %s: a writer among readers: %s", denied, held);
+    if (strstr(held, "r:") != NULL)
+        fail_msg("without %s: a reader beside a writer: %s", denied, held);
+}
+
+static void assert_sound(script_fixture *f, const char *denied)
+{
+    assert_ends(f, denied);
+    assert_waiters(f, denied);
+    assert_exclusive(f, denied);
+}
+
+/* ---- coming in ---- */
+
+static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
+{
+    static const char *const modes[] = {"r", "u", "w"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < 3 * COMMANDS; i++) {
+        script_deny(f, commands[i / 3]);
+        rw_acquire_with(f, "u:1", modes[i % 3], "30000", "1", "in", "", "1",
+                        "");
+        assert_sound(f, commands[i / 3]);
+        if (is_failed(f))
+            assert_like(script_redis(f, "EXISTS n %s", rw_timeout(f, "u:1")),
+                        "0");
+        else
+            assert_true(holds(f, "u:1"));
+        start_over(f);
+    }
+}
+
+static void an_acquire_that_cannot_set_a_lease_is_undone(void **state)
+{
+    script_fixture *f = *state;
+
+    script_deny(f, "pexpire");
+    assert_like(rw_acquire(f, "r:1", "r"), cannot);
+    assert_like(rw_acquire(f, "w:1", "w"), cannot);
+    assert_like(script_redis(f, "DBSIZE"), "0");
+    script_redis(f, "ACL SETUSER restricted -del");
+    assert_like(rw_acquire(f, "r:1", "r"), cannot);
+    assert_like(rw_acquire(f, "w:1", "w"), cannot);
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+static void joining_without_a_right_harms_no_other_reader(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        rw_acquire(f, "r:1", "r");
+        script_deny(f, commands[i]);
+        rw_acquire(f, "r:2", "r");
+        assert_sound(f, commands[i]);
+        assert_true(holds(f, "r:1"));
+        if (is_failed(f))
+            assert_false(holds(f, "r:2"));
+        start_over(f);
+    }
+}
+
+static void queueing_without_a_right_leaves_no_half_a_place(void **state)
+{
+    static const char *const modes[] = {"r", "u", "w"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < 3 * COMMANDS; i++) {
+        rw_acquire(f, "w:1", "w");
+        script_deny(f, commands[i / 3]);
+        rw_acquire(f, "u:1", modes[i % 3]);
+        assert_sound(f, commands[i / 3]);
+        assert_held(f, "w:1:write write");
+        if (is_failed(f))
+            assert_waiting(f, "");
+        start_over(f);
+    }
+}
+
+static void an_upgrade_without_a_right_keeps_its_base(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        rw_acquire(f, "u:1", "u");
+        script_deny(f, commands[i]);
+        rw_acquire_on(f, "u:2", "w", "u:1");
+        assert_sound(f, commands[i]);
+        assert_true(holds(f, "u:1"));
+        if (is_failed(f))
+            assert_held(f, "u:1 read");
+        start_over(f);
+    }
+}
+
+/* ---- going out ---- */
+
+/* w:1 holds; r:1, w:2 and r:2 wait, and can be reached. */
+static void some_wait(script_fixture *f)
+{
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:2", "w");
+    rw_acquire(f, "r:2", "r");
+}
+
+static void listen_to_all(script_fixture *f)
+{
+    rw_hear(f, "r:1", "r:2", "w:1", "w:2", "u:2", (char *)NULL);
+}
+
+/* Each of them still waits or has come in. */
+static void assert_nobody_is_lost(script_fixture *f, const char *denied)
+{
+    static const char *const claims[] = {"r:1", "w:2", "r:2"};
+
+    for (size_t i = 0; i < 3; i++) {
+        const char *waiting = rw_waiting(f);
+
+        if (strstr(waiting, claims[i]) == NULL && !holds(f, claims[i]))
+            fail_msg("without %s: %s is lost", denied, claims[i]);
+    }
+}
+
+static void a_release_without_a_right_loses_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        some_wait(f);
+        script_deny(f, commands[i]);
+        rw_release(f, "w:1", NULL);
+        assert_sound(f, commands[i]);
+        assert_nobody_is_lost(f, commands[i]);
+        if (is_failed(f))
+            assert_held(f, "w:1:write write");
+        else
+            assert_false(holds(f, "w:1"));
+        start_over(f);
+    }
+}
+
+static void a_readers_release_without_a_right_loses_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        rw_acquire(f, "u:1", "u");
+        rw_acquire(f, "r:1", "r");
+        rw_acquire_on(f, "u:2", "w", "u:1");
+        script_deny(f, commands[i]);
+        rw_release(f, "r:1", NULL);
+        assert_sound(f, commands[i]);
+        assert_true(holds(f, "u:1"));
+        assert_true(strstr(rw_waiting(f), "u:2") != NULL || holds(f, "u:2"));
+        if (is_failed(f))
+            assert_true(holds(f, "r:1"));
+        start_over(f);
+    }
+}
+
+static void a_release_that_may_not_publish_leaves_the_name_open(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    some_wait(f);
+    script_deny(f, "publish");
+    assert_like(rw_release(f, "w:1", NULL), "1 0 1");
+    assert_held(f, "");
+    assert_waiting(f, "w: w:2 r: r:1 r:2");
+    script_deny(f, NULL);
+    assert_string_equal(script_heard(f), "");
+    assert_like(rw_recheck(f, "r:1"), "1 * 30000 * *");
+}
+
+/* Denied is neither "nobody listens" nor "somebody does". */
+static void a_release_that_may_not_ask_leaves_the_name_open(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    some_wait(f);
+    script_deny(f, "pubsub");
+    assert_like(rw_release(f, "w:1", NULL), "1 0 1");
+    assert_held(f, "");
+    assert_waiting(f, "w: w:2 r: r:1 r:2");
+    assert_like(script_heard(f), "in:r:1 open rwlock r:1 * n\n");
+    assert_like(rw_recheck(f, "r:1"), "1 * 30000 * *");
+    assert_like(rw_recheck(f, "r:2"), "1 * 30000 * *");
+    assert_like(rw_recheck(f, "w:2"), "0 *");
+    rw_release(f, "r:1", NULL);
+    rw_release(f, "r:2", NULL);
+    assert_like(rw_recheck(f, "w:2"), "1 * 30000 * *");
+}
+
+static void leaving_without_a_right_loses_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        some_wait(f);
+        script_deny(f, commands[i]);
+        rw_leave(f, "w:1", "60000");
+        assert_sound(f, commands[i]);
+        assert_nobody_is_lost(f, commands[i]);
+        rw_leave(f, "u:9", "0");
+        assert_sound(f, commands[i]);
+        assert_nobody_is_lost(f, commands[i]);
+        start_over(f);
+    }
+}
+
+static void a_look_without_a_right_keeps_the_place(void **state)
+{
+    static const char *const claims[] = {"r:1", "w:2"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < 2 * COMMANDS; i++) {
+        some_wait(f);
+        script_expire(f);
+        script_deny(f, commands[i / 2]);
+        rw_recheck(f, claims[i % 2]);
+        assert_sound(f, commands[i / 2]);
+        if (is_failed(f))
+            assert_true(strstr(rw_waiting(f), claims[i % 2]) != NULL);
+        start_over(f);
+    }
+}
+
+static void a_downgrade_without_a_right_keeps_the_writer_or_reads(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        some_wait(f);
+        script_deny(f, commands[i]);
+        rw_downgrade(f, "w:1", NULL, "30000");
+        assert_sound(f, commands[i]);
+        assert_nobody_is_lost(f, commands[i]);
+        assert_true(holds(f, "w:1"));
+        if (is_failed(f))
+            assert_held(f, "w:1:write write");
+        start_over(f);
+    }
+}
+
+static void force_without_a_right_loses_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        some_wait(f);
+        script_deny(f, commands[i]);
+        rw_force(f);
+        assert_sound(f, commands[i]);
+        assert_nobody_is_lost(f, commands[i]);
+        start_over(f);
+    }
+}
+
+/* ---- keeping ---- */
+
+static void a_renewal_that_is_denied_says_so(void **state)
+{
+    script_fixture *f = *state;
+    char fence[32];
+
+    rw_acquire(f, "r:1", "r");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "r:1"));
+    script_deny(f, "pexpire");
+    assert_like(rw_renew(f, "r:1", fence, "60000"), cannot);
+    assert_like(rw_confirm(f, "r:1", fence, "60000"), cannot);
+    script_deny(f, "hmget");
+    assert_like(rw_renew(f, "r:1", fence, "60000"), cannot);
+}
+
+static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    script_deny(f, "pubsub");
+    assert_like(rw_confirm(f, "r:1", NULL, "60000"), "1 60000 1 *");
+}
+
+/* Who lives cannot be told, so nobody is taken for dead. */
+static void without_the_right_to_look_no_reader_is_passed_by(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_kill(f, "r:1");
+    script_deny(f, "mget");
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    assert_held(f, "r:1 read");
+    assert_like(rw_state(f), cannot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RW_TEST(an_acquire_without_a_right_leaves_nothing_behind),
+        RW_TEST(an_acquire_that_cannot_set_a_lease_is_undone),
+        RW_TEST(joining_without_a_right_harms_no_other_reader),
+        RW_TEST(queueing_without_a_right_leaves_no_half_a_place),
+        RW_TEST(an_upgrade_without_a_right_keeps_its_base),
+        RW_TEST(a_release_without_a_right_loses_nobody),
+        RW_TEST(a_readers_release_without_a_right_loses_nobody),
+        RW_TEST(a_release_that_may_not_publish_leaves_the_name_open),
+        RW_TEST(a_release_that_may_not_ask_leaves_the_name_open),
+        RW_TEST(leaving_without_a_right_loses_nobody),
+        RW_TEST(a_look_without_a_right_keeps_the_place),
+        RW_TEST(a_downgrade_without_a_right_keeps_the_writer_or_reads),
+        RW_TEST(force_without_a_right_loses_nobody),
+        RW_TEST(a_renewal_that_is_denied_says_so),
+        RW_TEST(a_confirm_that_may_not_ask_says_that_somebody_waits),
+        RW_TEST(without_the_right_to_look_no_reader_is_passed_by),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_denied", tests,
+                                       script_start_server, script_stop_server);
+}

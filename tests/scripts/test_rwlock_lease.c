@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+
+/* How long holds of the read-write lock last, and what the dead leave. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/rw_script.h"
+
+extern const lk__script lk__script_rwlock_renew;
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static long long lease_of(script_fixture *f, const char *claim)
+{
+    return number(script_redis(f, "PTTL %s", rw_timeout(f, claim)));
+}
+
+static long long lease_of_hash(script_fixture *f)
+{
+    return number(script_redis(f, "PTTL n"));
+}
+
+/* ---- leases of several ---- */
+
+static void a_reader_shortens_no_others_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "r:1", "r", "60000");
+    rw_acquire_for(f, "r:2", "r", "1000");
+    assert_in_range(lease_of(f, "r:1"), 59000, 60000);
+    assert_in_range(lease_of(f, "r:2"), 1, 1000);
+    assert_in_range(lease_of_hash(f), 59000, 60000);
+}
+
+static void a_reader_prolongs_no_others_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "r:1", "r", "1000");
+    rw_acquire_for(f, "r:2", "r", "60000");
+    rw_renew(f, "r:2", NULL, "90000");
+    assert_in_range(lease_of(f, "r:1"), 1, 1000);
+    assert_in_range(lease_of(f, "r:2"), 89000, 90000);
+}
+
+/* The hash lives as long as the longest lease left, as with Redisson. */
+static void the_hash_ends_with_the_last_lease_left(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "r:1", "r", "60000");
+    rw_acquire_for(f, "r:2", "r", "10000");
+    rw_release(f, "r:1", NULL);
+    assert_in_range(lease_of_hash(f), 9000, 10000);
+    rw_acquire_for(f, "r:3", "r", "60000");
+    rw_release(f, "r:2", NULL);
+    assert_in_range(lease_of_hash(f), 59000, 60000);
+}
+
+/* More than so many are not asked: the hash then ends later, never sooner. */
+static void of_very_many_readers_none_is_cut_short(void **state)
+{
+    script_fixture *f = *state;
+    char claim[24];
+
+    rw_acquire_for(f, "r:long", "r", "60000");
+    for (int i = 0; i < 100; i++) {
+        snprintf(claim, sizeof(claim), "r:%d", i);
+        rw_acquire_for(f, claim, "r", "10000");
+    }
+    rw_release(f, "r:long", NULL);
+    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_true(number(script_redis(f, "HLEN n")) == 101);
+}
+
+/* ---- the dead ---- */
+
+static void a_dead_reader_keeps_a_writer_out_only_for_its_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    rw_kill(f, "r:1");
+    assert_like(rw_state(f), "0");
+    assert_like(rw_try(f, "w:1", "w"), "1 *");
+    assert_held(f, "w:1:write write");
+    assert_in_range(lease_of_hash(f), 29000, 30000);
+}
+
+static void a_dead_reader_among_others_is_found_by_the_last(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:1", (char *)NULL);
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    rw_acquire(f, "w:1", "w");
+    rw_kill(f, "r:1");
+    assert_like(rw_release(f, "r:2", NULL), "1 0 0");
+    assert_held(f, "w:1:write write");
+    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_HOLDERS]), "0");
+}
+
+static void a_dead_reader_is_found_though_nobody_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    rw_kill(f, "r:1");
+    script_listen(f, f->channel);
+    assert_like(rw_release(f, "r:2", NULL), "1 0 0");
+    assert_held(f, "");
+    assert_string_equal(script_heard(f), "redisson_rwlock:{n} 0\n");
+}
+
+static void a_waiting_writer_finds_the_dead_by_looking(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:1", "w");
+    rw_kill(f, "r:1");
+    assert_like(rw_recheck(f, "w:1"), "1 *");
+    assert_held(f, "w:1:write write");
+}
+
+/* One of them lives: the others' leftovers stay until it is asked for. */
+static void
+of_hundreds_of_dead_readers_one_alive_keeps_writers_out(void **state)
+{
+    script_fixture *f = *state;
+    char claim[24];
+
+    for (int i = 0; i < 600; i++) {
+        snprintf(claim, sizeof(claim), "r:%d", i);
+        rw_acquire(f, claim, "r");
+        if (i != 555)
+            rw_kill(f, claim);
+    }
+    assert_like(rw_state(f), "1");
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    rw_kill(f, "r:555");
+    assert_like(rw_state(f), "0");
+    assert_like(rw_try(f, "w:1", "w"), "1 *");
+    assert_held(f, "w:1:write write");
+}
+
+/* Whose lease ran out holds nothing, though the field is still there. */
+static void a_reader_without_its_key_does_not_hold(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    rw_kill(f, "r:1");
+    assert_like(rw_release(f, "r:1", NULL), "0 0");
+    assert_like(rw_confirm(f, "r:1", NULL, "30000"), "0 0");
+    assert_like(rw_recheck(f, "r:1"), "3");
+    assert_like(rw_renew(f, "r:1", NULL, "30000"), "1 0");
+    assert_like(rw_acquire(f, "r:1", "r"), "1 * 30000 *");
+    assert_held(f, "r:1 r:2 read");
+    assert_in_range(lease_of(f, "r:1"), 29000, 30000);
+}
+
+/* ---- renewal ---- */
+
+static void a_renewal_lengthens_a_read_hold(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "r:1", "r", "5000");
+    assert_like(rw_renew(f, "r:1", NULL, "60000"), "");
+    assert_in_range(lease_of(f, "r:1"), 59000, 60000);
+    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_like(rw_renew(f, "r:1", NULL, "5000"), "");
+    assert_in_range(lease_of(f, "r:1"), 59000, 60000);
+}
+
+static void a_renewal_lengthens_a_write_hold(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "w:1", "w", "5000");
+    assert_like(rw_renew(f, "w:1", NULL, "60000"), "");
+    assert_in_range(lease_of_hash(f), 59000, 60000);
+    assert_like(rw_renew(f, "w:1", NULL, "5000"), "");
+    assert_in_range(lease_of_hash(f), 59000, 60000);
+}
+
+/*
+ * Redisson's watchdog sets the hash's TTL flat to its own. A fixed lease is not
+ * renewed, yet it stands for as long as it was promised.
+ */
+static void a_renewal_tends_the_hash_for_a_fixed_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "r:1", "r", "600000");
+    script_redis(f, "PEXPIRE n 30000");
+    assert_like(rw_renew(f, "r:1", NULL, "1"), "");
+    assert_in_range(lease_of(f, "r:1"), 590000, 600000);
+    assert_in_range(lease_of_hash(f), 590000, 600000);
+}
+
+static void a_renewal_says_which_are_lost(void **state)
+{
+    script_fixture *f = *state;
+    char fence[32];
+
+    rw_acquire(f, "w:1", "w");
+    assert_like(rw_renew(f, "w:1", "5", "30000"), "1 3");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w:1"));
+    assert_like(rw_renew(f, "w:2", fence, "30000"), "1 2");
+    rw_release(f, "w:1", fence);
+    assert_like(rw_renew(f, "w:1", fence, "30000"), "1 0");
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_renew(f, "r:1", "5", "30000"), "1 3");
+    assert_like(rw_renew(f, "r:2", fence, "30000"), "1 0");
+    script_redis(f, "DEL n");
+    script_redis(f, "SET n x");
+    assert_like(rw_renew(f, "r:1", fence, "30000"), "1 2");
+}
+
+static void one_lost_hold_keeps_no_other_from_being_renewed(void **state)
+{
+    script_fixture *f = *state;
+    char fence[32];
+    const char *args[] = {"r:1", fence, "60000", "r:2", fence, "60000", NULL};
+    char first[64];
+    const char *keys[8] = {f->keys[KEY_LOCK],    f->keys[KEY_STATE],
+                           f->keys[KEY_HOLDERS], first,
+                           f->keys[KEY_LOCK],    f->keys[KEY_STATE],
+                           f->keys[KEY_HOLDERS], NULL};
+
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "r:1"));
+    snprintf(first, sizeof(first), "%s", rw_timeout(f, "r:1"));
+    keys[7] = rw_timeout(f, "r:2");
+    script_redis(f, "DEL %s", first);
+    assert_like(script_run_keys(f, &lk__script_rwlock_renew, keys, 8, args),
+                "1 0");
+    assert_in_range(lease_of(f, "r:2"), 59000, 60000);
+}
+
+static void a_full_server_refuses_no_renewal(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "r:1", "r", "5000");
+    script_fill_memory(f, true);
+    assert_like(rw_renew(f, "r:1", NULL, "60000"), "");
+    assert_like(rw_confirm(f, "r:1", NULL, "70000"), "1 70000 0 *");
+    assert_in_range(lease_of(f, "r:1"), 69000, 70000);
+}
+
+/* The records of those who hold on for days must not end before them. */
+static void the_records_outlive_the_holds(void **state)
+{
+    script_fixture *f = *state;
+    const long long day = 86400000;
+
+    rw_acquire_for(f, "r:1", "r", "1000000000");
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_HOLDERS])) >
+                1000000000);
+    script_redis(f, "HSET %s kept %lld", f->keys[KEY_STATE],
+                 script_now_ms(f) + day);
+    script_redis(f, "PEXPIRE %s %lld", f->keys[KEY_HOLDERS], day);
+    rw_renew(f, "r:1", NULL, "1000000000");
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_HOLDERS])) >
+                1000000000 + 7 * day);
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])) >
+                1000000000 + 6 * day);
+}
+
+/* ---- confirm ---- */
+
+static void a_confirm_gives_the_full_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", "w:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "r:1", "r");
+    rw_release(f, "w:1", NULL);
+    assert_like(rw_confirm(f, "r:1", NULL, "30000"), "1 30000 0 *");
+    assert_in_range(lease_of(f, "r:1"), 29000, 30000);
+    assert_in_range(lease_of_hash(f), 29000, 30000);
+    rw_acquire(f, "w:2", "w");
+    rw_release(f, "r:1", NULL);
+    assert_like(rw_confirm(f, "w:2", NULL, "30000"), "1 30000 0 *");
+    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_like(rw_confirm(f, "w:2", "5", "30000"), "0 3");
+    assert_like(rw_confirm(f, "w:3", "5", "30000"), "0 2");
+    assert_like(rw_confirm(f, "r:1", "5", "30000"), "0 2");
+}
+
+static void a_confirm_tells_a_reader_whether_it_keeps_somebody_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", "w:1", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "u:2", "u");
+    assert_like(rw_confirm(f, "u:1", NULL, "30000"), "1 * 0 *");
+    rw_acquire(f, "w:1", "w");
+    assert_like(rw_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
+    rw_leave(f, "w:1", "0");
+    script_listen(f, f->channel);
+    assert_like(rw_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
+}
+
+static void with_readers_first_no_writer_is_a_reason_to_leave(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("1");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:1", "w");
+    assert_like(rw_confirm(f, "r:1", NULL, "30000"), "1 * 0 *");
+}
+
+/* ---- who asks ---- */
+
+static void the_state_is_told(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(rw_state(f), "0");
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_state(f), "1");
+    rw_release(f, "r:1", NULL);
+    rw_acquire(f, "w:1", "w");
+    assert_like(rw_state(f), "2");
+    script_redis(f, "DEL n");
+    script_redis(f, "SET n x");
+    assert_like(rw_state(f), "!LKTYPE *");
+}
+
+static void holders_and_waiters_are_told(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(rw_info(f), "() 0 ()");
+    rw_acquire_with(f, "u:1", "u", "30000", "1", "in", "to read", "0", "");
+    script_redis(f, "HSET n java:1 2");
+    script_redis(f, "SET {n}:java:1:rwlock_timeout:2 1 PX 5000");
+    rw_acquire_with(f, "w:1", "w", "30000", "1", "in:w:1", "to write", "0", "");
+    rw_hear(f, "w:1", (char *)NULL);
+    rw_acquire_with(f, "r:1", "r", "30000", "1", "in", "too", "0", "");
+    rw_acquire_with(f, "u:2", "w", "30000", "1", "in", "now", "0", "u:1");
+    assert_like(rw_info(f),
+                "(u:1 1 * * * to read u java:1 2 0 0 * \"\" r) 3 "
+                "(w:1 1 * * to write w r:1 1 * * too r u:2 1 * * now w)");
+    script_redis(f, "DEL {n}:java:1:rwlock_timeout:2");
+    assert_like(rw_info(f), "(u:1 1 * * * to read u) 3 (*)");
+}
+
+static void a_writer_is_told_before_its_owners_reads(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_with(f, "w:1", "w", "30000", "1", "in", "alone", "0", "");
+    rw_acquire_on(f, "w:2", "r", "w:1");
+    assert_like(rw_info(f), "(w:1 1 * * * alone w w:2 1 * * * \"\" r) 0 ()");
+    script_expire(f);
+    script_redis(f, "HSET n mode write java:1:write 3");
+    script_redis(f, "PEXPIRE n 5000");
+    assert_like(rw_info(f), "(java:1 3 0 0 * \"\" w) 0 ()");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RW_TEST(a_reader_shortens_no_others_lease),
+        RW_TEST(a_reader_prolongs_no_others_lease),
+        RW_TEST(the_hash_ends_with_the_last_lease_left),
+        RW_TEST(of_very_many_readers_none_is_cut_short),
+        RW_TEST(a_dead_reader_keeps_a_writer_out_only_for_its_lease),
+        RW_TEST(a_dead_reader_among_others_is_found_by_the_last),
+        RW_TEST(a_dead_reader_is_found_though_nobody_waits),
+        RW_TEST(a_waiting_writer_finds_the_dead_by_looking),
+        RW_TEST(of_hundreds_of_dead_readers_one_alive_keeps_writers_out),
+        RW_TEST(a_reader_without_its_key_does_not_hold),
+        RW_TEST(a_renewal_lengthens_a_read_hold),
+        RW_TEST(a_renewal_lengthens_a_write_hold),
+        RW_TEST(a_renewal_tends_the_hash_for_a_fixed_lease),
+        RW_TEST(a_renewal_says_which_are_lost),
+        RW_TEST(one_lost_hold_keeps_no_other_from_being_renewed),
+        RW_TEST(a_full_server_refuses_no_renewal),
+        RW_TEST(the_records_outlive_the_holds),
+        RW_TEST(a_confirm_gives_the_full_lease),
+        RW_TEST(a_confirm_tells_a_reader_whether_it_keeps_somebody_out),
+        RW_TEST(with_readers_first_no_writer_is_a_reason_to_leave),
+        RW_TEST(the_state_is_told),
+        RW_TEST(holders_and_waiters_are_told),
+        RW_TEST(a_writer_is_told_before_its_owners_reads),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_lease", tests,
+                                       script_start_server, script_stop_server);
+}

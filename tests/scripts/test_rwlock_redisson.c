@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The read-write lock's scripts beside Redisson's, on the same keys. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/rw_script.h"
+#include "support/rw_standin.h"
+
+static const rw_standin_side READ = RW_STANDIN_READ, WRITE = RW_STANDIN_WRITE;
+
+static rw_standin *java_new(script_fixture *f)
+{
+    return rw_standin_new(server_socket(f->server), f->name);
+}
+
+static int teardown(void **state)
+{
+    rw_standins_free();
+    return script_teardown(state);
+}
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static long long lease_of_hash(script_fixture *f)
+{
+    return number(script_redis(f, "PTTL n"));
+}
+
+/* ---- who keeps whom out ---- */
+
+static void readers_of_both_sides_come_in_together(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire(f, "r:1", "r");
+    assert_true(rw_standin_try(java, READ));
+    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+    assert_false(rw_standin_try(java_new(f), WRITE));
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
+    assert_like(rw_release(f, "r:2", NULL), "1 0 0");
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    assert_int_equal(rw_standin_unlock(java, READ), 1);
+    assert_like(rw_try(f, "w:1", "w"), "1 *");
+}
+
+static void a_writer_of_one_side_keeps_the_other_out(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire(f, "w:1", "w");
+    assert_in_range(rw_standin_acquire(java, READ), 29000, 30000);
+    assert_in_range(rw_standin_acquire(java, WRITE), 29000, 30000);
+    rw_release(f, "w:1", NULL);
+    assert_true(rw_standin_try(java, WRITE));
+    assert_like(rw_try(f, "r:1", "r"), "2 *");
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    assert_int_equal(rw_standin_unlock(java, WRITE), 1);
+    assert_like(rw_try(f, "r:1", "r"), "1 *");
+}
+
+/* Its thread's own reads are Redisson's business, and keep ours out. */
+static void the_reads_of_a_java_writer_outlive_its_write(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    assert_true(rw_standin_try(java, WRITE));
+    assert_true(rw_standin_try(java, READ));
+    assert_int_equal(rw_standin_unlock(java, WRITE), 1);
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    assert_like(rw_try(f, "r:1", "r"), "1 *");
+    assert_int_equal(rw_standin_unlock(java, READ), 0);
+    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
+    assert_held(f, "");
+}
+
+/* A hold of a thread of Redisson's may have been taken several times. */
+static void a_java_reader_lives_by_any_of_its_holds(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+    char first[160];
+
+    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, READ));
+    snprintf(first, sizeof(first), "{n}:%s:rwlock_timeout:1",
+             rw_standin_owner(java));
+    script_redis(f, "DEL %s", first);
+    first[strlen(first) - 1] = '2';
+    script_redis(f, "DEL %s", first);
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    first[strlen(first) - 1] = '3';
+    script_redis(f, "DEL %s", first);
+    assert_like(rw_try(f, "w:1", "w"), "1 *");
+}
+
+/* ---- what each side sees of the other's holds ---- */
+
+static void a_hold_of_ours_has_redissons_lengths(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    assert_like(script_redis(f, "HLEN n"), "2");
+    rw_acquire_on(f, "w:2", "r", "w:1");
+    assert_like(script_redis(f, "HLEN n"), "3");
+    rw_release(f, "w:1", NULL);
+    assert_like(script_redis(f, "HLEN n"), "2");
+    assert_like(script_redis(f, "HVALS n"), "read 1");
+}
+
+/* Redisson computes the hash's TTL from the keys of all readers. */
+static void a_java_reader_that_leaves_keeps_our_lease(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire_for(f, "r:1", "r", "5000");
+    assert_true(rw_standin_try(java, READ));
+    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_int_equal(rw_standin_unlock(java, READ), 0);
+    assert_in_range(lease_of_hash(f), 4000, 5000);
+    assert_held(f, "r:1 read");
+}
+
+static void a_reader_of_ours_that_leaves_keeps_javas_lease(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_standin_set_lease(java, 5000);
+    assert_true(rw_standin_try(java, READ));
+    rw_acquire(f, "r:1", "r");
+    rw_release(f, "r:1", NULL);
+    assert_in_range(lease_of_hash(f), 4000, 5000);
+}
+
+/* Redisson's renewal cuts the hash's TTL; ours lengthens it again. */
+static void a_java_renewal_does_not_end_a_longer_lease(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire_for(f, "r:1", "r", "600000");
+    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_renew(java, READ));
+    assert_in_range(lease_of_hash(f), 29000, 30000);
+    assert_like(rw_renew(f, "r:1", NULL, "1"), "");
+    assert_in_range(lease_of_hash(f), 590000, 600000);
+    assert_in_range(number(script_redis(f, "PTTL %s", rw_timeout(f, "r:1"))),
+                    590000, 600000);
+}
+
+static void our_renewal_prolongs_no_dead_java_reader(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+    char key[160];
+
+    rw_standin_set_lease(java, 5000);
+    assert_true(rw_standin_try(java, READ));
+    rw_acquire(f, "r:1", "r");
+    rw_renew(f, "r:1", NULL, "60000");
+    snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1",
+             rw_standin_owner(java));
+    assert_in_range(number(script_redis(f, "PTTL %s", key)), 1, 5000);
+}
+
+static void a_dead_reader_of_ours_is_swept_by_the_last_of_java(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire(f, "r:1", "r");
+    assert_true(rw_standin_try(java, READ));
+    rw_kill(f, "r:1");
+    assert_int_equal(rw_standin_unlock(java, READ), 1);
+    assert_held(f, "");
+}
+
+static void a_dead_java_reader_is_swept_by_the_last_of_ours(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+    char key[160];
+
+    assert_true(rw_standin_try(java, READ));
+    rw_acquire(f, "r:1", "r");
+    snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1",
+             rw_standin_owner(java));
+    script_redis(f, "DEL %s", key);
+    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
+    assert_held(f, "");
+}
+
+/* ---- messages ---- */
+
+static void java_is_woken_when_ours_leave(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_standin_subscribe(java);
+    rw_acquire(f, "w:1", "w");
+    rw_release(f, "w:1", NULL);
+    assert_int_equal(rw_standin_hears(java, 5000), 1);
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    rw_release(f, "r:1", NULL);
+    rw_release(f, "r:2", NULL);
+    assert_int_equal(rw_standin_hears(java, 5000), 0);
+    rw_acquire(f, "w:1", "w");
+    rw_downgrade(f, "w:1", NULL, "30000");
+    assert_int_equal(rw_standin_hears(java, 5000), 1);
+    assert_int_equal(rw_standin_hears(java, 1), -1);
+}
+
+/* ---- who contends ---- */
+
+/* Redisson hands nothing over: the first of ours must try for itself. */
+static void the_first_of_ours_contends_with_a_java_writer(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_hear(f, "r:1", "w:1", (char *)NULL);
+    assert_true(rw_standin_try(java, WRITE));
+    assert_like(rw_acquire(f, "r:1", "r"), "0 * * 1");
+    assert_like(rw_acquire(f, "w:1", "w"), "0 * * 0");
+    assert_like(rw_recheck(f, "r:1"), "0 * * 1 0 0");
+    assert_like(rw_touch(f, "w:1", "r:1"), "* 2 0 0 * *");
+    rw_standin_unlock(java, WRITE);
+    assert_like(rw_recheck(f, "r:1"), "1 *");
+}
+
+static void the_first_writer_of_ours_contends_with_java_readers(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_hear(f, "w:1", "w:2", "r:2", (char *)NULL);
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_acquire(f, "w:1", "w"), "0 * * 0");
+    assert_true(rw_standin_try(java, READ));
+    assert_like(rw_recheck(f, "w:1"), "0 * * 1 0 0");
+    assert_like(rw_acquire(f, "w:2", "w"), "0 * * 0");
+    assert_like(rw_acquire(f, "r:2", "r"), "0 * * 0");
+    rw_standin_unlock(java, READ);
+    assert_like(rw_recheck(f, "w:1"), "0 * * 0 0 0");
+}
+
+/* ---- by force ---- */
+
+static void what_java_deletes_is_lost(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire(f, "r:1", "r");
+    assert_false(rw_standin_force(java, WRITE));
+    assert_true(rw_standin_force(java, READ));
+    assert_like(rw_renew(f, "r:1", NULL, "30000"), "1 0");
+    assert_like(rw_release(f, "r:1", NULL), "0 0");
+    assert_true(rw_standin_try(java, WRITE));
+    assert_like(rw_renew(f, "r:1", "1", "30000"), "1 2");
+}
+
+static void what_we_force_java_finds_lost(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    assert_true(rw_standin_try(java, WRITE));
+    assert_like(rw_force(f), "1 0 0");
+    assert_held(f, "");
+    assert_int_equal(rw_standin_unlock(java, WRITE), -1);
+    assert_false(rw_standin_renew(java, WRITE));
+}
+
+#define JAVA_TEST(f) cmocka_unit_test_setup_teardown(f, rw_setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        JAVA_TEST(readers_of_both_sides_come_in_together),
+        JAVA_TEST(a_writer_of_one_side_keeps_the_other_out),
+        JAVA_TEST(the_reads_of_a_java_writer_outlive_its_write),
+        JAVA_TEST(a_java_reader_lives_by_any_of_its_holds),
+        JAVA_TEST(a_hold_of_ours_has_redissons_lengths),
+        JAVA_TEST(a_java_reader_that_leaves_keeps_our_lease),
+        JAVA_TEST(a_reader_of_ours_that_leaves_keeps_javas_lease),
+        JAVA_TEST(a_java_renewal_does_not_end_a_longer_lease),
+        JAVA_TEST(our_renewal_prolongs_no_dead_java_reader),
+        JAVA_TEST(a_dead_reader_of_ours_is_swept_by_the_last_of_java),
+        JAVA_TEST(a_dead_java_reader_is_swept_by_the_last_of_ours),
+        JAVA_TEST(java_is_woken_when_ours_leave),
+        JAVA_TEST(the_first_of_ours_contends_with_a_java_writer),
+        JAVA_TEST(the_first_writer_of_ours_contends_with_java_readers),
+        JAVA_TEST(what_java_deletes_is_lost),
+        JAVA_TEST(what_we_force_java_finds_lost),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_redisson", tests,
+                                       script_start_server, script_stop_server);
+}

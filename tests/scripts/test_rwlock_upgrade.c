@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Both modes of one owner: reading beside writing, upgrade and downgrade. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/rw_script.h"
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* ---- reading beside the own write ---- */
+
+static void an_owner_reads_beside_its_own_write(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w:2", "w");
+    assert_like(rw_acquire_on(f, "r:1", "r", "w:1"), "1 * 30000 *");
+    assert_like(script_redis(f, "HGETALL n"), "mode write w:1:write 1 r:1 1");
+    assert_like(script_redis(f, "GET %s", rw_timeout(f, "r:1")), "1");
+    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
+    assert_like(rw_acquire_on(f, "r:3", "r", "w:9"), "0 *");
+}
+
+static void the_writer_goes_on_when_its_owners_read_ends(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    rw_acquire_on(f, "r:1", "r", "w:1");
+    script_listen(f, f->channel);
+    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
+    assert_held(f, "w:1:write write");
+    assert_string_equal(script_heard(f), "");
+}
+
+/* Redisson's own unlock tells nobody here. */
+static void
+when_the_write_ends_its_owner_reads_on_and_others_come_in(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:2", "w:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire_on(f, "r:1", "r", "w:1");
+    rw_acquire(f, "w:2", "w");
+    rw_acquire(f, "r:2", "r");
+    script_listen(f, f->channel);
+    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
+    assert_held(f, "r:1 r:2 read");
+    assert_waiting(f, "w: w:2");
+    assert_like(script_heard(f), "in:r:2 grant rwlock r:2 * 3000 n\n"
+                                 "redisson_rwlock:{n} 1\n");
+}
+
+static void a_lapsed_read_does_not_stay_when_the_write_ends(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    rw_acquire_on(f, "r:1", "r", "w:1");
+    rw_kill(f, "r:1");
+    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
+    assert_held(f, "");
+}
+
+/* The hash ended with the longest lease in it; now with the longest left. */
+static void the_hash_lives_as_long_as_who_is_left(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "w:1", "w", "90000");
+    rw_acquire_with(f, "r:1", "r", "20000", "1", "in", "", "0", "w:1");
+    assert_in_range(number(script_redis(f, "PTTL n")), 80000, 90000);
+    rw_release(f, "w:1", NULL);
+    assert_in_range(number(script_redis(f, "PTTL n")), 19000, 20000);
+}
+
+/* Else a dead writer would keep all out for as long as it once read. */
+static void the_hash_of_a_writer_does_not_keep_the_lease_of_a_read(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "w:1", "w", "5000");
+    rw_acquire_with(f, "r:1", "r", "600000", "1", "in", "", "0", "w:1");
+    assert_in_range(number(script_redis(f, "PTTL n")), 590000, 600000);
+    rw_release(f, "r:1", NULL);
+    assert_in_range(number(script_redis(f, "PTTL n")), 4000, 5000);
+}
+
+/* What was extended in between counts. */
+static void
+the_hash_of_a_writer_keeps_the_lease_it_was_extended_to(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "w:1", "w", "5000");
+    rw_acquire_with(f, "r:1", "r", "600000", "1", "in", "", "0", "w:1");
+    assert_like(rw_confirm(f, "w:1", NULL, "50000"), "1 * 0 *");
+    rw_release(f, "r:1", NULL);
+    assert_in_range(number(script_redis(f, "PTTL n")), 49000, 50000);
+}
+
+/* ---- upgrade ---- */
+
+static void an_upgrade_of_the_only_reader_comes_at_once(void **state)
+{
+    script_fixture *f = *state;
+    long long fence;
+
+    rw_acquire(f, "u:1", "u");
+    fence = script_item(f, 1);
+    assert_like(rw_acquire_on(f, "u:2", "w", "u:1"), "1 * 30000 *");
+    assert_true(script_item(f, 1) > fence);
+    assert_held(f, "u:1 u:2:write write");
+    assert_like(rw_acquire(f, "r:1", "r"), "0 *");
+}
+
+static void an_upgrade_keeps_new_readers_out_until_the_others_left(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", "r:2", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_acquire_on(f, "u:2", "w", "u:1"), "0 * * 0");
+    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
+    assert_waiting(f, "x: u:2 r: r:2");
+    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
+    assert_held(f, "u:1 u:2:write write");
+    assert_like(script_heard(f), "in:u:2 grant rwlock u:2 * 3000 n\n");
+}
+
+/* Whoever waited to write waited for its base, too: it would be for ever. */
+static void an_upgrade_goes_before_writers_that_wait_longer(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", "w:1", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:1", "w");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    rw_release(f, "r:1", NULL);
+    assert_held(f, "u:1 u:2:write write");
+    rw_release(f, "u:2", NULL);
+    assert_held(f, "u:1 read");
+    rw_release(f, "u:1", NULL);
+    assert_held(f, "w:1:write write");
+}
+
+static void
+with_readers_first_an_upgrade_keeps_them_out_all_the_same(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("1");
+    rw_hear(f, "u:2", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
+}
+
+static void an_upgrade_only_tried_waits_for_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_acquire_with(f, "u:2", "w", "30000", "0", "in", "", "0",
+                                "u:1"),
+                "2 *");
+    assert_held(f, "r:1 u:1 read");
+    assert_waiting(f, "");
+}
+
+static void an_upgrade_is_found_by_a_look(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    assert_like(rw_recheck(f, "u:2"), "0 * * 0 0 0");
+    rw_kill(f, "r:1");
+    assert_like(rw_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_held(f, "u:1 u:2:write write");
+}
+
+static void the_end_of_an_upgrade_lets_readers_in_beside_its_base(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    rw_acquire(f, "r:1", "r");
+    script_listen(f, f->channel);
+    assert_like(rw_release(f, "u:2", NULL), "1 0 0");
+    assert_held(f, "r:1 u:1 read");
+    assert_like(script_heard(f), "*redisson_rwlock:{n} 1\n");
+}
+
+/* A dead process must not keep readers out with an upgrade it waited for. */
+static void an_upgrade_of_the_dead_keeps_nobody_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+    assert_held(f, "r:1 r:2 u:1 read");
+}
+
+/* Its base ran out: there is no hold any more that it could be added to. */
+static void an_upgrade_whose_base_is_lost_waits_for_all_readers(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", "u:3", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    rw_kill(f, "u:1");
+    assert_like(rw_recheck(f, "u:2"), "0 *");
+    assert_like(rw_try(f, "u:3", "u"), "2 *");
+    rw_release(f, "r:1", NULL);
+    assert_held(f, "u:2:write write");
+}
+
+static void the_base_may_end_before_its_upgrade(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    assert_like(rw_release(f, "u:1", NULL), "1 0 0");
+    assert_held(f, "u:2:write write");
+    rw_release(f, "u:2", NULL);
+    assert_held(f, "");
+}
+
+static void an_owner_that_writes_may_read_upgradeably(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:2", "w");
+    assert_like(rw_acquire_on(f, "u:1", "u", "u:2"), "1 *");
+    assert_held(f, "u:1 u:2:write write");
+    rw_release(f, "u:2", NULL);
+    assert_like(rw_acquire_on(f, "u:3", "w", "u:1"), "1 *");
+    assert_held(f, "u:1 u:3:write write");
+}
+
+/* ---- downgrade ---- */
+
+static void a_downgrade_makes_the_writer_a_reader(void **state)
+{
+    script_fixture *f = *state;
+    char fence[32];
+
+    rw_acquire(f, "w:1", "w");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w:1"));
+    assert_like(rw_downgrade(f, "w:1", fence, "30000"), "1 * 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read w:1 1");
+    assert_like(script_redis(f, "GET %s", rw_timeout(f, "w:1")), "1");
+    assert_string_equal(rw_fence(f, "w:1"), fence);
+    assert_like(rw_acquire(f, "r:1", "r"), "1 *");
+    assert_like(rw_try(f, "w:2", "w"), "2 *");
+    assert_like(rw_release(f, "w:1", fence), "1 0 0");
+    assert_held(f, "r:1 read");
+}
+
+/* No writer comes between, and those who waited to read come in. */
+static void a_downgrade_lets_readers_in_and_no_writer(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:2", "r:1", "r:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w:2", "w");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    script_listen(f, f->channel);
+    assert_like(rw_downgrade(f, "w:1", NULL, "30000"), "1 * 0 0");
+    assert_held(f, "r:1 r:2 w:1 read");
+    assert_waiting(f, "w: w:2");
+    assert_like(script_heard(f), "in:r:1 grant rwlock r:1 * 3000 n\n"
+                                 "in:r:2 grant rwlock r:2 * 3000 n\n"
+                                 "redisson_rwlock:{n} 1\n");
+}
+
+static void a_downgrade_sent_again_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    rw_downgrade(f, "w:1", NULL, "30000");
+    script_redis(f, "PEXPIRE %s 7000", rw_timeout(f, "w:1"));
+    assert_like(rw_downgrade(f, "w:1", NULL, "30000"), "1 * 0 0");
+    assert_in_range(script_item(f, 1), 6000, 7000);
+    assert_held(f, "w:1 read");
+}
+
+static void a_downgrade_of_what_is_not_held_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(rw_downgrade(f, "w:1", "5", "30000"), "0 0");
+    assert_held(f, "");
+    rw_acquire(f, "w:2", "w");
+    assert_like(rw_downgrade(f, "w:1", "5", "30000"), "0 2");
+    assert_like(rw_downgrade(f, "w:2", "5", "30000"), "0 3");
+    assert_held(f, "w:2:write write");
+    assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "w:2")), "0");
+}
+
+static void a_downgrade_leaves_the_owners_reads_as_they_are(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    rw_acquire_on(f, "u:3", "w", "u:1");
+    rw_acquire_on(f, "r:1", "r", "u:3");
+    assert_like(rw_downgrade(f, "u:3", NULL, "30000"), "1 * 0 0");
+    assert_held(f, "r:1 u:1 u:3 read");
+    assert_like(rw_try(f, "u:2", "u"), "2 *");
+}
+
+/* Its record is lost, not its hold: the fence is the one that it says. */
+static void a_downgrade_without_a_record_keeps_the_fence(void **state)
+{
+    script_fixture *f = *state;
+    char fence[32];
+
+    rw_acquire(f, "w:1", "w");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w:1"));
+    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
+    assert_like(rw_downgrade(f, "w:1", fence, "30000"), "1 * 0 0");
+    assert_like(rw_release(f, "w:1", fence), "1 0 0");
+}
+
+static void a_full_server_refuses_no_downgrade(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "r:1", "r");
+    script_fill_memory(f, true);
+    assert_like(rw_downgrade(f, "w:1", NULL, "30000"), "1 * 0 0");
+    assert_held(f, "r:1 w:1 read");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RW_TEST(an_owner_reads_beside_its_own_write),
+        RW_TEST(the_writer_goes_on_when_its_owners_read_ends),
+        RW_TEST(when_the_write_ends_its_owner_reads_on_and_others_come_in),
+        RW_TEST(a_lapsed_read_does_not_stay_when_the_write_ends),
+        RW_TEST(the_hash_lives_as_long_as_who_is_left),
+        RW_TEST(the_hash_of_a_writer_does_not_keep_the_lease_of_a_read),
+        RW_TEST(the_hash_of_a_writer_keeps_the_lease_it_was_extended_to),
+        RW_TEST(an_upgrade_of_the_only_reader_comes_at_once),
+        RW_TEST(an_upgrade_keeps_new_readers_out_until_the_others_left),
+        RW_TEST(an_upgrade_goes_before_writers_that_wait_longer),
+        RW_TEST(with_readers_first_an_upgrade_keeps_them_out_all_the_same),
+        RW_TEST(an_upgrade_only_tried_waits_for_nobody),
+        RW_TEST(an_upgrade_is_found_by_a_look),
+        RW_TEST(the_end_of_an_upgrade_lets_readers_in_beside_its_base),
+        RW_TEST(an_upgrade_of_the_dead_keeps_nobody_out),
+        RW_TEST(an_upgrade_whose_base_is_lost_waits_for_all_readers),
+        RW_TEST(the_base_may_end_before_its_upgrade),
+        RW_TEST(an_owner_that_writes_may_read_upgradeably),
+        RW_TEST(a_downgrade_makes_the_writer_a_reader),
+        RW_TEST(a_downgrade_lets_readers_in_and_no_writer),
+        RW_TEST(a_downgrade_sent_again_changes_nothing),
+        RW_TEST(a_downgrade_of_what_is_not_held_changes_nothing),
+        RW_TEST(a_downgrade_leaves_the_owners_reads_as_they_are),
+        RW_TEST(a_downgrade_without_a_record_keeps_the_fence),
+        RW_TEST(a_full_server_refuses_no_downgrade),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_upgrade", tests,
+                                       script_start_server, script_stop_server);
+}
