@@ -9,9 +9,11 @@
 -- An entry is what a claim asks for: ticket (0: it never queued), need, lease
 -- in ms, inbox, reason.
 --
--- permits.free, .taken   as they were in record, and are now
+-- permits.free, .taken  of the record, as they are now
+-- permits.short         claims that wait for more than there is, if they were
+--                       put aside
 
-local permits = {free = record.free, taken = record.taken}
+local permits = {free = record.free, taken = record.taken, short = {}}
 local room = {family = 'semaphore'}
 
 -- Where Redisson's hosts end leases by their own clocks, a permit of theirs is
@@ -20,8 +22,9 @@ local SKEW_MS = 10000
 -- At most so many permits whose lease has ended are taken back in one call. It
 -- is as many as one claim may have.
 local SWEEP = 1000
--- At most so many waiters that need too much are dropped in one call.
-local LOOKS = 64
+-- At most so many waiters that need too much are put aside in one call, and so
+-- many are told where N becomes less.
+local LOOKS, TOLD = 64, 1000
 
 local skew = ARGV[3] == '1' and SKEW_MS or 0
 local last_fence, open_since = record.fence, record.open or 0
@@ -131,10 +134,24 @@ function permits.give_up(ids)
     given_up = ids
 end
 
+-- Has those waiters look who need more than there is: they wait for nothing.
+local function tell_the_short()
+    local claims = redis.call('ZRANGE', queue, 0, TOLD - 1)
+    local packed = #claims > 0 and redis.call('HMGET', tickets, unpack(claims))
+    for i = 1, #claims do
+        local entry = line.unpack(packed[i])
+        if entry and entry.need > permits.free + permits.taken then
+            redis.pcall('PUBLISH', entry.inbox, string.format(
+                'open semaphore %s %.0f ', claims[i], entry.ticket) .. lock)
+        end
+    end
+end
+
 -- Makes n the number of permits. The first write is one that a full server
 -- refuses. Returns an error or nil.
 function permits.set(n)
     local free = n - permits.taken
+    local is_less = permits.free and free < permits.free
     local reply
     if permits.free then
         reply = redis.pcall('INCRBY', lock, free - permits.free)
@@ -145,6 +162,9 @@ function permits.set(n)
         return reply
     end
     permits.free = free
+    if is_less then
+        tell_the_short()
+    end
     if record.kind == 'leased' then
         return nil
     end
@@ -232,8 +252,8 @@ end
 
 -- The first waiter, if it fits: nobody passes it by, however little he needs.
 -- Where something is free, one that is dead is to be skipped whether it fits or
--- not, and one that needs more than there is is dropped and finds that out when
--- it looks. Who looks is alive. The third value is true if it fits.
+-- not, and one that needs more than there is is put aside until it looks. Who
+-- looks is alive. The third value is true if it fits.
 function room.next()
     for _ = 1, LOOKS do
         local claim, entry = line.first()
@@ -249,9 +269,10 @@ function room.next()
         elseif entry.need <= permits.free + permits.taken then
             local dead = claim ~= ARGV[1] and line.is_alive(entry) == false
             return dead and claim or nil, entry, false
-        elseif line.leave(claim) then
+        elseif line.skip(claim, entry) then
             return nil
         end
+        permits.short[claim] = true
     end
     return nil
 end

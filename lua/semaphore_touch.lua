@@ -21,7 +21,7 @@
 --              semaphore_acquire; next: which of these claims, counted from 1,
 --              is to call semaphore_recheck now, because its turn has come or
 --              nobody will hand over to it; 0: none; ticket 0: the claim does
---              not wait
+--              not wait, or in vain, and is to call semaphore_recheck as well
 --
 -- Invariants: it never queues a claim that does not wait. What
 -- semaphore_recheck does for one waiter it does for each, but for the hold:
@@ -52,6 +52,11 @@ else
     turn = index[first] or 0
     if turn > 0 and not (permits.contends(first) and others.are_there()) then
         turn = 0
+    end
+end
+for i = 1, #claims do
+    if not permits.free or permits.short[claims[i]] then
+        given[i] = 0
     end
 end
 return {permits.left(), turn, more, denied and 1 or 0, unpack(given)}

@@ -51,6 +51,20 @@ static void fewer_permits_take_nothing_from_who_holds(void **state)
     assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
 }
 
+static void who_waits_for_more_than_there_will_be_is_told_to_look(void **state)
+{
+    script_fixture *f = *state;
+
+    one_waits(f);
+    script_listen(f, "in:u:3");
+    permits_acquire(f, "u:3", 3);
+    permits_acquire(f, "u:2", 2);
+    assert_like(permits_resize(f, "2"), "1 0 0");
+    assert_like(script_heard(f), "in:u:3 open semaphore u:3 * n\n");
+    assert_like(permits_recheck(f, "u:3"), "4");
+    assert_like(permits_recheck(f, "u:2"), "0 *");
+}
+
 static void an_unset_semaphore_is_set_by_a_resize(void **state)
 {
     script_fixture *f = *state;
@@ -286,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PERMITS_TEST(more_permits_wake_a_waiter_at_once),
         PERMITS_TEST(fewer_permits_take_nothing_from_who_holds),
+        PERMITS_TEST(who_waits_for_more_than_there_will_be_is_told_to_look),
         PERMITS_TEST(an_unset_semaphore_is_set_by_a_resize),
         PERMITS_TEST(the_same_number_changes_and_tells_nothing),
         PERMITS_TEST(a_number_set_anew_counts_who_holds),

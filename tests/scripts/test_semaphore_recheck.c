@@ -165,18 +165,40 @@ static void a_waiter_that_needs_more_than_there_is_is_told(void **state)
     assert_like(permits_recheck(f, "u:3"), "0 *");
 }
 
-/* Its client asks anew, and is told. */
-static void a_waiter_that_was_dropped_is_not_known(void **state)
+static void a_waiter_that_was_put_aside_is_told(void **state)
 {
     script_fixture *f = *state;
 
     two_wait(f);
-    permits_resize(f, "2");
+    script_redis(f, "DECRBY n 2");
     permits_release(f, "u:1", NULL);
     permits_release(f, "u:5", NULL);
     assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    assert_like(permits_recheck(f, "u:2"), "4");
     assert_like(permits_recheck(f, "u:2"), "3");
-    assert_like(permits_acquire(f, "u:8", 3), "4");
+}
+
+/* It is put aside and comes back by turns; either way it is to look. */
+static void a_touch_sends_who_waits_in_vain_to_look(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    permits_acquire(f, "u:6", 1);
+    script_redis(f, "DECRBY n 2");
+    permits_release(f, "u:1", NULL);
+    permits_release(f, "u:5", NULL);
+    assert_like(permits_touch(f, "u:6", "u:2"), "* 1 0 0 1* 0");
+    assert_like(permits_recheck(f, "u:2"), "4");
+}
+
+static void a_touch_sends_all_to_look_where_no_number_is_set(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_redis(f, "DEL n");
+    assert_like(permits_touch(f, "u:2", "u:3"), "* 0 0 0 0 0");
 }
 
 static void a_skipped_waiter_keeps_its_ticket(void **state)
@@ -344,7 +366,9 @@ int main(void)
         PERMITS_TEST(who_lost_a_permit_holds_nothing),
         PERMITS_TEST(a_waiter_without_a_semaphore_waits_no_longer),
         PERMITS_TEST(a_waiter_that_needs_more_than_there_is_is_told),
-        PERMITS_TEST(a_waiter_that_was_dropped_is_not_known),
+        PERMITS_TEST(a_waiter_that_was_put_aside_is_told),
+        PERMITS_TEST(a_touch_sends_who_waits_in_vain_to_look),
+        PERMITS_TEST(a_touch_sends_all_to_look_where_no_number_is_set),
         PERMITS_TEST(a_skipped_waiter_keeps_its_ticket),
         PERMITS_TEST(a_client_says_that_all_its_waiters_live),
         PERMITS_TEST(who_does_not_wait_has_no_ticket),
