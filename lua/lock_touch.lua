@@ -18,10 +18,11 @@
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 -- ARGV[4..]  the claims, 500 at the most
 --
--- returns  {lease left in ms, next, more, degraded, ticket, ...}  next: which
---              of these claims, counted from 1, is to call lock_recheck now,
---              because its turn has come or nobody will hand over to it; 0:
---              none; ticket 0: the claim does not wait
+-- returns  {left, next, more, degraded, ticket, ...}  left: ms of the lease,
+--              of the holder's or of that which the next will have, -2: free;
+--              next: which of these claims, counted from 1, is to call
+--              lock_recheck now, because its turn has come or nobody will hand
+--              over to it, 0: none; ticket 0: the claim does not wait
 --
 -- Invariants: it never queues a claim that does not wait. What lock_recheck
 -- does for one waiter it does for each, but for the hold: that one asks.
@@ -47,7 +48,7 @@ for i = 1, #claims do
     end
 end
 
-local turn, more, denied = 0, 0, nil
+local turn, more, denied, will_have = 0, 0, nil, nil
 if record.holder then
     if mine and hold.contends(claims[mine]) == 1 then
         turn = mine
@@ -55,6 +56,9 @@ if record.holder then
 else
     local _, next_up
     _, more, denied, next_up = pass.give(claims[mine])
-    turn = next_up and mine or 0
+    if next_up then
+        turn, will_have = mine, line.find(next_up).lease
+    end
 end
-return {redis.call('PTTL', lock), turn, more, denied and 1 or 0, unpack(given)}
+return {will_have or redis.call('PTTL', lock), turn, more, denied and 1 or 0,
+    unpack(given)}

@@ -13,7 +13,7 @@
 enum {
     BATCH_CLAIMS = LK__PLACE_OWN_ARGS,
     EVERY_MS = 1000, /* the longest sleep between two touches */
-    SOONEST_MS = 5,  /* behind the end of a lease; and after a refusal */
+    SOONEST_MS = 5,  /* behind the end of a lease; and if it cannot be sent */
     FIRST_TICKET = 4 /* in the answer; see lua/lock_touch.lua */
 };
 
@@ -94,14 +94,17 @@ static void batch_free(struct batch *batch)
     lk__free(batch);
 }
 
-/* A refusal concerns every one of them alike: each hears it by its own look. */
+/* A refusal concerns every one of them alike: each hears it by its own look,
+   and if that is not refused they go on as before. */
 static void on_refused(struct batch *batch, const redisReply *reply)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        if (!lk__reply_is_noscript(reply))
-            lk__claim_look_now(batch->claims[i]);
+    if (lk__reply_is_noscript(reply)) {
+        lk__touch_later(batch->place, 0);
+        return;
     }
-    lk__touch_later(batch->place, SOONEST_MS);
+    for (size_t i = 0; i < batch->count; i++)
+        lk__claim_look_now(batch->claims[i]);
+    lk__touch_later(batch->place, -1);
 }
 
 /* Without an answer the connection is gone: its return touches again. */

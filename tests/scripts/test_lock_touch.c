@@ -182,7 +182,7 @@ static void the_first_is_told_that_its_turn_has_come(void **state)
 
     three_wait(f);
     script_expire(f);
-    assert_like(touch(f, "u:3", "u:2", NULL), "-2 2 0 0 * *");
+    assert_like(touch(f, "u:3", "u:2", NULL), "30000 2 0 0 * *");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_string_equal(script_heard(f), "");
     assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
@@ -200,6 +200,19 @@ static void a_free_lock_is_given_to_a_first_that_is_not_among_them(void **state)
     assert_like(script_heard(f), "in:u:2 grant lock u:2 * * * 3000 n\n");
 }
 
+/* The others of its client look again when that lease ends, should it not be
+   given back. */
+static void the_lease_that_the_next_will_have_is_told(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    script_acquire_with(f, "u:2", "777", "1", "in:u:2", "", "0");
+    script_acquire(f, "u:3");
+    script_expire(f);
+    assert_like(touch(f, "u:2", "u:3", NULL), "777 1 0 0 * *");
+}
+
 /* A touch proves life, also where the inbox is not there just now. */
 static void one_behind_dead_ones_is_told_that_its_turn_has_come(void **state)
 {
@@ -210,7 +223,7 @@ static void one_behind_dead_ones_is_told_that_its_turn_has_come(void **state)
     script_deafen(f, "in:v:1");
     script_deafen(f, "in:u:3");
     script_expire(f);
-    assert_like(touch(f, "u:3", NULL, NULL), "-2 1 0 0 *");
+    assert_like(touch(f, "u:3", NULL, NULL), "30000 1 0 0 *");
     assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_SKIPPED]),
                 "u:2 v:1");
     assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]), "u:3");
@@ -227,7 +240,7 @@ static void behind_too_many_dead_ones_it_is_told_of_more(void **state)
     script_expire(f);
     assert_like(touch(f, "u:2", NULL, NULL), "-2 0 1 0 *");
     assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_SKIPPED]), "64");
-    assert_like(touch(f, "u:2", NULL, NULL), "-2 1 0 0 *");
+    assert_like(touch(f, "u:2", NULL, NULL), "30000 1 0 0 *");
 }
 
 /* Nobody of the caller's waits any more: still the lock finds its next. */
@@ -248,7 +261,7 @@ static void a_waiter_whose_ticket_is_gone_is_dropped(void **state)
     three_wait(f);
     script_redis(f, "HDEL %s u:2", f->keys[KEY_TICKETS]);
     script_expire(f);
-    assert_like(touch(f, "v:1", NULL, NULL), "-2 1 0 0 *");
+    assert_like(touch(f, "v:1", NULL, NULL), "30000 1 0 0 *");
     assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]),
                 "v:1 u:3");
 }
@@ -293,7 +306,7 @@ static void a_touch_that_may_not_ask_who_lives_says_so(void **state)
     assert_like(touch(f, "u:3", NULL, NULL), "-2 0 0 1 *");
     assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]),
                 "u:2 v:1 u:3");
-    assert_like(touch(f, "u:2", NULL, NULL), "-2 1 0 0 *");
+    assert_like(touch(f, "u:2", NULL, NULL), "30000 1 0 0 *");
 }
 
 /* Every command that the script may call. */
@@ -421,6 +434,7 @@ int main(void)
         SCRIPT_TEST(places_are_found_again_when_the_queue_was_deleted),
         SCRIPT_TEST(the_first_is_told_that_its_turn_has_come),
         SCRIPT_TEST(a_free_lock_is_given_to_a_first_that_is_not_among_them),
+        SCRIPT_TEST(the_lease_that_the_next_will_have_is_told),
         SCRIPT_TEST(one_behind_dead_ones_is_told_that_its_turn_has_come),
         SCRIPT_TEST(behind_too_many_dead_ones_it_is_told_of_more),
         SCRIPT_TEST(who_waits_no_more_gives_a_free_lock_on),

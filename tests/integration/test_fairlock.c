@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The fair lock: whoever asked first has it first, and it is a lock. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/fairlocking.h"
+#include "support/wait.h"
+
+enum { AT_ONCE_MS = 250 };
+
+/* ---- order ---- */
+
+static void threads_get_it_in_the_order_in_which_they_came(void **state)
+{
+    enum { THREADS = 16 };
+    fairlocking *f = *state;
+    lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
+    lk_fairlock *lock = fair_lock_of_new_client(f);
+    fair_taker *takers[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        takers[i] = fair_queue_up(f, lock, i + 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < THREADS; i++) {
+        assert_status(fair_join(takers[i]), LK_OK);
+        assert_int_equal(takers[i]->turn, i + 1);
+        assert_int_equal(f->turns, i + 1);
+        assert_status(fair_release(takers[i]), LK_OK);
+    }
+    fair_assert_clean(f);
+}
+
+/* A client has no turn of its own: each thread has one. */
+static void threads_of_several_clients_stand_in_one_line(void **state)
+{
+    static const int order[] = {0, 1, 0, 0, 2, 1, 2, 0, 1};
+    enum { WAITS = sizeof(order) / sizeof(order[0]) };
+    fairlocking *f = *state;
+    lk_fairlock *locks[3];
+    fair_taker *takers[WAITS];
+    uint64_t fence;
+    lk_hold *hold;
+
+    for (size_t i = 0; i < 3; i++)
+        locks[i] = fair_lock_of_new_client(f);
+    hold = fair_hold(locks[0]);
+    fence = lk_hold_fence(hold);
+    for (int i = 0; i < WAITS; i++)
+        takers[i] = fair_queue_up(f, locks[order[i]], i + 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < WAITS; i++) {
+        assert_status(fair_join(takers[i]), LK_OK);
+        assert_int_equal(takers[i]->turn, i + 1);
+        assert_true(lk_hold_fence(takers[i]->hold) > fence);
+        fence = lk_hold_fence(takers[i]->hold);
+        assert_status(fair_release(takers[i]), LK_OK);
+    }
+}
+
+/* Its inbox does not stand yet; they wait for that, not for a look. */
+static void the_first_waits_of_a_client_queue_at_once_and_in_order(void **state)
+{
+    enum { WAITS = 5 };
+    fairlocking *f = *state;
+    lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
+    lk_client *client = locking_open(f->base, NULL);
+    lk_fairlock *lock = fair_lock(f, client);
+    uint64_t begin = wait_now_ms();
+    fair_taker *takers[WAITS];
+
+    for (int i = 0; i < WAITS; i++) {
+        takers[i] = fair_take(f, lock, LK_FOREVER, NULL);
+        locking_wait_waiting(client, (uint64_t)i + 1);
+    }
+    locking_wait_queued(f->base, "n", WAITS);
+    assert_in_range(fair_since_ms(begin), 0, wait_scaled_ms(500));
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < WAITS; i++) {
+        assert_status(fair_release(takers[i]), LK_OK);
+        assert_int_equal(takers[i]->turn, i + 1);
+    }
+}
+
+/* Nobody released it, so nobody was told: the name is free for a moment. */
+static void a_newcomer_does_not_take_a_free_lock_from_who_waits(void **state)
+{
+    fairlocking *f = *state;
+    lk_hold *deleted = fair_hold(fair_lock_of_new_client(f));
+    lk_fairlock *newcomer = fair_lock_of_calm_client(f);
+    fair_taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    fair_taker *second;
+    lk_hold *none = NULL;
+
+    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_status(lk_fairlock_acquire(newcomer, 0, NULL, &none), LK_EBUSY);
+    second = fair_take(f, newcomer, LK_FOREVER, NULL);
+    assert_status(fair_join(first), LK_OK);
+    locking_wait_queued(f->base, "n", 1);
+    assert_int_equal(first->turn, 1);
+    assert_false(second->done);
+    assert_status(fair_release(first), LK_OK);
+    assert_status(fair_release(second), LK_OK);
+    assert_status(lk_hold_release(deleted), LK_ELOST);
+}
+
+static void a_newcomer_wakes_who_waits_for_a_free_lock(void **state)
+{
+    fairlocking *f = *state;
+    lk_hold *deleted = fair_hold(fair_lock_of_new_client(f));
+    lk_fairlock *newcomer = fair_lock_of_calm_client(f);
+    fair_taker *first = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    lk_hold *none = NULL;
+    uint64_t begin;
+
+    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    begin = wait_now_ms();
+    assert_status(lk_fairlock_acquire(newcomer, 0, NULL, &none), LK_EBUSY);
+    assert_status(fair_join(first), LK_OK);
+    assert_in_range(fair_since_ms(begin), 0, wait_scaled_ms(AT_ONCE_MS));
+    assert_status(fair_release(first), LK_OK);
+    assert_status(lk_hold_release(deleted), LK_ELOST);
+}
+
+/* What one process does again and again leaves room for all others. */
+static void who_comes_again_stands_behind_who_waits(void **state)
+{
+    fairlocking *f = *state;
+    lk_fairlock *eager = fair_lock_of_new_client(f);
+    lk_hold *hold = fair_hold(eager);
+    fair_taker *other = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    fair_taker *again;
+
+    again = fair_queue_up(f, eager, 2);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(fair_join(other), LK_OK);
+    assert_false(again->done);
+    assert_int_equal(locking_stats(f->base->clients[0]).passes, 0);
+    assert_status(fair_release(other), LK_OK);
+    assert_status(fair_release(again), LK_OK);
+}
+
+/* ---- leases ---- */
+
+/* Nobody gives it back: the next has it when the lease ends. */
+static void leases_that_end_are_followed_in_order(void **state)
+{
+    enum { THREADS = 6, LEASE_MS = 300 };
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = LEASE_MS};
+    fairlocking *f = *state;
+    lk_fairlock *lock = fair_lock_of_calm_client(f);
+    uint64_t begin = wait_now_ms();
+    fair_taker *takers[THREADS];
+
+    takers[0] = fair_take(f, lock, 10000, &options);
+    assert_status(fair_join(takers[0]), LK_OK);
+    for (int i = 1; i < THREADS; i++) {
+        takers[i] = fair_take(f, lock, 10000, &options);
+        locking_wait_waiting(f->base->clients[0], (uint64_t)i);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_status(fair_join(takers[i]), LK_OK);
+        assert_int_equal(takers[i]->turn, i + 1);
+    }
+    assert_in_range(fair_since_ms(begin), (THREADS - 1) * (LEASE_MS - 20),
+                    THREADS * LEASE_MS + wait_scaled_ms(600));
+}
+
+static void a_hold_outlives_its_first_lease_by_the_watchdog(void **state)
+{
+    fairlocking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_scaled_ms(1000)};
+    lk_fairlock *lock = fair_lock(f, locking_open(f->base, &options));
+    lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
+    fair_taker *t = fair_queue_up(f, lock, 1);
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(fair_join(t), LK_OK);
+    locking_pass_time(wait_scaled_ms(2500));
+    assert_status(lk_hold_check(t->hold), LK_OK);
+    assert_true(locking_exists(f->base, "n"));
+    assert_status(fair_release(t), LK_OK);
+    fair_assert_clean(f);
+}
+
+static void the_handles_lease_is_for_acquires_that_name_none(void **state)
+{
+    fairlocking *f = *state;
+    const lk_fairlock_options options = {LK_FAIRLOCK_OPTIONS_INIT,
+                                         .lease_ms = 7000};
+    lk_client *client = locking_open(f->base, NULL);
+    lk_fairlock *lock = NULL;
+    lk_hold *hold;
+
+    assert_status(lk_fairlock_new(&lock, client, "n", &options), LK_OK);
+    hold = fair_hold(lock);
+    assert_in_range(locking_pttl(f->base, "n"), 1, 7000);
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = fair_hold_for(lock, 9000);
+    assert_in_range(locking_pttl(f->base, "n"), 7001, 9000);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_fairlock_free(lock);
+}
+
+/* ---- re-entry ---- */
+
+static void an_owner_enters_again_without_asking_anybody(void **state)
+{
+    fairlocking *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_fairlock *lock = fair_lock(f, client);
+    lk_hold *outer = fair_hold(lock);
+    fair_taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    lk_hold *inner;
+    uint64_t commands;
+
+    locking_wait_calm(client);
+    commands = locking_stats(client).commands;
+    inner = fair_hold(lock);
+    assert_true(lk_hold_fence(inner) == lk_hold_fence(outer));
+    assert_status(lk_hold_release(outer), LK_OK);
+    assert_in_range(locking_stats(client).commands, commands, commands + 1);
+    assert_false(t->done);
+    assert_status(lk_hold_check(inner), LK_OK);
+    assert_status(lk_hold_release(inner), LK_OK);
+    assert_status(fair_release(t), LK_OK);
+}
+
+static void another_thread_does_not_enter(void **state)
+{
+    fairlocking *f = *state;
+    lk_fairlock *lock = fair_lock_of_new_client(f);
+    lk_hold *hold = fair_hold(lock);
+
+    assert_status(fair_join(fair_take(f, lock, 0, NULL)), LK_EBUSY);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(fair_release(fair_take(f, lock, 0, NULL)), LK_OK);
+}
+
+/* ---- beside the lock of the same name ---- */
+
+static void a_lock_of_the_same_name_is_the_same_lock(void **state)
+{
+    fairlocking *f = *state;
+    lk_fairlock *fair = fair_lock_of_new_client(f);
+    lk_lock *lock = locking_lock(f->base, locking_open(f->base, NULL), "n");
+    lk_hold *hold = fair_hold(fair);
+    lk_hold *none = NULL;
+    taker *plain;
+    fair_taker *t;
+
+    assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EBUSY);
+    plain = locking_take(f->base, lock, LK_FOREVER, NULL);
+    locking_wait_queued(f->base, "n", 1);
+    t = fair_queue_up(f, fair, 2);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(plain), LK_OK);
+    assert_false(t->done);
+    assert_status(lk_fairlock_acquire(fair, 0, NULL, &none), LK_EBUSY);
+    assert_status(taker_release(plain), LK_OK);
+    assert_status(fair_release(t), LK_OK);
+}
+
+/* They are two handles: re-entry is of one kind. */
+static void a_hold_of_one_kind_is_not_entered_by_the_other(void **state)
+{
+    fairlocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_hold *hold = fair_hold(fair_lock(f, client));
+    lk_lock *lock = locking_lock(f->base, client, "n");
+    lk_hold *none = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EBUSY);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- names ---- */
+
+static void the_queue_of_a_tagged_name_lies_in_its_slot(void **state)
+{
+    fairlocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_fairlock *lock = fair_lock_named(f, client, "a{tag}b");
+    lk_hold *hold = fair_hold(lock);
+    fair_taker *t = fair_take(f, lock, LK_FOREVER, NULL);
+
+    locking_wait_integer(f->base, 1, "ZCARD %s", "latchkey:queue:a{tag}b");
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(fair_release(t), LK_OK);
+}
+
+/* ---- operators ---- */
+
+static void who_holds_and_who_waits_is_told_in_order(void **state)
+{
+    enum { WAITS = 4 };
+    const lk_acquire_options why = {LK_ACQUIRE_OPTIONS_INIT,
+                                    .reason = "to hold it"};
+    fairlocking *f = *state;
+    lk_fairlock *lock = fair_lock_of_new_client(f);
+    lk_hold *hold = NULL;
+    lk_info *info = NULL;
+    char reason[24];
+    bool locked = false;
+
+    assert_status(lk_fairlock_acquire(lock, 0, &why, &hold), LK_OK);
+    for (int i = 0; i < WAITS; i++) {
+        lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                      .reason = reason};
+
+        (void)snprintf(reason, sizeof(reason), "wait %d", i);
+        (void)fair_take(f, lock, LK_FOREVER, &options);
+        locking_wait_queued(f->base, "n", i + 1);
+    }
+    assert_status(lk_fairlock_is_locked(lock, &locked), LK_OK);
+    assert_true(locked);
+    assert_status(lk_fairlock_info(lock, &info), LK_OK);
+    assert_int_equal(info->holder_count, 1);
+    assert_string_equal(info->holders[0]->reason, "to hold it");
+    assert_true(info->holders[0]->fence == lk_hold_fence(hold));
+    assert_int_equal(info->waiter_count, WAITS);
+    for (int i = 0; i < WAITS; i++) {
+        (void)snprintf(reason, sizeof(reason), "wait %d", i);
+        assert_string_equal(info->waiters[i]->reason, reason);
+    }
+    lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_forced_release_hands_over_to_the_next(void **state)
+{
+    fairlocking *f = *state;
+    lk_fairlock *lock = fair_lock_of_new_client(f);
+    lk_hold *hold = fair_hold(lock);
+    fair_taker *t = fair_queue_up(f, fair_lock_of_new_client(f), 1);
+    bool locked = true;
+
+    assert_status(lk_fairlock_force_release(lock), LK_OK);
+    assert_status(fair_join(t), LK_OK);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(fair_release(t), LK_OK);
+    assert_status(lk_fairlock_force_release(lock), LK_ENOTHELD);
+    assert_status(lk_fairlock_is_locked(lock, &locked), LK_OK);
+    assert_false(locked);
+}
+
+/* ---- other ways to have it ---- */
+
+static lk_status refuse(lk_hold *hold, void *data)
+{
+    *(uint64_t *)data = lk_hold_fence(hold);
+    return LK_ERANGE;
+}
+
+static void a_function_runs_under_it(void **state)
+{
+    fairlocking *f = *state;
+    lk_fairlock *lock = fair_lock_of_new_client(f);
+    lk_fairlock *other = fair_lock_of_new_client(f);
+    uint64_t fence = 0;
+    lk_hold *hold;
+
+    assert_status(lk_fairlock_run(lock, 0, NULL, refuse, &fence), LK_ERANGE);
+    assert_true(fence > 0);
+    hold = fair_hold(other);
+    fence = 0;
+    assert_status(lk_fairlock_run(lock, 0, NULL, refuse, &fence), LK_EBUSY);
+    assert_true(fence == 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_hold_that_was_exported_is_taken_over(void **state)
+{
+    fairlocking *f = *state;
+    lk_fairlock *giver = fair_lock_of_new_client(f);
+    lk_fairlock *taking = fair_lock_of_new_client(f);
+    lk_hold *hold = fair_hold(giver);
+    uint64_t fence = lk_hold_fence(hold);
+    fair_taker *t = fair_queue_up(f, giver, 1);
+    char text[LK_EXPORT_SIZE];
+
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    assert_status(lk_fairlock_import(taking, text, NULL, &hold), LK_OK);
+    assert_true(lk_hold_fence(hold) == fence);
+    assert_false(t->done);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(fair_release(t), LK_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FAIR_TEST(threads_get_it_in_the_order_in_which_they_came),
+        FAIR_TEST(threads_of_several_clients_stand_in_one_line),
+        FAIR_TEST(the_first_waits_of_a_client_queue_at_once_and_in_order),
+        FAIR_TEST(a_newcomer_does_not_take_a_free_lock_from_who_waits),
+        FAIR_TEST(a_newcomer_wakes_who_waits_for_a_free_lock),
+        FAIR_TEST(who_comes_again_stands_behind_who_waits),
+        FAIR_TEST(leases_that_end_are_followed_in_order),
+        FAIR_TEST(a_hold_outlives_its_first_lease_by_the_watchdog),
+        FAIR_TEST(the_handles_lease_is_for_acquires_that_name_none),
+        FAIR_TEST(an_owner_enters_again_without_asking_anybody),
+        FAIR_TEST(another_thread_does_not_enter),
+        FAIR_TEST(a_lock_of_the_same_name_is_the_same_lock),
+        FAIR_TEST(a_hold_of_one_kind_is_not_entered_by_the_other),
+        FAIR_TEST(the_queue_of_a_tagged_name_lies_in_its_slot),
+        FAIR_TEST(who_holds_and_who_waits_is_told_in_order),
+        FAIR_TEST(a_forced_release_hands_over_to_the_next),
+        FAIR_TEST(a_function_runs_under_it),
+        FAIR_TEST(a_hold_that_was_exported_is_taken_over),
+    };
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}
