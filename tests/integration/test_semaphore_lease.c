@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+
+/* How long permits are held, how a holder learns that they are not, and that
+   each is given back once. */
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/semaphores.h"
+#include "support/wait.h"
+
+/* LATE_MS: from the end of a lease until the test has seen it; scaled. */
+enum { SOON_MS = 3000, LATE_MS = 500 };
+
+static bool is_lost(void *hold)
+{
+    return lk_hold_check(hold) == LK_ELOST;
+}
+
+/* A client whose holds are renewed. */
+static lk_client *open_watchdog(semaphores *f)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_lease_ms()};
+
+    return locking_open(f->base, &options);
+}
+
+/* Takes one of a claim's permits out, as Redisson's sweep or release does. */
+static void lose_one(semaphores *f)
+{
+    assert_int_equal(server_integer(f->base->server, "EVAL %s 2 {n}:timeout n",
+                                    "local one = redis.call('ZRANGE', KEYS[1],"
+                                    " 0, 0)[1]"
+                                    " redis.call('ZREM', KEYS[1], one)"
+                                    " redis.call('INCR', KEYS[2]) return 1"),
+                     1);
+}
+
+/* ---- leases ---- */
+
+static void a_fixed_lease_ends_when_it_was_told_to(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 2);
+    uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
+    lk_hold *hold = sem_hold_for(semaphore, 2, lease);
+
+    assert_in_range(lk_hold_remaining_ms(hold), 1, lease - lease / 100 - 2);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_in_range(wait_now_ms() - begin, lease - lease / 100 - 4,
+                    lease + wait_scaled_ms(LATE_MS));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    sem_assert_clean(f, 2);
+}
+
+static void the_lease_of_the_semaphore_is_that_of_its_acquires(void **state)
+{
+    semaphores *f = *state;
+    const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
+                                          .permits = 2, .lease_ms = 5000};
+    lk_semaphore *semaphore =
+        sem_with(f, locking_open(f->base, NULL), "n", &options);
+    lk_hold *hold = sem_hold(semaphore, 1);
+
+    assert_in_range(lk_hold_remaining_ms(hold), 1000, 4948);
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = sem_hold_for(semaphore, 1, 60000);
+    assert_in_range(lk_hold_remaining_ms(hold), 50000, 59398);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void permits_are_renewed_while_they_are_held(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 3);
+    lk_hold *hold = sem_hold(semaphore, 3);
+    uint64_t lease = wait_lease_ms();
+
+    locking_pass_time((unsigned)lease * 2);
+    assert_status(lk_hold_check(hold), LK_OK);
+    sem_assert_books(f, 3, 0);
+    sem_assert_busy(sem_new(f, 3), 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    sem_assert_clean(f, 3);
+}
+
+/* A hand-over gives three seconds; what was asked for comes after it. */
+static void permits_that_were_handed_over_are_kept_as_well(void **state)
+{
+    semaphores *f = *state;
+    lk_hold *hold = sem_hold(sem_calm(f, 1), 1);
+    sem_taker *t = sem_queue_up(f, sem_calm(f, 1), 1, 1);
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(sem_join(t), LK_OK);
+    locking_pass_time(4000);
+    assert_status(lk_hold_check(t->hold), LK_OK);
+    sem_assert_books(f, 1, 0);
+    assert_status(sem_release(t), LK_OK);
+}
+
+static void a_lease_is_extended_for_all_permits(void **state)
+{
+    semaphores *f = *state;
+    lk_hold *hold = sem_hold_for(sem_new(f, 4), 3, 3000);
+
+    assert_status(lk_hold_extend(hold, 60000), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 50000, 60000);
+    assert_in_range(
+        server_integer(f->base->server, "ZCOUNT {n}:timeout (%lld +inf",
+                       (long long)server_integer(
+                           f->base->server, "EVAL %s 0",
+                           "return redis.call('TIME')[1] * 1000 + 50000")),
+        3, 3);
+    assert_status(lk_hold_release(hold), LK_OK);
+    sem_assert_clean(f, 4);
+}
+
+static void a_waiter_has_what_ends_by_itself(void **state)
+{
+    semaphores *f = *state;
+    uint64_t begin = wait_now_ms(), lease = wait_lease_ms();
+    lk_hold *hold = sem_hold_for(sem_calm(f, 2), 2, lease);
+    sem_taker *t = sem_queue_up(f, sem_calm(f, 2), 1, 1);
+
+    assert_status(sem_join(t), LK_OK);
+    assert_in_range(wait_now_ms() - begin, lease - lease / 100 - 4,
+                    lease + wait_scaled_ms(LATE_MS));
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(sem_release(t), LK_OK);
+    sem_assert_clean(f, 2);
+}
+
+/* ---- losses ---- */
+
+static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
+{
+    (void)hold;
+    if (remaining_ms == 0)
+        atomic_store((atomic_bool *)data, true);
+}
+
+static bool is_true(void *flag)
+{
+    return atomic_load((atomic_bool *)flag);
+}
+
+static void a_loss_is_told_in_every_way(void **state)
+{
+    semaphores *f = *state;
+    lk_hold *hold = sem_hold_for(sem_new(f, 1), 1, wait_lease_ms());
+    struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
+    atomic_bool told = false;
+
+    assert_true(p.fd >= 0);
+    assert_int_equal(poll(&p, 1, 0), 0);
+    assert_status(lk_hold_on_lost(hold, 0, on_lost, &told), LK_OK);
+    assert_true(wait_until(is_true, &told, SOON_MS));
+    assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(1000)), 1);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_remaining_ms(hold), 0);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* One of three is gone: what was agreed upon is not held any more. The others
+   come back with their lease. */
+static void a_hold_that_lost_one_permit_is_lost(void **state)
+{
+    semaphores *f = *state;
+    lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 3);
+
+    lose_one(f);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(sem_release(sem_take(f, sem_new(f, 3), 3, LK_FOREVER, NULL)),
+                  LK_OK);
+    sem_assert_clean(f, 3);
+}
+
+static void what_a_deleted_semaphore_gave_is_lost(void **state)
+{
+    semaphores *f = *state;
+    lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
+
+    assert_int_equal(server_integer(f->base->server, "DEL n {n}:timeout"), 2);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
+}
+
+/* ---- once ---- */
+
+static void a_hold_that_is_gone_gives_nothing_back(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 2);
+    lk_hold *hold = sem_hold(semaphore, 2);
+
+    assert_status(lk_semaphore_force_release(semaphore, NULL), LK_OK);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    sem_assert_clean(f, 2);
+}
+
+static void what_others_took_since_is_not_given_back(void **state)
+{
+    semaphores *f = *state;
+    lk_hold *lost = sem_hold_for(sem_new(f, 1), 1, 300);
+    sem_taker *t = sem_take(f, sem_calm(f, 1), 1, LK_FOREVER, NULL);
+
+    assert_status(sem_join(t), LK_OK);
+    assert_status(lk_hold_release(lost), LK_ELOST);
+    sem_assert_books(f, 1, 0);
+    assert_status(lk_hold_check(t->hold), LK_OK);
+    assert_status(sem_release(t), LK_OK);
+    sem_assert_clean(f, 1);
+}
+
+/* ---- passing on to another process ---- */
+
+static void an_exported_hold_is_taken_over(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *there = sem_of(f, open_watchdog(f), 3);
+    lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
+    uint64_t fence = lk_hold_fence(hold);
+    char text[LK_EXPORT_SIZE];
+    lk_hold *taken = NULL;
+
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    assert_status(lk_semaphore_import(there, text, NULL, &taken), LK_OK);
+    assert_int_equal(lk_hold_fence(taken), fence);
+    locking_pass_time(wait_lease_ms() * 2);
+    assert_status(lk_hold_check(taken), LK_OK);
+    sem_assert_books(f, 3, 1);
+    assert_status(lk_hold_release(taken), LK_OK);
+    sem_assert_clean(f, 3);
+}
+
+static void an_export_that_nobody_imports_ends_with_its_lease(void **state)
+{
+    semaphores *f = *state;
+    lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
+    char text[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
+    sem_taker *t;
+
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    t = sem_take(f, sem_calm(f, 3), 3, LK_FOREVER, NULL);
+    assert_status(sem_join(t), LK_OK);
+    assert_status(lk_semaphore_import(sem_new(f, 3), text, NULL, &none),
+                  LK_ELOST);
+    assert_status(sem_release(t), LK_OK);
+    sem_assert_clean(f, 3);
+}
+
+static void a_hold_of_another_name_is_not_taken_over(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
+    lk_client *client = locking_open(f->base, NULL);
+    lk_hold *hold = sem_hold(sem_of(f, client, 1), 1);
+    lk_lock *lock = locking_lock(f->base, client, "n");
+    char text[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
+
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    assert_status(lk_semaphore_import(sem_with(f, client, "m", &options), text,
+                                      NULL, &none),
+                  LK_EMISMATCH);
+    assert_status(lk_lock_import(lock, text, NULL, &none), LK_EMISMATCH);
+    assert_null(none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SEM_TEST(a_fixed_lease_ends_when_it_was_told_to),
+        SEM_TEST(the_lease_of_the_semaphore_is_that_of_its_acquires),
+        SEM_TEST(permits_are_renewed_while_they_are_held),
+        SEM_TEST(permits_that_were_handed_over_are_kept_as_well),
+        SEM_TEST(a_lease_is_extended_for_all_permits),
+        SEM_TEST(a_waiter_has_what_ends_by_itself),
+        SEM_TEST(a_loss_is_told_in_every_way),
+        SEM_TEST(a_hold_that_lost_one_permit_is_lost),
+        SEM_TEST(what_a_deleted_semaphore_gave_is_lost),
+        SEM_TEST(a_hold_that_is_gone_gives_nothing_back),
+        SEM_TEST(what_others_took_since_is_not_given_back),
+        SEM_TEST(an_exported_hold_is_taken_over),
+        SEM_TEST(an_export_that_nobody_imports_ends_with_its_lease),
+        SEM_TEST(a_hold_of_another_name_is_not_taken_over),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_lease", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}
