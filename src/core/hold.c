@@ -421,8 +421,11 @@ static lk_status handle_end(lk_hold *hold, bool *ret_release)
         return release_lost(hold);
     if (claim->state != LK__CLAIM_HELD)
         return lk__fail(LK_ECLOSED, "the client was shut down before");
-    if (claim->first_hold != NULL)
+    if (claim->first_hold != NULL) {
+        if (claim->place->kind->shed != NULL)
+            claim->place->kind->shed(claim);
         return claim_hold_check(hold);
+    }
     *ret_release = !lk__claim_pass(claim);
     return LK_OK;
 }

@@ -23,7 +23,8 @@ struct lk_hold {
     uint64_t notice_ns;
     bool noticed; /* the notice was posted for the present deadline */
     lk__post post;
-    int fd; /* a timer of the kernel's, or -1 */
+    int fd;      /* a timer of the kernel's, or -1 */
+    bool turned; /* the kind's, for its shed */
 };
 
 extern const lk__hold_class lk__claim_hold_class;

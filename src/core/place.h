@@ -49,6 +49,8 @@ typedef struct lk__kind {
     const char *(*text)(struct lk__place *place);
     /* A holdless claim was granted; before it goes. */
     void (*granted)(struct lk__place *place, const lk__claim *claim);
+    /* A handle of a HELD claim has ended, and others stay. */
+    void (*shed)(lk__claim *claim);
     /* Frees what the primitive keeps in place->own. */
     void (*own_free)(void *own);
 

@@ -3,8 +3,10 @@
 /*
  * Handing a hold to another process, as one line of text:
  *
- *   latchkey1 <kind> <claim> <fence of the grant> <fence of the hold>
+ *   latchkey1 <kind> <mode> <claim> <fence of the grant> <fence of the hold>
  *       <lease ms> <watchdog 0 or 1> <name>
+ *
+ * The mode is the letter of the claim's terms, - without any.
  *
  * The server is not told: claim and fence stay what they are, so to it nothing
  * changes. Nobody renews between the export and the import.
@@ -48,9 +50,11 @@ static lk_status export_text(const lk_hold *hold, char *text, size_t size)
         return lk__fail(LK_EINVAL, "it was re-entered: release the others");
     length =
         snprintf(text, size,
-                 "latchkey1 %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
-                 claim->place->kind->word, claim->id, claim->fence, hold->fence,
-                 claim->lease_ms, claim->watchdog ? 1 : 0, claim->place->name);
+                 "latchkey1 %s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
+                 claim->place->kind->word,
+                 claim->terms.mode != NULL ? claim->terms.mode : "-", claim->id,
+                 claim->fence, hold->fence, claim->lease_ms,
+                 claim->watchdog ? 1 : 0, claim->place->name);
     if (length < 0 || (size_t)length >= size)
         return lk__fail(LK_EINVAL, "LK_EXPORT_SIZE bytes are needed");
     return LK_OK;
@@ -90,6 +94,7 @@ lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
 
 /* What a line of text says. */
 struct exported {
+    const char *mode; /* static; NULL: none */
     char id[64];
     uint64_t fence;      /* of the grant */
     uint64_t hold_fence; /* larger if it was passed on before */
@@ -105,19 +110,32 @@ struct import {
     uint64_t owner;
 };
 
-enum { WORDS = 8 };
+enum { WORDS = 9 };
+
+/* Every mode that a hold can have. */
+static const char *mode_find(const char *word)
+{
+    static const char *const modes[] = {"r", "u", "w", "p"};
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(modes[i], word) == 0)
+            return modes[i];
+    }
+    return NULL;
+}
 
 static lk_status
 words_take(const lk__place *place, char **words, struct exported *ret_from)
 {
     if (strcmp(words[1], place->kind->word) != 0 ||
-        strcmp(words[7], place->name) != 0)
+        strcmp(words[8], place->name) != 0)
         return lk__fail(LK_EMISMATCH, "the exported hold is of another name");
-    snprintf(ret_from->id, sizeof(ret_from->id), "%s", words[2]);
-    ret_from->fence = strtoull(words[3], NULL, 10);
-    ret_from->hold_fence = strtoull(words[4], NULL, 10);
-    ret_from->lease_ms = strtoull(words[5], NULL, 10);
-    ret_from->watchdog = strcmp(words[6], "1") == 0;
+    ret_from->mode = mode_find(words[2]);
+    snprintf(ret_from->id, sizeof(ret_from->id), "%s", words[3]);
+    ret_from->fence = strtoull(words[4], NULL, 10);
+    ret_from->hold_fence = strtoull(words[5], NULL, 10);
+    ret_from->lease_ms = strtoull(words[6], NULL, 10);
+    ret_from->watchdog = strcmp(words[7], "1") == 0;
     if (ret_from->fence == 0 || ret_from->hold_fence < ret_from->fence)
         return lk__fail(LK_EINVAL, "this is not an exported hold");
     return lk__lease_check(ret_from->lease_ms);
@@ -197,6 +215,8 @@ static struct import *import_new(lk__place *place, const struct exported *from,
         return NULL;
     }
     memcpy(import->claim->id, from->id, sizeof(from->id));
+    import->claim->line = LK__LINE_OWN;
+    import->claim->terms.mode = from->mode;
     import->claim->fence = from->fence;
     import->claim->local_fence = from->hold_fence;
     import->claim->top_fence = from->hold_fence;
