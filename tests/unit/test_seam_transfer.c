@@ -9,7 +9,7 @@
 #include "support/played.h"
 
 static const char text[] =
-    "latchkey1 lock 00000000-0000-4000-8000-000000000000:7 500 510 30000 1 n";
+    "latchkey1 lock - 00000000-0000-4000-8000-000000000000:7 500 510 30000 1 n";
 
 static int setup(void **state)
 {
