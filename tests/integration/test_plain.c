@@ -168,12 +168,20 @@ static void a_release_satisfies_who_waits(void **state)
 {
     plain *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 0);
-    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
-    uint64_t begin = wait_now_ms();
+    lk_plain_semaphore *other = plain_of_new_client(f);
+    uint64_t quickest = UINT64_MAX;
 
-    plain_give(semaphore, 1);
-    assert_status(plain_join(t), LK_OK);
-    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(300));
+    for (int i = 0; i < 8; i++) {
+        plain_taker *t = plain_queue_up(f, other, 1, 1);
+        uint64_t begin = wait_now_ms();
+
+        plain_give(semaphore, 1);
+        assert_status(plain_join(t), LK_OK);
+        if (wait_now_ms() - begin < quickest)
+            quickest = wait_now_ms() - begin;
+    }
+    /* Not by its own look, which comes about once a second. */
+    assert_in_range(quickest, 0, wait_scaled_ms(200));
     assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL), LK_EBUSY);
     plain_wait_clean(f);
 }
@@ -211,7 +219,7 @@ static void a_wait_ends_with_its_time(void **state)
 
     assert_status(lk_plain_semaphore_acquire(semaphore, 2, 300, NULL),
                   LK_ETIMEDOUT);
-    assert_in_range(wait_now_ms() - begin, 300, 300 + wait_scaled_ms(300));
+    assert_in_range(wait_now_ms() - begin, 300, 300 + wait_scaled_ms(2000));
     plain_wait_clean(f);
     assert_int_equal(free_of(semaphore), 1);
 }
@@ -248,7 +256,8 @@ static void one_release_serves_several(void **state)
     plain_give(semaphore, 15); /* 1 to 5 */
     for (int i = 0; i < 5; i++)
         assert_status(plain_join(takers[i]), LK_OK);
-    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(500));
+    /* Five looks would be as many seconds. */
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(2500));
     assert_false(plain_is_done(takers[5]));
     assert_int_equal(free_of(semaphore), 0);
     plain_give(semaphore, 6);
@@ -286,7 +295,7 @@ static void who_waits_behind_one_that_gives_up_is_served(void **state)
     small = plain_queue_up(f, other, 3, 2);
     assert_status(plain_join(large), LK_ETIMEDOUT);
     assert_status(plain_join(small), LK_OK);
-    assert_in_range(small->took_ms, 0, 700 + wait_scaled_ms(300));
+    assert_in_range(small->took_ms, 0, 700 + wait_scaled_ms(2000));
     assert_int_equal(free_of(semaphore), 0);
 }
 
@@ -321,7 +330,7 @@ static void waiters_of_a_deleted_counter_end(void **state)
     assert_status(lk_plain_semaphore_delete(semaphore), LK_OK);
     for (int i = 0; i < 3; i++)
         assert_status(plain_join(takers[i]), LK_EGONE);
-    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(500));
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(2000));
     plain_wait_clean(f);
 }
 
@@ -349,7 +358,7 @@ static void waiters_end_with_the_counters_time(void **state)
     assert_status(lk_plain_semaphore_try_set(semaphore, 1, 1500), LK_OK);
     t = plain_begin(f, plain_of_new_client(f), 2, LK_FOREVER, NULL);
     assert_status(plain_join(t), LK_EGONE);
-    assert_in_range(t->took_ms, 0, 1500 + wait_scaled_ms(500));
+    assert_in_range(t->took_ms, 0, 1500 + wait_scaled_ms(2000));
 }
 
 /* Nobody tells: about once a second each waiter looks. */
@@ -364,7 +373,7 @@ static void waiters_end_when_others_delete_the_counter(void **state)
     begin = wait_now_ms();
     assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
     assert_status(plain_join(t), LK_EGONE);
-    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(2000));
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(4000));
 }
 
 /* ---- exclusion ------------------------------------------------------------------- */
