@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The async forms, and every way in which a wait for permits ends early. */
+
+#include <pthread.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/semaphores.h"
+#include "support/wait.h"
+
+enum { LOOP = 0, DISPATCH = 1, MODES = 2 };
+
+/* A call, and what a count answers. */
+typedef struct count_call {
+    call call; /* first */
+    uint64_t permits;
+    int64_t free;
+} count_call;
+
+static void
+on_count(lk_status status, uint64_t permits, int64_t free, void *data)
+{
+    count_call *c = data;
+
+    c->permits = permits;
+    c->free = free;
+    call_on_done(status, &c->call);
+}
+
+static lk_client *open_mode(semaphores *f, uint64_t mode)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .dispatch = mode};
+
+    return locking_open(f->base, &options);
+}
+
+static bool is_mine(const call *c)
+{
+    return pthread_equal(c->thread, pthread_self()) != 0;
+}
+
+/* ---- each call ----------------------------------------------------------- */
+
+static void each_call_ends_once_and_on_the_right_thread(void **state)
+{
+    semaphores *f = *state;
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        lk_client *client = open_mode(f, mode);
+        lk_semaphore *semaphore = sem_of(f, client, 4);
+        call calls[5] = {0};
+        count_call counted = {0};
+
+        assert_status(lk_semaphore_acquire_async(semaphore, 2, 0, NULL,
+                                                 call_on_acquire, &calls[0]),
+                      LK_OK);
+        assert_status(call_wait(&calls[0], client), LK_OK);
+        assert_status(lk_semaphore_resize_async(semaphore, 3, call_on_done,
+                                                &calls[1]),
+                      LK_OK);
+        assert_status(call_wait(&calls[1], client), LK_OK);
+        assert_status(lk_semaphore_count_async(semaphore, on_count, &counted),
+                      LK_OK);
+        assert_status(call_wait(&counted.call, client), LK_OK);
+        assert_int_equal(counted.permits, 3);
+        assert_int_equal(counted.free, 1);
+        assert_status(lk_semaphore_info_async(semaphore, call_on_info,
+                                              &calls[2]),
+                      LK_OK);
+        assert_status(call_wait(&calls[2], client), LK_OK);
+        assert_int_equal(calls[2].info->holders[0]->count, 2);
+        assert_status(lk_semaphore_force_release_async(
+                          semaphore, calls[2].info->holders[0]->owner,
+                          call_on_done, &calls[3]),
+                      LK_OK);
+        assert_status(call_wait(&calls[3], client), LK_OK);
+        assert_status(lk_hold_release_async(calls[0].hold, call_on_done,
+                                            &calls[4]),
+                      LK_OK);
+        assert_status(call_wait(&calls[4], client), LK_ELOST);
+        for (int i = 0; i < 5; i++) {
+            assert_int_equal(atomic_load(&calls[i].ends), 1);
+            assert_int_equal(is_mine(&calls[i]), mode == DISPATCH);
+        }
+        assert_int_equal(is_mine(&counted.call), mode == DISPATCH);
+        lk_info_free(calls[2].info);
+        assert_status(lk_semaphore_resize(semaphore, 4), LK_OK);
+        sem_assert_clean(f, 4);
+    }
+}
+
+static void a_refusal_is_told_by_the_callback(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *unset = sem_new(f, 0);
+    lk_semaphore *semaphore = sem_new(f, 4);
+    lk_semaphore *wrong = sem_new(f, 5);
+    lk_hold *hold;
+    call calls[3] = {0};
+    count_call counted = {0};
+
+    assert_status(lk_semaphore_count_async(unset, on_count, &counted), LK_OK);
+    assert_status(call_wait(&counted.call, NULL), LK_EUNSET);
+    hold = sem_hold(semaphore, 1);
+    assert_status(lk_semaphore_acquire_async(wrong, 1, 0, NULL, call_on_acquire,
+                                             &calls[0]),
+                  LK_OK);
+    assert_status(call_wait(&calls[0], NULL), LK_EMISMATCH);
+    assert_null(calls[0].hold);
+    assert_status(lk_semaphore_acquire_async(semaphore, 4, 0, NULL,
+                                             call_on_acquire, &calls[1]),
+                  LK_OK);
+    assert_status(call_wait(&calls[1], NULL), LK_EBUSY);
+    assert_status(lk_semaphore_acquire_async(semaphore, 5, 0, NULL,
+                                             call_on_acquire, &calls[2]),
+                  LK_OK);
+    assert_status(call_wait(&calls[2], NULL), LK_ERANGE);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* As with a blocking one: what it found is remembered. */
+static void a_number_that_was_found_right_is_not_compared_again(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 4);
+    call first = {0};
+    call second = {0};
+
+    assert_status(lk_semaphore_acquire_async(semaphore, 1, 0, NULL,
+                                             call_on_acquire, &first),
+                  LK_OK);
+    assert_status(call_wait(&first, NULL), LK_OK);
+    assert_status(lk_semaphore_resize(semaphore, 6), LK_OK);
+    assert_status(lk_semaphore_acquire_async(semaphore, 5, 0, NULL,
+                                             call_on_acquire, &second),
+                  LK_OK);
+    assert_status(call_wait(&second, NULL), LK_OK);
+    assert_status(lk_hold_release(first.hold), LK_OK);
+    assert_status(lk_hold_release(second.hold), LK_OK);
+}
+
+static void many_calls_of_one_thread_queue_in_their_order(void **state)
+{
+    enum { CALLS = 20 };
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_calm(f, 2);
+    lk_hold *hold = sem_hold(semaphore, 2);
+    call calls[CALLS] = {0};
+
+    for (int i = 0; i < CALLS; i++)
+        assert_status(lk_semaphore_acquire_async(semaphore, 1, LK_FOREVER, NULL,
+                                                 call_on_acquire, &calls[i]),
+                      LK_OK);
+    locking_wait_queued(f->base, "n", CALLS);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < CALLS; i++) {
+        assert_status(call_wait(&calls[i], NULL), LK_OK);
+        if (i > 0)
+            assert_true(lk_hold_fence(calls[i].hold) >
+                        lk_hold_fence(calls[i - 1].hold));
+        assert_status(lk_hold_release(calls[i].hold), LK_OK);
+    }
+    sem_assert_clean(f, 2);
+}
+
+/* ---- ends ---------------------------------------------------------------- */
+
+static void a_handle_may_be_freed_before_its_call_has_ended(void **state)
+{
+    semaphores *f = *state;
+    const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
+                                          .permits = 1};
+    lk_semaphore *semaphore = NULL;
+    lk_hold *hold = sem_hold(sem_new(f, 1), 1);
+    call waiting = {0};
+
+    assert_status(lk_semaphore_new(&semaphore, locking_open(f->base, NULL), "n",
+                                   &options),
+                  LK_OK);
+    assert_status(lk_semaphore_acquire_async(semaphore, 1, LK_FOREVER, NULL,
+                                             call_on_acquire, &waiting),
+                  LK_OK);
+    lk_semaphore_free(semaphore);
+    locking_wait_queued(f->base, "n", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(call_wait(&waiting, NULL), LK_OK);
+    assert_status(lk_hold_release(waiting.hold), LK_OK);
+    sem_assert_clean(f, 1);
+}
+
+static void a_fired_token_ends_the_waits_that_name_it(void **state)
+{
+    semaphores *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_semaphore *semaphore = sem_of(f, client, 2);
+    lk_hold *hold = sem_hold(semaphore, 2);
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    lk_cancel *cancel = NULL;
+    sem_taker *blocked;
+    sem_taker *other;
+    call waiting = {0};
+
+    assert_status(lk_cancel_new(&cancel, client), LK_OK);
+    options.cancel = cancel;
+    blocked = sem_take(f, semaphore, 2, LK_FOREVER, &options);
+    locking_wait_queued(f->base, "n", 1);
+    other = sem_queue_up(f, semaphore, 1, 2);
+    assert_status(lk_semaphore_acquire_async(semaphore, 1, LK_FOREVER, &options,
+                                             call_on_acquire, &waiting),
+                  LK_OK);
+    locking_wait_queued(f->base, "n", 3);
+    lk_cancel_fire(cancel);
+    assert_status(sem_join(blocked), LK_ECANCELED);
+    assert_status(call_wait(&waiting, NULL), LK_ECANCELED);
+    locking_wait_queued(f->base, "n", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(sem_release(other), LK_OK);
+    lk_cancel_free(cancel);
+    sem_assert_clean(f, 2);
+}
+
+/* Whichever comes first: no permit is lost. */
+static void a_grant_that_meets_a_cancel_is_not_lost(void **state)
+{
+    enum { ROUNDS = 60 };
+    semaphores *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_semaphore *semaphore = sem_of(f, client, 3);
+    lk_semaphore *holder = sem_calm(f, 3);
+
+    for (int i = 0; i < ROUNDS; i++) {
+        lk_hold *hold = sem_hold(holder, 3);
+        lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+        lk_cancel *cancel = NULL;
+        call waiting = {0};
+        lk_status status;
+
+        assert_status(lk_cancel_new(&cancel, client), LK_OK);
+        options.cancel = cancel;
+        assert_status(lk_semaphore_acquire_async(semaphore, 2, LK_FOREVER,
+                                                 &options, call_on_acquire,
+                                                 &waiting),
+                      LK_OK);
+        locking_wait_queued(f->base, "n", 1);
+        assert_status(lk_hold_release_async(hold, NULL, NULL), LK_OK);
+        lk_cancel_fire(cancel);
+        status = call_wait(&waiting, NULL);
+        if (status == LK_OK)
+            assert_status(lk_hold_release(waiting.hold), LK_OK);
+        else
+            assert_status(status, LK_ECANCELED);
+        lk_cancel_free(cancel);
+        sem_assert_clean(f, 3);
+    }
+}
+
+static void a_shutdown_ends_waits_and_gives_permits_back(void **state)
+{
+    semaphores *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_semaphore *semaphore = sem_of(f, client, 4);
+    lk_hold *hold = sem_hold(semaphore, 3);
+    sem_taker *t = sem_queue_up(f, semaphore, 4, 1);
+    sem_taker *other = sem_queue_up(f, sem_calm(f, 4), 2, 2);
+    uint64_t permits;
+    int64_t free;
+
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_status(sem_join(t), LK_ECLOSED);
+    assert_status(sem_join(other), LK_OK);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_CLOSED);
+    assert_status(lk_semaphore_count(semaphore, &permits, &free), LK_ECLOSED);
+    assert_status(lk_semaphore_resize(semaphore, 5), LK_ECLOSED);
+    assert_status(lk_semaphore_force_release(semaphore, NULL), LK_ECLOSED);
+    (void)lk_hold_release(hold);
+    sem_assert_books(f, 4, 2);
+    assert_status(sem_release(other), LK_OK);
+    sem_assert_clean(f, 4);
+}
+
+/* ---- from a callback ------------------------------------------------------ */
+
+static void block(call *c)
+{
+    lk_semaphore *semaphore = c->data;
+    lk_hold *hold = NULL;
+    lk_info *info = NULL;
+    uint64_t permits;
+    int64_t free;
+
+    c->locked =
+        lk_semaphore_acquire(semaphore, 1, 0, NULL, &hold) == LK_ECALLBACK &&
+        lk_semaphore_resize(semaphore, 2) == LK_ECALLBACK &&
+        lk_semaphore_count(semaphore, &permits, &free) == LK_ECALLBACK &&
+        lk_semaphore_force_release(semaphore, NULL) == LK_ECALLBACK &&
+        lk_semaphore_info(semaphore, &info) == LK_ECALLBACK;
+}
+
+static void a_callback_may_not_block(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 2);
+    call c = {.act = block, .data = semaphore};
+
+    assert_status(lk_semaphore_acquire_async(semaphore, 1, 0, NULL,
+                                             call_on_acquire, &c),
+                  LK_OK);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_true(c.locked);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SEM_TEST(each_call_ends_once_and_on_the_right_thread),
+        SEM_TEST(a_refusal_is_told_by_the_callback),
+        SEM_TEST(a_number_that_was_found_right_is_not_compared_again),
+        SEM_TEST(many_calls_of_one_thread_queue_in_their_order),
+        SEM_TEST(a_handle_may_be_freed_before_its_call_has_ended),
+        SEM_TEST(a_fired_token_ends_the_waits_that_name_it),
+        SEM_TEST(a_grant_that_meets_a_cancel_is_not_lost),
+        SEM_TEST(a_shutdown_ends_waits_and_gives_permits_back),
+        SEM_TEST(a_callback_may_not_block),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_async", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Calls on a semaphore that are wrong are refused, and say why; what is not a
+   leased semaphore is not touched. */
+
+#include <latchkey/plain_semaphore.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/semaphores.h"
+#include "support/wait.h"
+
+static const uint64_t too_many = (uint64_t)LK_SEMAPHORE_MAX + 1;
+
+/* A status and a word of what lk_last_error() says about it. */
+static void assert_words(lk_status actual, lk_status expected, const char *word)
+{
+    assert_status(actual, expected);
+    if (strstr(lk_last_error(), word) == NULL)
+        fail_msg("\"%s\" does not tell of \"%s\"", lk_last_error(), word);
+}
+
+static void on_done(lk_status status, void *data)
+{
+    (void)status;
+    (void)data;
+    fail_msg("a callback was called");
+}
+
+static void
+on_count(lk_status status, uint64_t permits, int64_t free, void *data)
+{
+    (void)permits;
+    (void)free;
+    on_done(status, data);
+}
+
+static void on_acquire(lk_status status, lk_hold *hold, void *data)
+{
+    (void)hold;
+    on_done(status, data);
+}
+
+static void on_info(lk_status status, lk_info *info, void *data)
+{
+    (void)info;
+    on_done(status, data);
+}
+
+static lk_status run_nothing(lk_hold *hold, void *data)
+{
+    (void)hold;
+    (void)data;
+    return LK_OK;
+}
+
+/* ---- arguments ---------------------------------------------------------------- */
+
+static void a_handle_that_is_null_is_refused(void **state)
+{
+    lk_hold *hold = NULL;
+    lk_info *info = NULL;
+    uint64_t permits;
+    int64_t free;
+
+    (void)state;
+    assert_words(lk_semaphore_acquire(NULL, 1, 0, NULL, &hold), LK_EINVAL,
+                 "NULL");
+    assert_words(lk_semaphore_run(NULL, 1, 0, NULL, run_nothing, NULL),
+                 LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_import(NULL, "x", NULL, &hold), LK_EINVAL,
+                 "NULL");
+    assert_words(lk_semaphore_resize(NULL, 1), LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_count(NULL, &permits, &free), LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_force_release(NULL, NULL), LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_info(NULL, &info), LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_acquire_async(NULL, 1, 0, NULL, on_acquire, NULL),
+                 LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_resize_async(NULL, 1, on_done, NULL), LK_EINVAL,
+                 "NULL");
+    assert_words(lk_semaphore_count_async(NULL, on_count, NULL), LK_EINVAL,
+                 "NULL");
+    assert_words(lk_semaphore_force_release_async(NULL, NULL, on_done, NULL),
+                 LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_info_async(NULL, on_info, NULL), LK_EINVAL,
+                 "NULL");
+    lk_semaphore_free(NULL);
+}
+
+static void a_result_needs_a_place(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 1);
+    lk_client *client = f->base->clients[0];
+    uint64_t permits;
+    int64_t free;
+
+    assert_words(lk_semaphore_new(NULL, client, "n", NULL), LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_acquire(semaphore, 1, 0, NULL, NULL), LK_EINVAL,
+                 "NULL");
+    assert_words(lk_semaphore_count(semaphore, NULL, &free), LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_count(semaphore, &permits, NULL), LK_EINVAL,
+                 "NULL");
+    assert_words(lk_semaphore_info(semaphore, NULL), LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_run(semaphore, 1, 0, NULL, NULL, NULL), LK_EINVAL,
+                 "function");
+}
+
+static void a_call_without_a_callback_is_refused(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 1);
+
+    assert_words(lk_semaphore_acquire_async(semaphore, 1, 0, NULL, NULL, NULL),
+                 LK_EINVAL, "callback");
+    assert_words(lk_semaphore_resize_async(semaphore, 1, NULL, NULL), LK_EINVAL,
+                 "callback");
+    assert_words(lk_semaphore_count_async(semaphore, NULL, NULL), LK_EINVAL,
+                 "callback");
+    assert_words(lk_semaphore_force_release_async(semaphore, NULL, NULL, NULL),
+                 LK_EINVAL, "callback");
+    assert_words(lk_semaphore_info_async(semaphore, NULL, NULL), LK_EINVAL,
+                 "callback");
+}
+
+static void a_count_that_cannot_be_is_refused(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 1);
+    lk_hold *none = NULL;
+
+    assert_words(lk_semaphore_acquire(semaphore, 0, 0, NULL, &none), LK_EINVAL,
+                 "0");
+    assert_words(lk_semaphore_acquire(semaphore, LK_SEMAPHORE_MAX_COUNT + 1, 0,
+                                      NULL, &none),
+                 LK_ERANGE, "hold");
+    assert_words(lk_semaphore_acquire(semaphore, UINT64_MAX, 0, NULL, &none),
+                 LK_ERANGE, "hold");
+    assert_words(lk_semaphore_acquire_async(semaphore, 0, 0, NULL, on_acquire,
+                                            NULL),
+                 LK_EINVAL, "0");
+    assert_words(lk_semaphore_acquire(semaphore, 1, -2, NULL, &none), LK_EINVAL,
+                 "wait_ms");
+    assert_words(lk_semaphore_resize(semaphore, too_many), LK_ERANGE,
+                 "permits");
+    assert_words(lk_semaphore_resize(semaphore, UINT64_MAX), LK_ERANGE,
+                 "permits");
+    assert_null(none);
+    assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
+}
+
+static void the_largest_number_works(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, LK_SEMAPHORE_MAX);
+    lk_hold *hold = sem_hold(semaphore, 7);
+
+    sem_assert_books(f, LK_SEMAPHORE_MAX, LK_SEMAPHORE_MAX - 7);
+    assert_status(lk_hold_release(hold), LK_OK);
+    sem_assert_clean(f, LK_SEMAPHORE_MAX);
+}
+
+static void options_that_are_wrong_are_refused(void **state)
+{
+    semaphores *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_semaphore *none = NULL;
+    lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
+                                    .permits = too_many};
+
+    assert_words(lk_semaphore_new(&none, client, "n", &options), LK_ERANGE,
+                 "permits");
+    options = (lk_semaphore_options){LK_SEMAPHORE_OPTIONS_INIT, .resize = 1};
+    assert_words(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL,
+                 "resize");
+    options = (lk_semaphore_options){LK_SEMAPHORE_OPTIONS_INIT, .permits = 1,
+                                     .resize = 2};
+    assert_words(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL,
+                 "resize");
+    options = (lk_semaphore_options){LK_SEMAPHORE_OPTIONS_INIT,
+                                     .lease_ms = UINT64_MAX};
+    assert_status(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL);
+    options = (lk_semaphore_options){.size = 1};
+    assert_status(lk_semaphore_new(&none, client, "n", &options), LK_EINVAL);
+    assert_words(lk_semaphore_new(&none, NULL, "n", NULL), LK_EINVAL, "NULL");
+    assert_words(lk_semaphore_new(&none, client, "", NULL), LK_EINVAL, "name");
+    assert_words(lk_semaphore_new(&none, client, "a{b", NULL), LK_EINVAL,
+                 "name");
+    assert_null(none);
+}
+
+/* ---- wrong keys ---------------------------------------------------------------- */
+
+static void assert_all_refuse(lk_semaphore *semaphore, const char *word)
+{
+    lk_hold *none = NULL;
+    lk_info *info = NULL;
+    uint64_t permits;
+    int64_t free;
+
+    assert_words(lk_semaphore_acquire(semaphore, 1, 0, NULL, &none), LK_ETYPE,
+                 word);
+    assert_words(lk_semaphore_acquire(semaphore, 1, LK_FOREVER, NULL, &none),
+                 LK_ETYPE, word);
+    assert_words(lk_semaphore_resize(semaphore, 5), LK_ETYPE, word);
+    assert_words(lk_semaphore_count(semaphore, &permits, &free), LK_ETYPE,
+                 word);
+    assert_words(lk_semaphore_force_release(semaphore, NULL), LK_ETYPE, word);
+    assert_words(lk_semaphore_info(semaphore, &info), LK_ETYPE, word);
+    assert_null(none);
+    assert_null(info);
+}
+
+static void a_name_that_is_something_else_is_refused(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 1);
+    lk_lock *lock = locking_lock(f->base, f->base->clients[0], "n");
+    lk_hold *hold = locking_hold(lock);
+
+    assert_all_refuse(semaphore, "semaphore");
+    assert_status(lk_hold_release(hold), LK_OK);
+    free(server_string(f->base->server, "SET n word"));
+    assert_all_refuse(semaphore, "counter");
+}
+
+/* Its permits would be given twice. */
+static void a_name_in_use_as_a_plain_semaphore_is_refused(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 3);
+    lk_plain_semaphore *plain = NULL;
+
+    assert_status(lk_plain_semaphore_new(&plain, f->base->clients[0], "n"),
+                  LK_OK);
+    assert_status(lk_plain_semaphore_try_set(plain, 3, 0), LK_OK);
+    assert_status(lk_plain_semaphore_acquire(plain, 1, 0, NULL), LK_OK);
+    assert_all_refuse(semaphore, "plain");
+    assert_int_equal(server_integer(f->base->server, "INCRBY n 0"), 2);
+    lk_plain_semaphore_free(plain);
+}
+
+static void a_name_in_use_as_a_leased_semaphore_is_refused(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 3);
+    lk_hold *hold = sem_hold(semaphore, 1);
+    lk_plain_semaphore *plain = NULL;
+
+    assert_status(lk_plain_semaphore_new(&plain, f->base->clients[0], "n"),
+                  LK_OK);
+    assert_status(lk_plain_semaphore_acquire(plain, 1, 0, NULL), LK_ETYPE);
+    assert_status(lk_plain_semaphore_release(plain, 1), LK_ETYPE);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_plain_semaphore_release(plain, 1), LK_ETYPE);
+    sem_assert_clean(f, 3);
+    lk_plain_semaphore_free(plain);
+}
+
+/* ---- after a fork --------------------------------------------------------------- */
+
+static bool child_is_refused(lk_semaphore *semaphore)
+{
+    lk_hold *hold = NULL;
+    lk_info *info = NULL;
+    uint64_t permits;
+    int64_t free;
+
+    return lk_semaphore_acquire(semaphore, 1, 0, NULL, &hold) == LK_EFORKED &&
+           lk_semaphore_acquire_async(semaphore, 1, 0, NULL, on_acquire,
+                                      NULL) == LK_EFORKED &&
+           lk_semaphore_resize(semaphore, 1) == LK_EFORKED &&
+           lk_semaphore_count(semaphore, &permits, &free) == LK_EFORKED &&
+           lk_semaphore_force_release(semaphore, NULL) == LK_EFORKED &&
+           lk_semaphore_info(semaphore, &info) == LK_EFORKED && none == NULL;
+}
+
+static void every_call_is_refused_in_a_child(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_new(f, 3);
+    lk_hold *hold = sem_hold(semaphore, 1);
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        bool is_refused =
+            child_is_refused(semaphore) && lk_hold_check(hold) == LK_EFORKED;
+
+        lk_semaphore_free(semaphore);
+        (void)kill(getpid(), is_refused ? SIGKILL : SIGABRT);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    sem_assert_clean(f, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SEM_TEST(a_handle_that_is_null_is_refused),
+        SEM_TEST(a_result_needs_a_place),
+        SEM_TEST(a_call_without_a_callback_is_refused),
+        SEM_TEST(a_count_that_cannot_be_is_refused),
+        SEM_TEST(the_largest_number_works),
+        SEM_TEST(options_that_are_wrong_are_refused),
+        SEM_TEST(a_name_that_is_something_else_is_refused),
+        SEM_TEST(a_name_in_use_as_a_plain_semaphore_is_refused),
+        SEM_TEST(a_name_in_use_as_a_leased_semaphore_is_refused),
+        SEM_TEST(every_call_is_refused_in_a_child),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_misuse", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}
