@@ -27,7 +27,7 @@ enum {
 };
 
 /* What a worker tells, and, in the row of nobody, what it is told. */
-enum { TOLD_GRANTED_AT, TOLD_STATUS, TOLD_FENCE, TOLD_CHECK };
+enum { TOLD_GRANTED_AT, TOLD_STATUS, TOLD_FENCE, TOLD_CHECK, TOLD_PUSHED };
 enum { NOBODY = WORKER_MAX - 1, GO = 0 };
 
 static bool is_told(void *data)
@@ -38,6 +38,14 @@ static bool is_told(void *data)
 static bool is_over(void *data)
 {
     return atomic_load(&((worker_shared *)data)->is_over);
+}
+
+/* How many grants came by hand-over, and not by a look of the client's own. */
+static uint64_t pushed(lk_client *client)
+{
+    lk_client_stats stats = {.size = sizeof(stats)};
+
+    return lk_client_stats_get(client, &stats) == LK_OK ? stats.grants : 0;
 }
 
 /* Waits for its turn to queue, queues, and tells what it got. */
@@ -61,6 +69,7 @@ static int waiter_run(worker_shared *shared, unsigned index, void *data)
     told[TOLD_CHECK] = (uint64_t)-lk_hold_check(hold);
     record_enter(r, index, lk_hold_fence(hold));
     told[TOLD_FENCE] = lk_hold_fence(hold);
+    told[TOLD_PUSHED] = pushed(client);
     told[TOLD_GRANTED_AT] = wait_now_ms();
     if (!wait_until(is_over, shared, SETTLE_MS))
         return 3;
@@ -155,7 +164,7 @@ static int flush(void **state)
 
 /*
  * Dead waiters cost nothing: an inbox nobody listens to is skipped, unasked, 64
- * a call.
+ * a call. So the release itself gets to the living one, which need not look.
  */
 static void two_hundred_killed_waiters_cost_the_next_one_nothing(void **state)
 {
@@ -182,7 +191,9 @@ static void two_hundred_killed_waiters_cost_the_next_one_nothing(void **state)
     assert_status(lk_hold_release(h.hold), LK_OK);
     at = granted_at(live, SETTLE_MS);
     assert_true(at != 0);
-    assert_in_range(at - released_at, 0, wait_scaled_ms(50));
+    /* A look that was under way may have overtaken the message. */
+    assert_true(workers_shared(live)->counters[0][TOLD_PUSHED] == 1 ||
+                at - released_at <= wait_scaled_ms(50));
     holder_end(&h);
     end_well(live);
 }

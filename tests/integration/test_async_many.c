@@ -94,6 +94,15 @@ static void wait_all(atomic_int *counter)
         fail_msg("%d of %d", atomic_load(counter), MANY);
 }
 
+/* A client whose calls stand in a queue of ten thousand. */
+static lk_client *open_patient(locking *f)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = LONG_MS};
+
+    return locking_open(f, &options);
+}
+
 /* ---- one name each ------------------------------------------------------- */
 
 static void on_taken(lk_status status, lk_hold *hold, void *data)
@@ -158,8 +167,8 @@ static bool all_queue(void *data)
 static void ten_thousand_names_are_waited_for_without_threads(void **state)
 {
     locking *f = *state;
-    lk_client *holder = locking_open(f, NULL);
-    lk_client *waiter = locking_open(f, NULL);
+    lk_client *holder = open_patient(f);
+    lk_client *waiter = open_patient(f);
     crowd *holds = crowd_new(), *waits = crowd_new();
     long threads, kilobytes;
 
@@ -207,7 +216,7 @@ static void on_turn(lk_status status, lk_hold *hold, void *data)
 static void ten_thousand_waits_for_one_name_end_in_order(void **state)
 {
     locking *f = *state;
-    lk_client *client = locking_open(f, NULL);
+    lk_client *client = open_patient(f);
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
     lk_lock *lock = locking_lock(f, client, "n");
     crowd *c = crowd_new();

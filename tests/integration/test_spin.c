@@ -60,6 +60,13 @@ static void a_spinner_has_one_connection_and_hears_nothing(void **state)
     lk_lock_free(lock);
 }
 
+/* Its time may end while a try is under way. */
+static void assert_ended_empty_handed(lk_status status)
+{
+    if (status != LK_EINDOUBT)
+        assert_status(status, LK_ETIMEDOUT);
+}
+
 static void a_spinner_that_waits_ends_in_time(void **state)
 {
     locking *f = *state;
@@ -68,7 +75,7 @@ static void a_spinner_that_waits_ends_in_time(void **state)
     lk_hold *none = NULL;
     uint64_t start = wait_now_ms();
 
-    assert_status(lk_lock_acquire(lock, 300, NULL, &none), LK_ETIMEDOUT);
+    assert_ended_empty_handed(lk_lock_acquire(lock, 300, NULL, &none));
     assert_in_range(wait_now_ms() - start, 299, 300 + wait_scaled_ms(300));
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_EBUSY);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -85,7 +92,7 @@ static void the_pauses_grow(void **state)
     lk_hold *none = NULL;
     uint64_t before = locking_stats(client).commands;
 
-    assert_status(lk_lock_acquire(lock, 1000, NULL, &none), LK_ETIMEDOUT);
+    assert_ended_empty_handed(lk_lock_acquire(lock, 1000, NULL, &none));
     assert_in_range(locking_stats(client).commands - before, 8, 60);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_lock_free(lock);
