@@ -197,9 +197,6 @@ end
 
 local function settle_read(claim, entry, ms)
     readers.note(claim, true)
-    if share.alone then
-        redis.pcall('DEL', holders) -- what is left of readers that are gone
-    end
     return failed(redis.pcall('SET', timeout_key(claim), '1', 'PX', ms))
         or failed(lease.lengthen(lock, ms))
         or sign_reader(claim, entry)
@@ -222,6 +219,9 @@ function share.take(claim, entry, ms)
     local bad = enter(claim, entry)
     if bad then
         return nil, bad
+    end
+    if share.alone then
+        redis.pcall('DEL', holders) -- what is left of readers that are gone
     end
     bad = settle(claim, entry, ms)
     if bad then

@@ -16,12 +16,12 @@
 -- KEYS[11] upgrades  zset    claim that waits to write, and reads already
 -- KEYS[12] none      not used
 --
--- returns  0: by nobody, 1: by readers, 2: by the writer
+-- returns  {how}  0: by nobody, 1: by readers, 2: by the writer
 --
 -- Invariants: nothing is written. A reader whose lease has run out is none.
 
 if record.mode == 'write' then
-    return 2
+    return {2}
 end
 local lives, bad = readers.any()
-return bad or (lives and 1 or 0)
+return bad or {lives and 1 or 0}

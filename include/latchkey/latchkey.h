@@ -13,6 +13,7 @@
 #include <latchkey/latch.h>
 #include <latchkey/lock.h>
 #include <latchkey/plain_semaphore.h>
+#include <latchkey/rwlock.h>
 #include <latchkey/semaphore.h>
 #include <latchkey/status.h>
 #include <latchkey/version.h>

@@ -4,15 +4,13 @@
 
 /**
  * @file
- * In this release the header is declared so that programs can be written
- * against it; no function of it is in the library yet. A lock that many
- * readers share, or that one writer has alone; Redisson's RReadWriteLock is
- * the same lock.
+ * A lock that many readers share, or that one writer has alone; Redisson's
+ * RReadWriteLock is the same lock.
  *
- * Promise: while a write hold is valid no other hold is. Readers and writers
- * take turns, so neither waits for more than one turn of the others, as far
- * as they are Latchkey's: Redisson's readers do not queue. A dead reader keeps
- * a writer out for no longer than its own lease.
+ * Promise: while a write hold is valid no other hold is, but for reads of its
+ * own owner. Readers and writers take turns, so neither waits for more than
+ * one turn of the others, as far as they are Latchkey's: Redisson's readers do
+ * not queue. A dead reader keeps a writer out for no longer than its own lease.
  *
  * Threads: a handle may be used from any thread. The owner is the calling
  * thread unless the options name one. An owner may acquire again what it
@@ -63,7 +61,8 @@ LK_API void lk_rwlock_free(lk_rwlock *rwlock);
 
 /**
  * Acquires the lock for reading, beside other readers. The fence of a read
- * hold is shared with them and cannot guard a write.
+ * hold is shared with them and cannot guard a write. Readers of one client
+ * whose leases the watchdog renews have one hold at the server between them.
  *
  * @param wait_ms   0 tries once; LK_FOREVER waits without limit
  * @param options   NULL: all defaults
@@ -75,6 +74,11 @@ LK_API LK_NODISCARD lk_status
 lk_rwlock_acquire_read(lk_rwlock *rwlock, int64_t wait_ms,
                        const lk_acquire_options *options, lk_hold **ret_hold);
 
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_rwlock_acquire_read_async(
+    lk_rwlock *rwlock, int64_t wait_ms, const lk_acquire_options *options,
+    lk_acquire_cb cb, void *data);
+
 /**
  * As lk_rwlock_acquire_read(), for a reader that may go on to write: there is
  * one such hold at a time, beside plain ones. An owner with a plain read hold
@@ -83,6 +87,11 @@ lk_rwlock_acquire_read(lk_rwlock *rwlock, int64_t wait_ms,
 LK_API LK_NODISCARD lk_status lk_rwlock_acquire_upgradeable(
     lk_rwlock *rwlock, int64_t wait_ms, const lk_acquire_options *options,
     lk_hold **ret_hold);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_rwlock_acquire_upgradeable_async(
+    lk_rwlock *rwlock, int64_t wait_ms, const lk_acquire_options *options,
+    lk_acquire_cb cb, void *data);
 
 /**
  * Acquires the lock for writing, alone. An owner with an upgradeable hold goes
@@ -96,30 +105,77 @@ LK_API LK_NODISCARD lk_status
 lk_rwlock_acquire_write(lk_rwlock *rwlock, int64_t wait_ms,
                         const lk_acquire_options *options, lk_hold **ret_hold);
 
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_rwlock_acquire_write_async(
+    lk_rwlock *rwlock, int64_t wait_ms, const lk_acquire_options *options,
+    lk_acquire_cb cb, void *data);
+
+/** Reads, or writes, around a call of fn; see lk_lock_run(). */
+LK_API LK_NODISCARD lk_status
+lk_rwlock_run_read(lk_rwlock *rwlock, int64_t wait_ms,
+                   const lk_acquire_options *options, lk_run_fn fn, void *data);
+LK_API LK_NODISCARD lk_status lk_rwlock_run_write(
+    lk_rwlock *rwlock, int64_t wait_ms, const lk_acquire_options *options,
+    lk_run_fn fn, void *data);
+
 /**
  * Turns a write hold into a read hold in one step: readers come in, no writer
- * comes between. A re-entered hold is turned with its last handle.
+ * comes between. It is not an upgradeable one. A re-entered hold is turned
+ * with its last handle.
  *
- * @return LK_OK, also when the server does not answer: others then come in
- *         later; LK_ELOST; LK_EINVAL: not a write hold
+ * @return LK_OK, also when the server does not answer in time: it is asked
+ *         again, and others come in later; LK_ELOST; LK_EINVAL: not a write
+ *         hold; LK_EOFFLINE or the server's refusal: it is still a write hold
  */
 LK_API LK_NODISCARD lk_status lk_rwlock_downgrade(lk_hold *hold);
 
+/** The same without waiting. The hold may be released before cb is called. */
+LK_API LK_NODISCARD lk_status lk_rwlock_downgrade_async(lk_hold *hold,
+                                                        lk_done_cb cb,
+                                                        void *data);
+
 /**
- * Ends the writer's hold, or the holds of all readers, and lets the next in.
- * The holders are told, if they are Latchkey clients. For operators.
+ * Takes over a hold that another process has exported, for reading or writing
+ * as it was there; see lk_lock_import().
+ */
+LK_API LK_NODISCARD lk_status
+lk_rwlock_import(lk_rwlock *rwlock, const char *text,
+                 const lk_acquire_options *options, lk_hold **ret_hold);
+
+/**
+ * Ends the writer's hold, with reads of its owner, or the holds of all readers,
+ * and lets the next in. The holders are told, if they are Latchkey clients.
+ * For operators.
  *
  * @return LK_OK; LK_ENOTHELD: nobody held it
  */
 LK_API LK_NODISCARD lk_status lk_rwlock_force_release(lk_rwlock *rwlock);
 
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_rwlock_force_release_async(lk_rwlock *rwlock,
+                                                            lk_done_cb cb,
+                                                            void *data);
+
 /** Asks the server how the lock is held. */
 LK_API LK_NODISCARD lk_status lk_rwlock_state_get(lk_rwlock *rwlock,
                                                   lk_rwlock_state *ret_state);
 
+/** Ends lk_rwlock_state_get_async(); state means nothing unless LK_OK. */
+typedef void (*lk_rwlock_state_cb)(lk_status status, lk_rwlock_state state,
+                                   void *data);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_rwlock_state_get_async(lk_rwlock *rwlock,
+                                                        lk_rwlock_state_cb cb,
+                                                        void *data);
+
 /** Asks who holds the lock and who waits. Free with lk_info_free(). */
 LK_API LK_NODISCARD lk_status lk_rwlock_info(lk_rwlock *rwlock,
                                              lk_info **ret_info);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_rwlock_info_async(lk_rwlock *rwlock,
+                                                   lk_info_cb cb, void *data);
 
 #ifdef __cplusplus
 }

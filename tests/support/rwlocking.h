@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_RWLOCKING_H
+#define LK_TESTS_SUPPORT_RWLOCKING_H
+
+#include <latchkey/rwlock.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "support/locking.h"
+
+/*
+ * For tests of the read-write lock: what locking.h has, and read-write locks
+ * and threads beside it. Whatever cannot be had fails the running test. An
+ * owner is the thread unless one is named, so a test that plays several either
+ * gives owners or has several threads.
+ */
+
+enum { RW_LOCKS = 64, RW_TAKERS = 128, RW_OWNERS = 32 };
+
+typedef enum rw_mode { RW_READ, RW_UPGRADEABLE, RW_WRITE } rw_mode;
+
+/* A thread that acquires once. */
+typedef struct rw_taker {
+    pthread_t thread;
+    lk_rwlock *lock;
+    rw_mode mode;
+    int64_t wait_ms;
+    lk_acquire_options options;
+    atomic_int *turns; /* counts the grants of all takers of a test */
+    bool joined;
+    /* What became of it, once done. */
+    atomic_bool done;
+    lk_status status;
+    lk_hold *hold;
+    int turn; /* which of these grants its was, from 1 */
+    uint64_t took_ms;
+} rw_taker;
+
+typedef struct rwlocking {
+    locking *base;
+    lk_rwlock *locks[RW_LOCKS];
+    lk_client *clients[RW_LOCKS]; /* of these locks */
+    size_t lock_count;
+    lk_owner *owners[RW_OWNERS];
+    size_t owner_count;
+    rw_taker *takers[RW_TAKERS];
+    size_t taker_count;
+    atomic_int turns;
+} rwlocking;
+
+/* For cmocka; the server is locking_start_server()'s. */
+int rwlocking_setup(void **state);
+int rwlocking_teardown(void **state);
+
+#define RWLOCK_TEST(f)                                                         \
+    cmocka_unit_test_setup_teardown(f, rwlocking_setup, rwlocking_teardown)
+
+/* On the name n unless one is given; options may be NULL. */
+lk_rwlock *rwlocking_named(rwlocking *f, lk_client *client, const char *name,
+                           const lk_rwlock_options *options);
+lk_rwlock *rwlocking_lock(rwlocking *f, lk_client *client);
+/* The same of a client of its own, which is ready. */
+lk_rwlock *rwlocking_new(rwlocking *f);
+/* The same of a client whose inbox stands: it may queue at once. */
+lk_rwlock *rwlocking_calm(rwlocking *f);
+
+/* Acquires in a mode; options may be NULL. */
+lk_status rwlocking_acquire(lk_rwlock *lock, rw_mode mode, int64_t wait_ms,
+                            const lk_acquire_options *options,
+                            lk_hold **ret_hold);
+/* A hold that must be had at once, by an owner of its own; or with a lease
+   that is fixed. */
+lk_hold *rwlocking_hold(rwlocking *f, lk_rwlock *lock, rw_mode mode);
+lk_hold *rwlocking_hold_for(rwlocking *f, lk_rwlock *lock, rw_mode mode,
+                            uint64_t lease_ms);
+/* The same of this owner. */
+lk_hold *rwlocking_hold_of(lk_rwlock *lock, rw_mode mode, lk_owner *owner);
+/* What a try of an owner of its own answers; a hold is given back. */
+lk_status rwlocking_try(rwlocking *f, lk_rwlock *lock, rw_mode mode);
+/* Another owner that may use the lock. */
+lk_owner *rwlocking_owner(rwlocking *f, const lk_rwlock *lock);
+
+/* options may be NULL. What it got is released at the end of the test. */
+rw_taker *rwlocking_take(rwlocking *f, lk_rwlock *lock, rw_mode mode,
+                         int64_t wait_ms, const lk_acquire_options *options);
+/* The same, without limit, when so many of the mode wait at the server. */
+rw_taker *
+rwlocking_queue_up(rwlocking *f, lk_rwlock *lock, rw_mode mode, int count);
+/* Waits for its end, 10 s at most (scaled), and returns the status. */
+lk_status rwlocking_join(rw_taker *t);
+/* Joins it, which must have the lock, and releases that. */
+lk_status rwlocking_release(rw_taker *t);
+
+/* So many claims of the mode wait at the server. */
+void rwlocking_wait_queued(rwlocking *f, rw_mode mode, int count);
+/* How many remote holds there are: the fields of the hash but its mode. */
+long long rwlocking_holders(rwlocking *f);
+
+/* Nobody holds the name n, and nobody waits for it, soon. */
+void rwlocking_assert_clean(rwlocking *f);
+
+#endif /* LK_TESTS_SUPPORT_RWLOCKING_H */
