@@ -18,15 +18,19 @@ struct operating {
     void *data;
 };
 
+/* Redisson may make N less than nothing. */
 static lk_status
 count_take(struct operating *operating, const redisReply *reply)
 {
+    int64_t permits;
+
     if (reply->type != REDIS_REPLY_ARRAY)
         return LK_EPROTO;
     if (reply->elements == 1)
         return lk__reply_integer_at(reply, 0, 0) == ANSWER_UNSET ? LK_EUNSET
                                                                  : LK_EPROTO;
-    operating->numbers.permits = (uint64_t)lk__reply_integer_at(reply, 0, 0);
+    permits = lk__reply_integer_at(reply, 0, 0);
+    operating->numbers.permits = permits > 0 ? (uint64_t)permits : 0;
     operating->numbers.free = lk__reply_integer_at(reply, 1, 0);
     return LK_OK;
 }
