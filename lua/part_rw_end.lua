@@ -30,7 +30,7 @@ function ending.of(how, claim)
         end
         more, degraded = serve()
     end
-    if more and share.leaving.wrote and share.mode == 'read' and not share.told
+    if more and share.leaving.wrote and share.mode == 'read'
             and others.tell() then
         degraded = 1
     end

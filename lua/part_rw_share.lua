@@ -364,7 +364,7 @@ end
 -- or nil.
 function share.free()
     local leaving = share.leaving
-    leaving.wrote = share.mode == 'write' and leaving.how ~= 'read'
+    leaving.wrote = share.mode == 'write'
     if not leaving.stays then
         return free_all(leaving)
     elseif leaving.how == 'write' then
@@ -374,11 +374,7 @@ function share.free()
 end
 
 -- What Redisson's channel is told: 1 has all of its waiters look, 0 one in each
--- process; nothing where a reader left others behind.
+-- process.
 function share.word()
-    share.told = true
-    if share.leaving.wrote then
-        return '1'
-    end
-    return not share.leaving.stays and '0' or nil
+    return share.leaving.wrote and '1' or '0'
 end

@@ -436,6 +436,31 @@ static void a_full_server_lets_nobody_in(void **state)
     assert_waiting(f, "");
 }
 
+static void an_upgradeable_reader_comes_in_without_a_ticket(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_acquire(f, "u:1", "u"), "1 * 30000 *");
+    assert_like(script_redis(f, "HGET %s u:1", f->keys[KEY_HOLDERS]),
+                "* 0 u *");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_TICKETS]), "0");
+}
+
+/* The hash ended with them, so nobody took their records out. */
+static void records_of_those_who_are_gone_do_not_pile_up(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    script_expire(f);
+    rw_acquire(f, "r:2", "r");
+    assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_HOLDERS]), "r:2");
+    script_expire(f);
+    rw_acquire(f, "w:1", "w");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_HOLDERS]), "0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,12 +484,14 @@ int main(void)
         RW_TEST(a_newcomer_does_not_pass_by_those_who_wait),
         RW_TEST(a_newcomer_passes_by_the_dead),
         RW_TEST(there_is_one_upgradeable_reader),
+        RW_TEST(an_upgradeable_reader_comes_in_without_a_ticket),
         RW_TEST(an_acquire_sent_again_gives_the_same_read_hold),
         RW_TEST(an_acquire_sent_again_gives_the_same_write_hold),
         RW_TEST(an_acquire_sent_again_gives_the_same_ticket),
         RW_TEST(a_queued_claim_that_comes_in_waits_no_more),
         RW_TEST(a_claim_that_was_given_up_is_refused),
         RW_TEST(a_hold_whose_record_is_lost_gets_a_new_one),
+        RW_TEST(records_of_those_who_are_gone_do_not_pile_up),
         RW_TEST(a_key_of_another_type_is_refused),
         RW_TEST(side_keys_of_another_type_are_refused),
         RW_TEST(another_layout_is_refused),

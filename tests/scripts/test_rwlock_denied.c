@@ -183,6 +183,22 @@ static void queueing_without_a_right_leaves_no_half_a_place(void **state)
     }
 }
 
+/* The order is noted then, too, and without an end it would stay. */
+static void queueing_with_an_order_leaves_nothing_without_an_end(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("2");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_redis(f, "HSET n mode write java:1:write 1");
+        script_redis(f, "PEXPIRE n 30000");
+        script_deny(f, commands[i]);
+        rw_acquire(f, "u:1", "r");
+        assert_sound(f, commands[i]);
+        start_over(f);
+    }
+}
+
 static void an_upgrade_without_a_right_keeps_its_base(void **state)
 {
     script_fixture *f = *state;
@@ -351,6 +367,9 @@ static void a_downgrade_without_a_right_keeps_the_writer_or_reads(void **state)
         assert_true(holds(f, "w:1"));
         if (is_failed(f))
             assert_held(f, "w:1:write write");
+        if (is_failed(f) && strcmp(commands[i], "del") != 0)
+            assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "w:1")),
+                        "0");
         start_over(f);
     }
 }
@@ -415,6 +434,7 @@ int main(void)
         RW_TEST(an_acquire_that_cannot_set_a_lease_is_undone),
         RW_TEST(joining_without_a_right_harms_no_other_reader),
         RW_TEST(queueing_without_a_right_leaves_no_half_a_place),
+        RW_TEST(queueing_with_an_order_leaves_nothing_without_an_end),
         RW_TEST(an_upgrade_without_a_right_keeps_its_base),
         RW_TEST(a_release_without_a_right_loses_nobody),
         RW_TEST(a_readers_release_without_a_right_loses_nobody),

@@ -377,6 +377,19 @@ static void a_writer_is_told_before_its_owners_reads(void **state)
     assert_like(rw_info(f), "(java:1 3 0 0 * \"\" w) 0 ()");
 }
 
+static void records_of_the_dead_and_of_the_gone_are_taken_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    rw_acquire(f, "r:3", "r");
+    rw_kill(f, "r:1");
+    rw_release(f, "r:2", NULL);
+    assert_held(f, "r:3 read");
+    assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_HOLDERS]), "r:3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +400,7 @@ int main(void)
         RW_TEST(a_dead_reader_keeps_a_writer_out_only_for_its_lease),
         RW_TEST(a_dead_reader_among_others_is_found_by_the_last),
         RW_TEST(a_dead_reader_is_found_though_nobody_waits),
+        RW_TEST(records_of_the_dead_and_of_the_gone_are_taken_out),
         RW_TEST(a_waiting_writer_finds_the_dead_by_looking),
         RW_TEST(of_hundreds_of_dead_readers_one_alive_keeps_writers_out),
         RW_TEST(a_reader_without_its_key_does_not_hold),

@@ -290,6 +290,31 @@ static void what_we_force_java_finds_lost(void **state)
 
 #define JAVA_TEST(f) cmocka_unit_test_setup_teardown(f, rw_setup, teardown)
 
+static void each_hold_of_a_java_reader_counts_for_the_hash(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_standin_set_lease(java, 5000);
+    assert_true(rw_standin_try(java, READ));
+    rw_standin_set_lease(java, 20000);
+    assert_true(rw_standin_try(java, READ));
+    rw_acquire(f, "r:1", "r");
+    rw_release(f, "r:1", NULL);
+    assert_in_range(lease_of_hash(f), 19000, 20000);
+}
+
+static void of_readers_and_writers_the_first_by_ticket_contends(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_hear(f, "r:1", "w:1", (char *)NULL);
+    assert_true(rw_standin_try(java, WRITE));
+    assert_like(rw_acquire(f, "w:1", "w"), "0 * * 1");
+    assert_like(rw_acquire(f, "r:1", "r"), "0 * * 0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,12 +325,14 @@ int main(void)
         JAVA_TEST(a_hold_of_ours_has_redissons_lengths),
         JAVA_TEST(a_java_reader_that_leaves_keeps_our_lease),
         JAVA_TEST(a_reader_of_ours_that_leaves_keeps_javas_lease),
+        JAVA_TEST(each_hold_of_a_java_reader_counts_for_the_hash),
         JAVA_TEST(a_java_renewal_does_not_end_a_longer_lease),
         JAVA_TEST(our_renewal_prolongs_no_dead_java_reader),
         JAVA_TEST(a_dead_reader_of_ours_is_swept_by_the_last_of_java),
         JAVA_TEST(a_dead_java_reader_is_swept_by_the_last_of_ours),
         JAVA_TEST(java_is_woken_when_ours_leave),
         JAVA_TEST(the_first_of_ours_contends_with_a_java_writer),
+        JAVA_TEST(of_readers_and_writers_the_first_by_ticket_contends),
         JAVA_TEST(the_first_writer_of_ours_contends_with_java_readers),
         JAVA_TEST(what_java_deletes_is_lost),
         JAVA_TEST(what_we_force_java_finds_lost),

@@ -435,6 +435,45 @@ static void the_next_upgradeable_reader_follows_the_last(void **state)
     assert_like(script_redis(f, "HGET %s upgrader", f->keys[KEY_STATE]), "u:2");
 }
 
+static void with_writers_first_upgradeable_readers_wait_for_them(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("2");
+    rw_hear(f, "u:1", "w:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "w:2", "w");
+    rw_release(f, "w:1", NULL);
+    assert_held(f, "w:2:write write");
+    rw_release(f, "w:2", NULL);
+    assert_held(f, "u:1 read");
+}
+
+static void an_order_that_a_grant_brings_is_kept(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("1");
+    rw_acquire(f, "r:1", "r");
+    assert_like(script_redis(f, "HGET %s order", f->keys[KEY_STATE]), "1");
+    rw_release(f, "r:1", NULL);
+    rw_set_order("2");
+    rw_acquire(f, "w:1", "w");
+    assert_like(script_redis(f, "HGET %s order", f->keys[KEY_STATE]), "2");
+}
+
+/* It lives, whatever its inbox says; and it is not its turn. */
+static void a_touch_of_the_deaf_has_them_wait_on(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:1", "w");
+    assert_like(rw_touch(f, "w:1", NULL), "* 0 0 0 *");
+    assert_waiting(f, "w: w:1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,10 +496,13 @@ int main(void)
         RW_TEST(a_look_does_not_let_in_who_does_not_fit),
         RW_TEST(a_touch_says_who_of_them_is_to_look),
         RW_TEST(a_touch_finds_readers_their_turn),
+        RW_TEST(a_touch_of_the_deaf_has_them_wait_on),
         RW_TEST(with_readers_first_no_writer_keeps_them_out),
         RW_TEST(with_readers_first_they_come_in_whoever_waited_longer),
         RW_TEST(with_writers_first_all_of_them_come_in_before_readers),
+        RW_TEST(with_writers_first_upgradeable_readers_wait_for_them),
         RW_TEST(the_order_is_kept_at_the_server),
+        RW_TEST(an_order_that_a_grant_brings_is_kept),
         RW_TEST(upgradeable_readers_take_turns_with_writers),
         RW_TEST(the_next_upgradeable_reader_follows_the_last),
     };

@@ -361,6 +361,99 @@ static void a_full_server_refuses_no_downgrade(void **state)
     assert_held(f, "r:1 w:1 read");
 }
 
+/* Nor is it kept for longer than it had left. */
+static void
+the_lease_of_a_writer_is_not_prolonged_when_its_read_ends(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "w:1", "w", "50000");
+    rw_acquire_with(f, "r:1", "r", "60000", "1", "in", "", "0", "w:1");
+    script_redis(f, "PEXPIRE n 9000");
+    script_redis(f, "PEXPIRE %s 9000", rw_timeout(f, "r:1"));
+    rw_release(f, "r:1", NULL);
+    assert_in_range(number(script_redis(f, "PTTL n")), 1, 9000);
+}
+
+static void a_lapsed_read_among_others_does_not_stay_either(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    rw_acquire_on(f, "r:1", "r", "w:1");
+    rw_acquire_on(f, "r:2", "r", "w:1");
+    rw_kill(f, "r:1");
+    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
+    assert_held(f, "r:2 read");
+    assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_HOLDERS]), "r:2");
+}
+
+/* It waited only for the upgrade, which is over. */
+static void
+with_readers_first_they_come_in_when_an_upgrade_is_given_up(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("1");
+    rw_hear(f, "u:2", "r:2", "w:1", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:1", "w");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    rw_acquire(f, "r:2", "r");
+    assert_waiting(f, "w: w:1 x: u:2 r: r:2");
+    rw_leave(f, "u:2", "0");
+    assert_held(f, "r:1 r:2 u:1 read");
+    assert_waiting(f, "w: w:1");
+}
+
+/* The other upgradeable reader is this owner's, too, and blocks as any does. */
+static void beside_its_upgrade_an_owner_reads_upgradeably_once(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    assert_like(rw_acquire_on(f, "u:3", "u", "u:2"), "0 *");
+    assert_held(f, "u:1 u:2:write write");
+}
+
+static void an_upgrade_does_not_pass_another_by(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    rw_kill(f, "r:1");
+    assert_like(rw_acquire_on(f, "u:3", "w", "u:1"), "0 *");
+    assert_held(f, "u:1 u:2:write write");
+    assert_waiting(f, "x: u:3");
+}
+
+/* Its base goes on when it ends, with the lease that it has. */
+static void an_upgrade_shortens_no_lease_of_its_base(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "u:1", "u", "60000");
+    rw_acquire_with(f, "u:2", "w", "5000", "1", "in", "", "0", "u:1");
+    assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
+}
+
+static void a_downgrade_shortens_no_lease_of_another_read(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire_for(f, "w:1", "w", "5000");
+    rw_acquire_with(f, "r:1", "r", "60000", "1", "in", "", "0", "w:1");
+    assert_like(rw_downgrade(f, "w:1", NULL, "5000"), "1 * 0 0");
+    assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
+    assert_in_range(number(script_redis(f, "PTTL %s", rw_timeout(f, "w:1"))),
+                    4000, 5000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,25 +461,32 @@ int main(void)
         RW_TEST(the_writer_goes_on_when_its_owners_read_ends),
         RW_TEST(when_the_write_ends_its_owner_reads_on_and_others_come_in),
         RW_TEST(a_lapsed_read_does_not_stay_when_the_write_ends),
+        RW_TEST(a_lapsed_read_among_others_does_not_stay_either),
         RW_TEST(the_hash_lives_as_long_as_who_is_left),
         RW_TEST(the_hash_of_a_writer_does_not_keep_the_lease_of_a_read),
         RW_TEST(the_hash_of_a_writer_keeps_the_lease_it_was_extended_to),
+        RW_TEST(the_lease_of_a_writer_is_not_prolonged_when_its_read_ends),
         RW_TEST(an_upgrade_of_the_only_reader_comes_at_once),
+        RW_TEST(an_upgrade_shortens_no_lease_of_its_base),
         RW_TEST(an_upgrade_keeps_new_readers_out_until_the_others_left),
         RW_TEST(an_upgrade_goes_before_writers_that_wait_longer),
         RW_TEST(with_readers_first_an_upgrade_keeps_them_out_all_the_same),
+        RW_TEST(with_readers_first_they_come_in_when_an_upgrade_is_given_up),
         RW_TEST(an_upgrade_only_tried_waits_for_nobody),
         RW_TEST(an_upgrade_is_found_by_a_look),
+        RW_TEST(an_upgrade_does_not_pass_another_by),
         RW_TEST(the_end_of_an_upgrade_lets_readers_in_beside_its_base),
         RW_TEST(an_upgrade_of_the_dead_keeps_nobody_out),
         RW_TEST(an_upgrade_whose_base_is_lost_waits_for_all_readers),
         RW_TEST(the_base_may_end_before_its_upgrade),
         RW_TEST(an_owner_that_writes_may_read_upgradeably),
+        RW_TEST(beside_its_upgrade_an_owner_reads_upgradeably_once),
         RW_TEST(a_downgrade_makes_the_writer_a_reader),
         RW_TEST(a_downgrade_lets_readers_in_and_no_writer),
         RW_TEST(a_downgrade_sent_again_changes_nothing),
         RW_TEST(a_downgrade_of_what_is_not_held_changes_nothing),
         RW_TEST(a_downgrade_leaves_the_owners_reads_as_they_are),
+        RW_TEST(a_downgrade_shortens_no_lease_of_another_read),
         RW_TEST(a_downgrade_without_a_record_keeps_the_fence),
         RW_TEST(a_full_server_refuses_no_downgrade),
     };
