@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Processes that are killed or stopped while they use the bare counter: what
+ * they took stays taken, and what they wait for costs the living nothing.
+ */
+
+#include <latchkey/plain_semaphore.h>
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/wait.h"
+#include "support/worker.h"
+
+enum {
+    KILLED = 50,
+    STOPPED = 20,
+    SEEN_MS = 3000, /* so long a waiter is believed to live */
+    LOOK_MS = 1000,
+    SETTLE_MS = 20000
+};
+
+/* What a worker tells, and, in the row of nobody, what it is told. */
+enum { TOLD_TAKEN_AT, TOLD_STATUS };
+enum { NOBODY = WORKER_MAX - 1, GO = 0 };
+
+static bool is_told(void *data)
+{
+    return atomic_load((_Atomic uint64_t *)data) != 0;
+}
+
+static bool is_over(void *data)
+{
+    return atomic_load(&((worker_shared *)data)->is_over);
+}
+
+/* Waits for the word, takes one permit, tells so, and keeps it to the end. */
+static int taker_run(worker_shared *shared, unsigned index, void *data)
+{
+    _Atomic uint64_t *told = shared->counters[index];
+    lk_client *client;
+    lk_plain_semaphore *semaphore;
+    lk_status status;
+
+    if (!wait_until(is_told, &shared->counters[NOBODY][GO], SETTLE_MS) ||
+        lk_client_open(&client, server_url(data), NULL) != LK_OK ||
+        lk_plain_semaphore_new(&semaphore, client, "n") != LK_OK)
+        return 1;
+    status = lk_plain_semaphore_acquire(semaphore, 1, LK_FOREVER, NULL);
+    told[TOLD_STATUS] = (uint64_t)-status;
+    if (status != LK_OK)
+        return 2;
+    told[TOLD_TAKEN_AT] = wait_now_ms();
+    if (!wait_until(is_over, shared, SETTLE_MS))
+        return 3;
+    if (lk_plain_semaphore_release(semaphore, 1) != LK_OK)
+        return 4;
+    lk_plain_semaphore_free(semaphore);
+    lk_client_free(client);
+    return 0;
+}
+
+static void go(workers *w)
+{
+    workers_shared(w)->counters[NOBODY][GO] = 1;
+}
+
+/* When the index-th worker took; 0: not in time. */
+static uint64_t taken_at(workers *w, unsigned index)
+{
+    _Atomic uint64_t *at = &workers_shared(w)->counters[index][TOLD_TAKEN_AT];
+
+    return wait_until(is_told, at, SETTLE_MS) ? *at : 0;
+}
+
+static void end_well(workers *w, unsigned count)
+{
+    workers_end(w);
+    assert_true(workers_wait(w, SETTLE_MS));
+    assert_int_equal(workers_succeeded(w), count);
+    workers_free(w);
+}
+
+/* ---- the queue, and this process; begins after every worker was forked ------ */
+
+typedef struct expectation {
+    server *server;
+    long long least;
+} expectation;
+
+static bool is_queued(void *data)
+{
+    const expectation *e = data;
+
+    return server_integer(e->server, "ZCARD latchkey:queue:{n}") >= e->least;
+}
+
+static void queue_reaches(server *s, long long least)
+{
+    assert_true(wait_until(is_queued, &(expectation){s, least}, SETTLE_MS));
+}
+
+static lk_client *the_client;
+static lk_plain_semaphore *the_semaphore;
+
+static void begin(const server *s, uint64_t permits)
+{
+    assert_status(lk_client_open(&the_client, server_url(s), NULL), LK_OK);
+    assert_status(lk_plain_semaphore_new(&the_semaphore, the_client, "n"),
+                  LK_OK);
+    assert_status(lk_plain_semaphore_try_set(the_semaphore, permits, 0), LK_OK);
+}
+
+static int64_t free_now(void)
+{
+    int64_t count = -999;
+
+    assert_status(lk_plain_semaphore_count(the_semaphore, &count), LK_OK);
+    return count;
+}
+
+static void end(void)
+{
+    lk_plain_semaphore_free(the_semaphore);
+    lk_client_free(the_client);
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static int start_server(void **state)
+{
+    *state = server_start(NULL);
+    return *state == NULL;
+}
+
+static int stop_server(void **state)
+{
+    server_stop(*state);
+    return 0;
+}
+
+static int flush(void **state)
+{
+    server_flush(*state);
+    return 0;
+}
+
+/* As the header's first line says; and what is to be done about it. */
+static void a_killed_process_keeps_its_permits(void **state)
+{
+    server *s = *state;
+    workers *w = workers_start(2, taker_run, s);
+
+    begin(s, 2);
+    go(w);
+    assert_true(taken_at(w, 0) != 0);
+    assert_true(taken_at(w, 1) != 0);
+    workers_kill(w, 0, SIGKILL);
+    assert_int_equal(free_now(), 0);
+    assert_status(lk_plain_semaphore_acquire(the_semaphore, 1, 1500, NULL),
+                  LK_ETIMEDOUT);
+    assert_int_equal(free_now(), 0);
+    assert_status(lk_plain_semaphore_add(the_semaphore, 1), LK_OK);
+    assert_status(lk_plain_semaphore_acquire(the_semaphore, 1, 1500, NULL),
+                  LK_OK);
+    assert_int_equal(free_now(), 0);
+    end();
+    workers_free(w);
+}
+
+static void killed_waiters_cost_the_next_one_nothing(void **state)
+{
+    server *s = *state;
+    workers *dead = workers_start(KILLED, taker_run, s);
+    workers *live = workers_start(1, taker_run, s);
+    uint64_t released_at, at;
+
+    begin(s, 0);
+    go(dead);
+    queue_reaches(s, KILLED);
+    for (unsigned i = 0; i < KILLED; i++)
+        workers_kill(dead, i, SIGKILL);
+    go(live);
+    queue_reaches(s, 1); /* it may have passed the dead already */
+    released_at = wait_now_ms();
+    assert_status(lk_plain_semaphore_release(the_semaphore, 1), LK_OK);
+    at = taken_at(live, 0);
+    assert_true(at != 0);
+    assert_in_range(at < released_at ? 0 : at - released_at, 0,
+                    LOOK_MS + wait_scaled_ms(500));
+    assert_int_equal(free_now(), 0);
+    end_well(live, 1);
+    assert_int_equal(free_now(), 1);
+    end();
+    workers_free(dead);
+}
+
+/* None of them has anything, so none of them can take anything away. */
+static void stopped_waiters_together_cost_some_seconds(void **state)
+{
+    server *s = *state;
+    workers *stopped = workers_start(STOPPED, taker_run, s);
+    workers *live = workers_start(1, taker_run, s);
+    uint64_t released_at, at;
+
+    begin(s, 0);
+    go(stopped);
+    queue_reaches(s, STOPPED);
+    go(live);
+    queue_reaches(s, STOPPED + 1);
+    for (unsigned i = 0; i < STOPPED; i++)
+        workers_kill(stopped, i, SIGSTOP);
+    released_at = wait_now_ms();
+    assert_status(lk_plain_semaphore_release(the_semaphore, 1), LK_OK);
+    at = taken_at(live, 0);
+    assert_true(at != 0);
+    assert_in_range(at - released_at, 0,
+                    SEEN_MS + LOOK_MS + wait_scaled_ms(1500));
+    assert_int_equal(free_now(), 0);
+    end_well(live, 1);
+    end();
+    workers_free(stopped);
+}
+
+/* It goes on where it stopped: it takes if there is something to take. */
+static void a_stopped_waiter_that_goes_on_takes_in_its_turn(void **state)
+{
+    server *s = *state;
+    workers *sleeper = workers_start(1, taker_run, s);
+    workers *live = workers_start(1, taker_run, s);
+
+    begin(s, 0);
+    go(sleeper);
+    queue_reaches(s, 1);
+    go(live);
+    queue_reaches(s, 2);
+    workers_kill(sleeper, 0, SIGSTOP);
+    assert_status(lk_plain_semaphore_release(the_semaphore, 1), LK_OK);
+    assert_true(taken_at(live, 0) != 0);
+    workers_kill(sleeper, 0, SIGCONT);
+    assert_status(lk_plain_semaphore_release(the_semaphore, 1), LK_OK);
+    assert_true(taken_at(sleeper, 0) != 0);
+    assert_int_equal(free_now(), 0);
+    end_well(live, 1);
+    end_well(sleeper, 1);
+    assert_int_equal(free_now(), 2);
+    end();
+}
+
+/* It was told, and dies before it comes: nothing was given to it. */
+static void the_next_waiter_may_die_when_it_is_told(void **state)
+{
+    server *s = *state;
+    workers *doomed = workers_start(1, taker_run, s);
+    workers *live = workers_start(1, taker_run, s);
+
+    begin(s, 0);
+    go(doomed);
+    queue_reaches(s, 1);
+    go(live);
+    queue_reaches(s, 2);
+    workers_kill(doomed, 0, SIGSTOP);
+    assert_status(lk_plain_semaphore_release(the_semaphore, 1), LK_OK);
+    workers_kill(doomed, 0, SIGKILL);
+    assert_true(taken_at(live, 0) != 0);
+    assert_int_equal(free_now(), 0);
+    end_well(live, 1);
+    assert_int_equal(free_now(), 1);
+    end();
+    workers_free(doomed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_killed_process_keeps_its_permits, flush),
+        cmocka_unit_test_setup(killed_waiters_cost_the_next_one_nothing, flush),
+        cmocka_unit_test_setup(stopped_waiters_together_cost_some_seconds,
+                               flush),
+        cmocka_unit_test_setup(a_stopped_waiter_that_goes_on_takes_in_its_turn,
+                               flush),
+        cmocka_unit_test_setup(the_next_waiter_may_die_when_it_is_told, flush),
+    };
+
+    return cmocka_run_group_tests_name("plain_dead", tests, start_server,
+                                       stop_server);
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The bare counter and what can go wrong on the way: answers that are lost
+ * after the change was made, connections that break, a server that restarts,
+ * forgets its scripts, is full, or denies something; keys in foreign hands.
+ * Whatever happens, each change is made once, and each permit counted once.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/plain.h"
+#include "support/proxy.h"
+#include "support/wait.h"
+
+enum { COMMAND = 0, INBOX = 1, SOON_MS = 10000 };
+
+static proxy *the_proxy;
+
+static int start(void **state)
+{
+    if (plain_start(state) != 0)
+        return -1;
+    the_proxy = proxy_start(server_socket(((plain *)*state)->base->server));
+    return the_proxy != NULL ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    plain *f = *state;
+    int result;
+
+    proxy_heal(the_proxy);
+    free(server_string(f->base->server, "CONFIG SET maxmemory 0"));
+    result = plain_end(state);
+    proxy_stop(the_proxy);
+    return result;
+}
+
+#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, end)
+
+/* A handle of a client behind the proxy: connection 0 is for its commands. */
+static lk_plain_semaphore *far_with(plain *f, const lk_client_options *options)
+{
+    lk_client *client =
+        locking_open_url(f->base, proxy_url(the_proxy), options);
+
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_scaled_ms(SOON_MS)),
+                  LK_OK);
+    return plain_of(f, client);
+}
+
+static lk_plain_semaphore *far(plain *f)
+{
+    return far_with(f, NULL);
+}
+
+/* The same, whose inbox stands. */
+static lk_plain_semaphore *far_listening(plain *f)
+{
+    lk_plain_semaphore *semaphore = far(f);
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 0, 0), LK_OK);
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 50, NULL),
+                  LK_ETIMEDOUT);
+    plain_wait_clean(f);
+    return semaphore;
+}
+
+/* ---- an answer that is lost ------------------------------------------------------ */
+
+static void lose_the_next_answer(void)
+{
+    proxy_drop_replies(the_proxy, COMMAND, true);
+}
+
+static void a_release_whose_answer_is_lost_counts_once(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far(f);
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 5, 0), LK_OK);
+    lose_the_next_answer();
+    plain_give(semaphore, 2);
+    assert_int_equal(plain_value(f), 7);
+}
+
+static void an_add_whose_answer_is_lost_counts_once(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far(f);
+
+    lose_the_next_answer();
+    assert_status(lk_plain_semaphore_add(semaphore, -3), LK_OK);
+    assert_int_equal(plain_value(f), -3);
+}
+
+static void a_set_whose_answer_is_lost_is_known_to_be_ours(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far(f);
+
+    lose_the_next_answer();
+    assert_status(lk_plain_semaphore_try_set(semaphore, 3, 0), LK_OK);
+    assert_int_equal(plain_value(f), 3);
+}
+
+static void a_drain_whose_answer_is_lost_tells_what_it_took(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far(f);
+    int64_t taken = 0;
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 9, 0), LK_OK);
+    lose_the_next_answer();
+    assert_status(lk_plain_semaphore_drain(semaphore, &taken), LK_OK);
+    assert_int_equal(taken, 9);
+    assert_int_equal(plain_value(f), 0);
+}
+
+static void a_delete_whose_answer_is_lost_is_known_to_be_ours(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far(f);
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 9, 0), LK_OK);
+    lose_the_next_answer();
+    assert_status(lk_plain_semaphore_delete(semaphore), LK_OK);
+    assert_false(locking_exists(f->base, "n"));
+}
+
+static void an_acquire_whose_answer_is_lost_takes_once(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far(f);
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 9, 0), LK_OK);
+    lose_the_next_answer();
+    plain_take(semaphore, 2, 5000);
+    assert_int_equal(plain_value(f), 7);
+}
+
+/* The answer of the look that took. */
+static void a_wait_whose_answer_is_lost_takes_once(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *near = plain_of_new_client(f);
+    plain_taker *t = plain_queue_up(f, far_listening(f), 2, 1);
+
+    lose_the_next_answer();
+    plain_give(near, 3);
+    assert_status(plain_join(t), LK_OK);
+    assert_int_equal(plain_value(f), 1);
+    plain_wait_clean(f);
+}
+
+/* ---- no answer in time ------------------------------------------------------------ */
+
+static const lk_client_options hasty = {LK_CLIENT_OPTIONS_INIT,
+                                        .command_timeout_ms = 300};
+
+/* The call has ended; the library goes on. */
+static void a_release_without_an_answer_is_made_in_the_background(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far_with(f, &hasty);
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 5, 0), LK_OK);
+    proxy_swallow(the_proxy, COMMAND, PROXY_REQUESTS);
+    proxy_refuse(the_proxy, true);
+    assert_status(lk_plain_semaphore_release(semaphore, 2), LK_EINDOUBT);
+    assert_int_equal(plain_value(f), 5);
+    proxy_heal(the_proxy);
+    plain_wait_value(f, 7);
+    plain_give(semaphore, 1);
+    assert_int_equal(plain_value(f), 8);
+}
+
+static void a_release_that_was_made_unanswered_is_made_once(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far_with(f, &hasty);
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 5, 0), LK_OK);
+    proxy_swallow(the_proxy, COMMAND, PROXY_REPLIES);
+    proxy_refuse(the_proxy, true);
+    assert_status(lk_plain_semaphore_release(semaphore, 2), LK_EINDOUBT);
+    assert_int_equal(plain_value(f), 7);
+    proxy_heal(the_proxy);
+    assert_status(lk_client_wait_ready(f->base->clients[0],
+                                       (int64_t)wait_scaled_ms(SOON_MS)),
+                  LK_OK);
+    plain_give(semaphore, 1); /* behind what was asked again */
+    assert_int_equal(plain_value(f), 8);
+}
+
+static bool is_away(void *client)
+{
+    return lk_client_wait_ready(client, 0) != LK_OK;
+}
+
+/* Nothing was sent: nothing will be. */
+static void a_release_that_was_never_sent_is_not_made(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far_with(f, &hasty);
+    int64_t count;
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 5, 0), LK_OK);
+    proxy_refuse(the_proxy, true);
+    proxy_reset(the_proxy, PROXY_ALL);
+    assert_true(wait_until(is_away, f->base->clients[0], SOON_MS));
+    assert_status(lk_plain_semaphore_release(semaphore, 2), LK_EOFFLINE);
+    proxy_heal(the_proxy);
+    assert_status(lk_client_wait_ready(f->base->clients[0],
+                                       (int64_t)wait_scaled_ms(SOON_MS)),
+                  LK_OK);
+    assert_status(lk_plain_semaphore_count(semaphore, &count), LK_OK);
+    assert_int_equal(count, 5);
+}
+
+static void what_an_acquire_in_doubt_took_is_given_back(void **state)
+{
+    plain *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms =
+                                           wait_scaled_ms(1500)};
+    lk_plain_semaphore *semaphore = far_with(f, &options);
+    call c = {0};
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 5, 0), LK_OK);
+    proxy_swallow(the_proxy, COMMAND, PROXY_REPLIES);
+    proxy_refuse(the_proxy, true);
+    assert_status(lk_plain_semaphore_acquire_async(semaphore, 2, 0, NULL,
+                                                   call_on_done, &c),
+                  LK_OK);
+    plain_wait_value(f, 3);
+    assert_status(call_wait(&c, NULL), LK_EINDOUBT);
+    proxy_heal(the_proxy);
+    plain_wait_value(f, 5);
+}
+
+/* The old connection cannot be killed, and its acquire comes at last. By then
+   its claim was given up; another may have stood in for it in time. */
+static void an_acquire_that_comes_late_meets_a_tombstone(void **state)
+{
+    plain *f = *state;
+    lk_client_options options = hasty;
+    lk_plain_semaphore *semaphore;
+    lk_status status;
+
+    options.user = "far";
+    options.password = "word";
+    free(server_string(
+        f->base->server,
+        "ACL SETUSER far on >word ~* &* +@all -client|id -client|kill"));
+    semaphore = far_with(f, &options);
+    assert_status(lk_plain_semaphore_try_set(semaphore, 5, 0), LK_OK);
+    proxy_hold(the_proxy, COMMAND, PROXY_REQUESTS);
+    status = lk_plain_semaphore_acquire(semaphore, 2, 0, NULL);
+    assert_true(status == LK_EINDOUBT || status == LK_OK);
+    locking_wait_integer(f->base, 1, "ZCARD latchkey:void:{%s}", "n");
+    proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
+    assert_true(proxy_wait_open(the_proxy, 2, SOON_MS));
+    plain_take(semaphore, 1, (int64_t)wait_scaled_ms(5000));
+    assert_int_equal(plain_value(f), status == LK_OK ? 2 : 4);
+}
+
+/* ---- connections that break ---------------------------------------------------------- */
+
+static void a_waiter_outlives_its_connections(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *near = plain_of_new_client(f);
+    plain_taker *t = plain_queue_up(f, far_listening(f), 1, 1);
+
+    proxy_reset(the_proxy, PROXY_ALL);
+    plain_give(near, 1);
+    assert_status(plain_join(t), LK_OK);
+    assert_int_equal(plain_value(f), 0);
+    plain_wait_clean(f);
+}
+
+static void a_message_that_is_lost_is_made_up_for(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *near = plain_of_new_client(f);
+    plain_taker *t = plain_queue_up(f, far_listening(f), 1, 1);
+    uint64_t begin;
+
+    proxy_swallow(the_proxy, INBOX, PROXY_REPLIES);
+    begin = wait_now_ms();
+    plain_give(near, 1);
+    assert_status(plain_join(t), LK_OK);
+    assert_in_range(wait_now_ms() - begin, 0, 1000 + wait_scaled_ms(2000));
+}
+
+typedef struct worker {
+    pthread_t id;
+    lk_plain_semaphore *semaphore;
+    int rounds;
+    atomic_int *failed;
+} worker;
+
+/* Whatever a call says, what it took is given back, by it or by itself. */
+static void *work(void *data)
+{
+    const worker *w = data;
+
+    for (int i = 0; i < w->rounds; i++) {
+        lk_status status =
+            lk_plain_semaphore_acquire(w->semaphore, 1,
+                                       (int64_t)wait_scaled_ms(SOON_MS), NULL);
+
+        if (status == LK_OK)
+            status = lk_plain_semaphore_release(w->semaphore, 1);
+        if (status != LK_OK && status != LK_EINDOUBT && status != LK_EOFFLINE)
+            atomic_fetch_add(w->failed, 1);
+    }
+    return NULL;
+}
+
+static void connections_that_break_all_the_time_lose_no_permit(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *near = plain_with(f, 2);
+    lk_plain_semaphore *semaphore = far(f);
+    atomic_int failed = 0;
+    worker workers[6];
+
+    for (int i = 0; i < 6; i++) {
+        workers[i] = (worker){0, i % 2 == 0 ? semaphore : near, 150, &failed};
+        assert_int_equal(pthread_create(&workers[i].id, NULL, work,
+                                        &workers[i]),
+                         0);
+    }
+    for (int i = 0; i < 20; i++) {
+        locking_pass_time(25);
+        if (i % 2 == 0)
+            proxy_reset(the_proxy, PROXY_ALL);
+        else
+            proxy_drop_replies(the_proxy, PROXY_ALL, true);
+        locking_pass_time(5);
+        proxy_heal(the_proxy);
+    }
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(pthread_join(workers[i].id, NULL), 0);
+    assert_int_equal(failed, 0);
+    plain_wait_value(f, 2);
+    plain_wait_clean(f);
+}
+
+/* ---- the server ------------------------------------------------------------------------ */
+
+static void a_server_that_forgot_all_tells_its_waiters(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *near = plain_with(f, 0);
+    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
+
+    assert_true(server_restart(f->base->server));
+    assert_status(plain_join(t), LK_EUNSET);
+    assert_status(lk_plain_semaphore_add(near, 1), LK_OK);
+    assert_int_equal(plain_value(f), 1);
+}
+
+static void a_server_that_kept_its_data_keeps_the_queue(void **state)
+{
+    static const char *const kept[] = {"--appendonly", "yes", "--appendfsync",
+                                       "always", NULL};
+    plain *f = *state;
+    server *s = server_start(kept);
+    lk_client *client = locking_open_url(f->base, server_url(s), NULL);
+    lk_plain_semaphore *semaphore = plain_of(f, client);
+    plain_taker *t;
+    uint64_t until = wait_now_ms() + wait_scaled_ms(SOON_MS);
+
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_scaled_ms(SOON_MS)),
+                  LK_OK);
+    assert_status(lk_plain_semaphore_try_set(semaphore, 0, 0), LK_OK);
+    t = plain_begin(f, semaphore, 1, LK_FOREVER, NULL);
+    while (server_integer(s, "ZCARD latchkey:queue:{n}") != 1)
+        assert_true(wait_now_ms() < until);
+    assert_true(server_restart(s));
+    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{n}"), 1);
+    plain_give(semaphore, 1);
+    assert_status(plain_join(t), LK_OK);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    server_stop(s);
+}
+
+static void scripts_that_were_forgotten_are_sent_again(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 1);
+    int64_t number = 0;
+    plain_taker *t;
+
+    free(server_string(f->base->server, "SCRIPT FLUSH"));
+    plain_take(semaphore, 1, 0);
+    t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
+    free(server_string(f->base->server, "SCRIPT FLUSH"));
+    plain_give(semaphore, 1);
+    assert_status(plain_join(t), LK_OK);
+    free(server_string(f->base->server, "SCRIPT FLUSH"));
+    assert_status(lk_plain_semaphore_count(semaphore, &number), LK_OK);
+    assert_int_equal(number, 0);
+    plain_give(semaphore, 1);
+    assert_int_equal(plain_value(f), 1);
+}
+
+static void a_full_server_takes_permits_back(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 3);
+    plain_taker *t;
+
+    free(server_string(f->base->server, "CONFIG SET maxmemory 1"));
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL),
+                  LK_ESERVERMEM);
+    assert_status(lk_plain_semaphore_acquire(semaphore, 4, LK_FOREVER, NULL),
+                  LK_ESERVERMEM);
+    free(server_string(f->base->server, "CONFIG SET maxmemory 0"));
+    plain_take(semaphore, 2, 0);
+    t = plain_queue_up(f, plain_of_new_client(f), 2, 1);
+    free(server_string(f->base->server, "CONFIG SET maxmemory 1"));
+    plain_give(semaphore, 2);
+    assert_status(plain_join(t), LK_OK);
+    assert_int_equal(plain_value(f), 1);
+    plain_give(semaphore, 2);
+    assert_status(lk_plain_semaphore_delete(semaphore), LK_OK);
+    assert_status(lk_plain_semaphore_try_set(semaphore, 1, 0), LK_ESERVERMEM);
+}
+
+/* ---- foreign hands ------------------------------------------------------------------------ */
+
+static void a_key_that_is_replaced_ends_its_waiters(void **state)
+{
+    plain *f = *state;
+    plain_taker *t;
+
+    (void)plain_with(f, 0);
+    t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
+    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_int_equal(server_integer(f->base->server, "HSET n a b"), 1);
+    assert_status(plain_join(t), LK_ETYPE);
+    assert_int_equal(server_integer(f->base->server, "HLEN n"), 1);
+}
+
+static void a_queue_that_is_deleted_is_made_anew(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
+
+    assert_int_equal(server_integer(f->base->server, "DEL latchkey:queue:{n} "
+                                                     "latchkey:tickets:{n}"),
+                     2);
+    locking_wait_queued(f->base, "n", 1);
+    plain_give(semaphore, 1);
+    assert_status(plain_join(t), LK_OK);
+    assert_int_equal(plain_value(f), 0);
+}
+
+static void the_loss_of_all_side_keys_loses_no_permit(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 2);
+    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 3, 1);
+
+    assert_int_equal(server_integer(f->base->server,
+                                    "DEL latchkey:queue:{n} "
+                                    "latchkey:tickets:{n} latchkey:memo:{n} "
+                                    "latchkey:state:{n}"),
+                     4);
+    plain_give(semaphore, 1);
+    assert_status(plain_join(t), LK_OK);
+    assert_int_equal(plain_value(f), 0);
+}
+
+/* ---- rights --------------------------------------------------------------------------------- */
+
+static lk_plain_semaphore *denied(plain *f, const char *right)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "u",
+                                       .password = "word"};
+    lk_client *client;
+
+    free(server_string(f->base->server,
+                       "ACL SETUSER u reset on >word ~* &* +@all -%s", right));
+    client = locking_open(f->base, &options);
+    return plain_of(f, client);
+}
+
+static void a_right_that_is_missing_is_told_and_nothing_is_changed(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = denied(f, "incrby");
+    int64_t number = 0;
+
+    (void)plain_with(f, 3);
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL),
+                  LK_EDENIED);
+    assert_status(lk_plain_semaphore_release(semaphore, 1), LK_EDENIED);
+    assert_status(lk_plain_semaphore_drain(semaphore, &number), LK_EDENIED);
+    assert_status(lk_plain_semaphore_count(semaphore, &number), LK_OK);
+    assert_int_equal(number, 3);
+}
+
+/* Nobody is told, and nobody can be asked: each looks for itself. */
+static void without_the_right_to_publish_waiters_still_get_permits(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *mute = denied(f, "publish");
+    plain_taker *takers[2];
+
+    (void)plain_with(f, 0);
+    takers[0] = plain_queue_up(f, plain_of_new_client(f), 1, 1);
+    takers[1] = plain_queue_up(f, mute, 1, 2);
+    plain_give(mute, 2);
+    assert_status(plain_join(takers[0]), LK_OK);
+    assert_status(plain_join(takers[1]), LK_OK);
+    assert_int_equal(plain_value(f), 0);
+}
+
+static void without_the_right_to_ask_waiters_still_get_permits(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *blind = denied(f, "pubsub");
+    plain_taker *takers[2];
+
+    (void)plain_with(f, 0);
+    takers[0] = plain_queue_up(f, blind, 1, 1);
+    takers[1] = plain_queue_up(f, plain_of_new_client(f), 1, 2);
+    plain_give(blind, 2);
+    assert_status(plain_join(takers[0]), LK_OK);
+    assert_status(plain_join(takers[1]), LK_OK);
+    assert_int_equal(plain_value(f), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FAULT(a_release_whose_answer_is_lost_counts_once),
+        FAULT(an_add_whose_answer_is_lost_counts_once),
+        FAULT(a_set_whose_answer_is_lost_is_known_to_be_ours),
+        FAULT(a_drain_whose_answer_is_lost_tells_what_it_took),
+        FAULT(a_delete_whose_answer_is_lost_is_known_to_be_ours),
+        FAULT(an_acquire_whose_answer_is_lost_takes_once),
+        FAULT(a_wait_whose_answer_is_lost_takes_once),
+        FAULT(a_release_without_an_answer_is_made_in_the_background),
+        FAULT(a_release_that_was_made_unanswered_is_made_once),
+        FAULT(a_release_that_was_never_sent_is_not_made),
+        FAULT(what_an_acquire_in_doubt_took_is_given_back),
+        FAULT(an_acquire_that_comes_late_meets_a_tombstone),
+        FAULT(a_waiter_outlives_its_connections),
+        FAULT(a_message_that_is_lost_is_made_up_for),
+        FAULT(connections_that_break_all_the_time_lose_no_permit),
+        FAULT(a_server_that_forgot_all_tells_its_waiters),
+        FAULT(a_server_that_kept_its_data_keeps_the_queue),
+        FAULT(scripts_that_were_forgotten_are_sent_again),
+        FAULT(a_full_server_takes_permits_back),
+        FAULT(a_key_that_is_replaced_ends_its_waiters),
+        FAULT(a_queue_that_is_deleted_is_made_anew),
+        FAULT(the_loss_of_all_side_keys_loses_no_permit),
+        FAULT(a_right_that_is_missing_is_told_and_nothing_is_changed),
+        FAULT(without_the_right_to_publish_waiters_still_get_permits),
+        FAULT(without_the_right_to_ask_waiters_still_get_permits),
+    };
+
+    return cmocka_run_group_tests_name("plain_faults", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The bare counter under load: processes and threads that take one to three of
+ * four permits, while their connections are cut and some of them are killed.
+ * Never are more in use than there are; afterwards each is free, or was taken
+ * by one that was killed. LK_LONG=1 in the environment asks for ten times the
+ * grants.
+ */
+
+#include <latchkey/plain_semaphore.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/wait.h"
+#include "support/worker.h"
+
+enum {
+    PROCESSES = 8,
+    THREADS = 4,
+    PERMITS = 4,
+    MOST = 3, /* at once */
+    GRANTS = 2000,
+    DOOMED = 4,
+    DEADLINE_MS = 100000,
+    SETTLE_MS = 20000
+};
+
+/* What a worker counts. IN_USE is what its threads have now, by their own
+   knowledge: never more than the server has given. */
+enum { GRANTED, IN_USE, REFUSED, DONE, OVER };
+
+static bool is_long(void)
+{
+    const char *text = getenv("LK_LONG");
+
+    return text != NULL && strcmp(text, "1") == 0;
+}
+
+static uint64_t wanted_grants(void)
+{
+    return is_long() ? 10 * GRANTS : GRANTS;
+}
+
+/* ---- workers ------------------------------------------------------------------ */
+
+typedef struct crew {
+    worker_shared *shared;
+    unsigned index, thread;
+    uint64_t rounds;
+    lk_plain_semaphore *semaphore;
+    pthread_t id;
+} crew;
+
+static uint64_t in_use(worker_shared *shared)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < PROCESSES; i++)
+        sum += shared->counters[i][IN_USE];
+    return sum;
+}
+
+/* Nothing was sent where the server was away: so once more. */
+static bool give_back(crew *c, uint64_t count)
+{
+    lk_status status;
+
+    do
+        status = lk_plain_semaphore_release(c->semaphore, count);
+    while (status == LK_EOFFLINE);
+    return status == LK_OK || status == LK_EINDOUBT;
+}
+
+/* True: it was granted something. */
+static bool use_once(crew *c, uint64_t count)
+{
+    _Atomic uint64_t *counters = c->shared->counters[c->index];
+    lk_status status =
+        lk_plain_semaphore_acquire(c->semaphore, count, 20000, NULL);
+
+    if (status != LK_OK) {
+        if (status != LK_EINDOUBT && status != LK_EOFFLINE)
+            counters[REFUSED]++;
+        return false;
+    }
+    counters[IN_USE] += count;
+    if (in_use(c->shared) > PERMITS)
+        counters[OVER]++;
+    counters[GRANTED]++;
+    counters[IN_USE] -= count;
+    if (!give_back(c, count))
+        counters[REFUSED]++;
+    return true;
+}
+
+static void *thread_run(void *data)
+{
+    crew *c = data;
+    uint64_t granted = 0;
+
+    for (uint64_t i = c->thread; granted < c->rounds && !c->shared->is_over;
+         i++)
+        granted += use_once(c, 1 + i % MOST);
+    return NULL;
+}
+
+static bool is_over(void *data)
+{
+    return ((worker_shared *)data)->is_over;
+}
+
+/* Its clients live until the end: what is in doubt they settle. */
+static int process_run(worker_shared *shared, unsigned index, void *data)
+{
+    crew crews[THREADS];
+    lk_client *client;
+    lk_plain_semaphore *semaphore;
+    int failures = 0;
+
+    if (lk_client_open(&client, server_url(data), NULL) != LK_OK ||
+        lk_plain_semaphore_new(&semaphore, client, "n") != LK_OK)
+        return 1;
+    for (unsigned i = 0; i < THREADS; i++) {
+        crews[i] =
+            (crew){shared,    index, i, wanted_grants() / (PROCESSES * THREADS),
+                   semaphore, 0};
+        failures +=
+            pthread_create(&crews[i].id, NULL, thread_run, &crews[i]) != 0;
+    }
+    for (unsigned i = 0; i < THREADS && failures == 0; i++)
+        failures += pthread_join(crews[i].id, NULL) != 0;
+    shared->counters[index][DONE] = 1;
+    if (!wait_until(is_over, shared, 10 * DEADLINE_MS))
+        return 2;
+    lk_plain_semaphore_free(semaphore);
+    failures += lk_client_shutdown(client, 5000) != LK_OK;
+    lk_client_free(client);
+    return failures;
+}
+
+/* ---- the parent ----------------------------------------------------------------- */
+
+typedef struct watch {
+    server *server;
+    workers *workers;
+    uint64_t count;
+    long long value;
+} watch;
+
+static bool are_done(void *data)
+{
+    const watch *w = data;
+
+    return workers_count(w->workers, DONE) >= w->count;
+}
+
+static bool have_granted(void *data)
+{
+    const watch *w = data;
+
+    return workers_count(w->workers, GRANTED) >= w->count;
+}
+
+static long long value_of(server *s)
+{
+    return server_integer(s, "INCRBY n 0");
+}
+
+static bool is_value(void *data)
+{
+    const watch *w = data;
+
+    return value_of(w->server) == w->value;
+}
+
+/* Breaks every connection but the asker's, also between a change and its
+   answer, as often as the workers get on a little in between. */
+static void cut_until_done(watch *w)
+{
+    uint64_t until = wait_now_ms() + wait_scaled_ms(DEADLINE_MS) * 10;
+
+    while (!are_done(w) && wait_now_ms() < until) {
+        watch step = *w;
+
+        step.count = workers_count(w->workers, GRANTED) + 100;
+        (void)wait_until(have_granted, &step, 200);
+        freeReplyObject(server_command(w->server, "CLIENT KILL TYPE normal"));
+        freeReplyObject(server_command(w->server, "CLIENT KILL TYPE pubsub"));
+    }
+    assert_true(are_done(w));
+}
+
+static void assert_sound(workers *w)
+{
+    assert_int_equal(workers_count(w, OVER), 0);
+    assert_int_equal(workers_count(w, REFUSED), 0);
+}
+
+static void assert_at_rest(server *s)
+{
+    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{n}"), 0);
+    assert_int_equal(server_integer(s, "ZCARD latchkey:skipped:{n}"), 0);
+    assert_true(server_integer(s, "HLEN latchkey:tickets:{n}") <= 1);
+    assert_true(server_integer(s, "PTTL latchkey:state:{n}") > 0);
+    assert_true(server_integer(s, "PTTL latchkey:memo:{n}") > 0);
+}
+
+static int start_server(void **state)
+{
+    *state = server_start(NULL);
+    return *state == NULL;
+}
+
+static int stop_server(void **state)
+{
+    server_stop(*state);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    server_flush(*state);
+    freeReplyObject(server_command(*state, "SET n %d", PERMITS));
+    return 0;
+}
+
+static void no_permit_is_lost_or_made(void **state)
+{
+    server *s = *state;
+    watch w = {s, workers_start(PROCESSES, process_run, s), PROCESSES, PERMITS};
+
+    assert_non_null(w.workers);
+    assert_true(
+        wait_until(are_done, &w, is_long() ? 10 * DEADLINE_MS : DEADLINE_MS));
+    assert_int_equal(value_of(s), PERMITS);
+    assert_at_rest(s);
+    assert_sound(w.workers);
+    assert_int_equal(workers_count(w.workers, GRANTED),
+                     wanted_grants() / (PROCESSES * THREADS) *
+                         (PROCESSES * THREADS));
+    /* The memory of changes does not grow with them. */
+    assert_true(server_integer(s, "HLEN latchkey:memo:{n}") <
+                PROCESSES * THREADS * 6);
+    workers_end(w.workers);
+    assert_true(workers_wait(w.workers, SETTLE_MS));
+    assert_int_equal(workers_succeeded(w.workers), PROCESSES);
+    workers_free(w.workers);
+}
+
+static void cut_connections_lose_no_permit(void **state)
+{
+    server *s = *state;
+    watch w = {s, workers_start(PROCESSES, process_run, s), PROCESSES, PERMITS};
+
+    assert_non_null(w.workers);
+    cut_until_done(&w);
+    if (!wait_until(is_value, &w, SETTLE_MS))
+        fail_msg("%lld are free at rest", value_of(s));
+    assert_sound(w.workers);
+    workers_end(w.workers);
+    assert_true(workers_wait(w.workers, SETTLE_MS));
+    assert_int_equal(workers_succeeded(w.workers), PROCESSES);
+    workers_free(w.workers);
+    assert_int_equal(value_of(s), PERMITS);
+}
+
+/* What they had is missing, and no more; the others go on with the rest, and
+   with all once somebody has made up for it. */
+static void killed_members_keep_what_they_had(void **state)
+{
+    server *s = *state;
+    watch w = {s, workers_start(PROCESSES, process_run, s), 0, 0};
+
+    assert_non_null(w.workers);
+    for (unsigned i = 0; i < DOOMED; i++) {
+        w.count = workers_count(w.workers, GRANTED) + wanted_grants() / 20;
+        assert_true(wait_until(have_granted, &w, DEADLINE_MS));
+        workers_kill(w.workers, i, SIGKILL);
+        /* With less than all that one may want, the others might wait. */
+        freeReplyObject(server_command(s, "INCRBY n %d", MOST));
+        freeReplyObject(server_command(s, "PUBLISH redisson_sc:{n} 1"));
+    }
+    w.count = PROCESSES - DOOMED;
+    assert_true(wait_until(are_done, &w, 10 * DEADLINE_MS));
+    workers_end(w.workers);
+    for (unsigned i = DOOMED; i < PROCESSES; i++)
+        while (workers_exit(w.workers, i) == WORKER_RUNS)
+            assert_true(workers_wait(w.workers, SETTLE_MS));
+    assert_int_equal(workers_succeeded(w.workers), PROCESSES - DOOMED);
+    assert_int_equal(workers_count(w.workers, REFUSED), 0);
+    assert_in_range(value_of(s), PERMITS + DOOMED * MOST - DOOMED * PERMITS,
+                    PERMITS + DOOMED * MOST);
+    workers_free(w.workers);
+    assert_true(server_integer(s, "ZCARD latchkey:queue:{n}") <=
+                DOOMED * THREADS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(no_permit_is_lost_or_made, set_up),
+        cmocka_unit_test_setup(cut_connections_lose_no_permit, set_up),
+        cmocka_unit_test_setup(killed_members_keep_what_they_had, set_up),
+    };
+
+    return cmocka_run_group_tests_name("plain_stress", tests, start_server,
+                                       stop_server);
+}
