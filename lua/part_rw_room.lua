@@ -45,8 +45,9 @@ local function is_alive(claim, entry)
 end
 
 -- Whether a writer comes in: nobody reads but its base.
-local function lets_write(claim, entry)
-    return readers.any(base_of(claim, entry)) == false
+local function lets_write(entry)
+    local base = base_of(entry)
+    return readers.any(base) == false
 end
 
 -- Whether a reader comes in before the first writer, if there is one.
@@ -78,8 +79,7 @@ local function choose()
     end
     local claim, entry = head(UPGRADES)
     if claim then
-        if not entry or not is_alive(claim, entry)
-                or lets_write(claim, entry) then
+        if not entry or not is_alive(claim, entry) or lets_write(entry) then
             return UPGRADES, claim, entry
         end
         return nil
@@ -96,7 +96,7 @@ local function choose()
     if claim and (not entry or lets_upgradeable(entry, writes)) then
         return UPGRADERS, claim, entry
     end
-    if writer and lets_write(writer, writes) then
+    if writer and lets_write(writes) then
         return queue, writer, writes
     end
     return nil
@@ -128,14 +128,13 @@ function room.is_open_to(entry, writer)
     elseif entry.kind == 'r' then
         return redis.call('EXISTS', keeps_out(), UPGRADES) == 0
     elseif entry.kind == 'x' then
-        return redis.call('EXISTS', UPGRADES) == 0
-            and lets_write(ARGV[1], entry)
+        return redis.call('EXISTS', UPGRADES) == 0 and lets_write(entry)
     elseif redis.call('EXISTS', queue, READERS, UPGRADERS, UPGRADES) > 0 then
         return false
     elseif entry.kind == 'u' then
         return not readers.lives(share.upgrader)
     end
-    return lets_write(ARGV[1], entry)
+    return lets_write(entry)
 end
 
 -- The first of these lanes by ticket.

@@ -11,7 +11,7 @@
 --   u  reads and may go on to write; there is one such reader at a time
 --   w  writes
 --   x  writes, and has an upgradeable hold already, its base, to which this
---      one is added; need is the number of the base's claim
+--      one is added; the reason begins with the base's claim and a blank
 
 -- What is so at present, after what was done here already: how the name is
 -- held, nil if it is not; the last writer that is on record, its fence, 0 if
@@ -26,10 +26,12 @@ line.lanes = {r = READERS, u = UPGRADERS, x = UPGRADES}
 -- For so long, beyond a grant, the readers' records are kept.
 local HOLDERS_MS = 8 * 86400000
 
--- The claim of an entry's base; nil: it has none.
-local function base_of(claim, entry)
-    return entry.kind == 'x' and string.match(claim, '^.*:')
-        .. string.format('%.0f', entry.need) or nil
+-- The claim of an entry's base, nil if it has none; and its reason.
+local function base_of(entry)
+    if entry.kind ~= 'x' then
+        return nil, entry.reason
+    end
+    return string.match(entry.reason, '^(%S*) (.*)$')
 end
 
 -- ---- records ----
@@ -113,11 +115,12 @@ end
 -- A wave of -1: the next phase is the readers'.
 local function sign_writer(claim, entry)
     local marks = marks_of(entry)
+    local _, reason = base_of(entry)
     share.top, share.wave = math.max(share.top + 1, clock.us), -1
     share.claim = claim
     for name, value in pairs({fence = share.top, top = share.top,
             claim = claim, ticket = entry.ticket, since = clock.ms,
-            lease = entry.lease, inbox = entry.inbox, reason = entry.reason,
+            lease = entry.lease, inbox = entry.inbox, reason = reason,
             wave = share.wave}) do
         marks[#marks + 1], marks[#marks + 2] = name, value
     end
@@ -177,7 +180,7 @@ end
 -- Writes the field of a claim. Returns an error, and then nothing has changed,
 -- or nil.
 local function enter(claim, entry)
-    local base = base_of(claim, entry)
+    local base = base_of(entry)
     local reply
     if is_writer(entry) then
         reply = redis.pcall('HSET', lock, 'mode', 'write', claim .. ':write',
@@ -335,13 +338,15 @@ local function free_read(claim)
     return nil
 end
 
+-- The readers' phase begins with the reads of its owner that are left.
 local function free_write(claim)
     local bad = failed(redis.pcall('HDEL', lock, claim .. ':write'))
     if bad then
         return bad
     end
     redis.pcall('HSET', lock, 'mode', 'read')
-    share.mode = 'read'
+    share.mode, share.wave = 'read', last_reader()
+    write_marks({'v', '1', 'kind', 'rw', 'wave', share.wave}, {lease = 0})
     readers.bury()
     shorten()
     return nil

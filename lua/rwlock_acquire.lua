@@ -30,7 +30,7 @@
 -- ARGV[10] need     1
 -- ARGV[11] order    who goes first: 0 turns, 1 readers, 2 writers
 -- ARGV[12] base     to read: the same owner's claim that writes; to write: the
---                   same owner's of mode u; of the same client; or empty
+--                   same owner's of mode u; or empty
 --
 -- returns  {1, fence, lease left in ms, top}  it holds; top is the fence
 --          {0, lease left, ticket, contend}  it is queued; contend 1: it is
@@ -111,7 +111,7 @@ if room.set_order(order) then
     ask.order = order
 end
 if ask.kind == 'w' and readers.lives(base) then
-    ask.kind, ask.need = 'x', tonumber(string.match(base, '%d+$'))
+    ask.kind, ask.reason = 'x', base .. ' ' .. ask.reason
 end
 local writer = base ~= '' and redis.call('HEXISTS', lock, base .. ':write') == 1
 local slots = redis.call('HMGET', tickets, owner, '#')

@@ -70,10 +70,13 @@ local function waiters()
     end
     table.sort(sorted, function(a, b) return a[3] < b[3] end)
     for i = 1, math.min(#sorted, LISTED) do
-        sorted[i][2] = 1
-        sorted[i][6] = sorted[i][6] == 'x' and 'w' or sorted[i][6]
+        local party, _ = sorted[i], nil
+        if party[6] == 'x' then
+            _, party[5] = base_of({kind = 'x', reason = party[5]})
+            party[6] = 'w'
+        end
         for j = 1, 6 do
-            flat[#flat + 1] = sorted[i][j]
+            flat[#flat + 1] = party[j]
         end
     end
     return flat

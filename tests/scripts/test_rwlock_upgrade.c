@@ -123,6 +123,24 @@ static void an_upgrade_of_the_only_reader_comes_at_once(void **state)
     assert_like(rw_acquire(f, "r:1", "r"), "0 *");
 }
 
+/* A hold may have been taken over from another client. */
+static void the_base_may_have_been_another_clients(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "v:1", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_acquire_with(f, "v:1", "w", "30000", "1", "in:v:1",
+                                "a reason", "0", "u:1"),
+                "0 *");
+    assert_like(rw_info(f), "* 1 (v:1 1 * * a reason w)");
+    rw_release(f, "r:1", NULL);
+    assert_held(f, "u:1 v:1:write write");
+    assert_like(script_redis(f, "HGET %s reason", f->keys[KEY_STATE]),
+                "a reason");
+}
+
 static void an_upgrade_keeps_new_readers_out_until_the_others_left(void **state)
 {
     script_fixture *f = *state;
@@ -207,6 +225,35 @@ static void the_end_of_an_upgrade_lets_readers_in_beside_its_base(void **state)
     assert_like(rw_release(f, "u:2", NULL), "1 0 0");
     assert_held(f, "r:1 u:1 read");
     assert_like(script_heard(f), "*redisson_rwlock:{n} 1\n");
+}
+
+/* Its base reads on, so the readers' phase has begun with who waited then. */
+static void after_an_upgrade_new_readers_wait_behind_a_writer(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", "r:2", "w:1", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "r:1", "r");
+    rw_release(f, "u:2", NULL);
+    assert_held(f, "r:1 u:1 read");
+    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
+    assert_waiting(f, "w: w:1 r: r:2");
+}
+
+static void
+a_phase_that_begins_without_a_record_has_one_with_an_end(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
+    assert_like(rw_release(f, "u:2", "1"), "1 0 0");
+    assert_held(f, "u:1 read");
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])) > 0);
 }
 
 /* A dead process must not keep readers out with an upgrade it waited for. */
@@ -468,6 +515,7 @@ int main(void)
         RW_TEST(the_lease_of_a_writer_is_not_prolonged_when_its_read_ends),
         RW_TEST(an_upgrade_of_the_only_reader_comes_at_once),
         RW_TEST(an_upgrade_shortens_no_lease_of_its_base),
+        RW_TEST(the_base_may_have_been_another_clients),
         RW_TEST(an_upgrade_keeps_new_readers_out_until_the_others_left),
         RW_TEST(an_upgrade_goes_before_writers_that_wait_longer),
         RW_TEST(with_readers_first_an_upgrade_keeps_them_out_all_the_same),
@@ -476,6 +524,8 @@ int main(void)
         RW_TEST(an_upgrade_is_found_by_a_look),
         RW_TEST(an_upgrade_does_not_pass_another_by),
         RW_TEST(the_end_of_an_upgrade_lets_readers_in_beside_its_base),
+        RW_TEST(after_an_upgrade_new_readers_wait_behind_a_writer),
+        RW_TEST(a_phase_that_begins_without_a_record_has_one_with_an_end),
         RW_TEST(an_upgrade_of_the_dead_keeps_nobody_out),
         RW_TEST(an_upgrade_whose_base_is_lost_waits_for_all_readers),
         RW_TEST(the_base_may_end_before_its_upgrade),

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Every way in which a wait for the read-write lock ends without it: it leaves
+ * the queue, and whom it kept out comes in.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/rwlocking.h"
+#include "support/wait.h"
+
+enum { AT_ONCE_MS = 250 };
+
+static const rw_mode modes[] = {RW_READ, RW_UPGRADEABLE, RW_WRITE};
+
+static lk_acquire_options with_token(lk_client *client)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+
+    assert_status(lk_cancel_new(&options.cancel, client), LK_OK);
+    return options;
+}
+
+static uint64_t since_ms(uint64_t begin)
+{
+    return wait_now_ms() - begin;
+}
+
+/* ---- time ---- */
+
+static void a_wait_ends_when_its_time_is_over_and_not_before(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    lk_rwlock *lock = rwlocking_calm(f);
+    rw_taker *takers[3];
+
+    for (size_t i = 0; i < 3; i++)
+        takers[i] = rwlocking_take(f, lock, modes[i], 1000, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        assert_status(rwlocking_join(takers[i]), LK_ETIMEDOUT);
+        assert_in_range(takers[i]->took_ms, 990, 1100 + wait_scaled_ms(150));
+    }
+    for (size_t i = 0; i < 3; i++)
+        rwlocking_wait_queued(f, modes[i], 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* The others of its client still wait, on the claim that it shared. */
+static void a_reader_that_gives_up_costs_its_neighbours_nothing(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    lk_rwlock *lock = rwlocking_calm(f);
+    rw_taker *first = rwlocking_take(f, lock, RW_READ, 100, NULL);
+    rw_taker *second;
+
+    rwlocking_wait_queued(f, RW_READ, 1);
+    second = rwlocking_take(f, lock, RW_READ, LK_FOREVER, NULL);
+    assert_status(rwlocking_join(first), LK_ETIMEDOUT);
+    rwlocking_wait_queued(f, RW_READ, 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(rwlocking_release(second), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void a_writer_that_gives_up_lets_the_readers_in(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_READ);
+    lk_acquire_options options;
+    rw_taker *writer, *reader;
+    uint64_t begin;
+    lk_rwlock *lock = rwlocking_calm(f);
+
+    options = with_token(f->base->clients[1]);
+    writer = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
+    rwlocking_wait_queued(f, RW_WRITE, 1);
+    reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    begin = wait_now_ms();
+    lk_cancel_fire(options.cancel);
+    assert_status(rwlocking_join(writer), LK_ECANCELED);
+    assert_status(rwlocking_release(reader), LK_OK);
+    assert_in_range(since_ms(begin), 0, wait_scaled_ms(AT_ONCE_MS));
+    assert_status(lk_hold_release(hold), LK_OK);
+    rwlocking_assert_clean(f);
+    lk_cancel_free(options.cancel);
+}
+
+/* Whichever comes first: nothing that was granted is left behind. */
+static void a_grant_that_meets_a_cancel_goes_to_the_next(void **state)
+{
+    enum { ROUNDS = 30 };
+    rwlocking *f = *state;
+    lk_rwlock *holder = rwlocking_calm(f);
+    lk_rwlock *lock = rwlocking_calm(f);
+    lk_rwlock *behind = rwlocking_calm(f);
+
+    for (int i = 0; i < ROUNDS; i++) {
+        lk_acquire_options options = with_token(f->base->clients[1]);
+        lk_hold *hold = rwlocking_hold_of(holder, RW_WRITE, NULL);
+        rw_mode mode = i % 4 < 2 ? RW_READ : RW_WRITE;
+        rw_taker *t = rwlocking_take(f, lock, mode, LK_FOREVER, &options);
+        rw_taker *next;
+
+        rwlocking_wait_queued(f, mode, 1);
+        next =
+            rwlocking_queue_up(f, behind, RW_WRITE, mode == RW_WRITE ? 2 : 1);
+        if (i % 2 == 0)
+            lk_cancel_fire(options.cancel);
+        assert_status(lk_hold_release(hold), LK_OK);
+        lk_cancel_fire(options.cancel);
+        if (rwlocking_join(t) == LK_OK)
+            assert_status(rwlocking_release(t), LK_OK);
+        else
+            assert_status(t->status, LK_ECANCELED);
+        assert_status(rwlocking_release(next), LK_OK);
+        assert_in_range(next->took_ms, 0, wait_scaled_ms(2000));
+        rwlocking_assert_clean(f);
+        lk_cancel_free(options.cancel);
+    }
+}
+
+static void who_gives_up_again_and_again_leaves_no_trace(void **state)
+{
+    enum { ROUNDS = 12 };
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    lk_rwlock *lock = rwlocking_calm(f);
+
+    for (int i = 0; i < ROUNDS; i++) {
+        rw_taker *takers[3];
+
+        for (size_t j = 0; j < 3; j++)
+            takers[j] = rwlocking_take(f, lock, modes[j], 20, NULL);
+        for (size_t j = 0; j < 3; j++)
+            assert_status(rwlocking_join(takers[j]), LK_ETIMEDOUT);
+    }
+    for (size_t j = 0; j < 3; j++)
+        rwlocking_wait_queued(f, modes[j], 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* ---- the end of a client ---- */
+
+static void a_shutdown_ends_waits_and_holds(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *ending = rwlocking_calm(f), *staying = rwlocking_calm(f);
+    lk_hold *hold = rwlocking_hold(f, ending, RW_WRITE);
+    rw_taker *mine[3];
+    rw_taker *reader;
+    lk_rwlock_state told;
+    lk_hold *none = NULL;
+
+    for (size_t i = 0; i < 3; i++)
+        mine[i] = rwlocking_queue_up(f, ending, modes[i], 1);
+    reader = rwlocking_queue_up(f, staying, RW_READ, 2);
+    assert_status(lk_client_shutdown(f->base->clients[0], 5000), LK_OK);
+    for (size_t i = 0; i < 3; i++)
+        assert_status(rwlocking_join(mine[i]), LK_ECLOSED);
+    assert_status(rwlocking_release(reader), LK_OK);
+    assert_status(lk_rwlock_downgrade(hold), LK_ECLOSED);
+    assert_status(lk_hold_release(hold), LK_ECLOSED);
+    assert_status(lk_rwlock_acquire_read(ending, 0, NULL, &none), LK_ECLOSED);
+    assert_status(lk_rwlock_state_get(ending, &told), LK_ECLOSED);
+    rwlocking_assert_clean(f);
+}
+
+/* In a child cmocka's ways end nowhere: it tells by how it ends. */
+static void child_run(lk_rwlock *lock, lk_hold *hold)
+{
+    lk_hold *none = NULL;
+    lk_rwlock_state told;
+    bool good = lk_rwlock_acquire_read(lock, 0, NULL, &none) == LK_EFORKED &&
+                lk_rwlock_acquire_write(lock, 0, NULL, &none) == LK_EFORKED &&
+                lk_rwlock_state_get(lock, &told) == LK_EFORKED &&
+                lk_rwlock_force_release(lock) == LK_EFORKED &&
+                lk_hold_check(hold) == LK_EFORKED &&
+                lk_rwlock_downgrade(hold) == LK_EFORKED;
+
+    lk_rwlock_free(lock);
+    if (!good)
+        _exit(1);
+    (void)raise(SIGKILL); /* so that no tool looks for leaks */
+}
+
+static void a_child_has_nothing_of_its_parents(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
+    rw_taker *t = rwlocking_queue_up(f, lock, RW_READ, 1);
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        child_run(lock, hold);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(rwlocking_release(t), LK_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RWLOCK_TEST(a_wait_ends_when_its_time_is_over_and_not_before),
+        RWLOCK_TEST(a_reader_that_gives_up_costs_its_neighbours_nothing),
+        RWLOCK_TEST(a_writer_that_gives_up_lets_the_readers_in),
+        RWLOCK_TEST(a_grant_that_meets_a_cancel_goes_to_the_next),
+        RWLOCK_TEST(who_gives_up_again_and_again_leaves_no_trace),
+        RWLOCK_TEST(a_shutdown_ends_waits_and_holds),
+        RWLOCK_TEST(a_child_has_nothing_of_its_parents),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_exits", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}

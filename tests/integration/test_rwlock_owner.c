@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What an owner may have at once: re-entry, upgrade, downgrade. */
+
+#include <latchkey/latchkey.h>
+
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/rwlocking.h"
+#include "support/wait.h"
+
+static lk_status
+acquire_of(lk_rwlock *lock, rw_mode mode, lk_owner *owner, lk_hold **ret_hold)
+{
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .owner = owner};
+
+    return rwlocking_acquire(lock, mode, 0, &options, ret_hold);
+}
+
+/* ---- re-entry ---- */
+
+static void an_owner_enters_again_what_it_holds(void **state)
+{
+    static const rw_mode modes[] = {RW_READ, RW_UPGRADEABLE, RW_WRITE};
+    rwlocking *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_rwlock *lock = rwlocking_lock(f, client);
+
+    for (size_t i = 0; i < 3; i++) {
+        lk_owner *owner = rwlocking_owner(f, lock);
+        lk_hold *first = rwlocking_hold_of(lock, modes[i], owner);
+        lk_client_stats before = locking_stats(client);
+        lk_hold *again = rwlocking_hold_of(lock, modes[i], owner);
+
+        assert_true(locking_stats(client).commands == before.commands);
+        assert_true(lk_hold_fence(first) == lk_hold_fence(again));
+        assert_status(lk_hold_release(first), LK_OK);
+        assert_int_equal(rwlocking_holders(f), 1);
+        assert_status(lk_hold_check(again), LK_OK);
+        assert_status(lk_hold_release(again), LK_OK);
+        rwlocking_assert_clean(f);
+    }
+}
+
+static void an_upgradeable_reader_reads_again_with_the_same_hold(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *first = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
+    lk_hold *again = rwlocking_hold_of(lock, RW_READ, owner);
+
+    assert_int_equal(rwlocking_holders(f), 1);
+    assert_status(lk_hold_release(first), LK_OK);
+    assert_status(rwlocking_try(f, lock, RW_UPGRADEABLE), LK_EBUSY);
+    assert_status(lk_hold_release(again), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* ---- reading beside the own write ---- */
+
+static void an_owner_that_writes_reads_as_well(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f), *other = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
+    lk_hold *read = rwlocking_hold_of(lock, RW_READ, owner);
+
+    assert_int_equal(rwlocking_holders(f), 2);
+    assert_status(rwlocking_try(f, lock, RW_READ), LK_EBUSY);
+    assert_status(rwlocking_try(f, other, RW_READ), LK_EBUSY);
+    assert_status(lk_hold_release(write), LK_OK);
+    assert_status(rwlocking_try(f, other, RW_READ), LK_OK);
+    assert_status(rwlocking_try(f, other, RW_WRITE), LK_EBUSY);
+    assert_status(lk_hold_check(read), LK_OK);
+    assert_status(lk_hold_release(read), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void the_read_may_end_before_the_write(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f), *other = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
+    lk_hold *read = rwlocking_hold_of(lock, RW_READ, owner);
+
+    assert_status(lk_hold_release(read), LK_OK);
+    assert_status(rwlocking_try(f, other, RW_READ), LK_EBUSY);
+    assert_status(lk_hold_check(write), LK_OK);
+    assert_status(lk_hold_release(write), LK_OK);
+    assert_status(rwlocking_try(f, other, RW_WRITE), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* Redisson tells nobody when a writer goes on as a reader; readers that wait
+   would sleep on. */
+static void a_write_that_ends_above_a_read_lets_readers_in(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
+    lk_hold *read = rwlocking_hold_of(lock, RW_READ, owner);
+    rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+
+    assert_status(lk_hold_release(write), LK_OK);
+    assert_status(rwlocking_release(reader), LK_OK);
+    assert_false(writer->done);
+    assert_status(lk_hold_release(read), LK_OK);
+    assert_status(rwlocking_release(writer), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* ---- upgrade ---- */
+
+/* It would wait for itself, and for ever. */
+static void a_plain_reader_is_refused_to_write(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .owner = owner};
+    lk_hold *read = rwlocking_hold_of(lock, RW_READ, owner);
+    lk_hold *none = NULL;
+    uint64_t begin = wait_now_ms();
+
+    assert_status(lk_rwlock_acquire_write(lock, LK_FOREVER, &options, &none),
+                  LK_EUPGRADE);
+    assert_status(lk_rwlock_acquire_upgradeable(lock, LK_FOREVER, &options,
+                                                &none),
+                  LK_EUPGRADE);
+    assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(1000));
+    assert_null(none);
+    assert_status(lk_hold_check(read), LK_OK);
+    assert_status(lk_hold_release(read), LK_OK);
+    assert_status(lk_rwlock_acquire_write(lock, 0, &options, &none), LK_OK);
+    assert_status(lk_hold_release(none), LK_OK);
+}
+
+static void an_upgradeable_reader_writes_when_the_others_have_left(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_calm(f);
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                  .owner = rwlocking_owner(f, lock)};
+    lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, options.owner);
+    lk_hold *reader = rwlocking_hold(f, rwlocking_new(f), RW_READ);
+    rw_taker *longer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    rw_taker *upgrade = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
+
+    locking_wait_integer(f->base, 1, "ZCARD latchkey:%s:{n}", "upgrades");
+    assert_status(rwlocking_try(f, f->locks[2], RW_READ), LK_EBUSY);
+    assert_status(lk_hold_release(reader), LK_OK);
+    assert_status(rwlocking_join(upgrade), LK_OK);
+    assert_false(longer->done);
+    assert_true(lk_hold_fence(upgrade->hold) > lk_hold_fence(base));
+    assert_status(lk_hold_check(base), LK_OK);
+    assert_status(rwlocking_release(upgrade), LK_OK);
+    assert_status(rwlocking_try(f, f->locks[2], RW_READ), LK_EBUSY);
+    assert_status(lk_hold_release(base), LK_OK);
+    assert_status(rwlocking_release(longer), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void there_is_one_upgradeable_reader(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *first = rwlocking_hold(f, rwlocking_new(f), RW_UPGRADEABLE);
+    rw_taker *second =
+        rwlocking_queue_up(f, rwlocking_calm(f), RW_UPGRADEABLE, 1);
+
+    assert_status(rwlocking_try(f, f->locks[0], RW_UPGRADEABLE), LK_EBUSY);
+    assert_status(rwlocking_try(f, f->locks[0], RW_READ), LK_OK);
+    assert_false(second->done);
+    assert_status(lk_hold_release(first), LK_OK);
+    assert_status(rwlocking_release(second), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* Two who both wait to upgrade would wait for each other. */
+static void an_upgrade_that_is_given_up_lets_the_readers_in(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_calm(f);
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                  .owner = rwlocking_owner(f, lock)};
+    lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, options.owner);
+    lk_hold *reader = rwlocking_hold(f, rwlocking_new(f), RW_READ);
+    rw_taker *upgrade =
+        rwlocking_take(f, lock, RW_WRITE, wait_scaled_ms(1000), &options);
+    rw_taker *late;
+
+    locking_wait_integer(f->base, 1, "ZCARD latchkey:%s:{n}", "upgrades");
+    late = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
+    assert_status(rwlocking_join(upgrade), LK_ETIMEDOUT);
+    assert_status(rwlocking_release(late), LK_OK);
+    assert_status(lk_hold_release(reader), LK_OK);
+    assert_status(lk_hold_release(base), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* ---- downgrade ---- */
+
+static void a_downgrade_lets_readers_in_and_no_writer(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_hold *hold = rwlocking_hold(f, lock, RW_WRITE);
+    uint64_t fence = lk_hold_fence(hold);
+    rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
+    rw_taker *readers[2];
+
+    for (int i = 0; i < 2; i++)
+        readers[i] = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, i + 1);
+    assert_status(lk_rwlock_downgrade(hold), LK_OK);
+    for (int i = 0; i < 2; i++)
+        assert_status(rwlocking_join(readers[i]), LK_OK);
+    assert_true(lk_hold_fence(hold) == fence);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_false(writer->done);
+    assert_int_equal(rwlocking_holders(f), 3);
+    for (int i = 0; i < 2; i++)
+        assert_status(rwlocking_release(readers[i]), LK_OK);
+    assert_false(writer->done);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(rwlocking_release(writer), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void who_was_downgraded_is_a_plain_reader(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *hold = rwlocking_hold_of(lock, RW_WRITE, owner);
+    lk_hold *again = NULL;
+
+    assert_status(lk_rwlock_downgrade(hold), LK_OK);
+    assert_status(lk_rwlock_downgrade(hold), LK_EINVAL);
+    assert_status(acquire_of(lock, RW_WRITE, owner, &again), LK_EUPGRADE);
+    assert_status(acquire_of(lock, RW_READ, owner, &again), LK_OK);
+    assert_int_equal(rwlocking_holders(f), 1);
+    assert_status(lk_hold_release(again), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void
+a_hold_that_was_entered_again_is_turned_with_its_last_handle(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f), *other = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *first = rwlocking_hold_of(lock, RW_WRITE, owner);
+    lk_hold *second = rwlocking_hold_of(lock, RW_WRITE, owner);
+
+    assert_status(lk_rwlock_downgrade(first), LK_OK);
+    assert_status(lk_rwlock_downgrade(first), LK_EINVAL);
+    assert_status(rwlocking_try(f, other, RW_READ), LK_EBUSY);
+    assert_status(lk_rwlock_downgrade(second), LK_OK);
+    assert_status(rwlocking_try(f, other, RW_READ), LK_OK);
+    assert_status(rwlocking_try(f, other, RW_WRITE), LK_EBUSY);
+    assert_status(lk_hold_release(first), LK_OK);
+    assert_status(lk_hold_release(second), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static bool lets_read(void *data)
+{
+    rwlocking *f = data;
+
+    return rwlocking_try(f, f->locks[1], RW_READ) == LK_OK;
+}
+
+/* The last handle that writes may also be released. */
+static void a_release_turns_the_handles_that_are_left(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f), *other = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *first = rwlocking_hold_of(lock, RW_WRITE, owner);
+    lk_hold *second = rwlocking_hold_of(lock, RW_WRITE, owner);
+
+    assert_status(lk_rwlock_downgrade(first), LK_OK);
+    assert_status(lk_hold_release(second), LK_OK);
+    locking_wait_integer(f->base, 0, "HEXISTS n %s:write", "x");
+    locking_wait_integer(f->base, 1, "EXISTS %s", "latchkey:holders:{n}");
+    assert_true(lets_read(f));
+    assert_status(rwlocking_try(f, other, RW_WRITE), LK_EBUSY);
+    assert_status(lk_hold_release(first), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void an_upgrade_that_is_downgraded_leaves_its_base(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
+    lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
+
+    assert_status(lk_rwlock_downgrade(write), LK_OK);
+    assert_int_equal(rwlocking_holders(f), 2);
+    assert_status(lk_hold_release(write), LK_OK);
+    write = rwlocking_hold_of(lock, RW_WRITE, owner);
+    assert_status(lk_hold_release(write), LK_OK);
+    assert_status(lk_hold_release(base), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void a_fixed_lease_stays_what_it_was(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold_for(f, rwlocking_new(f), RW_WRITE, 20000);
+
+    assert_status(lk_rwlock_downgrade(hold), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 15000, 20000);
+    assert_in_range(locking_pttl(f->base, "n"), 15000, 20000);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void what_is_lost_is_not_downgraded(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+
+    freeReplyObject(server_command(f->base->server, "DEL n"));
+    assert_status(lk_rwlock_downgrade(hold), LK_ELOST);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_rwlock_downgrade(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void a_downgrade_without_waiting_ends_in_its_callback(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    lk_hold *first = rwlocking_hold_of(lock, RW_WRITE, owner);
+    lk_hold *second = rwlocking_hold_of(lock, RW_WRITE, owner);
+    call c[2] = {{0}, {0}};
+
+    assert_status(lk_rwlock_downgrade_async(first, call_on_done, &c[0]), LK_OK);
+    assert_status(call_wait(&c[0], NULL), LK_OK);
+    assert_status(rwlocking_try(f, lock, RW_READ), LK_EBUSY);
+    assert_status(lk_rwlock_downgrade_async(second, call_on_done, &c[1]),
+                  LK_OK);
+    assert_status(lk_hold_release(first), LK_OK);
+    assert_status(call_wait(&c[1], NULL), LK_OK);
+    assert_status(rwlocking_try(f, lock, RW_READ), LK_OK);
+    assert_status(lk_hold_release(second), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* The handle may be gone before the answer is there. */
+static void a_downgrade_may_be_overtaken_by_the_release(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+
+    for (int i = 0; i < 20; i++) {
+        lk_hold *hold = rwlocking_hold_of(lock, RW_WRITE, NULL);
+        call c = {0};
+
+        assert_status(lk_rwlock_downgrade_async(hold, call_on_done, &c), LK_OK);
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_in_range(call_wait(&c, NULL) == LK_OK || c.status == LK_ELOST, 1,
+                        1);
+        rwlocking_assert_clean(f);
+    }
+}
+
+/* ---- run, export, import ---- */
+
+static lk_status look(lk_hold *hold, void *data)
+{
+    lk_status *checked = data;
+
+    *checked = lk_hold_check(hold);
+    return LK_ERANGE; /* any of its own */
+}
+
+static void a_function_runs_under_a_hold(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    lk_status checked = LK_ELOST;
+
+    assert_status(lk_rwlock_run_read(lock, 0, NULL, look, &checked), LK_ERANGE);
+    assert_status(checked, LK_OK);
+    checked = LK_ELOST;
+    assert_status(lk_rwlock_run_write(lock, 0, NULL, look, &checked),
+                  LK_ERANGE);
+    assert_status(checked, LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void what_is_exported_is_imported_as_what_it_was(void **state)
+{
+    static const rw_mode modes[] = {RW_READ, RW_UPGRADEABLE, RW_WRITE};
+    rwlocking *f = *state;
+    lk_rwlock *from = rwlocking_new(f), *to = rwlocking_new(f);
+
+    for (size_t i = 0; i < 3; i++) {
+        char text[LK_EXPORT_SIZE];
+        lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                      .owner = rwlocking_owner(f, to)};
+        lk_hold *hold = rwlocking_hold(f, from, modes[i]);
+        lk_hold *more = NULL;
+        uint64_t fence = lk_hold_fence(hold);
+
+        assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+        assert_status(lk_rwlock_import(to, text, &options, &hold), LK_OK);
+        assert_true(lk_hold_fence(hold) == fence);
+        assert_status(lk_rwlock_acquire_write(to, 0, &options, &more),
+                      modes[i] == RW_READ ? LK_EUPGRADE : LK_OK);
+        if (more != NULL)
+            assert_status(lk_hold_release(more), LK_OK);
+        assert_status(lk_hold_release(hold), LK_OK);
+        rwlocking_assert_clean(f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RWLOCK_TEST(an_owner_enters_again_what_it_holds),
+        RWLOCK_TEST(an_upgradeable_reader_reads_again_with_the_same_hold),
+        RWLOCK_TEST(an_owner_that_writes_reads_as_well),
+        RWLOCK_TEST(the_read_may_end_before_the_write),
+        RWLOCK_TEST(a_write_that_ends_above_a_read_lets_readers_in),
+        RWLOCK_TEST(a_plain_reader_is_refused_to_write),
+        RWLOCK_TEST(an_upgradeable_reader_writes_when_the_others_have_left),
+        RWLOCK_TEST(there_is_one_upgradeable_reader),
+        RWLOCK_TEST(an_upgrade_that_is_given_up_lets_the_readers_in),
+        RWLOCK_TEST(a_downgrade_lets_readers_in_and_no_writer),
+        RWLOCK_TEST(who_was_downgraded_is_a_plain_reader),
+        RWLOCK_TEST(
+            a_hold_that_was_entered_again_is_turned_with_its_last_handle),
+        RWLOCK_TEST(a_release_turns_the_handles_that_are_left),
+        RWLOCK_TEST(an_upgrade_that_is_downgraded_leaves_its_base),
+        RWLOCK_TEST(a_fixed_lease_stays_what_it_was),
+        RWLOCK_TEST(what_is_lost_is_not_downgraded),
+        RWLOCK_TEST(a_downgrade_without_waiting_ends_in_its_callback),
+        RWLOCK_TEST(a_downgrade_may_be_overtaken_by_the_release),
+        RWLOCK_TEST(a_function_runs_under_a_hold),
+        RWLOCK_TEST(what_is_exported_is_imported_as_what_it_was),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_owner", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}
