@@ -13,6 +13,7 @@
 local memo = {}
 local memory = KEYS[6]
 local sweep_at, cursor
+local is_open = false
 
 -- For ten minutes a client may ask again; nothing is forgotten before.
 local KEEP_MS = 660000
@@ -28,7 +29,9 @@ end
 -- A first write that a full server does not refuse; it lets through what
 -- follows. Returns an error or nil.
 function memo.open()
-    return failed(redis.pcall('PEXPIRE', memory, KEEP_MS))
+    local bad = failed(redis.pcall('PEXPIRE', memory, KEEP_MS))
+    is_open = not bad
+    return bad
 end
 
 -- Drops changes of long ago, a few at a time.
@@ -55,7 +58,7 @@ end
 -- Remembers ARGV[1]'s change of n. Returns an error, and then nothing is
 -- remembered, or nil: who may not set a TTL is refused before.
 function memo.note(n)
-    local bad = memo.open()
+    local bad = not is_open and memo.open()
     if bad then
         return bad
     end

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/check.h"
 #include "support/plain_script.h"
@@ -511,6 +512,62 @@ static void a_side_key_of_another_type_keeps_the_counter(void **state)
     }
 }
 
+/* ---- cost ---- */
+
+/* How many commands the scripts called since the statistics were reset. */
+static long long commands_called(script_fixture *f)
+{
+    const char *line = script_redis(f, "INFO commandstats");
+    long long sum = 0;
+
+    while ((line = strstr(line, "cmdstat_")) != NULL) {
+        const char *calls = strstr(line, ":calls=");
+
+        assert_non_null(calls);
+        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
+            strncmp(line, "cmdstat_config", 14) != 0)
+            sum += number(calls + strlen(":calls="));
+        line = calls;
+    }
+    return sum;
+}
+
+static void a_counter_that_is_not_waited_for_costs_few_commands(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    script_redis(f, "CONFIG RESETSTAT");
+    plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", "1");
+    assert_in_range(commands_called(f), 1, 12);
+    script_redis(f, "CONFIG RESETSTAT");
+    script_call(f, &lk__script_plain_add, "u:3", "1", "1", "2", (char *)NULL);
+    assert_in_range(commands_called(f), 1, 12);
+}
+
+static void a_release_costs_the_same_with_many_waiters(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+    long long cost;
+
+    plain_hear(f, "u:2", (char *)NULL);
+    plain_set(f, "u:1", "0");
+    plain_acquire(f, "u:2", "1");
+    script_redis(f, "CONFIG RESETSTAT");
+    plain_release(f, "u:3", "1");
+    cost = commands_called(f);
+    assert_in_range(cost, 1, 16);
+    script_redis(f, "SET n 0");
+    for (int i = 0; i < 200; i++) {
+        snprintf(claim, sizeof(claim), "w:%d", i);
+        plain_acquire(f, claim, "1");
+    }
+    script_redis(f, "CONFIG RESETSTAT");
+    plain_release(f, "u:4", "1");
+    assert_in_range(commands_called(f), 1, cost);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +604,8 @@ int main(void)
         PLAIN_TEST(an_odd_text_forgets_nothing),
         PLAIN_TEST(changes_of_long_ago_are_forgotten),
         PLAIN_TEST(a_large_memory_is_looked_through_in_pieces),
+        PLAIN_TEST(a_counter_that_is_not_waited_for_costs_few_commands),
+        PLAIN_TEST(a_release_costs_the_same_with_many_waiters),
         PLAIN_TEST(a_full_server_lets_change),
         PLAIN_TEST(leased_permits_are_not_touched),
         PLAIN_TEST(a_key_of_another_type_is_not_touched),
