@@ -2,14 +2,11 @@
 
 /*
  * The bare counter and what can go wrong on the way: answers that are lost
- * after the change was made, connections that break, a server that restarts,
- * forgets its scripts, is full, or denies something; keys in foreign hands.
+ * after the change was made, or never come, and connections that break.
  * Whatever happens, each change is made once, and each permit counted once.
  */
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/call.h"
 #include "support/check.h"
@@ -31,11 +28,9 @@ static int start(void **state)
 
 static int end(void **state)
 {
-    plain *f = *state;
     int result;
 
     proxy_heal(the_proxy);
-    free(server_string(f->base->server, "CONFIG SET maxmemory 0"));
     result = plain_end(state);
     proxy_stop(the_proxy);
     return result;
@@ -355,195 +350,6 @@ static void connections_that_break_all_the_time_lose_no_permit(void **state)
     plain_wait_clean(f);
 }
 
-/* ---- the server ------------------------------------------------------------------------ */
-
-static void a_server_that_forgot_all_tells_its_waiters(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *near = plain_with(f, 0);
-    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
-
-    assert_true(server_restart(f->base->server));
-    assert_status(plain_join(t), LK_EUNSET);
-    assert_status(lk_plain_semaphore_add(near, 1), LK_OK);
-    assert_int_equal(plain_value(f), 1);
-}
-
-static void a_server_that_kept_its_data_keeps_the_queue(void **state)
-{
-    static const char *const kept[] = {"--appendonly", "yes", "--appendfsync",
-                                       "always", NULL};
-    plain *f = *state;
-    server *s = server_start(kept);
-    lk_client *client = locking_open_url(f->base, server_url(s), NULL);
-    lk_plain_semaphore *semaphore = plain_of(f, client);
-    plain_taker *t;
-    uint64_t until = wait_now_ms() + wait_scaled_ms(SOON_MS);
-
-    assert_status(lk_client_wait_ready(client,
-                                       (int64_t)wait_scaled_ms(SOON_MS)),
-                  LK_OK);
-    assert_status(lk_plain_semaphore_try_set(semaphore, 0, 0), LK_OK);
-    t = plain_begin(f, semaphore, 1, LK_FOREVER, NULL);
-    while (server_integer(s, "ZCARD latchkey:queue:{n}") != 1)
-        assert_true(wait_now_ms() < until);
-    assert_true(server_restart(s));
-    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{n}"), 1);
-    plain_give(semaphore, 1);
-    assert_status(plain_join(t), LK_OK);
-    assert_status(lk_client_shutdown(client, 1000), LK_OK);
-    server_stop(s);
-}
-
-static void scripts_that_were_forgotten_are_sent_again(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_with(f, 1);
-    int64_t number = 0;
-    plain_taker *t;
-
-    free(server_string(f->base->server, "SCRIPT FLUSH"));
-    plain_take(semaphore, 1, 0);
-    t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
-    free(server_string(f->base->server, "SCRIPT FLUSH"));
-    plain_give(semaphore, 1);
-    assert_status(plain_join(t), LK_OK);
-    free(server_string(f->base->server, "SCRIPT FLUSH"));
-    assert_status(lk_plain_semaphore_count(semaphore, &number), LK_OK);
-    assert_int_equal(number, 0);
-    plain_give(semaphore, 1);
-    assert_int_equal(plain_value(f), 1);
-}
-
-static void a_full_server_takes_permits_back(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_with(f, 3);
-    plain_taker *t;
-
-    free(server_string(f->base->server, "CONFIG SET maxmemory 1"));
-    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL),
-                  LK_ESERVERMEM);
-    assert_status(lk_plain_semaphore_acquire(semaphore, 4, LK_FOREVER, NULL),
-                  LK_ESERVERMEM);
-    free(server_string(f->base->server, "CONFIG SET maxmemory 0"));
-    plain_take(semaphore, 2, 0);
-    t = plain_queue_up(f, plain_of_new_client(f), 2, 1);
-    free(server_string(f->base->server, "CONFIG SET maxmemory 1"));
-    plain_give(semaphore, 2);
-    assert_status(plain_join(t), LK_OK);
-    assert_int_equal(plain_value(f), 1);
-    plain_give(semaphore, 2);
-    assert_status(lk_plain_semaphore_delete(semaphore), LK_OK);
-    assert_status(lk_plain_semaphore_try_set(semaphore, 1, 0), LK_ESERVERMEM);
-}
-
-/* ---- foreign hands ------------------------------------------------------------------------ */
-
-static void a_key_that_is_replaced_ends_its_waiters(void **state)
-{
-    plain *f = *state;
-    plain_taker *t;
-
-    (void)plain_with(f, 0);
-    t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
-    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
-    assert_int_equal(server_integer(f->base->server, "HSET n a b"), 1);
-    assert_status(plain_join(t), LK_ETYPE);
-    assert_int_equal(server_integer(f->base->server, "HLEN n"), 1);
-}
-
-static void a_queue_that_is_deleted_is_made_anew(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_with(f, 0);
-    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
-
-    assert_int_equal(server_integer(f->base->server, "DEL latchkey:queue:{n} "
-                                                     "latchkey:tickets:{n}"),
-                     2);
-    locking_wait_queued(f->base, "n", 1);
-    plain_give(semaphore, 1);
-    assert_status(plain_join(t), LK_OK);
-    assert_int_equal(plain_value(f), 0);
-}
-
-static void the_loss_of_all_side_keys_loses_no_permit(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_with(f, 2);
-    plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 3, 1);
-
-    assert_int_equal(server_integer(f->base->server,
-                                    "DEL latchkey:queue:{n} "
-                                    "latchkey:tickets:{n} latchkey:memo:{n} "
-                                    "latchkey:state:{n}"),
-                     4);
-    plain_give(semaphore, 1);
-    assert_status(plain_join(t), LK_OK);
-    assert_int_equal(plain_value(f), 0);
-}
-
-/* ---- rights --------------------------------------------------------------------------------- */
-
-static lk_plain_semaphore *denied(plain *f, const char *right)
-{
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "u",
-                                       .password = "word"};
-    lk_client *client;
-
-    free(server_string(f->base->server,
-                       "ACL SETUSER u reset on >word ~* &* +@all -%s", right));
-    client = locking_open(f->base, &options);
-    return plain_of(f, client);
-}
-
-static void a_right_that_is_missing_is_told_and_nothing_is_changed(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *semaphore = denied(f, "incrby");
-    int64_t number = 0;
-
-    (void)plain_with(f, 3);
-    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL),
-                  LK_EDENIED);
-    assert_status(lk_plain_semaphore_release(semaphore, 1), LK_EDENIED);
-    assert_status(lk_plain_semaphore_drain(semaphore, &number), LK_EDENIED);
-    assert_status(lk_plain_semaphore_count(semaphore, &number), LK_OK);
-    assert_int_equal(number, 3);
-}
-
-/* Nobody is told, and nobody can be asked: each looks for itself. */
-static void without_the_right_to_publish_waiters_still_get_permits(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *mute = denied(f, "publish");
-    plain_taker *takers[2];
-
-    (void)plain_with(f, 0);
-    takers[0] = plain_queue_up(f, plain_of_new_client(f), 1, 1);
-    takers[1] = plain_queue_up(f, mute, 1, 2);
-    plain_give(mute, 2);
-    assert_status(plain_join(takers[0]), LK_OK);
-    assert_status(plain_join(takers[1]), LK_OK);
-    assert_int_equal(plain_value(f), 0);
-}
-
-static void without_the_right_to_ask_waiters_still_get_permits(void **state)
-{
-    plain *f = *state;
-    lk_plain_semaphore *blind = denied(f, "pubsub");
-    plain_taker *takers[2];
-
-    (void)plain_with(f, 0);
-    takers[0] = plain_queue_up(f, blind, 1, 1);
-    takers[1] = plain_queue_up(f, plain_of_new_client(f), 1, 2);
-    plain_give(blind, 2);
-    assert_status(plain_join(takers[0]), LK_OK);
-    assert_status(plain_join(takers[1]), LK_OK);
-    assert_int_equal(plain_value(f), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,16 +368,6 @@ int main(void)
         FAULT(a_waiter_outlives_its_connections),
         FAULT(a_message_that_is_lost_is_made_up_for),
         FAULT(connections_that_break_all_the_time_lose_no_permit),
-        FAULT(a_server_that_forgot_all_tells_its_waiters),
-        FAULT(a_server_that_kept_its_data_keeps_the_queue),
-        FAULT(scripts_that_were_forgotten_are_sent_again),
-        FAULT(a_full_server_takes_permits_back),
-        FAULT(a_key_that_is_replaced_ends_its_waiters),
-        FAULT(a_queue_that_is_deleted_is_made_anew),
-        FAULT(the_loss_of_all_side_keys_loses_no_permit),
-        FAULT(a_right_that_is_missing_is_told_and_nothing_is_changed),
-        FAULT(without_the_right_to_publish_waiters_still_get_permits),
-        FAULT(without_the_right_to_ask_waiters_still_get_permits),
     };
 
     return cmocka_run_group_tests_name("plain_faults", tests,

@@ -7,12 +7,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/plain_script.h"
-
-extern const lk__script lk__script_plain_add;
 
 static long long number(const char *text)
 {
@@ -352,94 +349,6 @@ static void a_count_tells_what_is_free(void **state)
     assert_like(plain_count(f), "!LKTYPE*");
 }
 
-/* ---- the memory of changes ---- */
-
-static void the_memory_lasts_longer_than_anybody_asks_again(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "7");
-    script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_MEMO]);
-    plain_release(f, "u:2", "1");
-    assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
-}
-
-static void what_is_settled_is_forgotten(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "7");
-    plain_release(f, "u:2", "1");
-    plain_release(f, "v:2", "1");
-    script_call(f, &lk__script_plain_add, "u:3", "1", "1", "1 2", (char *)NULL);
-    assert_like(script_redis(f, "HMGET %s u:1 u:2 v:2 u:3", f->keys[KEY_MEMO]),
-                "nil nil * 1 0 * 1 0");
-    assert_free(f, "10");
-}
-
-static void what_is_settled_is_forgotten_by_who_is_refused(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "2147483647");
-    assert_like(script_call(f, &lk__script_plain_add, "u:2", "1", "1", "1",
-                            (char *)NULL),
-                "4");
-    assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "0");
-}
-
-/* Nothing is settled that the text does not name in full. */
-static void an_odd_text_forgets_nothing(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "7");
-    script_call(f, &lk__script_plain_add, "u:2", "1", "1", "# x", (char *)NULL);
-    script_call(f, &lk__script_plain_add, "odd", "1", "1", "1", (char *)NULL);
-    assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "1");
-    assert_like(script_redis(f, "HEXISTS %s #", f->keys[KEY_MEMO]), "1");
-}
-
-static void changes_of_long_ago_are_forgotten(void **state)
-{
-    script_fixture *f = *state;
-    long long now = script_now_ms(f);
-
-    plain_set(f, "u:1", "7");
-    script_redis(f, "HSET %s v:1 %b", f->keys[KEY_MEMO], "1 1 0", (size_t)5);
-    script_redis(f, "HSET %s v:2 %s", f->keys[KEY_MEMO], "junk");
-    plain_release(f, "u:2", "1");
-    assert_like(script_redis(f, "HEXISTS %s v:1", f->keys[KEY_MEMO]), "1");
-    script_redis(f, "HSET %s # %b", f->keys[KEY_MEMO], "5 0", (size_t)3);
-    plain_release(f, "u:3", "1");
-    assert_like(script_redis(f, "HEXISTS %s v:1", f->keys[KEY_MEMO]), "0");
-    assert_like(script_redis(f, "HEXISTS %s v:2", f->keys[KEY_MEMO]), "0");
-    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_MEMO]), "4");
-    assert_in_range(number(script_redis(f, "HGET %s #", f->keys[KEY_MEMO])),
-                    now + 50000, now + 120000);
-}
-
-/* A large memory is looked through by one change after the other. */
-static void a_large_memory_is_looked_through_in_pieces(void **state)
-{
-    script_fixture *f = *state;
-    char op[24];
-
-    plain_set(f, "u:1", "7");
-    for (int i = 0; i < 2000; i++)
-        script_redis(f, "HSET %s v:%d %b", f->keys[KEY_MEMO], i, "1 1 0",
-                     (size_t)5);
-    script_redis(f, "HSET %s # %b", f->keys[KEY_MEMO], "5 0", (size_t)3);
-    plain_release(f, "u:2", "1");
-    assert_in_range(number(script_redis(f, "HLEN %s", f->keys[KEY_MEMO])), 1500,
-                    2000);
-    for (int i = 3; i < 200; i++) {
-        snprintf(op, sizeof(op), "u:%d", i);
-        plain_release(f, op, "1");
-    }
-    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_MEMO]), "200");
-}
-
 /* ---- refusing ---- */
 
 static void a_full_server_lets_change(void **state)
@@ -512,62 +421,6 @@ static void a_side_key_of_another_type_keeps_the_counter(void **state)
     }
 }
 
-/* ---- cost ---- */
-
-/* How many commands the scripts called since the statistics were reset. */
-static long long commands_called(script_fixture *f)
-{
-    const char *line = script_redis(f, "INFO commandstats");
-    long long sum = 0;
-
-    while ((line = strstr(line, "cmdstat_")) != NULL) {
-        const char *calls = strstr(line, ":calls=");
-
-        assert_non_null(calls);
-        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
-            strncmp(line, "cmdstat_config", 14) != 0)
-            sum += number(calls + strlen(":calls="));
-        line = calls;
-    }
-    return sum;
-}
-
-static void a_counter_that_is_not_waited_for_costs_few_commands(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "5");
-    script_redis(f, "CONFIG RESETSTAT");
-    plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", "1");
-    assert_in_range(commands_called(f), 1, 12);
-    script_redis(f, "CONFIG RESETSTAT");
-    script_call(f, &lk__script_plain_add, "u:3", "1", "1", "2", (char *)NULL);
-    assert_in_range(commands_called(f), 1, 12);
-}
-
-static void a_release_costs_the_same_with_many_waiters(void **state)
-{
-    script_fixture *f = *state;
-    char claim[16];
-    long long cost;
-
-    plain_hear(f, "u:2", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
-    script_redis(f, "CONFIG RESETSTAT");
-    plain_release(f, "u:3", "1");
-    cost = commands_called(f);
-    assert_in_range(cost, 1, 16);
-    script_redis(f, "SET n 0");
-    for (int i = 0; i < 200; i++) {
-        snprintf(claim, sizeof(claim), "w:%d", i);
-        plain_acquire(f, claim, "1");
-    }
-    script_redis(f, "CONFIG RESETSTAT");
-    plain_release(f, "u:4", "1");
-    assert_in_range(commands_called(f), 1, cost);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,14 +451,6 @@ int main(void)
         PLAIN_TEST(a_delete_that_is_sent_again_deletes_once),
         PLAIN_TEST(a_delete_with_many_waiters_asks_to_be_gone_on_with),
         PLAIN_TEST(a_count_tells_what_is_free),
-        PLAIN_TEST(the_memory_lasts_longer_than_anybody_asks_again),
-        PLAIN_TEST(what_is_settled_is_forgotten),
-        PLAIN_TEST(what_is_settled_is_forgotten_by_who_is_refused),
-        PLAIN_TEST(an_odd_text_forgets_nothing),
-        PLAIN_TEST(changes_of_long_ago_are_forgotten),
-        PLAIN_TEST(a_large_memory_is_looked_through_in_pieces),
-        PLAIN_TEST(a_counter_that_is_not_waited_for_costs_few_commands),
-        PLAIN_TEST(a_release_costs_the_same_with_many_waiters),
         PLAIN_TEST(a_full_server_lets_change),
         PLAIN_TEST(leased_permits_are_not_touched),
         PLAIN_TEST(a_key_of_another_type_is_not_touched),

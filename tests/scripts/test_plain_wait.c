@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * plain_recheck, plain_touch, plain_leave, plain_pass, plain_info: waiting for
- * permits, one's turn, and giving up.
+ * plain_recheck, plain_touch: waiting for permits, and one's turn.
  */
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "support/check.h"
 #include "support/plain_script.h"
-
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
 
 /* Nothing is free; u:2 waits for 2, u:3 and u:4 for 1 each; all can be
    reached. */
@@ -370,154 +360,6 @@ static void a_new_ticket_is_above_those_that_are_gone(void **state)
     assert_like(plain_recheck(f, "u:2"), "0 -1 5000000000000001 0 0 0");
 }
 
-/* ---- leaving ---- */
-
-static void a_waiter_that_leaves_waits_no_more(void **state)
-{
-    script_fixture *f = *state;
-
-    three_wait(f);
-    assert_like(plain_leave(f, "u:3", "0"), "1 0 0");
-    assert_like(plain_queue(f), "u:2 u:4");
-    assert_like(plain_leave(f, "u:3", "0"), "0 0 0");
-    assert_like(plain_recheck(f, "u:3"), "3");
-}
-
-static void what_was_taken_is_given_back_once(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "5");
-    plain_acquire(f, "u:2", "2");
-    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
-    assert_free(f, "5");
-    assert_like(plain_leave(f, "u:2", "0"), "0 0 0");
-    assert_free(f, "5");
-}
-
-static void what_is_given_back_goes_to_the_next(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_hear(f, "u:3", (char *)NULL);
-    plain_set(f, "u:1", "2");
-    plain_acquire(f, "u:2", "2");
-    plain_acquire(f, "u:3", "1");
-    script_listen(f, f->channel);
-    plain_leave(f, "u:2", "0");
-    assert_like(script_heard(f),
-                "redisson_sc:{n} 2\nin:u:3 open plain u:3 * n\n");
-}
-
-static void the_next_is_told_when_the_first_leaves(void **state)
-{
-    script_fixture *f = *state;
-
-    three_wait(f);
-    script_redis(f, "SET n 1");
-    plain_leave(f, "u:2", "0");
-    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
-}
-
-/* What came from another counter under this name was deleted with it. */
-static void nothing_is_given_back_to_another_counter(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "5");
-    plain_acquire(f, "u:2", "2");
-    plain_delete(f, "u:3");
-    plain_set(f, "u:4", "1");
-    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
-    assert_free(f, "1");
-}
-
-static void nothing_is_given_back_to_an_unset_counter(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "5");
-    plain_acquire(f, "u:2", "2");
-    script_redis(f, "DEL n");
-    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
-    assert_free(f, "nil");
-}
-
-static void a_tombstone_lasts_as_long_as_was_asked(void **state)
-{
-    script_fixture *f = *state;
-    long long till;
-
-    plain_set(f, "u:1", "1");
-    plain_leave(f, "u:2", "60000");
-    till = number(script_redis(f, "ZSCORE %s u:2", f->keys[KEY_VOID]));
-    assert_in_range(till - script_now_ms(f), 50000, 60000);
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_VOID])),
-                    50000, 60000);
-    plain_leave(f, "u:3", "0");
-    assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_VOID]), "1");
-}
-
-static void a_full_server_lets_leave(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "2");
-    plain_acquire(f, "u:2", "2");
-    plain_acquire(f, "u:3", "1");
-    script_fill_memory(f, true);
-    assert_like(plain_leave(f, "u:3", "60000"), "1 0 0");
-    assert_like(plain_leave(f, "u:2", "60000"), "2 0 0");
-    assert_free(f, "2");
-}
-
-/* ---- pass and info ---- */
-
-static void passing_goes_on_where_a_call_stopped(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_hear(f, "u:2", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    for (int i = 0; i < 70; i++)
-        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
-    plain_acquire(f, "u:2", "1");
-    assert_like(plain_release(f, "u:3", "1"), "1 1 0");
-    assert_string_equal(script_heard(f), "");
-    assert_like(plain_pass(f), "0 0");
-    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
-    assert_like(plain_queue(f), "u:2");
-}
-
-static void passing_without_a_waiter_does_nothing(void **state)
-{
-    script_fixture *f = *state;
-
-    assert_like(plain_pass(f), "0 0");
-    plain_set(f, "u:1", "5");
-    assert_like(plain_pass(f), "0 0");
-    assert_free(f, "5");
-}
-
-static void info_tells_who_waits(void **state)
-{
-    script_fixture *f = *state;
-
-    plain_set(f, "u:1", "0");
-    plain_acquire_with(f, "u:2", "1", "in:u", "a b", "0", "1", "");
-    plain_acquire_with(f, "u:3", "1", "in:u", "", "0", "2", "");
-    assert_like(plain_info(f), "() 2 (u:2 1 * * a b c u:3 2 * * \"\" c)");
-    assert_in_range(number(script_redis(f, "DBSIZE")), 5, 5);
-}
-
-static void info_of_nothing_is_empty(void **state)
-{
-    script_fixture *f = *state;
-
-    assert_like(plain_info(f), "() 0 ()");
-    assert_like(script_redis(f, "DBSIZE"), "0");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,18 +390,6 @@ int main(void)
         PLAIN_TEST(a_counter_that_is_set_anew_has_no_old_waiters),
         PLAIN_TEST(a_counter_that_is_set_anew_has_new_waiters),
         PLAIN_TEST(a_new_ticket_is_above_those_that_are_gone),
-        PLAIN_TEST(a_waiter_that_leaves_waits_no_more),
-        PLAIN_TEST(what_was_taken_is_given_back_once),
-        PLAIN_TEST(what_is_given_back_goes_to_the_next),
-        PLAIN_TEST(the_next_is_told_when_the_first_leaves),
-        PLAIN_TEST(nothing_is_given_back_to_another_counter),
-        PLAIN_TEST(nothing_is_given_back_to_an_unset_counter),
-        PLAIN_TEST(a_tombstone_lasts_as_long_as_was_asked),
-        PLAIN_TEST(a_full_server_lets_leave),
-        PLAIN_TEST(passing_goes_on_where_a_call_stopped),
-        PLAIN_TEST(passing_without_a_waiter_does_nothing),
-        PLAIN_TEST(info_tells_who_waits),
-        PLAIN_TEST(info_of_nothing_is_empty),
     };
 
     return cmocka_run_group_tests_name("plain_wait", tests, script_start_server,
