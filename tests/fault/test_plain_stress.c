@@ -24,6 +24,7 @@
 enum {
     PROCESSES = 8,
     THREADS = 4,
+    WORKERS = PROCESSES * THREADS,
     PERMITS = 4,
     MOST = 3, /* at once */
     GRANTS = 2000,
@@ -45,7 +46,7 @@ static bool is_long(void)
 
 static uint64_t wanted_grants(void)
 {
-    return is_long() ? 10 * GRANTS : GRANTS;
+    return is_long() ? UINT64_C(10) * GRANTS : GRANTS;
 }
 
 /* ---- workers ------------------------------------------------------------------ */
@@ -129,8 +130,7 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
         return 1;
     for (unsigned i = 0; i < THREADS; i++) {
         crews[i] =
-            (crew){shared,    index, i, wanted_grants() / (PROCESSES * THREADS),
-                   semaphore, 0};
+            (crew){shared, index, i, wanted_grants() / WORKERS, semaphore, 0};
         failures +=
             pthread_create(&crews[i].id, NULL, thread_run, &crews[i]) != 0;
     }
@@ -184,7 +184,7 @@ static bool is_value(void *data)
    answer, as often as the workers get on a little in between. */
 static void cut_until_done(watch *w)
 {
-    uint64_t until = wait_now_ms() + wait_scaled_ms(DEADLINE_MS) * 10;
+    uint64_t until = wait_now_ms() + wait_scaled_ms(10 * DEADLINE_MS);
 
     while (!are_done(w) && wait_now_ms() < until) {
         watch step = *w;
@@ -243,11 +243,10 @@ static void no_permit_is_lost_or_made(void **state)
     assert_at_rest(s);
     assert_sound(w.workers);
     assert_int_equal(workers_count(w.workers, GRANTED),
-                     wanted_grants() / (PROCESSES * THREADS) *
-                         (PROCESSES * THREADS));
+                     wanted_grants() / WORKERS * WORKERS);
     /* The memory of changes does not grow with them. */
-    assert_true(server_integer(s, "HLEN latchkey:memo:{n}") <
-                PROCESSES * THREADS * 6);
+    assert_in_range(server_integer(s, "HLEN latchkey:memo:{n}"), 0,
+                    6 * WORKERS);
     workers_end(w.workers);
     assert_true(workers_wait(w.workers, SETTLE_MS));
     assert_int_equal(workers_succeeded(w.workers), PROCESSES);
@@ -298,8 +297,8 @@ static void killed_members_keep_what_they_had(void **state)
     assert_in_range(value_of(s), PERMITS + DOOMED * MOST - DOOMED * PERMITS,
                     PERMITS + DOOMED * MOST);
     workers_free(w.workers);
-    assert_true(server_integer(s, "ZCARD latchkey:queue:{n}") <=
-                DOOMED * THREADS);
+    assert_in_range(server_integer(s, "ZCARD latchkey:queue:{n}"), 0,
+                    DOOMED * THREADS);
 }
 
 int main(void)

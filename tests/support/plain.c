@@ -10,10 +10,13 @@ enum { SOON_MS = 5000, JOIN_MS = 10000 };
 
 int plain_start(void **state)
 {
-    plain *f = calloc(1, sizeof(*f));
     void *base = NULL;
+    plain *f;
 
-    if (f == NULL || locking_setup(&base) != 0)
+    if (locking_setup(&base) != 0)
+        return -1;
+    f = calloc(1, sizeof(*f));
+    if (f == NULL)
         return -1;
     f->base = base;
     *state = f;
