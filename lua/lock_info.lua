@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- lock_info: who holds the lock and who waits for it.
--- uses: part_error part_record part_clock part_line
+-- uses: part_error part_record part_clock part_line part_list
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -36,4 +36,4 @@ for i = 1, #record.fields, 2 do
         holders[#holders + 1] = party[j]
     end
 end
-return {holders, line.length(), line.list()}
+return {holders, list.length(), list.waiters()}

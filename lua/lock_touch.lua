@@ -2,7 +2,7 @@
 -- lock_touch: many waiters of one client say that they are alive, and see to it
 -- that a free lock is given to the next.
 -- uses: part_error part_record part_clock part_lease part_fences part_line
--- uses: part_hold part_others part_pass
+-- uses: part_touch part_hold part_others part_pass
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -34,7 +34,7 @@ end
 
 clock.look()
 line.is_there() -- a queue of the wrong type ends the script here
-local given, bad = line.touch_all(claims)
+local given, bad = touch_all(claims)
 if bad then
     return bad
 end

@@ -129,12 +129,10 @@ function change.drop()
     return change.save() or failed(redis.pcall('DEL', name))
 end
 
--- Notes that a member is here; at most once in a generation.
+-- Notes that a member is here, before it is counted.
 function change.enter(member)
     return failed(redis.pcall('ZADD', members,
         math.max(clock.us, latch.gen), member))
-        or latch.till > 0
-        and failed(redis.pcall('PEXPIREAT', members, latch.till)) or nil
 end
 
 -- Tells everybody what became of it. Returns 1 if the server denied that, so

@@ -15,14 +15,17 @@ local LINE_MS = 60000
 -- A waiter that was not heard of for so long is not asked.
 local SEEN_MS = 3000
 
+-- What is_there() read of `queue`, until that is used or changed.
+local peeked
+
 -- By kind: the zset in which its waiters stand, if it is not `queue`.
 line.lanes = {}
 
-local function lane(entry)
+function line.lane(entry)
     return line.lanes[entry.kind] or queue
 end
 
-local function pack(entry)
+function line.pack(entry)
     return string.format('%.0f %s %.0f %.0f %.0f %.0f ', entry.ticket,
         entry.kind, entry.need, entry.lease, entry.seen, entry.since)
         .. entry.inbox .. ' ' .. entry.reason
@@ -48,6 +51,11 @@ end
 -- The claim that is next in a lane, `queue` if none is named, and its entry;
 -- nil when nobody waits there.
 function line.first(in_lane)
+    if peeked and not in_lane then
+        local claim, entry = peeked[1], peeked[2]
+        peeked = nil
+        return claim, entry
+    end
     local claim = redis.call('ZRANGE', in_lane or queue, 0, 0)[1]
     if not claim then
         return nil
@@ -55,10 +63,16 @@ function line.first(in_lane)
     return claim, line.find(claim)
 end
 
+-- The queue was changed by other means.
+function line.forget()
+    peeked = nil
+end
+
 -- Whether anybody waits. What a script needs to go on it tries to read here: a
 -- key of the wrong type, or a right that is missing, ends the script.
 function line.is_there()
-    local claim = line.first()
+    local claim, entry = line.first()
+    peeked = {claim, entry}
     for _, other in pairs(line.lanes) do
         claim = line.first(other) or claim
     end
@@ -82,8 +96,9 @@ end
 -- Takes a claim out of its lane, or of whichever it is in where its entry is
 -- not known. Returns an error or nil.
 local function step_out(claim, entry)
+    peeked = nil
     if entry then
-        return failed(redis.pcall('ZREM', lane(entry), claim))
+        return failed(redis.pcall('ZREM', line.lane(entry), claim))
     end
     local bad = failed(redis.pcall('ZREM', queue, claim))
     for _, other in pairs(line.lanes) do
@@ -106,9 +121,10 @@ end
 -- Puts a claim that was taken out back into its place. If it was the last, its
 -- keys are new ones without a TTL.
 function line.restore(claim, entry)
-    redis.pcall('ZADD', lane(entry), entry.ticket, claim)
+    peeked = nil
+    redis.pcall('ZADD', line.lane(entry), entry.ticket, claim)
     redis.pcall('HSET', tickets, claim, entry.packed)
-    redis.pcall('PEXPIRE', lane(entry), LINE_MS)
+    redis.pcall('PEXPIRE', line.lane(entry), LINE_MS)
     redis.pcall('PEXPIRE', tickets, LINE_MS)
 end
 
@@ -126,55 +142,22 @@ end
 -- Notes that a waiting claim is alive and gives it its place back. The first
 -- write is one that a full server does not refuse. Returns an error or nil.
 function line.touch(claim, entry)
+    peeked = nil
     local bad = failed(redis.pcall('PEXPIRE', tickets, LINE_MS))
     if bad then
         return bad
     end
     entry.seen = clock.ms
-    entry.packed = pack(entry)
-    local added = redis.pcall('ZADD', lane(entry), 'NX', entry.ticket, claim)
+    entry.packed = line.pack(entry)
+    local lane = line.lane(entry)
+    local added = redis.pcall('ZADD', lane, 'NX', entry.ticket, claim)
     if added == 1 then
         redis.pcall('ZREM', skipped, claim)
     end
     redis.pcall('PEXPIRE', skipped, LINE_MS)
     return failed(added)
         or failed(redis.pcall('HSET', tickets, claim, entry.packed))
-        or failed(redis.pcall('PEXPIRE', lane(entry), LINE_MS))
-end
-
--- The same for those of many claims that wait. Returns their tickets, 0 for one
--- that does not wait; or nil and an error.
-function line.touch_all(claims)
-    local found = redis.call('HMGET', tickets, unpack(claims))
-    local given, packed, back, lanes = {}, {}, {}, {}
-    for i = 1, #claims do
-        local entry = line.unpack(found[i])
-        given[i] = entry and entry.ticket or 0
-        if entry then
-            local zset = lane(entry)
-            entry.seen = clock.ms
-            packed[#packed + 1] = claims[i]
-            packed[#packed + 1] = pack(entry)
-            back[#back + 1] = claims[i]
-            lanes[zset] = lanes[zset] or {}
-            table.insert(lanes[zset], entry.ticket)
-            table.insert(lanes[zset], claims[i])
-        end
-    end
-    if #packed == 0 then
-        return given
-    end
-    local bad = failed(redis.pcall('PEXPIRE', tickets, LINE_MS))
-        or failed(redis.pcall('HSET', tickets, unpack(packed)))
-    for zset, members in pairs(lanes) do
-        bad = bad or failed(redis.pcall('ZADD', zset, 'NX', unpack(members)))
-            or failed(redis.pcall('PEXPIRE', zset, LINE_MS))
-    end
-    if bad then
-        return nil, bad
-    end
-    redis.pcall('ZREM', skipped, unpack(back))
-    return given
+        or failed(redis.pcall('PEXPIRE', lane, LINE_MS))
 end
 
 -- Drops claims for good that were skipped more than ten seconds ago; a few at
@@ -195,15 +178,17 @@ end
 -- The first write is one that a full server refuses. Returns an error, and
 -- then nothing is queued, or nil.
 function line.append(claim, entry, last)
+    peeked = nil
     entry.ticket = math.max((tonumber(last) or 0) + 1, clock.us)
     entry.seen, entry.since = clock.ms, clock.ms
-    local bad = failed(redis.pcall('ZADD', lane(entry), entry.ticket, claim))
+    local lane = line.lane(entry)
+    local bad = failed(redis.pcall('ZADD', lane, entry.ticket, claim))
     if bad then
         return bad
     end
-    bad = failed(redis.pcall('PEXPIRE', lane(entry), LINE_MS))
+    bad = failed(redis.pcall('PEXPIRE', lane, LINE_MS))
         or failed(redis.pcall('HSET', tickets, '#', entry.ticket, claim,
-            pack(entry)))
+            line.pack(entry)))
         or failed(redis.pcall('PEXPIRE', tickets, LINE_MS))
     if bad then
         line.remove(claim)
@@ -211,34 +196,4 @@ function line.append(claim, entry, last)
     end
     sweep()
     return nil
-end
-
--- How many wait.
-function line.length()
-    local count = redis.call('ZCARD', queue)
-    for _, other in pairs(line.lanes) do
-        count = count + redis.call('ZCARD', other)
-    end
-    return count
-end
-
--- The first 64 waiters of each lane, in one flat list: claim, need, ticket,
--- waited ms, reason, kind.
-function line.list()
-    local waiters, lanes = {}, {queue}
-    for _, other in pairs(line.lanes) do
-        lanes[#lanes + 1] = other
-    end
-    for i = 1, #lanes do
-        local claims = redis.call('ZRANGE', lanes[i], 0, 63)
-        for j = 1, #claims do
-            local entry = line.find(claims[j])
-            local party = entry and {claims[j], entry.need, entry.ticket,
-                math.max(clock.ms - entry.since, 0), entry.reason, entry.kind}
-            for k = 1, party and #party or 0 do
-                waiters[#waiters + 1] = party[k]
-            end
-        end
-    end
-    return waiters
 end

@@ -30,15 +30,8 @@ function op.forget()
     end
 end
 
--- Notes it. Returns an error, and then it is not noted, or nil.
+-- Notes it. Returns an error, and then it may have to be forgotten, or nil.
 function op.note()
-    local bad = failed(redis.pcall('ZADD', memo, clock.ms, ARGV[1]))
-    if bad then
-        return bad
-    end
-    bad = failed(redis.pcall('PEXPIRE', memo, MEMO_MS))
-    if bad then
-        op.forget()
-    end
-    return bad
+    return failed(redis.pcall('ZADD', memo, clock.ms, ARGV[1]))
+        or failed(redis.pcall('PEXPIRE', memo, MEMO_MS))
 end

@@ -54,11 +54,11 @@ local function grant(claim, entry)
 end
 
 -- Does act(claim, entry) for the waiters that are to be served and alive, for
--- most of them at the most, and skips the dead; LOOKS in all. self, if not nil, is a claim
--- known to be alive; when its turn comes nothing is done for it. Returns for
--- how many it was done, 1 if there are more to look at, an error or nil, and
--- self if its turn has come. After an error the waiter is told that there is
--- room: perhaps it hears that.
+-- most of them at the most, and skips the dead; LOOKS in all. self, if not nil,
+-- is a claim known to be alive; when its turn comes nothing is done for it.
+-- Returns for how many it was done, 1 if there are more to look at, an error or
+-- nil, and self if its turn has come. After an error the waiter is told that
+-- there is room: perhaps it hears that.
 local function walk(act, most, self)
     local served = 0
     for _ = 1, LOOKS do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- plain_info: who waits.
--- uses: part_error part_clock part_lease part_counter part_line
+-- uses: part_error part_clock part_lease part_counter part_line part_list
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -17,4 +17,4 @@
 -- Invariants: nothing is written. Nobody knows who has the permits.
 
 clock.look()
-return {{}, line.length(), line.list()}
+return {{}, list.length(), list.waiters()}

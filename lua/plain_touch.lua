@@ -2,7 +2,7 @@
 -- plain_touch: many waiters of one client say that they are alive, and see to
 -- it that the next one looks.
 -- uses: part_error part_clock part_lease part_counter part_counter_memo
--- uses: part_line part_others part_counter_taker
+-- uses: part_line part_touch part_others part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -33,7 +33,7 @@ end
 
 clock.look()
 line.is_there() -- a queue of the wrong type ends the script here
-local given, bad = line.touch_all(claims)
+local given, bad = touch_all(claims)
 if bad then
     return bad
 end

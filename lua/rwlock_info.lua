@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- rwlock_info: who holds the lock and who waits for it.
 -- uses: part_error part_rw_record part_clock part_lease part_line
--- uses: part_rw_readers part_rw_share
+-- uses: part_list part_rw_readers part_rw_share
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
 --                            <writer>:write -> its holds; its TTL is the lease
@@ -64,7 +64,7 @@ end
 
 -- The waiters in the order of their tickets, and an upgrade as what it is.
 local function waiters()
-    local all, sorted, flat = line.list(), {}, {}
+    local all, sorted, flat = list.waiters(), {}, {}
     for i = 1, #all, 6 do
         sorted[#sorted + 1] = {unpack(all, i, i + 5)}
     end
@@ -91,4 +91,4 @@ for i = 1, #fields, 2 do
         add_reader(fields[i], fields[i + 1])
     end
 end
-return {{unpack(parties, 1, LISTED * WORDS)}, line.length(), waiters()}
+return {{unpack(parties, 1, LISTED * WORDS)}, list.length(), waiters()}

@@ -2,7 +2,8 @@
 -- rwlock_touch: many waiters of one client say that they are alive, and see to
 -- it that those whose turn it is come in.
 -- uses: part_error part_rw_record part_clock part_lease part_line
--- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
+-- uses: part_touch part_rw_readers part_rw_share part_rw_room part_others
+-- uses: part_pass
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
 --                            <writer>:write -> its holds; its TTL is the lease
@@ -38,7 +39,7 @@ end
 
 clock.look()
 line.is_there() -- a queue of the wrong type ends the script here
-local given, bad = line.touch_all(claims)
+local given, bad = touch_all(claims)
 if bad then
     return bad
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- semaphore_info: who holds permits and who waits for them.
 -- uses: part_error part_permit_record part_clock part_lease part_permit_ids
--- uses: part_line part_permit_room part_others
+-- uses: part_line part_list part_permit_room part_others
 --
 -- KEYS[1]  counter  string  permits that are free; unset: there is no number
 -- KEYS[2]  state    hash    kind, fence of the last grant, and the turn
@@ -42,18 +42,18 @@ for i = 1, #ids do
     end
 end
 
-local list = {}
+local holders = {}
 for _, id in ipairs(ids) do
     local own = names[id]
     local left = left_of[id] and left_of[id] - (own and own.skew or 0)
-    if own ~= false and #list < MOST * 7 and (not left or left > 0) then
+    if own ~= false and #holders < MOST * 7 and (not left or left > 0) then
         local values = own and {own.claim, own.n, own.fence,
                 math.max(clock.ms - own.since, 0), left or -1, own.reason, 'p'}
             or {permit.hex_of(id), 1, 0, 0, left or -1, '', 'p'}
         for _, value in ipairs(values) do
-            list[#list + 1] = value
+            holders[#holders + 1] = value
         end
     end
 end
 
-return {list, line.length(), line.list()}
+return {holders, list.length(), list.waiters()}

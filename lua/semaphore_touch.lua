@@ -2,7 +2,7 @@
 -- semaphore_touch: many waiters of one client say that they are alive, and see
 -- to it that what is free is given to the next.
 -- uses: part_error part_permit_record part_clock part_lease part_permit_ids
--- uses: part_line part_permit_room part_others part_pass
+-- uses: part_line part_touch part_permit_room part_others part_pass
 --
 -- KEYS[1]  counter  string  permits that are free; unset: there is no number
 -- KEYS[2]  state    hash    kind, fence of the last grant, and the turn
@@ -35,7 +35,7 @@ end
 
 clock.look()
 line.is_there() -- a queue of the wrong type ends the script here
-local given, bad = line.touch_all(claims)
+local given, bad = touch_all(claims)
 if bad then
     return bad
 end

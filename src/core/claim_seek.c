@@ -409,9 +409,7 @@ static void acquire_send(lk__claim *claim)
     args[2] = lk__arg_text(node->channel);
     args[3] = lk__arg_text(claim->reason);
     args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */
-    if (place->kind->mode != NULL)
-        args[count++] = lk__arg_text(place->kind->mode);
-    else if (place->kind->has_terms)
+    if (place->kind->has_terms)
         count += terms_add(args + count, claim);
     claim->opened = false;
     claim->look.on_reply = on_look;

@@ -8,6 +8,7 @@
 #include "core/script.h"
 
 extern const lk__script lk__script_lock_acquire;
+extern const lk__script lk__script_fairlock_acquire;
 extern const lk__script lk__script_lock_recheck;
 extern const lk__script lk__script_lock_touch;
 extern const lk__script lk__script_lock_confirm;
@@ -32,13 +33,14 @@ extern const lk__script lk__script_lock_info;
              "latchkey:spin"},                                                 \
     .channel = "redisson_lock__channel", .renew_key_count = 2,                 \
     .renew_keys = {LK__KEY_NAME, LK__KEY_STATE},                               \
-    .acquire = &lk__script_lock_acquire, .recheck = &lk__script_lock_recheck,  \
-    .touch = &lk__script_lock_touch, .confirm = &lk__script_lock_confirm,      \
-    .renew = &lk__script_lock_renew, .release = &lk__script_lock_release,      \
-    .leave = &lk__script_lock_leave, .pass = &lk__script_lock_pass,            \
-    .force = &lk__script_lock_force, .info = &lk__script_lock_info
+    .recheck = &lk__script_lock_recheck, .touch = &lk__script_lock_touch,      \
+    .confirm = &lk__script_lock_confirm, .renew = &lk__script_lock_renew,      \
+    .release = &lk__script_lock_release, .leave = &lk__script_lock_leave,      \
+    .pass = &lk__script_lock_pass, .force = &lk__script_lock_force,            \
+    .info = &lk__script_lock_info
 
-const lk__kind lk__kind_lock = {LOCK_FAMILY, .word = "lock", .passes = true};
+const lk__kind lk__kind_lock = {LOCK_FAMILY, .word = "lock", .passes = true,
+                                .acquire = &lk__script_lock_acquire};
 
 const lk__kind lk__kind_fairlock = {LOCK_FAMILY, .word = "fairlock",
-                                    .mode = "f"};
+                                    .acquire = &lk__script_fairlock_acquire};

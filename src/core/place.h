@@ -18,12 +18,11 @@ enum { LK__PLACE_KEYS = 11, LK__RENEW_KEYS = 3 }; /* at most */
 typedef struct lk__kind {
     const char *word;   /* in exports and the log: "fairlock" */
     const char *family; /* in inbox messages: "lock" */
-    const char *mode;   /* appended to acquire's arguments; NULL: nothing is */
-    bool has_terms;     /* four are, those of the wish */
-    bool passes;        /* a hold may be handed over within a client */
-    bool joins;         /* a shared hold may be joined within a client */
-    bool holdless;      /* what is granted is not kept: the wait just ends */
-    bool tends;         /* a hold with a fixed lease is looked after, too */
+    bool has_terms; /* the wish's four are appended to acquire's arguments */
+    bool passes;    /* a hold may be handed over within a client */
+    bool joins;     /* a shared hold may be joined within a client */
+    bool holdless;  /* what is granted is not kept: the wait just ends */
+    bool tends;     /* a hold with a fixed lease is looked after, too */
 
     size_t key_count;
     const char *keys[LK__PLACE_KEYS]; /* forms; see names.h */

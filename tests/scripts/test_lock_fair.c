@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * lock_acquire for a fair lock: a name that is free is not taken before those
+ * fairlock_acquire: a name that is free is not taken before those
  * who wait and live.
  */
 
@@ -12,7 +12,7 @@
 #include "support/check.h"
 #include "support/script.h"
 
-extern const lk__script lk__script_lock_acquire;
+extern const lk__script lk__script_fairlock_acquire;
 
 /* What a script is told that lacks a right. */
 static const char cannot[] = "!*The user executing the script can't *";
@@ -28,8 +28,8 @@ fair_ask(script_fixture *f, const char *claim, const char *queue)
     char inbox[64];
 
     snprintf(inbox, sizeof(inbox), "in:%s", claim);
-    return script_call(f, &lk__script_lock_acquire, claim, "30000", queue,
-                       inbox, "", "1", "f", NULL);
+    return script_call(f, &lk__script_fairlock_acquire, claim, "30000", queue,
+                       inbox, "", "1", NULL);
 }
 
 static const char *fair_acquire(script_fixture *f, const char *claim)
