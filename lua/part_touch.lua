@@ -4,23 +4,27 @@
 
 -- Notes for those of the claims that wait that they are alive, as line.touch
 -- does for one. Returns their tickets, 0 for one that does not wait; or nil and
--- an error.
+-- an error. There may be many: nothing is taken apart but for the time at which
+-- each was seen, and a ticket goes to the queue as the text it is.
 local function touch_all(claims)
     line.forget()
     local found = redis.call('HMGET', tickets, unpack(claims))
     local given, packed, back, lanes = {}, {}, {}, {}
+    local now = string.format('%.0f', clock.ms)
     for i = 1, #claims do
-        local entry = line.unpack(found[i])
-        given[i] = entry and entry.ticket or 0
-        if entry then
-            local zset = line.lane(entry)
-            entry.seen = clock.ms
+        local ticket, kind, before, after = string.match(found[i] or '',
+            '^(%d+) (%S+)( %d+ %d+ )%d+( %d+ %S* .*)$')
+        given[i] = tonumber(ticket) or 0
+        if ticket then
+            local zset = line.lanes[kind] or queue
+            local members = lanes[zset] or {}
+            lanes[zset] = members
+            members[#members + 1] = ticket
+            members[#members + 1] = claims[i]
             packed[#packed + 1] = claims[i]
-            packed[#packed + 1] = line.pack(entry)
+            packed[#packed + 1] = ticket .. ' ' .. kind .. before .. now
+                .. after
             back[#back + 1] = claims[i]
-            lanes[zset] = lanes[zset] or {}
-            table.insert(lanes[zset], entry.ticket)
-            table.insert(lanes[zset], claims[i])
         end
     end
     if #packed == 0 then
