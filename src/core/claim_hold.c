@@ -84,12 +84,16 @@ void lk__claim_arm(lk__claim *claim)
 
 bool lk__claim_expire(lk__claim *claim)
 {
+    /* A fixed lease that was confirmed ends by itself, looked after or not. */
+    bool renews = claim->watchdog || !claim->confirmed;
+
     if (claim->state != LK__CLAIM_HELD || lk__claim_is_valid(claim))
         return false;
-    lk__claim_lose(claim, claim->unanswered || claim->renewing ||
-                                  claim->renew_at != LK__NEVER
-                              ? LK_LOSS_UNREACHABLE
-                              : LK_LOSS_EXPIRED);
+    if (renews &&
+        (claim->unanswered || claim->renewing || claim->renew_at != LK__NEVER))
+        lk__claim_lose(claim, LK_LOSS_UNREACHABLE);
+    else
+        lk__claim_lose(claim, LK_LOSS_EXPIRED);
     return true;
 }
 

@@ -149,6 +149,7 @@ static void many_calls_of_one_thread_queue_in_their_order(void **state)
     lk_semaphore *semaphore = sem_calm(f, 2);
     lk_hold *hold = sem_hold(semaphore, 2);
     call calls[CALLS] = {0};
+    uint64_t fence = 0;
 
     for (int i = 0; i < CALLS; i++)
         assert_status(lk_semaphore_acquire_async(semaphore, 1, LK_FOREVER, NULL,
@@ -158,9 +159,8 @@ static void many_calls_of_one_thread_queue_in_their_order(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < CALLS; i++) {
         assert_status(call_wait(&calls[i], NULL), LK_OK);
-        if (i > 0)
-            assert_true(lk_hold_fence(calls[i].hold) >
-                        lk_hold_fence(calls[i - 1].hold));
+        assert_true(lk_hold_fence(calls[i].hold) > fence);
+        fence = lk_hold_fence(calls[i].hold);
         assert_status(lk_hold_release(calls[i].hold), LK_OK);
     }
     sem_assert_clean(f, 2);
