@@ -43,7 +43,8 @@ LK_API void lk_plain_semaphore_free(lk_plain_semaphore *semaphore);
 /**
  * Takes count permits at once, which anybody may give back.
  *
- * @param count    1 or more; LK_ERANGE above LK_PLAIN_SEMAPHORE_MAX
+ * @param count    1 or more; LK_ERANGE above LK_PLAIN_SEMAPHORE_MAX. A wait for
+ *                 more than there ever are keeps all behind it waiting
  * @param wait_ms  0 tries once; LK_FOREVER waits without limit
  * @param options  NULL, or cancel and reason; an owner or lease is LK_EINVAL
  * @return LK_OK: they are the caller's to give back; LK_EBUSY (wait_ms was 0);
