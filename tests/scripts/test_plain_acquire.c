@@ -352,6 +352,9 @@ static void a_claim_that_was_given_up_is_refused(void **state)
     assert_like(plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", ""),
                 "!LKVOID*");
     assert_free(f, "5");
+    assert_like(plain_acquire_with(f, "u:2", "0", "in:u", "", "0", "1", ""),
+                "1 0 0 0");
+    plain_leave(f, "u:2", "60000");
     script_redis(f, "ZADD %s 5 u:2", f->keys[KEY_VOID]);
     assert_like(plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", ""),
                 "1 0 0 0");

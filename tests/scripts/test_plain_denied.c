@@ -99,6 +99,19 @@ static void an_acquire_that_cannot_note_is_undone(void **state)
     }
 }
 
+/* Others made the state, and it needs no new TTL; the memory does. */
+static void a_known_counter_is_not_taken_from_without_a_memory(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "u:1", "5");
+    script_redis(f, "DEL %s", f->keys[KEY_MEMO]);
+    script_deny(f, "pexpire");
+    assert_like(plain_acquire(f, "u:2", "2"), cannot);
+    assert_free(f, "5");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_MEMO]), "0");
+}
+
 static void queueing_without_a_right_leaves_no_half_a_place(void **state)
 {
     script_fixture *f = *state;
@@ -302,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PLAIN_TEST(what_is_taken_without_a_right_is_noted),
         PLAIN_TEST(an_acquire_that_cannot_note_is_undone),
+        PLAIN_TEST(a_known_counter_is_not_taken_from_without_a_memory),
         PLAIN_TEST(queueing_without_a_right_leaves_no_half_a_place),
         PLAIN_TEST(passing_the_dead_without_a_right_takes_or_does_not),
         PLAIN_TEST(a_look_without_a_right_takes_or_keeps_the_place),

@@ -34,6 +34,9 @@ static void the_memory_lasts_longer_than_anybody_asks_again(void **state)
     script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_MEMO]);
     plain_release(f, "u:2", "1");
     assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
+    script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_MEMO]);
+    plain_acquire(f, "u:3", "1");
+    assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
 }
 
 static void what_is_settled_is_forgotten(void **state)
