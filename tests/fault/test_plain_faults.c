@@ -154,6 +154,40 @@ static void a_wait_whose_answer_is_lost_takes_once(void **state)
     plain_wait_clean(f);
 }
 
+static long long remembered(plain *f)
+{
+    return server_integer(f->base->server, "HLEN latchkey:memo:{n}");
+}
+
+/* Its first request may still be on its way, as far as the client can tell. */
+static void what_was_asked_twice_is_remembered(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far(f);
+    long long before;
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 9, 0), LK_OK);
+    plain_take(semaphore, 1, 0);
+    plain_give(semaphore, 1);
+    plain_take(semaphore, 1, 0);
+    plain_give(semaphore, 1);
+    before = remembered(f);
+    plain_take(semaphore, 1, 0);
+    plain_give(semaphore, 1);
+    assert_int_equal(remembered(f), before);
+
+    lose_the_next_answer();
+    plain_give(semaphore, 1);
+    plain_give(semaphore, 1);
+    plain_give(semaphore, 1);
+    assert_int_equal(remembered(f), before + 1);
+    proxy_drop_replies(the_proxy, proxy_accepted(the_proxy) - 1, true);
+    plain_take(semaphore, 1, 5000);
+    plain_give(semaphore, 1);
+    plain_give(semaphore, 1);
+    assert_int_equal(remembered(f), before + 2);
+}
+
 /* ---- no answer in time ------------------------------------------------------------ */
 
 static const lk_client_options hasty = {LK_CLIENT_OPTIONS_INIT,
@@ -360,6 +394,7 @@ int main(void)
         FAULT(a_delete_whose_answer_is_lost_is_known_to_be_ours),
         FAULT(an_acquire_whose_answer_is_lost_takes_once),
         FAULT(a_wait_whose_answer_is_lost_takes_once),
+        FAULT(what_was_asked_twice_is_remembered),
         FAULT(a_release_without_an_answer_is_made_in_the_background),
         FAULT(a_release_that_was_made_unanswered_is_made_once),
         FAULT(a_release_that_was_never_sent_is_not_made),
