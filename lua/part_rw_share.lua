@@ -361,6 +361,8 @@ local function free_all(leaving)
     readers.forget()
     if leaving.how == 'read' then
         redis.pcall('DEL', timeout_key(leaving.claim), holders)
+    elseif leaving.how ~= 'write' then -- a writer left none when it came
+        redis.pcall('DEL', holders)
     end
     return nil
 end

@@ -304,8 +304,10 @@ static void a_force_ends_all_readers_and_tells_them(void **state)
     assert_like(script_heard(f), expected);
     assert_like(f->heard_text, "*in:u:1 revoked rwlock u:1 *");
     assert_like(f->heard_text, "in:w:1 grant rwlock w:1 *");
-    assert_like(script_redis(f, "EXISTS {n}:r:1:rwlock_timeout:1 "
-                                "{n}:u:1:rwlock_timeout:1"),
+    assert_like(script_redis(f,
+                             "EXISTS {n}:r:1:rwlock_timeout:1 "
+                             "{n}:u:1:rwlock_timeout:1 %s",
+                             f->keys[KEY_HOLDERS]),
                 "0");
 }
 
