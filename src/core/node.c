@@ -153,6 +153,8 @@ static void on_command_ready(lk__node *node)
         lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
     lk__record_write(node);
     lk__places_on_ready(node->client);
+    if (lk__node_can_queue(node))
+        lk__places_on_inbox(node->client); /* whichever came first */
     lk__asks_on_ready(node->client);
 }
 

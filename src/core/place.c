@@ -331,7 +331,8 @@ void lk__place_seat(lk__wait *wait)
         return;
     }
     sit(wait, claim);
-    lk__topics_want(place);
+    if (!wait->try_only)
+        lk__topics_want(place);
     lk__claim_drive(claim);
 }
 

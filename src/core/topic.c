@@ -77,6 +77,15 @@ static bool all_heard(const lk__place *place)
     return true;
 }
 
+/* What was published before the subscription stood was not heard. */
+static void front_look(lk__claim *front)
+{
+    if (front->state == LK__CLAIM_WANTED && !front->look.busy)
+        lk__claim_drive(front);
+    else
+        lk__claim_look_again(front);
+}
+
 /* Redisson's channel may be denied: what comes by it is found by looking. */
 static void
 on_answered(lk__request *request, lk_status status, const redisReply *reply)
@@ -95,7 +104,7 @@ on_answered(lk__request *request, lk_status status, const redisReply *reply)
     if (status == LK_OK && topic->wanted != topic->asked)
         topic_drive(topic);
     else if (topic->heard && all_heard(place) && place->front != NULL)
-        lk__claim_drive(place->front);
+        front_look(place->front);
     lk__place_unref(place);
 }
 

@@ -31,17 +31,20 @@ static void list_remove(watch *removed)
     *at = removed->next;
 }
 
+/* By the time the caller is awake it may have come and gone again. */
 bool lk__watch(lk_client *client, lk__condition condition, uint64_t until)
 {
-    watch self = {.condition = condition};
+    while (!condition(client)) {
+        watch self = {.condition = condition};
 
-    if (condition(client))
-        return true;
-    lk__call_init(&self.call, client, NULL);
-    list_add(&self);
-    if (!lk__call_sleep(&self.call, until))
-        list_remove(&self);
-    return condition(client);
+        lk__call_init(&self.call, client, NULL);
+        list_add(&self);
+        if (!lk__call_sleep(&self.call, until)) {
+            list_remove(&self);
+            return condition(client);
+        }
+    }
+    return true;
 }
 
 /* ---- async ----------------------------------------------------------------- */
