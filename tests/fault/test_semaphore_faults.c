@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Semaphores over a network and on a server that break: whatever is lost, no
+ * permit is counted twice, none is lost, and no wait is forgotten.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/proxy.h"
+#include "support/semaphores.h"
+#include "support/wait.h"
+
+enum {
+    COMMAND = 0,
+    INBOX = 1,
+    LOOK_MS = 1000,
+    SLACK_MS = 500,
+    SOON_MS = 10000
+};
+
+/* A semaphore n of three permits; `far` is used through the proxy. */
+typedef struct scene {
+    semaphores *f;
+    proxy *proxy;
+    lk_client *far_client;
+    lk_semaphore *far, *near;
+} scene;
+
+/* The far client's inbox stands, and nothing of it is under way. */
+static scene scene_open(semaphores *f, const lk_client_options *options)
+{
+    scene sc = {.f = f, .proxy = proxy_start(server_socket(f->base->server))};
+
+    assert_non_null(sc.proxy);
+    sc.far_client = locking_open_url(f->base, proxy_url(sc.proxy), options);
+    assert_status(lk_client_wait_ready(sc.far_client, 5000), LK_OK);
+    assert_status(lk_hold_release(locking_hold(
+                      locking_lock(f->base, sc.far_client, "elsewhere"))),
+                  LK_OK);
+    locking_wait_connects(sc.far_client, 2);
+    locking_wait_calm(sc.far_client);
+    sc.far = sem_of(f, sc.far_client, 3);
+    sc.near = sem_calm(f, 3);
+    assert_status(lk_hold_release(sem_hold(sc.near, 1)), LK_OK);
+    return sc;
+}
+
+static void scene_close(scene *sc)
+{
+    sem_assert_clean(sc->f, 3);
+    locking_free_client(sc->f->base, sc->far_client);
+    proxy_stop(sc->proxy);
+}
+
+static bool is_lost(void *hold)
+{
+    return lk_hold_check(hold) == LK_ELOST;
+}
+
+/* ---- while waiting ------------------------------------------------------------ */
+
+static void a_lost_grant_is_found_by_the_next_look(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+    lk_hold *hold = sem_hold(sc.near, 3);
+    sem_taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
+    uint64_t begin = wait_now_ms();
+
+    proxy_swallow(sc.proxy, INBOX, PROXY_REPLIES);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(sem_join(t), LK_OK);
+    assert_in_range(wait_now_ms() - begin, 0,
+                    LOOK_MS + wait_scaled_ms(SLACK_MS));
+    sem_assert_books(sc.f, 3, 1);
+    assert_status(sem_release(t), LK_OK);
+    scene_close(&sc);
+}
+
+static void a_waiter_outlives_its_connections(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+    lk_hold *hold = sem_hold(sc.near, 3);
+    sem_taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
+
+    proxy_refuse(sc.proxy, true);
+    proxy_reset(sc.proxy, PROXY_ALL);
+    assert_status(lk_hold_release(hold), LK_OK); /* a grant meets nobody */
+    proxy_refuse(sc.proxy, false);
+    assert_status(sem_release(t), LK_OK);
+    scene_close(&sc);
+}
+
+/* Who was passed by for want of an inbox comes back to its place. */
+static void a_large_request_that_was_away_keeps_its_place(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+    lk_hold *first = sem_hold(sc.near, 1);
+    lk_hold *second = sem_hold(sc.near, 2);
+    sem_taker *large = sem_queue_up(sc.f, sc.far, 3, 1);
+    sem_taker *small = sem_queue_up(sc.f, sc.near, 1, 2);
+    sem_taker *last;
+
+    proxy_refuse(sc.proxy, true);
+    proxy_reset(sc.proxy, PROXY_ALL);
+    assert_status(lk_hold_release(first), LK_OK);
+    assert_status(sem_join(small), LK_OK);
+    proxy_refuse(sc.proxy, false);
+    locking_wait_connects(sc.far_client, 4); /* the inbox is back */
+    locking_wait_queued(sc.f->base, "n", 1);
+    last = sem_queue_up(sc.f, sc.near, 1, 2);
+    assert_status(lk_hold_release(second), LK_OK);
+    assert_true(sem_waits(last));
+    assert_status(sem_release(small), LK_OK);
+    assert_status(sem_release(large), LK_OK);
+    assert_status(sem_release(last), LK_OK);
+    assert_true(large->turn < last->turn);
+    scene_close(&sc);
+}
+
+/* ---- replies that are lost after the request ran ---------------------------------- */
+
+static void an_acquire_whose_reply_is_lost_is_one_hold(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+    sem_taker *t;
+
+    proxy_drop_replies(sc.proxy, COMMAND, true);
+    t = sem_take(sc.f, sc.far, 2, SOON_MS, NULL);
+    assert_status(sem_join(t), LK_OK);
+    sem_assert_books(sc.f, 3, 1);
+    assert_int_equal(locking_stats(sc.far_client).holding, 1);
+    assert_status(sem_release(t), LK_OK);
+    scene_close(&sc);
+}
+
+static void a_try_whose_reply_is_lost_is_given_back(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = 400};
+    scene sc = scene_open(*state, &options);
+    lk_hold *none = NULL;
+    lk_status status;
+
+    proxy_drop_replies(sc.proxy, PROXY_ALL, false);
+    status = lk_semaphore_acquire(sc.far, 2, 0, NULL, &none);
+    assert_status(status, LK_EINDOUBT);
+    assert_null(none);
+    proxy_heal(sc.proxy);
+    scene_close(&sc);
+}
+
+static void a_release_whose_reply_is_lost_is_made_once(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+    lk_hold *hold = sem_hold(sc.far, 2);
+
+    locking_wait_calm(sc.far_client);
+    proxy_drop_replies(sc.proxy, COMMAND, true);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_close(&sc);
+}
+
+static void a_resize_whose_reply_is_lost_is_in_doubt(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+
+    proxy_drop_replies(sc.proxy, COMMAND, true);
+    assert_status(lk_semaphore_resize(sc.far, 5), LK_EINDOUBT);
+    sem_assert_books(sc.f, 5, 5);
+    assert_status(lk_semaphore_resize(sc.near, 3), LK_OK);
+    scene_close(&sc);
+}
+
+static void a_force_whose_reply_is_lost_is_in_doubt(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+    lk_hold *hold = sem_hold(sc.near, 2);
+
+    proxy_drop_replies(sc.proxy, COMMAND, true);
+    assert_status(lk_semaphore_force_release(sc.far, NULL), LK_EINDOUBT);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    scene_close(&sc);
+}
+
+/* A question is asked again: it changes nothing. */
+static void a_count_whose_reply_is_lost_is_answered(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+    uint64_t permits = 0;
+    int64_t free = 0;
+
+    proxy_drop_replies(sc.proxy, COMMAND, true);
+    assert_status(lk_semaphore_count(sc.far, &permits, &free), LK_OK);
+    assert_int_equal(permits, 3);
+    assert_int_equal(free, 3);
+    scene_close(&sc);
+}
+
+static void a_renewal_that_is_not_answered_is_tried_again(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_lease_ms()};
+    scene sc = scene_open(*state, &options);
+    lk_hold *hold = sem_hold(sc.far, 3);
+
+    for (int i = 0; i < 3; i++) {
+        locking_pass_time(wait_lease_ms() / 2);
+        proxy_reset(sc.proxy, PROXY_ALL);
+    }
+    locking_pass_time(wait_lease_ms());
+    assert_status(lk_hold_check(hold), LK_OK);
+    sem_assert_books(sc.f, 3, 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_close(&sc);
+}
+
+/* ---- the server --------------------------------------------------------------------- */
+
+static void scripts_that_are_forgotten_are_sent_again(void **state)
+{
+    scene sc = scene_open(*state, NULL);
+    lk_hold *hold = sem_hold(sc.near, 3);
+    sem_taker *t = sem_queue_up(sc.f, sc.far, 2, 1);
+
+    free(server_string(sc.f->base->server, "SCRIPT FLUSH"));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(sem_release(t), LK_OK);
+    assert_status(lk_semaphore_resize(sc.near, 3), LK_OK);
+    scene_close(&sc);
+}
+
+/* Who holds is told, who waits begins anew, and N is set again. */
+static void a_restart_without_data_is_lived_through(void **state)
+{
+    semaphores *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_lease_ms()};
+    lk_client *client = locking_open_calm(f->base, &options);
+    lk_semaphore *semaphore = sem_of(f, client, 3);
+    lk_hold *hold = sem_hold(semaphore, 3);
+    sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
+
+    assert_true(server_restart(f->base->server));
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(sem_join(t), LK_OK);
+    sem_assert_books(f, 3, 1);
+    assert_status(sem_release(t), LK_OK);
+    sem_assert_clean(f, 3);
+}
+
+static void a_restart_with_its_data_loses_nothing(void **state)
+{
+    static const char *const args[] = {"--appendonly", "yes", "--appendfsync",
+                                       "always", NULL};
+    semaphores *f = *state;
+    server *kept = server_start(args);
+    const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
+                                          .permits = 3};
+    lk_client *client;
+    lk_semaphore *semaphore;
+    lk_hold *hold;
+    sem_taker *t;
+
+    assert_non_null(kept);
+    client = locking_open_url(f->base, server_url(kept), NULL);
+    semaphore = sem_with(f, client, "n", &options);
+    hold = sem_hold(semaphore, 2);
+    t = sem_take(f, semaphore, 3, LK_FOREVER, NULL);
+    while (server_integer(kept, "ZCARD latchkey:queue:{n}") == 0)
+        locking_pass_time(1);
+    assert_true(server_restart(kept));
+    assert_status(lk_client_wait_ready(client, 10000), LK_OK);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(server_integer(kept, "INCRBY n 0"), 1);
+    assert_true(sem_waits(t));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(sem_release(t), LK_OK);
+    assert_int_equal(server_integer(kept, "INCRBY n 0"), 3);
+    locking_free_client(f->base, client);
+    server_stop(kept);
+}
+
+static void a_full_server_keeps_what_it_has(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_calm(f, 3);
+    lk_hold *hold = sem_hold(semaphore, 3);
+    sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
+    lk_hold *none = NULL;
+
+    free(server_string(f->base->server, "CONFIG SET maxmemory 1"));
+    assert_status(lk_hold_extend(hold, 60000), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(sem_join(t), LK_OK);
+    assert_status(lk_semaphore_acquire(semaphore, 1, 0, NULL, &none),
+                  LK_ESERVERMEM);
+    assert_status(lk_semaphore_resize(semaphore, 5), LK_ESERVERMEM);
+    assert_null(none);
+    sem_assert_books(f, 3, 1);
+    assert_status(sem_release(t), LK_OK);
+    free(server_string(f->base->server, "CONFIG SET maxmemory 0"));
+    sem_assert_clean(f, 3);
+}
+
+/* ---- keys that others touch ------------------------------------------------------------ */
+
+static void without_the_record_a_hold_is_lost_and_ends_by_itself(void **state)
+{
+    semaphores *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_lease_ms()};
+    lk_semaphore *semaphore =
+        sem_of(f, locking_open_calm(f->base, &options), 3);
+    lk_hold *hold = sem_hold(semaphore, 2);
+    sem_taker *t;
+
+    assert_int_equal(server_integer(f->base->server,
+                                    "DEL latchkey:holders:{n}"),
+                     1);
+    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    t = sem_take(f, semaphore, 3, LK_FOREVER, NULL);
+    assert_status(sem_release(t), LK_OK);
+    sem_assert_clean(f, 3);
+}
+
+static void a_queue_that_is_deleted_is_made_again(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_calm(f, 3);
+    lk_hold *hold = sem_hold(semaphore, 3);
+    sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
+
+    assert_int_equal(server_integer(f->base->server, "DEL latchkey:queue:{n} "
+                                                     "latchkey:tickets:{n}"),
+                     2);
+    locking_wait_queued(f->base, "n", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(sem_release(t), LK_OK);
+    sem_assert_clean(f, 3);
+}
+
+static void a_counter_that_becomes_a_lock_ends_a_wait(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_calm(f, 1);
+    lk_hold *hold = sem_hold(semaphore, 1);
+    sem_taker *t = sem_queue_up(f, semaphore, 1, 1);
+
+    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    assert_int_equal(server_integer(f->base->server, "HSET n a b"), 1);
+    assert_status(sem_join(t), LK_ETYPE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* ---- rights ------------------------------------------------------------------------------- */
+
+static lk_semaphore *sem_without(semaphores *f, const char *right)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
+                                       .password = "word"};
+
+    free(server_string(f->base->server,
+                       "ACL SETUSER far reset on >word ~* &* +@all %s", right));
+    return sem_of(f, locking_open(f->base, &options), 3);
+}
+
+static void a_right_that_is_missing_is_told(void **state)
+{
+    static const char *const rights[] = {"-zadd", "-incrby", "-get",
+                                         "-hget", "-hset",   "-pexpire"};
+    semaphores *f = *state;
+
+    assert_status(lk_hold_release(sem_hold(sem_new(f, 3), 1)), LK_OK);
+    for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+        lk_semaphore *semaphore = sem_without(f, rights[i]);
+        lk_hold *none = NULL;
+
+        assert_status(lk_semaphore_acquire(semaphore, 1, 0, NULL, &none),
+                      LK_EDENIED);
+        assert_non_null(strstr(lk_last_error(), "can't"));
+        assert_null(none);
+        sem_assert_clean(f, 3);
+    }
+    assert_int_equal(server_integer(f->base->server, "ACL DELUSER far"), 1);
+}
+
+/* Slower, but nobody is forgotten: each looks for itself. */
+static void
+without_the_right_to_publish_waiters_look_for_themselves(void **state)
+{
+    static const char *const rights[] = {"-publish", "-pubsub"};
+    semaphores *f = *state;
+
+    for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+        lk_semaphore *semaphore = sem_without(f, rights[i]);
+        lk_hold *hold = sem_hold(semaphore, 3);
+        sem_taker *t = sem_take(f, semaphore, 2, LK_FOREVER, NULL);
+        uint64_t begin;
+
+        locking_wait_queued(f->base, "n", 1);
+        begin = wait_now_ms();
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_status(sem_join(t), LK_OK);
+        assert_in_range(wait_now_ms() - begin, 0,
+                        LOOK_MS + wait_scaled_ms(SLACK_MS));
+        assert_status(sem_release(t), LK_OK);
+        sem_assert_clean(f, 3);
+    }
+    assert_int_equal(server_integer(f->base->server, "ACL DELUSER far"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SEM_TEST(a_lost_grant_is_found_by_the_next_look),
+        SEM_TEST(a_waiter_outlives_its_connections),
+        SEM_TEST(a_large_request_that_was_away_keeps_its_place),
+        SEM_TEST(an_acquire_whose_reply_is_lost_is_one_hold),
+        SEM_TEST(a_try_whose_reply_is_lost_is_given_back),
+        SEM_TEST(a_release_whose_reply_is_lost_is_made_once),
+        SEM_TEST(a_resize_whose_reply_is_lost_is_in_doubt),
+        SEM_TEST(a_force_whose_reply_is_lost_is_in_doubt),
+        SEM_TEST(a_count_whose_reply_is_lost_is_answered),
+        SEM_TEST(a_renewal_that_is_not_answered_is_tried_again),
+        SEM_TEST(scripts_that_are_forgotten_are_sent_again),
+        SEM_TEST(a_restart_without_data_is_lived_through),
+        SEM_TEST(a_restart_with_its_data_loses_nothing),
+        SEM_TEST(a_full_server_keeps_what_it_has),
+        SEM_TEST(without_the_record_a_hold_is_lost_and_ends_by_itself),
+        SEM_TEST(a_queue_that_is_deleted_is_made_again),
+        SEM_TEST(a_counter_that_becomes_a_lock_ends_a_wait),
+        SEM_TEST(a_right_that_is_missing_is_told),
+        SEM_TEST(without_the_right_to_publish_waiters_look_for_themselves),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_faults", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}
