@@ -309,6 +309,7 @@ static void a_readers_lease_is_its_own(void **state)
     while (lk_hold_check(brief) == LK_OK)
         assert_in_range(wait_now_ms() - begin, 0, wait_scaled_ms(5000));
     assert_status(lk_hold_check(lasting), LK_OK);
+    assert_int_equal(lk_hold_loss(brief), LK_LOSS_EXPIRED);
     assert_status(lk_hold_release(brief), LK_ELOST);
     assert_false(writer->done);
     assert_status(lk_hold_release(lasting), LK_OK);
