@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A server that is full, or denies a right, while many wait for one fair lock.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include "support/check.h"
+#include "support/fairline.h"
+
+/* ---- a server that is full ------------------------------------------------- */
+
+static void a_full_server_still_serves_who_waits(void **state)
+{
+    fairline *l = *state;
+    lk_hold *hold;
+    lk_hold *none = NULL;
+
+    fairline_far(l, NULL);
+    hold = fairline_hold(l->near, NULL);
+    for (int i = 0; i < 6; i++)
+        (void)fairline_queue(l, i % 2 == 0 ? l->far : l->third);
+    scene_command(l->scene, "CONFIG SET maxmemory 1");
+    assert_status(lk_fairlock_acquire(l->near, 1000, NULL, &none), LK_OK);
+    assert_status(lk_hold_release(none), LK_OK); /* it is the holder's */
+    assert_status(lk_hold_release(hold), LK_OK);
+    fairline_serve(l, 0);
+    none = NULL;
+    assert_status(lk_fairlock_acquire(l->near, 1000, NULL, &none),
+                  LK_ESERVERMEM);
+    assert_null(none);
+    scene_command(l->scene, "CONFIG SET maxmemory 0");
+    scene_is_clean(l->scene);
+}
+
+/* ---- a right that is missing ----------------------------------------------- */
+
+/* The far client, as a user with all rights but this one. */
+static void far_without(fairline *l, const char *right)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
+                                       .password = "word"};
+    redisReply *reply;
+
+    scene_command(l->scene, "ACL SETUSER far on >word ~* &* +@all");
+    reply = server_command(l->scene->server, "ACL SETUSER far %s", right);
+    assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
+    freeReplyObject(reply);
+    fairline_open_far(l, &options);
+}
+
+/* Nobody is told, so each finds out by looking; the order is the same. */
+static void waits_are_served_in_order(fairline *l)
+{
+    lk_hold *hold = fairline_hold(l->far, NULL);
+
+    for (int i = 0; i < 3; i++)
+        (void)fairline_queue(l, i % 2 == 0 ? l->far : l->third);
+    assert_status(lk_hold_release(hold), LK_OK);
+    fairline_serve(l, 0);
+    scene_is_clean(l->scene);
+}
+
+static void without_publish_waits_are_served_in_order(void **state)
+{
+    far_without(*state, "-publish");
+    waits_are_served_in_order(*state);
+}
+
+static void without_pubsub_waits_are_served_in_order(void **state)
+{
+    far_without(*state, "-pubsub");
+    waits_are_served_in_order(*state);
+}
+
+static void without_kill_waits_are_served_in_order(void **state)
+{
+    fairline *l = *state;
+
+    far_without(l, "-client|kill");
+    waits_are_served_in_order(l);
+}
+
+/* Without an inbox it has no place in line: it tries, about once a second. */
+static void without_subscribe_it_is_had_by_looking(void **state)
+{
+    fairline *l = *state;
+    lk_hold *hold;
+    call *wait;
+
+    far_without(l, "-subscribe");
+    hold = fairline_hold(l->near, NULL);
+    wait = fairline_begin(l, l->far, NULL);
+    scene_pass_ms(200);
+    assert_int_equal(fairline_queued(l), 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_hold_release(fairline_granted(wait)), LK_OK);
+    scene_is_clean(l->scene);
+}
+
+static void a_right_that_is_taken_away_ends_the_waits(void **state)
+{
+    fairline *l = *state;
+    lk_hold *hold;
+
+    far_without(l, "+ping");
+    hold = fairline_hold(l->near, NULL);
+    fairline_queue_many(l, l->far, 3);
+    (void)fairline_queue(l, l->third);
+    scene_command(l->scene, "ACL SETUSER far -hmget");
+    for (int i = 0; i < 3; i++)
+        assert_status(call_wait(l->waits[i], NULL), LK_EDENIED);
+    scene_command(l->scene, "ACL SETUSER far +hmget");
+    assert_true(fairline_becomes_queued(l, 1));
+    assert_status(lk_hold_release(hold), LK_OK);
+    fairline_serve(l, 3);
+    scene_is_clean(l->scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FAIRLINE_TEST(a_full_server_still_serves_who_waits),
+        FAIRLINE_TEST(without_publish_waits_are_served_in_order),
+        FAIRLINE_TEST(without_pubsub_waits_are_served_in_order),
+        FAIRLINE_TEST(without_kill_waits_are_served_in_order),
+        FAIRLINE_TEST(without_subscribe_it_is_had_by_looking),
+        FAIRLINE_TEST(a_right_that_is_taken_away_ends_the_waits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
