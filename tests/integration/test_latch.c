@@ -83,29 +83,57 @@ static void a_wait_ends_when_the_latch_opens(void **state)
     latching_wait_listed(f, 0);
 }
 
-/* By a message, long before the next look. */
+/* By a message, long before the next look, and without one. */
 static void a_wait_ends_at_once(void **state)
 {
     enum { ROUNDS = 20 };
     latching *f = *state;
     lk_latch *latch = latching_latch(f);
     lk_latch *other = latching_latch(f);
-    unsigned fast = 0;
+    unsigned fast = 0, unasked = 0;
 
     for (int i = 0; i < ROUNDS; i++) {
-        uint64_t opened_at;
+        uint64_t opened_at, looks;
         waiter *w;
 
         assert_status(lk_latch_reset(latch, 1), LK_OK);
         w = latching_wait(f, other, LK_FOREVER, NULL);
         latching_wait_listed(f, 1);
         latching_wait_calm(latching_client(f, 1));
+        looks = latching_stats(latching_client(f, 1)).rechecks;
         opened_at = wait_now_ms();
         latching_down(latch, 1);
         assert_status(waiter_status(w), LK_OK);
         fast += wait_now_ms() - opened_at < wait_scaled_ms(200);
+        latching_wait_calm(latching_client(f, 1));
+        unasked += latching_stats(latching_client(f, 1)).rechecks == looks;
     }
-    assert_true(fast >= ROUNDS - 2);
+    assert_true(fast >= ROUNDS - 4);
+    assert_true(unasked >= ROUNDS - 4);
+}
+
+/* Who joins those who wait already asks for itself, at once. */
+static void a_wait_that_joins_others_looks_at_once(void **state)
+{
+    enum { ROUNDS = 12 };
+    latching *f = *state;
+    lk_latch *latch = latching_latch(f);
+    unsigned fast = 0;
+
+    latching_arm(latch, 1);
+    (void)latching_wait(f, latch, LK_FOREVER, NULL);
+    latching_wait_listed(f, 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t looks, joined_at;
+
+        latching_wait_looked(latching_client(f, 0));
+        looks = latching_stats(latching_client(f, 0)).rechecks;
+        joined_at = wait_now_ms();
+        (void)latching_wait(f, latch, LK_FOREVER, NULL);
+        latching_wait_looks(latching_client(f, 0), looks);
+        fast += wait_now_ms() - joined_at < 500;
+    }
+    assert_true(fast >= ROUNDS / 2);
 }
 
 static void a_wait_for_an_open_latch_passes(void **state)
@@ -457,6 +485,7 @@ int main(void)
         LATCHING_TEST(the_largest_count_is_exact),
         LATCHING_TEST(a_wait_ends_when_the_latch_opens),
         LATCHING_TEST(a_wait_ends_at_once),
+        LATCHING_TEST(a_wait_that_joins_others_looks_at_once),
         LATCHING_TEST(a_wait_for_an_open_latch_passes),
         LATCHING_TEST(a_wait_has_a_limit),
         LATCHING_TEST(a_wait_of_no_time_looks_once),

@@ -246,6 +246,19 @@ static void an_operation_without_a_right_has_run_or_it_has_not(void **state)
     }
 }
 
+/* Not even where what was undone cannot be written again. */
+static void a_delete_that_fails_opens_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "3");
+    script_deny(f, "hset");
+    script_redis(f, "ACL SETUSER restricted -set");
+    assert_like(latch_delete(f, "op:2"), "!*");
+    script_deny(f, NULL);
+    assert_like(latch_count(f), "1 3");
+}
+
 /* ---- waits ---- */
 
 static void a_wait_without_a_right_changes_nothing(void **state)
@@ -325,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(an_operation_without_a_right_has_run_or_it_has_not),
+        SCRIPT_TEST(a_delete_that_fails_opens_nothing),
         SCRIPT_TEST(a_wait_without_a_right_changes_nothing),
         SCRIPT_TEST(a_wait_that_cannot_be_listed_waits),
         SCRIPT_TEST(who_may_not_publish_counts_and_says_so),

@@ -176,6 +176,18 @@ static void who_arrived_is_listed_in_order(void **state)
     assert_like(latch_info(f), "() 0 ()");
 }
 
+/* Where they could not be removed with it. */
+static void nobody_has_arrived_at_an_unset_latch(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "3", "m1");
+    script_redis(f, "COPY " LATCH_MEMBERS " kept");
+    latch_delete(f, "op:2");
+    script_redis(f, "RENAME kept " LATCH_MEMBERS);
+    assert_like(latch_info(f), "() 0 ()");
+}
+
 static void at_most_64_of_each_are_listed(void **state)
 {
     script_fixture *f = *state;
@@ -284,6 +296,7 @@ int main(void)
         SCRIPT_TEST(one_try_is_not_listed),
         SCRIPT_TEST(who_waits_is_listed),
         SCRIPT_TEST(who_arrived_is_listed_in_order),
+        SCRIPT_TEST(nobody_has_arrived_at_an_unset_latch),
         SCRIPT_TEST(at_most_64_of_each_are_listed),
         SCRIPT_TEST(a_look_keeps_the_entry),
         SCRIPT_TEST(a_waiter_whose_entry_was_lost_is_listed_again),

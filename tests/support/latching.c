@@ -48,6 +48,13 @@ int latching_setup(void **state)
     return 0;
 }
 
+void latching_own_server(latching *f, const char *const *extra_args)
+{
+    assert_int_equal(f->client_count, 0);
+    f->server = server_start(extra_args);
+    assert_non_null(f->server);
+}
+
 /* ---- clients and latches ---- */
 
 static lk_client *
@@ -211,6 +218,8 @@ int latching_teardown(void **state)
         lk_client_free(f->clients[i]);
     proxy_stop(f->proxy);
     alone = wait_until(is_alone, f, LATCHING_MS);
+    if (f->server != the_server)
+        server_stop(f->server);
     free(f);
     if (!alone)
         print_error("a connection is left at the server\n");
@@ -281,13 +290,17 @@ static bool has_looked(void *data)
     return stats.rechecks > (uint64_t)q->expected && stats.pending == 0;
 }
 
-void latching_wait_looked(lk_client *client)
+void latching_wait_looks(lk_client *client, uint64_t looks)
 {
-    struct question q = {.client = client};
+    struct question q = {.client = client, .expected = (long long)looks};
 
-    q.expected = (long long)latching_stats(client).rechecks;
     if (!wait_until(has_looked, &q, LATCHING_MS))
         fail_msg("a client does not look");
+}
+
+void latching_wait_looked(lk_client *client)
+{
+    latching_wait_looks(client, latching_stats(client).rechecks);
 }
 
 static bool is_calm(void *data)

@@ -45,6 +45,9 @@ int latching_teardown(void **state);
 #define LATCHING_TEST(f)                                                       \
     cmocka_unit_test_setup_teardown(f, latching_setup, latching_teardown)
 
+/* For this test another server, before any client is opened; see server.h. */
+void latching_own_server(latching *f, const char *const *extra_args);
+
 /* A client that is ready; options may be NULL. A far one talks through the
    proxy: there, the first one's connection 0 is for commands, 1 its inbox. */
 lk_client *latching_open(latching *f, const lk_client_options *options);
@@ -81,9 +84,10 @@ uint64_t waiter_took_ms(const waiter *w);
 void latching_wait_listed(latching *f, long long count);
 /* So many waits are under way in a client. */
 void latching_wait_waiting(lk_client *client, uint64_t count);
-/* A client has looked once more, and what it learned is known to every wait
-   that was under way in it. */
+/* A client has looked once more, since now or more often than looks, and what
+   it learned is known to every wait that was under way in it. */
 void latching_wait_looked(lk_client *client);
+void latching_wait_looks(lk_client *client, uint64_t looks);
 /* No request is under way in a client. */
 void latching_wait_calm(lk_client *client);
 /* A command without arguments answers this integer. */
