@@ -247,7 +247,8 @@ static void a_hold_outlives_lost_replies_to_its_renewals(void **state)
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms =
                                            wait_scaled_ms(200),
-                                       .watchdog_ms = wait_lease_ms()};
+                                       .watchdog_ms =
+                                           UINT64_C(2) * wait_lease_ms()};
     lk_hold *hold;
 
     scene_far(sc, &options);
@@ -259,7 +260,7 @@ static void a_hold_outlives_lost_replies_to_its_renewals(void **state)
         assert_true(scene_connects(sc->far, connects + 1));
         assert_status(lk_hold_check(hold), LK_OK);
     }
-    scene_pass_ms(wait_lease_ms() + 500);
+    scene_pass_ms(2 * wait_lease_ms() + 500);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_int_equal(scene_stats(sc->far).losses, 0);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -276,7 +277,8 @@ static void a_hold_outlives_a_silent_connection(void **state)
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms =
                                            wait_scaled_ms(200),
-                                       .watchdog_ms = wait_lease_ms()};
+                                       .watchdog_ms =
+                                           UINT64_C(2) * wait_lease_ms()};
     lk_hold *hold;
 
     scene_far(sc, &options);

@@ -17,9 +17,10 @@
 #include "support/worker.h"
 
 enum {
-    KILLED = 200,
+    GROUPS = 4, /* of waiters that are killed */
     GROUP = 50, /* workers started at once */
-    STOPPED = 50,
+    FEW = 20,   /* in a group where each worker drags a tool along: still more
+                   than the 64 that a call looks at */
     CLAIM_LEASE_MS = 3000,
     LOOK_MS = 1000,
     SLACK_MS = 400, /* scaled: a loaded machine */
@@ -79,6 +80,12 @@ static int waiter_run(worker_shared *shared, unsigned index, void *data)
     lk_lock_free(lock);
     lk_client_free(client);
     return 0;
+}
+
+/* How many workers make a group in this run. */
+static unsigned group_size(void)
+{
+    return wait_scale() > 1.0 ? FEW : GROUP;
 }
 
 /* ---- the queue ----------------------------------------------------------- */
@@ -168,24 +175,25 @@ static int flush(void **state)
  */
 static void two_hundred_killed_waiters_cost_the_next_one_nothing(void **state)
 {
+    const unsigned size = group_size();
     server *s = *state;
-    workers *dead[KILLED / GROUP];
+    workers *dead[GROUPS];
     workers *live;
     holder h;
     uint64_t released_at;
     uint64_t at;
 
-    for (unsigned i = 0; i < KILLED / GROUP; i++)
-        dead[i] = workers_start(GROUP, waiter_run, s);
+    for (unsigned i = 0; i < GROUPS; i++)
+        dead[i] = workers_start(size, waiter_run, s);
     live = workers_start(1, waiter_run, s);
     holder_begin(&h, s);
-    for (unsigned i = 0; i < KILLED / GROUP; i++)
+    for (unsigned i = 0; i < GROUPS; i++)
         go(dead[i]);
-    queue_reaches(s, KILLED);
-    for (unsigned i = 0; i < KILLED / GROUP; i++)
+    queue_reaches(s, (long long)GROUPS * size);
+    for (unsigned i = 0; i < GROUPS; i++)
         workers_free(dead[i]);
     go(live);
-    queue_reaches(s, KILLED + 1);
+    queue_reaches(s, (long long)GROUPS * size + 1);
 
     released_at = wait_now_ms();
     assert_status(lk_hold_release(h.hold), LK_OK);
@@ -206,7 +214,8 @@ static void two_hundred_killed_waiters_cost_the_next_one_nothing(void **state)
 static void stopped_waiters_together_cost_one_claim_lease(void **state)
 {
     server *s = *state;
-    workers *stopped = workers_start(STOPPED, waiter_run, s);
+    const unsigned size = group_size();
+    workers *stopped = workers_start(size, waiter_run, s);
     workers *live = workers_start(1, waiter_run, s);
     holder h;
     uint64_t released_at;
@@ -214,10 +223,10 @@ static void stopped_waiters_together_cost_one_claim_lease(void **state)
 
     holder_begin(&h, s);
     go(stopped);
-    queue_reaches(s, STOPPED);
+    queue_reaches(s, size);
     go(live);
-    queue_reaches(s, STOPPED + 1);
-    for (unsigned i = 0; i < STOPPED; i++)
+    queue_reaches(s, size + 1);
+    for (unsigned i = 0; i < size; i++)
         workers_kill(stopped, i, SIGSTOP);
 
     released_at = wait_now_ms();

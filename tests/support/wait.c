@@ -32,7 +32,7 @@ unsigned wait_scaled_ms(unsigned ms)
 
 unsigned wait_lease_ms(void)
 {
-    return 1000 + wait_scaled_ms(500);
+    return 1000 + wait_scaled_ms(250);
 }
 
 bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)

@@ -26,7 +26,7 @@ double wait_scale(void);
 unsigned wait_scaled_ms(unsigned ms);
 
 /*
- * A lease that nobody loses to a slow machine: 1 s and half a second more,
+ * A lease that nobody loses to a slow machine: 1 s and a quarter of one more,
  * scaled. For tests that fail when it is lost before they want it to be.
  */
 unsigned wait_lease_ms(void);
