@@ -94,8 +94,8 @@ lk_status lk_rwlock_new(lk_rwlock **ret_rwlock, lk_client *client,
     lk__handle *handle;
     lk_status status = options_take(&copy, options);
 
-    if (status == LK_OK && ret_rwlock == NULL)
-        status = lk__fail(LK_EINVAL, "ret_rwlock is NULL");
+    if (ret_rwlock == NULL)
+        return lk__fail(LK_EINVAL, "ret_rwlock is NULL");
     if (status == LK_OK)
         status = lk__handle_new(&handle, sizeof(lk_rwlock), client,
                                 &lk__kind_rwlock, name);
@@ -113,16 +113,16 @@ void lk_rwlock_free(lk_rwlock *rwlock)
 
 /* ---- what an owner holds ------------------------------------------------------- */
 
-static const char READ[] = "r", UPGRADEABLE[] = "u", WRITE[] = "w";
+static const char reading[] = "r", upgradeable[] = "u", writing[] = "w";
 
 bool lk__rwlock_writes(const lk__claim *claim)
 {
-    return claim->terms.mode != NULL && claim->terms.mode[0] == WRITE[0];
+    return claim->terms.mode != NULL && claim->terms.mode[0] == writing[0];
 }
 
 void lk__rwlock_set_writes(lk__claim *claim, bool writes)
 {
-    claim->terms.mode = writes ? WRITE : READ;
+    claim->terms.mode = writes ? writing : reading;
 }
 
 /* The valid claim by which the owner of the wait holds in this mode; NULL: it
@@ -153,11 +153,11 @@ static void stand_beside(lk__wait *wait, const lk__claim *base)
 
 static bool meet_read(lk__wait *wait)
 {
-    lk__claim *read = held_by(wait, READ);
-    const lk__claim *write = held_by(wait, WRITE);
+    lk__claim *read = held_by(wait, reading);
+    const lk__claim *write = held_by(wait, writing);
 
     if (read == NULL)
-        read = held_by(wait, UPGRADEABLE);
+        read = held_by(wait, upgradeable);
     if (read != NULL)
         return join(wait, read);
     if (write != NULL)
@@ -171,7 +171,7 @@ static bool meet_read(lk__wait *wait)
    for itself to give up. */
 static bool is_refused(lk__wait *wait)
 {
-    if (held_by(wait, READ) == NULL)
+    if (held_by(wait, reading) == NULL)
         return false;
     lk__call_done(&wait->call, LK_EUPGRADE, NULL);
     return true;
@@ -179,8 +179,8 @@ static bool is_refused(lk__wait *wait)
 
 static bool meet_upgradeable(lk__wait *wait)
 {
-    lk__claim *own = held_by(wait, UPGRADEABLE);
-    const lk__claim *write = held_by(wait, WRITE);
+    lk__claim *own = held_by(wait, upgradeable);
+    const lk__claim *write = held_by(wait, writing);
 
     if (own != NULL)
         return join(wait, own);
@@ -193,8 +193,8 @@ static bool meet_upgradeable(lk__wait *wait)
 
 static bool meet_write(lk__wait *wait)
 {
-    lk__claim *own = held_by(wait, WRITE);
-    const lk__claim *base = held_by(wait, UPGRADEABLE);
+    lk__claim *own = held_by(wait, writing);
+    const lk__claim *base = held_by(wait, upgradeable);
 
     if (own != NULL)
         return join(wait, own);
@@ -207,10 +207,10 @@ static bool meet_write(lk__wait *wait)
 
 static bool meet(lk__wait *wait)
 {
-    if (wait->terms.mode == READ)
+    if (wait->terms.mode == reading)
         return meet_read(wait);
-    return wait->terms.mode == WRITE ? meet_write(wait)
-                                     : meet_upgradeable(wait);
+    return wait->terms.mode == writing ? meet_write(wait)
+                                       : meet_upgradeable(wait);
 }
 
 /* ---- acquire ----------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static lk__wish wish_of(const lk_rwlock *rwlock, const char *mode,
                      .wait_ms = wait_ms,
                      .default_lease_ms = rwlock->options.lease_ms,
                      .options = options,
-                     .line = mode == READ ? LK__LINE_SHARED : LK__LINE_OWN,
+                     .line = mode == reading ? LK__LINE_SHARED : LK__LINE_OWN,
                      .terms = {.mode = mode,
                                .need = 1,
                                .number = rwlock->options.order}};
@@ -260,21 +260,21 @@ lk_status lk_rwlock_acquire_read(lk_rwlock *rwlock, int64_t wait_ms,
                                  const lk_acquire_options *options,
                                  lk_hold **ret_hold)
 {
-    return acquire(rwlock, READ, wait_ms, options, ret_hold);
+    return acquire(rwlock, reading, wait_ms, options, ret_hold);
 }
 
 lk_status lk_rwlock_acquire_read_async(lk_rwlock *rwlock, int64_t wait_ms,
                                        const lk_acquire_options *options,
                                        lk_acquire_cb cb, void *data)
 {
-    return acquire_async(rwlock, READ, wait_ms, options, cb, data);
+    return acquire_async(rwlock, reading, wait_ms, options, cb, data);
 }
 
 lk_status lk_rwlock_acquire_upgradeable(lk_rwlock *rwlock, int64_t wait_ms,
                                         const lk_acquire_options *options,
                                         lk_hold **ret_hold)
 {
-    return acquire(rwlock, UPGRADEABLE, wait_ms, options, ret_hold);
+    return acquire(rwlock, upgradeable, wait_ms, options, ret_hold);
 }
 
 lk_status lk_rwlock_acquire_upgradeable_async(lk_rwlock *rwlock,
@@ -282,21 +282,21 @@ lk_status lk_rwlock_acquire_upgradeable_async(lk_rwlock *rwlock,
                                               const lk_acquire_options *options,
                                               lk_acquire_cb cb, void *data)
 {
-    return acquire_async(rwlock, UPGRADEABLE, wait_ms, options, cb, data);
+    return acquire_async(rwlock, upgradeable, wait_ms, options, cb, data);
 }
 
 lk_status lk_rwlock_acquire_write(lk_rwlock *rwlock, int64_t wait_ms,
                                   const lk_acquire_options *options,
                                   lk_hold **ret_hold)
 {
-    return acquire(rwlock, WRITE, wait_ms, options, ret_hold);
+    return acquire(rwlock, writing, wait_ms, options, ret_hold);
 }
 
 lk_status lk_rwlock_acquire_write_async(lk_rwlock *rwlock, int64_t wait_ms,
                                         const lk_acquire_options *options,
                                         lk_acquire_cb cb, void *data)
 {
-    return acquire_async(rwlock, WRITE, wait_ms, options, cb, data);
+    return acquire_async(rwlock, writing, wait_ms, options, cb, data);
 }
 
 lk_status lk_rwlock_import(lk_rwlock *rwlock, const char *text,
@@ -323,14 +323,14 @@ lk_status lk_rwlock_run_read(lk_rwlock *rwlock, int64_t wait_ms,
                              const lk_acquire_options *options, lk_run_fn fn,
                              void *data)
 {
-    return run(rwlock, READ, wait_ms, options, fn, data);
+    return run(rwlock, reading, wait_ms, options, fn, data);
 }
 
 lk_status lk_rwlock_run_write(lk_rwlock *rwlock, int64_t wait_ms,
                               const lk_acquire_options *options, lk_run_fn fn,
                               void *data)
 {
-    return run(rwlock, WRITE, wait_ms, options, fn, data);
+    return run(rwlock, writing, wait_ms, options, fn, data);
 }
 
 /* ---- operators ---------------------------------------------------------------- */

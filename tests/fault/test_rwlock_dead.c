@@ -17,6 +17,7 @@
 
 enum {
     LEASE_MS = 2000,
+    TWO_LEASES_MS = 4000,
     LOOK_MS = 1000,
     SEEN_MS = 3000,  /* after which a waiter is not asked */
     CLAIM_MS = 3000, /* a grant that nobody confirms */
@@ -197,7 +198,7 @@ static void a_killed_reader_is_forgotten_beside_living_ones(void **state)
 
     open_own(sc);
     workers_kill(dead, 0, SIGKILL);
-    assert_status(lk_rwlock_acquire_write(sc->lock, 2 * LEASE_MS, NULL, &hold),
+    assert_status(lk_rwlock_acquire_write(sc->lock, TWO_LEASES_MS, NULL, &hold),
                   LK_ETIMEDOUT);
     workers_end(alive);
     assert_comes_in(sc, RW_WRITE, LOOK_MS + slack_ms());

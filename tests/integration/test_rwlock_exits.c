@@ -140,8 +140,11 @@ static void who_gives_up_again_and_again_leaves_no_trace(void **state)
 
         for (size_t j = 0; j < 3; j++)
             takers[j] = rwlocking_take(f, lock, modes[j], 20, NULL);
-        for (size_t j = 0; j < 3; j++)
-            assert_status(rwlocking_join(takers[j]), LK_ETIMEDOUT);
+        for (size_t j = 0; j < 3; j++) {
+            /* Its request may be under way when its time is over. */
+            if (rwlocking_join(takers[j]) != LK_EINDOUBT)
+                assert_status(takers[j]->status, LK_ETIMEDOUT);
+        }
     }
     for (size_t j = 0; j < 3; j++)
         rwlocking_wait_queued(f, modes[j], 0);

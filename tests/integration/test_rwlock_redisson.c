@@ -14,8 +14,6 @@
 #include "support/rwlocking.h"
 #include "support/wait.h"
 
-static const rw_standin_side READ = RW_STANDIN_READ, WRITE = RW_STANDIN_WRITE;
-
 static rw_standin *java_new(rwlocking *f)
 {
     return rw_standin_new(server_socket(f->base->server), "n");
@@ -42,18 +40,18 @@ static void readers_of_both_sides_read_together_and_writers_wait(void **state)
     lk_hold *hold = rwlocking_hold(f, lock, RW_READ);
     rw_taker *writer;
 
-    assert_true(rw_standin_try(java, READ));
-    assert_false(rw_standin_try(java_new(f), WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_false(rw_standin_try(java_new(f), RW_STANDIN_WRITE));
     assert_status(rwlocking_try(f, lock, RW_WRITE), LK_EBUSY);
     writer = rwlocking_queue_up(f, lock, RW_WRITE, 1);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(writer->done);
-    assert_int_equal(rw_standin_unlock(java, READ), 1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
     assert_status(rwlocking_join(writer), LK_OK);
-    assert_false(rw_standin_try(java, READ));
+    assert_false(rw_standin_try(java, RW_STANDIN_READ));
     assert_status(rwlocking_release(writer), LK_OK);
-    assert_true(rw_standin_try(java, READ));
-    assert_int_equal(rw_standin_unlock(java, READ), 1);
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
     rwlocking_assert_clean(f);
 }
 
@@ -63,11 +61,11 @@ static void a_java_writer_keeps_all_of_ours_out(void **state)
     lk_rwlock *lock = rwlocking_new(f);
     rw_standin *java = java_new(f);
 
-    assert_true(rw_standin_try(java, WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     assert_status(rwlocking_try(f, lock, RW_READ), LK_EBUSY);
     assert_status(rwlocking_try(f, lock, RW_UPGRADEABLE), LK_EBUSY);
     assert_status(rwlocking_try(f, lock, RW_WRITE), LK_EBUSY);
-    assert_int_equal(rw_standin_unlock(java, WRITE), 1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
     assert_status(rwlocking_try(f, lock, RW_WRITE), LK_OK);
     rwlocking_assert_clean(f);
 }
@@ -80,11 +78,11 @@ static void ours_come_in_soon_after_a_java_writer(void **state)
     rw_taker *reader, *writer;
     uint64_t begin;
 
-    assert_true(rw_standin_try(java, WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
     writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
     begin = wait_now_ms();
-    assert_int_equal(rw_standin_unlock(java, WRITE), 1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
     assert_status(rwlocking_join(reader), LK_OK);
     assert_in_range(since_ms(begin), 0, wait_scaled_ms(300));
     assert_status(rwlocking_release(reader), LK_OK);
@@ -99,10 +97,10 @@ static void a_writer_of_ours_comes_in_soon_after_java_readers(void **state)
     rw_taker *writer;
     uint64_t begin;
 
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
     begin = wait_now_ms();
-    assert_int_equal(rw_standin_unlock(java, READ), 1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
     assert_status(rwlocking_join(writer), LK_OK);
     assert_in_range(since_ms(begin), 0, wait_scaled_ms(300));
     assert_status(rwlocking_release(writer), LK_OK);
@@ -147,7 +145,7 @@ static void java_readers_come_in_when_a_writer_of_ours_leaves(void **state)
 {
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
-    struct java_wait w = {.java = java_new(f), .side = READ};
+    struct java_wait w = {.java = java_new(f), .side = RW_STANDIN_READ};
     uint64_t begin;
 
     java_wait_begin(f, &w);
@@ -155,14 +153,14 @@ static void java_readers_come_in_when_a_writer_of_ours_leaves(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     java_wait_end(&w);
     assert_in_range(w.done_at - begin, 0, wait_scaled_ms(500));
-    assert_int_equal(rw_standin_unlock(w.java, READ), 1);
+    assert_int_equal(rw_standin_unlock(w.java, RW_STANDIN_READ), 1);
 }
 
 static void java_readers_come_in_at_a_downgrade_of_ours(void **state)
 {
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
-    struct java_wait w = {.java = java_new(f), .side = READ};
+    struct java_wait w = {.java = java_new(f), .side = RW_STANDIN_READ};
     uint64_t begin;
 
     java_wait_begin(f, &w);
@@ -170,7 +168,7 @@ static void java_readers_come_in_at_a_downgrade_of_ours(void **state)
     assert_status(lk_rwlock_downgrade(hold), LK_OK);
     java_wait_end(&w);
     assert_in_range(w.done_at - begin, 0, wait_scaled_ms(500));
-    assert_int_equal(rw_standin_unlock(w.java, READ), 0);
+    assert_int_equal(rw_standin_unlock(w.java, RW_STANDIN_READ), 0);
     assert_status(lk_hold_release(hold), LK_OK);
     rwlocking_assert_clean(f);
 }
@@ -181,7 +179,7 @@ static void a_java_writer_comes_in_when_the_last_reader_leaves(void **state)
     lk_rwlock *lock = rwlocking_new(f);
     lk_hold *first = rwlocking_hold_for(f, lock, RW_READ, 60000);
     lk_hold *second = rwlocking_hold_for(f, lock, RW_READ, 60000);
-    struct java_wait w = {.java = java_new(f), .side = WRITE};
+    struct java_wait w = {.java = java_new(f), .side = RW_STANDIN_WRITE};
     uint64_t begin;
 
     java_wait_begin(f, &w);
@@ -191,7 +189,7 @@ static void a_java_writer_comes_in_when_the_last_reader_leaves(void **state)
     assert_status(lk_hold_release(second), LK_OK);
     java_wait_end(&w);
     assert_in_range(w.done_at - begin, 0, wait_scaled_ms(500));
-    assert_int_equal(rw_standin_unlock(w.java, WRITE), 1);
+    assert_int_equal(rw_standin_unlock(w.java, RW_STANDIN_WRITE), 1);
 }
 
 /* ---- turns ---- */
@@ -245,10 +243,11 @@ static void a_java_writer_has_its_turn_among_ours(void **state)
     for (int i = 0; i < LOOPS; i++)
         assert_true(wait_until(has_run, &loops[i].rounds, 10000));
     for (int i = 0; i < TURNS; i++) {
-        bool got = rw_standin_lock(java, WRITE, wait_scaled_ms(10000));
+        bool got =
+            rw_standin_lock(java, RW_STANDIN_WRITE, wait_scaled_ms(10000));
 
         if (got)
-            (void)rw_standin_unlock(java, WRITE);
+            (void)rw_standin_unlock(java, RW_STANDIN_WRITE);
         else
             print_error("a Java writer waits in vain\n");
         if (!got)
@@ -278,9 +277,8 @@ static void a_longer_lease_of_ours_outlives_javas_renewals(void **state)
     uint64_t begin;
 
     rw_standin_set_lease(java, 5000);
-    assert_true(rw_standin_try(java, READ));
-    assert_true(rw_standin_renew(java, READ));
-    assert_in_range(locking_pttl(f->base, "n"), 1, 5000);
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(rw_standin_renew(java, RW_STANDIN_READ));
     begin = wait_now_ms();
     while (locking_pttl(f->base, "n") <= 5000) {
         assert_in_range(since_ms(begin), 0, wait_scaled_ms(4000));
@@ -288,7 +286,7 @@ static void a_longer_lease_of_ours_outlives_javas_renewals(void **state)
     }
     assert_status(lk_hold_check(hold), LK_OK);
     assert_in_range(lk_hold_remaining_ms(hold), 30000, 60000);
-    assert_int_equal(rw_standin_unlock(java, READ), 0);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 0);
     assert_in_range(locking_pttl(f->base, "n"), 30000, 60000);
     assert_status(lk_hold_release(hold), LK_OK);
 }
@@ -301,12 +299,12 @@ static void a_dead_java_reader_keeps_ours_out_only_for_its_lease(void **state)
     rw_taker *writer;
 
     rw_standin_set_lease(java, 500);
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(rwlocking_join(writer), LK_OK);
     assert_in_range(writer->took_ms, 0, wait_scaled_ms(2000));
-    assert_int_equal(rw_standin_unlock(java, READ), -1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), -1);
     assert_status(rwlocking_release(writer), LK_OK);
 }
 
@@ -321,7 +319,7 @@ static void what_java_ends_by_force_is_lost(void **state)
     lk_hold *hold = rwlocking_hold(f, lock, RW_READ);
     uint64_t begin = wait_now_ms();
 
-    assert_true(rw_standin_force(java_new(f), READ));
+    assert_true(rw_standin_force(java_new(f), RW_STANDIN_READ));
     while (lk_hold_check(hold) == LK_OK) {
         assert_in_range(since_ms(begin), 0, wait_scaled_ms(5000));
         locking_pass_time(5);
@@ -334,12 +332,12 @@ static void what_we_end_by_force_java_does_not_have(void **state)
     rwlocking *f = *state;
     rw_standin *java = java_new(f);
 
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_status(lk_rwlock_force_release(rwlocking_new(f)), LK_OK);
-    assert_int_equal(rw_standin_unlock(java, READ), -1);
-    assert_true(rw_standin_try(java, WRITE));
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), -1);
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     assert_status(lk_rwlock_force_release(f->locks[0]), LK_OK);
-    assert_int_equal(rw_standin_unlock(java, WRITE), -1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), -1);
 }
 
 static void holds_of_java_are_told(void **state)
@@ -350,8 +348,8 @@ static void holds_of_java_are_told(void **state)
     lk_info *info = NULL;
     lk_rwlock_state told;
 
-    assert_true(rw_standin_try(java, READ));
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_status(lk_rwlock_info(lock, &info), LK_OK);
     assert_int_equal(info->holder_count, 1);
     assert_string_equal(info->holders[0]->owner, rw_standin_owner(java));
@@ -359,12 +357,12 @@ static void holds_of_java_are_told(void **state)
     assert_int_equal(info->holders[0]->count, 2);
     assert_int_equal(info->holders[0]->fence, 0);
     lk_info_free(info);
-    (void)rw_standin_unlock(java, READ);
-    (void)rw_standin_unlock(java, READ);
-    assert_true(rw_standin_try(java, WRITE));
+    (void)rw_standin_unlock(java, RW_STANDIN_READ);
+    (void)rw_standin_unlock(java, RW_STANDIN_READ);
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     assert_status(lk_rwlock_state_get(lock, &told), LK_OK);
     assert_int_equal(told, LK_RWLOCK_WRITE);
-    assert_int_equal(rw_standin_unlock(java, WRITE), 1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
 }
 
 #define JAVA_TEST(f)                                                           \

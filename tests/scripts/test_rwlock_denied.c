@@ -70,25 +70,30 @@ static bool holds(script_fixture *f, const char *claim)
             number(script_redis(f, "EXISTS %s", rw_timeout(f, claim))) == 1);
 }
 
+static void
+assert_waiter(script_fixture *f, const char *claim, const char *denied)
+{
+    if (holds(f, claim))
+        fail_msg("without %s: %s holds and waits", denied, claim);
+    if (number(script_redis(f, "HEXISTS %s %s", f->keys[KEY_TICKETS], claim)) !=
+        1)
+        fail_msg("without %s: %s waits without a ticket", denied, claim);
+}
+
 static void assert_waiters(script_fixture *f, const char *denied)
 {
     static const int lanes[] = {KEY_QUEUE, KEY_READERS, KEY_UPGRADERS,
                                 KEY_UPGRADES};
-    char claims[4096];
-    char *rest = NULL;
 
     for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
+        char claims[4096];
+        char *rest = NULL;
+
         snprintf(claims, sizeof(claims), "%s",
                  script_redis(f, "ZRANGE %s 0 -1", f->keys[lanes[i]]));
         for (char *claim = strtok_r(claims, " ", &rest); claim != NULL;
-             claim = strtok_r(NULL, " ", &rest)) {
-            if (holds(f, claim))
-                fail_msg("without %s: %s holds and waits", denied, claim);
-            if (number(script_redis(f, "HEXISTS %s %s", f->keys[KEY_TICKETS],
-                                    claim)) != 1)
-                fail_msg("without %s: %s waits without a ticket", denied,
-                         claim);
-        }
+             claim = strtok_r(NULL, " ", &rest))
+            assert_waiter(f, claim, denied);
     }
 }
 
@@ -122,7 +127,7 @@ static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
     static const char *const modes[] = {"r", "u", "w"};
     script_fixture *f = *state;
 
-    for (size_t i = 0; i < 3 * COMMANDS; i++) {
+    for (int i = 0; i < 3 * COMMANDS; i++) {
         script_deny(f, commands[i / 3]);
         rw_acquire_with(f, "u:1", modes[i % 3], "30000", "1", "in", "", "1",
                         "");
@@ -171,7 +176,7 @@ static void queueing_without_a_right_leaves_no_half_a_place(void **state)
     static const char *const modes[] = {"r", "u", "w"};
     script_fixture *f = *state;
 
-    for (size_t i = 0; i < 3 * COMMANDS; i++) {
+    for (int i = 0; i < 3 * COMMANDS; i++) {
         rw_acquire(f, "w:1", "w");
         script_deny(f, commands[i / 3]);
         rw_acquire(f, "u:1", modes[i % 3]);
@@ -341,7 +346,7 @@ static void a_look_without_a_right_keeps_the_place(void **state)
     static const char *const claims[] = {"r:1", "w:2"};
     script_fixture *f = *state;
 
-    for (size_t i = 0; i < 2 * COMMANDS; i++) {
+    for (int i = 0; i < 2 * COMMANDS; i++) {
         some_wait(f);
         script_expire(f);
         script_deny(f, commands[i / 2]);

@@ -10,8 +10,6 @@
 #include "support/rw_script.h"
 #include "support/rw_standin.h"
 
-static const rw_standin_side READ = RW_STANDIN_READ, WRITE = RW_STANDIN_WRITE;
-
 static rw_standin *java_new(script_fixture *f)
 {
     return rw_standin_new(server_socket(f->server), f->name);
@@ -41,14 +39,14 @@ static void readers_of_both_sides_come_in_together(void **state)
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "r:1", "r");
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_like(rw_acquire(f, "r:2", "r"), "1 *");
-    assert_false(rw_standin_try(java_new(f), WRITE));
+    assert_false(rw_standin_try(java_new(f), RW_STANDIN_WRITE));
     assert_like(rw_try(f, "w:1", "w"), "2 *");
     assert_like(rw_release(f, "r:1", NULL), "1 0 0");
     assert_like(rw_release(f, "r:2", NULL), "1 0 0");
     assert_like(rw_try(f, "w:1", "w"), "2 *");
-    assert_int_equal(rw_standin_unlock(java, READ), 1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
     assert_like(rw_try(f, "w:1", "w"), "1 *");
 }
 
@@ -58,13 +56,13 @@ static void a_writer_of_one_side_keeps_the_other_out(void **state)
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "w:1", "w");
-    assert_in_range(rw_standin_acquire(java, READ), 29000, 30000);
-    assert_in_range(rw_standin_acquire(java, WRITE), 29000, 30000);
+    assert_in_range(rw_standin_acquire(java, RW_STANDIN_READ), 29000, 30000);
+    assert_in_range(rw_standin_acquire(java, RW_STANDIN_WRITE), 29000, 30000);
     rw_release(f, "w:1", NULL);
-    assert_true(rw_standin_try(java, WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     assert_like(rw_try(f, "r:1", "r"), "2 *");
     assert_like(rw_try(f, "w:1", "w"), "2 *");
-    assert_int_equal(rw_standin_unlock(java, WRITE), 1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
     assert_like(rw_try(f, "r:1", "r"), "1 *");
 }
 
@@ -74,12 +72,12 @@ static void the_reads_of_a_java_writer_outlive_its_write(void **state)
     script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
-    assert_true(rw_standin_try(java, WRITE));
-    assert_true(rw_standin_try(java, READ));
-    assert_int_equal(rw_standin_unlock(java, WRITE), 1);
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
     assert_like(rw_try(f, "w:1", "w"), "2 *");
     assert_like(rw_try(f, "r:1", "r"), "1 *");
-    assert_int_equal(rw_standin_unlock(java, READ), 0);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 0);
     assert_like(rw_release(f, "r:1", NULL), "1 0 0");
     assert_held(f, "");
 }
@@ -91,9 +89,9 @@ static void a_java_reader_lives_by_any_of_its_holds(void **state)
     rw_standin *java = java_new(f);
     char first[160];
 
-    assert_true(rw_standin_try(java, READ));
-    assert_true(rw_standin_try(java, READ));
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     snprintf(first, sizeof(first), "{n}:%s:rwlock_timeout:1",
              rw_standin_owner(java));
     script_redis(f, "DEL %s", first);
@@ -127,9 +125,9 @@ static void a_java_reader_that_leaves_keeps_our_lease(void **state)
     rw_standin *java = java_new(f);
 
     rw_acquire_for(f, "r:1", "r", "5000");
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_in_range(lease_of_hash(f), 29000, 30000);
-    assert_int_equal(rw_standin_unlock(java, READ), 0);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 0);
     assert_in_range(lease_of_hash(f), 4000, 5000);
     assert_held(f, "r:1 read");
 }
@@ -140,7 +138,7 @@ static void a_reader_of_ours_that_leaves_keeps_javas_lease(void **state)
     rw_standin *java = java_new(f);
 
     rw_standin_set_lease(java, 5000);
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     rw_acquire(f, "r:1", "r");
     rw_release(f, "r:1", NULL);
     assert_in_range(lease_of_hash(f), 4000, 5000);
@@ -153,8 +151,8 @@ static void a_java_renewal_does_not_end_a_longer_lease(void **state)
     rw_standin *java = java_new(f);
 
     rw_acquire_for(f, "r:1", "r", "600000");
-    assert_true(rw_standin_try(java, READ));
-    assert_true(rw_standin_renew(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_true(rw_standin_renew(java, RW_STANDIN_READ));
     assert_in_range(lease_of_hash(f), 29000, 30000);
     assert_like(rw_renew(f, "r:1", NULL, "1"), "");
     assert_in_range(lease_of_hash(f), 590000, 600000);
@@ -169,7 +167,7 @@ static void our_renewal_prolongs_no_dead_java_reader(void **state)
     char key[160];
 
     rw_standin_set_lease(java, 5000);
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     rw_acquire(f, "r:1", "r");
     rw_renew(f, "r:1", NULL, "60000");
     snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1",
@@ -183,9 +181,9 @@ static void a_dead_reader_of_ours_is_swept_by_the_last_of_java(void **state)
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "r:1", "r");
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     rw_kill(f, "r:1");
-    assert_int_equal(rw_standin_unlock(java, READ), 1);
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 1);
     assert_held(f, "");
 }
 
@@ -195,7 +193,7 @@ static void a_dead_java_reader_is_swept_by_the_last_of_ours(void **state)
     rw_standin *java = java_new(f);
     char key[160];
 
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     rw_acquire(f, "r:1", "r");
     snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1",
              rw_standin_owner(java));
@@ -235,12 +233,12 @@ static void the_first_of_ours_contends_with_a_java_writer(void **state)
     rw_standin *java = java_new(f);
 
     rw_hear(f, "r:1", "w:1", (char *)NULL);
-    assert_true(rw_standin_try(java, WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     assert_like(rw_acquire(f, "r:1", "r"), "0 * * 1");
     assert_like(rw_acquire(f, "w:1", "w"), "0 * * 0");
     assert_like(rw_recheck(f, "r:1"), "0 * * 1 0 0");
     assert_like(rw_touch(f, "w:1", "r:1"), "* 2 0 0 * *");
-    rw_standin_unlock(java, WRITE);
+    rw_standin_unlock(java, RW_STANDIN_WRITE);
     assert_like(rw_recheck(f, "r:1"), "1 *");
 }
 
@@ -252,11 +250,11 @@ static void the_first_writer_of_ours_contends_with_java_readers(void **state)
     rw_hear(f, "w:1", "w:2", "r:2", (char *)NULL);
     rw_acquire(f, "r:1", "r");
     assert_like(rw_acquire(f, "w:1", "w"), "0 * * 0");
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_like(rw_recheck(f, "w:1"), "0 * * 1 0 0");
     assert_like(rw_acquire(f, "w:2", "w"), "0 * * 0");
     assert_like(rw_acquire(f, "r:2", "r"), "0 * * 0");
-    rw_standin_unlock(java, READ);
+    rw_standin_unlock(java, RW_STANDIN_READ);
     assert_like(rw_recheck(f, "w:1"), "0 * * 0 0 0");
 }
 
@@ -268,11 +266,11 @@ static void what_java_deletes_is_lost(void **state)
     rw_standin *java = java_new(f);
 
     rw_acquire(f, "r:1", "r");
-    assert_false(rw_standin_force(java, WRITE));
-    assert_true(rw_standin_force(java, READ));
+    assert_false(rw_standin_force(java, RW_STANDIN_WRITE));
+    assert_true(rw_standin_force(java, RW_STANDIN_READ));
     assert_like(rw_renew(f, "r:1", NULL, "30000"), "1 0");
     assert_like(rw_release(f, "r:1", NULL), "0 0");
-    assert_true(rw_standin_try(java, WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     assert_like(rw_renew(f, "r:1", "1", "30000"), "1 2");
 }
 
@@ -281,11 +279,11 @@ static void what_we_force_java_finds_lost(void **state)
     script_fixture *f = *state;
     rw_standin *java = java_new(f);
 
-    assert_true(rw_standin_try(java, WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     assert_like(rw_force(f), "1 0 0");
     assert_held(f, "");
-    assert_int_equal(rw_standin_unlock(java, WRITE), -1);
-    assert_false(rw_standin_renew(java, WRITE));
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), -1);
+    assert_false(rw_standin_renew(java, RW_STANDIN_WRITE));
 }
 
 #define JAVA_TEST(f) cmocka_unit_test_setup_teardown(f, rw_setup, teardown)
@@ -296,9 +294,9 @@ static void each_hold_of_a_java_reader_counts_for_the_hash(void **state)
     rw_standin *java = java_new(f);
 
     rw_standin_set_lease(java, 5000);
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     rw_standin_set_lease(java, 20000);
-    assert_true(rw_standin_try(java, READ));
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
     rw_acquire(f, "r:1", "r");
     rw_release(f, "r:1", NULL);
     assert_in_range(lease_of_hash(f), 19000, 20000);
@@ -310,7 +308,7 @@ static void of_readers_and_writers_the_first_by_ticket_contends(void **state)
     rw_standin *java = java_new(f);
 
     rw_hear(f, "r:1", "w:1", (char *)NULL);
-    assert_true(rw_standin_try(java, WRITE));
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
     assert_like(rw_acquire(f, "w:1", "w"), "0 * * 1");
     assert_like(rw_acquire(f, "r:1", "r"), "0 * * 0");
 }

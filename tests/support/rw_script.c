@@ -40,21 +40,21 @@ static const script_layout layout = {
     .channel = "redisson_rwlock",
 };
 
-static const char *order;
+static const char *the_order;
 
 int rw_setup(void **state)
 {
     int result = script_setup(state);
 
-    order = "0";
+    the_order = "0";
     if (result == 0)
         script_set_layout(*state, &layout);
     return result;
 }
 
-void rw_set_order(const char *wanted)
+void rw_set_order(const char *order)
 {
-    order = wanted;
+    the_order = order;
 }
 
 /* ---- coming in ---- */
@@ -65,7 +65,7 @@ rw_acquire_with(script_fixture *f, const char *claim, const char *mode,
                 const char *reason, const char *check_void, const char *base)
 {
     return script_call(f, &lk__script_rwlock_acquire, claim, lease, queue,
-                       inbox, reason, check_void, mode, "1", order, base,
+                       inbox, reason, check_void, mode, "1", the_order, base,
                        (char *)NULL);
 }
 

@@ -333,7 +333,7 @@ int rw_standin_hears(rw_standin *s, unsigned wait_ms)
         return -1;
     if (reply == NULL)
         reply = message_get(s);
-    message = atoi(((redisReply *)reply)->element[2]->str);
+    message = (int)strtol(((redisReply *)reply)->element[2]->str, NULL, 10);
     freeReplyObject(reply);
     return message;
 }
