@@ -3,10 +3,11 @@
 -- Needs: part_error, and that part_clock's clock was looked at for lengthen.
 --
 -- A permit is a member of the zset `{name}:timeout`: 16 bytes. Those of a claim
--- follow from its id, so nobody has to be told them. What is known of a claim
--- stands in the hash `latchkey:holders:{name}` under its first permit: "<claim>
--- <fence> <permits> <ticket> <since ms> <skew> <inbox> <reason>". The zset is
--- the truth: a claim of which one permit is not in it holds nothing any more.
+-- follow from its id, so nobody has to be told them. The hash
+-- `latchkey:holders:{name}` has them as well; under the first of a claim stands
+-- what is known of it: "<claim> <fence> <permits> <ticket> <since ms> <skew>
+-- <inbox> <reason>", under the others "+<skew> <claim>". The zset is the truth:
+-- a claim of which one permit is not in it holds nothing any more.
 --
 -- A score is when the lease ends, in ms of the server's clock, plus the skew:
 -- so much more is given where Redisson's hosts go by clocks of their own.
@@ -61,6 +62,29 @@ function permit.unpack(packed)
     return {claim = claim, fence = tonumber(fence), n = tonumber(n),
         ticket = tonumber(ticket), since = tonumber(since),
         skew = tonumber(skew), inbox = inbox, reason = reason}
+end
+
+-- The fields of the holders for a claim with these permits.
+function permit.fields(own, ids)
+    local fields = {ids[1], string.format('%s %.0f %.0f %.0f %.0f %.0f ',
+        own.claim, own.fence, #ids, own.ticket, own.since, own.skew)
+        .. own.inbox .. ' ' .. own.reason}
+    for i = 2, #ids do
+        fields[i * 2 - 1] = ids[i]
+        fields[i * 2] = string.format('+%.0f %s', own.skew, own.claim)
+    end
+    return fields
+end
+
+-- Whose permit a field of the holders is about, and its skew; nil: nobody's of
+-- ours.
+function permit.owner(packed)
+    local own = permit.unpack(packed)
+    if own then
+        return own.claim, own.skew
+    end
+    local skew, claim = string.match(packed or '', '^%+(%d+) (%S+)$')
+    return claim, tonumber(skew)
 end
 
 -- What is recorded of a claim, with its permits in .ids, their scores in

@@ -48,23 +48,15 @@ end
 -- Of these permits, with their scores, those whose lease has ended: ours are
 -- known by the record of who holds, all others have the skew's time left.
 local function ended(found)
-    local ids, score_of = {}, {}
+    local ids, gone = {}, {}
     for i = 1, #found, 2 do
         ids[#ids + 1] = found[i]
-        score_of[found[i]] = tonumber(found[i + 1])
     end
-    local over, records = {}, redis.call('HMGET', holders, unpack(ids))
+    local records = redis.call('HMGET', holders, unpack(ids))
     for i = 1, #ids do
-        local own = permit.unpack(records[i])
-        if own and score_of[ids[i]] - own.skew <= clock.ms then
-            for _, id in ipairs(permit.ids(own.claim, own.n)) do
-                over[id] = score_of[id]
-            end
-        end
-    end
-    local gone = {}
-    for i = 1, #ids do
-        if over[ids[i]] or score_of[ids[i]] + SKEW_MS <= clock.ms then
+        local _, own_skew = permit.owner(records[i])
+        local score = tonumber(found[i * 2])
+        if score - (own_skew or -SKEW_MS) <= clock.ms then
             gone[#gone + 1] = ids[i]
         end
     end
@@ -106,8 +98,8 @@ local function sweep()
     return #gone > 0 and take_back(gone) or nil
 end
 
--- Forgets holders whose permits Redisson took back: a few, where there are more
--- of them than permits. Any number is a place to begin the scan.
+-- Forgets permits of ours that Redisson took back: a few, where more are known
+-- than there are. Any number is a place to begin the scan.
 function permits.tidy()
     if redis.call('HLEN', holders) <= permits.taken then
         return
@@ -184,14 +176,20 @@ function permits.left()
     return left > 0 and left < 1e13 and left or -1
 end
 
--- Writes the record of a grant. A turn of the others that was open ends here:
--- this side has the name for half as long as they had it.
+-- How long this side keeps to itself what it has, after the others' turn: half
+-- as long as that was, and longer the fewer of the permits it has.
+local function turn_ms()
+    local away = math.max(clock.ms - open_since, 0)
+    local all = permits.free + permits.taken
+    local ours = math.max(redis.call('HLEN', holders), 1)
+    return math.floor(math.min(away * (math.max(all / ours, 1) - 0.5), 500))
+end
+
+-- Writes the record of a grant. A turn of the others that was open ends here.
 local function write_state(fence)
     local fields = {'v', '1', 'kind', 'leased', 'fence', fence}
     if open_since > 0 then
-        local away = math.max(clock.ms - open_since, 0)
-        for _, word in ipairs({'open', 0, 'until',
-            clock.ms + math.floor(math.min(away / 2, 500))}) do
+        for _, word in ipairs({'open', 0, 'until', clock.ms + turn_ms()}) do
             fields[#fields + 1] = word
         end
     end
@@ -204,10 +202,11 @@ end
 
 -- Writes down who holds, for ms. Returns an error or nil.
 local function sign(claim, entry, ids, fence, ms)
-    local bad = failed(redis.pcall('HSET', holders, ids[1], string.format(
-            '%s %.0f %.0f %.0f %.0f %.0f ', claim, fence, entry.need,
-            entry.ticket, clock.ms, skew) .. entry.inbox .. ' '
-            .. entry.reason))
+    local own = {claim = claim, fence = fence, ticket = entry.ticket,
+        since = clock.ms, skew = skew, inbox = entry.inbox,
+        reason = entry.reason}
+    local bad = failed(redis.pcall('HSET', holders,
+            unpack(permit.fields(own, ids))))
         or permit.keep(holders, ms + skew)
         or write_state(fence)
     if bad then
@@ -241,7 +240,7 @@ function permits.take(claim, entry, ms)
     if bad then
         local n = redis.pcall('ZREM', zset, unpack(ids))
         add((failed(n) and 0 or n) + paid - added)
-        redis.pcall('HDEL', holders, ids[1])
+        redis.pcall('HDEL', holders, unpack(ids))
         return nil, bad
     end
     permits.taken = permits.taken + added
@@ -314,9 +313,9 @@ function room.word()
     return string.format('%.0f', permits.free)
 end
 
--- Whether claim is next and what it waits for may be held by somebody who will
--- never hand it over. Ours that have several permits look like that, too.
+-- 1 if claim is next and some permits are held by somebody who will never hand
+-- them over: then its client must try for itself.
 function permits.contends(claim)
     return line.first() == claim
-        and permits.taken > redis.call('HLEN', holders)
+        and permits.taken > redis.call('HLEN', holders) and 1 or 0
 end

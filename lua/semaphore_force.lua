@@ -11,7 +11,8 @@
 -- KEYS[5]  skipped  zset    claim passed over -> since when
 -- KEYS[6]  permits  zset    permit -> end of its lease, plus the skew
 -- KEYS[7]  void     zset    claim that must not acquire -> until when
--- KEYS[8]  holders  hash    first permit of a claim -> what is known of it
+-- KEYS[8]  holders  hash    permit of ours -> whose it is; of a claim's first:
+--                           what is known of it
 -- ARGV[1]  owner    a claim, or a permit in hexadecimal; empty: everybody
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
@@ -44,8 +45,8 @@ end
 -- its claim.
 local function find_one()
     local id = permit.id_of_hex(who)
-    local known = id and permit.unpack(redis.call('HGET', holders, id))
-    local own, bad = permits.find(known and known.claim or who)
+    local claim = id and permit.owner(redis.call('HGET', holders, id))
+    local own, bad = permits.find(claim or who)
     if own then
         ids, told = own.ids, {own}
     elseif id and redis.call('ZSCORE', zset, id) then

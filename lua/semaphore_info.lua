@@ -10,7 +10,8 @@
 -- KEYS[5]  skipped  zset    claim passed over -> since when
 -- KEYS[6]  permits  zset    permit -> end of its lease, plus the skew
 -- KEYS[7]  void     zset    claim that must not acquire -> until when
--- KEYS[8]  holders  hash    first permit of a claim -> what is known of it
+-- KEYS[8]  holders  hash    permit of ours -> whose it is; of a claim's first:
+--                           what is known of it
 -- ARGV[1]  empty
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
@@ -36,9 +37,8 @@ for i = 1, #found, 2 do
 end
 local records = #ids > 0 and redis.call('HMGET', holders, unpack(ids)) or {}
 for i = 1, #ids do
-    local own = permit.unpack(records[i])
-    for j, id in ipairs(own and permit.ids(own.claim, own.n) or {}) do
-        names[id] = j == 1 and own or false
+    if permit.owner(records[i]) then
+        names[ids[i]] = permit.unpack(records[i]) or false
     end
 end
 

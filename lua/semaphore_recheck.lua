@@ -11,7 +11,8 @@
 -- KEYS[5]  skipped  zset    claim passed over -> since when
 -- KEYS[6]  permits  zset    permit -> end of its lease, plus the skew
 -- KEYS[7]  void     zset    claim that must not acquire -> until when
--- KEYS[8]  holders  hash    first permit of a claim -> what is known of it
+-- KEYS[8]  holders  hash    permit of ours -> whose it is; of a claim's first:
+--                           what is known of it
 -- ARGV[1]  owner    the claim
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
@@ -58,8 +59,8 @@ permits.tidy()
 
 local _, more, denied, mine = pass.give(owner)
 if not mine then
-    local contend = permits.contends(owner) and others.are_there() and 1 or 0
-    return {0, permits.left(), entry.ticket, contend, more, denied and 1 or 0}
+    return {0, permits.left(), entry.ticket, permits.contends(owner), more,
+        denied and 1 or 0}
 end
 local fence
 fence, bad = permits.take(owner, entry, ms)

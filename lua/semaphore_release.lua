@@ -10,7 +10,8 @@
 -- KEYS[5]  skipped  zset    claim passed over -> since when
 -- KEYS[6]  permits  zset    permit -> end of its lease, plus the skew
 -- KEYS[7]  void     zset    claim that must not acquire -> until when
--- KEYS[8]  holders  hash    first permit of a claim -> what is known of it
+-- KEYS[8]  holders  hash    permit of ours -> whose it is; of a claim's first:
+--                           what is known of it
 -- ARGV[1]  owner    the claim
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen

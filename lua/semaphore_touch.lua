@@ -11,7 +11,8 @@
 -- KEYS[5]  skipped  zset    claim passed over -> since when
 -- KEYS[6]  permits  zset    permit -> end of its lease, plus the skew
 -- KEYS[7]  void     zset    claim that must not acquire -> until when
--- KEYS[8]  holders  hash    first permit of a claim -> what is known of it
+-- KEYS[8]  holders  hash    permit of ours -> whose it is; of a claim's first:
+--                           what is known of it
 -- ARGV[1]  empty
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
@@ -49,10 +50,7 @@ elseif first and fits then
     turn = index[first]
 else
     first = line.first()
-    turn = index[first] or 0
-    if turn > 0 and not (permits.contends(first) and others.are_there()) then
-        turn = 0
-    end
+    turn = index[first] and permits.contends(first) * index[first] or 0
 end
 for i = 1, #claims do
     if not permits.free or permits.short[claims[i]] then

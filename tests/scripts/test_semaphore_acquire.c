@@ -53,7 +53,8 @@ what_is_known_of_a_holder_stands_under_its_first_permit(void **state)
     permits_acquire_with(f, "u:1", 2,
                          (permits_wish){.reason = "of any bytes \n%s"});
     snprintf(expected, sizeof(expected),
-             "u:1 %lld 2 0 * 0 in:u:1 of any bytes \n%%s", script_item(f, 1));
+             "u:1 %lld 2 0 * 0 in:u:1 of any bytes \n%%s +0 u:1",
+             script_item(f, 1));
     assert_like(script_redis(f, "HVALS %s", f->keys[PERMITS_HOLDERS]),
                 expected);
 }
@@ -433,7 +434,7 @@ static void what_has_ended_makes_room(void **state)
     permits_expire(f, 1);
     assert_like(permits_acquire(f, "u:3", 3), "1 *");
     assert_books(f, 4, 1);
-    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "1");
+    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "3");
 }
 
 static void what_is_left_is_the_time_to_the_next_end(void **state)

@@ -284,7 +284,7 @@ static void what_has_ended_is_given_with_it(void **state)
     permits_release(f, "u:2", NULL);
     assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
     assert_books(f, 4, 0);
-    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "1");
+    assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "4");
 }
 
 static void names_of_any_bytes_come_whole_in_a_grant(void **state)

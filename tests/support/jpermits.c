@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "support/wait.h"
 
@@ -166,14 +167,16 @@ score_write(const jpermits *j, long long lease_ms, char *score, size_t size)
 
 /* ---- ids ----------------------------------------------------------------- */
 
-/* Unlike every other of this program. */
+/* Unlike every other, also those of other processes. */
 static void id_make(char id[ID_SIZE])
 {
     static atomic_ullong last;
     unsigned long long number = atomic_fetch_add(&last, 1);
+    pid_t process = getpid();
 
     (void)memset(id, 0xa5, ID_SIZE);
     (void)memcpy(id, &number, sizeof(number));
+    (void)memcpy(id + sizeof(number), &process, sizeof(process));
 }
 
 static void id_show(const char id[ID_SIZE], char hex[33])
