@@ -246,6 +246,7 @@ static void a_look_whose_reply_is_lost_is_a_hold(void **state)
     assert_int_equal(scene_stats(l->scene->far).holding, 1);
     proxy_heal(l->scene->proxy);
     proxy_reset(l->scene->proxy, INBOX);
+    assert_true(scene_connects(l->scene->far, 4));
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_hold_release(deleted), LK_ELOST);
     fairline_serve(l, 1);
