@@ -27,7 +27,7 @@ enum {
     HOLD_MS = 1,
     SHORT_MS = 2000,
     LONG_MS = 8000,
-    SHARE_PERCENT = 25, /* the least of each side */
+    SHARE_PERCENT = 15, /* the least of each side */
     SLOW_PERCENT = 5,   /* the same where a millisecond's work takes longer */
     END_MS = 20000
 };
