@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- rwlock_acquire: read, or write, if that may be done beside the others; else
 -- queue.
--- uses: part_error part_rw_record part_clock part_lease part_line
+-- uses: part_rw_quick_take part_error part_rw_record part_clock part_lease
+-- uses: part_line
 -- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
 -- uses: part_void
 --

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- rwlock_release: end a hold, and serve those who wait for that.
--- uses: part_error part_rw_record part_clock part_lease part_line
+-- uses: part_rw_quick_free part_error part_rw_record part_clock part_lease
+-- uses: part_line
 -- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
 -- uses: part_rw_end
 --

@@ -137,7 +137,6 @@ static void a_hash_that_is_replaced_ends_a_hold(void **state)
     rwlocking *f = *state;
     lk_hold *hold = rwlocking_hold(f, watched(f), RW_READ);
 
-    run(f, "DEL n");
     run(f, "SET n text");
     assert_lost(hold, LK_LOSS_TAKEN);
     run(f, "DEL n");
