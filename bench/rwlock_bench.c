@@ -119,7 +119,7 @@ static void measure(row *cycle, setting *s, redisContext *redis, unsigned round,
                     uint64_t ns)
 {
     run r = {.row = cycle, .setting = s};
-    pthread_t threads[MOST_THREADS];
+    pthread_t threads[MOST_THREADS] = {0};
     uint64_t commands = commands_of(s);
     uint64_t busy = server_busy_ns(redis);
     uint64_t begin = now_ns();

@@ -9,8 +9,8 @@
 
 do
     local lock, owner, how = KEYS[1], ARGV[1], ARGV[9]
-    local there = ARGV[3] ~= '1' and ARGV[12] == '' and redis.pcall('EXISTS',
-        lock, KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[10], KEYS[11])
+    local there = ARGV[3] ~= '1' and redis.pcall('EXISTS', lock, KEYS[3],
+        KEYS[5], KEYS[6], KEYS[7], KEYS[10], KEYS[11])
     local fields = there == 1 and how == 'r'
         and redis.pcall('HMGET', lock, 'mode', owner)
     local joins = fields and fields[1] == 'read' and not fields[2]

@@ -461,6 +461,33 @@ static void records_of_those_who_are_gone_do_not_pile_up(void **state)
     assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_HOLDERS]), "0");
 }
 
+static void a_skipped_claim_that_comes_in_waits_no_more(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "r:2", "r");
+    rw_release(f, "r:1", NULL);
+    rw_release(f, "r:2", NULL);
+    assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_SKIPPED]), "1");
+    assert_like(rw_acquire(f, "w:1", "w"), "1 *");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_SKIPPED]), "0");
+    assert_like(script_redis(f, "HEXISTS %s w:1", f->keys[KEY_TICKETS]), "0");
+}
+
+static void a_newcomer_does_not_pass_by_an_upgradeable_reader(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:1", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "u:1", "u");
+    script_expire(f);
+    assert_like(rw_acquire(f, "w:2", "w"), "0 *");
+    assert_held(f, "u:1 read");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +509,7 @@ int main(void)
         RW_TEST(nobody_waits_behind_a_writer_that_is_dead),
         RW_TEST(nobody_waits_behind_a_writer_that_was_not_seen),
         RW_TEST(a_newcomer_does_not_pass_by_those_who_wait),
+        RW_TEST(a_newcomer_does_not_pass_by_an_upgradeable_reader),
         RW_TEST(a_newcomer_passes_by_the_dead),
         RW_TEST(there_is_one_upgradeable_reader),
         RW_TEST(an_upgradeable_reader_comes_in_without_a_ticket),
@@ -489,6 +517,7 @@ int main(void)
         RW_TEST(an_acquire_sent_again_gives_the_same_write_hold),
         RW_TEST(an_acquire_sent_again_gives_the_same_ticket),
         RW_TEST(a_queued_claim_that_comes_in_waits_no_more),
+        RW_TEST(a_skipped_claim_that_comes_in_waits_no_more),
         RW_TEST(a_claim_that_was_given_up_is_refused),
         RW_TEST(a_hold_whose_record_is_lost_gets_a_new_one),
         RW_TEST(records_of_those_who_are_gone_do_not_pile_up),

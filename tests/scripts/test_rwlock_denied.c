@@ -165,8 +165,13 @@ static void joining_without_a_right_harms_no_other_reader(void **state)
         rw_acquire(f, "r:2", "r");
         assert_sound(f, commands[i]);
         assert_true(holds(f, "r:1"));
-        if (is_failed(f))
+        if (is_failed(f)) {
             assert_false(holds(f, "r:2"));
+            assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "r:2")),
+                        "0");
+            assert_like(script_redis(f, "HEXISTS %s r:2", f->keys[KEY_HOLDERS]),
+                        "0");
+        }
         start_over(f);
     }
 }

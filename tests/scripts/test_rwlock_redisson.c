@@ -313,11 +313,41 @@ static void of_readers_and_writers_the_first_by_ticket_contends(void **state)
     assert_like(rw_acquire(f, "r:1", "r"), "0 * * 0");
 }
 
+/* Else all who come later would belong to the phase that it began. */
+static void a_reader_of_ours_beside_javas_begins_a_phase(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire(f, "w:1", "w");
+    rw_release(f, "w:1", NULL);
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    rw_acquire(f, "r:1", "r");
+    assert_like(script_redis(f, "HGET %s wave", f->keys[KEY_STATE]), "0");
+}
+
+/* The records are of readers of ours, who have gone. */
+static void a_java_writer_after_readers_of_ours_keeps_ours_out(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire(f, "r:1", "r");
+    rw_release(f, "r:1", NULL);
+    assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
+    assert_like(rw_try(f, "r:2", "r"), "2 *");
+    assert_like(rw_acquire(f, "r:3", "r"), "0 *");
+    assert_like(rw_try(f, "w:1", "w"), "2 *");
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         JAVA_TEST(readers_of_both_sides_come_in_together),
         JAVA_TEST(a_writer_of_one_side_keeps_the_other_out),
+        JAVA_TEST(a_java_writer_after_readers_of_ours_keeps_ours_out),
+        JAVA_TEST(a_reader_of_ours_beside_javas_begins_a_phase),
         JAVA_TEST(the_reads_of_a_java_writer_outlive_its_write),
         JAVA_TEST(a_java_reader_lives_by_any_of_its_holds),
         JAVA_TEST(a_hold_of_ours_has_redissons_lengths),

@@ -380,6 +380,25 @@ static void a_full_server_refuses_no_release(void **state)
     assert_held(f, "");
 }
 
+/* Whoever of ours comes first, not only one that waited. */
+static void a_newcomer_ends_the_turn_of_others(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w:2", "w");
+    script_listen(f, f->channel);
+    rw_release(f, "w:1", NULL);
+    rw_leave(f, "w:2", "0");
+    assert_true(number(script_redis(f, "HGET %s open", f->keys[KEY_STATE])) >
+                0);
+    assert_like(rw_acquire(f, "w:3", "w"), "1 *");
+    assert_like(script_redis(f, "HGET %s open", f->keys[KEY_STATE]), "0");
+    assert_true(number(script_redis(f, "HGET %s until", f->keys[KEY_STATE])) >
+                0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +415,7 @@ int main(void)
         RW_TEST(a_writer_that_comes_in_is_no_news_to_redisson),
         RW_TEST(names_of_any_bytes_come_whole_in_a_grant),
         RW_TEST(in_the_turn_of_others_the_name_is_left_open),
+        RW_TEST(a_newcomer_ends_the_turn_of_others),
         RW_TEST(a_reader_that_leaves_others_behind_opens_no_turn),
         RW_TEST(a_leave_ends_a_claim_whatever_became_of_it),
         RW_TEST(a_leave_of_a_holder_lets_the_next_in),
