@@ -4,11 +4,12 @@
 -- the operation; KEYS[6] is the zset operation -> when, in ms.
 --
 -- An operation that changed something is noted, and found when it is sent
--- again. Nobody sends one again after ten minutes.
+-- again. Nobody sends one again ten minutes after its call has ended, which is
+-- a command's time after it was first sent.
 
 local op = {}
 local memo = KEYS[6]
-local MEMO_MS = 600000
+local MEMO_MS = 660000
 
 -- Whether it has run before. Ends the script where the memo is none.
 function op.ran()

@@ -25,17 +25,18 @@ static lk__verdict passed(uint64_t mark, const lk__latch_facts *facts)
     return facts->gone >= mark ? LK__VERDICT_GONE : LK__VERDICT_WAIT;
 }
 
-lk__verdict lk__latch_judge_message(uint64_t *mark, const void *facts)
+/* A message does not say what there is now. */
+static bool is_message(const lk__latch_facts *facts)
 {
-    return *mark == 0 ? LK__VERDICT_WAIT : passed(*mark, facts);
+    return !facts->open && facts->gen == 0;
 }
 
 lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts)
 {
-    lk__verdict verdict = lk__latch_judge_message(mark, facts);
+    lk__verdict verdict = *mark == 0 ? LK__VERDICT_WAIT : passed(*mark, facts);
     bool waits_for_armed = *mark != 0 && !is_gap(*mark);
 
-    if (verdict != LK__VERDICT_WAIT)
+    if (verdict != LK__VERDICT_WAIT || is_message(facts))
         return verdict;
     if (waits_for_armed && (facts->open || is_gap(facts->gen)))
         return LK__VERDICT_GONE; /* the server knows nothing of it any more */
@@ -66,9 +67,14 @@ lk__verdict lk__latch_judge(uint64_t *mark, const void *reply)
         .gone = number_at(reply, open ? 5 : 7),
     };
 
-    if (!open && (answer != ANSWER_WAIT || facts.gen == 0))
+    if (!open && answer != ANSWER_WAIT)
         return LK__VERDICT_WAIT;
     return lk__latch_judge_facts(mark, &facts);
+}
+
+lk__verdict lk__latch_judge_message(uint64_t *mark, const void *facts)
+{
+    return lk__latch_judge_facts(mark, facts);
 }
 
 /* Takes a number and the blank behind it off the text; 0: there is none. */

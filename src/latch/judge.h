@@ -16,16 +16,15 @@
  */
 typedef struct lk__latch_facts {
     bool open;       /* now */
-    uint64_t gen;    /* the present generation, or gap */
+    uint64_t gen;    /* the present generation, or gap; 0: not told */
     uint64_t opened; /* the last one that opened; 0: none known */
     uint64_t gone;   /* the last that was deleted or whose time ended */
 } lk__latch_facts;
 
-/* Judges by an answer; notes the mark of a wait that goes on. */
+/* Judges; notes the mark of a wait that goes on, if gen is told. */
 lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts);
 
-/* Judges by a message; facts is an lk__latch_facts of which only opened and
-   gone are known. */
+/* The same for lk__place_judge(); facts is an lk__latch_facts. */
 lk__verdict lk__latch_judge_message(uint64_t *mark, const void *facts);
 
 /* Judges by the reply of latch_wait or latch_look, a redisReply. */

@@ -70,10 +70,10 @@ lk_status lk_latch_new(lk_latch **ret_latch, lk_client *client,
     lk__handle *handle;
     lk_status status = lk__handle_options(&copy, sizeof(copy), options);
 
+    if (ret_latch == NULL)
+        return lk__fail(LK_EINVAL, "ret_latch is NULL");
     if (status == LK_OK && copy.ttl_ms > LK__TIME_MAX_MS)
         status = lk__fail(LK_EINVAL, "ttl_ms is longer than ten years");
-    if (status == LK_OK && ret_latch == NULL)
-        status = lk__fail(LK_EINVAL, "ret_latch is NULL");
     if (status == LK_OK)
         status = lk__handle_new(&handle, sizeof(lk_latch), client, &latch_kind,
                                 name);

@@ -221,7 +221,8 @@ static void a_full_server_refuses_new_latches_and_nothing_else(void **state)
     assert_status(lk_latch_leave(latch, "b", &open), LK_OK);
     latching_down(latch, 2);
     assert_int_equal(latching_count(latch), 1);
-    assert_status(lk_latch_wait(latch, 50, NULL), LK_ETIMEDOUT);
+    assert_status(lk_latch_wait(latch, wait_scaled_ms(100), NULL),
+                  LK_ETIMEDOUT);
     latching_down(latch, 1);
     ends_soon(w, LK_OK);
     assert_status(lk_latch_delete(latch), LK_OK);

@@ -152,13 +152,14 @@ static void a_wait_has_a_limit(void **state)
 {
     latching *f = *state;
     lk_latch *latch = latching_latch(f);
+    const unsigned limit = wait_scaled_ms(300);
     uint64_t begin;
 
     latching_arm(latch, 2);
     latching_down(latch, 1);
     begin = wait_now_ms();
-    assert_status(lk_latch_wait(latch, 300, NULL), LK_ETIMEDOUT);
-    assert_in_range(wait_now_ms() - begin, 300, 300 + wait_scaled_ms(400));
+    assert_status(lk_latch_wait(latch, limit, NULL), LK_ETIMEDOUT);
+    assert_in_range(wait_now_ms() - begin, limit, limit + wait_scaled_ms(400));
     latching_wait_listed(f, 0);
     assert_int_equal(latching_count(latch), 1);
 }
@@ -232,6 +233,45 @@ static void waits_of_one_client_share_their_looks(void **state)
     latching_down(latch, 1);
     for (int i = 0; i < THREADS; i++)
         assert_status(waiter_status(waiters[i]), LK_OK);
+}
+
+static uint64_t commands(lk_client *client)
+{
+    latching_wait_calm(client);
+    return latching_stats(client).commands;
+}
+
+/* What the page says. */
+static void a_wait_costs_few_requests(void **state)
+{
+    latching *f = *state;
+    lk_latch *latch = latching_latch(f);
+    lk_client *client = latching_open(f, NULL);
+    lk_latch *other = latching_latch_for(f, client, 0);
+    uint64_t before;
+
+    latching_arm(latch, 1);
+    before = commands(client);
+    assert_status(lk_latch_wait(other, 0, NULL), LK_EBUSY);
+    assert_int_equal(commands(client) - before, 1);
+    for (int i = 0; i < 3; i++) { /* the first one opens the inbox, too */
+        uint64_t waits;
+        waiter *w;
+
+        before = commands(client);
+        w = latching_wait(f, other, LK_FOREVER, NULL);
+        latching_wait_listed(f, 1);
+        waits = commands(client);
+        latching_down(latch, 1);
+        assert_status(waiter_status(w), LK_OK);
+        if (i > 0) {
+            assert_in_range(waits - before, 3, 5);
+            assert_in_range(commands(client) - waits, 3, 4);
+        }
+        before = commands(client);
+        assert_status(lk_latch_reset(other, 1), LK_OK);
+        assert_int_equal(commands(client) - before, 1);
+    }
 }
 
 /* ---- reset ---- */
@@ -313,7 +353,7 @@ static void a_wait_that_begins_after_a_reset_waits_for_the_next(void **state)
         latching_wait_calm(latching_client(f, 1));
         latching_down(latch, 1);
         assert_status(lk_latch_reset(latch, 1), LK_OK);
-        late = latching_wait(f, other, 40, NULL);
+        late = latching_wait(f, other, wait_scaled_ms(50), NULL);
         assert_status(waiter_status(early), LK_OK);
         assert_status(waiter_status(late), LK_ETIMEDOUT);
     }
@@ -465,7 +505,8 @@ a_latch_leaves_no_key_without_an_end_when_it_is_deleted(void **state)
     redisReply *keys;
 
     assert_status(lk_latch_arrive(latch, 2, "a"), LK_OK);
-    assert_status(lk_latch_wait(latch, 1, NULL), LK_ETIMEDOUT);
+    assert_status(lk_latch_wait(latch, wait_scaled_ms(100), NULL),
+                  LK_ETIMEDOUT);
     assert_status(lk_latch_arrive(latch, 2, "b"), LK_OK);
     assert_status(lk_latch_delete(latch), LK_OK);
     keys = server_command(f->server, "KEYS *");
@@ -492,6 +533,7 @@ int main(void)
         LATCHING_TEST(a_wait_for_an_unset_latch_waits_for_its_arming),
         LATCHING_TEST(many_threads_of_many_clients_are_released),
         LATCHING_TEST(waits_of_one_client_share_their_looks),
+        LATCHING_TEST(a_wait_costs_few_requests),
         LATCHING_TEST(a_reset_latch_is_armed_anew),
         LATCHING_TEST(a_wait_goes_on_over_a_reset),
         LATCHING_TEST(

@@ -40,14 +40,71 @@ static void begin_wait(lk_latch *latch, int64_t wait_ms,
 
 /* ---- each of them ---- */
 
-/* Begins a call and waits for its end. */
-#define ENDS(client, expected, begin)                                          \
-    do {                                                                       \
-        memset(&c, 0, sizeof(c));                                              \
-        assert_status(begin, LK_OK);                                           \
-        assert_status(call_wait(&c, client), expected);                        \
-        assert_int_equal(atomic_load(&c.ends), 1);                             \
-    } while (false)
+/* A call that has begun ends so, and once. */
+static void
+ends(call *c, lk_client *client, lk_status begun, lk_status expected)
+{
+    assert_status(begun, LK_OK);
+    assert_status(call_wait(c, client), expected);
+    assert_int_equal(atomic_load(&c->ends), 1);
+}
+
+static void counts_by_async_calls(lk_client *client, lk_latch *latch)
+{
+    call c[5] = {{0}};
+    counting counted = {{0}, 0};
+
+    ends(&c[0], client,
+         lk_latch_count_down_async(latch, 1, call_on_done, &c[0]), LK_EUNSET);
+    ends(&c[1], client,
+         lk_latch_try_set_count_async(latch, 2, call_on_done, &c[1]), LK_OK);
+    ends(&c[2], client,
+         lk_latch_try_set_count_async(latch, 2, call_on_done, &c[2]),
+         LK_EALREADY);
+    ends(&c[3], client,
+         lk_latch_count_down_async(latch, 1, call_on_done, &c[3]), LK_OK);
+    ends(&c[4], client,
+         lk_latch_wait_async(latch, 0, NULL, call_on_done, &c[4]), LK_EBUSY);
+    ends(&counted.call, client, lk_latch_count_async(latch, on_count, &counted),
+         LK_OK);
+    assert_int_equal(counted.count, 1);
+}
+
+/* One is left to count. */
+static void meets_by_async_calls(lk_client *client, lk_latch *latch)
+{
+    call c[6] = {{0}};
+
+    ends(&c[0], client,
+         lk_latch_arrive_async(latch, 3, "m", call_on_done, &c[0]),
+         LK_EMISMATCH);
+    ends(&c[1], client, lk_latch_leave_async(latch, "m", call_on_locked, &c[1]),
+         LK_OK);
+    assert_false(c[1].locked);
+    ends(&c[2], client,
+         lk_latch_arrive_async(latch, 2, "m", call_on_done, &c[2]), LK_OK);
+    ends(&c[3], client,
+         lk_latch_wait_async(latch, LK_FOREVER, NULL, call_on_done, &c[3]),
+         LK_OK);
+    ends(&c[4], client, lk_latch_leave_async(latch, "m", call_on_locked, &c[4]),
+         LK_OK);
+    assert_true(c[4].locked);
+    ends(&c[5], client, lk_latch_info_async(latch, call_on_info, &c[5]), LK_OK);
+    assert_int_equal(c[5].info->holder_count, 1);
+    lk_info_free(c[5].info);
+}
+
+static void ends_by_async_calls(lk_client *client, lk_latch *latch)
+{
+    call c[3] = {{0}};
+
+    ends(&c[0], client, lk_latch_reset_async(latch, 1, call_on_done, &c[0]),
+         LK_OK);
+    ends(&c[1], client, lk_latch_delete_async(latch, call_on_done, &c[1]),
+         LK_OK);
+    ends(&c[2], client, lk_latch_delete_async(latch, call_on_done, &c[2]),
+         LK_EUNSET);
+}
 
 static void each_call_has_an_async_twin(void **state)
 {
@@ -56,42 +113,10 @@ static void each_call_has_an_async_twin(void **state)
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_latch *latch = latching_latch_for(f, client, 0);
-        counting counted = {0};
-        call c;
 
-        ENDS(client, LK_EUNSET,
-             lk_latch_count_down_async(latch, 1, call_on_done, &c));
-        ENDS(client, LK_OK,
-             lk_latch_try_set_count_async(latch, 2, call_on_done, &c));
-        ENDS(client, LK_EALREADY,
-             lk_latch_try_set_count_async(latch, 2, call_on_done, &c));
-        ENDS(client, LK_EMISMATCH,
-             lk_latch_arrive_async(latch, 3, "m", call_on_done, &c));
-        ENDS(client, LK_OK,
-             lk_latch_arrive_async(latch, 2, "m", call_on_done, &c));
-        ENDS(client, LK_OK,
-             lk_latch_leave_async(latch, "m", call_on_locked, &c));
-        assert_false(c.locked);
-        ENDS(client, LK_OK,
-             lk_latch_count_down_async(latch, 1, call_on_done, &c));
-        ENDS(client, LK_EBUSY,
-             lk_latch_wait_async(latch, 0, NULL, call_on_done, &c));
-        assert_status(lk_latch_count_async(latch, on_count, &counted), LK_OK);
-        assert_status(call_wait(&counted.call, client), LK_OK);
-        assert_int_equal(counted.count, 1);
-        ENDS(client, LK_OK,
-             lk_latch_arrive_async(latch, 2, "m", call_on_done, &c));
-        ENDS(client, LK_OK,
-             lk_latch_wait_async(latch, LK_FOREVER, NULL, call_on_done, &c));
-        ENDS(client, LK_OK,
-             lk_latch_leave_async(latch, "m", call_on_locked, &c));
-        assert_true(c.locked);
-        ENDS(client, LK_OK, lk_latch_info_async(latch, call_on_info, &c));
-        assert_int_equal(c.info->holder_count, 1);
-        lk_info_free(c.info);
-        ENDS(client, LK_OK, lk_latch_reset_async(latch, 1, call_on_done, &c));
-        ENDS(client, LK_OK, lk_latch_delete_async(latch, call_on_done, &c));
-        ENDS(client, LK_EUNSET, lk_latch_delete_async(latch, call_on_done, &c));
+        counts_by_async_calls(client, latch);
+        meets_by_async_calls(client, latch);
+        ends_by_async_calls(client, latch);
     }
 }
 
@@ -131,12 +156,14 @@ static void a_wait_ends_by_its_time(void **state)
     latching_arm(latching_latch(f), 1);
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
+        const unsigned limit = wait_scaled_ms(150);
         uint64_t began = wait_now_ms();
         call c = {0};
 
-        begin_wait(latching_latch_for(f, client, 0), 150, NULL, &c);
+        begin_wait(latching_latch_for(f, client, 0), limit, NULL, &c);
         assert_status(call_wait(&c, client), LK_ETIMEDOUT);
-        assert_in_range(wait_now_ms() - began, 150, 150 + wait_scaled_ms(400));
+        assert_in_range(wait_now_ms() - began, limit,
+                        limit + wait_scaled_ms(400));
     }
     latching_wait_listed(f, 0);
 }

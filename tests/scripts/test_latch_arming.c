@@ -49,7 +49,7 @@ static void an_armed_latch_without_a_time_stays(void **state)
     latch_set(f, "op:1", "3");
     assert_int_equal(latch_pttl(f, "n"), -1);
     assert_int_equal(latch_pttl(f, LATCH_STATE), -1);
-    assert_in_range(latch_pttl(f, LATCH_MEMO), 590000, 600000);
+    assert_in_range(latch_pttl(f, LATCH_MEMO), 650000, 660000);
 }
 
 static void arming_tells_redisson_and_nobody_else(void **state)

@@ -261,28 +261,33 @@ static void a_delete_that_fails_opens_nothing(void **state)
 
 /* ---- waits ---- */
 
+static void wait_without(script_fixture *f, size_t before, const char *denied)
+{
+    char was[TEXT], is[TEXT];
+
+    states[before](f);
+    describe(f, was);
+    script_deny(f, denied);
+    latch_wait(f, "u:1");
+    latch_look(f, "u:1");
+    latch_look(f, "u:2");
+    latch_leave(f, "u:1");
+    script_deny(f, NULL);
+    describe(f, is);
+    if (strcmp(is, was) != 0)
+        fail_msg("state %zu without %s: was %s, is %s", before, denied, was,
+                 is);
+    assert_ends(f, denied);
+    start_over(f);
+}
+
 static void a_wait_without_a_right_changes_nothing(void **state)
 {
     script_fixture *f = *state;
-    char was[TEXT], is[TEXT];
 
     for (size_t i = 0; i < STATES; i++) {
-        for (size_t k = 0; k < COMMANDS; k++) {
-            states[i](f);
-            describe(f, was);
-            script_deny(f, commands[k]);
-            latch_wait(f, "u:1");
-            latch_look(f, "u:1");
-            latch_look(f, "u:2");
-            latch_leave(f, "u:1");
-            script_deny(f, NULL);
-            describe(f, is);
-            if (strcmp(is, was) != 0)
-                fail_msg("state %zu without %s: was %s, is %s", i, commands[k],
-                         was, is);
-            assert_ends(f, commands[k]);
-            start_over(f);
-        }
+        for (size_t k = 0; k < COMMANDS; k++)
+            wait_without(f, i, commands[k]);
     }
 }
 
