@@ -228,6 +228,21 @@ static void a_release_that_was_made_unanswered_is_made_once(void **state)
     assert_int_equal(plain_value(f), 8);
 }
 
+/* A question changes nothing: there is nothing to be in doubt about. */
+static void a_question_without_an_answer_leaves_no_doubt(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far_with(f, &hasty);
+    int64_t count = 7;
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 5, 0), LK_OK);
+    proxy_swallow(the_proxy, COMMAND, PROXY_REPLIES);
+    proxy_refuse(the_proxy, true);
+    assert_status(lk_plain_semaphore_count(semaphore, &count), LK_EOFFLINE);
+    assert_int_equal(count, 7);
+    assert_true(remembered(f) <= 2);
+}
+
 static bool is_away(void *client)
 {
     return lk_client_wait_ready(client, 0) != LK_OK;
@@ -397,6 +412,7 @@ int main(void)
         FAULT(what_was_asked_twice_is_remembered),
         FAULT(a_release_without_an_answer_is_made_in_the_background),
         FAULT(a_release_that_was_made_unanswered_is_made_once),
+        FAULT(a_question_without_an_answer_leaves_no_doubt),
         FAULT(a_release_that_was_never_sent_is_not_made),
         FAULT(what_an_acquire_in_doubt_took_is_given_back),
         FAULT(an_acquire_that_comes_late_meets_a_tombstone),

@@ -283,6 +283,33 @@ static void a_large_request_is_not_starved_by_small_ones(void **state)
     assert_status(plain_join(small), LK_OK);
 }
 
+/* One call looks at 64 waiters; the rest is looked at at once all the same. By
+   their own looks alone few would be as quick. */
+static void more_of_the_dead_than_one_call_looks_at_cost_nothing(void **state)
+{
+    enum { TIMES = 9 };
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+    lk_plain_semaphore *other = plain_of_new_client(f);
+    int quick = 0;
+
+    for (int i = 0; i < TIMES; i++) {
+        plain_taker *t = plain_queue_up(f, other, 1, 1);
+        uint64_t begin;
+
+        for (int dead = 1; dead <= 200; dead++)
+            assert_int_equal(server_integer(f->base->server,
+                                            "ZADD latchkey:queue:{n} %d d:%d",
+                                            dead, dead),
+                             1);
+        begin = wait_now_ms();
+        plain_give(semaphore, 1);
+        assert_status(plain_join(t), LK_OK);
+        quick += wait_now_ms() - begin <= wait_scaled_ms(250);
+    }
+    assert_in_range(quick, TIMES / 2 + 1, TIMES);
+}
+
 static void who_waits_behind_one_that_gives_up_is_served(void **state)
 {
     plain *f = *state;
@@ -473,6 +500,7 @@ int main(void)
         PLAIN_CASE(waiters_are_served_in_order),
         PLAIN_CASE(one_release_serves_several),
         PLAIN_CASE(a_large_request_is_not_starved_by_small_ones),
+        PLAIN_CASE(more_of_the_dead_than_one_call_looks_at_cost_nothing),
         PLAIN_CASE(who_waits_behind_one_that_gives_up_is_served),
         PLAIN_CASE(many_threads_of_one_client_wait_in_order),
         PLAIN_CASE(waiters_of_a_deleted_counter_end),

@@ -127,6 +127,27 @@ static void many_waits_of_one_thread_end_in_order(void **state)
     free(calls);
 }
 
+/* The first of them tells the server of none, the next one of all. */
+static void many_changes_at_once_are_forgotten_at_once(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+    call *calls = calloc(CALLS, sizeof(*calls));
+
+    assert_non_null(calls);
+    for (int i = 0; i < CALLS; i++)
+        assert_status(lk_plain_semaphore_release_async(semaphore, 1,
+                                                       call_on_done, &calls[i]),
+                      LK_OK);
+    for (int i = 0; i < CALLS; i++)
+        assert_status(call_wait(&calls[i], NULL), LK_OK);
+    plain_give(semaphore, 1);
+    assert_int_equal(plain_value(f), CALLS + 1);
+    assert_in_range(server_integer(f->base->server, "HLEN latchkey:memo:{n}"),
+                    1, 8);
+    free(calls);
+}
+
 /* With the caller's own loop, callbacks run in it alone. */
 static void a_callback_runs_where_the_client_is_dispatched(void **state)
 {
@@ -431,6 +452,7 @@ int main(void)
         PLAIN_CASE(every_call_has_an_async_form),
         PLAIN_CASE(an_async_call_tells_what_went_wrong),
         PLAIN_CASE(many_waits_of_one_thread_end_in_order),
+        PLAIN_CASE(many_changes_at_once_are_forgotten_at_once),
         PLAIN_CASE(a_callback_runs_where_the_client_is_dispatched),
         PLAIN_CASE(a_callback_may_give_back_and_may_not_block),
         PLAIN_CASE(a_cancel_ends_a_wait_and_leaves_the_permits),

@@ -321,6 +321,19 @@ static void few_changes_are_remembered(void **state)
     assert_in_range(locking_pttl(f->base, "latchkey:memo:{n}"), 600000, 660000);
 }
 
+static void who_only_takes_or_only_gives_is_forgotten_as_well(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *one = plain_with(f, 3);
+    lk_plain_semaphore *other = plain_of_new_client(f);
+
+    for (int i = 0; i < 30; i++) {
+        plain_take(one, 1, 0);
+        plain_give(other, 1);
+    }
+    assert_in_range(memo_length(f), 1, 8);
+}
+
 static void whoever_waited_the_memory_stays_small(void **state)
 {
     plain *f = *state;
@@ -423,6 +436,7 @@ int main(void)
         PLAIN_CASE(leased_permits_are_not_touched),
         PLAIN_CASE(another_layout_is_not_touched),
         PLAIN_CASE(few_changes_are_remembered),
+        PLAIN_CASE(who_only_takes_or_only_gives_is_forgotten_as_well),
         PLAIN_CASE(whoever_waited_the_memory_stays_small),
         PLAIN_CASE(nothing_of_ours_is_left_for_ever),
         PLAIN_CASE(a_tag_in_the_name_names_the_keys),
