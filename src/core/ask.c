@@ -15,7 +15,8 @@
 #include "core/node.h"
 #include "core/reply.h"
 
-enum { PERSIST_MS = 10 * 60000 }; /* as long as the server remembers */
+/* A minute less than the server remembers: the last one may be late. */
+enum { PERSIST_MS = 10 * 60000 };
 
 static void send_now(lk__ask *ask);
 
@@ -98,7 +99,7 @@ static void doubt(lk__ask *ask)
         return;
     }
     lk__alarm_set(&client->alarms, &ask->alarm,
-                  lk__wait_until_ns(lk__client_now(client), PERSIST_MS));
+                  lk__wait_until_ns(ask->first_sent_at, PERSIST_MS));
     lk__call_done(&ask->call, LK_EINDOUBT, NULL);
 }
 
@@ -248,6 +249,8 @@ static void send_now(lk__ask *ask)
         status =
             lk__place_call(ask->place, &ask->request, ask->script,
                            ask->args[0].bytes, ask->count - 1, ask->args + 1);
+    if (status == LK_OK && ask->first_sent_at == 0)
+        ask->first_sent_at = ask->request.sent_at;
     if (status == LK_OK)
         ask->sends++;
     else if (status != LK_EOFFLINE)
@@ -298,8 +301,8 @@ void lk__asks_on_ready(lk_client *client)
     }
 }
 
-/* What persists and was sent is asked again when the server is back. */
-void lk__asks_on_offline(lk_client *client, lk_status status, const char *words)
+void lk__asks_leave_doubtful(lk_client *client, lk_status status,
+                             const char *words)
 {
     lk__ask *ask = client->first_ask;
 

@@ -33,9 +33,10 @@ struct lk__ask {
     bool reads;     /* changes nothing at the server, or nothing if repeated */
     bool persists;  /* goes on when its call has ended in doubt */
     unsigned sends; /* how often it has been under way */
-    bool listed;    /* in the client: not answered, nor given up */
-    bool released;  /* nobody waits; goes with its last request */
-    bool replying;  /* on_reply runs, which lets go of it at its end */
+    uint64_t first_sent_at;
+    bool listed;   /* in the client: not answered, nor given up */
+    bool released; /* nobody waits; goes with its last request */
+    bool replying; /* on_reply runs, which lets go of it at its end */
     lk__alarm alarm;
     /* Reads the answer; sets *ret_more if it has set the next question. */
     lk_status (*take)(lk__ask *ask, const redisReply *reply, bool *ret_more);
@@ -67,8 +68,13 @@ void lk__ask_finish(lk__ask *ask);
 
 /* What the node and the shutdown tell all questions. */
 void lk__asks_on_ready(lk_client *client);
-void lk__asks_on_offline(lk_client *client, lk_status status,
-                         const char *words);
+
+/* Ends every question but those that persist and were sent: their calls end
+   with LK_EINDOUBT, and they go on. */
+void lk__asks_leave_doubtful(lk_client *client, lk_status status,
+                             const char *words);
+
+/* Ends every one. */
 void lk__asks_end(lk_client *client, lk_status status, const char *words);
 
 #endif /* LK_CORE_ASK_H */

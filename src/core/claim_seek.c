@@ -98,6 +98,13 @@ static uint64_t opened_ms(const lk__claim *claim)
     return claim->place->kind->holdless ? 0 : 1;
 }
 
+/* From now on it looks with the others of its place. */
+static void touch_on(lk__claim *claim, int64_t left_ms)
+{
+    lk__alarm_clear(&claim->place->client->alarms, &claim->alarm);
+    lk__touch_later(claim->place, left_ms);
+}
+
 static void on_queued(lk__claim *claim, const redisReply *reply)
 {
     int64_t left_ms = lk__reply_integer_at(reply, 1, -1);
@@ -111,7 +118,7 @@ static void on_queued(lk__claim *claim, const redisReply *reply)
     else if (claim->opened)
         look_after_ms(claim, opened_ms(claim));
     else if (claim->line == LK__LINE_OWN && !contend)
-        lk__touch_later(claim->place, left_ms);
+        touch_on(claim, left_ms);
     else
         look_later(claim, left_ms, contend);
 }

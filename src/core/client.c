@@ -446,16 +446,22 @@ static void shutdown_begin(lk_client *client)
 {
     client->state = LK__CLIENT_CLOSING;
     lk__waits_end(client, LK_ECLOSED, NULL);
-    lk__asks_end(client, LK_ECLOSED, NULL);
+    lk__asks_leave_doubtful(client, LK_ECLOSED, NULL);
     lk__places_shut(client);
     lk__record_remove(client->node);
+}
+
+/* Every release was answered, and every change of a counter. */
+static bool is_closed(const lk_client *client)
+{
+    return client->first_ask == NULL && lk__places_are_closed(client);
 }
 
 /* What is still to be said is left to the leases. */
 static void shutdown_end(lk_client *client)
 {
-    client->shutdown_status =
-        lk__places_are_closed(client) ? LK_OK : LK_ETIMEDOUT;
+    client->shutdown_status = is_closed(client) ? LK_OK : LK_ETIMEDOUT;
+    lk__asks_end(client, LK_ECLOSED, NULL);
     client->state = LK__CLIENT_CLOSED;
     lk__conn_flush(&client->node->command);
     lk__node_stop(client->node);
@@ -487,7 +493,7 @@ lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
     if (client->state == LK__CLIENT_OPEN)
         shutdown_begin(client);
     if (wait_ms != 0)
-        lk__watch(client, lk__places_are_closed,
+        lk__watch(client, is_closed,
                   lk__wait_until_ns(lk__client_now(client), wait_ms));
     status = shutdown_finish(client);
     lk__client_leave(client);
@@ -505,7 +511,7 @@ lk_status lk_client_shutdown_async(lk_client *client, int64_t wait_ms,
         status = lk__client_enter(client);
     if (status != LK_OK)
         return status;
-    status = lk__watch_async(client, lk__places_are_closed,
+    status = lk__watch_async(client, is_closed,
                              lk__wait_until_ns(lk__client_now(client), wait_ms),
                              shutdown_finish, cb, data);
     if (status == LK_OK)

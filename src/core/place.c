@@ -542,5 +542,5 @@ void lk__places_on_offline(lk_client *client)
     const lk__conn *conn = &client->node->command;
 
     lk__waits_end(client, conn->why, conn->words);
-    lk__asks_on_offline(client, conn->why, conn->words);
+    lk__asks_leave_doubtful(client, conn->why, conn->words);
 }
