@@ -293,6 +293,21 @@ static void a_readers_release_without_a_right_loses_nobody(void **state)
     }
 }
 
+static void a_release_that_nobody_waits_for_is_done_or_is_not(void **state)
+{
+    static const char *const modes[] = {"r", "w"};
+    script_fixture *f = *state;
+
+    for (int i = 0; i < 2 * COMMANDS; i++) {
+        rw_acquire(f, "u:1", modes[i % 2]);
+        script_deny(f, commands[i / 2]);
+        rw_release(f, "u:1", NULL);
+        assert_sound(f, commands[i / 2]);
+        assert_true(holds(f, "u:1") == is_failed(f));
+        start_over(f);
+    }
+}
+
 static void a_release_that_may_not_publish_leaves_the_name_open(void **state)
 {
     script_fixture *f = *state;
@@ -448,6 +463,7 @@ int main(void)
         RW_TEST(an_upgrade_without_a_right_keeps_its_base),
         RW_TEST(a_release_without_a_right_loses_nobody),
         RW_TEST(a_readers_release_without_a_right_loses_nobody),
+        RW_TEST(a_release_that_nobody_waits_for_is_done_or_is_not),
         RW_TEST(a_release_that_may_not_publish_leaves_the_name_open),
         RW_TEST(a_release_that_may_not_ask_leaves_the_name_open),
         RW_TEST(leaving_without_a_right_loses_nobody),

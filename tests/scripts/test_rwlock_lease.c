@@ -170,6 +170,15 @@ static void a_reader_without_its_key_does_not_hold(void **state)
     assert_in_range(lease_of(f, "r:1"), 29000, 30000);
 }
 
+static void the_only_reader_without_its_key_does_not_hold(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_kill(f, "r:1");
+    assert_like(rw_release(f, "r:1", NULL), "0 0");
+}
+
 /* ---- renewal ---- */
 
 static void a_renewal_lengthens_a_read_hold(void **state)
@@ -404,6 +413,7 @@ int main(void)
         RW_TEST(a_waiting_writer_finds_the_dead_by_looking),
         RW_TEST(of_hundreds_of_dead_readers_one_alive_keeps_writers_out),
         RW_TEST(a_reader_without_its_key_does_not_hold),
+        RW_TEST(the_only_reader_without_its_key_does_not_hold),
         RW_TEST(a_renewal_lengthens_a_read_hold),
         RW_TEST(a_renewal_lengthens_a_write_hold),
         RW_TEST(a_renewal_tends_the_hash_for_a_fixed_lease),
