@@ -69,8 +69,12 @@ static void waits_that_end_by_their_time_leave_no_trace(void **state)
 
         for (int j = 0; j < THREADS; j++)
             takers[j] = fair_take(f, lock, 20, NULL);
-        for (int j = 0; j < THREADS; j++)
-            assert_status(fair_join(takers[j]), LK_ETIMEDOUT);
+        for (int j = 0; j < THREADS; j++) {
+            lk_status status = fair_join(takers[j]);
+
+            /* A slow server may not even have answered by then. */
+            assert_true(status == LK_ETIMEDOUT || status == LK_EINDOUBT);
+        }
     }
     locking_wait_queued(f->base, "n", 0);
     assert_status(lk_fairlock_force_release(holder), LK_OK);
