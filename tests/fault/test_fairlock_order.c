@@ -195,19 +195,15 @@ static bool is_told(void *data)
 }
 
 /* The first calls are of this thread, all others of the loop's. */
-static int crew_run(crew *c)
+static void crew_run(crew *c)
 {
-    lane *lanes = calloc(c->book->waits, sizeof(*lanes));
-    unsigned i;
+    static lane lanes[WAITS]; /* callbacks use them to the very end */
 
-    if (lanes == NULL)
-        return 1;
-    for (i = 0; i < c->book->waits; i++) {
+    for (unsigned i = 0; i < c->book->waits; i++) {
         lanes[i].crew = c;
         lane_begin(&lanes[i]);
     }
     watch_over(c);
-    return 0;
 }
 
 /* A client may queue once its inbox stands, which it does after a hold. */
@@ -234,23 +230,28 @@ static bool calm_down(lk_client *client, const char *name)
 
 static int worker_run(worker_shared *shared, unsigned index, void *data)
 {
-    crew c = {data, shared, index, 0, NULL};
+    static crew c;
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                  .command_timeout_ms = PATIENCE_MS,
                                  .offline_ms = PATIENCE_MS};
     lk_client *client;
     char name[24];
+    lk_status status;
 
+    c = (crew){data, shared, index, 0, NULL};
     (void)snprintf(name, sizeof(name), "worker-%u.", index);
     options.name = name;
     if (lk_client_open(&client, server_url(c.book->server), &options) !=
             LK_OK ||
         !calm_down(client, name) ||
         !wait_until(is_told, &shared->counters[NOBODY][GO], PATIENCE_MS) ||
-        lk_fairlock_new(&c.lock, client, "n", NULL) != LK_OK ||
-        crew_run(&c) != 0)
+        lk_fairlock_new(&c.lock, client, "n", NULL) != LK_OK)
         return 1;
-    return lk_client_shutdown(client, wait_scaled_ms(20000)) == LK_OK ? 0 : 2;
+    crew_run(&c);
+    status = lk_client_shutdown(client, wait_scaled_ms(20000));
+    lk_fairlock_free(c.lock);
+    lk_client_free(client);
+    return status == LK_OK ? 0 : 2;
 }
 
 /* ---- disturbances ---- */
