@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- semaphore_acquire: take permits if they are free and nobody waits, else queue
 -- for them.
+-- uses: part_permit_quick_take
 -- uses: part_error part_permit_record part_clock part_lease part_permit_ids
 -- uses: part_line part_permit_room part_others part_pass part_void
 --

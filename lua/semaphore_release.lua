@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- semaphore_release: give permits back, and hand them to the next waiters.
+-- uses: part_permit_quick_free
 -- uses: part_error part_permit_record part_clock part_lease part_permit_ids
 -- uses: part_line part_permit_room part_others part_pass
 --
