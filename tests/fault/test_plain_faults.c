@@ -228,6 +228,24 @@ static void a_release_that_was_made_unanswered_is_made_once(void **state)
     assert_int_equal(plain_value(f), 8);
 }
 
+/* As long as it was told to wait. */
+static void a_shutdown_waits_for_a_release_in_doubt(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = far_with(f, &hasty);
+
+    assert_status(lk_plain_semaphore_try_set(semaphore, 5, 0), LK_OK);
+    proxy_swallow(the_proxy, COMMAND, PROXY_REQUESTS);
+    proxy_refuse(the_proxy, true);
+    assert_status(lk_plain_semaphore_release(semaphore, 2), LK_EINDOUBT);
+    assert_int_equal(plain_value(f), 5);
+    proxy_heal(the_proxy);
+    assert_status(lk_client_shutdown(f->base->clients[0],
+                                     (int64_t)wait_scaled_ms(SOON_MS)),
+                  LK_OK);
+    assert_int_equal(plain_value(f), 7);
+}
+
 /* A question changes nothing: there is nothing to be in doubt about. */
 static void a_question_without_an_answer_leaves_no_doubt(void **state)
 {
@@ -412,6 +430,7 @@ int main(void)
         FAULT(what_was_asked_twice_is_remembered),
         FAULT(a_release_without_an_answer_is_made_in_the_background),
         FAULT(a_release_that_was_made_unanswered_is_made_once),
+        FAULT(a_shutdown_waits_for_a_release_in_doubt),
         FAULT(a_question_without_an_answer_leaves_no_doubt),
         FAULT(a_release_that_was_never_sent_is_not_made),
         FAULT(what_an_acquire_in_doubt_took_is_given_back),
