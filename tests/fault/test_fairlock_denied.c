@@ -6,6 +6,10 @@
 
 #include <latchkey/latchkey.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "support/check.h"
 #include "support/fairline.h"
 
@@ -118,6 +122,80 @@ static void a_right_that_is_taken_away_ends_the_waits(void **state)
     scene_is_clean(l->scene);
 }
 
+/* ---- the rights of the manual ---------------------------------------------- */
+
+/* The lock's page, from its rights on to their end. Free it. */
+static char *rights_of_the_manual(void)
+{
+    char *page = calloc(1, 65536);
+    FILE *file = fopen(LK_SOURCE_DIR "/docs/lock.md", "r");
+    char *begin, *end;
+
+    assert_non_null(page);
+    assert_non_null(file);
+    assert_in_range(fread(page, 1, 65535, file), 1, 65534);
+    assert_int_equal(fclose(file), 0);
+    begin = strstr(page, "ACL SETUSER app");
+    assert_non_null(begin);
+    end = strstr(begin, "```");
+    assert_non_null(end);
+    *end = '\0';
+    memmove(page, begin, strlen(begin) + 1);
+    return page;
+}
+
+static void set_rights(fairline *l)
+{
+    char *rights = rights_of_the_manual();
+    redisContext *redis = redisConnectUnix(server_socket(l->scene->server));
+    redisReply *reply;
+    const char *words[64];
+    int count = 0;
+    char *rest = NULL;
+
+    for (char *word = strtok_r(rights, " \n", &rest);
+         word != NULL && count < 64; word = strtok_r(NULL, " \n", &rest))
+        words[count++] = strcmp(word, "~orders:*") == 0 ? "~job" : word;
+    reply = redisCommandArgv(redis, count, words, NULL);
+    assert_non_null(reply);
+    assert_string_equal(reply->str, "OK");
+    freeReplyObject(reply);
+    redisFree(redis);
+    free(rights);
+}
+
+/* Whatever a fair lock's scripts do, the lock's may do. */
+static void the_rights_of_the_locks_page_are_enough(void **state)
+{
+    const lk_client_options user = {LK_CLIENT_OPTIONS_INIT, .user = "app",
+                                    .password = "secret"};
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    fairline *l = *state;
+    lk_info *info = NULL;
+    lk_hold *hold;
+    call *canceled;
+
+    set_rights(l);
+    fairline_open_far(l, &user);
+    hold = fairline_hold(l->far, NULL);
+    assert_status(lk_cancel_new(&options.cancel, l->scene->far), LK_OK);
+    canceled = fairline_begin(l, l->far, &options);
+    assert_true(fairline_becomes_queued(l, 1));
+    fairline_queue_many(l, l->far, 3);
+    scene_pass_ms(1100); /* it has looked by then */
+    assert_true(scene_stats(l->scene->far).rechecks > 0);
+    lk_cancel_fire(options.cancel);
+    assert_status(call_wait(canceled, NULL), LK_ECANCELED);
+    assert_status(lk_fairlock_info(l->far, &info), LK_OK);
+    assert_int_equal(info->waiter_count, 3);
+    lk_info_free(info);
+    assert_status(lk_fairlock_force_release(l->far), LK_OK);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    fairline_serve(l, 1);
+    scene_is_clean(l->scene);
+    lk_cancel_free(options.cancel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +205,7 @@ int main(void)
         FAIRLINE_TEST(without_kill_waits_are_served_in_order),
         FAIRLINE_TEST(without_subscribe_it_is_had_by_looking),
         FAIRLINE_TEST(a_right_that_is_taken_away_ends_the_waits),
+        FAIRLINE_TEST(the_rights_of_the_locks_page_are_enough),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

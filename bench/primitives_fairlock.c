@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The fair lock beside the lock. */
+
+#include <latchkey/latchkey.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "primitives_rows.h"
+#include "server.h"
+
+enum { STEP_NS = 10000000, START_STEPS = 6000, MOST_PROCESSES = 64 };
+
+#define NAME "orders"
+
+/* ---- either lock ----------------------------------------------------------------- */
+
+typedef struct either {
+    lk_client *client;
+    lk_lock *lock;
+    lk_fairlock *fair; /* NULL: it is the lock */
+} either;
+
+static either either_open(bool is_fair)
+{
+    either e = {NULL, NULL, NULL};
+
+    if (lk_client_open(&e.client, server_url(), NULL) != LK_OK ||
+        lk_client_wait_ready(e.client, 5000) != LK_OK ||
+        lk_lock_new(&e.lock, e.client, NAME, NULL) != LK_OK ||
+        (is_fair && lk_fairlock_new(&e.fair, e.client, NAME, NULL) != LK_OK))
+        die("no client: %s", lk_last_error());
+    return e;
+}
+
+static void either_close(either *e)
+{
+    lk_lock_free(e->lock);
+    lk_fairlock_free(e->fair);
+    lk_client_free(e->client);
+}
+
+static void hold_once(const either *e)
+{
+    lk_hold *hold = NULL;
+    lk_status status =
+        e->fair != NULL ? lk_fairlock_acquire(e->fair, LK_FOREVER, NULL, &hold)
+                        : lk_lock_acquire(e->lock, LK_FOREVER, NULL, &hold);
+
+    if (status != LK_OK || lk_hold_release(hold) != LK_OK)
+        die("%s: %s", lk_status_text(status), lk_last_error());
+}
+
+static uint64_t commands_of(const either *e)
+{
+    lk_client_stats stats = {.size = sizeof(stats)};
+
+    if (lk_client_stats_get(e->client, &stats) != LK_OK)
+        die("no statistics");
+    return stats.commands;
+}
+
+/* ---- alone ------------------------------------------------------------------------ */
+
+cycle cycle_measure(bool is_fair, uint64_t ns)
+{
+    redisContext *redis = server_connect();
+    either e = either_open(is_fair);
+    uint64_t commands, busy, begin, took;
+    uint64_t count = 0;
+    cycle result;
+
+    hold_once(&e); /* it opens the inbox, and the server has the scripts */
+    sleep_ns(STEP_NS);
+    commands = commands_of(&e);
+    busy = server_busy_ns(redis);
+    begin = now_ns();
+    do {
+        hold_once(&e);
+        count++;
+        took = now_ns() - begin;
+    } while (took < ns);
+    result = (cycle){.per_s = (double)count * 1e9 / (double)took,
+                     .server_us = (double)(server_busy_ns(redis) - busy) / 1e3 /
+                                  (double)count,
+                     .commands =
+                         (double)(commands_of(&e) - commands) / (double)count};
+    either_close(&e);
+    redisFree(redis);
+    return result;
+}
+
+/* ---- processes --------------------------------------------------------------------- */
+
+/* One process' part of the shared memory. */
+struct member {
+    _Alignas(64) atomic_ullong holds; /* a cache line of its own */
+};
+
+struct group {
+    unsigned processes, threads;
+    bool is_fair;
+    atomic_uint ready;
+    atomic_bool go;
+    pid_t pids[MOST_PROCESSES];
+    struct member members[MOST_PROCESSES];
+};
+
+static struct group *
+group_new(unsigned processes, unsigned threads, bool is_fair)
+{
+    struct group *group = shared_new(sizeof(*group));
+
+    group->processes = processes;
+    group->threads = threads;
+    group->is_fair = is_fair;
+    return group;
+}
+
+/* run does not return. */
+static void group_start(struct group *group,
+                        void (*run)(struct group *group, unsigned index))
+{
+    for (unsigned i = 0; i < group->processes; i++) {
+        pid_t pid = fork();
+
+        if (pid < 0)
+            die("no process");
+        if (pid == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            run(group, i);
+            _exit(1);
+        }
+        group->pids[i] = pid;
+    }
+    for (int step = 0; atomic_load(&group->ready) < group->processes; step++) {
+        if (step == START_STEPS)
+            die("the processes do not come up");
+        sleep_ns(STEP_NS);
+    }
+}
+
+static void group_end(struct group *group)
+{
+    for (unsigned i = 0; i < group->processes; i++)
+        child_kill(group->pids[i]);
+    shared_free(group, sizeof(*group));
+}
+
+/* All of a member. */
+static void member_ready(struct group *group)
+{
+    (void)atomic_fetch_add(&group->ready, 1);
+    while (!atomic_load(&group->go))
+        sleep_ns(STEP_NS);
+}
+
+/* ---- a crowd ------------------------------------------------------------------------ */
+
+struct runner {
+    const either *e;
+    struct member *member;
+};
+
+static void *runner_run(void *data)
+{
+    struct runner *r = data;
+
+    for (;;) {
+        hold_once(r->e);
+        (void)atomic_fetch_add(&r->member->holds, 1);
+    }
+    return NULL;
+}
+
+static void crowd_run(struct group *group, unsigned index)
+{
+    either e = either_open(group->is_fair);
+    struct runner r = {&e, &group->members[index]};
+
+    hold_once(&e);
+    member_ready(group);
+    for (unsigned i = 1; i < group->threads; i++) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, runner_run, &r) != 0)
+            die("no thread");
+    }
+    (void)runner_run(&r);
+}
+
+struct look {
+    uint64_t at, calls, busy;
+    unsigned long long holds[MOST_PROCESSES];
+};
+
+static struct look look(struct group *group, redisContext *redis)
+{
+    struct look now = {.at = now_ns(),
+                       .calls = server_scripts(redis).calls,
+                       .busy = server_busy_ns(redis)};
+
+    for (unsigned i = 0; i < group->processes; i++)
+        now.holds[i] = atomic_load(&group->members[i].holds);
+    return now;
+}
+
+static crowd
+crowd_of(const struct group *group, const struct look *a, const struct look *b)
+{
+    crowd result = {.smallest = 1e9};
+    double total = 0;
+
+    for (unsigned i = 0; i < group->processes; i++)
+        total += (double)(b->holds[i] - a->holds[i]);
+    if (total == 0)
+        die("nobody had the lock");
+    for (unsigned i = 0; i < group->processes; i++) {
+        double share =
+            (double)(b->holds[i] - a->holds[i]) * group->processes / total;
+
+        result.smallest = share < result.smallest ? share : result.smallest;
+        result.largest = share > result.largest ? share : result.largest;
+    }
+    result.per_s = total * 1e9 / (double)(b->at - a->at);
+    result.server_us = (double)(b->busy - a->busy) / 1e3 / total;
+    result.commands = (double)(b->calls - a->calls) / total;
+    return result;
+}
+
+crowd crowd_measure(bool is_fair, unsigned processes, unsigned threads,
+                    uint64_t ns)
+{
+    redisContext *redis = server_connect();
+    struct group *group = group_new(processes, threads, is_fair);
+    struct look before, after;
+    crowd result;
+
+    server_do(redis, "FLUSHALL");
+    group_start(group, crowd_run);
+    atomic_store(&group->go, true);
+    sleep_ns(ns / 3);
+    before = look(group, redis);
+    sleep_ns(ns);
+    after = look(group, redis);
+    result = crowd_of(group, &before, &after);
+    group_end(group);
+    redisFree(redis);
+    return result;
+}
+
+/* ---- a queue -------------------------------------------------------------------------- */
+
+static void on_grant(lk_status status, lk_hold *hold, void *data)
+{
+    (void)hold;
+    (void)data;
+    die("a wait ends: %s", lk_status_text(status));
+}
+
+static void queue_run(struct group *group, unsigned index)
+{
+    either e = either_open(true);
+
+    (void)index;
+    member_ready(group);
+    for (unsigned i = 0; i < group->threads; i++) {
+        if (lk_fairlock_acquire_async(e.fair, LK_FOREVER, NULL, on_grant,
+                                      NULL) != LK_OK)
+            die("%s", lk_last_error());
+    }
+    for (;;)
+        sleep_ns(STEP_NS * 100);
+}
+
+static void wait_for_queue(redisContext *redis, unsigned waits)
+{
+    for (int step = 0; step < START_STEPS; step++) {
+        redisReply *reply =
+            redisCommand(redis, "ZCARD latchkey:queue:{" NAME "}");
+        bool there = reply != NULL && reply->integer == (long long)waits;
+
+        freeReplyObject(reply);
+        if (there)
+            return;
+        sleep_ns(STEP_NS);
+    }
+    die("not all queue");
+}
+
+/* This process holds the lock all the time. */
+queue_cost queue_measure(unsigned processes, unsigned waits, uint64_t ns)
+{
+    redisContext *redis = server_connect();
+    struct group *group = group_new(processes, waits, true);
+    lk_hold *hold = NULL;
+    struct look before, after;
+    queue_cost result;
+    either e;
+
+    server_do(redis, "FLUSHALL");
+    group_start(group, queue_run);
+    e = either_open(true);
+    if (lk_fairlock_acquire(e.fair, 0, NULL, &hold) != LK_OK)
+        die("%s", lk_last_error());
+    atomic_store(&group->go, true);
+    wait_for_queue(redis, processes * waits);
+    sleep_ns(ns / 3); /* until each has looked */
+    before = look(group, redis);
+    sleep_ns(ns);
+    after = look(group, redis);
+    result = (queue_cost){.server_percent = 100 *
+                                            (double)(after.busy - before.busy) /
+                                            (double)(after.at - before.at),
+                          .looks = (double)(after.calls - before.calls) * 1e9 /
+                                   (double)(after.at - before.at)};
+    group_end(group);
+    lk_hold_release(hold);
+    either_close(&e);
+    redisFree(redis);
+    return result;
+}
