@@ -391,6 +391,51 @@ static void a_right_that_is_missing_is_told(void **state)
     assert_int_equal(server_integer(f->base->server, "ACL DELUSER far"), 1);
 }
 
+/* Those of docs/semaphore.md. */
+static void the_rights_of_the_manual_are_enough(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
+                                       .password = "word",
+                                       .watchdog_ms = wait_lease_ms()};
+    semaphores *f = *state;
+    lk_client *client;
+    lk_semaphore *semaphore;
+    lk_info *info = NULL;
+    lk_hold *hold;
+    sem_taker *t;
+    redisReply *denied;
+
+    free(server_string(f->base->server, "ACL LOG RESET"));
+    free(server_string(
+        f->base->server,
+        "ACL SETUSER far reset on >word ~n* ~{n*}:timeout ~latchkey:*"
+        " resetchannels &latchkey:inbox:* &redisson_sc:*"
+        " -@all +@connection +@hash +@sortedset +get +mget +set +del +exists"
+        " +incrby +pexpire +pttl +eval +evalsha +publish +subscribe"
+        " +pubsub|numsub +time +info"));
+    client = locking_open(f->base, &options);
+    semaphore = sem_of(f, client, 3);
+    hold = sem_hold(semaphore, 2);
+    t = sem_queue_up(f, semaphore, 2, 1);
+    locking_pass_time(wait_lease_ms());
+    assert_status(lk_hold_extend(hold, 60000), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(sem_join(t), LK_OK);
+    assert_status(lk_semaphore_info(semaphore, &info), LK_OK);
+    assert_int_equal(info->holder_count, 1);
+    lk_info_free(info);
+    assert_status(lk_semaphore_resize(semaphore, 4), LK_OK);
+    assert_status(lk_semaphore_force_release(semaphore, NULL), LK_OK);
+    assert_true(wait_until(is_lost, t->hold, SOON_MS));
+    assert_int_equal(lk_hold_loss(t->hold), LK_LOSS_REVOKED);
+    assert_status(sem_release(t), LK_ELOST);
+    sem_assert_clean(f, 4);
+    denied = server_command(f->base->server, "ACL LOG");
+    assert_int_equal(denied->elements, 0);
+    freeReplyObject(denied);
+    assert_int_equal(server_integer(f->base->server, "ACL DELUSER far"), 1);
+}
+
 /* Slower, but nobody is forgotten: each looks for itself. */
 static void
 without_the_right_to_publish_waiters_look_for_themselves(void **state)
@@ -437,6 +482,7 @@ int main(void)
         SEM_TEST(a_queue_that_is_deleted_is_made_again),
         SEM_TEST(a_counter_that_becomes_a_lock_ends_a_wait),
         SEM_TEST(a_right_that_is_missing_is_told),
+        SEM_TEST(the_rights_of_the_manual_are_enough),
         SEM_TEST(without_the_right_to_publish_waiters_look_for_themselves),
     };
 

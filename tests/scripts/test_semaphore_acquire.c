@@ -202,12 +202,33 @@ static void a_claim_that_was_given_up_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    permits_set(f, 1);
+    permits_set(f, 3);
+    permits_acquire(f, "u:2", 1);
     permits_leave(f, "u:1", "600000");
-    assert_like(permits_acquire_with(f, "u:1", 1,
-                                     (permits_wish){.check_void = "1"}),
-                "!LKVOID*");
-    assert_books(f, 1, 1);
+    for (int need = 1; need <= 2; need++)
+        assert_like(permits_acquire_with(f, "u:1", need,
+                                         (permits_wish){.check_void = "1"}),
+                    "!LKVOID*");
+    assert_books(f, 3, 2);
+}
+
+/* It was passed by, and asks again: it does not go on waiting. */
+static void a_claim_that_holds_does_not_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 1);
+    permits_release(f, "u:1", NULL);
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_SKIPPED]),
+                "u:2");
+    assert_like(permits_acquire(f, "u:2", 1), "1 *");
+    assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_SKIPPED],
+                             f->keys[PERMITS_QUEUE]),
+                "0");
+    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[PERMITS_TICKETS]),
+                "0");
 }
 
 /* ---- N ---- */
@@ -476,6 +497,7 @@ int main(void)
         PERMITS_TEST(an_acquire_sent_again_after_its_lease_takes_anew),
         PERMITS_TEST(an_acquire_sent_again_gives_no_second_ticket),
         PERMITS_TEST(a_claim_that_was_given_up_is_refused),
+        PERMITS_TEST(a_claim_that_holds_does_not_wait),
         PERMITS_TEST(a_semaphore_without_a_number_is_unset),
         PERMITS_TEST(the_first_sets_the_number),
         PERMITS_TEST(who_sets_the_number_tells_redisson_what_is_free),

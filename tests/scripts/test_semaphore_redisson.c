@@ -50,6 +50,19 @@ static void beside_redisson_a_score_is_later_than_the_lease(void **state)
     assert_like(permits_info(f), "(u:1 2 * [23]???? \"\" p) 0 ()");
 }
 
+/* Also one that nobody else wants. */
+static void so_is_that_of_a_single_permit(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 1);
+    f->interop = "1";
+    assert_like(permits_acquire(f, "u:2", 1), "1 * 30000 *");
+    assert_in_range(permits_left(f, "u:2", 1), 29000 + SKEW_MS,
+                    30000 + SKEW_MS);
+}
+
 static void the_skew_stays_with_a_permit_as_it_is_renewed(void **state)
 {
     script_fixture *f = *state;
@@ -283,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PERMITS_TEST(beside_redisson_a_score_is_later_than_the_lease),
+        PERMITS_TEST(so_is_that_of_a_single_permit),
         PERMITS_TEST(the_skew_stays_with_a_permit_as_it_is_renewed),
         PERMITS_TEST(permits_of_ours_come_back_at_the_end_of_their_lease),
         PERMITS_TEST(a_lease_of_ours_that_lasts_is_not_cut),

@@ -218,7 +218,8 @@ static void a_name_in_use_as_a_plain_semaphore_is_refused(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    script_redis(f, "HSET %s v 1 kind plain", f->keys[PERMITS_STATE]);
+    script_redis(f, "HSET %s v 1 kind plain kept 9000000000000",
+                 f->keys[PERMITS_STATE]);
     assert_all_refuse(f, "!LKTYPE the name is in use as another kind: plain");
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
@@ -247,9 +248,11 @@ static void another_layout_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "HSET %s v 2", f->keys[PERMITS_STATE]);
+    permits_set(f, 2);
+    script_redis(f, "HSET %s v 2 kind leased kept 9000000000000",
+                 f->keys[PERMITS_STATE]);
     assert_all_refuse(f, "!LKLAYOUT*");
-    assert_like(script_redis(f, "DBSIZE"), "1");
+    assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
 static void a_state_that_is_no_hash_is_refused(void **state)

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The short ways of semaphore_acquire and _release, which one permit goes that
+   nobody else wants: they do what the long ones do. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+
+enum { N = 4 };
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* Four permits, of which u:0 has one: from now on the short way is open. */
+static void begin(script_fixture *f)
+{
+    permits_set(f, N);
+    permits_acquire(f, "u:0", 1);
+}
+
+static long long state_of(script_fixture *f, const char *field)
+{
+    return number(script_redis(f, "HGET %s %s", f->keys[PERMITS_STATE], field));
+}
+
+static bool was_called(script_fixture *f, const char *command)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "cmdstat_%s:", command);
+    return strstr(script_redis(f, "INFO commandstats"), line) != NULL;
+}
+
+/* Else the other tests here would be of the long way. */
+static void the_short_way_is_gone(void **state)
+{
+    script_fixture *f = *state;
+    char fence[24];
+
+    begin(f);
+    script_redis(f, "CONFIG RESETSTAT");
+    assert_like(permits_acquire(f, "u:1", 1), "1 * 30000 *");
+    assert_true(was_called(f, "exists"));
+    assert_false(was_called(f, "zcard"));
+    snprintf(fence, sizeof(fence), "%lld", script_item(f, 1));
+    assert_like(permits_release(f, "u:1", fence), "1 0 0");
+    assert_false(was_called(f, "zcard"));
+    assert_books(f, N, N - 1);
+}
+
+/* ---- acquire ----------------------------------------------------------------- */
+
+static void the_fence_is_the_largest_so_far(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    permits_acquire(f, "u:1", 1);
+    assert_true(state_of(f, "fence") == script_item(f, 1));
+    script_redis(f, "HSET %s fence 8000000000000000", f->keys[PERMITS_STATE]);
+    assert_like(permits_acquire(f, "u:2", 1),
+                "1 8000000000000001 30000 8000000000000001");
+    assert_true(number(permits_fence(f, "u:2")) == 8000000000000001LL);
+}
+
+static void an_acquire_sent_again_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+    long long fence;
+
+    begin(f);
+    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "5000"});
+    fence = script_item(f, 1);
+    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_true(script_item(f, 1) == fence);
+    assert_in_range(script_item(f, 2), 4000, 5000);
+    assert_in_range(permits_left(f, "u:1", 1), 4000, 5000);
+    assert_books(f, N, N - 2);
+}
+
+static void what_is_known_of_the_holder_outlives_its_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "90000000"});
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
+                90000000);
+    permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "1000"});
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
+                90000000);
+}
+
+static void the_state_is_kept_for_a_week(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    script_redis(f, "HSET %s kept %lld", f->keys[PERMITS_STATE],
+                 script_now_ms(f));
+    script_redis(f, "PEXPIRE %s 1000", f->keys[PERMITS_STATE]);
+    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_STATE])) >
+                7 * 86400000LL);
+}
+
+static void the_permit_ends_with_the_counter(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    script_redis(f, "PEXPIRE n 5000");
+    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_ZSET])),
+                    4000, 5000);
+}
+
+static void a_turn_of_the_others_ends(void **state)
+{
+    script_fixture *f = *state;
+    long long now;
+
+    begin(f);
+    now = script_now_ms(f);
+    script_redis(f, "HSET %s open %lld", f->keys[PERMITS_STATE], now - 400);
+    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_int_equal(state_of(f, "open"), 0);
+    assert_true(state_of(f, "until") > now);
+}
+
+static void an_acquire_without_a_right_is_sound(void **state)
+{
+    static const char *const commands[] = {"exists", "get",  "hmget",
+                                           "pttl",   "time", "zadd",
+                                           "incrby", "hset", "pexpire"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        begin(f);
+        script_redis(f, "PERSIST %s", f->keys[PERMITS_HOLDERS]);
+        script_deny(f, commands[i]);
+        permits_acquire(f, "u:1", 1);
+        if (f->answer->type == REDIS_REPLY_ERROR) {
+            assert_books(f, N, N - 1);
+            assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]),
+                        "1");
+        } else {
+            assert_books(f, N, N - 2);
+        }
+        script_deny(f, NULL);
+        server_flush(f->server);
+    }
+}
+
+static void a_full_server_refuses_it(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    script_fill_memory(f, true);
+    assert_like(permits_acquire(f, "u:1", 1), "!OOM*");
+    assert_books(f, N, N - 1);
+}
+
+/* ---- release ----------------------------------------------------------------- */
+
+static void another_fence_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    assert_like(permits_release(f, "u:0", "5"), "0 3");
+    assert_books(f, N, N - 1);
+}
+
+static void redisson_is_not_told_of_less_than_one(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    permits_acquire(f, "u:1", 1);
+    permits_resize(f, "1");
+    script_listen(f, f->channel);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_string_equal(script_heard(f), "");
+    assert_books(f, 1, 0);
+    assert_like(permits_release(f, "u:0", NULL), "1 0 0");
+    assert_string_equal(script_heard(f), "redisson_sc:{n} 1\n");
+}
+
+static void a_release_that_may_not_publish_says_so(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    script_deny(f, "publish");
+    assert_like(permits_release(f, "u:0", NULL), "1 0 1");
+    assert_books(f, N, N);
+}
+
+/* It has ended, instead, and whoever may takes it back. */
+static void a_permit_that_cannot_be_paid_back_is_not_lost(void **state)
+{
+    script_fixture *f = *state;
+    char fence[24];
+
+    begin(f);
+    snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:0"));
+    script_deny(f, "incrby");
+    assert_like(permits_release(f, "u:0", fence), "!*can't*");
+    assert_books(f, N, N - 1);
+    script_deny(f, NULL);
+    assert_like(permits_count(f), "4 4");
+}
+
+static void a_full_server_lets_a_release_through(void **state)
+{
+    script_fixture *f = *state;
+
+    begin(f);
+    script_fill_memory(f, true);
+    assert_like(permits_release(f, "u:0", NULL), "1 0 0");
+    assert_books(f, N, N);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PERMITS_TEST(the_short_way_is_gone),
+        PERMITS_TEST(the_fence_is_the_largest_so_far),
+        PERMITS_TEST(an_acquire_sent_again_changes_nothing),
+        PERMITS_TEST(what_is_known_of_the_holder_outlives_its_lease),
+        PERMITS_TEST(the_state_is_kept_for_a_week),
+        PERMITS_TEST(the_permit_ends_with_the_counter),
+        PERMITS_TEST(a_turn_of_the_others_ends),
+        PERMITS_TEST(an_acquire_without_a_right_is_sound),
+        PERMITS_TEST(a_full_server_refuses_it),
+        PERMITS_TEST(another_fence_changes_nothing),
+        PERMITS_TEST(redisson_is_not_told_of_less_than_one),
+        PERMITS_TEST(a_release_that_may_not_publish_says_so),
+        PERMITS_TEST(a_permit_that_cannot_be_paid_back_is_not_lost),
+        PERMITS_TEST(a_full_server_lets_a_release_through),
+    };
+
+    return cmocka_run_group_tests_name("semaphore_quick", tests,
+                                       script_start_server, script_stop_server);
+}
