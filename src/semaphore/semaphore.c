@@ -123,12 +123,13 @@ lk_status lk_semaphore_new(lk_semaphore **ret_semaphore, lk_client *client,
     lk_semaphore_options copy;
     agreement *shared;
     lk__handle *handle;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status;
 
+    if (ret_semaphore == NULL)
+        return lk__fail(LK_EINVAL, "ret_semaphore is NULL");
+    status = lk__handle_options(&copy, sizeof(copy), options);
     if (status == LK_OK)
         status = options_check(&copy);
-    if (status == LK_OK && ret_semaphore == NULL)
-        status = lk__fail(LK_EINVAL, "ret_semaphore is NULL");
     if (status != LK_OK)
         return status;
 

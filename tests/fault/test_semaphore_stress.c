@@ -30,6 +30,7 @@ enum {
     STEADY = 5, /* the workers with a smaller index: their processes stay */
     MORTAL = 3,
     THREADS = 4,
+    CREWS = STEADY * THREADS,
     GRANTS = 3000,
     LEASE_MS = 5000, /* of those who die; scaled */
     STALL_MS =
@@ -175,7 +176,7 @@ threads_run(worker_shared *shared, unsigned index, lk_semaphore *semaphore)
         crews[i] = (crew){.shared = shared,
                           .index = index,
                           .thread = i,
-                          .grants = wanted_grants() / (STEADY * THREADS),
+                          .grants = wanted_grants() / CREWS,
                           .semaphore = semaphore};
         failures +=
             pthread_create(&crews[i].id, NULL, thread_run, &crews[i]) != 0;
@@ -289,8 +290,8 @@ static bool cut_until_done(server *s, workers *w, unsigned deadline_ms)
 /* What the dead had comes back with their leases: then all permits are had. */
 static void assert_at_rest(server *s)
 {
-    lk_client *client;
-    lk_semaphore *semaphore;
+    lk_client *client = NULL;
+    lk_semaphore *semaphore = NULL;
     lk_hold *hold = NULL;
 
     assert_true(open_semaphore(s, 0, &client, &semaphore));
@@ -330,8 +331,7 @@ static void no_more_permits_are_in_use_than_there_are(void **state)
     assert_int_equal(workers_count(w, COUNT_REFUSALS), 0);
     if (workers_count(w, COUNT_STALLS) == 0)
         assert_int_equal(workers_count(w, COUNT_LOSSES), 0);
-    assert_true(workers_count(w, COUNT_GRANTS) >=
-                wanted_grants() - STEADY * THREADS);
+    assert_true(workers_count(w, COUNT_GRANTS) >= wanted_grants() - CREWS);
     assert_true(workers_count(w, COUNT_DEATHS) > 5);
     assert_int_equal(sum_of(*in_use(workers_shared(w))), 0);
     workers_free(w);

@@ -187,7 +187,7 @@ static void id_show(const char id[ID_SIZE], char hex[33])
 
 static void id_read(const char *hex, char id[ID_SIZE])
 {
-    need(strlen(hex) == 2 * ID_SIZE, hex);
+    need(strlen(hex) == (size_t)2 * ID_SIZE, hex);
     for (size_t i = 0; i < ID_SIZE; i++) {
         char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
 

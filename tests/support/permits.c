@@ -75,7 +75,7 @@ const char *permits_acquire_with(script_fixture *f, const char *claim, int need,
 
 const char *permits_acquire(script_fixture *f, const char *claim, int need)
 {
-    return permits_acquire_with(f, claim, need, (permits_wish){NULL});
+    return permits_acquire_with(f, claim, need, (permits_wish){.lease = NULL});
 }
 
 const char *permits_try(script_fixture *f, const char *claim, int need)
