@@ -211,6 +211,7 @@ static void waiters_of_all_modes_survive_a_broken_connection(void **state)
     rw_taker *readers[2] = {rwlocking_queue_up(f, lock, RW_READ, 1)};
 
     readers[1] = rwlocking_take(f, lock, RW_READ, LK_FOREVER, NULL);
+    locking_wait_waiting(f->base->clients[0], 4);
     proxy_reset(the_proxy, PROXY_ALL);
     locking_wait_connects(f->base->clients[0], 4);
     assert_status(lk_hold_release(hold), LK_OK);
