@@ -11,7 +11,7 @@
 #include "support/fairline.h"
 #include "support/wait.h"
 
-enum { LOOK_MS = 1000, SLACK_MS = 500 };
+enum { LOOK_MS = 1000, SLACK_MS = 2000 };
 
 static uint64_t since(uint64_t began)
 {

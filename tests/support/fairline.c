@@ -93,6 +93,18 @@ call *fairline_begin(fairline *l, lk_fairlock *lock,
     return wait;
 }
 
+static lk_client *client_of(const fairline *l, const lk_fairlock *lock)
+{
+    if (lock == l->far)
+        return l->scene->far;
+    return lock == l->near ? l->scene->near : l->scene->third;
+}
+
+static bool is_calm(void *data)
+{
+    return scene_stats(data).pending == 0;
+}
+
 void fairline_queue_many(fairline *l, lk_fairlock *lock, int count)
 {
     long long before = fairline_queued(l);
@@ -100,6 +112,7 @@ void fairline_queue_many(fairline *l, lk_fairlock *lock, int count)
     for (int i = 0; i < count; i++)
         (void)fairline_begin(l, lock, NULL);
     assert_true(scene_reaches(l->scene, how_many, before + count));
+    assert_true(wait_until(is_calm, client_of(l, lock), SCENE_MS));
 }
 
 call *fairline_queue(fairline *l, lk_fairlock *lock)

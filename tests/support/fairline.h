@@ -41,9 +41,9 @@ lk_hold *fairline_hold(lk_fairlock *lock, const lk_acquire_options *options);
 /* Begins a wait without limit. */
 call *fairline_begin(fairline *l, lk_fairlock *lock,
                      const lk_acquire_options *options);
-/* The same, and returns when the server has queued it. */
+/* The same, and returns when the server has queued it, and has said so. */
 call *fairline_queue(fairline *l, lk_fairlock *lock);
-/* So many of one client; they are queued when it returns. */
+/* So many of one client; that goes for all of them. */
 void fairline_queue_many(fairline *l, lk_fairlock *lock, int count);
 
 /* Waits for its hold; the caller releases it. */
