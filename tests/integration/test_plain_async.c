@@ -105,13 +105,16 @@ static void an_async_call_tells_what_went_wrong(void **state)
     assert_int_equal(number.number, 0);
 }
 
+/* Its inbox stands: so the server sees them in the order of the calls. */
 static void many_waits_of_one_thread_end_in_order(void **state)
 {
     plain *f = *state;
-    lk_plain_semaphore *semaphore = plain_with(f, 0);
+    lk_plain_semaphore *semaphore =
+        plain_of(f, locking_open_calm(f->base, NULL));
     call *calls = calloc(CALLS, sizeof(*calls));
 
     assert_non_null(calls);
+    assert_status(lk_plain_semaphore_try_set(semaphore, 0, 0), LK_OK);
     for (int i = 0; i < CALLS; i++)
         assert_status(lk_plain_semaphore_acquire_async(semaphore, 1, LK_FOREVER,
                                                        NULL, call_on_done,
@@ -125,6 +128,33 @@ static void many_waits_of_one_thread_end_in_order(void **state)
     }
     assert_int_equal(plain_value(f), 0);
     free(calls);
+}
+
+static atomic_int any_ends;
+
+static void on_any(lk_status status, void *data)
+{
+    (void)data;
+    if (status == LK_OK)
+        atomic_fetch_add(&any_ends, 1);
+}
+
+/* Some began before the client could queue them, in no order to speak of. */
+static void each_permit_ends_one_of_many_waits(void **state)
+{
+    plain *f = *state;
+    lk_plain_semaphore *semaphore = plain_with(f, 0);
+
+    atomic_store(&any_ends, 0);
+    for (int i = 0; i < CALLS; i++)
+        assert_status(lk_plain_semaphore_acquire_async(semaphore, 1, LK_FOREVER,
+                                                       NULL, on_any, NULL),
+                      LK_OK);
+    for (int i = 0; i < CALLS; i++) {
+        plain_give(semaphore, 1);
+        call_wait_count(&any_ends, i + 1, NULL);
+    }
+    assert_int_equal(plain_value(f), 0);
 }
 
 /* The first of them tells the server of none, the next one of all. */
@@ -452,6 +482,7 @@ int main(void)
         PLAIN_CASE(every_call_has_an_async_form),
         PLAIN_CASE(an_async_call_tells_what_went_wrong),
         PLAIN_CASE(many_waits_of_one_thread_end_in_order),
+        PLAIN_CASE(each_permit_ends_one_of_many_waits),
         PLAIN_CASE(many_changes_at_once_are_forgotten_at_once),
         PLAIN_CASE(a_callback_runs_where_the_client_is_dispatched),
         PLAIN_CASE(a_callback_may_give_back_and_may_not_block),
