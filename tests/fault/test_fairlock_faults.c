@@ -171,12 +171,27 @@ static bool has_asked_again(void *data)
     return scene_stats(sc->far).scripts_lost > 0;
 }
 
+typedef struct looks {
+    const scene *scene;
+    uint64_t least;
+} looks;
+
+static bool has_looked(void *data)
+{
+    const looks *k = data;
+
+    return scene_stats(k->scene->far).rechecks >= k->least;
+}
+
 static void waits_survive_the_loss_of_the_scripts(void **state)
 {
     fairline *l = *state;
     lk_hold *hold = six_wait(l);
+    looks k;
 
     assert_true(wait_until(has_asked_again, l->scene, SCENE_MS));
+    k = (looks){l->scene, scene_stats(l->scene->far).rechecks + 2};
+    assert_true(wait_until(has_looked, &k, SCENE_MS)); /* it goes on */
     assert_int_equal(fairline_queued(l), 6);
     scene_command(l->scene, "SCRIPT FLUSH");
     assert_status(lk_hold_release(hold), LK_OK);

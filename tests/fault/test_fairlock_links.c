@@ -111,6 +111,30 @@ static void a_command_connection_that_breaks_costs_no_place(void **state)
     scene_is_clean(l->scene);
 }
 
+/* A look that was due meanwhile is made up for at once. */
+static void who_comes_back_looks_at_once(void **state)
+{
+    fairline *l = *state;
+    lk_hold *deleted;
+    uint64_t back;
+
+    fairline_far(l, NULL);
+    deleted = fairline_hold(l->near, NULL);
+    fairline_queue_many(l, l->far, 2);
+    proxy_refuse(l->scene->proxy, true);
+    proxy_reset(l->scene->proxy, COMMAND);
+    scene_pass_ms(LOOK_MS + 100);
+    scene_command(l->scene, "DEL job");
+    proxy_refuse(l->scene->proxy, false);
+    assert_true(scene_connects(l->scene->far, 3));
+    back = wait_now_ms();
+    assert_status(call_wait(l->waits[0], NULL), LK_OK);
+    assert_in_range(wait_now_ms() - back, 0, wait_scaled_ms(250));
+    assert_status(lk_hold_release(deleted), LK_ELOST);
+    fairline_serve(l, 0);
+    scene_is_clean(l->scene);
+}
+
 /* Who was passed by for want of an inbox comes back to its place. */
 static void waits_without_an_inbox_keep_their_places(void **state)
 {
@@ -327,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FAIRLINE_TEST(a_lost_grant_is_found_by_the_next_touch),
         FAIRLINE_TEST(a_command_connection_that_breaks_costs_no_place),
+        FAIRLINE_TEST(who_comes_back_looks_at_once),
         FAIRLINE_TEST(waits_without_an_inbox_keep_their_places),
         FAIRLINE_TEST(both_connections_may_break_again_and_again),
         FAIRLINE_TEST(a_grant_to_who_is_cut_off_passes_on),

@@ -111,12 +111,31 @@ static void waits_of_a_client_share_their_looks(void **state)
     free(calls);
 }
 
+/* Each look proves anew from when on a grant can have been made: one that
+   comes after a long wait is believed without a question. */
+static void a_grant_after_a_long_wait_is_believed_at_once(void **state)
+{
+    fairlocking *f = *state;
+    lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
+    lk_client *client = locking_open_calm(f->base, NULL);
+    fair_taker *t = fair_queue_up(f, fair_lock(f, client), 1);
+    lk_client_stats stats;
+
+    locking_pass_time(3500); /* longer than a grant lasts by itself */
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(fair_release(t), LK_OK);
+    stats = locking_stats(client);
+    assert_int_equal(stats.grants, 1);
+    assert_int_equal(stats.grants_late, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         FAIR_TEST(a_free_lock_costs_two_requests),
         FAIR_TEST(a_hand_over_costs_two_requests_also_within_a_client),
         FAIR_TEST(waits_of_a_client_share_their_looks),
+        FAIR_TEST(a_grant_after_a_long_wait_is_believed_at_once),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,

@@ -254,6 +254,16 @@ static void who_waits_no_more_gives_a_free_lock_on(void **state)
     assert_like(script_redis(f, "HGETALL n"), "u:2 1");
 }
 
+static void who_waits_no_more_does_not_stand_for_the_others(void **state)
+{
+    script_fixture *f = *state;
+
+    three_wait(f);
+    script_deafen(f, "in:u:2");
+    script_expire(f);
+    assert_like(touch(f, "u:9", "u:3", "u:2"), "30000 3 0 0 0 * *");
+}
+
 static void a_waiter_whose_ticket_is_gone_is_dropped(void **state)
 {
     script_fixture *f = *state;
@@ -438,6 +448,7 @@ int main(void)
         SCRIPT_TEST(one_behind_dead_ones_is_told_that_its_turn_has_come),
         SCRIPT_TEST(behind_too_many_dead_ones_it_is_told_of_more),
         SCRIPT_TEST(who_waits_no_more_gives_a_free_lock_on),
+        SCRIPT_TEST(who_waits_no_more_does_not_stand_for_the_others),
         SCRIPT_TEST(a_waiter_whose_ticket_is_gone_is_dropped),
         SCRIPT_TEST(the_first_is_told_to_contend_with_a_foreign_holder),
         SCRIPT_TEST(a_full_server_lets_waiters_touch),
