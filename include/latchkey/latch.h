@@ -14,8 +14,9 @@
  * used is gone once open: its waiters pass, later ones find it unset.
  *
  * A call that changes the latch and answers LK_EINDOUBT was sent, and no
- * answer came: the library goes on until it is answered, for up to ten
- * minutes, and it counts once.
+ * answer came: it may have been done. lk_latch_count_down() goes on in the
+ * background until it is answered, for up to ten minutes, and counts once; any
+ * other is to be called again.
  *
  * Threads: a handle may be used from any thread. Nobody owns a latch.
  *

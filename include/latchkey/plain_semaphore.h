@@ -83,8 +83,8 @@ LK_API LK_NODISCARD lk_status lk_plain_semaphore_release_async(
  *
  * @param ttl_ms  0: for ever; else the counter is removed after so long, and
  *                its waiters end with LK_EGONE
- * @return LK_OK; LK_EALREADY: it was set, and is unchanged; LK_EINDOUBT as
- *         above
+ * @return LK_OK; LK_EALREADY: it was set, and is unchanged; LK_EINDOUBT: it
+ *         may have been set, call again
  */
 LK_API LK_NODISCARD lk_status lk_plain_semaphore_try_set(
     lk_plain_semaphore *semaphore, uint64_t permits, uint64_t ttl_ms);
@@ -137,7 +137,8 @@ LK_API LK_NODISCARD lk_status lk_plain_semaphore_count_async(
  * Removes the counter; its waiters end with LK_EGONE, also if it is set anew
  * at once.
  *
- * @return LK_OK; LK_EUNSET: there was none; LK_EINDOUBT as above
+ * @return LK_OK; LK_EUNSET: there was none; LK_EINDOUBT: it may have been
+ *         deleted, call again
  */
 LK_API LK_NODISCARD lk_status
 lk_plain_semaphore_delete(lk_plain_semaphore *semaphore);

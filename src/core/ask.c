@@ -156,7 +156,7 @@ on_reply(lk__request *request, lk_status status, const redisReply *reply)
     ask->replying = true; /* whoever ends it within leaves its memory here */
     if (status == LK_OK)
         on_answer(ask, reply);
-    else if (status == LK_EINDOUBT && !ask->reads && !ask->persists)
+    else if (status == LK_EINDOUBT && !ask->reads && !ask->repeats)
         end(ask, LK_EINDOUBT, NULL);
     ask->replying = false;
     if (ask->released && !ask->listed && !ask->request.busy)
@@ -309,7 +309,9 @@ void lk__asks_leave_doubtful(lk_client *client, lk_status status,
     while (ask != NULL) {
         lk__ask *next = ask->next;
 
-        if (!ask->persists || ask->sends == 0)
+        if (ask->sends > 0 && ask->repeats && !ask->persists)
+            end(ask, LK_EINDOUBT, NULL);
+        else if (!ask->persists || ask->sends == 0)
             end(ask, status, words);
         else if (!ask->call.done)
             doubt(ask);

@@ -15,10 +15,12 @@
  * answer may lead to the next question. One that only reads is asked again
  * when its answer was lost; any other then ends with LK_EINDOUBT.
  *
- * One that persists can be asked any number of times, because the server knows
- * it by a number of its own. Once sent it is asked until it is answered, ten
- * minutes long, even though its call ended with LK_EINDOUBT in the meantime;
- * the shutdown ends it.
+ * One that repeats can be asked any number of times, because the server knows
+ * it by a number of its own. One that persists as well, once sent, is asked
+ * until it is answered, ten minutes long, even though its call ended with
+ * LK_EINDOUBT in the meantime; the shutdown ends it. That is for what must
+ * count once and what nobody says again. What a caller in doubt says again, as
+ * a delete, must not persist: done late, it would undo what came after.
  */
 typedef struct lk__ask lk__ask;
 
@@ -31,7 +33,8 @@ struct lk__ask {
     lk__arg *args;            /* a copy, the bytes behind it */
     size_t count;
     bool reads;     /* changes nothing at the server, or nothing if repeated */
-    bool persists;  /* goes on when its call has ended in doubt */
+    bool repeats;   /* known by a number: may be asked again in its call */
+    bool persists;  /* repeats, and goes on when its call has ended in doubt */
     unsigned sends; /* how often it has been under way */
     uint64_t first_sent_at;
     bool listed;   /* in the client: not answered, nor given up */

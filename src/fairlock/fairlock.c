@@ -26,10 +26,10 @@ lk_status lk_fairlock_new(lk_fairlock **ret_fairlock, lk_client *client,
     lk__handle *handle;
     lk_status status = lk__handle_options(&copy, sizeof(copy), options);
 
+    if (ret_fairlock == NULL)
+        return lk__fail(LK_EINVAL, "ret_fairlock is NULL");
     if (status == LK_OK && copy.lease_ms != 0)
         status = lk__lease_check(copy.lease_ms);
-    if (status == LK_OK && ret_fairlock == NULL)
-        status = lk__fail(LK_EINVAL, "ret_fairlock is NULL");
     if (status == LK_OK)
         status = lk__handle_new(&handle, sizeof(lk_fairlock), client,
                                 &lk__kind_fairlock, name);

@@ -33,6 +33,7 @@ const lk__latch_act lk__latch_reset = {.script = &lk__script_latch_reset,
                                        .none = LK_EPROTO};
 const lk__latch_act lk__latch_down = {.script = &lk__script_latch_down,
                                       .takes_count = true,
+                                      .persists = true,
                                       .none = LK_EPROTO};
 const lk__latch_act lk__latch_arrive = {.script = &lk__script_latch_arrive,
                                         .takes_count = true,
@@ -145,7 +146,8 @@ static lk_status operation_new(operation **ret_op, const lk__latch_order *order,
         return LK_ENOMEM;
     op->act = order->act;
     op->ask.reads = order->act->reads;
-    op->ask.persists = !order->act->reads;
+    op->ask.repeats = !order->act->reads;
+    op->ask.persists = order->act->persists;
     op->ask.take = operation_take;
     if (question_set(op, order) != LK_OK) {
         lk__ask_release(&op->ask);

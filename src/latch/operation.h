@@ -10,14 +10,15 @@
 /*
  * What is done to a latch, but for waiting. An operation that changes it has a
  * number that the server remembers, so it may be sent any number of times and
- * counts once; when its caller was told LK_EINDOUBT it goes on being sent until
- * it is answered.
+ * counts once. One that persists goes on being sent until it is answered when
+ * its caller was told LK_EINDOUBT; the others the caller says again.
  */
 typedef struct lk__latch_act {
     const lk__script *script;
     bool takes_count;  /* 1 to LK_LATCH_COUNT_MAX */
     bool takes_member; /* 1 to 200 bytes */
     bool reads;        /* changes nothing; takes nothing */
+    bool persists;     /* said once, and to be counted */
     lk_status none;    /* what the answer 0 means */
 } lk__latch_act;
 

@@ -50,10 +50,10 @@ lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client, const char *name,
     lk__handle *handle;
     lk_status status = lk__handle_options(&copy, sizeof(copy), options);
 
+    if (ret_lock == NULL)
+        return lk__fail(LK_EINVAL, "ret_lock is NULL");
     if (status == LK_OK)
         status = options_check(&copy);
-    if (status == LK_OK && ret_lock == NULL)
-        status = lk__fail(LK_EINVAL, "ret_lock is NULL");
     if (status == LK_OK)
         status = lk__handle_new(&handle, sizeof(lk_lock), client,
                                 &lk__kind_lock, name);

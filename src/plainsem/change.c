@@ -90,6 +90,13 @@ static lk_status question(struct making *making, const lk__change *change)
     return lk__ask_script(&making->ask, change->script, op, count, args);
 }
 
+/* What is added or taken nobody says again; what is set or deleted may be. */
+static bool is_relative(const lk__change *change)
+{
+    return change->script == &lk__script_plain_add ||
+           change->script == &lk__script_plain_drain;
+}
+
 static lk_status making_new(struct making **ret_making, lk__place *place,
                             const lk__change *change,
                             void (*deliver)(lk__call *call))
@@ -102,8 +109,9 @@ static lk_status making_new(struct making **ret_making, lk__place *place,
         return LK_ENOMEM;
     making->ask.take = take;
     making->ask.reads = change->script == &lk__script_plain_count;
-    making->ask.persists = !making->ask.reads;
-    if (making->ask.persists)
+    making->ask.repeats = !making->ask.reads;
+    making->ask.persists = is_relative(change);
+    if (making->ask.repeats)
         making->number = ++place->client->last_claim_number;
     if (question(making, change) != LK_OK) {
         lk__ask_release(&making->ask);

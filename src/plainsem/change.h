@@ -16,7 +16,8 @@ extern const lk__script lk__script_plain_set;
 /*
  * A change of the counter, or the question how much is free. Each change has a
  * number of its own out of those of the claims, by which the server knows it.
- * So it is asked for until it is answered, and made once.
+ * So it may be asked for again, and is made once; what adds or takes is asked
+ * for until it is answered.
  */
 typedef struct lk__change {
     const lk__script *script;

@@ -108,6 +108,7 @@ static struct turning *turning_new(lk__claim *claim, const lk_hold *hold,
         return NULL;
     turning->claim = lk__claim_ref(claim);
     turning->hold = hold;
+    turning->ask.repeats = true;
     turning->ask.persists = true;
     turning->ask.take = turning_take;
     turning->ask.cleanup = turning_cleanup;

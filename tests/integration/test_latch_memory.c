@@ -97,6 +97,19 @@ static bool may_be(size_t step, lk_status status)
            (step >= 4 && status == LK_EUNSET);
 }
 
+/* Whether every step did what it does with memory. */
+static bool assert_steps(const outcome *done, int n)
+{
+    bool clean = true;
+
+    for (size_t i = 0; i < STEPS; i++) {
+        if (!may_be(i, done->steps[i]))
+            fail_msg("%d, step %zu: %s", n, i, lk_status_name(done->steps[i]));
+        clean = clean && done->steps[i] == LK_OK;
+    }
+    return clean;
+}
+
 static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
 {
     latching *f = *state;
@@ -105,17 +118,10 @@ static void one_allocation_that_fails_is_told_or_made_up_for(void **state)
 
     do {
         outcome done;
-        bool clean = true;
 
         fail_once(++n);
         done = do_work(f);
-        for (size_t i = 0; i < STEPS; i++) {
-            if (!may_be(i, done.steps[i]))
-                fail_msg("%d, step %zu: %s", n, i,
-                         lk_status_name(done.steps[i]));
-            clean = clean && done.steps[i] == LK_OK;
-        }
-        failures += !clean;
+        failures += !assert_steps(&done, n);
         server_flush(f->server);
     } while (atomic_load(&calls) >= n && n < MOST);
     assert_in_range(n, 20, MOST - 1);
