@@ -257,6 +257,21 @@ static void a_count_that_could_not_be_delivered_counts_later(void **state)
     assert_status(lk_latch_wait(s.near, LATCHING_MS, NULL), LK_OK);
 }
 
+/* Its caller says it again. Done late, it would end what was armed meanwhile. */
+static void a_delete_in_doubt_is_not_done_later(void **state)
+{
+    sides s = impatient_sides_of(*state);
+
+    latching_arm(s.near, 1);
+    latching_wait_calm(latching_client(s.f, 0));
+    proxy_swallow(s.f->proxy, PROXY_ALL, PROXY_REQUESTS);
+    assert_status(lk_latch_delete(s.far), LK_EINDOUBT);
+    proxy_heal(s.f->proxy);
+    assert_true(wait_until(can_count, s.far, LATCHING_MS));
+    latching_wait_calm(latching_client(s.f, 0));
+    assert_int_equal(latching_count(s.near), 1);
+}
+
 /* The first copy runs after the second, because it may not be killed. */
 static void a_count_that_runs_late_counts_once(void **state)
 {
@@ -470,6 +485,7 @@ int main(void)
         LATCHING_TEST(a_wait_whose_reply_is_lost_goes_on),
         LATCHING_TEST(a_wait_hears_whichever_connection_comes_first),
         LATCHING_TEST(a_count_in_doubt_counts_once),
+        LATCHING_TEST(a_delete_in_doubt_is_not_done_later),
         LATCHING_TEST(a_count_that_could_not_be_delivered_counts_later),
         LATCHING_TEST(a_count_that_runs_late_counts_once),
         LATCHING_TEST(an_operation_that_was_not_sent_is_not_done_later),
