@@ -42,6 +42,11 @@ static struct crowd_row {
      .is_fair = true,
      .processes = 8,
      .threads = 8},
+    {.what = "lock, 64 threads of one process", .processes = 1, .threads = 64},
+    {.what = "fair lock, 64 threads of one process",
+     .is_fair = true,
+     .processes = 1,
+     .threads = 64},
 };
 
 static struct queue_row {

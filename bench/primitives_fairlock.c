@@ -275,7 +275,7 @@ static void queue_run(struct group *group, unsigned index)
             die("%s", lk_last_error());
     }
     for (;;)
-        sleep_ns(STEP_NS * 100);
+        (void)pause();
 }
 
 static void wait_for_queue(redisContext *redis, unsigned waits)

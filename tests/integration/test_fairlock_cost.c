@@ -56,6 +56,7 @@ static void a_hand_over_costs_two_requests_also_within_a_client(void **state)
 {
     enum { WAITS = 200 };
     fairlocking *f = *state;
+    const uint64_t requests = 2 * (uint64_t)WAITS;
     lk_hold *hold = fair_hold(fair_lock_of_new_client(f));
     lk_client *client = locking_open_calm(f->base, NULL);
     uint64_t before = commands_of(client);
@@ -76,8 +77,8 @@ static void a_hand_over_costs_two_requests_also_within_a_client(void **state)
     after = locking_stats(client);
     assert_int_equal(after.passes, 0);
     assert_int_equal(after.grants, WAITS);
-    assert_in_range(after.commands - after.rechecks, before + 2 * WAITS,
-                    before + 2 * WAITS + 2);
+    assert_in_range(after.commands - after.rechecks, before + requests,
+                    before + requests + 2);
     free(calls);
 }
 
