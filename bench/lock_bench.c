@@ -16,7 +16,7 @@
 #include "measure.h"
 #include "server.h"
 
-enum { RENEWAL_ROUNDS = 3, QUICK_ROUNDS = 3, QUICK_RENEWAL_ROUNDS = 1 };
+enum { QUICK_ROUNDS = 3 };
 
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -97,11 +97,6 @@ static bool is_wanted(char letter, int argc, char **argv)
     return argc < 2;
 }
 
-static unsigned renewal_rounds(void)
-{
-    return is_quick() ? QUICK_RENEWAL_ROUNDS : RENEWAL_ROUNDS;
-}
-
 static void measure_all(unsigned rounds, int argc, char **argv)
 {
     for (unsigned round = 0; round < rounds; round++) {
@@ -113,7 +108,7 @@ static void measure_all(unsigned rounds, int argc, char **argv)
             if (is_wanted('c', argc, argv))
                 handovers_round(&handover_rows[i], round);
         }
-        if (is_wanted('e', argc, argv) && round < renewal_rounds())
+        if (is_wanted('e', argc, argv))
             renewals_round(round);
         (void)fprintf(stderr, "round %u of %u\n", round + 1, rounds);
     }
@@ -128,7 +123,7 @@ static void print_all(unsigned rounds, int argc, char **argv)
     if (is_wanted('c', argc, argv))
         handover_rows_print(handover_rows, rounds);
     if (is_wanted('e', argc, argv))
-        renewal_row_print(&renewals, renewal_rounds());
+        renewal_row_print(&renewals, rounds);
 }
 
 static void judge_all(unsigned rounds, int argc, char **argv)
@@ -142,7 +137,7 @@ static void judge_all(unsigned rounds, int argc, char **argv)
             handover_row_judge(&handover_rows[i], rounds);
     }
     if (is_wanted('e', argc, argv))
-        renewal_row_judge(&renewals, renewal_rounds());
+        renewal_row_judge(&renewals, rounds);
 }
 
 int main(int argc, char **argv)

@@ -27,7 +27,7 @@ enum {
 /* One process' part of the shared memory. */
 struct member {
     _Alignas(64) atomic_ullong holds; /* a cache line of its own */
-    atomic_ullong rechecks;
+    atomic_ullong rechecks, busy_ns;
     unsigned samples[SAMPLES]; /* ns, of hold number i at i % SAMPLES */
 };
 
@@ -68,6 +68,7 @@ static void hold_once(struct scene *scene, struct member *member,
     if (scene->hold_ns != 0)
         sleep_ns(scene->hold_ns);
     atomic_store(&member->rechecks, client_stats(client).rechecks);
+    atomic_store(&member->busy_ns, own_busy_ns());
     (void)atomic_fetch_sub(&scene->inside, 1);
     atomic_store(&scene->released_at, now_ns());
     lock_give(hold);
@@ -92,7 +93,7 @@ _Noreturn static void member_run(struct scene *scene, unsigned index)
 
 /* All that is counted, at one moment. */
 struct look {
-    uint64_t at, calls, server_ns, rechecks;
+    uint64_t at, calls, server_ns, machine_ns, own_ns, rechecks;
     unsigned long long *holds; /* of each process */
 };
 
@@ -105,7 +106,9 @@ static struct look look(struct scene *scene, redisContext *redis)
     for (unsigned i = 0; i < scene->processes; i++) {
         now.holds[i] = atomic_load(&scene->members[i].holds);
         now.rechecks += atomic_load(&scene->members[i].rechecks);
+        now.own_ns += atomic_load(&scene->members[i].busy_ns);
     }
+    now.machine_ns = machine_busy_ns();
     now.at = now_ns();
     return now;
 }
@@ -167,6 +170,9 @@ conclude(struct scene *scene, const struct look *a, const struct look *b)
     result->rechecks = (double)(b->rechecks - a->rechecks) / total;
     result->commands = (double)(b->calls - a->calls) / total - result->rechecks;
     result->server_us = (double)(b->server_ns - a->server_ns) / total / 1e3;
+    result->foreign =
+        foreign_part(b->machine_ns - a->machine_ns, b->own_ns - a->own_ns,
+                     b->server_ns - a->server_ns, b->at - a->at);
     result->p50_us = quantile(samples, count, 0.5);
     result->p99_us = quantile(samples, count, 0.99);
     shares_take(scene, a, b, total);

@@ -333,10 +333,11 @@ static rate difference(const struct look *a, const struct look *b)
     double ns = (double)(b->at - a->at);
     double own = (double)(b->own_ns - a->own_ns);
     double server = (double)(b->server_ns - a->server_ns);
-    double machine = (double)(b->machine_ns - a->machine_ns);
-    rate out = {.per_s = pairs / ns * 1e9, .foreign = machine - own - server};
+    rate out = {.per_s = pairs / ns * 1e9};
 
-    out.foreign = out.foreign < 0 ? 0 : out.foreign / ns;
+    out.foreign =
+        foreign_part(b->machine_ns - a->machine_ns, b->own_ns - a->own_ns,
+                     b->server_ns - a->server_ns, b->at - a->at);
     if (pairs == 0)
         die("nothing was acquired");
     out.client_us = own / pairs / 1e3;

@@ -161,26 +161,54 @@ static lk_client *crowd_open(unsigned holds)
 
 /* ---- what the server and the ping see ----------------------------------------------- */
 
-static void watch(struct scene *scene, redisContext *redis)
+struct look {
+    uint64_t at, server_ns, machine_ns, own_ns, preempted;
+    script_stats scripts;
+};
+
+static struct look look(redisContext *redis)
+{
+    return (struct look){
+        .at = now_ns(),
+        .server_ns = server_busy_ns(redis),
+        .machine_ns = machine_busy_ns(),
+        .own_ns = own_busy_ns(),
+        .preempted = server_preempted(),
+        .scripts = server_scripts(redis),
+    };
+}
+
+static void note(struct scene *scene, const struct look *a,
+                 const struct look *b, size_t pings)
 {
     renewal *result = &scene->result;
-    script_stats begin, end;
-    uint64_t before, preempted;
+    uint64_t server_ns = b->server_ns - a->server_ns;
+    uint64_t calls = b->scripts.calls - a->scripts.calls;
+
+    scene->server_ns = (double)server_ns - scene->ping_ns * (double)pings;
+    if (calls > 0)
+        result->script_us =
+            (double)(b->scripts.us - a->scripts.us) / (double)calls;
+    result->preempted = (double)(b->preempted - a->preempted);
+    result->foreign =
+        foreign_part(b->machine_ns - a->machine_ns, b->own_ns - a->own_ns,
+                     server_ns, b->at - a->at);
+}
+
+/* sender is a child that ends with the measurement, 0 if there is none. */
+static void watch(struct scene *scene, redisContext *redis, pid_t sender)
+{
+    struct look begin, end;
     size_t pings;
 
     slow_begin(redis);
-    begin = server_scripts(redis);
-    preempted = server_preempted();
-    before = server_busy_ns(redis);
-    pings = ping_for(result, redis, scene->ns);
-    scene->server_ns = (double)(server_busy_ns(redis) - before) -
-                       scene->ping_ns * (double)pings;
-    end = server_scripts(redis);
-    result->preempted = (double)(server_preempted() - preempted);
-    slow_end(result, redis);
-    if (end.calls > begin.calls)
-        result->script_us =
-            (double)(end.us - begin.us) / (double)(end.calls - begin.calls);
+    begin = look(redis);
+    pings = ping_for(&scene->result, redis, scene->ns);
+    if (sender != 0)
+        child_kill((int)sender); /* its time counts once it is gone */
+    end = look(redis);
+    slow_end(&scene->result, redis);
+    note(scene, &begin, &end, pings);
 }
 
 static void conclude(struct scene *scene, double count)
@@ -212,7 +240,7 @@ static void product_run(void *data)
     client = crowd_open(scene->holds);
     wait_for_renewals(client, scene->holds);
     renewals = client_stats(client).renewals;
-    watch(scene, redis);
+    watch(scene, redis, 0);
     renewals = client_stats(client).renewals - renewals;
     if (renewals == 0 || client_stats(client).losses != 0)
         die("holds were lost, or none was renewed");
@@ -266,8 +294,7 @@ static void plain_run(void *data)
         plain_send(scene);
     if (sender < 0)
         die("cannot fork");
-    watch(scene, redis);
-    child_kill((int)sender);
+    watch(scene, redis, sender);
     conclude(scene, scene->plain_per_s * (double)scene->ns / 1e9);
 }
 

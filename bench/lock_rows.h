@@ -62,6 +62,7 @@ typedef struct handover {
     double p50_us, p99_us;    /* from one's release to the next one's hold */
     double smallest, largest; /* share of a process, 1 being the mean */
     double server_us;
+    double foreign; /* as above */
 } handover;
 
 handover
@@ -78,6 +79,7 @@ typedef struct renewal {
     double slow; /* scripts of more than 1 ms */
     double slowest_us;
     double preempted; /* the server was made to wait for its processor */
+    double foreign;   /* as above */
 } renewal;
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Tables. A number is the median of its rounds unless it says otherwise. */
+/* Tables. A number is the median of the quieter half of its rounds. */
 
 #include "lock_table.h"
 
@@ -12,16 +12,30 @@
 
 static const char *const place_names[PLACES] = {"same", "cross", "free"};
 
-/* Of the double that lies at offset in each of the rounds. */
-static double
-median(const void *first, size_t stride, size_t offset, unsigned rounds)
-{
-    double values[ROUNDS];
+/* What lies in the rounds, which are stride bytes apart. */
+struct rounds {
+    const void *first;
+    size_t stride;
+    size_t foreign; /* offset of the noise */
+    unsigned count;
+};
 
-    for (unsigned i = 0; i < rounds; i++)
-        memcpy(&values[i], (const char *)first + i * stride + offset,
+static void column(const struct rounds *rounds, size_t offset, double *ret)
+{
+    for (unsigned i = 0; i < rounds->count; i++)
+        memcpy(&ret[i],
+               (const char *)rounds->first + i * rounds->stride + offset,
                sizeof(double));
-    return quantile(values, rounds, 0.5);
+}
+
+/* Of the double that lies at offset in each of the rounds. */
+static double median(const struct rounds *rounds, size_t offset)
+{
+    double values[ROUNDS], foreign[ROUNDS];
+
+    column(rounds, offset, values);
+    column(rounds, rounds->foreign, foreign);
+    return settled(values, foreign, rounds->count);
 }
 
 /* ---- (a), (b), (d) ----------------------------------------------------------- */
@@ -60,21 +74,16 @@ static double quantity(const rate_row *row, int at, unsigned round, int which)
     return all[which];
 }
 
-/* The median over the quieter half of the rounds. */
-static double settled(const rate_row *row, int at, unsigned rounds, int which)
+static double
+rate_median(const rate_row *row, int at, unsigned rounds, int which)
 {
     double foreign[ROUNDS], values[ROUNDS];
-    size_t count = 0;
-    double limit;
 
-    for (unsigned i = 0; i < rounds; i++)
-        foreign[i] = quantity(row, at, i, FOREIGN);
-    limit = quantile(foreign, rounds, 0.5);
     for (unsigned i = 0; i < rounds; i++) {
-        if (quantity(row, at, i, FOREIGN) <= limit)
-            values[count++] = quantity(row, at, i, which);
+        foreign[i] = quantity(row, at, i, FOREIGN);
+        values[i] = quantity(row, at, i, which);
     }
-    return quantile(values, count, 0.5);
+    return settled(values, foreign, rounds);
 }
 
 void rate_row_print(const rate_row *row, unsigned rounds)
@@ -85,16 +94,16 @@ void rate_row_print(const rate_row *row, unsigned rounds)
            "ratio", "client us", "server us", "cmds", "writes", "foreign");
     for (int at = 0; at < PLACES; at++) {
         printf("%-6s", place_names[at]);
-        printf(" %9.0f %9.0f %6.2f  ", settled(row, at, rounds, BARE_RATE),
-               settled(row, at, rounds, LOCK_RATE),
-               settled(row, at, rounds, RATIO));
-        printf(" %5.1f -> %5.1f ", settled(row, at, rounds, BARE_CLIENT),
-               settled(row, at, rounds, LOCK_CLIENT));
-        printf(" %5.1f -> %5.1f ", settled(row, at, rounds, BARE_SERVER),
-               settled(row, at, rounds, LOCK_SERVER));
-        printf("%5.2f %6.2f %7.2f\n", settled(row, at, rounds, COMMANDS),
-               settled(row, at, rounds, WRITES),
-               settled(row, at, rounds, FOREIGN));
+        printf(" %9.0f %9.0f %6.2f  ", rate_median(row, at, rounds, BARE_RATE),
+               rate_median(row, at, rounds, LOCK_RATE),
+               rate_median(row, at, rounds, RATIO));
+        printf(" %5.1f -> %5.1f ", rate_median(row, at, rounds, BARE_CLIENT),
+               rate_median(row, at, rounds, LOCK_CLIENT));
+        printf(" %5.1f -> %5.1f ", rate_median(row, at, rounds, BARE_SERVER),
+               rate_median(row, at, rounds, LOCK_SERVER));
+        printf("%5.2f %6.2f %7.2f\n", rate_median(row, at, rounds, COMMANDS),
+               rate_median(row, at, rounds, WRITES),
+               rate_median(row, at, rounds, FOREIGN));
     }
 }
 
@@ -103,7 +112,10 @@ void rate_row_print(const rate_row *row, unsigned rounds)
 static double
 handover_median(const handover_row *row, int size, unsigned rounds, size_t what)
 {
-    return median(row->rounds[size], sizeof(handover), what, rounds);
+    const struct rounds all = {row->rounds[size], sizeof(handover),
+                               offsetof(handover, foreign), rounds};
+
+    return median(&all, what);
 }
 
 static void handover_print(const handover_row *row, int size, unsigned rounds)
@@ -113,22 +125,24 @@ static void handover_print(const handover_row *row, int size, unsigned rounds)
         offsetof(handover, rechecks), offsetof(handover, p50_us),
         offsetof(handover, p99_us),   offsetof(handover, smallest),
         offsetof(handover, largest),  offsetof(handover, server_us),
+        offsetof(handover, foreign),
     };
-    double v[8];
+    double v[9];
 
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         v[i] = handover_median(row, size, rounds, offsets[i]);
-    printf("%2u ms %5u %9.0f %6.2f %9.3f %9.0f %9.0f %6.2f - %.2f %7.1f\n",
-           row->hold_ms, row->sizes[size], v[0], v[1], v[2], v[3], v[4], v[5],
-           v[6], v[7]);
+    printf(
+        "%2u ms %5u %9.0f %6.2f %9.3f %9.0f %9.0f %6.2f - %.2f %7.1f %7.2f\n",
+        row->hold_ms, row->sizes[size], v[0], v[1], v[2], v[3], v[4], v[5],
+        v[6], v[7], v[8]);
 }
 
 void handover_rows_print(const handover_row *rows, unsigned rounds)
 {
     printf("\n(c) processes on one name, free\n"
-           "%5s %5s %9s %6s %9s %9s %9s %13s %7s\n",
+           "%5s %5s %9s %6s %9s %9s %9s %13s %7s %7s\n",
            "hold", "procs", "holds/s", "cmds", "rechecks", "p50 us", "p99 us",
-           "shares", "srv us");
+           "shares", "srv us", "foreign");
     for (int h = 0; h < HANDOVER_HOLDS; h++) {
         for (int s = 0; s < HANDOVER_SIZES; s++)
             handover_print(&rows[h], s, rounds);
@@ -140,20 +154,12 @@ void handover_rows_print(const handover_row *rows, unsigned rounds)
 static double
 renewal_median(const renewal_row *row, bool plain, unsigned rounds, size_t what)
 {
-    const renewal *first =
-        plain ? &row->rounds[0].plain : &row->rounds[0].renewed;
+    const struct rounds all = {plain ? &row->rounds[0].plain
+                                     : &row->rounds[0].renewed,
+                               sizeof(row->rounds[0]),
+                               offsetof(renewal, foreign), rounds};
 
-    return median(first, sizeof(row->rounds[0]), what, rounds);
-}
-
-/* Of all rounds: there may be none. */
-static double slow_scripts(const renewal_row *row, unsigned rounds)
-{
-    double sum = 0;
-
-    for (unsigned i = 0; i < rounds; i++)
-        sum += row->rounds[i].renewed.slow;
-    return sum;
+    return median(&all, what);
 }
 
 static void renewal_line(const renewal_row *row, bool plain, unsigned rounds)
@@ -163,22 +169,23 @@ static void renewal_line(const renewal_row *row, bool plain, unsigned rounds)
         offsetof(renewal, script_us),    offsetof(renewal, ping_p50_us),
         offsetof(renewal, ping_p999_us), offsetof(renewal, slow),
         offsetof(renewal, slowest_us),   offsetof(renewal, preempted),
+        offsetof(renewal, foreign),
     };
-    double v[8];
+    double v[9];
 
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         v[i] = renewal_median(row, plain, rounds, offsets[i]);
-    printf("%-9s %9.0f %9.2f %9.0f %9.0f %10.0f %5.0f %10.0f %9.0f\n",
+    printf("%-9s %9.0f %9.2f %9.0f %9.0f %10.0f %5.0f %10.0f %9.0f %7.2f\n",
            plain ? "plain" : "renewals", v[0], v[1], v[2], v[3], v[4], v[5],
-           v[6], v[7]);
+           v[6], v[7], v[8]);
 }
 
 void renewal_row_print(const renewal_row *row, unsigned rounds)
 {
     printf("\n(e) %u holds of one client, cross\n"
-           "%-9s %9s %9s %9s %9s %10s %5s %10s %9s\n",
+           "%-9s %9s %9s %9s %9s %10s %5s %10s %9s %7s\n",
            row->holds, "", "each s", "server us", "script us", "ping p50",
-           "ping p99.9", "slow", "slowest us", "preempted");
+           "ping p99.9", "slow", "slowest us", "preempted", "foreign");
     renewal_line(row, false, rounds);
     renewal_line(row, true, rounds);
 }
@@ -203,7 +210,7 @@ void rate_row_judge(const rate_row *row, unsigned rounds)
 
     (void)snprintf(what, sizeof(what), "(%c) %s: ratio, free", row->letter,
                    row->what);
-    judge(what, settled(row, FREE, rounds, RATIO), ">=", row->aim);
+    judge(what, rate_median(row, FREE, rounds, RATIO), ">=", row->aim);
 }
 
 void handover_row_judge(const handover_row *row, unsigned rounds)
@@ -231,5 +238,6 @@ void renewal_row_judge(const renewal_row *row, unsigned rounds)
           renewal_median(row, false, rounds, p999) -
               renewal_median(row, true, rounds, p999),
           "<=", row->aim_us);
-    judge("(e) scripts of more than 1 ms", slow_scripts(row, rounds), "<=", 0);
+    judge("(e) scripts of more than 1 ms",
+          renewal_median(row, false, rounds, offsetof(renewal, slow)), "<=", 0);
 }

@@ -19,7 +19,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-enum { QUIET_TRIES = 20, QUIET_LOOK_MS = 50 };
+enum { QUIET_TRIES = 60, QUIET_LOOK_MS = 50 };
 
 void die(const char *format, ...)
 {
@@ -153,6 +153,15 @@ uint64_t own_busy_ns(void)
            time_ns(&children.ru_utime) + time_ns(&children.ru_stime);
 }
 
+double foreign_part(uint64_t machine_ns, uint64_t own_ns, uint64_t server_ns,
+                    uint64_t ns)
+{
+    uint64_t known = own_ns + server_ns;
+
+    /* The machine counts in ticks: it may have counted less. */
+    return machine_ns <= known ? 0 : (double)(machine_ns - known) / (double)ns;
+}
+
 void wait_for_quiet(void)
 {
     for (int i = 0; i < QUIET_TRIES; i++) {
@@ -177,12 +186,33 @@ static int compare(const void *left, const void *right)
 
 double quantile(double *numbers, size_t count, double p)
 {
-    size_t at = (size_t)(p * (double)count);
+    double place = count == 0 ? 0 : p * (double)(count - 1);
+    size_t below = (size_t)place;
+    double part = place - (double)below;
 
     if (count == 0)
         return 0;
     qsort(numbers, count, sizeof(*numbers), compare);
-    return numbers[at < count ? at : count - 1];
+    if (below + 1 >= count)
+        return numbers[count - 1];
+    return numbers[below] * (1 - part) + numbers[below + 1] * part;
+}
+
+double settled(const double *numbers, const double *noise, size_t count)
+{
+    double *copy = memory_new(count, sizeof(*copy));
+    double limit, median;
+    size_t used = 0;
+
+    memcpy(copy, noise, count * sizeof(*copy));
+    limit = quantile(copy, count, 0.5);
+    for (size_t i = 0; i < count; i++) {
+        if (noise[i] <= limit)
+            copy[used++] = numbers[i];
+    }
+    median = quantile(copy, used, 0.5);
+    free(copy);
+    return median;
 }
 
 /* ---- children -------------------------------------------------------------- */

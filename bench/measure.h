@@ -47,11 +47,20 @@ bool hurry(void);
 uint64_t machine_busy_ns(void);
 /* User and system time of this process and of children it has waited for. */
 uint64_t own_busy_ns(void);
+/* How many processors others used in ns: of all that worked, without these. */
+double foreign_part(uint64_t machine_ns, uint64_t own_ns, uint64_t server_ns,
+                    uint64_t ns);
 /* Waits until the machine is almost idle, but not for long. */
 void wait_for_quiet(void);
 
 /* The p-th part (0.5: the median); sorts the numbers. 0 if there are none. */
 double quantile(double *numbers, size_t count, double p);
+
+/*
+ * The median of those numbers whose noise is not above the median noise: of
+ * the quieter half. The other half was measured beside somebody's work.
+ */
+double settled(const double *numbers, const double *noise, size_t count);
 
 /* Zeroed memory that is shared with children. */
 void *shared_new(size_t size);
