@@ -26,7 +26,7 @@
 -- returns  {1, fence, lease left in ms, top}  it holds; the fences up to top
 --              are reserved to it
 --          {0, lease left, ticket, contend, more}  it is queued; contend 1: it
---              is next, and the holder will not hand over; more, if it is
+--              is next, and nobody will hand over to it; more, if it is
 --              there, 1: call lock_recheck at once, the dead are not all passed
 --          {2, lease left}  held by another, and not queued
 --          error LKVOID  the claim was given up

@@ -8,14 +8,24 @@
 
 local hold = {}
 
+-- Our turn is never longer.
+local TURN_MS = 500
+local turn_ms
+
+-- If a turn of the others ends with the next grant, ours is so long.
+function hold.set_turn(ms)
+    turn_ms = ms
+end
+
 -- Writes the record of a grant. A turn of the others that was open ends here:
--- this side keeps the name for half as long as they had it. Numbers are passed
--- as such: Redis writes them out in full, Lua's own conversion does not.
+-- if nobody has said else, this side keeps the name for half as long as they
+-- had it. Numbers are passed as such: Redis writes them out in full, Lua's own
+-- conversion does not.
 local function write_record(claim, entry, range)
     local open, till = record.open or 0, record.till or 0
     if open > 0 then
-        local away = math.max(clock.ms - open, 0)
-        till = clock.ms + math.floor(math.min(away / 2, 500))
+        local ms = turn_ms or math.max(clock.ms - open, 0) / 2
+        till = clock.ms + math.floor(math.min(ms, TURN_MS))
     end
     return failed(redis.pcall('HSET', state, 'v', '1', 'fence', range.fence,
         'top', range.top, 'claim', claim, 'ticket', entry.ticket,

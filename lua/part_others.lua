@@ -1,10 +1,35 @@
 -- SPDX-License-Identifier: MIT
 -- part_others: who stands in no queue of ours: Redisson's waiters, its fair
--- queue, and clients that spin.
+-- queue, and clients that spin; and their turn.
 -- Needs: part_error, record.traces or nil: keys that exist while others are
--- there, the arguments owner, channel, interop; and for tell part_pass' room.
+-- there, the arguments owner, channel, interop; for a turn part_clock,
+-- part_lease, record.open, .till, .kept, and .fields, with part_hold, or nil;
+-- and for tell part_pass' room.
+--
+-- Their turn is on while record.open, when it began, is not 0. Where
+-- record.fields tell who has the name, it is seen whether they come: the
+-- state's field `came` is when one of them was first seen to have it in their
+-- turn; 0: none was yet.
 
 local others = {}
+
+-- So long a free name is theirs alone, if none of them comes: a little more
+-- than the longest pause of Redisson's spin lock.
+local LEFT_MS = 150
+-- Our turn after one of theirs in which none came.
+local ALONE_MS = 500
+-- Coming may take them so long; what the name is free beyond that is lost.
+local COMING_MS = 10
+
+-- In their turn, where it is seen whether they come: `came` as it was.
+local came
+if record.fields and (record.open or 0) > 0 then
+    came = tonumber(redis.call('HGET', state, 'came') or '')
+    if came == 0 and record.holder and record.holder ~= record.claim then
+        clock.look()
+        redis.pcall('HSET', state, 'came', clock.ms)
+    end
+end
 
 -- True if there are any, false if not, nil and an error if the server would
 -- not say.
@@ -19,6 +44,50 @@ function others.are_there()
     return counts[2] > 0
         or record.traces
         and redis.call('EXISTS', unpack(record.traces)) > 0
+end
+
+-- Whether what becomes free is left to them; nil and an error if ours wait and
+-- the server would not say. Where they have come, or are still waited for, it
+-- is for others.let() to say.
+function others.are_next(waiting)
+    if not waiting and not record.fields then
+        return false
+    end
+    clock.look()
+    local there, bad = others.are_there()
+    return there and not came and clock.ms >= (record.till or 0),
+        waiting and bad or nil
+end
+
+-- Begins their turn, unless it is on.
+function others.begin()
+    if (record.open or 0) > 0 then
+        return
+    end
+    redis.pcall('HSET', state, 'v', '1', 'open', clock.ms)
+    if record.fields then
+        redis.pcall('HSET', state, 'came', 0)
+    end
+    lease.keep(state, record.kept, 0)
+end
+
+-- Whether one of ours may have what is free. Their turn ends with that, and
+-- ours begins: it is as long as they had the name, or as it was free for them
+-- before, if that is longer.
+function others.let()
+    if not came then
+        return true
+    end
+    clock.look()
+    if came > 0 then
+        hold.set_turn(math.max(clock.ms - came,
+            came - record.open - COMING_MS))
+    elseif clock.ms < record.open + LEFT_MS and others.are_there() then
+        return false
+    else
+        hold.set_turn(ALONE_MS)
+    end
+    return true
 end
 
 -- Tells them that there is room, in Redisson's way. Returns an error or nil.

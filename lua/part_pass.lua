@@ -84,48 +84,43 @@ local function walk(act, most, self)
     return served, served < most and room.next() and 1 or 0
 end
 
--- Gives room to waiters; self and answer as above.
-function pass.give(self)
-    return walk(grant, LOOKS + 1, self)
-end
-
 -- Tells the first waiter alive that there is room, and leaves it at that.
 function pass.announce(self)
     return walk(announce, 1, self)
 end
 
--- Leaves the room to everybody, and tells the first waiter alive.
-local function leave_open()
-    if (record.open or 0) == 0 then
-        redis.pcall('HSET', state, 'v', '1', 'open', clock.ms)
-        lease.keep(state, record.kept, 0)
+-- Gives room to waiters; self and answer as above. While it is left to others
+-- the first waiter is told instead, so that it looks again.
+function pass.give(self)
+    if not others.let() then
+        local _, more, bad = pass.announce()
+        return 0, more, bad
     end
-    return pass.announce()
+    return walk(grant, LOOKS + 1, self)
 end
 
 -- Frees what the caller gives up and hands it on. While others are there, the
--- sides take turns: theirs begins when ours is over. The first write is one
--- that a full server does not refuse. Returns 1 if the call must be repeated,
--- and 1 if the server denied something, so that waiters must look for
--- themselves; or nil and the error because of which nothing was done.
+-- sides take turns: theirs begins when ours is over, and ends here if one of
+-- them had the room. The first write is one that a full server does not refuse.
+-- Returns 1 if the call must be repeated, and 1 if the server denied something,
+-- so that waiters must look for themselves; or nil and the error because of
+-- which nothing was done.
 function pass.on()
-    local served, more, denied = 0, 0, nil
-    local theirs = false
+    local served, more = 0, 0
     local waiting = line.is_there()
-    if waiting then
-        clock.look()
-        theirs, denied = others.are_there()
-        theirs = theirs and clock.ms >= (record.till or 0)
-    end
+    local theirs, denied = others.are_next(waiting)
     local refused = room.free()
     if refused then
         return nil, refused
     end
 
+    if theirs then
+        others.begin()
+    end
     if denied then
         announce(room.next())
-    elseif theirs then
-        served, more, denied = leave_open()
+    elseif waiting and theirs then
+        served, more, denied = pass.announce()
     elseif waiting then
         served, more, denied = pass.give()
     end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- part_seek: what an acquire of a lock does unless the name is free: it answers
 -- a claim that was given up, or that holds already, and queues one that has to
--- wait. Goes last; the script goes on where nobody holds the name.
+-- wait. Goes last; the script goes on where nobody holds the name, and it is
+-- not left to others.
 -- Needs: part_error, part_record, part_clock, part_lease, part_fences,
 -- part_line, part_hold, part_void, and the arguments of lock_acquire.
 
@@ -34,8 +35,10 @@ local function stand()
     return line.append(owner, entry, slots[2])
 end
 
--- Takes the free name. Returns the answer.
+-- Takes the free name. Returns the answer. Who spins is one of the others: if
+-- it was their turn, it still is, and they have come.
 local function take()
+    local open = record.open or 0
     ask.ticket = entry and entry.ticket or 0
     local range, bad = room.take(owner, ask, ask.lease)
     if not bad and entry then
@@ -43,6 +46,9 @@ local function take()
         if bad then
             room.undo(owner)
         end
+    end
+    if not bad and open > 0 and ARGV[5] == 's' then
+        redis.pcall('HSET', state, 'open', open, 'until', 0, 'came', clock.ms)
     end
     return bad or {1, range.fence, ask.lease, range.top}
 end
@@ -56,4 +62,10 @@ if record.holder then
         return {2, left}
     end
     return stand() or {0, left, entry.ticket, hold.contends(owner)}
+end
+
+-- In the others' turn whoever can queues; the first in the queue looks soon.
+if (record.open or 0) > 0 and ARGV[5] == '1'
+        and redis.call('HEXISTS', state, 'came') == 1 then
+    return stand() or {0, -1, entry.ticket, hold.contends(owner)}
 end

@@ -21,7 +21,7 @@
 enum {
     LOOK_MS = 1000,      /* the longest sleep between two looks */
     LOOK_SOONEST_MS = 5, /* the shortest, but for a name that others hold */
-    CONTEND_LOOKS = 100  /* after so many at it, a millisecond more */
+    CONTEND_LOOKS = 500  /* after so many at it, a millisecond more */
 };
 
 /* Answers of the scripts; see lua/lock_acquire.lua. */
@@ -52,13 +52,18 @@ static void look_after_ms(lk__claim *claim, uint64_t ms)
 /*
  * Others hold the name and will not hand it over. While it goes from hand to
  * hand it is free for moments only, so the first looks come fast; the longer
- * it takes, the less is lost by waiting.
+ * it takes, the less is lost by waiting. They come a little unevenly: else they
+ * would fall into step with holds of even length.
  */
-static uint64_t contend_ms(lk__claim *claim)
+static void contend_later(lk__claim *claim)
 {
+    lk_client *client = claim->place->client;
     uint64_t ms = 1 + claim->contended++ / CONTEND_LOOKS;
+    uint64_t ns = (ms < LOOK_SOONEST_MS ? ms : LOOK_SOONEST_MS) * LK__MS;
 
-    return ms < LOOK_SOONEST_MS ? ms : LOOK_SOONEST_MS;
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  lk__client_now(client) + ns - ns / 16 +
+                      lk__client_random(client, ns / 16 * 3));
 }
 
 /* The next look: within a second, jittered, or when the lease has ended. */
@@ -70,8 +75,9 @@ static void look_later(lk__claim *claim, int64_t ttl_ms, bool contend)
     if (ttl_ms >= 0 && (uint64_t)ttl_ms + LOOK_SOONEST_MS < ms)
         ms = (uint64_t)ttl_ms + LOOK_SOONEST_MS;
     if (contend)
-        ms = contend_ms(claim);
-    look_after_ms(claim, ms);
+        contend_later(claim);
+    else
+        look_after_ms(claim, ms);
 }
 
 /* ---- answers -------------------------------------------------------------- */

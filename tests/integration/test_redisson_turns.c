@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Four processes with Latchkey and four with Redisson, played by stand-ins, on
+ * Processes with Latchkey and processes with Redisson, played by stand-ins, on
  * one name at the same time: who gets how much of it, and how long either side
- * goes without. Two seconds each; LK_LONG=1 in the environment asks for eight.
+ * goes without. A contest lasts for 1500 grants; LK_LONG=1 in the environment
+ * asks for 10000.
  */
 
 #include <latchkey/latchkey.h>
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,32 +23,51 @@
 #include "support/worker.h"
 
 enum {
-    OURS = 4, /* the workers with a smaller index */
+    THREADS = 4, /* of ours: so many processes, or one with so many */
     THEIRS = 4,
     HOLD_MS = 1,
-    SHORT_MS = 2000,
-    LONG_MS = 8000,
+    PAUSE_US = 600, /* at most, between two turns of one of theirs */
+    SHORT_GRANTS = 1500,
+    LONG_GRANTS = 10000,
+    LEAST_GRANTS = 500, /* where a tool makes all slow */
     DROUGHT_MS = 2000,  /* nobody goes without for longer; scaled */
     SHARE_PERCENT = 25, /* the least of each side */
     SLOW_PERCENT = 5,   /* the same where a millisecond's work takes longer */
-    SPIN_MOST_MS = 16,  /* of those who spin */
+    PLAY_MS = 60000,
     END_MS = 10000
 };
 
 /* What a worker counts; the last two are kept by the first of each side. */
-enum { COUNT_GRANTS, COUNT_FAILURES, COUNT_LAST_MS, COUNT_DROUGHT_MS };
+enum {
+    COUNT_READY,
+    COUNT_GRANTS,
+    COUNT_FAILURES,
+    COUNT_LAST_MS,
+    COUNT_DROUGHT_MS
+};
+
+typedef enum rival { /* the stand-ins', and besides */
+                     RIVAL_LOCK = STANDIN_LOCK,
+                     RIVAL_FENCED = STANDIN_FENCED,
+                     RIVAL_SPIN = STANDIN_SPIN,
+                     RIVAL_FAIR = STANDIN_FAIR,
+                     RIVAL_OUR_SPIN /* Latchkey's own clients that spin */
+} rival;
 
 typedef struct contest {
     server *server;
     lk_interop interop;
-    standin_kind kind;
+    rival rival;
+    unsigned ours; /* processes; the workers with a smaller index */
 } contest;
 
-static unsigned length_ms(void)
+static uint64_t length_grants(void)
 {
     const char *text = getenv("LK_LONG");
+    bool is_long = text != NULL && strcmp(text, "1") == 0;
+    double grants = (is_long ? LONG_GRANTS : SHORT_GRANTS) / wait_scale();
 
-    return text != NULL && strcmp(text, "1") == 0 ? LONG_MS : SHORT_MS;
+    return grants < LEAST_GRANTS ? LEAST_GRANTS : (uint64_t)grants;
 }
 
 /* ---- the workers ---- */
@@ -61,61 +82,127 @@ static void drought_note(worker_shared *shared, unsigned first, uint64_t now)
         counters[COUNT_DROUGHT_MS] = now - last;
 }
 
-/* fence: 0 where there is none. */
-static void hold(worker_shared *shared, unsigned index, uint64_t fence)
+static void sleep_us(long us)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+}
+
+/* first: of its side. who: another number for each. fence: 0, none. */
+static void hold(worker_shared *shared, unsigned index, unsigned first,
+                 unsigned who, uint64_t fence)
 {
     record *r = &shared->records[0];
 
-    (void)record_enter(r, index, fence);
+    (void)record_enter(r, who, fence);
     shared->counters[index][COUNT_GRANTS]++;
-    drought_note(shared, index < OURS ? 0 : OURS, wait_now_ms());
-    (void)nanosleep(&(struct timespec){.tv_nsec = HOLD_MS * 1000000L}, NULL);
-    (void)record_leave(r, index);
+    drought_note(shared, first, wait_now_ms());
+    sleep_us(HOLD_MS * 1000L);
+    (void)record_leave(r, who);
 }
 
-static void our_turn(worker_shared *shared, unsigned index, lk_lock *lock)
+typedef struct player {
+    worker_shared *shared;
+    lk_lock *lock;
+    unsigned index, first;
+    unsigned count;      /* of workers */
+    atomic_uint threads; /* of this process that have begun */
+    long pause_us;
+} player;
+
+static bool are_ready(void *data)
 {
+    const player *p = data;
+
+    for (unsigned i = 0; i < p->count; i++) {
+        if (p->shared->counters[i][COUNT_READY] == 0)
+            return false;
+    }
+    return true;
+}
+
+/* All begin at once, however long it takes to get ready. */
+static bool begin(player *p)
+{
+    p->shared->counters[p->index][COUNT_READY] = 1;
+    return wait_until(are_ready, p, END_MS);
+}
+
+static void our_turn(player *p, unsigned who)
+{
+    worker_shared *shared = p->shared;
     lk_hold *held;
 
-    if (lk_lock_acquire(lock, LK_FOREVER, NULL, &held) != LK_OK) {
-        shared->counters[index][COUNT_FAILURES]++;
+    if (lk_lock_acquire(p->lock, LK_FOREVER, NULL, &held) != LK_OK) {
+        shared->counters[p->index][COUNT_FAILURES]++;
         return;
     }
-    hold(shared, index, lk_hold_fence(held));
+    hold(shared, p->index, p->first, who, lk_hold_fence(held));
     if (lk_hold_release(held) != LK_OK)
-        shared->counters[index][COUNT_FAILURES]++;
+        shared->counters[p->index][COUNT_FAILURES]++;
 }
 
-static int ours_run(worker_shared *shared, unsigned index, const contest *c)
+static void *our_turns(void *data)
+{
+    player *p = data;
+    unsigned who = p->index + WORKER_MAX * atomic_fetch_add(&p->threads, 1);
+    unsigned seed = who;
+
+    while (!atomic_load(&p->shared->is_over)) {
+        our_turn(p, who);
+        if (p->pause_us > 0)
+            sleep_us(rand_r(&seed) % p->pause_us);
+    }
+    return NULL;
+}
+
+static bool our_threads(player *p, unsigned count)
+{
+    pthread_t threads[THREADS];
+    unsigned begun = 0;
+
+    while (begun < count &&
+           pthread_create(&threads[begun], NULL, our_turns, p) == 0)
+        begun++;
+    for (unsigned i = 0; i < begun; i++)
+        (void)pthread_join(threads[i], NULL);
+    return begun == count;
+}
+
+static int ours_run(player *p, const contest *c, unsigned threads,
+                    lk_lock_strategy strategy)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .interop = c->interop};
+    const lk_lock_options how = {LK_LOCK_OPTIONS_INIT, .strategy = strategy};
     lk_client *client;
-    lk_lock *lock;
 
     if (lk_client_open(&client, server_url(c->server), &options) != LK_OK ||
-        lk_lock_new(&lock, client, "job", NULL) != LK_OK)
+        lk_client_wait_ready(client, END_MS) != LK_OK ||
+        lk_lock_new(&p->lock, client, "job", &how) != LK_OK || !begin(p) ||
+        !our_threads(p, threads))
         return 1;
-    while (!atomic_load(&shared->is_over))
-        our_turn(shared, index, lock);
-    lk_lock_free(lock);
+    lk_lock_free(p->lock);
     if (lk_client_shutdown(client, 5000) != LK_OK)
         return 1;
     lk_client_free(client);
     return 0;
 }
 
-static int theirs_run(worker_shared *shared, unsigned index, const contest *c)
+static int theirs_run(player *p, const contest *c)
 {
-    standin *s = standin_new(c->kind, server_socket(c->server), "job");
+    standin *s =
+        standin_new((standin_kind)c->rival, server_socket(c->server), "job");
+    unsigned seed = p->index;
 
-    standin_set_backoff(s, SPIN_MOST_MS);
-    while (!atomic_load(&shared->is_over)) {
+    if (!begin(p))
+        return 1;
+    while (!atomic_load(&p->shared->is_over)) {
         (void)standin_lock(s, -1);
-        hold(shared, index,
-             c->kind == STANDIN_FENCED ? (uint64_t)standin_token(s) : 0);
+        hold(p->shared, p->index, p->first, p->index,
+             c->rival == RIVAL_FENCED ? (uint64_t)standin_token(s) : 0);
         if (standin_unlock(s) != 1)
-            shared->counters[index][COUNT_FAILURES]++;
+            p->shared->counters[p->index][COUNT_FAILURES]++;
+        sleep_us(rand_r(&seed) % p->pause_us);
     }
     standin_free(s);
     return 0;
@@ -123,8 +210,15 @@ static int theirs_run(worker_shared *shared, unsigned index, const contest *c)
 
 static int run(worker_shared *shared, unsigned index, void *data)
 {
-    return index < OURS ? ours_run(shared, index, data)
-                        : theirs_run(shared, index, data);
+    const contest *c = data;
+    player p = {.shared = shared, .index = index, .count = c->ours + THEIRS};
+
+    if (index < c->ours)
+        return ours_run(&p, c, THREADS / c->ours, LK_QUEUE);
+    p.first = c->ours;
+    p.pause_us = PAUSE_US;
+    return c->rival == RIVAL_OUR_SPIN ? ours_run(&p, c, 1, LK_SPIN)
+                                      : theirs_run(&p, c);
 }
 
 /* ---- the contest ---- */
@@ -149,47 +243,52 @@ static uint64_t drought_of(workers *w, unsigned first, uint64_t end)
     return counters[COUNT_DROUGHT_MS];
 }
 
-static void is_exclusive(workers *w, standin_kind kind, uint64_t theirs)
+static void is_exclusive(workers *w, const contest *c, uint64_t theirs)
 {
     const record *r = &workers_shared(w)->records[0];
+    bool have_fences = c->rival == RIVAL_FENCED || c->rival == RIVAL_OUR_SPIN;
 
     assert_int_equal(workers_count(w, COUNT_FAILURES), 0);
     assert_int_equal(r->overlaps, 0);
     assert_int_equal(r->inside, 0);
     /* Who comes without a fence is counted there; nobody else. */
-    assert_int_equal(r->fence_errors, kind == STANDIN_FENCED ? 0 : theirs);
+    assert_int_equal(r->fence_errors, have_fences ? 0 : theirs);
 }
 
-static void is_shared(workers *w, standin_kind kind, uint64_t end)
+static void is_shared(workers *w, const contest *c, uint64_t end)
 {
-    uint64_t ours = grants_of(w, 0, OURS);
-    uint64_t theirs = grants_of(w, OURS, THEIRS);
+    uint64_t ours = grants_of(w, 0, c->ours);
+    uint64_t theirs = grants_of(w, c->ours, THEIRS);
     uint64_t percent = ours * 100 / (ours + theirs + 1);
     unsigned least = wait_scale() > 1 ? SLOW_PERCENT : SHARE_PERCENT;
 
     print_message("ours %" PRIu64 " (%" PRIu64 " %%), theirs %" PRIu64
                   "; longest without: %" PRIu64 " and %" PRIu64 " ms\n",
                   ours, percent, theirs, drought_of(w, 0, end),
-                  drought_of(w, OURS, end));
-    is_exclusive(w, kind, theirs);
+                  drought_of(w, c->ours, end));
+    is_exclusive(w, c, theirs);
     assert_in_range(percent, least, 100 - least);
     assert_in_range(drought_of(w, 0, end), 0, wait_scaled_ms(DROUGHT_MS));
-    assert_in_range(drought_of(w, OURS, end), 0, wait_scaled_ms(DROUGHT_MS));
+    assert_in_range(drought_of(w, c->ours, end), 0, wait_scaled_ms(DROUGHT_MS));
+}
+
+static bool is_long_enough(void *data)
+{
+    return workers_count(data, COUNT_GRANTS) >= length_grants();
 }
 
 static void contest_is_shared(contest c)
 {
-    unsigned ms = length_ms();
-    workers *w = workers_start(OURS + THEIRS, run, &c);
+    workers *w = workers_start(c.ours + THEIRS, run, &c);
     uint64_t end;
 
     assert_non_null(w);
-    (void)nanosleep(&(struct timespec){.tv_sec = ms / 1000}, NULL);
+    assert_true(wait_until(is_long_enough, w, PLAY_MS));
     end = wait_now_ms();
     workers_end(w);
     assert_true(workers_wait(w, END_MS));
-    assert_int_equal(workers_succeeded(w), OURS + THEIRS);
-    is_shared(w, c.kind, end);
+    assert_int_equal(workers_succeeded(w), c.ours + THEIRS);
+    is_shared(w, &c, end);
     workers_free(w);
 }
 
@@ -197,36 +296,53 @@ static void contest_is_shared(contest c)
 
 static void redissons_lock_and_ours_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, STANDIN_LOCK});
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 4});
+}
+
+/* Who has just released, and wants it again, does not come before them. */
+static void redissons_lock_and_one_client_of_ours_share_a_name(void **state)
+{
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 1});
 }
 
 /* And its tokens and our fences are one row of numbers, whoever begins. */
 static void redissons_fenced_lock_and_ours_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, STANDIN_FENCED});
+    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, RIVAL_FENCED, 4});
 }
 
 static void they_share_it_where_redisson_is_said_to_be_there(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, STANDIN_LOCK});
+    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, RIVAL_LOCK, 4});
 }
 
 static void redissons_fair_lock_and_ours_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, STANDIN_FAIR});
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_FAIR, 4});
+}
+
+static void
+redissons_fair_lock_and_one_client_of_ours_share_a_name(void **state)
+{
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_FAIR, 1});
 }
 
 static void
 spinners_and_ours_share_a_name_while_the_marker_is_there(void **state)
 {
     free(server_string(*state, "SET latchkey:spin:{job} 1"));
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, STANDIN_SPIN});
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_SPIN, 4});
 }
 
 static void
 spinners_that_nobody_sees_share_it_where_they_are_said_to_be_there(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, STANDIN_SPIN});
+    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, RIVAL_SPIN, 4});
+}
+
+static void those_of_ours_who_spin_and_who_queue_share_a_name(void **state)
+{
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_OUR_SPIN, 4});
 }
 
 static int start_server(void **state)
@@ -252,12 +368,15 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup(test, flush)
     const struct CMUnitTest tests[] = {
         TEST(redissons_lock_and_ours_share_a_name),
+        TEST(redissons_lock_and_one_client_of_ours_share_a_name),
         TEST(redissons_fenced_lock_and_ours_share_a_name),
         TEST(they_share_it_where_redisson_is_said_to_be_there),
         TEST(redissons_fair_lock_and_ours_share_a_name),
+        TEST(redissons_fair_lock_and_one_client_of_ours_share_a_name),
         TEST(spinners_and_ours_share_a_name_while_the_marker_is_there),
         TEST(
             spinners_that_nobody_sees_share_it_where_they_are_said_to_be_there),
+        TEST(those_of_ours_who_spin_and_who_queue_share_a_name),
     };
 #undef TEST
 

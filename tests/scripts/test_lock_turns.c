@@ -11,11 +11,6 @@
 #include "support/check.h"
 #include "support/script.h"
 
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
 /* u:1 holds, u:2 and u:3 wait and can be reached. */
 static void two_wait(script_fixture *f)
 {
@@ -31,13 +26,18 @@ static void set_state(script_fixture *f, const char *field, long long value)
     script_redis(f, "HSET %s %s %lld", f->keys[KEY_STATE], field, value);
 }
 
+static long long state_number(script_fixture *f, const char *field)
+{
+    return strtoll(script_redis(f, "HGET %s %s", f->keys[KEY_STATE], field),
+                   NULL, 10);
+}
+
 static void assert_left_open(script_fixture *f)
 {
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]),
                 "u:2 u:3");
-    assert_true(number(script_redis(f, "HGET %s open", f->keys[KEY_STATE])) >
-                0);
+    assert_true(state_number(f, "open") > 0);
 }
 
 /* ---- who is there ---- */
@@ -138,37 +138,154 @@ static void a_hand_over_does_not_lengthen_our_turn(void **state)
     f->interop = "1";
     set_state(f, "until", until);
     script_release(f, "u:1", NULL);
-    assert_true(number(script_redis(f, "HGET %s until", f->keys[KEY_STATE])) ==
-                until);
+    assert_true(state_number(f, "until") == until);
 }
 
-/* Our turn is measured by theirs, from when the lock was left to them. */
-static void a_turn_is_counted_from_the_first_open_release(void **state)
-{
-    script_fixture *f = *state;
+/* ---- whether they come ---- */
 
+/* u:1 has left the lock open so long ago; came: ms ago, -1: they have not. */
+static void left_open(script_fixture *f, long long ms, long long came)
+{
     two_wait(f);
     f->interop = "1";
     script_release(f, "u:1", NULL);
+    script_heard(f);
+    set_state(f, "open", script_now_ms(f) - ms);
+    if (came >= 0)
+        set_state(f, "came", script_now_ms(f) - came);
+}
+
+/* How long the turn is that has begun with a grant. */
+static long long our_turn(script_fixture *f)
+{
+    assert_int_equal(state_number(f, "open"), 0);
+    return state_number(f, "until") - state_number(f, "since");
+}
+
+static void what_is_left_open_twice_was_left_open_first(void **state)
+{
+    script_fixture *f = *state;
+    long long before;
+
+    left_open(f, -60000, -1);
+    before = state_number(f, "open");
+    assert_like(script_pass(f), "0 0");
+    assert_left_open(f);
+    assert_int_equal(state_number(f, "open"), before);
+}
+
+/* One that does not note whether they come. */
+static void a_turn_that_another_release_began_is_counted_from_then(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 60000, -1);
+    script_redis(f, "HDEL %s came", f->keys[KEY_STATE]);
     set_state(f, "open", 12345);
     assert_like(script_pass(f), "0 0");
-    assert_like(script_redis(f, "HGET %s open", f->keys[KEY_STATE]), "12345");
+    assert_int_equal(state_number(f, "open"), 12345);
+    assert_like(script_acquire(f, "u:4"), "1 * 30000 *");
 }
 
-static void a_waiter_that_takes_an_open_lock_begins_our_turn(void **state)
+/* It is told again that the lock is open, and so looks again. */
+static void our_first_waits_for_them_to_come(void **state)
 {
     script_fixture *f = *state;
 
-    two_wait(f);
-    f->interop = "1";
-    script_release(f, "u:1", NULL);
-    set_state(f, "open", script_now_ms(f) - 60000);
-    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
-    assert_in_range(number(
-                        script_redis(f, "HGET %s until", f->keys[KEY_STATE])),
-                    script_now_ms(f) - 5000, script_now_ms(f) + 500);
-    assert_like(script_redis(f, "HGET %s open", f->keys[KEY_STATE]), "0");
+    left_open(f, -60000, -1);
+    assert_like(script_recheck(f, "u:2"), "0 -2 * 0 0 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_like(script_heard(f), "in:u:2 open lock u:2 * n\n");
 }
+
+/* Asleep between two tries they may not hear that it is open. */
+static void if_they_do_not_come_in_time_our_first_has_a_long_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 200, -1);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_int_equal(our_turn(f), 500);
+}
+
+static void nobody_waits_for_them_when_they_are_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, -60000, -1);
+    f->interop = "0";
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+}
+
+static void a_foreign_holder_is_seen_to_have_come(void **state)
+{
+    script_fixture *f = *state;
+    long long before = script_now_ms(f);
+
+    left_open(f, -60000, -1);
+    script_redis(f, "HSET n java:7 1");
+    assert_like(script_recheck(f, "u:2"), "0 -1 * 1 0 0");
+    assert_in_range(state_number(f, "came"), before, script_now_ms(f));
+    script_redis(f, "DEL n");
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+}
+
+static void when_they_came_is_noted_once(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 300, -1);
+    set_state(f, "came", 12345);
+    script_redis(f, "HSET n java:7 1");
+    assert_like(script_recheck(f, "u:2"), "0 -1 * 1 0 0");
+    assert_int_equal(state_number(f, "came"), 12345);
+}
+
+static void one_of_ours_has_not_come_as_one_of_them(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 200, -1);
+    script_recheck(f, "u:2");
+    set_state(f, "open", 1);
+    assert_like(script_recheck(f, "u:3"), "0 * * 0 0 0");
+    assert_int_equal(state_number(f, "came"), 0);
+}
+
+/* ---- how long our turn is ---- */
+
+static void our_turn_is_as_long_as_they_had_the_lock(void **state)
+{
+    script_fixture *f = *state;
+    long long had;
+
+    left_open(f, 210, 200);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+    had = state_number(f, "since") - state_number(f, "came");
+    assert_int_equal(our_turn(f), had < 500 ? had : 500);
+}
+
+/* What is free while they are slow to come is lost to both. */
+static void our_turn_is_as_long_as_the_lock_lay_free(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 410, 0);
+    set_state(f, "open", state_number(f, "came") - 410);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_in_range(our_turn(f), 400, 500);
+}
+
+static void our_turn_is_half_a_second_at_most(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 60000, 59000);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_int_equal(our_turn(f), 500);
+}
+
+/* ---- newcomers of ours ---- */
 
 /* Ours queue behind each other; only the first contends. */
 static void
@@ -176,13 +293,55 @@ a_waiter_that_is_not_first_gives_an_open_lock_to_the_first(void **state)
 {
     script_fixture *f = *state;
 
-    two_wait(f);
-    f->interop = "1";
-    script_release(f, "u:1", NULL);
-    script_heard(f);
+    left_open(f, 30, 20);
     assert_like(script_recheck(f, "u:3"), "0 * * 0 0 0");
     assert_like(script_redis(f, "HGETALL n"), "u:2 1");
     assert_like(script_heard(f), "in:u:2 grant lock u:2 *");
+}
+
+/* Most of all the one that has just released it. */
+static void who_comes_in_their_turn_queues(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, -60000, -1);
+    assert_like(script_acquire(f, "u:4"), "0 -1 * 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    script_leave(f, "u:2", "0");
+    script_leave(f, "u:3", "0");
+    assert_like(script_acquire(f, "u:4"), "0 -1 * 1");
+}
+
+static void who_only_tries_has_what_is_free_in_their_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, -60000, -1);
+    assert_like(script_try(f, "u:4"), "1 * 30000 *");
+}
+
+/* ---- our own who spin ---- */
+
+static void who_spins_is_one_of_them(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 300, -1);
+    assert_like(script_acquire_with(f, "u:4", "30000", "s", "", "", "0"),
+                "1 * 30000 *");
+    assert_true(state_number(f, "open") > 0);
+    assert_true(state_number(f, "came") > 0);
+}
+
+static void what_a_spinner_releases_in_their_turn_is_handed_over(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 300, -1);
+    script_acquire_with(f, "u:4", "30000", "s", "", "", "0");
+    assert_like(script_release(f, "u:4", NULL), "1 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "u:2 1");
+    assert_in_range(our_turn(f), 290, 500);
 }
 
 /* ---- our side of an open release ---- */
@@ -202,10 +361,7 @@ static void who_leaves_an_open_lock_passes_the_word_on(void **state)
 {
     script_fixture *f = *state;
 
-    two_wait(f);
-    f->interop = "1";
-    script_release(f, "u:1", NULL);
-    script_heard(f);
+    left_open(f, -60000, -1);
     assert_like(script_leave(f, "u:2", "0"), "1 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_heard(f), "in:u:3 open lock u:3 * n\n");
@@ -219,19 +375,63 @@ static void an_open_release_makes_no_state_that_stays(void **state)
     f->interop = "1";
     script_redis(f, "DEL %s", f->keys[KEY_STATE]);
     assert_like(script_release(f, "u:1", "1"), "1 0 0");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])) > 0);
-    assert_like(script_redis(f, "HGET %s v", f->keys[KEY_STATE]), "1");
+    assert_like(script_redis(f, "PTTL %s", f->keys[KEY_STATE]), "[1-9]*");
+    assert_int_equal(state_number(f, "v"), 1);
 }
 
-/* Nobody of ours waits: then there is nothing to take turns about. */
-static void without_a_waiter_of_ours_no_turn_begins(void **state)
+/* Nobody of ours waits, and nobody of theirs can be seen to. */
+static void without_a_waiter_no_turn_begins(void **state)
 {
     script_fixture *f = *state;
 
     script_acquire(f, "u:1");
     f->interop = "1";
     assert_like(script_release(f, "u:1", NULL), "1 0 0");
-    assert_like(script_redis(f, "HGET %s open", f->keys[KEY_STATE]), "0");
+    assert_int_equal(state_number(f, "open"), 0);
+}
+
+/* Else the next thread of the same client would always come before them. */
+static void without_a_waiter_of_ours_those_who_listen_have_a_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, f->channel);
+    script_acquire(f, "u:1");
+    assert_like(script_release(f, "u:1", NULL), "1 0 0");
+    assert_true(state_number(f, "open") > 0);
+    assert_like(script_acquire(f, "u:2"), "0 -1 * 1");
+}
+
+static void
+without_a_waiter_of_ours_redissons_fair_queue_has_a_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    script_redis(f, "RPUSH %s java:7", f->keys[KEY_FAIRQ]);
+    assert_like(script_release(f, "u:1", NULL), "1 0 0");
+    assert_like(script_acquire(f, "u:2"), "0 -1 * 1");
+}
+
+static void without_a_waiter_of_ours_those_who_spin_have_a_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    script_redis(f, "SET %s 1", f->keys[KEY_SPIN]);
+    assert_like(script_release(f, "u:1", NULL), "1 0 0");
+    assert_like(script_acquire(f, "u:2"), "0 -1 * 1");
+}
+
+static void without_a_waiter_no_turn_of_ours_is_cut_short(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, f->channel);
+    script_acquire(f, "u:1");
+    set_state(f, "until", script_now_ms(f) + 60000);
+    assert_like(script_release(f, "u:1", NULL), "1 0 0");
+    assert_int_equal(state_number(f, "open"), 0);
 }
 
 static void force_leaves_the_lock_open_in_the_others_turn(void **state)
@@ -267,13 +467,30 @@ int main(void)
         SCRIPT_TEST(in_our_turn_the_lock_is_handed_over),
         SCRIPT_TEST(when_our_turn_is_over_the_lock_is_left_open),
         SCRIPT_TEST(a_hand_over_does_not_lengthen_our_turn),
-        SCRIPT_TEST(a_turn_is_counted_from_the_first_open_release),
-        SCRIPT_TEST(a_waiter_that_takes_an_open_lock_begins_our_turn),
+        SCRIPT_TEST(what_is_left_open_twice_was_left_open_first),
+        SCRIPT_TEST(a_turn_that_another_release_began_is_counted_from_then),
+        SCRIPT_TEST(our_first_waits_for_them_to_come),
+        SCRIPT_TEST(if_they_do_not_come_in_time_our_first_has_a_long_turn),
+        SCRIPT_TEST(nobody_waits_for_them_when_they_are_gone),
+        SCRIPT_TEST(a_foreign_holder_is_seen_to_have_come),
+        SCRIPT_TEST(when_they_came_is_noted_once),
+        SCRIPT_TEST(one_of_ours_has_not_come_as_one_of_them),
+        SCRIPT_TEST(our_turn_is_as_long_as_they_had_the_lock),
+        SCRIPT_TEST(our_turn_is_as_long_as_the_lock_lay_free),
+        SCRIPT_TEST(our_turn_is_half_a_second_at_most),
         SCRIPT_TEST(a_waiter_that_is_not_first_gives_an_open_lock_to_the_first),
+        SCRIPT_TEST(who_comes_in_their_turn_queues),
+        SCRIPT_TEST(who_only_tries_has_what_is_free_in_their_turn),
+        SCRIPT_TEST(who_spins_is_one_of_them),
+        SCRIPT_TEST(what_a_spinner_releases_in_their_turn_is_handed_over),
         SCRIPT_TEST(only_a_waiter_alive_is_told_that_the_lock_is_open),
         SCRIPT_TEST(who_leaves_an_open_lock_passes_the_word_on),
         SCRIPT_TEST(an_open_release_makes_no_state_that_stays),
-        SCRIPT_TEST(without_a_waiter_of_ours_no_turn_begins),
+        SCRIPT_TEST(without_a_waiter_no_turn_begins),
+        SCRIPT_TEST(without_a_waiter_of_ours_those_who_listen_have_a_turn),
+        SCRIPT_TEST(without_a_waiter_of_ours_redissons_fair_queue_has_a_turn),
+        SCRIPT_TEST(without_a_waiter_of_ours_those_who_spin_have_a_turn),
+        SCRIPT_TEST(without_a_waiter_no_turn_of_ours_is_cut_short),
         SCRIPT_TEST(force_leaves_the_lock_open_in_the_others_turn),
         SCRIPT_TEST(a_lock_that_redisson_released_goes_to_our_first),
     };

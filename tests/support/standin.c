@@ -40,7 +40,7 @@ struct standin {
     unsigned owed;                     /* answers that nobody waits for */
     long long lease_ms, watchdog_ms;
     long long tenure_ms; /* of a place in the fair queue */
-    unsigned spin_most_ms;
+    unsigned seed;       /* of its pauses */
     uint64_t latches;
 };
 
@@ -137,6 +137,7 @@ static void owner_make(standin *s)
         broken("uuid", "none to be had");
     (void)fclose(file);
     (void)snprintf(s->owner, sizeof(s->owner), "%s:%d", uuid, 41);
+    s->seed = (unsigned)strtoul(uuid, NULL, 16);
 }
 
 static void scripts_load(standin *s)
@@ -160,7 +161,6 @@ standin *standin_new(standin_kind kind, const char *path, const char *name)
     s->kind = kind;
     s->watchdog_ms = WATCHDOG_MS;
     s->tenure_ms = FAIR_WAIT_MS;
-    s->spin_most_ms = SPIN_MOST_MS;
     (void)snprintf(s->path, sizeof(s->path), "%s", path);
     (void)snprintf(s->lock, sizeof(s->lock), "%s", name);
     owner_make(s);
@@ -209,11 +209,6 @@ void standin_set_lease(standin *s, long long lease_ms)
 void standin_set_watchdog(standin *s, long long timeout_ms)
 {
     s->watchdog_ms = timeout_ms;
-}
-
-void standin_set_backoff(standin *s, unsigned most_ms)
-{
-    s->spin_most_ms = most_ms;
 }
 
 /* ---- scripts ---- */
@@ -436,13 +431,16 @@ static bool lock_by_messages(standin *s, uint64_t until_ms)
     }
 }
 
+/* A pause is twice the last one and up to a millisecond more for each try. */
 static bool lock_by_spinning(standin *s, uint64_t until_ms)
 {
-    for (unsigned ms = 1; wait_now_ms() < until_ms;
-         ms = (unsigned)sooner(2 * (uint64_t)ms, s->spin_most_ms)) {
+    uint64_t ms = 1;
+
+    for (unsigned tries = 2; wait_now_ms() < until_ms; tries++) {
         (void)poll(NULL, 0, (int)ms);
         if (acquire(s, true) == STANDIN_HAS_IT)
             return true;
+        ms = sooner(2 * ms + (unsigned)rand_r(&s->seed) % tries, SPIN_MOST_MS);
     }
     return false;
 }

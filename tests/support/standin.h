@@ -43,8 +43,6 @@ const char *standin_owner(const standin *s);
  */
 void standin_set_lease(standin *s, long long lease_ms);
 void standin_set_watchdog(standin *s, long long timeout_ms);
-/* The longest sleep of its spin lock's exponential back-off; else 128 ms. */
-void standin_set_backoff(standin *s, unsigned most_ms);
 
 /* ---- as its API ---- */
 
