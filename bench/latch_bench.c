@@ -9,6 +9,7 @@
 
 #include <latchkey/latchkey.h>
 
+#include <err.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -47,7 +48,7 @@ static void await(const atomic_uint *counter, unsigned value)
 {
     for (int i = 0; atomic_load(counter) < value; i++) {
         if (i == STEPS)
-            die("%u of %u", atomic_load(counter), value);
+            errx(1, "%u of %u", atomic_load(counter), value);
         sleep_ns(STEP_NS);
     }
 }
@@ -101,7 +102,7 @@ static void *bare_read(void *data)
         void *reply = NULL;
 
         if (redisGetReply(crew->redis, &reply) != REDIS_OK)
-            die("the subscription broke");
+            errx(1, "the subscription broke");
         freeReplyObject(reply);
         (void)pthread_mutex_lock(&crew->mutex);
         crew->messages++;
@@ -132,7 +133,7 @@ static void *thread_run(void *data)
         if (crew->scene->manner == BARE)
             bare_wait(crew, round);
         else if (lk_latch_wait(crew->latch, LK_FOREVER, NULL) != LK_OK)
-            die("a wait: %s", lk_last_error());
+            errx(1, "a wait: %s", lk_last_error());
         note_awake(crew->scene);
     }
     return NULL;
@@ -146,7 +147,7 @@ static bool all_wait(struct crew *crew)
 
     if (crew->scene->manner == LATCH) {
         if (lk_client_stats_get(crew->client, &stats) != LK_OK)
-            die("stats: %s", lk_last_error());
+            errx(1, "stats: %s", lk_last_error());
         return stats.waiting == crew->scene->threads && stats.pending == 0;
     }
     (void)pthread_mutex_lock(&crew->mutex);
@@ -160,7 +161,7 @@ static void thread_start(void *(*run)(void *data), struct crew *crew)
     pthread_t id;
 
     if (pthread_create(&id, NULL, run, crew) != 0)
-        die("no thread");
+        errx(1, "no thread");
 }
 
 static void crew_open(struct crew *crew)
@@ -171,7 +172,7 @@ static void crew_open(struct crew *crew)
     if (crew->scene->manner == LATCH) {
         if (lk_client_open(&crew->client, server_url(), NULL) != LK_OK ||
             lk_latch_new(&crew->latch, crew->client, "gate", NULL) != LK_OK)
-            die("open: %s", lk_last_error());
+            errx(1, "open: %s", lk_last_error());
         return;
     }
     crew->redis = server_connect();
@@ -209,7 +210,7 @@ struct opener {
 static void must(lk_status status, const char *what)
 {
     if (status != LK_OK)
-        die("%s: %s", what, lk_last_error());
+        errx(1, "%s: %s", what, lk_last_error());
 }
 
 /* One round; the time from the last count to the last waiter, in us. */
@@ -248,7 +249,7 @@ static void measure(manner which, unsigned processes, unsigned threads,
         if (children[i] == 0)
             crew_run(scene);
         if (children[i] < 0)
-            die("no process");
+            errx(1, "no process");
     }
     wait_for_quiet();
     for (unsigned i = 0; i < rounds; i++)

@@ -6,6 +6,7 @@
  * lock, and what its client counts. It also looks whether it is alone.
  */
 
+#include <err.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -165,7 +166,7 @@ conclude(struct scene *scene, const struct look *a, const struct look *b)
     for (unsigned i = 0; i < scene->processes; i++)
         total += (double)(b->holds[i] - a->holds[i]);
     if (total == 0)
-        die("nothing was acquired");
+        errx(1, "nothing was acquired");
     result->per_s = total / seconds;
     result->rechecks = (double)(b->rechecks - a->rechecks) / total;
     result->commands = (double)(b->calls - a->calls) / total - result->rechecks;
@@ -188,13 +189,13 @@ static pid_t *members_start(struct scene *scene)
     for (unsigned i = 0; i < scene->processes; i++) {
         pids[i] = fork();
         if (pids[i] < 0)
-            die("cannot fork");
+            errx(1, "cannot fork");
         if (pids[i] == 0)
             member_run(scene, i);
     }
     for (int i = 0; atomic_load(&scene->ready) < scene->processes; i++) {
         if (i == START_STEPS || waitpid(-1, NULL, WNOHANG) > 0)
-            die("a process did not start");
+            errx(1, "a process did not start");
         sleep_ns(STEP_NS);
     }
     return pids;
@@ -228,7 +229,7 @@ static void run(void *data)
     members_kill(scene, pids);
     conclude(scene, &begin, &end);
     if (atomic_load(&scene->failed))
-        die("two processes were inside at once");
+        errx(1, "two processes were inside at once");
 }
 
 handover

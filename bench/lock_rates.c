@@ -6,6 +6,7 @@
  * product's rows and of the bare ones differs in nothing but the pair.
  */
 
+#include <err.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ lk_client *client_open(uint64_t watchdog_ms)
 
     if (lk_client_open(&client, server_url(), &options) != LK_OK ||
         lk_client_wait_ready(client, 10000) != LK_OK)
-        die("client: %s", lk_last_error());
+        errx(1, "client: %s", lk_last_error());
     return client;
 }
 
@@ -43,7 +44,7 @@ lk_lock *lock_open(lk_client *client, const char *name)
     lk_lock *lock;
 
     if (lk_lock_new(&lock, client, name, NULL) != LK_OK)
-        die("lock: %s", lk_last_error());
+        errx(1, "lock: %s", lk_last_error());
     return lock;
 }
 
@@ -52,14 +53,14 @@ lk_hold *lock_take(lk_lock *lock)
     lk_hold *hold;
 
     if (lk_lock_acquire(lock, LK_FOREVER, NULL, &hold) != LK_OK)
-        die("acquire: %s", lk_last_error());
+        errx(1, "acquire: %s", lk_last_error());
     return hold;
 }
 
 void lock_give(lk_hold *hold)
 {
     if (lk_hold_release(hold) != LK_OK)
-        die("release: %s", lk_last_error());
+        errx(1, "release: %s", lk_last_error());
 }
 
 lk_client_stats client_stats(lk_client *client)
@@ -67,7 +68,7 @@ lk_client_stats client_stats(lk_client *client)
     lk_client_stats stats = {.size = sizeof(stats)};
 
     if (lk_client_stats_get(client, &stats) != LK_OK)
-        die("stats: %s", lk_last_error());
+        errx(1, "stats: %s", lk_last_error());
     return stats;
 }
 
@@ -123,7 +124,7 @@ static void *bare_open(void *all, unsigned index)
     (void)snprintf(bare->name, sizeof(bare->name), "orders:%u", index);
     reply = redisCommand(bare->redis, "SCRIPT LOAD %s", release_script);
     if (reply == NULL || reply->type != REDIS_REPLY_STRING)
-        die("the script is not taken");
+        errx(1, "the script is not taken");
     (void)snprintf(bare->sha1, sizeof(bare->sha1), "%s", reply->str);
     freeReplyObject(reply);
     return bare;
@@ -135,7 +136,7 @@ static void bare_do(struct bare *bare, int count, const char **args)
 
     if (reply == NULL || reply->type == REDIS_REPLY_ERROR ||
         reply->type == REDIS_REPLY_NIL)
-        die("a bare command failed");
+        errx(1, "a bare command failed");
     freeReplyObject(reply);
 }
 
@@ -299,7 +300,7 @@ static struct worker *workers_start(const rate_case *of, void *all)
     pthread_t thread;
 
     if (workers == NULL)
-        die("no memory");
+        errx(1, "no memory");
     memset(workers, 0, of->threads * sizeof(*workers));
     for (unsigned i = 0; i < of->threads; i++) {
         workers[i].pair = of->pair;
@@ -307,7 +308,7 @@ static struct worker *workers_start(const rate_case *of, void *all)
     }
     for (unsigned i = 0; i < of->threads; i++) {
         if (pthread_create(&thread, NULL, worker_run, &workers[i]) != 0)
-            die("cannot start a thread");
+            errx(1, "cannot start a thread");
     }
     return workers;
 }
@@ -339,7 +340,7 @@ static rate difference(const struct look *a, const struct look *b)
         foreign_part(b->machine_ns - a->machine_ns, b->own_ns - a->own_ns,
                      b->server_ns - a->server_ns, b->at - a->at);
     if (pairs == 0)
-        die("nothing was acquired");
+        errx(1, "nothing was acquired");
     out.client_us = own / pairs / 1e3;
     out.server_us = server / pairs / 1e3;
     out.commands = (double)(b->stats.commands - a->stats.commands) / pairs;

@@ -8,6 +8,7 @@
  * that sends as many plain commands, evenly, which is the easy case.
  */
 
+#include <err.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static void slow_end(renewal *result, redisContext *redis)
     redisReply *reply = redisCommand(redis, "SLOWLOG GET 1000");
 
     if (reply == NULL || reply->type != REDIS_REPLY_ARRAY)
-        die("SLOWLOG is refused");
+        errx(1, "SLOWLOG is refused");
     for (size_t i = 0; i < reply->elements; i++) {
         double us = (double)reply->element[i]->element[2]->integer;
 
@@ -125,7 +126,7 @@ static void on_hold(lk_status status, lk_hold *hold, void *data)
 
     (void)hold; /* kept until the process ends */
     if (status != LK_OK)
-        die("acquire: %s", lk_last_error());
+        errx(1, "acquire: %s", lk_last_error());
     (void)atomic_fetch_add(&crowd->held, 1);
 }
 
@@ -137,7 +138,7 @@ static void crowd_ask(struct crowd *crowd, lk_client *client)
     (void)snprintf(name, sizeof(name), "orders:%u", atomic_load(&crowd->asked));
     lock = lock_open(client, name);
     if (lk_lock_acquire_async(lock, LK_FOREVER, NULL, on_hold, crowd) != LK_OK)
-        die("acquire: %s", lk_last_error());
+        errx(1, "acquire: %s", lk_last_error());
     lk_lock_free(lock);
     (void)atomic_fetch_add(&crowd->asked, 1);
 }
@@ -153,7 +154,7 @@ static lk_client *crowd_open(unsigned holds)
                atomic_load(&crowd.asked) - atomic_load(&crowd.held) < IN_FLIGHT)
             crowd_ask(&crowd, client);
         if (i == WAIT_TICKS)
-            die("acquiring takes too long");
+            errx(1, "acquiring takes too long");
         sleep_ns(TICK_NS);
     }
     return client;
@@ -222,7 +223,7 @@ static void wait_for_renewals(lk_client *client, unsigned holds)
 {
     for (int i = 0; client_stats(client).renewals < holds; i++) {
         if (i == WAIT_TICKS)
-            die("the holds are not renewed");
+            errx(1, "the holds are not renewed");
         sleep_ns(TICK_NS);
     }
 }
@@ -243,7 +244,7 @@ static void product_run(void *data)
     watch(scene, redis, 0);
     renewals = client_stats(client).renewals - renewals;
     if (renewals == 0 || client_stats(client).losses != 0)
-        die("holds were lost, or none was renewed");
+        errx(1, "holds were lost, or none was renewed");
     conclude(scene, (double)renewals);
 }
 
@@ -267,7 +268,7 @@ _Noreturn static void plain_send(const struct scene *scene)
                                      (unsigned)(sent % scene->holds));
         for (; count > 0; count--) {
             if (redisGetReply(redis, &reply) != REDIS_OK)
-                die("no answer: %s", redis->errstr);
+                errx(1, "no answer: %s", redis->errstr);
             freeReplyObject(reply);
         }
         sleep_ns(TICK_NS);
@@ -293,7 +294,7 @@ static void plain_run(void *data)
     if (sender == 0)
         plain_send(scene);
     if (sender < 0)
-        die("cannot fork");
+        errx(1, "cannot fork");
     watch(scene, redis, sender);
     conclude(scene, scene->plain_per_s * (double)scene->ns / 1e9);
 }

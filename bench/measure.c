@@ -4,9 +4,9 @@
 
 #include "measure.h"
 
+#include <err.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,24 +21,12 @@
 
 enum { QUIET_TRIES = 60, QUIET_LOOK_MS = 50 };
 
-void die(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    (void)fprintf(stderr, "bench: ");
-    (void)vfprintf(stderr, format, args);
-    (void)fprintf(stderr, "\n");
-    va_end(args);
-    exit(1);
-}
-
 void *memory_new(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
 
     if (memory == NULL)
-        die("no memory");
+        errx(1, "no memory");
     return memory;
 }
 
@@ -81,7 +69,7 @@ static const cpu_set_t *cpus_given(void)
 
     if (CPU_COUNT(&given) == 0 &&
         sched_getaffinity(0, sizeof(given), &given) != 0)
-        die("cannot ask for processors");
+        errx(1, "cannot ask for processors");
     return &given;
 }
 
@@ -109,7 +97,7 @@ void pin(int thread, int cpu)
         CPU_SET((size_t)cpu, &set);
     }
     if (sched_setaffinity(thread, sizeof(set), &set) != 0)
-        die("cannot pin to processor %d", cpu);
+        errx(1, "cannot pin to processor %d", cpu);
 }
 
 bool hurry(void)
@@ -129,7 +117,7 @@ uint64_t machine_busy_ns(void)
     FILE *file = fopen("/proc/stat", "re");
 
     if (file == NULL || fgets(line, sizeof(line), file) == NULL)
-        die("cannot read /proc/stat");
+        errx(1, "cannot read /proc/stat");
     (void)fclose(file);
     for (int i = 0; i < FIELDS; i++)
         ticks[i] = strtoull(at, &at, 10);
@@ -223,7 +211,7 @@ void *shared_new(size_t size)
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (memory == MAP_FAILED)
-        die("no shared memory");
+        errx(1, "no shared memory");
     return memory;
 }
 
@@ -239,7 +227,7 @@ void run_apart(void (*fn)(void *data), void *data)
     int status;
 
     if (child < 0)
-        die("cannot fork");
+        errx(1, "cannot fork");
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
@@ -248,7 +236,7 @@ void run_apart(void (*fn)(void *data), void *data)
         _exit(0);
     }
     if (waitpid(child, &status, 0) != child || status != 0)
-        die("a measurement failed");
+        errx(1, "a measurement failed");
 }
 
 void child_kill(int pid)

@@ -11,10 +11,6 @@
  * go on after a failure: what must not fail ends the process.
  */
 
-/* Says why and ends the process. */
-void die(const char *format, ...)
-    __attribute__((noreturn, format(printf, 1, 2)));
-
 /* Zeroed, the caller's to free. */
 void *memory_new(size_t count, size_t size);
 

@@ -21,32 +21,47 @@ enum { ROUNDS = 5, QUICK_ROUNDS = 3 };
 
 static struct cycle_row {
     const char *what;
-    bool is_fair;
+    subject_kind kind;
     double per_s[ROUNDS], server_us[ROUNDS], commands[ROUNDS];
-} cycle_rows[] = {{.what = "lock"}, {.what = "fair lock", .is_fair = true}};
+} cycle_rows[] = {
+    {.what = "lock"},
+    {.what = "fair lock", .kind = SUBJECT_FAIRLOCK},
+    {.what = "read-write lock, to read", .kind = SUBJECT_READ},
+    {.what = "read-write lock, to write", .kind = SUBJECT_WRITE},
+    {.what = "semaphore", .kind = SUBJECT_SEMAPHORE},
+    {.what = "plain semaphore", .kind = SUBJECT_PLAIN},
+};
 
 static struct crowd_row {
     const char *what;
-    bool is_fair;
+    subject_kind kind;
     unsigned processes, threads;
     double per_s[ROUNDS], server_us[ROUNDS], commands[ROUNDS];
     double smallest[ROUNDS], largest[ROUNDS];
 } crowd_rows[] = {
     {.what = "lock, 64 processes", .processes = 64, .threads = 1},
     {.what = "fair lock, 64 processes",
-     .is_fair = true,
+     .kind = SUBJECT_FAIRLOCK,
      .processes = 64,
      .threads = 1},
     {.what = "lock, 8 processes of 8 threads", .processes = 8, .threads = 8},
     {.what = "fair lock, 8 processes of 8 threads",
-     .is_fair = true,
+     .kind = SUBJECT_FAIRLOCK,
      .processes = 8,
      .threads = 8},
     {.what = "lock, 64 threads of one process", .processes = 1, .threads = 64},
     {.what = "fair lock, 64 threads of one process",
-     .is_fair = true,
+     .kind = SUBJECT_FAIRLOCK,
      .processes = 1,
      .threads = 64},
+    {.what = "semaphore of 8, 64 processes",
+     .kind = SUBJECT_SEMAPHORE,
+     .processes = 64,
+     .threads = 1},
+    {.what = "plain semaphore of 8, 64 processes",
+     .kind = SUBJECT_PLAIN,
+     .processes = 64,
+     .threads = 1},
 };
 
 static struct queue_row {
@@ -69,7 +84,7 @@ static void cycles_round(unsigned round)
 {
     for (unsigned i = 0; i < CYCLE_ROWS; i++) {
         struct cycle_row *row = &cycle_rows[i];
-        cycle result = cycle_measure(row->is_fair, scaled_ns(500 * NS_PER_MS));
+        cycle result = cycle_measure(row->kind, scaled_ns(500 * NS_PER_MS));
 
         row->per_s[round] = result.per_s;
         row->server_us[round] = result.server_us;
@@ -81,7 +96,7 @@ static void crowds_round(unsigned round)
 {
     for (unsigned i = 0; i < CROWD_ROWS; i++) {
         struct crowd_row *row = &crowd_rows[i];
-        crowd result = crowd_measure(row->is_fair, row->processes, row->threads,
+        crowd result = crowd_measure(row->kind, row->processes, row->threads,
                                      scaled_ns(1000 * NS_PER_MS));
 
         row->per_s[round] = result.per_s;

@@ -2,8 +2,9 @@
 #ifndef LK_BENCH_PRIMITIVES_ROWS_H
 #define LK_BENCH_PRIMITIVES_ROWS_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+#include "primitives_subject.h"
 
 /* What the measurements of the primitives have in common. */
 
@@ -15,8 +16,7 @@ typedef struct cycle {
     double commands;
 } cycle;
 
-/* is_fair: of the fair lock, else of the lock. */
-cycle cycle_measure(bool is_fair, uint64_t ns);
+cycle cycle_measure(subject_kind kind, uint64_t ns);
 
 /* ---- processes that all want one name ---- */
 
@@ -27,7 +27,7 @@ typedef struct crowd {
     double smallest, largest; /* share of a process, 1 being the mean */
 } crowd;
 
-crowd crowd_measure(bool is_fair, unsigned processes, unsigned threads,
+crowd crowd_measure(subject_kind kind, unsigned processes, unsigned threads,
                     uint64_t ns);
 
 /* ---- processes that wait for a fair lock that is held all the time ---- */

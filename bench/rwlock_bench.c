@@ -9,6 +9,7 @@
 
 #include <latchkey/latchkey.h>
 
+#include <err.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ static lk_status take_local(setting *s, lk_hold **ret_hold)
     *ret_hold = NULL;
     if (pthread_rwlock_rdlock(&s->local) != 0 ||
         pthread_rwlock_unlock(&s->local) != 0)
-        die("a lock of the process does not work");
+        errx(1, "a lock of the process does not work");
     return LK_OK;
 }
 
@@ -99,7 +100,7 @@ static void *thread_run(void *data)
 
         if (r->row->acquire(r->setting, &hold) != LK_OK ||
             (hold != NULL && lk_hold_release(hold) != LK_OK))
-            die("%s: %s", r->row->what, lk_last_error());
+            errx(1, "%s: %s", r->row->what, lk_last_error());
         cycles++;
     }
     (void)atomic_fetch_add(&r->cycles, cycles);
@@ -111,7 +112,7 @@ static uint64_t commands_of(const setting *s)
     lk_client_stats stats = {.size = sizeof(stats)};
 
     if (lk_client_stats_get(s->client, &stats) != LK_OK)
-        die("no statistics");
+        errx(1, "no statistics");
     return stats.commands;
 }
 
@@ -127,7 +128,7 @@ static void measure(row *cycle, setting *s, redisContext *redis, unsigned round,
 
     for (unsigned i = 0; i < cycle->threads; i++) {
         if (pthread_create(&threads[i], NULL, thread_run, &r) != 0)
-            die("no thread");
+            errx(1, "no thread");
     }
     sleep_ns(ns);
     r.is_over = true;
@@ -149,7 +150,7 @@ static void setting_open(setting *s)
         lk_rwlock_new(&s->rwlock, s->client, "rwlock", NULL) != LK_OK ||
         lk_client_wait_ready(s->client, 5000) != LK_OK ||
         pthread_rwlock_init(&s->local, NULL) != 0)
-        die("no client: %s", lk_last_error());
+        errx(1, "no client: %s", lk_last_error());
 }
 
 static void setting_close(setting *s)

@@ -4,6 +4,7 @@
 
 #include "server.h"
 
+#include <err.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -54,7 +55,7 @@ void server_start(void)
     owner = getpid();
     (void)snprintf(directory, sizeof(directory), "/tmp/latchkey-bench-XXXXXX");
     if (mkdtemp(directory) == NULL)
-        die("cannot make a directory in /tmp");
+        errx(1, "cannot make a directory in /tmp");
     (void)snprintf(socket_path, sizeof(socket_path), "%s/redis.sock",
                    directory);
     (void)snprintf(url, sizeof(url), "unix:%s", socket_path);
@@ -62,13 +63,13 @@ void server_start(void)
     if (pid == 0)
         exec_server(owner);
     if (pid < 0 || atexit(server_stop) != 0)
-        die("cannot start a server");
+        errx(1, "cannot start a server");
     for (int i = 0; i < START_TRIES; i++) {
         if (access(socket_path, F_OK) == 0)
             return;
         sleep_ns(START_LOOK_NS);
     }
-    die("redis-server does not start");
+    errx(1, "redis-server does not start");
 }
 
 const char *server_url(void)
@@ -88,7 +89,8 @@ redisContext *server_connect(void)
     redisContext *redis = redisConnectUnix(socket_path);
 
     if (redis == NULL || redis->err != 0)
-        die("cannot connect: %s", redis == NULL ? "no memory" : redis->errstr);
+        errx(1, "cannot connect: %s",
+             redis == NULL ? "no memory" : redis->errstr);
     return redis;
 }
 
@@ -97,9 +99,9 @@ static redisReply *ask(redisContext *redis, const char *format, va_list args)
     redisReply *reply = redisvCommand(redis, format, args);
 
     if (reply == NULL)
-        die("no answer: %s", redis->errstr);
+        errx(1, "no answer: %s", redis->errstr);
     if (reply->type == REDIS_REPLY_ERROR)
-        die("refused: %s", reply->str);
+        errx(1, "refused: %s", reply->str);
     return reply;
 }
 
@@ -121,7 +123,7 @@ static redisReply *info(redisContext *redis, const char *format, ...)
     reply = ask(redis, format, args);
     va_end(args);
     if (reply->type != REDIS_REPLY_STRING)
-        die("INFO does not answer with a text");
+        errx(1, "INFO does not answer with a text");
     return reply;
 }
 
@@ -152,7 +154,7 @@ uint64_t server_preempted(void)
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     file = fopen(path, "re");
     if (file == NULL)
-        die("cannot read %s", path);
+        errx(1, "cannot read %s", path);
     while (fgets(line, sizeof(line), file) != NULL) {
         if (strncmp(line, word, strlen(word)) == 0)
             count = strtoull(line + strlen(word), NULL, 10);

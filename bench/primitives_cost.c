@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The fair lock beside the lock. */
+/* What one costs when nobody else wants it, when all do, and while it is
+   waited for. */
 
 #include <latchkey/latchkey.h>
 
+#include <err.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,85 +14,37 @@
 
 #include "measure.h"
 #include "primitives_rows.h"
+#include "primitives_subject.h"
 #include "server.h"
 
 enum { STEP_NS = 10000000, START_STEPS = 6000, MOST_PROCESSES = 64 };
 
-#define NAME "orders"
-
-/* ---- either lock ----------------------------------------------------------------- */
-
-typedef struct either {
-    lk_client *client;
-    lk_lock *lock;
-    lk_fairlock *fair; /* NULL: it is the lock */
-} either;
-
-static either either_open(bool is_fair)
-{
-    either e = {NULL, NULL, NULL};
-
-    if (lk_client_open(&e.client, server_url(), NULL) != LK_OK ||
-        lk_client_wait_ready(e.client, 5000) != LK_OK ||
-        lk_lock_new(&e.lock, e.client, NAME, NULL) != LK_OK ||
-        (is_fair && lk_fairlock_new(&e.fair, e.client, NAME, NULL) != LK_OK))
-        die("no client: %s", lk_last_error());
-    return e;
-}
-
-static void either_close(either *e)
-{
-    lk_lock_free(e->lock);
-    lk_fairlock_free(e->fair);
-    lk_client_free(e->client);
-}
-
-static void hold_once(const either *e)
-{
-    lk_hold *hold = NULL;
-    lk_status status =
-        e->fair != NULL ? lk_fairlock_acquire(e->fair, LK_FOREVER, NULL, &hold)
-                        : lk_lock_acquire(e->lock, LK_FOREVER, NULL, &hold);
-
-    if (status != LK_OK || lk_hold_release(hold) != LK_OK)
-        die("%s: %s", lk_status_text(status), lk_last_error());
-}
-
-static uint64_t commands_of(const either *e)
-{
-    lk_client_stats stats = {.size = sizeof(stats)};
-
-    if (lk_client_stats_get(e->client, &stats) != LK_OK)
-        die("no statistics");
-    return stats.commands;
-}
-
 /* ---- alone ------------------------------------------------------------------------ */
 
-cycle cycle_measure(bool is_fair, uint64_t ns)
+cycle cycle_measure(subject_kind kind, uint64_t ns)
 {
     redisContext *redis = server_connect();
-    either e = either_open(is_fair);
+    subject s = subject_open(kind);
     uint64_t commands, busy, begin, took;
     uint64_t count = 0;
     cycle result;
 
-    hold_once(&e); /* it opens the inbox, and the server has the scripts */
+    subject_once(&s); /* it opens the inbox, and the server has the scripts */
     sleep_ns(STEP_NS);
-    commands = commands_of(&e);
+    commands = subject_commands(&s);
     busy = server_busy_ns(redis);
     begin = now_ns();
     do {
-        hold_once(&e);
+        subject_once(&s);
         count++;
         took = now_ns() - begin;
     } while (took < ns);
     result = (cycle){.per_s = (double)count * 1e9 / (double)took,
                      .server_us = (double)(server_busy_ns(redis) - busy) / 1e3 /
                                   (double)count,
-                     .commands =
-                         (double)(commands_of(&e) - commands) / (double)count};
-    either_close(&e);
+                     .commands = (double)(subject_commands(&s) - commands) /
+                                 (double)count};
+    subject_close(&s);
     redisFree(redis);
     return result;
 }
@@ -104,7 +58,7 @@ struct member {
 
 struct group {
     unsigned processes, threads;
-    bool is_fair;
+    subject_kind kind;
     atomic_uint ready;
     atomic_bool go;
     pid_t pids[MOST_PROCESSES];
@@ -112,13 +66,13 @@ struct group {
 };
 
 static struct group *
-group_new(unsigned processes, unsigned threads, bool is_fair)
+group_new(unsigned processes, unsigned threads, subject_kind kind)
 {
     struct group *group = shared_new(sizeof(*group));
 
     group->processes = processes;
     group->threads = threads;
-    group->is_fair = is_fair;
+    group->kind = kind;
     return group;
 }
 
@@ -130,7 +84,7 @@ static void group_start(struct group *group,
         pid_t pid = fork();
 
         if (pid < 0)
-            die("no process");
+            errx(1, "no process");
         if (pid == 0) {
             (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
             run(group, i);
@@ -140,7 +94,7 @@ static void group_start(struct group *group,
     }
     for (int step = 0; atomic_load(&group->ready) < group->processes; step++) {
         if (step == START_STEPS)
-            die("the processes do not come up");
+            errx(1, "the processes do not come up");
         sleep_ns(STEP_NS);
     }
 }
@@ -163,7 +117,7 @@ static void member_ready(struct group *group)
 /* ---- a crowd ------------------------------------------------------------------------ */
 
 struct runner {
-    const either *e;
+    const subject *subject;
     struct member *member;
 };
 
@@ -172,7 +126,7 @@ static void *runner_run(void *data)
     struct runner *r = data;
 
     for (;;) {
-        hold_once(r->e);
+        subject_once(r->subject);
         (void)atomic_fetch_add(&r->member->holds, 1);
     }
     return NULL;
@@ -180,16 +134,16 @@ static void *runner_run(void *data)
 
 static void crowd_run(struct group *group, unsigned index)
 {
-    either e = either_open(group->is_fair);
-    struct runner r = {&e, &group->members[index]};
+    subject s = subject_open(group->kind);
+    struct runner r = {&s, &group->members[index]};
 
-    hold_once(&e);
+    subject_once(&s);
     member_ready(group);
     for (unsigned i = 1; i < group->threads; i++) {
         pthread_t thread;
 
         if (pthread_create(&thread, NULL, runner_run, &r) != 0)
-            die("no thread");
+            errx(1, "no thread");
     }
     (void)runner_run(&r);
 }
@@ -219,7 +173,7 @@ crowd_of(const struct group *group, const struct look *a, const struct look *b)
     for (unsigned i = 0; i < group->processes; i++)
         total += (double)(b->holds[i] - a->holds[i]);
     if (total == 0)
-        die("nobody had the lock");
+        errx(1, "nobody had the lock");
     for (unsigned i = 0; i < group->processes; i++) {
         double share =
             (double)(b->holds[i] - a->holds[i]) * group->processes / total;
@@ -233,11 +187,11 @@ crowd_of(const struct group *group, const struct look *a, const struct look *b)
     return result;
 }
 
-crowd crowd_measure(bool is_fair, unsigned processes, unsigned threads,
+crowd crowd_measure(subject_kind kind, unsigned processes, unsigned threads,
                     uint64_t ns)
 {
     redisContext *redis = server_connect();
-    struct group *group = group_new(processes, threads, is_fair);
+    struct group *group = group_new(processes, threads, kind);
     struct look before, after;
     crowd result;
 
@@ -260,19 +214,19 @@ static void on_grant(lk_status status, lk_hold *hold, void *data)
 {
     (void)hold;
     (void)data;
-    die("a wait ends: %s", lk_status_text(status));
+    errx(1, "a wait ends: %s", lk_status_text(status));
 }
 
 static void queue_run(struct group *group, unsigned index)
 {
-    either e = either_open(true);
+    subject s = subject_open(SUBJECT_FAIRLOCK);
 
     (void)index;
     member_ready(group);
     for (unsigned i = 0; i < group->threads; i++) {
-        if (lk_fairlock_acquire_async(e.fair, LK_FOREVER, NULL, on_grant,
+        if (lk_fairlock_acquire_async(s.fairlock, LK_FOREVER, NULL, on_grant,
                                       NULL) != LK_OK)
-            die("%s", lk_last_error());
+            errx(1, "%s", lk_last_error());
     }
     for (;;)
         (void)pause();
@@ -282,7 +236,7 @@ static void wait_for_queue(redisContext *redis, unsigned waits)
 {
     for (int step = 0; step < START_STEPS; step++) {
         redisReply *reply =
-            redisCommand(redis, "ZCARD latchkey:queue:{" NAME "}");
+            redisCommand(redis, "ZCARD latchkey:queue:{orders}");
         bool there = reply != NULL && reply->integer == (long long)waits;
 
         freeReplyObject(reply);
@@ -290,24 +244,24 @@ static void wait_for_queue(redisContext *redis, unsigned waits)
             return;
         sleep_ns(STEP_NS);
     }
-    die("not all queue");
+    errx(1, "not all queue");
 }
 
 /* This process holds the lock all the time. */
 queue_cost queue_measure(unsigned processes, unsigned waits, uint64_t ns)
 {
     redisContext *redis = server_connect();
-    struct group *group = group_new(processes, waits, true);
+    struct group *group = group_new(processes, waits, SUBJECT_FAIRLOCK);
     lk_hold *hold = NULL;
     struct look before, after;
     queue_cost result;
-    either e;
+    subject s;
 
     server_do(redis, "FLUSHALL");
     group_start(group, queue_run);
-    e = either_open(true);
-    if (lk_fairlock_acquire(e.fair, 0, NULL, &hold) != LK_OK)
-        die("%s", lk_last_error());
+    s = subject_open(SUBJECT_FAIRLOCK);
+    if (lk_fairlock_acquire(s.fairlock, 0, NULL, &hold) != LK_OK)
+        errx(1, "%s", lk_last_error());
     atomic_store(&group->go, true);
     wait_for_queue(redis, processes * waits);
     sleep_ns(ns / 3); /* until each has looked */
@@ -321,7 +275,7 @@ queue_cost queue_measure(unsigned processes, unsigned waits, uint64_t ns)
                                    (double)(after.at - before.at)};
     group_end(group);
     lk_hold_release(hold);
-    either_close(&e);
+    subject_close(&s);
     redisFree(redis);
     return result;
 }
