@@ -129,6 +129,16 @@ static bool book_write(const lane *l, uint64_t fence)
     return good;
 }
 
+/* Whoever had a ticket by now may be overtaken. */
+static void note_cut(book *b, unsigned worker)
+{
+    char *last = server_string(b->server, "HGET latchkey:tickets:{n} #");
+
+    b->cut_ticket[worker] = last == NULL ? 0 : strtoull(last, NULL, 10);
+    b->cut_ms[worker] = wait_now_ms();
+    free(last);
+}
+
 static void lane_begin(lane *l);
 
 static void on_grant(lk_status status, lk_hold *hold, void *data)
@@ -142,8 +152,17 @@ static void on_grant(lk_status status, lk_hold *hold, void *data)
             failed(c);
         return;
     }
-    if (!record_enter(r, c->index, lk_hold_fence(hold)) ||
-        !book_write(l, lk_hold_fence(hold)) || !record_leave(r, c->index))
+    if (!record_enter(r, c->index, lk_hold_fence(hold)))
+        failed(c);
+    if (!book_write(l, lk_hold_fence(hold))) {
+        /* A process that got no time for a whole lease has lost the hold, and
+           knows it: then it was cut off. */
+        if (lk_hold_check(hold) == LK_ELOST)
+            note_cut(c->book, c->index);
+        else
+            failed(c);
+    }
+    if (!record_leave(r, c->index))
         failed(c);
     if (lk_hold_release_async(hold, NULL, NULL) != LK_OK)
         failed(c);
@@ -158,16 +177,6 @@ static void lane_begin(lane *l)
     if (lk_fairlock_acquire_async(l->crew->lock, LK_FOREVER, NULL, on_grant,
                                   l) != LK_OK)
         failed(l->crew);
-}
-
-/* Whoever had a ticket by now may be overtaken. */
-static void note_cut(book *b, unsigned worker)
-{
-    char *last = server_string(b->server, "HGET latchkey:tickets:{n} #");
-
-    b->cut_ticket[worker] = last == NULL ? 0 : strtoull(last, NULL, 10);
-    b->cut_ms[worker] = wait_now_ms();
-    free(last);
 }
 
 /*
