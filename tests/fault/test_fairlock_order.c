@@ -13,6 +13,7 @@
 #include <latchkey/latchkey.h>
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,10 @@ typedef struct crew {
     unsigned index;
     uint64_t calls;
     lk_fairlock *lock;
+    /* A shutdown gives back what a callback holds, so it has to wait until no
+       callback works under it. */
+    pthread_mutex_t working;
+    bool has_ended;
 } crew;
 
 /* A wait that begins anew when its hold has been released. */
@@ -141,17 +146,11 @@ static void note_cut(book *b, unsigned worker)
 
 static void lane_begin(lane *l);
 
-static void on_grant(lk_status status, lk_hold *hold, void *data)
+static void work(const lane *l, const lk_hold *hold)
 {
-    lane *l = data;
     crew *c = l->crew;
     record *r = &c->shared->records[0];
 
-    if (status != LK_OK) {
-        if (!atomic_load(&c->shared->is_over))
-            failed(c);
-        return;
-    }
     if (!record_enter(r, c->index, lk_hold_fence(hold)))
         failed(c);
     if (!book_write(l, lk_hold_fence(hold))) {
@@ -164,8 +163,24 @@ static void on_grant(lk_status status, lk_hold *hold, void *data)
     }
     if (!record_leave(r, c->index))
         failed(c);
+}
+
+static void on_grant(lk_status status, lk_hold *hold, void *data)
+{
+    lane *l = data;
+    crew *c = l->crew;
+
+    if (status != LK_OK) {
+        if (!atomic_load(&c->shared->is_over))
+            failed(c);
+        return;
+    }
+    (void)pthread_mutex_lock(&c->working);
+    if (!c->has_ended)
+        work(l, hold);
     if (lk_hold_release_async(hold, NULL, NULL) != LK_OK)
         failed(c);
+    (void)pthread_mutex_unlock(&c->working);
     if (!atomic_load(&c->shared->is_over))
         lane_begin(l);
 }
@@ -213,6 +228,9 @@ static void crew_run(crew *c)
         lane_begin(&lanes[i]);
     }
     watch_over(c);
+    (void)pthread_mutex_lock(&c->working);
+    c->has_ended = true;
+    (void)pthread_mutex_unlock(&c->working);
 }
 
 /* A client may queue once its inbox stands, which it does after a hold. */
@@ -247,7 +265,10 @@ static int worker_run(worker_shared *shared, unsigned index, void *data)
     char name[24];
     lk_status status;
 
-    c = (crew){data, shared, index, 0, NULL};
+    c = (crew){.book = data,
+               .shared = shared,
+               .index = index,
+               .working = PTHREAD_MUTEX_INITIALIZER};
     (void)snprintf(name, sizeof(name), "worker-%u.", index);
     options.name = name;
     if (lk_client_open(&client, server_url(c.book->server), &options) !=
