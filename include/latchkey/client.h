@@ -136,6 +136,21 @@ LK_API LK_NODISCARD lk_status lk_client_open(lk_client **ret_client,
                                              const char *url,
                                              const lk_client_options *options);
 
+/** Bytes that are enough for the description of any URL. */
+#define LK_URL_DESCRIPTION_SIZE 4096
+
+/**
+ * Writes what is understood of a URL as one URL: the canonical spelling, every
+ * part that matters, and *** in the place of a password. For people to read.
+ *
+ * @param size  of text; LK_URL_DESCRIPTION_SIZE at least, or less if the
+ *              caller knows better
+ * @return LK_OK; LK_EURL or LK_ENOTSUP as lk_client_open(); LK_EINVAL: NULL,
+ *         or too little room; LK_ENOMEM. text is complete only with LK_OK
+ */
+LK_API LK_NODISCARD lk_status lk_url_describe(const char *url, char *text,
+                                              size_t size);
+
 /**
  * Sets one field of options by its name, as it would stand in a URL. Strings
  * are borrowed until lk_client_open() has copied them.

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_COMMANDS_H
+#define LK_CLI_COMMANDS_H
+
+#include "cli/cli.h"
+
+/*
+ * The commands, one line each, in the order of the help. X(name) stands for
+ * `const cli_command cli_command_name` in a file of its own.
+ */
+#define CLI_COMMAND_MAP(X)                                                     \
+    X(url)                                                                     \
+    X(help)
+
+#define X(name) extern const cli_command cli_command_##name;
+CLI_COMMAND_MAP(X)
+#undef X
+
+#endif /* LK_CLI_COMMANDS_H */

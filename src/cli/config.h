@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_CONFIG_H
+#define LK_CLI_CONFIG_H
+
+#include <stddef.h>
+
+struct cli;
+
+/*
+ * What may be said beside the command line. For each setting the first of
+ * these that says something counts:
+ *
+ *   its option, its environment variables in order, the user's file, the
+ *   system's file, the default
+ *
+ * The files are $XDG_CONFIG_HOME/latchkey/config (else ~/.config/...) and
+ * /etc/latchkey/config; LATCHKEY_CONFIG names one file in the place of both.
+ * A line is `key = value`, empty, or begins with #. A file that is there and
+ * cannot be read, or says what is not understood, is an error: to pass over it
+ * could mean another server than was meant.
+ */
+
+typedef struct cli_setting {
+    const char *key;
+    const char *option;
+    const char *variables[2]; /* NULL: none */
+    const char *initial;      /* NULL: nothing */
+    const char *help;
+} cli_setting;
+
+/* Ended by key NULL. */
+extern const cli_setting cli_settings[];
+
+/* What a setting is, and who says so. Both are owned. */
+typedef struct cli_value {
+    char *text; /* NULL: nobody says anything */
+    char *from; /* "LATCHKEY_URL", "/etc/latchkey/config:3", "default" */
+} cli_value;
+
+/*
+ * Finds a setting. given: what its option said, NULL if nothing. 0, or
+ * CLI_CONFIG or CLI_INTERNAL having complained; then ret_value is empty.
+ */
+int cli_setting_find(const struct cli *c, const char *key, const char *given,
+                     cli_value *ret_value);
+
+/* Wipes and frees: a URL may hold a password. */
+void cli_value_done(cli_value *value);
+
+#endif /* LK_CLI_CONFIG_H */

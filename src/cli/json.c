@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "cli/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/utf8.h"
+
+static void put_escape(FILE *to, char letter)
+{
+    static const char letters[] = "\"\\\b\f\n\r\t";
+    static const char names[] = "\"\\bfnrt";
+    const char *found = strchr(letters, letter);
+
+    if (found != NULL)
+        (void)fprintf(to, "\\%c", names[found - letters]);
+    else
+        (void)fprintf(to, "\\u%04x", (unsigned char)letter);
+}
+
+static void put_string(FILE *to, const char *text)
+{
+    (void)fputc('"', to);
+    while (*text != '\0') {
+        size_t length = cli_utf8_length(text);
+
+        if (length == 0) {
+            (void)fputs("\\ufffd", to);
+            length = 1;
+        } else if (length == 1 && ((unsigned char)*text < 0x20 ||
+                                   *text == '"' || *text == '\\')) {
+            put_escape(to, *text);
+        } else {
+            (void)fwrite(text, 1, length, to);
+        }
+        text += length;
+    }
+    (void)fputc('"', to);
+}
+
+static void begin(cli_json *json, const char *key)
+{
+    if (json->needs_comma)
+        (void)fputc(',', json->to);
+    json->needs_comma = true;
+    if (key != NULL) {
+        put_string(json->to, key);
+        (void)fputc(':', json->to);
+    }
+}
+
+void cli_json_open(cli_json *json, const char *key, char bracket)
+{
+    begin(json, key);
+    (void)fputc(bracket, json->to);
+    json->needs_comma = false;
+}
+
+void cli_json_close(cli_json *json, char bracket)
+{
+    (void)fputc(bracket, json->to);
+    json->needs_comma = true;
+}
+
+void cli_json_text(cli_json *json, const char *key, const char *text)
+{
+    begin(json, key);
+    put_string(json->to, text);
+}
+
+void cli_json_count(cli_json *json, const char *key, uint64_t number)
+{
+    begin(json, key);
+    (void)fprintf(json->to, "%" PRIu64, number);
+}
+
+void cli_json_number(cli_json *json, const char *key, int64_t number)
+{
+    begin(json, key);
+    (void)fprintf(json->to, "%" PRId64, number);
+}
+
+void cli_json_bool(cli_json *json, const char *key, bool is_true)
+{
+    begin(json, key);
+    (void)fputs(is_true ? "true" : "false", json->to);
+}
+
+void cli_json_null(cli_json *json, const char *key)
+{
+    begin(json, key);
+    (void)fputs("null", json->to);
+}
+
+void cli_json_line(cli_json *json)
+{
+    (void)fputc('\n', json->to);
+    json->needs_comma = false;
+}

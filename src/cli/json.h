@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_JSON_H
+#define LK_CLI_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Writes JSON as it comes. Names in Redis are bytes, JSON is characters: a byte
+ * that is not UTF-8 is written as U+FFFD.
+ *
+ * Every function takes the member's key, NULL within an array and at the top.
+ * Errors of the stream show in cli_finish().
+ */
+typedef struct cli_json {
+    FILE *to;
+    bool needs_comma;
+} cli_json;
+
+void cli_json_open(cli_json *json, const char *key, char bracket);
+void cli_json_close(cli_json *json, char bracket);
+void cli_json_text(cli_json *json, const char *key, const char *text);
+void cli_json_count(cli_json *json, const char *key, uint64_t number);
+void cli_json_number(cli_json *json, const char *key, int64_t number);
+void cli_json_bool(cli_json *json, const char *key, bool is_true);
+void cli_json_null(cli_json *json, const char *key);
+
+/* Ends the document, or one line of several. */
+void cli_json_line(cli_json *json);
+
+#endif /* LK_CLI_JSON_H */

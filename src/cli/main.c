@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * latchkey: the primitives of the library for shells and operators. It uses
+ * the public API alone.
+ */
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+
+const cli_command *const cli_commands[] = {
+#define X(name) &cli_command_##name,
+    CLI_COMMAND_MAP(X)
+#undef X
+        NULL,
+};
+
+const cli_option cli_global_options[] = {
+    {CLI_TEXT, 'u', "url", offsetof(cli, url), "URL",
+     "the server: redis://host:port/db, unix:/path", 0},
+    {CLI_FLAG, 0, "json", offsetof(cli, json), NULL,
+     "write JSON where there is something to write", 0},
+    {CLI_FLAG, 'q', "quiet", offsetof(cli, quiet), NULL,
+     "say nothing but errors", 0},
+    {CLI_FLAG, 'v', "verbose", offsetof(cli, verbose), NULL,
+     "tell about connections", 0},
+    {CLI_WORD, 0, "color", offsetof(cli, color), "auto|always|never",
+     "colours; auto: on terminals", 0},
+    {.kind = CLI_END},
+};
+
+/* Whether word is one of the words of a list that is separated by blanks. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t size = strlen(word);
+    const char *at = list;
+
+    while (at != NULL && (at = strstr(at, word)) != NULL) {
+        if ((at == list || at[-1] == ' ') &&
+            (at[size] == ' ' || at[size] == '\0'))
+            return true;
+        at++;
+    }
+    return false;
+}
+
+const cli_command *cli_command_find(const char *name)
+{
+    for (size_t i = 0; cli_commands[i] != NULL && name[0] != '\0'; i++) {
+        if (strcmp(cli_commands[i]->name, name) == 0 ||
+            has_word(cli_commands[i]->aliases, name))
+            return cli_commands[i];
+    }
+    return NULL;
+}
+
+static _Noreturn void unknown_command(const cli *c, const char *name)
+{
+    const char *near = NULL;
+    size_t least = 3;
+
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        size_t distance = cli_distance(name, cli_commands[i]->name);
+
+        if (distance < least) {
+            least = distance;
+            near = cli_commands[i]->name;
+        }
+    }
+    if (near != NULL)
+        cli_usage(c, "there is no command '%s'; did you mean '%s'?", name,
+                  near);
+    cli_usage(c, "there is no command '%s'", name);
+}
+
+/* A reader that goes away is an error of the write, not the end of the tool,
+   which may hold something. Commands that are run get back what was. */
+static void ignore_sigpipe(cli *c)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+
+    if (sigaction(SIGPIPE, &ignore, &before) == 0)
+        c->ignored_sigpipe = before.sa_handler == SIG_IGN;
+}
+
+static int dispatch(cli *c, int argc, char **argv)
+{
+    int at;
+
+    if (argc > 1 &&
+        (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+        (void)printf("latchkey %s\n", lk_version());
+        return CLI_OK;
+    }
+    at = cli_parse_globals(c, argc, argv);
+    if (at >= argc)
+        cli_usage(c, "which command?");
+    c->command = cli_command_find(argv[at]);
+    if (c->command == NULL)
+        unknown_command(c, argv[at]);
+    c->called = argv[at];
+    return c->command->run(c, argc - at, argv + at);
+}
+
+int main(int argc, char **argv)
+{
+    cli c = {.command = NULL};
+    int code;
+
+    ignore_sigpipe(&c);
+    code = cli_finish(dispatch(&c, argc, argv));
+    if (c.resolved_url != NULL)
+        explicit_bzero(c.resolved_url, strlen(c.resolved_url));
+    free(c.resolved_url);
+    free(c.resolved_from);
+    return code;
+}

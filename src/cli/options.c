@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "cli/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* One pass over a command line. */
+typedef struct reader {
+    cli *c;
+    const cli_option *own; /* NULL: none */
+    char *values;
+    int argc;
+    char **argv;
+    int at;          /* what is read next */
+    int rest;        /* where the rest begins; 0: not seen */
+    int operands;    /* seen so far, moved to the front */
+    int operand_max; /* the next one begins the rest; INT_MAX: none does */
+} reader;
+
+/* ---- words, numbers, times ---------------------------------------------- */
+
+int cli_word_find(const char *words, const char *text)
+{
+    size_t size = strlen(text);
+    int index = 0;
+
+    while (size > 0) {
+        const char *end = strchr(words, '|');
+
+        if (strncmp(words, text, size) == 0 &&
+            (words[size] == '|' || words[size] == '\0'))
+            return index;
+        if (end == NULL)
+            break;
+        words = end + 1;
+        index++;
+    }
+    return -1;
+}
+
+bool cli_count_read(const char *text, uint64_t *ret_count)
+{
+    uint64_t count = 0;
+
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        uint64_t digit = (uint64_t)(*text - '0');
+
+        if (*text < '0' || *text > '9' || count > (UINT64_MAX - digit) / 10)
+            return false;
+        count = count * 10 + digit;
+    }
+    *ret_count = count;
+    return true;
+}
+
+/* The unit's length in milliseconds; 0: no unit. */
+static int64_t unit_ms(const char *unit)
+{
+    static const struct {
+        const char *word;
+        int64_t ms;
+    } units[] = {{"", 1000},     {"s", 1000},    {"ms", 1},      {"m", 60000},
+                 {"min", 60000}, {"h", 3600000}, {"d", 86400000}};
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(units[i].word, unit) == 0)
+            return units[i].ms;
+    }
+    return 0;
+}
+
+/* Without strtod(): it takes signs, hexadecimal, words, and the locale. */
+bool cli_time_read(const char *text, int64_t *ret_ms)
+{
+    const double most = 100.0 * 365 * 86400 * 1000;
+    const char *start = text;
+    double number = 0;
+    double place = 1;
+    int64_t unit;
+
+    for (; *text >= '0' && *text <= '9'; text++)
+        number = number * 10 + (*text - '0');
+    if (*text == '.' && text != start) {
+        for (text++; *text >= '0' && *text <= '9'; text++) {
+            place /= 10;
+            number += place * (*text - '0');
+        }
+    }
+    unit = unit_ms(text);
+    if (text == start || unit == 0 || number * (double)unit > most)
+        return false;
+    /* A time that is not nothing does not become nothing. */
+    *ret_ms = (int64_t)(number * (double)unit + 0.5);
+    if (*ret_ms == 0 && number > 0)
+        *ret_ms = 1;
+    return true;
+}
+
+enum { WORD_MAX = 32 };
+
+size_t cli_distance(const char *a, const char *b)
+{
+    size_t row[WORD_MAX + 1]; /* from what was read of a to each start of b */
+    size_t b_size = strlen(b);
+
+    if (b_size > WORD_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b_size; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t corner = row[0];
+
+        row[0] = i + 1;
+        for (size_t j = 1; j <= b_size; j++) {
+            size_t changed = corner + (a[i] != b[j - 1]);
+            size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+
+            corner = row[j];
+            row[j] = changed < least ? changed : least;
+        }
+    }
+    return row[b_size];
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+static const cli_option *
+find_long(const cli_option *table, const char *name, size_t size)
+{
+    for (; table != NULL && table->kind != CLI_END; table++) {
+        if (table->name != NULL && strlen(table->name) == size &&
+            strncmp(table->name, name, size) == 0)
+            return table;
+    }
+    return NULL;
+}
+
+static const cli_option *find_letter(const cli_option *table, char letter)
+{
+    for (; table != NULL && table->kind != CLI_END; table++) {
+        if (table->letter == letter)
+            return table;
+    }
+    return NULL;
+}
+
+static void nearest(const cli_option *table, const char *name,
+                    const char **ret_name, size_t *ret_distance)
+{
+    for (; table != NULL && table->kind != CLI_END; table++) {
+        size_t d =
+            table->name == NULL ? SIZE_MAX : cli_distance(name, table->name);
+
+        if (d < *ret_distance) {
+            *ret_distance = d;
+            *ret_name = table->name;
+        }
+    }
+}
+
+/* --help and -h are not in the tables: they end the tool. */
+static _Noreturn void help(const reader *r)
+{
+    exit(r->c->command != NULL ? cli_help_command(r->c->command)
+                               : cli_help_all(r->c));
+}
+
+static _Noreturn void unknown_long(const reader *r, const char *name)
+{
+    const char *near = NULL;
+    size_t distance = 3;
+
+    if (strcmp(name, "help") == 0)
+        help(r);
+    nearest(r->own, name, &near, &distance);
+    nearest(cli_global_options, name, &near, &distance);
+    if (near != NULL)
+        cli_usage(r->c, "there is no option --%s; did you mean --%s?", name,
+                  near);
+    cli_usage(r->c, "there is no option --%s", name);
+}
+
+static _Noreturn void unknown_letter(const reader *r, char letter)
+{
+    if (letter == 'h')
+        help(r);
+    cli_usage(r->c, "there is no option -%c", letter);
+}
+
+/* ---- values ------------------------------------------------------------- */
+
+static bool takes_value(const cli_option *option)
+{
+    return option->kind != CLI_FLAG && option->kind != CLI_SET;
+}
+
+static void
+store(const reader *r, const cli_option *option, bool is_own, const char *value)
+{
+    char *field = (is_own ? r->values : (char *)r->c) + option->at;
+    bool is_good = true;
+    const char *wanted = "";
+
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(bool *)field = true;
+        break;
+    case CLI_SET:
+        memcpy(field, &option->set, sizeof(option->set));
+        break;
+    case CLI_TEXT:
+        memcpy(field, &value, sizeof(value));
+        break;
+    case CLI_COUNT: {
+        uint64_t count = 0;
+
+        wanted = "a number";
+        is_good = cli_count_read(value, &count);
+        memcpy(field, &count, sizeof(count));
+        break;
+    }
+    case CLI_TIME: {
+        int64_t ms = 0;
+
+        wanted = "a time such as 500ms, 2.5s, 10m or 1h";
+        is_good = cli_time_read(value, &ms);
+        memcpy(field, &ms, sizeof(ms));
+        break;
+    }
+    case CLI_WORD: {
+        int index = cli_word_find(option->value, value);
+
+        wanted = option->value;
+        is_good = index >= 0;
+        memcpy(field, &index, sizeof(index));
+        break;
+    }
+    case CLI_END:
+        break;
+    }
+    if (!is_good)
+        cli_usage(r->c, "--%s is '%s'; it has to be %s", option->name, value,
+                  wanted);
+}
+
+static const char *value_behind(reader *r, const cli_option *option)
+{
+    if (r->at + 1 >= r->argc)
+        cli_usage(r->c, "--%s wants a value: %s", option->name, option->value);
+    return r->argv[++r->at];
+}
+
+/* ---- one word of the command line --------------------------------------- */
+
+static void read_long(reader *r, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    size_t size = equals != NULL ? (size_t)(equals - text) : strlen(text);
+    const cli_option *option = find_long(r->own, text, size);
+    bool is_own = option != NULL;
+
+    if (option == NULL)
+        option = find_long(cli_global_options, text, size);
+    if (option == NULL)
+        unknown_long(r, text);
+    else if (takes_value(option))
+        store(r, option, is_own,
+              equals != NULL ? equals + 1 : value_behind(r, option));
+    else if (equals == NULL)
+        store(r, option, is_own, NULL);
+    else
+        cli_usage(r->c, "--%s takes no value", option->name);
+}
+
+static const cli_option *
+letter_option(const reader *r, char letter, bool *ret_is_own)
+{
+    const cli_option *option = find_letter(r->own, letter);
+
+    *ret_is_own = option != NULL;
+    return option != NULL ? option : find_letter(cli_global_options, letter);
+}
+
+/* -nq, -w2, -w 2 */
+static void read_letters(reader *r, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        bool is_own = false;
+        const cli_option *option = letter_option(r, *text, &is_own);
+
+        if (option == NULL) {
+            unknown_letter(r, *text);
+        } else if (takes_value(option)) {
+            store(r, option, is_own,
+                  text[1] != '\0' ? text + 1 : value_behind(r, option));
+            return;
+        } else {
+            store(r, option, is_own, NULL);
+        }
+    }
+}
+
+/* False: the options have ended. */
+static bool read_word(reader *r)
+{
+    char *word = r->argv[r->at];
+
+    if (strcmp(word, "--") == 0) {
+        r->rest = r->at + 1;
+        return false;
+    }
+    if (strncmp(word, "--", 2) == 0) {
+        read_long(r, word + 2);
+    } else if (word[0] == '-' && word[1] != '\0') {
+        read_letters(r, word + 1);
+    } else if (r->operands == r->operand_max) {
+        r->rest = r->at;
+        return false;
+    } else {
+        r->argv[1 + r->operands++] = word;
+    }
+    return true;
+}
+
+/* ---- whole command lines ------------------------------------------------ */
+
+/* Without a rest, what stands behind -- are operands that begin with -. */
+static void take_rest(reader *r, const cli_command *command, cli_args *args)
+{
+    if (r->rest == 0)
+        return;
+    if (command->takes_rest) {
+        args->rest = r->rest < r->argc ? r->argv + r->rest : NULL;
+        return;
+    }
+    for (int i = r->rest; i < r->argc; i++)
+        r->argv[1 + r->operands++] = r->argv[i];
+}
+
+void cli_parse(cli *c, int argc, char **argv, void *values, cli_args *args)
+{
+    const cli_command *command = c->command;
+    reader r = {
+        .c = c,
+        .own = command->options,
+        .values = values,
+        .argc = argc,
+        .argv = argv,
+        .at = 1,
+        .operand_max = command->takes_rest ? command->operands_max : argc,
+    };
+
+    memset(args, 0, sizeof(*args));
+    while (r.at < argc && read_word(&r))
+        r.at++;
+    take_rest(&r, command, args);
+    args->operands = argv + 1;
+    args->operand_count = r.operands;
+    if (r.operands < command->operands_min)
+        cli_usage(c, "something is missing: %s %s", c->called, command->usage);
+    if (r.operands > command->operands_max)
+        cli_usage(c, "'%s' is too much: %s %s", argv[1 + command->operands_max],
+                  c->called, command->usage);
+}
+
+int cli_parse_globals(cli *c, int argc, char **argv)
+{
+    reader r = {.c = c, .argc = argc, .argv = argv, .at = 1};
+
+    while (r.at < argc && read_word(&r))
+        r.at++;
+    return r.at < argc && strcmp(argv[r.at], "--") == 0 ? r.at + 1 : r.at;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "cli/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/utf8.h"
+
+/* ---- colours ------------------------------------------------------------ */
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value != NULL && value[0] != '\0';
+}
+
+bool cli_color(const cli *c, FILE *to)
+{
+    const char *terminal = getenv("TERM");
+    const char *force = getenv("CLICOLOR_FORCE");
+
+    if (c->color != 0)
+        return c->color == 1;
+    if (is_set("NO_COLOR"))
+        return false;
+    if (force != NULL && force[0] != '\0' && strcmp(force, "0") != 0)
+        return true;
+    return isatty(fileno(to)) != 0 && terminal != NULL &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+void cli_paint(const cli *c, FILE *to, cli_style style)
+{
+    static const char *const codes[] =
+        {[CLI_PLAIN] = "\033[0m",  [CLI_BOLD] = "\033[1m",
+         [CLI_FAINT] = "\033[2m",  [CLI_RED] = "\033[31m",
+         [CLI_GREEN] = "\033[32m", [CLI_YELLOW] = "\033[33m"};
+
+    if (cli_color(c, to))
+        (void)fputs(codes[style], to);
+}
+
+int cli_columns(FILE *to)
+{
+    struct winsize size;
+
+    if (ioctl(fileno(to), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+/* ---- words -------------------------------------------------------------- */
+
+const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms)
+{
+    uint64_t s = ms / 1000;
+    uint64_t days = s / 86400;
+
+    if (ms < 10000)
+        (void)snprintf(text, CLI_TIME_SIZE, "%" PRIu64 ".%02" PRIu64 " s", s,
+                       ms % 1000 / 10);
+    else if (s < 60)
+        (void)snprintf(text, CLI_TIME_SIZE, "%" PRIu64 " s", s);
+    else if (s < 3600)
+        (void)snprintf(text, CLI_TIME_SIZE, "%" PRIu64 ":%02" PRIu64, s / 60,
+                       s % 60);
+    else if (days == 0)
+        (void)snprintf(text, CLI_TIME_SIZE,
+                       "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
+                       s / 60 % 60, s % 60);
+    else
+        (void)snprintf(text, CLI_TIME_SIZE,
+                       "%" PRIu64 "d %02" PRIu64 ":%02" PRIu64, days,
+                       s / 3600 % 24, s / 60 % 60);
+    return text;
+}
+
+const char *cli_clean(char *to, size_t size, const char *text)
+{
+    size_t used = 0;
+
+    while (*text != '\0') {
+        size_t length = cli_utf8_length(text);
+        bool is_good = length > 0 && !cli_utf8_is_control(text);
+
+        if (length == 0)
+            length = 1;
+        if (used + (is_good ? length : 1) >= size)
+            break;
+        if (is_good)
+            memcpy(to + used, text, length);
+        else
+            to[used] = '?';
+        used += is_good ? length : 1;
+        text += length;
+    }
+    to[used] = '\0';
+    return to;
+}
+
+void cli_put_clean(FILE *to, const char *text)
+{
+    while (*text != '\0') {
+        size_t length = cli_utf8_length(text);
+
+        if (length > 0 && !cli_utf8_is_control(text))
+            (void)fwrite(text, 1, length, to);
+        else
+            (void)fputc('?', to);
+        text += length > 0 ? length : 1;
+    }
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+int cli_finish(int code)
+{
+    bool failed = ferror(stdout) != 0;
+    int error = failed ? EIO : 0;
+
+    if (fflush(stdout) != 0) {
+        failed = true;
+        error = errno;
+    }
+    /* What close() says counts: NFS tells of a full disk there. */
+    if (close(STDOUT_FILENO) != 0 && errno != EBADF) {
+        failed = true;
+        error = errno;
+    }
+    if (!failed)
+        return code;
+    if (error != EPIPE)
+        (void)fprintf(stderr, "latchkey: standard output: %s\n",
+                      strerror(error));
+    return code == CLI_OK ? CLI_LOST : code;
+}

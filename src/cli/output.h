@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_OUTPUT_H
+#define LK_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * What is written for people. Data goes to standard output, everything said
+ * about the run itself to standard error.
+ */
+
+struct cli;
+
+typedef enum cli_style {
+    CLI_PLAIN, /* ends every other */
+    CLI_BOLD,
+    CLI_FAINT,
+    CLI_RED,
+    CLI_GREEN,
+    CLI_YELLOW
+} cli_style;
+
+/*
+ * Whether colours go to that stream: --color, else NO_COLOR and
+ * CLICOLOR_FORCE, else whether it is a terminal that knows them.
+ */
+bool cli_color(const struct cli *c, FILE *to);
+
+/* Writes the escape sequence of a style, or nothing; see cli_color(). */
+void cli_paint(const struct cli *c, FILE *to, cli_style style);
+
+/* Columns of the terminal behind a stream; 80 if it is none. */
+int cli_columns(FILE *to);
+
+/* Bytes that are enough for cli_time_words(). */
+#define CLI_TIME_SIZE 24
+
+/* Writes a time as people say it: 0.42 s, 26 s, 3:07, 2:14:05, 3d 04:10. */
+const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms);
+
+/*
+ * Copies text that others wrote for a terminal: control characters and what is
+ * not UTF-8 become '?'. Always ended; cut at a whole character. Returns to.
+ */
+const char *cli_clean(char *to, size_t size, const char *text);
+
+/* Writes cleaned text. */
+void cli_put_clean(FILE *to, const char *text);
+
+/*
+ * Ends standard output: what was written has arrived, or the tool says that it
+ * has not and the answer is CLI_LOST in the place of 0. A reader that went
+ * away is not complained about.
+ */
+int cli_finish(int code);
+
+#endif /* LK_CLI_OUTPUT_H */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey url`: which server, as it was understood. */
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "cli/json.h"
+
+static int run(cli *c, int argc, char **argv)
+{
+    char text[LK_URL_DESCRIPTION_SIZE];
+    cli_args args;
+    lk_status status;
+    int code;
+
+    cli_parse(c, argc, argv, NULL, &args);
+    if (args.operand_count == 1)
+        c->url = args.operands[0];
+    code = cli_url(c);
+    if (code != 0)
+        return code;
+    status = lk_url_describe(c->resolved_url, text, sizeof(text));
+    if (status != LK_OK)
+        return cli_fail(c, cli_status_exit(status), "the URL of %s: %s",
+                        args.operand_count == 1 ? "the command line"
+                                                : c->resolved_from,
+                        lk_last_error());
+    if (c->json) {
+        cli_json json = {.to = stdout};
+
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "url", text);
+        cli_json_text(&json, "from", c->resolved_from);
+        cli_json_close(&json, '}');
+        cli_json_line(&json);
+    } else {
+        (void)printf("%s\n", text);
+    }
+    return CLI_OK;
+}
+
+const cli_command cli_command_url = {
+    .name = "url",
+    .summary = "show which server is used, without the password",
+    .usage = "[URL]",
+    .about = "Shows how a URL is understood: the one given, or the one that\n"
+             "every command would use. Talks to nobody.",
+    .operands_max = 1,
+    .run = run,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The command line: commands, options, help, and how a wrong one is refused. */
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/tool.h"
+
+static void the_version_is_the_library_s(void **state)
+{
+    (void)state;
+    assert_tool(NULL, 0, "latchkey " LK_PROJECT_VERSION "\n", "", "--version",
+                NULL);
+}
+
+static void help_lists_commands_options_and_exit_codes(void **state)
+{
+    static const char *const ways[] = {"--help", "-h", "help"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_tool(NULL, 0, "\n  url           show which", NULL, ways[i],
+                    NULL);
+        assert_tool(NULL, 0, "-u, --url URL", NULL, ways[i], NULL);
+        assert_tool(NULL, 0, "75  not obtained", NULL, ways[i], NULL);
+    }
+}
+
+static void a_command_explains_itself(void **state)
+{
+    (void)state;
+    assert_tool(NULL, 0, "usage: latchkey url [URL]", NULL, "help", "url",
+                NULL);
+    assert_tool(NULL, 0, "usage: latchkey url [URL]", NULL, "url", "--help",
+                NULL);
+    assert_tool(NULL, 0, "usage: latchkey url [URL]", NULL, "url", "-qh", NULL);
+}
+
+static void a_wrong_command_line_is_64(void **state)
+{
+    (void)state;
+    assert_tool(NULL, 64, "", "which command?", NULL);
+    assert_tool(NULL, 64, "", "no command 'nothing'\n  `latchkey help` says",
+                "nothing", NULL);
+    assert_tool(NULL, 64, "", "did you mean 'help'?", "hepl", NULL);
+    assert_tool(NULL, 64, "", "no command 'nothing'", "help", "nothing", NULL);
+    assert_tool(NULL, 64, "", "there is no option --ulr; did you mean --url?",
+                "--ulr", "x", "url", NULL);
+    assert_tool(NULL, 64, "", "there is no option -Z", "url", "-Z", NULL);
+    assert_tool(NULL, 64, "", "--json takes no value", "url", "--json=1", NULL);
+    assert_tool(NULL, 64, "", "--url wants a value: URL", "url", "--url", NULL);
+    assert_tool(NULL, 64, "", "it has to be auto|always|never", "--color",
+                "blue", "url", NULL);
+    assert_tool(NULL, 64, "", "'b' is too much: url [URL]", "url", "a", "b",
+                NULL);
+}
+
+static void options_stand_before_and_behind_the_command(void **state)
+{
+    static const char json[] =
+        "{\"url\":\"redis://h:6379/0\",\"from\":\"--url\"}\n";
+
+    (void)state;
+    assert_tool(NULL, 0, json, "", "--json", "--url=redis://h", "url", NULL);
+    assert_tool(NULL, 0, json, "", "url", "-uredis://h", "--json", NULL);
+    assert_tool(NULL, 0, json, "", "-u", "redis://h", "url", "--json", NULL);
+    assert_tool(NULL, 0, "redis://h:6379/0\n", "", "url", "--", "redis://h",
+                NULL);
+}
+
+static void output_that_does_not_arrive_is_an_error(void **state)
+{
+    const tool_how full = {.out = open("/dev/full", O_WRONLY | O_CLOEXEC)};
+    tool_how gone = {.url = "redis://h"};
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    (void)close(ends[0]);
+    gone.out = ends[1];
+    assert_true(full.out > 0);
+    assert_tool(&full, 74, NULL, "No space left on device", "help", NULL);
+    assert_tool(&full, 74, NULL, "No space left on device", "url", "redis://h",
+                NULL);
+    assert_tool(&gone, 74, NULL, "", "url", NULL);
+    (void)close(full.out);
+    (void)close(ends[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_version_is_the_library_s),
+        cmocka_unit_test(help_lists_commands_options_and_exit_codes),
+        cmocka_unit_test(a_command_explains_itself),
+        cmocka_unit_test(a_wrong_command_line_is_64),
+        cmocka_unit_test(options_stand_before_and_behind_the_command),
+        cmocka_unit_test(output_that_does_not_arrive_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

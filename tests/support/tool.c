@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "support/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/wait.h"
+
+enum { ARGUMENTS_MAX = 64, KEPT_MAX = 1 << 18, END_MS = 10000 };
+
+struct tool {
+    pid_t pid; /* 0: has ended and was waited for */
+    int code;
+    int out;    /* a file in memory; -1: given by the test, or a terminal */
+    int err;    /* the same */
+    int master; /* of the terminal; -1: none */
+    size_t out_size;
+    char out_text[KEPT_MAX];
+    char err_text[KEPT_MAX];
+};
+
+/* ---- start -------------------------------------------------------------- */
+
+/* In the child from here on: no assertion, and out with 99. */
+static void need(bool is_good, const char *what)
+{
+    if (is_good)
+        return;
+    perror(what);
+    _exit(99);
+}
+
+static void child_terminal(const char *path)
+{
+    int fd;
+
+    need(setsid() >= 0, "setsid");
+    fd = open(path, O_RDWR);
+    need(fd >= 0 && ioctl(fd, TIOCSCTTY, 0) == 0, "terminal");
+    for (int stream = 0; stream < 3; stream++)
+        need(dup2(fd, stream) == stream, "dup2");
+    if (fd > 2)
+        (void)close(fd);
+}
+
+static void child_streams(const tool *t, const tool_how *how)
+{
+    int in = how->in != 0 ? how->in : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int out = how->out != 0 ? how->out : t->out;
+
+    need(in >= 0 && dup2(in, 0) == 0, "stdin");
+    need(dup2(out, 1) == 1, "stdout");
+    need(dup2(t->err, 2) == 2, "stderr");
+}
+
+static void child_environment(const tool_how *how)
+{
+    const char *path = getenv("PATH");
+    char kept[4096];
+
+    (void)snprintf(kept, sizeof(kept), "%s", path != NULL ? path : "/bin");
+    need(clearenv() == 0, "clearenv");
+    (void)setenv("PATH", kept, 1);
+    (void)setenv("HOME", "/nonexistent", 1);
+    (void)setenv("TERM", "xterm", 1);
+    if (how->url != NULL)
+        (void)setenv("LATCHKEY_URL", how->url, 1);
+    for (size_t i = 0; how->env != NULL && how->env[i] != NULL; i++)
+        need(putenv((char *)(intptr_t)how->env[i]) == 0, "putenv");
+}
+
+static _Noreturn void
+child(const tool *t, const tool_how *how, const char *terminal, char **argv)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (terminal != NULL)
+        child_terminal(terminal);
+    else
+        child_streams(t, how);
+    child_environment(how);
+    (void)execvp(how->program != NULL ? how->program : LK_TOOL, argv);
+    perror(argv[0]);
+    _exit(99);
+}
+
+static int memory_file(void)
+{
+    int fd = memfd_create("kept", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_APPEND), 0);
+    return fd;
+}
+
+static int terminal_open(char *path, size_t size)
+{
+    const struct winsize window = {.ws_row = 24, .ws_col = 120};
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    assert_true(master >= 0);
+    assert_int_equal(grantpt(master), 0);
+    assert_int_equal(unlockpt(master), 0);
+    assert_int_equal(ptsname_r(master, path, size), 0);
+    assert_int_equal(ioctl(master, TIOCSWINSZ, &window), 0);
+    assert_int_equal(fcntl(master, F_SETFL, O_NONBLOCK), 0);
+    return master;
+}
+
+tool *tool_start_list(const tool_how *how, const char *const *arguments)
+{
+    static const tool_how plain;
+    char *argv[ARGUMENTS_MAX + 2];
+    char terminal[64];
+    tool *t = calloc(1, sizeof(*t));
+    size_t count = 0;
+
+    if (how == NULL)
+        how = &plain;
+    assert_non_null(t);
+    argv[count++] =
+        (char *)(intptr_t)(how->program != NULL ? how->program : "latchkey");
+    while (*arguments != NULL && count <= ARGUMENTS_MAX)
+        argv[count++] = (char *)(intptr_t)*arguments++;
+    argv[count] = NULL;
+    t->out = t->err = t->master = -1;
+    if (how->has_terminal) {
+        t->master = terminal_open(terminal, sizeof(terminal));
+    } else {
+        t->out = memory_file();
+        t->err = memory_file();
+    }
+    t->pid = fork();
+    assert_true(t->pid >= 0);
+    if (t->pid == 0)
+        child(t, how, how->has_terminal ? terminal : NULL, argv);
+    return t;
+}
+
+/* Collects the arguments of a variadic call. */
+static void list(const char **arguments, va_list from)
+{
+    size_t count = 0;
+
+    do {
+        assert_true(count <= ARGUMENTS_MAX);
+        arguments[count] = va_arg(from, const char *);
+    } while (arguments[count++] != NULL);
+}
+
+tool *tool_start(const tool_how *how, ...)
+{
+    const char *arguments[ARGUMENTS_MAX + 1];
+    va_list from;
+
+    va_start(from, how);
+    list(arguments, from);
+    va_end(from);
+    return tool_start_list(how, arguments);
+}
+
+pid_t tool_pid(const tool *t)
+{
+    return t->pid;
+}
+
+/* ---- what it writes ----------------------------------------------------- */
+
+static const char *file_text(int fd, char *text)
+{
+    ssize_t size = fd >= 0 ? pread(fd, text, KEPT_MAX - 1, 0) : 0;
+
+    text[size > 0 ? size : 0] = '\0';
+    return text;
+}
+
+const char *tool_out(tool *t)
+{
+    ssize_t size;
+
+    if (t->master < 0)
+        return file_text(t->out, t->out_text);
+    do {
+        size = read(t->master, t->out_text + t->out_size,
+                    KEPT_MAX - 1 - t->out_size);
+        if (size > 0)
+            t->out_size += (size_t)size;
+    } while (size > 0 && t->out_size < KEPT_MAX - 1);
+    t->out_text[t->out_size] = '\0';
+    return t->out_text;
+}
+
+const char *tool_err(tool *t)
+{
+    return file_text(t->err, t->err_text);
+}
+
+typedef struct wanted {
+    tool *t;
+    const char *text;
+} wanted;
+
+static bool is_out(void *data)
+{
+    const wanted *w = data;
+
+    return strstr(tool_out(w->t), w->text) != NULL;
+}
+
+static bool is_err(void *data)
+{
+    const wanted *w = data;
+
+    return strstr(tool_err(w->t), w->text) != NULL;
+}
+
+void tool_wait_out(tool *t, const char *text, unsigned deadline_ms)
+{
+    wanted w = {t, text};
+
+    if (!wait_until(is_out, &w, deadline_ms))
+        fail_msg("'%s' was not written, but: %s\n%s", text, tool_out(t),
+                 tool_err(t));
+}
+
+void tool_wait_err(tool *t, const char *text, unsigned deadline_ms)
+{
+    wanted w = {t, text};
+
+    if (!wait_until(is_err, &w, deadline_ms))
+        fail_msg("'%s' was not said, but: %s", text, tool_err(t));
+}
+
+void tool_type(tool *t, const char *text)
+{
+    assert_int_equal(write(t->master, text, strlen(text)), strlen(text));
+}
+
+/* ---- end ---------------------------------------------------------------- */
+
+/* A terminal that nobody reads holds up who writes to it. */
+static bool has_ended(void *data)
+{
+    tool *t = data;
+    int status;
+
+    if (t->master >= 0)
+        (void)tool_out(t);
+    if (t->pid == 0)
+        return true;
+    if (waitpid(t->pid, &status, WNOHANG) != t->pid)
+        return false;
+    t->pid = 0;
+    t->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return true;
+}
+
+int tool_wait(tool *t, unsigned deadline_ms)
+{
+    if (!wait_until(has_ended, t, deadline_ms))
+        fail_msg("it does not end: %s\n%s", tool_out(t), tool_err(t));
+    return t->code;
+}
+
+void tool_free(tool *t)
+{
+    if (t == NULL)
+        return;
+    if (t->pid != 0) {
+        (void)kill(t->pid, SIGKILL);
+        (void)waitpid(t->pid, NULL, 0);
+    }
+    if (t->out >= 0)
+        (void)close(t->out);
+    if (t->err >= 0)
+        (void)close(t->err);
+    if (t->master >= 0)
+        (void)close(t->master);
+    free(t);
+}
+
+/* ---- all at once -------------------------------------------------------- */
+
+int tool_code(const tool_how *how, ...)
+{
+    const char *arguments[ARGUMENTS_MAX + 1];
+    va_list from;
+    tool *t;
+    int code;
+
+    va_start(from, how);
+    list(arguments, from);
+    va_end(from);
+    t = tool_start_list(how, arguments);
+    code = tool_wait(t, END_MS);
+    tool_free(t);
+    return code;
+}
+
+static void compare(const char *actual, const char *expected)
+{
+    size_t size = expected != NULL ? strlen(expected) : 0;
+
+    if (expected == NULL)
+        return;
+    if (size == 0 || expected[size - 1] == '\n')
+        assert_string_equal(actual, expected);
+    else if (strstr(actual, expected) == NULL)
+        fail_msg("'%s' is not in: %s", expected, actual);
+}
+
+void assert_tool(const tool_how *how, int code, const char *out,
+                 const char *err, ...)
+{
+    const char *arguments[ARGUMENTS_MAX + 1];
+    va_list from;
+    tool *t;
+    int actual;
+
+    va_start(from, err);
+    list(arguments, from);
+    va_end(from);
+    t = tool_start_list(how, arguments);
+    actual = tool_wait(t, END_MS);
+    if (actual != code)
+        fail_msg("code %d, not %d: %s%s", actual, code, tool_out(t),
+                 tool_err(t));
+    compare(tool_out(t), out);
+    compare(tool_err(t), err);
+    tool_free(t);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The canonical spelling of a URL: one form, every part, no password. */
+
+#include <latchkey/client.h>
+
+#include <string.h>
+
+#include "support/check.h"
+
+static void assert_described(const char *url, const char *expected)
+{
+    char once[LK_URL_DESCRIPTION_SIZE];
+    char twice[LK_URL_DESCRIPTION_SIZE];
+
+    assert_status(lk_url_describe(url, once, sizeof(once)), LK_OK);
+    assert_string_equal(once, expected);
+    /* What is described is described as itself. */
+    assert_status(lk_url_describe(once, twice, sizeof(twice)), LK_OK);
+    assert_string_equal(twice, expected);
+}
+
+static void every_spelling_becomes_one(void **state)
+{
+    (void)state;
+    assert_described("redis://", "redis://127.0.0.1:6379/0");
+    assert_described("VALKEY://h", "redis://h:6379/0");
+    assert_described("redis://h/1?db=2", "redis://h:6379/2");
+    assert_described("redis://[::1]", "redis://[::1]:6379/0");
+    assert_described("unix:/run/r.sock", "unix:///run/r.sock");
+    assert_described("redis+unix:///run/r%20s?db=2", "unix:///run/r%20s?db=2");
+    assert_described("redis://h?watchdog_ms=5s&interop=redisson&name=a",
+                     "redis://h:6379/0?name=a&watchdog_ms=5000ms"
+                     "&interop=redisson");
+}
+
+static void a_password_is_masked_whatever_it_is(void **state)
+{
+    (void)state;
+    assert_described("redis://:x@h", "redis://:***@h:6379/0");
+    assert_described("redis://u:a%40b@h", "redis://u:***@h:6379/0");
+    assert_described("redis://u:@h", "redis://u:@h:6379/0");
+    assert_described("redis://h?user=u%2Fv&password=p",
+                     "redis://u%2Fv:***@h:6379/0");
+    assert_described("unix://u:p@/s", "unix://u:***@/s");
+}
+
+static void what_is_wrong_is_refused_as_on_open(void **state)
+{
+    char text[LK_URL_DESCRIPTION_SIZE];
+
+    (void)state;
+    assert_status(lk_url_describe("gopher://h", text, sizeof(text)), LK_EURL);
+    assert_status(lk_url_describe("rediss://h", text, sizeof(text)),
+                  LK_ENOTSUP);
+    assert_status(lk_url_describe(NULL, text, sizeof(text)), LK_EINVAL);
+    assert_status(lk_url_describe("redis://h", NULL, 0), LK_EINVAL);
+}
+
+static void too_little_room_is_refused_and_not_overrun(void **state)
+{
+    char text[32];
+    size_t need = strlen("redis://h:6379/0") + 1;
+
+    (void)state;
+    for (size_t size = 0; size < need; size++) {
+        memset(text, 'x', sizeof(text));
+        assert_status(lk_url_describe("redis://h", text, size), LK_EINVAL);
+        assert_int_equal(text[size], 'x');
+    }
+    assert_status(lk_url_describe("redis://h", text, need), LK_OK);
+    assert_string_equal(text, "redis://h:6379/0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_spelling_becomes_one),
+        cmocka_unit_test(a_password_is_masked_whatever_it_is),
+        cmocka_unit_test(what_is_wrong_is_refused_as_on_open),
+        cmocka_unit_test(too_little_room_is_refused_and_not_overrun),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
