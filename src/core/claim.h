@@ -68,6 +68,7 @@ struct lk__claim {
     uint64_t ticket;    /* 0: not known yet */
     uint64_t bound;     /* a grant cannot have been made before this time */
     bool queueable;     /* the acquire under way asks for a ticket */
+    bool unqueued;      /* it cannot, but would; see the place's count */
     bool in_doubt;      /* an acquire may have run, unanswered */
     bool doubted;       /* one was, at any time */
     bool opened;        /* told to look, while a look was under way */

@@ -286,11 +286,53 @@ static void on_answer(lk__claim *claim, const redisReply *reply)
     }
 }
 
+/*
+ * An acquire that went out before the client could queue may be answered
+ * "busy", and has to be sent again. Those of the same place that would queue
+ * meanwhile stay behind it: they were wished for later. That takes a trip at
+ * the most, for as soon as one may queue none goes out any more that may not.
+ */
+static bool stays_behind(const lk__claim *claim)
+{
+    const lk__wait *head = claim->first_seat;
+
+    return claim->line == LK__LINE_OWN && claim->place->unqueued > 0 &&
+           (head == NULL || !head->try_only) &&
+           lk__place_can_queue(claim->place);
+}
+
+static void unqueued_begin(lk__claim *claim, const lk__wait *head)
+{
+    claim->unqueued = claim->line == LK__LINE_OWN && !claim->queueable &&
+                      head != NULL && !head->try_only;
+    claim->place->unqueued += claim->unqueued;
+}
+
+/* True: it was the last one, those behind may go. */
+static bool unqueued_end(lk__claim *claim)
+{
+    bool was_one = claim->unqueued;
+
+    claim->unqueued = false;
+    return was_one && --claim->place->unqueued == 0;
+}
+
+static void unqueued_go(lk__place *place)
+{
+    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
+         claim = next) {
+        next = claim->next;
+        if (claim->line == LK__LINE_OWN && claim->state == LK__CLAIM_WANTED)
+            lk__claim_seek(claim);
+    }
+}
+
 /* An answer that comes when the state has moved on is of no concern. */
 static void
 on_look(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
+    bool go = unqueued_end(claim);
 
     claim->doubted = claim->doubted || status == LK_EINDOUBT;
     if (status == LK_EINDOUBT && claim->state == LK__CLAIM_WANTED) {
@@ -305,6 +347,8 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
     } else if (status == LK_OK && claim->state == LK__CLAIM_UNSURE) {
         lk__claim_seek(claim); /* the confirm had to wait for this answer */
     }
+    if (go)
+        unqueued_go(claim->place);
     lk__claim_answered(claim);
 }
 
@@ -438,6 +482,7 @@ static void acquire_send(lk__claim *claim)
     claim->looks++;
     if (claim->bound == LK__NEVER)
         claim->bound = claim->look.sent_at;
+    unqueued_begin(claim, head);
 }
 
 static void recheck_send(lk__claim *claim)
@@ -478,7 +523,7 @@ void lk__claim_seek(lk__claim *claim)
         lk__claim_leave(claim);
         lk__place_failed(place, claim, LK_OK, NULL);
         lk__claim_unref(claim);
-    } else {
+    } else if (!stays_behind(claim)) {
         acquire_send(claim);
     }
 }

@@ -77,7 +77,9 @@ typedef struct lk__place {
     lk__wait *first_wait, *last_wait;
     lk__claim *front;
     lk__claim *first_claim, *last_claim; /* those that were held come first */
-    bool driving;                        /* lk__place_drive() runs */
+    unsigned unqueued; /* own claims whose acquire under way could not queue:
+                          no inbox stood when it was sent */
+    bool driving;      /* lk__place_drive() runs */
     lk__touching touching;
     lk__topic topics[LK__PLACE_TOPICS];
     void *own; /* the primitive's */

@@ -346,6 +346,27 @@ static void a_slow_line_changes_no_order(void **state)
     scene_is_clean(l->scene);
 }
 
+/* Its inbox stands only later; calls before, during and after that. */
+static void the_first_calls_of_a_far_client_keep_their_order(void **state)
+{
+    enum { CALLS = 40 };
+    fairline *l = *state;
+    lk_hold *hold = fairline_hold(l->near, NULL);
+
+    proxy_delay(l->scene->proxy, PROXY_ALL, PROXY_REQUESTS, 20);
+    proxy_delay(l->scene->proxy, PROXY_ALL, PROXY_REPLIES, 20);
+    fairline_open_far(l, NULL);
+    for (int i = 0; i < CALLS; i++) {
+        (void)fairline_begin(l, l->far, NULL);
+        scene_pass_ms(5);
+    }
+    assert_true(fairline_becomes_queued(l, CALLS));
+    proxy_heal(l->scene->proxy);
+    assert_status(lk_hold_release(hold), LK_OK);
+    fairline_serve(l, 0);
+    scene_is_clean(l->scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +382,7 @@ int main(void)
         FAIRLINE_TEST(a_leave_whose_reply_is_lost_leaves_nothing_behind),
         FAIRLINE_TEST(a_release_whose_reply_is_lost_is_one_release),
         FAIRLINE_TEST(a_slow_line_changes_no_order),
+        FAIRLINE_TEST(the_first_calls_of_a_far_client_keep_their_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
