@@ -90,7 +90,7 @@ function hold.contends(claim)
 end
 
 -- What part_pass has to know of a lock: there is room for one.
-local room = {family = 'lock'}
+local room = {family = 'lock', set_turn = hold.set_turn}
 local is_held = record.holder ~= nil
 
 -- The waiter that is to be served now, and its entry; nil: none.

@@ -3,13 +3,15 @@
 -- queue, and clients that spin; and their turn.
 -- Needs: part_error, record.traces or nil: keys that exist while others are
 -- there, the arguments owner, channel, interop; for a turn part_clock,
--- part_lease, record.open, .till, .kept, and .fields, with part_hold, or nil;
--- and for tell part_pass' room.
+-- part_lease, record.open, .till, .kept, .came, and .sees, with .theirs and
+-- room.set_turn(), or nil; and for tell part_pass' room.
 --
--- Their turn is on while record.open, when it began, is not 0. Where
--- record.fields tell who has the name, it is seen whether they come: the
--- state's field `came` is when one of them was first seen to have it in their
--- turn; 0: none was yet.
+-- Their turn is on while record.open, when it began, is not 0. It may be seen
+-- whether they come: with record.sees 'all' whoever they are, with 'spin' in a
+-- turn that began while one of ours spun. record.theirs says that whoever has
+-- the name is one of them if that is so. The state's field `came` is when one
+-- of them was first seen to have it in their turn; 0: none was yet; -1: it is
+-- not seen.
 
 local others = {}
 
@@ -23,12 +25,18 @@ local COMING_MS = 10
 
 -- In their turn, where it is seen whether they come: `came` as it was.
 local came
-if record.fields and (record.open or 0) > 0 then
-    came = tonumber(redis.call('HGET', state, 'came') or '')
-    if came == 0 and record.holder and record.holder ~= record.claim then
+if (record.open or 0) > 0 and (record.came or -1) >= 0 then
+    came = record.came
+    if came == 0 and record.theirs then
         clock.look()
         redis.pcall('HSET', state, 'came', clock.ms)
     end
+end
+others.came = came
+
+-- Whether one of ours spins.
+local function has_spinners()
+    return redis.pcall('EXISTS', KEYS[9]) == 1
 end
 
 -- True if there are any, false if not, nil and an error if the server would
@@ -50,7 +58,8 @@ end
 -- the server would not say. Where they have come, or are still waited for, it
 -- is for others.let() to say.
 function others.are_next(waiting)
-    if not waiting and not record.fields then
+    if not waiting and not record.sees
+            or not waiting and record.sees == 'spin' and not has_spinners() then
         return false
     end
     clock.look()
@@ -65,10 +74,20 @@ function others.begin()
         return
     end
     redis.pcall('HSET', state, 'v', '1', 'open', clock.ms)
-    if record.fields then
-        redis.pcall('HSET', state, 'came', 0)
+    if record.sees then
+        redis.pcall('HSET', state, 'came',
+            (record.sees == 'all' or has_spinners()) and 0 or -1)
     end
     lease.keep(state, record.kept, 0)
+end
+
+-- Notes that one of ours who spins has the name in their turn, which goes on as
+-- it was before the grant.
+function others.come()
+    if (record.open or 0) > 0 then
+        redis.pcall('HSET', state, 'open', record.open, 'until', 0, 'came',
+            (came or 0) > 0 and came or clock.ms)
+    end
 end
 
 -- Whether one of ours may have what is free. Their turn ends with that, and
@@ -80,12 +99,12 @@ function others.let()
     end
     clock.look()
     if came > 0 then
-        hold.set_turn(math.max(clock.ms - came,
+        room.set_turn(math.max(clock.ms - came,
             came - record.open - COMING_MS))
     elseif clock.ms < record.open + LEFT_MS and others.are_there() then
         return false
     else
-        hold.set_turn(ALONE_MS)
+        room.set_turn(ALONE_MS)
     end
     return true
 end

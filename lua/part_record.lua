@@ -5,7 +5,9 @@
 -- record.fields  the lock hash, flat
 -- record.holder  a field of it; nil: the name is free
 -- record.mine    true if the claim ARGV[1] is in it
--- record.claim, .fence, .ticket, .open, .till, .kept  of the state hash
+-- record.claim, .fence, .ticket, .open, .till, .kept, .came  of the state hash
+-- record.sees    'all': record.theirs can be told
+-- record.theirs  true if somebody holds the name by no grant of ours
 -- record.traces  keys that exist while others are there: Redisson's fair queue
 --                and the mark of who spins
 -- record.top     of it, too: a number, 0 at least and the fence at least
@@ -15,7 +17,7 @@
 -- since, and only the fences and the turn still count.
 
 local lock, state = KEYS[1], KEYS[2]
-local record = {traces = {KEYS[8], KEYS[9]}}
+local record = {traces = {KEYS[8], KEYS[9]}, sees = 'all'}
 
 do
     local fields = redis.pcall('HGETALL', lock)
@@ -35,7 +37,7 @@ do
     record.fields = fields
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
-        'open', 'until', 'kept', 'top')
+        'open', 'until', 'kept', 'top', 'came')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif marks.err then
@@ -45,8 +47,10 @@ do
             .. 'with another layout of keys')
     end
     record.claim, record.fence, record.ticket = marks[2], marks[3], marks[4]
+    record.theirs = record.holder and record.holder ~= record.claim
     record.open = tonumber(marks[5])
     record.till = tonumber(marks[6])
     record.kept = tonumber(marks[7])
+    record.came = tonumber(marks[9])
     record.top = math.max(tonumber(marks[3]) or 0, tonumber(marks[8]) or 0)
 end

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- part_rw_quick_free: the only hold of a name that nobody of ours waits for is
--- released in few commands. Goes first, as part_rw_quick_take does, and like it
--- leaves whatever is not quite plain to the script.
+-- part_rw_quick_free: the only hold of a name that nobody of ours waits for, or
+-- spins on, is released in few commands. Goes first, as part_rw_quick_take
+-- does, and like it leaves whatever is not quite plain to the script.
 
 do
     local lock, owner, word = KEYS[1], ARGV[1], nil
-    if redis.pcall('EXISTS', KEYS[3], KEYS[6], KEYS[10], KEYS[11]) == 0
-            and redis.pcall('HLEN', lock) == 2 then
+    if redis.pcall('EXISTS', KEYS[3], KEYS[6], KEYS[9], KEYS[10], KEYS[11])
+            == 0 and redis.pcall('HLEN', lock) == 2 then
         local fields = redis.pcall('HMGET', lock, owner .. ':write', owner)
         local marks = fields[1] == '1'
             and redis.pcall('HMGET', KEYS[2], 'v', 'claim', 'fence')

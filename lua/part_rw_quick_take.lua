@@ -4,8 +4,9 @@
 -- fragment, and the server does not have to build them.
 --
 -- It leaves what part_rw_share leaves. Whatever is not quite plain, it leaves
--- to the script: who waits, a claim that was given up, an open turn, another
--- order, a hold of the same owner, a record that cannot be read.
+-- to the script: who waits, or spins where others hold, a claim that was given
+-- up, an open turn, another order, a hold of the same owner, a record that
+-- cannot be read.
 
 do
     local lock, owner, how = KEYS[1], ARGV[1], ARGV[9]
@@ -14,6 +15,7 @@ do
     local fields = there == 1 and how == 'r'
         and redis.pcall('HMGET', lock, 'mode', owner)
     local joins = fields and fields[1] == 'read' and not fields[2]
+        and redis.pcall('EXISTS', KEYS[9]) == 0
     local marks = (there == 0 or joins) and redis.pcall('HMGET', KEYS[2], 'v',
         'fence', 'top', 'kept', 'open', 'wave', 'order')
     if marks and not marks.err and (marks[1] or '1') == '1'

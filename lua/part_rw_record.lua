@@ -11,6 +11,10 @@
 --       .upgrader, .order  of the state hash
 -- record.top     the highest fence that was ever given out; 0: none is known
 -- record.traces  keys that exist while others are there
+-- record.sees    'spin': in a turn of those who spin record.theirs can be told
+-- record.theirs  true if somebody has the name in it: with a grant of ours to
+--                one that does not spin it would be over
+-- record.came    of the state hash; see part_others
 --
 -- A writer is its field `<claim>:write`. A reader is its field `<claim>` and
 -- its timeout key, which lives as long as its own lease; either alone is
@@ -18,7 +22,7 @@
 -- hold by that.
 
 local lock, state, holders = KEYS[1], KEYS[2], KEYS[8]
-local record = {traces = {KEYS[9]}}
+local record = {traces = {KEYS[9]}, sees = 'spin'}
 local timeout_prefix = string.find(lock, '{', 1, true) and lock .. ':'
     or '{' .. lock .. '}:'
 
@@ -53,12 +57,14 @@ do
         return redis.error_reply('LKTYPE the key is not a read-write lock')
     end
     record.mode = fields[1] or nil
+    record.theirs = record.mode ~= nil
     record.writes = fields[1] == 'write' and fields[3] ~= false
     record.reads = fields[2] ~= false
         and redis.call('EXISTS', timeout_key(owner)) == 1
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
-        'open', 'until', 'kept', 'top', 'wave', 'upgrader', 'order', 'lease')
+        'open', 'until', 'kept', 'top', 'wave', 'upgrader', 'order', 'lease',
+        'came')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif marks.err then
@@ -76,4 +82,5 @@ do
     record.upgrader = marks[10] or ''
     record.order = marks[11] or '0'
     record.lease = tonumber(marks[12]) or 0
+    record.came = tonumber(marks[13])
 end

@@ -13,11 +13,17 @@
 --
 -- Who waits to write keeps readers out only while it is alive: room.next()
 -- gives the dead as well, to be skipped.
+--
+-- One that spins to write stands in no lane. It leaves a mark instead, which
+-- keeps new readers out as a waiting writer does, but not in our turn, when the
+-- name is not for those who spin.
 
 local room = {family = 'rwlock', take = share.take, undo = share.undo,
-    free = share.free, word = share.word}
+    free = share.free, word = share.word, set_turn = share.set_turn}
 local order = record.order
 local selves, heads, alive, shown = {}, {}, {}, nil
+local WRITER_SPINS, SPIN_MS = 'w', 1000
+local spin_mark
 
 -- Says that a claim is alive, whatever its inbox says.
 function room.trust(claim)
@@ -28,6 +34,33 @@ end
 function room.set_order(wanted)
     order = wanted
     return wanted ~= record.order
+end
+
+-- Whether one that spins to write keeps new readers out.
+local function has_spinning_writer()
+    if share.mode ~= 'read' or order == '1' or share.turn_ms
+            or clock.ms < (record.till or 0) then
+        return false
+    end
+    spin_mark = spin_mark or redis.pcall('GET', KEYS[9])
+    return spin_mark == WRITER_SPINS
+end
+
+-- Notes that one that spins was sent away. Who spins to read leaves the mark of
+-- one that spins to write.
+function room.note_spinner(entry)
+    if entry.kind == 'w' or entry.kind == 'x' then
+        redis.pcall('SET', KEYS[9], WRITER_SPINS, 'PX', SPIN_MS)
+    elseif redis.pcall('GET', KEYS[9]) ~= WRITER_SPINS then
+        redis.pcall('SET', KEYS[9], '1', 'PX', SPIN_MS)
+    end
+end
+
+-- One that spins to write has come in; others of its kind will say so again.
+function room.unmark_writer()
+    if redis.pcall('GET', KEYS[9]) == WRITER_SPINS then
+        redis.pcall('SET', KEYS[9], '1', 'PX', SPIN_MS)
+    end
 end
 
 -- The first of a lane, and its entry.
@@ -52,7 +85,7 @@ end
 
 -- Whether a reader comes in before the first writer, if there is one.
 local function lets_read(entry, writer)
-    if not writer or order == '1' then
+    if order == '1' or not writer and not has_spinning_writer() then
         return true
     elseif order == '2' then
         return false
@@ -64,7 +97,7 @@ end
 
 -- Whether an upgradeable reader does.
 local function lets_upgradeable(entry, writer)
-    if readers.lives(share.upgrader) then
+    if readers.lives(share.upgrader) or has_spinning_writer() then
         return false
     elseif not writer or order == '1' then
         return true
@@ -127,14 +160,27 @@ function room.is_open_to(entry, writer)
             and not readers.lives(share.upgrader)
     elseif entry.kind == 'r' then
         return redis.call('EXISTS', keeps_out(), UPGRADES) == 0
+            and not has_spinning_writer()
     elseif entry.kind == 'x' then
         return redis.call('EXISTS', UPGRADES) == 0 and lets_write(entry)
     elseif redis.call('EXISTS', queue, READERS, UPGRADERS, UPGRADES) > 0 then
         return false
     elseif entry.kind == 'u' then
-        return not readers.lives(share.upgrader)
+        return not readers.lives(share.upgrader) and not has_spinning_writer()
     end
     return lets_write(entry)
+end
+
+-- Whether one that spins comes in beside those who hold, whoever waits: in the
+-- turn of the others, which is on. Until it has been on for so long readers
+-- join those who came in it; then they are to come to an end.
+local JOINS_MS = 150
+function room.is_theirs(entry)
+    if not share.mode then
+        return true
+    end
+    return entry.kind == 'r' and share.mode == 'read'
+        and clock.ms < record.open + JOINS_MS
 end
 
 -- The first of these lanes by ticket.
@@ -159,7 +205,8 @@ function room.is_waited_for()
 end
 
 -- Who is next where somebody holds the name who will never hand it over: its
--- client must try for itself. nil: nobody.
+-- client must try for itself; or where it lies free in the turn of those who
+-- spin. nil: nobody.
 function room.contender()
     if share.mode == 'write' then
         local ours = redis.pcall('HEXISTS', lock, share.claim .. ':write') == 1
@@ -169,6 +216,8 @@ function room.contender()
         local all = tonumber(redis.pcall('HLEN', lock)) or 0
         local ours = tonumber(redis.pcall('HLEN', holders)) or 0
         return all - 1 > ours and foremost({UPGRADES, queue}) or nil
+    elseif (record.open or 0) > 0 and (record.came or -1) >= 0 then
+        return foremost({UPGRADES, queue, READERS, UPGRADERS})
     end
     return nil
 end

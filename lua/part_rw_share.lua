@@ -36,15 +36,24 @@ end
 
 -- ---- records ----
 
+-- Our turn is never longer.
+local TURN_MS = 500
+
+-- If a turn of the others ends with the next grant, ours is so long.
+function share.set_turn(ms)
+    share.turn_ms = ms
+end
+
 -- What a grant notes in the state, whoever it is for. A turn of the others that
--- was open ends here: this side keeps the name for half as long as they had it.
+-- was open ends here: if nobody has said else, this side keeps the name for
+-- half as long as they had it.
 -- Numbers are passed as such: Redis writes them out in full.
 local function marks_of(entry)
     local marks = {'v', '1', 'kind', 'rw'}
     if (record.open or 0) > 0 then
-        local away = math.max(clock.ms - record.open, 0)
+        local ms = share.turn_ms or math.max(clock.ms - record.open, 0) / 2
         marks[5], marks[6], marks[7] = 'open', 0, 'until'
-        marks[8] = clock.ms + math.floor(math.min(away / 2, 500))
+        marks[8] = clock.ms + math.floor(math.min(ms, TURN_MS))
     end
     if entry.order then
         marks[#marks + 1], marks[#marks + 2] = 'order', entry.order

@@ -23,7 +23,8 @@
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 -- ARGV[4]  lease    milliseconds, > 0
--- ARGV[5]  queue    1: queue if need be
+-- ARGV[5]  queue    1: queue if need be; s: do not, but note that somebody
+--                   spins
 -- ARGV[6]  inbox    channel on which grants are received; no space in it
 -- ARGV[7]  reason   for operators; any bytes
 -- ARGV[8]  check_void  1: refuse a claim that was given up
@@ -43,7 +44,8 @@
 -- exists has a TTL, which does not end before a lease in it. Sending it again
 -- neither gives a second ticket nor a second hold nor changes a lease. A full
 -- server refuses it before anything is written. A claim that holds does not
--- wait. Nobody alive who goes first is passed by.
+-- wait. Nobody alive who goes first is passed by, but in their turn by those
+-- who spin.
 
 local owner, order, base = ARGV[1], ARGV[11], ARGV[12]
 local ask = {ticket = 0, kind = ARGV[9], need = 1, lease = tonumber(ARGV[4]),
@@ -97,6 +99,37 @@ local function queue_up(entry, last)
     return {0, redis.call('PTTL', lock), entry.ticket, room.contends(owner)}
 end
 
+-- Serves those who wait where nobody writes, so that the dead among them keep
+-- nobody out. Returns whether the name is open after that.
+local function is_open_after_all(writer)
+    if share.mode == 'write' or not line.is_there() then
+        return false
+    end
+    pass.give()
+    line.forget()
+    return room.is_open_to(ask, writer)
+end
+
+-- What one that spins asks for. Returns the answer.
+local function try_spinning(writer)
+    local theirs = (record.open or 0) > 0 and (others.came or 0) == 0
+        or ask.kind == 'r' and (others.came or 0) > 0
+    if not (theirs and room.is_theirs(ask)) and not room.is_open_to(ask, writer)
+            and not is_open_after_all(writer) then
+        local left = redis.call('PTTL', lock)
+        room.note_spinner(ask)
+        return {2, left}
+    end
+    local answer = take()
+    if answer[1] == 1 then
+        others.come()
+        if ask.kind ~= 'r' then
+            room.unmark_writer()
+        end
+    end
+    return answer
+end
+
 clock.look()
 if ARGV[8] == '1' and void.refuses(owner) then
     return redis.error_reply('LKVOID the claim was given up')
@@ -118,7 +151,10 @@ local writer = base ~= '' and redis.call('HEXISTS', lock, base .. ':write') == 1
 local slots = redis.call('HMGET', tickets, owner, '#')
 local entry = line.unpack(slots[1])
 
-if room.is_open_to(ask, writer) then
+if ARGV[5] == 's' then
+    return try_spinning(writer)
+elseif (not others.came or ARGV[5] ~= '1' or base ~= '')
+        and room.is_open_to(ask, writer) then
     return take(entry)
 elseif share.mode == 'write' and ARGV[5] ~= '1' then
     return {2, redis.call('PTTL', lock)}

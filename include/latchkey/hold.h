@@ -47,6 +47,14 @@ typedef struct lk_acquire_options {
  */
 typedef void (*lk_acquire_cb)(lk_status status, lk_hold *hold, void *data);
 
+/** How a client waits for a lock, or a read-write lock, that others hold. */
+typedef enum lk_lock_strategy {
+    LK_QUEUE = 0, /**< stands in the server's queue and is handed the lock */
+    LK_SPIN = 1   /**< tries again and again, with pauses: no queue, no order,
+                       no Pub/Sub. For holds of a millisecond on a hot name
+                       and for servers on which Pub/Sub is unwelcome */
+} lk_lock_strategy;
+
 /** Why a hold was lost. */
 typedef enum lk_loss {
     LK_LOSS_NONE = 0,        /**< not lost */

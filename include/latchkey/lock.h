@@ -27,14 +27,6 @@ extern "C" {
 
 typedef struct lk_lock lk_lock;
 
-/** How a client waits for a lock that somebody else holds. */
-typedef enum lk_lock_strategy {
-    LK_QUEUE = 0, /**< stands in the server's queue and is handed the lock */
-    LK_SPIN = 1   /**< tries again and again, with pauses: no queue, no order,
-                       no Pub/Sub. For holds of a millisecond on a hot name
-                       and for servers on which Pub/Sub is unwelcome */
-} lk_lock_strategy;
-
 /** Zero in any field means its default. */
 typedef struct lk_lock_options {
     size_t size;       /**< set by LK_LOCK_OPTIONS_INIT */

@@ -47,6 +47,12 @@ typedef struct lk_rwlock_options {
     size_t size;       /**< set by LK_RWLOCK_OPTIONS_INIT */
     uint64_t lease_ms; /**< for acquires that name none; default: watchdog */
     uint64_t order;    /**< an lk_rwlock_order; give all handles the same */
+    uint64_t strategy; /**< an lk_lock_strategy, of all that this handle
+                            acquires. Either side excludes the other; where
+                            both wait they take turns */
+    uint64_t spin_first_ms; /**< a pause is a random time below this at first
+                                 and below twice as much each time; 1 */
+    uint64_t spin_most_ms;  /**< and never longer than this; 128 */
 } lk_rwlock_options;
 
 #define LK_RWLOCK_OPTIONS_INIT .size = sizeof(lk_rwlock_options)

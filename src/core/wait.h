@@ -5,6 +5,7 @@
 #include <latchkey/hold.h>
 
 #include "core/call.h"
+#include "core/spin.h"
 
 struct lk__place;
 struct lk__claim;
@@ -22,12 +23,6 @@ typedef enum lk__verdict {
     LK__VERDICT_OK,
     LK__VERDICT_GONE
 } lk__verdict;
-
-/* How to seek without a queue: tries again after a random time below a limit
-   that doubles from first to most. Zero: queues. */
-typedef struct lk__spin {
-    uint64_t first_ms, most_ms;
-} lk__spin;
 
 /* What a primitive asks for beyond the lease; its scripts know the meaning. */
 typedef struct lk__terms {

@@ -12,6 +12,7 @@
 struct lk_lock {
     lk__handle handle; /* first */
     lk_lock_options options;
+    lk__spin spin;
 };
 
 static const lk__handle *handle_of(const lk_lock *lock)
@@ -19,28 +20,12 @@ static const lk__handle *handle_of(const lk_lock *lock)
     return (const lk__handle *)(const void *)lock;
 }
 
-enum { SPIN_FIRST_MS = 1, SPIN_MOST_MS = 128, SPIN_MAX_MS = 60000 };
-
-static lk_status options_check(lk_lock_options *options)
+static lk_status options_check(const lk_lock_options *options, lk__spin *spin)
 {
     if (options->lease_ms != 0 && lk__lease_check(options->lease_ms) != LK_OK)
         return LK_EINVAL;
-    if (options->strategy > LK_SPIN)
-        return lk__fail(LK_EINVAL, "the strategy is not known");
-    if (options->strategy == LK_QUEUE &&
-        (options->spin_first_ms != 0 || options->spin_most_ms != 0))
-        return lk__fail(LK_EINVAL, "pauses are for LK_SPIN");
-    if (options->spin_first_ms == 0)
-        options->spin_first_ms = SPIN_FIRST_MS;
-    if (options->spin_most_ms == 0)
-        options->spin_most_ms = SPIN_MOST_MS;
-    if (options->spin_first_ms > options->spin_most_ms ||
-        options->spin_most_ms > SPIN_MAX_MS)
-        return lk__fail(LK_EINVAL,
-                        "spin_first_ms has to be at most spin_most_ms, and "
-                        "that at most %d",
-                        SPIN_MAX_MS);
-    return LK_OK;
+    return lk__spin_take(spin, options->strategy, options->spin_first_ms,
+                         options->spin_most_ms);
 }
 
 lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client, const char *name,
@@ -48,12 +33,13 @@ lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client, const char *name,
 {
     lk_lock_options copy;
     lk__handle *handle;
+    lk__spin spin;
     lk_status status = lk__handle_options(&copy, sizeof(copy), options);
 
     if (ret_lock == NULL)
         return lk__fail(LK_EINVAL, "ret_lock is NULL");
     if (status == LK_OK)
-        status = options_check(&copy);
+        status = options_check(&copy, &spin);
     if (status == LK_OK)
         status = lk__handle_new(&handle, sizeof(lk_lock), client,
                                 &lk__kind_lock, name);
@@ -61,6 +47,7 @@ lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client, const char *name,
         return status;
     *ret_lock = (lk_lock *)(void *)handle;
     (*ret_lock)->options = copy;
+    (*ret_lock)->spin = spin;
     return LK_OK;
 }
 
@@ -79,12 +66,9 @@ wish_of(const lk_lock *lock, int64_t wait_ms, const lk_acquire_options *options)
                      .wait_ms = wait_ms,
                      .default_lease_ms = lock->options.lease_ms,
                      .options = options,
-                     .line = LK__LINE_COMMON};
+                     .line = LK__LINE_COMMON,
+                     .spin = lock->spin};
 
-    if (lock->options.strategy == LK_SPIN) {
-        wish.spin.first_ms = lock->options.spin_first_ms;
-        wish.spin.most_ms = lock->options.spin_most_ms;
-    }
     return wish;
 }
 

@@ -66,6 +66,7 @@ const lk__kind lk__kind_rwlock = {
 struct lk_rwlock {
     lk__handle handle; /* first */
     lk_rwlock_options options;
+    lk__spin spin;
 };
 
 static const lk__handle *handle_of(const lk_rwlock *rwlock)
@@ -75,8 +76,8 @@ static const lk__handle *handle_of(const lk_rwlock *rwlock)
 
 /* ---- new and free ------------------------------------------------------------ */
 
-static lk_status
-options_take(lk_rwlock_options *copy, const lk_rwlock_options *options)
+static lk_status options_take(lk_rwlock_options *copy, lk__spin *spin,
+                              const lk_rwlock_options *options)
 {
     lk_status status = lk__handle_options(copy, sizeof(*copy), options);
 
@@ -84,6 +85,9 @@ options_take(lk_rwlock_options *copy, const lk_rwlock_options *options)
         status = lk__lease_check(copy->lease_ms);
     if (status == LK_OK && copy->order > LK_RWLOCK_WRITERS_FIRST)
         status = lk__fail(LK_EINVAL, "there is no such order");
+    if (status == LK_OK)
+        status = lk__spin_take(spin, copy->strategy, copy->spin_first_ms,
+                               copy->spin_most_ms);
     return status;
 }
 
@@ -92,7 +96,8 @@ lk_status lk_rwlock_new(lk_rwlock **ret_rwlock, lk_client *client,
 {
     lk_rwlock_options copy;
     lk__handle *handle;
-    lk_status status = options_take(&copy, options);
+    lk__spin spin;
+    lk_status status = options_take(&copy, &spin, options);
 
     if (ret_rwlock == NULL)
         return lk__fail(LK_EINVAL, "ret_rwlock is NULL");
@@ -103,6 +108,7 @@ lk_status lk_rwlock_new(lk_rwlock **ret_rwlock, lk_client *client,
         return status;
     *ret_rwlock = (lk_rwlock *)(void *)handle;
     (*ret_rwlock)->options = copy;
+    (*ret_rwlock)->spin = spin;
     return LK_OK;
 }
 
@@ -226,7 +232,8 @@ static lk__wish wish_of(const lk_rwlock *rwlock, const char *mode,
                      .line = mode == reading ? LK__LINE_SHARED : LK__LINE_OWN,
                      .terms = {.mode = mode,
                                .need = 1,
-                               .number = rwlock->options.order}};
+                               .number = rwlock->options.order},
+                     .spin = rwlock->spin};
 
     return wish;
 }

@@ -226,16 +226,26 @@ static int threads_run(worker_shared *shared, unsigned index, lk_rwlock *lock)
     return failures;
 }
 
+struct plan {
+    server *server;
+    bool some_spin; /* every other process; else all queue */
+};
+
 static int process_run(worker_shared *shared, unsigned index, void *data)
 {
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                  .watchdog_ms = WATCHDOG_MS};
+    const struct plan *plan = data;
+    const lk_rwlock_options how = {LK_RWLOCK_OPTIONS_INIT,
+                                   .strategy = plan->some_spin && index % 2 == 0
+                                                   ? LK_SPIN
+                                                   : LK_QUEUE};
     lk_client *client;
     lk_rwlock *lock;
     int failures;
 
-    if (lk_client_open(&client, server_url(data), &options) != LK_OK ||
-        lk_rwlock_new(&lock, client, "stress", NULL) != LK_OK)
+    if (lk_client_open(&client, server_url(plan->server), &options) != LK_OK ||
+        lk_rwlock_new(&lock, client, "stress", &how) != LK_OK)
         return 1;
     failures = threads_run(shared, index, lock);
     lk_rwlock_free(lock);
@@ -292,10 +302,10 @@ static void disturb(server *s, workers *w)
     }
 }
 
-static void writers_are_alone_whoever_dies_and_whatever_breaks(void **state)
+static void run(server *s, bool some_spin)
 {
-    server *s = *state;
-    workers *w = workers_start(PROCESSES, process_run, s);
+    struct plan plan = {s, some_spin};
+    workers *w = workers_start(PROCESSES, process_run, &plan);
     _Atomic uint64_t *nobody;
 
     assert_non_null(w);
@@ -322,10 +332,21 @@ static void writers_are_alone_whoever_dies_and_whatever_breaks(void **state)
     assert_true(server_integer(s, "PTTL latchkey:state:{stress}") > 0);
 }
 
+static void writers_are_alone_whoever_dies_and_whatever_breaks(void **state)
+{
+    run(*state, false);
+}
+
+static void the_same_with_those_who_spin_among_them(void **state)
+{
+    run(*state, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writers_are_alone_whoever_dies_and_whatever_breaks),
+        cmocka_unit_test(the_same_with_those_who_spin_among_them),
     };
 
     return cmocka_run_group_tests_name("rwlock_stress", tests, start_server,

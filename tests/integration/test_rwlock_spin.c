@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The read-write lock's spin strategy: no queue, no Pub/Sub, the same rules. */
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/rwlocking.h"
+#include "support/wait.h"
+
+enum { THREADS = 8, TURNS = 30, SOON_MS = 10000 };
+
+static lk_rwlock *spinning_in(rwlocking *f, lk_client *client)
+{
+    const lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
+                                       .strategy = LK_SPIN, .spin_first_ms = 1,
+                                       .spin_most_ms = 8};
+
+    return rwlocking_named(f, client, "n", &options);
+}
+
+static lk_rwlock *spinning(rwlocking *f)
+{
+    return spinning_in(f, locking_open(f->base, NULL));
+}
+
+static void wait_until_it_spins(rwlocking *f)
+{
+    locking_wait_integer(f->base, 1, "EXISTS %s", "latchkey:spin:{n}");
+}
+
+/* ---- what it is ---- */
+
+/* Everything that waits, by whoever keeps it waiting. */
+static void who_spins_gets_what_is_released(void **state)
+{
+    static const rw_mode pairs[][2] = {{RW_WRITE, RW_READ},
+                                       {RW_READ, RW_WRITE},
+                                       {RW_WRITE, RW_WRITE},
+                                       {RW_WRITE, RW_UPGRADEABLE},
+                                       {RW_UPGRADEABLE, RW_UPGRADEABLE}};
+    rwlocking *f = *state;
+    lk_rwlock *first = rwlocking_new(f);
+    lk_rwlock *second = spinning(f);
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        lk_hold *hold = rwlocking_hold(f, first, pairs[i][0]);
+        rw_taker *t = rwlocking_take(f, second, pairs[i][1], LK_FOREVER, NULL);
+
+        wait_until_it_spins(f);
+        for (int mode = RW_READ; mode <= RW_WRITE; mode++)
+            rwlocking_wait_queued(f, (rw_mode)mode, 0);
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_status(rwlocking_release(t), LK_OK);
+        free(server_string(f->base->server, "SET latchkey:spin:{n} 1 PX 1"));
+    }
+    rwlocking_assert_clean(f);
+}
+
+static void one_that_spins_has_one_connection_and_hears_nothing(void **state)
+{
+    rwlocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_rwlock *lock = spinning_in(f, client);
+    lk_rwlock *other = spinning(f);
+    redisReply *channels;
+
+    for (int mode = RW_READ; mode <= RW_WRITE; mode++) {
+        lk_hold *hold = rwlocking_hold(f, lock, (rw_mode)mode);
+        rw_taker *t = rwlocking_take(f, other, RW_WRITE, LK_FOREVER, NULL);
+
+        wait_until_it_spins(f);
+        if (mode == RW_WRITE)
+            assert_status(lk_rwlock_downgrade(hold), LK_OK);
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_status(rwlocking_release(t), LK_OK);
+    }
+    assert_int_equal(locking_stats(client).connects, 1);
+    channels = server_command(f->base->server, "PUBSUB CHANNELS");
+    assert_int_equal(channels->elements, 0);
+    freeReplyObject(channels);
+}
+
+/* Its time may end while a try is under way. */
+static void assert_ended_empty_handed(lk_status status)
+{
+    if (status != LK_EINDOUBT)
+        assert_status(status, LK_ETIMEDOUT);
+}
+
+static void a_wait_that_spins_ends_in_time(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    lk_rwlock *lock = spinning(f);
+    lk_hold *none = NULL;
+
+    for (int mode = RW_READ; mode <= RW_WRITE; mode++) {
+        uint64_t start = wait_now_ms();
+
+        assert_ended_empty_handed(
+            rwlocking_acquire(lock, (rw_mode)mode, 200, NULL, &none));
+        assert_in_range(wait_now_ms() - start, 199, 200 + wait_scaled_ms(300));
+        assert_status(rwlocking_acquire(lock, (rw_mode)mode, 0, NULL, &none),
+                      LK_EBUSY);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* The pauses double: many tries in a second would be a defect. */
+static void the_pauses_grow(void **state)
+{
+    const lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
+                                       .strategy = LK_SPIN};
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    lk_client *client = locking_open(f->base, NULL);
+    lk_rwlock *lock = rwlocking_named(f, client, "n", &options);
+    lk_hold *none = NULL;
+    uint64_t before = locking_stats(client).commands;
+
+    assert_ended_empty_handed(lk_rwlock_acquire_read(lock, 1000, NULL, &none));
+    assert_in_range(locking_stats(client).commands - before, 8, 60);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void pauses_that_make_no_sense_are_refused(void **state)
+{
+    rwlocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT, .strategy = LK_SPIN,
+                                 .spin_first_ms = 9, .spin_most_ms = 8};
+    lk_rwlock *lock = NULL;
+
+    assert_status(lk_rwlock_new(&lock, client, "n", &options), LK_EINVAL);
+    options.spin_most_ms = 60001;
+    assert_status(lk_rwlock_new(&lock, client, "n", &options), LK_EINVAL);
+    options.strategy = 2;
+    assert_status(lk_rwlock_new(&lock, client, "n", &options), LK_EINVAL);
+    options.strategy = LK_QUEUE;
+    options.spin_most_ms = 8;
+    assert_status(lk_rwlock_new(&lock, client, "n", &options), LK_EINVAL);
+    assert_null(lock);
+}
+
+/* ---- upgrade and downgrade ---- */
+
+static void an_upgrade_spins_until_the_readers_have_left(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *lock = spinning(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .owner = owner};
+    lk_hold *reads = rwlocking_hold(f, rwlocking_new(f), RW_READ);
+    lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
+    rw_taker *t = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
+
+    wait_until_it_spins(f);
+    assert_status(rwlocking_try(f, rwlocking_new(f), RW_READ), LK_EBUSY);
+    assert_status(lk_hold_release(reads), LK_OK);
+    assert_status(rwlocking_release(t), LK_OK);
+    assert_status(lk_hold_release(base), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void a_downgrade_lets_readers_in_who_spin(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, spinning(f), RW_WRITE);
+    rw_taker *t = rwlocking_take(f, spinning(f), RW_READ, LK_FOREVER, NULL);
+
+    wait_until_it_spins(f);
+    assert_status(lk_rwlock_downgrade(hold), LK_OK);
+    assert_status(rwlocking_release(t), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* ---- faults ---- */
+
+static void who_spins_goes_on_when_its_connection_is_cut(void **state)
+{
+    rwlocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    rw_taker *t =
+        rwlocking_take(f, spinning_in(f, client), RW_READ, LK_FOREVER, NULL);
+
+    wait_until_it_spins(f);
+    freeReplyObject(
+        server_command(f->base->server, "CLIENT KILL TYPE normal SKIPME yes"));
+    locking_wait_connects(client, 2);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(rwlocking_release(t), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+static void one_whose_wait_is_canceled_leaves_no_hold(void **state)
+{
+    rwlocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_rwlock *lock = spinning_in(f, client);
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_READ);
+    lk_cancel *cancel = NULL;
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    rw_taker *t;
+
+    assert_status(lk_cancel_new(&cancel, client), LK_OK);
+    options.cancel = cancel;
+    t = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
+    wait_until_it_spins(f);
+    lk_cancel_fire(cancel);
+    assert_status(rwlocking_join(t), LK_ECANCELED);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_cancel_free(cancel);
+    rwlocking_assert_clean(f);
+}
+
+/* ---- nobody starves ---- */
+
+/* Readers who overlap: while they run the name is hardly ever free. */
+enum { STREAMS = 4, READ_MS = 5 };
+
+struct stream {
+    lk_rwlock *lock;
+    atomic_bool is_over;
+    atomic_uint reads;
+};
+
+static void *stream_run(void *data)
+{
+    struct stream *s = data;
+
+    while (!atomic_load(&s->is_over)) {
+        lk_hold *hold = NULL;
+
+        if (lk_rwlock_acquire_read(s->lock, SOON_MS, NULL, &hold) != LK_OK)
+            break;
+        atomic_fetch_add(&s->reads, 1);
+        locking_pass_time(READ_MS);
+        (void)lk_hold_release(hold);
+    }
+    return NULL;
+}
+
+static bool has_read(void *data)
+{
+    return atomic_load((atomic_uint *)data) > 10;
+}
+
+static void wait_for_reads(struct stream *streams)
+{
+    for (size_t i = 0; i < STREAMS; i++) {
+        atomic_store(&streams[i].reads, 0);
+        assert_true(wait_until(has_read, &streams[i].reads, SOON_MS));
+    }
+}
+
+static void
+writer_comes_between(rwlocking *f, lk_rwlock *readers[2], lk_rwlock *writer)
+{
+    struct stream streams[STREAMS] = {{.lock = readers[0]}};
+    pthread_t threads[STREAMS];
+    rw_taker *t;
+
+    for (size_t i = 0; i < STREAMS; i++) {
+        streams[i].lock = readers[i % 2];
+        assert_int_equal(pthread_create(&threads[i], NULL, stream_run,
+                                        &streams[i]),
+                         0);
+    }
+    wait_for_reads(streams);
+    t = rwlocking_take(f, writer, RW_WRITE, SOON_MS, NULL);
+    assert_status(rwlocking_release(t), LK_OK);
+    assert_in_range(t->took_ms, 0, wait_scaled_ms(1500));
+    wait_for_reads(streams);
+    for (size_t i = 0; i < STREAMS; i++)
+        atomic_store(&streams[i].is_over, true);
+    for (size_t i = 0; i < STREAMS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void readers_who_queue_do_not_starve_a_writer_who_spins(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *readers[2] = {rwlocking_calm(f), rwlocking_calm(f)};
+
+    writer_comes_between(f, readers, spinning(f));
+}
+
+static void readers_who_spin_do_not_starve_a_writer_who_queues(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *readers[2] = {spinning(f), spinning(f)};
+
+    writer_comes_between(f, readers, rwlocking_calm(f));
+}
+
+static void readers_who_spin_do_not_starve_a_writer_who_does(void **state)
+{
+    rwlocking *f = *state;
+    lk_rwlock *readers[2] = {spinning(f), spinning(f)};
+
+    writer_comes_between(f, readers, spinning(f));
+}
+
+/* ---- both strategies at once ---- */
+
+struct crowd {
+    lk_rwlock *locks[THREADS];
+    atomic_uint next;
+    atomic_int inside; /* readers, or -1: a writer */
+    atomic_uint violations;
+    atomic_uint grants[THREADS];
+};
+
+static void visit(struct crowd *crowd, bool writes)
+{
+    int before = writes ? atomic_exchange(&crowd->inside, -1)
+                        : atomic_fetch_add(&crowd->inside, 1);
+
+    if (before < 0 || (writes && before != 0))
+        atomic_fetch_add(&crowd->violations, 1);
+    before = writes ? atomic_exchange(&crowd->inside, 0)
+                    : atomic_fetch_add(&crowd->inside, -1);
+    if (writes ? before != -1 : before <= 0)
+        atomic_fetch_add(&crowd->violations, 1);
+}
+
+static void *crowd_run(void *data)
+{
+    struct crowd *crowd = data;
+    unsigned index = atomic_fetch_add(&crowd->next, 1);
+    bool writes = index % 4 >= 2;
+
+    for (int i = 0; i < TURNS; i++) {
+        lk_hold *hold = NULL;
+
+        if (rwlocking_acquire(crowd->locks[index], writes ? RW_WRITE : RW_READ,
+                              LK_FOREVER, NULL, &hold) != LK_OK)
+            break;
+        visit(crowd, writes);
+        if (lk_hold_release(hold) == LK_OK)
+            atomic_fetch_add(&crowd->grants[index], 1);
+    }
+    return NULL;
+}
+
+/* Half of them spin, half queue, half of each write, each with a client of
+   its own. */
+static void those_who_spin_and_those_who_queue_exclude_each_other(void **state)
+{
+    rwlocking *f = *state;
+    struct crowd *crowd = calloc(1, sizeof(*crowd));
+    pthread_t threads[THREADS];
+
+    assert_non_null(crowd);
+    for (unsigned i = 0; i < THREADS; i++)
+        crowd->locks[i] = i % 2 == 0 ? spinning(f) : rwlocking_new(f);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, crowd_run, crowd),
+                         0);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&crowd->violations), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(atomic_load(&crowd->grants[i]), TURNS);
+    free(crowd);
+    rwlocking_assert_clean(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RWLOCK_TEST(who_spins_gets_what_is_released),
+        RWLOCK_TEST(one_that_spins_has_one_connection_and_hears_nothing),
+        RWLOCK_TEST(a_wait_that_spins_ends_in_time),
+        RWLOCK_TEST(the_pauses_grow),
+        RWLOCK_TEST(pauses_that_make_no_sense_are_refused),
+        RWLOCK_TEST(an_upgrade_spins_until_the_readers_have_left),
+        RWLOCK_TEST(a_downgrade_lets_readers_in_who_spin),
+        RWLOCK_TEST(who_spins_goes_on_when_its_connection_is_cut),
+        RWLOCK_TEST(one_whose_wait_is_canceled_leaves_no_hold),
+        RWLOCK_TEST(readers_who_queue_do_not_starve_a_writer_who_spins),
+        RWLOCK_TEST(readers_who_spin_do_not_starve_a_writer_who_queues),
+        RWLOCK_TEST(readers_who_spin_do_not_starve_a_writer_who_does),
+        RWLOCK_TEST(those_who_spin_and_those_who_queue_exclude_each_other),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_spin", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}

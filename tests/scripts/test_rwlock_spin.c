@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Who spins at the read-write lock: no lane, a mark, and a turn. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/rw_script.h"
+
+enum { LEFT_MS = 150 }; /* a free name is left to those who spin */
+
+static long long state_number(script_fixture *f, const char *field)
+{
+    return strtoll(script_redis(f, "HGET %s %s", f->keys[KEY_STATE], field),
+                   NULL, 10);
+}
+
+static void set_state(script_fixture *f, const char *field, long long value)
+{
+    script_redis(f, "HSET %s %s %lld", f->keys[KEY_STATE], field, value);
+}
+
+static const char *spin_on(script_fixture *f, const char *claim,
+                           const char *mode, const char *base)
+{
+    return rw_acquire_with(f, claim, mode, "30000", "s", "", "", "0", base);
+}
+
+static const char *spin(script_fixture *f, const char *claim, const char *mode)
+{
+    return spin_on(f, claim, mode, "");
+}
+
+static const char *mark(script_fixture *f)
+{
+    return script_redis(f, "GET %s", f->keys[KEY_SPIN]);
+}
+
+/* ---- without a lane ---- */
+
+static void who_spins_takes_what_is_free(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(spin(f, "s:1", "w"), "1 * 30000 *");
+    assert_held(f, "s:1:write write");
+    assert_like(mark(f), "nil");
+    rw_release(f, "s:1", NULL);
+    assert_like(spin(f, "s:2", "r"), "1 * 30000 *");
+    assert_like(spin(f, "s:3", "u"), "1 * 30000 *");
+    assert_held(f, "s:2 s:3 read");
+}
+
+static void who_spins_and_is_sent_away_leaves_nothing_but_a_mark(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    assert_like(spin(f, "s:1", "r"), "2 *");
+    assert_like(mark(f), "1");
+    assert_like(spin(f, "s:2", "w"), "2 *");
+    assert_like(mark(f), "w");
+    assert_like(spin(f, "s:1", "r"), "2 *");
+    assert_like(mark(f), "w");
+    assert_in_range(strtoll(script_redis(f, "PTTL %s", f->keys[KEY_SPIN]), NULL,
+                            10),
+                    1, 1000);
+    assert_waiting(f, "");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_TICKETS]), "0");
+}
+
+static void said_again_it_is_the_same_hold(void **state)
+{
+    script_fixture *f = *state;
+    long long fence;
+
+    spin(f, "s:1", "w");
+    fence = script_item(f, 1);
+    assert_like(spin(f, "s:1", "w"), "1 * * *");
+    assert_true(script_item(f, 1) == fence);
+}
+
+/* ---- a writer that spins is not kept out by readers who come ---- */
+
+static void while_a_writer_spins_no_reader_joins(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    spin(f, "s:1", "w");
+    assert_like(spin(f, "s:2", "r"), "2 *");
+    assert_like(spin(f, "s:3", "u"), "2 *");
+    assert_like(rw_try(f, "r:2", "r"), "2 *");
+    assert_like(rw_acquire(f, "r:3", "r"), "0 *");
+    assert_like(rw_acquire(f, "u:1", "u"), "0 *");
+    assert_held(f, "r:1 read");
+    rw_release(f, "r:1", NULL);
+    assert_like(spin(f, "s:1", "w"), "1 *");
+    assert_like(mark(f), "1");
+}
+
+/* One that has given up is forgotten with its mark. */
+static void without_the_mark_readers_join(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    spin(f, "s:1", "w");
+    script_redis(f, "DEL %s", f->keys[KEY_SPIN]);
+    assert_like(spin(f, "s:2", "r"), "1 *");
+    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+}
+
+static void in_our_turn_the_mark_keeps_nobody_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    spin(f, "s:1", "w");
+    set_state(f, "until", script_now_ms(f) + 60000);
+    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+}
+
+static void with_readers_first_the_mark_keeps_nobody_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("1");
+    rw_acquire(f, "r:1", "r");
+    spin(f, "s:1", "w");
+    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+    assert_like(spin(f, "s:2", "r"), "1 *");
+}
+
+/* Readers who waited when a writer left are one phase, whoever spins. */
+static void those_who_waited_come_in_together(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", "r:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    spin(f, "s:1", "w");
+    set_state(f, "until", script_now_ms(f) + 60000);
+    rw_release(f, "w:1", NULL);
+    assert_held(f, "r:1 r:2 read");
+}
+
+/* ---- upgrades ---- */
+
+static void an_upgrade_that_spins_waits_for_the_readers(void **state)
+{
+    script_fixture *f = *state;
+
+    spin(f, "s:1", "u");
+    rw_acquire(f, "r:1", "r");
+    assert_like(spin_on(f, "s:2", "w", "s:1"), "2 *");
+    assert_like(mark(f), "w");
+    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
+    rw_release(f, "r:1", NULL);
+    assert_held(f, "s:1 read");
+    assert_like(spin_on(f, "s:2", "w", "s:1"), "1 *");
+    assert_held(f, "s:1 s:2:write write");
+}
+
+static void an_upgrade_that_waits_keeps_readers_who_spin_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:1", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    spin(f, "s:1", "r");
+    rw_acquire_on(f, "w:1", "w", "u:1");
+    assert_like(spin(f, "s:2", "r"), "2 *");
+    rw_release(f, "s:1", NULL);
+    assert_held(f, "u:1 w:1:write write");
+}
+
+/* ---- turns with those who queue ---- */
+
+/* w:1 has released while w:2 waited and s:1 spun to write. */
+static void left_open(script_fixture *f)
+{
+    rw_hear(f, "w:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w:2", "w");
+    spin(f, "s:1", "w");
+    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
+}
+
+static void what_we_release_is_left_to_those_who_spin(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f);
+    assert_held(f, "");
+    assert_like(script_heard(f), "in:w:2 open rwlock w:2 * n\n");
+    assert_like(rw_recheck(f, "w:2"), "0 * * 1 0 0");
+    assert_like(rw_acquire(f, "w:3", "w"), "0 *");
+    assert_like(rw_acquire(f, "r:3", "r"), "0 *");
+    assert_held(f, "");
+    assert_like(spin(f, "s:2", "r"), "1 *");
+    assert_true(state_number(f, "open") > 0);
+    assert_true(state_number(f, "came") > 0);
+}
+
+static void what_they_release_in_their_turn_is_handed_over(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f);
+    spin(f, "s:1", "w");
+    assert_like(rw_release(f, "s:1", NULL), "1 0 0");
+    assert_held(f, "w:2:write write");
+    assert_int_equal(state_number(f, "open"), 0);
+}
+
+/* As long as they had it, and no longer than half a second. */
+static void our_turn_is_as_long_as_theirs(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f);
+    spin(f, "s:1", "w");
+    set_state(f, "came", script_now_ms(f) - 300);
+    rw_release(f, "s:1", NULL);
+    assert_in_range(state_number(f, "until") - state_number(f, "since"), 300,
+                    500);
+    spin(f, "s:1", "w");
+    rw_hear(f, "w:3", (char *)NULL);
+    rw_acquire(f, "w:3", "w");
+    rw_release(f, "w:2", NULL);
+    assert_held(f, "w:3:write write");
+}
+
+static void if_none_of_them_comes_the_first_waiter_has_it(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f);
+    set_state(f, "open", script_now_ms(f) - LEFT_MS);
+    assert_like(rw_recheck(f, "w:2"), "1 *");
+    assert_in_range(state_number(f, "until") - state_number(f, "since"), 499,
+                    500);
+}
+
+static void readers_who_spin_join_for_a_while(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f);
+    spin(f, "s:1", "r");
+    assert_like(spin(f, "s:2", "r"), "1 *");
+    set_state(f, "open", script_now_ms(f) - LEFT_MS);
+    assert_like(spin(f, "s:3", "r"), "2 *");
+    rw_release(f, "s:1", NULL);
+    assert_held(f, "s:2 read");
+    rw_release(f, "s:2", NULL);
+    assert_held(f, "w:2:write write");
+}
+
+/* One of ours that comes at once comes after those who spin. */
+static void without_a_waiter_of_ours_they_have_a_turn_too(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:1", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    spin(f, "s:1", "w");
+    rw_release(f, "w:1", NULL);
+    assert_like(rw_acquire(f, "w:1", "w"), "0 * * 1");
+    assert_like(spin(f, "s:1", "w"), "1 *");
+    rw_release(f, "s:1", NULL);
+    assert_held(f, "w:1:write write");
+}
+
+static void who_waits_and_is_dead_keeps_nobody_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w:2", "w"); /* nobody listens */
+    script_expire(f);
+    assert_like(spin(f, "s:1", "w"), "1 *");
+    assert_held(f, "s:1:write write");
+}
+
+/* Nor does one that spins pass by one that lives, in no turn of its own. */
+static void who_waits_and_lives_is_served_by_one_that_spins(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w:2", "w");
+    script_expire(f);
+    assert_like(spin(f, "s:1", "w"), "2 *");
+    assert_held(f, "w:2:write write");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RW_TEST(who_spins_takes_what_is_free),
+        RW_TEST(who_spins_and_is_sent_away_leaves_nothing_but_a_mark),
+        RW_TEST(said_again_it_is_the_same_hold),
+        RW_TEST(while_a_writer_spins_no_reader_joins),
+        RW_TEST(without_the_mark_readers_join),
+        RW_TEST(in_our_turn_the_mark_keeps_nobody_out),
+        RW_TEST(with_readers_first_the_mark_keeps_nobody_out),
+        RW_TEST(those_who_waited_come_in_together),
+        RW_TEST(an_upgrade_that_spins_waits_for_the_readers),
+        RW_TEST(an_upgrade_that_waits_keeps_readers_who_spin_out),
+        RW_TEST(what_we_release_is_left_to_those_who_spin),
+        RW_TEST(what_they_release_in_their_turn_is_handed_over),
+        RW_TEST(our_turn_is_as_long_as_theirs),
+        RW_TEST(if_none_of_them_comes_the_first_waiter_has_it),
+        RW_TEST(readers_who_spin_join_for_a_while),
+        RW_TEST(without_a_waiter_of_ours_they_have_a_turn_too),
+        RW_TEST(who_waits_and_is_dead_keeps_nobody_out),
+        RW_TEST(who_waits_and_lives_is_served_by_one_that_spins),
+    };
+
+    return cmocka_run_group_tests_name("rwlock_spin", tests,
+                                       script_start_server, script_stop_server);
+}
