@@ -297,14 +297,14 @@ static bool stays_behind(const lk__claim *claim)
     const lk__wait *head = claim->first_seat;
 
     return claim->line == LK__LINE_OWN && claim->place->unqueued > 0 &&
-           (head == NULL || !head->try_only) &&
+           (head == NULL || !head->try_only) && !is_spinning(claim) &&
            lk__place_can_queue(claim->place);
 }
 
 static void unqueued_begin(lk__claim *claim, const lk__wait *head)
 {
     claim->unqueued = claim->line == LK__LINE_OWN && !claim->queueable &&
-                      head != NULL && !head->try_only;
+                      !is_spinning(claim) && head != NULL && !head->try_only;
     claim->place->unqueued += claim->unqueued;
 }
 
@@ -322,7 +322,8 @@ static void unqueued_go(lk__place *place)
     for (lk__claim *claim = place->first_claim, *next; claim != NULL;
          claim = next) {
         next = claim->next;
-        if (claim->line == LK__LINE_OWN && claim->state == LK__CLAIM_WANTED)
+        if (claim->line == LK__LINE_OWN && claim->state == LK__CLAIM_WANTED &&
+            !is_spinning(claim))
             lk__claim_seek(claim);
     }
 }

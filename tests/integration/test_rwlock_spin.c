@@ -126,6 +126,27 @@ static void the_pauses_grow(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+/* Nor does the answer to one have the others of its client try at once. */
+static void each_wait_of_a_client_has_its_own_pauses(void **state)
+{
+    enum { WAITS = 4 };
+    const lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
+                                       .strategy = LK_SPIN};
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+    lk_client *client = locking_open(f->base, NULL);
+    lk_rwlock *lock = rwlocking_named(f, client, "n", &options);
+    uint64_t before = locking_stats(client).commands;
+    rw_taker *takers[WAITS];
+
+    for (int i = 0; i < WAITS; i++)
+        takers[i] = rwlocking_take(f, lock, RW_WRITE, 1000, NULL);
+    for (int i = 0; i < WAITS; i++)
+        assert_ended_empty_handed(rwlocking_join(takers[i]));
+    assert_in_range(locking_stats(client).commands - before, 8, WAITS * 60);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
 static void pauses_that_make_no_sense_are_refused(void **state)
 {
     rwlocking *f = *state;
@@ -379,6 +400,7 @@ int main(void)
         RWLOCK_TEST(one_that_spins_has_one_connection_and_hears_nothing),
         RWLOCK_TEST(a_wait_that_spins_ends_in_time),
         RWLOCK_TEST(the_pauses_grow),
+        RWLOCK_TEST(each_wait_of_a_client_has_its_own_pauses),
         RWLOCK_TEST(pauses_that_make_no_sense_are_refused),
         RWLOCK_TEST(an_upgrade_spins_until_the_readers_have_left),
         RWLOCK_TEST(a_downgrade_lets_readers_in_who_spin),
