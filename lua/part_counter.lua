@@ -10,7 +10,7 @@
 --
 -- The counter is the truth. Where it is unset, the record says nothing of it.
 
-local lock, state = KEYS[1], KEYS[2]
+local lock, state, memory = KEYS[1], KEYS[2], KEYS[6]
 local counter, record = {}, {}
 
 do

@@ -29,7 +29,7 @@ function taker.take(entry)
     if bad then
         return bad
     end
-    bad = counter.sign() or memo.note(entry.need)
+    bad = counter.sign() or made.note(entry.need)
     if bad then
         counter.add(entry.need)
     end

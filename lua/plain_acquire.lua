@@ -2,7 +2,7 @@
 -- plain_acquire: take permits if there are enough and nobody alive waits for
 -- some, else queue for them.
 -- uses: part_error part_clock part_lease part_void part_counter
--- uses: part_counter_memo part_line part_others part_counter_taker
+-- uses: part_memo part_counter_memo part_line part_others part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -52,7 +52,7 @@ clock.look()
 if ARGV[8] == '1' and void.refuses(owner) then
     return redis.error_reply('LKVOID the claim was given up')
 end
-if memo.count then
+if made.count then
     return memo.answer({1, 0, 0, 0}, ARGV[12])
 end
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- plain_add: give permits back, add some, or take some away.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
+-- uses: part_error part_clock part_lease part_counter part_memo
+-- uses: part_counter_memo
 -- uses: part_line part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
@@ -35,7 +36,7 @@ local function change()
     if bad then
         return bad
     end
-    bad = counter.sign() or memo.note(amount)
+    bad = counter.sign() or made.note(amount)
     if bad and was_set then
         counter.add(-amount)
     elseif bad then
@@ -45,7 +46,7 @@ local function change()
 end
 
 clock.look()
-if memo.count then
+if made.count then
     return memo.answer({1, 0, 0}, ARGV[6])
 elseif not was_set and ARGV[5] == '1' then
     return memo.answer({5}, ARGV[6])

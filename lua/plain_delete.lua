@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- plain_delete: remove the counter; who waits for it is told that it is gone.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
+-- uses: part_error part_clock part_lease part_counter part_memo
+-- uses: part_counter_memo
 -- uses: part_line part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
@@ -26,7 +27,7 @@
 -- Marks all waiters as gone and removes the counter. Returns an error, and then
 -- it is as it was, or nil.
 local function remove(gone)
-    local bad = memo.open() or counter.sign() or memo.note(0)
+    local bad = memo.open() or counter.sign() or made.note(0)
     if bad then
         return bad
     end
@@ -38,7 +39,7 @@ local function remove(gone)
 end
 
 clock.look()
-if memo.count then
+if made.count then
     return memo.answer({1, 0, 0}, ARGV[4])
 elseif not counter.value then
     return memo.answer({5}, ARGV[4])

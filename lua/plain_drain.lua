@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- plain_drain: take all permits that are free.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
+-- uses: part_error part_clock part_lease part_counter part_memo
+-- uses: part_counter_memo
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -23,8 +24,8 @@
 -- stays. A full server does not refuse it.
 
 clock.look()
-if memo.count then
-    return memo.answer({1, 0, 0, memo.count}, ARGV[4])
+if made.count then
+    return memo.answer({1, 0, 0, made.count}, ARGV[4])
 elseif not counter.value then
     return memo.answer({5}, ARGV[4])
 end
@@ -33,7 +34,7 @@ local bad = memo.open() or counter.add(-taken)
 if bad then
     return bad
 end
-bad = counter.sign() or memo.note(taken)
+bad = counter.sign() or made.note(taken)
 if bad then
     counter.add(taken)
     return bad

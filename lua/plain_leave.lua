@@ -2,7 +2,7 @@
 -- plain_leave: end a claim, whatever became of it: a waiter leaves the queue,
 -- and what it took is given back.
 -- uses: part_error part_clock part_lease part_void part_counter
--- uses: part_counter_memo part_line part_counter_taker
+-- uses: part_memo part_counter_memo part_line part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -32,8 +32,8 @@ local owner, stone_ms = ARGV[1], tonumber(ARGV[4])
 -- nothing is given back, or nil.
 local function give_back()
     local amount = 0
-    if counter.value and memo.gone == record.gone then
-        amount = memo.count
+    if counter.value and made.gone == record.gone then
+        amount = made.count
     end
     return amount ~= 0 and counter.add(amount) or memo.drop()
 end
@@ -45,7 +45,7 @@ local bad = line.leave(owner)
 if not bad and stone_ms > 0 then
     bad = void.bury(owner, stone_ms)
 end
-if not bad and memo.count then
+if not bad and made.count then
     answer = 2
     bad = give_back()
 end

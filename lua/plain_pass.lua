@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- plain_pass: go on telling waiters that their turn has come, after an answer
 -- of more.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
+-- uses: part_error part_clock part_lease part_counter part_memo
+-- uses: part_counter_memo
 -- uses: part_line part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free

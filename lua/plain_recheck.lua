@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- plain_recheck: a waiter looks whether its turn has come, takes if it has,
 -- and says that it is alive.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
+-- uses: part_error part_clock part_lease part_counter part_memo
+-- uses: part_counter_memo
 -- uses: part_line part_others part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
@@ -31,7 +32,7 @@
 local owner = ARGV[1]
 
 clock.look()
-if memo.count then
+if made.count then
     return {1, 0, 0, 0, 0}
 end
 local entry = line.find(owner)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- plain_set: set the permits where none are set.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
+-- uses: part_error part_clock part_lease part_counter part_memo
+-- uses: part_counter_memo
 -- uses: part_line part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free
@@ -32,7 +33,7 @@ local function set()
     if bad then
         return bad
     end
-    bad = counter.sign() or memo.note(value)
+    bad = counter.sign() or made.note(value)
     if bad then
         redis.pcall('DEL', lock)
     end
@@ -40,7 +41,7 @@ local function set()
 end
 
 clock.look()
-if memo.count then
+if made.count then
     return memo.answer({1, 0, 0}, ARGV[6])
 elseif counter.value then
     return memo.answer({2}, ARGV[6])

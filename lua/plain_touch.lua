@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- plain_touch: many waiters of one client say that they are alive, and see to
 -- it that the next one looks.
--- uses: part_error part_clock part_lease part_counter part_counter_memo
+-- uses: part_error part_clock part_lease part_counter part_memo
+-- uses: part_counter_memo
 -- uses: part_line part_touch part_others part_counter_taker
 --
 -- KEYS[1]  counter  string  permits that are free

@@ -7,6 +7,7 @@
  * Everything this release offers.
  */
 
+#include <latchkey/cell.h>
 #include <latchkey/client.h>
 #include <latchkey/fairlock.h>
 #include <latchkey/hold.h>

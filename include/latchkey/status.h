@@ -59,9 +59,11 @@ extern "C" {
     X(EUPGRADE, -25, false,                                                    \
       "would wait for itself: a plain read hold cannot become a write hold")   \
     X(EGONE, -26, false, "deleted, or its time ended, while waited for")       \
-    X(EUNSET, -27, true, "no number is set under this name yet")               \
+    X(EUNSET, -27, true, "nothing is set under this name yet")                 \
     X(EALREADY, -28, false, "it was set before; nothing was changed")          \
-    X(ERANGE, -29, false, "the number is outside of what is possible")
+    X(ERANGE, -29, false, "the number is outside of what is possible")         \
+    X(ESTALE, -31, false,                                                      \
+      "not the newest version or fence; nothing was written")
 
 /** The answer of every call that can fail: LK_OK or a negative value. */
 typedef enum lk_status {

@@ -52,6 +52,7 @@ static void ask_free(lk__ask *ask)
     if (ask->place != NULL)
         lk__place_unref(ask->place);
     lk__free(ask->args);
+    lk__free(ask->more_key);
     lk__free(ask);
 }
 
@@ -108,7 +109,9 @@ static void end_late(lk__ask *ask)
 {
     const lk__conn *conn = &ask->call.client->node->command;
 
-    if (ask->call.done)
+    if (ask->pauses)
+        end(ask, LK_OK, NULL);
+    else if (ask->call.done)
         end(ask, LK_EINDOUBT, NULL);
     else if (ask->sends > 0 && (!ask->reads || ask->persists))
         doubt(ask);
@@ -144,7 +147,7 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
         if (status == LK_OK && more)
             send_now(ask);
         else
-            end(ask, status, NULL);
+            end(ask, status, ask->words);
     }
 }
 
@@ -241,14 +244,14 @@ static void send_now(lk__ask *ask)
     lk__node *node = ask->call.client->node;
     lk_status status;
 
-    if (!lk__node_is_ready(node))
+    if (!lk__node_is_ready(node) || ask->pauses)
         return;
     if (ask->script == NULL)
         status = lk__node_command(node, &ask->request, ask->count, ask->args);
     else
-        status =
-            lk__place_call(ask->place, &ask->request, ask->script,
-                           ask->args[0].bytes, ask->count - 1, ask->args + 1);
+        status = lk__place_call_with(ask->place, &ask->request, ask->script,
+                                     ask->args[0].bytes, ask->more_key,
+                                     ask->count - 1, ask->args + 1);
     if (status == LK_OK && ask->first_sent_at == 0)
         ask->first_sent_at = ask->request.sent_at;
     if (status == LK_OK)
@@ -257,7 +260,8 @@ static void send_now(lk__ask *ask)
         end(ask, status, NULL);
 }
 
-void lk__ask_begin(lk__ask *ask)
+/* Whether it began; else its call has ended. */
+static bool begin(lk__ask *ask, uint64_t until)
 {
     lk_client *client = ask->call.client;
     const lk__conn *conn = &client->node->command;
@@ -265,23 +269,31 @@ void lk__ask_begin(lk__ask *ask)
     list_add(ask);
     if (lk__node_is_away(client->node)) {
         end(ask, conn->why, conn->words);
-        return;
+        return false;
     }
-    lk__alarm_set(&client->alarms, &ask->alarm,
-                  lk__wait_until_ns(lk__client_now(client),
-                                    (int64_t)
-                                        client->settings.command_timeout_ms));
-    send_now(ask);
+    ask->until = until;
+    lk__alarm_set(&client->alarms, &ask->alarm, until);
+    return true;
+}
+
+void lk__ask_begin(lk__ask *ask)
+{
+    const lk_client *client = ask->call.client;
+    int64_t ms = (int64_t)client->settings.command_timeout_ms;
+
+    if (begin(ask, lk__wait_until_ns(lk__client_now(client), ms)))
+        send_now(ask);
+}
+
+void lk__ask_pause(lk__ask *ask, uint64_t ns)
+{
+    ask->pauses = true;
+    begin(ask, lk__client_now(ask->call.client) + ns);
 }
 
 lk_status lk__ask_sleep(lk__ask *ask)
 {
-    lk_client *client = ask->call.client;
-    uint64_t until =
-        lk__wait_until_ns(lk__client_now(client),
-                          (int64_t)client->settings.command_timeout_ms);
-
-    if (!lk__call_sleep(&ask->call, until))
+    if (!lk__call_sleep(&ask->call, ask->until))
         end_late(ask); /* not freed: the caller has not let go of it */
     return lk__call_status(&ask->call);
 }

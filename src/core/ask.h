@@ -32,14 +32,18 @@ struct lk__ask {
     const lk__script *script; /* NULL: a plain command */
     lk__arg *args;            /* a copy, the bytes behind it */
     size_t count;
+    char *more_key; /* behind those of the place's kind, or NULL; its own */
     bool reads;     /* changes nothing at the server, or nothing if repeated */
     bool repeats;   /* known by a number: may be asked again in its call */
     bool persists;  /* repeats, and goes on when its call has ended in doubt */
     unsigned sends; /* how often it has been under way */
     uint64_t first_sent_at;
-    bool listed;   /* in the client: not answered, nor given up */
-    bool released; /* nobody waits; goes with its last request */
-    bool replying; /* on_reply runs, which lets go of it at its end */
+    bool listed;       /* in the client: not answered, nor given up */
+    bool released;     /* nobody waits; goes with its last request */
+    bool replying;     /* on_reply runs, which lets go of it at its end */
+    bool pauses;       /* it asks nothing: its call ends with LK_OK in time */
+    uint64_t until;    /* when its call ends by itself */
+    const char *words; /* take's, with its status; NULL: the status' own */
     lk__alarm alarm;
     /* Reads the answer; sets *ret_more if it has set the next question. */
     lk_status (*take)(lk__ask *ask, const redisReply *reply, bool *ret_more);
@@ -58,6 +62,10 @@ lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args);
 
 /* Asks. The call's end may come from within. Inside the monitor. */
 void lk__ask_begin(lk__ask *ask);
+
+/* Asks nothing: the call ends with LK_OK after so long, or before that as any
+   question does. Inside the monitor. */
+void lk__ask_pause(lk__ask *ask, uint64_t ns);
 
 /* Sleeps until a blocking question is answered. Inside the monitor. */
 lk_status lk__ask_sleep(lk__ask *ask);

@@ -131,10 +131,19 @@ lk_status lk__place_call(lk__place *place, lk__request *request,
                          const lk__script *script, const char *owner,
                          size_t count, const lk__arg *args)
 {
+    return lk__place_call_with(place, request, script, owner, NULL, count,
+                               args);
+}
+
+lk_status lk__place_call_with(lk__place *place, lk__request *request,
+                              const lk__script *script, const char *owner,
+                              const char *more_key, size_t count,
+                              const lk__arg *args)
+{
     lk_client *client = place->client;
     const lk__kind *kind = place->kind;
     size_t key_count = kind->key_count;
-    lk__arg keys[LK__PLACE_KEYS + 1];
+    lk__arg keys[LK__PLACE_KEYS + 2];
     lk__arg all[LK__PLACE_ARGS + LK__PLACE_OWN_ARGS];
     char claim_key[LK__CLAIM_KEY_SIZE];
 
@@ -144,6 +153,8 @@ lk_status lk__place_call(lk__place *place, lk__request *request,
         lk__name_claim_key(claim_key, kind->claim_key, place->name, owner);
         keys[key_count++] = lk__arg_text(claim_key);
     }
+    if (more_key != NULL)
+        keys[key_count++] = lk__arg_text(more_key);
     all[0] = lk__arg_text(owner);
     all[1] = lk__arg_text(place->channel);
     all[2] = lk__arg_number(client->settings.interop == LK_INTEROP_REDISSON);

@@ -48,6 +48,10 @@ typedef struct lk__kind {
     const char *(*text)(struct lk__place *place);
     /* A holdless claim was granted; before it goes. */
     void (*granted)(struct lk__place *place, const lk__claim *claim);
+    /* Whether the claim is held alone, so that its fence can guard a write: then
+       what follows its id in the field of the name's hash that says so, else
+       NULL. */
+    const char *(*guard)(const lk__claim *claim);
     /* A handle of a HELD claim has ended, and others stay. */
     void (*shed)(lk__claim *claim);
     /* Frees what the primitive keeps in place->own. */
@@ -104,6 +108,12 @@ enum { LK__PLACE_ARGS = 3, LK__PLACE_OWN_ARGS = 128 };
 lk_status lk__place_call(lk__place *place, lk__request *request,
                          const lk__script *script, const char *owner,
                          size_t count, const lk__arg *args);
+
+/* The same with one key more behind those of the kind; NULL: none. */
+lk_status lk__place_call_with(lk__place *place, lk__request *request,
+                              const lk__script *script, const char *owner,
+                              const char *more_key, size_t count,
+                              const lk__arg *args);
 
 /* The inbox stands, and whatever else a grant may come by: a claim may queue. */
 bool lk__place_can_queue(const lk__place *place);

@@ -10,7 +10,7 @@
 #include "core/ask.h"
 #include "core/client.h"
 #include "core/reply.h"
-#include "plainsem/settled.h"
+#include "core/settled.h"
 
 /* Answers of the scripts; see lua/plain_add.lua and its like. */
 enum {

@@ -12,8 +12,8 @@
 #include "core/error.h"
 #include "core/handle.h"
 #include "core/names.h"
+#include "core/settled.h"
 #include "plainsem/change.h"
-#include "plainsem/settled.h"
 
 extern const lk__script lk__script_plain_acquire;
 extern const lk__script lk__script_plain_info;

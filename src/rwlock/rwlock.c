@@ -33,6 +33,7 @@ extern const lk__script lk__script_rwlock_state;
 enum { KEY_HOLDERS = 7 }; /* of the keys below */
 
 static bool meet(lk__wait *wait);
+static const char *guard(const lk__claim *claim);
 
 const lk__kind lk__kind_rwlock = {
     .word = "rwlock",
@@ -41,6 +42,7 @@ const lk__kind lk__kind_rwlock = {
     .joins = true,
     .tends = true,
     .meet = meet,
+    .guard = guard,
     .shed = lk__rwlock_shed,
     .key_count = 11,
     .keys = {"", "latchkey:state", "latchkey:queue", "latchkey:tickets",
@@ -124,6 +126,12 @@ static const char reading[] = "r", upgradeable[] = "u", writing[] = "w";
 bool lk__rwlock_writes(const lk__claim *claim)
 {
     return claim->terms.mode != NULL && claim->terms.mode[0] == writing[0];
+}
+
+/* A writer's field; see lua/part_rw_record.lua. */
+static const char *guard(const lk__claim *claim)
+{
+    return lk__rwlock_writes(claim) ? ":write" : NULL;
 }
 
 void lk__rwlock_set_writes(lk__claim *claim, bool writes)

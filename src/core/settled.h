@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LK_PLAINSEM_SETTLED_H
-#define LK_PLAINSEM_SETTLED_H
+#ifndef LK_CORE_SETTLED_H
+#define LK_CORE_SETTLED_H
 
 #include "core/place.h"
 
@@ -9,7 +9,7 @@
  *
  * It remembers each for ten minutes, lest one that is sent again be made
  * again. One that was sent once and answered cannot come again, so its number
- * goes with the next call on the same counter. What is not told, because there
+ * goes with the next call on the same name. What is not told, because there
  * is no next call or no memory, is forgotten by time.
  *
  * Inside the monitor.
@@ -25,4 +25,4 @@ const char *lk__settled_text(lk__place *place);
 /* Frees what is kept in place->own. */
 void lk__settled_free(void *own);
 
-#endif /* LK_PLAINSEM_SETTLED_H */
+#endif /* LK_CORE_SETTLED_H */

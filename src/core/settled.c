@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "plainsem/settled.h"
+#include "core/settled.h"
 
 #include <inttypes.h>
 #include <stdio.h>

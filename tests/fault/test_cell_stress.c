@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Cells under load: processes that count up one cell by updates while their
+ * connections are cut, and some of them are killed and stopped. What is counted
+ * is what was said to be counted, but for those that were in doubt or killed.
+ */
+
+#include <latchkey/cell.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/wait.h"
+#include "support/worker.h"
+
+enum {
+    PROCESSES = 6,
+    KILLED = 0,
+    STOPPED = 1,
+    ROUNDS = 500,
+    DEADLINE_MS = 60000,
+    ENOUGH = 10 /* of a worker that is killed */
+};
+
+enum { DONE, TRIED, FAILED };
+
+static lk_status
+add_one(const lk_cell_value *old, lk_cell_draft *draft, void *data)
+{
+    long long number =
+        old == NULL ? 0 : strtoll((const char *)old->bytes, NULL, 10);
+    char text[32];
+
+    (void)data;
+    (void)snprintf(text, sizeof(text), "%lld", number + 1);
+    return lk_cell_draft_set(draft, text, strlen(text));
+}
+
+static const lk_cell_update_options stubborn = {LK_CELL_UPDATE_OPTIONS_INIT,
+                                                .tries = 100000};
+
+static int worker_run(worker_shared *shared, unsigned index, void *data)
+{
+    _Atomic uint64_t *counters = shared->counters[index];
+    lk_client *client = NULL;
+    lk_cell *cell = NULL;
+
+    if (lk_client_open(&client, server_url(data), NULL) != LK_OK ||
+        lk_cell_new(&cell, client, "n", NULL) != LK_OK)
+        return 1;
+    for (int i = 0; (i < ROUNDS || index == KILLED) && !shared->is_over; i++) {
+        lk_status status;
+
+        counters[TRIED]++;
+        status = lk_cell_update(cell, &stubborn, add_one, NULL, NULL);
+        if (status == LK_OK)
+            counters[DONE]++;
+        else if (status != LK_EINDOUBT && status != LK_EOFFLINE)
+            counters[FAILED]++;
+    }
+    lk_cell_free(cell);
+    lk_client_free(client);
+    return 0;
+}
+
+static bool has_done_enough(void *data)
+{
+    worker_shared *shared = data;
+
+    return shared->counters[KILLED][DONE] >= ENOUGH &&
+           shared->counters[STOPPED][DONE] >= ENOUGH;
+}
+
+static uint64_t counted(server *s)
+{
+    char *text = server_string(s, "HGET latchkey:cell:{n} value");
+    uint64_t number = strtoull(text, NULL, 10);
+
+    free(text);
+    return number;
+}
+
+static void each_update_counts_once(void **state)
+{
+    server *s = *state;
+    workers *w = workers_start(PROCESSES, worker_run, s);
+    uint64_t done, tried;
+
+    assert_non_null(w);
+    assert_true(wait_until(has_done_enough, workers_shared(w), DEADLINE_MS));
+    workers_kill(w, STOPPED, SIGSTOP);
+    workers_kill(w, KILLED, SIGKILL);
+    for (int i = 0; i < 5; i++)
+        (void)server_integer(s, "CLIENT KILL TYPE normal SKIPME yes");
+    workers_kill(w, STOPPED, SIGCONT);
+    assert_true(workers_wait(w, DEADLINE_MS));
+    assert_int_equal(workers_succeeded(w), PROCESSES - 1);
+    assert_int_equal(workers_count(w, FAILED), 0);
+    done = workers_count(w, DONE);
+    tried = workers_count(w, TRIED);
+    assert_true(done >= UINT64_C(9) * (PROCESSES - 2) * ROUNDS / 10);
+    assert_in_range(counted(s), done, tried);
+    workers_free(w);
+}
+
+static int start(void **state)
+{
+    *state = server_start(NULL);
+    return *state != NULL ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    server_stop(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_update_counts_once),
+    };
+
+    return cmocka_run_group_tests_name("cell_stress", tests, start, stop);
+}
