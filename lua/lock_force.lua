@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- lock_force: end whoever's hold it is, tell the holder, and hand over.
+-- lock_force: end whoever's hold it is, or one owner's alone, tell the holder,
+-- and hand over.
 -- uses: part_error part_record part_clock part_lease part_fences part_line
 -- uses: part_hold part_others part_pass
 --
@@ -12,12 +13,12 @@
 -- KEYS[7]  void     zset    claim that must not acquire -> until when
 -- KEYS[8]  fairq    list    Redisson's fair queue
 -- KEYS[9]  spin     string  there while a client spins
--- ARGV[1]  empty
+-- ARGV[1]  owner    whose hold it has to be; empty: whoever's
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 --
 -- returns  {1, more, degraded}  as lock_release
---          {0}  nobody held it
+--          {0}  nobody held it, or that one did not
 --
 -- Message to the holder's inbox, if it is one of ours:
 -- `revoked lock <claim> <fence> <name>`.
@@ -25,7 +26,7 @@
 -- Invariants: as lock_release; an inbox is told only of a claim that is in
 -- the lock.
 
-if not record.holder then
+if not record.holder or ARGV[1] ~= '' and not record.mine then
     return {0}
 end
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- rwlock_force: end the hold of the writer, with its owner's reads, or those of
--- all readers; tell them, and serve those who wait.
+-- rwlock_force: end the hold of the writer, with its owner's reads, those of all
+-- readers, or one reader's; tell them, and serve those who wait.
 -- uses: part_error part_rw_record part_clock part_lease part_line
 -- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
 -- uses: part_rw_end
@@ -18,20 +18,23 @@
 -- KEYS[10] upgraders zset    claim that waits to read, to write later
 -- KEYS[11] upgrades  zset    claim that waits to write, and reads already
 -- KEYS[12] none      not used
--- ARGV[1]  empty
+-- ARGV[1]  owner    the writer or the reader that it has to be; empty: whoever
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 --
 -- returns  {1, more, degraded}  as rwlock_release
---          {0}  nobody held it
+--          {0}  nobody held it, or that one did not
 --
 -- Message to the inbox of each that is one of ours:
 -- `revoked rwlock <claim> <fence> <name>`.
 --
 -- Invariants: as rwlock_release; an inbox is told only of a claim that held.
 
+local owner = ARGV[1]
+local all = owner == '' or record.writes
 local fields = redis.call('HGETALL', lock)
-if share.mode ~= 'write' and readers.any() == false then
+if owner ~= '' and not record.writes and not record.reads
+        or share.mode ~= 'write' and readers.any() == false then
     return {0}
 end
 
@@ -40,10 +43,13 @@ local told, keys = {}, {}
 for i = 1, #fields, 2 do
     local claim = fields[i]
     local mark = mark_of(redis.call('HGET', holders, claim))
-    if claim == (record.claim or '') .. ':write' then
+    if not all and claim ~= owner then
+        mark = nil
+    elseif claim == (record.claim or '') .. ':write' then
         local inbox = redis.call('HGET', state, 'inbox')
         told[#told + 1] = {inbox or '', record.claim, record.fence}
-    elseif mark then
+    end
+    if mark then
         told[#told + 1] = {mark.inbox, claim,
             string.format('%.0f', mark.fence)}
         keys[#keys + 1] = timeout_key(claim)
@@ -51,7 +57,7 @@ for i = 1, #fields, 2 do
 end
 
 clock.look()
-local more, degraded = ending.of('all')
+local more, degraded = ending.of(all and 'all' or 'read', owner)
 if not more then
     return degraded
 end

@@ -11,6 +11,7 @@
 #include <latchkey/client.h>
 #include <latchkey/fairlock.h>
 #include <latchkey/hold.h>
+#include <latchkey/inspect.h>
 #include <latchkey/latch.h>
 #include <latchkey/lock.h>
 #include <latchkey/plain_semaphore.h>

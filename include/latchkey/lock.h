@@ -113,6 +113,22 @@ LK_API LK_NODISCARD lk_status lk_lock_force_release_async(lk_lock *lock,
                                                           lk_done_cb cb,
                                                           void *data);
 
+/**
+ * The same, but only if the holder is this one: whoever came after those who
+ * were looked at keeps what is theirs.
+ *
+ * @param owner  as in lk_party
+ * @return LK_OK; LK_ENOTHELD: it does not hold the lock; nothing was changed
+ */
+LK_API LK_NODISCARD lk_status lk_lock_force_release_of(lk_lock *lock,
+                                                       const char *owner);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_lock_force_release_of_async(lk_lock *lock,
+                                                             const char *owner,
+                                                             lk_done_cb cb,
+                                                             void *data);
+
 /** Asks the server whether anybody holds the lock. */
 LK_API LK_NODISCARD lk_status lk_lock_is_locked(lk_lock *lock,
                                                 bool *ret_locked);

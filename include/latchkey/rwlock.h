@@ -162,6 +162,20 @@ LK_API LK_NODISCARD lk_status lk_rwlock_force_release_async(lk_rwlock *rwlock,
                                                             lk_done_cb cb,
                                                             void *data);
 
+/**
+ * Ends the hold of one owner: of the writer, with its owner's reads, or of one
+ * reader, and the others read on.
+ *
+ * @param owner  as in lk_party
+ * @return LK_OK; LK_ENOTHELD: it does not hold the lock; nothing was changed
+ */
+LK_API LK_NODISCARD lk_status lk_rwlock_force_release_of(lk_rwlock *rwlock,
+                                                         const char *owner);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_rwlock_force_release_of_async(
+    lk_rwlock *rwlock, const char *owner, lk_done_cb cb, void *data);
+
 /** Asks the server how the lock is held. */
 LK_API LK_NODISCARD lk_status lk_rwlock_state_get(lk_rwlock *rwlock,
                                                   lk_rwlock_state *ret_state);

@@ -121,25 +121,26 @@ lk_status lk__handle_run(lk_hold *hold, lk_run_fn fn, void *data)
 
 /* ---- operators ---------------------------------------------------------------- */
 
-lk_status lk__handle_force(const lk__handle *handle)
+lk_status lk__handle_force(const lk__handle *handle, const char *owner)
 {
     lk_status status = lk__handle_enter(handle, handle);
 
     if (status != LK_OK)
         return status;
-    status = lk__force(handle->place);
+    status = lk__force(handle->place, owner != NULL ? owner : "");
     lk__handle_leave(handle);
     return status;
 }
 
-lk_status
-lk__handle_force_async(const lk__handle *handle, lk_done_cb cb, void *data)
+lk_status lk__handle_force_async(const lk__handle *handle, const char *owner,
+                                 lk_done_cb cb, void *data)
 {
     lk_status status = lk__handle_enter_async(handle, cb != NULL);
 
     if (status != LK_OK)
         return status;
-    status = lk__force_async(handle->place, cb, data);
+    status =
+        lk__force_async(handle->place, owner != NULL ? owner : "", cb, data);
     lk__handle_leave(handle);
     return status;
 }

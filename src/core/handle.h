@@ -43,9 +43,10 @@ void lk__handle_leave(const lk__handle *handle);
 lk_status lk__handle_import(const lk__handle *handle, const char *text,
                             const lk_acquire_options *options,
                             lk_hold **ret_hold);
-lk_status lk__handle_force(const lk__handle *handle);
-lk_status
-lk__handle_force_async(const lk__handle *handle, lk_done_cb cb, void *data);
+/* owner NULL: whoever holds. */
+lk_status lk__handle_force(const lk__handle *handle, const char *owner);
+lk_status lk__handle_force_async(const lk__handle *handle, const char *owner,
+                                 lk_done_cb cb, void *data);
 lk_status lk__handle_exists(const lk__handle *handle, bool *ret_exists);
 lk_status
 lk__handle_exists_async(const lk__handle *handle,

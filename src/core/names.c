@@ -47,6 +47,13 @@ lk_status lk__name_check(const char *name)
     return LK_OK;
 }
 
+lk_status lk__owner_check(const char *owner)
+{
+    if (owner == NULL || owner[0] == '\0')
+        return lk__fail(LK_EINVAL, "the owner is NULL or empty");
+    return LK_OK;
+}
+
 /* Joins five pieces, some of them "". Free with lk__free(). */
 static char *join(const char *const pieces[5])
 {

@@ -26,6 +26,10 @@ enum { LK__NAME_MAX = 512 };
  */
 lk_status lk__name_check(const char *name);
 
+/* LK_OK for an owner as lk_party has it; else, as for NULL or "", LK_EINVAL with
+   words. */
+lk_status lk__owner_check(const char *owner);
+
 /* Makes `prefix:{N}` or `prefix:N`. Free with lk__free(). NULL: no memory. */
 char *lk__name_prefixed(const char *prefix, const char *name);
 

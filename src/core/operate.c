@@ -32,7 +32,7 @@ force_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 }
 
 static lk_status force_new(struct force **ret_force, lk__place *place,
-                           void (*deliver)(lk__call *call))
+                           const char *owner, void (*deliver)(lk__call *call))
 {
     struct force *force =
         (struct force *)(void *)lk__ask_new(sizeof(*force), place->client,
@@ -41,7 +41,8 @@ static lk_status force_new(struct force **ret_force, lk__place *place,
     if (force == NULL)
         return LK_ENOMEM;
     force->ask.take = force_take;
-    if (lk__ask_script(&force->ask, place->kind->force, "", 0, NULL) != LK_OK) {
+    if (lk__ask_script(&force->ask, place->kind->force, owner, 0, NULL) !=
+        LK_OK) {
         lk__ask_release(&force->ask);
         return LK_ENOMEM;
     }
@@ -49,10 +50,10 @@ static lk_status force_new(struct force **ret_force, lk__place *place,
     return LK_OK;
 }
 
-lk_status lk__force(lk__place *place)
+lk_status lk__force(lk__place *place, const char *owner)
 {
     struct force *force;
-    lk_status status = force_new(&force, place, NULL);
+    lk_status status = force_new(&force, place, owner, NULL);
 
     if (status != LK_OK)
         return status;
@@ -70,10 +71,11 @@ static void force_deliver(lk__call *call)
     lk__ask_finish(&force->ask);
 }
 
-lk_status lk__force_async(lk__place *place, lk_done_cb cb, void *data)
+lk_status
+lk__force_async(lk__place *place, const char *owner, lk_done_cb cb, void *data)
 {
     struct force *force;
-    lk_status status = force_new(&force, place, force_deliver);
+    lk_status status = force_new(&force, place, owner, force_deliver);
 
     if (status != LK_OK)
         return status;

@@ -9,9 +9,11 @@
  * blocking one leaves while it sleeps.
  */
 
-/* Ends the hold and hands over. LK_ENOTHELD: nobody held it. */
-lk_status lk__force(lk__place *place);
-lk_status lk__force_async(lk__place *place, lk_done_cb cb, void *data);
+/* Ends the hold and hands over; owner: whose it has to be; "": whoever's.
+   LK_ENOTHELD: nobody held it, or that one did not. */
+lk_status lk__force(lk__place *place, const char *owner);
+lk_status
+lk__force_async(lk__place *place, const char *owner, lk_done_cb cb, void *data);
 
 /* Tells whether anybody holds it. */
 lk_status lk__exists(lk__place *place, bool *ret_exists);

@@ -110,13 +110,13 @@ lk_status lk_fairlock_run(lk_fairlock *fairlock, int64_t wait_ms,
 
 lk_status lk_fairlock_force_release(lk_fairlock *fairlock)
 {
-    return lk__handle_force(handle_of(fairlock));
+    return lk__handle_force(handle_of(fairlock), NULL);
 }
 
 lk_status lk_fairlock_force_release_async(lk_fairlock *fairlock, lk_done_cb cb,
                                           void *data)
 {
-    return lk__handle_force_async(handle_of(fairlock), cb, data);
+    return lk__handle_force_async(handle_of(fairlock), NULL, cb, data);
 }
 
 lk_status lk_fairlock_is_locked(lk_fairlock *fairlock, bool *ret_locked)

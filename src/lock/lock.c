@@ -120,12 +120,29 @@ lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
 
 lk_status lk_lock_force_release(lk_lock *lock)
 {
-    return lk__handle_force(handle_of(lock));
+    return lk__handle_force(handle_of(lock), NULL);
 }
 
 lk_status lk_lock_force_release_async(lk_lock *lock, lk_done_cb cb, void *data)
 {
-    return lk__handle_force_async(handle_of(lock), cb, data);
+    return lk__handle_force_async(handle_of(lock), NULL, cb, data);
+}
+
+lk_status lk_lock_force_release_of(lk_lock *lock, const char *owner)
+{
+    lk_status status = lk__owner_check(owner);
+
+    return status != LK_OK ? status : lk__handle_force(handle_of(lock), owner);
+}
+
+lk_status lk_lock_force_release_of_async(lk_lock *lock, const char *owner,
+                                         lk_done_cb cb, void *data)
+{
+    lk_status status = lk__owner_check(owner);
+
+    return status != LK_OK
+               ? status
+               : lk__handle_force_async(handle_of(lock), owner, cb, data);
 }
 
 lk_status lk_lock_is_locked(lk_lock *lock, bool *ret_locked)

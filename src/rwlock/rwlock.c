@@ -352,13 +352,31 @@ lk_status lk_rwlock_run_write(lk_rwlock *rwlock, int64_t wait_ms,
 
 lk_status lk_rwlock_force_release(lk_rwlock *rwlock)
 {
-    return lk__handle_force(handle_of(rwlock));
+    return lk__handle_force(handle_of(rwlock), NULL);
 }
 
 lk_status
 lk_rwlock_force_release_async(lk_rwlock *rwlock, lk_done_cb cb, void *data)
 {
-    return lk__handle_force_async(handle_of(rwlock), cb, data);
+    return lk__handle_force_async(handle_of(rwlock), NULL, cb, data);
+}
+
+lk_status lk_rwlock_force_release_of(lk_rwlock *rwlock, const char *owner)
+{
+    lk_status status = lk__owner_check(owner);
+
+    return status != LK_OK ? status
+                           : lk__handle_force(handle_of(rwlock), owner);
+}
+
+lk_status lk_rwlock_force_release_of_async(lk_rwlock *rwlock, const char *owner,
+                                           lk_done_cb cb, void *data)
+{
+    lk_status status = lk__owner_check(owner);
+
+    return status != LK_OK
+               ? status
+               : lk__handle_force_async(handle_of(rwlock), owner, cb, data);
 }
 
 lk_status lk_rwlock_info(lk_rwlock *rwlock, lk_info **ret_info)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_INSPECT_H
+#define LK_INSPECT_H
+
+/**
+ * @file
+ * Looking at a server: which names are in use and of what kind, who holds and
+ * who waits, and whether the server is fit to keep locks. For operators and
+ * their tools; a program that locks needs none of it.
+ *
+ * Promise: nothing here changes the server but the functions that say so.
+ * Nothing uses KEYS, a long script or any other command that keeps the server
+ * busy: names are found with SCAN in small steps, and each name is read with
+ * a few short commands, of which a bounded number is under way at once.
+ *
+ * A name is recognised by its keys. What Latchkey has used has a record that
+ * says what it is. What only other libraries use is known by its shape: the
+ * locks, read-write locks and semaphores of leased permits of Redisson are.
+ * Its bare counters and latches are a number under a name like any other.
+ *
+ * Threads: every function may be called from any thread; see client.h.
+ */
+
+#include <latchkey/hold.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a name is. A fair lock is a lock: they share their keys. */
+typedef enum lk_kind {
+    LK_KIND_NONE = 0,            /**< nothing that is known */
+    LK_KIND_LOCK = 1,            /**< lock.h, fairlock.h */
+    LK_KIND_RWLOCK = 2,          /**< rwlock.h */
+    LK_KIND_SEMAPHORE = 3,       /**< semaphore.h */
+    LK_KIND_PLAIN_SEMAPHORE = 4, /**< plain_semaphore.h */
+    LK_KIND_LATCH = 5            /**< latch.h */
+} lk_kind;
+
+/** Returns "lock", "rwlock", "semaphore", "plain-semaphore", "latch"; "". */
+LK_API const char *lk_kind_text(lk_kind kind);
+
+/* ---- which names there are ------------------------------------------------------ */
+
+/** Zero in any field means its default. */
+typedef struct lk_list_options {
+    size_t size;         /**< set by LK_LIST_OPTIONS_INIT */
+    const char *pattern; /**< of names, as for Redis: * ? [a-z] \; all */
+    uint64_t idle;  /**< 1: also names that nobody holds or waits for, of which
+                         the server remembers the last fence */
+    uint64_t ours;  /**< 1: only names that a Latchkey client has used; on a
+                         server with many keys of others this is cheaper */
+    uint64_t limit; /**< at most so many names are looked at; 1000000 */
+} lk_list_options;
+
+#define LK_LIST_OPTIONS_INIT .size = sizeof(lk_list_options)
+
+/** One name. Strings are never NULL. */
+typedef struct lk_entry {
+    const char *name;
+    lk_kind kind;
+    bool ours;             /**< a Latchkey client has used the name */
+    uint64_t holder_count; /**< who holds, or permits that are taken; of a plain
+                                semaphore and a latch unknown: 0. A reader or a
+                                permit whose lease has ended may be counted
+                                until somebody comes across it */
+    uint64_t waiter_count; /**< without Redisson's, but those of its fair lock;
+                                who died is counted until it is come across */
+    bool has_value;        /**< a semaphore or a latch that is set */
+    int64_t value;         /**< permits that are free; what a latch waits for */
+    const lk_party *holder; /**< of a lock or read-write lock one of those who
+                                 hold, a writer if there is one; else NULL */
+} lk_entry;
+
+/** What was found, in no order; each name as it was at a moment of its own. */
+typedef struct lk_listing {
+    size_t count;
+    const lk_entry *const *entries;
+    bool truncated; /**< there are more names than the limit */
+} lk_listing;
+
+/** Ends lk_list_async(). The callback owns listing, NULL unless LK_OK. */
+typedef void (*lk_list_cb)(lk_status status, lk_listing *listing, void *data);
+
+/**
+ * Lists the names in use. It reads the whole key space in steps, as SCAN does:
+ * a name that is in use from the begin to the end is in the list, once; one
+ * that comes or goes meanwhile may be.
+ *
+ * @param wait_ms  for all of it, as for lk_lock_acquire(), but not 0
+ * @param options  NULL: all defaults
+ * @return LK_OK; LK_ETIMEDOUT; LK_EOFFLINE; or the server's refusal
+ */
+LK_API LK_NODISCARD lk_status lk_list(lk_client *client, int64_t wait_ms,
+                                      const lk_list_options *options,
+                                      lk_listing **ret_listing);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_list_async(lk_client *client, int64_t wait_ms,
+                                            const lk_list_options *options,
+                                            lk_list_cb cb, void *data);
+
+/** Frees what lk_list() returned. NULL is allowed. */
+LK_API void lk_listing_free(lk_listing *listing);
+
+/* ---- one name ------------------------------------------------------------------ */
+
+/**
+ * Asks what a name is, who holds and who waits: lk_lock_info() and its like,
+ * for who does not know the kind. Free with lk_info_free().
+ *
+ * @param ret_kind  also set where the name is of a kind but not in use
+ * @return LK_OK; LK_ENOTHELD: no such name; or as lk_lock_info()
+ */
+LK_API LK_NODISCARD lk_status lk_who(lk_client *client, const char *name,
+                                     lk_kind *ret_kind, lk_info **ret_info);
+
+/** Ends lk_who_async(). The callback owns info, NULL unless LK_OK. */
+typedef void (*lk_who_cb)(lk_status status, lk_kind kind, lk_info *info,
+                          void *data);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_who_async(lk_client *client, const char *name,
+                                           lk_who_cb cb, void *data);
+
+/**
+ * Ends the hold of one owner, whatever the kind, and hands over to the next:
+ * lk_lock_force_release_of() and its like. The holder is told, if it is a
+ * Latchkey client. Changes the server.
+ *
+ * @param owner  as in lk_party
+ * @return LK_OK; LK_ENOTHELD: that owner does not hold it, nothing was changed;
+ *         LK_ENOTSUP: nothing of this kind is held by an owner
+ */
+LK_API LK_NODISCARD lk_status lk_break(lk_client *client, const char *name,
+                                       const char *owner);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_break_async(lk_client *client,
+                                             const char *name,
+                                             const char *owner, lk_done_cb cb,
+                                             void *data);
+
+/* ---- the server ---------------------------------------------------------------- */
+
+/** What a check came to. */
+typedef enum lk_check_level {
+    LK_CHECK_OK = 0,     /**< as it should be */
+    LK_CHECK_NOTE = 1,   /**< to be known */
+    LK_CHECK_WARN = 2,   /**< works, but can go wrong */
+    LK_CHECK_FAIL = 3,   /**< locks will not work, or not hold */
+    LK_CHECK_UNKNOWN = 4 /**< could not be found out */
+} lk_check_level;
+
+/** One check. Strings are never NULL. */
+typedef struct lk_check {
+    const char *id; /**< one word, stable: "version", "eviction", ... */
+    lk_check_level level;
+    const char *text;   /**< what is so */
+    const char *advice; /**< what to do; "" if nothing */
+} lk_check;
+
+/** What was found out about the server. Times are in microseconds. */
+typedef struct lk_health {
+    size_t count;
+    const lk_check *const *checks;
+    uint64_t samples; /**< round trips that were measured */
+    uint64_t rtt_min_us;
+    uint64_t rtt_median_us;
+    uint64_t rtt_max_us;
+    int64_t clock_ahead_us; /**< server's clock less this host's */
+    const char *version;    /**< of the server; "" if it does not say */
+} lk_health;
+
+/** Ends lk_health_check_async(). The callback owns health. */
+typedef void (*lk_health_cb)(lk_status status, lk_health *health, void *data);
+
+/**
+ * Checks a server: version, eviction, persistence, replication, memory,
+ * clients, round trips, its clock, and whether its access rules allow what the
+ * library needs. Tries the rights by commands that change nothing, and one
+ * message to nobody.
+ *
+ * @return LK_OK, whatever was found; LK_ETIMEDOUT; LK_EOFFLINE; or the server's
+ *         refusal of everything, such as LK_EAUTH
+ */
+LK_API LK_NODISCARD lk_status lk_health_check(lk_client *client,
+                                              int64_t wait_ms,
+                                              lk_health **ret_health);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_health_check_async(lk_client *client,
+                                                    int64_t wait_ms,
+                                                    lk_health_cb cb,
+                                                    void *data);
+
+/** Frees what lk_health_check() returned. NULL is allowed. */
+LK_API void lk_health_free(lk_health *health);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LK_INSPECT_H */

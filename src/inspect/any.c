@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+
+/* One handle for all kinds; see any.h. */
+
+#include "inspect/any.h"
+
+#include <latchkey/latch.h>
+#include <latchkey/lock.h>
+#include <latchkey/plain_semaphore.h>
+#include <latchkey/rwlock.h>
+#include <latchkey/semaphore.h>
+
+#include <string.h>
+
+#include "core/error.h"
+
+static lk_status not_known(void)
+{
+    return lk__fail(LK_ENOTHELD, "nothing is known under this name");
+}
+
+static lk_status no_holder(void)
+{
+    return lk__fail(LK_ENOTSUP, "nobody is known to hold anything here");
+}
+
+/* Puts a handle of any type where a pointer to void is. */
+static void any_set(lk__any *any, lk_kind kind, void *handle)
+{
+    any->kind = kind;
+    any->handle = handle;
+}
+
+lk_status
+lk__any_new(lk__any *any, lk_client *client, lk_kind kind, const char *name)
+{
+    lk_lock *lock = NULL;
+    lk_rwlock *rwlock = NULL;
+    lk_semaphore *semaphore = NULL;
+    lk_plain_semaphore *plain = NULL;
+    lk_latch *latch = NULL;
+    lk_status status;
+
+    switch (kind) {
+    case LK_KIND_LOCK:
+        status = lk_lock_new(&lock, client, name, NULL);
+        any_set(any, kind, lock);
+        return status;
+    case LK_KIND_RWLOCK:
+        status = lk_rwlock_new(&rwlock, client, name, NULL);
+        any_set(any, kind, rwlock);
+        return status;
+    case LK_KIND_SEMAPHORE:
+        status = lk_semaphore_new(&semaphore, client, name, NULL);
+        any_set(any, kind, semaphore);
+        return status;
+    case LK_KIND_PLAIN_SEMAPHORE:
+        status = lk_plain_semaphore_new(&plain, client, name);
+        any_set(any, kind, plain);
+        return status;
+    case LK_KIND_LATCH:
+        status = lk_latch_new(&latch, client, name, NULL);
+        any_set(any, kind, latch);
+        return status;
+    case LK_KIND_NONE:
+    default:
+        return not_known();
+    }
+}
+
+void lk__any_free(lk__any *any)
+{
+    switch (any->kind) {
+    case LK_KIND_LOCK:
+        lk_lock_free(any->handle);
+        break;
+    case LK_KIND_RWLOCK:
+        lk_rwlock_free(any->handle);
+        break;
+    case LK_KIND_SEMAPHORE:
+        lk_semaphore_free(any->handle);
+        break;
+    case LK_KIND_PLAIN_SEMAPHORE:
+        lk_plain_semaphore_free(any->handle);
+        break;
+    case LK_KIND_LATCH:
+        lk_latch_free(any->handle);
+        break;
+    case LK_KIND_NONE:
+    default:
+        break;
+    }
+}
+
+lk_status lk__any_info(const lk__any *any, lk_info **ret_info)
+{
+    switch (any->kind) {
+    case LK_KIND_LOCK:
+        return lk_lock_info(any->handle, ret_info);
+    case LK_KIND_RWLOCK:
+        return lk_rwlock_info(any->handle, ret_info);
+    case LK_KIND_SEMAPHORE:
+        return lk_semaphore_info(any->handle, ret_info);
+    case LK_KIND_PLAIN_SEMAPHORE:
+        return lk_plain_semaphore_info(any->handle, ret_info);
+    case LK_KIND_LATCH:
+        return lk_latch_info(any->handle, ret_info);
+    case LK_KIND_NONE:
+    default:
+        return not_known();
+    }
+}
+
+lk_status lk__any_info_async(const lk__any *any, lk_info_cb cb, void *data)
+{
+    switch (any->kind) {
+    case LK_KIND_LOCK:
+        return lk_lock_info_async(any->handle, cb, data);
+    case LK_KIND_RWLOCK:
+        return lk_rwlock_info_async(any->handle, cb, data);
+    case LK_KIND_SEMAPHORE:
+        return lk_semaphore_info_async(any->handle, cb, data);
+    case LK_KIND_PLAIN_SEMAPHORE:
+        return lk_plain_semaphore_info_async(any->handle, cb, data);
+    case LK_KIND_LATCH:
+        return lk_latch_info_async(any->handle, cb, data);
+    case LK_KIND_NONE:
+    default:
+        return not_known();
+    }
+}
+
+lk_status lk__any_break(const lk__any *any, const char *owner)
+{
+    switch (any->kind) {
+    case LK_KIND_LOCK:
+        return lk_lock_force_release_of(any->handle, owner);
+    case LK_KIND_RWLOCK:
+        return lk_rwlock_force_release_of(any->handle, owner);
+    case LK_KIND_SEMAPHORE:
+        return lk_semaphore_force_release(any->handle, owner);
+    case LK_KIND_PLAIN_SEMAPHORE:
+    case LK_KIND_LATCH:
+        return no_holder();
+    case LK_KIND_NONE:
+    default:
+        return not_known();
+    }
+}
+
+lk_status lk__any_break_async(const lk__any *any, const char *owner,
+                              lk_done_cb cb, void *data)
+{
+    switch (any->kind) {
+    case LK_KIND_LOCK:
+        return lk_lock_force_release_of_async(any->handle, owner, cb, data);
+    case LK_KIND_RWLOCK:
+        return lk_rwlock_force_release_of_async(any->handle, owner, cb, data);
+    case LK_KIND_SEMAPHORE:
+        return lk_semaphore_force_release_async(any->handle, owner, cb, data);
+    case LK_KIND_PLAIN_SEMAPHORE:
+    case LK_KIND_LATCH:
+        return no_holder();
+    case LK_KIND_NONE:
+    default:
+        return not_known();
+    }
+}

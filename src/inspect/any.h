@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_INSPECT_ANY_H
+#define LK_INSPECT_ANY_H
+
+#include <latchkey/inspect.h>
+
+/*
+ * A handle of whatever kind, over the kinds' public functions.
+ */
+typedef struct lk__any {
+    lk_kind kind;
+    void *handle; /* the kind's */
+} lk__any;
+
+/* LK_ENOTHELD, with words, for a kind that is none. */
+lk_status
+lk__any_new(lk__any *any, lk_client *client, lk_kind kind, const char *name);
+void lk__any_free(lk__any *any);
+
+lk_status lk__any_info(const lk__any *any, lk_info **ret_info);
+lk_status lk__any_info_async(const lk__any *any, lk_info_cb cb, void *data);
+
+/* LK_ENOTSUP, with words, where nobody is known to hold. */
+lk_status lk__any_break(const lk__any *any, const char *owner);
+lk_status lk__any_break_async(const lk__any *any, const char *owner,
+                              lk_done_cb cb, void *data);
+
+#endif /* LK_INSPECT_ANY_H */

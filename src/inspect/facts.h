@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_INSPECT_FACTS_H
+#define LK_INSPECT_FACTS_H
+
+#include <latchkey/inspect.h>
+
+/*
+ * What was found out about a server, and what it means. The judging talks to
+ * nobody, so that every sort of server can be tried in a test.
+ */
+
+enum { LK__RTTS = 41, LK__DENIALS = 24 };
+
+/* A command that the server's access rules do not let through. */
+typedef struct lk__denial {
+    lk_check_level level; /* how bad that is */
+    const char *command;  /* as in an access rule, with the sign */
+    const char *loses;    /* what does not work then */
+    char *words;          /* the server's */
+} lk__denial;
+
+typedef struct lk__facts {
+    char *info;   /* the answer to INFO; NULL: denied */
+    char *fsync;  /* appendfsync; NULL: not told */
+    char *needed; /* min-replicas-to-write; NULL: not told */
+    size_t rtt_count;
+    uint64_t rtts_us[LK__RTTS]; /* sorted by the judging */
+    bool has_clock;
+    int64_t ahead_us;  /* the server's clock less this host's */
+    int64_t gained_us; /* what the server's clock gained while it was looked
+                          at, on a clock that does not step */
+    size_t denial_count;
+    lk__denial denials[LK__DENIALS];
+} lk__facts;
+
+/* Lets go of the texts. */
+void lk__facts_done(lk__facts *facts);
+
+/* NULL: no memory. */
+lk_health *lk__health_judge(lk__facts *facts);
+
+#endif /* LK_INSPECT_FACTS_H */

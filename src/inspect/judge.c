@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the facts about a server mean for who locks on it. */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "inspect/facts.h"
+
+enum { CHECKS = 48, TEXT = 240, VALUE = 64 };
+
+struct report {
+    lk_health health; /* first: what the caller gets */
+    const lk_check *checks[CHECKS];
+    struct {
+        lk_check check;
+        char text[TEXT];
+        char advice[TEXT];
+    } rooms[CHECKS];
+    char version[VALUE];
+};
+
+void lk_health_free(lk_health *health)
+{
+    lk__free(health);
+}
+
+void lk__facts_done(lk__facts *facts)
+{
+    lk__free(facts->info);
+    lk__free(facts->fsync);
+    lk__free(facts->needed);
+    for (size_t i = 0; i < facts->denial_count; i++)
+        lk__free(facts->denials[i].words);
+}
+
+/* ---- lines -------------------------------------------------------------------- */
+
+static void add(struct report *report, const char *id, lk_check_level level,
+                const char *advice, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static void add(struct report *report, const char *id, lk_check_level level,
+                const char *advice, const char *format, ...)
+{
+    size_t at = report->health.count;
+    va_list args;
+
+    if (at == CHECKS)
+        return;
+    va_start(args, format);
+    vsnprintf(report->rooms[at].text, TEXT, format, args);
+    va_end(args);
+    snprintf(report->rooms[at].advice, TEXT, "%s", advice);
+    report->rooms[at].check = (lk_check){.id = id,
+                                         .level = level,
+                                         .text = report->rooms[at].text,
+                                         .advice = report->rooms[at].advice};
+    report->checks[at] = &report->rooms[at].check;
+    report->health.count++;
+}
+
+/* A value of INFO: what stands after `key:` at the begin of a line. */
+static bool
+value_get(const lk__facts *facts, const char *key, char value[VALUE])
+{
+    size_t size = strlen(key);
+    const char *at = facts->info;
+
+    value[0] = '\0';
+    while (at != NULL) {
+        if (strncmp(at, key, size) == 0 && at[size] == ':') {
+            at += size + 1;
+            snprintf(value, VALUE, "%.*s", (int)strcspn(at, "\r\n"), at);
+            return true;
+        }
+        at = strchr(at, '\n');
+        if (at != NULL)
+            at++;
+    }
+    return false;
+}
+
+static uint64_t number_get(const lk__facts *facts, const char *key)
+{
+    char value[VALUE];
+
+    return value_get(facts, key, value) ? strtoull(value, NULL, 10) : 0;
+}
+
+static bool is_value(const lk__facts *facts, const char *key, const char *text)
+{
+    char value[VALUE];
+
+    return value_get(facts, key, value) && strcmp(value, text) == 0;
+}
+
+/* ---- what INFO tells ------------------------------------------------------------- */
+
+static void judge_version(struct report *report, const lk__facts *facts)
+{
+    bool is_valkey = value_get(facts, "valkey_version", report->version) ||
+                     !value_get(facts, "redis_version", report->version);
+    unsigned long major = strtoul(report->version, NULL, 10);
+
+    report->health.version = report->version;
+    if (report->version[0] == '\0')
+        add(report, "version", LK_CHECK_UNKNOWN, "allow the command INFO",
+            "the server does not tell its version");
+    else if (is_valkey)
+        add(report, "version", LK_CHECK_OK, "", "Valkey %s", report->version);
+    else
+        add(report, "version", major >= 6 ? LK_CHECK_OK : LK_CHECK_FAIL,
+            major >= 6 ? "" : "Latchkey needs version 6.0 or later", "Redis %s",
+            report->version);
+    if (is_value(facts, "redis_mode", "cluster"))
+        add(report, "mode", LK_CHECK_FAIL,
+            "use a server of its own; this release does not follow slots",
+            "the server is a node of a Redis Cluster");
+}
+
+static void judge_eviction(struct report *report, const lk__facts *facts)
+{
+    uint64_t most = number_get(facts, "maxmemory");
+    uint64_t used = number_get(facts, "used_memory");
+    char policy[VALUE];
+
+    if (!value_get(facts, "maxmemory_policy", policy))
+        add(report, "eviction", LK_CHECK_UNKNOWN, "allow the command INFO",
+            "the server does not tell what it evicts");
+    else if (strcmp(policy, "noeviction") == 0)
+        add(report, "eviction", LK_CHECK_OK, "", "nothing is evicted");
+    else
+        add(report, "eviction", most > 0 ? LK_CHECK_FAIL : LK_CHECK_WARN,
+            "CONFIG SET maxmemory-policy noeviction, and in redis.conf",
+            "maxmemory-policy is %s: %s", policy,
+            most > 0 ? "the server may drop locks that are held"
+                     : "with a maxmemory the server would drop locks that are "
+                       "held");
+    if (most > 0 && used > most / 10 * 9)
+        add(report, "memory", LK_CHECK_WARN,
+            "raise maxmemory; a full server grants nothing",
+            "%" PRIu64 " of %" PRIu64 " MB are used", used >> 20, most >> 20);
+    else if (facts->info != NULL)
+        add(report, "memory", LK_CHECK_OK, "", "%" PRIu64 " MB used, limit %s",
+            used >> 20, most > 0 ? "set" : "none");
+}
+
+static void judge_append(struct report *report, const lk__facts *facts)
+{
+    if (facts->fsync == NULL)
+        add(report, "persistence", LK_CHECK_NOTE,
+            "look at appendfsync yourself: only always keeps every grant",
+            "appendonly is on; how often it syncs the server does not tell");
+    else if (strcmp(facts->fsync, "always") == 0)
+        add(report, "persistence", LK_CHECK_OK, "",
+            "every grant is on disk before it is answered");
+    else
+        add(report, "persistence", LK_CHECK_NOTE,
+            "appendfsync always, or let the resource check the fence",
+            "appendfsync is %s: a crash of the machine may forget the last "
+            "grants",
+            facts->fsync);
+    if (is_value(facts, "aof_last_write_status", "err"))
+        add(report, "persistence", LK_CHECK_FAIL, "see the server's log",
+            "the last write to the append-only file failed");
+}
+
+static void judge_persistence(struct report *report, const lk__facts *facts)
+{
+    if (facts->info == NULL)
+        add(report, "persistence", LK_CHECK_UNKNOWN, "allow the command INFO",
+            "the server does not tell whether it keeps its data");
+    else if (is_value(facts, "aof_enabled", "1"))
+        judge_append(report, facts);
+    else
+        add(report, "persistence", LK_CHECK_WARN,
+            "appendonly yes with appendfsync always, or let the resource check "
+            "the fence",
+            "no append-only file: a restart forgets grants, and two may then "
+            "hold the same until the first finds out");
+    if (is_value(facts, "rdb_last_bgsave_status", "err"))
+        add(report, "persistence", LK_CHECK_WARN,
+            "free disk space or memory; with stop-writes-on-bgsave-error the "
+            "server refuses every acquire",
+            "the last snapshot failed");
+    if (is_value(facts, "loading", "1"))
+        add(report, "persistence", LK_CHECK_WARN, "wait",
+            "the server is loading its data");
+}
+
+static void judge_replication(struct report *report, const lk__facts *facts)
+{
+    uint64_t replicas = number_get(facts, "connected_slaves");
+    bool needs = facts->needed != NULL && strcmp(facts->needed, "0") != 0;
+
+    if (facts->info == NULL)
+        add(report, "replication", LK_CHECK_UNKNOWN, "allow the command INFO",
+            "the server does not tell its role");
+    else if (is_value(facts, "role", "slave"))
+        add(report, "replication", LK_CHECK_FAIL, "connect to the master",
+            "the server is a replica: nothing can be acquired here");
+    else if (replicas == 0)
+        add(report, "replication", LK_CHECK_OK, "", "a master alone");
+    else
+        add(report, "replication", LK_CHECK_NOTE,
+            "let the resource check the fence where two holders must never "
+            "overlap",
+            "%" PRIu64 " replicas, asynchronous%s: a failover may forget the "
+            "last grants",
+            replicas, needs ? ", with min-replicas-to-write" : "");
+}
+
+static void judge_clients(struct report *report, const lk__facts *facts)
+{
+    uint64_t most = number_get(facts, "maxclients");
+    uint64_t now = number_get(facts, "connected_clients");
+
+    if (most > 0 && now > most / 10 * 9)
+        add(report, "clients", LK_CHECK_WARN,
+            "raise maxclients; a process that cannot connect loses its holds",
+            "%" PRIu64 " of %" PRIu64 " connections are in use", now, most);
+    else if (facts->info != NULL)
+        add(report, "clients", LK_CHECK_OK, "", "%" PRIu64 " connections", now);
+}
+
+/* ---- what was measured ------------------------------------------------------------- */
+
+static int by_size(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+enum { SLOW_US = 10000, VERY_SLOW_US = 200000 };
+
+static void judge_latency(struct report *report, lk__facts *facts)
+{
+    lk_health *health = &report->health;
+    lk_check_level level = LK_CHECK_OK;
+    const char *advice = "";
+
+    health->samples = facts->rtt_count;
+    if (facts->rtt_count == 0)
+        return;
+    qsort(facts->rtts_us, facts->rtt_count, sizeof(uint64_t), by_size);
+    health->rtt_min_us = facts->rtts_us[0];
+    health->rtt_median_us = facts->rtts_us[facts->rtt_count / 2];
+    health->rtt_max_us = facts->rtts_us[facts->rtt_count - 1];
+    if (health->rtt_median_us > SLOW_US) {
+        level = LK_CHECK_WARN;
+        advice = "every hand-over takes so long: run the server nearer by";
+    } else if (health->rtt_max_us > VERY_SLOW_US) {
+        level = LK_CHECK_WARN;
+        advice = "look for slow commands (SLOWLOG GET), forks and swapping";
+    }
+    add(report, "latency", level, advice,
+        "a round trip takes %.3f ms (%.3f to %.3f)",
+        (double)health->rtt_median_us / 1000, (double)health->rtt_min_us / 1000,
+        (double)health->rtt_max_us / 1000);
+}
+
+enum { STEP_US = 50000, FAR_US = 1000000 };
+
+static void judge_clock(struct report *report, const lk__facts *facts)
+{
+    int64_t ahead = facts->ahead_us;
+    int64_t gained = facts->gained_us;
+
+    report->health.clock_ahead_us = ahead;
+    if (!facts->has_clock)
+        add(report, "clock", LK_CHECK_UNKNOWN, "allow the command TIME",
+            "the server does not tell the time");
+    else if (gained > STEP_US || gained < -STEP_US)
+        add(report, "clock", LK_CHECK_FAIL,
+            "have the clock slewed, not stepped: a step forward ends leases "
+            "early",
+            "the server's clock stepped by %+.3f s while it was looked at",
+            (double)gained / 1e6);
+    else
+        add(report, "clock",
+            ahead > FAR_US || ahead < -FAR_US ? LK_CHECK_NOTE : LK_CHECK_OK,
+            ahead > FAR_US || ahead < -FAR_US
+                ? "set both clocks: a later correction of the server's ends "
+                  "leases early, or makes fences stand still"
+                : "",
+            "the server's clock is %+.3f s from this host's",
+            (double)ahead / 1e6);
+}
+
+static void judge_rights(struct report *report, const lk__facts *facts)
+{
+    char advice[TEXT];
+
+    if (facts->denial_count == 0)
+        add(report, "rights", LK_CHECK_OK, "",
+            "the user may do all that was tried");
+    for (size_t i = 0; i < facts->denial_count; i++) {
+        const lk__denial *denial = &facts->denials[i];
+
+        snprintf(advice, sizeof(advice),
+                 "ACL SETUSER <user> %s, with the keys latchkey:* and your "
+                 "names and the channels latchkey:*: else %s",
+                 denial->command, denial->loses);
+        add(report, "rights", denial->level, advice, "%s is denied: %s",
+            denial->command, denial->words != NULL ? denial->words : "");
+    }
+}
+
+lk_health *lk__health_judge(lk__facts *facts)
+{
+    struct report *report = lk__alloc(sizeof(*report));
+
+    if (report == NULL)
+        return NULL;
+    report->health.checks = report->checks;
+    judge_version(report, facts);
+    judge_eviction(report, facts);
+    judge_persistence(report, facts);
+    judge_replication(report, facts);
+    judge_clients(report, facts);
+    judge_latency(report, facts);
+    judge_clock(report, facts);
+    judge_rights(report, facts);
+    return &report->health;
+}
