@@ -209,6 +209,35 @@ static void force_on_a_foreign_hold_tells_none_of_ours(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
+static void force_of_an_owner_ends_its_hold_and_hands_over(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    assert_like(script_force_of(f, "u:1"), "1 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "u:2 1");
+    assert_like(script_heard(f), "in:u:2 grant lock u:2 *\n"
+                                 "in:u:1 revoked lock u:1 * n\n");
+    script_expire(f);
+    script_redis(f, "HSET n java:7 3");
+    assert_like(script_force_of(f, "java:7"), "1 0 0");
+    assert_like(script_redis(f, "HEXISTS n java:7"), "0");
+}
+
+/* Neither who waits, nor who held before, nor nobody. */
+static void force_of_who_does_not_hold_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(script_force_of(f, "u:1"), "0");
+    two_wait(f);
+    assert_like(script_force_of(f, "u:2"), "0");
+    assert_like(script_force_of(f, "u:9"), "0");
+    assert_like(script_redis(f, "HGETALL n"), "u:1 1");
+    assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_QUEUE]), "2");
+    assert_string_equal(script_heard(f), "");
+}
+
 /* ---- info ---- */
 
 static void info_on_a_free_lock_is_empty(void **state)
@@ -275,6 +304,8 @@ int main(void)
         SCRIPT_TEST(force_hands_over_to_the_next),
         SCRIPT_TEST(force_on_a_free_lock_does_nothing),
         SCRIPT_TEST(force_on_a_foreign_hold_tells_none_of_ours),
+        SCRIPT_TEST(force_of_an_owner_ends_its_hold_and_hands_over),
+        SCRIPT_TEST(force_of_who_does_not_hold_changes_nothing),
         SCRIPT_TEST(info_on_a_free_lock_is_empty),
         SCRIPT_TEST(info_tells_who_holds_and_who_waits),
         SCRIPT_TEST(info_tells_the_count_of_a_foreign_holder),

@@ -335,6 +335,66 @@ static void a_force_of_what_nobody_holds_says_so(void **state)
     assert_like(rw_force(f), "0");
 }
 
+static void a_force_of_one_reader_leaves_the_others(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", "r:2", (char *)NULL);
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    assert_like(rw_force_of(f, "r:1"), "1 0 0");
+    assert_held(f, "r:2 read");
+    assert_like(script_heard(f), "in:r:1 revoked rwlock r:1 *");
+    assert_like(script_redis(f, "EXISTS {n}:r:1:rwlock_timeout:1"), "0");
+    assert_like(script_redis(f, "EXISTS {n}:r:2:rwlock_timeout:1"), "1");
+}
+
+static void a_force_of_the_last_reader_serves_who_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:1", (char *)NULL);
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:1", "w");
+    assert_like(rw_force_of(f, "r:1"), "1 0 0");
+    assert_held(f, "w:1:write write");
+    assert_like(script_heard(f), "in:w:1 grant rwlock w:1 *");
+}
+
+static void a_force_of_the_writer_ends_its_owners_reads(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:1", "r:1", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire_on(f, "r:1", "r", "w:1");
+    assert_like(rw_force_of(f, "w:1"), "1 0 0");
+    assert_held(f, "");
+    assert_like(script_heard(f), "*in:w:1 revoked rwlock w:1 *");
+    assert_like(f->heard_text, "*in:r:1 revoked rwlock r:1 *");
+}
+
+static void a_force_of_who_does_not_hold_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", "w:1", "w:2", (char *)NULL);
+    assert_like(rw_force_of(f, "r:1"), "0");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "w:1", "w");
+    assert_like(rw_force_of(f, "w:1"), "0");
+    assert_like(rw_force_of(f, "mode"), "0");
+    assert_held(f, "r:1 read");
+    assert_waiting(f, "w: w:1");
+    assert_string_equal(script_heard(f), "");
+    script_redis(f, "FLUSHALL");
+    rw_acquire(f, "w:2", "w");
+    assert_like(rw_force_of(f, "r:1"), "0");
+    assert_like(rw_force_of(f, "w:2:write"), "0");
+    assert_held(f, "w:2:write write");
+    assert_string_equal(script_heard(f), "");
+}
+
 /* ---- pass ---- */
 
 static void passing_on_changes_nothing_for_a_writer(void **state)
@@ -424,6 +484,10 @@ int main(void)
         RW_TEST(a_force_ends_all_readers_and_tells_them),
         RW_TEST(a_force_ends_the_writer_and_its_owners_reads),
         RW_TEST(a_force_of_what_nobody_holds_says_so),
+        RW_TEST(a_force_of_one_reader_leaves_the_others),
+        RW_TEST(a_force_of_the_last_reader_serves_who_waits),
+        RW_TEST(a_force_of_the_writer_ends_its_owners_reads),
+        RW_TEST(a_force_of_who_does_not_hold_changes_nothing),
         RW_TEST(passing_on_changes_nothing_for_a_writer),
         RW_TEST(passing_on_a_free_name_lets_the_next_in),
         RW_TEST(a_full_server_refuses_no_release),

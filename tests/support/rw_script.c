@@ -193,7 +193,12 @@ const char *rw_pass(script_fixture *f)
 
 const char *rw_force(script_fixture *f)
 {
-    return script_call(f, &lk__script_rwlock_force, "", (char *)NULL);
+    return rw_force_of(f, "");
+}
+
+const char *rw_force_of(script_fixture *f, const char *claim)
+{
+    return script_call(f, &lk__script_rwlock_force, claim, (char *)NULL);
 }
 
 /* ---- looking ---- */

@@ -49,6 +49,8 @@ const char *
 rw_leave(script_fixture *f, const char *claim, const char *tombstone_ms);
 const char *rw_pass(script_fixture *f);
 const char *rw_force(script_fixture *f);
+/* Only this claim's hold. */
+const char *rw_force_of(script_fixture *f, const char *claim);
 const char *rw_info(script_fixture *f);
 const char *rw_state(script_fixture *f);
 

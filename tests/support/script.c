@@ -538,7 +538,12 @@ const char *script_reserve(script_fixture *f, const char *claim,
 
 const char *script_force(script_fixture *f)
 {
-    const char *const args[] = {"", f->channel, f->interop, NULL};
+    return script_force_of(f, "");
+}
+
+const char *script_force_of(script_fixture *f, const char *claim)
+{
+    const char *const args[] = {claim, f->channel, f->interop, NULL};
 
     return script_run(f, &lk__script_lock_force, args);
 }

@@ -126,6 +126,8 @@ const char *script_confirm(script_fixture *f, const char *claim,
 const char *script_reserve(script_fixture *f, const char *claim,
                            const char *fence, const char *count);
 const char *script_force(script_fixture *f);
+/* Only if this claim holds. */
+const char *script_force_of(script_fixture *f, const char *claim);
 const char *script_pass(script_fixture *f);
 const char *script_info(script_fixture *f);
 

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Reading names: a few short commands for each, a few names at a time. With so
+ * few under way the server serves others in between.
+ */
+
+#include "inspect/lister.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/names.h"
+#include "core/reply.h"
+#include "inspect/kinds.h"
+
+enum { FLUSH_EVERY = 8 }; /* names whose questions go out together */
+
+/* ---- reading a name ------------------------------------------------------------ */
+
+static void slot_step(struct lk__slot *slot);
+
+static void slot_take(lk__probing *probing, const redisReply *reply)
+{
+    struct lk__slot_ask *ask = (struct lk__slot_ask *)(void *)probing;
+    struct lk__slot *slot = ask->slot;
+
+    if (reply->type != REDIS_REPLY_ERROR)
+        ask->take(slot, reply);
+    if (--slot->pending == 0)
+        slot_step(slot);
+}
+
+/* Asks a command about a key of the name; up to two words follow the key. */
+static void
+slot_ask(struct lk__slot *slot, const char *command, const char *form,
+         size_t count, const char *const *words,
+         void (*take)(struct lk__slot *slot, const redisReply *reply))
+{
+    struct lk__slot_ask *ask = &slot->asks[slot->pending++];
+    char *key = lk__name_form(form, slot->name->name);
+    lk__arg args[8] = {lk__arg_text(command)};
+
+    if (key == NULL) {
+        slot->pending--;
+        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+        return;
+    }
+    args[1] = lk__arg_text(key);
+    for (size_t i = 0; i < count; i++)
+        args[i + 2] = lk__arg_text(words[i]);
+    ask->slot = slot;
+    ask->take = take;
+    ask->probing.take = slot_take;
+    lk__probe_send(&slot->lister->probe, &ask->probing, count + 2, args);
+    lk__free(key);
+}
+
+static void take_waiters(struct lk__slot *slot, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER && reply->integer > 0)
+        slot->name->entry.waiter_count += (uint64_t)reply->integer;
+}
+
+static void take_lease(struct lk__slot *slot, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER && reply->integer != -2)
+        slot->name->party.lease_ms = reply->integer;
+}
+
+static void take_value(struct lk__slot *slot, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_STRING)
+        return;
+    slot->name->entry.has_value = true;
+    slot->name->entry.value = strtoll(reply->str, NULL, 10);
+}
+
+static void take_permits(struct lk__slot *slot, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER)
+        slot->name->entry.holder_count = (uint64_t)reply->integer;
+}
+
+/* Of all fields but the mode. */
+static void take_length(struct lk__slot *slot, const redisReply *reply)
+{
+    bool has_mode = slot->hash_kind == LK_KIND_RWLOCK;
+
+    if (reply->type == REDIS_REPLY_INTEGER && reply->integer > has_mode)
+        slot->name->entry.holder_count = (uint64_t)(reply->integer - has_mode);
+}
+
+static void take_fields(struct lk__slot *slot, const redisReply *reply)
+{
+    lk__lister_name *name = slot->name;
+    lk__fields fields;
+
+    lk__fields_read(&fields, lk__reply_at(reply, 1));
+    slot->hash_kind = fields.kind;
+    slot->many = strcmp(lk__reply_text_at(reply, 0), "0") != 0;
+    if (fields.owner == NULL)
+        return;
+    name->entry.holder_count = fields.count;
+    name->party.mode = fields.mode;
+    name->party.count = fields.entries;
+    lk__free(name->owner);
+    name->owner = lk__strndup(fields.owner, fields.owner_size);
+    if (name->owner == NULL)
+        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+}
+
+/* Kept until the holder is known: the hash is the truth. */
+static void take_record(struct lk__slot *slot, const redisReply *reply)
+{
+    lk__lister_name *name = slot->name;
+    uint64_t since = (uint64_t)strtoull(lk__reply_text_at(reply, 4), NULL, 10);
+    uint64_t now = slot->lister->server_ms;
+
+    if (lk__reply_text_at(reply, 0)[0] == '\0')
+        return; /* it is gone */
+    name->entry.ours = true;
+    slot->record_kind = lk__kind_of_record(lk__reply_text_at(reply, 1));
+    slot->claim = lk__strdup(lk__reply_text_at(reply, 2));
+    name->reason = lk__strdup(lk__reply_text_at(reply, 5));
+    name->party.fence = strtoull(lk__reply_text_at(reply, 3), NULL, 10);
+    name->party.since_ms = since != 0 && now > since ? now - since : 0;
+    if (slot->claim == NULL || name->reason == NULL)
+        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+}
+
+/* What the keys that were seen ask for. */
+static void ask_first(struct lk__slot *slot)
+{
+    static const char *const record[] = {"v",     "kind",  "claim",
+                                         "fence", "since", "reason"};
+    static const char *const scan[] = {"0", "COUNT", "16"};
+    const lk__lister_name *name = slot->name;
+
+    if (name->has_state)
+        slot_ask(slot, "HMGET", "latchkey:state", 6, record, take_record);
+    if (name->has_hash)
+        slot_ask(slot, "HSCAN", "", 3, scan, take_fields);
+    if (name->has_hash)
+        slot_ask(slot, "PTTL", "", 0, NULL, take_lease);
+    if (name->has_tickets)
+        slot_ask(slot, "ZCARD", "latchkey:queue", 0, NULL, take_waiters);
+}
+
+/* What the kind asks for. */
+static void ask_second(struct lk__slot *slot)
+{
+    const lk__lister_name *name = slot->name;
+    lk_kind kind = name->entry.kind;
+
+    if (kind == LK_KIND_RWLOCK && name->has_tickets) {
+        slot_ask(slot, "ZCARD", "latchkey:readers", 0, NULL, take_waiters);
+        slot_ask(slot, "ZCARD", "latchkey:upgraders", 0, NULL, take_waiters);
+        slot_ask(slot, "ZCARD", "latchkey:upgrades", 0, NULL, take_waiters);
+    }
+    if (kind == LK_KIND_LOCK && name->has_hash && !name->entry.ours)
+        slot_ask(slot, "LLEN", "redisson_lock_queue", 0, NULL, take_waiters);
+    if (slot->many)
+        slot_ask(slot, "HLEN", "", 0, NULL, take_length);
+    if (kind == LK_KIND_SEMAPHORE)
+        slot_ask(slot, "ZCARD", ":timeout", 0, NULL, take_permits);
+    if (kind == LK_KIND_SEMAPHORE || kind == LK_KIND_PLAIN_SEMAPHORE ||
+        kind == LK_KIND_LATCH)
+        slot_ask(slot, "GET", "", 0, NULL, take_value);
+    if (kind == LK_KIND_LATCH && name->has_tickets)
+        slot_ask(slot, "ZCARD", "latchkey:waiting", 0, NULL, take_waiters);
+}
+
+/* ---- what became of a name --------------------------------------------------------- */
+
+static void client_take(lk__probing *probing, const redisReply *reply)
+{
+    lk__lister_client *client = (lk__lister_client *)(void *)probing;
+
+    if (reply->type != REDIS_REPLY_STRING)
+        return;
+    client->text = lk__strdup(reply->str);
+    if (client->text != NULL)
+        lk__record_parse(&client->record, client->text);
+}
+
+static void client_ask(struct lk__lister *lister, lk__lister_client *client)
+{
+    char key[64];
+    lk__arg args[2] = {lk__arg_text("GET")};
+
+    lk__record_key(key, sizeof(key), client->uuid);
+    args[1] = lk__arg_text(key);
+    client->probing.take = client_take;
+    lk__probe_send(&lister->probe, &client->probing, 2, args);
+}
+
+/* The record tells of the holder only if it is about the holder. */
+static void holder_settle(struct lk__slot *slot)
+{
+    lk__lister_name *name = slot->name;
+    bool is_new = false;
+
+    if (slot->claim == NULL || strcmp(slot->claim, name->owner) != 0) {
+        lk__free(name->reason);
+        name->reason = NULL;
+        name->party.fence = name->party.since_ms = 0;
+    }
+    name->client = lk__names_client(slot->lister->names, name->owner, &is_new);
+    if (name->client == NULL)
+        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+    else if (is_new)
+        client_ask(slot->lister, name->client);
+}
+
+static void settle(struct lk__slot *slot)
+{
+    lk__lister_name *name = slot->name;
+    const lk_entry *entry = &name->entry;
+
+    if (name->owner != NULL)
+        holder_settle(slot);
+    name->is_used = entry->kind != LK_KIND_NONE &&
+                    (entry->holder_count > 0 || entry->waiter_count > 0 ||
+                     entry->has_value || slot->lister->options.idle != 0);
+    lk__free(slot->claim);
+    slot->claim = NULL;
+}
+
+/* A hash that is there is the truth; else the record; else the leases. */
+static lk_kind kind_of(const struct lk__slot *slot)
+{
+    if (slot->hash_kind != LK_KIND_NONE)
+        return slot->hash_kind;
+    if (slot->record_kind != LK_KIND_NONE || slot->name->entry.ours)
+        return slot->record_kind;
+    return slot->name->has_timeout ? LK_KIND_SEMAPHORE : LK_KIND_NONE;
+}
+
+static bool slot_next(struct lk__slot *slot)
+{
+    struct lk__lister *lister = slot->lister;
+
+    if (lister->next >= lister->names->count)
+        return false;
+    slot->name = lister->names->all[lister->next++];
+    slot->again = slot->many = false;
+    slot->hash_kind = slot->record_kind = LK_KIND_NONE;
+    slot->name->party.mode = "";
+    ask_first(slot);
+    if (lister->next % FLUSH_EVERY == 0)
+        lk__probe_flush(&lister->probe);
+    return true;
+}
+
+/* All of its questions were answered. */
+static void slot_step(struct lk__slot *slot)
+{
+    while (slot->pending == 0 && !slot->lister->probe.call.done) {
+        if (slot->name != NULL && !slot->again) {
+            slot->again = true;
+            slot->name->entry.kind = kind_of(slot);
+            ask_second(slot);
+            continue;
+        }
+        if (slot->name != NULL)
+            settle(slot);
+        slot->name = NULL;
+        if (!slot_next(slot))
+            return;
+    }
+}
+
+void lk__lister_read(struct lk__lister *lister)
+{
+    for (size_t i = 0; i < LK__LISTER_SLOTS; i++) {
+        lister->slots[i].lister = lister;
+        slot_step(&lister->slots[i]);
+    }
+}

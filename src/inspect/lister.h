@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_INSPECT_LISTER_H
+#define LK_INSPECT_LISTER_H
+
+#include <latchkey/inspect.h>
+
+#include "inspect/listing.h"
+
+/*
+ * One list of names under way: list.c finds the names, lister.c reads them.
+ */
+
+enum {
+    LK__LISTER_SLOTS = 32, /* names that are read at once */
+    LK__LISTER_ASKS = 4    /* commands of one name under way */
+};
+
+struct lk__lister;
+
+/* One name that is being read. */
+struct lk__slot {
+    struct lk__lister *lister;
+    lk__lister_name *name;
+    unsigned pending;
+    bool again;  /* its second round of questions is under way */
+    bool many;   /* its hash has more fields than were looked at */
+    char *claim; /* whom the record is about */
+    lk_kind hash_kind, record_kind;
+    struct lk__slot_ask {
+        lk__probing probing; /* first */
+        struct lk__slot *slot;
+        void (*take)(struct lk__slot *slot, const redisReply *reply);
+    } asks[LK__LISTER_ASKS];
+};
+
+struct lk__scan {
+    lk__probing probing; /* first */
+    const char *type;
+    char *match;
+    char cursor[24];
+};
+
+struct lk__lister {
+    lk__probe probe; /* first */
+    lk_list_options options;
+    char *pattern; /* of names; NULL: all */
+    lk__names *names;
+    struct lk__scan scans[2];
+    unsigned scans_left;
+    lk__probing time;
+    uint64_t server_ms;
+    size_t next; /* name to be read */
+    struct lk__slot slots[LK__LISTER_SLOTS];
+    lk_list_cb cb;
+    void *data;
+};
+
+/* Begins to read the names that were found. */
+void lk__lister_read(struct lk__lister *lister);
+
+#endif /* LK_INSPECT_LISTER_H */

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is said about servers of every sort. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "inspect/facts.h"
+#include "support/check.h"
+
+static const char good[] =
+    "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
+    "connected_clients:3\r\nmaxclients:10000\r\nused_memory:1000000\r\n"
+    "maxmemory:0\r\nmaxmemory_policy:noeviction\r\nloading:0\r\n"
+    "rdb_last_bgsave_status:ok\r\naof_enabled:1\r\n"
+    "aof_last_write_status:ok\r\nrole:master\r\nconnected_slaves:0\r\n";
+
+typedef struct bench {
+    lk__facts facts;
+    lk_health *health;
+} bench;
+
+static int setup(void **state)
+{
+    bench *b = calloc(1, sizeof(*b));
+
+    if (b == NULL)
+        return -1;
+    b->facts.info = lk__strdup(good);
+    b->facts.fsync = lk__strdup("always");
+    b->facts.has_clock = true;
+    b->facts.rtts_us[0] = 300;
+    b->facts.rtts_us[1] = 100;
+    b->facts.rtts_us[2] = 200;
+    b->facts.rtt_count = 3;
+    *state = b;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    bench *b = *state;
+
+    lk_health_free(b->health);
+    lk__facts_done(&b->facts);
+    free(b);
+    return 0;
+}
+
+/* Changes a line of INFO; the new one may be longer. */
+static void set(bench *b, const char *line, const char *to)
+{
+    const char *at = strstr(b->facts.info, line);
+    size_t size = strlen(b->facts.info) + strlen(to) + 1;
+    char *made = lk__alloc(size);
+
+    assert_non_null(at);
+    assert_non_null(made);
+    snprintf(made, size, "%.*s%s%s", (int)(at - b->facts.info), b->facts.info,
+             to, at + strlen(line));
+    lk__free(b->facts.info);
+    b->facts.info = made;
+}
+
+/* The worst that is said under an id; -1: nothing. */
+static int level(bench *b, const char *id)
+{
+    int worst = -1;
+
+    lk_health_free(b->health);
+    b->health = lk__health_judge(&b->facts);
+    assert_non_null(b->health);
+    for (size_t i = 0; i < b->health->count; i++) {
+        const lk_check *check = b->health->checks[i];
+
+        assert_true(check->text[0] != '\0');
+        if (check->level != LK_CHECK_OK && check->advice[0] == '\0')
+            fail_msg("%s does not say what to do", check->id);
+        if (strcmp(check->id, id) == 0 && (int)check->level > worst)
+            worst = (int)check->level;
+    }
+    return worst;
+}
+
+static void a_good_server_is_good_in_every_line(void **state)
+{
+    static const char *const ids[] = {"version",     "eviction",    "memory",
+                                      "persistence", "replication", "clients",
+                                      "latency",     "clock",       "rights"};
+    bench *b = *state;
+
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        assert_int_equal(level(b, ids[i]), LK_CHECK_OK);
+    assert_int_equal(b->health->count, sizeof(ids) / sizeof(ids[0]));
+    assert_string_equal(b->health->version, "7.0.15");
+    assert_int_equal(b->health->samples, 3);
+    assert_int_equal(b->health->rtt_min_us, 100);
+    assert_int_equal(b->health->rtt_median_us, 200);
+    assert_int_equal(b->health->rtt_max_us, 300);
+}
+
+static void an_old_server_or_a_cluster_will_not_do(void **state)
+{
+    bench *b = *state;
+
+    set(b, "7.0.15", "5.0.14");
+    assert_int_equal(level(b, "version"), LK_CHECK_FAIL);
+    set(b, "standalone", "cluster");
+    assert_int_equal(level(b, "mode"), LK_CHECK_FAIL);
+    set(b, "# Server\r\n", "# Server\r\nvalkey_version:8.0.1\r\n");
+    assert_int_equal(level(b, "version"), LK_CHECK_OK);
+    assert_string_equal(b->health->version, "8.0.1");
+}
+
+static void a_server_that_evicts_is_found_out(void **state)
+{
+    bench *b = *state;
+
+    set(b, "noeviction", "volatile-lru");
+    assert_int_equal(level(b, "eviction"), LK_CHECK_WARN);
+    set(b, "maxmemory:0", "maxmemory:100000000");
+    assert_int_equal(level(b, "eviction"), LK_CHECK_FAIL);
+    assert_int_equal(level(b, "memory"), LK_CHECK_OK);
+    set(b, "used_memory:1000000", "used_memory:99000000");
+    assert_int_equal(level(b, "memory"), LK_CHECK_WARN);
+}
+
+static void a_server_that_forgets_is_found_out(void **state)
+{
+    bench *b = *state;
+
+    lk__free(b->facts.fsync);
+    b->facts.fsync = lk__strdup("everysec");
+    assert_int_equal(level(b, "persistence"), LK_CHECK_NOTE);
+    set(b, "aof_last_write_status:ok", "aof_last_write_status:err");
+    assert_int_equal(level(b, "persistence"), LK_CHECK_FAIL);
+    set(b, "aof_enabled:1", "aof_enabled:0");
+    assert_int_equal(level(b, "persistence"), LK_CHECK_WARN);
+}
+
+static void a_replica_and_replicas_are_told_apart(void **state)
+{
+    bench *b = *state;
+
+    set(b, "connected_slaves:0", "connected_slaves:2");
+    assert_int_equal(level(b, "replication"), LK_CHECK_NOTE);
+    set(b, "role:master", "role:slave");
+    assert_int_equal(level(b, "replication"), LK_CHECK_FAIL);
+}
+
+static void a_server_full_of_clients_is_found_out(void **state)
+{
+    bench *b = *state;
+
+    set(b, "connected_clients:3", "connected_clients:9500");
+    assert_int_equal(level(b, "clients"), LK_CHECK_WARN);
+}
+
+static void slow_answers_are_found_out(void **state)
+{
+    bench *b = *state;
+
+    b->facts.rtts_us[0] = 900000;
+    assert_int_equal(level(b, "latency"), LK_CHECK_WARN);
+    b->facts.rtts_us[0] = b->facts.rtts_us[1] = b->facts.rtts_us[2] = 20000;
+    assert_int_equal(level(b, "latency"), LK_CHECK_WARN);
+}
+
+static void a_clock_that_steps_is_found_out(void **state)
+{
+    bench *b = *state;
+
+    b->facts.ahead_us = -5000000;
+    assert_int_equal(level(b, "clock"), LK_CHECK_NOTE);
+    b->facts.gained_us = 3000000;
+    assert_int_equal(level(b, "clock"), LK_CHECK_FAIL);
+    b->facts.gained_us = -3000000;
+    assert_int_equal(level(b, "clock"), LK_CHECK_FAIL);
+    b->facts.has_clock = false;
+    assert_int_equal(level(b, "clock"), LK_CHECK_UNKNOWN);
+}
+
+static void what_is_denied_is_named_with_what_it_costs(void **state)
+{
+    bench *b = *state;
+
+    b->facts.denials[0] =
+        (lk__denial){LK_CHECK_WARN, "+publish", "nobody is told",
+                     lk__strdup("NOPERM no publish")};
+    b->facts.denial_count = 1;
+    assert_int_equal(level(b, "rights"), LK_CHECK_WARN);
+    for (size_t i = 0; i < b->health->count; i++) {
+        const lk_check *check = b->health->checks[i];
+
+        if (strcmp(check->id, "rights") != 0)
+            continue;
+        assert_non_null(strstr(check->text, "NOPERM no publish"));
+        assert_non_null(strstr(check->advice, "+publish"));
+        assert_non_null(strstr(check->advice, "nobody is told"));
+    }
+}
+
+static void a_server_that_tells_nothing_is_not_called_good(void **state)
+{
+    bench *b = *state;
+
+    lk__free(b->facts.info);
+    b->facts.info = NULL;
+    assert_int_equal(level(b, "version"), LK_CHECK_UNKNOWN);
+    assert_int_equal(level(b, "eviction"), LK_CHECK_UNKNOWN);
+    assert_int_equal(level(b, "persistence"), LK_CHECK_UNKNOWN);
+    assert_int_equal(level(b, "replication"), LK_CHECK_UNKNOWN);
+    assert_int_equal(level(b, "clients"), -1);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_good_server_is_good_in_every_line),
+        TEST(an_old_server_or_a_cluster_will_not_do),
+        TEST(a_server_that_evicts_is_found_out),
+        TEST(a_server_that_forgets_is_found_out),
+        TEST(a_replica_and_replicas_are_told_apart),
+        TEST(a_server_full_of_clients_is_found_out),
+        TEST(slow_answers_are_found_out),
+        TEST(a_clock_that_steps_is_found_out),
+        TEST(what_is_denied_is_named_with_what_it_costs),
+        TEST(a_server_that_tells_nothing_is_not_called_good),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
