@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- rwlock_force: end the hold of the writer, with its owner's reads, those of all
--- readers, or one reader's; tell them, and serve those who wait.
+-- rwlock_force: end the hold of the writer, with its owner's reads, those of
+-- all readers, or one reader's; tell them, and serve those who wait.
 -- uses: part_error part_rw_record part_clock part_lease part_line
 -- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
 -- uses: part_rw_end

@@ -48,17 +48,19 @@ static void add(struct report *report, const char *id, lk_check_level level,
                 const char *advice, const char *format, ...)
 {
     size_t at = report->health.count;
+    char *text = at < CHECKS ? report->rooms[at].text : NULL;
     va_list args;
 
-    if (at == CHECKS)
+    if (text == NULL)
         return;
     va_start(args, format);
-    vsnprintf(report->rooms[at].text, TEXT, format, args);
+    if (vsnprintf(text, TEXT, format, args) < 0)
+        text[0] = '\0';
     va_end(args);
     snprintf(report->rooms[at].advice, TEXT, "%s", advice);
     report->rooms[at].check = (lk_check){.id = id,
                                          .level = level,
-                                         .text = report->rooms[at].text,
+                                         .text = text,
                                          .advice = report->rooms[at].advice};
     report->checks[at] = &report->rooms[at].check;
     report->health.count++;

@@ -66,7 +66,9 @@ static void a_record_says_the_kind(void **state)
 
 /* ---- hashes ---- */
 
-#define UUID "01234567-89ab-cdef-0123-456789abcdef"
+#define UUID        "01234567-89ab-cdef-0123-456789abcdef"
+#define first_field UUID ":1"
+static const char writer_field[] = UUID ":2:write";
 
 /* Fields and values, ended by NULL, as the server would send them. */
 static lk__fields read_fields(const char *const *texts)
@@ -108,9 +110,9 @@ static void a_hash_of_owners_is_a_lock(void **state)
 
 static void a_hash_with_a_mode_is_a_read_write_lock(void **state)
 {
-    const char *const both[] = {"mode",          "write", UUID ":1", "1",
-                                UUID ":2:write", "1",     NULL};
-    const char *const readers[] = {"mode", "read", UUID ":1", "1", NULL};
+    const char *const both[] = {"mode",       "write", first_field, "1",
+                                writer_field, "1",     NULL};
+    const char *const readers[] = {"mode", "read", first_field, "1", NULL};
     lk__fields fields = read_fields(both);
 
     (void)state;
@@ -125,7 +127,7 @@ static void a_hash_with_a_mode_is_a_read_write_lock(void **state)
 static void any_other_hash_is_no_lock(void **state)
 {
     const char *const user[] = {"name", "Ann", NULL};
-    const char *const mixed[] = {UUID ":1", "1", "name", "Ann", NULL};
+    const char *const mixed[] = {first_field, "1", "name", "Ann", NULL};
     const char *const mode[] = {"mode", "dark", NULL};
     const char *const empty[] = {NULL};
     const char *const almost[] = {UUID ":", "1", NULL};
