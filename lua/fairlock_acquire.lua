@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- fairlock_acquire: take the lock if it is free and nobody waits, else queue.
--- uses: part_quick_take part_error part_record part_clock part_lease
--- uses: part_fences part_line part_hold part_others part_pass part_void
--- uses: part_seek
+-- uses: part_quick_take part_quick_queue part_error part_record part_clock
+-- uses: part_lease part_fences part_line part_hold part_others part_pass
+-- uses: part_void part_seek
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn

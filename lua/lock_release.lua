@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lock_release: give the lock up and hand it to the next waiter.
--- uses: part_quick_free part_error part_record part_clock part_lease
--- uses: part_fences part_line
--- uses: part_hold part_others part_pass
+-- uses: part_quick_free part_quick_pass part_error part_record part_clock
+-- uses: part_lease part_fences part_line part_hold part_others part_pass
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn

@@ -349,58 +349,9 @@ static void odd_names_work(void **state)
     }
 }
 
-/* The state hash but for the times in it; text is the caller's. */
-static void state_text(script_fixture *f, char *text, size_t size)
-{
-    snprintf(text, size, "%s | ",
-             script_redis(f,
-                          "HMGET %s v claim ticket lease inbox reason open "
-                          "until",
-                          f->keys[KEY_STATE]));
-    text += strlen(text);
-    snprintf(text, size / 2, "%s, %lld",
-             script_redis(f, "HLEN %s", f->keys[KEY_STATE]),
-             strtoll(script_redis(f, "PTTL %s", f->keys[KEY_STATE]), NULL, 10) /
-                 100000);
-}
-
-/* With a tombstone of somebody's in the way the long road is taken. */
-static void the_quick_road_leaves_what_the_long_one_does(void **state)
-{
-    script_fixture *f = *state;
-    char quick[2048] = "";
-    char thorough[2048] = "";
-
-    script_acquire_with(f, "u:1", "40000", "1", "in", "why", "1");
-    state_text(f, quick, sizeof(quick));
-    script_redis(f, "FLUSHALL");
-    script_redis(f, "ZADD %s 9 somebody", f->keys[KEY_VOID]);
-    script_acquire_with(f, "u:1", "40000", "1", "in", "why", "1");
-    state_text(f, thorough, sizeof(thorough));
-    assert_string_equal(quick, thorough);
-    assert_int_equal(script_item(f, 3) - script_item(f, 1), 63);
-}
-
-static void the_quick_road_goes_on_with_the_fences(void **state)
-{
-    script_fixture *f = *state;
-    long long ahead;
-
-    script_acquire(f, "u:1");
-    ahead = script_now_ms(f) * 1000 + 3600000000LL;
-    script_redis(f, "HSET %s fence %lld top %lld", f->keys[KEY_STATE], ahead,
-                 ahead + 9);
-    script_expire(f);
-    script_acquire(f, "u:2");
-    assert_int_equal(script_item(f, 1), ahead + 10);
-    assert_int_equal(script_item(f, 3), ahead + 10);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(the_quick_road_leaves_what_the_long_one_does),
-        SCRIPT_TEST(the_quick_road_goes_on_with_the_fences),
         SCRIPT_TEST(a_free_lock_is_taken),
         SCRIPT_TEST(the_lock_is_a_hash_of_its_owner),
         SCRIPT_TEST(the_state_names_the_holder),
