@@ -1,27 +1,28 @@
 -- SPDX-License-Identifier: MIT
 -- part_void: claims that were given up while a request of theirs may still be
--- on its way. In the zset KEYS[7] each is refused until its score, in ms.
+-- on its way. In the zset void.key each is refused until its score, in ms. It
+-- is KEYS[7]; KEYS[3] of a script with three keys.
 -- Needs: part_error, part_lease, and that part_clock's clock was looked at.
 
-local void = {}
+local void = {key = KEYS[7] or KEYS[3]}
 
 -- Whether acquire must refuse the claim.
 function void.refuses(claim)
-    local till = redis.call('ZSCORE', KEYS[7], claim)
+    local till = redis.call('ZSCORE', void.key, claim)
     return till and tonumber(till) > clock.ms
 end
 
 -- Has the claim refused for ms. Returns an error, and then it is not, or nil.
 function void.bury(claim, ms)
-    local bad = failed(redis.pcall('ZADD', KEYS[7], clock.ms + ms, claim))
+    local bad = failed(redis.pcall('ZADD', void.key, clock.ms + ms, claim))
     if bad then
         return bad
     end
-    bad = failed(lease.lengthen(KEYS[7], ms))
+    bad = failed(lease.lengthen(void.key, ms))
     if bad then
-        redis.pcall('ZREM', KEYS[7], claim)
+        redis.pcall('ZREM', void.key, claim)
         return bad
     end
-    redis.pcall('ZREMRANGEBYSCORE', KEYS[7], '-inf', clock.ms)
+    redis.pcall('ZREMRANGEBYSCORE', void.key, '-inf', clock.ms)
     return nil
 end

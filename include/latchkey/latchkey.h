@@ -17,6 +17,7 @@
 #include <latchkey/plain_semaphore.h>
 #include <latchkey/rwlock.h>
 #include <latchkey/semaphore.h>
+#include <latchkey/siglock.h>
 #include <latchkey/status.h>
 #include <latchkey/version.h>
 

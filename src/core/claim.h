@@ -195,6 +195,10 @@ void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t owner,
 void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
                      uint64_t top_fence, uint64_t lease_ms);
 
+/* A signal of this place was popped that nobody here uses: pushes it again if
+   the name is still free. */
+void lk__claim_signal(struct lk__place *place);
+
 /* Releases what the server believes a claim of ours holds, unknown here. */
 void lk__claim_give_back(struct lk__place *place, uint64_t number,
                          uint64_t fence);

@@ -260,6 +260,20 @@ void lk__claim_abandon(lk__claim *claim)
     lk__claim_kill(claim);
 }
 
+/* To leave a name that is free is to say so to who waits. */
+void lk__claim_signal(lk__place *place)
+{
+    lk_client *client = place->client;
+    lk__claim *claim =
+        lk__claim_new_numbered(place, ++client->last_claim_number);
+
+    if (claim == NULL)
+        return; /* no memory: who waits here finds out by looking */
+    claim->state = LK__CLAIM_LEAVING;
+    claim->give_up_at = lk__client_now(client) + leave_for_ms(claim) * LK__MS;
+    lk__claim_close(claim);
+}
+
 void lk__claim_give_back(lk__place *place, uint64_t number, uint64_t fence)
 {
     lk__claim *claim = lk__claim_new_numbered(place, number);

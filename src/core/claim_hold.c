@@ -32,8 +32,10 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
     lk_client *client = claim->place->client;
     uint64_t now = lk__client_now(client);
 
-    if (claim->spin.most_ms == 0) /* which is for servers without Pub/Sub */
-        lk__node_want_inbox(client->node); /* a revocation comes there */
+    /* A revocation comes to the inbox. Spinning is for servers without Pub/Sub,
+       and a layout with signals has no room for an inbox. */
+    if (claim->spin.most_ms == 0 && !claim->place->kind->signals)
+        lk__node_want_inbox(client->node);
     claim->deadline = deadline;
     claim->granted_at = now;
     lk__claim_asked(claim, now, claim->lease_ms);

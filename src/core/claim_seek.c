@@ -154,6 +154,16 @@ static void spin_on(lk__claim *claim)
                       lk__client_random(client, claim->spin_ms * LK__MS) + 1);
 }
 
+/* Not to be handed over either: told by the signal, or found by looking. */
+static void listen_on(lk__claim *claim, int64_t left_ms)
+{
+    lk__signal_want(claim->place);
+    if (claim->opened)
+        lk__claim_seek(claim);
+    else
+        look_later(claim, left_ms, false);
+}
+
 static void on_busy(lk__claim *claim, const redisReply *reply)
 {
     lk__place *place = claim->place;
@@ -166,6 +176,10 @@ static void on_busy(lk__claim *claim, const redisReply *reply)
     }
     if (is_spinning(claim)) {
         spin_on(claim);
+        return;
+    }
+    if (place->kind->signals) {
+        listen_on(claim, lk__reply_integer_at(reply, 1, -1));
         return;
     }
     lk__node_want_inbox(place->client->node);
@@ -269,7 +283,8 @@ static void on_answer(lk__claim *claim, const redisReply *reply)
             seek_on(claim); /* for who came in between */
         else if (claim->place->kind->holdless)
             lk__claim_settle(claim, LK_OK);
-        else if (lk__reply_integer_at(reply, 1, 0) > 0)
+        else if (lk__reply_integer_at(reply, 1, 0) > 0 ||
+                 claim->place->kind->fenceless)
             on_granted(claim, reply);
         else
             on_garbage(claim, reply);
@@ -458,7 +473,8 @@ static void acquire_send(lk__claim *claim)
     const char *queue;
 
     claim->queueable = (head == NULL || !head->try_only) &&
-                       !is_spinning(claim) && lk__place_can_queue(place);
+                       !is_spinning(claim) && !place->kind->signals &&
+                       lk__place_can_queue(place);
     queue = claim->queueable ? "1" : "0";
     if (is_spinning(claim) && head != NULL && !head->try_only)
         queue = "s";

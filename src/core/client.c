@@ -117,6 +117,7 @@ void lk__client_leave(lk_client *client)
         lk__watches_look(client);
     lk__conn_flush(&client->node->command);
     lk__conn_flush(&client->node->inbox);
+    lk__conn_flush(&client->node->signals.lane.conn);
     if (lk__alarms_rearm(&client->alarms, &at))
         client->world->class->set_timer(client->world, at);
     monitor_unlock(client);
@@ -378,7 +379,8 @@ lk_status lk_client_stats_get(lk_client *client, lk_client_stats *stats)
 
     lk__client_lock(client);
     all = client->stats;
-    all.pending = client->node->command.pending + client->node->inbox.pending;
+    all.pending = client->node->command.pending + client->node->inbox.pending +
+                  client->node->signals.lane.conn.pending;
     lk__client_leave(client);
     all.size = stats->size < sizeof(all) ? stats->size : sizeof(all);
     memcpy(stats, &all, all.size);
@@ -451,10 +453,12 @@ static void shutdown_begin(lk_client *client)
     lk__record_remove(client->node);
 }
 
-/* Every release was answered, and every change of a counter. */
+/* Every release was answered, and every change of a counter; and no signal is
+   on its way here that others would wait for in vain. */
 static bool is_closed(const lk_client *client)
 {
-    return client->first_ask == NULL && lk__places_are_closed(client);
+    return client->first_ask == NULL && lk__places_are_closed(client) &&
+           !lk__signals_are_busy(&client->node->signals);
 }
 
 /* What is still to be said is left to the leases. */

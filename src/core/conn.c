@@ -191,7 +191,8 @@ static uint64_t request_limit(const lk__conn *conn)
 
     if (conn->heard_at > since)
         since = conn->heard_at;
-    return since + conn->client->settings.command_timeout_ms * MS;
+    return since + conn->client->settings.command_timeout_ms * MS +
+           conn->patience;
 }
 
 /* The alarm is set lazily: it looks what is due and sleeps on. */

@@ -78,6 +78,7 @@ struct lk__conn {
     lk__alarm alarm;
     uint64_t limit_at; /* end of the attempt to connect and greet */
     uint64_t heard_at; /* when bytes last came */
+    uint64_t patience; /* what its requests may take beyond the usual; ns */
     unsigned failures; /* attempts since it was last ready */
     lk_status why;     /* why it is down; LK_EOFFLINE if never tried */
     char words[160];   /* the same in words */

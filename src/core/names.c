@@ -106,12 +106,14 @@ char *lk__name_form(const char *form, const char *name)
         return lk__strdup(name);
     if (form[0] == ':')
         return lk__name_suffixed(name, form + 1);
-    if (form[size - 1] != '}')
+    if (form[size - 1] != '}' && form[size - 1] != '*')
         return lk__name_prefixed(form, name);
     prefix = lk__strndup(form, size - 1);
     if (prefix == NULL)
         return NULL;
-    made = join((const char *const[]){prefix, name, "}", "", ""});
+    made =
+        join((const char *const[]){prefix, name,
+                                   form[size - 1] == '}' ? "}" : "", "", ""});
     lk__free(prefix);
     return made;
 }

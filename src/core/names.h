@@ -39,7 +39,8 @@ char *lk__name_suffixed(const char *name, const char *suffix);
 /*
  * Makes a key or channel by its form: "" is the name itself, "a:b" is
  * `a:b:{N}`, ":c" is `{N}:c`, and "d{}" is `d{N}` whatever the name is, which
- * for a name with a brace is another slot. Free with lk__free(). NULL: no
+ * for a name with a brace is another slot; "e*" is `eN`, as others call it, in
+ * the name's slot only if that has a tag. Free with lk__free(). NULL: no
  * memory.
  */
 char *lk__name_form(const char *form, const char *name);

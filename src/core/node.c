@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * One server. Both connections greet alike:
- *
- *   [AUTH] [SELECT] CLIENT SETNAME, CLIENT ID, INFO server, PING
- *
- * and then, the command connection: CLIENT KILL ID of the one before, if that
- * was at this very server process. Nothing that the old one carried can run
- * after the answer, so what was in doubt can be asked again. The numbers of
- * connections mean nothing in another process, therefore INFO comes first.
- * The inbox: SUBSCRIBE.
+ * One server. Behind its greeting the command connection says CLIENT KILL ID of
+ * the one before, if that was at this very server process. Nothing that the old
+ * one carried can run after the answer, so what was in doubt can be asked
+ * again. The numbers of connections mean nothing in another process, therefore
+ * INFO comes first. The inbox says SUBSCRIBE.
  */
 
 #include "core/node.h"
@@ -31,103 +27,28 @@
 
 #define MS UINT64_C(1000000)
 
-enum {
-    STEP_AUTH,
-    STEP_SELECT,
-    STEP_NAME,
-    STEP_ID,
-    STEP_INFO,
-    STEP_PING,
-    STEP_KILL,
-    STEP_SUBSCRIBE
-};
-
 /* ---- greeting ------------------------------------------------------------ */
 
-static void
-on_greeting(lk__request *request, lk_status status, const redisReply *reply);
-
-static lk__node *node_of(lk__conn *conn)
+static lk__node *node_of(const lk__conn *conn)
 {
     return conn->owner;
 }
 
-static bool is_inbox(const lk__conn *conn)
+static void on_command_open(lk__conn *conn)
 {
-    const lk__node *node = conn->owner;
-
-    return conn == &node->inbox;
+    lk__greet(&node_of(conn)->command_greeting);
 }
 
-static void greet(lk__conn *conn, int step, size_t count, const lk__arg *args)
+static void on_inbox_open(lk__conn *conn)
 {
-    lk__node *node = node_of(conn);
-    lk__greeting *greeting = is_inbox(conn) ? &node->inbox_greeting[step]
-                                            : &node->command_greeting[step];
-
-    greeting->conn = conn;
-    greeting->step = step;
-    greeting->request.on_reply = on_greeting;
-    if (lk__conn_send(conn, &greeting->request, count, args) != LK_OK)
-        lk__conn_break(conn, LK_ENOMEM, "no memory for the greeting");
+    lk__greet(&node_of(conn)->inbox_greeting);
 }
 
-static void greet_auth(lk__conn *conn)
+/* At one and the same server process. */
+static bool is_together(const lk__node *node)
 {
-    const lk__settings *settings = &conn->client->settings;
-    lk__arg args[3] = {lk__arg_text("AUTH")};
-    size_t count = 1;
-
-    if (settings->user != NULL)
-        args[count++] = lk__arg_text(settings->user);
-    args[count++] = lk__arg_text(settings->password);
-    greet(conn, STEP_AUTH, count, args);
-}
-
-static void on_conn_open(lk__conn *conn)
-{
-    const lk__settings *settings = &conn->client->settings;
-    lk__arg name[3] = {lk__arg_text("CLIENT"), lk__arg_text("SETNAME"),
-                       lk__arg_text(settings->name)};
-    lk__arg id[2] = {lk__arg_text("CLIENT"), lk__arg_text("ID")};
-    lk__arg info[2] = {lk__arg_text("INFO"), lk__arg_text("server")};
-    lk__arg ping = lk__arg_text("PING");
-    lk__arg select[2] = {lk__arg_text("SELECT"),
-                         lk__arg_number((int64_t)settings->db)};
-
-    if (settings->password != NULL)
-        greet_auth(conn);
-    if (settings->db != 0)
-        greet(conn, STEP_SELECT, 2, select);
-    greet(conn, STEP_NAME, 3, name);
-    greet(conn, STEP_ID, 2, id);
-    greet(conn, STEP_INFO, 2, info);
-    greet(conn, STEP_PING, 1, &ping);
-}
-
-static void note_run_id(const redisReply *reply, char *run_id, size_t size)
-{
-    const char *at = reply->type == REDIS_REPLY_STRING
-                         ? strstr(reply->str, "run_id:")
-                         : NULL;
-    size_t length = at == NULL ? 0 : strcspn(at + 7, "\r\n");
-
-    snprintf(run_id, size, "%.*s", (int)length, at == NULL ? "" : at + 7);
-}
-
-static void greet_kill(lk__node *node)
-{
-    lk__arg args[4] = {lk__arg_text("CLIENT"), lk__arg_text("KILL"),
-                       lk__arg_text("ID"), lk__arg_number(node->killed_id)};
-
-    greet(&node->command, STEP_KILL, 4, args);
-}
-
-static void greet_subscribe(lk__node *node)
-{
-    lk__arg args[2] = {lk__arg_text("SUBSCRIBE"), lk__arg_text(node->channel)};
-
-    greet(&node->inbox, STEP_SUBSCRIBE, 2, args);
+    return strcmp(node->inbox_greeting.run_id, node->command_greeting.run_id) ==
+           0;
 }
 
 /* It serves: the next outage begins anew. */
@@ -143,14 +64,14 @@ static void serving(lk__node *node)
 static void on_command_ready(lk__node *node)
 {
     lk__conn_ready(&node->command);
-    if (node->command_id == 0)
+    if (node->command_greeting.id == 0)
         node->can_kill = false; /* the next one cannot say what to kill */
     node->killed_id = 0;
     if (!node->refusing)
         serving(node);
-    if (node->inbox.state == LK__CONN_READY &&
-        strcmp(node->inbox_run_id, node->command_run_id) != 0)
+    if (node->inbox.state == LK__CONN_READY && !is_together(node))
         lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
+    lk__lane_together(&node->signals.lane, node->command_greeting.run_id);
     lk__record_write(node);
     lk__places_on_ready(node->client);
     if (lk__node_can_queue(node))
@@ -162,84 +83,53 @@ static void on_inbox_ready(lk__node *node)
 {
     lk__conn_ready(&node->inbox);
     node->inbox.failures = 0;
-    if (node->command.state == LK__CONN_READY &&
-        strcmp(node->inbox_run_id, node->command_run_id) != 0)
+    if (node->command.state == LK__CONN_READY && !is_together(node))
         lk__conn_break(&node->command, LK_EOFFLINE,
                        "at another server process");
     else if (lk__node_can_queue(node))
         lk__places_on_inbox(node->client);
 }
 
-static void on_greeted(lk__conn *conn)
+static void on_command_greeted(lk__conn *conn)
 {
     lk__node *node = node_of(conn);
+    lk__arg args[4] = {lk__arg_text("CLIENT"), lk__arg_text("KILL"),
+                       lk__arg_text("ID"), lk__arg_number(node->killed_id)};
 
-    if (is_inbox(conn))
-        greet_subscribe(node);
-    else if (node->killed_id != 0 && node->can_kill &&
-             strcmp(node->killed_run_id, node->command_run_id) == 0)
-        greet_kill(node);
+    if (node->killed_id != 0 && node->can_kill &&
+        strcmp(node->killed_run_id, node->command_greeting.run_id) == 0)
+        lk__greet_last(&node->command_greeting, 4, args);
     else
         on_command_ready(node);
 }
 
 static void
-greeting_refused(lk__conn *conn, lk_status status, const redisReply *reply)
-{
-    lk__conn_break(conn, status,
-                   reply->type == REDIS_REPLY_ERROR ? reply->str
-                                                    : "an unexpected reply");
-}
-
-static void on_greeting_step(lk__conn *conn, int step, lk_status refused,
-                             const redisReply *reply)
+on_killed(lk__conn *conn, lk_status refused, const redisReply *reply)
 {
     lk__node *node = node_of(conn);
 
-    switch (step) {
-    case STEP_ID:
-        if (!is_inbox(conn))
-            node->command_id = refused == LK_OK ? reply->integer : 0;
-        break;
-    case STEP_INFO:
-        if (is_inbox(conn))
-            note_run_id(reply, node->inbox_run_id, sizeof(node->inbox_run_id));
-        else
-            note_run_id(reply, node->command_run_id,
-                        sizeof(node->command_run_id));
-        break;
-    case STEP_PING:
-        on_greeted(conn);
-        break;
-    case STEP_KILL:
-        node->can_kill = refused == LK_OK;
-        on_command_ready(node);
-        break;
-    case STEP_SUBSCRIBE:
+    (void)reply;
+    node->can_kill = refused == LK_OK;
+    on_command_ready(node);
+}
+
+static void on_inbox_greeted(lk__conn *conn)
+{
+    lk__node *node = node_of(conn);
+    lk__arg args[2] = {lk__arg_text("SUBSCRIBE"), lk__arg_text(node->channel)};
+
+    lk__greet_last(&node->inbox_greeting, 2, args);
+}
+
+static void
+on_subscribed(lk__conn *conn, lk_status refused, const redisReply *reply)
+{
+    lk__node *node = node_of(conn);
+
+    if (refused != LK_OK)
+        lk__greet_refuse(&node->inbox_greeting, refused, reply);
+    else
         on_inbox_ready(node);
-        break;
-    default:
-        break;
-    }
-}
-
-/* A name, a number and a kill may be refused; the rest must succeed. */
-static void
-on_greeting(lk__request *request, lk_status status, const redisReply *reply)
-{
-    lk__greeting *greeting = (lk__greeting *)(void *)request;
-    lk__conn *conn = greeting->conn;
-    int step = greeting->step;
-    lk_status refused;
-
-    if (status != LK_OK)
-        return;
-    refused = lk__reply_status(reply);
-    if (refused != LK_OK && step != STEP_NAME && step != STEP_ID &&
-        step != STEP_KILL)
-        greeting_refused(conn, refused, reply);
-    else
-        on_greeting_step(conn, step, refused, reply);
 }
 
 /* ---- down ---------------------------------------------------------------- */
@@ -260,12 +150,12 @@ static void on_command_down(lk__conn *conn, lk_status why)
     lk_client *client = node->client;
 
     /* One that never became ready carried nothing: the one before is meant. */
-    if (node->command_id != 0 && node->killed_id == 0) {
-        node->killed_id = node->command_id;
-        memcpy(node->killed_run_id, node->command_run_id,
+    if (node->command_greeting.id != 0 && node->killed_id == 0) {
+        node->killed_id = node->command_greeting.id;
+        memcpy(node->killed_run_id, node->command_greeting.run_id,
                sizeof(node->killed_run_id));
     }
-    node->command_id = 0;
+    node->command_greeting.id = 0;
     if (why == LK_EAUTH || why == LK_EDENIED || node->offline) {
         node->offline = true;
         lk__places_on_offline(client);
@@ -299,11 +189,11 @@ static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
 }
 
 static const lk__conn_class command_class = {.word = "command",
-                                             .on_open = on_conn_open,
+                                             .on_open = on_command_open,
                                              .on_down = on_command_down};
 
 static const lk__conn_class inbox_class = {.word = "inbox",
-                                           .on_open = on_conn_open,
+                                           .on_open = on_inbox_open,
                                            .on_down = on_inbox_down,
                                            .on_push = on_inbox_push};
 
@@ -323,6 +213,13 @@ lk__node *lk__node_new(lk_client *client)
              client->id);
     lk__conn_init(&node->command, &command_class, client, node);
     lk__conn_init(&node->inbox, &inbox_class, client, node);
+    node->command_greeting.conn = &node->command;
+    node->command_greeting.done = on_command_greeted;
+    node->command_greeting.last = on_killed;
+    node->inbox_greeting.conn = &node->inbox;
+    node->inbox_greeting.done = on_inbox_greeted;
+    node->inbox_greeting.last = on_subscribed;
+    lk__signals_init(&node->signals, client);
     node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);
     if (node->seen == NULL) {
         lk__node_free(node);
@@ -337,6 +234,7 @@ void lk__node_free(lk__node *node)
         return;
     lk__conn_done(&node->command);
     lk__conn_done(&node->inbox);
+    lk__lane_done(&node->signals.lane);
     lk__free(node->seen);
     lk__free(node);
 }
@@ -354,6 +252,7 @@ void lk__node_stop(lk__node *node)
 {
     lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
+    lk__signals_stop(&node->signals);
     lk__conn_stop(&node->inbox);
     lk__conn_stop(&node->command);
 }
@@ -371,8 +270,7 @@ bool lk__node_is_away(const lk__node *node)
 bool lk__node_can_queue(const lk__node *node)
 {
     return node->command.state == LK__CONN_READY &&
-           node->inbox.state == LK__CONN_READY &&
-           strcmp(node->inbox_run_id, node->command_run_id) == 0;
+           node->inbox.state == LK__CONN_READY && is_together(node);
 }
 
 void lk__node_want_inbox(lk__node *node)

@@ -3,6 +3,8 @@
 #define LK_CORE_NODE_H
 
 #include "core/conn.h"
+#include "core/greet.h"
+#include "core/signal.h"
 
 /*
  * One server: its connection for commands, its inbox, which scripts it has
@@ -10,27 +12,17 @@
  *
  * The inbox is an exact subscription on a connection of its own, opened when
  * something first has to wait. Queueing needs both connections at the same
- * server process: lk__node_can_queue().
+ * server process: lk__node_can_queue(). What would keep other requests waiting
+ * has lanes of its own.
  */
 typedef struct lk__node lk__node;
-
-enum { LK__NODE_STEPS = 8 };
-
-/* One command of a connection's greeting. */
-typedef struct lk__greeting {
-    lk__request request;
-    lk__conn *conn;
-    int step;
-} lk__greeting;
 
 struct lk__node {
     struct lk_client *client;
     lk__conn command, inbox;
-    lk__greeting command_greeting[LK__NODE_STEPS];
-    lk__greeting inbox_greeting[LK__NODE_STEPS];
-    char command_run_id[48], inbox_run_id[48]; /* of the last greeting */
-    int64_t command_id; /* the server's number of the connection; 0: none */
-    int64_t killed_id;  /* the last one, to be killed before anything else */
+    lk__greeting command_greeting, inbox_greeting;
+    lk__signals signals;
+    int64_t killed_id; /* the last one, to be killed before anything else */
     char killed_run_id[48];
     bool can_kill; /* false: requests in doubt need tombstones */
     bool offline;  /* down for longer than offline_ms */

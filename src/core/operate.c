@@ -113,7 +113,8 @@ static lk_status existence_new(struct existence **ret_existence,
     struct existence *existence =
         (struct existence *)(void *)lk__ask_new(sizeof(*existence),
                                                 place->client, place, deliver);
-    lk__arg args[2] = {lk__arg_text("EXISTS"), lk__arg_text(place->name)};
+    lk__arg args[2] = {lk__arg_text("EXISTS"),
+                       lk__arg_text(place->keys[LK__KEY_NAME])};
 
     if (existence == NULL)
         return LK_ENOMEM;

@@ -3,6 +3,7 @@
 #define LK_CORE_PLACE_H
 
 #include "core/claim.h"
+#include "core/signal.h"
 #include "core/topic.h"
 #include "core/touch.h"
 #include "core/wait.h"
@@ -23,6 +24,8 @@ typedef struct lk__kind {
     bool joins;     /* a shared hold may be joined within a client */
     bool holdless;  /* what is granted is not kept: the wait just ends */
     bool tends;     /* a hold with a fixed lease is looked after, too */
+    bool fenceless; /* its holds have no fence: 0 */
+    bool signals;   /* who waits is not queued; a signal tells it to try */
 
     size_t key_count;
     const char *keys[LK__PLACE_KEYS]; /* forms; see names.h */
@@ -61,7 +64,8 @@ typedef struct lk__kind {
     const lk__script *release, *leave, *pass, *force, *info;
 } lk__kind;
 
-/* The keys that every kind has at the same place. */
+/* The keys that kinds have at the same place; those with signals have no
+   state. */
 enum { LK__KEY_NAME, LK__KEY_STATE };
 
 /*
@@ -86,6 +90,7 @@ typedef struct lk__place {
     bool driving;      /* lk__place_drive() runs */
     lk__touching touching;
     lk__topic topics[LK__PLACE_TOPICS];
+    lk__signal signal;
     void *own; /* the primitive's */
 } lk__place;
 

@@ -136,7 +136,8 @@ words_take(const lk__place *place, char **words, struct exported *ret_from)
     ret_from->hold_fence = strtoull(words[5], NULL, 10);
     ret_from->lease_ms = strtoull(words[6], NULL, 10);
     ret_from->watchdog = strcmp(words[7], "1") == 0;
-    if (ret_from->fence == 0 || ret_from->hold_fence < ret_from->fence)
+    if ((ret_from->fence == 0) != place->kind->fenceless ||
+        ret_from->hold_fence < ret_from->fence)
         return lk__fail(LK_EINVAL, "this is not an exported hold");
     return lk__lease_check(ret_from->lease_ms);
 }

@@ -73,6 +73,8 @@ void lk__wait_end(lk__wait *wait, lk_status status, const char *words)
     lk__call_done(&wait->call, status, words);
     if (place->first_wait == NULL)
         lk__topics_drop(place);
+    if (place->first_wait == NULL)
+        lk__signal_drop(place);
     lk__place_drive(place);
     lk__place_unref(place);
 }

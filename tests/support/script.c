@@ -168,6 +168,8 @@ static char *key_make(const char *form, const char *name, const char *claim)
 
     if (form[0] == '\0')
         snprintf(key, sizeof(key), "%s", name);
+    else if (form[strlen(form) - 1] == '*')
+        snprintf(key, sizeof(key), "%.*s%s", (int)strlen(form) - 1, form, name);
     else if (form[strlen(form) - 1] == '}')
         snprintf(key, sizeof(key), "%.*s%s}", (int)strlen(form) - 1, form,
                  name);

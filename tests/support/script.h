@@ -24,7 +24,7 @@ enum { SCRIPT_KEYS = 12 }; /* at most */
 
 /*
  * How a primitive names its keys: "" is the name n itself, "a:b" is `a:b:{n}`,
- * ":c" is `{n}:c`, "d{}" is `d{n}` whatever n is. claim_key, if there is one,
+ * ":c" is `{n}:c`, "d{}" is `d{n}` whatever n is, "e*" is `en`. claim_key, if there is one,
  * stands for a last key for the claim that a script is about: ":c" is
  * `{n}:<claim>:c`.
  */

@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: MIT
+-- siglock_info: who holds the lock. Who waits nobody knows but the server.
+-- uses: part_error part_siglock
+--
+-- KEYS[1]  lock    string  the holder's id; its TTL is the lease, if it has one
+-- KEYS[2]  signal  list    one element when the name has become free
+-- KEYS[3]  void    zset    claim that must not acquire -> until when
+-- ARGV[1..3]        of no use
+--
+-- returns  {{id, 1, 0, 0, lease left in ms, '', 'x'} or {}, 0, {}}
+--
+-- Invariants: nothing is written.
+
+if not siglock.holder then
+    return {{}, 0, {}}
+end
+return {{siglock.holder, 1, 0, 0, redis.call('PTTL', lock), '', 'x'}, 0, {}}

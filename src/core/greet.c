@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Greetings. All steps are sent at once and answered in their order. */
+
+#include "core/greet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/client.h"
+#include "core/reply.h"
+
+enum {
+    STEP_AUTH,
+    STEP_SELECT,
+    STEP_NAME,
+    STEP_ID,
+    STEP_INFO,
+    STEP_PING,
+    STEP_LAST
+};
+
+static void
+on_greeting(lk__request *request, lk_status status, const redisReply *reply);
+
+static void
+say(lk__greeting *greeting, int step, size_t count, const lk__arg *args)
+{
+    lk__greeting_step *at = &greeting->steps[step];
+
+    at->greeting = greeting;
+    at->request.on_reply = on_greeting;
+    if (lk__conn_send(greeting->conn, &at->request, count, args) != LK_OK)
+        lk__conn_break(greeting->conn, LK_ENOMEM, "no memory for the greeting");
+}
+
+static void say_auth(lk__greeting *greeting, const lk__settings *settings)
+{
+    lk__arg args[3] = {lk__arg_text("AUTH")};
+    size_t count = 1;
+
+    if (settings->user != NULL)
+        args[count++] = lk__arg_text(settings->user);
+    args[count++] = lk__arg_text(settings->password);
+    say(greeting, STEP_AUTH, count, args);
+}
+
+void lk__greet(lk__greeting *greeting)
+{
+    const lk__settings *settings = &greeting->conn->client->settings;
+    lk__arg name[3] = {lk__arg_text("CLIENT"), lk__arg_text("SETNAME"),
+                       lk__arg_text(settings->name)};
+    lk__arg id[2] = {lk__arg_text("CLIENT"), lk__arg_text("ID")};
+    lk__arg info[2] = {lk__arg_text("INFO"), lk__arg_text("server")};
+    lk__arg ping = lk__arg_text("PING");
+    lk__arg select[2] = {lk__arg_text("SELECT"),
+                         lk__arg_number((int64_t)settings->db)};
+
+    if (settings->password != NULL)
+        say_auth(greeting, settings);
+    if (settings->db != 0)
+        say(greeting, STEP_SELECT, 2, select);
+    say(greeting, STEP_NAME, 3, name);
+    say(greeting, STEP_ID, 2, id);
+    say(greeting, STEP_INFO, 2, info);
+    say(greeting, STEP_PING, 1, &ping);
+}
+
+void lk__greet_last(lk__greeting *greeting, size_t count, const lk__arg *args)
+{
+    say(greeting, STEP_LAST, count, args);
+}
+
+void lk__greet_refuse(const lk__greeting *greeting, lk_status status,
+                      const redisReply *reply)
+{
+    lk__conn_break(greeting->conn, status,
+                   reply->type == REDIS_REPLY_ERROR ? reply->str
+                                                    : "an unexpected reply");
+}
+
+static void note_run_id(lk__greeting *greeting, const redisReply *reply)
+{
+    const char *at = reply->type == REDIS_REPLY_STRING
+                         ? strstr(reply->str, "run_id:")
+                         : NULL;
+    size_t length = at == NULL ? 0 : strcspn(at + 7, "\r\n");
+
+    snprintf(greeting->run_id, sizeof(greeting->run_id), "%.*s", (int)length,
+             at == NULL ? "" : at + 7);
+}
+
+static void
+on_greeting(lk__request *request, lk_status status, const redisReply *reply)
+{
+    const lk__greeting_step *at = (const lk__greeting_step *)(void *)request;
+    lk__greeting *greeting = at->greeting;
+    int step = (int)(at - greeting->steps);
+    lk_status refused;
+
+    if (status != LK_OK)
+        return;
+    refused = lk__reply_status(reply);
+    if (step == STEP_LAST)
+        greeting->last(greeting->conn, refused, reply);
+    else if (step == STEP_ID)
+        greeting->id = refused == LK_OK ? reply->integer : 0;
+    else if (refused != LK_OK && step != STEP_NAME)
+        lk__greet_refuse(greeting, refused, reply);
+    else if (step == STEP_INFO)
+        note_run_id(greeting, reply);
+    else if (step == STEP_PING)
+        greeting->done(greeting->conn);
+}

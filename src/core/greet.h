@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CORE_GREET_H
+#define LK_CORE_GREET_H
+
+#include "core/conn.h"
+
+/*
+ * What every connection says before it serves:
+ *
+ *   [AUTH] [SELECT] CLIENT SETNAME, CLIENT ID, INFO server, PING
+ *
+ * and then, if its owner wants that, one more command. A name and a number may
+ * be refused; anything else that is breaks the connection.
+ */
+typedef struct lk__greeting lk__greeting;
+
+enum { LK__GREETING_STEPS = 7 };
+
+typedef struct lk__greeting_step {
+    lk__request request; /* first */
+    lk__greeting *greeting;
+} lk__greeting_step;
+
+struct lk__greeting {
+    lk__conn *conn;
+    /* All was answered: says the last command, or that the connection is
+       ready. */
+    void (*done)(lk__conn *conn);
+    /* The answer to the last command; refused LK_OK: no error. */
+    void (*last)(lk__conn *conn, lk_status refused, const redisReply *reply);
+    char run_id[48]; /* the server's process; "" if it does not say */
+    int64_t id;      /* the server's number of the connection; 0: not known */
+    lk__greeting_step steps[LK__GREETING_STEPS];
+};
+
+/* Begins, when the stream stands. */
+void lk__greet(lk__greeting *greeting);
+
+/* Says the last command, from done on. */
+void lk__greet_last(lk__greeting *greeting, size_t count, const lk__arg *args);
+
+/* Breaks the connection over an answer that it cannot do without. */
+void lk__greet_refuse(const lk__greeting *greeting, lk_status status,
+                      const redisReply *reply);
+
+#endif /* LK_CORE_GREET_H */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The siglock: the keys and the signal of python-redis-lock. What it needs of
+ * them is in its scripts; the core's signals do the waiting.
+ */
+
+#include <latchkey/siglock.h>
+
+#include "core/error.h"
+#include "core/handle.h"
+#include "core/names.h"
+#include "core/script.h"
+#include "core/wait.h"
+
+extern const lk__script lk__script_siglock_acquire;
+extern const lk__script lk__script_siglock_confirm;
+extern const lk__script lk__script_siglock_force;
+extern const lk__script lk__script_siglock_info;
+extern const lk__script lk__script_siglock_leave;
+extern const lk__script lk__script_siglock_release;
+extern const lk__script lk__script_siglock_renew;
+
+/* The third key is Latchkey's alone, and there only where a claim had to be
+   given up unanswered. There is no channel. */
+static const lk__kind kind = {
+    .word = "siglock",
+    .family = "siglock",
+    .fenceless = true,
+    .signals = true,
+    .meet = lk__wait_reenter,
+    .key_count = 3,
+    .keys = {"lock:*", "lock-signal:*", "latchkey:void"},
+    .channel = "",
+    .renew_key_count = 1,
+    .renew_keys = {LK__KEY_NAME},
+    .acquire = &lk__script_siglock_acquire,
+    .confirm = &lk__script_siglock_confirm,
+    .renew = &lk__script_siglock_renew,
+    .release = &lk__script_siglock_release,
+    .leave = &lk__script_siglock_leave,
+    .force = &lk__script_siglock_force,
+    .info = &lk__script_siglock_info,
+};
+
+struct lk_siglock {
+    lk__handle handle; /* first */
+    lk_siglock_options options;
+};
+
+static const lk__handle *handle_of(const lk_siglock *siglock)
+{
+    return (const lk__handle *)(const void *)siglock;
+}
+
+lk_status lk_siglock_new(lk_siglock **ret_siglock, lk_client *client,
+                         const char *name, const lk_siglock_options *options)
+{
+    lk_siglock_options copy;
+    lk__handle *handle;
+    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+
+    if (ret_siglock == NULL)
+        return lk__fail(LK_EINVAL, "ret_siglock is NULL");
+    if (status == LK_OK && copy.lease_ms != 0)
+        status = lk__lease_check(copy.lease_ms);
+    if (status == LK_OK)
+        status =
+            lk__handle_new(&handle, sizeof(lk_siglock), client, &kind, name);
+    if (status != LK_OK)
+        return status;
+    *ret_siglock = (lk_siglock *)(void *)handle;
+    (*ret_siglock)->options = copy;
+    return LK_OK;
+}
+
+void lk_siglock_free(lk_siglock *siglock)
+{
+    lk__handle_free((lk__handle *)(void *)siglock);
+}
+
+/* ---- acquire ----------------------------------------------------------------- */
+
+/* Of a handle that was checked. */
+static lk__wish wish_of(const lk_siglock *siglock, int64_t wait_ms,
+                        const lk_acquire_options *options)
+{
+    lk__wish wish = {.place = siglock->handle.place,
+                     .wait_ms = wait_ms,
+                     .default_lease_ms = siglock->options.lease_ms,
+                     .options = options,
+                     .line = LK__LINE_COMMON};
+
+    return wish;
+}
+
+lk_status lk_siglock_acquire(lk_siglock *siglock, int64_t wait_ms,
+                             const lk_acquire_options *options,
+                             lk_hold **ret_hold)
+{
+    lk_status status = lk__handle_check(handle_of(siglock), ret_hold);
+    lk__wish wish;
+
+    if (status != LK_OK)
+        return status;
+    wish = wish_of(siglock, wait_ms, options);
+    return lk__wait_acquire(&wish, ret_hold);
+}
+
+lk_status lk_siglock_acquire_async(lk_siglock *siglock, int64_t wait_ms,
+                                   const lk_acquire_options *options,
+                                   lk_acquire_cb cb, void *data)
+{
+    lk_status status = lk__handle_check(handle_of(siglock), siglock);
+    lk__wish wish;
+
+    if (status != LK_OK)
+        return status;
+    wish = wish_of(siglock, wait_ms, options);
+    return lk__wait_acquire_async(&wish, cb, data);
+}
+
+lk_status lk_siglock_import(lk_siglock *siglock, const char *text,
+                            const lk_acquire_options *options,
+                            lk_hold **ret_hold)
+{
+    return lk__handle_import(handle_of(siglock), text, options, ret_hold);
+}
+
+lk_status lk_siglock_run(lk_siglock *siglock, int64_t wait_ms,
+                         const lk_acquire_options *options, lk_run_fn fn,
+                         void *data)
+{
+    lk_hold *hold;
+    lk_status status;
+
+    if (fn == NULL)
+        return lk__fail(LK_EINVAL, "the function is NULL");
+    status = lk_siglock_acquire(siglock, wait_ms, options, &hold);
+    return status != LK_OK ? status : lk__handle_run(hold, fn, data);
+}
+
+/* ---- operators ---------------------------------------------------------------- */
+
+lk_status lk_siglock_force_release(lk_siglock *siglock)
+{
+    return lk__handle_force(handle_of(siglock));
+}
+
+lk_status
+lk_siglock_force_release_async(lk_siglock *siglock, lk_done_cb cb, void *data)
+{
+    return lk__handle_force_async(handle_of(siglock), cb, data);
+}
+
+lk_status lk_siglock_is_locked(lk_siglock *siglock, bool *ret_locked)
+{
+    return lk__handle_exists(handle_of(siglock), ret_locked);
+}
+
+lk_status lk_siglock_is_locked_async(lk_siglock *siglock,
+                                     lk_siglock_is_locked_cb cb, void *data)
+{
+    return lk__handle_exists_async(handle_of(siglock), cb, data);
+}
+
+lk_status lk_siglock_info(lk_siglock *siglock, lk_info **ret_info)
+{
+    return lk__handle_info(handle_of(siglock), ret_info);
+}
+
+lk_status lk_siglock_info_async(lk_siglock *siglock, lk_info_cb cb, void *data)
+{
+    return lk__handle_info_async(handle_of(siglock), cb, data);
+}
