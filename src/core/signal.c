@@ -250,13 +250,22 @@ on_pop(lk__request *request, lk_status status, const redisReply *reply)
 
 /* ---- asking ------------------------------------------------------------------------- */
 
+/* From now on pops are short; the present one ends with its connection. */
+static void on_denied(lk__signals *signals)
+{
+    signals->cannot_unblock = true;
+    if (signals->pop.busy)
+        lk__conn_break(&signals->lane.conn, LK_EDENIED,
+                       "CLIENT UNBLOCK is denied");
+}
+
 static void
 on_unblocked(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__signals *signals = signals_of_unblock(request);
 
     if (status == LK_OK && reply->type == REDIS_REPLY_ERROR)
-        signals->cannot_unblock = true;
+        on_denied(signals);
     else if (signals->pop.busy &&
              (status != LK_OK || reply->type != REDIS_REPLY_INTEGER ||
               reply->integer == 0))
@@ -269,8 +278,6 @@ static void unblock(lk__signals *signals)
     lk__arg args[3] = {lk__arg_text("CLIENT"), lk__arg_text("UNBLOCK"),
                        lk__arg_number(signals->lane.greeting.id)};
 
-    if (signals->lane.greeting.id == 0)
-        signals->cannot_unblock = true;
     if (signals->cannot_unblock || signals->unblock.busy)
         return;
     signals->unblock.on_reply = on_unblocked;
@@ -281,7 +288,8 @@ static void unblock(lk__signals *signals)
 static void pop(lk__signals *signals)
 {
     lk__conn *conn = &signals->lane.conn;
-    uint64_t seconds = signals->cannot_unblock ? POP_SHORT_S : POP_S;
+    bool is_short = signals->cannot_unblock || signals->lane.greeting.id == 0;
+    uint64_t seconds = is_short ? POP_SHORT_S : POP_S;
     lk__arg word = lk__arg_text("BLPOP");
     lk__arg limit = lk__arg_number((int64_t)seconds);
 

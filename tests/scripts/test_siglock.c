@@ -261,8 +261,9 @@ static void many_leases_are_lengthened_at_once(void **state)
 {
     script_fixture *f = *state;
     const char *keys[] = {"lock:a", "lock:b", "lock:c", "lock:d"};
-    const char *args[] = {"u:1", "0",   "60000", "u:2", "0",   "60000", "u:3",
-                          "0",   "60000", "u:4", "0",   "60000", NULL};
+    const char *args[] = {"u:1",   "0",     "60000", "u:2",   "0",
+                          "60000", "u:3",   "0",     "60000", "u:4",
+                          "0",     "60000", NULL};
 
     script_redis(f, "SET lock:a u:1 PX 1000");
     script_redis(f, "SET lock:b theirs");

@@ -34,8 +34,7 @@ int siglocking_teardown(void **state);
     cmocka_unit_test_setup_teardown(f, siglocking_setup, siglocking_teardown)
 
 /* On the name n unless one is given. */
-lk_siglock *
-sig_lock_named(siglocking *f, lk_client *client, const char *name);
+lk_siglock *sig_lock_named(siglocking *f, lk_client *client, const char *name);
 lk_siglock *sig_lock(siglocking *f, lk_client *client);
 /* The same of a client of its own, which is ready. */
 lk_siglock *sig_lock_of_new_client(siglocking *f);
