@@ -11,12 +11,12 @@ static lk__lane *lane_of(lk__conn *conn)
     return (lk__lane *)(void *)conn;
 }
 
-static void on_open(lk__conn *conn)
+static void lane_open(lk__conn *conn)
 {
     lk__greet(&lane_of(conn)->greeting);
 }
 
-static void on_greeted(lk__conn *conn)
+static void lane_greeted(lk__conn *conn)
 {
     lk__lane *lane = lane_of(conn);
 
@@ -24,7 +24,7 @@ static void on_greeted(lk__conn *conn)
     lane->on_ready(lane);
 }
 
-static void on_down(lk__conn *conn, lk_status why)
+static void lane_down(lk__conn *conn, lk_status why)
 {
     lk__lane *lane = lane_of(conn);
 
@@ -34,16 +34,16 @@ static void on_down(lk__conn *conn, lk_status why)
 
 void lk__lane_init(lk__lane *lane, const char *word, struct lk_client *client,
                    void (*on_ready)(lk__lane *lane),
-                   void (*on_lane_down)(lk__lane *lane))
+                   void (*on_down)(lk__lane *lane))
 {
     lane->class.word = word;
-    lane->class.on_open = on_open;
-    lane->class.on_down = on_down;
+    lane->class.on_open = lane_open;
+    lane->class.on_down = lane_down;
     lane->on_ready = on_ready;
-    lane->on_down = on_lane_down;
+    lane->on_down = on_down;
     lk__conn_init(&lane->conn, &lane->class, client, lane);
     lane->greeting.conn = &lane->conn;
-    lane->greeting.done = on_greeted;
+    lane->greeting.done = lane_greeted;
 }
 
 void lk__lane_done(lk__lane *lane)
