@@ -144,13 +144,13 @@ lk_status lk_siglock_run(lk_siglock *siglock, int64_t wait_ms,
 
 lk_status lk_siglock_force_release(lk_siglock *siglock)
 {
-    return lk__handle_force(handle_of(siglock));
+    return lk__handle_force(handle_of(siglock), NULL);
 }
 
 lk_status
 lk_siglock_force_release_async(lk_siglock *siglock, lk_done_cb cb, void *data)
 {
-    return lk__handle_force_async(handle_of(siglock), cb, data);
+    return lk__handle_force_async(handle_of(siglock), NULL, cb, data);
 }
 
 lk_status lk_siglock_is_locked(lk_siglock *siglock, bool *ret_locked)

@@ -64,9 +64,9 @@ confirm(script_fixture *f, const char *claim, const char *lease)
                        (char *)NULL);
 }
 
-static const char *force(script_fixture *f)
+static const char *force(script_fixture *f, const char *owner)
 {
-    return script_call(f, &lk__script_siglock_force, "", (char *)NULL);
+    return script_call(f, &lk__script_siglock_force, owner, (char *)NULL);
 }
 
 static const char *info(script_fixture *f)
@@ -188,10 +188,14 @@ static void force_ends_whoever_holds(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(force(f), "0");
-    assert_not_told(f);
+    assert_like(force(f, ""), "0");
     script_redis(f, "SET lock:n theirs");
-    assert_like(force(f), "1 0 0");
+    assert_like(force(f, "others"), "0");
+    assert_not_told(f);
+    assert_like(script_redis(f, "GET lock:n"), "theirs");
+    assert_like(force(f, "theirs"), "1 0 0");
+    script_redis(f, "SET lock:n theirs");
+    assert_like(force(f, ""), "1 0 0");
     assert_like(script_redis(f, "EXISTS lock:n"), "0");
     assert_told(f);
 }
