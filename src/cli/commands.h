@@ -9,6 +9,7 @@
  * `const cli_command cli_command_name` in a file of its own.
  */
 #define CLI_COMMAND_MAP(X)                                                     \
+    X(lock)                                                                    \
     X(demo)                                                                    \
     X(url)                                                                     \
     X(help)

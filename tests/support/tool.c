@@ -19,7 +19,7 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { ARGUMENTS_MAX = 64, KEPT_MAX = 1 << 18, END_MS = 10000 };
+enum { ARGUMENTS_MAX = 64, KEPT_MAX = 1 << 18, END_MS = 10000, TOOLS_MAX = 32 };
 
 struct tool {
     pid_t pid; /* 0: has ended and was waited for */
@@ -31,6 +31,9 @@ struct tool {
     char out_text[KEPT_MAX];
     char err_text[KEPT_MAX];
 };
+
+/* All that were not freed. */
+static tool *live[TOOLS_MAX];
 
 /* ---- start -------------------------------------------------------------- */
 
@@ -119,6 +122,18 @@ static int terminal_open(char *path, size_t size)
     return master;
 }
 
+/* Puts t in the first place that holds what; false: there is none. */
+static bool replace(const tool *what, tool *t)
+{
+    for (size_t i = 0; i < TOOLS_MAX; i++) {
+        if (live[i] == what) {
+            live[i] = t;
+            return true;
+        }
+    }
+    return false;
+}
+
 tool *tool_start_list(const tool_how *how, const char *const *arguments)
 {
     static const tool_how plain;
@@ -130,6 +145,7 @@ tool *tool_start_list(const tool_how *how, const char *const *arguments)
     if (how == NULL)
         how = &plain;
     assert_non_null(t);
+    assert_true(replace(NULL, t));
     argv[count++] =
         (char *)(intptr_t)(how->program != NULL ? how->program : "latchkey");
     while (*arguments != NULL && count <= ARGUMENTS_MAX)
@@ -243,6 +259,60 @@ void tool_wait_err(tool *t, const char *text, unsigned deadline_ms)
         fail_msg("'%s' was not said, but: %s", text, tool_err(t));
 }
 
+/* Where the number behind word and = begins; NULL: not written to its end. */
+static const char *number_of(const wanted *w)
+{
+    const char *at = strstr(tool_out(w->t), w->text);
+    size_t digits;
+
+    if (at == NULL || at[strlen(w->text)] != '=')
+        return NULL;
+    at += strlen(w->text) + 1;
+    digits = strspn(at, "0123456789");
+    return digits > 0 && at[digits] != '\0' ? at : NULL;
+}
+
+static bool is_number(void *data)
+{
+    return number_of(data) != NULL;
+}
+
+long tool_wait_number(tool *t, const char *word, unsigned deadline_ms)
+{
+    wanted w = {t, word};
+
+    if (!wait_until(is_number, &w, deadline_ms))
+        fail_msg("no number %s, but: %s\n%s", word, tool_out(t), tool_err(t));
+    return strtol(number_of(&w), NULL, 10);
+}
+
+bool tool_runs(pid_t pid)
+{
+    char path[64];
+    char stat[512] = "";
+    const char *state;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    state = fgets(stat, sizeof(stat), file) != NULL ? strrchr(stat, ')') : NULL;
+    (void)fclose(file);
+    return state != NULL && strchr("ZX", state[2]) == NULL;
+}
+
+static bool is_gone(void *data)
+{
+    return !tool_runs(*(const pid_t *)data);
+}
+
+void tool_wait_gone(pid_t pid, unsigned deadline_ms)
+{
+    if (!wait_until(is_gone, &pid, deadline_ms))
+        fail_msg("process %d stays", (int)pid);
+}
+
 void tool_type(tool *t, const char *text)
 {
     assert_int_equal(write(t->master, text, strlen(text)), strlen(text));
@@ -278,6 +348,7 @@ void tool_free(tool *t)
 {
     if (t == NULL)
         return;
+    (void)replace(t, NULL);
     if (t->pid != 0) {
         (void)kill(t->pid, SIGKILL);
         (void)waitpid(t->pid, NULL, 0);
@@ -289,6 +360,12 @@ void tool_free(tool *t)
     if (t->master >= 0)
         (void)close(t->master);
     free(t);
+}
+
+void tool_free_all(void)
+{
+    for (size_t i = 0; i < TOOLS_MAX; i++)
+        tool_free(live[i]);
 }
 
 /* ---- all at once -------------------------------------------------------- */

@@ -42,6 +42,15 @@ const char *tool_err(tool *t);
 void tool_wait_out(tool *t, const char *text, unsigned deadline_ms);
 void tool_wait_err(tool *t, const char *text, unsigned deadline_ms);
 
+/* Waits until a line "<word>=<number>" was written, and returns the number. */
+long tool_wait_number(tool *t, const char *word, unsigned deadline_ms);
+
+/* Whether a process is there and not a zombie. */
+bool tool_runs(pid_t pid);
+
+/* Waits until it is not; the test fails if it stays. */
+void tool_wait_gone(pid_t pid, unsigned deadline_ms);
+
 /* Types on its terminal. */
 void tool_type(tool *t, const char *text);
 
@@ -50,6 +59,9 @@ int tool_wait(tool *t, unsigned deadline_ms);
 
 /* Kills it if it still runs, and forgets it. NULL is allowed. */
 void tool_free(tool *t);
+
+/* The same for all that are there: for the end of a test that failed. */
+void tool_free_all(void);
 
 /* Starts it, waits for its end, 10 s at most, and returns the exit code. */
 int tool_code(const tool_how *how, ...) __attribute__((sentinel));

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_CLOCK_H
+#define LK_CLI_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/*
+ * Nanoseconds of CLOCK_BOOTTIME, the clock of leases: it goes on while the
+ * machine sleeps, and is the same for all processes of the machine.
+ */
+static inline int64_t cli_now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#define CLI_NS_PER_MS INT64_C(1000000)
+
+#endif /* LK_CLI_CLOCK_H */

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * `latchkey lock NAME -- COMMAND`: a command under a hold. run.h tells the
+ * order of things, run_guard.h who ends the command in time.
+ */
+
+#include "cli/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/clock.h"
+#include "cli/connect.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/run_wait.h"
+
+enum {
+    LEASE_MS = 30000,
+    LEASE_LEAST_MS = 1000,
+    KILL_AFTER_MS = 5000,
+    OFFLINE_MS = 5000
+};
+
+#define NO_STATUS_FD UINT64_MAX
+
+#define AT(member) offsetof(run_options, member)
+
+/* Those of every kind. */
+#define COMMON_OPTIONS                                                         \
+    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},           \
+        {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", \
+         0},                                                                   \
+        {CLI_TIME, 'l',                                                        \
+         "lease",  AT(lease_ms),                                               \
+         "TIME",   "others get it so long after a crash; 30s",                 \
+         0},                                                                   \
+        {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},      \
+        {CLI_TEXT, 'c',    "command",                                          \
+         AT(line), "LINE", "run this line with /bin/sh",                       \
+         0},                                                                   \
+        {CLI_TEXT,  0,                                                         \
+         "on-lost", AT(on_lost),                                               \
+         "WHAT",    "term, kill, warn or run:LINE when it is lost; term",      \
+         0},                                                                   \
+        {CLI_TIME,                                                             \
+         'k',                                                                  \
+         "kill-after",                                                         \
+         AT(kill_after_ms),                                                    \
+         "TIME",                                                               \
+         "SIGKILL so long after SIGTERM, at most; 5s",                         \
+         0},                                                                   \
+        {CLI_COUNT,                                                            \
+         0,                                                                    \
+         "status-fd",                                                          \
+         AT(status_fd),                                                        \
+         "N",                                                                  \
+         "write how it ended there, one line of JSON",                         \
+         0},                                                                   \
+        {CLI_COUNT,                                                            \
+         'E',                                                                  \
+         "conflict-exit-code",                                                 \
+         AT(busy_code),                                                        \
+         "CODE",                                                               \
+         "exit code if it is not obtained; 75",                                \
+         0},                                                                   \
+        {CLI_FLAG,           0, "flock-compat", AT(is_flock), NULL,            \
+         "the same as -E 1", 0},                                               \
+    {                                                                          \
+        CLI_FLAG, 'f', "foreground", AT(is_foreground), NULL,                  \
+            "leave the command in the tool's process group", 0                 \
+    }
+
+static const cli_option lock_options[] = {
+    {CLI_SET, 0, "fair", AT(kind), NULL, "in order without exception",
+     CLI_FAIR},
+    {CLI_SET, 0, "read", AT(kind), NULL, "beside other readers", CLI_READ},
+    {CLI_SET, 0, "write", AT(kind), NULL, "alone, for a lock that has readers",
+     CLI_WRITE},
+    {CLI_SET, 0, "spin", AT(kind), NULL,
+     "wait by trying again, without a queue", CLI_SPIN},
+    {CLI_COUNT, 0, "sem", AT(permits), "N",
+     "one of N at a time: a permit of a semaphore", 0},
+    COMMON_OPTIONS,
+    {.kind = CLI_END},
+};
+
+/* ---- options ------------------------------------------------------------ */
+
+static void check_lost(run *r)
+{
+    static const char *const words[] = {"term", "kill", "warn"};
+    const char *said = r->options.on_lost;
+
+    for (int i = 0; said != NULL && i < 3; i++) {
+        if (strcmp(said, words[i]) == 0) {
+            r->plan.policy = (run_policy)i;
+            return;
+        }
+    }
+    if (said == NULL) {
+        r->plan.policy = RUN_TERM;
+    } else if (strncmp(said, "run:", 4) == 0 && said[4] != '\0') {
+        r->plan.policy = RUN_COMMAND;
+        r->plan.command = said + 4;
+    } else {
+        cli_usage(r->c,
+                  "--on-lost is '%s'; it has to be term, kill, warn or "
+                  "run:LINE",
+                  said);
+    }
+}
+
+static void check_status_fd(run *r)
+{
+    uint64_t fd = r->options.status_fd;
+
+    if (fd == NO_STATUS_FD)
+        return;
+    /* It is the tool's: the command does not inherit it. */
+    if (fd > INT32_MAX || fcntl((int)fd, F_SETFD, FD_CLOEXEC) != 0)
+        cli_usage(r->c, "--status-fd %" PRIu64 " is not open", fd);
+}
+
+static void check_options(run *r, const cli_args *args)
+{
+    run_options *o = &r->options;
+
+    if (o->line == NULL && args->rest == NULL)
+        cli_usage(r->c, "which command? %s %s", r->c->called,
+                  r->c->command->usage);
+    if (o->line != NULL && args->rest != NULL)
+        cli_usage(r->c, "either -c LINE or a command");
+    if (o->is_try && o->wait_ms != LK_FOREVER)
+        cli_usage(r->c, "either -n or -w TIME");
+    if (o->lease_ms < LEASE_LEAST_MS)
+        cli_usage(r->c, "--lease has to be 1s at least");
+    if (o->is_flock)
+        o->busy_code = 1;
+    if (o->busy_code > 255)
+        cli_usage(r->c, "-E has to be 0 to 255");
+    if (o->permits > 0)
+        o->kind = CLI_SEMAPHORE;
+    if (o->is_try)
+        o->wait_ms = 0;
+    check_lost(r);
+    check_status_fd(r);
+    run_plan_times(&r->plan, o->lease_ms, o->kill_after_ms);
+}
+
+/* ---- obtaining ---------------------------------------------------------- */
+
+static int system_failed(const run *r, const char *what)
+{
+    return cli_fail(r->c, CLI_INTERNAL, "%s: %s", what, strerror(errno));
+}
+
+/* The program, for people who ask who holds: what CLIENT SETNAME takes. */
+static void program_name(char *text, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    (void)snprintf(text, size, "%s", slash != NULL ? slash + 1 : path);
+    for (char *at = text; *at != '\0'; at++) {
+        if (*at < '!' || *at > '~')
+            *at = '_';
+    }
+}
+
+static int open_subject(run *r, const char *name, char **argv)
+{
+    char program[64];
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1,
+                                       .name = program,
+                                       .watchdog_ms =
+                                           (uint64_t)r->options.lease_ms};
+    lk_status status;
+    int code;
+
+    program_name(program, sizeof(program), argv[0]);
+    if (program[0] == '\0')
+        (void)snprintf(program, sizeof(program), "latchkey");
+    code = cli_client_open(r->c, &options, &r->client);
+    if (code != 0)
+        return code;
+    status =
+        cli_subject_new(&r->subject, r->client, (cli_kind_of)r->options.kind,
+                        name, r->options.permits);
+    return status == LK_OK ? 0 : cli_fail_status(r->c, status, name);
+}
+
+static int not_obtained(run *r, lk_status status)
+{
+    char name[128];
+    int code = cli_status_exit(status);
+
+    (void)cli_clean(name, sizeof(name), r->subject.name);
+    if (code != CLI_BUSY)
+        return cli_fail_status(r->c, status, name);
+    r->outcome = RUN_NOT_OBTAINED;
+    cli_note(r->c, "%s '%s' is not obtained: %s",
+             cli_subject_noun(r->subject.kind), name, lk_last_error());
+    return (int)r->options.busy_code;
+}
+
+/* A hold that was handed over has a short lease until it is first renewed. */
+static int lengthen(run *r)
+{
+    int64_t left = (int64_t)lk_hold_remaining_ms(r->hold);
+    lk_status status;
+
+    if (left > r->options.lease_ms * 2 / 3)
+        return 0;
+    status = lk_hold_extend(r->hold, (uint64_t)r->options.lease_ms);
+    return status == LK_OK ? 0 : cli_fail_status(r->c, status, r->subject.name);
+}
+
+static int obtain(run *r)
+{
+    const run_wait wait = {.c = r->c,
+                           .client = r->client,
+                           .subject = &r->subject,
+                           .signals = &r->signals,
+                           .wait_ms = r->options.wait_ms,
+                           .reason = r->options.why};
+    int number;
+    lk_status status = run_wait_acquire(&wait, &r->hold, &number);
+
+    if (number != 0) {
+        r->outcome = RUN_NOT_OBTAINED;
+        r->terminal_signal = number;
+        return CLI_SIGNAL + number;
+    }
+    if (status != LK_OK)
+        return not_obtained(r, status);
+    r->held_ns = cli_now_ns();
+    return lengthen(r);
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static int death_signal(const run *r)
+{
+    if (r->plan.policy == RUN_TERM)
+        return SIGTERM;
+    return r->plan.policy == RUN_KILL ? SIGKILL : 0;
+}
+
+static int start_child(run *r, char **argv, int gate)
+{
+    const run_start start = {
+        .argv = argv,
+        .env = &r->env,
+        .mask = r->signals.before,
+        .ignored_sigpipe = r->c->ignored_sigpipe,
+        .is_group = !r->options.is_foreground,
+        .death_signal = death_signal(r),
+        .gate = gate,
+    };
+
+    (void)run_tell_hold(r);
+    run_env_fill(&r->env, lk_hold_fence(r->hold), lk_client_id(r->client),
+                 r->told_ns);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (!run_child_fork(&r->child, &start))
+        return system_failed(r, "no process for the command");
+    if (!r->options.is_foreground && r->terminal.is_eager)
+        run_terminal_give(&r->terminal, r->child.pid);
+    /* If the guardian is gone the gate closes, and the child tells. */
+    (void)run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground);
+    return 0;
+}
+
+/* The exit code of a child that has ended. */
+static int ended(run *r, const char *program)
+{
+    int reason = run_child_failure(&r->child);
+
+    r->outcome = reason == 0 ? RUN_ENDED : RUN_NOT_RUN;
+    if (reason == -1)
+        return cli_fail(r->c, CLI_INTERNAL,
+                        "the guardian has died; the command was not run");
+    if (reason != 0)
+        return cli_fail(r->c, reason == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
+                        "%s: %s", program, strerror(reason));
+    if (r->is_lost)
+        return CLI_LOST;
+    if (WIFSIGNALED(r->status))
+        return CLI_SIGNAL + WTERMSIG(r->status);
+    return WEXITSTATUS(r->status);
+}
+
+/* The hold's end. What the command did under it was done under it, whatever
+   the release answers, unless it was lost before. For what is lost nobody
+   waits: the client says it if it can. */
+static int release(run *r, int code)
+{
+    char name[128];
+    lk_status status;
+
+    if (r->hold == NULL)
+        return code;
+    if (r->is_lost && lk_hold_release_async(r->hold, NULL, NULL) == LK_OK)
+        return code;
+    status = lk_hold_release(r->hold);
+    (void)cli_clean(name, sizeof(name), r->subject.name);
+    if (status == LK_OK || r->is_lost)
+        return code;
+    if (status == LK_ELOST) {
+        r->is_lost = true;
+        return cli_fail(r->c, CLI_LOST, "%s '%s' was lost: %s",
+                        cli_subject_noun(r->subject.kind), name,
+                        lk_last_error());
+    }
+    cli_note(r->c,
+             "the release of '%s' is not confirmed: %s; "
+             "it ends with its lease",
+             name, lk_last_error());
+    return code;
+}
+
+static int run_command(run *r, char **argv, int gate)
+{
+    int code = start_child(r, argv, gate);
+
+    if (code != 0)
+        return code;
+    run_watch(r);
+    run_terminal_take(&r->terminal, r->child.pid);
+    return ended(r, argv[0]);
+}
+
+/* ---- status line -------------------------------------------------------- */
+
+static const char *outcome_word(const run *r)
+{
+    if (r->is_lost)
+        return "lost";
+    switch (r->outcome) {
+    case RUN_NOT_STARTED:
+        return "error";
+    case RUN_NOT_OBTAINED:
+        return "not-obtained";
+    case RUN_NOT_RUN:
+        return "not-run";
+    case RUN_ENDED:
+        break;
+    }
+    return WIFSIGNALED(r->status) ? "signaled" : "exited";
+}
+
+static void put_status(const run *r, const char *name, int code)
+{
+    int64_t now = cli_now_ns();
+    int64_t held = r->held_ns != 0 ? r->held_ns : now;
+    cli_json json = {.needs_comma = false};
+
+    if (r->options.status_fd == NO_STATUS_FD)
+        return;
+    json.to = fdopen((int)r->options.status_fd, "w");
+    if (json.to == NULL)
+        return;
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "outcome", outcome_word(r));
+    cli_json_number(&json, "exit", code);
+    cli_json_text(&json, "kind",
+                  cli_subject_noun((cli_kind_of)r->options.kind));
+    cli_json_text(&json, "name", name);
+    if (r->outcome == RUN_ENDED && WIFEXITED(r->status))
+        cli_json_number(&json, "code", WEXITSTATUS(r->status));
+    if (r->outcome == RUN_ENDED && WIFSIGNALED(r->status))
+        cli_json_number(&json, "signal", WTERMSIG(r->status));
+    cli_json_number(&json, "waited_ms", (held - r->begun_ns) / CLI_NS_PER_MS);
+    cli_json_number(&json, "held_ms", (now - held) / CLI_NS_PER_MS);
+    cli_json_close(&json, '}');
+    cli_json_line(&json);
+    (void)fclose(json.to);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* From the guardian to the release. */
+static int guarded(run *r, const char *name, char **argv)
+{
+    int gate[2];
+    int code;
+
+    if (pipe2(gate, O_CLOEXEC) != 0)
+        return system_failed(r, "pipe");
+    if (!run_guard_start(&r->guard, &r->plan, gate[1]))
+        return system_failed(r, "no process for the guardian");
+    (void)close(gate[1]);
+    code = open_subject(r, name, argv);
+    if (code == 0)
+        code = obtain(r);
+    /* Zero alone says nothing: -E 0 makes it the code of the other case. */
+    if (code == 0 && r->hold != NULL)
+        code = run_command(r, argv, gate[0]);
+    run_guard_end(&r->guard);
+    code = release(r, code);
+    cli_subject_free(&r->subject);
+    lk_client_free(r->client);
+    return code;
+}
+
+static int run_main(run *r, int argc, char **argv)
+{
+    const char *shell[] = {"/bin/sh", "-c", NULL, NULL};
+    char **command;
+    cli_args args;
+    int code;
+
+    cli_parse(r->c, argc, argv, &r->options, &args);
+    check_options(r, &args);
+    shell[2] = r->options.line;
+    command = r->options.line != NULL ? (char **)(intptr_t)shell : args.rest;
+    r->begun_ns = cli_now_ns();
+    run_terminal_find(&r->terminal);
+    if (!run_env_make(&r->env, args.operands[0]) ||
+        !run_signals_take(&r->signals))
+        return system_failed(r, "start");
+    r->plan.env = &r->env;
+    code = guarded(r, args.operands[0], command);
+    put_status(r, args.operands[0], code);
+    run_env_done(&r->env);
+    /* A shell that runs a script has to see that ^C ended it. */
+    if (r->terminal_signal != 0 && code == CLI_SIGNAL + r->terminal_signal)
+        run_signals_die(r->terminal_signal);
+    return code;
+}
+
+static int run_lock(cli *c, int argc, char **argv)
+{
+    run r = {.c = c,
+             .options = {.kind = CLI_LOCK,
+                         .wait_ms = LK_FOREVER,
+                         .lease_ms = LEASE_MS,
+                         .kill_after_ms = KILL_AFTER_MS,
+                         .status_fd = NO_STATUS_FD,
+                         .busy_code = CLI_BUSY}};
+
+    return run_main(&r, argc, argv);
+}
+
+const cli_command cli_command_lock = {
+    .name = "lock",
+    .aliases = "run",
+    .summary = "run a command while holding a lock",
+    .usage = "[OPTION]... NAME [--] COMMAND [ARGUMENT]...",
+    .about =
+        "Waits until nobody else holds NAME, runs COMMAND, and exits as it\n"
+        "did. The lease is renewed while it runs. If the lock is lost all the\n"
+        "same, COMMAND and its process group are ended before anybody else "
+        "can\n"
+        "have it. COMMAND finds LATCHKEY_NAME, LATCHKEY_FENCE, LATCHKEY_OWNER\n"
+        "and LATCHKEY_DEADLINE in its environment.",
+    .options = lock_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_lock,
+};

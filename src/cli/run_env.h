@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_RUN_ENV_H
+#define LK_CLI_RUN_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The environment of a command that is run: the tool's own, and what it has to
+ * know of the hold. It is made before anything is held, and what becomes known
+ * later is filled in without memory, as a process after fork() has to.
+ */
+typedef struct run_env {
+    char **list;       /* for execve(); owned, with name */
+    char *name;        /* LATCHKEY_NAME=... */
+    char fence[48];    /* LATCHKEY_FENCE=<number> */
+    char owner[96];    /* LATCHKEY_OWNER=<client's uuid> */
+    char deadline[64]; /* LATCHKEY_DEADLINE=<ms of CLOCK_BOOTTIME> */
+} run_env;
+
+/* False: out of memory. Do not copy the struct afterwards. */
+bool run_env_make(run_env *env, const char *name);
+
+/* deadline_ns: as it is now; renewals move it on. */
+void run_env_fill(run_env *env, uint64_t fence, const char *owner,
+                  int64_t deadline_ns);
+
+void run_env_done(run_env *env);
+
+#endif /* LK_CLI_RUN_ENV_H */

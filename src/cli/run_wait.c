@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "cli/run_wait.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/output.h"
+
+enum {
+    QUIET_MS = 200, /* of a wait before anything is said of it */
+    LOOK_MS = 1000  /* between two questions who holds it */
+};
+
+/* The one wait of the process. Static, since an answer to who holds it may
+   still come when the wait is over. */
+static struct waiting {
+    const run_wait *wait;
+    bool is_done;
+    bool is_asking; /* for who holds it */
+    lk_status status;
+    lk_hold *hold;
+    bool has_words; /* the line below stands on the terminal */
+    bool is_terminal;
+    int64_t looked_ns; /* when it was last asked who holds it */
+    int64_t begun_ns;
+    char said[256]; /* the last line that was said, without its times */
+} the_wait;
+
+typedef struct waiting waiting;
+
+/* ---- the line ----------------------------------------------------------- */
+
+/* Whose process it is, as people call it: "make", not "latchkey". */
+static const char *party_program(const lk_party *party)
+{
+    bool is_tool = strcmp(party->command, "latchkey") == 0;
+
+    if (party->command[0] == '\0' || (is_tool && party->name[0] != '\0'))
+        return party->name;
+    return party->command;
+}
+
+static void put_holder(char *text, size_t size, const lk_party *party)
+{
+    const char *program = party_program(party);
+    char who[192];
+    int used;
+
+    if (party->host[0] == '\0')
+        used = snprintf(who, sizeof(who), "%s", party->owner);
+    else
+        used =
+            snprintf(who, sizeof(who), "%s:%" PRIu64, party->host, party->pid);
+    if (used >= 0 && (size_t)used < sizeof(who) && program[0] != '\0')
+        (void)snprintf(who + used, sizeof(who) - (size_t)used, " (%s%s%s%s%s)",
+                       program, party->user[0] != '\0' ? ", user " : "",
+                       party->user, party->reason[0] != '\0' ? ": " : "",
+                       party->reason);
+    (void)cli_clean(text, size, who);
+}
+
+/* The place of this client among those who wait; 0: not there, or unknown. */
+static size_t position(const waiting *w, const lk_info *info)
+{
+    const char *id = lk_client_id(w->wait->client);
+
+    for (size_t i = 0; i < info->listed_count; i++) {
+        if (strncmp(info->waiters[i]->owner, id, strlen(id)) == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+/* Makes the part of the line that does not change by itself. */
+static void
+describe(const waiting *w, const lk_info *info, char *text, size_t size)
+{
+    char name[64];
+    char place[64] = "";
+    char holder[160] = "";
+    size_t at = position(w, info);
+
+    if (at > 0)
+        (void)snprintf(place, sizeof(place), "position %zu of %zu, ", at,
+                       info->waiter_count);
+    if (info->holder_count > 0)
+        put_holder(holder, sizeof(holder), info->holders[0]);
+    (void)snprintf(text, size, "waiting for %s: %s%s%s",
+                   cli_clean(name, sizeof(name), w->wait->subject->name), place,
+                   info->holder_count > 0 ? "held by " : "free just now",
+                   holder);
+    if (info->holder_count > 1) {
+        size_t used = strlen(text);
+
+        (void)snprintf(text + used, size - used, " and %zu more",
+                       info->holder_count - 1);
+    }
+}
+
+static void put_times(char *text, size_t size, const lk_info *info)
+{
+    char since[CLI_TIME_SIZE];
+    char lease[CLI_TIME_SIZE];
+
+    text[0] = '\0';
+    if (info->holder_count == 0)
+        return;
+    if (info->holders[0]->lease_ms >= 0)
+        (void)snprintf(text, size, " for %s, lease %s",
+                       cli_time_words(since, info->holders[0]->since_ms),
+                       cli_time_words(lease,
+                                      (uint64_t)info->holders[0]->lease_ms));
+    else
+        (void)snprintf(text, size, " for %s",
+                       cli_time_words(since, info->holders[0]->since_ms));
+}
+
+static void put_line(waiting *w, const lk_info *info)
+{
+    char line[sizeof(w->said)];
+    char times[64];
+
+    describe(w, info, line, sizeof(line));
+    put_times(times, sizeof(times), info);
+    if (w->is_terminal) {
+        char whole[512];
+
+        (void)snprintf(whole, sizeof(whole), "%s%s - ^C leaves", line, times);
+        /* One column is left free: a full line would scroll. */
+        (void)fprintf(stderr, "\r%.*s\033[K", cli_columns(stderr) - 1, whole);
+        w->has_words = true;
+    } else if (strcmp(line, w->said) != 0) {
+        (void)fprintf(stderr, "latchkey: %s%s\n", line, times);
+    }
+    memcpy(w->said, line, sizeof(line));
+}
+
+static void clear_line(waiting *w)
+{
+    if (w->has_words)
+        (void)fputs("\r\033[K", stderr);
+    w->has_words = false;
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static void on_acquired(lk_status status, lk_hold *hold, void *data)
+{
+    waiting *w = data;
+
+    w->is_done = true;
+    w->status = status;
+    w->hold = hold;
+}
+
+static void on_info(lk_status status, lk_info *info, void *data)
+{
+    waiting *w = data;
+
+    w->is_asking = false;
+    if (status == LK_OK && !w->is_done)
+        put_line(w, info);
+    lk_info_free(info);
+}
+
+static void look(waiting *w)
+{
+    w->looked_ns = cli_now_ns();
+    if (!w->is_asking &&
+        cli_subject_info_async(w->wait->subject, on_info, w) == LK_OK)
+        w->is_asking = true;
+}
+
+/* When to look again, in milliseconds from now; -1: never. */
+static int until_look(const waiting *w)
+{
+    int64_t from = w->looked_ns != 0 ? w->looked_ns : w->begun_ns;
+    int64_t pause = w->looked_ns != 0 ? LOOK_MS : QUIET_MS;
+    int64_t left = from / CLI_NS_PER_MS + pause - cli_now_ns() / CLI_NS_PER_MS;
+
+    if (w->wait->c->quiet || w->wait->wait_ms == 0)
+        return -1;
+    return left > 0 ? (int)left : 0;
+}
+
+/* The signal that ends the wait; 0: none has come. */
+static int ending_signal(const waiting *w)
+{
+    bool is_kernel;
+    int number;
+
+    if (w->wait->signals == NULL)
+        return 0;
+    while ((number = run_signals_read(w->wait->signals, &is_kernel)) != 0) {
+        if (run_signal_ends(number))
+            return number;
+        if (number == SIGTSTP)
+            (void)raise(SIGSTOP);
+    }
+    return 0;
+}
+
+/* A client that cannot call back has nothing to wait for. */
+static void dispatch(waiting *w)
+{
+    lk_status status = lk_client_dispatch(w->wait->client);
+
+    if (status != LK_OK && !w->is_done)
+        on_acquired(status, NULL, w);
+}
+
+static int wait_on(waiting *w)
+{
+    struct pollfd fds[2] =
+        {{.fd = lk_client_fd(w->wait->client), .events = POLLIN},
+         {.fd = w->wait->signals != NULL ? w->wait->signals->fd : -1,
+          .events = POLLIN}};
+
+    while (!w->is_done) {
+        int ms = until_look(w);
+        int number;
+
+        if (ms == 0)
+            look(w);
+        (void)poll(fds, 2, ms == 0 ? LOOK_MS : ms);
+        number = ending_signal(w);
+        if (number != 0)
+            return number;
+        dispatch(w);
+    }
+    return 0;
+}
+
+lk_status
+run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
+{
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .reason = wait->reason,
+                                        .lease_ms = wait->lease_ms};
+    waiting *w = &the_wait;
+    lk_status status;
+
+    *w = (waiting){.wait = wait,
+                   .begun_ns = cli_now_ns(),
+                   .is_terminal = isatty(STDERR_FILENO) != 0};
+    *ret_signal = 0;
+    status = cli_subject_acquire_async(wait->subject, wait->wait_ms, &options,
+                                       on_acquired, w);
+    if (status != LK_OK)
+        return status;
+    *ret_signal = wait_on(w);
+    clear_line(w);
+    if (*ret_signal != 0) {
+        /* What is still due ends within the shutdown and the dispatch. */
+        (void)lk_client_shutdown(wait->client, LOOK_MS);
+        dispatch(w);
+        if (w->hold != NULL)
+            (void)lk_hold_release(w->hold);
+        return LK_ECANCELED;
+    }
+    if (w->status == LK_OK)
+        *ret_hold = w->hold;
+    return w->status;
+}

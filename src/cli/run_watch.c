@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * While the command runs: its signals, its stops, its end, the hold's deadline
+ * and the guardian's health, in one loop.
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/clock.h"
+#include "cli/output.h"
+#include "cli/run.h"
+
+enum {
+    REFRESH_MOST_MS = 2000,
+    REFRESH_LEAST_MS = 50,
+    DRAIN_MS = 10 /* between two looks at what is left of the group */
+};
+
+static void send_signal(const run *r, int number)
+{
+    if (!r->options.is_foreground)
+        (void)kill(-r->child.pid, number);
+    else if (!r->has_ended)
+        (void)kill(r->child.pid, number);
+}
+
+/* ---- the hold ----------------------------------------------------------- */
+
+bool run_tell_hold(run *r)
+{
+    /* The clock first: time that passes between the two is then lost to us,
+       not to who comes next. */
+    int64_t now = cli_now_ns();
+    int64_t left = (int64_t)lk_hold_remaining_ms(r->hold) * CLI_NS_PER_MS;
+
+    if (now + left <= r->told_ns)
+        return true;
+    r->told_ns = now + left;
+    return run_guard_hold(&r->guard, r->told_ns, lk_hold_fence(r->hold),
+                          lk_client_id(r->client));
+}
+
+static const char *loss_words(lk_loss loss)
+{
+    static const char *const words[] =
+        {[LK_LOSS_NONE] = "it could not be renewed in time",
+         [LK_LOSS_EXPIRED] = "its lease has ended",
+         [LK_LOSS_UNREACHABLE] = "the server could not be reached to renew it",
+         [LK_LOSS_DELETED] = "the server does not know it any more",
+         [LK_LOSS_TAKEN] = "somebody else holds it",
+         [LK_LOSS_REVOKED] = "an operator has ended it",
+         [LK_LOSS_CLOSED] = "the client was shut down"};
+
+    return words[loss];
+}
+
+static void on_lost(run *r, lk_loss loss)
+{
+    char name[128];
+
+    if (r->is_lost)
+        return;
+    r->is_lost = true;
+    (void)cli_fail(r->c, 0, "%s '%s' is lost: %s; the command %s",
+                   cli_subject_noun(r->subject.kind),
+                   cli_clean(name, sizeof(name), r->subject.name),
+                   loss_words(loss),
+                   r->plan.policy == RUN_WARN ? "goes on" : "is ended");
+    (void)run_guard_lost(&r->guard);
+}
+
+/* The guardian kills before the deadline. Should it be stopped itself, the
+   tool does it at the deadline. */
+static void check_hold(run *r)
+{
+    if (lk_hold_check(r->hold) == LK_OK) {
+        (void)run_tell_hold(r);
+        return;
+    }
+    on_lost(r, lk_hold_loss(r->hold));
+    if (r->plan.policy != RUN_WARN && cli_now_ns() >= r->told_ns)
+        send_signal(r, SIGKILL);
+}
+
+/* ---- the guardian ------------------------------------------------------- */
+
+static void restart_guardian(run *r)
+{
+    (void)run_guard_end(&r->guard);
+    r->told_ns = 0;
+    if (run_guard_start(&r->guard, &r->plan, -1) && run_tell_hold(r) &&
+        run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground)) {
+        if (r->is_lost)
+            (void)run_guard_lost(&r->guard);
+        return;
+    }
+    /* Nobody would end it in time if the tool died as well. */
+    if (r->plan.policy != RUN_WARN)
+        send_signal(r, SIGKILL);
+}
+
+static void on_guardian(run *r)
+{
+    switch (run_guard_read(&r->guard)) {
+    case RUN_NOTHING:
+        break;
+    case RUN_ACTED:
+        on_lost(r, lk_hold_loss(r->hold));
+        break;
+    case RUN_GONE:
+        restart_guardian(r);
+        break;
+    }
+}
+
+/* ---- stops -------------------------------------------------------------- */
+
+/* The tool stops as well, so that the shell sees it. Nothing is renewed then:
+   the guardian goes on, and ends the command if that takes too long. */
+static void stop_with_it(run *r)
+{
+    char left[CLI_TIME_SIZE];
+
+    r->wants_terminal = r->terminal.is_given;
+    run_terminal_take(&r->terminal, r->child.pid);
+    if (r->terminal.fd >= 0 && r->plan.policy != RUN_WARN)
+        cli_note(r->c,
+                 "stopped; unless it goes on within %s, the command is ended",
+                 cli_time_words(left, lk_hold_remaining_ms(r->hold)));
+    (void)kill(getpid(), SIGSTOP);
+}
+
+static void on_stopped(run *r, int number)
+{
+    if ((number == SIGTTIN || number == SIGTTOU) && !r->options.is_foreground &&
+        run_terminal_is_own(&r->terminal)) {
+        run_terminal_give(&r->terminal, r->child.pid);
+        send_signal(r, SIGCONT);
+    } else if (number != SIGSTOP) {
+        stop_with_it(r);
+    }
+    /* SIGSTOP: somebody wants the command to stand still, and the hold kept. */
+}
+
+static void on_continued(run *r)
+{
+    if (r->wants_terminal)
+        run_terminal_give(&r->terminal, r->child.pid);
+    r->wants_terminal = false;
+    send_signal(r, SIGCONT);
+}
+
+/* ---- signals ------------------------------------------------------------ */
+
+static void on_ended(run *r, int status)
+{
+    r->has_ended = true;
+    r->status = status;
+    r->drain_ns = cli_now_ns() + r->plan.kill_after_ns;
+    if (r->options.is_foreground || r->plan.policy == RUN_WARN) {
+        r->is_over = true;
+        return;
+    }
+    send_signal(r, SIGTERM);
+    send_signal(r, SIGCONT);
+}
+
+/* Ends of the child, of the guardian, and of orphans of the command: the tool
+   reaps these so that the group is empty when nobody is left. */
+static void reap(run *r)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid == r->guard.pid)
+            restart_guardian(r);
+        else if (pid == r->child.pid && WIFSTOPPED(status))
+            on_stopped(r, WSTOPSIG(status));
+        else if (pid == r->child.pid)
+            on_ended(r, status);
+    }
+}
+
+static void on_signal(run *r, int number, bool is_kernel)
+{
+    if (number == SIGCHLD) {
+        reap(r);
+    } else if (number == SIGCONT) {
+        on_continued(r);
+    } else {
+        if (is_kernel && (number == SIGINT || number == SIGQUIT))
+            r->terminal_signal = number;
+        /* In one group the terminal has told the command already. */
+        if (!is_kernel || !r->options.is_foreground)
+            send_signal(r, number);
+    }
+}
+
+static void on_signals(run *r)
+{
+    bool is_kernel = false;
+    int number;
+
+    while ((number = run_signals_read(&r->signals, &is_kernel)) != 0)
+        on_signal(r, number, is_kernel);
+}
+
+/* ---- the loop ----------------------------------------------------------- */
+
+static void drain(run *r)
+{
+    if (!r->has_ended || r->is_over)
+        return;
+    if (kill(-r->child.pid, 0) != 0 && errno == ESRCH)
+        r->is_over = true;
+    else if (cli_now_ns() >= r->drain_ns)
+        send_signal(r, SIGKILL);
+}
+
+static int pause_ms(const run *r)
+{
+    int64_t ms = r->plan.lease_ns / CLI_NS_PER_MS / 20;
+
+    if (r->has_ended)
+        return DRAIN_MS;
+    if (ms > REFRESH_MOST_MS)
+        return REFRESH_MOST_MS;
+    return ms < REFRESH_LEAST_MS ? REFRESH_LEAST_MS : (int)ms;
+}
+
+void run_watch(run *r)
+{
+    int lost_fd = lk_hold_fd(r->hold);
+
+    while (!r->is_over) {
+        struct pollfd fds[3] = {{.fd = r->signals.fd, .events = POLLIN},
+                                {.fd = r->guard.socket, .events = POLLIN},
+                                {.fd = r->is_lost ? -1 : lost_fd,
+                                 .events = POLLIN}};
+
+        (void)poll(fds, 3, pause_ms(r));
+        if (fds[0].revents != 0)
+            on_signals(r);
+        /* Whatever poll() said: the tool may have stood still since, and the
+           guardian speaks before it acts. */
+        on_guardian(r);
+        check_hold(r);
+        drain(r);
+    }
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "cli/subject.h"
+
+#include <string.h>
+
+const char *cli_subject_noun(cli_kind_of kind)
+{
+    static const char *const nouns[] =
+        {[CLI_LOCK] = "lock",        [CLI_SPIN] = "lock",
+         [CLI_FAIR] = "fair lock",   [CLI_READ] = "read lock",
+         [CLI_WRITE] = "write lock", [CLI_SEMAPHORE] = "semaphore"};
+
+    return nouns[kind];
+}
+
+lk_status cli_subject_new(cli_subject *ret_subject, lk_client *client,
+                          cli_kind_of kind, const char *name, uint64_t permits)
+{
+    const lk_lock_options spin = {LK_LOCK_OPTIONS_INIT, .strategy = LK_SPIN};
+    const lk_semaphore_options many = {LK_SEMAPHORE_OPTIONS_INIT,
+                                       .permits = permits};
+
+    memset(ret_subject, 0, sizeof(*ret_subject));
+    ret_subject->kind = kind;
+    ret_subject->name = name;
+    ret_subject->count = 1;
+    switch (kind) {
+    case CLI_LOCK:
+        return lk_lock_new(&ret_subject->lock, client, name, NULL);
+    case CLI_SPIN:
+        return lk_lock_new(&ret_subject->lock, client, name, &spin);
+    case CLI_FAIR:
+        return lk_fairlock_new(&ret_subject->fairlock, client, name, NULL);
+    case CLI_READ:
+    case CLI_WRITE:
+        return lk_rwlock_new(&ret_subject->rwlock, client, name, NULL);
+    case CLI_SEMAPHORE:
+        return lk_semaphore_new(&ret_subject->semaphore, client, name, &many);
+    }
+    return LK_EINVAL;
+}
+
+void cli_subject_free(cli_subject *subject)
+{
+    lk_lock_free(subject->lock);
+    lk_fairlock_free(subject->fairlock);
+    lk_rwlock_free(subject->rwlock);
+    lk_semaphore_free(subject->semaphore);
+    memset(subject, 0, sizeof(*subject));
+}
+
+lk_status cli_subject_acquire_async(const cli_subject *subject, int64_t wait_ms,
+                                    const lk_acquire_options *options,
+                                    lk_acquire_cb cb, void *data)
+{
+    switch (subject->kind) {
+    case CLI_LOCK:
+    case CLI_SPIN:
+        return lk_lock_acquire_async(subject->lock, wait_ms, options, cb, data);
+    case CLI_FAIR:
+        return lk_fairlock_acquire_async(subject->fairlock, wait_ms, options,
+                                         cb, data);
+    case CLI_READ:
+        return lk_rwlock_acquire_read_async(subject->rwlock, wait_ms, options,
+                                            cb, data);
+    case CLI_WRITE:
+        return lk_rwlock_acquire_write_async(subject->rwlock, wait_ms, options,
+                                             cb, data);
+    case CLI_SEMAPHORE:
+        return lk_semaphore_acquire_async(subject->semaphore, subject->count,
+                                          wait_ms, options, cb, data);
+    }
+    return LK_EINVAL;
+}
+
+lk_status
+cli_subject_info_async(const cli_subject *subject, lk_info_cb cb, void *data)
+{
+    switch (subject->kind) {
+    case CLI_LOCK:
+    case CLI_SPIN:
+        return lk_lock_info_async(subject->lock, cb, data);
+    case CLI_FAIR:
+        return lk_fairlock_info_async(subject->fairlock, cb, data);
+    case CLI_READ:
+    case CLI_WRITE:
+        return lk_rwlock_info_async(subject->rwlock, cb, data);
+    case CLI_SEMAPHORE:
+        return lk_semaphore_info_async(subject->semaphore, cb, data);
+    }
+    return LK_EINVAL;
+}
+
+lk_status cli_subject_import(const cli_subject *subject, const char *text,
+                             lk_hold **ret_hold)
+{
+    switch (subject->kind) {
+    case CLI_LOCK:
+    case CLI_SPIN:
+        return lk_lock_import(subject->lock, text, NULL, ret_hold);
+    case CLI_FAIR:
+        return lk_fairlock_import(subject->fairlock, text, NULL, ret_hold);
+    case CLI_READ:
+    case CLI_WRITE:
+        return lk_rwlock_import(subject->rwlock, text, NULL, ret_hold);
+    case CLI_SEMAPHORE:
+        return lk_semaphore_import(subject->semaphore, text, NULL, ret_hold);
+    }
+    return LK_EINVAL;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A command under a lock: what it gets, what it gives, and the exit codes. */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+static server *redis;
+static tool_how how;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+/* Somebody who holds n until freed. */
+static tool *holder(void)
+{
+    tool *t = tool_start(&how, "lock", "n", "--", "sh", "-c",
+                         "echo held; exec sleep 100", NULL);
+
+    tool_wait_out(t, "held\n", SOON_MS);
+    return t;
+}
+
+static void the_exit_code_is_the_command_s(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "", "", "lock", "n", "--", "true", NULL);
+    assert_tool(&how, 1, "", "", "lock", "n", "--", "false", NULL);
+    assert_tool(&how, 75, "", "", "run", "n", "sh", "-c", "exit 75", NULL);
+    assert_tool(&how, 255, "", "", "run", "n", "sh", "-c", "exit 255", NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+static void a_command_ended_by_a_signal_is_128_and_its_number(void **state)
+{
+    (void)state;
+    assert_tool(&how, 137, "", "", "run", "n", "-c", "kill -9 $$", NULL);
+    assert_tool(&how, 143, "", "", "run", "n", "-c", "kill -TERM $$", NULL);
+    assert_tool(&how, 129, "", "", "run", "n", "-c", "kill -HUP $$", NULL);
+}
+
+static void a_command_that_cannot_be_run_is_126_or_127(void **state)
+{
+    (void)state;
+    assert_tool(&how, 127, "",
+                "latchkey run: no-such-thing: No such file or directory\n",
+                "run", "n", "no-such-thing", NULL);
+    assert_tool(&how, 126, "", "/etc/passwd: Permission denied", "run", "n",
+                "/etc/passwd", NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+static void a_wrong_command_line_is_64_and_takes_nothing(void **state)
+{
+    (void)state;
+    assert_tool(&how, 64, "", "something is missing: run", "run", NULL);
+    assert_tool(&how, 64, "", "which command?", "run", "n", NULL);
+    assert_tool(&how, 64, "", "which command?", "run", "n", "--", NULL);
+    assert_tool(&how, 64, "", "either -n or -w", "run", "-n", "-w1", "n",
+                "true", NULL);
+    assert_tool(&how, 64, "", "either -c LINE or a command", "run", "-c", "x",
+                "n", "true", NULL);
+    assert_tool(&how, 64, "", "such as 500ms, 2.5s", "run", "-w", "soon", "n",
+                "true", NULL);
+    assert_tool(&how, 64, "", "--lease has to be 1s at least", "run", "--lease",
+                "999ms", "n", "true", NULL);
+    assert_tool(&how, 64, "", "--on-lost is 'weep'", "run", "--on-lost=weep",
+                "n", "true", NULL);
+    assert_tool(&how, 64, "", "-E has to be 0 to 255", "run", "-E256", "n",
+                "true", NULL);
+    assert_tool(&how, 64, "", "--status-fd 77 is not open", "run",
+                "--status-fd", "77", "n", "true", NULL);
+    assert_tool(&how, 64, "", "the name has a '{'", "run", "a{b", "true", NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+static void without_a_server_it_is_69(void **state)
+{
+    const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
+
+    (void)state;
+    assert_tool(&nowhere, 69, "", "start the server, or set LATCHKEY_URL",
+                "run", "n", "true", NULL);
+    assert_tool(&nowhere, 69, "", NULL, "run", "-n", "n", "true", NULL);
+}
+
+static void a_login_that_is_refused_is_77(void **state)
+{
+    char url[160];
+    tool_how wrong = {.url = url};
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "unix://u:wrong@%s", server_socket(redis));
+    assert_tool(&wrong, 77, "", "check user and password", "run", "n", "true",
+                NULL);
+}
+
+static void a_url_that_is_not_understood_is_78(void **state)
+{
+    const tool_how odd = {.url = "gopher://h"};
+
+    (void)state;
+    assert_tool(&odd, 78, "", "the URL of LATCHKEY_URL", "run", "n", "true",
+                NULL);
+}
+
+static void what_is_not_obtained_is_75_or_another_code(void **state)
+{
+    tool *t = holder();
+    uint64_t before;
+
+    (void)state;
+    assert_tool(&how, 75, "", "lock 'n' is not obtained", "run", "-n", "n",
+                "echo", "ran", NULL);
+    assert_tool(&how, 3, "", NULL, "run", "-nE3", "n", "echo", "ran", NULL);
+    assert_tool(&how, 0, "", NULL, "run", "-nE", "0", "n", "echo", "ran", NULL);
+    assert_tool(&how, 1, "", NULL, "run", "-n", "--flock-compat", "n", "echo",
+                NULL);
+    assert_tool(&how, 75, "", "", "run", "-nq", "n", "echo", "ran", NULL);
+    before = wait_now_ms();
+    assert_tool(&how, 75, "", NULL, "run", "-w", "0.3", "n", "echo", "ran",
+                NULL);
+    assert_true(wait_now_ms() - before >= 300);
+    tool_free(t);
+}
+
+static void the_next_gets_it_when_the_command_ends(void **state)
+{
+    tool *first = tool_start(&how, "run", "n", "-c", "read x; echo done", NULL);
+    tool *second;
+    int ends[2];
+    tool_how fed = how;
+
+    (void)state;
+    (void)tool_wait(first, SOON_MS); /* its input is empty */
+    tool_free(first);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    fed.in = ends[0];
+    first =
+        tool_start(&fed, "run", "n", "-c", "echo begun; read x; echo $x", NULL);
+    tool_wait_out(first, "begun\n", SOON_MS);
+    second = tool_start(&how, "run", "n", "echo", "mine", NULL);
+    tool_wait_err(second, "waiting for n: position 1 of 1, held by ", SOON_MS);
+    assert_string_equal(tool_out(second), "");
+    assert_int_equal(write(ends[1], "word\n", 5), 5);
+    assert_int_equal(tool_wait(first, SOON_MS), 0);
+    assert_string_equal(tool_out(first), "begun\nword\n");
+    assert_int_equal(tool_wait(second, SOON_MS), 0);
+    assert_string_equal(tool_out(second), "mine\n");
+    tool_free(first);
+    tool_free(second);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+static void the_holder_is_named_to_who_waits(void **state)
+{
+    tool *t = tool_start(&how, "run", "--why", "deploy 4.2", "n", "--", "sh",
+                         "-c", "echo held; exec sleep 100", NULL);
+    tool *waiter;
+
+    (void)state;
+    tool_wait_out(t, "held", SOON_MS);
+    waiter = tool_start(&how, "run", "n", "true", NULL);
+    tool_wait_err(waiter, "(sh, user ", SOON_MS);
+    tool_wait_err(waiter, ": deploy 4.2) for ", SOON_MS);
+    tool_wait_err(waiter, ", lease ", SOON_MS);
+    tool_free(waiter);
+    tool_free(t);
+}
+
+static void the_command_knows_what_it_holds(void **state)
+{
+    const char *env[] = {"KEPT=1", "LATCHKEY_FENCE=forged", NULL};
+    tool_how more = how;
+    tool *t;
+    char *fence;
+    char line[64];
+
+    (void)state;
+    more.env = env;
+    t = tool_start(&more, "run", "n", "-c",
+                   "env; grep ^0::: /dev/null; cat /proc/uptime", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    fence = server_string(redis, "HGET latchkey:state:{n} fence");
+    assert_non_null(fence);
+    (void)snprintf(line, sizeof(line), "LATCHKEY_FENCE=%s\n", fence);
+    free(fence);
+    assert_non_null(strstr(tool_out(t), "LATCHKEY_NAME=n\n"));
+    assert_null(strstr(tool_out(t), "forged"));
+    assert_non_null(strstr(tool_out(t), "KEPT=1\n"));
+    assert_non_null(strstr(tool_out(t), "LATCHKEY_URL="));
+    assert_non_null(strstr(tool_out(t), "LATCHKEY_OWNER="));
+    assert_true(tool_wait_number(t, "LATCHKEY_FENCE", SOON_MS) > 0);
+    tool_free(t);
+}
+
+static void the_deadline_is_on_the_clock_since_boot(void **state)
+{
+    tool *t = tool_start(&how, "run", "--lease", "60", "n", "env", NULL);
+    uint64_t now = wait_now_ms();
+    uint64_t deadline;
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    deadline = (uint64_t)tool_wait_number(t, "LATCHKEY_DEADLINE", SOON_MS);
+    assert_true(deadline > now + 30000 && deadline < now + 61000);
+    tool_free(t);
+}
+
+static void the_command_inherits_what_it_would_without_the_tool(void **state)
+{
+    static const char program[] = "ls /proc/self/fd | wc -l; "
+                                  "grep -E 'Sig(Blk|Ign)' /proc/self/status";
+    const tool_how shell = {.program = "sh"};
+    tool *without = tool_start(&shell, "-c", program, NULL);
+    tool *with = tool_start(&how, "run", "n", "-c", program, NULL);
+
+    (void)state;
+    assert_int_equal(tool_wait(without, SOON_MS), 0);
+    assert_int_equal(tool_wait(with, SOON_MS), 0);
+    assert_string_equal(tool_out(with), tool_out(without));
+}
+
+static void every_kind_of_lock_can_be_held(void **state)
+{
+    static const char *const kinds[] = {"--fair", "--read", "--write",
+                                        "--spin"};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        assert_tool(&how, 5, "", "", "run", kinds[i], kinds[i] + 2, "-c",
+                    "exit 5", NULL);
+    assert_tool(&how, 5, "", "", "run", "--sem", "2", "permits", "-c", "exit 5",
+                NULL);
+}
+
+static void a_semaphore_lets_so_many_in(void **state)
+{
+    tool *first = tool_start(&how, "run", "--sem=2", "s", "-c",
+                             "echo in; exec sleep 100", NULL);
+    tool *second = tool_start(&how, "run", "--sem=2", "s", "-c",
+                              "echo in; exec sleep 100", NULL);
+
+    (void)state;
+    tool_wait_out(first, "in\n", SOON_MS);
+    tool_wait_out(second, "in\n", SOON_MS);
+    assert_tool(&how, 75, "", "semaphore 's' is not obtained", "run", "-n",
+                "--sem=2", "s", "true", NULL);
+    assert_tool(&how, 78, "", "use the settings that the others use", "run",
+                "-n", "--sem=3", "s", "true", NULL);
+    tool_free(first);
+    tool_free(second);
+}
+
+static void readers_share_and_writers_do_not(void **state)
+{
+    tool *reader = tool_start(&how, "run", "--read", "rw", "-c",
+                              "echo in; exec sleep 100", NULL);
+
+    (void)state;
+    tool_wait_out(reader, "in\n", SOON_MS);
+    assert_tool(&how, 0, "", "", "run", "-n", "--read", "rw", "true", NULL);
+    assert_tool(&how, 75, "", NULL, "run", "-n", "--write", "rw", "true", NULL);
+    tool_free(reader);
+}
+
+static void the_status_line_tells_ours_from_the_command_s(void **state)
+{
+    char text[512] = "";
+    int fd = memfd_create("status", 0);
+    tool *t;
+
+    (void)state;
+    assert_int_equal(dup2(fd, 9), 9);
+    assert_int_equal(tool_code(&how, "run", "--status-fd=9", "n", "-c",
+                               "exit 75", NULL),
+                     75);
+    assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+    assert_non_null(strstr(text, "{\"outcome\":\"exited\",\"exit\":75,"
+                                 "\"kind\":\"lock\",\"name\":\"n\","
+                                 "\"code\":75,"));
+    t = holder();
+    assert_int_equal(ftruncate(fd, 0), 0);
+    (void)lseek(fd, 0, SEEK_SET);
+    assert_int_equal(tool_code(&how, "run", "-n", "--status-fd=9", "n", "true",
+                               NULL),
+                     75);
+    memset(text, 0, sizeof(text));
+    assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+    assert_non_null(strstr(text, "{\"outcome\":\"not-obtained\",\"exit\":75,"));
+    tool_free(t);
+    (void)close(9);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(the_exit_code_is_the_command_s, forget),
+        cmocka_unit_test_teardown(
+            a_command_ended_by_a_signal_is_128_and_its_number, forget),
+        cmocka_unit_test_teardown(a_command_that_cannot_be_run_is_126_or_127,
+                                  forget),
+        cmocka_unit_test_teardown(a_wrong_command_line_is_64_and_takes_nothing,
+                                  forget),
+        cmocka_unit_test_teardown(without_a_server_it_is_69, forget),
+        cmocka_unit_test_teardown(a_login_that_is_refused_is_77, forget),
+        cmocka_unit_test_teardown(a_url_that_is_not_understood_is_78, forget),
+        cmocka_unit_test_teardown(what_is_not_obtained_is_75_or_another_code,
+                                  forget),
+        cmocka_unit_test_teardown(the_next_gets_it_when_the_command_ends,
+                                  forget),
+        cmocka_unit_test_teardown(the_holder_is_named_to_who_waits, forget),
+        cmocka_unit_test_teardown(the_command_knows_what_it_holds, forget),
+        cmocka_unit_test_teardown(the_deadline_is_on_the_clock_since_boot,
+                                  forget),
+        cmocka_unit_test_teardown(
+            the_command_inherits_what_it_would_without_the_tool, forget),
+        cmocka_unit_test_teardown(every_kind_of_lock_can_be_held, forget),
+        cmocka_unit_test_teardown(a_semaphore_lets_so_many_in, forget),
+        cmocka_unit_test_teardown(readers_share_and_writers_do_not, forget),
+        cmocka_unit_test_teardown(the_status_line_tells_ours_from_the_command_s,
+                                  forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}

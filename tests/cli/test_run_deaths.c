@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Whoever dies, the command and its process group are dead
+ * while the server still keeps the lock for them, and nobody else has it.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+/* Says who it is, and ends by SIGTERM only with the time to say so. */
+#define PROGRAM                                                                \
+    "trap 'echo told; exit 9' TERM; echo tool=$PPID; echo child=$$; "          \
+    "while :; do sleep 0.05; done"
+
+/* It and a grandchild that nothing but SIGKILL ends. */
+#define DEAF                                                                   \
+    "trap '' TERM INT HUP; "                                                   \
+    "sh -c 'trap \"\" TERM INT HUP; echo grand=$$; while :; do sleep 1; "      \
+    "done' & echo child=$$; while :; do sleep 0.05; done"
+
+static server *redis;
+static tool_how how;
+static char lease[32];
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", 2 * wait_lease_ms());
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+static bool is_kept(void)
+{
+    return server_integer(redis, "EXISTS n") == 1;
+}
+
+/* A process whose parent is pid and whose name begins like that; 0: none. */
+static pid_t child_of(pid_t pid, const char *name)
+{
+    char command[128];
+    char text[64] = "";
+    FILE *from;
+
+    (void)snprintf(command, sizeof(command), "pgrep -P %d '^%s'", (int)pid,
+                   name);
+    from = popen(command, "re"); /* NOLINT(cert-env33-c): of the test's own */
+    assert_non_null(from);
+    (void)!fgets(text, sizeof(text), from);
+    (void)pclose(from);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static pid_t guardian_of(const tool *t)
+{
+    pid_t guardian = child_of(tool_pid(t), "latchkey-guard");
+
+    assert_true(guardian > 0);
+    return guardian;
+}
+
+static void a_tool_that_is_killed_takes_the_command_with_it(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    pid_t guardian = guardian_of(t);
+
+    (void)state;
+    assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 137);
+    tool_wait_out(t, "told\n", SOON_MS);
+    tool_wait_gone(child, SOON_MS);
+    assert_true(is_kept());
+    tool_wait_gone(guardian, SOON_MS);
+}
+
+static void a_grandchild_that_ignores_everything_is_killed_in_time(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "-k100ms", "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
+
+    (void)state;
+    assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
+    tool_wait_gone(child, SOON_MS);
+    tool_wait_gone(grand, SOON_MS);
+    assert_true(is_kept());
+}
+
+static void a_guardian_that_is_killed_is_replaced(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "-k100ms", "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    pid_t first = guardian_of(t);
+    pid_t next;
+
+    (void)state;
+    assert_int_equal(kill(first, SIGKILL), 0);
+    tool_wait_gone(first, SOON_MS);
+    do
+        next = child_of(tool_pid(t), "latchkey-guard");
+    while (next == 0 || next == first);
+    assert_true(tool_runs(child));
+    assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
+    tool_wait_gone(child, SOON_MS);
+    assert_true(is_kept());
+}
+
+static void what_the_command_leaves_behind_is_ended_with_it(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "--kill-after=50ms", "n", "-c",
+                         "sh -c 'trap \"\" TERM; echo grand=$$; "
+                         "while :; do sleep 1; done' & "
+                         "sh -c 'echo quick=$$; exec sleep 100' & "
+                         "sleep 0.2; exit 3",
+                         NULL);
+    pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
+    pid_t quick = (pid_t)tool_wait_number(t, "quick", SOON_MS);
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 3);
+    assert_false(tool_runs(grand));
+    assert_false(tool_runs(quick));
+    assert_false(is_kept());
+}
+
+static void what_has_left_the_group_is_left_alone(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "n", "-c",
+                         "setsid sh -c 'echo daemon=$$; exec sleep 100' & "
+                         "sleep 0.2; exit 3",
+                         NULL);
+    pid_t daemon = (pid_t)tool_wait_number(t, "daemon", SOON_MS);
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 3);
+    assert_true(tool_runs(daemon));
+    assert_int_equal(kill(daemon, SIGKILL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(
+            a_tool_that_is_killed_takes_the_command_with_it, forget),
+        cmocka_unit_test_teardown(
+            a_grandchild_that_ignores_everything_is_killed_in_time, forget),
+        cmocka_unit_test_teardown(a_guardian_that_is_killed_is_replaced,
+                                  forget),
+        cmocka_unit_test_teardown(
+            what_the_command_leaves_behind_is_ended_with_it, forget),
+        cmocka_unit_test_teardown(what_has_left_the_group_is_left_alone,
+                                  forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The lock is lost while the command runs: what --on-lost asks for. */
+
+#include <latchkey/latchkey.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+#define PROGRAM                                                                \
+    "trap 'echo told; exit 9' TERM; echo child=$$; while :; do sleep 0.05; "   \
+    "done"
+#define DEAF "trap '' TERM; echo child=$$; while :; do sleep 0.05; done"
+
+static server *redis;
+static lk_client *client;
+static lk_lock *lock;
+static tool_how how;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return lk_client_open(&client, server_url(redis), NULL) == LK_OK &&
+                   lk_lock_new(&lock, client, "n", NULL) == LK_OK
+               ? 0
+               : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    lk_lock_free(lock);
+    lk_client_free(client);
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+static void an_operator_s_break_ends_the_command(void **state)
+{
+    tool *t = tool_start(&how, "run", "n", "-c", PROGRAM, NULL);
+
+    (void)state;
+    (void)tool_wait_number(t, "child", SOON_MS);
+    assert_status(lk_lock_force_release(lock), LK_OK);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_non_null(strstr(tool_out(t), "told\n"));
+    tool_wait_err(t,
+                  "latchkey run: lock 'n' is lost: an operator has ended it; "
+                  "the command is ended\n",
+                  SOON_MS);
+}
+
+static void who_ignores_the_first_signal_gets_the_second(void **state)
+{
+    tool *t =
+        tool_start(&how, "run", "--kill-after", "0.1", "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+
+    (void)state;
+    assert_status(lk_lock_force_release(lock), LK_OK);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_false(tool_runs(child));
+}
+
+static void kill_gives_no_time(void **state)
+{
+    tool *t =
+        tool_start(&how, "run", "--on-lost=kill", "n", "-c", PROGRAM, NULL);
+
+    (void)state;
+    (void)tool_wait_number(t, "child", SOON_MS);
+    assert_status(lk_lock_force_release(lock), LK_OK);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_null(strstr(tool_out(t), "told"));
+}
+
+static void warn_lets_the_command_go_on(void **state)
+{
+    tool *t =
+        tool_start(&how, "run", "--on-lost=warn", "n", "-c", PROGRAM, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+
+    (void)state;
+    assert_status(lk_lock_force_release(lock), LK_OK);
+    tool_wait_err(t, "is lost: an operator has ended it; the command goes on",
+                  SOON_MS);
+    assert_true(tool_runs(child));
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_non_null(strstr(tool_out(t), "told\n"));
+}
+
+static void warn_outlives_the_tool(void **state)
+{
+    tool *t =
+        tool_start(&how, "run", "--on-lost=warn", "n", "-c", PROGRAM, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+
+    (void)state;
+    assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 137);
+    assert_true(tool_runs(child));
+    assert_int_equal(kill(child, SIGTERM), 0);
+    tool_wait_out(t, "told\n", SOON_MS);
+}
+
+static void a_command_of_one_s_own_is_run_instead(void **state)
+{
+    tool *t =
+        tool_start(&how, "run",
+                   "--on-lost=run:echo lost $LATCHKEY_NAME $LATCHKEY_FENCE >&2",
+                   "-k0.1", "n", "-c", DEAF "; echo $LATCHKEY_FENCE", NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    char *fence = server_string(redis, "HGET latchkey:state:{n} fence");
+    char line[64];
+
+    (void)state;
+    (void)snprintf(line, sizeof(line), "lost n %s\n", fence);
+    free(fence);
+    assert_status(lk_lock_force_release(lock), LK_OK);
+    tool_wait_err(t, line, SOON_MS);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_false(tool_runs(child));
+}
+
+/* The next renewal tells. */
+static void a_lock_that_is_deleted_is_lost(void **state)
+{
+    char lease[32];
+    tool *t;
+
+    (void)state;
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", wait_lease_ms());
+    t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
+    (void)tool_wait_number(t, "child", SOON_MS);
+    server_flush(redis);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_non_null(
+        strstr(tool_err(t), "is lost: the server does not know it any more"));
+}
+
+static void
+a_lock_that_was_handed_over_is_held_for_the_whole_lease(void **state)
+{
+    tool *first = tool_start(&how, "run", "n", "-c", PROGRAM, NULL);
+    pid_t child = (pid_t)tool_wait_number(first, "child", SOON_MS);
+    tool *second = tool_start(&how, "run", "--lease", "20", "n", "-c",
+                              "cat /proc/uptime; env; " PROGRAM, NULL);
+    double now;
+
+    (void)state;
+    tool_wait_err(second, "waiting for n", SOON_MS);
+    assert_int_equal(kill(child, SIGTERM), 0);
+    (void)tool_wait_number(second, "child", SOON_MS);
+    now = strtod(tool_out(second), NULL);
+    assert_true((double)tool_wait_number(second, "LATCHKEY_DEADLINE", SOON_MS) >
+                (now + 10) * 1000);
+    assert_string_equal(strchr(tool_err(second), '\n') + 1, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(an_operator_s_break_ends_the_command, forget),
+        cmocka_unit_test_teardown(who_ignores_the_first_signal_gets_the_second,
+                                  forget),
+        cmocka_unit_test_teardown(kill_gives_no_time, forget),
+        cmocka_unit_test_teardown(warn_lets_the_command_go_on, forget),
+        cmocka_unit_test_teardown(warn_outlives_the_tool, forget),
+        cmocka_unit_test_teardown(a_command_of_one_s_own_is_run_instead,
+                                  forget),
+        cmocka_unit_test_teardown(a_lock_that_is_deleted_is_lost, forget),
+        cmocka_unit_test_teardown(
+            a_lock_that_was_handed_over_is_held_for_the_whole_lease, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Signals to the tool reach the command, and what they do to a wait. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+static server *redis;
+static tool_how how;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+static void every_signal_that_can_be_caught_is_forwarded(void **state)
+{
+    static const struct {
+        int number;
+        const char *word;
+    } signals[] = {
+        {SIGHUP, "HUP"},   {SIGINT, "INT"},     {SIGQUIT, "QUIT"},
+        {SIGTERM, "TERM"}, {SIGUSR1, "USR1"},   {SIGUSR2, "USR2"},
+        {SIGALRM, "ALRM"}, {SIGWINCH, "WINCH"}, {SIGURG, "URG"},
+    };
+    tool *t = tool_start(&how, "run", "n", "-c",
+                         "for s in HUP INT QUIT TERM USR1 USR2 ALRM WINCH URG; "
+                         "do trap \"echo got $s\" $s; done; "
+                         "trap 'exit 4' CONT; echo child=$$; "
+                         "while :; do sleep 0.02; done",
+                         NULL);
+    char line[32];
+
+    (void)state;
+    (void)tool_wait_number(t, "child", SOON_MS);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        assert_int_equal(kill(tool_pid(t), signals[i].number), 0);
+        (void)snprintf(line, sizeof(line), "got %s\n", signals[i].word);
+        tool_wait_out(t, line, SOON_MS);
+    }
+    assert_int_equal(kill(tool_pid(t), SIGCONT), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 4);
+}
+
+static void a_signal_that_ends_the_command_is_its_code(void **state)
+{
+    tool *t = tool_start(&how, "run", "n", "-c",
+                         "echo child=$$; exec sleep 100", NULL);
+
+    (void)state;
+    (void)tool_wait_number(t, "child", SOON_MS);
+    assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 143);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+static void the_whole_group_gets_it(void **state)
+{
+    tool *t = tool_start(&how, "run", "n", "-c",
+                         "sh -c 'echo grand=$$; exec sleep 100'; exit 0", NULL);
+    pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
+
+    (void)state;
+    assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 143);
+    assert_false(tool_runs(grand));
+}
+
+static void in_the_foreground_only_the_command_gets_it(void **state)
+{
+    tool *t =
+        tool_start(&how, "run", "--foreground", "n", "-c",
+                   "trap 'exit 6' TERM; echo child=$$; ps -o pgid= -p $$; "
+                   "while :; do sleep 0.02; done",
+                   NULL);
+    char group[32];
+
+    (void)state;
+    (void)tool_wait_number(t, "child", SOON_MS);
+    (void)snprintf(group, sizeof(group), "%d\n", (int)getpgid(tool_pid(t)));
+    tool_wait_out(t, group, SOON_MS);
+    assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 6);
+}
+
+static void nohup_is_respected(void **state)
+{
+    const tool_how shell = {.url = server_url(redis), .program = "nohup"};
+    tool *t = tool_start(&shell, LK_TOOL, "run", "n", "-c",
+                         "echo child=$$; exec sleep 0.3", NULL);
+
+    (void)state;
+    (void)tool_wait_number(t, "child", SOON_MS);
+    assert_int_equal(kill(tool_pid(t), SIGHUP), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+}
+
+static bool is_alone(void *data)
+{
+    (void)data;
+    return server_integer(redis, "ZCARD latchkey:queue:{n}") == 0;
+}
+
+static bool is_queued(void *data)
+{
+    (void)data;
+    return server_integer(redis, "ZCARD latchkey:queue:{n}") == 1;
+}
+
+static void who_waits_leaves_the_queue_when_told_to_end(void **state)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    tool *holder = tool_start(&how, "run", "n", "-c",
+                              "echo child=$$; exec sleep 100", NULL);
+
+    (void)state;
+    (void)tool_wait_number(holder, "child", SOON_MS);
+    for (size_t i = 0; i < 3; i++) {
+        tool *t = tool_start(&how, "run", "n", "echo", "ran", NULL);
+
+        tool_wait_err(t, "waiting for n", SOON_MS);
+        assert_true(wait_until(is_queued, NULL, SOON_MS));
+        assert_int_equal(kill(tool_pid(t), numbers[i]), 0);
+        assert_int_equal(tool_wait(t, SOON_MS), 128 + numbers[i]);
+        assert_true(wait_until(is_alone, NULL, SOON_MS));
+        assert_string_equal(tool_out(t), "");
+        tool_free(t);
+    }
+}
+
+/* Somebody wants it to stand still: the lock is kept meanwhile. */
+static void a_command_that_is_stopped_keeps_its_lock(void **state)
+{
+    char lease[32];
+    tool *t;
+    pid_t child;
+    uint64_t until;
+
+    (void)state;
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", wait_lease_ms());
+    t = tool_start(&how, "run", lease, "n", "-c",
+                   "echo child=$$; while [ ! -e /proc/1/nothing ]; do "
+                   "sleep 0.05; done",
+                   NULL);
+    child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    until = wait_now_ms() + 2 * (uint64_t)wait_lease_ms();
+    assert_int_equal(kill(child, SIGSTOP), 0);
+    while (wait_now_ms() < until)
+        assert_int_equal(server_integer(redis, "EXISTS n"), 1);
+    assert_true(tool_runs(child));
+    assert_int_equal(kill(tool_pid(t), SIGCONT), 0);
+    assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 143);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(every_signal_that_can_be_caught_is_forwarded,
+                                  forget),
+        cmocka_unit_test_teardown(a_signal_that_ends_the_command_is_its_code,
+                                  forget),
+        cmocka_unit_test_teardown(the_whole_group_gets_it, forget),
+        cmocka_unit_test_teardown(in_the_foreground_only_the_command_gets_it,
+                                  forget),
+        cmocka_unit_test_teardown(nohup_is_respected, forget),
+        cmocka_unit_test_teardown(who_waits_leaves_the_queue_when_told_to_end,
+                                  forget),
+        cmocka_unit_test_teardown(a_command_that_is_stopped_keeps_its_lock,
+                                  forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}

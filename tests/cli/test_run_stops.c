@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Whatever stands still or cannot be reached, the command and its process
+ * group are dead before the lease ends.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+/* Says who it is, and ends by SIGTERM only with the time to say so. */
+#define PROGRAM                                                                \
+    "trap 'echo told; exit 9' TERM; echo tool=$PPID; echo child=$$; "          \
+    "while :; do sleep 0.05; done"
+
+/* It and a grandchild that nothing but SIGKILL ends. */
+#define DEAF                                                                   \
+    "trap '' TERM INT HUP; "                                                   \
+    "sh -c 'trap \"\" TERM INT HUP; echo grand=$$; while :; do sleep 1; "      \
+    "done' & echo child=$$; while :; do sleep 0.05; done"
+
+static server *redis;
+static tool_how how;
+static char lease[32];
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", 2 * wait_lease_ms());
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    if (server_pid(redis) == 0)
+        return server_restart(redis) ? 0 : -1;
+    server_flush(redis);
+    return 0;
+}
+
+static bool is_kept(void)
+{
+    return server_integer(redis, "EXISTS n") == 1;
+}
+
+static bool is_free(void *data)
+{
+    (void)data;
+    return !is_kept();
+}
+
+/* A process whose parent is pid and whose name begins like that; 0: none. */
+static pid_t child_of(pid_t pid, const char *name)
+{
+    char command[128];
+    char text[64] = "";
+    FILE *from;
+
+    (void)snprintf(command, sizeof(command), "pgrep -P %d '^%s'", (int)pid,
+                   name);
+    from = popen(command, "re"); /* NOLINT(cert-env33-c): of the test's own */
+    assert_non_null(from);
+    (void)!fgets(text, sizeof(text), from);
+    (void)pclose(from);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static pid_t guardian_of(const tool *t)
+{
+    pid_t guardian = child_of(tool_pid(t), "latchkey-guard");
+
+    assert_true(guardian > 0);
+    return guardian;
+}
+
+/* It renews nothing while it stands still, so the lease ends. */
+static void a_tool_that_stands_still_does_not_hold_the_guardian_up(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
+
+    (void)state;
+    assert_int_equal(kill(tool_pid(t), SIGSTOP), 0);
+    tool_wait_gone(grand, SOON_MS);
+    tool_wait_gone(child, SOON_MS);
+    assert_true(is_kept());
+    assert_true(wait_until(is_free, NULL, SOON_MS));
+    assert_int_equal(kill(tool_pid(t), SIGCONT), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    tool_wait_err(t, "lock 'n' is lost", SOON_MS);
+}
+
+/* The same signal to the whole group of the tool: the guardian is elsewhere. */
+static void a_signal_to_the_tool_s_group_misses_the_guardian(void **state)
+{
+    const tool_how own = {.url = server_url(redis), .program = "setsid"};
+    tool *t = tool_start(&own, LK_TOOL, "run", lease, "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+
+    (void)state;
+    assert_int_equal(kill(-tool_pid(t), SIGSTOP), 0);
+    tool_wait_gone(child, SOON_MS);
+    assert_true(is_kept());
+    assert_int_equal(kill(-tool_pid(t), SIGKILL), 0);
+}
+
+/* The tool itself acts at the deadline then. */
+static void a_guardian_that_stands_still_is_stood_in_for(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    pid_t guardian = guardian_of(t);
+
+    (void)state;
+    assert_int_equal(kill(guardian, SIGSTOP), 0);
+    server_kill(redis);
+    tool_wait_gone(child, SOON_MS);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    tool_wait_gone(guardian, SOON_MS);
+}
+
+static void
+a_server_that_is_gone_ends_the_command_before_the_lease(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    uint64_t ends = wait_now_ms() + 2 * (uint64_t)wait_lease_ms();
+
+    (void)state;
+    server_kill(redis);
+    tool_wait_out(t, "told\n", SOON_MS);
+    tool_wait_gone(child, SOON_MS);
+    assert_true(wait_now_ms() < ends);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_non_null(strstr(tool_err(t), "lock 'n' is lost"));
+    assert_non_null(strstr(tool_err(t), "the command is ended"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(
+            a_tool_that_stands_still_does_not_hold_the_guardian_up, forget),
+        cmocka_unit_test_teardown(
+            a_signal_to_the_tool_s_group_misses_the_guardian, forget),
+        cmocka_unit_test_teardown(a_guardian_that_stands_still_is_stood_in_for,
+                                  forget),
+        cmocka_unit_test_teardown(
+            a_server_that_is_gone_ends_the_command_before_the_lease, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+
+/* At a terminal: the line of who waits, ^C, ^Z, and whose the terminal is. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+static server *redis;
+static tool_how plain;
+static tool_how terminal;
+static tool_how shell;
+
+static int start(void **state)
+{
+    static const char *const prompt[] = {"PS1=$ ", "ENV=", NULL};
+
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    plain = (tool_how){.url = server_url(redis)};
+    terminal = (tool_how){.url = server_url(redis), .has_terminal = true};
+    shell = (tool_how){.url = server_url(redis),
+                       .has_terminal = true,
+                       .program = "sh",
+                       .env = prompt};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+static void who_waits_has_one_line_that_is_drawn_again(void **state)
+{
+    tool *holder = tool_start(&plain, "run", "n", "-c",
+                              "echo child=$$; exec sleep 100", NULL);
+    pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
+    tool *t = tool_start(&terminal, "run", "n", "echo", "mine", NULL);
+
+    (void)state;
+    tool_wait_out(t, "\rwaiting for n: position 1 of 1, held by ", SOON_MS);
+    tool_wait_out(t, " - ^C leaves\033[K\rwaiting for n: ", SOON_MS);
+    assert_null(strchr(tool_out(t), '\n'));
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_non_null(strstr(tool_out(t), "\r\033[Kmine\r\n"));
+}
+
+static void a_key_ends_the_wait(void **state)
+{
+    tool *holder = tool_start(&plain, "run", "n", "-c",
+                              "echo child=$$; exec sleep 100", NULL);
+    tool *t;
+
+    (void)state;
+    (void)tool_wait_number(holder, "child", SOON_MS);
+    t = tool_start(&terminal, "run", "n", "echo", "ran", NULL);
+    tool_wait_out(t, "waiting for n", SOON_MS);
+    tool_type(t, "\003");
+    assert_int_equal(tool_wait(t, SOON_MS), 130);
+    assert_null(strstr(tool_out(t), "ran"));
+}
+
+static void a_key_ends_the_command(void **state)
+{
+    tool *t = tool_start(&terminal, "run", "n", "-c",
+                         "trap 'echo told; exit 5' INT; echo child=$$; "
+                         "while :; do sleep 0.02; done",
+                         NULL);
+
+    (void)state;
+    (void)tool_wait_number(t, "child", SOON_MS);
+    tool_type(t, "\003");
+    assert_int_equal(tool_wait(t, SOON_MS), 5);
+    assert_non_null(strstr(tool_out(t), "told"));
+}
+
+static void the_command_reads_the_terminal(void **state)
+{
+    tool *t =
+        tool_start(&terminal, "run", "n", "-c",
+                   "stty -echo; echo ready; read word; echo got $word", NULL);
+
+    (void)state;
+    tool_wait_out(t, "ready", SOON_MS);
+    tool_type(t, "something\r");
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_non_null(strstr(tool_out(t), "got something"));
+}
+
+/* One line of a shell with job control, and its answer. */
+static tool *prompt(void)
+{
+    tool *t = tool_start(&shell, "-mi", NULL);
+
+    tool_wait_out(t, "$ ", SOON_MS);
+    return t;
+}
+
+static void type_line(tool *t, const char *line)
+{
+    tool_type(t, line);
+    tool_type(t, "\r");
+}
+
+static void a_job_is_stopped_and_goes_on(void **state)
+{
+    tool *t = prompt();
+
+    (void)state;
+    type_line(t, LK_TOOL " run n -- sh -c 'echo chi\"\"ld=$$; read a; "
+                         "echo got-$a; exit 7'");
+    (void)tool_wait_number(t, "child", SOON_MS);
+    tool_type(t, "\032");
+    tool_wait_out(t, "unless it goes on within", SOON_MS);
+    type_line(t, "echo at-\"\"prompt");
+    tool_wait_out(t, "at-prompt", SOON_MS);
+    type_line(t, "fg");
+    type_line(t, "word");
+    tool_wait_out(t, "got-word", SOON_MS);
+    type_line(t, "echo co\"\"de=$?;");
+    assert_int_equal(tool_wait_number(t, "code", SOON_MS), 7);
+}
+
+/* Nothing is renewed while it stands still; the guardian ends it. */
+static void a_job_that_is_stopped_for_too_long_is_ended(void **state)
+{
+    char line[256];
+    tool *t = prompt();
+    pid_t child;
+
+    (void)state;
+    (void)snprintf(line, sizeof(line),
+                   LK_TOOL " run --lease=%ums n -- sh -c 'trap \"\" TERM; "
+                           "echo chi\"\"ld=$$; while :; do sleep 0.1; done'",
+                   wait_lease_ms());
+    type_line(t, line);
+    child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    tool_type(t, "\032");
+    tool_wait_gone(child, SOON_MS);
+    type_line(t, "fg");
+    tool_wait_out(t, "is lost", SOON_MS);
+    type_line(t, "echo co\"\"de=$?;");
+    assert_int_equal(tool_wait_number(t, "code", SOON_MS), 74);
+}
+
+static void a_key_ends_a_script_and_not_only_the_command(void **state)
+{
+    tool *t = prompt();
+
+    (void)state;
+    type_line(t, "sh -c '" LK_TOOL
+                 " run n sh -c \"echo chi\"ld=\\$\\$\"; exec sleep 100\"; "
+                 "echo went\"\"-on'; echo co\"\"de=$?;");
+    (void)tool_wait_number(t, "child", SOON_MS);
+    tool_type(t, "\003");
+    type_line(t, "echo aft\"\"er");
+    tool_wait_out(t, "after", SOON_MS);
+    assert_null(strstr(tool_out(t), "went-on"));
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+/* In a script the terminal is the script's; the command gets it by asking. */
+static void a_command_in_a_script_reads_the_terminal(void **state)
+{
+    tool *t = prompt();
+
+    (void)state;
+    type_line(t, "sh -c '" LK_TOOL " run n sh -c \"echo rea\"dy\"; read a; "
+                 "echo got-\\$a\"'");
+    tool_wait_out(t, "ready", SOON_MS);
+    type_line(t, "word");
+    tool_wait_out(t, "got-word", SOON_MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(who_waits_has_one_line_that_is_drawn_again,
+                                  forget),
+        cmocka_unit_test_teardown(a_key_ends_the_wait, forget),
+        cmocka_unit_test_teardown(a_key_ends_the_command, forget),
+        cmocka_unit_test_teardown(the_command_reads_the_terminal, forget),
+        cmocka_unit_test_teardown(a_job_is_stopped_and_goes_on, forget),
+        cmocka_unit_test_teardown(a_job_that_is_stopped_for_too_long_is_ended,
+                                  forget),
+        cmocka_unit_test_teardown(a_key_ends_a_script_and_not_only_the_command,
+                                  forget),
+        cmocka_unit_test_teardown(a_command_in_a_script_reads_the_terminal,
+                                  forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
