@@ -66,7 +66,7 @@ static void a_record_says_the_kind(void **state)
 
 /* ---- hashes ---- */
 
-#define UUID        "01234567-89ab-cdef-0123-456789abcdef"
+#define UUID "01234567-89ab-cdef-0123-456789abcdef"
 static const char first_field[] = UUID ":1";
 static const char writer_field[] = UUID ":2:write";
 
