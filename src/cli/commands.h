@@ -11,6 +11,8 @@
 #define CLI_COMMAND_MAP(X)                                                     \
     X(lock)                                                                    \
     X(demo)                                                                    \
+    X(ls)                                                                      \
+    X(who)                                                                     \
     X(url)                                                                     \
     X(help)
 

@@ -15,7 +15,7 @@
 #include "core/reply.h"
 #include "inspect/kinds.h"
 
-enum { FLUSH_EVERY = 8 }; /* names whose questions go out together */
+enum { FLUSH_EVERY = 16 }; /* names whose questions go out together */
 
 /* ---- reading a name ------------------------------------------------------------ */
 
@@ -111,6 +111,21 @@ static void take_fields(struct lk__slot *slot, const redisReply *reply)
         lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
 }
 
+/* It is the holder that the record is about. */
+static void take_holder(struct lk__slot *slot, const redisReply *reply)
+{
+    lk__lister_name *name = slot->name;
+
+    if (reply->type != REDIS_REPLY_STRING)
+        return;
+    slot->hash_kind = LK_KIND_LOCK;
+    name->entry.holder_count = 1;
+    name->party.count = strtoull(reply->str, NULL, 10);
+    name->owner = lk__strdup(slot->claim);
+    if (name->owner == NULL)
+        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+}
+
 /* Kept until the holder is known: the hash is the truth. */
 static void take_record(struct lk__slot *slot, const redisReply *reply)
 {
@@ -130,30 +145,54 @@ static void take_record(struct lk__slot *slot, const redisReply *reply)
         lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
 }
 
-/* What the keys that were seen ask for. */
-static void ask_first(struct lk__slot *slot)
+static void ask_record(struct lk__slot *slot)
 {
     static const char *const record[] = {"v",     "kind",  "claim",
                                          "fence", "since", "reason"};
-    static const char *const scan[] = {"0", "COUNT", "16"};
-    const lk__lister_name *name = slot->name;
 
-    if (name->has_state)
+    if (slot->name->has_state)
         slot_ask(slot, "HMGET", "latchkey:state", 6, record, take_record);
-    if (name->has_hash)
-        slot_ask(slot, "HSCAN", "", 3, scan, take_fields);
-    if (name->has_hash)
-        slot_ask(slot, "PTTL", "", 0, NULL, take_lease);
-    if (name->has_tickets)
+    if (slot->name->has_tickets)
         slot_ask(slot, "ZCARD", "latchkey:queue", 0, NULL, take_waiters);
 }
 
-/* What the kind asks for. */
-static void ask_second(struct lk__slot *slot)
+/* Of a lock it is enough to ask whether the one on record still holds. */
+static void ask_holder(struct lk__slot *slot)
 {
-    const lk__lister_name *name = slot->name;
-    lk_kind kind = name->entry.kind;
+    const char *claim = slot->claim;
 
+    if (!slot->name->has_hash)
+        return;
+    slot_ask(slot, "PTTL", "", 0, NULL, take_lease);
+    if (slot->record_kind == LK_KIND_LOCK && claim != NULL && claim[0] != '\0')
+        slot_ask(slot, "HGET", "", 1, &claim, take_holder);
+}
+
+static void ask_fields(struct lk__slot *slot)
+{
+    static const char *const scan[] = {"0", "COUNT", "16"};
+
+    if (slot->name->has_hash && slot->hash_kind == LK_KIND_NONE)
+        slot_ask(slot, "HSCAN", "", 3, scan, take_fields);
+}
+
+/* A hash that is there is the truth; else the record; else the leases. */
+static lk_kind kind_of(const struct lk__slot *slot)
+{
+    if (slot->hash_kind != LK_KIND_NONE)
+        return slot->hash_kind;
+    if (slot->record_kind != LK_KIND_NONE || slot->name->entry.ours)
+        return slot->record_kind;
+    return slot->name->has_timeout ? LK_KIND_SEMAPHORE : LK_KIND_NONE;
+}
+
+/* What the kind asks for. */
+static void ask_rest(struct lk__slot *slot)
+{
+    lk__lister_name *name = slot->name;
+    lk_kind kind = kind_of(slot);
+
+    name->entry.kind = kind;
     if (kind == LK_KIND_RWLOCK && name->has_tickets) {
         slot_ask(slot, "ZCARD", "latchkey:readers", 0, NULL, take_waiters);
         slot_ask(slot, "ZCARD", "latchkey:upgraders", 0, NULL, take_waiters);
@@ -228,16 +267,6 @@ static void settle(struct lk__slot *slot)
     slot->claim = NULL;
 }
 
-/* A hash that is there is the truth; else the record; else the leases. */
-static lk_kind kind_of(const struct lk__slot *slot)
-{
-    if (slot->hash_kind != LK_KIND_NONE)
-        return slot->hash_kind;
-    if (slot->record_kind != LK_KIND_NONE || slot->name->entry.ours)
-        return slot->record_kind;
-    return slot->name->has_timeout ? LK_KIND_SEMAPHORE : LK_KIND_NONE;
-}
-
 static bool slot_next(struct lk__slot *slot)
 {
     struct lk__lister *lister = slot->lister;
@@ -245,23 +274,26 @@ static bool slot_next(struct lk__slot *slot)
     if (lister->next >= lister->names->count)
         return false;
     slot->name = lister->names->all[lister->next++];
-    slot->again = slot->many = false;
+    slot->round = 0;
+    slot->many = false;
     slot->hash_kind = slot->record_kind = LK_KIND_NONE;
     slot->name->party.mode = "";
-    ask_first(slot);
+    ask_record(slot);
     if (lister->next % FLUSH_EVERY == 0)
         lk__probe_flush(&lister->probe);
     return true;
 }
 
-/* All of its questions were answered. */
+/* All questions of a round were answered. */
 static void slot_step(struct lk__slot *slot)
 {
+    static void (*const rounds[])(
+        struct lk__slot * slot) = {NULL, ask_holder, ask_fields, ask_rest};
+    const int count = sizeof(rounds) / sizeof(rounds[0]);
+
     while (slot->pending == 0 && !slot->lister->probe.call.done) {
-        if (slot->name != NULL && !slot->again) {
-            slot->again = true;
-            slot->name->entry.kind = kind_of(slot);
-            ask_second(slot);
+        if (slot->name != NULL && ++slot->round < count) {
+            rounds[slot->round](slot);
             continue;
         }
         if (slot->name != NULL)

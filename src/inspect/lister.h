@@ -11,7 +11,7 @@
  */
 
 enum {
-    LK__LISTER_SLOTS = 32, /* names that are read at once */
+    LK__LISTER_SLOTS = 48, /* names that are read at once */
     LK__LISTER_ASKS = 4    /* commands of one name under way */
 };
 
@@ -22,7 +22,7 @@ struct lk__slot {
     struct lk__lister *lister;
     lk__lister_name *name;
     unsigned pending;
-    bool again;  /* its second round of questions is under way */
+    int round;   /* of questions, under way */
     bool many;   /* its hash has more fields than were looked at */
     char *claim; /* whom the record is about */
     lk_kind hash_kind, record_kind;

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_SEE_H
+#define LK_CLI_SEE_H
+
+#include "cli/cli.h"
+#include "cli/json.h"
+
+/*
+ * What the commands that look have in common: ls, who, why, top, watch, break,
+ * stat, metrics, doctor. docs/cli-json.md describes what is written as JSON;
+ * members are only ever added.
+ */
+
+enum { SEE_WAIT_MS = 15000 }; /* for one look at a whole server */
+
+/*
+ * Opens a client and waits until the server answers. 0, or the exit code
+ * having complained.
+ */
+int see_open(cli *c, lk_client **ret_client);
+
+/* Whether a holder is another library's: Redisson's. */
+bool see_is_foreign(lk_kind kind, const lk_party *party);
+
+/* "latchkey", "redisson", or "" where that cannot be told. */
+const char *see_library(lk_kind kind, const lk_party *party);
+
+/* Text, or null if it is empty. */
+void see_json_text(cli_json *json, const char *key, const char *text);
+
+/* One holder as an object. */
+void see_json_holder(cli_json *json, const char *key, lk_kind kind,
+                     const lk_party *party);
+
+/* One waiter as an object; position counts from 1. */
+void see_json_waiter(cli_json *json, const lk_party *party, size_t position);
+
+/* The name with its kind, holders and waiters: members of an open object. */
+void see_json_info(cli_json *json, const char *name, lk_kind kind,
+                   const lk_info *info);
+
+/* "web-3 pid 4121 (make), user ci", or the id where no more is known. */
+void see_put_party(FILE *to, const lk_party *party);
+
+/* The same name for people, some lines. */
+void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
+                  const lk_info *info);
+
+#endif /* LK_CLI_SEE_H */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey ls`: the names in use. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/see_rows.h"
+
+struct values {
+    bool idle, ours;
+    int sort;
+};
+
+static const cli_option options[] = {
+    {CLI_FLAG, 'a', "idle", offsetof(struct values, idle), NULL,
+     "names as well that nobody holds or waits for", 0},
+    {CLI_FLAG, 0, "ours", offsetof(struct values, ours), NULL,
+     "only names that Latchkey has used", 0},
+    {CLI_WORD, 's', "sort", offsetof(struct values, sort), "name|waiters|held",
+     "in which order", 0},
+    {.kind = CLI_END},
+};
+
+static void put_json(const see_rows *rows)
+{
+    cli_json json = {.to = stdout};
+
+    cli_json_open(&json, NULL, '{');
+    cli_json_open(&json, "names", '[');
+    for (size_t i = 0; i < rows->count; i++)
+        see_json_row(&json, &rows->rows[i]);
+    cli_json_close(&json, ']');
+    cli_json_bool(&json, "truncated", rows->listing->truncated);
+    cli_json_close(&json, '}');
+    cli_json_line(&json);
+}
+
+static int
+show(const cli *c, lk_client *client, const lk_list_options *what, int sort)
+{
+    static const see_order orders[] = {SEE_BY_NAME, SEE_BY_WAITERS,
+                                       SEE_BY_HELD};
+    see_rows rows;
+    int code = see_rows_get(c, client, what, &rows);
+
+    if (code != 0)
+        return code;
+    see_rows_sort(&rows, orders[sort]);
+    if (c->json)
+        put_json(&rows);
+    else
+        see_put_rows(c, stdout, &rows, rows.count);
+    if (rows.listing->truncated)
+        cli_note(c, "there are more names; give a pattern");
+    see_rows_free(&rows);
+    return CLI_OK;
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    struct values values = {.sort = 0};
+    lk_list_options what = {LK_LIST_OPTIONS_INIT};
+    lk_client *client;
+    cli_args args;
+    int code;
+
+    cli_parse(c, argc, argv, &values, &args);
+    if (args.operand_count == 1)
+        what.pattern = args.operands[0];
+    what.idle = values.idle;
+    what.ours = values.ours;
+    code = see_open(c, &client);
+    if (code != 0)
+        return code;
+    code = show(c, client, &what, values.sort);
+    lk_client_free(client);
+    return code;
+}
+
+const cli_command cli_command_ls = {
+    .name = "ls",
+    .aliases = "list",
+    .summary = "list the names in use and who holds them",
+    .usage = "[OPTION]... [PATTERN]",
+    .about =
+        "PATTERN is of names, with * ? [a-z], as for Redis. Reads the key\n"
+        "space in small steps, so that other clients do not notice. Of\n"
+        "several holders one is shown.",
+    .options = options,
+    .operands_max = 1,
+    .run = run,
+};

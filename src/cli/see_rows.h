@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_SEE_ROWS_H
+#define LK_CLI_SEE_ROWS_H
+
+#include "cli/see.h"
+
+/*
+ * A list of names as a table: for ls and top.
+ */
+
+typedef enum see_order {
+    SEE_BY_NAME,
+    SEE_BY_WAITERS, /* most first */
+    SEE_BY_HELD,    /* longest first */
+    SEE_BY_RATE     /* most changes first */
+} see_order;
+
+typedef struct see_row {
+    const lk_entry *entry;
+    double rate; /* changes of the holder a second that were seen; < 0: none
+                    were looked for */
+} see_row;
+
+typedef struct see_rows {
+    lk_listing *listing;
+    see_row *rows;
+    size_t count;
+} see_rows;
+
+/* Lists names. 0, or the exit code having complained. */
+int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
+                 see_rows *ret_rows);
+void see_rows_free(see_rows *rows);
+
+void see_rows_sort(see_rows *rows, see_order order);
+
+/* At most so many lines, below a headline; of a terminal's width if to is
+   one. */
+void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most);
+
+void see_json_row(cli_json *json, const see_row *row);
+
+/* How long it has been held, by the holder that is shown; 0: not known. */
+uint64_t see_held_ms(const lk_entry *entry);
+
+#endif /* LK_CLI_SEE_ROWS_H */

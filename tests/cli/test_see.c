@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey ls` and `latchkey who`: what they show of other processes. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/keeper.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+#define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
+
+enum { KEEPERS = 8 };
+
+typedef struct seeing {
+    server *server;
+    tool_how how;
+    pid_t keepers[KEEPERS];
+    size_t count;
+} seeing;
+
+static int setup(void **state)
+{
+    seeing *f = calloc(1, sizeof(*f));
+
+    if (f == NULL)
+        return -1;
+    f->server = server_start(NULL);
+    if (f->server == NULL)
+        return -1;
+    f->how.url = server_url(f->server);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    seeing *f = *state;
+
+    for (size_t i = 0; i < f->count; i++)
+        keeper_kill(f->keepers[i]);
+    server_stop(f->server);
+    free(f);
+    return 0;
+}
+
+static pid_t start(seeing *f, keeper_how how)
+{
+    how.url = server_url(f->server);
+    assert_true(f->count < KEEPERS);
+    f->keepers[f->count] = keeper_start(&how);
+    return f->keepers[f->count++];
+}
+
+static bool two_wait(void *data)
+{
+    return server_integer(data, "ZCARD latchkey:queue:{deploy}") == 2;
+}
+
+/* One holds the lock "deploy", two wait for it. */
+static void start_a_queue(seeing *f)
+{
+    start(f, (keeper_how){.holds = "deploy", .reason = "release 4.2"});
+    start(f, (keeper_how){.waits = "deploy", .reason = "release 4.3"});
+    start(f, (keeper_how){.waits = "deploy", .reason = "release 4.4"});
+    assert_true(wait_until(two_wait, f->server, 5000));
+}
+
+static void who_shows_holder_and_waiters(void **state)
+{
+    seeing *f = *state;
+    char pid[32];
+
+    start_a_queue(f);
+    snprintf(pid, sizeof(pid), " pid %d (test_cli_see), user ",
+             (int)f->keepers[0]);
+    assert_tool(&f->how, 0, "deploy: lock, 1 holding, 2 waiting\n  held by ",
+                "", "who", "deploy", NULL);
+    assert_tool(&f->how, 0, pid, "", "who", "deploy", NULL);
+    assert_tool(&f->how, 0, "    why   release 4.2\n    id ", "", "who",
+                "deploy", NULL);
+    assert_tool(&f->how, 0, "  waiting 1: ", "", "who", "deploy", NULL);
+    assert_tool(&f->how, 0, "  waiting 2: ", "", "who", "deploy", NULL);
+    assert_tool(&f->how, 0, ", fence ", "", "who", "deploy", NULL);
+}
+
+static void who_tells_what_is_redissons(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET job " JAVA " 2");
+    assert_tool(&f->how, 0,
+                "job: lock, 1 holding, 0 waiting\n  held by " JAVA
+                ", by Redisson\n    no lease\n    id    " JAVA "\n",
+                "", "who", "job", NULL);
+}
+
+static void who_of_what_is_not_there_is_75(void **state)
+{
+    seeing *f = *state;
+
+    assert_tool(&f->how, 75, "", "nope: nothing is known under this name",
+                "who", "nope", NULL);
+    assert_tool(&f->how, 64, "", NULL, "who", "{", NULL);
+    assert_tool(&f->how, 64, "", NULL, "who", NULL);
+}
+
+static void ls_shows_every_kind(void **state)
+{
+    seeing *f = *state;
+
+    start_a_queue(f);
+    start(f, (keeper_how){.reads = "rw"});
+    start(f, (keeper_how){.takes = "sem"});
+    server_integer(f->server, "HSET job " JAVA " 1");
+    assert_tool(&f->how, 0, "NAME    KIND       HOLD  WAIT", "", "ls", NULL);
+    assert_tool(&f->how, 0, "\ndeploy  lock          1     2", "", "ls", NULL);
+    assert_tool(&f->how, 0, "\nrw      rwlock        1     0", "", "ls", NULL);
+    assert_tool(&f->how, 0, "\nsem     semaphore   2/3     0", "", "ls", NULL);
+    assert_tool(&f->how, 0, "\njob     lock          1     0", "", "ls", NULL);
+    assert_tool(&f->how, 0, JAVA " Redisson", "", "ls", NULL);
+    assert_tool(&f->how, 0, "test_cli_see", "", "ls", "dep*", NULL);
+    assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "ls", "x*", NULL);
+}
+
+/* The names in the order in which they are written. */
+static void
+assert_order(seeing *f, const char *sort, const char *first, const char *second)
+{
+    tool *t = tool_start(&f->how, "ls", "-s", sort, NULL);
+    const char *out;
+
+    assert_int_equal(tool_wait(t, 10000), 0);
+    out = tool_out(t);
+    assert_non_null(strstr(out, first));
+    assert_non_null(strstr(out, second));
+    assert_true(strstr(out, first) < strstr(out, second));
+    tool_free(t);
+}
+
+static void ls_sorts(void **state)
+{
+    seeing *f = *state;
+
+    start(f, (keeper_how){.holds = "a"});
+    start_a_queue(f);
+    assert_order(f, "name", "\na ", "\ndeploy ");
+    assert_order(f, "waiters", "\ndeploy ", "\na ");
+    assert_order(f, "held", "\na ", "\ndeploy ");
+}
+
+static void names_cannot_write_to_the_terminal(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET %s " JAVA " 1", "\033[31mred");
+    assert_tool(&f->how, 0, "\n?[31mred ", "", "ls", NULL);
+    assert_tool(&f->how, 0, "{\"name\":\"\\u001b[31mred\"", "", "ls", "--json",
+                NULL);
+}
+
+static void a_server_that_is_away_is_69(void **state)
+{
+    seeing *f = *state;
+
+    server_kill(f->server);
+    assert_tool(&f->how, 69, "", "the server cannot be looked at", "ls", NULL);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(who_shows_holder_and_waiters),
+        TEST(who_tells_what_is_redissons),
+        TEST(who_of_what_is_not_there_is_75),
+        TEST(ls_shows_every_kind),
+        TEST(ls_sorts),
+        TEST(names_cannot_write_to_the_terminal),
+        TEST(a_server_that_is_away_is_69),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

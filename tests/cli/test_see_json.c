@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the commands that look write as JSON, and that docs/cli-json.md has it:
+   a change of these texts is a change of what programs rely on. */
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/keeper.h"
+#include "support/server.h"
+#include "support/tool.h"
+
+#define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
+
+typedef struct seeing {
+    server *server;
+    tool_how how;
+    pid_t keeper;
+    char *page; /* docs/cli-json.md */
+} seeing;
+
+static char *page_read(void)
+{
+    FILE *file = fopen(LK_SOURCE_DIR "/docs/cli-json.md", "r");
+    char *page = calloc(1, 65536);
+
+    if (file != NULL && page != NULL && fread(page, 1, 65535, file) > 0 &&
+        fclose(file) == 0)
+        return page;
+    return NULL;
+}
+
+static int setup(void **state)
+{
+    seeing *f = calloc(1, sizeof(*f));
+
+    if (f == NULL)
+        return -1;
+    f->server = server_start(NULL);
+    f->page = page_read();
+    if (f->server == NULL || f->page == NULL)
+        return -1;
+    f->how.url = server_url(f->server);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    seeing *f = *state;
+
+    keeper_kill(f->keeper);
+    server_stop(f->server);
+    free(f->page);
+    free(f);
+    return 0;
+}
+
+/* Every key of the document stands in the page, as `key` or `...].key`. */
+static void assert_in_page(const seeing *f, const char *json)
+{
+    for (const char *at = strstr(json, "\":"); at != NULL;
+         at = strstr(at + 1, "\":")) {
+        const char *begin = at;
+        char word[64];
+
+        while (begin > json && begin[-1] != '"')
+            begin--;
+        (void)snprintf(word, sizeof(word), "%.*s`", (int)(at - begin), begin);
+        if (strstr(f->page, word) == NULL)
+            fail_msg("docs/cli-json.md does not have %s", word);
+    }
+}
+
+/* What the command writes is like the pattern, * and ? as in fnmatch(3), but
+   that brackets and braces are themselves. */
+static void
+assert_json(seeing *f, const char *const *arguments, const char *pattern)
+{
+    tool *t = tool_start_list(&f->how, arguments);
+    char escaped[4096];
+    size_t used = 0;
+
+    assert_int_equal(tool_wait(t, 10000), 0);
+    for (; *pattern != '\0' && used < sizeof(escaped) - 3; pattern++) {
+        if (*pattern == '[' || *pattern == '\\')
+            escaped[used++] = '\\';
+        escaped[used++] = *pattern;
+    }
+    escaped[used] = '\0';
+    if (fnmatch(escaped, tool_out(t), 0) != 0)
+        fail_msg("%s\nis not like\n%s", tool_out(t), escaped);
+    assert_in_page(f, tool_out(t));
+    tool_free(t);
+}
+
+#define JSON(f, pattern, ...)                                                  \
+    assert_json((f), (const char *const[]){__VA_ARGS__, "--json", NULL},       \
+                (pattern))
+
+/* A holder of ours and one of Redisson's, as they are written. */
+#define OURS                                                                   \
+    "{\"owner\":\"*:1\",\"host\":\"?*\",\"pid\":*,"                            \
+    "\"command\":\"test_cli_see_json\",\"user\":\"?*\",\"client\":\"?*\","     \
+    "\"reason\":\"r\",\"mode\":null,\"count\":1,\"library\":\"latchkey\","     \
+    "\"fence\":?*,\"held_ms\":?*,\"lease_ms\":?*}"
+#define JAVAS                                                                  \
+    "{\"owner\":\"" JAVA "\",\"host\":null,\"pid\":null,\"command\":null,"     \
+    "\"user\":null,\"client\":null,\"reason\":null,\"mode\":null,"             \
+    "\"count\":2,\"library\":\"redisson\",\"fence\":null,\"held_ms\":null,"    \
+    "\"lease_ms\":null}"
+
+static void start(seeing *f, const char *holds, const char *waits)
+{
+    keeper_how how = {.url = server_url(f->server),
+                      .holds = holds,
+                      .waits = waits,
+                      .reason = "r"};
+
+    f->keeper = keeper_start(&how);
+}
+
+static void a_list_of_names(void **state)
+{
+    seeing *f = *state;
+
+    JSON(f, "{\"names\":[],\"truncated\":false}\n", "ls");
+    start(f, "n", NULL);
+    server_integer(f->server, "HSET o " JAVA " 2");
+    JSON(f,
+         "{\"names\":[{\"name\":\"n\",\"kind\":\"lock\",\"ours\":true,"
+         "\"holder_count\":1,\"waiter_count\":0,\"value\":null,"
+         "\"holder\":" OURS "},{\"name\":\"o\",\"kind\":\"lock\","
+         "\"ours\":false,\"holder_count\":1,\"waiter_count\":0,"
+         "\"value\":null,\"holder\":" JAVAS "}],\"truncated\":false}\n",
+         "ls");
+}
+
+static void a_name(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET o " JAVA " 2");
+    start(f, NULL, "o");
+    JSON(f,
+         "{\"name\":\"o\",\"kind\":\"lock\",\"holders\":[" JAVAS "],"
+         "\"waiter_count\":*,\"waiters\":[*]}\n",
+         "who", "o");
+    while (server_integer(f->server, "ZCARD latchkey:queue:{o}") == 0)
+        continue; /* the test's time limit ends it */
+    JSON(f,
+         "{\"name\":\"o\",\"kind\":\"lock\",\"holders\":[" JAVAS "],"
+         "\"waiter_count\":1,\"waiters\":[{\"position\":1,\"owner\":\"*:1\","
+         "\"host\":\"?*\",\"pid\":*,\"command\":\"test_cli_see_json\","
+         "\"user\":\"?*\",\"client\":\"?*\",\"reason\":\"r\",\"mode\":null,"
+         "\"count\":1,\"waited_ms\":*}]}\n",
+         "who", "o");
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_list_of_names),
+        TEST(a_name),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
