@@ -28,13 +28,11 @@ static int setup(void **state)
 {
     seeing *f = calloc(1, sizeof(*f));
 
-    if (f == NULL)
-        return -1;
-    f->server = server_start(NULL);
-    if (f->server == NULL)
-        return -1;
-    f->how.url = server_url(f->server);
     *state = f;
+    assert_non_null(f);
+    f->server = server_start(NULL);
+    assert_non_null(f->server);
+    f->how.url = server_url(f->server);
     return 0;
 }
 

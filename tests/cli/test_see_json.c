@@ -19,32 +19,23 @@ typedef struct seeing {
     server *server;
     tool_how how;
     pid_t keeper;
-    char *page; /* docs/cli-json.md */
+    char page[65536]; /* docs/cli-json.md */
 } seeing;
-
-static char *page_read(void)
-{
-    FILE *file = fopen(LK_SOURCE_DIR "/docs/cli-json.md", "r");
-    char *page = calloc(1, 65536);
-
-    if (file != NULL && page != NULL && fread(page, 1, 65535, file) > 0 &&
-        fclose(file) == 0)
-        return page;
-    return NULL;
-}
 
 static int setup(void **state)
 {
+    FILE *file = fopen(LK_SOURCE_DIR "/docs/cli-json.md", "r");
     seeing *f = calloc(1, sizeof(*f));
 
-    if (f == NULL)
-        return -1;
-    f->server = server_start(NULL);
-    f->page = page_read();
-    if (f->server == NULL || f->page == NULL)
-        return -1;
-    f->how.url = server_url(f->server);
     *state = f;
+    assert_non_null(f);
+    assert_non_null(file);
+    assert_in_range(fread(f->page, 1, sizeof(f->page) - 1, file), 1,
+                    sizeof(f->page) - 2);
+    assert_int_equal(fclose(file), 0);
+    f->server = server_start(NULL);
+    assert_non_null(f->server);
+    f->how.url = server_url(f->server);
     return 0;
 }
 
@@ -54,7 +45,6 @@ static int teardown(void **state)
 
     keeper_kill(f->keeper);
     server_stop(f->server);
-    free(f->page);
     free(f);
     return 0;
 }
