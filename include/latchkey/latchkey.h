@@ -15,6 +15,7 @@
 #include <latchkey/latch.h>
 #include <latchkey/lock.h>
 #include <latchkey/plain_semaphore.h>
+#include <latchkey/redlock.h>
 #include <latchkey/rwlock.h>
 #include <latchkey/semaphore.h>
 #include <latchkey/siglock.h>

@@ -63,7 +63,9 @@ extern "C" {
     X(EALREADY, -28, false, "it was set before; nothing was changed")          \
     X(ERANGE, -29, false, "the number is outside of what is possible")         \
     X(ESTALE, -31, false,                                                      \
-      "not the newest version or fence; nothing was written")
+      "not the newest version or fence; nothing was written")                  \
+    X(EQUORUM, -32, true,                                                      \
+      "too few of the servers agreed or could be asked; not held")
 
 /** The answer of every call that can fail: LK_OK or a negative value. */
 typedef enum lk_status {

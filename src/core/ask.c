@@ -77,6 +77,13 @@ lk__ask *lk__ask_of_call(lk__call *call)
     return (lk__ask *)(void *)((char *)call - offsetof(lk__ask, call));
 }
 
+static void call_end(lk__ask *ask, lk_status status, const char *words)
+{
+    lk__call_done(&ask->call, status, words);
+    if (ask->ended != NULL)
+        ask->ended(ask);
+}
+
 /* It was answered, or is given up. */
 static void end(lk__ask *ask, lk_status status, const char *words)
 {
@@ -85,23 +92,39 @@ static void end(lk__ask *ask, lk_status status, const char *words)
     list_remove(ask);
     lk__alarm_clear(&ask->call.client->alarms, &ask->alarm);
     if (!ask->call.done)
-        lk__call_done(&ask->call, status, words);
+        call_end(ask, status, words);
     if (ask->released && !ask->replying && !ask->request.busy)
         ask_free(ask);
+}
+
+void lk__ask_drop(lk__ask *ask)
+{
+    ask->ended = NULL;
+    end(ask, LK_ECANCELED, NULL);
+}
+
+static bool is_persistent(const lk__ask *ask)
+{
+    return ask->owed_ms != 0 || (ask->persists && ask->sends > 0);
 }
 
 /* The call ends in doubt; the question goes on if it can. */
 static void doubt(lk__ask *ask)
 {
     lk_client *client = ask->call.client;
+    uint64_t until;
 
-    if (!ask->persists) {
+    if (!is_persistent(ask)) {
         end(ask, LK_EINDOUBT, NULL);
         return;
     }
-    lk__alarm_set(&client->alarms, &ask->alarm,
-                  lk__wait_until_ns(ask->first_sent_at, PERSIST_MS));
-    lk__call_done(&ask->call, LK_EINDOUBT, NULL);
+    if (ask->owed_ms != 0)
+        until =
+            lk__wait_until_ns(lk__client_now(client), (int64_t)ask->owed_ms);
+    else
+        until = lk__wait_until_ns(ask->first_sent_at, PERSIST_MS);
+    lk__alarm_set(&client->alarms, &ask->alarm, until);
+    call_end(ask, LK_EINDOUBT, NULL);
 }
 
 /* The time is over: what was sent may have been done. */
@@ -113,7 +136,7 @@ static void end_late(lk__ask *ask)
         end(ask, LK_OK, NULL);
     else if (ask->call.done)
         end(ask, LK_EINDOUBT, NULL);
-    else if (ask->sends > 0 && (!ask->reads || ask->persists))
+    else if (is_persistent(ask) || (ask->sends > 0 && !ask->reads))
         doubt(ask);
     else if (conn->state == LK__CONN_READY)
         end(ask, LK_EOFFLINE, "no answer in time");
@@ -159,7 +182,8 @@ on_reply(lk__request *request, lk_status status, const redisReply *reply)
     ask->replying = true; /* whoever ends it within leaves its memory here */
     if (status == LK_OK)
         on_answer(ask, reply);
-    else if (status == LK_EINDOUBT && !ask->reads && !ask->repeats)
+    else if (status == LK_EINDOUBT && !ask->reads && !ask->repeats &&
+             ask->owed_ms == 0)
         end(ask, LK_EINDOUBT, NULL);
     ask->replying = false;
     if (ask->released && !ask->listed && !ask->request.busy)
@@ -239,6 +263,12 @@ lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args)
     return question_set(ask, NULL, count, args);
 }
 
+lk_status lk__ask_call(lk__ask *ask, const lk__script *script, size_t count,
+                       const lk__arg *args)
+{
+    return question_set(ask, script, count, args);
+}
+
 static void send_now(lk__ask *ask)
 {
     lk__node *node = ask->call.client->node;
@@ -248,6 +278,11 @@ static void send_now(lk__ask *ask)
         return;
     if (ask->script == NULL)
         status = lk__node_command(node, &ask->request, ask->count, ask->args);
+    else if (ask->place == NULL)
+        status = lk__node_call(node, &ask->request, ask->script,
+                               ask->script->key_count, ask->args,
+                               ask->count - ask->script->key_count,
+                               ask->args + ask->script->key_count);
     else
         status = lk__place_call_with(ask->place, &ask->request, ask->script,
                                      ask->args[0].bytes, ask->more_key,
@@ -267,7 +302,7 @@ static bool begin(lk__ask *ask, uint64_t until)
     const lk__conn *conn = &client->node->command;
 
     list_add(ask);
-    if (lk__node_is_away(client->node)) {
+    if (lk__node_is_away(client->node) && ask->owed_ms == 0) {
         end(ask, conn->why, conn->words);
         return false;
     }
@@ -321,12 +356,14 @@ void lk__asks_leave_doubtful(lk_client *client, lk_status status,
     while (ask != NULL) {
         lk__ask *next = ask->next;
 
-        if (ask->sends > 0 && ask->repeats && !ask->persists)
+        if (is_persistent(ask)) {
+            if (!ask->call.done)
+                doubt(ask);
+        } else if (ask->sends > 0 && ask->repeats && !ask->persists) {
             end(ask, LK_EINDOUBT, NULL);
-        else if (!ask->persists || ask->sends == 0)
+        } else {
             end(ask, status, words);
-        else if (!ask->call.done)
-            doubt(ask);
+        }
         ask = next;
     }
 }

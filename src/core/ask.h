@@ -21,6 +21,10 @@
  * LK_EINDOUBT in the meantime; the shutdown ends it. That is for what must
  * count once and what nobody says again. What a caller in doubt says again, as
  * a delete, must not persist: done late, it would undo what came after.
+ *
+ * One that is owed takes back what another request may have done or may yet
+ * do. It goes on like one that persists, though it was never sent, and though
+ * the server is away when it begins.
  */
 typedef struct lk__ask lk__ask;
 
@@ -36,7 +40,8 @@ struct lk__ask {
     bool reads;     /* changes nothing at the server, or nothing if repeated */
     bool repeats;   /* known by a number: may be asked again in its call */
     bool persists;  /* repeats, and goes on when its call has ended in doubt */
-    unsigned sends; /* how often it has been under way */
+    uint64_t owed_ms; /* persists for so long, sent or not; 0: is not owed */
+    unsigned sends;   /* how often it has been under way */
     uint64_t first_sent_at;
     bool listed;       /* in the client: not answered, nor given up */
     bool released;     /* nobody waits; goes with its last request */
@@ -47,6 +52,8 @@ struct lk__ask {
     lk__alarm alarm;
     /* Reads the answer; sets *ret_more if it has set the next question. */
     lk_status (*take)(lk__ask *ask, const redisReply *reply, bool *ret_more);
+    /* Its call has ended, within the monitor; NULL: nobody wants to know. */
+    void (*ended)(lk__ask *ask);
     /* Lets go of what the larger struct has; NULL: nothing. */
     void (*cleanup)(lk__ask *ask);
 };
@@ -60,6 +67,10 @@ lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
                          const char *owner, size_t count, const lk__arg *args);
 lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args);
 
+/* The same for a script without a place: its keys come first in args. */
+lk_status lk__ask_call(lk__ask *ask, const lk__script *script, size_t count,
+                       const lk__arg *args);
+
 /* Asks. The call's end may come from within. Inside the monitor. */
 void lk__ask_begin(lk__ask *ask);
 
@@ -72,6 +83,10 @@ lk_status lk__ask_sleep(lk__ask *ask);
 
 /* Lets go of the question; its memory goes when it can. Inside the monitor. */
 void lk__ask_release(lk__ask *ask);
+
+/* Nobody wants the answer any more, and it is not sent again, whatever comes of
+   the request under way. One that was let go of may be gone afterwards. */
+void lk__ask_drop(lk__ask *ask);
 
 /* For the deliver of an async one: finds it, and lets go of it at the end. */
 lk__ask *lk__ask_of_call(lk__call *call);

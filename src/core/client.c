@@ -184,9 +184,30 @@ void lk__client_unpost(lk_client *client, lk__post *post)
         post_remove(client, post);
 }
 
+void lk__client_chore(lk_client *client, lk__post *chore)
+{
+    chore->next = client->first_chore;
+    client->first_chore = chore;
+    client->world->class->wake(client->world);
+}
+
+static void chores_run(lk_client *client)
+{
+    lk__post *chore;
+
+    while ((chore = client->first_chore) != NULL) {
+        client->first_chore = chore->next;
+        lk__client_leave(client);
+        chore->run(chore);
+        lk__client_lock(client);
+    }
+}
+
 void lk__client_on_wake(lk_client *client)
 {
     lk__waits_cancel(client);
+    lk__guests_tell(client->first_waker);
+    chores_run(client);
     if (client->dispatch_fd < 0)
         posts_run(client);
 }
@@ -450,6 +471,7 @@ static void shutdown_begin(lk_client *client)
     lk__waits_end(client, LK_ECLOSED, NULL);
     lk__asks_leave_doubtful(client, LK_ECLOSED, NULL);
     lk__places_shut(client);
+    lk__guests_tell(client->first_leaver);
     lk__record_remove(client->node);
 }
 

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "core/alarm.h"
+#include "core/guest.h"
 #include "core/options.h"
 #include "core/table.h"
 #include "core/world.h"
@@ -70,6 +71,10 @@ struct lk_client {
     unsigned renewing;           /* batches of renewals under way */
     uint64_t last_claim_number;
 
+    lk__guest *first_waker;  /* told whenever the loop is woken */
+    lk__guest *first_leaver; /* told when the shutdown begins */
+    lk__post *first_chore;
+
     lk__post *first_post, *last_post;
     lk__post *running_post; /* whose callback runs now */
     pthread_t dispatcher;   /* that runs it */
@@ -119,6 +124,13 @@ void lk__client_post(lk_client *client, lk__post *post);
  * it may leave and enter again.
  */
 void lk__client_unpost(lk_client *client, lk__post *post);
+
+/*
+ * Has run called on the loop, without the mutex, whatever .dispatch says: for
+ * what the library itself has to do there. The last queued goes first. Inside
+ * the monitor.
+ */
+void lk__client_chore(lk_client *client, lk__post *chore);
 
 /* Hands one line to the user's log. Inside the monitor. Never a secret. */
 void lk__client_log(lk_client *client, lk_log_level level, const char *format,

@@ -5,10 +5,13 @@
 #include "core/greet.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/client.h"
 #include "core/reply.h"
+
+#define SECOND UINT64_C(1000000000)
 
 enum {
     STEP_AUTH,
@@ -90,6 +93,29 @@ static void note_run_id(lk__greeting *greeting, const redisReply *reply)
              at == NULL ? "" : at + 7);
 }
 
+/* The server counts whole seconds of its wall clock: one less is sure. */
+static void note_birth(lk__greeting *greeting, const redisReply *reply)
+{
+    const char *at = reply->type == REDIS_REPLY_STRING
+                         ? strstr(reply->str, "uptime_in_seconds:")
+                         : NULL;
+    uint64_t now = lk__client_now(greeting->conn->client);
+    uint64_t age;
+
+    greeting->born_at = LK__NEVER;
+    if (at == NULL)
+        return;
+    age = strtoull(at + strlen("uptime_in_seconds:"), NULL, 10);
+    age = age > 1 && age < now / SECOND ? (age - 1) * SECOND : 0;
+    greeting->born_at = now - age;
+}
+
+static void note_info(lk__greeting *greeting, const redisReply *reply)
+{
+    note_run_id(greeting, reply);
+    note_birth(greeting, reply);
+}
+
 static void
 on_greeting(lk__request *request, lk_status status, const redisReply *reply)
 {
@@ -108,7 +134,7 @@ on_greeting(lk__request *request, lk_status status, const redisReply *reply)
     else if (refused != LK_OK && step != STEP_NAME)
         lk__greet_refuse(greeting, refused, reply);
     else if (step == STEP_INFO)
-        note_run_id(greeting, reply);
+        note_info(greeting, reply);
     else if (step == STEP_PING)
         greeting->done(greeting->conn);
 }

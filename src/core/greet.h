@@ -28,8 +28,10 @@ struct lk__greeting {
     void (*done)(lk__conn *conn);
     /* The answer to the last command; refused LK_OK: no error. */
     void (*last)(lk__conn *conn, lk_status refused, const redisReply *reply);
-    char run_id[48]; /* the server's process; "" if it does not say */
-    int64_t id;      /* the server's number of the connection; 0: not known */
+    char run_id[48];  /* the server's process; "" if it does not say */
+    uint64_t born_at; /* not later than this that process began, by the local
+                         clock; LK__NEVER: it does not say */
+    int64_t id;       /* the server's number of the connection; 0: not known */
     lk__greeting_step steps[LK__GREETING_STEPS];
 };
 

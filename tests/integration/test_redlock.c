@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The lock over several servers: having it, keeping it, losing it. */
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/redlocking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 5000 };
+
+/* ---- having it ----------------------------------------------------------------- */
+
+static void every_server_gets_the_same_token_of_128_bits(void **state)
+{
+    redlocking *f = *state;
+    lk_hold *hold = redlocking_hold(redlocking_make(f, 5, NULL));
+    char *first;
+
+    redlocking_wait_planted(f, 5, 5);
+    first = redlocking_token(f, 0);
+    assert_int_equal(strlen(first), 32);
+    assert_int_equal(strspn(first, "0123456789abcdef"), 32);
+    for (size_t i = 1; i < 5; i++) {
+        char *token = redlocking_token(f, i);
+
+        assert_string_equal(token, first);
+        free(token);
+    }
+    free(first);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 5, 0);
+}
+
+static void each_attempt_has_a_token_of_its_own(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 1, NULL);
+    lk_hold *hold = redlocking_hold(lock);
+    char *first = redlocking_token(f, 0), *second;
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = redlocking_hold(lock);
+    second = redlocking_token(f, 0);
+    assert_string_not_equal(first, second);
+    free(first);
+    free(second);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void who_comes_second_is_told_who_keeps_it(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 3, NULL);
+    lk_redlock *other = redlocking_make(f, 3, NULL);
+    lk_hold *hold = redlocking_hold(lock), *none = NULL;
+
+    redlocking_wait_planted(f, 3, 3);
+    assert_status(lk_redlock_acquire(other, 0, NULL, &none), LK_EBUSY);
+    assert_null(none);
+    assert_non_null(strstr(lk_last_error(), "0 of 3"));
+    assert_non_null(strstr(lk_last_error(), "another's token"));
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(redlocking_answer(other, i), LK_REDLOCK_BUSY);
+    assert_status(lk_redlock_acquire(other, 20, NULL, &none), LK_ETIMEDOUT);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_redlock_acquire(other, LK_FOREVER, NULL, &none), LK_OK);
+    assert_status(lk_hold_release(none), LK_OK);
+}
+
+static void who_wins_a_minority_gives_it_back(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 5, NULL);
+    lk_hold *hold = NULL;
+
+    for (size_t i = 2; i < 5; i++)
+        free(server_string(f->servers[i], "SET n another's PX 60000"));
+    assert_status(lk_redlock_acquire(lock, 0, NULL, &hold), LK_EBUSY);
+    redlocking_wait_planted(f, 2, 0);
+    for (size_t i = 2; i < 5; i++) {
+        char *token = redlocking_token(f, i);
+
+        assert_string_equal(token, "another's");
+        free(token);
+    }
+}
+
+static void a_minority_held_by_others_does_not_matter(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 5, NULL);
+    lk_hold *hold;
+
+    for (size_t i = 0; i < 2; i++)
+        free(server_string(f->servers[i], "SET n another's PX 60000"));
+    hold = redlocking_hold(lock);
+    redlocking_wait_planted(f, 5, 5);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 5, 2);
+}
+
+static void a_plain_hold_has_no_fence_and_no_export(void **state)
+{
+    redlocking *f = *state;
+    lk_hold *hold = redlocking_hold(redlocking_make(f, 3, NULL));
+    char text[LK_EXPORT_SIZE];
+
+    assert_int_equal(lk_hold_fence(hold), 0);
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_ENOTSUP);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_NONE);
+    assert_int_equal(lk_hold_lost_for_ms(hold), 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static lk_status look(lk_hold *hold, void *data)
+{
+    *(bool *)data = lk_hold_check(hold) == LK_OK;
+    return LK_EGONE;
+}
+
+static void a_function_runs_under_it(void **state)
+{
+    redlocking *f = *state;
+    bool was_held = false;
+
+    assert_status(lk_redlock_run(redlocking_make(f, 3, NULL), 0, NULL, look,
+                                 &was_held),
+                  LK_EGONE);
+    assert_true(was_held);
+    redlocking_wait_planted(f, 3, 0);
+}
+
+/* ---- keeping it ------------------------------------------------------------------ */
+
+static void the_validity_is_the_lease_less_the_drift(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 3, NULL);
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = 2 * wait_lease_ms()};
+    uint64_t most = options.lease_ms - options.lease_ms / 100 - 2;
+    uint64_t begin = wait_now_ms(), took;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_OK);
+    took = wait_now_ms() - begin + 2;
+    assert_in_range(lk_hold_remaining_ms(hold), most - took, most);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_lease_of_the_callers_ends(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options short_ones = redlocking_options();
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = 300};
+    lk_redlock *lock;
+    lk_hold *hold = NULL;
+    struct pollfd p = {.events = POLLIN};
+
+    short_ones.node_timeout_ms = 250;
+    lock = redlocking_make(f, 3, &short_ones);
+    while (hold == NULL)
+        if (lk_redlock_acquire(lock, 1000, &options, &hold) != LK_OK)
+            hold = NULL;
+    p.fd = lk_hold_fd(hold);
+    assert_true(p.fd >= 0);
+    assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(SOON_MS)), 1);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
+    assert_int_equal(lk_hold_remaining_ms(hold), 0);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_non_null(strstr(lk_last_error(), " ms ago"));
+}
+
+static bool is_old(void *data)
+{
+    return wait_now_ms() >= *(uint64_t *)data;
+}
+
+static void a_lease_of_the_locks_is_renewed(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    uint64_t until;
+    lk_hold *hold;
+
+    options.lease_ms = wait_lease_ms();
+    options.node_timeout_ms = options.lease_ms / 2;
+    hold = redlocking_hold(redlocking_make(f, 3, &options));
+    until = wait_now_ms() + 2 * options.lease_ms;
+    assert_true(wait_until(is_old, &until, SOON_MS));
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(redlocking_planted(f, 3), 3);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 3, 0);
+}
+
+static void an_extension_needs_most_servers_to_agree(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    lk_redlock *lock;
+    lk_hold *hold;
+
+    options.longest_lease_ms = 600000;
+    lock = redlocking_make(f, 3, &options);
+    hold = redlocking_hold(lock);
+    assert_status(lk_hold_extend(hold, 600001), LK_EINVAL);
+    assert_status(lk_hold_extend(hold, 300000), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 290000, 297000);
+    for (size_t i = 0; i < 3; i++)
+        assert_in_range(server_integer(f->servers[i], "PTTL n"), 1, 300000);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void an_extension_never_plants_a_token_anew(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 3, NULL);
+    lk_hold *hold = redlocking_hold(lock);
+
+    redlocking_wait_planted(f, 3, 3);
+    for (size_t i = 0; i < 2; i++)
+        server_flush(f->servers[i]);
+    assert_status(lk_hold_extend(hold, wait_lease_ms()), LK_ELOST);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
+    assert_int_equal(redlocking_planted(f, 2), 0);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    redlocking_wait_planted(f, 3, 0);
+}
+
+/* ---- losing it --------------------------------------------------------------------- */
+
+typedef struct told {
+    _Atomic int notices, losses;
+} told;
+
+static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
+{
+    told *t = data;
+
+    (void)hold;
+    if (remaining_ms > 0)
+        t->notices++;
+    else
+        t->losses++;
+}
+
+static bool is_told(void *data)
+{
+    told *t = data;
+
+    return t->losses > 0;
+}
+
+static void the_holder_is_told_when_most_servers_forgot(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    told t = {0};
+    lk_hold *hold;
+
+    options.lease_ms = wait_lease_ms();
+    options.node_timeout_ms = options.lease_ms / 2;
+    hold = redlocking_hold(redlocking_make(f, 3, &options));
+    assert_status(lk_hold_on_lost(hold, 0, on_lost, &t), LK_OK);
+    redlocking_wait_planted(f, 3, 3);
+    for (size_t i = 0; i < 3; i++)
+        server_flush(f->servers[i]);
+    redlocking_wait_lost(hold);
+    assert_true(wait_until(is_told, &t, SOON_MS));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
+    assert_int_equal(t.losses, 1);
+    assert_int_equal(t.notices, 0);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void the_notice_comes_before_the_loss(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 3, NULL);
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = 2 * wait_lease_ms()};
+    told t = {0};
+    lk_hold *hold = NULL;
+
+    assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_OK);
+    assert_status(lk_hold_on_lost(hold, wait_lease_ms(), on_lost, &t), LK_OK);
+    assert_true(wait_until(is_told, &t, 2 * SOON_MS));
+    assert_int_equal(t.notices, 1);
+    assert_int_equal(t.losses, 1);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void a_callback_set_after_the_loss_is_called(void **state)
+{
+    redlocking *f = *state;
+    lk_hold *hold = redlocking_hold(redlocking_make(f, 1, NULL));
+    told t = {0};
+
+    server_flush(f->servers[0]);
+    assert_status(lk_hold_extend(hold, wait_lease_ms()), LK_ELOST);
+    assert_status(lk_hold_on_lost(hold, 0, on_lost, &t), LK_OK);
+    assert_true(wait_until(is_told, &t, SOON_MS));
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void a_release_finds_out_that_it_was_lost(void **state)
+{
+    redlocking *f = *state;
+    lk_hold *hold = redlocking_hold(redlocking_make(f, 3, NULL));
+
+    redlocking_wait_planted(f, 3, 3);
+    for (size_t i = 0; i < 3; i++)
+        free(server_string(f->servers[i], "SET n thief"));
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    for (size_t i = 0; i < 3; i++) {
+        char *token = redlocking_token(f, i);
+
+        assert_string_equal(token, "thief");
+        free(token);
+    }
+}
+
+#define TEST(f)                                                                \
+    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_server_gets_the_same_token_of_128_bits),
+        TEST(each_attempt_has_a_token_of_its_own),
+        TEST(who_comes_second_is_told_who_keeps_it),
+        TEST(who_wins_a_minority_gives_it_back),
+        TEST(a_minority_held_by_others_does_not_matter),
+        TEST(a_plain_hold_has_no_fence_and_no_export),
+        TEST(a_function_runs_under_it),
+        TEST(the_validity_is_the_lease_less_the_drift),
+        TEST(a_lease_of_the_callers_ends),
+        TEST(a_lease_of_the_locks_is_renewed),
+        TEST(an_extension_needs_most_servers_to_agree),
+        TEST(an_extension_never_plants_a_token_anew),
+        TEST(the_holder_is_told_when_most_servers_forgot),
+        TEST(the_notice_comes_before_the_loss),
+        TEST(a_callback_set_after_the_loss_is_called),
+        TEST(a_release_finds_out_that_it_was_lost),
+    };
+
+    return cmocka_run_group_tests(tests, redlocking_start_servers,
+                                  redlocking_stop_servers);
+}
