@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The lock over several servers, on a network that loses and keeps bytes. */
+
+#include "support/check.h"
+#include "support/proxy.h"
+#include "support/redlocking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 5000, NODE_MS = 100 };
+
+static lk_redlock_options quick(void)
+{
+    lk_redlock_options options = redlocking_options();
+
+    options.node_timeout_ms = wait_scaled_ms(NODE_MS);
+    return options;
+}
+
+typedef struct cable {
+    proxy *proxies[3];
+    lk_redlock *lock;
+} cable;
+
+static cable cable_start(redlocking *f, const lk_redlock_options *options)
+{
+    cable c;
+    lk_client *clients[3];
+    const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
+                                         .command_timeout_ms =
+                                             wait_scaled_ms(400)};
+
+    for (size_t i = 0; i < 3; i++) {
+        c.proxies[i] = proxy_start(server_socket(f->servers[i]));
+        assert_non_null(c.proxies[i]);
+        clients[i] =
+            redlocking_open_url(f, proxy_url(c.proxies[i]), &impatient);
+    }
+    c.lock = redlocking_make_of(f, clients, 3, options);
+    return c;
+}
+
+/* A stream that has lost bytes must not go on. */
+static void cable_mend(cable *c)
+{
+    for (size_t i = 0; i < 3; i++) {
+        proxy_heal(c->proxies[i]);
+        proxy_reset(c->proxies[i], PROXY_ALL);
+    }
+}
+
+static void cable_free(cable *c)
+{
+    for (size_t i = 0; i < 3; i++)
+        proxy_stop(c->proxies[i]);
+}
+
+/* The server has the token and the client does not know. */
+static void a_lost_answer_leaves_nothing_behind(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    cable c = cable_start(f, &options);
+    lk_hold *hold = NULL;
+
+    for (size_t i = 0; i < 2; i++)
+        proxy_drop_replies(c.proxies[i], PROXY_ALL, false);
+    assert_status(lk_redlock_acquire(c.lock, 0, NULL, &hold), LK_EQUORUM);
+    cable_mend(&c);
+    redlocking_wait_planted(f, 3, 0);
+    assert_status(lk_redlock_acquire(c.lock, wait_scaled_ms(SOON_MS), NULL,
+                                     &hold),
+                  LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 3, 0);
+    cable_free(&c);
+}
+
+static void a_cut_after_the_acquire_leaves_nothing_behind(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    cable c = cable_start(f, &options);
+    lk_hold *hold = NULL;
+
+    for (size_t i = 0; i < 2; i++)
+        proxy_drop_replies(c.proxies[i], PROXY_ALL, true);
+    assert_status(lk_redlock_acquire(c.lock, 0, NULL, &hold), LK_EQUORUM);
+    cable_mend(&c);
+    redlocking_wait_planted(f, 3, 0);
+    cable_free(&c);
+}
+
+/* The network keeps the requests until after the client has given up. */
+static void an_acquire_that_arrives_late_leaves_nothing_behind(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    cable c = cable_start(f, &options);
+    lk_hold *hold = NULL;
+
+    for (size_t i = 0; i < 2; i++)
+        proxy_hold(c.proxies[i], PROXY_ALL, PROXY_REQUESTS);
+    assert_status(lk_redlock_acquire(c.lock, 0, NULL, &hold), LK_EQUORUM);
+    for (size_t i = 0; i < 2; i++)
+        proxy_release(c.proxies[i], PROXY_ALL, PROXY_REQUESTS);
+    assert_status(lk_redlock_acquire(c.lock, wait_scaled_ms(SOON_MS), NULL,
+                                     &hold),
+                  LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 3, 0);
+    cable_free(&c);
+}
+
+static void a_release_in_doubt_goes_on_in_the_background(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    cable c = cable_start(f, &options);
+    lk_hold *hold = redlocking_hold(c.lock);
+
+    redlocking_wait_planted(f, 3, 3);
+    for (size_t i = 0; i < 2; i++)
+        proxy_swallow(c.proxies[i], PROXY_ALL, PROXY_REQUESTS);
+    assert_status(lk_hold_release(hold), LK_EINDOUBT);
+    assert_int_equal(redlocking_planted(f, 2), 2);
+    cable_mend(&c);
+    redlocking_wait_planted(f, 3, 0);
+    cable_free(&c);
+}
+
+static void a_cut_connection_does_not_end_a_hold(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    cable c;
+    lk_hold *hold;
+    uint64_t until;
+
+    options.lease_ms = 2 * wait_lease_ms();
+    c = cable_start(f, &options);
+    hold = redlocking_hold(c.lock);
+    redlocking_wait_planted(f, 3, 3);
+    for (size_t i = 0; i < 3; i++)
+        proxy_reset(c.proxies[i], PROXY_ALL);
+    until = wait_now_ms() + options.lease_ms + options.lease_ms / 4;
+    while (wait_now_ms() < until)
+        assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 3, 0);
+    cable_free(&c);
+}
+
+#define TEST(f)                                                                \
+    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_lost_answer_leaves_nothing_behind),
+        TEST(a_cut_after_the_acquire_leaves_nothing_behind),
+        TEST(an_acquire_that_arrives_late_leaves_nothing_behind),
+        TEST(a_release_in_doubt_goes_on_in_the_background),
+        TEST(a_cut_connection_does_not_end_a_hold),
+    };
+
+    return cmocka_run_group_tests(tests, redlocking_start_servers,
+                                  redlocking_stop_servers);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The lock over several servers while some of them are dead, stopped, silent
+   or new. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/proxy.h"
+#include "support/redlocking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 5000, NODE_MS = 100 };
+
+/* Of a test about how long something takes. */
+static lk_redlock_options quick(void)
+{
+    lk_redlock_options options = redlocking_options();
+
+    options.node_timeout_ms = wait_scaled_ms(NODE_MS);
+    return options;
+}
+
+static uint64_t
+time_of_acquire(lk_redlock *lock, lk_status expected, lk_hold **ret_hold)
+{
+    uint64_t begin = wait_now_ms();
+
+    *ret_hold = NULL;
+    assert_status(lk_redlock_acquire(lock, 0, NULL, ret_hold), expected);
+    return wait_now_ms() - begin;
+}
+
+/* ---- dead and stopped servers ------------------------------------------------------ */
+
+static void two_dead_servers_of_five_are_not_waited_for(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_hold *hold;
+
+    server_kill(f->servers[0]);
+    server_kill(f->servers[1]);
+    assert_in_range(time_of_acquire(lock, LK_OK, &hold), 0,
+                    options.node_timeout_ms);
+    assert_int_equal(redlocking_planted(f, 5), 3);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 5, 0);
+}
+
+static void two_stopped_servers_of_five_are_not_waited_for(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_hold *hold;
+
+    redlocking_freeze(f, 0);
+    redlocking_freeze(f, 1);
+    assert_in_range(time_of_acquire(lock, LK_OK, &hold), 0,
+                    options.node_timeout_ms);
+    assert_int_equal(redlocking_answer(lock, 0), LK_REDLOCK_PENDING);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_thaw(f, 0);
+    redlocking_thaw(f, 1);
+    redlocking_wait_planted(f, 5, 0);
+}
+
+static void with_three_dead_servers_it_fails_and_leaves_nothing(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_hold *hold;
+
+    for (size_t i = 0; i < 3; i++)
+        server_kill(f->servers[i]);
+    assert_in_range(time_of_acquire(lock, LK_EQUORUM, &hold), 0,
+                    2 * options.node_timeout_ms);
+    assert_non_null(strstr(lk_last_error(), "2 of 5 servers granted it"));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(redlocking_answer(lock, i), LK_REDLOCK_UNREACHABLE);
+    for (size_t i = 3; i < 5; i++)
+        assert_int_equal(redlocking_answer(lock, i), LK_REDLOCK_GRANTED);
+    redlocking_wait_planted(f, 5, 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(server_restart(f->servers[i]));
+    redlocking_wait_planted(f, 5, 0);
+}
+
+/* What is waiting for you when the server wakes up: the acquire, and behind it
+   its delete. */
+static void a_stopped_server_that_wakes_keeps_nothing(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_hold *hold;
+
+    for (size_t i = 0; i < 3; i++)
+        redlocking_freeze(f, i);
+    assert_in_range(time_of_acquire(lock, LK_EQUORUM, &hold),
+                    options.node_timeout_ms, 2 * options.node_timeout_ms);
+    redlocking_wait_planted(f, 5, 0);
+    for (size_t i = 0; i < 3; i++)
+        redlocking_thaw(f, i);
+    for (size_t i = 0; i < 3; i++) {
+        char *stats;
+
+        /* It has run both: the script's calls of SET and of GET. */
+        do {
+            stats = server_string(f->servers[i], "INFO commandstats");
+            if (strstr(stats, "cmdstat_set:") != NULL)
+                break;
+            free(stats);
+        } while (true);
+        free(stats);
+    }
+    redlocking_wait_planted(f, 5, 0);
+}
+
+/* It breaks its connection meanwhile: the delete comes over the next one. */
+static void a_server_stopped_for_longer_keeps_nothing_either(void **state)
+{
+    redlocking *f = *state;
+    const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
+                                         .command_timeout_ms = 300,
+                                         .connect_timeout_ms = 300,
+                                         .offline_ms = 500};
+    lk_redlock_options options = quick();
+    lk_client *clients[3];
+    lk_client_stats stats = {.size = sizeof(stats)};
+    lk_redlock *lock;
+    lk_hold *hold;
+
+    for (size_t i = 0; i < 3; i++)
+        clients[i] = redlocking_open(f, i, i < 2 ? &impatient : NULL);
+    lock = redlocking_make_of(f, clients, 3, &options);
+    redlocking_freeze(f, 0);
+    redlocking_freeze(f, 1);
+    (void)time_of_acquire(lock, LK_EQUORUM, &hold);
+    do {
+        assert_status(lk_client_stats_get(clients[0], &stats), LK_OK);
+    } while (stats.disconnects == 0);
+    redlocking_thaw(f, 0);
+    redlocking_thaw(f, 1);
+    for (size_t i = 0; i < 2; i++)
+        assert_status(lk_client_wait_ready(clients[i], wait_scaled_ms(SOON_MS)),
+                      LK_OK);
+    redlocking_wait_planted(f, 3, 0);
+    hold = redlocking_hold(lock);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 3, 0);
+}
+
+static void a_hold_outlives_a_minority_of_its_servers(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    lk_redlock *lock;
+    lk_hold *hold;
+    uint64_t until;
+
+    options.lease_ms = wait_lease_ms();
+    options.node_timeout_ms = options.lease_ms / 2;
+    lock = redlocking_make(f, 5, &options);
+    hold = redlocking_hold(lock);
+    redlocking_wait_planted(f, 5, 5);
+    server_kill(f->servers[3]);
+    redlocking_freeze(f, 4);
+    until = wait_now_ms() + 2 * options.lease_ms;
+    while (wait_now_ms() < until)
+        assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(redlocking_planted(f, 5), 3);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_thaw(f, 4);
+    redlocking_wait_planted(f, 5, 0);
+}
+
+static void a_hold_without_most_of_its_servers_is_lost_in_time(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    lk_hold *hold;
+
+    options.lease_ms = wait_lease_ms();
+    options.node_timeout_ms = options.lease_ms / 2;
+    hold = redlocking_hold(redlocking_make(f, 3, &options));
+    redlocking_wait_planted(f, 3, 3);
+    redlocking_freeze(f, 0);
+    redlocking_freeze(f, 1);
+    redlocking_wait_lost(hold);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    redlocking_thaw(f, 0);
+    redlocking_thaw(f, 1);
+    redlocking_wait_planted(f, 3, 0);
+}
+
+static void a_wait_goes_on_until_enough_servers_are_back(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    lk_redlock *lock = redlocking_make(f, 3, &options);
+    lk_hold *hold = NULL;
+
+    server_kill(f->servers[0]);
+    server_kill(f->servers[1]);
+    assert_status(lk_redlock_acquire(lock, 300, NULL, &hold), LK_EQUORUM);
+    assert_true(server_restart(f->servers[0]));
+    assert_status(lk_redlock_acquire(lock, wait_scaled_ms(SOON_MS), NULL,
+                                     &hold),
+                  LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 3, 0);
+}
+
+static void a_wait_for_servers_that_are_away_for_good_ends(void **state)
+{
+    redlocking *f = *state;
+    const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
+                                         .offline_ms = 200};
+    lk_client *clients[3];
+    lk_hold *hold = NULL;
+
+    for (size_t i = 0; i < 3; i++)
+        clients[i] = redlocking_open(f, i, &impatient);
+    server_kill(f->servers[1]);
+    server_kill(f->servers[2]);
+    assert_status(lk_redlock_acquire(redlocking_make_of(f, clients, 3, NULL),
+                                     LK_FOREVER, NULL, &hold),
+                  LK_EQUORUM);
+    redlocking_wait_planted(f, 3, 0);
+}
+
+/* ---- restarts ------------------------------------------------------------------------ */
+
+static void a_server_started_lately_has_no_vote(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    lk_redlock *lock;
+    lk_hold *hold = NULL;
+
+    options.durable = 0;
+    options.longest_lease_ms = 3600000;
+    lock = redlocking_make(f, 3, &options);
+    assert_status(lk_redlock_acquire(lock, 0, NULL, &hold), LK_EQUORUM);
+    assert_non_null(strstr(lk_last_error(), "longest lease"));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(redlocking_answer(lock, i), LK_REDLOCK_QUARANTINED);
+    assert_int_equal(redlocking_planted(f, 3), 0);
+}
+
+/* Two of three are old enough after a while; one is started anew, has forgotten
+   the token, and abstains: nobody else gets a majority. */
+static void a_restart_does_not_give_the_lock_to_a_second_holder(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    lk_redlock *lock, *other;
+    lk_hold *hold = NULL, *second = NULL;
+
+    options.durable = 0;
+    options.lease_ms = wait_lease_ms();
+    options.node_timeout_ms = options.lease_ms / 2;
+    lock = redlocking_make(f, 3, &options);
+    other = redlocking_make(f, 3, &options);
+    free(server_string(f->servers[2], "SET n another's PX 600000"));
+    assert_status(lk_redlock_acquire(lock, LK_FOREVER, NULL, &hold), LK_OK);
+    free(server_string(f->servers[2], "SET n another's PX 1"));
+    assert_true(server_restart(f->servers[1]));
+    assert_status(lk_redlock_acquire(other, 500, NULL, &second), LK_ETIMEDOUT);
+    assert_int_equal(redlocking_answer(other, 0), LK_REDLOCK_BUSY);
+    assert_int_equal(redlocking_answer(other, 1), LK_REDLOCK_QUARANTINED);
+    redlocking_wait_lost(hold);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* ---- addresses --------------------------------------------------------------------------- */
+
+static void two_addresses_of_one_server_are_one_vote(void **state)
+{
+    redlocking *f = *state;
+    proxy *p = proxy_start(server_socket(f->servers[0]));
+    lk_client *clients[3];
+    lk_redlock *lock;
+    lk_hold *hold = NULL;
+
+    clients[0] = redlocking_open(f, 0, NULL);
+    clients[1] = redlocking_open_url(f, proxy_url(p), NULL);
+    clients[2] = redlocking_open(f, 1, NULL);
+    lock = redlocking_make_of(f, clients, 3, NULL);
+    hold = redlocking_hold(lock);
+    assert_int_equal(redlocking_answer(lock, 1), LK_REDLOCK_DUPLICATE);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_wait_planted(f, 2, 0);
+
+    server_kill(f->servers[1]);
+    assert_status(lk_redlock_acquire(lock, 0, NULL, &hold), LK_EQUORUM);
+    redlocking_wait_planted(f, 1, 0);
+    proxy_stop(p);
+}
+
+static void three_addresses_of_one_server_are_refused_at_once(void **state)
+{
+    redlocking *f = *state;
+    lk_client *clients[3];
+    lk_hold *hold = NULL;
+
+    for (size_t i = 0; i < 3; i++)
+        clients[i] = redlocking_open(f, 0, NULL);
+    assert_status(lk_redlock_acquire(redlocking_make_of(f, clients, 3, NULL),
+                                     LK_FOREVER, NULL, &hold),
+                  LK_EQUORUM);
+    assert_non_null(strstr(lk_last_error(), "the same server as node 0"));
+    redlocking_wait_planted(f, 1, 0);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------ */
+
+static void what_most_servers_refuse_it_with_is_told(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock *lock = redlocking_make(f, 3, NULL);
+    lk_hold *hold = NULL;
+
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(server_integer(f->servers[i], "RPUSH n x"), 1);
+    assert_status(lk_redlock_acquire(lock, LK_FOREVER, NULL, &hold), LK_ETYPE);
+    redlocking_wait_planted(f, 3, 2);
+    assert_int_equal(redlocking_answer(lock, 0), LK_REDLOCK_ERROR);
+}
+
+#define TEST(f)                                                                \
+    cmocka_unit_test_setup_teardown(f, redlocking_setup, redlocking_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(two_dead_servers_of_five_are_not_waited_for),
+        TEST(two_stopped_servers_of_five_are_not_waited_for),
+        TEST(with_three_dead_servers_it_fails_and_leaves_nothing),
+        TEST(a_stopped_server_that_wakes_keeps_nothing),
+        TEST(a_server_stopped_for_longer_keeps_nothing_either),
+        TEST(a_hold_outlives_a_minority_of_its_servers),
+        TEST(a_hold_without_most_of_its_servers_is_lost_in_time),
+        TEST(a_wait_goes_on_until_enough_servers_are_back),
+        TEST(a_wait_for_servers_that_are_away_for_good_ends),
+        TEST(a_server_started_lately_has_no_vote),
+        TEST(a_restart_does_not_give_the_lock_to_a_second_holder),
+        TEST(two_addresses_of_one_server_are_one_vote),
+        TEST(three_addresses_of_one_server_are_refused_at_once),
+        TEST(what_most_servers_refuse_it_with_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, redlocking_start_servers,
+                                  redlocking_stop_servers);
+}
