@@ -394,7 +394,8 @@ static void on_leave(lk__guest *guest)
     vote_end(vote);
     pthread_mutex_lock(&vote->token->mutex);
     vote->is_away = true;
-    if (vote->answer == LK_REDLOCK_PENDING)
+    if (vote->answer == LK_REDLOCK_PENDING ||
+        vote->answer == LK_REDLOCK_UNREACHABLE)
         answer_set(vote, LK_REDLOCK_ERROR, LK_ECLOSED,
                    lk_status_text(LK_ECLOSED));
     vote_gone(vote, LK_LOSS_CLOSED);
