@@ -66,8 +66,10 @@ static lk_status attempt_begin(bid *self)
                                  .node_timeout_ms = options->node_timeout_ms};
     lk__token *token = lk__token_new(&plan);
 
-    if (token == NULL)
-        return lk__fail(LK_ENOMEM, "%s", lk_status_text(LK_ENOMEM));
+    if (token == NULL) {
+        lk__fail(LK_ENOMEM, "%s", lk_status_text(LK_ENOMEM));
+        return LK_ENOMEM;
+    }
     self->token = token;
     self->pausing = false;
     token->begun_at = lk__token_now(token);
@@ -109,7 +111,7 @@ static lk__tally attempt_look(bid *self)
         lk__token_task_add(token, &self->task);
     } else {
         lk__token_task_remove(token, &self->task);
-        if (tally != LK__TALLY_WON)
+        if (tally != LK__TALLY_WON && is_over)
             pending_end(token);
     }
     pthread_mutex_unlock(&token->mutex);
@@ -139,10 +141,13 @@ static void words_write(bid *self)
     for (size_t i = 0; i < token->count; i++)
         granted += token->votes[i].answer == LK_REDLOCK_GRANTED;
     used = (size_t)snprintf(self->words, sizeof(self->words),
-                            "%zu of %zu servers granted it", granted,
-                            token->count);
+                            "%zu of %zu servers granted it%s", granted,
+                            token->count,
+                            granted < lk__quorum(token->count)
+                                ? ""
+                                : ", with less than useful_ms left");
     for (size_t i = 0; i < token->count && used < sizeof(self->words); i++) {
-        if (token->votes[i].answer != LK_REDLOCK_GRANTED)
+        if (token->votes[i].words[0] != '\0')
             used +=
                 (size_t)snprintf(self->words + used, sizeof(self->words) - used,
                                  "; node %zu: %s", i, token->votes[i].words);
@@ -231,7 +236,8 @@ static bool attempt_failed(bid *self, lk__tally tally)
     return false;
 }
 
-/* Most servers granted it: is there enough left of it? */
+/* Most servers granted it: is there enough left of it? Else it is given back
+   as if too few had. */
 static bool attempt_won(bid *self)
 {
     const lk_hold *hold = (const lk_hold *)(const void *)self->token;
@@ -267,24 +273,29 @@ static void token_forget(bid *self)
     self->token = NULL;
 }
 
+/* True: there is an attempt to look at. False: a pause, or the end. */
+static bool bid_has_attempt(bid *self, bool *ret_ended)
+{
+    if (self->token != NULL && !self->pausing)
+        return true;
+    if (self->token != NULL && !pause_look(self, ret_ended))
+        return false;
+    if (*ret_ended)
+        return false;
+    token_forget(self);
+    self->status = attempt_begin(self);
+    *ret_ended = self->status != LK_OK;
+    return !*ret_ended;
+}
+
 static bool bid_advance(lk__task *task)
 {
     bid *self = bid_of(task);
     bool ended = false;
-    lk__tally tally;
 
-    while (!ended) {
-        if (self->token == NULL || self->pausing) {
-            if (self->token != NULL && !pause_look(self, &ended))
-                break;
-            if (ended)
-                break;
-            token_forget(self);
-            self->status = attempt_begin(self);
-            if (self->status != LK_OK)
-                return true;
-        }
-        tally = attempt_look(self);
+    while (!ended && bid_has_attempt(self, &ended)) {
+        lk__tally tally = attempt_look(self);
+
         if (tally == LK__TALLY_OPEN)
             break;
         ended = tally == LK__TALLY_WON ? attempt_won(self)

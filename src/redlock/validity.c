@@ -23,7 +23,7 @@ static bool is_repeated(size_t count, const lk__tally_vote *votes, size_t i)
 {
     for (size_t j = 0; j < count; j++) {
         bool better = votes[j].until > votes[i].until ||
-                      (votes[j].until == votes[i].until && j > i);
+                      (j > i && votes[j].until == votes[i].until);
 
         if (j != i && votes[j].until != 0 && better &&
             is_same_server(&votes[i], &votes[j]))

@@ -2,6 +2,8 @@
 
 /* The lock over several servers, on a network that loses and keeps bytes. */
 
+#include <string.h>
+
 #include "support/check.h"
 #include "support/proxy.h"
 #include "support/redlocking.h"
@@ -129,6 +131,25 @@ static void a_release_in_doubt_goes_on_in_the_background(void **state)
     cable_free(&c);
 }
 
+/* The answers are good, but too little is left of the lease by then. */
+static void a_grant_that_is_not_useful_any_more_is_given_back(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    cable c;
+    lk_hold *hold = NULL;
+
+    options.useful_ms = options.lease_ms - options.lease_ms / 50 - 20;
+    c = cable_start(f, &options);
+    for (size_t i = 0; i < 2; i++)
+        proxy_delay(c.proxies[i], PROXY_ALL, PROXY_REPLIES,
+                    (unsigned)options.lease_ms / 10);
+    assert_status(lk_redlock_acquire(c.lock, 0, NULL, &hold), LK_EQUORUM);
+    assert_non_null(strstr(lk_last_error(), "useful_ms"));
+    redlocking_wait_planted(f, 3, 0);
+    cable_free(&c);
+}
+
 static void a_cut_connection_does_not_end_a_hold(void **state)
 {
     redlocking *f = *state;
@@ -137,7 +158,7 @@ static void a_cut_connection_does_not_end_a_hold(void **state)
     lk_hold *hold;
     uint64_t until;
 
-    options.lease_ms = 2 * wait_lease_ms();
+    options.lease_ms = 2 * (uint64_t)wait_lease_ms();
     c = cable_start(f, &options);
     hold = redlocking_hold(c.lock);
     redlocking_wait_planted(f, 3, 3);
@@ -161,6 +182,7 @@ int main(void)
         TEST(a_cut_after_the_acquire_leaves_nothing_behind),
         TEST(an_acquire_that_arrives_late_leaves_nothing_behind),
         TEST(a_release_in_doubt_goes_on_in_the_background),
+        TEST(a_grant_that_is_not_useful_any_more_is_given_back),
         TEST(a_cut_connection_does_not_end_a_hold),
     };
 

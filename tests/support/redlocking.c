@@ -101,7 +101,7 @@ redlocking_open(redlocking *f, size_t node, const lk_client_options *options)
 lk_redlock_options redlocking_options(void)
 {
     lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
-                                  .lease_ms = 2 * wait_lease_ms(),
+                                  .lease_ms = 2 * (uint64_t)wait_lease_ms(),
                                   .node_timeout_ms = wait_scaled_ms(500),
                                   .retry_ms = 10, .durable = 1};
 
