@@ -45,6 +45,7 @@ typedef struct cli_command {
     int operands_min;
     int operands_max; /* more are the rest, if it takes one, or an error */
     bool takes_rest;  /* a command line after its operands or a -- */
+    bool is_hidden;   /* for shells and the build; not in the help */
     int (*run)(cli *c, int argc, char **argv); /* argv[0]: as it was called */
 } cli_command;
 

@@ -14,7 +14,8 @@
     X(ls)                                                                      \
     X(who)                                                                     \
     X(url)                                                                     \
-    X(help)
+    X(help)                                                                    \
+    X(complete)
 
 #define X(name) extern const cli_command cli_command_##name;
 CLI_COMMAND_MAP(X)

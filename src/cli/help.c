@@ -61,9 +61,11 @@ int cli_help_all(cli *c)
     (void)fputs("Distributed locks and their kin over Redis.\n\n"
                 "usage: latchkey [OPTION]... COMMAND ...\n\n",
                 stdout);
-    for (size_t i = 0; cli_commands[i] != NULL; i++)
-        (void)printf("  %-14s%s\n", cli_commands[i]->name,
-                     cli_commands[i]->summary);
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        if (!cli_commands[i]->is_hidden)
+            (void)printf("  %-14s%s\n", cli_commands[i]->name,
+                         cli_commands[i]->summary);
+    }
     (void)fputs("\nEvery command takes:\n", stdout);
     put_options(cli_global_options);
     (void)fputs("  -h, --help                what a command does\n\n"

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * `latchkey __complete WORD...`, for the completions of shells: what the last
+ * word, perhaps empty, may become. All it says comes from the tables that the
+ * parser and the help follow, and, where a name is wanted, from the server.
+ *
+ * Writes a line for each candidate: what it is, a tab, and what it means. A
+ * line that begins with a colon stands for what the shell knows: `:commands`,
+ * `:files`. Nobody waits for it: after 200 ms it ends, without the names if
+ * the server has not told them by then.
+ */
+
+#include <latchkey/inspect.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/config.h"
+#include "cli/utf8.h"
+
+enum { BUDGET_MS = 190, NAMES_WAIT_MS = 150, NAMES_MAX = 200, WORD_MAX = 64 };
+
+/* The words before the last one, as the parser would take them. */
+typedef struct reading {
+    const cli_command *command; /* NULL: not said yet */
+    const cli_option *pending;  /* its value is what comes next */
+    const char *url;            /* said as an option; NULL: not */
+    int operands;
+    bool only_operands; /* a -- has ended the options */
+    bool in_rest;       /* what comes next is of another command line */
+    int rest;           /* words of it that were read */
+    bool is_lost;       /* a command that there is not */
+} reading;
+
+/* ---- reading ------------------------------------------------------------ */
+
+static bool takes_value(const cli_option *option)
+{
+    return option->kind != CLI_FLAG && option->kind != CLI_SET;
+}
+
+static const cli_option *
+find_in(const cli_option *table, const char *name, size_t size, char letter)
+{
+    for (; table != NULL && table->kind != CLI_END; table++) {
+        if (letter != 0 ? table->letter == letter
+                        : table->name != NULL && strlen(table->name) == size &&
+                              strncmp(table->name, name, size) == 0)
+            return table;
+    }
+    return NULL;
+}
+
+/* By its letter, or by its name of so many bytes. */
+static const cli_option *
+find(const reading *r, const char *name, size_t size, char letter)
+{
+    const cli_option *option = NULL;
+
+    if (r->command != NULL)
+        option = find_in(r->command->options, name, size, letter);
+    if (option == NULL)
+        option = find_in(cli_global_options, name, size, letter);
+    return option;
+}
+
+static void note_value(reading *r, const cli_option *option, const char *value)
+{
+    if (option == find_in(cli_global_options, "url", 3, 0))
+        r->url = value;
+}
+
+static void read_long(reading *r, const char *text)
+{
+    const size_t size = strcspn(text, "=");
+    const cli_option *option = find(r, text, size, 0);
+
+    if (option == NULL || !takes_value(option))
+        return;
+    if (text[size] == '=')
+        note_value(r, option, text + size + 1);
+    else
+        r->pending = option;
+}
+
+static void read_letters(reading *r, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        const cli_option *option = find(r, NULL, 0, *text);
+
+        if (option == NULL || !takes_value(option))
+            continue;
+        if (text[1] != '\0')
+            note_value(r, option, text + 1);
+        else
+            r->pending = option;
+        return;
+    }
+}
+
+/* Whether the next word without a dash begins the command to be run. */
+static bool is_before_rest(const reading *r)
+{
+    return r->command != NULL && r->command->takes_rest &&
+           r->operands == r->command->operands_max;
+}
+
+static void read_operand(reading *r, const char *word)
+{
+    if (r->command == NULL) {
+        r->command = cli_command_find(word);
+        r->is_lost = r->command == NULL;
+    } else if (is_before_rest(r)) {
+        r->in_rest = true;
+        r->rest = 1;
+    } else {
+        r->operands++;
+    }
+}
+
+static void read_word(reading *r, const char *word)
+{
+    if (r->in_rest) {
+        r->rest++;
+    } else if (r->pending != NULL) {
+        note_value(r, r->pending, word);
+        r->pending = NULL;
+    } else if (r->only_operands || word[0] != '-' || word[1] == '\0') {
+        read_operand(r, word);
+    } else if (strcmp(word, "--") == 0) {
+        r->only_operands = true;
+        r->in_rest = r->command != NULL && r->command->takes_rest;
+    } else if (word[1] == '-') {
+        read_long(r, word + 2);
+    } else {
+        read_letters(r, word + 1);
+    }
+}
+
+/* ---- candidates --------------------------------------------------------- */
+
+static void offer(const char *before, const char *word, const char *begun,
+                  const char *meaning)
+{
+    if (strncmp(word, begun, strlen(begun)) == 0)
+        (void)printf("%s%s\t%s\n", before, word, meaning);
+}
+
+static void offer_commands(const char *begun)
+{
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        if (!cli_commands[i]->is_hidden)
+            offer("", cli_commands[i]->name, begun, cli_commands[i]->summary);
+    }
+}
+
+static void offer_options_of(const cli_option *table, const char *begun)
+{
+    char letter[3] = "-?";
+
+    for (; table != NULL && table->kind != CLI_END; table++) {
+        letter[1] = table->letter;
+        if (table->name != NULL)
+            offer("--", table->name,
+                  begun + (begun[1] == '-' ? 2 : strlen(begun)), table->help);
+        else
+            offer("", letter, begun, table->help);
+    }
+}
+
+static void offer_options(const reading *r, const char *begun)
+{
+    if (r->command != NULL)
+        offer_options_of(r->command->options, begun);
+    offer_options_of(cli_global_options, begun);
+    offer("--", "help", begun + (begun[1] == '-' ? 2 : strlen(begun)),
+          "what a command does");
+}
+
+/* The words of "a|b|c" that are nothing but words. */
+static void
+offer_words(const char *before, const char *words, const char *begun)
+{
+    char word[WORD_MAX];
+
+    while (*words != '\0') {
+        const size_t size = strcspn(words, "|");
+
+        if (size < sizeof(word) && memchr(words, ':', size) == NULL) {
+            memcpy(word, words, size);
+            word[size] = '\0';
+            offer(before, word, begun, "");
+        }
+        words += size + (words[size] == '|');
+    }
+}
+
+static void
+offer_value(const cli_option *option, const char *before, const char *begun)
+{
+    const char *value = option->value != NULL ? option->value : "";
+
+    if (strchr(value, '|') != NULL)
+        offer_words(before, value, begun);
+    else if (strcmp(value, "FILE") == 0)
+        (void)puts(":files");
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+static bool is_printable(const char *name)
+{
+    while (*name != '\0') {
+        const size_t length = cli_utf8_length(name);
+
+        if (length == 0 || cli_utf8_is_control(name))
+            return false;
+        name += length;
+    }
+    return true;
+}
+
+/* A pattern of names that begin so; false: it would be too long. */
+static bool pattern_make(char *pattern, size_t size, const char *begun)
+{
+    size_t used = 0;
+
+    for (; *begun != '\0' && used + 3 < size; begun++) {
+        if (strchr("*?[]\\^", *begun) != NULL)
+            pattern[used++] = '\\';
+        pattern[used++] = *begun;
+    }
+    pattern[used++] = '*';
+    pattern[used] = '\0';
+    return *begun == '\0';
+}
+
+static void offer_names(cli *c, const reading *r, const char *begun)
+{
+    char pattern[1200];
+    lk_list_options options = {LK_LIST_OPTIONS_INIT, .pattern = pattern,
+                               .limit = NAMES_MAX};
+    lk_client *client = NULL;
+    lk_listing *listing = NULL;
+    cli_value url;
+
+    if (!pattern_make(pattern, sizeof(pattern), begun) ||
+        cli_setting_find(c, "url", r->url, &url) != 0)
+        return;
+    /* Without a server to ask, or with one that might have to be started. */
+    if (url.text != NULL && strncmp(url.text, "local:", 6) != 0 &&
+        lk_client_open(&client, url.text, NULL) == LK_OK &&
+        lk_list(client, NAMES_WAIT_MS, &options, &listing) == LK_OK) {
+        for (size_t i = 0; i < listing->count; i++) {
+            if (is_printable(listing->entries[i]->name))
+                offer("", listing->entries[i]->name, begun,
+                      lk_kind_text(listing->entries[i]->kind));
+        }
+        lk_listing_free(listing);
+    }
+    lk_client_free(client);
+    cli_value_done(&url);
+}
+
+/* ---- operands ----------------------------------------------------------- */
+
+/*
+ * Which word of the usage stands for an operand: the words without those that
+ * begin with a dash or are "[OPTION]...", which come before. The last one, if
+ * it is followed by "...", stands for all that follow.
+ */
+static bool
+operand_word(const cli_command *command, int index, char word[WORD_MAX])
+{
+    const char *at = command->usage;
+    int seen = -1;
+
+    word[0] = '\0';
+    while (*at != '\0') {
+        const size_t size = strcspn(at, " ");
+        const size_t start = strspn(at, "[");
+
+        if (at[start] != '-' && strncmp(at, "[OPTION", 7) != 0 &&
+            seen < index && size < WORD_MAX) {
+            const size_t length = strcspn(at + start, " ].");
+
+            memcpy(word, at + start, length);
+            word[length] = '\0';
+            seen++;
+        }
+        at += size + (at[size] == ' ');
+    }
+    return seen == index;
+}
+
+static void offer_operand(cli *c, const reading *r, const char *begun)
+{
+    char word[WORD_MAX];
+
+    if (is_before_rest(r))
+        (void)puts(":commands");
+    if (!operand_word(r->command, r->operands, word))
+        return;
+    if (strcmp(word, "NAME") == 0 || strcmp(word, "PATTERN") == 0)
+        offer_names(c, r, begun);
+    else if (strcmp(word, "COMMAND") == 0 && !r->command->takes_rest)
+        offer_commands(begun);
+    else if (strchr(word, '|') != NULL)
+        offer_words("", word, begun);
+    else if (strcmp(word, "FILE") == 0)
+        (void)puts(":files");
+}
+
+static void offer_long_value(const reading *r, const char *word)
+{
+    const size_t size = strcspn(word + 2, "=");
+    const cli_option *option = find(r, word + 2, size, 0);
+    char before[WORD_MAX];
+
+    if (option == NULL || size + 4 > sizeof(before))
+        return;
+    memcpy(before, word, size + 3);
+    before[size + 3] = '\0';
+    offer_value(option, before, word + size + 3);
+}
+
+static void complete(cli *c, const reading *r, const char *word)
+{
+    if (r->is_lost)
+        return;
+    if (r->in_rest)
+        (void)puts(r->rest == 0 ? ":commands" : ":files");
+    else if (r->pending != NULL)
+        offer_value(r->pending, "", word);
+    else if (word[0] == '-' && !r->only_operands && strchr(word, '=') == NULL)
+        offer_options(r, word);
+    else if (strncmp(word, "--", 2) == 0 && !r->only_operands)
+        offer_long_value(r, word);
+    else if (r->command == NULL)
+        offer_commands(word);
+    else
+        offer_operand(c, r, word);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* Nothing was written yet: it goes out in one piece at the end. */
+static void on_alarm(int number)
+{
+    (void)number;
+    _exit(CLI_OK);
+}
+
+static void set_limit(void)
+{
+    const struct itimerval limit = {.it_value = {0, BUDGET_MS * 1000L}};
+    struct sigaction action = {.sa_handler = on_alarm};
+
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    static char output[1 << 18];
+    reading r = {.command = NULL};
+
+    set_limit();
+    (void)setvbuf(stdout, output, _IOFBF, sizeof(output));
+    c->quiet = true;
+    for (int i = 1; i + 1 < argc; i++)
+        read_word(&r, argv[i]);
+    complete(c, &r, argc > 1 ? argv[argc - 1] : "");
+    return CLI_OK;
+}
+
+const cli_command cli_command_complete = {
+    .name = "__complete",
+    .is_hidden = true,
+    .summary = "what the last word may become, for shells",
+    .usage = "WORD...",
+    .operands_max = 1,
+    .run = run,
+};
