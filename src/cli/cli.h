@@ -60,6 +60,7 @@ struct cli {
     int color;            /* index of auto|always|never */
     bool ignored_sigpipe; /* it was ignored when the tool began */
     char *resolved_url;   /* owned; of cli_url() */
+    bool is_local;        /* it is the private server's */
     char *resolved_from;  /* owned: where it came from */
 };
 

@@ -11,6 +11,8 @@
 #define CLI_COMMAND_MAP(X)                                                     \
     X(lock)                                                                    \
     X(demo)                                                                    \
+    X(server)                                                                  \
+    X(config)                                                                  \
     X(ls)                                                                      \
     X(who)                                                                     \
     X(url)                                                                     \

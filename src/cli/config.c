@@ -13,8 +13,8 @@ const cli_setting cli_settings[] = {
     {"url",
      "--url",
      {"LATCHKEY_URL", "REDIS_URL"},
-     NULL,
-     "the server; docs/url.md has the forms"},
+     "local:",
+     "the server; docs/url.md has the forms, local: is a private one"},
     {"server-program",
      NULL,
      {"LATCHKEY_SERVER_PROGRAM", NULL},
@@ -181,7 +181,7 @@ int cli_setting_find(const cli *c, const char *key, const char *given,
             return value_set(c, ret_value, said, setting->variables[i]);
     }
     code = files_find(c, key, ret_value);
-    if (code == 0 && ret_value->text == NULL && setting->initial != NULL)
+    if (code == 0 && ret_value->text == NULL)
         code = value_set(c, ret_value, setting->initial, "default");
     return code;
 }

@@ -24,7 +24,7 @@ typedef struct cli_setting {
     const char *key;
     const char *option;
     const char *variables[2]; /* NULL: none */
-    const char *initial;      /* NULL: nothing */
+    const char *initial;
     const char *help;
 } cli_setting;
 
@@ -33,7 +33,7 @@ extern const cli_setting cli_settings[];
 
 /* What a setting is, and who says so. Both are owned. */
 typedef struct cli_value {
-    char *text; /* NULL: nobody says anything */
+    char *text;
     char *from; /* "LATCHKEY_URL", "/etc/latchkey/config:3", "default" */
 } cli_value;
 

@@ -8,6 +8,20 @@
 
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "cli/local.h"
+
+static int use_local(cli *c)
+{
+    cli_local local;
+    int code = cli_local_find(c, &local);
+
+    free(c->resolved_url);
+    c->resolved_url = code == 0 ? cli_local_url(&local) : NULL;
+    if (code == 0 && c->resolved_url == NULL)
+        return cli_fail(c, CLI_INTERNAL, "out of memory");
+    c->is_local = code == 0;
+    return code;
+}
 
 int cli_url(cli *c)
 {
@@ -19,14 +33,27 @@ int cli_url(cli *c)
     code = cli_setting_find(c, "url", c->url, &url);
     if (code != 0)
         return code;
-    if (url.text == NULL)
-        return cli_fail(c, CLI_CONFIG,
-                        "no server is configured\n"
-                        "  set LATCHKEY_URL, for example to "
-                        "redis://127.0.0.1:6379, or say --url");
     c->resolved_url = url.text;
     c->resolved_from = url.from;
-    return 0;
+    return strcmp(url.text, "local:") == 0 ? use_local(c) : 0;
+}
+
+/* Who did not ask for a private server has to know that it is one. */
+static int start_local(const cli *c)
+{
+    bool is_default = strcmp(c->resolved_from, "default") == 0;
+    bool is_new = false;
+    cli_local local;
+    int code = cli_local_find(c, &local);
+
+    if (code == 0)
+        code = cli_local_start(c, &local, &is_new);
+    if (code == 0 && (is_default || is_new))
+        cli_note(c, "%s, for this user on this machine only: unix:%s",
+                 is_default ? "no server is configured: using a private one"
+                            : "started a private server",
+                 local.socket);
+    return code;
 }
 
 static void on_log(lk_log_level level, const char *text, void *data)
@@ -45,6 +72,8 @@ int cli_client_open(cli *c, const lk_client_options *more,
     lk_status status;
     int code = cli_url(c);
 
+    if (code == 0 && c->is_local)
+        code = start_local(c);
     if (code != 0)
         return code;
     if (more != NULL)

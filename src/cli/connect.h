@@ -8,12 +8,13 @@ struct cli;
 
 /*
  * Finds the server's URL, see config.h. 0, or the exit code having complained.
- * The URL and where it came from are then in c, which owns them.
+ * The URL and where it came from are then in c, which owns them. Talks to
+ * nobody: a private server is not started yet.
  */
 int cli_url(struct cli *c);
 
 /*
- * Opens a client of that server. Talks to nobody yet; the first call that does
+ * Opens a client of that server, and starts it if it is the private one. Talks to nobody yet; the first call that does
  * tells whether the server is there. more: options of the command, or NULL;
  * --verbose adds the log. 0, or the exit code having complained.
  *

@@ -70,7 +70,8 @@ int cli_help_all(cli *c)
     put_options(cli_global_options);
     (void)fputs("  -h, --help                what a command does\n\n"
                 "The server: --url, else LATCHKEY_URL, REDIS_URL,\n"
-                "~/.config/latchkey/config, /etc/latchkey/config.\n\n",
+                "~/.config/latchkey/config, /etc/latchkey/config; else a\n"
+                "private one, `local:`.\n\n",
                 stdout);
     put_exits();
     return cli_finish(CLI_OK);

@@ -110,6 +110,31 @@ static void what_is_not_understood_is_78(void **state)
                 "gopher://h", NULL);
 }
 
+static void config_tells_each_value_and_who_says_so(void **state)
+{
+    char from[256];
+    const char *env[] = {config, "LATCHKEY_SERVER_PROGRAM=valkey", NULL};
+    const tool_how how = {.env = env};
+
+    (void)state;
+    write_file(file, "url = redis://:s3cret@h\n");
+    (void)snprintf(from, sizeof(from),
+                   "url = redis://:***@h:6379/0\n    from %s:1\n", file);
+    from[strlen(from) - 1] = '\0';
+    assert_tool(&how, 0, from, "", "config", "--explain", NULL);
+    assert_tool(&how, 0,
+                "server-program = valkey\n    from LATCHKEY_SERVER_PROGRAM", "",
+                "config", "--explain", NULL);
+    assert_tool(&how, 0, "url = redis://x:6379/0\nserver-program = valkey\n",
+                "", "config", "-u", "redis://x", NULL);
+    assert_tool(&how, 0,
+                "{\"url\":{\"value\":\"redis://x:6379/0\","
+                "\"from\":\"--url\"},",
+                "", "config", "-u", "redis://x", "--json", NULL);
+    write_file(file, "url = redis://s3cret@h\n");
+    assert_tool(&how, 0, "url = (not understood", "", "config", NULL);
+}
+
 /* Another server than the one that was meant is worse than none. */
 static void a_file_that_cannot_be_read_is_78(void **state)
 {
@@ -129,6 +154,8 @@ int main(void)
         cmocka_unit_test(a_password_is_not_shown),
         cmocka_unit_test_setup_teardown(what_is_not_understood_is_78, start,
                                         end),
+        cmocka_unit_test_setup_teardown(config_tells_each_value_and_who_says_so,
+                                        start, end),
         cmocka_unit_test(a_file_that_cannot_be_read_is_78),
     };
 
