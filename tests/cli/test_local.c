@@ -162,7 +162,7 @@ static void looking_does_not_start_it(void **state)
 {
     (void)state;
     assert_tool(&how, 0, "/latchkey/redis.sock", "", "url", NULL);
-    assert_tool(&how, 0, "url = local:\n    from default\n", "", "config",
+    assert_tool(&how, 0, "url = local:\n    from default", "", "config",
                 "--explain", NULL);
     assert_tool(&how, 75, "{\"running\":false,", "", "server", "--json", NULL);
 }
