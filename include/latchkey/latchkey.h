@@ -13,6 +13,7 @@
 #include <latchkey/hold.h>
 #include <latchkey/inspect.h>
 #include <latchkey/latch.h>
+#include <latchkey/leader.h>
 #include <latchkey/lock.h>
 #include <latchkey/plain_semaphore.h>
 #include <latchkey/redlock.h>

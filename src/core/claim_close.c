@@ -206,8 +206,9 @@ static uint64_t leave_for_ms(const lk__claim *claim)
 void lk__claim_leave(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
-    bool sent =
-        claim->in_doubt || claim->look.busy || claim->state != LK__CLAIM_WANTED;
+    bool sent = claim->place->kind->leave != NULL &&
+                (claim->in_doubt || claim->look.busy ||
+                 claim->state != LK__CLAIM_WANTED);
 
     if (claim->place->front == claim)
         claim->place->front = NULL;

@@ -30,7 +30,7 @@ typedef struct lk__kind {
     size_t key_count;
     const char *keys[LK__PLACE_KEYS]; /* forms; see names.h */
     const char *claim_key; /* form of a last key, of one claim; NULL: none */
-    const char *channel;   /* form; Redisson's */
+    const char *channel;   /* form; Redisson's, or the topic if it has none */
     const char *topic;     /* form; subscribed to while somebody waits, and
                               Redisson's channel too; NULL: neither is */
 
@@ -61,6 +61,7 @@ typedef struct lk__kind {
     void (*own_free)(void *own);
 
     const lk__script *acquire, *recheck, *touch, *confirm, *renew;
+    /* leave NULL: of one that waits the server knows nothing. */
     const lk__script *release, *leave, *pass, *force, *info;
 } lk__kind;
 

@@ -51,7 +51,8 @@ bool lk__topics_init(lk__place *place)
     if (kind->topic == NULL)
         return true;
     return topic_init(&place->topics[0], place, kind->topic) &&
-           topic_init(&place->topics[1], place, kind->channel);
+           (strcmp(kind->channel, kind->topic) == 0 ||
+            topic_init(&place->topics[1], place, kind->channel));
 }
 
 void lk__topics_done(lk__place *place)

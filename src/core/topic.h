@@ -13,7 +13,7 @@ enum { LK__PLACE_TOPICS = 2 };
 /*
  * A channel on which something that concerns everybody who waits is published
  * once: the inbox connection is subscribed to it while somebody of the place
- * waits. A place has its own and Redisson's, or none.
+ * waits. A place has its own and Redisson's, if that has one, or none.
  */
 typedef struct lk__topic {
     lk__entry entry; /* in the client, by channel */

@@ -250,8 +250,11 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
     wait->spin = wish->spin;
     wait->owner = lk__owner_number(options.owner, deliver == NULL);
     wait->watchdog = options.lease_ms == 0;
-    wait->lease_ms =
-        wait->watchdog ? client->settings.watchdog_ms : options.lease_ms;
+    wait->lease_ms = options.lease_ms;
+    if (wait->watchdog)
+        wait->lease_ms = wish->renewed_ms != 0 ? wish->renewed_ms
+                                               : client->settings.watchdog_ms;
+    wait->mark = wish->mark;
     wait->try_only = wish->wait_ms == 0;
     wait->cancel = options.cancel;
     wait->alarm.fire = on_alarm;

@@ -49,7 +49,7 @@ typedef struct lk__wait {
     struct lk__claim *claim; /* that seeks for it, counted; NULL: the front */
     struct lk__wait *next_seat, *prev_seat; /* on the same claim */
     unsigned seat_look; /* how many looks that had sent by then */
-    uint64_t mark;      /* the kind's, for its judge; 0 at first */
+    uint64_t mark;      /* the kind's, for its judge */
     uint64_t owner;     /* who acts */
     uint64_t lease_ms;
     bool watchdog; /* the lease is the client's, to be renewed */
@@ -91,6 +91,8 @@ typedef struct lk__wish {
     struct lk__place *place;
     int64_t wait_ms;
     uint64_t default_lease_ms; /* 0: the watchdog's */
+    uint64_t renewed_ms;       /* the watchdog's; 0: the client's */
+    uint64_t mark;             /* the wait's at first, for the kind's judge */
     const lk_acquire_options *options;
     lk__line line;
     lk__terms terms;

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * To know who leads: a wait that holds nothing, one claim of a client for all
+ * who observe one election. It looks about once a second, when the leader's
+ * lease would end, and when somebody says that there is news. What has changed
+ * is then asked for.
+ */
+
+#include "core/deadline.h"
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/names.h"
+#include "core/reply.h"
+#include "core/script.h"
+#include "leader/leader.h"
+
+extern const lk__script lk__script_leader_look;
+
+enum { ANSWER_TERM = 5 }; /* see lua/leader_look.lua */
+
+static lk__verdict judge(uint64_t *mark, const void *reply)
+{
+    int64_t term = lk__reply_integer_at(reply, ANSWER_TERM, -1);
+
+    if (term < 0 || (uint64_t)term == *mark)
+        return LK__VERDICT_WAIT;
+    *mark = (uint64_t)term; /* known from now on */
+    return LK__VERDICT_OK;
+}
+
+/* What is said is news of another moment: it looks what is so. */
+static void hear(lk__place *place, const char *text)
+{
+    (void)text;
+    if (place->front != NULL)
+        lk__claim_look_again(place->front);
+}
+
+const lk__kind lk__kind_observer = {
+    .word = "leader",
+    .family = "leader",
+    .holdless = true,
+    .key_count = 2,
+    .keys = {"", "latchkey:state"},
+    .channel = "latchkey:leader",
+    .topic = "latchkey:leader",
+    .hear = hear,
+    .judge = judge,
+    .acquire = &lk__script_leader_look,
+    .recheck = &lk__script_leader_look,
+};
+
+/* ---- who leads now --------------------------------------------------------------- */
+
+lk_status lk_leader_get(lk_leader *leader, lk_info **ret_info)
+{
+    lk_status status = lk__leader_check(leader, ret_info);
+
+    return status != LK_OK ? status : lk__handle_info(&leader->seat, ret_info);
+}
+
+lk_status lk_leader_get_async(lk_leader *leader, lk_info_cb cb, void *data)
+{
+    lk_status status = lk__leader_check(leader, leader);
+
+    return status != LK_OK ? status
+                           : lk__handle_info_async(&leader->seat, cb, data);
+}
+
+uint64_t lk_leader_term(const lk_info *info)
+{
+    return info != NULL && info->holder_count > 0 ? info->holders[0]->fence : 0;
+}
+
+/* ---- until another one does -------------------------------------------------------- */
+
+static uint64_t now(const lk_leader *leader)
+{
+    return lk__client_now(leader->seat.place->client);
+}
+
+/* It takes nothing, so it is never in doubt. */
+static lk_status status_of(lk_status status)
+{
+    return status == LK_EINDOUBT ? LK_ETIMEDOUT : status;
+}
+
+/* A wait until the term is another one, for the time that is left. */
+static lk__wish wish_of(const lk_leader *leader, uint64_t term, uint64_t until,
+                        const lk_acquire_options *options)
+{
+    uint64_t left_ms = lk__remaining_ms(now(leader), until);
+    lk__wish wish = {.place = leader->watch->place,
+                     .wait_ms =
+                         until == LK__NEVER ? LK_FOREVER : (int64_t)left_ms,
+                     .options = options,
+                     .line = LK__LINE_SHARED,
+                     .mark = term};
+
+    return wish;
+}
+
+static bool is_over(const lk_leader *leader, uint64_t until)
+{
+    return lk__remaining_ms(now(leader), until) == 0;
+}
+
+static lk_status same_term(void)
+{
+    return lk__fail(LK_EBUSY, "it is the same term");
+}
+
+static lk_status wait_blocking(const lk_leader *leader, uint64_t term,
+                               uint64_t until, lk_cancel *cancel)
+{
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .cancel = cancel};
+    lk__wish wish = wish_of(leader, term, until, &options);
+
+    if (is_over(leader, until))
+        return LK_ETIMEDOUT;
+    return status_of(lk__wait_for(&wish));
+}
+
+/* Between the look and the question one may have come and gone. */
+lk_status lk_leader_observe(lk_leader *leader, uint64_t term, int64_t wait_ms,
+                            lk_cancel *cancel, lk_info **ret_info)
+{
+    lk_status status = lk__leader_check(leader, ret_info);
+    lk_info *info = NULL;
+    uint64_t until;
+
+    if (status == LK_OK)
+        status = lk__wait_check(wait_ms);
+    if (status != LK_OK)
+        return status;
+    until = lk__wait_until_ns(now(leader), wait_ms);
+    do {
+        lk_info_free(info);
+        info = NULL;
+        if (wait_ms != 0)
+            status = wait_blocking(leader, term, until, cancel);
+        if (status == LK_OK)
+            status = lk__handle_info(&leader->seat, &info);
+    } while (status == LK_OK && wait_ms != 0 && lk_leader_term(info) == term);
+    if (status == LK_OK && lk_leader_term(info) == term) {
+        lk_info_free(info);
+        return same_term();
+    }
+    if (status == LK_OK)
+        *ret_info = info;
+    return status;
+}
+
+/* ---- the same without waiting -------------------------------------------------------- */
+
+struct observation {
+    lk_leader *leader; /* counted */
+    uint64_t term;
+    uint64_t until;
+    bool once;
+    lk_cancel *cancel;
+    lk_info_cb cb;
+    void *data;
+};
+
+static void
+observation_end(struct observation *o, lk_status status, lk_info *info)
+{
+    o->cb(status, info, o->data);
+    lk__leader_unref(o->leader);
+    lk__free(o);
+}
+
+static lk_status wait_begin(struct observation *o);
+
+static void on_info(lk_status status, lk_info *info, void *data)
+{
+    struct observation *o = data;
+
+    if (status != LK_OK || lk_leader_term(info) != o->term) {
+        observation_end(o, status, info);
+        return;
+    }
+    lk_info_free(info);
+    status = o->once ? same_term() : wait_begin(o);
+    if (status != LK_OK)
+        observation_end(o, status, NULL);
+}
+
+static void on_moved(lk_status status, void *data)
+{
+    struct observation *o = data;
+
+    status = status_of(status);
+    if (status == LK_OK)
+        status = lk__handle_info_async(&o->leader->seat, on_info, o);
+    if (status != LK_OK)
+        observation_end(o, status, NULL);
+}
+
+static lk_status wait_begin(struct observation *o)
+{
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .cancel = o->cancel};
+    lk__wish wish = wish_of(o->leader, o->term, o->until, &options);
+
+    if (is_over(o->leader, o->until))
+        return LK_ETIMEDOUT;
+    return lk__wait_for_async(&wish, on_moved, o);
+}
+
+lk_status lk_leader_observe_async(lk_leader *leader, uint64_t term,
+                                  int64_t wait_ms, lk_cancel *cancel,
+                                  lk_info_cb cb, void *data)
+{
+    lk_status status = lk__leader_check(leader, leader);
+    struct observation *o;
+
+    if (status == LK_OK && cb == NULL)
+        status = lk__fail(LK_EINVAL, "the callback is NULL");
+    if (status == LK_OK)
+        status = lk__wait_check(wait_ms);
+    if (status != LK_OK)
+        return status;
+    o = lk__alloc(sizeof(*o));
+    if (o == NULL)
+        return LK_ENOMEM;
+    *o = (struct observation){.leader = lk__leader_ref(leader),
+                              .term = term,
+                              .until = lk__wait_until_ns(now(leader), wait_ms),
+                              .once = wait_ms == 0,
+                              .cancel = cancel,
+                              .cb = cb,
+                              .data = data};
+    status = o->once ? lk__handle_info_async(&leader->seat, on_info, o)
+                     : wait_begin(o);
+    if (status != LK_OK) {
+        lk__leader_unref(leader);
+        lk__free(o);
+    }
+    return status;
+}

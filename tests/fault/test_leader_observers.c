@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Those who observe an election, cut off, or without the right to listen. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/leading.h"
+#include "support/proxy.h"
+#include "support/wait.h"
+
+enum { SETTLE_MS = 10000 };
+
+static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT, .offline_ms = 200};
+    proxy *net = proxy_start(server_socket(f->base->server));
+    lk_client *client = locking_open_url(f->base, proxy_url(net), &quick);
+    lk_leader *leader = leading_as(f, "a");
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold;
+    unsigned last;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    proxy_refuse(net, true);
+    proxy_reset(net, PROXY_ALL);
+    tells_wait(&t, 2);
+    assert_true(t.told[1].status != LK_OK);
+    hold = leading_hold(leader);
+    proxy_refuse(net, false);
+    tells_wait(&t, 3);
+    last = atomic_load(&t.count) - 1;
+    assert_status(t.told[last].status, LK_OK);
+    assert_true(t.told[last].term == lk_hold_fence(hold));
+    lk_leader_watch_free(watch);
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    proxy_stop(net);
+}
+
+/* The word is lost with the connection: it looks when that is back. */
+static void an_observer_whose_connections_are_cut_misses_no_change(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_leader *leader = leading_as(f, "a");
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        freeReplyObject(
+            server_command(f->base->server, "CLIENT KILL TYPE pubsub"));
+        freeReplyObject(server_command(f->base->server,
+                                       "CLIENT KILL TYPE normal SKIPME yes"));
+        assert_status(lk_leader_campaign(leader, SETTLE_MS, NULL, &hold),
+                      LK_OK);
+        tells_wait(&t, 2 * i + 2);
+        assert_true(t.told[2 * i + 1].term == lk_hold_fence(hold));
+        assert_status(lk_leader_resign(leader, hold), LK_OK);
+        tells_wait(&t, 2 * i + 3);
+    }
+    lk_leader_watch_free(watch);
+}
+
+/* Without the right to the channel it is as before, only slower. */
+static void an_observer_that_may_not_listen_looks(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "deaf",
+                                       .password = "p"};
+    lk_leader *leader = leading_as(f, "a");
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold;
+
+    free(server_string(f->base->server,
+                       "ACL SETUSER deaf on >p ~* +@all resetchannels "
+                       "&latchkey:inbox:*"));
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    lk_leader_watch_free(watch);
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(
+                      &watch,
+                      leading_in(f, locking_open(f->base, &options), NULL),
+                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    hold = leading_hold(leader);
+    tells_wait(&t, 2);
+    assert_true(t.told[1].term == lk_hold_fence(hold));
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+    tells_wait(&t, 3);
+    lk_leader_watch_free(watch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LEADER_TEST(a_watch_tells_of_an_outage_once_and_goes_on),
+        LEADER_TEST(an_observer_whose_connections_are_cut_misses_no_change),
+        LEADER_TEST(an_observer_that_may_not_listen_looks),
+    };
+
+    return cmocka_run_group_tests_name("leader_observers", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}

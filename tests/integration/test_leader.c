@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Elections: to campaign and to resign, and to know who leads. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/leading.h"
+#include "support/wait.h"
+
+enum { PROMPT_MS = 500, CHANGES = 20 };
+
+/* Nobody leads: no key of the lock, as all others see it. */
+static void assert_nobody_leads(leading *f, lk_leader *leader)
+{
+    lk_info *info = NULL;
+
+    assert_status(lk_leader_get(leader, &info), LK_OK);
+    assert_int_equal(info->holder_count, 0);
+    assert_true(lk_leader_term(info) == 0);
+    lk_info_free(info);
+    assert_false(locking_exists(f->base, "n"));
+}
+
+/* ---- to lead ---- */
+
+static void one_leads_at_a_time_and_terms_grow(void **state)
+{
+    leading *f = *state;
+    lk_leader *a = leading_as(f, "a"), *b = leading_as(f, "b");
+    lk_hold *hold = leading_hold(a), *none = NULL;
+    uint64_t term = lk_hold_fence(hold);
+    candidate next = {0};
+
+    assert_status(lk_leader_campaign(b, 0, NULL, &none), LK_EBUSY);
+    assert_status(lk_leader_campaign(b, 50, NULL, &none), LK_ETIMEDOUT);
+    candidate_start(&next, b, LK_FOREVER);
+    locking_wait_queued(f->base, "n", 1);
+    assert_status(lk_leader_resign(a, hold), LK_OK);
+    assert_status(candidate_join(&next), LK_OK);
+    assert_true(lk_hold_fence(next.hold) > term);
+    assert_status(lk_hold_check(next.hold), LK_OK);
+    assert_status(lk_leader_resign(b, next.hold), LK_OK);
+    assert_nobody_leads(f, a);
+}
+
+static void candidates_follow_in_the_order_in_which_they_came(void **state)
+{
+    enum { CANDIDATES = 5 };
+    leading *f = *state;
+    lk_leader *leader = leading_new(f, NULL);
+    lk_hold *hold = leading_hold(leader);
+    candidate candidates[CANDIDATES] = {{0}};
+    lk_leader *leaders[CANDIDATES];
+
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        leaders[i] = leading_new(f, NULL);
+        candidate_start(&candidates[i], leaders[i], LK_FOREVER);
+        locking_wait_queued(f->base, "n", (long long)i + 1);
+    }
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        assert_status(lk_leader_resign(i == 0 ? leader : leaders[i - 1], hold),
+                      LK_OK);
+        assert_status(candidate_join(&candidates[i]), LK_OK);
+        hold = candidates[i].hold;
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void the_lease_is_the_options_and_is_renewed(void **state)
+{
+    leading *f = *state;
+    const lk_leader_options options = {LK_LEADER_OPTIONS_INIT,
+                                       .lease_ms = wait_lease_ms()};
+    lk_leader *leader = leading_new(f, &options);
+    lk_hold *hold = leading_hold(leader);
+    uint64_t end = wait_now_ms() + options.lease_ms * 2;
+
+    assert_in_range(locking_pttl(f->base, "n"), 1, (long long)options.lease_ms);
+    while (wait_now_ms() < end) {
+        assert_status(lk_hold_check(hold), LK_OK);
+        locking_pass_time(20);
+    }
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+}
+
+static void a_fixed_lease_is_a_term_that_ends(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    const lk_leader_options options = {LK_LEADER_OPTIONS_INIT,
+                                       .lost = tells_loss, .lost_data = &t};
+    const lk_acquire_options term = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 300};
+    lk_leader *leader = leading_new(f, &options);
+    lk_hold *hold = NULL;
+
+    assert_status(lk_leader_campaign(leader, 0, &term, &hold), LK_OK);
+    tells_wait(&t, 2);
+    assert_status(t.told[1].status, LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
+    assert_status(lk_leader_resign(leader, hold), LK_ELOST);
+}
+
+static void who_leads_and_campaigns_again_is_in_the_same_term(void **state)
+{
+    leading *f = *state;
+    lk_leader *leader = leading_new(f, NULL);
+    lk_hold *first = leading_hold(leader), *second = leading_hold(leader);
+
+    assert_true(lk_hold_fence(first) == lk_hold_fence(second));
+    assert_status(lk_leader_resign(leader, first), LK_OK);
+    assert_status(lk_hold_check(second), LK_OK);
+    assert_status(lk_leader_resign(leader, second), LK_OK);
+    assert_nobody_leads(f, leader);
+}
+
+static void an_election_is_the_fair_lock_of_its_name(void **state)
+{
+    leading *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_leader *leader = leading_in(f, client, NULL);
+    lk_hold *hold = leading_hold(leader), *none = NULL;
+    lk_fairlock *fair = NULL;
+
+    assert_status(lk_fairlock_new(&fair, client, "n", NULL), LK_OK);
+    assert_status(lk_fairlock_force_release(fair), LK_OK);
+    lk_fairlock_free(fair);
+    assert_status(lk_leader_resign(leader, hold), LK_ELOST);
+    assert_status(lk_lock_acquire(locking_lock(f->base, client, "n"), 0, NULL,
+                                  &none),
+                  LK_OK);
+    assert_status(lk_hold_release(none), LK_OK);
+}
+
+/* ---- to know who leads ---- */
+
+static void everybody_sees_the_leader_its_value_and_who_waits(void **state)
+{
+    leading *f = *state;
+    lk_leader *a = leading_as(f, "10.0.0.1:4711"), *b = leading_as(f, "b");
+    lk_leader *observer = leading_new(f, NULL);
+    candidate next = {0};
+    lk_hold *hold;
+    lk_info *info = NULL;
+
+    assert_nobody_leads(f, observer);
+    hold = leading_hold(a);
+    candidate_start(&next, b, LK_FOREVER);
+    locking_wait_queued(f->base, "n", 1);
+    assert_status(lk_leader_get(observer, &info), LK_OK);
+    assert_int_equal(info->holder_count, 1);
+    assert_true(lk_leader_term(info) == lk_hold_fence(hold));
+    assert_string_equal(info->holders[0]->reason, "10.0.0.1:4711");
+    assert_int_equal(info->waiter_count, 1);
+    assert_string_equal(info->waiters[0]->reason, "b");
+    lk_info_free(info);
+    assert_status(lk_leader_resign(a, hold), LK_OK);
+    assert_status(candidate_join(&next), LK_OK);
+    assert_status(lk_hold_release(next.hold), LK_OK);
+}
+
+static void a_reason_stands_in_for_the_value(void **state)
+{
+    leading *f = *state;
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .reason = "other"};
+    lk_leader *leader = leading_as(f, "value");
+    lk_hold *hold = NULL;
+    lk_info *info = NULL;
+
+    assert_status(lk_leader_campaign(leader, 0, &options, &hold), LK_OK);
+    assert_status(lk_leader_get(leader, &info), LK_OK);
+    assert_string_equal(info->holders[0]->reason, "other");
+    lk_info_free(info);
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+}
+
+static void an_observer_waits_until_the_term_is_another(void **state)
+{
+    leading *f = *state;
+    lk_leader *leader = leading_as(f, "a"), *observer = leading_new(f, NULL);
+    lk_info *info = NULL;
+    lk_hold *hold;
+    uint64_t term;
+
+    assert_status(lk_leader_observe(observer, 0, 0, NULL, &info), LK_EBUSY);
+    assert_status(lk_leader_observe(observer, 0, 100, NULL, &info),
+                  LK_ETIMEDOUT);
+    assert_null(info);
+    hold = leading_hold(leader);
+    term = lk_hold_fence(hold);
+    assert_status(lk_leader_observe(observer, 0, LK_FOREVER, NULL, &info),
+                  LK_OK);
+    assert_true(lk_leader_term(info) == term);
+    lk_info_free(info);
+    info = NULL;
+    assert_status(lk_leader_observe(observer, term, 100, NULL, &info),
+                  LK_ETIMEDOUT);
+    assert_status(lk_leader_observe(observer, term - 1, 0, NULL, &info), LK_OK);
+    lk_info_free(info);
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+    assert_status(lk_leader_observe(observer, term, 5000, NULL, &info), LK_OK);
+    assert_true(lk_leader_term(info) == 0);
+    lk_info_free(info);
+    locking_wait_integer(f->base, 0, "EXISTS %s", "latchkey:queue:{n}");
+}
+
+/* ---- without waiting ---- */
+
+struct seen {
+    atomic_bool done;
+    lk_status status;
+    uint64_t term;
+};
+
+static void on_seen(lk_status status, lk_info *info, void *data)
+{
+    struct seen *s = data;
+
+    s->status = status;
+    s->term = lk_leader_term(info);
+    lk_info_free(info);
+    atomic_store(&s->done, true);
+}
+
+static bool is_seen(void *data)
+{
+    return atomic_load(&((struct seen *)data)->done);
+}
+
+static void observing_ends_once_in_each_way(void **state)
+{
+    leading *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_leader *observer = leading_in(f, client, NULL);
+    lk_leader *leader = leading_new(f, NULL);
+    lk_cancel *cancel = NULL;
+    struct seen seen[6] = {{0}};
+    lk_hold *hold;
+
+    assert_status(lk_cancel_new(&cancel, client), LK_OK);
+    assert_status(lk_leader_observe_async(observer, 0, LK_FOREVER, NULL,
+                                          on_seen, &seen[0]),
+                  LK_OK);
+    assert_status(lk_leader_observe_async(observer, 0, LK_FOREVER, cancel,
+                                          on_seen, &seen[1]),
+                  LK_OK);
+    assert_status(lk_leader_observe_async(observer, 0, 50, NULL, on_seen,
+                                          &seen[2]),
+                  LK_OK);
+    assert_status(lk_leader_observe_async(observer, 0, 0, NULL, on_seen,
+                                          &seen[3]),
+                  LK_OK);
+    lk_cancel_fire(cancel);
+    for (size_t i = 1; i < 4; i++)
+        assert_true(wait_until(is_seen, &seen[i], 5000));
+    assert_status(seen[1].status, LK_ECANCELED);
+    assert_status(seen[2].status, LK_ETIMEDOUT);
+    assert_status(seen[3].status, LK_EBUSY);
+    assert_false(is_seen(&seen[0]));
+    hold = leading_hold(leader);
+    assert_true(wait_until(is_seen, &seen[0], 5000));
+    assert_status(seen[0].status, LK_OK);
+    assert_true(seen[0].term == lk_hold_fence(hold));
+
+    assert_status(lk_leader_observe_async(observer, seen[0].term, LK_FOREVER,
+                                          NULL, on_seen, &seen[4]),
+                  LK_OK);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    assert_true(wait_until(is_seen, &seen[4], 5000));
+    assert_status(seen[4].status, LK_ECLOSED);
+    lk_cancel_free(cancel);
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+}
+
+static void on_resigned(lk_status status, void *data)
+{
+    struct seen *s = data;
+
+    s->status = status;
+    atomic_store(&s->done, true);
+}
+
+static void resigning_without_waiting_is_told_to_all(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_leader *leader = leading_new(f, NULL);
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold = leading_hold(leader);
+    struct seen seen = {0};
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_status(lk_leader_resign_async(leader, hold, on_resigned, &seen),
+                  LK_OK);
+    assert_true(wait_until(is_seen, &seen, 5000));
+    assert_status(seen.status, LK_OK);
+    tells_wait(&t, 2);
+    assert_true(t.told[1].term == 0);
+    hold = leading_hold(leader);
+    tells_wait(&t, 3);
+    assert_status(lk_leader_resign_async(leader, hold, NULL, NULL), LK_OK);
+    tells_wait(&t, 4);
+    lk_leader_watch_free(watch);
+}
+
+/* ---- the watch ---- */
+
+static void a_watch_tells_of_every_change_in_order(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_leader *a = leading_as(f, "a"), *b = leading_as(f, "b");
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold = leading_hold(a);
+    uint64_t first = lk_hold_fence(hold);
+    candidate next = {0};
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_status(t.told[0].status, LK_OK);
+    assert_true(t.told[0].term == first);
+    assert_string_equal(t.told[0].value, "a");
+    candidate_start(&next, b, LK_FOREVER);
+    locking_wait_queued(f->base, "n", 1);
+    assert_status(lk_leader_resign(a, hold), LK_OK);
+    assert_status(candidate_join(&next), LK_OK);
+    tells_wait(&t, 2);
+    assert_true(t.told[1].term == lk_hold_fence(next.hold));
+    assert_string_equal(t.told[1].value, "b");
+    assert_status(lk_leader_resign(b, next.hold), LK_OK);
+    tells_wait(&t, 3);
+    assert_true(t.told[2].term == 0);
+    lk_leader_watch_free(watch);
+}
+
+/* Much sooner than it looks by itself. */
+static void a_watch_is_told_promptly(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_leader *leader = leading_new(f, NULL);
+    lk_leader_watch *watch = NULL;
+    uint64_t most = 0, sum = 0;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    for (unsigned i = 0; i < CHANGES; i++) {
+        lk_hold *hold = leading_hold(leader);
+        uint64_t at = wait_now_ms(), took;
+
+        tells_wait(&t, 2 * i + 2);
+        took = t.told[2 * i + 1].at_ms > at ? t.told[2 * i + 1].at_ms - at : 0;
+        most = took > most ? took : most;
+        sum += took;
+        assert_status(lk_leader_resign(leader, hold), LK_OK);
+        tells_wait(&t, 2 * i + 3);
+    }
+    print_message("told of a new leader after %llu ms at most, %llu in all "
+                  "%d\n",
+                  (unsigned long long)most, (unsigned long long)sum, CHANGES);
+    assert_in_range(sum, 0, CHANGES * wait_scaled_ms(PROMPT_MS) / 2);
+    lk_leader_watch_free(watch);
+}
+
+/* What others do on the name tells nobody: the watch looks. */
+static void a_watch_finds_what_nobody_tells(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_lock *lock = locking_lock(f->base, client, "n");
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_true(t.told[0].term == 0);
+    hold = locking_hold(lock);
+    tells_wait(&t, 2);
+    assert_true(t.told[1].term == lk_hold_fence(hold));
+    assert_status(lk_hold_release(hold), LK_OK);
+    tells_wait(&t, 3);
+    assert_true(t.told[2].term == 0);
+    lk_leader_watch_free(watch);
+}
+
+struct self {
+    lk_leader_watch *watch;
+    atomic_uint calls;
+};
+
+static void end_itself(lk_status status, const lk_party *leader, void *data)
+{
+    struct self *self = data;
+
+    (void)status;
+    (void)leader;
+    lk_leader_watch_free(self->watch);
+    atomic_fetch_add(&self->calls, 1);
+}
+
+static void start_and_end(lk_status status, const lk_party *leader, void *data)
+{
+    (void)status;
+    (void)leader;
+    atomic_fetch_add((atomic_uint *)data, 1);
+}
+
+static bool was_called(void *data)
+{
+    return atomic_load((atomic_uint *)data) > 0;
+}
+
+static void a_watch_may_be_ended_at_any_time(void **state)
+{
+    leading *f = *state;
+    lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    lk_client *client = locking_open(f->base, &options);
+    lk_leader *leader = leading_new(f, NULL);
+    lk_leader *observer = leading_in(f, client, NULL);
+    struct self self = {0};
+    atomic_uint calls = 0;
+    lk_leader_watch *watch = NULL;
+
+    for (int i = 0; i < 50; i++) {
+        assert_status(lk_leader_watch_new(&watch, leader, start_and_end,
+                                          &calls),
+                      LK_OK);
+        if (i % 2 == 0) {
+            lk_leader *also = leader;
+            lk_hold *hold = leading_hold(also);
+
+            assert_status(lk_leader_resign(also, hold), LK_OK);
+        }
+        lk_leader_watch_free(watch);
+    }
+    lk_leader_watch_free(NULL);
+    assert_status(lk_leader_watch_new(&self.watch, observer, end_itself, &self),
+                  LK_OK);
+    while (atomic_load(&self.calls) == 0)
+        assert_status(lk_client_dispatch(client), LK_OK);
+    assert_int_equal(atomic_load(&self.calls), 1);
+    atomic_store(&calls, 0);
+    assert_status(lk_leader_watch_new(&watch, leader, start_and_end, &calls),
+                  LK_OK);
+    assert_true(wait_until(was_called, &calls, 5000));
+    lk_leader_watch_free(watch);
+}
+
+static void
+the_last_that_a_watch_tells_is_that_its_client_is_closed(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_leader_watch *watch = NULL;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    tells_wait(&t, 2);
+    assert_status(t.told[1].status, LK_ECLOSED);
+    lk_leader_watch_free(watch);
+}
+
+/* Also while it pauses after a failure. */
+static void so_it_is_where_something_else_failed_before(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_leader_watch *watch = NULL;
+
+    memset(&t, 0, sizeof(t));
+    free(server_string(f->base->server, "SET n text"));
+    assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_status(t.told[0].status, LK_ETYPE);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    tells_wait(&t, 2);
+    assert_status(t.told[1].status, LK_ECLOSED);
+    lk_leader_watch_free(watch);
+}
+
+/* ---- misuse ---- */
+
+/* 0: all is refused as it should be, and nothing hangs. */
+static int child_uses(lk_leader *leader, lk_hold *hold, lk_leader_watch *watch)
+{
+    lk_hold *other = NULL;
+    lk_info *info = NULL;
+    bool refused = lk_leader_campaign(leader, 0, NULL, &other) == LK_EFORKED &&
+                   lk_leader_get(leader, &info) == LK_EFORKED &&
+                   lk_leader_observe(leader, 0, 0, NULL, &info) == LK_EFORKED &&
+                   lk_hold_check(hold) == LK_EFORKED &&
+                   lk_leader_resign(leader, hold) == LK_EFORKED;
+
+    lk_leader_watch_free(watch);
+    lk_leader_free(leader);
+    return refused ? 0 : 1;
+}
+
+static void a_child_of_fork_does_not_lead(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_leader *leader = leading_new(f, NULL);
+    lk_hold *hold = leading_hold(leader);
+    lk_leader_watch *watch = NULL;
+    int status = -1;
+    pid_t pid;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leader, tells_change, &t), LK_OK);
+    tells_wait(&t, 1);
+    pid = fork();
+    if (pid == 0)
+        _exit(child_uses(leader, hold, watch));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_status(lk_hold_check(hold), LK_OK);
+    lk_leader_watch_free(watch);
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+}
+
+static void what_makes_no_sense_is_refused_with_words(void **state)
+{
+    leading *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    char value[LK_LEADER_VALUE_MAX + 2];
+    lk_leader_options options = {LK_LEADER_OPTIONS_INIT, .value = value};
+    lk_leader *leader = NULL;
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold = NULL;
+    lk_info *info = NULL;
+
+    memset(value, 'x', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    assert_status(lk_leader_new(&leader, client, "n", &options), LK_EINVAL);
+    assert_non_null(strstr(lk_last_error(), "200"));
+    options.value = NULL;
+    options.lease_ms = 900;
+    options.notice_ms = 900;
+    assert_status(lk_leader_new(&leader, client, "n", &options), LK_EINVAL);
+    assert_non_null(strstr(lk_last_error(), "notice"));
+    assert_status(lk_leader_new(NULL, client, "n", NULL), LK_EINVAL);
+    assert_status(lk_leader_new(&leader, NULL, "n", NULL), LK_EINVAL);
+    assert_status(lk_leader_new(&leader, client, "", NULL), LK_EINVAL);
+    assert_status(lk_leader_new(&leader, client, "a{b", NULL), LK_EINVAL);
+    assert_null(leader);
+    lk_leader_free(NULL);
+
+    assert_status(lk_leader_campaign(NULL, 0, NULL, &hold), LK_EINVAL);
+    assert_status(lk_leader_get(NULL, &info), LK_EINVAL);
+    assert_status(lk_leader_observe(NULL, 0, 0, NULL, &info), LK_EINVAL);
+    assert_status(lk_leader_resign(NULL, hold), LK_EINVAL);
+    leader = leading_in(f, client, NULL);
+    assert_status(lk_leader_campaign(leader, -2, NULL, &hold), LK_EINVAL);
+    assert_status(lk_leader_campaign(leader, 0, NULL, NULL), LK_EINVAL);
+    assert_status(lk_leader_campaign_async(leader, 0, NULL, NULL, NULL),
+                  LK_EINVAL);
+    assert_status(lk_leader_get(leader, NULL), LK_EINVAL);
+    assert_status(lk_leader_get_async(leader, NULL, NULL), LK_EINVAL);
+    assert_status(lk_leader_observe(leader, 0, -2, NULL, &info), LK_EINVAL);
+    assert_status(lk_leader_observe(leader, 0, 0, NULL, NULL), LK_EINVAL);
+    assert_status(lk_leader_observe_async(leader, 0, 0, NULL, NULL, NULL),
+                  LK_EINVAL);
+    assert_status(lk_leader_resign(leader, NULL), LK_EINVAL);
+    assert_status(lk_leader_resign_async(leader, NULL, NULL, NULL), LK_EINVAL);
+    assert_status(lk_leader_watch_new(NULL, leader, tells_change, NULL),
+                  LK_EINVAL);
+    assert_status(lk_leader_watch_new(&watch, leader, NULL, NULL), LK_EINVAL);
+    assert_true(lk_leader_term(NULL) == 0);
+}
+
+static void a_name_that_is_something_else_is_refused(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_leader *leader = leading_new(f, NULL);
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold = NULL;
+    lk_info *info = NULL;
+
+    memset(&t, 0, sizeof(t));
+    free(server_string(f->base->server, "SET n text"));
+    assert_status(lk_leader_campaign(leader, 0, NULL, &hold), LK_ETYPE);
+    assert_status(lk_leader_get(leader, &info), LK_ETYPE);
+    assert_status(lk_leader_observe(leader, 0, 1000, NULL, &info), LK_ETYPE);
+    assert_status(lk_leader_watch_new(&watch, leader, tells_change, &t), LK_OK);
+    tells_wait(&t, 1);
+    assert_status(t.told[0].status, LK_ETYPE);
+    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
+    tells_wait(&t, 2);
+    assert_status(t.told[1].status, LK_OK);
+    assert_true(t.told[1].term == 0);
+    lk_leader_watch_free(watch);
+}
+
+struct blocked {
+    lk_leader *leader;
+    atomic_bool done;
+    lk_status campaign, observe, get;
+};
+
+static void block_in(lk_status status, lk_info *info, void *data)
+{
+    struct blocked *b = data;
+    lk_hold *hold = NULL;
+    lk_info *none = NULL;
+
+    (void)status;
+    lk_info_free(info);
+    b->campaign = lk_leader_campaign(b->leader, 0, NULL, &hold);
+    b->observe = lk_leader_observe(b->leader, 0, 1000, NULL, &none);
+    b->get = lk_leader_get(b->leader, &none);
+    atomic_store(&b->done, true);
+}
+
+static bool is_blocked(void *data)
+{
+    return atomic_load(&((struct blocked *)data)->done);
+}
+
+static void a_blocking_call_in_a_callback_is_refused(void **state)
+{
+    leading *f = *state;
+    struct blocked b = {.leader = leading_new(f, NULL)};
+
+    assert_status(lk_leader_get_async(b.leader, block_in, &b), LK_OK);
+    assert_true(wait_until(is_blocked, &b, 5000));
+    assert_status(b.campaign, LK_ECALLBACK);
+    assert_status(b.observe, LK_ECALLBACK);
+    assert_status(b.get, LK_ECALLBACK);
+}
+
+/* The handle may go first. */
+static void what_is_under_way_outlives_the_handle(void **state)
+{
+    leading *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_leader *leader = NULL, *other = leading_new(f, NULL);
+    lk_hold *hold = leading_hold(other);
+    struct seen seen = {0};
+    candidate next = {0};
+
+    assert_status(lk_leader_new(&leader, client, "n", NULL), LK_OK);
+    assert_status(lk_leader_observe_async(leader, lk_hold_fence(hold),
+                                          LK_FOREVER, NULL, on_seen, &seen),
+                  LK_OK);
+    candidate_start(&next, leader, LK_FOREVER);
+    locking_wait_queued(f->base, "n", 1);
+    lk_leader_free(leader);
+    assert_status(lk_leader_resign(other, hold), LK_OK);
+    assert_status(candidate_join(&next), LK_OK);
+    assert_true(wait_until(is_seen, &seen, 5000));
+    assert_status(seen.status, LK_OK);
+    assert_status(lk_hold_release(next.hold), LK_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LEADER_TEST(one_leads_at_a_time_and_terms_grow),
+        LEADER_TEST(candidates_follow_in_the_order_in_which_they_came),
+        LEADER_TEST(the_lease_is_the_options_and_is_renewed),
+        LEADER_TEST(a_fixed_lease_is_a_term_that_ends),
+        LEADER_TEST(who_leads_and_campaigns_again_is_in_the_same_term),
+        LEADER_TEST(an_election_is_the_fair_lock_of_its_name),
+        LEADER_TEST(everybody_sees_the_leader_its_value_and_who_waits),
+        LEADER_TEST(a_reason_stands_in_for_the_value),
+        LEADER_TEST(an_observer_waits_until_the_term_is_another),
+        LEADER_TEST(observing_ends_once_in_each_way),
+        LEADER_TEST(resigning_without_waiting_is_told_to_all),
+        LEADER_TEST(a_watch_tells_of_every_change_in_order),
+        LEADER_TEST(a_watch_is_told_promptly),
+        LEADER_TEST(a_watch_finds_what_nobody_tells),
+        LEADER_TEST(a_watch_may_be_ended_at_any_time),
+        LEADER_TEST(the_last_that_a_watch_tells_is_that_its_client_is_closed),
+        LEADER_TEST(so_it_is_where_something_else_failed_before),
+        LEADER_TEST(a_child_of_fork_does_not_lead),
+        LEADER_TEST(what_makes_no_sense_is_refused_with_words),
+        LEADER_TEST(a_name_that_is_something_else_is_refused),
+        LEADER_TEST(a_blocking_call_in_a_callback_is_refused),
+        LEADER_TEST(what_is_under_way_outlives_the_handle),
+    };
+
+    return cmocka_run_group_tests_name("leader", tests, locking_start_server,
+                                       locking_stop_server);
+}

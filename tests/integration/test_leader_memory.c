@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Out of memory: each call on an election, with the n-th allocation failing,
+ * for each n until there is none left to fail. What leaks or crashes is seen by
+ * the builds with sanitizers and by valgrind.
+ */
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "support/call.h"
+#include "support/check.h"
+#include "support/leading.h"
+#include "support/wait.h"
+
+enum { MOST = 1000 };
+
+static atomic_int calls;   /* since the last reset */
+static atomic_int fail_at; /* 0: none */
+
+static bool fails(void)
+{
+    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
+}
+
+static void fail_from(int at)
+{
+    atomic_store(&fail_at, 0);
+    atomic_store(&calls, 0);
+    atomic_store(&fail_at, at);
+}
+
+static int setup(void **state)
+{
+    fail_from(0);
+    lk__mem_fail(fails);
+    return leading_setup(state);
+}
+
+static int teardown(void **state)
+{
+    fail_from(0);
+    return leading_teardown(state);
+}
+
+/* What the calls are made on. */
+typedef struct stage {
+    lk_client *client;
+    lk_leader *leader;
+} stage;
+
+/* A call that either does what it should or says that there is no memory. */
+static lk_status do_new(stage *s)
+{
+    const lk_leader_options options = {LK_LEADER_OPTIONS_INIT, .value = "v"};
+    lk_leader *leader = NULL;
+    lk_status status = lk_leader_new(&leader, s->client, "m", &options);
+
+    lk_leader_free(leader);
+    return status;
+}
+
+static lk_status do_campaign(stage *s)
+{
+    lk_hold *hold = NULL;
+    lk_status status = lk_leader_campaign(s->leader, 5000, NULL, &hold);
+
+    return status == LK_OK ? lk_leader_resign(s->leader, hold) : status;
+}
+
+static lk_status do_campaign_async(stage *s)
+{
+    call c = {0}, resigned = {0};
+    lk_status status =
+        lk_leader_campaign_async(s->leader, 5000, NULL, call_on_acquire, &c);
+
+    if (status == LK_OK)
+        status = call_wait(&c, NULL);
+    if (status != LK_OK)
+        return status;
+    status = lk_leader_resign_async(s->leader, c.hold, call_on_done, &resigned);
+    if (status == LK_OK)
+        return call_wait(&resigned, NULL);
+    (void)lk_hold_release(c.hold);
+    return status;
+}
+
+static lk_status do_observe(stage *s)
+{
+    lk_info *info = NULL;
+    lk_status status = lk_leader_observe(s->leader, 1, 5000, NULL, &info);
+
+    lk_info_free(info);
+    return status;
+}
+
+static lk_status do_observe_async(stage *s)
+{
+    call c = {0};
+    lk_status status =
+        lk_leader_observe_async(s->leader, 1, 5000, NULL, call_on_info, &c);
+
+    if (status == LK_OK)
+        status = call_wait(&c, NULL);
+    lk_info_free(c.info);
+    return status;
+}
+
+/* A failure within it is told, and made up for a second later. */
+static lk_status do_watch(stage *s)
+{
+    static tells t;
+    lk_leader_watch *watch = NULL;
+    lk_status status;
+
+    memset(&t, 0, sizeof(t));
+    status = lk_leader_watch_new(&watch, s->leader, tells_change, &t);
+    if (status != LK_OK)
+        return status;
+    tells_wait(&t, 1);
+    lk_leader_watch_free(watch);
+    return t.told[0].status;
+}
+
+/* Until there is none left to fail. Returns how often there was no memory. */
+static int fail_each(stage *s, lk_status (*act)(stage *s))
+{
+    int failures = 0;
+    int n = 0;
+
+    do {
+        lk_status status;
+
+        fail_from(++n);
+        status = act(s);
+        atomic_store(&fail_at, 0);
+        if (status != LK_OK && status != LK_ENOMEM)
+            fail_msg("%d: %s", n, lk_status_name(status));
+        failures += status == LK_ENOMEM;
+    } while (atomic_load(&calls) >= n && n < MOST);
+    assert_in_range(n, 2, MOST - 1);
+    return failures;
+}
+
+static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
+{
+    static lk_status (*const acts[])(
+        stage * s) = {do_new,     do_campaign,      do_campaign_async,
+                      do_observe, do_observe_async, do_watch};
+    leading *f = *state;
+    stage s = {.client = locking_open_calm(f->base, NULL)};
+
+    s.leader = leading_in(f, s.client, NULL);
+    assert_status(do_campaign(&s), LK_OK);
+    assert_status(do_observe(&s), LK_OK);
+    for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
+        assert_true(fail_each(&s, acts[i]) > 0);
+    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            an_allocation_that_fails_is_told_or_made_up_for, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("leader_memory", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}
