@@ -10,6 +10,7 @@
 #include <latchkey/cell.h>
 #include <latchkey/client.h>
 #include <latchkey/fairlock.h>
+#include <latchkey/flight.h>
 #include <latchkey/hold.h>
 #include <latchkey/inspect.h>
 #include <latchkey/latch.h>

@@ -184,7 +184,7 @@ static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
     if (strcmp(channel, node->channel) == 0)
         lk__inbox_take(node, bytes->str, bytes->len);
     else
-        lk__topic_take(node, channel, bytes->str);
+        lk__topic_take(node, channel, bytes->str, bytes->len);
     return true;
 }
 

@@ -42,8 +42,13 @@ typedef struct lk__kind {
     /* What this owner holds may decide a wait at its begin: it is ended then,
        or its terms are made to say so. True: it was ended. */
     bool (*meet)(struct lk__wait *wait);
-    /* A message of the topic, or of Redisson's channel. NULL: look again. */
-    void (*hear)(struct lk__place *place, const char *text);
+    /* A message of the topic, or of Redisson's channel; a NUL stands behind its
+       bytes. NULL: look again. */
+    void (*hear)(struct lk__place *place, const char *text, size_t size);
+    /* The topics are subscribed to; what was said before was not heard. */
+    void (*subscribed)(struct lk__place *place);
+    /* A wait of the kind's own line came, which is the last one now, or went. */
+    void (*tend)(struct lk__place *place);
     /* What a look's answer says to one wait of a shared claim; the waits that
        came after the look was sent are not asked. */
     lk__verdict (*judge)(uint64_t *mark, const void *facts);

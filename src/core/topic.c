@@ -79,9 +79,15 @@ static bool all_heard(const lk__place *place)
 }
 
 /* What was published before the subscription stood was not heard. */
-static void front_look(lk__claim *front)
+static void look(lk__place *place)
 {
-    if (front->state == LK__CLAIM_WANTED && !front->look.busy)
+    lk__claim *front = place->front;
+
+    if (place->kind->subscribed != NULL)
+        place->kind->subscribed(place);
+    else if (front == NULL)
+        return;
+    else if (front->state == LK__CLAIM_WANTED && !front->look.busy)
         lk__claim_drive(front);
     else
         lk__claim_look_again(front);
@@ -104,8 +110,8 @@ on_answered(lk__request *request, lk_status status, const redisReply *reply)
     }
     if (status == LK_OK && topic->wanted != topic->asked)
         topic_drive(topic);
-    else if (topic->heard && all_heard(place) && place->front != NULL)
-        front_look(place->front);
+    else if (topic->heard && all_heard(place))
+        look(place);
     lk__place_unref(place);
 }
 
@@ -178,17 +184,18 @@ static void look_all(lk__place *place)
         lk__claim_look_now(claim);
 }
 
-static void hear(lk__place *place, const char *text)
+static void hear(lk__place *place, const char *text, size_t size)
 {
     place->refs++;
     if (place->kind->hear != NULL)
-        place->kind->hear(place, text);
+        place->kind->hear(place, text, size);
     else
         look_all(place);
     lk__place_unref(place);
 }
 
-void lk__topic_take(lk__node *node, const char *channel, const char *text)
+void lk__topic_take(lk__node *node, const char *channel, const char *text,
+                    size_t size)
 {
     lk__entry *entry =
         lk__table_find(&node->client->topics, lk__table_hash(channel));
@@ -198,7 +205,7 @@ void lk__topic_take(lk__node *node, const char *channel, const char *text)
 
         entry = lk__table_find_next(entry);
         if (strcmp(topic->channel, channel) == 0) {
-            hear(topic->place, text);
+            hear(topic->place, text, size);
             return;
         }
     }

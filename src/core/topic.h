@@ -42,6 +42,6 @@ bool lk__topics_heard(const struct lk__place *place);
 
 /* A message came on a channel that is not the inbox'. */
 void lk__topic_take(struct lk__node *node, const char *channel,
-                    const char *text);
+                    const char *text, size_t size);
 
 #endif /* LK_CORE_TOPIC_H */

@@ -75,6 +75,8 @@ void lk__wait_end(lk__wait *wait, lk_status status, const char *words)
         lk__topics_drop(place);
     if (place->first_wait == NULL)
         lk__signal_drop(place);
+    if (wait->line == LK__LINE_KIND)
+        place->kind->tend(place);
     lk__place_drive(place);
     lk__place_unref(place);
 }
@@ -126,6 +128,8 @@ void lk__wait_begin(lk__wait *wait)
         lists_add(wait);
         if (wait->line == LK__LINE_COMMON)
             lk__place_drive(wait->place);
+        else if (wait->line == LK__LINE_KIND)
+            wait->place->kind->tend(wait->place);
         else
             lk__place_seat(wait);
     }
@@ -246,6 +250,7 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
         return LK_ENOMEM;
     }
     wait->line = wish->line;
+    wait->own = wish->own;
     wait->terms = wish->terms;
     wait->spin = wish->spin;
     wait->owner = lk__owner_number(options.owner, deliver == NULL);

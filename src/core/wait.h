@@ -14,7 +14,8 @@ struct lk__claim;
 typedef enum lk__line {
     LK__LINE_COMMON, /* one claim at a time seeks, for the first in line */
     LK__LINE_OWN,    /* each has a claim of its own */
-    LK__LINE_SHARED  /* one claim seeks for all, and all get a hold of it */
+    LK__LINE_SHARED, /* one claim seeks for all, and all get a hold of it */
+    LK__LINE_KIND    /* none: their kind tends them, and ends them */
 } lk__line;
 
 /* What is decided about a wait of a shared claim. */
@@ -50,6 +51,7 @@ typedef struct lk__wait {
     struct lk__wait *next_seat, *prev_seat; /* on the same claim */
     unsigned seat_look; /* how many looks that had sent by then */
     uint64_t mark;      /* the kind's, for its judge */
+    void *own;          /* the kind's, for what became of it; the caller's */
     uint64_t owner;     /* who acts */
     uint64_t lease_ms;
     bool watchdog; /* the lease is the client's, to be renewed */
@@ -97,6 +99,7 @@ typedef struct lk__wish {
     lk__line line;
     lk__terms terms;
     lk__spin spin;
+    void *own; /* see lk__wait */
 } lk__wish;
 
 /* The blocking acquire of every primitive, and the async one. */

@@ -22,10 +22,11 @@ extern const lk__script lk__script_latch_leave;
 extern const lk__script lk__script_latch_info;
 
 /* Ends whom a message concerns; Redisson's are only a hint to look. */
-static void hear(lk__place *place, const char *text)
+static void hear(lk__place *place, const char *text, size_t size)
 {
     lk__latch_facts facts;
 
+    (void)size;
     if (place->front == NULL)
         return;
     if (lk__latch_message(&facts, text))

@@ -30,9 +30,10 @@ static lk__verdict judge(uint64_t *mark, const void *reply)
 }
 
 /* What is said is news of another moment: it looks what is so. */
-static void hear(lk__place *place, const char *text)
+static void hear(lk__place *place, const char *text, size_t size)
 {
     (void)text;
+    (void)size;
     if (place->front != NULL)
         lk__claim_look_again(place->front);
 }

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Who waits for a key in this client, and who computes; see lua/flight_*.lua. */
+
+#include "flight/board.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ask.h"
+#include "core/client.h"
+#include "core/mem.h"
+#include "core/reply.h"
+#include "core/script.h"
+#include "flight/message.h"
+#include "flight/value.h"
+
+extern const lk__script lk__script_flight_join;
+extern const lk__script lk__script_flight_land;
+extern const lk__script lk__script_flight_leave;
+
+enum { ANSWER_LANDED = 1, ANSWER_OTHER = 2, ANSWER_MINE = 3 };
+
+enum {
+    LOOK_MS = 1000,    /* between two looks, at most */
+    JITTER_MS = 20,    /* behind the end of a lease */
+    AGAIN_MS = 100,    /* after a look without an answer */
+    MESSAGE_MAX = 8192 /* bytes of a value that comes with the message */
+};
+
+#define MS UINT64_C(1000000)
+
+typedef struct board {
+    lk__place *place;
+    uint64_t claim; /* number of this client's; 0: it has to have a new one */
+    bool leads;
+    bool asking;       /* a look is under way */
+    bool busy;         /* waits are walked over, or a look is begun */
+    bool again;        /* look, whatever is known */
+    unsigned sent;     /* looks */
+    unsigned answered; /* the last of them that was */
+    uint64_t lease_ms; /* of the claim */
+    char leader[64];   /* who computes, as of then; "": nobody, or unknown */
+    lk__alarm alarm;   /* the next look, or renewal */
+    lk_status trouble; /* why a look could not be sent; LK_OK: it could */
+} board;
+
+/* One look; or, without a board, what nobody waits for the answer of. */
+typedef struct look {
+    lk__ask ask; /* first */
+    board *board;
+    uint64_t claim;
+    unsigned number;
+    int64_t answer; /* of the script's; 0: none */
+    int64_t left_ms;
+    lk_status status; /* that landed */
+    char text[LK__FLIGHT_WORDS];
+    lk_flight_value *value;
+} look;
+
+static void drive(board *b);
+static void tend(lk__place *place);
+
+/* ---- life -------------------------------------------------------------------- */
+
+static void on_alarm(lk__alarm *alarm);
+
+lk_status lk__board_make(lk__place *place)
+{
+    board *b = place->own;
+
+    if (b != NULL)
+        return LK_OK;
+    place->own = b = lk__alloc(sizeof(*b));
+    if (b == NULL)
+        return LK_ENOMEM;
+    b->place = place;
+    b->alarm.fire = on_alarm;
+    return LK_OK;
+}
+
+/* The place has no waits by then, and nobody leads: the alarm is clear. */
+static void board_free(void *own)
+{
+    lk__free(own);
+}
+
+static lk_client *client_of(const board *b)
+{
+    return b->place->client;
+}
+
+static void alarm_in(board *b, uint64_t ms)
+{
+    lk_client *client = client_of(b);
+
+    lk__alarm_set(&client->alarms, &b->alarm, lk__client_now(client) + ms * MS);
+}
+
+static void claim_id(char id[64], const board *b, uint64_t number)
+{
+    snprintf(id, 64, "%s:%" PRIu64, client_of(b)->id, number);
+}
+
+/* ---- the end of waits -------------------------------------------------------- */
+
+static bool is_covered(const lk__wait *wait, unsigned number)
+{
+    return wait->mark <= number;
+}
+
+/* Ends the waits that began before that look. The value is borrowed. */
+static void end_covered(board *b, unsigned number, lk_status status,
+                        const char *words, lk_flight_value *value)
+{
+    lk__place *place = b->place;
+    lk__wait *wait, *next;
+
+    place->refs++;
+    b->busy = true;
+    for (wait = place->first_wait; wait != NULL; wait = next) {
+        lk__boarding *boarding = wait->own;
+
+        next = wait->next;
+        if (!is_covered(wait, number))
+            continue;
+        boarding->value = lk__flight_value_ref(value);
+        lk__wait_end(wait, status, words);
+    }
+    b->busy = false;
+    lk__place_unref(place);
+}
+
+static void
+end_all(board *b, lk_status status, const char *words, lk_flight_value *value)
+{
+    end_covered(b, UINT32_MAX, status, words, value);
+}
+
+/* Those who do not want to wait for another. */
+static void end_busy(board *b, unsigned number)
+{
+    lk__place *place = b->place;
+    lk__wait *wait, *next;
+
+    place->refs++;
+    b->busy = true;
+    for (wait = place->first_wait; wait != NULL; wait = next) {
+        next = wait->next;
+        if (wait->try_only && is_covered(wait, number))
+            lk__wait_end(wait, LK_EBUSY, NULL);
+    }
+    b->busy = false;
+    lk__place_unref(place);
+}
+
+/* ---- asking without waiting -------------------------------------------------- */
+
+/* It is late or lost: the lease sees to the rest. */
+static void on_told(lk__ask *ask)
+{
+    if (ask->call.status != LK_OK)
+        lk__client_log(ask->call.client, LK_LOG_WARN, "%s: %s: %s",
+                       ask->place->name, ask->script->name, ask->call.words);
+}
+
+static lk_status
+take_nothing(lk__ask *ask, const redisReply *reply, bool *ret_more)
+{
+    (void)ask;
+    (void)reply;
+    *ret_more = false;
+    return LK_OK;
+}
+
+/* Says something for a claim that may be said again. */
+static void tell(const board *b, const lk__script *script, uint64_t claim,
+                 size_t count, const lk__arg *args)
+{
+    char id[64];
+    lk__ask *ask = lk__ask_new(sizeof(*ask), client_of(b), b->place, NULL);
+
+    if (ask == NULL)
+        return;
+    claim_id(id, b, claim);
+    ask->take = take_nothing;
+    ask->ended = on_told;
+    ask->repeats = true;
+    if (lk__ask_script(ask, script, id, count, args) == LK_OK)
+        lk__ask_begin(ask);
+    lk__ask_release(ask);
+}
+
+/* ---- leading ----------------------------------------------------------------- */
+
+/* The first wait ends with the duty to compute. */
+static void lead(board *b)
+{
+    lk__wait *wait = b->place->first_wait;
+    lk__boarding *boarding;
+
+    if (wait == NULL) {
+        tell(b, &lk__script_flight_leave, b->claim, 0, NULL);
+        b->claim = 0;
+        return;
+    }
+    boarding = wait->own;
+    boarding->claim = b->claim;
+    b->leads = true;
+    alarm_in(b, b->lease_ms / 3);
+    lk__wait_end(wait, LK_OK, NULL);
+}
+
+/* The answer to a renewal that came after the landing. If the server did them
+   in another order, it believes that somebody computes. */
+static void renewed_late(board *b, const look *l, lk_status status)
+{
+    if (status == LK_OK && l->answer == ANSWER_MINE)
+        tell(b, &lk__script_flight_leave, l->claim, 0, NULL);
+    drive(b);
+}
+
+/* Another leads now, or has: what this one computes is for its own callers. */
+static void renewed(board *b, const look *l, lk_status status)
+{
+    if (status == LK_OK && l->answer != ANSWER_MINE)
+        lk__client_log(client_of(b), LK_LOG_WARN,
+                       "%s: took too long, others have taken over",
+                       b->place->name);
+    else
+        alarm_in(b, b->lease_ms / 3);
+}
+
+static void send_landing(const board *b, const lk__landing *landing)
+{
+    const lk_flight_value *value = landing->value;
+    const lk__arg args[] = {lk__arg_number((int64_t)landing->ttl_ms),
+                            lk__arg_number(landing->status),
+                            lk__arg_text(landing->words != NULL ? landing->words
+                                                                : ""),
+                            lk__arg_bytes(value != NULL ? value->bytes : "",
+                                          value != NULL ? value->size : 0),
+                            lk__arg_number(MESSAGE_MAX)};
+
+    tell(b, &lk__script_flight_land, landing->claim,
+         sizeof(args) / sizeof(args[0]), args);
+}
+
+void lk__board_land(lk__place *place, const lk__landing *landing)
+{
+    lk_client *client = place->client;
+    board *b = place->own;
+
+    lk__client_lock(client);
+    if (client->state == LK__CLIENT_OPEN)
+        send_landing(b, landing);
+    b->leads = false;
+    b->claim = 0;
+    lk__alarm_clear(&client->alarms, &b->alarm);
+    end_all(b, landing->status, landing->words, landing->value);
+    lk__client_leave(client);
+}
+
+/* ---- looking ----------------------------------------------------------------- */
+
+static lk_status landed_take(look *l, const redisReply *reply)
+{
+    const redisReply *value = lk__reply_at(reply, 3);
+
+    l->status = (lk_status)strtol(lk__reply_text_at(reply, 1), NULL, 10);
+    snprintf(l->text, sizeof(l->text), "%s", lk__reply_text_at(reply, 2));
+    if (l->status != LK_OK)
+        return LK_OK;
+    if (value == NULL || value->type != REDIS_REPLY_STRING)
+        return LK_EPROTO;
+    l->value = lk__flight_value_new(value->str, value->len);
+    return l->value != NULL ? LK_OK : LK_ENOMEM;
+}
+
+static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
+{
+    look *l = (look *)(void *)ask;
+
+    *ret_more = false;
+    l->answer = lk__reply_integer_at(reply, 0, 0);
+    switch (l->answer) {
+    case ANSWER_LANDED:
+        return landed_take(l, reply);
+    case ANSWER_OTHER:
+        l->left_ms = lk__reply_integer_at(reply, 1, 0);
+        snprintf(l->text, sizeof(l->text), "%s", lk__reply_text_at(reply, 2));
+        return LK_OK;
+    case ANSWER_MINE:
+        return LK_OK;
+    default:
+        return LK_EPROTO;
+    }
+}
+
+static void cleanup(lk__ask *ask)
+{
+    lk_flight_value_free(((look *)(void *)ask)->value);
+}
+
+/* Another computes: it tells, or its lease ends. Whoever waits looks at that
+   moment, and from time to time: a message may be lost. */
+static void follow(board *b, const look *l)
+{
+    uint64_t left_ms = l->left_ms < 0 ? 0 : (uint64_t)l->left_ms;
+    uint64_t pause_ms =
+        LOOK_MS * 3 / 4 + lk__client_random(client_of(b), LOOK_MS / 4);
+
+    snprintf(b->leader, sizeof(b->leader), "%.63s", l->text);
+    if (left_ms < pause_ms)
+        pause_ms = left_ms + 1 + lk__client_random(client_of(b), JITTER_MS);
+    alarm_in(b, pause_ms);
+    end_busy(b, l->number);
+    if (b->place->first_wait != NULL)
+        lk__topics_want(b->place);
+}
+
+/* Nothing was answered. It is tried again as long as somebody waits, for the
+   server may come back; whoever leads goes on until it has landed. */
+static bool is_passing(lk_status status)
+{
+    return status == LK_EOFFLINE || status == LK_EINDOUBT ||
+           status == LK_ECLOSED;
+}
+
+/* Nobody is told from here: others may be walking over the waits. */
+static void put_off(board *b, lk_status status)
+{
+    b->trouble = status;
+    alarm_in(b, is_passing(status) ? AGAIN_MS : 1);
+}
+
+static void looked(board *b, const look *l, lk_status status)
+{
+    b->leader[0] = '\0';
+    b->answered = l->number;
+    if (status != LK_OK)
+        end_covered(b, l->number, status, l->ask.call.words, NULL);
+    else if (l->answer == ANSWER_LANDED)
+        end_covered(b, l->number, l->status,
+                    l->text[0] != '\0' ? l->text : NULL, l->value);
+    else if (l->answer == ANSWER_MINE)
+        lead(b);
+    else
+        follow(b, l);
+    drive(b);
+}
+
+static void on_looked(lk__ask *ask)
+{
+    look *l = (look *)(void *)ask;
+    board *b = l->board;
+    lk_status status = ask->call.status;
+
+    b->asking = false;
+    if (client_of(b)->state != LK__CLIENT_OPEN)
+        return;
+    if (b->busy)
+        put_off(b, status);
+    else if (l->claim != b->claim)
+        renewed_late(b, l, status);
+    else if (b->leads)
+        renewed(b, l, status);
+    else if (status != LK_OK && is_passing(status))
+        put_off(b, status);
+    else
+        looked(b, l, status);
+}
+
+static lk_status look_send(board *b)
+{
+    const lk__arg lease = lk__arg_number((int64_t)b->lease_ms);
+    char id[64];
+    look *l =
+        (look *)(void *)lk__ask_new(sizeof(*l), client_of(b), b->place, NULL);
+    lk_status status;
+
+    if (l == NULL)
+        return LK_ENOMEM;
+    if (b->claim == 0)
+        b->claim = ++client_of(b)->last_claim_number;
+    claim_id(id, b, b->claim);
+    l->board = b;
+    l->claim = b->claim;
+    l->ask.take = take;
+    l->ask.cleanup = cleanup;
+    l->ask.reads = true; /* sent again it changes nothing */
+    status = lk__ask_script(&l->ask, &lk__script_flight_join, id, 1, &lease);
+    if (status == LK_OK) {
+        l->number = ++b->sent;
+        b->asking = true;
+        l->ask.ended = on_looked;
+        b->busy = true;
+        lk__ask_begin(&l->ask);
+        b->busy = false;
+    }
+    lk__ask_release(&l->ask);
+    return status;
+}
+
+static void send(board *b)
+{
+    lk_status status;
+
+    b->again = false;
+    status = look_send(b);
+    if (status != LK_OK)
+        put_off(b, status);
+}
+
+/* Looks, if somebody waits whom the last look does not concern. */
+static void drive(board *b)
+{
+    const lk__wait *last = b->place->last_wait;
+
+    if (b->asking || b->leads || b->busy || last == NULL ||
+        b->trouble != LK_OK || client_of(b)->state != LK__CLIENT_OPEN)
+        return;
+    if (b->again || !is_covered(last, b->answered))
+        send(b);
+}
+
+static void on_alarm(lk__alarm *alarm)
+{
+    board *b = (board *)(void *)((char *)alarm - offsetof(board, alarm));
+    lk_status trouble = b->trouble;
+
+    if (client_of(b)->state != LK__CLIENT_OPEN || b->asking)
+        return;
+    b->trouble = LK_OK;
+    if (b->leads) {
+        send(b);
+    } else if (trouble != LK_OK && !is_passing(trouble)) {
+        end_all(b, trouble, NULL, NULL);
+    } else {
+        b->again = true;
+        drive(b);
+    }
+}
+
+/* ---- what the place tells ---------------------------------------------------- */
+
+/* A new wait is the last one; a lease is that of whoever looks first. */
+static void tend(lk__place *place)
+{
+    board *b = place->own;
+    lk__wait *last = place->last_wait;
+
+    if (last == NULL && !b->leads) {
+        lk__alarm_clear(&place->client->alarms, &b->alarm);
+        b->trouble = LK_OK;
+        return;
+    }
+    if (last != NULL && last->mark == 0) {
+        const lk__boarding *boarding = last->own;
+
+        last->mark = b->sent + 1;
+        b->lease_ms = boarding->lease_ms;
+    }
+    drive(b);
+}
+
+static void look_now(lk__place *place)
+{
+    board *b = place->own;
+
+    b->again = true;
+    drive(b);
+}
+
+static bool landing_take(board *b, const lk__flight_message *message)
+{
+    lk_flight_value *value = NULL;
+
+    if (message->status == LK_OK) {
+        value = lk__flight_value_new(message->bytes, message->size);
+        if (value == NULL)
+            return false;
+    }
+    end_covered(b, b->answered, message->status,
+                message->words[0] != '\0' ? message->words : NULL, value);
+    lk_flight_value_free(value);
+    return true;
+}
+
+/* From the leader that is known, or else only a hint to look. */
+static void hear(lk__place *place, const char *text, size_t size)
+{
+    board *b = place->own;
+    lk__flight_message message;
+
+    if (b->leads)
+        return;
+    if (!lk__flight_message_read(&message, b->leader, text, size) ||
+        !landing_take(b, &message)) {
+        look_now(place);
+        return;
+    }
+    b->leader[0] = '\0';
+    drive(b);
+}
+
+const lk__kind lk__kind_flight = {
+    .word = "flight",
+    .family = "flight",
+    .holdless = true,
+    .key_count = 2,
+    .keys = {"latchkey:flight", "latchkey:flight-claim"},
+    .channel = "latchkey:flight-news",
+    .topic = "latchkey:flight-news",
+    .hear = hear,
+    .subscribed = look_now,
+    .tend = tend,
+    .own_free = board_free,
+};

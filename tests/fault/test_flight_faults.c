@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Flights and what can go wrong on the way: answers and messages that are lost,
+ * requests that do not arrive, a server that is flushed, stopped, restarted.
+ * Nobody waits for ever, and nothing is computed twice but where the claim was
+ * lost.
+ */
+
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/flights.h"
+#include "support/proxy.h"
+#include "support/wait.h"
+
+enum { COMMAND = 0, INBOX = 1, SOON_MS = 10000 };
+
+static proxy *the_proxy;
+
+static int start(void **state)
+{
+    if (flights_start(state) != 0)
+        return -1;
+    the_proxy = proxy_start(server_socket(((flights *)*state)->base->server));
+    return the_proxy != NULL ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    int result;
+
+    proxy_heal(the_proxy);
+    result = flights_end(state);
+    proxy_stop(the_proxy);
+    return result;
+}
+
+#define FAULT(f) cmocka_unit_test_setup_teardown(f, start, end)
+
+/* A client behind the proxy: connection 0 is for its commands, 1 its inbox. */
+static lk_flight *far_with(flights *f, const lk_client_options *options,
+                           const lk_flight_options *flight)
+{
+    lk_client *client =
+        locking_open_url(f->base, proxy_url(the_proxy), options);
+
+    assert_status(lk_client_wait_ready(client,
+                                       (int64_t)wait_scaled_ms(SOON_MS)),
+                  LK_OK);
+    return flights_of(f, client, flight);
+}
+
+static lk_flight *far(flights *f)
+{
+    return far_with(f, NULL, NULL);
+}
+
+static const lk_client_options hasty = {LK_CLIENT_OPTIONS_INIT,
+                                        .command_timeout_ms = 300};
+
+/* ---- the leader ---- */
+
+static void a_join_whose_answer_is_lost_still_leads(void **state)
+{
+    flights *f = *state;
+
+    proxy_drop_replies(the_proxy, COMMAND, true);
+    flights_expect(far(f), &f->engine, "value");
+    assert_int_equal(f->engine.begun, 1);
+}
+
+static void a_join_that_was_answered_and_lost_leads_once(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = far(f);
+
+    proxy_drop_replies(the_proxy, COMMAND, true);
+    flights_expect(flight, &f->engine, "value");
+    flights_expect(flights_one(f), &f->engine, "value");
+    assert_int_equal(f->engine.begun, 1);
+}
+
+/* It is told again, and nobody gets it twice. */
+static void a_landing_whose_answer_is_lost_is_told(void **state)
+{
+    flights *f = *state;
+    engine idle = {.value = "wrong"};
+    flyer *leader = flights_lead(f, far(f), &f->engine);
+    flyer *follower = flights_follow(f, flights_one(f), &idle);
+
+    proxy_drop_replies(the_proxy, COMMAND, true);
+    f->engine.held = false;
+    assert_status(flyer_join(follower), LK_OK);
+    assert_status(flyer_join(leader), LK_OK);
+    assert_string_equal(follower->text, "value");
+    flights_expect(flights_one(f), &idle, "value");
+    assert_int_equal(idle.begun, 0);
+}
+
+/* It goes out once the connection is back. */
+static void a_landing_that_did_not_arrive_is_told_later(void **state)
+{
+    flights *f = *state;
+    engine idle = {.value = "wrong"};
+    flyer *leader = flights_lead(f, far(f), &f->engine);
+    flyer *follower = flights_follow(f, flights_one(f), &idle);
+
+    proxy_refuse(the_proxy, true);
+    proxy_reset(the_proxy, PROXY_ALL);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    assert_false(follower->done);
+    proxy_heal(the_proxy);
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "value");
+    assert_int_equal(idle.begun, 0);
+}
+
+/* It cannot renew: another takes over, and both go on. */
+static void a_leader_that_is_cut_off_is_taken_over_from(void **state)
+{
+    flights *f = *state;
+    const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT, .lease_ms = 1000};
+    engine second = {.value = "second"};
+    flyer *leader = flights_lead(f, far_with(f, NULL, &quick), &f->engine);
+    flyer *follower;
+
+    proxy_refuse(the_proxy, true);
+    proxy_reset(the_proxy, PROXY_ALL);
+    follower = flights_begin(f, flights_one(f), &second, LK_FOREVER, NULL);
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "second");
+    proxy_heal(the_proxy);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    assert_string_equal(leader->text, "value");
+    flights_expect(flights_one(f), &second, "second");
+    assert_int_equal(second.begun, 1);
+}
+
+/* ---- who waits ---- */
+
+static void a_message_that_is_lost_is_made_up_for(void **state)
+{
+    flights *f = *state;
+    engine idle = {.value = "wrong"};
+    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *follower = flights_follow(f, far(f), &idle);
+
+    proxy_swallow(the_proxy, INBOX, PROXY_REPLIES);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "value");
+    assert_int_equal(idle.begun, 0);
+}
+
+static const lk_flight_options brief = {LK_FLIGHT_OPTIONS_INIT, .ttl_ms = 1};
+
+static bool is_over(void *data)
+{
+    return !locking_exists(data, "latchkey:flight:{f:k}");
+}
+
+/* It lay in a socket while its leader's value came to an end: whoever waits for
+   another leader by then gets that one's. */
+static void a_message_that_comes_late_is_not_believed(void **state)
+{
+    flights *f = *state;
+    engine first = {.value = "first"};
+    lk_flight *flight = far(f); /* of client 0 */
+    lk_flight *old = flights_of(f, locking_open(f->base, NULL), &brief);
+    flyer *leader = flights_lead(f, old, &first);
+    flyer *follower = flights_follow(f, flight, &f->engine);
+    flyer *second;
+
+    locking_wait_calm(f->base->clients[0]);
+    proxy_hold(the_proxy, INBOX, PROXY_REPLIES);
+    proxy_hold(the_proxy, COMMAND, PROXY_REQUESTS);
+    first.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    assert_true(wait_until(is_over, f->base, SOON_MS));
+    second = flights_lead(f, flights_one(f), &f->engine);
+    (void)flights_begin(f, flight, &f->engine, LK_FOREVER, NULL);
+    locking_wait_waiting(f->base->clients[0], 2);
+    proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
+    locking_wait_calm(f->base->clients[0]);
+    proxy_release(the_proxy, INBOX, PROXY_REPLIES);
+    locking_pass_time(20);
+    assert_false(follower->done);
+    f->engine.held = false;
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "value");
+    assert_status(flyer_join(second), LK_OK);
+    assert_int_equal(f->engine.begun, 1);
+}
+
+/* A message concerns those who waited before the last look that was answered:
+   of the others nobody knows whether they came before it was sent. */
+static void a_call_that_came_later_looks_by_itself(void **state)
+{
+    flights *f = *state;
+    engine second = {.value = "second"};
+    lk_flight *flight = far(f); /* of client 0 */
+    lk_flight *old = flights_of(f, locking_open(f->base, NULL), &brief);
+    flyer *leader = flights_lead(f, old, &f->engine);
+    flyer *follower = flights_follow(f, flight, &second);
+    flyer *later;
+
+    locking_wait_calm(f->base->clients[0]);
+    proxy_hold(the_proxy, COMMAND, PROXY_REQUESTS);
+    later = flights_begin(f, flight, &second, LK_FOREVER, NULL);
+    locking_wait_waiting(f->base->clients[0], 2);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "value");
+    assert_true(wait_until(is_over, f->base, SOON_MS));
+    assert_false(later->done);
+    proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
+    assert_status(flyer_join(later), LK_OK);
+    assert_string_equal(later->text, "second");
+}
+
+static void a_server_that_does_not_answer_keeps_nobody(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = far_with(f, &hasty, NULL);
+    flyer *caller;
+
+    server_freeze(f->base->server);
+    caller = flights_begin(f, flight, &f->engine, 500, NULL);
+    assert_true(flyer_join(caller) != LK_OK);
+    assert_true(caller->took_ms < wait_scaled_ms(2000));
+    server_thaw(f->base->server);
+    assert_int_equal(f->engine.begun, 0);
+    flights_expect(flight, &f->engine, "value");
+}
+
+static void an_outage_ends_waits(void **state)
+{
+    flights *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = 200};
+    lk_flight *flight = far_with(f, &options, NULL);
+    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *follower = flights_follow(f, flight, &f->engine);
+
+    proxy_refuse(the_proxy, true);
+    proxy_reset(the_proxy, PROXY_ALL);
+    assert_status(flyer_join(follower), LK_EOFFLINE);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+}
+
+/* ---- the server ---- */
+
+static void a_flush_lets_a_second_one_compute_at_most(void **state)
+{
+    flights *f = *state;
+    engine second = {.value = "value"};
+    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *follower = flights_follow(f, flights_one(f), &second);
+
+    server_flush(f->base->server);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "value");
+    assert_true(second.begun <= 1);
+}
+
+static void a_restart_is_ridden_out(void **state)
+{
+    flights *f = *state;
+    engine second = {.value = "value"};
+    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *follower = flights_follow(f, flights_one(f), &second);
+
+    assert_true(server_restart(f->base->server));
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "value");
+}
+
+/* Nobody is left to compute: the claim is given back. */
+static void a_claim_that_comes_too_late_is_given_back(void **state)
+{
+    flights *f = *state;
+    const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = 30000};
+    lk_flight *flight = far_with(f, &patient, NULL);
+    flyer *caller;
+
+    proxy_hold(the_proxy, COMMAND, PROXY_REQUESTS);
+    caller = flights_begin(f, flight, &f->engine, 50, NULL);
+    assert_status(flyer_join(caller), LK_ETIMEDOUT);
+    proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
+    locking_wait_calm(f->base->clients[0]);
+    flights_expect(flights_one(f), &f->engine, "value");
+    assert_int_equal(f->engine.begun, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FAULT(a_join_whose_answer_is_lost_still_leads),
+        FAULT(a_join_that_was_answered_and_lost_leads_once),
+        FAULT(a_landing_whose_answer_is_lost_is_told),
+        FAULT(a_landing_that_did_not_arrive_is_told_later),
+        FAULT(a_leader_that_is_cut_off_is_taken_over_from),
+        FAULT(a_message_that_is_lost_is_made_up_for),
+        FAULT(a_message_that_comes_late_is_not_believed),
+        FAULT(a_call_that_came_later_looks_by_itself),
+        FAULT(a_server_that_does_not_answer_keeps_nobody),
+        FAULT(an_outage_ends_waits),
+        FAULT(a_flush_lets_a_second_one_compute_at_most),
+        FAULT(a_restart_is_ridden_out),
+        FAULT(a_claim_that_comes_too_late_is_given_back),
+    };
+
+    return cmocka_run_group_tests_name("flight_faults", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Flights: one computes, the others share; values, errors, times, cancels. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/flights.h"
+#include "support/wait.h"
+
+enum { MANY = 100 };
+
+static void a_caller_alone_computes(void **state)
+{
+    flights *f = *state;
+
+    flights_expect(flights_one(f), &f->engine, "value");
+    assert_int_equal(f->engine.begun, 1);
+}
+
+static void callers_of_one_client_share_a_computation(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = flights_one(f);
+    flyer *callers[MANY];
+
+    (void)flights_lead(f, flight, &f->engine);
+    for (int i = 0; i < MANY; i++)
+        callers[i] = flights_begin(f, flight, &f->engine, LK_FOREVER, NULL);
+    locking_wait_waiting(f->base->clients[0], MANY);
+    f->engine.held = false;
+    for (int i = 0; i < MANY; i++) {
+        assert_status(flyer_join(callers[i]), LK_OK);
+        assert_string_equal(callers[i]->text, "value");
+    }
+    assert_int_equal(f->engine.begun, 1);
+}
+
+static void callers_of_other_clients_get_the_value_in_a_message(void **state)
+{
+    flights *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    engine idle = {.value = "wrong"};
+    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *follower = flights_follow(f, flights_of(f, client, NULL), &idle);
+    uint64_t commands;
+
+    locking_wait_calm(client);
+    commands = locking_stats(client).commands;
+    f->engine.held = false;
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "value");
+    assert_status(flyer_join(leader), LK_OK);
+    assert_int_equal(idle.begun, 0);
+    /* It gave the subscription up, and may have looked once. */
+    assert_in_range(locking_stats(client).commands, commands, commands + 2);
+}
+
+static void a_large_value_is_read(void **state)
+{
+    flights *f = *state;
+    const size_t size = 200000;
+    char *bytes = calloc(1, size + 1);
+    engine idle = {.value = "wrong"};
+    flyer *leader, *follower;
+
+    assert_non_null(bytes);
+    memset(bytes, 'x', size);
+    f->engine.value = bytes;
+    leader = flights_lead(f, flights_one(f), &f->engine);
+    follower = flights_follow(f, flights_one(f), &idle);
+    f->engine.held = false;
+    assert_status(flyer_join(follower), LK_OK);
+    assert_int_equal(follower->size, size);
+    assert_memory_equal(follower->text, "xxxx", 4);
+    assert_status(flyer_join(leader), LK_OK);
+    assert_int_equal(idle.begun, 0);
+    free(bytes);
+}
+
+static void a_value_is_any_bytes(void **state)
+{
+    flights *f = *state;
+    engine idle = {.value = "wrong"};
+    flyer *leader, *follower;
+
+    f->engine.value = "a\0b\r\n c";
+    f->engine.size = 7;
+    leader = flights_lead(f, flights_one(f), &f->engine);
+    follower = flights_follow(f, flights_one(f), &idle);
+    f->engine.held = false;
+    assert_status(flyer_join(follower), LK_OK);
+    assert_int_equal(follower->size, 7);
+    assert_status(flyer_join(leader), LK_OK);
+    assert_int_equal(leader->size, 7);
+}
+
+static bool has_landed_is_over(void *data)
+{
+    return !locking_exists(data, "latchkey:flight:{f:k}");
+}
+
+static void a_value_can_be_had_for_its_time(void **state)
+{
+    flights *f = *state;
+    const lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT,
+                                       .ttl_ms = wait_lease_ms()};
+    lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &options);
+
+    flights_expect(flight, &f->engine, "value");
+    flights_expect(flight, &f->engine, "value");
+    flights_expect(flights_one(f), &f->engine, "value");
+    assert_int_equal(f->engine.begun, 1);
+    assert_true(wait_until(has_landed_is_over, f->base, 10000));
+    flights_expect(flight, &f->engine, "value");
+    assert_int_equal(f->engine.begun, 2);
+}
+
+static void keys_do_not_share(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = flights_one(f);
+    lk_flight_value *value = NULL;
+
+    flights_expect(flight, &f->engine, "value");
+    assert_status(lk_flight_do(flight, "other", LK_FOREVER, NULL, engine_run,
+                               &f->engine, &value),
+                  LK_OK);
+    lk_flight_value_free(value);
+    assert_int_equal(f->engine.begun, 2);
+}
+
+static void an_error_reaches_everybody(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = flights_one(f);
+    engine idle = {.value = "wrong"};
+    flyer *leader, *local, *follower;
+
+    f->engine.status = LK_EGONE;
+    f->engine.words = "the moon is not there";
+    leader = flights_lead(f, flight, &f->engine);
+    local = flights_begin(f, flight, &idle, LK_FOREVER, NULL);
+    locking_wait_waiting(f->base->clients[0], 1);
+    follower = flights_follow(f, flights_one(f), &idle);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_EGONE);
+    assert_string_equal(leader->words, f->engine.words);
+    assert_status(flyer_join(local), LK_EGONE);
+    assert_string_equal(local->words, f->engine.words);
+    assert_status(flyer_join(follower), LK_EGONE);
+    assert_string_equal(follower->words, f->engine.words);
+    assert_int_equal(idle.begun, 0);
+    assert_true(wait_until(has_landed_is_over, f->base, 10000));
+    flights_expect(flight, &idle, "wrong");
+}
+
+static void a_value_that_is_too_large_is_an_error(void **state)
+{
+    flights *f = *state;
+    const lk_flight_options small = {LK_FLIGHT_OPTIONS_INIT, .max_size = 4};
+    lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &small);
+    flyer *leader = flights_lead(f, flight, &f->engine);
+    flyer *local = flights_begin(f, flight, &f->engine, LK_FOREVER, NULL);
+
+    locking_wait_waiting(f->base->clients[0], 1);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_ERANGE);
+    assert_status(flyer_join(local), LK_ERANGE);
+}
+
+/* ---- the end of a wait ---- */
+
+static void a_waiter_that_ends_leaves_the_others_alone(void **state)
+{
+    flights *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_flight *flight = flights_of(f, client, NULL);
+    lk_cancel *cancel = NULL;
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *stays = flights_follow(f, flight, &f->engine);
+    flyer *cancels, *tires;
+    lk_flight_value *value = NULL;
+
+    assert_status(lk_cancel_new(&cancel, client), LK_OK);
+    options.cancel = cancel;
+    cancels = flights_begin(f, flight, &f->engine, LK_FOREVER, &options);
+    tires = flights_begin(f, flight, &f->engine, 50, NULL);
+    assert_status(flyer_join(tires), LK_ETIMEDOUT);
+    assert_true(tires->took_ms >= 50);
+    lk_cancel_fire(cancel);
+    assert_status(flyer_join(cancels), LK_ECANCELED);
+    lk_cancel_free(cancel);
+    assert_status(lk_flight_do(flight, "k", 0, NULL, engine_run, &f->engine,
+                               &value),
+                  LK_EBUSY);
+    f->engine.held = false;
+    assert_status(flyer_join(stays), LK_OK);
+    assert_status(flyer_join(leader), LK_OK);
+    assert_int_equal(f->engine.begun, 1);
+}
+
+static void a_call_that_does_not_wait_computes_or_takes(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = flights_one(f);
+    lk_flight_value *value = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        assert_status(lk_flight_do(flight, "k", 0, NULL, engine_run, &f->engine,
+                                   &value),
+                      LK_OK);
+        lk_flight_value_free(value);
+    }
+    assert_int_equal(f->engine.begun, 1);
+}
+
+/* The token is for the wait: there is none. */
+static void a_leader_is_not_ended(void **state)
+{
+    flights *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_cancel *cancel = NULL;
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    flyer *leader;
+
+    assert_status(lk_cancel_new(&cancel, client), LK_OK);
+    options.cancel = cancel;
+    f->engine.held = true;
+    leader = flights_begin(f, flights_of(f, client, NULL), &f->engine, 300,
+                           &options);
+    while (f->engine.begun == 0)
+        locking_pass_time(1);
+    lk_cancel_fire(cancel);
+    locking_pass_time(310);
+    assert_false(leader->done);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    lk_cancel_free(cancel);
+}
+
+/* It lasts several leases. */
+static void a_leader_keeps_its_claim_while_it_computes(void **state)
+{
+    flights *f = *state;
+    const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT, .lease_ms = 1000};
+    lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &quick);
+    flyer *leader = flights_lead(f, flight, &f->engine);
+    flyer *follower = flights_follow(f, flights_one(f), &f->engine);
+
+    locking_pass_time(2500);
+    assert_int_equal(f->engine.begun, 1);
+    f->engine.held = false;
+    assert_status(flyer_join(follower), LK_OK);
+    assert_status(flyer_join(leader), LK_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FLIGHTS_CASE(a_caller_alone_computes),
+        FLIGHTS_CASE(callers_of_one_client_share_a_computation),
+        FLIGHTS_CASE(callers_of_other_clients_get_the_value_in_a_message),
+        FLIGHTS_CASE(a_large_value_is_read),
+        FLIGHTS_CASE(a_value_is_any_bytes),
+        FLIGHTS_CASE(a_value_can_be_had_for_its_time),
+        FLIGHTS_CASE(keys_do_not_share),
+        FLIGHTS_CASE(an_error_reaches_everybody),
+        FLIGHTS_CASE(a_value_that_is_too_large_is_an_error),
+        FLIGHTS_CASE(a_waiter_that_ends_leaves_the_others_alone),
+        FLIGHTS_CASE(a_call_that_does_not_wait_computes_or_takes),
+        FLIGHTS_CASE(a_leader_is_not_ended),
+        FLIGHTS_CASE(a_leader_keeps_its_claim_while_it_computes),
+    };
+
+    return cmocka_run_group_tests_name("flight", tests, locking_start_server,
+                                       locking_stop_server);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+
+/* flight_join, flight_land, flight_leave, key by key. */
+
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/script.h"
+
+extern const lk__script lk__script_flight_join;
+extern const lk__script lk__script_flight_land;
+extern const lk__script lk__script_flight_leave;
+
+enum { RESULT, CLAIM };
+
+static const script_layout layout = {
+    .count = 2,
+    .keys = {"latchkey:flight", "latchkey:flight-claim"},
+    .channel = "latchkey:flight-news",
+};
+
+static int setup(void **state)
+{
+    int result = script_setup(state);
+
+    if (result == 0)
+        script_set_layout(*state, &layout);
+    return result;
+}
+
+#define FLIGHT_TEST(f)                                                         \
+    cmocka_unit_test_setup_teardown(f, setup, script_teardown)
+
+static const char *join(script_fixture *f, const char *claim)
+{
+    return script_call(f, &lk__script_flight_join, claim, "3000", (char *)NULL);
+}
+
+static const char *land_for(script_fixture *f, const char *claim,
+                            const char *ttl, const char *status,
+                            const char *words, const char *value)
+{
+    return script_call(f, &lk__script_flight_land, claim, ttl, status, words,
+                       value, "8", (char *)NULL);
+}
+
+static const char *land(script_fixture *f, const char *claim, const char *value)
+{
+    return land_for(f, claim, "60000", "0", "", value);
+}
+
+static const char *leave(script_fixture *f, const char *claim)
+{
+    return script_call(f, &lk__script_flight_leave, claim, (char *)NULL);
+}
+
+static long long pttl(script_fixture *f, int key)
+{
+    return strtoll(script_redis(f, "PTTL %s", f->keys[key]), NULL, 10);
+}
+
+static void the_first_computes(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(join(f, "u:1"), "3");
+    assert_like(script_redis(f, "GET %s", f->keys[CLAIM]), "u:1");
+    assert_in_range(pttl(f, CLAIM), 2000, 3000);
+}
+
+static void the_others_learn_who_does(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    assert_like(join(f, "u:2"), "2 * u:1");
+    assert_in_range(script_item(f, 1), 2000, 3000);
+    assert_like(script_redis(f, "GET %s", f->keys[CLAIM]), "u:1");
+}
+
+static void who_joins_again_renews_its_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_redis(f, "PEXPIRE %s 500", f->keys[CLAIM]);
+    assert_like(join(f, "u:1"), "3");
+    assert_in_range(pttl(f, CLAIM), 2000, 3000);
+}
+
+static void a_lease_that_ended_is_anybodys(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_redis(f, "DEL %s", f->keys[CLAIM]);
+    assert_like(join(f, "u:2"), "3");
+    assert_like(join(f, "u:1"), "2 * u:2");
+}
+
+static void a_landing_is_told_and_can_be_had(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_listen(f, f->channel);
+    assert_like(land(f, "u:1", "value"), "1");
+    assert_string_equal(script_heard(f),
+                        "latchkey:flight-news:{n} u:1 0 0 value\n");
+    assert_like(join(f, "u:2"), "1 0 \"\" value");
+    assert_in_range(pttl(f, RESULT), 50000, 60000);
+    assert_like(script_redis(f, "EXISTS %s", f->keys[CLAIM]), "0");
+}
+
+static void a_large_value_has_to_be_read(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_listen(f, f->channel);
+    assert_like(land(f, "u:1", "123456789"), "1");
+    assert_string_equal(script_heard(f), "latchkey:flight-news:{n} u:1 look\n");
+    assert_like(join(f, "u:2"), "1 0 \"\" 123456789");
+}
+
+static void an_error_lands_with_its_words(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_listen(f, f->channel);
+    assert_like(land_for(f, "u:1", "60000", "-26", "it is no more", ""), "1");
+    assert_string_equal(script_heard(f), "latchkey:flight-news:{n} u:1 -26 13 "
+                                         "it is no more\n");
+    assert_like(join(f, "u:2"), "1 -26 it is no more \"\"");
+}
+
+static void a_landing_that_is_sent_again_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    land(f, "u:1", "value");
+    script_redis(f, "PEXPIRE %s 500", f->keys[RESULT]);
+    script_listen(f, f->channel);
+    assert_like(land(f, "u:1", "value"), "1");
+    assert_string_equal(script_heard(f), "");
+    assert_in_range(pttl(f, RESULT), 0, 500);
+}
+
+static void who_was_taken_over_from_does_not_land(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_redis(f, "DEL %s", f->keys[CLAIM]);
+    join(f, "u:2");
+    assert_like(land(f, "u:1", "late"), "0");
+    assert_like(script_redis(f, "GET %s", f->keys[CLAIM]), "u:2");
+    assert_like(land(f, "u:2", "value"), "1");
+    assert_like(land(f, "u:1", "late"), "0");
+    assert_like(join(f, "u:3"), "1 0 \"\" value");
+}
+
+static void who_was_late_but_alone_lands(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_redis(f, "DEL %s", f->keys[CLAIM]);
+    assert_like(land(f, "u:1", "late"), "1");
+    assert_like(join(f, "u:2"), "1 0 \"\" late");
+}
+
+static void who_leaves_tells_the_others(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_listen(f, f->channel);
+    assert_like(leave(f, "u:2"), "0");
+    assert_string_equal(script_heard(f), "");
+    assert_like(leave(f, "u:1"), "1");
+    assert_string_equal(script_heard(f), "latchkey:flight-news:{n} u:1 look\n");
+    assert_like(join(f, "u:2"), "3");
+}
+
+static void a_full_server_refuses_a_join_and_lets_land(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_fill_memory(f, true);
+    assert_like(join(f, "u:2"), "2 * u:1");
+    assert_like(land(f, "u:1", "value"), "1");
+    assert_like(join(f, "u:2"), "1 0 \"\" value");
+    script_redis(f, "DEL %s", f->keys[RESULT]);
+    assert_like(join(f, "u:2"), "!*OOM*");
+    script_fill_memory(f, false);
+}
+
+static void a_key_of_another_kind_is_not_touched(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET %s a b", f->keys[CLAIM]);
+    assert_like(join(f, "u:1"), "!LKTYPE *");
+    assert_like(land(f, "u:1", "x"), "!LKTYPE *");
+    assert_like(leave(f, "u:1"), "!LKTYPE *");
+    script_redis(f, "DEL %s", f->keys[CLAIM]);
+    script_redis(f, "SET %s x", f->keys[RESULT]);
+    assert_like(join(f, "u:1"), "!LKTYPE *");
+    script_redis(f, "DEL %s", f->keys[RESULT]);
+    script_redis(f, "HSET %s v 2", f->keys[RESULT]);
+    assert_like(join(f, "u:1"), "!LKLAYOUT *");
+}
+
+static void who_lacks_a_right_leaves_nothing_without_an_end(void **state)
+{
+    static const char *const commands[] = {"pexpire", "hset", "del", "publish"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        script_deny(f, NULL);
+        script_redis(f, "FLUSHALL");
+        join(f, "u:1");
+        script_deny(f, commands[i]);
+        land(f, "u:1", "value");
+        script_deny(f, NULL);
+        assert_int_not_equal(pttl(f, RESULT), -1);
+        assert_int_not_equal(pttl(f, CLAIM), -1);
+    }
+    assert_like(join(f, "u:2"), "1 0 \"\" value"); /* only not told */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FLIGHT_TEST(the_first_computes),
+        FLIGHT_TEST(the_others_learn_who_does),
+        FLIGHT_TEST(who_joins_again_renews_its_lease),
+        FLIGHT_TEST(a_lease_that_ended_is_anybodys),
+        FLIGHT_TEST(a_landing_is_told_and_can_be_had),
+        FLIGHT_TEST(a_large_value_has_to_be_read),
+        FLIGHT_TEST(an_error_lands_with_its_words),
+        FLIGHT_TEST(a_landing_that_is_sent_again_changes_nothing),
+        FLIGHT_TEST(who_was_taken_over_from_does_not_land),
+        FLIGHT_TEST(who_was_late_but_alone_lands),
+        FLIGHT_TEST(who_leaves_tells_the_others),
+        FLIGHT_TEST(a_full_server_refuses_a_join_and_lets_land),
+        FLIGHT_TEST(a_key_of_another_kind_is_not_touched),
+        FLIGHT_TEST(who_lacks_a_right_leaves_nothing_without_an_end),
+    };
+
+    return cmocka_run_group_tests_name("flight", tests, script_start_server,
+                                       script_stop_server);
+}
