@@ -10,6 +10,14 @@
  */
 #define CLI_COMMAND_MAP(X)                                                     \
     X(lock)                                                                    \
+    X(read)                                                                    \
+    X(write)                                                                   \
+    X(semaphore)                                                               \
+    X(latch)                                                                   \
+    X(barrier)                                                                 \
+    X(acquire)                                                                 \
+    X(renew)                                                                   \
+    X(release)                                                                 \
     X(demo)                                                                    \
     X(server)                                                                  \
     X(config)                                                                  \

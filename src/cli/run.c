@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,75 +23,9 @@
 #include "cli/output.h"
 #include "cli/run_wait.h"
 
-enum {
-    LEASE_MS = 30000,
-    LEASE_LEAST_MS = 1000,
-    KILL_AFTER_MS = 5000,
-    OFFLINE_MS = 5000
-};
+enum { LEASE_MS = 30000, LEASE_LEAST_MS = 1000, KILL_AFTER_MS = 5000 };
 
 #define NO_STATUS_FD UINT64_MAX
-
-#define AT(member) offsetof(run_options, member)
-
-/* Those of every kind. */
-#define COMMON_OPTIONS                                                         \
-    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},           \
-        {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", \
-         0},                                                                   \
-        {CLI_TIME, 'l',                                                        \
-         "lease",  AT(lease_ms),                                               \
-         "TIME",   "others get it so long after a crash; 30s",                 \
-         0},                                                                   \
-        {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},      \
-        {CLI_TEXT, 'c',    "command",                                          \
-         AT(line), "LINE", "run this line with /bin/sh",                       \
-         0},                                                                   \
-        {CLI_TEXT,  0,                                                         \
-         "on-lost", AT(on_lost),                                               \
-         "WHAT",    "term, kill, warn or run:LINE when it is lost; term",      \
-         0},                                                                   \
-        {CLI_TIME,                                                             \
-         'k',                                                                  \
-         "kill-after",                                                         \
-         AT(kill_after_ms),                                                    \
-         "TIME",                                                               \
-         "SIGKILL so long after SIGTERM, at most; 5s",                         \
-         0},                                                                   \
-        {CLI_COUNT,                                                            \
-         0,                                                                    \
-         "status-fd",                                                          \
-         AT(status_fd),                                                        \
-         "N",                                                                  \
-         "write how it ended there, one line of JSON",                         \
-         0},                                                                   \
-        {CLI_COUNT,                                                            \
-         'E',                                                                  \
-         "conflict-exit-code",                                                 \
-         AT(busy_code),                                                        \
-         "CODE",                                                               \
-         "exit code if it is not obtained; 75",                                \
-         0},                                                                   \
-        {CLI_FLAG,           0, "flock-compat", AT(is_flock), NULL,            \
-         "the same as -E 1", 0},                                               \
-    {                                                                          \
-        CLI_FLAG, 'f', "foreground", AT(is_foreground), NULL,                  \
-            "leave the command in the tool's process group", 0                 \
-    }
-
-static const cli_option lock_options[] = {
-    {CLI_SET, 0, "fair", AT(kind), NULL, "in order without exception",
-     CLI_FAIR},
-    {CLI_SET, 0, "read", AT(kind), NULL, "beside other readers", CLI_READ},
-    {CLI_SET, 0, "write", AT(kind), NULL, "alone, for a lock that has readers",
-     CLI_WRITE},
-    {CLI_SET, 0, "spin", AT(kind), NULL,
-     "wait by trying again, without a queue", CLI_SPIN},
-    {CLI_COUNT, 0, "sem", AT(permits), "N",
-     "one of N at a time: a permit of a semaphore", 0},
-    COMMON_OPTIONS,
-    {.kind = CLI_END},
-};
 
 /* ---- options ------------------------------------------------------------ */
 
@@ -150,6 +83,8 @@ static void check_options(run *r, const cli_args *args)
         cli_usage(r->c, "-E has to be 0 to 255");
     if (o->permits > 0)
         o->kind = CLI_SEMAPHORE;
+    if (o->count > LK_SEMAPHORE_MAX_COUNT)
+        cli_usage(r->c, "--count has to be 1 to %d", LK_SEMAPHORE_MAX_COUNT);
     if (o->is_try)
         o->wait_ms = 0;
     check_lost(r);
@@ -195,6 +130,8 @@ static int open_subject(run *r, const char *name, char **argv)
     status =
         cli_subject_new(&r->subject, r->client, (cli_kind_of)r->options.kind,
                         name, r->options.permits);
+    if (r->options.count != 0)
+        r->subject.count = r->options.count;
     return status == LK_OK ? 0 : cli_fail_status(r->c, status, name);
 }
 
@@ -438,10 +375,10 @@ static int run_main(run *r, int argc, char **argv)
     return code;
 }
 
-static int run_lock(cli *c, int argc, char **argv)
+int run_under(cli *c, int argc, char **argv, cli_kind_of kind)
 {
     run r = {.c = c,
-             .options = {.kind = CLI_LOCK,
+             .options = {.kind = (int)kind,
                          .wait_ms = LK_FOREVER,
                          .lease_ms = LEASE_MS,
                          .kill_after_ms = KILL_AFTER_MS,
@@ -450,22 +387,3 @@ static int run_lock(cli *c, int argc, char **argv)
 
     return run_main(&r, argc, argv);
 }
-
-const cli_command cli_command_lock = {
-    .name = "lock",
-    .aliases = "run",
-    .summary = "run a command while holding a lock",
-    .usage = "[OPTION]... NAME [--] COMMAND [ARGUMENT]...",
-    .about =
-        "Waits until nobody else holds NAME, runs COMMAND, and exits as it\n"
-        "did. The lease is renewed while it runs. If the lock is lost all the\n"
-        "same, COMMAND and its process group are ended before anybody else "
-        "can\n"
-        "have it. COMMAND finds LATCHKEY_NAME, LATCHKEY_FENCE, LATCHKEY_OWNER\n"
-        "and LATCHKEY_DEADLINE in its environment.",
-    .options = lock_options,
-    .operands_min = 1,
-    .operands_max = 1,
-    .takes_rest = true,
-    .run = run_lock,
-};

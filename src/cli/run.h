@@ -34,7 +34,8 @@
 /* What was said on the command line. */
 typedef struct run_options {
     int kind;         /* a cli_kind_of */
-    uint64_t permits; /* of a semaphore */
+    uint64_t permits; /* of a semaphore; 0: set elsewhere */
+    uint64_t count;   /* of them for one hold; 0: 1 */
     bool is_try;
     int64_t wait_ms; /* LK_FOREVER */
     int64_t lease_ms;
@@ -81,6 +82,9 @@ typedef struct run {
     int64_t begun_ns;
     int64_t held_ns; /* since when; 0: never */
 } run;
+
+/* A command that runs another one under a hold of that kind. */
+int run_under(cli *c, int argc, char **argv, cli_kind_of kind);
 
 /* Looks after the child until it and its group have ended. */
 void run_watch(run *r);

@@ -287,6 +287,24 @@ static void a_semaphore_lets_so_many_in(void **state)
     tool_free(second);
 }
 
+static void each_kind_has_a_command(void **state)
+{
+    tool *t = tool_start(&how, "semaphore", "-p3", "--count=2", "s", "-c",
+                         "echo in; exec sleep 100", NULL);
+
+    (void)state;
+    tool_wait_out(t, "in\n", SOON_MS);
+    assert_tool(&how, 4, "", "", "sem", "-n", "s", "-c", "exit 4", NULL);
+    assert_tool(&how, 75, "", NULL, "sem", "-n", "--count", "2", "s", "true",
+                NULL);
+    assert_tool(&how, 64, "", "--count has to be 1 to 1000", "sem",
+                "--count=1001", "s", "true", NULL);
+    assert_tool(&how, 4, "", "", "read", "rw", "-c",
+                LK_TOOL " read -n rw -c 'exit 4'", NULL);
+    assert_tool(&how, 75, "", NULL, "write", "rw", "-c",
+                LK_TOOL " read -n rw -c 'exit 4'", NULL);
+}
+
 static void readers_share_and_writers_do_not(void **state)
 {
     tool *reader = tool_start(&how, "run", "--read", "rw", "-c",
@@ -353,6 +371,7 @@ int main(void)
             the_command_inherits_what_it_would_without_the_tool, forget),
         cmocka_unit_test_teardown(every_kind_of_lock_can_be_held, forget),
         cmocka_unit_test_teardown(a_semaphore_lets_so_many_in, forget),
+        cmocka_unit_test_teardown(each_kind_has_a_command, forget),
         cmocka_unit_test_teardown(readers_share_and_writers_do_not, forget),
         cmocka_unit_test_teardown(the_status_line_tells_ours_from_the_command_s,
                                   forget),

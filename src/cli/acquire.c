@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * `latchkey acquire`, `renew` and `release`: a hold that no process keeps. It
+ * is a line of text, and ends with its lease unless it is renewed.
+ */
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/run_wait.h"
+#include "cli/subject.h"
+
+enum { NAME_MAX_BYTES = 512, TEXT_SIZE = LK_EXPORT_SIZE + NAME_MAX_BYTES + 64 };
+
+typedef struct choices {
+    int kind;
+    uint64_t permits;
+    bool is_try;
+    int64_t wait_ms;
+    int64_t lease_ms; /* 0: not said */
+    const char *why;
+    uint64_t busy_code;
+    bool exports;
+} choices;
+
+typedef struct errand {
+    cli *c;
+    choices chosen;
+    lk_client *client;
+    cli_subject subject;
+    lk_hold *hold;
+    char name[NAME_MAX_BYTES + 1];
+    char text[TEXT_SIZE];
+} errand;
+
+/* ---- the text ----------------------------------------------------------- */
+
+/*
+ * The library's text, and before it what is needed to make a handle:
+ *
+ *   <kind> <bytes of the name> <name> <text>
+ */
+#define KINDS "lock|spin|fair|read|write|semaphore"
+
+static const char *kind_word(cli_kind_of kind)
+{
+    static const char *const words[] =
+        {[CLI_LOCK] = "lock",   [CLI_SPIN] = "spin",
+         [CLI_FAIR] = "fair",   [CLI_READ] = "read",
+         [CLI_WRITE] = "write", [CLI_SEMAPHORE] = "semaphore"};
+
+    return words[kind];
+}
+
+static lk_status make_text(errand *e)
+{
+    char text[LK_EXPORT_SIZE];
+    lk_status status = lk_hold_export(e->hold, text, sizeof(text));
+
+    if (status != LK_OK)
+        return status;
+    e->hold = NULL;
+    (void)snprintf(e->text, sizeof(e->text), "%s %zu %s %s",
+                   kind_word(e->subject.kind), strlen(e->name), e->name, text);
+    return LK_OK;
+}
+
+/* Takes the text apart. Returns the library's part; NULL: it is not one. */
+static const char *read_text(errand *e, const char *text, cli_kind_of *ret_kind)
+{
+    char word[16];
+    size_t size = strcspn(text, " ");
+    char *rest = NULL;
+    unsigned long length;
+    int kind;
+
+    if (size >= sizeof(word) || text[size] == '\0')
+        return NULL;
+    memcpy(word, text, size);
+    word[size] = '\0';
+    kind = cli_word_find(KINDS, word);
+    length = strtoul(text + size + 1, &rest, 10);
+    if (kind < 0 || length == 0 || length > NAME_MAX_BYTES || *rest != ' ' ||
+        strlen(rest) < length + 2 || rest[length + 1] != ' ')
+        return NULL;
+    memcpy(e->name, rest + 1, length);
+    e->name[length] = '\0';
+    *ret_kind = (cli_kind_of)kind;
+    return rest + length + 2;
+}
+
+/* ---- output ------------------------------------------------------------- */
+
+/* As one word of a shell. */
+static void put_quoted(const char *text)
+{
+    (void)putchar('\'');
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            (void)fputs("'\\''", stdout);
+        else
+            (void)putchar(*text);
+    }
+    (void)putchar('\'');
+}
+
+static void put_export(const char *variable, const char *value)
+{
+    (void)printf("export %s=", variable);
+    put_quoted(value);
+    (void)fputs(";\n", stdout);
+}
+
+static void put_hold(const errand *e, uint64_t fence)
+{
+    char digits[24];
+
+    (void)snprintf(digits, sizeof(digits), "%" PRIu64, fence);
+    if (e->c->json) {
+        cli_json json = {.to = stdout};
+
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", e->name);
+        cli_json_count(&json, "fence", fence);
+        cli_json_text(&json, "hold", e->text);
+        cli_json_close(&json, '}');
+        cli_json_line(&json);
+    } else if (e->chosen.exports) {
+        put_export("LATCHKEY_HOLD", e->text);
+        put_export("LATCHKEY_NAME", e->name);
+        put_export("LATCHKEY_FENCE", digits);
+    } else {
+        (void)printf("%s\n", e->text);
+    }
+}
+
+/* ---- common ------------------------------------------------------------- */
+
+static int open_subject(errand *e, cli_kind_of kind, bool is_async)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .dispatch = is_async ? 1 : 0};
+    lk_status status;
+    int code = cli_client_open(e->c, &options, &e->client);
+
+    if (code != 0)
+        return code;
+    status = cli_subject_new(&e->subject, e->client, kind, e->name,
+                             e->chosen.permits);
+    return status == LK_OK ? 0 : cli_fail_status(e->c, status, e->name);
+}
+
+static void close_errand(errand *e)
+{
+    if (e->hold != NULL)
+        (void)lk_hold_release(e->hold);
+    cli_subject_free(&e->subject);
+    lk_client_free(e->client);
+    explicit_bzero(e->text, sizeof(e->text));
+}
+
+/* ---- acquire ------------------------------------------------------------ */
+
+static int acquire(errand *e, int *ret_signal)
+{
+    run_signals signals;
+    run_wait wait = {.c = e->c,
+                     .subject = &e->subject,
+                     .signals = &signals,
+                     .wait_ms = e->chosen.is_try ? 0 : e->chosen.wait_ms,
+                     .reason = e->chosen.why,
+                     .lease_ms = (uint64_t)e->chosen.lease_ms};
+    lk_status status;
+    int code;
+
+    if (!run_signals_take(&signals))
+        return cli_fail(e->c, CLI_INTERNAL, "signals cannot be taken");
+    code = open_subject(e, (cli_kind_of)e->chosen.kind, true);
+    if (code != 0)
+        return code;
+    wait.client = e->client;
+    status = run_wait_acquire(&wait, &e->hold, ret_signal);
+    if (*ret_signal != 0)
+        return CLI_SIGNAL + *ret_signal;
+    code = cli_status_exit(status);
+    if (code != CLI_BUSY)
+        return status == LK_OK ? 0 : cli_fail_status(e->c, status, e->name);
+    cli_note(e->c, "%s '%s' is not obtained: %s",
+             cli_subject_noun(e->subject.kind), e->name, lk_last_error());
+    return (int)e->chosen.busy_code;
+}
+
+/* A hold whose text does not arrive is nobody's: it is given back. */
+static int hand_out(errand *e)
+{
+    uint64_t fence = lk_hold_fence(e->hold);
+    lk_status status = make_text(e);
+    cli_kind_of kind;
+    const char *text;
+
+    if (status != LK_OK)
+        return cli_fail_status(e->c, status, e->name);
+    put_hold(e, fence);
+    if (fflush(stdout) == 0)
+        return CLI_OK;
+    text = read_text(e, e->text, &kind);
+    if (text != NULL &&
+        cli_subject_import(&e->subject, text, &e->hold) != LK_OK)
+        e->hold = NULL;
+    return cli_fail(e->c, CLI_LOST, "the hold cannot be written; given back");
+}
+
+static int run_acquire(cli *c, int argc, char **argv)
+{
+    errand e = {.c = c,
+                .chosen = {.kind = CLI_LOCK,
+                           .wait_ms = LK_FOREVER,
+                           .busy_code = CLI_BUSY}};
+    cli_args args;
+    int number = 0;
+    int code;
+
+    cli_parse(c, argc, argv, &e.chosen, &args);
+    if (e.chosen.lease_ms < 1000)
+        cli_usage(c, "--lease TIME has to be said, and 1s at least: nobody "
+                     "renews it by itself");
+    if (e.chosen.busy_code > 255)
+        cli_usage(c, "-E has to be 0 to 255");
+    if (e.chosen.permits > 0)
+        e.chosen.kind = CLI_SEMAPHORE;
+    if (strlen(args.operands[0]) > NAME_MAX_BYTES)
+        cli_usage(c, "the name is longer than %d bytes", NAME_MAX_BYTES);
+    (void)snprintf(e.name, sizeof(e.name), "%s", args.operands[0]);
+    code = acquire(&e, &number);
+    if (code == 0 && e.hold != NULL)
+        code = hand_out(&e);
+    close_errand(&e);
+    if (number != 0)
+        run_signals_die(number);
+    return code;
+}
+
+#define AT(member) offsetof(choices, member)
+
+static const cli_option acquire_options[] = {
+    {CLI_TIME, 'l', "lease", AT(lease_ms), "TIME",
+     "it ends then unless it is renewed; has to be said", 0},
+    {CLI_FLAG, 0, "export", AT(exports), NULL, "write lines for a shell's eval",
+     0},
+    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", 0},
+    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},
+    {CLI_COUNT, 'E', "conflict-exit-code", AT(busy_code), "CODE",
+     "exit code if it is not obtained; 75", 0},
+    {CLI_SET, 0, "fair", AT(kind), NULL, "in order without exception",
+     CLI_FAIR},
+    {CLI_SET, 0, "read", AT(kind), NULL, "beside other readers", CLI_READ},
+    {CLI_SET, 0, "write", AT(kind), NULL, "alone, for a lock that has readers",
+     CLI_WRITE},
+    {CLI_COUNT, 0, "sem", AT(permits), "N",
+     "one of N at a time: a permit of a semaphore", 0},
+    {.kind = CLI_END},
+};
+
+const cli_command cli_command_acquire = {
+    .name = "acquire",
+    .summary = "hold a lock without a command: eval \"$(... --export)\"",
+    .usage = "[OPTION]... NAME --lease TIME",
+    .about =
+        "  eval \"$(latchkey acquire NAME --lease 10m --export)\"\n"
+        "  ...; latchkey renew; ...\n"
+        "  latchkey release\n"
+        "\n"
+        "Writes the hold as a line of text, in LATCHKEY_HOLD with --export.\n"
+        "No process keeps it: it ends with its lease, and nothing is ended\n"
+        "with it. The text is as good as the hold. `lock` is safer.",
+    .options = acquire_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run_acquire,
+};
+
+/* ---- renew, release ----------------------------------------------------- */
+
+static int take_over(errand *e, const cli_args *args)
+{
+    const char *given =
+        args->operand_count > 0 ? args->operands[0] : getenv("LATCHKEY_HOLD");
+    cli_kind_of kind = CLI_LOCK;
+    const char *text;
+    lk_status status;
+    int code;
+
+    if (given == NULL || given[0] == '\0')
+        cli_usage(e->c, "which hold? LATCHKEY_HOLD is not set");
+    text = read_text(e, given, &kind);
+    if (text == NULL)
+        cli_usage(e->c, "that is not a hold that acquire has written");
+    code = open_subject(e, kind, false);
+    if (code != 0)
+        return code;
+    status = cli_subject_import(&e->subject, text, &e->hold);
+    return status == LK_OK ? 0 : cli_fail_status(e->c, status, e->name);
+}
+
+/* The import begins the lease anew; --lease makes it longer. Whatever comes of
+   that, the hold leaves this process as text: it is not ours to release. */
+static int renew(errand *e)
+{
+    uint64_t fence = lk_hold_fence(e->hold);
+    lk_status exported;
+    lk_status status = LK_OK;
+
+    if (e->chosen.lease_ms > 0)
+        status = lk_hold_extend(e->hold, (uint64_t)e->chosen.lease_ms);
+    exported = make_text(e);
+    if (status == LK_OK)
+        status = exported;
+    if (status != LK_OK)
+        return cli_fail_status(e->c, status, e->name);
+    if (e->chosen.exports || e->c->json)
+        put_hold(e, fence);
+    return CLI_OK;
+}
+
+static int run_renew(cli *c, int argc, char **argv)
+{
+    errand e = {.c = c};
+    cli_args args;
+    int code;
+
+    cli_parse(c, argc, argv, &e.chosen, &args);
+    code = take_over(&e, &args);
+    if (code == 0)
+        code = renew(&e);
+    close_errand(&e);
+    return code;
+}
+
+static int run_release(cli *c, int argc, char **argv)
+{
+    errand e = {.c = c};
+    cli_args args;
+    lk_status status;
+    int code;
+
+    cli_parse(c, argc, argv, &e.chosen, &args);
+    code = take_over(&e, &args);
+    if (code == 0) {
+        status = lk_hold_release(e.hold);
+        e.hold = NULL;
+        if (status != LK_OK)
+            code = cli_fail_status(c, status, e.name);
+        else if (e.chosen.exports)
+            (void)printf("unset LATCHKEY_HOLD LATCHKEY_NAME LATCHKEY_FENCE;\n");
+    }
+    close_errand(&e);
+    return code;
+}
+
+static const cli_option renew_options[] = {
+    {CLI_TIME, 'l', "lease", AT(lease_ms), "TIME",
+     "at least so long from now; as long as before", 0},
+    {CLI_FLAG, 0, "export", AT(exports), NULL, "write lines for a shell's eval",
+     0},
+    {.kind = CLI_END},
+};
+
+const cli_command cli_command_renew = {
+    .name = "renew",
+    .summary = "let the lease of what was acquired begin anew",
+    .usage = "[OPTION]... [HOLD]",
+    .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD. Exits\n"
+             "with 74 if it is lost: then stop what it guards.",
+    .options = renew_options,
+    .operands_max = 1,
+    .run = run_renew,
+};
+
+static const cli_option release_options[] = {
+    {CLI_FLAG, 0, "export", AT(exports), NULL,
+     "write lines for a shell's eval that forget it", 0},
+    {.kind = CLI_END},
+};
+
+const cli_command cli_command_release = {
+    .name = "release",
+    .summary = "give back what was acquired",
+    .usage = "[OPTION]... [HOLD]",
+    .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD. Exits\n"
+             "with 74 if it was lost before.",
+    .options = release_options,
+    .operands_max = 1,
+    .run = run_release,
+};

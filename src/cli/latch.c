@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey latch` and `latchkey barrier`: a gate for everybody. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/connect.h"
+#include "cli/json.h"
+
+typedef struct choices {
+    bool is_try;
+    int64_t wait_ms;
+    uint64_t count; /* of a barrier: who is expected */
+    const char *member;
+    const char *why;
+} choices;
+
+typedef struct visit {
+    cli *c;
+    const char *name;
+    choices chosen;
+    lk_client *client;
+    lk_latch *latch;
+} visit;
+
+/* ---- a wait that signals end -------------------------------------------- */
+
+static lk_cancel *cancel;
+static volatile sig_atomic_t signal_seen;
+
+static void on_signal(int number)
+{
+    signal_seen = number;
+    lk_cancel_fire(cancel);
+}
+
+static lk_status catch_signals(lk_client *client)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction before;
+    lk_status status = lk_cancel_new(&cancel, client);
+
+    for (size_t i = 0; status == LK_OK && i < 4; i++) {
+        /* nohup is to work. */
+        if (sigaction(numbers[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+    }
+    return status;
+}
+
+static lk_status wait_open(const visit *v)
+{
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .cancel = cancel,
+                                        .reason = v->chosen.why};
+
+    return lk_latch_wait(v->latch, v->chosen.is_try ? 0 : v->chosen.wait_ms,
+                         &options);
+}
+
+/* ---- what there is to do ------------------------------------------------ */
+
+static int done(const visit *v, lk_status status)
+{
+    if (signal_seen != 0 && status == LK_ECANCELED)
+        return CLI_SIGNAL + signal_seen;
+    return status == LK_OK ? CLI_OK : cli_fail_status(v->c, status, v->name);
+}
+
+/* Reads the number that an action wants; initial NULL: it has to be there. */
+static uint64_t
+number_of(const visit *v, const cli_args *args, int at, const char *initial)
+{
+    const char *text = at < args->operand_count ? args->operands[at] : initial;
+    uint64_t number = 0;
+
+    if (text == NULL)
+        cli_usage(v->c, "how many? latch %s NAME N", args->operands[0]);
+    if (!cli_count_read(text, &number))
+        cli_usage(v->c, "'%s' is not a number", text);
+    return number;
+}
+
+static int put_count(const visit *v)
+{
+    uint64_t count = 0;
+    lk_status status = lk_latch_count(v->latch, &count);
+
+    if (status != LK_OK)
+        return done(v, status);
+    if (v->c->json) {
+        cli_json json = {.to = stdout};
+
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", v->name);
+        cli_json_count(&json, "count", count);
+        cli_json_close(&json, '}');
+        cli_json_line(&json);
+    } else {
+        (void)printf("%" PRIu64 "\n", count);
+    }
+    return CLI_OK;
+}
+
+/* Who this is, unless it is said: another one for each process. */
+static const char *member_of(const visit *v, char *text, size_t size)
+{
+    char host[128] = "";
+
+    if (v->chosen.member != NULL)
+        return v->chosen.member;
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)snprintf(text, size, "%s:%ld", host, (long)getpid());
+    return text;
+}
+
+static int wait_for_it(const visit *v)
+{
+    lk_status status = catch_signals(v->client);
+
+    return done(v, status == LK_OK ? wait_open(v) : status);
+}
+
+typedef enum action {
+    LATCH_SET,
+    LATCH_DOWN,
+    LATCH_WAIT,
+    LATCH_ARRIVE,
+    LATCH_COUNT,
+    LATCH_RESET,
+    LATCH_DELETE
+} action;
+
+#define ACTIONS "set|down|wait|arrive|count|reset|delete"
+
+static int act(const visit *v, const cli_args *args)
+{
+    char member[192];
+
+    switch ((action)cli_word_find(ACTIONS, args->operands[0])) {
+    case LATCH_SET:
+        return done(v, lk_latch_try_set_count(v->latch,
+                                              number_of(v, args, 2, NULL)));
+    case LATCH_DOWN:
+        return done(v,
+                    lk_latch_count_down(v->latch, number_of(v, args, 2, "1")));
+    case LATCH_WAIT:
+        return wait_for_it(v);
+    case LATCH_ARRIVE:
+        return done(v, lk_latch_arrive(v->latch, number_of(v, args, 2, NULL),
+                                       member_of(v, member, sizeof(member))));
+    case LATCH_COUNT:
+        return put_count(v);
+    case LATCH_RESET:
+        return done(v, lk_latch_reset(v->latch, number_of(v, args, 2, NULL)));
+    case LATCH_DELETE:
+        return done(v, lk_latch_delete(v->latch));
+    }
+    return CLI_USAGE;
+}
+
+/* ---- the commands ------------------------------------------------------- */
+
+static int open_latch(visit *v)
+{
+    lk_status status;
+    int code = cli_client_open(v->c, NULL, &v->client);
+
+    if (code != 0)
+        return code;
+    status = lk_latch_new(&v->latch, v->client, v->name, NULL);
+    return status == LK_OK ? 0 : cli_fail_status(v->c, status, v->name);
+}
+
+static void close_latch(visit *v)
+{
+    lk_latch_free(v->latch);
+    lk_client_free(v->client);
+}
+
+static int run_latch(cli *c, int argc, char **argv)
+{
+    visit v = {.c = c, .chosen = {.wait_ms = LK_FOREVER}};
+    cli_args args;
+    int code;
+
+    cli_parse(c, argc, argv, &v.chosen, &args);
+    if (cli_word_find(ACTIONS, args.operands[0]) < 0)
+        cli_usage(c, "'%s' is none of " ACTIONS, args.operands[0]);
+    v.name = args.operands[1];
+    code = open_latch(&v);
+    if (code == 0)
+        code = act(&v, &args);
+    close_latch(&v);
+    return code;
+}
+
+#define AT(member) offsetof(choices, member)
+
+static const cli_option latch_options[] = {
+    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "wait: only look", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait: no longer than so", 0},
+    {CLI_TEXT, 0, "as", AT(member), "MEMBER",
+     "arrive: who it is; the host and the process", 0},
+    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "wait: shown to who looks", 0},
+    {.kind = CLI_END},
+};
+
+const cli_command cli_command_latch = {
+    .name = "latch",
+    .summary = "a gate that opens for all when a count is 0",
+    .usage = "[OPTION]... set|down|wait|arrive|count|reset|delete NAME [N]",
+    .about = "  set NAME N      let N things be awaited; 75 if it is set\n"
+             "  down NAME [N]   one of them, or N, have happened\n"
+             "  wait NAME       wait until all have\n"
+             "  arrive NAME N   one of N members is here\n"
+             "  count NAME      how many are awaited yet\n"
+             "  reset NAME N    begin anew\n"
+             "  delete NAME     forget it; who waits ends with 75",
+    .options = latch_options,
+    .operands_min = 2,
+    .operands_max = 3,
+    .run = run_latch,
+};
+
+/* Whoever does not wait any more takes the arrival back, so that the others do
+   not begin without it. If they have begun, so does this one. */
+static lk_status meet(const visit *v, const char *member)
+{
+    bool is_open = false;
+    lk_status status = lk_latch_arrive(v->latch, v->chosen.count, member);
+
+    if (status != LK_OK)
+        return status;
+    status = wait_open(v);
+    if (status != LK_ECANCELED && status != LK_ETIMEDOUT && status != LK_EBUSY)
+        return status;
+    if (lk_latch_leave(v->latch, member, &is_open) == LK_OK && is_open)
+        return LK_OK;
+    return status;
+}
+
+static int run_barrier(cli *c, int argc, char **argv)
+{
+    visit v = {.c = c, .chosen = {.wait_ms = LK_FOREVER}};
+    char member[192];
+    cli_args args;
+    lk_status status;
+    int code;
+
+    cli_parse(c, argc, argv, &v.chosen, &args);
+    if (v.chosen.count == 0)
+        cli_usage(c, "how many are to meet? barrier NAME -n N");
+    v.name = args.operands[0];
+    code = open_latch(&v);
+    if (code == 0) {
+        status = catch_signals(v.client);
+        if (status == LK_OK)
+            status = meet(&v, member_of(&v, member, sizeof(member)));
+        code = done(&v, status);
+    }
+    close_latch(&v);
+    return code;
+}
+
+static const cli_option barrier_options[] = {
+    {CLI_COUNT, 'n', "count", AT(count), "N", "so many are to meet", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "no longer than so", 0},
+    {CLI_TEXT, 0, "as", AT(member), "MEMBER",
+     "who it is; the host and the process", 0},
+    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},
+    {.kind = CLI_END},
+};
+
+const cli_command cli_command_barrier = {
+    .name = "barrier",
+    .summary = "wait until so many are here",
+    .usage = "[OPTION]... NAME -n N",
+    .about = "Arrives at the latch NAME and waits until N members have. Who\n"
+             "gives up, by -w or a signal, takes the arrival back. Once open\n"
+             "it stays so, for who comes late: `latch reset` or another NAME\n"
+             "begin the next round.",
+    .options = barrier_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run_barrier,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The commands that run another one under a hold: their options and words. */
+
+#include <stddef.h>
+
+#include "cli/run.h"
+
+#define AT(member) offsetof(run_options, member)
+
+/* Those of every kind. */
+#define COMMON_OPTIONS                                                         \
+    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},           \
+        {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", \
+         0},                                                                   \
+        {CLI_TIME, 'l',                                                        \
+         "lease",  AT(lease_ms),                                               \
+         "TIME",   "others get it so long after a crash; 30s",                 \
+         0},                                                                   \
+        {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},      \
+        {CLI_TEXT, 'c',    "command",                                          \
+         AT(line), "LINE", "run this line with /bin/sh",                       \
+         0},                                                                   \
+        {CLI_TEXT,  0,                                                         \
+         "on-lost", AT(on_lost),                                               \
+         "WHAT",    "term, kill, warn or run:LINE when it is lost; term",      \
+         0},                                                                   \
+        {CLI_TIME,                                                             \
+         'k',                                                                  \
+         "kill-after",                                                         \
+         AT(kill_after_ms),                                                    \
+         "TIME",                                                               \
+         "SIGKILL so long after SIGTERM, at most; 5s",                         \
+         0},                                                                   \
+        {CLI_COUNT,                                                            \
+         0,                                                                    \
+         "status-fd",                                                          \
+         AT(status_fd),                                                        \
+         "N",                                                                  \
+         "write how it ended there, one line of JSON",                         \
+         0},                                                                   \
+        {CLI_COUNT,                                                            \
+         'E',                                                                  \
+         "conflict-exit-code",                                                 \
+         AT(busy_code),                                                        \
+         "CODE",                                                               \
+         "exit code if it is not obtained; 75",                                \
+         0},                                                                   \
+        {CLI_FLAG,           0, "flock-compat", AT(is_flock), NULL,            \
+         "the same as -E 1", 0},                                               \
+    {                                                                          \
+        CLI_FLAG, 'f', "foreground", AT(is_foreground), NULL,                  \
+            "leave the command in the tool's process group", 0                 \
+    }
+
+static const char usage[] = "[OPTION]... NAME [--] COMMAND [ARGUMENT]...";
+
+/* ---- lock --------------------------------------------------------------- */
+
+static const cli_option lock_options[] = {
+    {CLI_SET, 0, "fair", AT(kind), NULL, "in order without exception",
+     CLI_FAIR},
+    {CLI_SET, 0, "read", AT(kind), NULL, "beside other readers", CLI_READ},
+    {CLI_SET, 0, "write", AT(kind), NULL, "alone, for a lock that has readers",
+     CLI_WRITE},
+    {CLI_SET, 0, "spin", AT(kind), NULL,
+     "wait by trying again, without a queue", CLI_SPIN},
+    {CLI_COUNT, 0, "sem", AT(permits), "N",
+     "one of N at a time: a permit of a semaphore", 0},
+    COMMON_OPTIONS,
+    {.kind = CLI_END},
+};
+
+static int run_lock(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_LOCK);
+}
+
+const cli_command cli_command_lock = {
+    .name = "lock",
+    .aliases = "run",
+    .summary = "run a command while holding a lock",
+    .usage = usage,
+    .about =
+        "Waits until nobody else holds NAME, runs COMMAND, and exits as it\n"
+        "did. The lease is renewed while it runs. If the lock is lost all the\n"
+        "same, COMMAND and its process group are ended before anybody else\n"
+        "can have it. COMMAND finds LATCHKEY_NAME, LATCHKEY_FENCE,\n"
+        "LATCHKEY_OWNER and LATCHKEY_DEADLINE in its environment.",
+    .options = lock_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_lock,
+};
+
+/* ---- read, write -------------------------------------------------------- */
+
+static const cli_option rwlock_options[] = {
+    COMMON_OPTIONS,
+    {.kind = CLI_END},
+};
+
+static int run_read(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_READ);
+}
+
+const cli_command cli_command_read = {
+    .name = "read",
+    .summary = "run a command beside other readers of a read-write lock",
+    .usage = usage,
+    .options = rwlock_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_read,
+};
+
+static int run_write(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_WRITE);
+}
+
+const cli_command cli_command_write = {
+    .name = "write",
+    .summary = "run a command alone under a read-write lock",
+    .usage = usage,
+    .options = rwlock_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_write,
+};
+
+/* ---- semaphore ---------------------------------------------------------- */
+
+static const cli_option semaphore_options[] = {
+    {CLI_COUNT, 'p', "permits", AT(permits), "N",
+     "so many there are; set by whoever comes first", 0},
+    {CLI_COUNT, 0, "count", AT(count), "N", "take so many of them; 1", 0},
+    COMMON_OPTIONS,
+    {.kind = CLI_END},
+};
+
+static int run_semaphore(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_SEMAPHORE);
+}
+
+const cli_command cli_command_semaphore = {
+    .name = "semaphore",
+    .aliases = "sem",
+    .summary = "run a command while holding a permit of a semaphore",
+    .usage = usage,
+    .about = "As `lock`, with N at a time. All say the same N, or only the\n"
+             "first one says it.",
+    .options = semaphore_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_semaphore,
+};

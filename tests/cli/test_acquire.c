@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A hold without a process: acquired, renewed and released by a shell. */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+static server *redis;
+static tool_how how;
+static tool_how shell;
+
+static int start(void **state)
+{
+    static const char *const variables[] = {"tool=" LK_TOOL, NULL};
+
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    shell =
+        (tool_how){.url = server_url(redis), .program = "sh", .env = variables};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+static void a_shell_holds_it_between_its_commands(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "75\n0\n0\n74\n", NULL, "-c",
+                "eval \"$($tool acquire n --lease 10m --export)\"\n"
+                "$tool -q run -n n true; echo $?\n"
+                "$tool renew; echo $?\n"
+                "$tool release; echo $?\n"
+                "$tool release; echo $?\n",
+                NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+static void any_name_survives_the_shell(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "it's  $(a) \"b\"\n0\n", "", "-c",
+                "eval \"$($tool acquire \"it's  \\$(a) \\\"b\\\"\" --lease 10m "
+                "--export)\"\n"
+                "echo \"$LATCHKEY_NAME\"\n"
+                "eval \"$($tool release --export)\"; "
+                "echo 0${LATCHKEY_HOLD-}${LATCHKEY_NAME-}${LATCHKEY_FENCE-}\n",
+                NULL);
+}
+
+static void every_kind_can_be_acquired(void **state)
+{
+    static const char *const kinds[] = {"--fair", "--read", "--write",
+                                        "--sem=2", "--wait=1"};
+    char line[256];
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        (void)snprintf(line, sizeof(line),
+                       "hold=$($tool acquire %s k%zu -l 1m) && "
+                       "$tool renew \"$hold\" && $tool release \"$hold\"",
+                       kinds[i], i);
+        assert_tool(&shell, 0, "", "", "-c", line, NULL);
+    }
+}
+
+static void a_lease_can_be_made_longer(void **state)
+{
+    tool *t = tool_start(&how, "acquire", "n", "--lease", "10", NULL);
+    char hold[1400];
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_true(server_integer(redis, "PTTL n") <= 10000);
+    (void)snprintf(hold, sizeof(hold), "%s", tool_out(t));
+    *strchr(hold, '\n') = '\0';
+    assert_tool(&how, 0, "", "", "renew", "--lease", "1h", hold, NULL);
+    assert_true(server_integer(redis, "PTTL n") > 3500000);
+    assert_tool(&how, 0, "{\"name\":\"n\",\"fence\":", "", "renew", "--json",
+                hold, NULL);
+}
+
+static void without_a_lease_it_is_refused(void **state)
+{
+    (void)state;
+    assert_tool(&how, 64, "", "--lease TIME has to be said", "acquire", "n",
+                NULL);
+    assert_tool(&how, 64, "", "which hold? LATCHKEY_HOLD is not set", "renew",
+                NULL);
+    assert_tool(&how, 64, "", "not a hold", "renew", "nonsense", NULL);
+    assert_tool(&how, 64, "", "not a hold", "release", "lock 999 n x", NULL);
+    assert_int_equal(server_integer(redis, "DBSIZE"), 0);
+}
+
+static void what_is_held_is_not_obtained(void **state)
+{
+    (void)state;
+    assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
+    assert_tool(&how, 75, "", "lock 'n' is not obtained", "acquire", "-n", "n",
+                "-l1m", NULL);
+    assert_tool(&how, 0, "", NULL, "acquire", "-nE0", "n", "-l1m", NULL);
+    assert_tool(&how, 75, "", "waiting for n: ", "acquire", "-w0.4", "n",
+                "-l1m", NULL);
+}
+
+static void it_ends_with_its_lease(void **state)
+{
+    (void)state;
+    assert_int_equal(tool_code(&how, "acquire", "n", "-l1s", NULL), 0);
+    assert_int_equal(tool_code(&how, "run", "-w10", "n", "true", NULL), 0);
+}
+
+/* Nobody could renew or release what nobody has got. */
+static void a_hold_that_cannot_be_written_is_given_back(void **state)
+{
+    tool_how full = how;
+
+    (void)state;
+    full.out = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_tool(&full, 74, NULL, "given back", "acquire", "n", "-l1m", NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+    (void)close(full.out);
+}
+
+static void a_signal_ends_the_wait(void **state)
+{
+    tool *t;
+
+    (void)state;
+    assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
+    t = tool_start(&how, "acquire", "n", "-l1m", NULL);
+    tool_wait_err(t, "waiting for n", SOON_MS);
+    assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 143);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_shell_holds_it_between_its_commands,
+                                  forget),
+        cmocka_unit_test_teardown(any_name_survives_the_shell, forget),
+        cmocka_unit_test_teardown(every_kind_can_be_acquired, forget),
+        cmocka_unit_test_teardown(a_lease_can_be_made_longer, forget),
+        cmocka_unit_test_teardown(without_a_lease_it_is_refused, forget),
+        cmocka_unit_test_teardown(what_is_held_is_not_obtained, forget),
+        cmocka_unit_test_teardown(it_ends_with_its_lease, forget),
+        cmocka_unit_test_teardown(a_hold_that_cannot_be_written_is_given_back,
+                                  forget),
+        cmocka_unit_test_teardown(a_signal_ends_the_wait, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+
+/* latch and barrier from a shell. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+static server *redis;
+static tool_how how;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+static void it_opens_when_all_has_happened(void **state)
+{
+    tool *t;
+
+    (void)state;
+    assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
+    assert_tool(&how, 75, "", "l: ", "latch", "set", "l", "3", NULL);
+    t = tool_start(&how, "latch", "wait", "l", NULL);
+    assert_tool(&how, 0, "", "", "latch", "down", "l", NULL);
+    assert_tool(&how, 0, "2\n", "", "latch", "count", "l", NULL);
+    assert_tool(&how, 75, "", "l: ", "latch", "wait", "-n", "l", NULL);
+    assert_tool(&how, 75, "", "l: ", "latch", "wait", "-w0.1", "l", NULL);
+    assert_tool(&how, 0, "", "", "latch", "down", "l", "2", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_tool(&how, 0, "", "", "latch", "wait", "l", NULL);
+    assert_tool(&how, 0, "{\"name\":\"l\",\"count\":0}\n", "", "latch", "count",
+                "l", "--json", NULL);
+}
+
+static void it_can_be_reset_and_deleted(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "", "", "latch", "reset", "l", "1", NULL);
+    assert_tool(&how, 0, "1\n", "", "latch", "count", "l", NULL);
+    assert_tool(&how, 0, "", "", "latch", "delete", "l", NULL);
+    assert_tool(&how, 75, "", "l: ", "latch", "count", "l", NULL);
+}
+
+static void a_wrong_line_is_64(void **state)
+{
+    (void)state;
+    assert_tool(&how, 64, "", "'open' is none of set|down", "latch", "open",
+                "l", NULL);
+    assert_tool(&how, 64, "", "how many?", "latch", "set", "l", NULL);
+    assert_tool(&how, 64, "", "'x' is not a number", "latch", "down", "l", "x",
+                NULL);
+    assert_tool(&how, 64, "", "l: ", "latch", "set", "l", "0", NULL);
+    assert_tool(&how, 64, "", "how many are to meet?", "barrier", "b", NULL);
+}
+
+static void nobody_passes_a_barrier_before_all_are_there(void **state)
+{
+    tool *first = tool_start(&how, "barrier", "b", "-n3", NULL);
+    tool *second;
+
+    (void)state;
+    assert_tool(&how, 75, "", NULL, "barrier", "b", "-n3", "-w0.3", NULL);
+    second = tool_start(&how, "barrier", "b", "-n3", NULL);
+    assert_tool(&how, 75, "", NULL, "latch", "wait", "-n", "b", NULL);
+    assert_tool(&how, 0, "", "", "barrier", "b", "-n3", NULL);
+    assert_int_equal(tool_wait(first, SOON_MS), 0);
+    assert_int_equal(tool_wait(second, SOON_MS), 0);
+}
+
+static bool has_arrived(void *data)
+{
+    tool *t = tool_start(&how, "latch", "count", "b", NULL);
+    bool is_one = tool_wait(t, SOON_MS) == 0 && strcmp(tool_out(t), "1\n") == 0;
+
+    (void)data;
+    tool_free(t);
+    return is_one;
+}
+
+static void who_is_told_to_end_takes_the_arrival_back(void **state)
+{
+    tool *first = tool_start(&how, "barrier", "b", "-n2", NULL);
+
+    (void)state;
+    assert_true(wait_until(has_arrived, NULL, SOON_MS));
+    assert_int_equal(kill(tool_pid(first), SIGTERM), 0);
+    assert_int_equal(tool_wait(first, SOON_MS), 143);
+    assert_tool(&how, 0, "2\n", "", "latch", "count", "b", NULL);
+}
+
+static void a_member_counts_once(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "", "", "latch", "arrive", "m", "2", "--as", "me",
+                NULL);
+    assert_tool(&how, 0, "", "", "latch", "arrive", "m", "2", "--as", "me",
+                NULL);
+    assert_tool(&how, 0, "1\n", "", "latch", "count", "m", NULL);
+    assert_tool(&how, 0, "", "", "latch", "arrive", "m", "2", NULL);
+    assert_tool(&how, 0, "0\n", "", "latch", "count", "m", NULL);
+    assert_tool(&how, 78, "", "use the settings that the others use", "latch",
+                "arrive", "m", "3", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(it_opens_when_all_has_happened, forget),
+        cmocka_unit_test_teardown(it_can_be_reset_and_deleted, forget),
+        cmocka_unit_test_teardown(a_wrong_line_is_64, forget),
+        cmocka_unit_test_teardown(nobody_passes_a_barrier_before_all_are_there,
+                                  forget),
+        cmocka_unit_test_teardown(who_is_told_to_end_takes_the_arrival_back,
+                                  forget),
+        cmocka_unit_test_teardown(a_member_counts_once, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
