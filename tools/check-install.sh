@@ -3,8 +3,8 @@
 #
 # Fails if what is installed cannot be used: installs the release build into a
 # temporary folder and builds a program against it with pkg-config and with
-# CMake, shared and static, as C and with the public header as C++. Needs
-# build/release.
+# CMake, shared and static, as C and with the public header as C++. Looks at
+# what belongs to the tool as well. Needs build/release.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -64,3 +64,22 @@ cmake -G Ninja -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/n
 cmake --build "$work/build" >/dev/null
 runs "$work/build/shared"
 runs "$work/build/static"
+
+# has <line> <command>...: says so unless that is a line of what it writes
+has()
+{
+    line=$1
+    shift
+    "$@" | grep -qxF -e "$line" && return
+    printf 'check-install: no "%s" from %s\n' "$line" "$*" >&2
+    exit 1
+}
+
+# The tool has the library in it and runs from wherever it lies.
+PATH=$prefix/bin:$PATH
+has "latchkey $(LD_LIBRARY_PATH=$library "$work/shared")" latchkey --version
+has '.SH EXIT STATUS' cat "$prefix/share/man/man1/latchkey.1"
+has '#compdef latchkey' cat "$prefix/share/zsh/site-functions/_latchkey"
+# shellcheck disable=SC2016 # the inner shell's
+has 'complete -F _latchkey latchkey' bash -c '. "$1" && complete -p latchkey' \
+    bash "$prefix/share/bash-completion/completions/latchkey"

@@ -25,6 +25,7 @@
     X(who)                                                                     \
     X(url)                                                                     \
     X(help)                                                                    \
+    X(manual)                                                                  \
     X(complete)
 
 #define X(name) extern const cli_command cli_command_##name;

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The man page and docs/cli.md name every command and option, and no other. */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/tool.h"
+
+enum { WORD = 64, TEXT = 1 << 18 };
+
+static char page[TEXT];   /* the man page's source, made by the tool */
+static char guide[TEXT];  /* docs/cli.md */
+static char wanted[TEXT]; /* what the tool says, a line each */
+static char common[TEXT]; /* the options of every command */
+
+static void run(char *to, const char *const *arguments)
+{
+    tool *t = tool_start_list(NULL, arguments);
+
+    if (tool_wait(t, 10000) != 0)
+        fail_msg("%s", tool_err(t));
+    (void)snprintf(to, TEXT, "%s", tool_out(t));
+    tool_free(t);
+}
+
+static int texts_make(void **state)
+{
+    static const char *const manual[] = {"__manual",
+                                         LK_SOURCE_DIR "/docs/latchkey.1.in",
+                                         NULL};
+    static const char *const options[] = {"__complete", "-", NULL};
+    FILE *file = fopen(LK_SOURCE_DIR "/docs/cli.md", "re");
+
+    (void)state;
+    assert_non_null(file);
+    guide[fread(guide, 1, TEXT - 1, file)] = '\0';
+    (void)fclose(file);
+    run(page, manual);
+    run(common, options);
+    return 0;
+}
+
+/* Cuts the next line of *at down to its first word. NULL: there is none. */
+static char *word_next(char **at)
+{
+    char *line = strsep(at, "\n");
+
+    if (line == NULL || line[0] == '\0')
+        return NULL;
+    line[strcspn(line, "\t")] = '\0';
+    return line;
+}
+
+/* Whether a text has word with nothing before and behind that could belong to
+   it. */
+static bool has_word(const char *text, const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz-_";
+    const size_t size = strlen(word);
+    const char *at = text;
+
+    while ((at = strstr(at, word)) != NULL) {
+        if (strchr(letters, at[size]) == NULL &&
+            (at == text || strchr(letters, at[-1]) == NULL))
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* A text as it stands in a man page between changes of the font. */
+static void set_bold(char to[4 * WORD], const char *text)
+{
+    size_t used = (size_t)snprintf(to, WORD, "\\fB");
+
+    for (; *text != '\0' && used < (size_t)3 * WORD; text++) {
+        if (*text == '-')
+            to[used++] = '\\';
+        to[used++] = *text;
+    }
+    (void)snprintf(to + used, WORD, "\\fR");
+}
+
+/* ---- what the tool has -------------------------------------------------- */
+
+/* The part of the page that is about one command. */
+static void part_of_page(const char *command, char part[TEXT])
+{
+    char mark[4 * WORD];
+    char head[5 * WORD];
+    const char *from;
+    const char *end;
+
+    set_bold(mark, command);
+    (void)snprintf(head, sizeof(head), "\n.SS %s ", mark);
+    from = strstr(page, head);
+    end = from != NULL ? strstr(from + 1, "\n.S") : NULL;
+    if (end == NULL)
+        fail_msg("the man page has no %s", command);
+    else
+        (void)snprintf(part, TEXT, "%.*s", (int)(end - from), from);
+}
+
+static void check_options(const char *command)
+{
+    const char *const arguments[] = {"__complete", command, "-", NULL};
+    static char options[TEXT];
+    static char part[TEXT];
+    char mark[4 * WORD];
+    char *at = options;
+    char *option;
+
+    part_of_page(command, part);
+    run(options, arguments);
+    while ((option = word_next(&at)) != NULL) {
+        set_bold(mark, option);
+        if (!has_word(common, option) && strstr(part, mark) == NULL)
+            fail_msg("the man page lacks %s %s", command, option);
+        if (!has_word(guide, option))
+            fail_msg("docs/cli.md lacks %s %s", command, option);
+    }
+}
+
+static void every_command_and_option_is_told_of(void **state)
+{
+    static const char *const arguments[] = {"__complete", "", NULL};
+    char *at = wanted;
+    char *command;
+
+    (void)state;
+    run(wanted, arguments);
+    while ((command = word_next(&at)) != NULL) {
+        char usage[2 * WORD];
+        char code[2 * WORD];
+
+        (void)snprintf(usage, sizeof(usage), "latchkey %s", command);
+        (void)snprintf(code, sizeof(code), "`%s", command);
+        if (!has_word(guide, usage) && !has_word(guide, code))
+            fail_msg("docs/cli.md does not say `%s`", usage);
+        check_options(command);
+    }
+}
+
+/* ---- what the pages have ------------------------------------------------ */
+
+/* The page without what sets it. */
+static void page_text(char *to)
+{
+    const char *from = page;
+
+    while (*from != '\0') {
+        if (from[0] == '\\' && from[1] == 'f')
+            from += 3;
+        else if (from[0] == '\\' && from[1] == '-')
+            from++;
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+static void all_options(char *to)
+{
+    static const char *const arguments[] = {"__complete", "", NULL};
+    size_t used = (size_t)snprintf(to, TEXT, "%s\n--version\n", common);
+    char *at = wanted;
+    char *command;
+
+    run(wanted, arguments);
+    while ((command = word_next(&at)) != NULL) {
+        const char *const options[] = {"__complete", command, "-", NULL};
+
+        run(to + used, options);
+        used += strlen(to + used);
+    }
+}
+
+static void check_words(const char *text, const char *where)
+{
+    static char options[4 * TEXT];
+    const char *at = text;
+    char word[WORD];
+
+    all_options(options);
+    while ((at = strstr(at, "--")) != NULL) {
+        const size_t size = strspn(at, "-abcdefghijklmnopqrstuvwxyz");
+
+        (void)snprintf(word, sizeof(word), "%.*s", (int)size, at);
+        if (strspn(word, "-") == 2 && size > 2 && !has_word(options, word))
+            fail_msg("%s says %s, and the tool has no such option", where,
+                     word);
+        at += size;
+    }
+    at = text;
+    while ((at = strstr(at, "latchkey ")) != NULL) {
+        at += strlen("latchkey ");
+        (void)snprintf(word, sizeof(word), "%.*s",
+                       (int)strspn(at, "abcdefghijklmnopqrstuvwxyz"), at);
+        if (word[0] != '\0' && tool_code(NULL, "help", word, NULL) != 0)
+            fail_msg("%s says latchkey %s, and the tool has no such command",
+                     where, word);
+    }
+}
+
+static void no_other_command_or_option_is_told_of(void **state)
+{
+    static char text[TEXT];
+
+    (void)state;
+    page_text(text);
+    check_words(text, "the man page");
+    check_words(guide, "docs/cli.md");
+}
+
+/* ---- exit codes --------------------------------------------------------- */
+
+/* The numbers behind each mark at the begin of a line, with commas. */
+static void codes_of(const char *text, const char *mark, char to[WORD * 2])
+{
+    to[0] = '\0';
+    while ((text = strstr(text, mark)) != NULL) {
+        size_t size;
+
+        text += strlen(mark);
+        size = strspn(text, "0123456789");
+        if (size >= 2)
+            (void)snprintf(to + strlen(to), (size_t)WORD * 2 - strlen(to),
+                           "%.*s,", (int)size, text);
+    }
+}
+
+static void all_tables_of_exit_codes_are_the_same(void **state)
+{
+    static const char *const arguments[] = {"help", NULL};
+    static char help[TEXT];
+    char expected[WORD * 2];
+    char actual[WORD * 2];
+
+    (void)state;
+    run(help, arguments);
+    codes_of(guide, "\n| ", expected);
+    assert_string_equal(expected, "64,69,70,74,75,77,78,126,127,");
+    codes_of(page, "\n.B ", actual);
+    assert_string_equal(actual, expected);
+    for (const char *at = expected; *at != '\0'; at += strcspn(at, ",") + 1) {
+        (void)snprintf(actual, sizeof(actual), "\n  %3.*s  ",
+                       (int)strcspn(at, ","), at);
+        assert_non_null(strstr(help, actual));
+    }
+}
+
+/* ---- the form ----------------------------------------------------------- */
+
+static void groff_finds_no_fault_with_the_page(void **state)
+{
+    const int fd = memfd_create("page", MFD_CLOEXEC);
+    const tool_how how = {.program = "groff", .in = fd};
+    const tool_how look = {.program = "groff"};
+
+    (void)state;
+    if (tool_code(&look, "-v", NULL) != 0)
+        skip();
+    assert_int_equal(write(fd, page, strlen(page)), strlen(page));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_tool(&how, 0, "", "", "-man", "-ww", "-z", "-Tutf8", "-Kutf8",
+                "-rCHECKSTYLE=3", NULL);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_command_and_option_is_told_of),
+        cmocka_unit_test(no_other_command_or_option_is_told_of),
+        cmocka_unit_test(all_tables_of_exit_codes_are_the_same),
+        cmocka_unit_test(groff_finds_no_fault_with_the_page),
+    };
+
+    return cmocka_run_group_tests(tests, texts_make, NULL);
+}
