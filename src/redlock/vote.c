@@ -103,7 +103,8 @@ static void answer_set(lk__vote *vote, lk_redlock_answer answer,
 {
     vote->answer = answer;
     vote->status = status;
-    (void)snprintf(vote->words, sizeof(vote->words), "%s", words);
+    (void)snprintf(vote->words, sizeof(vote->words), "%.*s",
+                   (int)sizeof(vote->words) - 1, words);
 }
 
 static uint64_t alarm_at(const lk__vote *vote)
