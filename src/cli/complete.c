@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/config.h"
+#include "cli/connect.h"
+#include "cli/local.h"
 #include "cli/utf8.h"
 
 enum { BUDGET_MS = 190, NAMES_WAIT_MS = 150, NAMES_MAX = 200, WORD_MAX = 64 };
@@ -241,21 +242,26 @@ static bool pattern_make(char *pattern, size_t size, const char *begun)
     return *begun == '\0';
 }
 
-static void offer_names(cli *c, const reading *r, const char *begun)
+/* Whether there is a server to ask. A private one is not started for this. */
+static bool is_there(cli *c)
+{
+    cli_local local;
+
+    return cli_url(c) == 0 &&
+           (!c->is_local ||
+            (cli_local_find(c, &local) == 0 && cli_local_pid(&local) > 0));
+}
+
+static void offer_names(cli *c, const char *begun)
 {
     char pattern[1200];
     lk_list_options options = {LK_LIST_OPTIONS_INIT, .pattern = pattern,
                                .limit = NAMES_MAX};
     lk_client *client = NULL;
     lk_listing *listing = NULL;
-    cli_value url;
 
-    if (!pattern_make(pattern, sizeof(pattern), begun) ||
-        cli_setting_find(c, "url", r->url, &url) != 0)
-        return;
-    /* Without a server to ask, or with one that might have to be started. */
-    if (url.text != NULL && strncmp(url.text, "local:", 6) != 0 &&
-        lk_client_open(&client, url.text, NULL) == LK_OK &&
+    if (pattern_make(pattern, sizeof(pattern), begun) && is_there(c) &&
+        lk_client_open(&client, c->resolved_url, NULL) == LK_OK &&
         lk_list(client, NAMES_WAIT_MS, &options, &listing) == LK_OK) {
         for (size_t i = 0; i < listing->count; i++) {
             if (is_printable(listing->entries[i]->name))
@@ -265,7 +271,6 @@ static void offer_names(cli *c, const reading *r, const char *begun)
         lk_listing_free(listing);
     }
     lk_client_free(client);
-    cli_value_done(&url);
 }
 
 /* ---- operands ----------------------------------------------------------- */
@@ -308,7 +313,7 @@ static void offer_operand(cli *c, const reading *r, const char *begun)
     if (!operand_word(r->command, r->operands, word))
         return;
     if (strcmp(word, "NAME") == 0 || strcmp(word, "PATTERN") == 0)
-        offer_names(c, r, begun);
+        offer_names(c, begun);
     else if (strcmp(word, "COMMAND") == 0 && !r->command->takes_rest)
         offer_commands(begun);
     else if (strchr(word, '|') != NULL)
@@ -376,6 +381,8 @@ static int run(cli *c, int argc, char **argv)
     c->quiet = true;
     for (int i = 1; i + 1 < argc; i++)
         read_word(&r, argv[i]);
+    if (r.url != NULL)
+        c->url = r.url;
     complete(c, &r, argc > 1 ? argv[argc - 1] : "");
     return CLI_OK;
 }

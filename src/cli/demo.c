@@ -131,7 +131,7 @@ static void scenes_run(demo *d)
 
 /* ---- the command -------------------------------------------------------- */
 
-static int play(demo *d, const char *program)
+static int play(demo *d, const demo_program *program)
 {
     pid_t keeper = demo_server_start(d->c, d->board, program);
 
@@ -175,7 +175,8 @@ static int run(cli *c, int argc, char **argv)
         d.board->is_quick = values.is_quick;
         d.board->lease_ms = values.is_quick ? 1000 : 2000;
         catch_signals();
-        code = play(&d, program.text);
+        code = play(&d, &(demo_program){program.text,
+                                        strcmp(program.from, "default") == 0});
         (void)munmap(d.board, sizeof(*d.board));
     }
     cli_value_done(&program);

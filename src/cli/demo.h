@@ -167,6 +167,12 @@ int demo_interrupted(void);
 
 /* ---- demo_server.c ---- */
 
+/* What is to be started; valkey-server if there is no default one. */
+typedef struct demo_program {
+    const char *name;
+    bool is_default;
+} demo_program;
+
 /*
  * Starts program on a unix socket in a fresh directory that only the user can
  * enter, and fills in board->url. Whatever becomes of the command, the server
@@ -174,7 +180,8 @@ int demo_interrupted(void);
  * to it. Returns the keeper's pid; 0, having complained, if it did not start,
  * or silently if the demo was interrupted.
  */
-pid_t demo_server_start(const cli *c, demo_board *board, const char *program);
+pid_t demo_server_start(const cli *c, demo_board *board,
+                        const demo_program *program);
 void demo_server_end(pid_t keeper);
 
 /* ---- demo_cast.c ---- */

@@ -55,8 +55,16 @@ static bool home_make(const cli *c, home *h)
 
 /* ---- the keeper --------------------------------------------------------- */
 
-static void become_server(const home *h, const char *program, atomic_int *error,
-                          const sigset_t *signals)
+static void execute(const home *h, const char *program)
+{
+    (void)execlp(program, program, "--port", "0", "--unixsocket", h->socket,
+                 "--unixsocketperm", "700", "--save", "", "--appendonly", "no",
+                 "--maxmemory-policy", "noeviction", "--daemonize", "no",
+                 "--dir", h->directory, "--logfile", "", (char *)NULL);
+}
+
+static void become_server(const home *h, const demo_program *program,
+                          atomic_int *error, const sigset_t *signals)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -65,11 +73,10 @@ static void become_server(const home *h, const char *program, atomic_int *error,
     (void)dup2(null, 0);
     (void)dup2(h->log >= 0 ? h->log : null, 1);
     (void)dup2(h->log >= 0 ? h->log : null, 2);
-    (void)execlp(program, program, "--port", "0", "--unixsocket", h->socket,
-                 "--unixsocketperm", "700", "--save", "", "--appendonly", "no",
-                 "--maxmemory-policy", "noeviction", "--daemonize", "no",
-                 "--dir", h->directory, "--logfile", "", (char *)NULL);
+    execute(h, program->name);
     atomic_store(error, errno);
+    if (errno == ENOENT && program->is_default)
+        execute(h, "valkey-server");
     _exit(EXIT_FAILURE);
 }
 
@@ -77,8 +84,8 @@ static void become_server(const home *h, const char *program, atomic_int *error,
  * SIGTERM is how the command ends the keeper, and what the kernel sends it
  * when the command has died.
  */
-static _Noreturn void
-keep(const home *h, const char *program, atomic_int *error, pid_t parent)
+static _Noreturn void keep(const home *h, const demo_program *program,
+                           atomic_int *error, pid_t parent)
 {
     sigset_t ends;
     pid_t server;
@@ -155,7 +162,8 @@ static bool wait_for(const home *h, pid_t *keeper)
     return false;
 }
 
-pid_t demo_server_start(const cli *c, demo_board *board, const char *program)
+pid_t demo_server_start(const cli *c, demo_board *board,
+                        const demo_program *program)
 {
     const pid_t parent = getpid();
     pid_t keeper;
@@ -171,7 +179,7 @@ pid_t demo_server_start(const cli *c, demo_board *board, const char *program)
     is_there = keeper > 0 && wait_for(&h, &keeper);
     if (!is_there) {
         if (demo_interrupted() == 0)
-            explain(c, &h, program, atomic_load(&board->server_error));
+            explain(c, &h, program->name, atomic_load(&board->server_error));
         demo_server_end(keeper);
         keeper = 0;
     }

@@ -8,6 +8,7 @@
 
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/scratch.h"
 #include "support/tool.h"
 #include "support/wait.h"
 
@@ -48,6 +49,7 @@ static void values_are_told_where_they_are_words(void **state)
                 "--color=al", NULL);
     assert_tool(NULL, 0, "", "", "__complete", "--url", "", NULL);
     assert_tool(NULL, 0, "url\t", "", "__complete", "help", "u", NULL);
+    assert_tool(NULL, 0, "stop\t\n", "", "__complete", "server", "sto", NULL);
 }
 
 static void the_rest_is_left_to_the_shell(void **state)
@@ -86,7 +88,30 @@ static void names_are_the_server_s(void **state)
     assert_tool(&how, 0, "", "", "__complete", "run", "*", NULL);
     assert_tool(NULL, 0, "orders:1\tlock\n", "", "__complete", "-u",
                 server_url(f->server), "run", "or", NULL);
-    assert_tool(NULL, 0, "", "", "__complete", "run", "or", NULL);
+}
+
+static void a_private_server_is_asked_but_not_started(void **state)
+{
+    scratch *home = scratch_new();
+    char variable[96];
+    const char *const env[] = {variable, NULL};
+    const tool_how how = {.env = env};
+    tool *t;
+
+    (void)state;
+    assert_non_null(home);
+    (void)snprintf(variable, sizeof(variable), "XDG_RUNTIME_DIR=%s",
+                   scratch_path(home));
+    assert_tool(&how, 0, "", "", "__complete", "run", "or", NULL);
+    assert_tool(&how, 0, "", "", "__complete", "-u", "local:", "run", "", NULL);
+    assert_tool(&how, 75, NULL, NULL, "server", "status", NULL);
+    t = tool_start(&how, "lock", "orders", "--", "sh", "-c",
+                   "echo begun; sleep 60", NULL);
+    tool_wait_out(t, "begun", 10000);
+    assert_tool(&how, 0, "orders\tlock\n", "", "__complete", "run", "or", NULL);
+    tool_free(t);
+    assert_tool(&how, 0, NULL, NULL, "server", "stop", NULL);
+    scratch_free(home);
 }
 
 static size_t lines(const char *text)
@@ -198,6 +223,7 @@ int main(void)
         cmocka_unit_test(the_rest_is_left_to_the_shell),
         cmocka_unit_test_setup_teardown(names_are_the_server_s, locking_setup,
                                         locking_teardown),
+        cmocka_unit_test(a_private_server_is_asked_but_not_started),
         cmocka_unit_test_setup_teardown(of_many_names_there_are_some,
                                         locking_setup, locking_teardown),
         cmocka_unit_test_setup_teardown(it_does_not_wait_for_a_server,
