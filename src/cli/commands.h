@@ -23,6 +23,12 @@
     X(config)                                                                  \
     X(ls)                                                                      \
     X(who)                                                                     \
+    X(top)                                                                     \
+    X(watch)                                                                   \
+    X(break)                                                                   \
+    X(stat)                                                                    \
+    X(metrics)                                                                 \
+    X(doctor)                                                                  \
     X(url)                                                                     \
     X(help)                                                                    \
     X(manual)                                                                  \

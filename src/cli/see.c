@@ -91,9 +91,10 @@ void see_json_holder(cli_json *json, const char *key, lk_kind kind,
     cli_json_close(json, '}');
 }
 
-void see_json_waiter(cli_json *json, const lk_party *party, size_t position)
+void see_json_waiter(cli_json *json, const char *key, const lk_party *party,
+                     size_t position)
 {
-    cli_json_open(json, NULL, '{');
+    cli_json_open(json, key, '{');
     cli_json_count(json, "position", position);
     json_process(json, party);
     cli_json_count(json, "waited_ms", party->since_ms);
@@ -112,7 +113,7 @@ void see_json_info(cli_json *json, const char *name, lk_kind kind,
     cli_json_count(json, "waiter_count", info->waiter_count);
     cli_json_open(json, "waiters", '[');
     for (size_t i = 0; i < info->listed_count; i++)
-        see_json_waiter(json, info->waiters[i], i + 1);
+        see_json_waiter(json, NULL, info->waiters[i], i + 1);
     cli_json_close(json, ']');
 }
 

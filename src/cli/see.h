@@ -33,7 +33,8 @@ void see_json_holder(cli_json *json, const char *key, lk_kind kind,
                      const lk_party *party);
 
 /* One waiter as an object; position counts from 1. */
-void see_json_waiter(cli_json *json, const lk_party *party, size_t position);
+void see_json_waiter(cli_json *json, const char *key, const lk_party *party,
+                     size_t position);
 
 /* The name with its kind, holders and waiters: members of an open object. */
 void see_json_info(cli_json *json, const char *name, lk_kind kind,

@@ -2,13 +2,14 @@
 
 /* `latchkey ls`: the names in use. */
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/see_rows.h"
+
+enum { LINE_MAX_COLUMNS = 1024 }; /* where it is no terminal */
 
 struct values {
     bool idle, ours;
@@ -25,20 +26,6 @@ static const cli_option options[] = {
     {.kind = CLI_END},
 };
 
-static void put_json(const see_rows *rows)
-{
-    cli_json json = {.to = stdout};
-
-    cli_json_open(&json, NULL, '{');
-    cli_json_open(&json, "names", '[');
-    for (size_t i = 0; i < rows->count; i++)
-        see_json_row(&json, &rows->rows[i]);
-    cli_json_close(&json, ']');
-    cli_json_bool(&json, "truncated", rows->listing->truncated);
-    cli_json_close(&json, '}');
-    cli_json_line(&json);
-}
-
 static int
 show(const cli *c, lk_client *client, const lk_list_options *what, int sort)
 {
@@ -51,9 +38,11 @@ show(const cli *c, lk_client *client, const lk_list_options *what, int sort)
         return code;
     see_rows_sort(&rows, orders[sort]);
     if (c->json)
-        put_json(&rows);
+        see_json_rows(stdout, &rows);
     else
-        see_put_rows(c, stdout, &rows, rows.count);
+        see_put_rows(c, stdout, &rows, rows.count,
+                     isatty(STDOUT_FILENO) != 0 ? cli_columns(stdout)
+                                                : LINE_MAX_COLUMNS);
     if (rows.listing->truncated)
         cli_note(c, "there are more names; give a pattern");
     see_rows_free(&rows);

@@ -8,27 +8,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/output.h"
 
-int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
-                 see_rows *ret_rows)
+bool see_rows_make(see_rows *ret_rows, lk_listing *listing)
 {
-    see_rows rows = {.count = 0};
-    lk_status status = lk_list(client, SEE_WAIT_MS, what, &rows.listing);
+    see_rows rows = {.listing = listing, .count = listing->count};
 
-    if (status != LK_OK)
-        return cli_fail_status(c, status, "listing names");
-    rows.count = rows.listing->count;
     rows.rows = calloc(rows.count + 1, sizeof(*rows.rows));
     if (rows.rows == NULL) {
-        lk_listing_free(rows.listing);
-        return cli_fail(c, CLI_INTERNAL, "out of memory");
+        lk_listing_free(listing);
+        return false;
     }
     for (size_t i = 0; i < rows.count; i++)
         rows.rows[i] = (see_row){.entry = rows.listing->entries[i], .rate = -1};
     *ret_rows = rows;
+    return true;
+}
+
+int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
+                 see_rows *ret_rows)
+{
+    lk_listing *listing;
+    lk_status status = lk_list(client, SEE_WAIT_MS, what, &listing);
+
+    if (status != LK_OK)
+        return cli_fail_status(c, status, "listing names");
+    if (!see_rows_make(ret_rows, listing))
+        return cli_fail(c, CLI_INTERNAL, "out of memory");
     return 0;
 }
 
@@ -97,7 +104,7 @@ void see_rows_sort(see_rows *rows, see_order order)
 /* ---- the table ------------------------------------------------------------------ */
 
 /* The widths of many rows are taken from the first of them. */
-enum { COLUMNS = 10, CELL = 56, LINE = 1024, LOOKED_AT = 2000 };
+enum { COLUMNS = 10, CELL = 56, LOOKED_AT = 2000 };
 
 static const char *const heads[COLUMNS] = {"NAME",  "KIND",  "HOLD", "WAIT",
                                            "SINCE", "LEASE", "RATE", "WHO",
@@ -208,11 +215,11 @@ static void put_line(FILE *to, const int widths[COLUMNS],
     (void)fputc('\n', to);
 }
 
-void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most)
+void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
+                  int columns)
 {
     char cells[COLUMNS][CELL];
     int widths[COLUMNS] = {0};
-    int columns = isatty(fileno(to)) != 0 ? cli_columns(to) : LINE;
     size_t count = rows->count < most ? rows->count : most;
 
     for (size_t i = 0; i < count && i < LOOKED_AT; i++) {
@@ -236,7 +243,7 @@ void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most)
 
 /* ---- JSON ----------------------------------------------------------------- */
 
-void see_json_row(cli_json *json, const see_row *row)
+static void json_row(cli_json *json, const see_row *row)
 {
     const lk_entry *entry = row->entry;
 
@@ -255,4 +262,18 @@ void see_json_row(cli_json *json, const see_row *row)
     else
         cli_json_null(json, "holder");
     cli_json_close(json, '}');
+}
+
+void see_json_rows(FILE *to, const see_rows *rows)
+{
+    cli_json json = {.to = to};
+
+    cli_json_open(&json, NULL, '{');
+    cli_json_open(&json, "names", '[');
+    for (size_t i = 0; i < rows->count; i++)
+        json_row(&json, &rows->rows[i]);
+    cli_json_close(&json, ']');
+    cli_json_bool(&json, "truncated", rows->listing->truncated);
+    cli_json_close(&json, '}');
+    cli_json_line(&json);
 }

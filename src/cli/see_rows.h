@@ -27,6 +27,9 @@ typedef struct see_rows {
     size_t count;
 } see_rows;
 
+/* Makes rows of a listing, which they then own. False: no memory; it is freed. */
+bool see_rows_make(see_rows *ret_rows, lk_listing *listing);
+
 /* Lists names. 0, or the exit code having complained. */
 int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
                  see_rows *ret_rows);
@@ -34,11 +37,12 @@ void see_rows_free(see_rows *rows);
 
 void see_rows_sort(see_rows *rows, see_order order);
 
-/* At most so many lines, below a headline; of a terminal's width if to is
-   one. */
-void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most);
+/* At most so many lines below a headline, of so many characters. */
+void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
+                  int columns);
 
-void see_json_row(cli_json *json, const see_row *row);
+/* All of it as one document. */
+void see_json_rows(FILE *to, const see_rows *rows);
 
 /* How long it has been held, by the holder that is shown; 0: not known. */
 uint64_t see_held_ms(const lk_entry *entry);

@@ -150,12 +150,65 @@ static void a_name(void **state)
          "who", "o");
 }
 
+static void an_end_by_force(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET o " JAVA " 2");
+    JSON(f,
+         "{\"name\":\"o\",\"kind\":\"lock\",\"dry_run\":true,"
+         "\"ended\":[\"" JAVA "\"]}\n",
+         "break", "--dry-run", "o");
+    JSON(f,
+         "{\"name\":\"o\",\"kind\":\"lock\",\"dry_run\":false,"
+         "\"ended\":[\"" JAVA "\"]}\n",
+         "break", "-y", "o");
+}
+
+static void events(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET o " JAVA " 2");
+    JSON(f,
+         "{\"event\":\"holds\",\"unix_ms\":?*,\"name\":\"o\","
+         "\"kind\":\"lock\",\"holder\":" JAVAS ",\"waiter\":null}\n",
+         "watch", "-n", "1", "o");
+}
+
+#define SUMS                                                                   \
+    "{\"names\":?*,\"held\":?*,\"holders\":?*,\"waiters\":?*,"                 \
+    "\"foreign\":?*,\"longest_held_ms\":?*}"
+
+static void sums(void **state)
+{
+    seeing *f = *state;
+
+    JSON(f,
+         "{\"kinds\":{\"lock\":" SUMS ",\"rwlock\":" SUMS ",\"semaphore\":" SUMS
+         ",\"plain-semaphore\":" SUMS ",\"latch\":" SUMS "},\"all\":" SUMS
+         ",\"server_version\":\"?*\","
+         "\"rtt_min_us\":?*,\"rtt_median_us\":?*,\"rtt_max_us\":?*,"
+         "\"truncated\":false}\n",
+         "stat");
+}
+
+static void checks(void **state)
+{
+    seeing *f = *state;
+
+    JSON(f,
+         "{\"checks\":[{\"id\":\"version\",\"level\":\"ok\","
+         "\"text\":\"?*\",\"advice\":null},*],\"failed\":false}\n",
+         "doctor", "-w", "0");
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_list_of_names),
-        TEST(a_name),
+        TEST(a_list_of_names), TEST(a_name), TEST(an_end_by_force),
+        TEST(events),          TEST(sums),   TEST(checks),
     };
 #undef TEST
 

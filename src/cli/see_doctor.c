@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey doctor`: what the server is fit for, and what to do about it. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/see.h"
+
+struct values {
+    const char *name;
+    int64_t watch_ms;
+};
+
+static const cli_option options[] = {
+    {CLI_TEXT, 'n', "name", offsetof(struct values, name), "NAME",
+     "take a lock of this name and give it back, with the rights of the user",
+     0},
+    {CLI_TIME, 'w', "watch", offsetof(struct values, watch_ms), "TIME",
+     "watch the server's clock for so long; 1", 0},
+    {.kind = CLI_END},
+};
+
+static const char *const words[] = {[LK_CHECK_OK] = "ok",
+                                    [LK_CHECK_NOTE] = "note",
+                                    [LK_CHECK_WARN] = "warn",
+                                    [LK_CHECK_FAIL] = "FAIL",
+                                    [LK_CHECK_UNKNOWN] = "unknown"};
+static const char *const json_words[] = {[LK_CHECK_OK] = "ok",
+                                         [LK_CHECK_NOTE] = "note",
+                                         [LK_CHECK_WARN] = "warn",
+                                         [LK_CHECK_FAIL] = "fail",
+                                         [LK_CHECK_UNKNOWN] = "unknown"};
+static const cli_style styles[] = {[LK_CHECK_OK] = CLI_GREEN,
+                                   [LK_CHECK_NOTE] = CLI_PLAIN,
+                                   [LK_CHECK_WARN] = CLI_YELLOW,
+                                   [LK_CHECK_FAIL] = CLI_RED,
+                                   [LK_CHECK_UNKNOWN] = CLI_YELLOW};
+
+/* What is written, line by line. */
+struct report {
+    const cli *c;
+    cli_json json;
+    bool failed;
+};
+
+static void put(struct report *report, const lk_check *check)
+{
+    const cli *c = report->c;
+
+    report->failed |= check->level == LK_CHECK_FAIL;
+    if (c->json) {
+        cli_json_open(&report->json, NULL, '{');
+        cli_json_text(&report->json, "id", check->id);
+        cli_json_text(&report->json, "level", json_words[check->level]);
+        cli_json_text(&report->json, "text", check->text);
+        see_json_text(&report->json, "advice", check->advice);
+        cli_json_close(&report->json, '}');
+        return;
+    }
+    if (c->quiet &&
+        (check->level == LK_CHECK_OK || check->level == LK_CHECK_NOTE))
+        return;
+    cli_paint(c, stdout, styles[check->level]);
+    (void)printf("%-8s", words[check->level]);
+    cli_paint(c, stdout, CLI_PLAIN);
+    (void)printf("%-12s ", check->id);
+    cli_put_clean(stdout, check->text);
+    if (check->advice[0] != '\0') {
+        (void)fputs("\n                     do: ", stdout);
+        cli_put_clean(stdout, check->advice);
+    }
+    (void)fputc('\n', stdout);
+}
+
+/* ---- what the library's own checks do not see ------------------------------------- */
+
+/* A lock of the user's own names: every right that it takes. */
+static void try_name(struct report *report, lk_client *client, const char *name)
+{
+    lk_check check = {.id = "name", .text = lk_last_error(), .advice = ""};
+    lk_acquire_options how = {LK_ACQUIRE_OPTIONS_INIT,
+                              .reason = "latchkey doctor"};
+    lk_lock *lock = NULL;
+    lk_hold *hold = NULL;
+    lk_status status = lk_lock_new(&lock, client, name, NULL);
+
+    if (status == LK_OK)
+        status = lk_lock_acquire(lock, 0, &how, &hold);
+    if (status == LK_OK)
+        status = lk_hold_release(hold);
+    check.text = lk_last_error();
+    if (status == LK_OK) {
+        check.text = "a lock was taken and given back";
+    } else if (status == LK_EBUSY) {
+        check.text = "somebody holds it";
+        check.level = LK_CHECK_NOTE;
+        check.advice = "try a name that nobody uses";
+    } else {
+        check.level = LK_CHECK_FAIL;
+        check.advice = status == LK_EDENIED
+                           ? "docs/lock.md has the access rules that it takes"
+                           : lk_status_text(status);
+    }
+    put(report, &check);
+    lk_lock_free(lock);
+}
+
+static void pass_ms(int64_t ms)
+{
+    const struct timespec time = {.tv_sec = (time_t)(ms / 1000),
+                                  .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    (void)nanosleep(&time, NULL);
+}
+
+enum { STEP_US = 50000 };
+
+/* Both clocks go on at the same rate unless one of them is set meanwhile. */
+static void put_drift(struct report *report, int64_t drift_us, int64_t span_ms)
+{
+    char text[160], time[CLI_TIME_SIZE];
+    bool stepped = drift_us > STEP_US || drift_us < -STEP_US;
+    lk_check check = {.id = "clock-step",
+                      .level = stepped ? LK_CHECK_WARN : LK_CHECK_OK,
+                      .text = text,
+                      .advice = stepped ? "have both clocks slewed, not "
+                                          "stepped: the server's stepping "
+                                          "forward ends leases early"
+                                        : ""};
+
+    (void)snprintf(text, sizeof(text),
+                   "the clocks of server and host moved %+.3f s against each "
+                   "other in %s",
+                   (double)drift_us / 1e6,
+                   cli_time_words(time, (uint64_t)span_ms));
+    put(report, &check);
+}
+
+static lk_status
+look(struct report *report, lk_client *client, const struct values *values)
+{
+    lk_health *first, *second;
+    lk_status status = lk_health_check(client, SEE_WAIT_MS, &first);
+
+    if (status != LK_OK)
+        return status;
+    for (size_t i = 0; i < first->count; i++)
+        put(report, first->checks[i]);
+    if (values->name != NULL)
+        try_name(report, client, values->name);
+    (void)fflush(stdout);
+    pass_ms(values->watch_ms);
+    status = lk_health_check(client, SEE_WAIT_MS, &second);
+    if (status == LK_OK) {
+        put_drift(report, second->clock_ahead_us - first->clock_ahead_us,
+                  values->watch_ms);
+        lk_health_free(second);
+    }
+    lk_health_free(first);
+    return status;
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    struct values values = {.watch_ms = 1000};
+    struct report report = {.c = c, .json = {.to = stdout}};
+    lk_client *client;
+    lk_status status;
+    cli_args args;
+    int code;
+
+    cli_parse(c, argc, argv, &values, &args);
+    code = see_open(c, &client);
+    if (code != 0)
+        return code;
+    if (c->json) {
+        cli_json_open(&report.json, NULL, '{');
+        cli_json_open(&report.json, "checks", '[');
+    }
+    status = look(&report, client, &values);
+    lk_client_free(client);
+    if (c->json) {
+        cli_json_close(&report.json, ']');
+        cli_json_bool(&report.json, "failed", report.failed || status != LK_OK);
+        cli_json_close(&report.json, '}');
+        cli_json_line(&report.json);
+    }
+    if (status != LK_OK)
+        return cli_fail_status(c, status, "checking the server");
+    return report.failed ? CLI_UNAVAILABLE : CLI_OK;
+}
+
+const cli_command cli_command_doctor = {
+    .name = "doctor",
+    .summary = "check whether the server is fit to keep locks",
+    .usage = "[OPTION]...",
+    .about =
+        "Looks at version, eviction, persistence, replication, memory, round\n"
+        "trips, clocks and access rules; each line that is not ok says what "
+        "to\n"
+        "do. --quiet shows only those that may go wrong.\n"
+        "Exit code 69: something fails.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey top`: on a terminal and without one. */
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/keeper.h"
+#include "support/server.h"
+#include "support/tool.h"
+
+#define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
+
+enum { KEEPERS = 8, LONG_MS = 10000 };
+
+typedef struct seeing {
+    server *server;
+    tool_how how;
+    pid_t keepers[KEEPERS];
+    size_t count;
+} seeing;
+
+static int setup(void **state)
+{
+    seeing *f = calloc(1, sizeof(*f));
+
+    *state = f;
+    assert_non_null(f);
+    f->server = server_start(NULL);
+    assert_non_null(f->server);
+    f->how.url = server_url(f->server);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    seeing *f = *state;
+
+    for (size_t i = 0; i < f->count; i++)
+        keeper_kill(f->keepers[i]);
+    server_stop(f->server);
+    free(f);
+    return 0;
+}
+
+static pid_t start(seeing *f, keeper_how how)
+{
+    how.url = server_url(f->server);
+    assert_true(f->count < KEEPERS);
+    f->keepers[f->count] = keeper_start(&how);
+    return f->keepers[f->count++];
+}
+
+static void top_without_a_terminal_is_one_look(void **state)
+{
+    seeing *f = *state;
+
+    start(f, (keeper_how){.holds = "quiet"});
+    start(f, (keeper_how){.holds = "busy"});
+    start(f, (keeper_how){.waits = "busy"});
+    while (server_integer(f->server, "ZCARD latchkey:queue:{busy}") == 0)
+        continue; /* the test's time limit ends it */
+    assert_tool(&f->how, 0, "\nbusy   lock     1     1", "", "top", NULL);
+    assert_tool(&f->how, 0, "\nbusy ", "", "top", "-n", "1", NULL);
+    assert_tool(&f->how, 0, "{\"names\":[{\"name\":\"busy\"", "", "top",
+                "--json", NULL);
+    assert_tool(&f->how, 0, "{\"names\":[{\"name\":\"quiet\"", "", "top",
+                "--json", "-s", "held", NULL);
+    assert_tool(&f->how, 64, "", "100 ms at least", "top", "-d", "0", NULL);
+}
+
+static tool *start_top(const seeing *f)
+{
+    tool_how how = f->how;
+    static const char *const env[] = {"TERM=xterm", NULL};
+
+    how.has_terminal = true;
+    how.env = env;
+    return tool_start(&how, "top", "-d", "100ms", NULL);
+}
+
+static void top_on_a_terminal_is_drawn_again(void **state)
+{
+    seeing *f = *state;
+    tool *t = start_top(f);
+
+    tool_wait_out(t, "\033[?1049h", LONG_MS);
+    tool_wait_out(t, "0 names, 0 held, 0 waiting", LONG_MS);
+    start(f, (keeper_how){.holds = "appears"});
+    tool_wait_out(t, "1 names, 1 held, 0 waiting", LONG_MS);
+    tool_wait_out(t, "appears  lock", LONG_MS);
+    tool_type(t, "h");
+    tool_wait_out(t, ", by held;", LONG_MS);
+    tool_type(t, "r");
+    tool_wait_out(t, ", by rate;", LONG_MS);
+    tool_type(t, "q");
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    assert_non_null(strstr(tool_out(t), "\033[?25h\033[?1049l"));
+    tool_free(t);
+}
+
+static void top_counts_changes_of_hands(void **state)
+{
+    seeing *f = *state;
+    tool *t = start_top(f);
+
+    server_integer(f->server, "HSET n " JAVA " 1");
+    tool_wait_out(t, "0.0/s", LONG_MS);
+    server_integer(f->server,
+                   "HSET n 11234567-89ab-cdef-0123-456789abcdef:1 1");
+    server_integer(f->server, "HDEL n " JAVA);
+    tool_wait_out(t, "11234567-89ab-cdef", LONG_MS);
+    tool_wait_out(t, "0.5/s", LONG_MS); /* one, over a growing time */
+    tool_type(t, "q");
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    tool_free(t);
+}
+
+static void top_survives_an_outage(void **state)
+{
+    seeing *f = *state;
+    tool *t = start_top(f);
+
+    tool_wait_out(t, "0 names", LONG_MS);
+    server_kill(f->server);
+    tool_wait_out(t, "what is shown is old", 2 * LONG_MS);
+    assert_true(server_restart(f->server));
+    server_integer(f->server, "HSET n " JAVA " 1");
+    tool_wait_out(t, "1 names", 2 * LONG_MS);
+    tool_type(t, "q");
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    tool_free(t);
+}
+
+static void a_signal_ends_top_and_gives_the_terminal_back(void **state)
+{
+    seeing *f = *state;
+    tool *t = start_top(f);
+
+    tool_wait_out(t, "0 names", LONG_MS);
+    assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
+    assert_int_equal(tool_wait(t, LONG_MS), 128 + SIGTERM);
+    assert_non_null(strstr(tool_out(t), "\033[?25h\033[?1049l"));
+    tool_free(t);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(top_without_a_terminal_is_one_look),
+        TEST(top_on_a_terminal_is_drawn_again),
+        TEST(top_counts_changes_of_hands),
+        TEST(top_survives_an_outage),
+        TEST(a_signal_ends_top_and_gives_the_terminal_back),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
