@@ -15,19 +15,20 @@ static lk_redlock_options quick(void)
 {
     lk_redlock_options options = redlocking_options();
 
+    options.lease_ms = 600000; /* what is left behind does not go by itself */
     options.node_timeout_ms = wait_scaled_ms(NODE_MS);
     return options;
 }
 
 typedef struct cable {
     proxy *proxies[3];
+    lk_client *clients[3];
     lk_redlock *lock;
 } cable;
 
 static cable cable_start(redlocking *f, const lk_redlock_options *options)
 {
     cable c;
-    lk_client *clients[3];
     const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
                                          .command_timeout_ms =
                                              wait_scaled_ms(400)};
@@ -35,10 +36,10 @@ static cable cable_start(redlocking *f, const lk_redlock_options *options)
     for (size_t i = 0; i < 3; i++) {
         c.proxies[i] = proxy_start(server_socket(f->servers[i]));
         assert_non_null(c.proxies[i]);
-        clients[i] =
+        c.clients[i] =
             redlocking_open_url(f, proxy_url(c.proxies[i]), &impatient);
     }
-    c.lock = redlocking_make_of(f, clients, 3, options);
+    c.lock = redlocking_make_of(f, c.clients, 3, options);
     return c;
 }
 
@@ -55,6 +56,35 @@ static void cable_free(cable *c)
 {
     for (size_t i = 0; i < 3; i++)
         proxy_stop(c->proxies[i]);
+}
+
+static lk_client_stats stats_of(lk_client *client)
+{
+    lk_client_stats stats = {.size = sizeof(stats)};
+
+    assert_status(lk_client_stats_get(client, &stats), LK_OK);
+    return stats;
+}
+
+static bool is_calm(void *client)
+{
+    lk_client_stats stats = stats_of(client);
+
+    return stats.connects >= 2 && stats.pending == 0 &&
+           lk_client_wait_ready(client, 0) == LK_OK;
+}
+
+/* Each client has connected anew, and everything it asked was answered. */
+static void cable_wait_calm(cable *c)
+{
+    for (size_t i = 0; i < 3; i++)
+        assert_true(wait_until(is_calm, c->clients[i], SOON_MS));
+}
+
+/* Each server was found silent, and the connection given up for it. */
+static bool is_broken(void *client)
+{
+    return stats_of(client).disconnects >= 1;
 }
 
 /* The server has the token and the client does not know. */
@@ -75,6 +105,23 @@ static void a_lost_answer_leaves_nothing_behind(void **state)
                   LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     redlocking_wait_planted(f, 3, 0);
+    cable_free(&c);
+}
+
+/* Both were lost. Over the next connection the delete alone is said again. */
+static void an_acquire_is_not_said_again_behind_its_delete(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = quick();
+    cable c = cable_start(f, &options);
+    lk_hold *hold = NULL;
+
+    for (size_t i = 0; i < 2; i++)
+        proxy_swallow(c.proxies[i], PROXY_ALL, PROXY_REQUESTS);
+    assert_status(lk_redlock_acquire(c.lock, 0, NULL, &hold), LK_EQUORUM);
+    cable_mend(&c);
+    cable_wait_calm(&c);
+    assert_int_equal(redlocking_planted(f, 3), 0);
     cable_free(&c);
 }
 
@@ -125,6 +172,8 @@ static void a_release_in_doubt_goes_on_in_the_background(void **state)
     for (size_t i = 0; i < 2; i++)
         proxy_swallow(c.proxies[i], PROXY_ALL, PROXY_REQUESTS);
     assert_status(lk_hold_release(hold), LK_EINDOUBT);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(wait_until(is_broken, c.clients[i], SOON_MS));
     assert_int_equal(redlocking_planted(f, 2), 2);
     cable_mend(&c);
     redlocking_wait_planted(f, 3, 0);
@@ -179,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_lost_answer_leaves_nothing_behind),
+        TEST(an_acquire_is_not_said_again_behind_its_delete),
         TEST(a_cut_after_the_acquire_leaves_nothing_behind),
         TEST(an_acquire_that_arrives_late_leaves_nothing_behind),
         TEST(a_release_in_doubt_goes_on_in_the_background),
