@@ -10,6 +10,7 @@
 #include <latchkey/latchkey.h>
 
 #include <err.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,12 +57,15 @@ static void nodes_stop(void)
 
 static void node_exec(const struct node *node, pid_t owner)
 {
+    int null = open("/dev/null", O_RDWR);
+
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != owner)
-        _exit(1);
+    if (getppid() != owner || null < 0 || dup2(null, 0) < 0 ||
+        dup2(null, 1) < 0)
+        _exit(127);
     (void)execlp("redis-server", "redis-server", "--port", "0", "--unixsocket",
-                 node->socket, "--save", "", "--appendonly", "no", "--loglevel",
-                 "warning", (char *)NULL);
+                 node->socket, "--save", "", "--appendonly", "no",
+                 (char *)NULL);
     _exit(127);
 }
 
@@ -71,7 +75,8 @@ static void node_start(struct node *node, int index)
 
     (void)snprintf(node->socket, sizeof(node->socket), "%s/%d", directory,
                    index);
-    (void)snprintf(node->url, sizeof(node->url), "unix:%s", node->socket);
+    (void)snprintf(node->url, sizeof(node->url), "unix:%s/%d", directory,
+                   index);
     node->pid = fork();
     if (node->pid == 0)
         node_exec(node, owner);
