@@ -129,6 +129,15 @@ static void callbacks_run_in_dispatch_if_the_clients_want_it(void **state)
 
 /* ---- ends -------------------------------------------------------------------------- */
 
+static bool is_refused(void *lock)
+{
+    size_t busy = 0;
+
+    for (size_t i = 0; i < 3; i++)
+        busy += redlocking_answer(lock, i) == LK_REDLOCK_BUSY;
+    return busy >= 2;
+}
+
 static void a_cancel_ends_a_wait_at_once(void **state)
 {
     redlocking *f = *state;
@@ -145,6 +154,7 @@ static void a_cancel_ends_a_wait_at_once(void **state)
     assert_status(lk_redlock_acquire_async(other, LK_FOREVER, &with,
                                            call_on_acquire, &c),
                   LK_OK);
+    assert_true(wait_until(is_refused, other, SOON_MS));
     lk_cancel_fire(with.cancel);
     assert_status(call_wait(&c, NULL), LK_ECANCELED);
     assert_status(lk_redlock_acquire(other, LK_FOREVER, &with, &none),

@@ -175,8 +175,11 @@ static void a_hold_outlives_its_handle_and_its_clients(void **state)
                   LK_OK);
     lk_redlock_free(lock);
     assert_status(lk_hold_check(hold), LK_OK);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
+        assert_status(lk_client_shutdown(clients[i], wait_scaled_ms(SOON_MS)),
+                      LK_OK);
         lk_client_free(clients[i]);
+    }
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_CLOSED);
     assert_int_equal(redlocking_planted(f, 3), 0);
