@@ -7,20 +7,14 @@
 
 #include "core/cancel.h"
 
-#include <stdatomic.h>
-
 #include "core/client.h"
 #include "core/error.h"
 #include "core/mem.h"
 
-struct lk_cancel {
-    lk_client *client;
-    atomic_bool fired;
-};
-
 bool lk__cancel_is_fired(const lk_cancel *cancel)
 {
-    return cancel != NULL && cancel->fired;
+    return cancel != NULL &&
+           (cancel->fired || lk__cancel_is_fired(cancel->also));
 }
 
 lk_client *lk__cancel_client(const lk_cancel *cancel)

@@ -221,4 +221,13 @@ void lk__claim_abandon(lk__claim *claim);
 
 bool lk__claim_is_valid(const lk__claim *claim);
 
+/*
+ * Of one that was granted, while somebody has a reference, without the monitor:
+ * whether it is lost or its deadline has passed, and if so why and when. They
+ * do not know of a release.
+ */
+bool lk__claim_is_over(const lk__claim *claim, uint64_t now);
+lk_loss lk__claim_loss(const lk__claim *claim);
+uint64_t lk__claim_over_at(const lk__claim *claim);
+
 #endif /* LK_CORE_CLAIM_H */

@@ -111,6 +111,25 @@ void lk__claim_on_hold_alarm(lk__claim *claim)
     lk__claim_arm(claim);
 }
 
+bool lk__claim_is_over(const lk__claim *claim, uint64_t now)
+{
+    return claim->lost_at != 0 || now >= claim->deadline;
+}
+
+lk_loss lk__claim_loss(const lk__claim *claim)
+{
+    if (claim->lost_at != 0)
+        return (lk_loss)claim->loss;
+    return claim->watchdog ? LK_LOSS_UNREACHABLE : LK_LOSS_EXPIRED;
+}
+
+uint64_t lk__claim_over_at(const lk__claim *claim)
+{
+    uint64_t lost_at = claim->lost_at;
+
+    return lost_at != 0 ? lost_at : claim->deadline;
+}
+
 void lk__claim_lose(lk__claim *claim, lk_loss loss)
 {
     lk_client *client = claim->place->client;

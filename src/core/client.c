@@ -72,8 +72,8 @@ lk_status lk__client_enter(lk_client *client)
 bool lk__client_is_callback(const lk_client *client)
 {
     return client->world->class->is_loop(client->world) ||
-           (client->running_post != NULL &&
-            pthread_equal(client->dispatcher, pthread_self()));
+           (client->posts.running != NULL &&
+            pthread_equal(client->posts.runner, pthread_self()));
 }
 
 lk_status lk__client_enter_blocking(lk_client *client)
@@ -86,23 +86,22 @@ lk_status lk__client_enter_blocking(lk_client *client)
     return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
 }
 
-/* On the loop of a client without dispatch: runs what is due, unlocked. */
-static void posts_run(lk_client *client)
+/* Runs what is due, unlocked. */
+static void posts_run(lk_client *client, lk__posts *posts)
 {
     lk__post *post;
 
-    while ((post = client->first_post) != NULL &&
-           client->running_post == NULL) {
-        client->first_post = post->next;
-        if (client->first_post == NULL)
-            client->last_post = NULL;
+    while ((post = posts->first) != NULL && posts->running == NULL) {
+        posts->first = post->next;
+        if (posts->first == NULL)
+            posts->last = NULL;
         post->queued = false;
-        client->running_post = post;
-        client->dispatcher = pthread_self();
+        posts->running = post;
+        posts->runner = pthread_self();
         lk__client_leave(client);
         post->run(post);
         lk__client_lock(client);
-        client->running_post = NULL;
+        posts->running = NULL;
         pthread_cond_broadcast(&client->post_done);
     }
 }
@@ -115,12 +114,28 @@ void lk__client_leave(lk_client *client)
         lk__watchdog_flush(client);
     if (client->first_watch != NULL)
         lk__watches_look(client);
-    lk__conn_flush(&client->node->command);
-    lk__conn_flush(&client->node->inbox);
-    lk__conn_flush(&client->node->signals.lane.conn);
+    if (client->corks == 0) {
+        lk__conn_flush(&client->node->command);
+        lk__conn_flush(&client->node->inbox);
+        lk__conn_flush(&client->node->signals.lane.conn);
+    }
     if (lk__alarms_rearm(&client->alarms, &at))
         client->world->class->set_timer(client->world, at);
     monitor_unlock(client);
+}
+
+void lk__client_cork(lk_client *client)
+{
+    lk__client_lock(client);
+    client->corks++;
+    lk__client_leave(client);
+}
+
+void lk__client_uncork(lk_client *client)
+{
+    lk__client_lock(client);
+    client->corks--;
+    lk__client_leave(client);
 }
 
 uint64_t lk__client_now(const lk_client *client)
@@ -138,78 +153,67 @@ uint64_t lk__client_random(lk_client *client, uint64_t limit)
 
 /* ---- callbacks ------------------------------------------------------------------ */
 
+static lk__posts *posts_of(lk_client *client, const lk__post *post)
+{
+    return post->inner ? &client->inner : &client->posts;
+}
+
 void lk__client_post(lk_client *client, lk__post *post)
 {
     static const uint64_t one = 1;
+    lk__posts *posts = posts_of(client, post);
 
     if (post->queued)
         return;
     post->queued = true;
     post->next = NULL;
-    if (client->first_post == NULL)
-        client->first_post = post;
+    if (posts->first == NULL)
+        posts->first = post;
     else
-        client->last_post->next = post;
-    client->last_post = post;
-    if (client->dispatch_fd < 0)
+        posts->last->next = post;
+    posts->last = post;
+    if (post->inner || client->dispatch_fd < 0)
         client->world->class->wake(client->world);
     else if (write(client->dispatch_fd, &one, sizeof(one)) < 0)
         return; /* the counter is full: it is readable as it is */
 }
 
-static void post_remove(lk_client *client, const lk__post *post)
+static void post_remove(lk__posts *posts, const lk__post *post)
 {
     lk__post *before = NULL;
-    lk__post *at = client->first_post;
+    lk__post *at = posts->first;
 
     while (at != post) {
         before = at;
         at = at->next;
     }
     if (before == NULL)
-        client->first_post = at->next;
+        posts->first = at->next;
     else
         before->next = at->next;
-    if (client->last_post == at)
-        client->last_post = before;
+    if (posts->last == at)
+        posts->last = before;
     at->queued = false;
 }
 
 void lk__client_unpost(lk_client *client, lk__post *post)
 {
-    while (client->running_post == post &&
-           !pthread_equal(client->dispatcher, pthread_self()))
+    lk__posts *posts = posts_of(client, post);
+
+    while (posts->running == post &&
+           !pthread_equal(posts->runner, pthread_self()))
         pthread_cond_wait(&client->post_done, &client->mutex);
     if (post->queued)
-        post_remove(client, post);
-}
-
-void lk__client_chore(lk_client *client, lk__post *chore)
-{
-    chore->next = client->first_chore;
-    client->first_chore = chore;
-    client->world->class->wake(client->world);
-}
-
-static void chores_run(lk_client *client)
-{
-    lk__post *chore;
-
-    while ((chore = client->first_chore) != NULL) {
-        client->first_chore = chore->next;
-        lk__client_leave(client);
-        chore->run(chore);
-        lk__client_lock(client);
-    }
+        post_remove(posts, post);
 }
 
 void lk__client_on_wake(lk_client *client)
 {
     lk__waits_cancel(client);
     lk__guests_tell(client->first_waker);
-    chores_run(client);
+    posts_run(client, &client->inner);
     if (client->dispatch_fd < 0)
-        posts_run(client);
+        posts_run(client, &client->posts);
 }
 
 int lk_client_fd(lk_client *client)
@@ -229,7 +233,7 @@ lk_status lk_client_dispatch(lk_client *client)
     lk__client_ref(client); /* a callback may free it */
     lk__client_lock(client);
     if (read(client->dispatch_fd, &count, sizeof(count)) >= 0)
-        posts_run(client);
+        posts_run(client, &client->posts);
     lk__client_leave(client);
     lk__client_unref(client);
     return LK_OK;
@@ -550,6 +554,17 @@ lk_status lk_client_shutdown_async(lk_client *client, int64_t wait_ms,
    yet: so even the last word has to be waited for. */
 enum { FREE_WAIT_MS = 100 };
 
+/* Whatever is still due to the user: what the library does itself comes first,
+   since it may add to that. */
+static void posts_finish(lk_client *client)
+{
+    lk__client_lock(client);
+    while (client->inner.first != NULL || client->inner.running != NULL)
+        pthread_cond_wait(&client->post_done, &client->mutex);
+    posts_run(client, &client->posts);
+    lk__client_leave(client);
+}
+
 void lk_client_free(lk_client *client)
 {
     bool is_callback;
@@ -560,10 +575,7 @@ void lk_client_free(lk_client *client)
     is_callback = lk__client_is_callback(client);
     lk__client_leave(client);
     lk_client_shutdown(client, is_callback ? 0 : FREE_WAIT_MS);
-    if (client->dispatch_fd >= 0) {
-        lk__client_lock(client);
-        posts_run(client);
-        lk__client_leave(client);
-    }
+    if (client->dispatch_fd >= 0)
+        posts_finish(client);
     lk__client_unref(client);
 }

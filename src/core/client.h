@@ -30,7 +30,15 @@ typedef struct lk__post {
     struct lk__post *next;
     void (*run)(struct lk__post *post);
     bool queued;
+    bool inner; /* the library's own: always on the loop, dispatch or not */
 } lk__post;
+
+/* Those that are due, in order, and the one that runs. */
+typedef struct lk__posts {
+    lk__post *first, *last;
+    lk__post *running;
+    pthread_t runner; /* that runs it */
+} lk__posts;
 
 enum { LK__CLIENT_KINDS = 16 }; /* more than there are primitives */
 
@@ -73,12 +81,11 @@ struct lk_client {
 
     lk__guest *first_waker;  /* told whenever the loop is woken */
     lk__guest *first_leaver; /* told when the shutdown begins */
-    lk__post *first_chore;
 
-    lk__post *first_post, *last_post;
-    lk__post *running_post; /* whose callback runs now */
-    pthread_t dispatcher;   /* that runs it */
+    lk__posts posts; /* the user's */
+    lk__posts inner; /* the library's own */
     pthread_cond_t post_done;
+    unsigned corks;  /* who still adds to what is sent */
     int dispatch_fd; /* eventfd, or -1 */
 
     lk_client_stats stats;
@@ -104,6 +111,13 @@ void lk__client_lock(lk_client *client);
 /* Sends what was queued, arms the timer and leaves. */
 void lk__client_leave(lk_client *client);
 
+/*
+ * Between the two nothing is sent, so that the requests of several calls go out
+ * in one write. Not inside the monitor; no call in between may wait.
+ */
+void lk__client_cork(lk_client *client);
+void lk__client_uncork(lk_client *client);
+
 /* The loop was woken: looks for fired cancel tokens. Inside the monitor. */
 void lk__client_on_wake(lk_client *client);
 
@@ -124,13 +138,6 @@ void lk__client_post(lk_client *client, lk__post *post);
  * it may leave and enter again.
  */
 void lk__client_unpost(lk_client *client, lk__post *post);
-
-/*
- * Has run called on the loop, without the mutex, whatever .dispatch says: for
- * what the library itself has to do there. The last queued goes first. Inside
- * the monitor.
- */
-void lk__client_chore(lk_client *client, lk__post *chore);
 
 /* Hands one line to the user's log. Inside the monitor. Never a secret. */
 void lk__client_log(lk_client *client, lk_log_level level, const char *format,

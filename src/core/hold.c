@@ -172,10 +172,9 @@ static lk_status claim_hold_check(const lk_hold *hold)
     status = lk__client_check(hold->client);
     if (status != LK_OK)
         return status;
-    if (hold->claim->lost_at != 0 ||
-        lk__client_now(hold->client) >= hold->claim->deadline)
-        return LK_ELOST;
-    return LK_OK;
+    return lk__claim_is_over(hold->claim, lk__client_now(hold->client))
+               ? LK_ELOST
+               : LK_OK;
 }
 
 static uint64_t claim_hold_fence(const lk_hold *hold)
@@ -195,19 +194,14 @@ static lk_loss claim_hold_loss(const lk_hold *hold)
 {
     if (claim_hold_check(hold) != LK_ELOST)
         return LK_LOSS_NONE;
-    if (hold->claim->lost_at != 0)
-        return (lk_loss)hold->claim->loss;
-    return hold->claim->watchdog ? LK_LOSS_UNREACHABLE : LK_LOSS_EXPIRED;
+    return lk__claim_loss(hold->claim);
 }
 
 static uint64_t claim_hold_lost_for_ms(const lk_hold *hold)
 {
-    uint64_t lost_at;
-
     if (claim_hold_check(hold) != LK_ELOST)
         return 0;
-    lost_at = hold->claim->lost_at;
-    return lk__remaining_ms(lost_at != 0 ? lost_at : hold->claim->deadline,
+    return lk__remaining_ms(lk__claim_over_at(hold->claim),
                             lk__client_now(hold->client));
 }
 
@@ -384,6 +378,7 @@ static lk_status claim_hold_extend_async(lk_hold *hold, uint64_t lease_ms,
     } else {
         extension->cb = cb;
         extension->data = data;
+        extension->ask.call.post.inner = hold->post.inner;
         lk__ask_begin(&extension->ask);
     }
     lk__client_leave(hold->client);
@@ -470,6 +465,19 @@ static lk_status claim_hold_release(lk_hold *hold)
     return status;
 }
 
+void lk__hold_drop(lk_hold *hold)
+{
+    bool release = false;
+
+    lk__client_lock(hold->client);
+    (void)handle_end(hold, &release);
+    if (release)
+        lk__claim_release(hold->claim, NULL);
+    lk__claim_unref(hold->claim);
+    lk__client_leave(hold->client);
+    lk__hold_discard(hold);
+}
+
 static void releaser_deliver(lk__call *call)
 {
     lk__releaser *releaser =
@@ -517,6 +525,7 @@ claim_hold_release_async(lk_hold *hold, lk_done_cb cb, void *data)
 
     lk__client_lock(client);
     lk__call_init(&releaser->call, client, releaser_deliver);
+    releaser->call.post.inner = hold->post.inner;
     status = handle_end(hold, &release);
     if (release)
         release_begin(hold->claim, releaser);

@@ -35,6 +35,10 @@ lk_hold *lk__hold_new(lk_client *client);
 /* Frees a handle that was never bound. */
 void lk__hold_discard(lk_hold *hold);
 
+/* Releases a bound one in the background: never waits, nor fails. Not inside the
+   monitor. */
+void lk__hold_drop(lk_hold *hold);
+
 /* Inside the monitor. */
 void lk__hold_bind(lk_hold *hold, lk__claim *claim, uint64_t owner);
 

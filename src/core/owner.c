@@ -10,11 +10,6 @@
 #include "core/error.h"
 #include "core/mem.h"
 
-struct lk_owner {
-    lk_client *client;
-    uint64_t number;
-};
-
 static atomic_uint_fast64_t last_number;
 static _Thread_local uint64_t thread_number;
 

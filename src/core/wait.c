@@ -254,6 +254,9 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
     wait->terms = wish->terms;
     wait->spin = wish->spin;
     wait->owner = lk__owner_number(options.owner, deliver == NULL);
+    wait->call.post.inner = options.owner != NULL && options.owner->inner;
+    if (wait->hold != NULL)
+        wait->hold->post.inner = wait->call.post.inner;
     wait->watchdog = options.lease_ms == 0;
     wait->lease_ms = options.lease_ms;
     if (wait->watchdog)

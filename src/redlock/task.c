@@ -68,6 +68,7 @@ static void run(lk__post *chore)
 void lk__task_begin(lk__task *task)
 {
     task->chore.run = run;
+    task->chore.inner = true;
     task->alarm.fire = on_alarm;
     atomic_store(&task->state, RUNNING);
     run(&task->chore);
@@ -87,7 +88,7 @@ void lk__task_wake(lk__task *task, lk_client *client)
         next = state == IDLE ? RUNNING : RUNNING_AGAIN;
     } while (!atomic_compare_exchange_weak(&task->state, &state, next));
     if (next == RUNNING)
-        lk__client_chore(client, &task->chore);
+        lk__client_post(client, &task->chore);
 }
 
 void lk__task_deliver(lk__call *call, lk_client *client, lk_status status,
