@@ -16,6 +16,7 @@
 #include <latchkey/latch.h>
 #include <latchkey/leader.h>
 #include <latchkey/lock.h>
+#include <latchkey/multilock.h>
 #include <latchkey/plain_semaphore.h>
 #include <latchkey/redlock.h>
 #include <latchkey/rwlock.h>

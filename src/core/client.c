@@ -207,6 +207,11 @@ void lk__client_unpost(lk_client *client, lk__post *post)
         post_remove(posts, post);
 }
 
+bool lk__client_runs(const lk_client *client, const lk__post *post)
+{
+    return client->posts.running == post || client->inner.running == post;
+}
+
 void lk__client_on_wake(lk_client *client)
 {
     lk__waits_cancel(client);

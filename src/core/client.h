@@ -139,6 +139,9 @@ void lk__client_post(lk_client *client, lk__post *post);
  */
 void lk__client_unpost(lk_client *client, lk__post *post);
 
+/* Whether its run is under way. Inside the monitor. */
+bool lk__client_runs(const lk_client *client, const lk__post *post);
+
 /* Hands one line to the user's log. Inside the monitor. Never a secret. */
 void lk__client_log(lk_client *client, lk_log_level level, const char *format,
                     ...) __attribute__((format(printf, 3, 4)));

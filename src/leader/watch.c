@@ -211,7 +211,7 @@ void lk_leader_watch_free(lk_leader_watch *watch)
     watch->stopped = true;
     lk__client_unpost(client, &watch->post);
     ends = watch->at == PAUSED ||
-           (watch->at == DUE && client->running_post != &watch->post);
+           (watch->at == DUE && !lk__client_runs(client, &watch->post));
     lk__alarm_clear(&client->alarms, &watch->alarm);
     if (ends)
         watch->at = ENDED;

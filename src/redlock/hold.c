@@ -98,7 +98,7 @@ static void callback_clear(lk__token *token)
 
     lk__client_lock(client);
     lk__client_unpost(client, &token->post);
-    is_running = client->posts.running == &token->post; /* by this thread */
+    is_running = lk__client_runs(client, &token->post); /* by this thread */
     pthread_mutex_lock(&token->mutex);
     if (!is_running)
         token->posted_on = NULL;

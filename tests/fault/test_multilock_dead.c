@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Processes with a multilock that die, or stand still. Each test has one of
+ * them; they are started before there is any thread.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <signal.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/wait.h"
+#include "support/worker.h"
+
+enum { PATIENCE_MS = 20000, WORKERS = 3 };
+
+/* What a worker may begin, and what it has done. */
+enum { COUNT_GO, COUNT_HELD, COUNT_LOST };
+
+static const char *const sets[WORKERS] = {"abc", "def", "ghi"};
+
+typedef struct scene {
+    server *server;
+    workers *workers;
+} scene;
+
+static scene the_scene;
+
+static lk_client *client_open(server *s)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_lease_ms()};
+    lk_client *client = NULL;
+
+    assert_status(lk_client_open(&client, server_url(s), &options), LK_OK);
+    return client;
+}
+
+static lk_hold *hold_of(lk_client *client, const char *letters)
+{
+    lk_multilock *set = NULL;
+    lk_hold *hold = NULL;
+    lk_lock *locks[8] = {0};
+    size_t count = 0;
+
+    assert_status(lk_multilock_new(&set), LK_OK);
+    for (; letters[count] != '\0'; count++) {
+        const char name[] = {letters[count], '\0'};
+
+        assert_status(lk_lock_new(&locks[count], client, name, NULL), LK_OK);
+        assert_status(lk_multilock_add_lock(set, locks[count]), LK_OK);
+    }
+    assert_status(lk_multilock_acquire(set, LK_FOREVER, NULL, &hold), LK_OK);
+    lk_multilock_free(set);
+    for (size_t i = 0; i < count; i++)
+        lk_lock_free(locks[i]);
+    return hold;
+}
+
+/* ---- the workers ---------------------------------------------------------- */
+
+static bool may_go(void *data)
+{
+    return atomic_load((_Atomic uint64_t *)data) > 0;
+}
+
+static bool is_lost(void *data)
+{
+    return lk_hold_check(data) == LK_ELOST;
+}
+
+/* Holds its set until that is lost. */
+static int holder_run(worker_shared *shared, unsigned index, void *data)
+{
+    _Atomic uint64_t *counters = shared->counters[index];
+    lk_client *client;
+    lk_hold *hold;
+    lk_status status;
+
+    if (!wait_until(may_go, &counters[COUNT_GO], 3 * PATIENCE_MS))
+        return 1;
+    client = client_open(data);
+    hold = hold_of(client, sets[index]);
+    counters[COUNT_HELD]++;
+    if (wait_until(is_lost, hold, PATIENCE_MS))
+        counters[COUNT_LOST]++;
+    status = lk_hold_release(hold);
+    lk_client_free(client);
+    return status == LK_ELOST ? 0 : 1;
+}
+
+static void go(unsigned index)
+{
+    workers_shared(the_scene.workers)->counters[index][COUNT_GO] = 1;
+}
+
+static void wait_for(unsigned index, unsigned counter)
+{
+    worker_shared *shared = workers_shared(the_scene.workers);
+
+    assert_true(
+        wait_until(may_go, &shared->counters[index][counter], PATIENCE_MS));
+}
+
+static int start(void **state)
+{
+    (void)state;
+    the_scene.server = server_start(NULL);
+    if (the_scene.server == NULL)
+        return -1;
+    the_scene.workers = workers_start(WORKERS, holder_run, the_scene.server);
+    return the_scene.workers != NULL ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    workers_free(the_scene.workers);
+    server_stop(the_scene.server);
+    return 0;
+}
+
+/* ---- tests ------------------------------------------------------------------- */
+
+static void what_a_killed_process_held_ends_with_its_lease(void **state)
+{
+    lk_client *client;
+    lk_hold *hold;
+
+    (void)state;
+    go(0);
+    wait_for(0, COUNT_HELD);
+    workers_kill(the_scene.workers, 0, SIGKILL);
+    client = client_open(the_scene.server);
+    hold = hold_of(client, "abc");
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_client_free(client);
+}
+
+static bool has_exited(void *data)
+{
+    return workers_exit(data, 1) != WORKER_RUNS;
+}
+
+static void a_process_that_stood_still_knows_that_it_has_lost_all(void **state)
+{
+    workers *w = the_scene.workers;
+    lk_client *client;
+    lk_hold *hold;
+
+    (void)state;
+    go(1);
+    wait_for(1, COUNT_HELD);
+    workers_kill(w, 1, SIGSTOP);
+    client = client_open(the_scene.server);
+    hold = hold_of(client, "e"); /* its lease is over */
+    workers_kill(w, 1, SIGCONT);
+    wait_for(1, COUNT_LOST);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_true(wait_until(has_exited, w, PATIENCE_MS));
+    assert_int_equal(workers_exit(w, 1), 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_client_free(client);
+}
+
+static bool waits_for_i(void *data)
+{
+    return server_integer(data, "ZCARD latchkey:queue:{i}") == 1;
+}
+
+/* It waits for i, and holds g and h. */
+static void
+what_a_killed_process_held_while_it_waited_ends_as_well(void **state)
+{
+    server *s = the_scene.server;
+    lk_client *client;
+    lk_hold *hold;
+
+    (void)state;
+    assert_int_equal(server_integer(s, "HSET i somebody 1"), 1);
+    go(2);
+    assert_true(wait_until(waits_for_i, s, PATIENCE_MS));
+    assert_int_equal(server_integer(s, "EXISTS g h"), 2);
+    workers_kill(the_scene.workers, 2, SIGKILL);
+    assert_int_equal(server_integer(s, "DEL i"), 1);
+    client = client_open(s);
+    hold = hold_of(client, "ghi");
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_killed_process_held_ends_with_its_lease),
+        cmocka_unit_test(a_process_that_stood_still_knows_that_it_has_lost_all),
+        cmocka_unit_test(
+            what_a_killed_process_held_while_it_waited_ends_as_well),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
