@@ -202,17 +202,6 @@ offer_words(const char *before, const char *words, const char *begun)
     }
 }
 
-static void
-offer_value(const cli_option *option, const char *before, const char *begun)
-{
-    const char *value = option->value != NULL ? option->value : "";
-
-    if (strchr(value, '|') != NULL)
-        offer_words(before, value, begun);
-    else if (strcmp(value, "FILE") == 0)
-        (void)puts(":files");
-}
-
 /* ---- names -------------------------------------------------------------- */
 
 static bool is_printable(const char *name)
@@ -273,6 +262,19 @@ static void offer_names(cli *c, const char *begun)
     lk_client_free(client);
 }
 
+static void offer_value(cli *c, const cli_option *option, const char *before,
+                        const char *begun)
+{
+    const char *value = option->value != NULL ? option->value : "";
+
+    if (strchr(value, '|') != NULL)
+        offer_words(before, value, begun);
+    else if (strcmp(value, "FILE") == 0 || strcmp(value, "PATH") == 0)
+        (void)puts(":files");
+    else if (strcmp(value, "NAME") == 0 && before[0] == '\0')
+        offer_names(c, begun);
+}
+
 /* ---- operands ----------------------------------------------------------- */
 
 /*
@@ -322,7 +324,7 @@ static void offer_operand(cli *c, const reading *r, const char *begun)
         (void)puts(":files");
 }
 
-static void offer_long_value(const reading *r, const char *word)
+static void offer_long_value(cli *c, const reading *r, const char *word)
 {
     const size_t size = strcspn(word + 2, "=");
     const cli_option *option = find(r, word + 2, size, 0);
@@ -332,7 +334,7 @@ static void offer_long_value(const reading *r, const char *word)
         return;
     memcpy(before, word, size + 3);
     before[size + 3] = '\0';
-    offer_value(option, before, word + size + 3);
+    offer_value(c, option, before, word + size + 3);
 }
 
 static void complete(cli *c, const reading *r, const char *word)
@@ -342,11 +344,11 @@ static void complete(cli *c, const reading *r, const char *word)
     if (r->in_rest)
         (void)puts(r->rest == 0 ? ":commands" : ":files");
     else if (r->pending != NULL)
-        offer_value(r->pending, "", word);
+        offer_value(c, r->pending, "", word);
     else if (word[0] == '-' && !r->only_operands && strchr(word, '=') == NULL)
         offer_options(r, word);
     else if (strncmp(word, "--", 2) == 0 && !r->only_operands)
-        offer_long_value(r, word);
+        offer_long_value(c, r, word);
     else if (r->command == NULL)
         offer_commands(word);
     else
