@@ -13,6 +13,8 @@
     X(read)                                                                    \
     X(write)                                                                   \
     X(semaphore)                                                               \
+    X(leader)                                                                  \
+    X(flight)                                                                  \
     X(latch)                                                                   \
     X(barrier)                                                                 \
     X(acquire)                                                                 \

@@ -202,6 +202,7 @@ static int start_child(run *r, char **argv, int gate)
         .is_group = !r->options.is_foreground,
         .death_signal = death_signal(r),
         .gate = gate,
+        .out = -1,
     };
 
     (void)run_tell_hold(r);
@@ -248,7 +249,7 @@ static int release(run *r, int code)
         return code;
     if (r->is_lost && lk_hold_release_async(r->hold, NULL, NULL) == LK_OK)
         return code;
-    status = lk_hold_release(r->hold);
+    status = cli_subject_release(&r->subject, r->hold);
     (void)cli_clean(name, sizeof(name), r->subject.name);
     if (status == LK_OK || r->is_lost)
         return code;

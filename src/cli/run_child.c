@@ -42,6 +42,8 @@ static _Noreturn void child_main(const run_start *start, pid_t tool, int report)
     while (size < 0 && errno == EINTR);
     if (size != 1)
         give_up(report, -1);
+    if (start->out >= 0 && dup2(start->out, STDOUT_FILENO) < 0)
+        give_up(report, errno);
     restore(start);
     (void)execvpe(start->argv[0], start->argv, start->env->list);
     give_up(report, errno);
@@ -61,6 +63,8 @@ bool run_child_fork(run_child *child, const run_start *start)
         child_main(start, tool, ends[1]);
     (void)close(ends[1]);
     (void)close(start->gate);
+    if (start->out >= 0)
+        (void)close(start->out);
     if (child->pid < 0) {
         (void)close(ends[0]);
         return false;

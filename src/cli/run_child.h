@@ -22,6 +22,7 @@ typedef struct run_start {
     bool is_group;        /* in a process group of its own */
     int death_signal;     /* for it when the tool dies; 0: none */
     int gate;             /* it reads one byte from here first */
+    int out;              /* its standard output; -1: the tool's */
 } run_start;
 
 typedef struct run_child {
@@ -29,7 +30,7 @@ typedef struct run_child {
     int failure; /* readable: why it could not be run; empty: it could */
 } run_child;
 
-/* False: no process, errno tells. Closes the gate in the tool. */
+/* False: no process, errno tells. Closes gate and out in the tool. */
 bool run_child_fork(run_child *child, const run_start *start);
 
 /* Why it did not run, when it has ended: an errno; 0: it did run; -1: the

@@ -161,3 +161,34 @@ const cli_command cli_command_semaphore = {
     .takes_rest = true,
     .run = run_semaphore,
 };
+
+/* ---- leader ------------------------------------------------------------- */
+
+static const cli_option leader_options[] = {
+    {CLI_TEXT, 0, "value", AT(why), "TEXT",
+     "what everybody is told of the leader; the same as --why", 0},
+    COMMON_OPTIONS,
+    {.kind = CLI_END},
+};
+
+static int run_leader(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_LEADER);
+}
+
+const cli_command cli_command_leader = {
+    .name = "leader",
+    .aliases = "elect",
+    .summary = "run a command while being the leader",
+    .usage = usage,
+    .about =
+        "Campaigns for NAME, runs COMMAND in office, and resigns when it\n"
+        "ends. LATCHKEY_FENCE is the term. A leader that loses its office\n"
+        "has its COMMAND ended before the next one can begin: run it again\n"
+        "to campaign again.",
+    .options = leader_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_leader,
+};

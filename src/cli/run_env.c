@@ -64,6 +64,15 @@ void run_env_fill(run_env *env, uint64_t fence, const char *owner,
                    "LATCHKEY_DEADLINE=%" PRId64, deadline_ns / CLI_NS_PER_MS);
 }
 
+void run_env_name_only(run_env *env)
+{
+    char **at = env->list;
+
+    while (*at != env->name)
+        at++;
+    at[1] = NULL;
+}
+
 void run_env_done(run_env *env)
 {
     free(env->list);

@@ -25,6 +25,9 @@ bool run_env_make(run_env *env, const char *name);
 void run_env_fill(run_env *env, uint64_t fence, const char *owner,
                   int64_t deadline_ns);
 
+/* Leaves out all but the name: nothing is held. */
+void run_env_name_only(run_env *env);
+
 void run_env_done(run_env *env);
 
 #endif /* LK_CLI_RUN_ENV_H */

@@ -51,7 +51,7 @@ void run_plan_times(run_plan *plan, int64_t lease_ms, int64_t kill_after_ms)
 
     plan->lease_ns = lease_ms * CLI_NS_PER_MS;
     plan->kill_after_ns = kill_after_ms * CLI_NS_PER_MS;
-    plan->margin_ns = plan->lease_ns / 20;
+    plan->margin_ns = plan->lease_ns / 10;
     if (plan->margin_ns > most)
         plan->margin_ns = most;
     plan->notice_ns = plan->kill_after_ns + plan->margin_ns;

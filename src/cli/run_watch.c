@@ -75,17 +75,12 @@ static void on_lost(run *r, lk_loss loss)
     (void)run_guard_lost(&r->guard);
 }
 
-/* The guardian kills before the deadline. Should it be stopped itself, the
-   tool does it at the deadline. */
 static void check_hold(run *r)
 {
-    if (lk_hold_check(r->hold) == LK_OK) {
+    if (lk_hold_check(r->hold) == LK_OK)
         (void)run_tell_hold(r);
-        return;
-    }
-    on_lost(r, lk_hold_loss(r->hold));
-    if (r->plan.policy != RUN_WARN && cli_now_ns() >= r->told_ns)
-        send_signal(r, SIGKILL);
+    else
+        on_lost(r, lk_hold_loss(r->hold));
 }
 
 /* ---- the guardian ------------------------------------------------------- */
@@ -172,7 +167,8 @@ static void on_ended(run *r, int status)
 }
 
 /* Ends of the child, of the guardian, and of orphans of the command: the tool
-   reaps these so that the group is empty when nobody is left. */
+   reaps these so that the group is empty when nobody is left. A guardian that
+   was stopped is as good as dead. */
 static void reap(run *r)
 {
     int status;

@@ -9,7 +9,8 @@ const char *cli_subject_noun(cli_kind_of kind)
     static const char *const nouns[] =
         {[CLI_LOCK] = "lock",        [CLI_SPIN] = "lock",
          [CLI_FAIR] = "fair lock",   [CLI_READ] = "read lock",
-         [CLI_WRITE] = "write lock", [CLI_SEMAPHORE] = "semaphore"};
+         [CLI_WRITE] = "write lock", [CLI_SEMAPHORE] = "semaphore",
+         [CLI_LEADER] = "office"};
 
     return nouns[kind];
 }
@@ -37,6 +38,8 @@ lk_status cli_subject_new(cli_subject *ret_subject, lk_client *client,
         return lk_rwlock_new(&ret_subject->rwlock, client, name, NULL);
     case CLI_SEMAPHORE:
         return lk_semaphore_new(&ret_subject->semaphore, client, name, &many);
+    case CLI_LEADER:
+        return lk_leader_new(&ret_subject->leader, client, name, NULL);
     }
     return LK_EINVAL;
 }
@@ -47,6 +50,7 @@ void cli_subject_free(cli_subject *subject)
     lk_fairlock_free(subject->fairlock);
     lk_rwlock_free(subject->rwlock);
     lk_semaphore_free(subject->semaphore);
+    lk_leader_free(subject->leader);
     memset(subject, 0, sizeof(*subject));
 }
 
@@ -70,6 +74,9 @@ lk_status cli_subject_acquire_async(const cli_subject *subject, int64_t wait_ms,
     case CLI_SEMAPHORE:
         return lk_semaphore_acquire_async(subject->semaphore, subject->count,
                                           wait_ms, options, cb, data);
+    case CLI_LEADER:
+        return lk_leader_campaign_async(subject->leader, wait_ms, options, cb,
+                                        data);
     }
     return LK_EINVAL;
 }
@@ -88,8 +95,17 @@ cli_subject_info_async(const cli_subject *subject, lk_info_cb cb, void *data)
         return lk_rwlock_info_async(subject->rwlock, cb, data);
     case CLI_SEMAPHORE:
         return lk_semaphore_info_async(subject->semaphore, cb, data);
+    case CLI_LEADER:
+        return lk_leader_get_async(subject->leader, cb, data);
     }
     return LK_EINVAL;
+}
+
+/* Those who observe a leader are told. */
+lk_status cli_subject_release(const cli_subject *subject, lk_hold *hold)
+{
+    return subject->kind == CLI_LEADER ? lk_leader_resign(subject->leader, hold)
+                                       : lk_hold_release(hold);
 }
 
 lk_status cli_subject_import(const cli_subject *subject, const char *text,
@@ -106,6 +122,8 @@ lk_status cli_subject_import(const cli_subject *subject, const char *text,
         return lk_rwlock_import(subject->rwlock, text, NULL, ret_hold);
     case CLI_SEMAPHORE:
         return lk_semaphore_import(subject->semaphore, text, NULL, ret_hold);
+    case CLI_LEADER:
+        return LK_ENOTSUP;
     }
     return LK_EINVAL;
 }

@@ -15,7 +15,8 @@ typedef enum cli_kind_of {
     CLI_FAIR,
     CLI_READ,
     CLI_WRITE,
-    CLI_SEMAPHORE
+    CLI_SEMAPHORE,
+    CLI_LEADER
 } cli_kind_of;
 
 typedef struct cli_subject {
@@ -26,6 +27,7 @@ typedef struct cli_subject {
     lk_fairlock *fairlock;
     lk_rwlock *rwlock;
     lk_semaphore *semaphore;
+    lk_leader *leader;
 } cli_subject;
 
 /* "lock", "fair lock", ...: static words. */
@@ -47,6 +49,7 @@ lk_status cli_subject_acquire_async(const cli_subject *subject, int64_t wait_ms,
                                     lk_acquire_cb cb, void *data);
 lk_status
 cli_subject_info_async(const cli_subject *subject, lk_info_cb cb, void *data);
+lk_status cli_subject_release(const cli_subject *subject, lk_hold *hold);
 lk_status cli_subject_import(const cli_subject *subject, const char *text,
                              lk_hold **ret_hold);
 

@@ -90,7 +90,7 @@ static pid_t guardian_of(const tool *t)
 
 static void a_tool_that_is_killed_takes_the_command_with_it(void **state)
 {
-    tool *t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
+    tool *t = tool_start(&how, "run", "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t guardian = guardian_of(t);
 
@@ -105,7 +105,7 @@ static void a_tool_that_is_killed_takes_the_command_with_it(void **state)
 
 static void a_grandchild_that_ignores_everything_is_killed_in_time(void **state)
 {
-    tool *t = tool_start(&how, "run", lease, "-k100ms", "n", "-c", DEAF, NULL);
+    tool *t = tool_start(&how, "run", "-k100ms", "n", "-c", DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
 
@@ -118,7 +118,7 @@ static void a_grandchild_that_ignores_everything_is_killed_in_time(void **state)
 
 static void a_guardian_that_is_killed_is_replaced(void **state)
 {
-    tool *t = tool_start(&how, "run", lease, "-k100ms", "n", "-c", DEAF, NULL);
+    tool *t = tool_start(&how, "run", "-k100ms", "n", "-c", DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t first = guardian_of(t);
     pid_t next;

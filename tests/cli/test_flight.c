@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+
+/* flight and leader from a shell. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000, MANY = 5 };
+
+static server *redis;
+static tool_how how;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+/* Waits for all, compares each output with the first's, and returns the code
+   that all of them have. */
+static int land_together(tool *tools[MANY])
+{
+    int code = tool_wait(tools[0], SOON_MS);
+
+    for (size_t i = 1; i < MANY; i++) {
+        assert_int_equal(tool_wait(tools[i], SOON_MS), code);
+        assert_string_equal(tool_out(tools[i]), tool_out(tools[0]));
+    }
+    return code;
+}
+
+static void one_runs_it_and_all_print_it(void **state)
+{
+    tool *tools[MANY];
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        tools[i] = tool_start(&how, "flight", "--ttl=1m", "k", "-c",
+                              "sleep 0.2; echo pid $$; printf 'a\\0b'", NULL);
+    assert_int_equal(land_together(tools), 0);
+    assert_memory_equal(tool_out(tools[0]), "pid ", 4);
+    assert_memory_equal(strchr(tool_out(tools[0]), '\n') + 1, "a\0b", 4);
+    assert_tool(&how, 0, tool_out(tools[0]), "", "flight", "k", "echo", "late",
+                NULL);
+}
+
+static void who_fails_fails_for_all(void **state)
+{
+    tool *tools[MANY];
+    size_t said = 0;
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        tools[i] =
+            tool_start(&how, "flight", "--error-ttl=1m", "k", "-c",
+                       "sleep 0.2; echo out; echo err >&2; exit 7", NULL);
+    assert_int_equal(land_together(tools), 7);
+    assert_string_equal(tool_out(tools[0]), "");
+    for (size_t i = 0; i < MANY; i++)
+        said += strcmp(tool_err(tools[i]), "err\n") == 0;
+    assert_int_equal(said, 1);
+}
+
+static void a_command_that_cannot_fly_is_told(void **state)
+{
+    (void)state;
+    assert_tool(&how, 127, "", "no-such: No such file", "flight", "k1",
+                "no-such", NULL);
+    assert_tool(&how, 143, "", "", "flight", "k2", "-c", "kill -TERM $$", NULL);
+    assert_tool(&how, 64, "", "it printed more than --max-size", "flight",
+                "--max-size=3", "k3", "echo", "long", NULL);
+    assert_tool(&how, 64, "", "which command?", "flight", "k4", NULL);
+    assert_tool(&how, 0, "LATCHKEY_NAME=k5\n", "", "flight", "k5", "-c",
+                "env | grep -E 'LATCHKEY_(NAME|FENCE)'", NULL);
+}
+
+static void who_will_not_wait_is_75(void **state)
+{
+    tool *t = tool_start(&how, "flight", "k", "-c",
+                         "echo begun >&2; exec sleep 100", NULL);
+
+    (void)state;
+    tool_wait_err(t, "begun\n", SOON_MS);
+    assert_tool(&how, 75, "", "k: ", "flight", "-n", "k", "echo", "x", NULL);
+    assert_tool(&how, 5, "", "k: ", "flight", "-w0.1", "-E5", "k", "echo", "x",
+                NULL);
+}
+
+static void who_dies_is_taken_over_from(void **state)
+{
+    tool *first = tool_start(&how, "flight", "k", "-c",
+                             "echo child=$$ >&2; exec sleep 100", NULL);
+    tool *second;
+    pid_t child;
+
+    (void)state;
+    tool_wait_err(first, "child=", SOON_MS);
+    tool_wait_err(first, "\n", SOON_MS);
+    child = (pid_t)strtol(strchr(tool_err(first), '=') + 1, NULL, 10);
+    second = tool_start(&how, "flight", "k", "echo", "second", NULL);
+    assert_int_equal(kill(tool_pid(first), SIGKILL), 0);
+    tool_wait_gone(child, SOON_MS);
+    assert_int_equal(tool_wait(second, SOON_MS), 0);
+    assert_string_equal(tool_out(second), "second\n");
+}
+
+static void a_leader_s_command_runs_in_office(void **state)
+{
+    tool *first = tool_start(&how, "leader", "--value", "here:1", "e", "-c",
+                             "echo term=$LATCHKEY_FENCE; read x; "
+                             "exec sleep 100",
+                             NULL);
+    long term = tool_wait_number(first, "term", SOON_MS);
+    tool *second;
+
+    (void)state;
+    assert_tool(&how, 75, "", "office 'e' is not obtained", "leader", "-n", "e",
+                "true", NULL);
+    second =
+        tool_start(&how, "elect", "e", "-c", "echo term=$LATCHKEY_FENCE", NULL);
+    tool_wait_err(second, ": here:1) for ", SOON_MS);
+    assert_int_equal(kill(tool_pid(first), SIGTERM), 0);
+    assert_int_equal(tool_wait(first, SOON_MS), 143);
+    assert_true(tool_wait_number(second, "term", SOON_MS) > term);
+    assert_int_equal(tool_wait(second, SOON_MS), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(one_runs_it_and_all_print_it, forget),
+        cmocka_unit_test_teardown(who_fails_fails_for_all, forget),
+        cmocka_unit_test_teardown(a_command_that_cannot_fly_is_told, forget),
+        cmocka_unit_test_teardown(who_will_not_wait_is_75, forget),
+        cmocka_unit_test_teardown(who_dies_is_taken_over_from, forget),
+        cmocka_unit_test_teardown(a_leader_s_command_runs_in_office, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
