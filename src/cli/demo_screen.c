@@ -262,7 +262,7 @@ void demo_screen_end(demo *d)
         return;
     if (d->untrue == 0)
         (void)printf("\nAll %d statements were true, in %.0f s. Next: "
-                     "latchkey help run\n",
+                     "latchkey help lock\n",
                      d->checks, seconds(d));
     else
         (void)printf("\n%d of %d statements were NOT true.\n", d->untrue,
