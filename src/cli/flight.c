@@ -47,30 +47,35 @@ typedef struct trip {
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Reads all that comes, into memory that grows. NULL: errno tells. */
+/* Twice the room, and the text there; NULL: no memory, and it is freed. */
+static char *grow(char *text, size_t *room)
+{
+    char *more = realloc(text, *room * 2);
+
+    if (more == NULL)
+        free(text);
+    else
+        *room *= 2;
+    return more;
+}
+
+/* Reads all that comes. NULL: no memory, or errno tells. */
 static char *read_all(int from, size_t *ret_size)
 {
     size_t room = 65536;
-    size_t used = 0;
     char *text = malloc(room);
-    ssize_t size = 1;
 
-    while (text != NULL && size != 0) {
-        if (used == room) {
-            char *more = realloc(text, room *= 2);
+    *ret_size = 0;
+    while (text != NULL) {
+        ssize_t size = read(from, text + *ret_size, room - *ret_size);
 
-            if (more == NULL)
-                break;
-            text = more;
-        }
-        size = read(from, text + used, room - used);
+        if (size == 0)
+            return text;
         if (size < 0 && errno != EINTR)
             break;
-        used += size > 0 ? (size_t)size : 0;
-    }
-    if (text != NULL && size == 0) {
-        *ret_size = used;
-        return text;
+        *ret_size += size > 0 ? (size_t)size : 0;
+        if (*ret_size == room)
+            text = grow(text, &room);
     }
     free(text);
     return NULL;

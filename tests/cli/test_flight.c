@@ -97,6 +97,9 @@ static void a_command_that_cannot_fly_is_told(void **state)
     assert_tool(&how, 64, "", "it printed more than --max-size", "flight",
                 "--max-size=3", "k3", "echo", "long", NULL);
     assert_tool(&how, 64, "", "which command?", "flight", "k4", NULL);
+    assert_tool(&how, 0, "1000000\n", "", "run", "n", "-c",
+                LK_TOOL " flight k6 -c 'head -c 1000000 /dev/zero' | wc -c",
+                NULL);
     assert_tool(&how, 0, "LATCHKEY_NAME=k5\n", "", "flight", "k5", "-c",
                 "env | grep -E 'LATCHKEY_(NAME|FENCE)'", NULL);
 }
