@@ -295,13 +295,14 @@ static int take_over(errand *e, const cli_args *args)
     const char *given =
         args->operand_count > 0 ? args->operands[0] : getenv("LATCHKEY_HOLD");
     cli_kind_of kind = CLI_LOCK;
-    const char *text;
+    const char *text = NULL;
     lk_status status;
     int code;
 
-    if (given == NULL || given[0] == '\0')
+    if (given == NULL)
         cli_usage(e->c, "which hold? LATCHKEY_HOLD is not set");
-    text = read_text(e, given, &kind);
+    else
+        text = read_text(e, given, &kind);
     if (text == NULL)
         cli_usage(e->c, "that is not a hold that acquire has written");
     code = open_subject(e, kind, false);

@@ -86,7 +86,7 @@ number_of(const visit *v, const cli_args *args, int at, const char *initial)
 
     if (text == NULL)
         cli_usage(v->c, "how many? latch %s NAME N", args->operands[0]);
-    if (!cli_count_read(text, &number))
+    else if (!cli_count_read(text, &number))
         cli_usage(v->c, "'%s' is not a number", text);
     return number;
 }

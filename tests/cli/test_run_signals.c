@@ -116,10 +116,16 @@ static void in_the_foreground_only_the_command_gets_it(void **state)
 static void nohup_is_respected(void **state)
 {
     const tool_how shell = {.url = server_url(redis), .program = "nohup"};
+    tool *holder = tool_start(&how, "run", "n", "-c",
+                              "echo child=$$; exec sleep 100", NULL);
+    pid_t first = (pid_t)tool_wait_number(holder, "child", SOON_MS);
     tool *t = tool_start(&shell, LK_TOOL, "run", "n", "-c",
                          "echo child=$$; exec sleep 0.3", NULL);
 
     (void)state;
+    tool_wait_err(t, "waiting for n", SOON_MS);
+    assert_int_equal(kill(tool_pid(t), SIGHUP), 0);
+    assert_int_equal(kill(first, SIGTERM), 0);
     (void)tool_wait_number(t, "child", SOON_MS);
     assert_int_equal(kill(tool_pid(t), SIGHUP), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 0);

@@ -110,6 +110,26 @@ static void the_command_reads_the_terminal(void **state)
     assert_non_null(strstr(tool_out(t), "got something"));
 }
 
+/* Programs that show how far they are look whether they are in front. */
+static void the_command_is_in_the_foreground_from_the_start(void **state)
+{
+    tool *t = tool_start(&terminal, "run", "n", "-c",
+                         "ps -o stat= -p $$; ps -o pgid= -p $PPID; "
+                         "ps -o pgid= -p $$",
+                         NULL);
+    char stat[16] = "";
+    long tool_group = 0;
+    long own_group = 0;
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_int_equal(sscanf(tool_out(t), "%15s %ld %ld", stat, &tool_group,
+                            &own_group),
+                     3);
+    assert_non_null(strchr(stat, '+'));
+    assert_true(tool_group != own_group);
+}
+
 /* One line of a shell with job control, and its answer. */
 static tool *prompt(void)
 {
@@ -203,6 +223,8 @@ int main(void)
         cmocka_unit_test_teardown(a_key_ends_the_wait, forget),
         cmocka_unit_test_teardown(a_key_ends_the_command, forget),
         cmocka_unit_test_teardown(the_command_reads_the_terminal, forget),
+        cmocka_unit_test_teardown(
+            the_command_is_in_the_foreground_from_the_start, forget),
         cmocka_unit_test_teardown(a_job_is_stopped_and_goes_on, forget),
         cmocka_unit_test_teardown(a_job_that_is_stopped_for_too_long_is_ended,
                                   forget),
