@@ -94,7 +94,7 @@ static void scene_run(demo *d)
 
     memset(stage, 0, sizeof(*stage));
     d->step = 0;
-    demo_scene_start(d);
+    demo_scene_begin(d);
     if (demo_cast_start(d)) {
         d->scene_at = demo_now();
         atomic_store(&stage->go, true);
@@ -119,14 +119,14 @@ static void scenes_run(demo *d)
                                                &demo_scene_fleet,
                                                &demo_scene_baton};
 
-    demo_screen_start(d);
+    demo_begin(d);
     for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
         d->scene = scenes[i];
         scene_run(d);
         if (must_end())
             return;
     }
-    demo_screen_end(d);
+    demo_end(d);
 }
 
 /* ---- the command -------------------------------------------------------- */

@@ -18,7 +18,8 @@
  *   demo.c         the command, and how one scene goes after the other
  *   demo_server.c  a redis-server for this run alone
  *   demo_cast.c    processes: starting, killing and ending them
- *   demo_screen.c  what is shown
+ *   demo_words.c   what is said, and whether it was true
+ *   demo_screen.c  the picture
  *   demo_pool.c demo_cache.c demo_fleet.c demo_baton.c   a scene each
  *
  * An actor of a scene is a process with a client of its own. What it does is
@@ -216,12 +217,13 @@ int demo_inside(const demo_stage *stage, bool with_dead);
 /* Raises *most to value. */
 void demo_raise(atomic_int *most, int value);
 
-/* ---- demo_screen.c ---- */
+/* ---- demo_words.c ---- */
 
-void demo_screen_start(demo *d);
-void demo_scene_start(demo *d);
-void demo_draw(demo *d);
-void demo_draw_last(demo *d);
+/* Seconds since the demo began. */
+double demo_seconds(const demo *d);
+
+void demo_begin(demo *d);
+void demo_scene_begin(demo *d);
 
 /* Tells an event. */
 void demo_tell(demo *d, const char *format, ...)
@@ -232,6 +234,18 @@ void demo_check(demo *d, bool is_true, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The last word. */
-void demo_screen_end(demo *d);
+void demo_end(demo *d);
+
+/* ---- demo_screen.c ---- */
+
+/* Whether there is a terminal that is large enough for the picture. */
+bool demo_can_draw(void);
+
+/* Draws it, if it is due; the last one in any case. */
+void demo_draw(demo *d);
+void demo_draw_last(demo *d);
+
+/* An event, below the picture. */
+void demo_picture_tell(demo *d, const char *text);
 
 #endif /* LK_CLI_DEMO_H */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What the demo shows. On a terminal each scene is a picture that is redrawn
- * in place: a line for each process, its course of time from left to right.
- * Elsewhere it is a line for each event. Both end with what was checked.
+ * On a terminal each scene is a picture that is redrawn in place: a line for
+ * each process, its course of time from left to right.
  */
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +21,6 @@ enum { LINES_BELOW = 2 + DEMO_EVENTS, ROWS = 24, COLUMNS = 80, TRIES = 100 };
 static const char marks[] =
     {[DEMO_STARTING] = ' ', [DEMO_IDLE] = ' ',    [DEMO_WAITING] = '.',
      [DEMO_INSIDE] = '#',   [DEMO_WRITING] = 'W', [DEMO_DEAD] = 'x'};
-
-static double seconds(const demo *d)
-{
-    return (double)(demo_now() - d->began_at) / 1e9;
-}
 
 /* ---- the course of time ------------------------------------------------- */
 
@@ -171,54 +164,9 @@ void demo_draw_last(demo *d)
         draw_picture(d);
 }
 
-/* ---- words -------------------------------------------------------------- */
+/* ---- whether ------------------------------------------------------------ */
 
-void demo_tell(demo *d, const char *format, ...)
-{
-    demo_screen *screen = &d->screen;
-    char text[DEMO_WORDS];
-    va_list arguments;
-    int used = snprintf(text, sizeof(text), "%6.2f s  ", seconds(d));
-
-    va_start(arguments, format);
-    (void)vsnprintf(text + used, sizeof(text) - (size_t)used, format,
-                    arguments);
-    va_end(arguments);
-    if (!screen->is_live) {
-        if (!d->c->quiet)
-            (void)printf("%s\n", text);
-        (void)fflush(stdout);
-        return;
-    }
-    if (screen->events == DEMO_EVENTS) {
-        memmove(screen->event[0], screen->event[1],
-                (DEMO_EVENTS - 1) * sizeof(screen->event[0]));
-        screen->events--;
-    }
-    memcpy(screen->event[screen->events++], text, sizeof(text));
-}
-
-void demo_check(demo *d, bool is_true, const char *format, ...)
-{
-    va_list arguments;
-
-    d->checks++;
-    d->untrue += !is_true;
-    if (d->c->quiet && is_true)
-        return;
-    cli_paint(d->c, stdout, is_true ? CLI_GREEN : CLI_RED);
-    (void)fputs(is_true ? "    true  " : "NOT TRUE  ", stdout);
-    cli_paint(d->c, stdout, CLI_PLAIN);
-    va_start(arguments, format);
-    (void)vprintf(format, arguments);
-    va_end(arguments);
-    (void)fputc('\n', stdout);
-    (void)fflush(stdout);
-}
-
-/* ---- beginning and end -------------------------------------------------- */
-
-static bool can_redraw(void)
+bool demo_can_draw(void)
 {
     const char *terminal = getenv("TERM");
     struct winsize size;
@@ -229,43 +177,15 @@ static bool can_redraw(void)
            size.ws_row >= ROWS && size.ws_col >= COLUMNS;
 }
 
-void demo_screen_start(demo *d)
+void demo_picture_tell(demo *d, const char *text)
 {
-    d->began_at = demo_now();
-    d->screen.is_live = !d->c->quiet && can_redraw();
-    if (!d->c->quiet)
-        (void)printf("Processes of this machine, on a redis-server of their "
-                     "own. What they hold has a\nlease of %" PRIu64
-                     " s, which is renewed while they live.\n",
-                     d->board->lease_ms / 1000);
-}
+    demo_screen *screen = &d->screen;
 
-void demo_scene_start(demo *d)
-{
-    const bool is_live = d->screen.is_live;
-
-    memset(&d->screen, 0, sizeof(d->screen));
-    d->screen.is_live = is_live;
-    if (d->c->quiet)
-        return;
-    (void)fputc('\n', stdout);
-    cli_paint(d->c, stdout, CLI_BOLD);
-    (void)printf("%s\n", d->scene->title);
-    cli_paint(d->c, stdout, CLI_PLAIN);
-    (void)printf("%s\n%s\n", d->scene->about, is_live ? d->scene->legend : "");
-    (void)fflush(stdout);
-}
-
-void demo_screen_end(demo *d)
-{
-    if (d->c->quiet)
-        return;
-    if (d->untrue == 0)
-        (void)printf("\nAll %d statements were true, in %.0f s. Next: "
-                     "latchkey help lock\n",
-                     d->checks, seconds(d));
-    else
-        (void)printf("\n%d of %d statements were NOT true.\n", d->untrue,
-                     d->checks);
-    (void)fflush(stdout);
+    if (screen->events == DEMO_EVENTS) {
+        memmove(screen->event[0], screen->event[1],
+                (DEMO_EVENTS - 1) * sizeof(screen->event[0]));
+        screen->events--;
+    }
+    (void)snprintf(screen->event[screen->events++], DEMO_WORDS, "%6.2f s  %s",
+                   demo_seconds(d), text);
 }

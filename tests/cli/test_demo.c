@@ -38,6 +38,7 @@ static int scene_start(void **state)
                    scratch_path(s->home));
     s->env[0] = s->variable;
     s->how.env = s->env;
+    s->how.url = "redis://127.0.0.1:1"; /* not used: it has its own */
     *state = s;
     return 0;
 }
@@ -185,19 +186,39 @@ static void a_killed_one_leaves_nothing(void **state)
     assert_nothing_is_left(s);
 }
 
-static void one_that_nobody_reads_ends(void **state)
+/* Reads what comes until text has come. */
+static void read_until(int fd, char *to, size_t size, const char *text)
+{
+    size_t used = 0;
+
+    to[0] = '\0';
+    while (strstr(to, text) == NULL) {
+        ssize_t more = read(fd, to + used, size - used - 1);
+
+        if (more <= 0)
+            fail_msg("no '%s' in: %s", text, to);
+        used += (size_t)more;
+        to[used] = '\0';
+    }
+}
+
+static void as_json_it_ends_when_nobody_reads_it(void **state)
 {
     scene *s = *state;
+    char text[4096];
     int ends[2];
-    char begin[8];
     tool *t;
 
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     s->how.out = ends[1];
-    t = tool_start(&s->how, "demo", "--quick", NULL);
+    t = tool_start(&s->how, "demo", "--quick", "--json", NULL);
     (void)close(ends[1]);
-    assert_true(read(ends[0], begin, sizeof(begin)) > 0);
+    read_until(ends[0], text, sizeof(text),
+               ",\"scene\":\"A worker pool\",\"statement\":\"never more than 4 "
+               "at once (most: 4)\",\"is_true\":true}\n");
     (void)close(ends[0]);
+    assert_int_equal(strncmp(text, "{\"ms\":", 6), 0);
+    assert_non_null(strstr(text, ",\"event\":\"worker "));
     assert_int_equal(tool_wait(t, END_MS), 74);
     tool_free(t);
     assert_nothing_is_left(s);
@@ -235,8 +256,8 @@ int main(void)
                                         scene_start, scene_end),
         cmocka_unit_test_setup_teardown(a_killed_one_leaves_nothing,
                                         scene_start, scene_end),
-        cmocka_unit_test_setup_teardown(one_that_nobody_reads_ends, scene_start,
-                                        scene_end),
+        cmocka_unit_test_setup_teardown(as_json_it_ends_when_nobody_reads_it,
+                                        scene_start, scene_end),
         cmocka_unit_test_setup_teardown(without_a_server_it_says_what_to_do,
                                         scene_start, scene_end),
     };
