@@ -241,7 +241,38 @@ static bool is_there(cli *c)
             (cli_local_find(c, &local) == 0 && cli_local_pid(&local) > 0));
 }
 
-static void offer_names(cli *c, const char *begun)
+/* The kind of the names that a command is for. NONE: any. */
+static lk_kind kind_of(const cli_command *command)
+{
+    static const struct {
+        const char *command;
+        lk_kind kind;
+    } kinds[] = {{"read", LK_KIND_RWLOCK},
+                 {"write", LK_KIND_RWLOCK},
+                 {"semaphore", LK_KIND_SEMAPHORE},
+                 {"latch", LK_KIND_LATCH},
+                 {"barrier", LK_KIND_LATCH}};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i].command, command->name) == 0)
+            return kinds[i].kind;
+    }
+    return LK_KIND_NONE;
+}
+
+static void
+offer_listed(const lk_listing *listing, lk_kind kind, const char *begun)
+{
+    for (size_t i = 0; i < listing->count; i++) {
+        const lk_entry *entry = listing->entries[i];
+
+        if (is_printable(entry->name) &&
+            (kind == LK_KIND_NONE || kind == entry->kind))
+            offer("", entry->name, begun, lk_kind_text(entry->kind));
+    }
+}
+
+static void offer_names(cli *c, const reading *r, const char *begun)
 {
     char pattern[1200];
     lk_list_options options = {LK_LIST_OPTIONS_INIT, .pattern = pattern,
@@ -252,18 +283,14 @@ static void offer_names(cli *c, const char *begun)
     if (pattern_make(pattern, sizeof(pattern), begun) && is_there(c) &&
         lk_client_open(&client, c->resolved_url, NULL) == LK_OK &&
         lk_list(client, NAMES_WAIT_MS, &options, &listing) == LK_OK) {
-        for (size_t i = 0; i < listing->count; i++) {
-            if (is_printable(listing->entries[i]->name))
-                offer("", listing->entries[i]->name, begun,
-                      lk_kind_text(listing->entries[i]->kind));
-        }
+        offer_listed(listing, kind_of(r->command), begun);
         lk_listing_free(listing);
     }
     lk_client_free(client);
 }
 
-static void offer_value(cli *c, const cli_option *option, const char *before,
-                        const char *begun)
+static void offer_value(cli *c, const reading *r, const cli_option *option,
+                        const char *before, const char *begun)
 {
     const char *value = option->value != NULL ? option->value : "";
 
@@ -271,8 +298,9 @@ static void offer_value(cli *c, const cli_option *option, const char *before,
         offer_words(before, value, begun);
     else if (strcmp(value, "FILE") == 0 || strcmp(value, "PATH") == 0)
         (void)puts(":files");
-    else if (strcmp(value, "NAME") == 0 && before[0] == '\0')
-        offer_names(c, begun);
+    else if (strcmp(value, "NAME") == 0 && r->command != NULL &&
+             before[0] == '\0')
+        offer_names(c, r, begun);
 }
 
 /* ---- operands ----------------------------------------------------------- */
@@ -315,7 +343,7 @@ static void offer_operand(cli *c, const reading *r, const char *begun)
     if (!operand_word(r->command, r->operands, word))
         return;
     if (strcmp(word, "NAME") == 0 || strcmp(word, "PATTERN") == 0)
-        offer_names(c, begun);
+        offer_names(c, r, begun);
     else if (strcmp(word, "COMMAND") == 0 && !r->command->takes_rest)
         offer_commands(begun);
     else if (strchr(word, '|') != NULL)
@@ -334,7 +362,7 @@ static void offer_long_value(cli *c, const reading *r, const char *word)
         return;
     memcpy(before, word, size + 3);
     before[size + 3] = '\0';
-    offer_value(c, option, before, word + size + 3);
+    offer_value(c, r, option, before, word + size + 3);
 }
 
 static void complete(cli *c, const reading *r, const char *word)
@@ -344,7 +372,7 @@ static void complete(cli *c, const reading *r, const char *word)
     if (r->in_rest)
         (void)puts(r->rest == 0 ? ":commands" : ":files");
     else if (r->pending != NULL)
-        offer_value(c, r->pending, "", word);
+        offer_value(c, r, r->pending, "", word);
     else if (word[0] == '-' && !r->only_operands && strchr(word, '=') == NULL)
         offer_options(r, word);
     else if (strncmp(word, "--", 2) == 0 && !r->only_operands)

@@ -120,6 +120,9 @@ static void names_are_the_server_s(void **state)
     locking *f = *state;
     const tool_how how = {.url = server_url(f->server)};
     lk_client *client = locking_open(f, NULL);
+    question q = {.how = &how,
+                  .arguments = {"__complete", "barrier", "or", NULL},
+                  .expected = "or:gate\tlatch\n"};
 
     hold(f, client, "orders:1");
     hold(f, client, "others");
@@ -127,6 +130,9 @@ static void names_are_the_server_s(void **state)
     assert_names(&how, "or", "orders:1\tlock\n");
     assert_names(&how, "oth", "others\tlock\n");
     assert_names(&how, "e", "");
+    assert_tool(&how, 0, "", "", "__complete", "latch", "wait", "or", NULL);
+    assert_tool(&how, 0, NULL, "", "latch", "set", "or:gate", "2", NULL);
+    assert_true(wait_until(is_answered, &q, 5000));
     assert_names(&how, "*", "");
 }
 
