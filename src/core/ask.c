@@ -15,8 +15,13 @@
 #include "core/node.h"
 #include "core/reply.h"
 
+#define MS UINT64_C(1000000)
+
 /* A minute less than the server remembers: the last one may be late. */
 enum { PERSIST_MS = 10 * 60000 };
+
+/* When what is owed is sent again, if there was no memory or room for it. */
+enum { OWED_PAUSE_MS = 50 };
 
 static void send_now(lk__ask *ask);
 
@@ -112,18 +117,17 @@ static bool is_persistent(const lk__ask *ask)
 static void doubt(lk__ask *ask)
 {
     lk_client *client = ask->call.client;
-    uint64_t until;
 
     if (!is_persistent(ask)) {
         end(ask, LK_EINDOUBT, NULL);
         return;
     }
     if (ask->owed_ms != 0)
-        until =
+        ask->until =
             lk__wait_until_ns(lk__client_now(client), (int64_t)ask->owed_ms);
     else
-        until = lk__wait_until_ns(ask->first_sent_at, PERSIST_MS);
-    lk__alarm_set(&client->alarms, &ask->alarm, until);
+        ask->until = lk__wait_until_ns(ask->first_sent_at, PERSIST_MS);
+    lk__alarm_set(&client->alarms, &ask->alarm, ask->until);
     call_end(ask, LK_EINDOUBT, NULL);
 }
 
@@ -146,7 +150,17 @@ static void end_late(lk__ask *ask)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    end_late((lk__ask *)(void *)((char *)alarm - offsetof(lk__ask, alarm)));
+    lk__ask *ask =
+        (lk__ask *)(void *)((char *)alarm - offsetof(lk__ask, alarm));
+    lk_client *client = ask->call.client;
+
+    if (ask->owed_ms == 0 || lk__client_now(client) >= ask->until) {
+        end_late(ask);
+        return;
+    }
+    lk__alarm_set(&client->alarms, &ask->alarm, ask->until);
+    if (!ask->request.busy)
+        send_now(ask);
 }
 
 /* ---- answers --------------------------------------------------------------- */
@@ -291,6 +305,9 @@ static void send_now(lk__ask *ask)
         ask->first_sent_at = ask->request.sent_at;
     if (status == LK_OK)
         ask->sends++;
+    else if (status != LK_EOFFLINE && ask->owed_ms != 0)
+        lk__alarm_set(&ask->call.client->alarms, &ask->alarm,
+                      lk__client_now(ask->call.client) + OWED_PAUSE_MS * MS);
     else if (status != LK_EOFFLINE)
         end(ask, status, NULL);
 }

@@ -27,6 +27,7 @@ typedef struct bid {
     bool try_only;
     uint64_t lease_ms;
     bool renews;
+    lk_status before; /* of the attempt before, as far as it tells anything */
     lk_cancel *cancel;
     lk__guest guest; /* told when the cancel token's client is woken */
     lk_status status;
@@ -187,6 +188,15 @@ static bool is_hopeless(const lk__token *token)
     return token->count - away < lk__quorum(token->count);
 }
 
+/* The end of the wait came before the servers had had their time. */
+static bool is_cut_short(const bid *self)
+{
+    const lk__token *token = self->token;
+
+    return self->limit == self->until &&
+           self->limit < token->begun_at + token->node_timeout_ns;
+}
+
 /* The status of an attempt that failed; whether it is the last. */
 static lk_status failure_of(bid *self, lk__tally tally, bool *ret_is_last)
 {
@@ -200,7 +210,10 @@ static lk_status failure_of(bid *self, lk__tally tally, bool *ret_is_last)
         status = common_refusal(token);
         if (!lk_status_is_retriable(status) || is_hopeless(token))
             *ret_is_last = true;
+        else if (status == LK_EQUORUM && is_cut_short(self))
+            status = self->before;
     }
+    self->before = status;
     pthread_mutex_unlock(&token->mutex);
     return status;
 }
@@ -408,6 +421,7 @@ static lk_status bid_init(bid *self, lk_redlock *redlock, int64_t wait_ms,
     self->task.advance = bid_advance;
     self->task.home = redlock->clients[0];
     self->try_only = wait_ms == 0;
+    self->before = LK_EBUSY;
     self->until = lk__wait_until_ns(lk__client_now(self->task.home), wait_ms);
     self->renews = copy.lease_ms == 0;
     self->lease_ms =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The lock over several servers when its holder is killed or stopped. */
+/* The lock over several servers when its holder is killed or stopped, and when
+   the servers are while it is held. */
 
 #include <signal.h>
 
@@ -99,9 +100,50 @@ static void a_stopped_holder_finds_out_with_its_first_look(void **state)
     assert_int_equal(workers_exit(w, 0), 0);
     assert_int_equal(workers_shared(w)->counters[0][LOST], 1);
     assert_status(lk_hold_check(hold), LK_OK);
-    assert_int_equal(redlocking_planted(f, NODES), NODES);
+    assert_in_range(redlocking_planted(f, NODES), NODES - 1, NODES);
     assert_status(lk_hold_release(hold), LK_OK);
     workers_free(w);
+}
+
+static void a_hold_outlives_a_minority_of_its_servers(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    lk_redlock *lock;
+    lk_hold *hold;
+
+    options.lease_ms = wait_lease_ms();
+    options.node_timeout_ms = options.lease_ms / 2;
+    lock = redlocking_make(f, 5, &options);
+    hold = redlocking_hold(lock);
+    redlocking_wait_planted(f, 5, 5);
+    server_kill(f->servers[3]);
+    redlocking_freeze(f, 4);
+    redlocking_keep(hold, options.lease_ms + options.lease_ms / 4);
+    assert_int_equal(redlocking_planted(f, 5), 3);
+    assert_status(lk_hold_release(hold), LK_OK);
+    redlocking_thaw(f, 4);
+    redlocking_wait_planted(f, 5, 0);
+}
+
+static void a_hold_without_most_of_its_servers_is_lost_in_time(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    lk_hold *hold;
+
+    options.lease_ms = wait_lease_ms();
+    options.node_timeout_ms = options.lease_ms / 2;
+    hold = redlocking_hold(redlocking_make(f, 3, &options));
+    redlocking_wait_planted(f, 3, 3);
+    redlocking_freeze(f, 0);
+    redlocking_freeze(f, 1);
+    redlocking_wait_lost(hold);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    redlocking_thaw(f, 0);
+    redlocking_thaw(f, 1);
+    redlocking_wait_planted(f, 3, 0);
 }
 
 #define TEST(f)                                                                \
@@ -112,6 +154,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_killed_holders_lock_comes_free_with_its_lease),
         TEST(a_stopped_holder_finds_out_with_its_first_look),
+        TEST(a_hold_outlives_a_minority_of_its_servers),
+        TEST(a_hold_without_most_of_its_servers_is_lost_in_time),
     };
 
     return cmocka_run_group_tests(tests, redlocking_start_servers,

@@ -68,7 +68,8 @@ static int worker_run(worker_shared *shared, unsigned index, void *data)
     lk_client *clients[SERVERS];
     lk_redlock *lock;
 
-    options.lease_ms = 2 * (uint64_t)wait_lease_ms();
+    options.lease_ms = wait_lease_ms();
+    options.node_timeout_ms = options.lease_ms / 2;
     for (size_t i = 0; i < SERVERS; i++) {
         if (lk_client_open(&clients[i], server_url(f->servers[i]), NULL) !=
             LK_OK)

@@ -198,3 +198,23 @@ void redlocking_wait_lost(lk_hold *hold)
 {
     assert_true(wait_until(is_lost, hold, SOON_MS));
 }
+
+typedef struct stay {
+    lk_hold *hold;
+    uint64_t until;
+} stay;
+
+static bool is_over(void *data)
+{
+    const stay *s = data;
+
+    return wait_now_ms() >= s->until || lk_hold_check(s->hold) != LK_OK;
+}
+
+void redlocking_keep(lk_hold *hold, uint64_t ms)
+{
+    stay s = {hold, wait_now_ms() + ms};
+
+    assert_true(wait_until(is_over, &s, (unsigned)ms + SOON_MS));
+    assert_status(lk_hold_check(hold), LK_OK);
+}

@@ -71,4 +71,7 @@ lk_redlock_answer redlocking_answer(lk_redlock *lock, size_t node);
 /* Waits for the end of a hold: 5 s at most (scaled). */
 void redlocking_wait_lost(lk_hold *hold);
 
+/* Has the hold for so long; fails the test if it is lost meanwhile. */
+void redlocking_keep(lk_hold *hold, uint64_t ms);
+
 #endif /* LK_TESTS_SUPPORT_REDLOCKING_H */
