@@ -21,7 +21,8 @@
  * lk_client_dispatch() of any one of them.
  *
  * Lifetime: freeing the handle is local; a hold outlives it. The shutdown of
- * one client takes its server's vote away.
+ * one client takes its server's vote away. An async call that it ends does so a
+ * moment later: with .dispatch, go on dispatching until its callback has run.
  */
 
 #include <latchkey/hold.h>

@@ -119,6 +119,7 @@ static void tally_fill(const lk__token *token, bool is_over,
         tally[i].until = vote->until;
         tally[i].is_busy = vote->answer == LK_REDLOCK_BUSY;
         tally[i].is_pending = vote->answer == LK_REDLOCK_PENDING && !is_over;
+        tally[i].is_slow = vote->is_slow;
     }
 }
 

@@ -56,6 +56,7 @@ struct lk__vote {
     /* Under the token's mutex. */
     bool may_stand; /* the acquire was sent, and not answered with a no */
     bool is_away;   /* no use to wait for it */
+    bool is_slow;   /* it let others wait for long before it was asked */
     lk__vote_end end;
     lk_redlock_answer answer;
     lk_status status;

@@ -66,18 +66,18 @@ lk__tally lk__tally_judge(size_t count, const lk__tally_vote *votes)
 {
     uint64_t times[LK_REDLOCK_NODES_MAX];
     size_t granted = times_of(count, votes, times);
-    size_t busy = 0, pending = 0;
+    size_t quorum = lk__quorum(count);
+    size_t busy = 0, pending = 0, slow = 0;
 
     for (size_t i = 0; i < count; i++) {
         busy += votes[i].is_busy;
         pending += votes[i].is_pending;
+        slow += votes[i].is_pending && votes[i].is_slow;
     }
-    if (granted >= lk__quorum(count))
+    if (granted >= quorum)
         return LK__TALLY_WON;
-    if (granted + pending >= lk__quorum(count))
-        return LK__TALLY_OPEN;
-    if (granted + busy >= lk__quorum(count))
+    if (granted + busy >= quorum && granted + pending - slow < quorum)
         return LK__TALLY_BUSY;
-    return granted + busy + pending < lk__quorum(count) ? LK__TALLY_ABSENT
-                                                        : LK__TALLY_OPEN;
+    return granted + busy + pending < quorum ? LK__TALLY_ABSENT
+                                             : LK__TALLY_OPEN;
 }

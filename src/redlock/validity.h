@@ -20,6 +20,7 @@ typedef struct lk__tally_vote {
     uint64_t until;     /* 0: no vote */
     bool is_busy;       /* keeps somebody else's */
     bool is_pending;    /* may still answer */
+    bool is_slow;       /* and has let others wait for long already */
 } lk__tally_vote;
 
 /* Most of count. */
@@ -39,7 +40,11 @@ typedef enum lk__tally {
     LK__TALLY_ABSENT /* too few servers have a say */
 } lk__tally;
 
-/* What an attempt has come to. */
+/*
+ * What an attempt has come to. A slow server is not waited for if those that
+ * answered are enough to say that others keep it: else each of several that
+ * split the votes would keep its part until the slow ones are given up.
+ */
 lk__tally lk__tally_judge(size_t count, const lk__tally_vote *votes);
 
 #endif /* LK_REDLOCK_VALIDITY_H */

@@ -430,6 +430,21 @@ void lk__vote_discard(lk__vote *vote)
     vote->release = NULL;
 }
 
+/* Whether it lets a request wait for longer than its time, or is not there. */
+static bool is_slow(const lk__vote *vote)
+{
+    const lk__conn *conn = &vote->client->node->command;
+    uint64_t since;
+
+    if (conn->state != LK__CONN_READY)
+        return conn->failures > 0;
+    if (conn->first == NULL)
+        return false;
+    since = conn->first->sent_at > conn->heard_at ? conn->first->sent_at
+                                                  : conn->heard_at;
+    return lk__client_now(vote->client) > since + vote->token->node_timeout_ns;
+}
+
 /* Why nothing is to be asked. Under the mutex. */
 static bool is_refused(lk__vote *vote)
 {
@@ -464,6 +479,7 @@ void lk__vote_begin(lk__vote *vote)
     lk__client_lock(vote->client);
     pthread_mutex_lock(&vote->token->mutex);
     refused = is_refused(vote);
+    vote->is_slow = is_slow(vote);
     vote->may_stand = !refused;
     if (!refused)
         vote->end = LK__VOTE_STANDS;

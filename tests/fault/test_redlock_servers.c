@@ -70,6 +70,22 @@ static void two_stopped_servers_of_five_are_not_waited_for(void **state)
     redlocking_wait_planted(f, 5, 0);
 }
 
+/* Those who split the votes of the rest go on at once. */
+static void stopped_servers_do_not_put_off_a_refusal(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options options = redlocking_options();
+    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_hold *hold;
+
+    free(server_string(f->servers[2], "SET n another's"));
+    redlocking_freeze(f, 0);
+    redlocking_freeze(f, 1);
+    (void)time_of_acquire(lock, LK_EBUSY, &hold);
+    assert_in_range(time_of_acquire(lock, LK_EBUSY, &hold), 0,
+                    options.node_timeout_ms / 2);
+}
+
 static void with_three_dead_servers_it_fails_and_leaves_nothing(void **state)
 {
     redlocking *f = *state;
@@ -342,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(two_dead_servers_of_five_are_not_waited_for),
         TEST(two_stopped_servers_of_five_are_not_waited_for),
+        TEST(stopped_servers_do_not_put_off_a_refusal),
         TEST(with_three_dead_servers_it_fails_and_leaves_nothing),
         TEST(a_stopped_server_that_wakes_keeps_nothing),
         TEST(a_delete_that_found_no_room_is_sent_later),

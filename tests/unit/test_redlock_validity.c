@@ -78,7 +78,7 @@ static void an_unknown_server_counts_only_alone(void **state)
     assert_int_equal(lk__tally_until(3, votes), 0);
 }
 
-/* One letter for each vote: granted, busy, pending, absent. */
+/* One letter for each vote: granted, busy, pending, slow, absent. */
 static lk__tally judge(const char *votes)
 {
     static const char *const names[] = {"0", "1", "2", "3", "4",
@@ -90,7 +90,8 @@ static lk__tally judge(const char *votes)
         all[count].server = names[count];
         all[count].until = votes[count] == 'g' ? 100 : 0;
         all[count].is_busy = votes[count] == 'b';
-        all[count].is_pending = votes[count] == 'p';
+        all[count].is_pending = votes[count] == 'p' || votes[count] == 's';
+        all[count].is_slow = votes[count] == 's';
     }
     return lk__tally_judge(count, all);
 }
@@ -112,6 +113,20 @@ static void an_attempt_is_decided_as_soon_as_it_can_be(void **state)
     assert_int_equal(judge("aabba"), LK__TALLY_ABSENT);
     assert_int_equal(judge("ppgga"), LK__TALLY_OPEN);
     assert_int_equal(judge("ggaaa"), LK__TALLY_ABSENT);
+}
+
+static void a_slow_server_does_not_put_off_a_refusal(void **state)
+{
+    (void)state;
+    assert_int_equal(judge("ggbss"), LK__TALLY_BUSY);
+    assert_int_equal(judge("gbbss"), LK__TALLY_BUSY);
+    assert_int_equal(judge("ggbps"), LK__TALLY_OPEN);
+    assert_int_equal(judge("ggbsp"), LK__TALLY_OPEN);
+    assert_int_equal(judge("ggass"), LK__TALLY_OPEN);
+    assert_int_equal(judge("ggsss"), LK__TALLY_OPEN);
+    assert_int_equal(judge("gggss"), LK__TALLY_WON);
+    assert_int_equal(judge("s"), LK__TALLY_OPEN);
+    assert_int_equal(judge("aaass"), LK__TALLY_ABSENT);
 }
 
 /* ---- by trial --------------------------------------------------------------------- */
@@ -207,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_server_counts_once_with_its_latest_time),
         cmocka_unit_test(an_unknown_server_counts_only_alone),
         cmocka_unit_test(an_attempt_is_decided_as_soon_as_it_can_be),
+        cmocka_unit_test(a_slow_server_does_not_put_off_a_refusal),
         cmocka_unit_test(most_servers_keep_what_is_believed),
         cmocka_unit_test(with_clocks_beyond_the_drift_they_do_not),
     };
