@@ -139,10 +139,14 @@ static void config_tells_each_value_and_who_says_so(void **state)
 static void a_file_that_cannot_be_read_is_78(void **state)
 {
     const char *env[] = {"LATCHKEY_CONFIG=/tmp", NULL};
+    const char *loop[] = {config, NULL};
     const tool_how how = {.env = env};
+    const tool_how around = {.env = loop};
 
     (void)state;
     assert_tool(&how, 78, "", "/tmp: cannot be read", "url", NULL);
+    assert_int_equal(symlink(file, file), 0);
+    assert_tool(&around, 78, "", "Too many levels", "url", NULL);
 }
 
 int main(void)
@@ -156,7 +160,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(config_tells_each_value_and_who_says_so,
                                         start, end),
-        cmocka_unit_test(a_file_that_cannot_be_read_is_78),
+        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_78, start,
+                                        end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,8 +213,7 @@ static void the_command_knows_what_it_holds(void **state)
 
     (void)state;
     more.env = env;
-    t = tool_start(&more, "run", "n", "-c",
-                   "env; grep ^0::: /dev/null; cat /proc/uptime", NULL);
+    t = tool_start(&more, "run", "n", "env", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     fence = server_string(redis, "HGET latchkey:state:{n} fence");
     assert_non_null(fence);
