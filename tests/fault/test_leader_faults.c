@@ -39,15 +39,16 @@ typedef struct pair {
 static void pair_begin(pair *p, leading *f, unsigned lease_ms)
 {
     static tells told, seen;
-    static candidate next;
     lk_leader_options options = {LK_LEADER_OPTIONS_INIT, .lease_ms = lease_ms,
                                  .value = "first", .lost = tells_loss,
                                  .lost_data = &told};
 
     memset(&told, 0, sizeof(told));
     memset(&seen, 0, sizeof(seen));
-    memset(&next, 0, sizeof(next));
-    *p = (pair){.f = f, .told = &told, .seen = &seen, .candidate = &next};
+    *p = (pair){.f = f,
+                .told = &told,
+                .seen = &seen,
+                .candidate = candidate_new(f)};
     p->lease_ms = options.lease_ms;
     p->proxy = proxy_start(server_socket(f->base->server));
     assert_non_null(p->proxy);
@@ -62,7 +63,7 @@ static void pair_begin(pair *p, leading *f, unsigned lease_ms)
                                       tells_change, &seen),
                   LK_OK);
     tells_wait(&seen, 1);
-    candidate_start(&next, p->next, LK_FOREVER);
+    candidate_start(p->candidate, p->next, LK_FOREVER);
     locking_wait_queued(f->base, "n", 1);
 }
 

@@ -12,7 +12,8 @@
 #include "support/proxy.h"
 #include "support/wait.h"
 
-enum { SETTLE_MS = 10000 };
+/* PAUSE_MS: from one look to the next while nothing can be told. */
+enum { SETTLE_MS = 10000, PAUSE_MS = 1000 };
 
 static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
 {
@@ -35,12 +36,44 @@ static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
     proxy_reset(net, PROXY_ALL);
     tells_wait(&t, 2);
     assert_true(t.told[1].status != LK_OK);
+    locking_pass_time(PAUSE_MS + PAUSE_MS / 2);
+    assert_int_equal(atomic_load(&t.count), 2);
     hold = leading_hold(leader);
     proxy_refuse(net, false);
     tells_wait(&t, 3);
     last = atomic_load(&t.count) - 1;
     assert_status(t.told[last].status, LK_OK);
     assert_true(t.told[last].term == lk_hold_fence(hold));
+    lk_leader_watch_free(watch);
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    proxy_stop(net);
+}
+
+/* Also where nothing has changed meanwhile. */
+static void after_an_outage_a_watch_tells_what_is_so(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT, .offline_ms = 200};
+    proxy *net = proxy_start(server_socket(f->base->server));
+    lk_client *client = locking_open_url(f->base, proxy_url(net), &quick);
+    lk_leader *leader = leading_as(f, "a");
+    lk_hold *hold = leading_hold(leader);
+    lk_leader_watch *watch = NULL;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    proxy_refuse(net, true);
+    proxy_reset(net, PROXY_ALL);
+    tells_wait(&t, 2);
+    proxy_refuse(net, false);
+    tells_wait(&t, 3);
+    assert_status(t.told[2].status, LK_OK);
+    assert_true(t.told[2].term == lk_hold_fence(hold));
     lk_leader_watch_free(watch);
     assert_status(lk_leader_resign(leader, hold), LK_OK);
     assert_status(lk_client_shutdown(client, 1000), LK_OK);
@@ -114,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         LEADER_TEST(a_watch_tells_of_an_outage_once_and_goes_on),
+        LEADER_TEST(after_an_outage_a_watch_tells_what_is_so),
         LEADER_TEST(an_observer_whose_connections_are_cut_misses_no_change),
         LEADER_TEST(an_observer_that_may_not_listen_looks),
     };

@@ -30,8 +30,10 @@ int leading_teardown(void **state)
     for (size_t i = 0; i < f->count; i++)
         lk_leader_free(f->leaders[i]);
     *state = f->base;
+    if (locking_teardown(state) != 0)
+        return -1;
     free(f);
-    return locking_teardown(state);
+    return 0;
 }
 
 lk_leader *
@@ -66,6 +68,12 @@ lk_hold *leading_hold(lk_leader *leader)
 }
 
 /* ---- candidates -------------------------------------------------------------- */
+
+candidate *candidate_new(leading *f)
+{
+    assert_true(f->candidate_count < LEADERS);
+    return &f->candidates[f->candidate_count++];
+}
 
 static void on_campaign(lk_status status, lk_hold *hold, void *data)
 {

@@ -16,10 +16,20 @@
 
 enum { LEADERS = 16, LEADING_TELLS = 256 };
 
+/* An async campaign. It lives until the test's clients have ended. */
+typedef struct candidate {
+    atomic_bool done;
+    lk_status status;
+    lk_hold *hold;
+    uint64_t at_ms; /* when it was done */
+} candidate;
+
 typedef struct leading {
     locking *base;
     lk_leader *leaders[LEADERS];
     size_t count;
+    candidate candidates[LEADERS];
+    size_t candidate_count;
 } leading;
 
 /* For cmocka; the server is locking_start_server()'s. */
@@ -40,14 +50,7 @@ lk_leader *leading_as(leading *f, const char *value);
 /* An office that must be had at once. */
 lk_hold *leading_hold(lk_leader *leader);
 
-/* An async campaign. Zero it; it has to live until it is done. */
-typedef struct candidate {
-    atomic_bool done;
-    lk_status status;
-    lk_hold *hold;
-    uint64_t at_ms; /* when it was done */
-} candidate;
-
+candidate *candidate_new(leading *f);
 void candidate_start(candidate *c, lk_leader *leader, int64_t wait_ms);
 /* Waits for its end, 10 s at most (scaled); returns the status. */
 lk_status candidate_join(candidate *c);
