@@ -217,11 +217,12 @@ static void an_observer_that_gets_no_answer_ends_in_time(void **state)
     leading *f = *state;
     lk_leader *observer = leading_new(f, NULL);
     lk_info *info = NULL;
+    lk_status status;
 
     server_freeze(f->base->server);
-    assert_status(lk_leader_observe(observer, 0, 200, NULL, &info),
-                  LK_ETIMEDOUT);
+    status = lk_leader_observe(observer, 0, 200, NULL, &info);
     server_thaw(f->base->server);
+    assert_status(status, LK_ETIMEDOUT);
     assert_null(info);
 }
 
