@@ -23,6 +23,7 @@
 #include <latchkey/semaphore.h>
 #include <latchkey/siglock.h>
 #include <latchkey/status.h>
+#include <latchkey/stripes.h>
 #include <latchkey/version.h>
 
 #endif /* LK_LATCHKEY_H */
