@@ -110,9 +110,21 @@ assert_names(const tool_how *how, const char *begun, const char *expected)
         fail_msg("'%s' becomes '%s'", begun, q.actual);
 }
 
+/* What the running test holds. */
+static lk_hold *held[4];
+static size_t held_count;
+
 static void hold(locking *f, lk_client *client, const char *name)
 {
-    (void)locking_hold(locking_lock(f, client, name));
+    assert_true(held_count < sizeof(held) / sizeof(held[0]));
+    held[held_count++] = locking_hold(locking_lock(f, client, name));
+}
+
+static int names_end(void **state)
+{
+    while (held_count > 0)
+        (void)lk_hold_release(held[--held_count]);
+    return locking_teardown(state);
 }
 
 static void names_are_the_server_s(void **state)
@@ -296,17 +308,17 @@ int main(void)
         cmocka_unit_test(values_are_told_where_they_are_words),
         cmocka_unit_test(the_rest_is_left_to_the_shell),
         cmocka_unit_test_setup_teardown(names_are_the_server_s, locking_setup,
-                                        locking_teardown),
+                                        names_end),
         cmocka_unit_test_setup_teardown(the_server_may_be_named_in_the_line,
-                                        locking_setup, locking_teardown),
+                                        locking_setup, names_end),
         cmocka_unit_test(a_private_server_is_asked_but_not_started),
         cmocka_unit_test_setup_teardown(of_many_names_there_are_some,
-                                        locking_setup, locking_teardown),
+                                        locking_setup, names_end),
         cmocka_unit_test_setup_teardown(it_does_not_wait_for_a_server,
-                                        locking_setup, locking_teardown),
+                                        locking_setup, names_end),
         cmocka_unit_test_setup_teardown(
             bash_completes_commands_options_and_names, locking_setup,
-            locking_teardown),
+            names_end),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,
