@@ -28,13 +28,19 @@ typedef struct lk_hold lk_hold;
 
 /** How to acquire. Zero in any field means its default. */
 typedef struct lk_acquire_options {
-    size_t size;        /**< set by LK_ACQUIRE_OPTIONS_INIT */
-    lk_owner *owner;    /**< who acts; default: the calling thread. Whoever
+    size_t size;         /**< set by LK_ACQUIRE_OPTIONS_INIT */
+    lk_owner *owner;     /**< who acts; default: the calling thread. Whoever
                              acts for one owner is not kept from each other */
-    lk_cancel *cancel;  /**< ends the wait early; default: nothing does */
-    uint64_t lease_ms;  /**< fixed lease, not renewed; default: the client's
+    lk_cancel *cancel;   /**< ends the wait early; default: nothing does */
+    uint64_t lease_ms;   /**< fixed lease, not renewed; default: the client's
                              watchdog lease, renewed while the hold lives */
-    const char *reason; /**< shown to operators; at most 200 bytes are kept */
+    const char *reason;  /**< shown to operators; at most 200 bytes are kept */
+    uint64_t replicas;   /**< so many replicas must have it before it is
+                             reported, else it is given back: LK_EREPLICAS. No
+                             guarantee, less risk: docs/guarantees.md. 1000 at
+                             most; 0: none */
+    uint64_t replica_ms; /**< for so long after the grant that is waited for,
+                              whatever wait_ms is; 1000 */
 } lk_acquire_options;
 
 #define LK_ACQUIRE_OPTIONS_INIT .size = sizeof(lk_acquire_options)

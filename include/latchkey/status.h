@@ -62,6 +62,8 @@ extern "C" {
     X(EUNSET, -27, true, "nothing is set under this name yet")                 \
     X(EALREADY, -28, false, "it was set before; nothing was changed")          \
     X(ERANGE, -29, false, "the number is outside of what is possible")         \
+    X(EREPLICAS, -30, true,                                                    \
+      "too few replicas had it in time; it was given back")                    \
     X(ESTALE, -31, false,                                                      \
       "not the newest version or fence; nothing was written")                  \
     X(EQUORUM, -32, true,                                                      \

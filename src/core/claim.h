@@ -85,6 +85,8 @@ struct lk__claim {
     char *reason;
     uint64_t granted_at;
     uint64_t server_until; /* the latest time to which it may be kept there */
+    uint64_t asked_ms;     /* the longest lease the server was asked for */
+    uint64_t replicas;     /* that are known to have it */
     _Atomic uint64_t deadline; /* read without the monitor */
     _Atomic uint64_t lost_at;  /* 0: not lost; the same */
     _Atomic int loss;          /* an lk_loss; set before lost_at */

@@ -166,6 +166,8 @@ void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms)
 
     if (until > claim->server_until)
         claim->server_until = until;
+    if (lease_ms > claim->asked_ms)
+        claim->asked_ms = lease_ms;
 }
 
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline)

@@ -118,6 +118,7 @@ void lk__client_leave(lk_client *client)
         lk__conn_flush(&client->node->command);
         lk__conn_flush(&client->node->inbox);
         lk__conn_flush(&client->node->signals.lane.conn);
+        lk__conn_flush(&client->node->replicas.lane.conn);
     }
     if (lk__alarms_rearm(&client->alarms, &at))
         client->world->class->set_timer(client->world, at);
@@ -410,7 +411,8 @@ lk_status lk_client_stats_get(lk_client *client, lk_client_stats *stats)
     lk__client_lock(client);
     all = client->stats;
     all.pending = client->node->command.pending + client->node->inbox.pending +
-                  client->node->signals.lane.conn.pending;
+                  client->node->signals.lane.conn.pending +
+                  client->node->replicas.lane.conn.pending;
     lk__client_leave(client);
     all.size = stats->size < sizeof(all) ? stats->size : sizeof(all);
     memcpy(stats, &all, all.size);
@@ -478,6 +480,7 @@ static void shutdown_begin(lk_client *client)
 {
     client->state = LK__CLIENT_CLOSING;
     lk__waits_end(client, LK_ECLOSED, NULL);
+    lk__needs_end(client, LK_ECLOSED);
     lk__asks_leave_doubtful(client, LK_ECLOSED, NULL);
     lk__places_shut(client);
     lk__guests_tell(client->first_leaver);

@@ -72,6 +72,7 @@ static void on_command_ready(lk__node *node)
     if (node->inbox.state == LK__CONN_READY && !is_together(node))
         lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
     lk__lane_together(&node->signals.lane, node->command_greeting.run_id);
+    lk__lane_together(&node->replicas.lane, node->command_greeting.run_id);
     lk__record_write(node);
     lk__places_on_ready(node->client);
     if (lk__node_can_queue(node))
@@ -220,6 +221,7 @@ lk__node *lk__node_new(lk_client *client)
     node->inbox_greeting.done = on_inbox_greeted;
     node->inbox_greeting.last = on_subscribed;
     lk__signals_init(&node->signals, client);
+    lk__replicas_init(&node->replicas, client);
     node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);
     if (node->seen == NULL) {
         lk__node_free(node);
@@ -235,6 +237,7 @@ void lk__node_free(lk__node *node)
     lk__conn_done(&node->command);
     lk__conn_done(&node->inbox);
     lk__lane_done(&node->signals.lane);
+    lk__lane_done(&node->replicas.lane);
     lk__free(node->seen);
     lk__free(node);
 }
@@ -253,6 +256,7 @@ void lk__node_stop(lk__node *node)
     lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
     lk__signals_stop(&node->signals);
+    lk__replicas_stop(&node->replicas);
     lk__conn_stop(&node->inbox);
     lk__conn_stop(&node->command);
 }
@@ -299,11 +303,20 @@ lk_status lk__node_call(lk__node *node, lk__request *request,
                         const lk__arg *keys, size_t arg_count,
                         const lk__arg *args)
 {
-    lk__conn *conn = &node->command;
+    if (!lk__node_is_ready(node))
+        return LK_EOFFLINE;
+    return lk__node_call_over(node, &node->command, request, script, key_count,
+                              keys, arg_count, args);
+}
+
+lk_status lk__node_call_over(lk__node *node, lk__conn *conn,
+                             lk__request *request, const lk__script *script,
+                             size_t key_count, const lk__arg *keys,
+                             size_t arg_count, const lk__arg *args)
+{
     bool seen = node->seen[script->index] != 0;
     lk__arg head[3];
-    lk_status status =
-        lk__node_is_ready(node) ? lk__conn_check(conn) : LK_EOFFLINE;
+    lk_status status = lk__conn_check(conn);
 
     if (status != LK_OK)
         return status;

@@ -4,6 +4,7 @@
 
 #include "core/conn.h"
 #include "core/greet.h"
+#include "core/replica.h"
 #include "core/signal.h"
 
 /*
@@ -22,6 +23,7 @@ struct lk__node {
     lk__conn command, inbox;
     lk__greeting command_greeting, inbox_greeting;
     lk__signals signals;
+    lk__replicas replicas;
     int64_t killed_id; /* the last one, to be killed before anything else */
     char killed_run_id[48];
     bool can_kill; /* false: requests in doubt need tombstones */
@@ -71,6 +73,12 @@ lk_status lk__node_call(lk__node *node, lk__request *request,
                         const lk__script *script, size_t key_count,
                         const lk__arg *keys, size_t arg_count,
                         const lk__arg *args);
+
+/* The same on another connection to the same server, which is ready. */
+lk_status lk__node_call_over(lk__node *node, lk__conn *conn,
+                             lk__request *request, const lk__script *script,
+                             size_t key_count, const lk__arg *keys,
+                             size_t arg_count, const lk__arg *args);
 
 /*
  * Looks at an error that any request may get: a forgotten script is noted, a

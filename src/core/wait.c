@@ -176,7 +176,7 @@ lk_status lk__acquire_options_take(const lk__place *place,
                                    lk_acquire_options *ret_options)
 {
     lk_status status = lk__options_copy(ret_options, sizeof(*ret_options),
-                                        given, sizeof(lk_acquire_options));
+                                        given, LK__ACQUIRE_FIRST_SIZE);
 
     if (status != LK_OK)
         return lk__fail(status, "the acquire options have a bad size, or a "
@@ -190,6 +190,22 @@ lk_status lk__acquire_options_take(const lk__place *place,
     return LK_OK;
 }
 
+enum { REPLICAS_MAX = 1000, REPLICA_MS = 1000 };
+
+static lk_status replicas_check(lk_acquire_options *options)
+{
+    if (options->replicas > REPLICAS_MAX)
+        return lk__fail(LK_EINVAL, "replicas has to be at most %d",
+                        REPLICAS_MAX);
+    if (options->replica_ms != 0 && options->replicas == 0)
+        return lk__fail(LK_EINVAL, "replica_ms is for replicas");
+    if (options->replica_ms > LK__TIME_MAX_MS)
+        return lk__fail(LK_EINVAL, "replica_ms is out of range");
+    if (options->replica_ms == 0)
+        options->replica_ms = REPLICA_MS;
+    return LK_OK;
+}
+
 static lk_status
 wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
 {
@@ -199,8 +215,12 @@ wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
     if (status == LK_OK)
         status = lk__wait_check(wish->wait_ms);
     if (status == LK_OK && wish->place->kind->holdless &&
-        (ret_options->owner != NULL || ret_options->lease_ms != 0))
-        return lk__fail(LK_EINVAL, "nothing is held here: no owner, no lease");
+        (ret_options->owner != NULL || ret_options->lease_ms != 0 ||
+         ret_options->replicas != 0))
+        return lk__fail(LK_EINVAL, "nothing is held here: no owner, no lease, "
+                                   "no replicas");
+    if (status == LK_OK)
+        status = replicas_check(ret_options);
     if (ret_options->lease_ms == 0)
         ret_options->lease_ms = wish->default_lease_ms;
     if (status == LK_OK && ret_options->lease_ms != 0)
@@ -222,6 +242,13 @@ static void wait_free(lk__wait *wait, bool with_hold)
 {
     if (with_hold && wait->hold != NULL)
         lk__hold_discard(wait->hold);
+    if (wait->need != NULL && wait->need->claim != NULL) {
+        lk__client_lock(wait->call.client);
+        lk__need_release(wait->need);
+        lk__client_leave(wait->call.client);
+    } else {
+        lk__need_release(wait->need);
+    }
     lk__free(wait->reason);
     lk__free(wait);
 }
@@ -244,8 +271,11 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
     wait->reason = reason_copy(options.reason);
     if (!wish->place->kind->holdless)
         wait->hold = lk__hold_new(client);
+    if (options.replicas != 0)
+        wait->need = lk__need_new(options.replicas, options.replica_ms);
     if (wait->reason == NULL ||
-        (wait->hold == NULL && !wish->place->kind->holdless)) {
+        (wait->hold == NULL && !wish->place->kind->holdless) ||
+        (wait->need == NULL && options.replicas != 0)) {
         wait_free(wait, true);
         return LK_ENOMEM;
     }
@@ -278,6 +308,23 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
 
 /* ---- the blocking acquire ------------------------------------------------------ */
 
+/* It is held; but replicas must have it as well, or it is given back. */
+static lk_status need_blocking(lk__wait *wait)
+{
+    lk_client *client = wait->call.client;
+    lk_status status;
+
+    lk__client_lock(client);
+    lk__need_begin(wait->need, wait->hold->claim, NULL);
+    status = lk__need_sleep(wait->need);
+    lk__client_leave(client);
+    if (status == LK_OK)
+        return LK_OK;
+    lk__hold_drop(wait->hold);
+    wait->hold = NULL;
+    return status;
+}
+
 /* ret_hold NULL: of a holdless kind. */
 static lk_status wait_blocking(const lk__wish *wish, lk_hold **ret_hold)
 {
@@ -296,6 +343,8 @@ static lk_status wait_blocking(const lk__wish *wish, lk_hold **ret_hold)
         lk__client_leave(client);
         status = lk__call_status(&wait->call);
     }
+    if (status == LK_OK && wait->need != NULL)
+        status = need_blocking(wait);
     if (status == LK_OK && ret_hold != NULL)
         *ret_hold = wait->hold;
     wait_free(wait, status != LK_OK);
@@ -314,17 +363,41 @@ lk_status lk__wait_for(const lk__wish *wish)
 
 /* ---- the async acquire --------------------------------------------------------- */
 
-static void deliver(lk__call *call)
+static void async_end(lk__wait *wait, lk_status status)
 {
-    lk__wait *wait =
-        (lk__wait *)(void *)((char *)call - offsetof(lk__wait, call));
-    lk_status status = call->status;
-
     if (wait->done != NULL)
         wait->done(status, wait->data);
     else
         wait->cb(status, status == LK_OK ? wait->hold : NULL, wait->data);
     wait_free(wait, status != LK_OK);
+}
+
+static void need_deliver(lk__call *call)
+{
+    lk__wait *wait = lk__need_of_call(call)->data;
+
+    if (call->status != LK_OK) {
+        lk__hold_drop(wait->hold);
+        wait->hold = NULL;
+    }
+    async_end(wait, lk__call_status(call)); /* with its words */
+}
+
+static void deliver(lk__call *call)
+{
+    lk__wait *wait =
+        (lk__wait *)(void *)((char *)call - offsetof(lk__wait, call));
+    lk_client *client = call->client;
+
+    if (call->status != LK_OK || wait->need == NULL) {
+        async_end(wait, call->status);
+        return;
+    }
+    lk__client_lock(client);
+    wait->need->data = wait;
+    wait->need->call.post.inner = call->post.inner;
+    lk__need_begin(wait->need, wait->hold->claim, need_deliver);
+    lk__client_leave(client);
 }
 
 /* One of cb and done is NULL. */

@@ -5,6 +5,7 @@
 #include <latchkey/hold.h>
 
 #include "core/call.h"
+#include "core/replica.h"
 #include "core/spin.h"
 
 struct lk__place;
@@ -60,8 +61,9 @@ typedef struct lk__wait {
     const lk_cancel *cancel;
     uint64_t until; /* when it ends by itself */
     lk__alarm alarm;
-    lk_hold *hold; /* made beforehand, so that a grant cannot fail; NULL: of a
+    lk_hold *hold;  /* made beforehand, so that a grant cannot fail; NULL: of a
                       holdless kind */
+    lk__need *need; /* replicas must have it, too; NULL: none need */
     lk_acquire_cb cb;
     lk_done_cb done; /* instead of it, of a holdless kind */
     void *data;
@@ -82,6 +84,9 @@ void lk__wait_join(lk__wait *wait, struct lk__claim *claim);
 /* The meet of kinds that are re-entered: an owner that holds gets another
    handle of the same claim. Inside the monitor. */
 bool lk__wait_reenter(lk__wait *wait);
+
+/* What the first release's struct had: so large a caller's is at least. */
+enum { LK__ACQUIRE_FIRST_SIZE = offsetof(lk_acquire_options, replicas) };
 
 /* Copies and checks the options of an acquire. */
 lk_status lk__acquire_options_take(const struct lk__place *place,

@@ -118,7 +118,7 @@ static void renew_again(lk__claim *claim)
     lk__place_drive(claim->place);
 }
 
-static void renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
+void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
 {
     bool is_look = !claim->watchdog && claim->confirmed;
 
@@ -166,7 +166,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 
         claim->renewing = false;
         if (claim->state == LK__CLAIM_HELD && status == LK_OK)
-            renewed(claim, request->sent_at, batch->leases[i]);
+            lk__watchdog_renewed(claim, request->sent_at, batch->leases[i]);
         else if (claim->state == LK__CLAIM_HELD)
             renew_again(claim);
         lk__claim_unref(claim);
@@ -177,7 +177,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 /* ---- sending ------------------------------------------------------------------- */
 
 /* An explicit lease counts from the grant: only what is left of it is asked. */
-static uint64_t lease_wanted(const lk__claim *claim, uint64_t now)
+uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now)
 {
     uint64_t elapsed_ms = (now - claim->granted_at) / LK__MS;
 
@@ -186,19 +186,17 @@ static uint64_t lease_wanted(const lk__claim *claim, uint64_t now)
     return elapsed_ms < claim->lease_ms ? claim->lease_ms - elapsed_ms : 1;
 }
 
-/* The keys of the i-th claim behind those before it. */
-static size_t keys_add(struct batch *batch, size_t count, size_t i)
+size_t lk__watchdog_keys(const lk__claim *claim, lk__arg *keys, char *claim_key)
 {
-    const lk__claim *claim = batch->claims[i];
     const lk__place *place = claim->place;
     const lk__kind *kind = place->kind;
+    size_t count = 0;
 
     for (size_t k = 0; k < kind->renew_key_count; k++)
-        batch->keys[count++] = lk__arg_text(place->keys[kind->renew_keys[k]]);
+        keys[count++] = lk__arg_text(place->keys[kind->renew_keys[k]]);
     if (kind->claim_key != NULL) {
-        lk__name_claim_key(batch->claim_keys[i], kind->claim_key, place->name,
-                           claim->id);
-        batch->keys[count++] = lk__arg_text(batch->claim_keys[i]);
+        lk__name_claim_key(claim_key, kind->claim_key, place->name, claim->id);
+        keys[count++] = lk__arg_text(claim_key);
     }
     return count;
 }
@@ -213,7 +211,10 @@ static lk_status batch_send(struct batch *batch, const lk__script *script)
 
         snprintf(batch->fences[i], sizeof(batch->fences[i]), "%" PRIu64,
                  claim->fence);
-        key_count = keys_add(batch, key_count, i);
+        key_count +=
+            lk__watchdog_keys(claim, batch->keys + key_count,
+                              batch->claim_keys != NULL ? batch->claim_keys[i]
+                                                        : NULL);
         batch->args[3 * i] = lk__arg_text(claim->id);
         batch->args[3 * i + 1] = lk__arg_text(batch->fences[i]);
         batch->args[3 * i + 2] = lk__arg_number((int64_t)batch->leases[i]);
@@ -242,7 +243,7 @@ static const lk__script *batch_fill(struct batch *batch)
         }
         *at = claim->next_due;
         if (claim->state == LK__CLAIM_HELD) {
-            batch->leases[batch->count] = lease_wanted(claim, now);
+            batch->leases[batch->count] = lk__watchdog_lease(claim, now);
             lk__claim_asked(claim, now, batch->leases[batch->count]);
             batch->claims[batch->count++] = claim;
             weight += claim->terms.need;

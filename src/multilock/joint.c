@@ -70,7 +70,7 @@ static lk_status options_take(const lk__member *members, size_t count,
     bool mixed = !has_one_client(members, count);
     lk_status status;
 
-    if (mixed && options != NULL && options->size >= sizeof(*options) &&
+    if (mixed && options != NULL && options->size >= LK__ACQUIRE_FIRST_SIZE &&
         (options->owner != NULL || options->cancel != NULL))
         return lk__fail(LK_EINVAL, "the members are of several clients, and an "
                                    "owner or a cancel token is of one");

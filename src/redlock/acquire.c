@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/names.h"
+#include "core/wait.h"
 #include "redlock/redlock.h"
 
 #define MS UINT64_C(1000000)
@@ -359,7 +360,7 @@ static lk_status options_take(const lk_redlock *redlock,
                               lk_acquire_options *options)
 {
     lk_status status = lk__options_copy(options, sizeof(*options), given,
-                                        sizeof(lk_acquire_options));
+                                        LK__ACQUIRE_FIRST_SIZE);
     bool is_ours = options->cancel == NULL;
 
     if (status != LK_OK)
@@ -368,6 +369,9 @@ static lk_status options_take(const lk_redlock *redlock,
     if (options->owner != NULL)
         return lk__fail(LK_EINVAL, "a redlock has no owners: it is not "
                                    "re-entered");
+    if (options->replicas != 0 || options->replica_ms != 0)
+        return lk__fail(LK_EINVAL, "replicas are one server's, and a redlock "
+                                   "has several");
     for (size_t i = 0; i < redlock->count && !is_ours; i++)
         is_ours = lk__cancel_client(options->cancel) == redlock->clients[i];
     if (!is_ours)

@@ -202,16 +202,22 @@ static void takers_end(locking *f)
     }
 }
 
-/* Only the connection that asks is left. */
+/* Only the connection that asks is left, and replicas. */
 static bool is_alone(void *data)
 {
     locking *f = data;
     char *list = server_string(f->server, "CLIENT LIST");
-    const char *first = strchr(list, '\n');
-    bool alone = first == NULL || first[1] == '\0';
+    int others = -1;
 
+    for (const char *line = list; line != NULL && *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        const char *replica = strstr(line, " flags=S ");
+
+        others += replica == NULL || (end != NULL && replica > end);
+        line = end != NULL ? end + 1 : NULL;
+    }
     free(list);
-    return alone;
+    return others == 0;
 }
 
 int locking_teardown(void **state)

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Holds that replicas must have before they are reported: with one that
+ * follows, one that stands still, and none.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/proxy.h"
+#include "support/replica.h"
+#include "support/wait.h"
+
+/* A WAIT may take 150 ms, so within 500 one is answered. */
+enum { SOON_MS = 5000, BRIEF_MS = 100, ANSWERED_MS = 500, LONG_MS = 10000 };
+
+static const lk_acquire_options one = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
+                                       .replica_ms = LONG_MS};
+static const lk_acquire_options one_brief = {LK_ACQUIRE_OPTIONS_INIT,
+                                             .replicas = 1,
+                                             .replica_ms = BRIEF_MS};
+static const lk_acquire_options two_brief = {LK_ACQUIRE_OPTIONS_INIT,
+                                             .replicas = 2,
+                                             .replica_ms = ANSWERED_MS};
+
+/* A lock of a client of its own. */
+static lk_lock *new_lock(siglocking *f, const char *name)
+{
+    return locking_lock(f->base, locking_open(f->base, NULL), name);
+}
+
+/* A call that outlives a test that fails. */
+static call *new_call(siglocking *f)
+{
+    assert_true(f->wait_count < SIG_WAITS);
+    return &f->waits[f->wait_count++];
+}
+
+static lk_status release(call *c)
+{
+    lk_hold *hold = c->hold;
+
+    c->hold = NULL;
+    return lk_hold_release(hold);
+}
+
+static lk_hold *hold_with(lk_lock *lock, const lk_acquire_options *options)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, options, &hold), LK_OK);
+    return hold;
+}
+
+static bool replica_has(const char *key)
+{
+    return server_integer(replica_server(), "EXISTS %s", key) == 1;
+}
+
+/* Refused, in time, with these words; and given back. */
+static void assert_refused(siglocking *f, lk_lock *lock,
+                           const lk_acquire_options *options, const char *words)
+{
+    uint64_t began = wait_now_ms();
+    lk_hold *none = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, options, &none), LK_EREPLICAS);
+    assert_string_equal(lk_last_error(), words);
+    assert_null(none);
+    assert_in_range(wait_now_ms() - began, options->replica_ms,
+                    options->replica_ms + wait_scaled_ms(1000));
+    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+}
+
+/* ---- one replica ------------------------------------------------------------- */
+
+static void what_is_reported_is_at_the_replica(void **state)
+{
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+
+    for (int i = 0; i < 20; i++) {
+        lk_hold *hold = hold_with(lock, &one);
+
+        assert_true(replica_has("n"));
+        assert_status(lk_hold_release(hold), LK_OK);
+    }
+    assert_status(lk_hold_release(hold_with(lock, NULL)), LK_OK);
+}
+
+static void a_replica_that_stands_still_is_waited_for(void **state)
+{
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    call *c = new_call(f);
+
+    server_freeze(replica_server());
+    assert_status(lk_lock_acquire_async(lock, 0, &one, call_on_acquire, c),
+                  LK_OK);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    locking_pass_time(BRIEF_MS);
+    assert_int_equal(c->ends, 0);
+    server_thaw(replica_server());
+    assert_status(call_wait(c, NULL), LK_OK);
+    assert_true(replica_has("n"));
+    assert_status(release(c), LK_OK);
+}
+
+static void too_few_in_time_is_told_and_given_back(void **state)
+{
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+
+    assert_refused(f, lock, &two_brief, "1 of 2 replicas had it in time");
+    server_freeze(replica_server());
+    assert_refused(f, lock, &one_brief, "0 of 1 replicas had it in time");
+    assert_int_equal(locking_stats(f->base->clients[0]).holding, 0);
+}
+
+static void without_a_replica_it_is_given_back(void **state)
+{
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    call *c = new_call(f);
+
+    replica_leave();
+    assert_refused(f, lock, &one_brief, "0 of 1 replicas had it in time");
+    assert_status(lk_lock_acquire_async(lock, 0, &one_brief, call_on_acquire,
+                                        c),
+                  LK_OK);
+    assert_status(call_wait(c, NULL), LK_EREPLICAS);
+    assert_null(c->hold);
+    assert_string_equal(c->words, "0 of 1 replicas had it in time");
+    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+}
+
+/* A grant that comes as a message has been written by the one who released. */
+static void a_hold_that_is_handed_over_is_waited_for(void **state)
+{
+    siglocking *f = *state;
+    lk_hold *hold = hold_with(new_lock(f, "n"), NULL);
+    lk_lock *lock = new_lock(f, "n");
+    taker *t = locking_take(f->base, lock, LK_FOREVER, &one_brief);
+
+    locking_wait_queued(f->base, "n", 1);
+    server_freeze(replica_server());
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(t), LK_EREPLICAS);
+    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+
+    server_thaw(replica_server());
+    hold = hold_with(f->base->locks[0], NULL);
+    t = locking_take(f->base, lock, LK_FOREVER, &one);
+    locking_wait_queued(f->base, "n", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_join(t), LK_OK);
+    assert_true(replica_has("n"));
+    assert_in_range(lk_hold_remaining_ms(t->hold), 25000, 30000);
+    assert_status(taker_release(t), LK_OK);
+}
+
+/* ---- the same claim ------------------------------------------------------------ */
+
+static void who_enters_again_needs_no_second_wait(void **state)
+{
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    lk_hold *hold = hold_with(lock, &one);
+    lk_hold *again = NULL;
+
+    server_freeze(replica_server());
+    again = hold_with(lock, &one);
+    assert_status(lk_hold_release(again), LK_OK);
+    assert_status(lk_lock_acquire(lock, 0, &two_brief, &again), LK_EREPLICAS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_true(locking_exists(f->base, "n"));
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* A lease that was lengthened already is written all the same. */
+static void who_enters_again_may_need_more_than_before(void **state)
+{
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    lk_hold *hold = hold_with(lock, NULL);
+    lk_hold *again = NULL;
+    long long left;
+
+    assert_status(lk_hold_extend(hold, 60000), LK_OK);
+    server_freeze(replica_server());
+    assert_status(lk_lock_acquire(lock, 0, &one_brief, &again), LK_EREPLICAS);
+    server_thaw(replica_server());
+    locking_pass_time(200);
+    left = locking_pttl(f->base, "n");
+    again = hold_with(lock, &one);
+    assert_true(locking_pttl(f->base, "n") > left);
+    assert_status(lk_hold_release(again), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* The lease runs on; what ended meanwhile is not reported. */
+static void a_hold_that_ends_meanwhile_is_lost(void **state)
+{
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = 300, .replicas = 1,
+                                        .replica_ms = LONG_MS};
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    taker *t;
+
+    server_freeze(replica_server());
+    t = locking_take(f->base, lock, 0, &options);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+    server_thaw(replica_server());
+    assert_status(taker_join(t), LK_ELOST);
+    assert_null(t->hold);
+}
+
+/* ---- beside each other ------------------------------------------------------------ */
+
+static void who_needs_none_does_not_wait(void **state)
+{
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    lk_lock *other = locking_lock(f->base, f->base->clients[0], "other");
+    call *c = new_call(f);
+    uint64_t began;
+
+    server_freeze(replica_server());
+    assert_status(lk_lock_acquire_async(lock, 0, &one, call_on_acquire, c),
+                  LK_OK);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    began = wait_now_ms();
+    for (int i = 0; i < 20; i++)
+        assert_status(lk_hold_release(hold_with(other, NULL)), LK_OK);
+    assert_in_range(wait_now_ms() - began, 0, wait_scaled_ms(500));
+    server_thaw(replica_server());
+    assert_status(call_wait(c, NULL), LK_OK);
+    assert_status(release(c), LK_OK);
+}
+
+/* Of a need that cannot be met the others do not feel much. */
+static void who_needs_fewer_does_not_wait_for_more(void **state)
+{
+    const lk_acquire_options two = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 2,
+                                    .replica_ms = 2000};
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    lk_lock *other = locking_lock(f->base, f->base->clients[0], "other");
+    call *c = new_call(f);
+    uint64_t began;
+
+    assert_status(lk_lock_acquire_async(lock, 0, &two, call_on_acquire, c),
+                  LK_OK);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    began = wait_now_ms();
+    for (int i = 0; i < 3; i++)
+        assert_status(lk_hold_release(hold_with(other, &one)), LK_OK);
+    assert_in_range(wait_now_ms() - began, 0, wait_scaled_ms(1200));
+    assert_status(call_wait(c, NULL), LK_EREPLICAS);
+}
+
+static void many_needs_share_their_waits(void **state)
+{
+    enum { MANY = 60 };
+    siglocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    call *calls[MANY];
+    char name[8];
+
+    for (int i = 0; i < MANY; i++) {
+        lk_lock *lock;
+
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
+        calls[i] = new_call(f);
+        assert_status(lk_lock_acquire_async(lock, 0, &one, call_on_acquire,
+                                            calls[i]),
+                      LK_OK);
+        lk_lock_free(lock);
+    }
+    for (int i = 0; i < MANY; i++) {
+        assert_status(call_wait(calls[i], NULL), LK_OK);
+        assert_status(release(calls[i]), LK_OK);
+    }
+}
+
+/* ---- every primitive that holds ------------------------------------------------------ */
+
+typedef struct subjects {
+    lk_fairlock *fairlock;
+    lk_rwlock *rwlock;
+    lk_semaphore *semaphore;
+    lk_siglock *siglock;
+} subjects;
+
+static lk_status acquire(const subjects *s, int which,
+                         const lk_acquire_options *options, lk_hold **ret_hold)
+{
+    switch (which) {
+    case 0:
+        return lk_fairlock_acquire(s->fairlock, 0, options, ret_hold);
+    case 1:
+        return lk_rwlock_acquire_read(s->rwlock, 0, options, ret_hold);
+    case 2:
+        return lk_rwlock_acquire_write(s->rwlock, 0, options, ret_hold);
+    case 3:
+        return lk_semaphore_acquire(s->semaphore, 2, 0, options, ret_hold);
+    default:
+        return lk_siglock_acquire(s->siglock, 0, options, ret_hold);
+    }
+}
+
+static void every_primitive_waits_for_replicas(void **state)
+{
+    const lk_semaphore_options permits = {LK_SEMAPHORE_OPTIONS_INIT,
+                                          .permits = 3};
+    siglocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    subjects s;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_fairlock_new(&s.fairlock, client, "a", NULL), LK_OK);
+    assert_status(lk_rwlock_new(&s.rwlock, client, "b", NULL), LK_OK);
+    assert_status(lk_semaphore_new(&s.semaphore, client, "c", &permits), LK_OK);
+    assert_status(lk_siglock_new(&s.siglock, client, "d", NULL), LK_OK);
+    for (int i = 0; i < 5; i++) {
+        assert_status(acquire(&s, i, &one, &hold), LK_OK);
+        assert_status(lk_hold_release(hold), LK_OK);
+    }
+    server_freeze(replica_server());
+    for (int i = 0; i < 5; i++)
+        assert_status(acquire(&s, i, &one_brief, &hold), LK_EREPLICAS);
+    assert_int_equal(locking_stats(client).holding, 0);
+    lk_fairlock_free(s.fairlock);
+    lk_rwlock_free(s.rwlock);
+    lk_semaphore_free(s.semaphore);
+    lk_siglock_free(s.siglock);
+}
+
+/* ---- faults ---------------------------------------------------------------------------- */
+
+static bool was_renewed_twice(void *data)
+{
+    return locking_stats(data).renewals == 2;
+}
+
+/* WAIT counts what its own connection wrote, so a new one has to write as
+   well. The connections of a client are: commands, inbox, lane. */
+static void a_connection_that_breaks_meanwhile_costs_nothing(void **state)
+{
+    siglocking *f = *state;
+    proxy *p = proxy_start(server_socket(f->base->server));
+    lk_client *client = locking_open_url(f->base, proxy_url(p), NULL);
+    lk_lock *lock = locking_lock(f->base, client, "n");
+    call *c = new_call(f);
+
+    assert_status(lk_hold_release(hold_with(lock, NULL)), LK_OK);
+    locking_wait_connects(client, 2);
+    server_freeze(replica_server());
+    assert_status(lk_lock_acquire_async(lock, SOON_MS, &one, call_on_acquire,
+                                        c),
+                  LK_OK);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    assert_true(proxy_wait_accepted(p, 3, SOON_MS));
+    locking_pass_time(100);
+    assert_int_equal(locking_stats(client).renewals, 1);
+    proxy_reset(p, 2);
+    assert_true(wait_until(was_renewed_twice, client, SOON_MS));
+    locking_pass_time(100);
+    assert_int_equal(c->ends, 0);
+    server_thaw(replica_server());
+    assert_status(call_wait(c, NULL), LK_OK);
+    assert_true(replica_has("n"));
+    assert_status(release(c), LK_OK);
+    locking_free_client(f->base, client);
+    locking_free_lock(f->base, lock);
+    proxy_stop(p);
+}
+
+static void a_shutdown_ends_the_wait(void **state)
+{
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    taker *t;
+    call *c = new_call(f);
+
+    server_freeze(replica_server());
+    t = locking_take(f->base, lock, 0, &one);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    assert_status(lk_lock_acquire_async(locking_lock(f->base,
+                                                     f->base->clients[0], "m"),
+                                        0, &one, call_on_acquire, c),
+                  LK_OK);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "m");
+    assert_status(lk_client_shutdown(f->base->clients[0], SOON_MS), LK_OK);
+    assert_status(taker_join(t), LK_ECLOSED);
+    assert_status(call_wait(c, NULL), LK_ECLOSED);
+    assert_false(locking_exists(f->base, "n"));
+    assert_false(locking_exists(f->base, "m"));
+}
+
+static void a_right_that_is_missing_is_told(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "far",
+                                       .password = "word"};
+    siglocking *f = *state;
+    lk_lock *lock;
+    lk_hold *none = NULL;
+
+    freeReplyObject(
+        server_command(f->base->server,
+                       "ACL SETUSER far reset on >word ~* &* +@all -wait"));
+    lock = locking_lock(f->base, locking_open(f->base, &options), "n");
+    assert_status(lk_lock_acquire(lock, 0, &one, &none), LK_EDENIED);
+    assert_non_null(strstr(lk_last_error(), "wait"));
+    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+    const lk_acquire_options many = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1001};
+    const lk_acquire_options time = {LK_ACQUIRE_OPTIONS_INIT, .replica_ms = 5};
+    const lk_acquire_options ages = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
+                                     .replica_ms = UINT64_MAX};
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    lk_plain_semaphore *plain = NULL;
+    lk_hold *none = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, &many, &none), LK_EINVAL);
+    assert_status(lk_lock_acquire(lock, 0, &time, &none), LK_EINVAL);
+    assert_status(lk_lock_acquire(lock, 0, &ages, &none), LK_EINVAL);
+    assert_status(lk_plain_semaphore_new(&plain, f->base->clients[0], "p"),
+                  LK_OK);
+    assert_status(lk_plain_semaphore_acquire(plain, 1, 0, &one), LK_EINVAL);
+    lk_plain_semaphore_free(plain);
+}
+
+/* A caller of the first release has a shorter struct. */
+static void options_of_the_first_release_are_taken(void **state)
+{
+    const lk_acquire_options options = {.size = offsetof(lk_acquire_options,
+                                                         replicas),
+                                        .replicas = 7};
+    siglocking *f = *state;
+
+    assert_status(lk_hold_release(hold_with(new_lock(f, "n"), &options)),
+                  LK_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPLICA_TEST(what_is_reported_is_at_the_replica),
+        REPLICA_TEST(a_replica_that_stands_still_is_waited_for),
+        REPLICA_TEST(too_few_in_time_is_told_and_given_back),
+        REPLICA_TEST(without_a_replica_it_is_given_back),
+        REPLICA_TEST(a_hold_that_is_handed_over_is_waited_for),
+        REPLICA_TEST(who_enters_again_needs_no_second_wait),
+        REPLICA_TEST(who_enters_again_may_need_more_than_before),
+        REPLICA_TEST(a_hold_that_ends_meanwhile_is_lost),
+        REPLICA_TEST(who_needs_none_does_not_wait),
+        REPLICA_TEST(who_needs_fewer_does_not_wait_for_more),
+        REPLICA_TEST(many_needs_share_their_waits),
+        REPLICA_TEST(every_primitive_waits_for_replicas),
+        REPLICA_TEST(a_connection_that_breaks_meanwhile_costs_nothing),
+        REPLICA_TEST(a_shutdown_ends_the_wait),
+        REPLICA_TEST(a_right_that_is_missing_is_told),
+        REPLICA_TEST(what_makes_no_sense_is_refused),
+        REPLICA_TEST(options_of_the_first_release_are_taken),
+    };
+
+    return cmocka_run_group_tests(tests, replica_start, replica_stop);
+}
