@@ -180,7 +180,7 @@ static void options_of_a_bad_size_are_refused(void **state)
     lk_hold *none = NULL;
 
     assert_words(lk_lock_acquire(lock, 0, &options, &none), LK_EINVAL, "size");
-    options.size = sizeof(options) - 1;
+    options.size = offsetof(lk_acquire_options, replicas) - 1;
     assert_words(lk_lock_acquire(lock, 0, &options, &none), LK_EINVAL, "size");
     assert_words(lk_lock_new(&no_lock, client, "n", &lock_options), LK_EINVAL,
                  "size");
