@@ -5,11 +5,13 @@
  * the public API alone.
  */
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -80,6 +82,22 @@ static _Noreturn void unknown_command(const cli *c, const char *name)
     cli_usage(c, "there is no command '%s'", name);
 }
 
+/*
+ * A standard stream that is closed would be the number of the next descriptor,
+ * and what is written there would go to the server. It stays closed for
+ * commands that are run, and what is written to it fails.
+ */
+static void hold_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
 /* A reader that goes away is an error of the write, not the end of the tool,
    which may hold something. Commands that are run get back what was. */
 static void ignore_sigpipe(cli *c)
@@ -115,6 +133,7 @@ int main(int argc, char **argv)
     cli c = {.command = NULL};
     int code;
 
+    hold_streams();
     ignore_sigpipe(&c);
     code = cli_finish(dispatch(&c, argc, argv));
     if (c.resolved_url != NULL)

@@ -255,6 +255,19 @@ static void the_command_inherits_what_it_would_without_the_tool(void **state)
     assert_string_equal(tool_out(with), tool_out(without));
 }
 
+static void a_stream_that_is_closed_is_closed_for_the_command(void **state)
+{
+    const tool_how shell = {.url = server_url(redis), .program = "sh"};
+
+    (void)state;
+    assert_tool(&shell, 0, "closed\n", "", "-c",
+                LK_TOOL " run n sh -c '[ -e /proc/$$/fd/0 ] || echo closed' "
+                        "<&-",
+                NULL);
+    assert_tool(&shell, 1, "", "", "-c",
+                LK_TOOL " run n sh -c '[ -e /proc/$$/fd/1 ]' >&-", NULL);
+}
+
 static void every_kind_of_lock_can_be_held(void **state)
 {
     static const char *const kinds[] = {"--fair", "--read", "--write",
@@ -368,6 +381,8 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(
             the_command_inherits_what_it_would_without_the_tool, forget),
+        cmocka_unit_test_teardown(
+            a_stream_that_is_closed_is_closed_for_the_command, forget),
         cmocka_unit_test_teardown(every_kind_of_lock_can_be_held, forget),
         cmocka_unit_test_teardown(a_semaphore_lets_so_many_in, forget),
         cmocka_unit_test_teardown(each_kind_has_a_command, forget),

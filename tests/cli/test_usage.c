@@ -89,6 +89,17 @@ static void output_that_does_not_arrive_is_an_error(void **state)
     (void)close(ends[1]);
 }
 
+static void a_stream_that_is_closed_is_not_the_server_s(void **state)
+{
+    const tool_how shell = {.program = "sh"};
+
+    (void)state;
+    assert_tool(&shell, 0, "74\n", "Bad file descriptor", "-c",
+                LK_TOOL " url redis://h >&-; echo $?", NULL);
+    assert_tool(&shell, 0, "redis://h:6379/0\n", "", "-c",
+                LK_TOOL " url redis://h <&- 2>&-", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +108,7 @@ int main(void)
         cmocka_unit_test(a_command_explains_itself),
         cmocka_unit_test(a_wrong_command_line_is_64),
         cmocka_unit_test(options_stand_before_and_behind_the_command),
+        cmocka_unit_test(a_stream_that_is_closed_is_not_the_server_s),
         cmocka_unit_test(output_that_does_not_arrive_is_an_error),
     };
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A network that fails, and many tools at once. */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/proxy.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 20000, WORKERS = 5, TURNS = 6, DEATHS = 3 };
+
+static server *redis;
+static proxy *network;
+static char folder[64];
+static char lease[32];
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", wait_lease_ms());
+    (void)snprintf(folder, sizeof(folder), "/tmp/lk-run-XXXXXX");
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    (void)tool_code(&(tool_how){.program = "rm"}, "-r", folder, NULL);
+    server_stop(redis);
+    return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    network = proxy_start(server_socket(redis));
+    return network != NULL ? 0 : -1;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    proxy_stop(network);
+    if (server_pid(redis) == 0)
+        return server_restart(redis) ? 0 : -1;
+    server_flush(redis);
+    return 0;
+}
+
+static void connections_that_break_do_not_disturb_the_command(void **state)
+{
+    const tool_how how = {.url = proxy_url(network)};
+    uint64_t until;
+    tool *t;
+
+    (void)state;
+    t = tool_start(&how, "run", lease, "n", "-c",
+                   "echo child=$$; trap 'exit 3' USR1; "
+                   "while :; do sleep 0.05; done",
+                   NULL);
+    (void)tool_wait_number(t, "child", SOON_MS);
+    until = wait_now_ms() + 2 * (uint64_t)wait_lease_ms();
+    while (wait_now_ms() < until) {
+        int before = proxy_accepted(network);
+
+        proxy_reset(network, PROXY_ALL);
+        assert_true(proxy_wait_accepted(network, before + 1, SOON_MS));
+        assert_int_equal(server_integer(redis, "EXISTS n"), 1);
+    }
+    assert_int_equal(kill(tool_pid(t), SIGUSR1), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 3);
+    assert_null(strstr(tool_err(t), "lost"));
+}
+
+static void a_release_without_an_answer_keeps_the_code(void **state)
+{
+    char url[160];
+    const tool_how how = {.url = url};
+    tool *t;
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s?command_timeout_ms=300ms",
+                   proxy_url(network));
+    t = tool_start(&how, "run", "n", "-c",
+                   "echo child=$$; trap 'exit 3' USR1; "
+                   "while :; do sleep 0.05; done",
+                   NULL);
+    (void)tool_wait_number(t, "child", SOON_MS);
+    proxy_hold(network, PROXY_ALL, PROXY_REPLIES);
+    assert_int_equal(kill(tool_pid(t), SIGUSR1), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 3);
+    tool_wait_err(t, "the release of 'n' is not confirmed: ", SOON_MS);
+}
+
+static void a_server_that_forgets_ends_the_command(void **state)
+{
+    const tool_how how = {.url = server_url(redis)};
+    tool *t = tool_start(&how, "run", lease, "n", "-c",
+                         "echo child=$$; exec sleep 100", NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+
+    (void)state;
+    assert_true(server_restart(redis));
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_false(tool_runs(child));
+}
+
+/* Reads a number, and writes one more: nothing is lost if nobody does it at
+   the same time. */
+static void many_tools_count_without_a_mistake(void **state)
+{
+    const tool_how how = {.url = server_url(redis), .program = "sh"};
+    tool *tools[WORKERS];
+    char line[512];
+
+    (void)state;
+    (void)snprintf(line, sizeof(line),
+                   "i=0; while [ $i -lt %d ]; do i=$((i+1)); " LK_TOOL
+                   " -q run n -c 'read n <%s/n; echo $((n+1)) >%s/n' || exit; "
+                   "done",
+                   TURNS, folder, folder);
+    assert_tool(&(tool_how){.program = "sh"}, 0, "", "", "-c", "echo 0 >$0/n",
+                folder, NULL);
+    for (size_t i = 0; i < WORKERS; i++)
+        tools[i] = tool_start(&how, "-c", line, NULL);
+    for (size_t i = 0; i < WORKERS; i++)
+        assert_int_equal(tool_wait(tools[i], SOON_MS), 0);
+    (void)snprintf(line, sizeof(line), "%d\n", WORKERS * TURNS);
+    assert_tool(&(tool_how){.program = "sh"}, 0, line, "", "-c", "cat $0/n",
+                folder, NULL);
+}
+
+/* Each that comes looks whether the one before is dead, and is killed, or its
+   tool is. */
+static void nobody_comes_while_the_one_before_lives(void **state)
+{
+    static const char program[] =
+        "trap '' TERM INT HUP; "
+        "if [ -e who ] && read -r was <who && "
+        "read -r pid name state rest </proc/$was/stat && [ $state != Z ]; "
+        "then echo alive=$was; fi 2>&-; "
+        "echo $$ >who; echo child=$$; exec sleep 100";
+    const tool_how how = {.url = server_url(redis)};
+    char line[512];
+    tool *tools[DEATHS + 1];
+
+    (void)state;
+    (void)snprintf(line, sizeof(line), "cd %s; %s", folder, program);
+    for (size_t i = 0; i <= DEATHS; i++)
+        tools[i] = tool_start(&how, "-q", "run", lease, "--fair", "n", "-c",
+                              line, NULL);
+    for (size_t killed = 0; killed <= DEATHS;) {
+        for (size_t i = 0; i <= DEATHS; i++) {
+            if (tools[i] == NULL ||
+                strstr(tool_out(tools[i]), "child=") == NULL)
+                continue;
+            assert_null(strstr(tool_out(tools[i]), "alive"));
+            assert_int_equal(kill(tool_pid(tools[i]),
+                                  killed % 2 == 0 ? SIGKILL : SIGSTOP),
+                             0);
+            tools[i] = NULL;
+            killed++;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            connections_that_break_do_not_disturb_the_command, begin, forget),
+        cmocka_unit_test_setup_teardown(
+            a_release_without_an_answer_keeps_the_code, begin, forget),
+        cmocka_unit_test_setup_teardown(a_server_that_forgets_ends_the_command,
+                                        begin, forget),
+        cmocka_unit_test_setup_teardown(many_tools_count_without_a_mistake,
+                                        begin, forget),
+        cmocka_unit_test_setup_teardown(nobody_comes_while_the_one_before_lives,
+                                        begin, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
