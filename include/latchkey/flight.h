@@ -70,7 +70,8 @@ LK_API void lk_flight_free(lk_flight *flight);
 typedef struct lk_flight_ticket lk_flight_ticket;
 
 /**
- * Computes what the key stands for. lk_flight_ticket_set() takes the value;
+ * Computes what the key stands for, and returns: as long as it does not, its
+ * claim is renewed and all others wait. lk_flight_ticket_set() takes the value;
  * without it the value has no bytes.
  *
  * @return LK_OK, or an error for everybody who waits
@@ -117,7 +118,8 @@ LK_API LK_NODISCARD lk_status lk_flight_do(lk_flight *flight, const char *key,
 typedef void (*lk_flight_start_fn)(lk_flight_ticket *ticket, void *data);
 
 /**
- * Ends the computation of an async call, once, and with it the ticket.
+ * Ends the computation of an async call, once, and with it the ticket. A client
+ * with .dispatch must not be freed before: nobody would call back.
  *
  * @param status  LK_OK: the value is what was set last; else an error for
  *                everybody who waits

@@ -121,6 +121,30 @@ static void an_update_through_lost_answers_counts_once(void **state)
     cells_expect(cell, "4");
 }
 
+static long long remembered(cells *f)
+{
+    return server_integer(f->base->server, "HLEN latchkey:cell-memo:{n}");
+}
+
+/* Its first request may still be on its way, as far as the client can tell. */
+static void only_what_was_asked_twice_is_remembered(void **state)
+{
+    cells *f = *state;
+    lk_cell *cell = cells_named(f, far(f, NULL), "n", NULL);
+    long long before;
+
+    cells_set(cell, "1");
+    cells_set(cell, "2");
+    before = remembered(f);
+    cells_set(cell, "3");
+    assert_int_equal(remembered(f), before);
+    lose_the_next_answer();
+    cells_set(cell, "4");
+    cells_set(cell, "5");
+    cells_set(cell, "6");
+    assert_int_equal(remembered(f), before + 1);
+}
+
 /* ---- no answer in time ---- */
 
 static void a_write_without_an_answer_is_in_doubt(void **state)
@@ -263,6 +287,7 @@ int main(void)
         FAULT(a_creation_whose_answer_is_lost_is_known_to_be_ours),
         FAULT(a_delete_whose_answer_is_lost_is_known_to_be_ours),
         FAULT(an_update_through_lost_answers_counts_once),
+        FAULT(only_what_was_asked_twice_is_remembered),
         FAULT(a_write_without_an_answer_is_in_doubt),
         FAULT(a_write_that_did_not_arrive_is_not_made_later),
         FAULT(a_read_without_an_answer_leaves_no_doubt),

@@ -118,6 +118,52 @@ static void a_landing_that_did_not_arrive_is_told_later(void **state)
     assert_int_equal(idle.begun, 0);
 }
 
+/* It was sent, and it is not known whether it arrived. */
+static void a_landing_that_was_swallowed_is_told_again(void **state)
+{
+    flights *f = *state;
+    engine idle = {.value = "wrong"};
+    flyer *leader = flights_lead(f, far(f), &f->engine);
+    flyer *follower = flights_follow(f, flights_one(f), &idle);
+
+    proxy_swallow(the_proxy, COMMAND, PROXY_REQUESTS);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    proxy_reset(the_proxy, PROXY_ALL);
+    proxy_heal(the_proxy);
+    assert_status(flyer_join(follower), LK_OK);
+    assert_string_equal(follower->text, "value");
+    assert_int_equal(idle.begun, 0);
+}
+
+/* A renewal that was under way at the landing is answered after it, and says
+   nothing to whoever calls by then. */
+static void a_renewal_that_is_answered_late_leads_nobody(void **state)
+{
+    flights *f = *state;
+    const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT, .ttl_ms = 60000,
+                                     .lease_ms = 1000};
+    lk_flight *flight = far_with(f, NULL, &quick); /* of client 0 */
+    flyer *leader = flights_lead(f, flight, &f->engine);
+    flyer *later;
+    uint64_t before;
+
+    locking_wait_calm(f->base->clients[0]);
+    before = proxy_received(the_proxy, COMMAND, PROXY_REQUESTS);
+    proxy_hold(the_proxy, COMMAND, PROXY_REQUESTS);
+    assert_true(proxy_wait_received(the_proxy, COMMAND, PROXY_REQUESTS,
+                                    before + 1, SOON_MS));
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+    later = flights_begin(f, flight, &f->engine, LK_FOREVER, NULL);
+    locking_wait_waiting(f->base->clients[0], 1);
+    proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
+    assert_status(flyer_join(later), LK_OK);
+    assert_string_equal(later->text, "value");
+    locking_wait_calm(f->base->clients[0]);
+    assert_false(locking_exists(f->base, "latchkey:flight-claim:{f:k}"));
+}
+
 /* It cannot renew: another takes over, and both go on. */
 static void a_leader_that_is_cut_off_is_taken_over_from(void **state)
 {
@@ -141,6 +187,59 @@ static void a_leader_that_is_cut_off_is_taken_over_from(void **state)
 }
 
 /* ---- who waits ---- */
+
+enum { TRIES = 5, PROMPT_MS = 700 /* less than the first look's pause */ };
+
+/* By its own look, not by the one that comes about once in a second. A machine
+   may be slow, but not each time. */
+static void a_lease_that_ends_is_taken_over_at_once(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = flights_one(f);
+    bool prompt = false;
+
+    for (int i = 0; i < TRIES && !prompt; i++) {
+        flyer *caller;
+
+        locking_wait_calm(f->base->clients[0]); /* it has landed */
+        server_flush(f->base->server);
+        freeReplyObject(
+            server_command(f->base->server,
+                           "SET latchkey:flight-claim:{f:k} x PX 200"));
+        caller = flights_begin(f, flight, &f->engine, LK_FOREVER, NULL);
+        assert_status(flyer_join(caller), LK_OK);
+        assert_true(caller->took_ms >= 100);
+        prompt = caller->took_ms < PROMPT_MS;
+    }
+    assert_true(prompt);
+}
+
+/* What was told while the subscription was on its way was not heard. */
+static void who_has_subscribed_looks_at_once(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = far(f);       /* of client 0 */
+    lk_flight *near = flights_one(f); /* of client 1 */
+    bool prompt = false;
+
+    for (int i = 0; i < TRIES && !prompt; i++) {
+        flyer *leader, *follower;
+
+        locking_wait_calm(f->base->clients[1]); /* it has landed */
+        server_flush(f->base->server);
+        f->engine.begun = 0;
+        leader = flights_lead(f, near, &f->engine);
+        proxy_hold(the_proxy, INBOX, PROXY_REQUESTS);
+        follower = flights_begin(f, flight, &f->engine, LK_FOREVER, NULL);
+        locking_wait_waiting(f->base->clients[0], 1);
+        f->engine.held = false;
+        assert_status(flyer_join(leader), LK_OK);
+        proxy_release(the_proxy, INBOX, PROXY_REQUESTS);
+        assert_status(flyer_join(follower), LK_OK);
+        prompt = follower->took_ms < PROMPT_MS;
+    }
+    assert_true(prompt);
+}
 
 static void a_message_that_is_lost_is_made_up_for(void **state)
 {
@@ -300,6 +399,7 @@ static void a_claim_that_comes_too_late_is_given_back(void **state)
     assert_status(flyer_join(caller), LK_ETIMEDOUT);
     proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
     locking_wait_calm(f->base->clients[0]);
+    assert_false(locking_exists(f->base, "latchkey:flight-claim:{f:k}"));
     flights_expect(flights_one(f), &f->engine, "value");
     assert_int_equal(f->engine.begun, 1);
 }
@@ -311,7 +411,11 @@ int main(void)
         FAULT(a_join_that_was_answered_and_lost_leads_once),
         FAULT(a_landing_whose_answer_is_lost_is_told),
         FAULT(a_landing_that_did_not_arrive_is_told_later),
+        FAULT(a_landing_that_was_swallowed_is_told_again),
+        FAULT(a_renewal_that_is_answered_late_leads_nobody),
         FAULT(a_leader_that_is_cut_off_is_taken_over_from),
+        FAULT(a_lease_that_ends_is_taken_over_at_once),
+        FAULT(who_has_subscribed_looks_at_once),
         FAULT(a_message_that_is_lost_is_made_up_for),
         FAULT(a_message_that_comes_late_is_not_believed),
         FAULT(a_call_that_came_later_looks_by_itself),

@@ -44,7 +44,7 @@ static void a_holder_writes_as_often_as_it_likes(void **state)
 static void a_hold_that_was_deleted_writes_nothing(void **state)
 {
     cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open_calm(f->base, NULL);
     lk_cell *same = cells_named(f, client, "n", NULL);
     lk_cell *inside = cells_named(f, client, "{n}:total", NULL);
     lk_hold *hold = locking_hold(locking_lock(f->base, client, "n"));
@@ -161,13 +161,19 @@ static void holds_that_others_have_as_well_are_refused(void **state)
 static void a_hold_of_another_client_guards_by_its_fence(void **state)
 {
     cells *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    lk_client *client = locking_open_calm(f->base, NULL);
     lk_cell *cell = cells_one(f);
     lk_hold *hold = locking_hold(locking_lock(f->base, client, "n"));
 
+    assert_int_equal(server_integer(f->base->server, "DEL n"), 1);
     assert_status(guarded(cell, hold, "x"), LK_OK);
     cells_expect(cell, "x");
-    assert_status(lk_hold_release(hold), LK_OK);
+    assert_int_equal(server_integer(f->base->server,
+                                    "HSET latchkey:cell-mark:{n} fence "
+                                    "9000000000000000"),
+                     0);
+    assert_status(guarded(cell, hold, "y"), LK_ESTALE);
+    (void)lk_hold_release(hold);
 }
 
 static void a_guarded_write_may_outlive_its_hold(void **state)

@@ -176,14 +176,15 @@ static void a_value_that_is_too_large_is_an_error(void **state)
 static void a_waiter_that_ends_leaves_the_others_alone(void **state)
 {
     flights *f = *state;
-    lk_client *client = locking_open(f->base, NULL);
+    const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = 60000};
+    lk_client *client = locking_open(f->base, &patient);
     lk_flight *flight = flights_of(f, client, NULL);
     lk_cancel *cancel = NULL;
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     flyer *leader = flights_lead(f, flights_one(f), &f->engine);
     flyer *stays = flights_follow(f, flight, &f->engine);
-    flyer *cancels, *tires;
-    lk_flight_value *value = NULL;
+    flyer *cancels, *tires, *tries;
 
     assert_status(lk_cancel_new(&cancel, client), LK_OK);
     options.cancel = cancel;
@@ -194,9 +195,8 @@ static void a_waiter_that_ends_leaves_the_others_alone(void **state)
     lk_cancel_fire(cancel);
     assert_status(flyer_join(cancels), LK_ECANCELED);
     lk_cancel_free(cancel);
-    assert_status(lk_flight_do(flight, "k", 0, NULL, engine_run, &f->engine,
-                               &value),
-                  LK_EBUSY);
+    tries = flights_begin(f, flight, &f->engine, 0, NULL);
+    assert_status(flyer_join(tries), LK_EBUSY);
     f->engine.held = false;
     assert_status(flyer_join(stays), LK_OK);
     assert_status(flyer_join(leader), LK_OK);

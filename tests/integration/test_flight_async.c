@@ -101,7 +101,9 @@ static void a_ticket_may_be_completed_at_once(void **state)
 static void a_ticket_may_end_with_an_error(void **state)
 {
     flights *f = *state;
-    lk_flight *flight = flights_one(f);
+    const lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT, .ttl_ms = 60000,
+                                       .error_ttl_ms = 20000};
+    lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &options);
     journey j = {0};
     lk_flight_value *value = NULL;
 
@@ -111,6 +113,7 @@ static void a_ticket_may_end_with_an_error(void **state)
     lk_flight_complete(j.ticket, LK_EGONE);
     assert_status(finish(&j), LK_EGONE);
     assert_string_equal(j.words, "no fuel");
+    assert_in_range(locking_pttl(f->base, "latchkey:flight:{f:k}"), 1, 20000);
     assert_status(lk_flight_do(flight, "k", 5000, NULL, engine_run, &f->engine,
                                &value),
                   LK_EGONE);
@@ -163,6 +166,23 @@ static void a_shutdown_ends_waits_and_leaves_the_leader_its_value(void **state)
     lk_flight_complete(leads.ticket, LK_OK);
     assert_status(finish(&leads), LK_OK);
     assert_string_equal(leads.text, "value");
+}
+
+static void a_ticket_outlives_its_client(void **state)
+{
+    flights *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_flight *flight = NULL;
+    journey j = {0};
+
+    assert_status(lk_flight_new(&flight, client, "f", NULL), LK_OK);
+    begin(flight, &j, LK_FOREVER);
+    call_wait_count(&j.starts, 1, NULL);
+    lk_flight_free(flight);
+    locking_free_client(f->base, client);
+    lk_flight_complete(j.ticket, lk_flight_ticket_set(j.ticket, "value", 5));
+    assert_status(finish(&j), LK_OK);
+    assert_string_equal(j.text, "value");
 }
 
 static void a_client_with_dispatch_calls_back_there(void **state)
@@ -366,6 +386,7 @@ int main(void)
         FLIGHTS_CASE(an_async_wait_ends_in_time),
         FLIGHTS_CASE(a_handle_may_be_freed_while_a_call_is_under_way),
         FLIGHTS_CASE(a_shutdown_ends_waits_and_leaves_the_leader_its_value),
+        FLIGHTS_CASE(a_ticket_outlives_its_client),
         FLIGHTS_CASE(a_client_with_dispatch_calls_back_there),
         FLIGHTS_CASE(what_cannot_be_is_refused),
         FLIGHTS_CASE(a_key_of_another_kind_is_not_touched),
