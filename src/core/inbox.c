@@ -36,8 +36,8 @@ static void pass_on(lk_client *client, char **words)
     lk__place *place;
 
     client->stats.grants_void++;
-    if (kind == NULL || number == 0)
-        return;
+    if (kind == NULL || kind->release == NULL || number == 0)
+        return; /* of such a kind nothing is ever granted so */
     place = lk__place_get(client, kind, words[7]);
     if (place == NULL)
         return;

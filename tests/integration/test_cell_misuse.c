@@ -3,7 +3,10 @@
 /* Calls on cells that are wrong are refused, and say why; each allocation that
    fails is told of. */
 
+#include <latchkey/plain_semaphore.h>
+
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +15,7 @@
 #include "support/call.h"
 #include "support/cells.h"
 #include "support/check.h"
+#include "support/wait.h"
 
 /* A status and a word of what lk_last_error() says about it. */
 static void assert_words(lk_status actual, lk_status expected, const char *word)
@@ -88,6 +92,36 @@ static void a_key_of_another_kind_is_not_touched(void **state)
     assert_status(lk_cell_write(cell, LK_CELL_ANY, "x", 1, NULL), LK_ETYPE);
     assert_status(lk_cell_delete(cell, LK_CELL_ANY), LK_ETYPE);
     assert_status(lk_cell_update(cell, NULL, set_x, NULL, NULL), LK_ETYPE);
+}
+
+static bool is_void(void *data)
+{
+    return locking_stats(data).grants_void == 2;
+}
+
+/* Of a cell nothing is ever granted, whatever somebody publishes. */
+static void a_grant_that_cannot_be_is_not_taken(void **state)
+{
+    static const char *const families[] = {"cell", "plain"};
+    cells *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_cell *cell = cells_named(f, client, "n", NULL);
+    lk_plain_semaphore *plain = NULL;
+
+    assert_status(lk_plain_semaphore_new(&plain, client, "n"), LK_OK);
+    for (int i = 0; i < 2; i++) {
+        char message[160];
+
+        (void)snprintf(message, sizeof(message), "grant %s %s:77 1 2 3 4000 n",
+                       families[i], lk_client_id(client));
+        assert_int_equal(server_integer(f->base->server,
+                                        "PUBLISH latchkey:inbox:%s:0 %s",
+                                        lk_client_id(client), message),
+                         1);
+    }
+    assert_true(wait_until(is_void, client, 5000));
+    cells_set(cell, "x");
+    lk_plain_semaphore_free(plain);
 }
 
 static void a_closed_client_answers_so(void **state)
@@ -246,6 +280,7 @@ int main(void)
         CELLS_CASE(what_is_null_is_refused),
         CELLS_CASE(options_that_cannot_be_are_refused),
         CELLS_CASE(a_key_of_another_kind_is_not_touched),
+        CELLS_CASE(a_grant_that_cannot_be_is_not_taken),
         CELLS_CASE(a_closed_client_answers_so),
         CELLS_CASE(a_blocking_call_in_a_callback_is_refused),
         CELLS_CASE(a_child_of_fork_is_refused),
