@@ -25,6 +25,7 @@
     X(config)                                                                  \
     X(ls)                                                                      \
     X(who)                                                                     \
+    X(why)                                                                     \
     X(top)                                                                     \
     X(watch)                                                                   \
     X(break)                                                                   \

@@ -88,6 +88,7 @@ void see_json_holder(cli_json *json, const char *key, lk_kind kind,
         cli_json_null(json, "lease_ms");
     else
         cli_json_number(json, "lease_ms", party->lease_ms);
+    see_json_text(json, "waits_for", party->waits_for);
     cli_json_close(json, '}');
 }
 
@@ -184,6 +185,11 @@ static void put_holder(FILE *to, lk_kind kind, const lk_party *party)
     if (party->fence != 0)
         (void)fprintf(to, ", fence %" PRIu64, party->fence);
     (void)fputc('\n', to);
+    if (party->waits_for[0] != '\0') {
+        (void)fputs("    waits for ", to);
+        cli_put_clean(to, party->waits_for);
+        (void)fputc('\n', to);
+    }
     put_more(to, party);
 }
 

@@ -80,6 +80,7 @@ static bool room_fill(struct room *room, const char *owner, const char *reason,
     room->party.mode = mode_text(mode);
     room->party.host = room->party.command = "";
     room->party.user = room->party.name = "";
+    room->party.waits_for = "";
     return true;
 }
 
@@ -146,6 +147,14 @@ static lk_status rooms_make(struct building *building, const redisReply *reply)
     return rooms_fill(building, reply) ? LK_OK : LK_ENOMEM;
 }
 
+/* What stands behind the client's uuid; 0: it is no owner of ours. */
+static uint64_t number_of(const char *owner)
+{
+    return strlen(owner) > UUID_SIZE + 1
+               ? strtoull(owner + UUID_SIZE + 1, NULL, 10)
+               : 0;
+}
+
 /* ---- the records ------------------------------------------------------------------- */
 
 static lk_status
@@ -167,6 +176,8 @@ records_take(struct building *building, const redisReply *reply)
         room->party.command = record.command;
         room->party.user = record.user;
         room->party.name = record.name;
+        room->party.waits_for =
+            lk__record_waits_for(&record, number_of(room->owner));
     }
     return LK_OK;
 }

@@ -239,6 +239,7 @@ void lk__node_free(lk__node *node)
     lk__lane_done(&node->signals.lane);
     lk__lane_done(&node->replicas.lane);
     lk__free(node->seen);
+    lk__free(node->record_text);
     lk__free(node);
 }
 

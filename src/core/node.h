@@ -5,6 +5,7 @@
 #include "core/conn.h"
 #include "core/greet.h"
 #include "core/replica.h"
+#include "core/record.h"
 #include "core/signal.h"
 
 /*
@@ -32,7 +33,9 @@ struct lk__node {
     lk__alarm offline_alarm;
     lk__alarm record_alarm;
     lk__request record_request, record_removal;
-    char record[384]; /* what is written; see record.h */
+    char record[LK__RECORD_SIZE]; /* what never changes; see record.h */
+    char *record_text;            /* what was written last; NULL: nothing */
+    uint64_t record_at;           /* and when */
     uint64_t *seen;   /* by script index: when it was sent in full; 0: not */
     char channel[64]; /* the inbox' name */
 };

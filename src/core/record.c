@@ -6,14 +6,28 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/client.h"
+#include "core/mem.h"
+#include "core/names.h"
 #include "core/node.h"
+#include "core/place.h"
 
-enum { WRITE_EVERY_MS = 20000, EXPIRES_MS = 60000, FIELD_MAX = 64 };
+enum {
+    WRITE_EVERY_MS = 20000,
+    LOOK_EVERY_MS = 1000,
+    EXPIRES_MS = 60000,
+    FIELD_MAX = 64,
+    UUID_SIZE = 36
+};
+
+/* More than that is not looked through for who holds and waits. */
+enum { WAITS_LOOKED_AT = 64, CLAIMS_LOOKED_AT = 4096, CLAIMS_NAMED = 16 };
 
 #define MS UINT64_C(1000000)
 
@@ -26,11 +40,120 @@ on_written(lk__request *request, lk_status status, const redisReply *reply)
     (void)reply;
 }
 
-static void on_alarm(lk__alarm *alarm)
+/* ---- who holds and waits --------------------------------------------------- */
+
+/* Text that grows within its room; what does not fit is left out. */
+struct text {
+    char *at;
+    size_t left; /* with the NUL */
+};
+
+static void text_add(struct text *text, const char *part)
 {
-    lk__record_write(
-        (lk__node *)(void *)((char *)alarm - offsetof(lk__node, record_alarm)));
+    size_t size = strlen(part);
+
+    if (size >= text->left)
+        return;
+    memcpy(text->at, part, size + 1);
+    text->at += size;
+    text->left -= size;
 }
+
+/* A line break in a name would end the line. */
+static bool can_be_named(const lk__wait *wait)
+{
+    return !wait->call.done && !wait->try_only &&
+           strchr(wait->place->name, '\n') == NULL;
+}
+
+/* One that was imported bears another client's id, and is passed over. */
+static bool is_its(const lk__claim *claim, const lk__wait *wait)
+{
+    return lk__claim_is_owned_by(claim, wait->owner) &&
+           strncmp(claim->id, wait->call.client->id, UUID_SIZE) == 0;
+}
+
+/* Adds those claims of one place that the owner of a wait holds. budget: how
+   many claims may yet be looked at; named: how many were added. */
+static void claims_add(struct text *text, const lk__place *place,
+                       const lk__wait *wait, unsigned *budget, unsigned *named)
+{
+    const lk__claim *claim = place->first_claim;
+
+    for (; claim != NULL && *budget > 0 && *named < CLAIMS_NAMED;
+         claim = claim->next) {
+        --*budget;
+        if (!is_its(claim, wait))
+            continue;
+        text_add(text, (*named)++ == 0 ? "\nw " : ",");
+        text_add(text, claim->id + UUID_SIZE + 1);
+    }
+}
+
+/* Adds what the owner of a wait holds: "w 12,15"; false: nothing. */
+static bool holds_add(struct text *text, const lk__wait *wait, unsigned *budget)
+{
+    unsigned named = 0;
+
+    for (const lk__place *place = wait->call.client->places; place != NULL;
+         place = place->next)
+        claims_add(text, place, wait, budget, &named);
+    return named > 0;
+}
+
+static void waits_add(struct text *text, const lk_client *client)
+{
+    unsigned waits = WAITS_LOOKED_AT, budget = CLAIMS_LOOKED_AT, lines = 0;
+
+    for (const lk__wait *wait = client->first_wait;
+         wait != NULL && waits > 0 && lines < LK__RECORD_WAITS;
+         wait = wait->next_all) {
+        waits--;
+        if (!can_be_named(wait))
+            continue;
+        if (holds_add(text, wait, &budget)) {
+            text_add(text, " ");
+            text_add(text, wait->place->name);
+            lines++;
+        }
+    }
+}
+
+/* All that is to be written. NULL: no memory. */
+static char *text_make(const lk__node *node)
+{
+    enum { LINE_MAX_SIZE = LK__NAME_MAX + CLAIMS_NAMED * 21 + 8 };
+    size_t size = sizeof(node->record) + 1;
+    struct text text = {.left = 0};
+    char *made;
+
+    if (node->client->first_wait != NULL && node->client->stats.holding > 0)
+        size += WAITS_LOOKED_AT + LK__RECORD_WAITS * LINE_MAX_SIZE;
+    made = lk__alloc(size);
+    if (made == NULL)
+        return NULL;
+    text = (struct text){.at = made, .left = size};
+    text_add(&text, node->record);
+    if (size > sizeof(node->record) + 1)
+        waits_add(&text, node->client);
+    return made;
+}
+
+void lk__record_on_wait(lk__node *node)
+{
+    lk_client *client = node->client;
+    uint64_t soon;
+
+    if (client->stats.holding == 0 || !lk__alarm_is_set(&node->record_alarm))
+        return;
+    soon = lk__client_now(client) + LOOK_EVERY_MS * MS;
+    if (node->record_alarm.timer.at > soon)
+        lk__alarm_set(&client->alarms, &node->record_alarm, soon);
+}
+
+/* ---- writing --------------------------------------------------------------- */
+
+static void on_alarm(lk__alarm *alarm);
 
 static void user_name(char *text, size_t size)
 {
@@ -65,24 +188,56 @@ void lk__record_key(char *key, size_t size, const char *uuid)
     snprintf(key, size, "latchkey:client:%.36s", uuid);
 }
 
-void lk__record_write(lk__node *node)
+static void send(lk__node *node)
 {
-    lk_client *client = node->client;
     char key[64];
     lk__arg args[5] = {lk__arg_text("SET")};
 
-    lk__alarm_set(&client->alarms, &node->record_alarm,
-                  lk__client_now(client) + WRITE_EVERY_MS * MS);
-    if (client->state != LK__CLIENT_OPEN || node->record_request.busy ||
-        !lk__node_is_ready(node))
-        return;
-    lk__record_key(key, sizeof(key), client->id);
+    lk__record_key(key, sizeof(key), node->client->id);
     args[1] = lk__arg_text(key);
-    args[2] = lk__arg_text(node->record);
+    args[2] = lk__arg_text(node->record_text);
     args[3] = lk__arg_text("PX");
     args[4] = lk__arg_number(EXPIRES_MS);
     if (lk__node_command(node, &node->record_request, 5, args) != LK_OK)
         return; /* the next one is due in time */
+}
+
+/* Writes it if it has changed or is due; again: in any case. */
+static void refresh(lk__node *node, bool again)
+{
+    lk_client *client = node->client;
+    uint64_t now = lk__client_now(client);
+    char *text = text_make(node);
+    bool looks_again = text == NULL || node->record_request.busy ||
+                       strlen(text) > strlen(node->record);
+
+    lk__alarm_set(&client->alarms, &node->record_alarm,
+                  now + (looks_again ? LOOK_EVERY_MS : WRITE_EVERY_MS) * MS);
+    if (client->state != LK__CLIENT_OPEN || node->record_request.busy ||
+        text == NULL || !lk__node_is_ready(node)) {
+        lk__free(text);
+        return;
+    }
+    if (node->record_text == NULL || strcmp(node->record_text, text) != 0)
+        again = true;
+    lk__free(node->record_text);
+    node->record_text = text;
+    if (!again && now < node->record_at + WRITE_EVERY_MS * MS)
+        return;
+    node->record_at = now;
+    send(node);
+}
+
+static void on_alarm(lk__alarm *alarm)
+{
+    refresh((lk__node *)(void *)((char *)alarm -
+                                 offsetof(lk__node, record_alarm)),
+            false);
+}
+
+void lk__record_write(lk__node *node)
+{
+    refresh(node, true);
 }
 
 void lk__record_remove(lk__node *node)
@@ -120,4 +275,33 @@ void lk__record_parse(lk__record *record, char *text)
     record->command = line_cut(&text);
     record->user = line_cut(&text);
     record->name = line_cut(&text);
+    record->waits = text;
+}
+
+/* Whether a list of numbers, up to a blank, has this one. */
+static bool has_number(const char *list, uint64_t number)
+{
+    while (*list != '\0' && *list != ' ') {
+        char *end;
+
+        if (strtoull(list, &end, 10) == number && end != list)
+            return true;
+        list = *end == ',' ? end + 1 : end;
+        if (*list != ' ' && (*list < '0' || *list > '9'))
+            return false;
+    }
+    return false;
+}
+
+const char *lk__record_waits_for(lk__record *record, uint64_t claim_number)
+{
+    while (record->waits[0] != '\0') {
+        const char *line = line_cut(&record->waits);
+        const char *name =
+            strncmp(line, "w ", 2) == 0 ? strchr(line + 2, ' ') : NULL;
+
+        if (name != NULL && has_number(line + 2, claim_number))
+            return name + 1;
+    }
+    return "";
 }

@@ -15,6 +15,7 @@
 #include "core/node.h"
 #include "core/owner.h"
 #include "core/place.h"
+#include "core/record.h"
 
 /* ---- lists --------------------------------------------------------------- */
 
@@ -126,6 +127,7 @@ void lk__wait_begin(lk__wait *wait)
         lk__call_done(&wait->call, LK_EBUSY, NULL);
     else {
         lists_add(wait);
+        lk__record_on_wait(wait->call.client->node);
         if (wait->line == LK__LINE_COMMON)
             lk__place_drive(wait->place);
         else if (wait->line == LK__LINE_KIND)

@@ -96,12 +96,12 @@ assert_json(seeing *f, const char *const *arguments, const char *pattern)
     "{\"owner\":\"*:1\",\"host\":\"?*\",\"pid\":*,"                            \
     "\"command\":\"test_cli_see_json\",\"user\":\"?*\",\"client\":\"?*\","     \
     "\"reason\":\"r\",\"mode\":null,\"count\":1,\"library\":\"latchkey\","     \
-    "\"fence\":?*,\"held_ms\":?*,\"lease_ms\":?*}"
+    "\"fence\":?*,\"held_ms\":?*,\"lease_ms\":?*,\"waits_for\":null}"
 #define JAVAS                                                                  \
     "{\"owner\":\"" JAVA "\",\"host\":null,\"pid\":null,\"command\":null,"     \
     "\"user\":null,\"client\":null,\"reason\":null,\"mode\":null,"             \
     "\"count\":2,\"library\":\"redisson\",\"fence\":null,\"held_ms\":null,"    \
-    "\"lease_ms\":null}"
+    "\"lease_ms\":null,\"waits_for\":null}"
 
 static void start(seeing *f, const char *holds, const char *waits)
 {
@@ -180,6 +180,18 @@ static void events(void **state)
     "{\"names\":?*,\"held\":?*,\"holders\":?*,\"waiters\":?*,"                 \
     "\"foreign\":?*,\"longest_held_ms\":?*}"
 
+static void a_chain(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET o " JAVA " 2");
+    JSON(f,
+         "{\"name\":\"o\",\"deadlock\":false,\"names\":[{\"name\":\"o\","
+         "\"kind\":\"lock\",\"holders\":[" JAVAS "],\"waiter_count\":0,"
+         "\"waiters\":[],\"stuck\":false}],\"truncated\":false}\n",
+         "why", "o");
+}
+
 static void sums(void **state)
 {
     seeing *f = *state;
@@ -207,8 +219,9 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_list_of_names), TEST(a_name), TEST(an_end_by_force),
-        TEST(events),          TEST(sums),   TEST(checks),
+        TEST(a_list_of_names), TEST(a_name),  TEST(an_end_by_force),
+        TEST(events),          TEST(a_chain), TEST(sums),
+        TEST(checks),
     };
 #undef TEST
 

@@ -35,6 +35,31 @@ static lk_hold *hold_of(lk_client *client, const char *name, int64_t wait_ms,
     return hold;
 }
 
+static lk_hold *
+write_of(lk_client *client, const char *name, const lk_acquire_options *options)
+{
+    lk_rwlock *rwlock;
+    lk_hold *hold;
+
+    must(lk_rwlock_new(&rwlock, client, name, NULL));
+    must(lk_rwlock_acquire_write(rwlock, LK_FOREVER, options, &hold));
+    return hold;
+}
+
+/* Somebody holds it: else a circle of keepers would not come about. */
+static void await_held(lk_client *client, const char *name)
+{
+    lk_lock *lock;
+    bool held = false;
+
+    must(lk_lock_new(&lock, client, name, NULL));
+    while (!held) {
+        must(lk_lock_is_locked(lock, &held)); /* whatever the kind */
+        (void)usleep(LOOK_US);
+    }
+    lk_lock_free(lock);
+}
+
 static lk_hold *begin(lk_client *client, const keeper_how *how,
                       const lk_acquire_options *options)
 {
@@ -70,8 +95,14 @@ static _Noreturn void keep(const keeper_how *how, int ready)
     hold = begin(client, how, &options);
     if (write(ready, "k", 1) != 1)
         _exit(4);
+    if (how->is_apart)
+        must(lk_owner_new(&options.owner, client));
+    if (how->waits != NULL || how->writes != NULL)
+        await_held(client, how->waits != NULL ? how->waits : how->writes);
     if (how->waits != NULL)
         hold = hold_of(client, how->waits, LK_FOREVER, &options);
+    if (how->writes != NULL)
+        hold = write_of(client, how->writes, &options);
     while (hold == NULL || lk_hold_check(hold) == LK_OK)
         (void)usleep(LOOK_US);
     _exit(lk_hold_loss(hold) == LK_LOSS_REVOKED ? 0 : 5);

@@ -15,12 +15,14 @@ typedef struct keeper_how {
     const char *reads;  /* a read-write lock, to read; NULL: none */
     const char *takes;  /* a semaphore of 3 permits, 2 of them; NULL: none */
     const char *waits;  /* a lock that it waits for then; NULL: none */
+    const char *writes; /* a read-write lock that it waits for to write, too */
     const char *reason; /* of holds and of the wait */
+    int is_apart;       /* another owner waits than holds */
 } keeper_how;
 
 /*
  * Starts one; returns when it holds what it is to hold. What it waits for it
- * begins to wait for then. It ends with exit code 0 when a hold is taken from
+ * begins to wait for when somebody holds that. It ends with exit code 0 when a hold is taken from
  * it by force, and dies with the test program.
  */
 pid_t keeper_start(const keeper_how *how);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What clients tell operators of owners that hold something and wait. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/record.h"
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 5000, OWNERS = 20 };
+
+/* What the holder of "a" is said to wait for. */
+typedef struct seen {
+    lk_lock *lock;
+    const char *expected;
+} seen;
+
+static bool is_said(void *data)
+{
+    const seen *s = data;
+    lk_info *info;
+    bool said;
+
+    assert_status(lk_lock_info(s->lock, &info), LK_OK);
+    assert_int_equal(info->holder_count, 1);
+    said = strcmp(info->holders[0]->waits_for, s->expected) == 0;
+    for (size_t i = 0; i < info->listed_count; i++)
+        assert_string_equal(info->waiters[i]->waits_for, "");
+    lk_info_free(info);
+    return said;
+}
+
+static void assert_said(lk_lock *lock, const char *expected)
+{
+    seen s = {.lock = lock, .expected = expected};
+
+    assert_true(wait_until(is_said, &s, SOON_MS));
+}
+
+/* Acquires a lock for an owner; the hold ends with its client. */
+static void acquire_for(lk_lock *lock, lk_owner *owner)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .owner = owner};
+    lk_hold *hold;
+
+    assert_status(lk_lock_acquire(lock, 0, &options, &hold), LK_OK);
+}
+
+static taker *wait_for(locking *f, lk_lock *lock, lk_owner *owner)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .owner = owner};
+
+    return locking_take(f, lock, LK_FOREVER, &options);
+}
+
+static void what_an_owner_waits_for_is_told_and_taken_back(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *other =
+        locking_hold(locking_lock(f, locking_open(f, NULL), "b c,1"));
+    lk_lock *a = locking_lock(f, client, "a");
+    lk_owner *owner;
+    taker *t;
+
+    assert_status(lk_owner_new(&owner, client), LK_OK);
+    acquire_for(a, owner);
+    assert_said(a, "");
+    t = wait_for(f, locking_lock(f, client, "b c,1"), owner);
+    assert_said(a, "b c,1");
+    assert_status(lk_hold_release(other), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+    assert_said(a, "");
+    lk_owner_free(owner);
+}
+
+static void a_wait_of_another_owner_is_not_its(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_lock *a = locking_lock(f, client, "a");
+    lk_lock *c = locking_lock(f, client, "c");
+    lk_owner *owner, *another;
+
+    locking_hold(locking_lock(f, locking_open(f, NULL), "b"));
+    assert_status(lk_owner_new(&owner, client), LK_OK);
+    assert_status(lk_owner_new(&another, client), LK_OK);
+    acquire_for(a, owner);
+    acquire_for(c, another);
+    wait_for(f, locking_lock(f, client, "b"), another);
+    assert_said(c, "b");
+    assert_said(a, "");
+    lk_owner_free(owner);
+    lk_owner_free(another);
+}
+
+/* A name that would break the lines is left out, and so is what is too much. */
+static void the_record_stays_small(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_owner *owners[OWNERS];
+    char name[32], key[64], *text;
+    size_t lines = 0;
+
+    locking_hold(locking_lock(f, locking_open(f, NULL), "b"));
+    for (int i = 0; i < OWNERS; i++) {
+        (void)snprintf(name, sizeof(name), "a%d", i);
+        assert_status(lk_owner_new(&owners[i], client), LK_OK);
+        acquire_for(locking_lock(f, client, name), owners[i]);
+        wait_for(f, locking_lock(f, client, "b"), owners[i]);
+    }
+    locking_wait_waiting(client, OWNERS);
+    lk__record_key(key, sizeof(key), lk_client_id(client));
+    locking_pass_time(wait_scaled_ms(1600));
+    text = server_string(f->server, "GET %s", key);
+    assert_non_null(text);
+    for (const char *at = text; (at = strstr(at, "\nw ")) != NULL; at++)
+        lines++;
+    assert_int_equal(lines, LK__RECORD_WAITS);
+    free(text);
+    for (int i = 0; i < OWNERS; i++)
+        lk_owner_free(owners[i]);
+}
+
+static void a_name_with_a_line_break_is_left_out(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_lock *a = locking_lock(f, client, "a");
+    lk_owner *owner;
+
+    locking_hold(locking_lock(f, locking_open(f, NULL), "b\nw 1 x"));
+    assert_status(lk_owner_new(&owner, client), LK_OK);
+    acquire_for(a, owner);
+    wait_for(f, locking_lock(f, client, "b\nw 1 x"), owner);
+    locking_wait_waiting(client, 1);
+    locking_pass_time(wait_scaled_ms(1500));
+    assert_said(a, "");
+    lk_owner_free(owner);
+}
+
+/* ---- reading ---- */
+
+static void the_lines_of_a_record_are_read(void **state)
+{
+    char text[] = "h\n1\np\nu\nn\nw 1,12 orders 7\nw 123 b";
+    char again[] = "h\n1\np\nu\nn\nw 1,12 orders 7\nw 123 b";
+    char bad[] = "h\n1\np\nu\nn\nw x y\nw\nw 5\nz 5 q\n\nw 5 yes";
+    lk__record record;
+
+    (void)state;
+    lk__record_parse(&record, text);
+    assert_string_equal(record.name, "n");
+    assert_string_equal(lk__record_waits_for(&record, 12), "orders 7");
+    lk__record_parse(&record, again);
+    assert_string_equal(lk__record_waits_for(&record, 2), "");
+    lk__record_parse(&record, bad);
+    assert_string_equal(lk__record_waits_for(&record, 5), "yes");
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(what_an_owner_waits_for_is_told_and_taken_back),
+        TEST(a_wait_of_another_owner_is_not_its),
+        TEST(the_record_stays_small),
+        TEST(a_name_with_a_line_break_is_left_out),
+        cmocka_unit_test(the_lines_of_a_record_are_read),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}
