@@ -96,6 +96,8 @@ static int end_one(const struct breaking *b, cli_json *json, const char *owner)
     lk_status status =
         b->values->dry_run ? LK_OK : lk_break(b->client, b->name, owner);
 
+    if (status == LK_ENOTHELD && b->values->all)
+        return 0; /* it went with another, or by itself */
     if (status == LK_ENOTHELD)
         return cli_fail(b->c, CLI_BUSY,
                         "%s does not hold %s any more; nothing was changed",
