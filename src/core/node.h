@@ -4,8 +4,8 @@
 
 #include "core/conn.h"
 #include "core/greet.h"
-#include "core/replica.h"
 #include "core/record.h"
+#include "core/replica.h"
 #include "core/signal.h"
 
 /*
