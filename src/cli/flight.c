@@ -42,7 +42,7 @@ typedef struct trip {
     choices chosen;
     char **argv;
     run_env env;
-    int code; /* of the command, if this one ran it; -1: it did not */
+    int code; /* of the command, if this one ran it */
 } trip;
 
 /* ---- the command -------------------------------------------------------- */
@@ -162,13 +162,11 @@ static lk_status run_here(lk_flight_ticket *ticket, void *data)
 
 /* The exit code of a command that failed, here or elsewhere; -1: it is not
    that. */
-static int failed_code(const trip *t)
+static int failed_code(void)
 {
     const char *words = lk_last_error();
     uint64_t code = 0;
 
-    if (t->code > 0)
-        return t->code;
     if (strncmp(words, FAILED, strlen(FAILED)) != 0 ||
         !cli_count_read(words + strlen(FAILED), &code) || code > 255)
         return -1;
@@ -181,7 +179,7 @@ static int fly(trip *t, lk_flight *flight, const char *key)
     lk_status status =
         lk_flight_do(flight, key, t->chosen.is_try ? 0 : t->chosen.wait_ms,
                      NULL, run_here, t, &value);
-    int code = status == LK_OK ? CLI_OK : failed_code(t);
+    int code = status == LK_OK ? CLI_OK : failed_code();
 
     if (status == LK_OK)
         (void)fwrite(value->bytes, 1, value->size, stdout);
@@ -230,7 +228,6 @@ static int run(cli *c, int argc, char **argv)
 {
     const char *shell[] = {"/bin/sh", "-c", NULL, NULL};
     trip t = {.c = c,
-              .code = -1,
               .chosen = {.wait_ms = LK_FOREVER,
                          .busy_code = CLI_BUSY,
                          .group = "latchkey"}};

@@ -100,8 +100,17 @@ static void a_command_that_cannot_fly_is_told(void **state)
     assert_tool(&how, 0, "1000000\n", "", "run", "n", "-c",
                 LK_TOOL " flight k6 -c 'head -c 1000000 /dev/zero' | wc -c",
                 NULL);
-    assert_tool(&how, 0, "LATCHKEY_NAME=k5\n", "", "flight", "k5", "-c",
-                "env | grep -E 'LATCHKEY_(NAME|FENCE)'", NULL);
+}
+
+static void nothing_is_held_by_a_command_in_flight(void **state)
+{
+    tool *t = tool_start(&how, "flight", "k", "env", NULL);
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_non_null(strstr(tool_out(t), "LATCHKEY_NAME=k\n"));
+    assert_null(strstr(tool_out(t), "LATCHKEY_FENCE"));
+    assert_null(strstr(tool_out(t), "\n\n"));
 }
 
 static void who_will_not_wait_is_75(void **state)
@@ -161,6 +170,8 @@ int main(void)
         cmocka_unit_test_teardown(one_runs_it_and_all_print_it, forget),
         cmocka_unit_test_teardown(who_fails_fails_for_all, forget),
         cmocka_unit_test_teardown(a_command_that_cannot_fly_is_told, forget),
+        cmocka_unit_test_teardown(nothing_is_held_by_a_command_in_flight,
+                                  forget),
         cmocka_unit_test_teardown(who_will_not_wait_is_75, forget),
         cmocka_unit_test_teardown(who_dies_is_taken_over_from, forget),
         cmocka_unit_test_teardown(a_leader_s_command_runs_in_office, forget),

@@ -71,6 +71,17 @@ static void it_can_be_reset_and_deleted(void **state)
     assert_tool(&how, 75, "", "l: ", "latch", "count", "l", NULL);
 }
 
+/* The number of standard output is not that of a connection then. */
+static void a_stream_that_is_closed_stays_so(void **state)
+{
+    const tool_how shell = {.url = server_url(redis), .program = "sh"};
+
+    (void)state;
+    assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
+    assert_tool(&shell, 74, "", "standard output: Bad file descriptor", "-c",
+                LK_TOOL " latch count l <&- >&-", NULL);
+}
+
 static void a_wrong_line_is_64(void **state)
 {
     (void)state;
@@ -137,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(it_opens_when_all_has_happened, forget),
         cmocka_unit_test_teardown(it_can_be_reset_and_deleted, forget),
+        cmocka_unit_test_teardown(a_stream_that_is_closed_stays_so, forget),
         cmocka_unit_test_teardown(a_wrong_line_is_64, forget),
         cmocka_unit_test_teardown(nobody_passes_a_barrier_before_all_are_there,
                                   forget),
