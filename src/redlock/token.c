@@ -80,8 +80,6 @@ void lk__token_unref(lk__token *token)
 {
     if (--token->refs > 0)
         return;
-    if (token->fd >= 0)
-        close(token->fd);
     pthread_mutex_destroy(&token->mutex);
     lk__free(token->name);
     lk__free(token);
@@ -235,6 +233,9 @@ void lk__token_shut(lk__token *token)
 {
     token->phase = LK__TOKEN_CLOSED;
     token->cb = NULL;
+    if (token->fd >= 0)
+        close(token->fd);
+    token->fd = -1;
 }
 
 uint64_t lk__token_next_look(const lk__token *token)

@@ -143,7 +143,7 @@ uint64_t lk__token_until_since(const lk__token *token, uint64_t since);
 /* The votes have changed, or time has passed. Within the monitor of client. */
 void lk__token_look(lk__token *token, lk_client *client);
 
-/* Ends it: no callback, no renewal any more. */
+/* Ends it: no callback, no descriptor, no renewal any more. */
 void lk__token_shut(lk__token *token);
 
 void lk__token_task_add(lk__token *token, lk__task *task);

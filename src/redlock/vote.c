@@ -146,7 +146,7 @@ static bool is_ineligible(lk__vote *vote)
 {
     const lk__token *token = vote->token;
     const lk__node *node = vote->client->node;
-    uint64_t now = lk__client_now(vote->client);
+    uint64_t born_at = node->command_greeting.born_at;
 
     (void)snprintf(vote->server, sizeof(vote->server), "%s",
                    node->command_greeting.run_id);
@@ -171,9 +171,10 @@ static bool is_ineligible(lk__vote *vote)
             return true;
         }
     }
+    /* Old enough when it was asked, not when it answered. */
     if (token->quarantine_ns != 0 &&
-        (node->command_greeting.born_at > now ||
-         now - node->command_greeting.born_at < token->quarantine_ns)) {
+        (born_at > token->begun_at ||
+         token->begun_at - born_at < token->quarantine_ns)) {
         answer_set(vote, LK_REDLOCK_QUARANTINED, LK_EQUORUM,
                    "started more recently than the longest lease");
         return true;
@@ -192,7 +193,9 @@ static void acquire_answered(lk__vote *vote, const lk__errand *errand)
         (void)snprintf(words, sizeof(words),
                        "another's token, for %" PRId64 " ms more",
                        errand->detail);
-        answer_set(vote, LK_REDLOCK_BUSY, LK_EBUSY, words);
+        answer_set(vote, LK_REDLOCK_BUSY, LK_EBUSY,
+                   errand->detail < 0 ? "another's token, without an end"
+                                      : words);
     } else if (!is_ineligible(vote)) {
         answer_set(vote, LK_REDLOCK_GRANTED, LK_OK, "");
         vote->until = lk__deadline_ns(token->begun_at, errand->lease_ms);

@@ -2,6 +2,7 @@
 
 /* The lock over several servers: having it, keeping it, losing it. */
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,7 @@ static void a_lease_of_the_callers_ends(void **state)
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_non_null(strstr(lk_last_error(), " ms ago"));
+    assert_int_equal(fcntl(p.fd, F_GETFD), -1);
 }
 
 static void a_lease_of_the_locks_is_renewed(void **state)
