@@ -102,7 +102,7 @@ lk_redlock_options redlocking_options(void)
 {
     lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
                                   .lease_ms = 2 * (uint64_t)wait_lease_ms(),
-                                  .node_timeout_ms = wait_scaled_ms(500),
+                                  .node_timeout_ms = wait_lease_ms() / 2,
                                   .retry_ms = 10, .durable = 1};
 
     return options;
