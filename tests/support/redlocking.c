@@ -50,9 +50,30 @@ int redlocking_setup(void **state)
     return 0;
 }
 
+/* Nobody but the test itself is connected to any server. */
+static bool is_alone(void *data)
+{
+    redlocking *f = data;
+    size_t lines = 0, servers = 0;
+
+    for (size_t i = 0; i < REDLOCKING_SERVERS; i++) {
+        char *list;
+
+        if (server_pid(f->servers[i]) == 0)
+            continue;
+        list = server_string(f->servers[i], "CLIENT LIST");
+        for (const char *at = list; *at != '\0'; at++)
+            lines += *at == '\n';
+        free(list);
+        servers++;
+    }
+    return lines == servers;
+}
+
 int redlocking_teardown(void **state)
 {
     redlocking *f = *state;
+    bool alone;
 
     for (size_t i = 0; i < REDLOCKING_SERVERS; i++)
         redlocking_thaw(f, i);
@@ -62,7 +83,10 @@ int redlocking_teardown(void **state)
         lk_client_free(f->clients[i]);
     f->lock_count = 0;
     f->client_count = 0;
-    return 0;
+    alone = wait_until(is_alone, f, SOON_MS);
+    if (!alone)
+        print_error("a connection is left at a server\n");
+    return alone ? 0 : -1;
 }
 
 void redlocking_freeze(redlocking *f, size_t node)
