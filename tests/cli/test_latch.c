@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* latch and barrier from a shell. */
+/* latch and barrier from a shell, and how their answers are written. */
 
 #include <signal.h>
 #include <stdio.h>
@@ -69,6 +69,46 @@ static void it_can_be_reset_and_deleted(void **state)
     assert_tool(&how, 0, "1\n", "", "latch", "count", "l", NULL);
     assert_tool(&how, 0, "", "", "latch", "delete", "l", NULL);
     assert_tool(&how, 75, "", "l: ", "latch", "count", "l", NULL);
+}
+
+static void any_name_is_good_json(void **state)
+{
+    static const char name[] = "a\"\\\x01\n\xc3\xa9\xff\xed\xa0\x80\xc0\xaf";
+
+    (void)state;
+    assert_tool(&how, 0, "", "", "latch", "set", name, "3", NULL);
+    assert_tool(&how, 0,
+                "{\"name\":\"a\\\"\\\\\\u0001\\n\xc3\xa9\\ufffd\\ufffd\\ufffd"
+                "\\ufffd\\ufffd\\ufffd\",\"count\":3}\n",
+                "", "latch", "count", name, "--json", NULL);
+}
+
+static bool is_coloured(const char *const *env, const char *option)
+{
+    const tool_how more = {.url = server_url(redis), .env = env};
+    tool *t = tool_start(&more, "ls", option, NULL);
+    bool is_bold;
+
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    is_bold = strstr(tool_out(t), "\033[1m") != NULL;
+    tool_free(t);
+    return is_bold;
+}
+
+static void colours_go_to_who_wants_them(void **state)
+{
+    static const char *const none[] = {NULL};
+    static const char *const force[] = {"CLICOLOR_FORCE=1", NULL};
+    static const char *const both[] = {"CLICOLOR_FORCE=1", "NO_COLOR=1", NULL};
+
+    (void)state;
+    assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
+    assert_false(is_coloured(none, NULL));
+    assert_true(is_coloured(none, "--color=always"));
+    assert_true(is_coloured(both, "--color=always"));
+    assert_true(is_coloured(force, NULL));
+    assert_false(is_coloured(force, "--color=never"));
+    assert_false(is_coloured(both, NULL));
 }
 
 /* The number of standard output is not that of a connection then. */
@@ -148,6 +188,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(it_opens_when_all_has_happened, forget),
         cmocka_unit_test_teardown(it_can_be_reset_and_deleted, forget),
+        cmocka_unit_test_teardown(any_name_is_good_json, forget),
+        cmocka_unit_test_teardown(colours_go_to_who_wants_them, forget),
         cmocka_unit_test_teardown(a_stream_that_is_closed_stays_so, forget),
         cmocka_unit_test_teardown(a_wrong_line_is_64, forget),
         cmocka_unit_test_teardown(nobody_passes_a_barrier_before_all_are_there,

@@ -84,6 +84,30 @@ static void who_ignores_the_first_signal_gets_the_second(void **state)
     assert_false(tool_runs(child));
 }
 
+static void in_the_foreground_the_command_is_ended_as_well(void **state)
+{
+    tool *t =
+        tool_start(&how, "run", "--foreground", "-k0.1", "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+
+    (void)state;
+    assert_int_equal(getpgid(child), getpgid(tool_pid(t)));
+    assert_status(lk_lock_force_release(lock), LK_OK);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+    assert_false(tool_runs(child));
+}
+
+static void in_the_foreground_it_is_ended_with_the_tool(void **state)
+{
+    tool *t =
+        tool_start(&how, "run", "--foreground", "-k0.1", "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+
+    (void)state;
+    assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
+    tool_wait_gone(child, SOON_MS);
+}
+
 static void kill_gives_no_time(void **state)
 {
     tool *t =
@@ -185,6 +209,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(an_operator_s_break_ends_the_command, forget),
         cmocka_unit_test_teardown(who_ignores_the_first_signal_gets_the_second,
+                                  forget),
+        cmocka_unit_test_teardown(
+            in_the_foreground_the_command_is_ended_as_well, forget),
+        cmocka_unit_test_teardown(in_the_foreground_it_is_ended_with_the_tool,
                                   forget),
         cmocka_unit_test_teardown(kill_gives_no_time, forget),
         cmocka_unit_test_teardown(warn_lets_the_command_go_on, forget),

@@ -15,7 +15,7 @@
 #include "support/tool.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 20000, WORKERS = 5, TURNS = 6, DEATHS = 3 };
+enum { SOON_MS = 20000, WORKERS = 5, TURNS = 6, DEATHS = 2 };
 
 static server *redis;
 static proxy *network;

@@ -40,7 +40,8 @@ static int start(void **state)
     if (redis == NULL)
         return -1;
     how = (tool_how){.url = server_url(redis)};
-    (void)snprintf(lease, sizeof(lease), "--lease=%ums", 2 * wait_lease_ms());
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums",
+                   wait_lease_ms() * 3 / 2);
     return 0;
 }
 
@@ -161,7 +162,7 @@ a_server_that_is_gone_ends_the_command_before_the_lease(void **state)
 {
     tool *t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
-    uint64_t ends = wait_now_ms() + 2 * (uint64_t)wait_lease_ms();
+    uint64_t ends = wait_now_ms() + (uint64_t)wait_lease_ms() * 3 / 2;
 
     (void)state;
     server_kill(redis);

@@ -164,6 +164,24 @@ static void a_job_is_stopped_and_goes_on(void **state)
     assert_int_equal(tool_wait_number(t, "code", SOON_MS), 7);
 }
 
+static void a_wait_is_stopped_and_goes_on(void **state)
+{
+    tool *holder = tool_start(&plain, "run", "n", "-c",
+                              "echo child=$$; exec sleep 100", NULL);
+    pid_t child = (pid_t)tool_wait_number(holder, "child", SOON_MS);
+    tool *t = prompt();
+
+    (void)state;
+    type_line(t, LK_TOOL " run n echo \"mi\"ne");
+    tool_wait_out(t, "waiting for n", SOON_MS);
+    tool_type(t, "\032");
+    type_line(t, "echo at-\"\"prompt");
+    tool_wait_out(t, "at-prompt", SOON_MS);
+    assert_int_equal(kill(child, SIGTERM), 0);
+    type_line(t, "fg");
+    tool_wait_out(t, "mine", SOON_MS);
+}
+
 /* Nothing is renewed while it stands still; the guardian ends it. */
 static void a_job_that_is_stopped_for_too_long_is_ended(void **state)
 {
@@ -228,6 +246,7 @@ int main(void)
         cmocka_unit_test_teardown(
             the_command_is_in_the_foreground_from_the_start, forget),
         cmocka_unit_test_teardown(a_job_is_stopped_and_goes_on, forget),
+        cmocka_unit_test_teardown(a_wait_is_stopped_and_goes_on, forget),
         cmocka_unit_test_teardown(a_job_that_is_stopped_for_too_long_is_ended,
                                   forget),
         cmocka_unit_test_teardown(a_key_ends_a_script_and_not_only_the_command,
