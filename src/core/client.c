@@ -495,6 +495,14 @@ static bool is_closed(const lk_client *client)
            !lk__signals_are_busy(&client->node->signals);
 }
 
+/* And what the library itself does on the loop, which may call back: the end
+   of a shutdown comes last. */
+static bool is_quiet(const lk_client *client)
+{
+    return is_closed(client) && client->inner.first == NULL &&
+           client->inner.running == NULL;
+}
+
 /* What is still to be said is left to the leases. */
 static void shutdown_end(lk_client *client)
 {
@@ -531,7 +539,7 @@ lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
     if (client->state == LK__CLIENT_OPEN)
         shutdown_begin(client);
     if (wait_ms != 0)
-        lk__watch(client, is_closed,
+        lk__watch(client, is_quiet,
                   lk__wait_until_ns(lk__client_now(client), wait_ms));
     status = shutdown_finish(client);
     lk__client_leave(client);
@@ -549,7 +557,7 @@ lk_status lk_client_shutdown_async(lk_client *client, int64_t wait_ms,
         status = lk__client_enter(client);
     if (status != LK_OK)
         return status;
-    status = lk__watch_async(client, is_closed,
+    status = lk__watch_async(client, is_quiet,
                              lk__wait_until_ns(lk__client_now(client), wait_ms),
                              shutdown_finish, cb, data);
     if (status == LK_OK)

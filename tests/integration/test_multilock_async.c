@@ -136,6 +136,37 @@ static void a_free_of_the_client_ends_the_call_within(void **state)
     assert_status(lk_hold_release(b), LK_OK);
 }
 
+static void note_order(call *c)
+{
+    atomic_int *order = c->data;
+
+    c->locked = atomic_fetch_add(order, 1) == 1; /* the second one */
+}
+
+static void the_end_of_a_shutdown_comes_last(void **state)
+{
+    multilocking *f = *state;
+    lk_client *other = locking_open(f->base, NULL);
+    lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
+
+    for (uint64_t mode = LOOP; mode < MODES; mode++) {
+        lk_client *client = open_mode(f, mode);
+        atomic_int order = 0;
+        call wait = {.act = note_order, .data = &order};
+        call end = {.act = note_order, .data = &order};
+
+        begin(multi_of(f, client, "bc"), LK_FOREVER, &wait);
+        locking_wait_queued(f->base, "b", 1);
+        assert_status(lk_client_shutdown_async(client, SOON_MS, call_on_done,
+                                               &end),
+                      LK_OK);
+        assert_status(call_wait(&end, client), LK_OK);
+        assert_status(call_wait(&wait, client), LK_ECLOSED);
+        assert_true(end.locked);
+    }
+    assert_status(lk_hold_release(b), LK_OK);
+}
+
 /* ---- a crowd ---- */
 
 enum { CROWD = 60, TURNS = 5 };
@@ -257,6 +288,7 @@ int main(void)
         MULTI_TEST(a_refusal_comes_by_the_callback),
         MULTI_TEST(the_set_may_be_freed_during_the_call),
         MULTI_TEST(a_free_of_the_client_ends_the_call_within),
+        MULTI_TEST(the_end_of_a_shutdown_comes_last),
         MULTI_TEST(a_crowd_without_threads_comes_to_its_end),
         MULTI_TEST(the_time_limit_holds_though_the_server_does_not_answer),
     };
