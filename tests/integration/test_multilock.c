@@ -31,6 +31,19 @@ static void all_are_held_and_all_are_released(void **state)
     multi_assert_free(f, "abc");
 }
 
+static void all_requests_leave_in_one_write(void **state)
+{
+    multilocking *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_multilock *set = multi_of(f, client, "abcdefgh");
+    uint64_t writes = locking_stats(client).writes;
+    lk_hold *hold = multi_hold(set);
+
+    assert_int_equal(locking_stats(client).writes - writes, 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_int_equal(locking_stats(client).writes - writes, 2);
+}
+
 static void one_member_is_enough(void **state)
 {
     multilocking *f = *state;
@@ -385,6 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         MULTI_TEST(all_are_held_and_all_are_released),
+        MULTI_TEST(all_requests_leave_in_one_write),
         MULTI_TEST(one_member_is_enough),
         MULTI_TEST(a_try_gets_all_or_nothing),
         MULTI_TEST(what_is_not_free_is_waited_for_with_what_comes_before_it),
