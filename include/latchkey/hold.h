@@ -91,7 +91,8 @@ LK_API LK_NODISCARD lk_status lk_hold_check(const lk_hold *hold);
 /**
  * Returns the fence: larger than that of every earlier exclusive hold of this
  * name, unchanged on re-entry. Send it with every guarded write and let the
- * resource refuse smaller ones. 0 for NULL.
+ * resource refuse smaller ones. 0 for NULL, and for a hold that has none
+ * (siglock.h).
  */
 LK_API uint64_t lk_hold_fence(const lk_hold *hold);
 

@@ -343,6 +343,32 @@ static void every_primitive_waits_for_replicas(void **state)
     lk_siglock_free(s.siglock);
 }
 
+static void every_member_of_a_multilock_is_waited_for(void **state)
+{
+    siglocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_multilock *set = NULL;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_multilock_new(&set), LK_OK);
+    assert_status(lk_multilock_add_lock(set,
+                                        locking_lock(f->base, client, "a")),
+                  LK_OK);
+    assert_status(lk_multilock_add_lock(set,
+                                        locking_lock(f->base, client, "b")),
+                  LK_OK);
+    assert_status(lk_multilock_acquire(set, 0, &one, &hold), LK_OK);
+    assert_true(replica_has("a"));
+    assert_true(replica_has("b"));
+    assert_status(lk_hold_release(hold), LK_OK);
+    server_freeze(replica_server());
+    assert_status(lk_multilock_acquire(set, 0, &one_brief, &hold),
+                  LK_EREPLICAS);
+    locking_wait_integer(f->base, 0, "EXISTS %s", "a");
+    locking_wait_integer(f->base, 0, "EXISTS %s", "b");
+    lk_multilock_free(set);
+}
+
 /* ---- faults ---------------------------------------------------------------------------- */
 
 static bool was_renewed_twice(void *data)
@@ -469,6 +495,7 @@ int main(void)
         REPLICA_TEST(who_needs_fewer_does_not_wait_for_more),
         REPLICA_TEST(many_needs_share_their_waits),
         REPLICA_TEST(every_primitive_waits_for_replicas),
+        REPLICA_TEST(every_member_of_a_multilock_is_waited_for),
         REPLICA_TEST(a_connection_that_breaks_meanwhile_costs_nothing),
         REPLICA_TEST(a_shutdown_ends_the_wait),
         REPLICA_TEST(a_right_that_is_missing_is_told),
