@@ -503,6 +503,7 @@ static void hear(lk__place *place, const char *text, size_t size)
         return;
     }
     b->leader[0] = '\0';
+    b->again = b->asking; /* its answer may be of before the landing */
     drive(b);
 }
 

@@ -190,6 +190,44 @@ static void a_leader_that_is_cut_off_is_taken_over_from(void **state)
 
 enum { TRIES = 5, PROMPT_MS = 700 /* less than the first look's pause */ };
 
+/* The server answered "another computes" just before that one landed, and the
+   message overtook the answer. */
+static void an_answer_that_a_landing_overtook_is_not_waited_upon(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = far(f);       /* of client 0 */
+    lk_flight *near = flights_one(f); /* of client 1 */
+    bool prompt = false;
+
+    for (int i = 0; i < TRIES && !prompt; i++) {
+        flyer *leader, *follower, *later;
+        uint64_t released, before;
+
+        locking_wait_calm(f->base->clients[1]); /* it has landed */
+        server_flush(f->base->server);
+        f->engine.begun = 0;
+        leader = flights_lead(f, near, &f->engine);
+        follower = flights_follow(f, flight, &f->engine);
+        locking_wait_calm(f->base->clients[0]);
+        proxy_hold(the_proxy, COMMAND, PROXY_REPLIES);
+        before = proxy_received(the_proxy, COMMAND, PROXY_REPLIES);
+        later = flights_begin(f, flight, &f->engine, LK_FOREVER, NULL);
+        assert_true(proxy_wait_received(the_proxy, COMMAND, PROXY_REPLIES,
+                                        before + 1, SOON_MS));
+        f->engine.held = false;
+        assert_status(flyer_join(leader), LK_OK);
+        assert_status(flyer_join(follower), LK_OK);
+        assert_false(later->done);
+        released = wait_now_ms();
+        proxy_release(the_proxy, COMMAND, PROXY_REPLIES);
+        assert_status(flyer_join(later), LK_OK);
+        assert_string_equal(later->text, "value");
+        prompt = wait_now_ms() - released < PROMPT_MS;
+    }
+    assert_true(prompt);
+    assert_int_equal(f->engine.begun, 1);
+}
+
 /* By its own look, not by the one that comes about once in a second. A machine
    may be slow, but not each time. */
 static void a_lease_that_ends_is_taken_over_at_once(void **state)
@@ -416,6 +454,7 @@ int main(void)
         FAULT(a_leader_that_is_cut_off_is_taken_over_from),
         FAULT(a_lease_that_ends_is_taken_over_at_once),
         FAULT(who_has_subscribed_looks_at_once),
+        FAULT(an_answer_that_a_landing_overtook_is_not_waited_upon),
         FAULT(a_message_that_is_lost_is_made_up_for),
         FAULT(a_message_that_comes_late_is_not_believed),
         FAULT(a_call_that_came_later_looks_by_itself),
