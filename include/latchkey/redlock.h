@@ -103,8 +103,9 @@ LK_API void lk_redlock_free(lk_redlock *redlock);
  * @param wait_ms   0 tries once, which may take node_timeout_ms; LK_FOREVER
  *                  waits without limit; other negative values are LK_EINVAL.
  *                  There is no queue: each attempt is as good as another's
- * @param options   NULL: all defaults. An owner is LK_EINVAL; the cancel token
- *                  may be of any of the clients; the reason is not kept
+ * @param options   NULL: all defaults. An owner and replicas are LK_EINVAL; the
+ *                  cancel token may be of any of the clients; the reason is
+ *                  not kept
  * @param ret_hold  untouched unless LK_OK
  * @return LK_OK; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
  *         LK_EQUORUM: too few servers could be asked, which ends a wait early
