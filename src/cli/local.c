@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -296,10 +297,31 @@ int cli_local_start(const cli *c, const cli_local *local, bool *ret_started)
 
 /* ---- stop --------------------------------------------------------------- */
 
-int cli_local_stop(const cli *c, const cli_local *local)
+/* Ends a process and waits until it is gone. False: it stays. */
+static bool end_process(pid_t pid, const cli_local *local)
 {
     int64_t until = cli_now_ns() + PATIENCE_MS * CLI_NS_PER_MS;
+    struct pollfd gone = {.fd = (int)syscall(SYS_pidfd_open, pid, 0),
+                          .events = POLLIN};
+    bool is_gone = false;
+
+    (void)kill(pid, SIGTERM);
+    if (gone.fd >= 0) {
+        is_gone = poll(&gone, 1, PATIENCE_MS) == 1;
+        (void)close(gone.fd);
+    }
+    /* Of a kernel without such descriptors it is enough that nobody listens. */
+    while (!is_gone && cli_now_ns() < until) {
+        is_gone = cli_local_pid(local) != pid;
+        tick();
+    }
+    return is_gone;
+}
+
+int cli_local_stop(const cli *c, const cli_local *local)
+{
     pid_t pid = cli_local_pid(local);
+    bool is_gone = true;
     int lock;
 
     if (pid <= 0)
@@ -309,11 +331,9 @@ int cli_local_stop(const cli *c, const cli_local *local)
         return CLI_UNAVAILABLE;
     pid = cli_local_pid(local);
     if (pid > 0)
-        (void)kill(pid, SIGTERM);
-    while (pid > 0 && cli_local_pid(local) == pid && cli_now_ns() < until)
-        tick();
+        is_gone = end_process(pid, local);
     (void)close(lock);
-    if (pid > 0 && cli_now_ns() >= until)
+    if (!is_gone)
         return cli_fail(c, CLI_UNAVAILABLE, "process %d does not end",
                         (int)pid);
     return 0;

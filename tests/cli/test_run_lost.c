@@ -66,10 +66,8 @@ static void an_operator_s_break_ends_the_command(void **state)
     assert_status(lk_lock_force_release(lock), LK_OK);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
     assert_non_null(strstr(tool_out(t), "told\n"));
-    tool_wait_err(t,
-                  "latchkey run: lock 'n' is lost: an operator has ended it; "
-                  "the command is ended\n",
-                  SOON_MS);
+    assert_non_null(strstr(tool_err(t), "latchkey run: lock 'n' is lost: "));
+    assert_non_null(strstr(tool_err(t), "; the command is ended\n"));
 }
 
 static void who_ignores_the_first_signal_gets_the_second(void **state)
@@ -128,8 +126,7 @@ static void warn_lets_the_command_go_on(void **state)
 
     (void)state;
     assert_status(lk_lock_force_release(lock), LK_OK);
-    tool_wait_err(t, "is lost: an operator has ended it; the command goes on",
-                  SOON_MS);
+    tool_wait_err(t, "; the command goes on\n", SOON_MS);
     assert_true(tool_runs(child));
     assert_int_equal(kill(child, SIGTERM), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
