@@ -18,12 +18,7 @@
 #include "support/wait.h"
 #include "support/worker.h"
 
-enum {
-    PROCESSES = 8,
-    THREADS = 125,
-    DEADLINE_MS = 30000,
-    LEASE_MS = 1000 /* where a leader is to lose it */
-};
+enum { PROCESSES = 8, THREADS = 125, DEADLINE_MS = 30000 };
 
 /* Per worker: computations begun, calls that ended well, calls that did not,
    when its last one ended, when it landed (ms), calls that have begun, callers
@@ -209,19 +204,19 @@ static void a_thousand_callers_cost_one_computation(void **state)
     workers_free(f.workers);
 }
 
-/* The claim lease is 3 s unless told otherwise, and here 1 s. */
+/* The claim lease is 3 s unless told otherwise, and here less. */
 static void a_leader_that_is_killed_is_taken_over_from(void **state)
 {
     fleet f;
     uint64_t killed_at;
 
-    fleet_start(&f, *state, 4, 5, LEASE_MS);
+    fleet_start(&f, *state, 4, 5, wait_lease_ms());
     assert_true(wait_until(all_wait, &f, DEADLINE_MS));
     workers_kill(f.workers, leader_of(&f), SIGKILL);
     killed_at = wait_now_ms();
     assert_true(wait_until(has_second, &f, DEADLINE_MS));
     print_message("taken over %d ms after the kill, with a lease of %d ms\n",
-                  (int)(wait_now_ms() - killed_at), LEASE_MS);
+                  (int)(wait_now_ms() - killed_at), (int)wait_lease_ms());
     let_go(&f);
     assert_true(workers_wait(f.workers, DEADLINE_MS));
     assert_int_equal(workers_succeeded(f.workers), 3);
@@ -236,7 +231,7 @@ static void a_leader_that_is_stopped_is_taken_over_from(void **state)
     fleet f;
     unsigned first;
 
-    fleet_start(&f, *state, 4, 5, LEASE_MS);
+    fleet_start(&f, *state, 4, 5, wait_lease_ms());
     assert_true(wait_until(all_wait, &f, DEADLINE_MS));
     first = leader_of(&f);
     workers_kill(f.workers, first, SIGSTOP);

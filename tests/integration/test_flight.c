@@ -246,12 +246,13 @@ static void a_leader_is_not_ended(void **state)
 static void a_leader_keeps_its_claim_while_it_computes(void **state)
 {
     flights *f = *state;
-    const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT, .lease_ms = 1000};
+    const lk_flight_options quick = {LK_FLIGHT_OPTIONS_INIT,
+                                     .lease_ms = wait_lease_ms()};
     lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &quick);
     flyer *leader = flights_lead(f, flight, &f->engine);
     flyer *follower = flights_follow(f, flights_one(f), &f->engine);
 
-    locking_pass_time(2500);
+    locking_pass_time(2 * wait_lease_ms());
     assert_int_equal(f->engine.begun, 1);
     f->engine.held = false;
     assert_status(flyer_join(follower), LK_OK);
