@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Out of memory, and the end of the client, in the midst of looking: each call
+ * with the n-th allocation failing, for each n until there is none left to
+ * fail. What leaks or crashes is seen by the builds with sanitizers and by
+ * valgrind.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "core/mem.h"
+#include "support/call.h"
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { MOST = 2000, LIST_MS = 10000, NAMES = 4 };
+
+#define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
+
+static atomic_int calls;   /* since the last reset */
+static atomic_int fail_at; /* 0: none */
+
+static bool fails(void)
+{
+    return atomic_fetch_add(&calls, 1) + 1 == atomic_load(&fail_at);
+}
+
+static void fail_from(int at)
+{
+    atomic_store(&fail_at, 0);
+    atomic_store(&calls, 0);
+    atomic_store(&fail_at, at);
+}
+
+static int setup(void **state)
+{
+    fail_from(0);
+    lk__mem_fail(fails);
+    return locking_setup(state);
+}
+
+static int teardown(void **state)
+{
+    fail_from(0);
+    return locking_teardown(state);
+}
+
+/* ---- calls that either do what they should or say that there is no memory ---- */
+
+static lk_status do_list(lk_client *client)
+{
+    lk_list_options options = {LK_LIST_OPTIONS_INIT, .pattern = "n*"};
+    lk_listing *listing = NULL;
+    lk_status status = lk_list(client, LIST_MS, &options, &listing);
+
+    if (status == LK_OK)
+        assert_int_equal(listing->count, NAMES);
+    lk_listing_free(listing);
+    return status;
+}
+
+static void on_list(lk_status status, lk_listing *listing, void *data)
+{
+    lk_listing_free(listing);
+    call_on_done(status, data);
+}
+
+static lk_status do_list_async(lk_client *client)
+{
+    call c = {0};
+    lk_status status = lk_list_async(client, LIST_MS, NULL, on_list, &c);
+
+    return status == LK_OK ? call_wait(&c, NULL) : status;
+}
+
+static lk_status do_who(lk_client *client)
+{
+    lk_info *info = NULL;
+    lk_kind kind;
+    lk_status status = lk_who(client, "n0", &kind, &info);
+
+    lk_info_free(info);
+    return status;
+}
+
+static void on_who(lk_status status, lk_kind kind, lk_info *info, void *data)
+{
+    (void)kind;
+    lk_info_free(info);
+    call_on_done(status, data);
+}
+
+static lk_status do_who_async(lk_client *client)
+{
+    call c = {0};
+    lk_status status = lk_who_async(client, "n0", on_who, &c);
+
+    return status == LK_OK ? call_wait(&c, NULL) : status;
+}
+
+/* Nobody of that name holds it, so nothing is ended. */
+static lk_status do_break(lk_client *client)
+{
+    lk_status status = lk_break(client, "n0", "x:1");
+
+    return status == LK_ENOTHELD ? LK_OK : status;
+}
+
+static lk_status do_health(lk_client *client)
+{
+    lk_health *health = NULL;
+    lk_status status = lk_health_check(client, LIST_MS, &health);
+
+    lk_health_free(health);
+    return status;
+}
+
+/* Until there is none left to fail. Returns how often there was no memory. */
+static int fail_each(lk_client *client, lk_status (*act)(lk_client *client))
+{
+    int failures = 0;
+    int n = 0;
+
+    do {
+        lk_status status;
+
+        fail_from(++n);
+        status = act(client);
+        atomic_store(&fail_at, 0);
+        if (status != LK_OK && status != LK_ENOMEM)
+            fail_msg("%d: %s", n, lk_status_name(status));
+        failures += status == LK_ENOMEM;
+    } while (atomic_load(&calls) >= n && n < MOST);
+    assert_in_range(n, 2, MOST - 1);
+    return failures;
+}
+
+static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
+{
+    static lk_status (*const acts[])(
+        lk_client * client) = {do_list,      do_list_async, do_who,
+                               do_who_async, do_break,      do_health};
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    char name[8];
+
+    for (int i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        locking_hold(locking_lock(f, client, name));
+    }
+    for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
+        assert_true(fail_each(client, acts[i]) > 0);
+}
+
+/* ---- the end of the client ---------------------------------------------------- */
+
+static void looks_under_way_end_with_the_client(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    call list = {0}, who = {0};
+
+    server_freeze(f->server);
+    assert_status(lk_list_async(client, LK_FOREVER, NULL, on_list, &list),
+                  LK_OK);
+    assert_status(lk_who_async(client, "n", on_who, &who), LK_OK);
+    assert_status(lk_client_shutdown(client, 100), LK_OK);
+    assert_status(call_wait(&list, NULL), LK_ECLOSED);
+    assert_status(call_wait(&who, NULL), LK_ECLOSED);
+    server_thaw(f->server);
+}
+
+static void a_client_freed_under_a_list_takes_it_along(void **state)
+{
+    locking *f = *state;
+    lk_client *client = NULL;
+    call list = {0};
+
+    for (int i = 0; i < 500; i++)
+        server_integer(f->server, "HSET j%d " JAVA " 1", i);
+    assert_status(lk_client_open(&client, server_url(f->server), NULL), LK_OK);
+    assert_status(lk_client_wait_ready(client, LIST_MS), LK_OK);
+    assert_status(lk_list_async(client, LIST_MS, NULL, on_list, &list), LK_OK);
+    lk_client_free(client);
+    (void)call_wait(&list, NULL); /* whatever came first, once */
+    assert_int_equal(atomic_load(&list.ends), 1);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(an_allocation_that_fails_is_told_or_made_up_for),
+        TEST(looks_under_way_end_with_the_client),
+        TEST(a_client_freed_under_a_list_takes_it_along),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, locking_start_server,
+                                  locking_stop_server);
+}
