@@ -147,14 +147,17 @@ static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
                                do_who_async, do_break,      do_health};
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
+    lk_hold *holds[NAMES];
     char name[8];
 
     for (int i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "n%d", i);
-        locking_hold(locking_lock(f, client, name));
+        holds[i] = locking_hold(locking_lock(f, client, name));
     }
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
         assert_true(fail_each(client, acts[i]) > 0);
+    for (int i = 0; i < NAMES; i++)
+        assert_status(lk_hold_release(holds[i]), LK_OK);
 }
 
 /* ---- the end of the client ---------------------------------------------------- */

@@ -43,13 +43,30 @@ static void assert_said(lk_lock *lock, const char *expected)
     assert_true(wait_until(is_said, &s, SOON_MS));
 }
 
-/* Acquires a lock for an owner; the hold ends with its client. */
+/* What a test holds until its end. */
+static lk_hold *kept[2 * OWNERS];
+static size_t kept_count;
+
+static void keep(lk_hold *hold)
+{
+    assert_true(kept_count < 2 * OWNERS);
+    kept[kept_count++] = hold;
+}
+
+static int teardown(void **state)
+{
+    while (kept_count > 0)
+        (void)lk_hold_release(kept[--kept_count]);
+    return locking_teardown(state);
+}
+
 static void acquire_for(lk_lock *lock, lk_owner *owner)
 {
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .owner = owner};
     lk_hold *hold;
 
     assert_status(lk_lock_acquire(lock, 0, &options, &hold), LK_OK);
+    keep(hold);
 }
 
 static taker *wait_for(locking *f, lk_lock *lock, lk_owner *owner)
@@ -88,7 +105,7 @@ static void a_wait_of_another_owner_is_not_its(void **state)
     lk_lock *c = locking_lock(f, client, "c");
     lk_owner *owner, *another;
 
-    locking_hold(locking_lock(f, locking_open(f, NULL), "b"));
+    keep(locking_hold(locking_lock(f, locking_open(f, NULL), "b")));
     assert_status(lk_owner_new(&owner, client), LK_OK);
     assert_status(lk_owner_new(&another, client), LK_OK);
     acquire_for(a, owner);
@@ -109,7 +126,7 @@ static void the_record_stays_small(void **state)
     char name[32], key[64], *text;
     size_t lines = 0;
 
-    locking_hold(locking_lock(f, locking_open(f, NULL), "b"));
+    keep(locking_hold(locking_lock(f, locking_open(f, NULL), "b")));
     for (int i = 0; i < OWNERS; i++) {
         (void)snprintf(name, sizeof(name), "a%d", i);
         assert_status(lk_owner_new(&owners[i], client), LK_OK);
@@ -136,7 +153,7 @@ static void a_name_with_a_line_break_is_left_out(void **state)
     lk_lock *a = locking_lock(f, client, "a");
     lk_owner *owner;
 
-    locking_hold(locking_lock(f, locking_open(f, NULL), "b\nw 1 x"));
+    keep(locking_hold(locking_lock(f, locking_open(f, NULL), "b\nw 1 x")));
     assert_status(lk_owner_new(&owner, client), LK_OK);
     acquire_for(a, owner);
     wait_for(f, locking_lock(f, client, "b\nw 1 x"), owner);
@@ -168,7 +185,7 @@ static void the_lines_of_a_record_are_read(void **state)
 int main(void)
 {
 #define TEST(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    cmocka_unit_test_setup_teardown(test, locking_setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(what_an_owner_waits_for_is_told_and_taken_back),
         TEST(a_wait_of_another_owner_is_not_its),
