@@ -61,27 +61,30 @@ static int forget(void **state)
 
 static bool is_renewed(void *data)
 {
-    (void)data;
-    return server_integer(redis, "PTTL n") > wait_lease_ms() * 9 / 10;
+    return server_integer(redis, "PTTL n") > *(const unsigned *)data * 9 / 10;
 }
 
 /* Each time the lease begins anew as soon as there is a connection. */
 static void connections_that_break_do_not_disturb_the_command(void **state)
 {
     const tool_how how = {.url = proxy_url(network)};
-    tool *t = tool_start(&how, "run", lease, "n", "-c",
-                         "echo child=$$; trap 'exit 3' USR1; "
-                         "while :; do sleep 0.05; done",
-                         NULL);
+    unsigned lease_ms = 2 * wait_lease_ms();
+    char longer[32];
+    tool *t;
 
     (void)state;
+    (void)snprintf(longer, sizeof(longer), "--lease=%ums", lease_ms);
+    t = tool_start(&how, "run", longer, "n", "-c",
+                   "echo child=$$; trap 'exit 3' USR1; "
+                   "while :; do sleep 0.05; done",
+                   NULL);
     (void)tool_wait_number(t, "child", SOON_MS);
     for (int i = 0; i < 5; i++) {
         int before = proxy_accepted(network);
 
         proxy_reset(network, PROXY_ALL);
         assert_true(proxy_wait_accepted(network, before + 2, SOON_MS));
-        assert_true(wait_until(is_renewed, NULL, SOON_MS));
+        assert_true(wait_until(is_renewed, &lease_ms, SOON_MS));
     }
     assert_int_equal(kill(tool_pid(t), SIGUSR1), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 3);

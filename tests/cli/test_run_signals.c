@@ -164,25 +164,38 @@ static void who_waits_leaves_the_queue_when_told_to_end(void **state)
     }
 }
 
-/* Somebody wants it to stand still: the lock is kept meanwhile. */
+typedef struct watch {
+    uint64_t until_ms;
+    bool is_kept;
+} watch;
+
+static bool is_over(void *data)
+{
+    watch *w = data;
+
+    w->is_kept = w->is_kept && server_integer(redis, "EXISTS n") == 1;
+    return !w->is_kept || wait_now_ms() >= w->until_ms;
+}
+
+/* Somebody wants it to stand still: the lock is kept for longer than its
+   lease. */
 static void a_command_that_is_stopped_keeps_its_lock(void **state)
 {
+    const unsigned lease_ms = 2 * wait_lease_ms();
+    watch w = {.is_kept = true};
     char lease[32];
     tool *t;
     pid_t child;
-    uint64_t until;
 
     (void)state;
-    (void)snprintf(lease, sizeof(lease), "--lease=%ums", wait_lease_ms());
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", lease_ms);
     t = tool_start(&how, "run", lease, "n", "-c",
-                   "echo child=$$; while [ ! -e /proc/1/nothing ]; do "
-                   "sleep 0.05; done",
-                   NULL);
+                   "echo child=$$; exec sleep 100", NULL);
     child = (pid_t)tool_wait_number(t, "child", SOON_MS);
-    until = wait_now_ms() + 2 * (uint64_t)wait_lease_ms();
     assert_int_equal(kill(child, SIGSTOP), 0);
-    while (wait_now_ms() < until)
-        assert_int_equal(server_integer(redis, "EXISTS n"), 1);
+    w.until_ms = wait_now_ms() + lease_ms * 5 / 4;
+    assert_true(wait_until(is_over, &w, SOON_MS));
+    assert_true(w.is_kept);
     assert_true(tool_runs(child));
     assert_int_equal(kill(tool_pid(t), SIGCONT), 0);
     assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
