@@ -105,6 +105,7 @@ static bool start_child(const trip *t, int out, run_child *child)
                        .env = &t->env,
                        .ignored_sigpipe = t->c->ignored_sigpipe,
                        .death_signal = SIGTERM,
+                       .guard = -1,
                        .out = out};
     int gate[2];
 

@@ -202,6 +202,7 @@ static int start_child(run *r, char **argv, int gate)
         .is_group = !r->options.is_foreground,
         .death_signal = death_signal(r),
         .gate = gate,
+        .guard = r->guard.socket,
         .out = -1,
     };
 

@@ -30,6 +30,8 @@ static _Noreturn void child_main(const run_start *start, pid_t tool, int report)
     char go;
     ssize_t size;
 
+    if (start->guard >= 0)
+        (void)close(start->guard);
     if (start->is_group)
         (void)setpgid(0, 0);
     if (start->death_signal != 0)

@@ -22,6 +22,9 @@ typedef struct run_start {
     bool is_group;        /* in a process group of its own */
     int death_signal;     /* for it when the tool dies; 0: none */
     int gate;             /* it reads one byte from here first */
+    int guard;            /* the tool's way to the guardian, which does not
+                             see the tool's end while somebody else has it;
+                             -1: none */
     int out;              /* its standard output; -1: the tool's */
 } run_start;
 

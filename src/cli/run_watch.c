@@ -235,6 +235,8 @@ void run_watch(run *r)
 {
     int lost_fd = lk_hold_fd(r->hold);
 
+    /* What happened to the guardian during the wait was not looked at. */
+    reap(r);
     while (!r->is_over) {
         struct pollfd fds[3] = {{.fd = r->signals.fd, .events = POLLIN},
                                 {.fd = r->guard.socket, .events = POLLIN},

@@ -174,6 +174,36 @@ a_server_that_is_gone_ends_the_command_before_the_lease(void **state)
     assert_non_null(strstr(tool_err(t), "the command is ended"));
 }
 
+/* Nothing is run that no guardian knows. */
+static void without_a_guardian_nothing_is_run(int number)
+{
+    tool *t = tool_start(&how, "run", "n", "-c",
+                         "echo child=$$; exec sleep 100", NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    tool *waiter = tool_start(&how, "run", "n", "echo", "ran", NULL);
+
+    tool_wait_err(waiter, "waiting for n", SOON_MS);
+    assert_int_equal(kill(guardian_of(waiter), number), 0);
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(tool_wait(waiter, SOON_MS), 70);
+    assert_string_equal(tool_out(waiter), "");
+    tool_wait_err(waiter, "the guardian has died; the command was not run",
+                  SOON_MS);
+    assert_false(is_kept());
+}
+
+static void a_guardian_that_dies_while_it_waits_is_missed(void **state)
+{
+    (void)state;
+    without_a_guardian_nothing_is_run(SIGKILL);
+}
+
+static void a_guardian_that_stops_while_it_waits_is_missed(void **state)
+{
+    (void)state;
+    without_a_guardian_nothing_is_run(SIGSTOP);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +213,10 @@ int main(void)
             a_signal_to_the_tool_s_group_misses_the_guardian, forget),
         cmocka_unit_test_teardown(a_guardian_that_stands_still_is_replaced,
                                   forget),
+        cmocka_unit_test_teardown(a_guardian_that_dies_while_it_waits_is_missed,
+                                  forget),
+        cmocka_unit_test_teardown(
+            a_guardian_that_stops_while_it_waits_is_missed, forget),
         cmocka_unit_test_teardown(
             a_server_that_is_gone_ends_the_command_before_the_lease, forget),
     };
