@@ -18,7 +18,8 @@
 --           {claim, need, ticket, waited ms, reason, mode, ...}}  the first 64
 --
 -- Invariants: nothing is written. Of a holder that is not one of ours fence and
--- held are 0, and the reason is empty.
+-- held are 0, and the reason is empty. Those who wait for Redisson's fair lock
+-- come behind ours, with a need of 0; where they may not be read, without them.
 
 clock.look()
 
@@ -36,4 +37,16 @@ for i = 1, #record.fields, 2 do
         holders[#holders + 1] = party[j]
     end
 end
-return {holders, list.length(), list.waiters()}
+
+local number, waiters = list.length(), list.waiters()
+local others = redis.pcall('LRANGE', KEYS[8], 0, 63)
+local length = redis.pcall('LLEN', KEYS[8])
+if not failed(others) and not failed(length) then
+    number = number + length
+    for i = 1, math.min(#others, 64 - #waiters / 6) do
+        for _, value in ipairs({others[i], 0, 0, 0, '', ''}) do
+            waiters[#waiters + 1] = value
+        end
+    end
+end
+return {holders, number, waiters}

@@ -189,18 +189,19 @@ LK_API void lk_hold_guard_end(lk_hold **hold);
 
 /** One holder or waiter, as the server knows it. Strings are never NULL. */
 typedef struct lk_party {
-    const char *owner;   /**< its id in Redis: <client uuid>:<number> */
-    const char *host;    /**< "" if unknown, as for other libraries */
-    const char *command; /**< program name */
-    const char *user;    /**< user name of the process */
-    const char *name;    /**< the client's name */
-    const char *reason;  /**< as given on acquire */
-    uint64_t pid;        /**< 0 if unknown */
-    const char *mode;    /**< "read", "upgradeable", "write"; "" otherwise */
-    uint64_t count;      /**< permits, or entries of another library's holder */
-    uint64_t fence;      /**< 0 for a waiter */
-    uint64_t since_ms;   /**< for so long it has held or waited */
-    int64_t lease_ms;    /**< lease left; -1: none set; 0 for a waiter */
+    const char *owner;     /**< its id in Redis: <client uuid>:<number> */
+    const char *host;      /**< "" if unknown, as for other libraries */
+    const char *command;   /**< program name */
+    const char *user;      /**< user name of the process */
+    const char *name;      /**< the client's name */
+    const char *reason;    /**< as given on acquire */
+    uint64_t pid;          /**< 0 if unknown */
+    const char *mode;      /**< "read", "upgradeable", "write"; "" otherwise */
+    uint64_t count;        /**< permits, or entries of another library's holder;
+                              0 for another library's waiter */
+    uint64_t fence;        /**< 0 for a waiter */
+    uint64_t since_ms;     /**< for so long it has held or waited */
+    int64_t lease_ms;      /**< lease left; -1: none set; 0 for a waiter */
     const char *waits_for; /**< of a holder: the name that the same owner waits
                                 for, as its client told a second or two ago;
                                 "" if none is known */
@@ -212,7 +213,8 @@ typedef struct lk_info {
     const lk_party *const *holders;
     size_t waiter_count;            /**< all waiters */
     size_t listed_count;            /**< of these in waiters: at most 64 */
-    const lk_party *const *waiters; /**< first in line first */
+    const lk_party *const *waiters; /**< first in line first; those who wait for
+                                         Redisson's fair lock behind them */
 } lk_info;
 
 /** Ends an async _info call. The callback owns info, NULL unless LK_OK. */

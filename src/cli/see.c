@@ -42,6 +42,11 @@ const char *see_library(lk_kind kind, const lk_party *party)
     return see_is_foreign(kind, party) ? "redisson" : "latchkey";
 }
 
+bool see_is_foreign_waiter(const lk_party *party)
+{
+    return party->count == 0;
+}
+
 /* ---- JSON ----------------------------------------------------------------- */
 
 void see_json_text(cli_json *json, const char *key, const char *text)
@@ -98,7 +103,12 @@ void see_json_waiter(cli_json *json, const char *key, const lk_party *party,
     cli_json_open(json, key, '{');
     cli_json_count(json, "position", position);
     json_process(json, party);
-    cli_json_count(json, "waited_ms", party->since_ms);
+    cli_json_text(json, "library",
+                  see_is_foreign_waiter(party) ? "redisson" : "latchkey");
+    if (see_is_foreign_waiter(party))
+        cli_json_null(json, "waited_ms");
+    else
+        cli_json_count(json, "waited_ms", party->since_ms);
     cli_json_close(json, '}');
 }
 
@@ -201,7 +211,10 @@ put_waiter(FILE *to, lk_kind kind, const lk_party *party, size_t position)
     (void)fprintf(to, "  waiting %zu: ", position);
     see_put_party(to, party);
     put_mode(to, kind, party);
-    (void)fprintf(to, ", for %s\n", cli_time_words(time, party->since_ms));
+    if (see_is_foreign_waiter(party))
+        (void)fputs(", by Redisson\n", to);
+    else
+        (void)fprintf(to, ", for %s\n", cli_time_words(time, party->since_ms));
     put_more(to, party);
 }
 

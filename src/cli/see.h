@@ -25,6 +25,9 @@ bool see_is_foreign(lk_kind kind, const lk_party *party);
 /* "latchkey", "redisson", or "" where that cannot be told. */
 const char *see_library(lk_kind kind, const lk_party *party);
 
+/* Whether a waiter is another library's: one of Redisson's fair lock. */
+bool see_is_foreign_waiter(const lk_party *party);
+
 /* Text, or null if it is empty. */
 void see_json_text(cli_json *json, const char *key, const char *text);
 

@@ -98,6 +98,32 @@ static void who_tells_what_is_redissons(void **state)
                 "", "who", "job", NULL);
 }
 
+static void who_tells_who_waits_for_redissons_fair_lock(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET job " JAVA " 1");
+    server_integer(f->server, "RPUSH redisson_lock_queue:{job} %s %s",
+                   "11234567-89ab-cdef-0123-456789abcdef:5",
+                   "21234567-89ab-cdef-0123-456789abcdef:6");
+    assert_tool(&f->how, 0, "job: lock, 1 holding, 2 waiting\n  held by", "",
+                "who", "job", NULL);
+    assert_tool(&f->how, 0,
+                "  waiting 1: 11234567-89ab-cdef-0123-456789abcdef:5, by "
+                "Redisson",
+                "", "who", "job", NULL);
+    assert_tool(&f->how, 0,
+                "\"count\":0,\"library\":\"redisson\",\"waited_ms\":null", "",
+                "who", "job", "--json", NULL);
+    start(f, (keeper_how){.waits = "job"});
+    while (server_integer(f->server, "ZCARD latchkey:queue:{job}") == 0)
+        continue; /* the test's time limit ends it */
+    assert_tool(&f->how, 0,
+                "  waiting 3: 21234567-89ab-cdef-0123-456789abcdef:6, by "
+                "Redisson",
+                "", "who", "job", NULL);
+}
+
 static void who_of_what_is_not_there_is_75(void **state)
 {
     seeing *f = *state;
@@ -176,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(who_shows_holder_and_waiters),
         TEST(who_tells_what_is_redissons),
+        TEST(who_tells_who_waits_for_redissons_fair_lock),
         TEST(who_of_what_is_not_there_is_75),
         TEST(ls_shows_every_kind),
         TEST(ls_sorts),

@@ -146,7 +146,7 @@ static void a_name(void **state)
          "\"waiter_count\":1,\"waiters\":[{\"position\":1,\"owner\":\"*:1\","
          "\"host\":\"?*\",\"pid\":*,\"command\":\"test_cli_see_json\","
          "\"user\":\"?*\",\"client\":\"?*\",\"reason\":\"r\",\"mode\":null,"
-         "\"count\":1,\"waited_ms\":*}]}\n",
+         "\"count\":1,\"library\":\"latchkey\",\"waited_ms\":*}]}\n",
          "who", "o");
 }
 

@@ -270,6 +270,18 @@ static void info_tells_the_count_of_a_foreign_holder(void **state)
     assert_like(script_info(f), "(java:7 3 0 0 -1 \"\" x) 0 ()");
 }
 
+static void info_tells_who_waits_for_redissons_fair_lock(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    script_acquire(f, "u:2");
+    script_redis(f, "RPUSH %s java:7 java:8", f->keys[KEY_FAIRQ]);
+    assert_like(script_info(f), "* 3 (u:2 1 * java:7 0 0 0 * java:8 0 0 0 *");
+    script_deny(f, "lrange");
+    assert_like(script_info(f), "* 1 (u:2 1 *");
+}
+
 static void info_lists_64_waiters_and_counts_all(void **state)
 {
     script_fixture *f = *state;
@@ -309,6 +321,7 @@ int main(void)
         SCRIPT_TEST(info_on_a_free_lock_is_empty),
         SCRIPT_TEST(info_tells_who_holds_and_who_waits),
         SCRIPT_TEST(info_tells_the_count_of_a_foreign_holder),
+        SCRIPT_TEST(info_tells_who_waits_for_redissons_fair_lock),
         SCRIPT_TEST(info_lists_64_waiters_and_counts_all),
     };
 
