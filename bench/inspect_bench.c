@@ -32,7 +32,8 @@ enum {
     WHO = 2000,
     LIST_WAIT_MS = 30000,
     LEASE_MS = 3600000,
-    PING_EVERY_NS = 500000
+    PING_EVERY_NS = 500000,
+    SETTLE_NS = 50000000
 };
 
 #define TURN_NS UINT64_C(1000000000)
@@ -235,7 +236,7 @@ static double turns_take(struct pings *alone, struct pings *beside,
 
     ping_turn(alone, redis, turn);
     looker = looker_start();
-    sleep_ns(PING_EVERY_NS * 100);
+    sleep_ns(SETTLE_NS);
     ping_turn(beside, redis, turn);
     child_kill(looker);
     return foreign_part(machine_busy_ns() - machine, own_busy_ns() - own,

@@ -11,6 +11,8 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/mem.h"
 #include "support/call.h"
@@ -194,6 +196,64 @@ static void a_client_freed_under_a_list_takes_it_along(void **state)
     assert_int_equal(atomic_load(&list.ends), 1);
 }
 
+/* ---- where looking is refused -------------------------------------------------- */
+
+/* The status that all of them answer; another one fails. */
+static bool all_answer(lk_client *client, lk_status status)
+{
+    lk_listing *listing = NULL;
+    lk_health *health = NULL;
+    lk_info *info = NULL;
+    lk_kind kind;
+
+    return lk_list(client, LIST_MS, NULL, &listing) == status &&
+           lk_who(client, "n", &kind, &info) == status &&
+           lk_break(client, "n", JAVA) == status &&
+           lk_health_check(client, LIST_MS, &health) == status;
+}
+
+static void a_child_cannot_look_with_its_parents_client(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_listing *listing;
+    pid_t child = fork();
+    int status;
+
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(all_answer(client, LK_EFORKED) ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_status(lk_list(client, LIST_MS, NULL, &listing), LK_OK);
+    lk_listing_free(listing);
+}
+
+typedef struct within {
+    call call; /* first */
+    lk_client *client;
+    bool refused;
+} within;
+
+static void look_within(call *c)
+{
+    within *w = (within *)(void *)c;
+
+    w->refused = all_answer(w->client, LK_ECALLBACK);
+}
+
+static void a_callback_cannot_wait_for_a_look(void **state)
+{
+    locking *f = *state;
+    within w = {.call = {.act = look_within}};
+
+    w.client = locking_open(f, NULL);
+    assert_status(lk_list_async(w.client, LIST_MS, NULL, on_list, &w.call),
+                  LK_OK);
+    assert_status(call_wait(&w.call, NULL), LK_OK);
+    assert_true(w.refused);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -201,6 +261,8 @@ int main(void)
         TEST(an_allocation_that_fails_is_told_or_made_up_for),
         TEST(looks_under_way_end_with_the_client),
         TEST(a_client_freed_under_a_list_takes_it_along),
+        TEST(a_child_cannot_look_with_its_parents_client),
+        TEST(a_callback_cannot_wait_for_a_look),
     };
 #undef TEST
 

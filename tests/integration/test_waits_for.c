@@ -13,7 +13,7 @@
 #include "support/locking.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 5000, OWNERS = 20 };
+enum { SOON_MS = 5000, OWNERS = 20, HOLDS = 40 };
 
 /* What the holder of "a" is said to wait for. */
 typedef struct seen {
@@ -44,12 +44,12 @@ static void assert_said(lk_lock *lock, const char *expected)
 }
 
 /* What a test holds until its end. */
-static lk_hold *kept[2 * OWNERS];
+static lk_hold *kept[HOLDS];
 static size_t kept_count;
 
 static void keep(lk_hold *hold)
 {
-    assert_true(kept_count < 2 * OWNERS);
+    assert_true(kept_count < HOLDS);
     kept[kept_count++] = hold;
 }
 
