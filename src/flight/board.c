@@ -92,10 +92,14 @@ static lk_client *client_of(const board *b)
     return b->place->client;
 }
 
+/* Only for who waits or computes: an answer may come when nobody does any more,
+   and is then the last that keeps the board. */
 static void alarm_in(board *b, uint64_t ms)
 {
     lk_client *client = client_of(b);
 
+    if (!b->leads && b->place->first_wait == NULL)
+        return;
     lk__alarm_set(&client->alarms, &b->alarm, lk__client_now(client) + ms * MS);
 }
 
@@ -258,6 +262,7 @@ void lk__board_land(lk__place *place, const lk__landing *landing)
         send_landing(b, landing);
     b->leads = false;
     b->claim = 0;
+    b->trouble = LK_OK;
     lk__alarm_clear(&client->alarms, &b->alarm);
     end_all(b, landing->status, landing->words, landing->value);
     lk__client_leave(client);
@@ -332,6 +337,8 @@ static bool is_passing(lk_status status)
 /* Nobody is told from here: others may be walking over the waits. */
 static void put_off(board *b, lk_status status)
 {
+    if (!b->leads && b->place->first_wait == NULL)
+        return;
     b->trouble = status;
     alarm_in(b, is_passing(status) ? AGAIN_MS : 1);
 }

@@ -188,7 +188,11 @@ static void a_leader_that_is_cut_off_is_taken_over_from(void **state)
 
 /* ---- who waits ---- */
 
-enum { TRIES = 5, PROMPT_MS = 700 /* less than the first look's pause */ };
+enum {
+    TRIES = 5,
+    PROMPT_MS = 700, /* less than the first look's pause */
+    LOOK_MS = 1000   /* between two looks, at most */
+};
 
 /* The server answered "another computes" just before that one landed, and the
    message overtook the answer. */
@@ -361,6 +365,28 @@ static void a_call_that_came_later_looks_by_itself(void **state)
     assert_string_equal(later->text, "second");
 }
 
+/* The answer comes when nobody waits any more: nothing is looked at again. */
+static void an_answer_that_nobody_waits_for_ends_it(void **state)
+{
+    flights *f = *state;
+    lk_flight *flight = far(f); /* of client 0 */
+    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *caller;
+    uint64_t commands;
+
+    locking_wait_calm(f->base->clients[0]);
+    proxy_hold(the_proxy, COMMAND, PROXY_REPLIES);
+    caller = flights_begin(f, flight, &f->engine, 100, NULL);
+    assert_status(flyer_join(caller), LK_ETIMEDOUT);
+    proxy_release(the_proxy, COMMAND, PROXY_REPLIES);
+    locking_wait_calm(f->base->clients[0]);
+    commands = locking_stats(f->base->clients[0]).commands;
+    locking_pass_time(LOOK_MS + 100);
+    assert_int_equal(locking_stats(f->base->clients[0]).commands, commands);
+    f->engine.held = false;
+    assert_status(flyer_join(leader), LK_OK);
+}
+
 static void a_server_that_does_not_answer_keeps_nobody(void **state)
 {
     flights *f = *state;
@@ -458,6 +484,7 @@ int main(void)
         FAULT(a_message_that_is_lost_is_made_up_for),
         FAULT(a_message_that_comes_late_is_not_believed),
         FAULT(a_call_that_came_later_looks_by_itself),
+        FAULT(an_answer_that_nobody_waits_for_ends_it),
         FAULT(a_server_that_does_not_answer_keeps_nobody),
         FAULT(an_outage_ends_waits),
         FAULT(a_flush_lets_a_second_one_compute_at_most),
