@@ -14,17 +14,18 @@
 -- ARGV[8]  most     bytes of a value that is sent with the message
 --
 -- returns  {1}  it can be had, from now on or since before
---          {0}  another computes, or has done so: nothing was changed
+--          {0}  the claim is over, or another's: nothing was changed
 --
 -- The message is `<owner> <status> <bytes of words> <words><value>`, or, for a
 -- value that has to be read, `<owner> look`.
 --
--- Invariants: sent again it changes nothing. A full server does not refuse it.
+-- Invariants: sent again it changes nothing, also when what it told has ended:
+-- without the claim nothing lands. A full server does not refuse it.
 
-if flight.leader and flight.leader ~= ARGV[1] then
-    return {0}
-elseif flight.fields then
+if flight.fields then
     return {flight.fields[4] == ARGV[1] and 1 or 0}
+elseif flight.leader ~= ARGV[1] then
+    return {0}
 end
 
 -- A first write that a full server does not refuse.

@@ -54,7 +54,9 @@ typedef struct lk_flight_value {
 LK_API void lk_flight_value_free(lk_flight_value *value);
 
 /**
- * Makes a handle on the flights called name; keys are told apart within it.
+ * Makes a handle on the flights called name; keys are told apart within it. A
+ * colon in the name may make it meet another's: "a" with the key "b:c" is "a:b"
+ * with "c".
  *
  * @return LK_OK; LK_EINVAL: a lease below 100 ms, a time above ten years, a
  *         max_size above LK_FLIGHT_SIZE_MAX; LK_ECLOSED; LK_ENOMEM

@@ -162,14 +162,27 @@ static void who_was_taken_over_from_does_not_land(void **state)
     assert_like(join(f, "u:3"), "1 0 \"\" value");
 }
 
-static void who_was_late_but_alone_lands(void **state)
+static void who_was_late_does_not_land_not_even_alone(void **state)
 {
     script_fixture *f = *state;
 
     join(f, "u:1");
     script_redis(f, "DEL %s", f->keys[CLAIM]);
-    assert_like(land(f, "u:1", "late"), "1");
-    assert_like(join(f, "u:2"), "1 0 \"\" late");
+    assert_like(land(f, "u:1", "late"), "0");
+    assert_like(join(f, "u:2"), "3");
+}
+
+/* Its answer was lost, and its time was over when it was sent again. */
+static void a_landing_that_has_ended_does_not_come_back(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    assert_like(land(f, "u:1", "value"), "1");
+    script_redis(f, "DEL %s", f->keys[RESULT]);
+    assert_like(land(f, "u:1", "value"), "0");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[RESULT]), "0");
+    assert_like(join(f, "u:2"), "3");
 }
 
 static void who_leaves_tells_the_others(void **state)
@@ -245,7 +258,8 @@ int main(void)
         FLIGHT_TEST(an_error_lands_with_its_words),
         FLIGHT_TEST(a_landing_that_is_sent_again_changes_nothing),
         FLIGHT_TEST(who_was_taken_over_from_does_not_land),
-        FLIGHT_TEST(who_was_late_but_alone_lands),
+        FLIGHT_TEST(who_was_late_does_not_land_not_even_alone),
+        FLIGHT_TEST(a_landing_that_has_ended_does_not_come_back),
         FLIGHT_TEST(who_leaves_tells_the_others),
         FLIGHT_TEST(a_full_server_refuses_a_join_and_lets_land),
         FLIGHT_TEST(a_key_of_another_kind_is_not_touched),
