@@ -20,6 +20,8 @@
 #include "core/mem.h"
 #include "core/names.h"
 #include "core/options.h"
+#include "core/owner.h"
+#include "core/wait.h"
 #include "stripes/agree.h"
 #include "stripes/fold.h"
 
@@ -279,6 +281,7 @@ typedef struct order {
     int64_t wait_ms;
     uint64_t until;
     lk_acquire_options options;
+    lk_owner owner; /* the caller may free its own meanwhile */
     char reason[REASON_MAX + 1];
     lk_acquire_cb cb;
     void *data;
@@ -361,7 +364,7 @@ static lk_status order_check(int64_t wait_ms, const lk_acquire_options *options,
         return lk__fail(LK_EINVAL, "the callback is NULL");
     if (status == LK_OK)
         status = lk__options_copy(ret_options, sizeof(*ret_options), options,
-                                  sizeof(lk_acquire_options));
+                                  LK__ACQUIRE_FIRST_SIZE);
     if (status == LK_OK && ret_options->lease_ms != 0)
         status = lk__lease_check(ret_options->lease_ms);
     ret_options->size = sizeof(*ret_options);
@@ -381,6 +384,10 @@ static order *order_new(lk_stripes *stripes, int64_t wait_ms,
     o->wait_ms = wait_ms;
     o->until = until_of(stripes->agreement->client, wait_ms);
     o->options = *options;
+    if (options->owner != NULL) {
+        o->owner = *options->owner;
+        o->options.owner = &o->owner;
+    }
     if (options->reason != NULL) {
         (void)snprintf(o->reason, sizeof(o->reason), "%s", options->reason);
         o->options.reason = o->reason;

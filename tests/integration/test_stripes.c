@@ -146,6 +146,30 @@ static void a_callback_brings_the_hold(void **state)
     }
 }
 
+/* Its owner may be freed before the numbers are compared; and the options may
+   be those of the first release. */
+static void what_a_call_was_told_is_kept(void **state)
+{
+    multilocking *f = *state;
+    lk_client *client = locking_open_calm(f->base, NULL);
+    lk_stripes *stripes = stripes_of(client, 4);
+    lk_acquire_options options = {.size =
+                                      offsetof(lk_acquire_options, replicas)};
+    lk_status status;
+    call c = {0};
+
+    assert_status(lk_owner_new(&options.owner, client), LK_OK);
+    server_freeze(f->base->server);
+    status = lk_stripes_acquire_async(stripes, "a", SOON_MS, &options,
+                                      call_on_acquire, &c);
+    lk_owner_free(options.owner);
+    server_thaw(f->base->server);
+    lk_stripes_free(stripes);
+    assert_status(status, LK_OK);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
 /* ---- the number of stripes ---- */
 
 static void the_number_is_kept_at_the_server(void **state)
@@ -345,6 +369,7 @@ int main(void)
         MULTI_TEST(many_keys_are_held_at_once),
         MULTI_TEST(a_wait_is_that_of_a_lock),
         MULTI_TEST(a_callback_brings_the_hold),
+        MULTI_TEST(what_a_call_was_told_is_kept),
         MULTI_TEST(the_number_is_kept_at_the_server),
         MULTI_TEST(who_comes_with_another_number_is_refused),
         MULTI_TEST(it_is_not_compared_each_time),
