@@ -36,9 +36,9 @@ typedef struct lk_acquire_options {
                              watchdog lease, renewed while the hold lives */
     const char *reason;  /**< shown to operators; at most 200 bytes are kept */
     uint64_t replicas;   /**< so many replicas must have it before it is
-                             reported, else it is given back: LK_EREPLICAS. No
-                             guarantee, less risk: docs/guarantees.md. 1000 at
-                             most; 0: none */
+                             reported, else it is given back, which may take a
+                             moment more: LK_EREPLICAS. No guarantee, less
+                             risk: docs/guarantees.md. 1000 at most; 0: none */
     uint64_t replica_ms; /**< for so long after the grant that is waited for,
                               whatever wait_ms is; 1000 */
 } lk_acquire_options;
@@ -118,9 +118,10 @@ LK_API LK_NODISCARD lk_status lk_hold_extend_async(lk_hold *hold,
                                                    lk_done_cb cb, void *data);
 
 /**
- * Tells the holder about the end. cb may use and release the hold; a release
- * from within it does not wait. Has cb called once when at most notice_ms of validity is left, and once
- * more when the hold is lost. A renewal in between arms the notice again.
+ * Tells the holder about the end: has cb called once when at most notice_ms of
+ * validity is left, and once more when the hold is lost. A renewal in between
+ * arms the notice again. cb may use and release the hold; a release from within
+ * it does not wait.
  * Not called after the release has begun. Replaces an earlier callback; NULL
  * takes it away.
  */

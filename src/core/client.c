@@ -216,6 +216,7 @@ bool lk__client_runs(const lk_client *client, const lk__post *post)
 void lk__client_on_wake(lk_client *client)
 {
     lk__waits_cancel(client);
+    lk__needs_cancel(client);
     lk__guests_tell(client->first_waker);
     posts_run(client, &client->inner);
     if (client->dispatch_fd < 0)

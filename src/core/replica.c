@@ -100,8 +100,11 @@ static void end(lk__need *need, lk_status status, const char *words)
         return;
     list_remove(replicas_of_need(need), need);
     lk__alarm_clear(&need->call.client->alarms, &need->alarm);
-    if (status == LK_OK && !lk__claim_is_valid(need->claim))
+    if ((status == LK_OK || status == LK_EREPLICAS) &&
+        !lk__claim_is_valid(need->claim)) {
         status = LK_ELOST; /* meanwhile */
+        words = NULL;
+    }
     lk__call_done(&need->call, status, words);
 }
 
@@ -118,6 +121,18 @@ static void end_late(lk__need *need)
 static void on_alarm(lk__alarm *alarm)
 {
     end_late((lk__need *)(void *)((char *)alarm - offsetof(lk__need, alarm)));
+}
+
+void lk__needs_cancel(lk_client *client)
+{
+    lk__need *next;
+
+    for (lk__need *need = client->node->replicas.first; need != NULL;
+         need = next) {
+        next = need->next;
+        if (lk__cancel_is_fired(need->cancel))
+            end(need, LK_ECANCELED, NULL);
+    }
 }
 
 void lk__needs_end(lk_client *client, lk_status status)
@@ -225,6 +240,8 @@ static void on_wait_answer(lk__replicas *replicas, const redisReply *reply)
         if (status != LK_OK)
             end(need, status,
                 reply->type == REDIS_REPLY_ERROR ? reply->str : NULL);
+        else if (!lk__claim_is_valid(need->claim))
+            end(need, LK_ELOST, NULL);
         else if (need->written)
             judge(need, (uint64_t)reply->integer);
     }
@@ -276,7 +293,7 @@ static void drive(lk__replicas *replicas)
 
 /* ---- needs ------------------------------------------------------------------------ */
 
-void lk__need_begin(lk__need *need, lk__claim *claim,
+void lk__need_begin(lk__need *need, lk__claim *claim, const lk_cancel *cancel,
                     void (*deliver)(lk__call *call))
 {
     lk_client *client = claim->place->client;
@@ -284,9 +301,14 @@ void lk__need_begin(lk__need *need, lk__claim *claim,
 
     lk__call_init(&need->call, client, deliver);
     need->claim = lk__claim_ref(claim);
+    need->cancel = cancel;
     list_add(replicas, need);
     if (client->state != LK__CLIENT_OPEN) {
         end(need, LK_ECLOSED, NULL);
+        return;
+    }
+    if (lk__cancel_is_fired(cancel)) {
+        end(need, LK_ECANCELED, NULL);
         return;
     }
     if (claim->replicas >= need->count) {

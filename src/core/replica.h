@@ -4,6 +4,7 @@
 
 #include "core/alarm.h"
 #include "core/call.h"
+#include "core/cancel.h"
 #include "core/lane.h"
 
 struct lk__claim;
@@ -21,6 +22,7 @@ typedef struct lk__need {
     lk__call call;
     struct lk__need *next, *prev; /* in the node, while listed */
     struct lk__claim *claim;      /* counted; NULL: it has not begun */
+    const lk_cancel *cancel;      /* NULL: none; looked at while listed */
     uint64_t count, ms;
     uint64_t had;      /* how many had it, by the last answer */
     uint64_t lease_ms; /* that the renewal brings */
@@ -44,11 +46,12 @@ void lk__replicas_stop(lk__replicas *replicas);
 lk__need *lk__need_new(uint64_t count, uint64_t ms);
 
 /*
- * Begins; ends its call with LK_OK, LK_EREPLICAS, LK_ELOST, LK_ECLOSED or what
- * the server refuses. deliver NULL: a blocking one. Inside the monitor.
+ * Begins; ends its call with LK_OK, LK_EREPLICAS, LK_ELOST, LK_ECANCELED,
+ * LK_ECLOSED or what the server refuses. deliver NULL: a blocking one. Inside
+ * the monitor.
  */
 void lk__need_begin(lk__need *need, struct lk__claim *claim,
-                    void (*deliver)(lk__call *call));
+                    const lk_cancel *cancel, void (*deliver)(lk__call *call));
 
 /* Sleeps until a blocking one has ended. Inside the monitor. */
 lk_status lk__need_sleep(lk__need *need);
@@ -58,6 +61,9 @@ lk__need *lk__need_of_call(lk__call *call);
 
 /* Lets go of it. NULL is allowed. Inside the monitor, if it has begun. */
 void lk__need_release(lk__need *need);
+
+/* Ends those whose token was fired. */
+void lk__needs_cancel(lk_client *client);
 
 /* The shutdown ends every one. */
 void lk__needs_end(lk_client *client, lk_status status);

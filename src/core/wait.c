@@ -192,7 +192,7 @@ lk_status lk__acquire_options_take(const lk__place *place,
     return LK_OK;
 }
 
-enum { REPLICAS_MAX = 1000, REPLICA_MS = 1000 };
+enum { REPLICAS_MAX = 1000 };
 
 static lk_status replicas_check(lk_acquire_options *options)
 {
@@ -204,7 +204,7 @@ static lk_status replicas_check(lk_acquire_options *options)
     if (options->replica_ms > LK__TIME_MAX_MS)
         return lk__fail(LK_EINVAL, "replica_ms is out of range");
     if (options->replica_ms == 0)
-        options->replica_ms = REPLICA_MS;
+        options->replica_ms = LK__REPLICA_MS;
     return LK_OK;
 }
 
@@ -317,7 +317,7 @@ static lk_status need_blocking(lk__wait *wait)
     lk_status status;
 
     lk__client_lock(client);
-    lk__need_begin(wait->need, wait->hold->claim, NULL);
+    lk__need_begin(wait->need, wait->hold->claim, wait->cancel, NULL);
     status = lk__need_sleep(wait->need);
     lk__client_leave(client);
     if (status == LK_OK)
@@ -398,7 +398,7 @@ static void deliver(lk__call *call)
     lk__client_lock(client);
     wait->need->data = wait;
     wait->need->call.post.inner = call->post.inner;
-    lk__need_begin(wait->need, wait->hold->claim, need_deliver);
+    lk__need_begin(wait->need, wait->hold->claim, wait->cancel, need_deliver);
     lk__client_leave(client);
 }
 

@@ -85,6 +85,9 @@ void lk__wait_join(lk__wait *wait, struct lk__claim *claim);
    handle of the same claim. Inside the monitor. */
 bool lk__wait_reenter(lk__wait *wait);
 
+/* For so long replicas are waited for unless the options say. */
+enum { LK__REPLICA_MS = 1000 };
+
 /* What the first release's struct had: so large a caller's is at least. */
 enum { LK__ACQUIRE_FIRST_SIZE = offsetof(lk_acquire_options, replicas) };
 

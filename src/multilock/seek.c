@@ -26,6 +26,8 @@
 #include "core/place.h"
 #include "multilock/joint.h"
 
+#define MS UINT64_C(1000000)
+
 enum {
     AGAIN_MAX = 8,
     SLACK_MS = 50 /* a try ends by itself, a wait because all of it ends */
@@ -317,15 +319,25 @@ static void on_alarm(lk__alarm *alarm)
     lk__client_post(joint->lead, &joint->turn);
 }
 
+/* A try may take as long as its slowest member's, and then its replicas. */
+static uint64_t try_ns(const lk__joint *joint)
+{
+    const lk_acquire_options *options = joint->parts[0].options;
+    uint64_t ms = SLACK_MS;
+
+    if (options->replicas != 0)
+        ms += options->replica_ms != 0 ? options->replica_ms : LK__REPLICA_MS;
+    return lk__joint_patience_ns(joint) + ms * MS;
+}
+
 void lk__joint_seek(lk__joint *joint, int64_t wait_ms)
 {
     uint64_t now = lk__client_now(joint->lead);
 
     joint->try_only = wait_ms == 0;
     joint->alarm.fire = on_alarm;
-    joint->until = joint->try_only ? now + lk__joint_patience_ns(joint) +
-                                         SLACK_MS * UINT64_C(1000000)
-                                   : lk__wait_until_ns(now, wait_ms);
+    joint->until =
+        joint->try_only ? now + try_ns(joint) : lk__wait_until_ns(now, wait_ms);
     if (joint->call.deliver != NULL && joint->until != LK__NEVER) {
         lk__client_lock(joint->lead);
         lk__alarm_set(&joint->lead->alarms, &joint->alarm, joint->until);

@@ -221,6 +221,62 @@ static void a_hold_that_ends_meanwhile_is_lost(void **state)
     assert_null(t->hold);
 }
 
+/* And it is told as soon as a WAIT is answered, or when the time is over. */
+static void a_hold_that_ends_is_told_before_the_time_is_over(void **state)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 300,
+                                  .replicas = 1,
+                                  .replica_ms = wait_scaled_ms(30000)};
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    uint64_t began = wait_now_ms();
+    lk_hold *none = NULL;
+
+    server_freeze(replica_server());
+    assert_status(lk_lock_acquire(lock, 0, &options, &none), LK_ELOST);
+    assert_in_range(wait_now_ms() - began, 0, wait_scaled_ms(10000));
+    options.lease_ms = 100;
+    options.replica_ms = 110;
+    assert_status(lk_lock_acquire(lock, 0, &options, &none), LK_ELOST);
+    assert_null(none);
+    server_thaw(replica_server());
+}
+
+/* ---- cancel ------------------------------------------------------------------- */
+
+static void a_cancel_ends_the_wait_for_replicas(void **state)
+{
+    lk_acquire_options options = one;
+    siglocking *f = *state;
+    lk_lock *lock = new_lock(f, "n");
+    lk_cancel *cancel = NULL;
+    uint64_t began = wait_now_ms();
+    call *c = new_call(f);
+    taker *t;
+
+    assert_status(lk_cancel_new(&cancel, f->base->clients[0]), LK_OK);
+    options.cancel = cancel;
+    options.replica_ms = wait_scaled_ms(60000);
+    server_freeze(replica_server());
+    t = locking_take(f->base, lock, 0, &options);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "n");
+    assert_status(lk_lock_acquire_async(locking_lock(f->base,
+                                                     f->base->clients[0], "m"),
+                                        0, &options, call_on_acquire, c),
+                  LK_OK);
+    locking_wait_integer(f->base, 1, "EXISTS %s", "m");
+    lk_cancel_fire(cancel);
+    assert_status(taker_join(t), LK_ECANCELED);
+    assert_null(t->hold);
+    assert_status(call_wait(c, NULL), LK_ECANCELED);
+    assert_null(c->hold);
+    assert_in_range(wait_now_ms() - began, 0, wait_scaled_ms(30000));
+    locking_wait_integer(f->base, 0, "EXISTS %s", "n");
+    locking_wait_integer(f->base, 0, "EXISTS %s", "m");
+    lk_cancel_free(cancel);
+    server_thaw(replica_server());
+}
+
 /* ---- beside each other ------------------------------------------------------------ */
 
 static void who_needs_none_does_not_wait(void **state)
@@ -369,6 +425,63 @@ static void every_member_of_a_multilock_is_waited_for(void **state)
     lk_multilock_free(set);
 }
 
+/* Its members' tries may take longer than one request. */
+static void
+a_multilock_that_is_tried_waits_for_all_of_its_replicas(void **state)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
+                                  .replica_ms = wait_scaled_ms(900)};
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .command_timeout_ms = wait_scaled_ms(500)};
+    siglocking *f = *state;
+    lk_client *client = locking_open(f->base, &brief);
+    lk_multilock *set = NULL;
+    lk_hold *none = NULL;
+
+    assert_status(lk_multilock_new(&set), LK_OK);
+    assert_status(lk_multilock_add_lock(set,
+                                        locking_lock(f->base, client, "a")),
+                  LK_OK);
+    assert_status(lk_multilock_add_lock(set,
+                                        locking_lock(f->base, client, "b")),
+                  LK_OK);
+    replica_leave();
+    assert_status(lk_multilock_acquire(set, 0, &options, &none), LK_EREPLICAS);
+    assert_null(none);
+    locking_wait_integer(f->base, 0, "EXISTS %s", "a");
+    locking_wait_integer(f->base, 0, "EXISTS %s", "b");
+    lk_multilock_free(set);
+}
+
+/* Whatever its members still wait for, they are given back. */
+static void a_multilock_out_of_time_leaves_nothing_behind(void **state)
+{
+    lk_acquire_options options = one;
+    siglocking *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_multilock *set = NULL;
+    uint64_t began = wait_now_ms();
+    lk_hold *none = NULL;
+
+    options.replica_ms = wait_scaled_ms(60000);
+    assert_status(lk_multilock_new(&set), LK_OK);
+    assert_status(lk_multilock_add_lock(set,
+                                        locking_lock(f->base, client, "a")),
+                  LK_OK);
+    assert_status(lk_multilock_add_lock(set,
+                                        locking_lock(f->base, client, "b")),
+                  LK_OK);
+    server_freeze(replica_server());
+    assert_status(lk_multilock_acquire(set, 200, &options, &none),
+                  LK_ETIMEDOUT);
+    assert_null(none);
+    locking_wait_integer(f->base, 0, "EXISTS %s", "a");
+    locking_wait_integer(f->base, 0, "EXISTS %s", "b");
+    assert_in_range(wait_now_ms() - began, 0, wait_scaled_ms(30000));
+    server_thaw(replica_server());
+    lk_multilock_free(set);
+}
+
 /* ---- faults ---------------------------------------------------------------------------- */
 
 typedef struct renewing {
@@ -502,11 +615,15 @@ int main(void)
         REPLICA_TEST(who_enters_again_needs_no_second_wait),
         REPLICA_TEST(who_enters_again_may_need_more_than_before),
         REPLICA_TEST(a_hold_that_ends_meanwhile_is_lost),
+        REPLICA_TEST(a_hold_that_ends_is_told_before_the_time_is_over),
+        REPLICA_TEST(a_cancel_ends_the_wait_for_replicas),
         REPLICA_TEST(who_needs_none_does_not_wait),
         REPLICA_TEST(who_needs_fewer_does_not_wait_for_more),
         REPLICA_TEST(many_needs_share_their_waits),
         REPLICA_TEST(every_primitive_waits_for_replicas),
         REPLICA_TEST(every_member_of_a_multilock_is_waited_for),
+        REPLICA_TEST(a_multilock_that_is_tried_waits_for_all_of_its_replicas),
+        REPLICA_TEST(a_multilock_out_of_time_leaves_nothing_behind),
         REPLICA_TEST(a_connection_that_breaks_meanwhile_costs_nothing),
         REPLICA_TEST(a_shutdown_ends_the_wait),
         REPLICA_TEST(a_right_that_is_missing_is_told),
