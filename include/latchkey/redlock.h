@@ -112,7 +112,8 @@ LK_API void lk_redlock_free(lk_redlock *redlock);
  *         if they were away for offline_ms, or if too few are distinct (a
  *         wait shorter than node_timeout_ms may end with LK_ETIMEDOUT first);
  *         LK_ECLOSED: too few clients are left; LK_EINVAL: a lease longer
- *         than longest_lease_ms; or what most servers refuse it with
+ *         than longest_lease_ms, or one that never leaves useful_ms; or what
+ *         most servers refuse it with
  */
 LK_API LK_NODISCARD lk_status
 lk_redlock_acquire(lk_redlock *redlock, int64_t wait_ms,

@@ -384,6 +384,8 @@ static lk_status options_take(const lk_redlock *redlock,
         options->lease_ms <= redlock->options.node_timeout_ms)
         return lk__fail(LK_EINVAL, "the lease is not longer than "
                                    "node_timeout_ms");
+    if (options->lease_ms != 0)
+        return lk__redlock_check_useful(&redlock->options, options->lease_ms);
     return LK_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "redlock/redlock.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,9 +14,24 @@
 #include "core/mem.h"
 #include "core/names.h"
 
+#define MS UINT64_C(1000000)
+
 enum { LEASE_MS = 30000, NODE_TIMEOUT_MS = 50, RETRY_MS = 100 };
 
 /* ---- checks ------------------------------------------------------------------ */
+
+lk_status
+lk__redlock_check_useful(const lk_redlock_options *options, uint64_t lease_ms)
+{
+    uint64_t validity_ns = lk__deadline_ns(0, lease_ms);
+
+    if (validity_ns > 0 && validity_ns / MS >= options->useful_ms)
+        return LK_OK;
+    return lk__fail(LK_EINVAL,
+                    "of a lease of %" PRIu64 " ms never more than %" PRIu64
+                    " ms are valid: none, or less than useful_ms",
+                    lease_ms, validity_ns / MS);
+}
 
 static lk_status options_check(lk_redlock_options *options)
 {
@@ -40,7 +56,7 @@ static lk_status options_check(lk_redlock_options *options)
                                    "less than the lease");
     if (options->retry_ms > LK__TIME_MAX_MS)
         return lk__fail(LK_EINVAL, "retry_ms is out of range");
-    return LK_OK;
+    return lk__redlock_check_useful(options, options->lease_ms);
 }
 
 static lk_status name_check(const char *name)

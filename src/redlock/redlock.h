@@ -20,6 +20,11 @@ lk_redlock *lk__redlock_ref(lk_redlock *redlock);
 /* Outside every monitor. */
 void lk__redlock_unref(lk_redlock *redlock);
 
+/* LK_EINVAL: no grant of such a lease could ever be valid and useful, so that
+   attempts would be made for as long as the wait lasts. */
+lk_status
+lk__redlock_check_useful(const lk_redlock_options *options, uint64_t lease_ms);
+
 /* Remembers the token as that of the last attempt. */
 void lk__redlock_note(lk_redlock *redlock, lk__token *token);
 

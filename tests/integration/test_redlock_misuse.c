@@ -89,6 +89,14 @@ static void options_are_checked(void **state)
     bad = usual;
     bad.useful_ms = 30000;
     assert_status(make_with(f, bad), LK_EINVAL);
+    bad.useful_ms = 29699; /* one more than is ever valid of the lease */
+    assert_status(make_with(f, bad), LK_EINVAL);
+    bad.useful_ms = 29698;
+    assert_status(make_with(f, bad), LK_OK);
+    bad = usual;
+    bad.lease_ms = 2; /* the allowance for clocks takes all of it */
+    bad.node_timeout_ms = 1;
+    assert_status(make_with(f, bad), LK_EINVAL);
     bad = usual;
     bad.longest_lease_ms = 29999;
     assert_status(make_with(f, bad), LK_EINVAL);
@@ -98,6 +106,23 @@ static void options_are_checked(void **state)
     bad = usual;
     bad.retry_ms = UINT64_MAX;
     assert_status(make_with(f, bad), LK_EINVAL);
+}
+
+/* It would be granted and given back for ever. */
+static void a_lease_that_is_never_useful_is_refused(void **state)
+{
+    redlocking *f = *state;
+    lk_redlock_options useful = redlocking_options();
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    lk_hold *hold = NULL;
+    lk_redlock *lock;
+
+    useful.node_timeout_ms = 1;
+    useful.useful_ms = 1000;
+    lock = redlocking_make(f, 1, &useful);
+    options.lease_ms = 1000;
+    assert_status(lk_redlock_acquire(lock, 200, &options, &hold), LK_EINVAL);
+    assert_non_null(strstr(lk_last_error(), "useful_ms"));
 }
 
 /* ---- calls ----------------------------------------------------------------------- */
@@ -259,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_list_of_clients_is_checked),
         TEST(options_are_checked),
+        TEST(a_lease_that_is_never_useful_is_refused),
         TEST(an_acquire_is_checked),
         TEST(changes_of_a_hold_are_checked),
         TEST(a_hold_outlives_its_handle_and_its_clients),
