@@ -147,6 +147,8 @@ static void put_hold(const errand *e, uint64_t fence)
 static int open_subject(errand *e, cli_kind_of kind, bool is_async)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms =
+                                           is_async ? CLI_PATIENCE_MS : 0,
                                        .dispatch = is_async ? 1 : 0};
     lk_status status;
     int code = cli_client_open(e->c, &options, &e->client);
@@ -190,12 +192,10 @@ static int acquire(errand *e, int *ret_signal)
     status = run_wait_acquire(&wait, &e->hold, ret_signal);
     if (*ret_signal != 0)
         return CLI_SIGNAL + *ret_signal;
-    code = cli_status_exit(status);
-    if (code != CLI_BUSY)
-        return status == LK_OK ? 0 : cli_fail_status(e->c, status, e->name);
-    cli_note(e->c, "%s '%s' is not obtained: %s",
-             cli_subject_noun(e->subject.kind), e->name, lk_last_error());
-    return (int)e->chosen.busy_code;
+    if (status == LK_OK)
+        return 0;
+    code = run_wait_fail(&wait, status);
+    return code == CLI_BUSY ? (int)e->chosen.busy_code : code;
 }
 
 /* A hold whose text does not arrive is nobody's: it is given back. */

@@ -95,6 +95,9 @@ void cli_note(const cli *c, const char *format, ...)
 /* Which exit code a status of the library is. */
 int cli_status_exit(lk_status status);
 
+/* lk_last_error() for people: without codes that only the library needs. */
+const char *cli_error_words(void);
+
 /*
  * Complains about what a library call answered, with lk_last_error() and with
  * what to do about it. what: "acquiring 'deploy'". Returns the exit code.

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/connect.h"
+#include "cli/output.h"
 
 /* In one write, so that lines of several processes do not mix. */
 __attribute__((format(printf, 2, 0))) static void
@@ -89,7 +91,8 @@ static const struct remedy {
     {LK_ELOST, CLI_LOST, NULL},
     {LK_EINDOUBT, CLI_UNAVAILABLE, "look at the server; then try again"},
     {LK_EOFFLINE, CLI_UNAVAILABLE,
-     "start the server, or set LATCHKEY_URL or --url to where it is"},
+     "start Redis there, set LATCHKEY_URL or --url to where it is, or try "
+     "`--url local:`"},
     {LK_ELOADING, CLI_UNAVAILABLE, "wait until it has loaded"},
     {LK_EREADONLY, CLI_UNAVAILABLE, "point the URL at the primary"},
     {LK_ESERVERMEM, CLI_UNAVAILABLE, "raise its maxmemory, or free some"},
@@ -116,12 +119,27 @@ int cli_status_exit(lk_status status)
     return remedy != NULL ? remedy->code : CLI_INTERNAL;
 }
 
+/* Of a script of the library, without the code it is told by. */
+const char *cli_error_words(void)
+{
+    const char *words = lk_last_error();
+    size_t size = strspn(words, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+    return strncmp(words, "LK", 2) == 0 && words[size] == ' ' ? words + size + 1
+                                                              : words;
+}
+
 int cli_fail_status(const cli *c, lk_status status, const char *what)
 {
     const struct remedy *remedy = remedy_find(status);
     const char *advice = remedy != NULL ? remedy->advice : NULL;
+    char server[LK_URL_DESCRIPTION_SIZE];
+    char name[128];
+    bool is_away = status == LK_EOFFLINE;
 
-    return cli_fail(c, cli_status_exit(status), "%s: %s%s%s", what,
-                    lk_last_error(), advice != NULL ? "\n  " : "",
-                    advice != NULL ? advice : "");
+    return cli_fail(c, cli_status_exit(status), "%s: %.400s%s%s%s%s",
+                    cli_clean(name, sizeof(name), what),
+                    is_away ? cli_server_words(c, server, sizeof(server)) : "",
+                    is_away ? " cannot be reached: " : "", cli_error_words(),
+                    advice != NULL ? "\n  " : "", advice != NULL ? advice : "");
 }

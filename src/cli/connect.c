@@ -10,6 +10,8 @@
 #include "cli/config.h"
 #include "cli/local.h"
 
+enum { OFFLINE_MS = 5000, TRY_MS = 2000, LEAST_MS = 1000 };
+
 static int use_local(cli *c)
 {
     cli_local local;
@@ -54,6 +56,47 @@ static int start_local(const cli *c)
                             : "started a private server",
                  local.socket);
     return code;
+}
+
+const char *cli_server_words(const cli *c, char *text, size_t size)
+{
+    if (c->resolved_url == NULL ||
+        lk_url_describe(c->resolved_url, text, size) != LK_OK)
+        (void)snprintf(text, size, "the server");
+    return text;
+}
+
+/* How long a server may be away before that is an error. */
+static int64_t offline_ms(const cli *c)
+{
+    static const char key[] = "offline_ms=";
+    char text[LK_URL_DESCRIPTION_SIZE];
+    const char *at = strstr(cli_server_words(c, text, sizeof(text)), key);
+
+    return at != NULL ? strtoll(at + strlen(key), NULL, 10) : OFFLINE_MS;
+}
+
+int64_t cli_connect_ms(const cli *c, int64_t wait_ms)
+{
+    int64_t limit = offline_ms(c);
+
+    if (wait_ms == 0)
+        wait_ms = TRY_MS;
+    else if (wait_ms > 0 && wait_ms < LEAST_MS)
+        wait_ms = LEAST_MS;
+    return wait_ms < 0 || wait_ms > limit ? limit : wait_ms;
+}
+
+lk_status cli_client_judge(lk_client *client, lk_status status)
+{
+    lk_status ready;
+
+    if (status != LK_ETIMEDOUT && status != LK_EOFFLINE)
+        return status;
+    ready = lk_client_wait_ready(client, 0);
+    if (ready == LK_OK)
+        return status;
+    return ready == LK_ETIMEDOUT ? LK_EOFFLINE : ready;
 }
 
 static void on_log(lk_log_level level, const char *text, void *data)

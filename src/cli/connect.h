@@ -4,7 +4,12 @@
 
 #include <latchkey/client.h>
 
+#include <stdint.h>
+
 struct cli;
+
+/* Outages that a wait of the tool rides out: its own limit ends it. */
+enum { CLI_PATIENCE_MS = 86400000 };
 
 /*
  * Finds the server's URL, see config.h. 0, or the exit code having complained.
@@ -25,5 +30,21 @@ int cli_url(struct cli *c);
  */
 int cli_client_open(struct cli *c, const lk_client_options *more,
                     lk_client **ret_client);
+
+/*
+ * How long a wait, LK_FOREVER for one without limit, tries to reach a server
+ * at its start: what the URL says as offline_ms, else 5 s; 2 s for who does not
+ * wait. A short wait is no reason not to try: 1 s at least.
+ */
+int64_t cli_connect_ms(const struct cli *c, int64_t wait_ms);
+
+/*
+ * What a wait that ended says: where it ended for want of a server that is
+ * LK_EOFFLINE, or why it refuses, with lk_last_error().
+ */
+lk_status cli_client_judge(lk_client *client, lk_status status);
+
+/* The server's URL without a password; "the server" if there is none yet. */
+const char *cli_server_words(const struct cli *c, char *text, size_t size);
 
 #endif /* LK_CLI_CONNECT_H */

@@ -174,7 +174,7 @@ static int failed_code(void)
     return (int)code;
 }
 
-static int fly(trip *t, lk_flight *flight, const char *key)
+static int fly(trip *t, lk_client *client, lk_flight *flight, const char *key)
 {
     lk_flight_value *value = NULL;
     lk_status status =
@@ -187,6 +187,7 @@ static int fly(trip *t, lk_flight *flight, const char *key)
     lk_flight_value_free(value);
     if (code >= 0)
         return code;
+    status = cli_client_judge(client, status);
     code = cli_fail_status(t->c, status, key);
     return code == CLI_BUSY ? (int)t->chosen.busy_code : code;
 }
@@ -206,7 +207,7 @@ static int open_and_fly(trip *t, const char *key)
     if (code != 0)
         return code;
     status = lk_flight_new(&flight, client, t->chosen.group, &options);
-    code = status == LK_OK ? fly(t, flight, key)
+    code = status == LK_OK ? fly(t, client, flight, key)
                            : cli_fail_status(t->c, status, key);
     lk_flight_free(flight);
     lk_client_free(client);

@@ -58,6 +58,18 @@ static lk_status catch_signals(lk_client *client)
     return status;
 }
 
+/* A server that cannot be reached at the start is not waited for. */
+static lk_status reach(const visit *v)
+{
+    lk_status status =
+        lk_client_wait_ready(v->client,
+                             cli_connect_ms(v->c, v->chosen.is_try
+                                                      ? 0
+                                                      : v->chosen.wait_ms));
+
+    return status == LK_ETIMEDOUT ? LK_EOFFLINE : status;
+}
+
 static lk_status wait_open(const visit *v)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
@@ -74,6 +86,7 @@ static int done(const visit *v, lk_status status)
 {
     if (signal_seen != 0 && status == LK_ECANCELED)
         return CLI_SIGNAL + signal_seen;
+    status = cli_client_judge(v->client, status);
     return status == LK_OK ? CLI_OK : cli_fail_status(v->c, status, v->name);
 }
 
@@ -126,8 +139,10 @@ static const char *member_of(const visit *v, char *text, size_t size)
 
 static int wait_for_it(const visit *v)
 {
-    lk_status status = catch_signals(v->client);
+    lk_status status = reach(v);
 
+    if (status == LK_OK)
+        status = catch_signals(v->client);
     return done(v, status == LK_OK ? wait_open(v) : status);
 }
 
@@ -174,7 +189,9 @@ static int act(const visit *v, const cli_args *args)
 static int open_latch(visit *v)
 {
     lk_status status;
-    int code = cli_client_open(v->c, NULL, &v->client);
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = CLI_PATIENCE_MS};
+    int code = cli_client_open(v->c, &options, &v->client);
 
     if (code != 0)
         return code;
@@ -238,7 +255,10 @@ const cli_command cli_command_latch = {
 static lk_status meet(const visit *v, const char *member)
 {
     bool is_open = false;
-    lk_status status = lk_latch_arrive(v->latch, v->chosen.count, member);
+    lk_status status = reach(v);
+
+    if (status == LK_OK)
+        status = lk_latch_arrive(v->latch, v->chosen.count, member);
 
     if (status != LK_OK)
         return status;

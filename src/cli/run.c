@@ -116,6 +116,7 @@ static int open_subject(run *r, const char *name, char **argv)
     char program[64];
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1,
                                        .name = program,
+                                       .offline_ms = CLI_PATIENCE_MS,
                                        .watchdog_ms =
                                            (uint64_t)r->options.lease_ms};
     lk_status status;
@@ -135,17 +136,13 @@ static int open_subject(run *r, const char *name, char **argv)
     return status == LK_OK ? 0 : cli_fail_status(r->c, status, name);
 }
 
-static int not_obtained(run *r, lk_status status)
+static int not_obtained(run *r, const run_wait *wait, lk_status status)
 {
-    char name[128];
-    int code = cli_status_exit(status);
+    int code = run_wait_fail(wait, status);
 
-    (void)cli_clean(name, sizeof(name), r->subject.name);
     if (code != CLI_BUSY)
-        return cli_fail_status(r->c, status, name);
+        return code;
     r->outcome = RUN_NOT_OBTAINED;
-    cli_note(r->c, "%s '%s' is not obtained: %s",
-             cli_subject_noun(r->subject.kind), name, lk_last_error());
     return (int)r->options.busy_code;
 }
 
@@ -178,7 +175,7 @@ static int obtain(run *r)
         return CLI_SIGNAL + number;
     }
     if (status != LK_OK)
-        return not_obtained(r, status);
+        return not_obtained(r, &wait, status);
     r->held_ns = cli_now_ns();
     return lengthen(r);
 }

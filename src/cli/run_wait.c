@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 
 enum {
@@ -27,6 +28,9 @@ static struct waiting {
     lk_hold *hold;
     bool has_words; /* the line below stands on the terminal */
     bool is_terminal;
+    bool is_connected; /* it was, once */
+    bool is_over;      /* it is only asked who holds it */
+    char holder[256];  /* the answer; empty: nobody does */
     int64_t looked_ns; /* when it was last asked who holds it */
     int64_t begun_ns;
     char said[256]; /* the last line that was said, without its times */
@@ -121,13 +125,8 @@ static void put_times(char *text, size_t size, const lk_info *info)
                        cli_time_words(since, info->holders[0]->since_ms));
 }
 
-static void put_line(waiting *w, const lk_info *info)
+static void put_line(waiting *w, const char *line, const char *times)
 {
-    char line[sizeof(w->said)];
-    char times[64];
-
-    describe(w, info, line, sizeof(line));
-    put_times(times, sizeof(times), info);
     if (w->is_terminal) {
         char whole[512];
 
@@ -136,9 +135,45 @@ static void put_line(waiting *w, const lk_info *info)
         (void)fprintf(stderr, "\r%.*s\033[K", cli_columns(stderr) - 1, whole);
         w->has_words = true;
     } else if (strcmp(line, w->said) != 0) {
-        (void)fprintf(stderr, "latchkey: %s%s\n", line, times);
+        cli_note(w->wait->c, "%s%s", line, times);
     }
-    memcpy(w->said, line, sizeof(line));
+    (void)snprintf(w->said, sizeof(w->said), "%s", line);
+}
+
+static void put_info(waiting *w, const lk_info *info)
+{
+    char line[sizeof(w->said)];
+    char times[64];
+
+    describe(w, info, line, sizeof(line));
+    put_times(times, sizeof(times), info);
+    put_line(w, line, times);
+}
+
+/* The server is away, and lk_last_error() says why. */
+static void put_outage(waiting *w)
+{
+    char line[sizeof(w->said)];
+    char name[64];
+
+    (void)snprintf(line, sizeof(line),
+                   "waiting for %s: the server cannot be reached: %.100s; "
+                   "waiting for it",
+                   cli_clean(name, sizeof(name), w->wait->subject->name),
+                   lk_last_error());
+    put_line(w, line, "");
+}
+
+static void keep_holder(waiting *w, const lk_info *info)
+{
+    char holder[160];
+    char times[64];
+
+    if (info->holder_count == 0)
+        return;
+    put_holder(holder, sizeof(holder), info->holders[0]);
+    put_times(times, sizeof(times), info);
+    (void)snprintf(w->holder, sizeof(w->holder), "%s%s", holder, times);
 }
 
 static void clear_line(waiting *w)
@@ -164,16 +199,22 @@ static void on_info(lk_status status, lk_info *info, void *data)
     waiting *w = data;
 
     w->is_asking = false;
-    if (status == LK_OK && !w->is_done)
-        put_line(w, info);
+    if (status == LK_OK && w->is_over)
+        keep_holder(w, info);
+    else if (status == LK_OK && !w->is_done)
+        put_info(w, info);
     lk_info_free(info);
 }
 
 static void look(waiting *w)
 {
     w->looked_ns = cli_now_ns();
-    if (!w->is_asking &&
-        cli_subject_info_async(w->wait->subject, on_info, w) == LK_OK)
+    if (!w->is_connected)
+        return;
+    if (lk_client_wait_ready(w->wait->client, 0) != LK_OK)
+        put_outage(w);
+    else if (!w->is_asking &&
+             cli_subject_info_async(w->wait->subject, on_info, w) == LK_OK)
         w->is_asking = true;
 }
 
@@ -237,12 +278,84 @@ static int wait_on(waiting *w)
     return 0;
 }
 
+/* What is left of the wait, as the library's. */
+static int64_t left_ms(const waiting *w)
+{
+    int64_t spent = (cli_now_ns() - w->begun_ns) / CLI_NS_PER_MS;
+
+    if (w->wait->wait_ms <= 0)
+        return w->wait->wait_ms;
+    return spent < w->wait->wait_ms ? w->wait->wait_ms - spent : 0;
+}
+
+static void on_ready(lk_status status, void *data)
+{
+    waiting *w = data;
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .reason = w->wait->reason,
+                                        .lease_ms = w->wait->lease_ms};
+
+    w->is_connected = status == LK_OK;
+    if (status == LK_OK)
+        status = cli_subject_acquire_async(w->wait->subject, left_ms(w),
+                                           &options, on_acquired, w);
+    else if (status == LK_ETIMEDOUT)
+        status = LK_EOFFLINE;
+    if (status != LK_OK)
+        on_acquired(status, NULL, w);
+}
+
+/* Is there a server at all? */
+static lk_status begin(waiting *w)
+{
+    return lk_client_wait_ready_async(w->wait->client,
+                                      cli_connect_ms(w->wait->c,
+                                                     w->wait->wait_ms),
+                                      on_ready, w);
+}
+
+/* Asks who holds it, though not for long. */
+static void ask_holder(waiting *w)
+{
+    struct pollfd fd = {.fd = lk_client_fd(w->wait->client), .events = POLLIN};
+    int64_t until = cli_now_ns() + LOOK_MS * CLI_NS_PER_MS;
+
+    w->is_over = true;
+    if (!w->is_asking &&
+        cli_subject_info_async(w->wait->subject, on_info, w) == LK_OK)
+        w->is_asking = true;
+    while (w->is_asking && cli_now_ns() < until) {
+        (void)poll(&fd, 1, LOOK_MS);
+        if (lk_client_dispatch(w->wait->client) != LK_OK)
+            return;
+    }
+}
+
+int run_wait_fail(const run_wait *wait, lk_status status)
+{
+    waiting *w = &the_wait;
+    char name[128];
+    char words[256];
+    int code;
+
+    status = cli_client_judge(wait->client, status);
+    code = cli_status_exit(status);
+    if (code != CLI_BUSY)
+        return cli_fail_status(wait->c, status, wait->subject->name);
+    if (wait->c->quiet)
+        return code;
+    (void)snprintf(words, sizeof(words), "%s", cli_error_words());
+    ask_holder(w);
+    cli_note(wait->c, "%s '%s' is not obtained: %s%s",
+             cli_subject_noun(wait->subject->kind),
+             cli_clean(name, sizeof(name), wait->subject->name),
+             w->holder[0] != '\0' ? "held by " : words, w->holder);
+    return code;
+}
+
 lk_status
 run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
 {
-    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
-                                        .reason = wait->reason,
-                                        .lease_ms = wait->lease_ms};
     waiting *w = &the_wait;
     lk_status status;
 
@@ -250,8 +363,7 @@ run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
                    .begun_ns = cli_now_ns(),
                    .is_terminal = isatty(STDERR_FILENO) != 0};
     *ret_signal = 0;
-    status = cli_subject_acquire_async(wait->subject, wait->wait_ms, &options,
-                                       on_acquired, w);
+    status = begin(w);
     if (status != LK_OK)
         return status;
     *ret_signal = wait_on(w);

@@ -15,6 +15,9 @@ struct cli;
  * Waiting for a hold, and telling on standard error for whom: on a terminal
  * one line that is drawn again, else a line at the start and whenever another
  * one holds it or the position changes.
+ *
+ * A server that cannot be reached at the start ends it with LK_EOFFLINE. Later
+ * it is waited for as well, if the client has CLI_PATIENCE_MS.
  */
 typedef struct run_wait {
     const struct cli *c;
@@ -33,5 +36,11 @@ typedef struct run_wait {
  */
 lk_status
 run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal);
+
+/*
+ * Complains about a wait that ended so: who holds it, if somebody does.
+ * Returns the exit code; CLI_BUSY: it is not obtained.
+ */
+int run_wait_fail(const run_wait *wait, lk_status status);
 
 #endif /* LK_CLI_RUN_WAIT_H */

@@ -113,8 +113,8 @@ static void without_a_server_it_is_69(void **state)
     const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
 
     (void)state;
-    assert_tool(&nowhere, 69, "", "start the server, or set LATCHKEY_URL",
-                "run", "n", "true", NULL);
+    assert_tool(&nowhere, 69, "", "start Redis there, set LATCHKEY_URL", "run",
+                "n", "true", NULL);
     assert_tool(&nowhere, 69, "", NULL, "run", "-n", "n", "true", NULL);
 }
 

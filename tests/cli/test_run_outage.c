@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A server that is not there, at the start and while it is waited. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 20000 };
+
+#define NOWHERE "unix:/nonexistent/s?offline_ms=300ms"
+
+static server *redis;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    return redis != NULL ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    if (server_pid(redis) == 0)
+        return server_restart(redis) ? 0 : -1;
+    server_flush(redis);
+    return 0;
+}
+
+static void a_short_wait_for_no_server_is_69(void **state)
+{
+    static const char *const lines[][8] =
+        {{"lock", "-w0.2", "-E0", "n", "true"},
+         {"lock", "-nE0", "n", "true"},
+         {"leader", "-w0.2", "n", "true"},
+         {"sem", "-w0.2", "-p1", "n", "true"},
+         {"acquire", "-w0.2", "-l1m", "n"},
+         {"flight", "-w0.2", "n", "true"},
+         {"latch", "wait", "-w0.2", "n"},
+         {"barrier", "-n2", "-w0.2", "n"}};
+    const tool_how nowhere = {.url = NOWHERE};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        tool *t = tool_start_list(&nowhere, lines[i]);
+
+        assert_int_equal(tool_wait(t, SOON_MS), 69);
+        assert_non_null(strstr(tool_err(t), "n: unix:///nonexistent/s"));
+        assert_non_null(strstr(tool_err(t), " cannot be reached: no such "));
+        assert_non_null(strstr(tool_err(t), "--url local:"));
+        tool_free(t);
+    }
+}
+
+static void a_host_without_address_and_a_password_are_told_apart(void **state)
+{
+    const tool_how how = {.url = "redis://u:s3cret@nosuch.invalid"};
+    tool *t = tool_start(&how, "lock", "-w0.2", "n", "true", NULL);
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 69);
+    assert_non_null(strstr(tool_err(t), "redis://u:***@nosuch.invalid:6379/0"));
+}
+
+/* Longer than the library's own patience, which the URL makes short. */
+static void who_waits_outlives_an_outage(void **state)
+{
+    char url[200];
+    const tool_how how = {.url = url};
+    const tool_how plain = {.url = server_url(redis)};
+    static const char *const kinds[] = {"lock", "leader", "write"};
+    tool *waiters[3];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s?offline_ms=300ms", server_url(redis));
+    for (size_t i = 0; i < 3; i++) {
+        tool *t = tool_start(&plain, kinds[i], "-l1m", kinds[i], "-c",
+                             "echo here=1; exec sleep 100", NULL);
+
+        (void)tool_wait_number(t, "here", SOON_MS);
+        waiters[i] = tool_start(&how, kinds[i], kinds[i], "echo", "ran", NULL);
+        tool_wait_err(waiters[i], "held by", SOON_MS);
+    }
+    server_kill(redis);
+    for (size_t i = 0; i < 3; i++) {
+        tool_wait_err(waiters[i], "the server cannot be reached: ", SOON_MS);
+        tool_wait_err(waiters[i], "; waiting for it", SOON_MS);
+    }
+    assert_true(server_restart(redis));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(tool_wait(waiters[i], SOON_MS), 0);
+}
+
+static void a_wait_with_a_limit_ends_in_an_outage(void **state)
+{
+    const tool_how how = {.url = server_url(redis)};
+    tool *t;
+
+    (void)state;
+    assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
+    t = tool_start(&how, "lock", "-w3", "n", "true", NULL);
+    tool_wait_err(t, "held by", SOON_MS);
+    server_kill(redis);
+    assert_int_equal(tool_wait(t, SOON_MS), 69);
+    assert_non_null(strstr(tool_err(t), " cannot be reached: "));
+}
+
+static void who_holds_it_is_told_to_whom_it_is_refused(void **state)
+{
+    const tool_how how = {.url = server_url(redis)};
+    tool *t = tool_start(&how, "lock", "--why", "deploy 4.2", "n", "-c",
+                         "echo here=1; exec sleep 100", NULL);
+    char words[64];
+
+    (void)state;
+    (void)tool_wait_number(t, "here", SOON_MS);
+    (void)snprintf(words, sizeof(words), ":%ld (sh", (long)tool_pid(t));
+    assert_tool(&how, 75, "", "lock 'n' is not obtained: held by ", "lock",
+                "-n", "n", "true", NULL);
+    assert_tool(&how, 75, "", words, "lock", "-n", "n", "true", NULL);
+    assert_tool(&how, 75, "", ": deploy 4.2) for ", "acquire", "-n", "n",
+                "-l1m", NULL);
+    assert_tool(&how, 75, "", "latchkey lock: waiting for n: ", "lock", "-w0.4",
+                "n", "true", NULL);
+}
+
+static void codes_of_scripts_are_not_shown(void **state)
+{
+    const tool_how how = {.url = server_url(redis)};
+    tool *t;
+
+    (void)state;
+    assert_true(server_integer(redis, "LPUSH n x") == 1);
+    t = tool_start(&how, "lock", "n", "true", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 78);
+    assert_null(strstr(tool_err(t), "LKTYPE"));
+    assert_non_null(strstr(tool_err(t), "latchkey lock: n: the key is not"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_wait_for_no_server_is_69),
+        cmocka_unit_test(a_host_without_address_and_a_password_are_told_apart),
+        cmocka_unit_test_teardown(who_waits_outlives_an_outage, forget),
+        cmocka_unit_test_teardown(a_wait_with_a_limit_ends_in_an_outage,
+                                  forget),
+        cmocka_unit_test_teardown(who_holds_it_is_told_to_whom_it_is_refused,
+                                  forget),
+        cmocka_unit_test_teardown(codes_of_scripts_are_not_shown, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
