@@ -146,8 +146,10 @@ static void cleanup(lk__probe *probe)
 {
     struct lk__lister *lister = lister_of(probe);
 
-    for (size_t i = 0; i < LK__LISTER_SLOTS; i++)
+    for (size_t i = 0; i < LK__LISTER_SLOTS; i++) {
         lk__free(lister->slots[i].claim);
+        lk__free(lister->slots[i].mark);
+    }
     lk__names_free(lister->names);
     lk__free(lister->pattern);
     lk__free(lister->scans[0].match);

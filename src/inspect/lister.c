@@ -126,12 +126,19 @@ static void take_holder(struct lk__slot *slot, const redisReply *reply)
         lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
 }
 
+/* From a time of the server's clock to when the list was begun. */
+static uint64_t span_since(const struct lk__lister *lister, uint64_t since)
+{
+    uint64_t now = lister->server_ms;
+
+    return since != 0 && now > since ? now - since : 0;
+}
+
 /* Kept until the holder is known: the hash is the truth. */
 static void take_record(struct lk__slot *slot, const redisReply *reply)
 {
     lk__lister_name *name = slot->name;
     uint64_t since = (uint64_t)strtoull(lk__reply_text_at(reply, 4), NULL, 10);
-    uint64_t now = slot->lister->server_ms;
 
     if (lk__reply_text_at(reply, 0)[0] == '\0')
         return; /* it is gone */
@@ -140,8 +147,19 @@ static void take_record(struct lk__slot *slot, const redisReply *reply)
     slot->claim = lk__strdup(lk__reply_text_at(reply, 2));
     name->reason = lk__strdup(lk__reply_text_at(reply, 5));
     name->party.fence = strtoull(lk__reply_text_at(reply, 3), NULL, 10);
-    name->party.since_ms = since != 0 && now > since ? now - since : 0;
+    name->party.since_ms = span_since(slot->lister, since);
     if (slot->claim == NULL || name->reason == NULL)
+        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+}
+
+/* A reader's, as the scripts write it: fence, ticket, mode, since, lease, inbox
+   and reason, with blanks between. */
+static void take_reader(struct lk__slot *slot, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_STRING)
+        return;
+    slot->mark = lk__strdup(reply->str);
+    if (slot->mark == NULL)
         lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
 }
 
@@ -198,6 +216,12 @@ static void ask_rest(struct lk__slot *slot)
         slot_ask(slot, "ZCARD", "latchkey:upgraders", 0, NULL, take_waiters);
         slot_ask(slot, "ZCARD", "latchkey:upgrades", 0, NULL, take_waiters);
     }
+    if (kind == LK_KIND_RWLOCK && name->owner != NULL &&
+        strcmp(name->party.mode, "read") == 0) {
+        const char *reader = name->owner;
+
+        slot_ask(slot, "HGET", "latchkey:holders", 1, &reader, take_reader);
+    }
     if (kind == LK_KIND_LOCK && name->has_hash && !name->entry.ours)
         slot_ask(slot, "LLEN", "redisson_lock_queue", 0, NULL, take_waiters);
     if (slot->many)
@@ -235,6 +259,31 @@ static void client_ask(struct lk__lister *lister, lk__lister_client *client)
     lk__probe_send(&lister->probe, &client->probing, 2, args);
 }
 
+/* The word behind this one, and all that follows it; "" at the end. */
+static const char *word_next(const char *text)
+{
+    const char *blank = strchr(text, ' ');
+
+    return blank != NULL ? blank + 1 : "";
+}
+
+/* The name's record is about the last writer: readers have one each. */
+static void reader_settle(struct lk__slot *slot)
+{
+    lk__lister_name *name = slot->name;
+    const char *mode = word_next(word_next(slot->mark));
+    const char *since = word_next(mode);
+    const char *reason = word_next(word_next(word_next(since)));
+
+    name->party.fence = strtoull(slot->mark, NULL, 10);
+    name->party.since_ms = span_since(slot->lister, strtoull(since, NULL, 10));
+    name->party.mode = *mode == 'u' ? "upgradeable" : "read";
+    lk__free(name->reason);
+    name->reason = lk__strdup(reason);
+    if (name->reason == NULL)
+        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+}
+
 /* The record tells of the holder only if it is about the holder. */
 static void holder_settle(struct lk__slot *slot)
 {
@@ -246,6 +295,8 @@ static void holder_settle(struct lk__slot *slot)
         name->reason = NULL;
         name->party.fence = name->party.since_ms = 0;
     }
+    if (slot->mark != NULL)
+        reader_settle(slot);
     name->client = lk__names_client(slot->lister->names, name->owner, &is_new);
     if (name->client == NULL)
         lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
@@ -264,7 +315,8 @@ static void settle(struct lk__slot *slot)
                     (entry->holder_count > 0 || entry->waiter_count > 0 ||
                      entry->has_value || slot->lister->options.idle != 0);
     lk__free(slot->claim);
-    slot->claim = NULL;
+    lk__free(slot->mark);
+    slot->claim = slot->mark = NULL;
 }
 
 static bool slot_next(struct lk__slot *slot)

@@ -12,7 +12,7 @@
 
 enum {
     LK__LISTER_SLOTS = 48, /* names that are read at once */
-    LK__LISTER_ASKS = 4    /* commands of one name under way */
+    LK__LISTER_ASKS = 5    /* commands of one name under way */
 };
 
 struct lk__lister;
@@ -25,6 +25,7 @@ struct lk__slot {
     int round;   /* of questions, under way */
     bool many;   /* its hash has more fields than were looked at */
     char *claim; /* whom the record is about */
+    char *mark;  /* what is on record of the reader that is shown */
     lk_kind hash_kind, record_kind;
     struct lk__slot_ask {
         lk__probing probing; /* first */

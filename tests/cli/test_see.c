@@ -152,6 +152,19 @@ static void ls_shows_every_kind(void **state)
     assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "ls", "x*", NULL);
 }
 
+/* Readers have a record each, the name's is about the last writer. */
+static void ls_knows_its_own_readers(void **state)
+{
+    seeing *f = *state;
+
+    start(f, (keeper_how){.reads = "rw", .reason = "a  report"});
+    assert_tool(&f->how, 0, "  a  report", "", "ls", NULL);
+    assert_tool(&f->how, 0,
+                "\"mode\":\"read\",\"count\":1,\"library\":"
+                "\"latchkey\",\"fence\":",
+                "", "ls", "--json", NULL);
+}
+
 /* The names in the order in which they are written. */
 static void
 assert_order(seeing *f, const char *sort, const char *first, const char *second)
@@ -205,6 +218,7 @@ int main(void)
         TEST(who_tells_who_waits_for_redissons_fair_lock),
         TEST(who_of_what_is_not_there_is_75),
         TEST(ls_shows_every_kind),
+        TEST(ls_knows_its_own_readers),
         TEST(ls_sorts),
         TEST(names_cannot_write_to_the_terminal),
         TEST(a_server_that_is_away_is_69),
