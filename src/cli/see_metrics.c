@@ -66,7 +66,10 @@ static void put_sums(const char *word, const sums *s)
         (void)printf("%-16s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64
                      " %8" PRIu64 "  %s\n",
                      word, s->names, s->held, s->holders, s->waiters,
-                     s->foreign, cli_time_words(time, s->longest_held_ms));
+                     s->foreign,
+                     s->longest_held_ms > 0
+                         ? cli_time_words(time, s->longest_held_ms)
+                         : "-");
 }
 
 static void put_text(const totals *stats)
@@ -200,10 +203,13 @@ static void put_names(FILE *to, const see_rows *rows)
     }
 }
 
+/* stats NULL: the server could not be looked at, and nothing is known. */
 static void put_metrics(FILE *to, const totals *stats, const see_rows *rows)
 {
     put_head(to, "up", "The server could be looked at.");
-    (void)fputs("latchkey_up 1\n", to);
+    (void)fprintf(to, "latchkey_up %d\n", stats != NULL);
+    if (stats == NULL)
+        return;
     put_kinds(to, stats, "names", "Names in use.", offsetof(sums, names));
     put_kinds(to, stats, "held", "Names that somebody holds.",
               offsetof(sums, held));
@@ -272,11 +278,26 @@ static const cli_option options[] = {
     {.kind = CLI_END},
 };
 
+static bool is_metrics(const cli *c)
+{
+    return strcmp(c->command->name, "metrics") == 0;
+}
+
+/* stats NULL: see put_metrics(). */
+static int write_metrics(const cli *c, const struct values *values,
+                         const totals *stats, const see_rows *rows)
+{
+    const see_rows *named = values->names ? rows : NULL;
+
+    if (values->file != NULL)
+        return file_write(c, values->file, stats, named);
+    put_metrics(stdout, stats, named);
+    return CLI_OK;
+}
+
 static int write_all(const cli *c, lk_client *client, const see_rows *rows,
                      const struct values *values)
 {
-    bool is_metrics = strcmp(c->command->name, "metrics") == 0;
-    const see_rows *named = values->names ? rows : NULL;
     lk_health *health;
     lk_status status = lk_health_check(client, SEE_WAIT_MS, &health);
     totals stats;
@@ -287,13 +308,30 @@ static int write_all(const cli *c, lk_client *client, const see_rows *rows,
     stats = totals_of(rows, health);
     if (c->json)
         put_json(&stats);
-    else if (!is_metrics)
-        put_text(&stats);
-    else if (values->file != NULL)
-        code = file_write(c, values->file, &stats, named);
+    else if (is_metrics(c))
+        code = write_metrics(c, values, &stats, rows);
     else
-        put_metrics(stdout, &stats, named);
+        put_text(&stats);
     lk_health_free(health);
+    return code;
+}
+
+static int
+look(cli *c, const lk_list_options *what, const struct values *values)
+{
+    lk_client *client;
+    see_rows rows;
+    int code = see_open(c, &client);
+
+    if (code != 0)
+        return code;
+    code = see_rows_get(c, client, what, &rows);
+    if (code == 0) {
+        see_rows_sort(&rows, SEE_BY_NAME);
+        code = write_all(c, client, &rows, values);
+        see_rows_free(&rows);
+    }
+    lk_client_free(client);
     return code;
 }
 
@@ -301,24 +339,17 @@ static int run(cli *c, int argc, char **argv)
 {
     struct values values = {.names = false};
     lk_list_options what = {LK_LIST_OPTIONS_INIT};
-    lk_client *client;
-    see_rows rows;
     cli_args args;
     int code;
 
     cli_parse(c, argc, argv, &values, &args);
     if (args.operand_count == 1)
         what.pattern = args.operands[0];
-    code = see_open(c, &client);
-    if (code != 0)
-        return code;
-    code = see_rows_get(c, client, &what, &rows);
-    if (code == 0) {
-        see_rows_sort(&rows, SEE_BY_NAME);
-        code = write_all(c, client, &rows, &values);
-        see_rows_free(&rows);
-    }
-    lk_client_free(client);
+    code = look(c, &what, &values);
+    /* Else who reads a file would take old numbers for present ones. What goes
+       wrong here was told of already, by its first cause. */
+    if (code != CLI_OK && is_metrics(c) && !c->json)
+        (void)write_metrics(c, &values, NULL, NULL);
     return code;
 }
 
@@ -340,7 +371,9 @@ const cli_command cli_command_metrics = {
     .about =
         "One look, written as Prometheus text, to standard output or to a\n"
         "file for node_exporter's textfile collector. PATTERN is as for\n"
-        "`ls`. With --json it writes what `stat --json` writes.",
+        "`ls`. With --json it writes what `stat --json` writes. Where the\n"
+        "server cannot be looked at, latchkey_up 0 is all that is written,\n"
+        "and the exit code is 69.",
     .options = options,
     .operands_max = 1,
     .run = run,

@@ -199,6 +199,33 @@ static void a_textfile_is_written_in_one_step(void **state)
                 NULL);
 }
 
+/* What an old file says must not be taken for what is so. */
+static void metrics_tell_that_the_server_is_away(void **state)
+{
+    static const char down[] =
+        "# HELP latchkey_up The server could be looked at.\n"
+        "# TYPE latchkey_up gauge\nlatchkey_up 0\n";
+    seeing *f = *state;
+    char path[] = "/tmp/lk-metrics-XXXXXX";
+    char text[4096] = "";
+    FILE *file;
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+    assert_tool(&f->how, 0, "", "", "metrics", "--textfile", path, NULL);
+    server_kill(f->server);
+    assert_tool(&f->how, 69, down, "cannot be looked at", "metrics", NULL);
+    assert_tool(&f->how, 69, "", NULL, "metrics", "--json", NULL);
+    assert_tool(&f->how, 69, "", NULL, "metrics", "--textfile", path, NULL);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, down);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -211,6 +238,7 @@ int main(void)
         TEST(metrics_are_prometheus_text),
         TEST(metrics_are_well_formed),
         TEST(a_textfile_is_written_in_one_step),
+        TEST(metrics_tell_that_the_server_is_away),
     };
 #undef TEST
 
