@@ -130,6 +130,24 @@ is_among(const lk_party *party, const lk_party *const *parties, size_t count)
     return false;
 }
 
+/* Whether nobody was granted it from one look to the next: the one who keeps
+   everybody out is the same, with the same fence. */
+static bool is_as_before(const lk_info *last, const lk_info *info)
+{
+    const lk_party *holder = info->holder_count == 1 ? info->holders[0] : NULL;
+
+    return holder != NULL && holder->fence != 0 && last->holder_count == 1 &&
+           is_among(holder, last->holders, 1);
+}
+
+/* Whether a hold of this kind keeps everybody out. */
+static bool is_alone(lk_kind kind, const lk_info *info)
+{
+    return kind == LK_KIND_LOCK ||
+           (kind == LK_KIND_RWLOCK &&
+            strcmp(info->holders[0]->mode, "write") == 0);
+}
+
 static bool holds(const lk_info *info, const char *owner)
 {
     for (size_t i = 0; i < info->holder_count; i++) {
@@ -141,16 +159,21 @@ static bool holds(const lk_info *info, const char *owner)
 
 static void tell_gone(struct watch *w, const lk_info *last, const lk_info *info)
 {
+    const char *word = "gone";
+
     for (size_t i = 0; i < last->holder_count; i++) {
         if (!is_among(last->holders[i], info->holders, info->holder_count))
             tell(w, "ended", last->holders[i], true, 0);
     }
+    /* Else it may have been granted, and have finished, between two looks. */
+    if (is_as_before(last, info) && is_alone(w->kind, info))
+        word = "left";
     for (size_t i = 0; i < last->listed_count; i++) {
         const lk_party *waiter = last->waiters[i];
 
         if (!is_among(waiter, info->waiters, info->listed_count) &&
             !holds(info, waiter->owner))
-            tell(w, "left", waiter, false, i + 1);
+            tell(w, word, waiter, false, i + 1);
     }
 }
 
@@ -261,9 +284,11 @@ const cli_command cli_command_watch = {
     .usage = "[OPTION]... NAME",
     .about =
         "A line for each event: holds (at the start), granted, ended, waits,\n"
-        "left, and away and back of the server. It looks four times a second;\n"
-        "what comes and goes between two looks is not seen, nor are more than\n"
-        "the first 64 waiters. With --json each line is a document.",
+        "left (it gave up), gone (it gave up, or was granted and has "
+        "finished),\n"
+        "and away and back of the server. It looks four times a second; what\n"
+        "comes and goes between two looks is not seen, nor are more than the\n"
+        "first 64 waiters. With --json each line is a document.",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,

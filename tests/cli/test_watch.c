@@ -3,6 +3,7 @@
 /* `latchkey watch`: what it tells as it happens. */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/check.h"
 #include "support/keeper.h"
@@ -85,6 +86,23 @@ static void a_waiter_that_goes_is_told(void **state)
     tool_free(t);
 }
 
+/* It may have been granted it and have finished: nobody can tell. */
+static void a_waiter_that_may_have_finished_is_gone(void **state)
+{
+    seeing *f = *state;
+    tool *t;
+
+    start(f, (keeper_how){.holds = "n"});
+    t = tool_start(&f->how, "watch", "-d", "50ms", "n", NULL);
+    start(f, (keeper_how){.waits = "n"});
+    tool_wait_out(t, " waits    ", LONG_MS);
+    server_integer(f->server, "DEL n latchkey:queue:{n}");
+    tool_wait_out(t, " ended    ", LONG_MS);
+    tool_wait_out(t, " gone     ", LONG_MS);
+    assert_null(strstr(tool_out(t), " left     "));
+    tool_free(t);
+}
+
 static void a_server_that_goes_and_comes_is_told(void **state)
 {
     seeing *f = *state;
@@ -119,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(events_come_as_they_happen),
         TEST(a_waiter_that_goes_is_told),
+        TEST(a_waiter_that_may_have_finished_is_gone),
         TEST(a_server_that_goes_and_comes_is_told),
         TEST(watching_ends_by_count_and_by_time),
     };
