@@ -130,17 +130,24 @@ void see_json_info(cli_json *json, const char *name, lk_kind kind,
 
 /* ---- text ------------------------------------------------------------------ */
 
+const char *see_program(const lk_party *party)
+{
+    return party->name[0] != '\0' ? party->name : party->command;
+}
+
 void see_put_party(FILE *to, const lk_party *party)
 {
+    const char *program = see_program(party);
+
     if (party->host[0] == '\0' && party->pid == 0) {
         cli_put_clean(to, party->owner);
         return;
     }
     cli_put_clean(to, party->host);
     (void)fprintf(to, " pid %" PRIu64, party->pid);
-    if (party->command[0] != '\0') {
+    if (program[0] != '\0') {
         (void)fputs(" (", to);
-        cli_put_clean(to, party->command);
+        cli_put_clean(to, program);
         (void)fputc(')', to);
     }
     if (party->user[0] != '\0') {
@@ -159,9 +166,10 @@ static void put_more(FILE *to, const lk_party *party)
     }
     (void)fputs("    id    ", to);
     cli_put_clean(to, party->owner);
-    if (party->name[0] != '\0' && strcmp(party->name, party->command) != 0) {
-        (void)fputs("  client ", to);
-        cli_put_clean(to, party->name);
+    if (party->command[0] != '\0' &&
+        strcmp(see_program(party), party->command) != 0) {
+        (void)fputs("  program ", to);
+        cli_put_clean(to, party->command);
     }
     (void)fputc('\n', to);
 }

@@ -43,6 +43,10 @@ void see_json_waiter(cli_json *json, const char *key, const lk_party *party,
 void see_json_info(cli_json *json, const char *name, lk_kind kind,
                    const lk_info *info);
 
+/* What runs there: the client's name, which for the tool is the command that it
+   runs, else the program; "" if neither is known. */
+const char *see_program(const lk_party *party);
+
 /* "web-3 pid 4121 (make), user ci", or the id where no more is known. */
 void see_put_party(FILE *to, const lk_party *party);
 

@@ -124,7 +124,7 @@ static void cell_who(char cell[CELL], const lk_entry *entry)
                        see_is_foreign(entry->kind, holder) ? " Redisson" : "");
     else
         (void)snprintf(text, sizeof(text), "%.64s:%" PRIu64 " %.64s",
-                       holder->host, holder->pid, holder->command);
+                       holder->host, holder->pid, see_program(holder));
     cli_clean(cell, CELL, text);
 }
 

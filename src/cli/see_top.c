@@ -162,7 +162,7 @@ static void put_head(FILE *to, const struct top *top)
     }
     (void)fprintf(to, "%zu names, %" PRIu64 " held, %" PRIu64 " waiting; ",
                   count, held, waiters);
-    (void)fprintf(to, "every %s, by %s; keys w h r n, q\n",
+    (void)fprintf(to, "every %s, by %s\n",
                   cli_time_words(time, (uint64_t)top->values.every_ms),
                   order_words[top->values.sort]);
     if (top->trouble[0] != '\0') {
@@ -171,11 +171,32 @@ static void put_head(FILE *to, const struct top *top)
     }
 }
 
+/* The lines above and below the names, and one for the cursor. */
+enum { LINES_AROUND = 4 };
+
+/* How many names fit. */
+static size_t room(const struct top *top)
+{
+    int lines = screen_lines() - LINES_AROUND - (top->trouble[0] != '\0');
+    uint64_t most = lines > 0 ? (uint64_t)lines : 0;
+
+    return (size_t)(top->values.lines != 0 && top->values.lines < most
+                        ? top->values.lines
+                        : most);
+}
+
+static void put_foot(FILE *to, const struct top *top, size_t most)
+{
+    if (top->has_rows && top->rows.count > most)
+        (void)fprintf(to, "%zu more names; ", top->rows.count - most);
+    (void)fputs("sort: w waiters, h held, r rate, n name; q quits\n", to);
+}
+
 static void draw(struct top *top)
 {
     char *text = NULL;
     size_t size = 0;
-    size_t most = (size_t)screen_lines() - 3;
+    size_t most = room(top);
     FILE *to = open_memstream(&text, &size);
 
     if (to == NULL)
@@ -183,10 +204,9 @@ static void draw(struct top *top)
     put_head(to, top);
     if (top->has_rows) {
         see_rows_sort(&top->rows, order_of[top->values.sort]);
-        if (top->values.lines != 0 && top->values.lines < most)
-            most = (size_t)top->values.lines;
         see_put_rows(top->c, to, &top->rows, most, cli_columns(stdout));
     }
+    put_foot(to, top, most);
     if (fclose(to) == 0)
         screen_put(text, size);
     free(text);

@@ -227,7 +227,8 @@ static void judge_clients(struct report *report, const lk__facts *facts)
             "raise maxclients; a process that cannot connect loses its holds",
             "%" PRIu64 " of %" PRIu64 " connections are in use", now, most);
     else if (facts->info != NULL)
-        add(report, "clients", LK_CHECK_OK, "", "%" PRIu64 " connections", now);
+        add(report, "clients", LK_CHECK_OK, "", "%" PRIu64 " connection%s", now,
+            now == 1 ? "" : "s");
 }
 
 /* ---- what was measured ------------------------------------------------------------- */
@@ -292,8 +293,9 @@ static void judge_clock(struct report *report, const lk__facts *facts)
                 ? "set both clocks: a later correction of the server's ends "
                   "leases early, or makes fences stand still"
                 : "",
-            "the server's clock is %+.3f s from this host's",
-            (double)ahead / 1e6);
+            "the server's clock is %.3f s %s this host's",
+            (double)(ahead < 0 ? -ahead : ahead) / 1e6,
+            ahead < 0 ? "behind" : "ahead of");
 }
 
 static void judge_rights(struct report *report, const lk__facts *facts)

@@ -91,10 +91,11 @@ static void top_on_a_terminal_is_drawn_again(void **state)
     start(f, (keeper_how){.holds = "appears"});
     tool_wait_out(t, "1 names, 1 held, 0 waiting", LONG_MS);
     tool_wait_out(t, "appears  lock", LONG_MS);
+    tool_wait_out(t, "\nsort: w waiters, ", LONG_MS);
     tool_type(t, "h");
-    tool_wait_out(t, ", by held;", LONG_MS);
+    tool_wait_out(t, ", by held\033[K", LONG_MS);
     tool_type(t, "r");
-    tool_wait_out(t, ", by rate;", LONG_MS);
+    tool_wait_out(t, ", by rate\033[K", LONG_MS);
     tool_type(t, "q");
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     assert_non_null(strstr(tool_out(t), "\033[?25h\033[?1049l"));
