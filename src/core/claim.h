@@ -86,7 +86,8 @@ struct lk__claim {
     uint64_t granted_at;
     uint64_t server_until; /* the latest time to which it may be kept there */
     uint64_t asked_ms;     /* the longest lease the server was asked for */
-    uint64_t replicas;     /* that are known to have it */
+    uint64_t replicas;     /* that are known to have it, */
+    uint64_t replicas_by;  /* by a count on this connection of the lane */
     _Atomic uint64_t deadline; /* read without the monitor */
     _Atomic uint64_t lost_at;  /* 0: not lost; the same */
     _Atomic int loss;          /* an lk_loss; set before lost_at */

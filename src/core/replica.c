@@ -217,13 +217,22 @@ static void renew(lk__replicas *replicas, lk__need *need)
 
 /* ---- the wait ------------------------------------------------------------------ */
 
-static void judge(lk__need *need, uint64_t had)
+/* What another connection has counted may have been another master's. */
+static uint64_t known(const lk__replicas *replicas, const lk__claim *claim)
 {
+    return claim->replicas_by == replicas->downs ? claim->replicas : 0;
+}
+
+static void judge(lk__replicas *replicas, lk__need *need, uint64_t had)
+{
+    lk__claim *claim = need->claim;
+
     need->had = had;
     if (had < need->count)
         return;
-    if (need->claim->replicas < had)
-        need->claim->replicas = had;
+    if (known(replicas, claim) < had)
+        claim->replicas = had;
+    claim->replicas_by = replicas->downs;
     end(need, LK_OK, NULL);
 }
 
@@ -243,7 +252,7 @@ static void on_wait_answer(lk__replicas *replicas, const redisReply *reply)
         else if (!lk__claim_is_valid(need->claim))
             end(need, LK_ELOST, NULL);
         else if (need->written)
-            judge(need, (uint64_t)reply->integer);
+            judge(replicas, need, (uint64_t)reply->integer);
     }
 }
 
@@ -311,7 +320,7 @@ void lk__need_begin(lk__need *need, lk__claim *claim, const lk_cancel *cancel,
         end(need, LK_ECANCELED, NULL);
         return;
     }
-    if (claim->replicas >= need->count) {
+    if (known(replicas, claim) >= need->count) {
         end(need, LK_OK, NULL);
         return;
     }
@@ -345,8 +354,9 @@ static void on_ready(lk__lane *lane)
 /* WAIT does not count what another connection has written. */
 static void on_down(lk__lane *lane)
 {
-    const lk__replicas *replicas = &lane->conn.client->node->replicas;
+    lk__replicas *replicas = &lane->conn.client->node->replicas;
 
+    replicas->downs++;
     for (lk__need *need = replicas->first; need != NULL; need = need->next)
         need->written = false;
 }

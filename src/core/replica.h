@@ -37,6 +37,7 @@ typedef struct lk__replicas {
     lk__lane lane; /* first */
     lk__need *first;
     lk__request wait;
+    uint64_t downs; /* tells the lane's connections apart */
 } lk__replicas;
 
 void lk__replicas_init(lk__replicas *replicas, lk_client *client);

@@ -533,6 +533,35 @@ static void a_connection_that_breaks_meanwhile_costs_nothing(void **state)
     proxy_stop(p);
 }
 
+/* Behind a new connection there may be another master, with other replicas. */
+static void what_was_known_of_replicas_ends_with_the_connection(void **state)
+{
+    siglocking *f = *state;
+    proxy *p = proxy_start(server_socket(f->base->server));
+    lk_client *client = locking_open_url(f->base, proxy_url(p), NULL);
+    lk_lock *lock = locking_lock(f->base, client, "n");
+    lk_hold *hold = NULL, *again = NULL;
+
+    assert_status(lk_hold_release(hold_with(lock, NULL)), LK_OK);
+    locking_wait_connects(client, 2);
+    hold = hold_with(lock, &one);
+    assert_true(proxy_wait_accepted(p, 3, SOON_MS));
+    server_freeze(replica_server());
+    assert_status(lk_hold_release(hold_with(lock, &one)), LK_OK);
+    proxy_reset(p, 2);
+    assert_true(proxy_wait_accepted(p, 4, SOON_MS));
+    assert_status(lk_lock_acquire(lock, 0, &one_brief, &again), LK_EREPLICAS);
+    assert_null(again);
+    assert_status(lk_hold_check(hold), LK_OK);
+    server_thaw(replica_server());
+    assert_status(lk_lock_acquire(lock, 0, &one, &again), LK_OK);
+    assert_status(lk_hold_release(again), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    locking_free_client(f->base, client);
+    locking_free_lock(f->base, lock);
+    proxy_stop(p);
+}
+
 static void a_shutdown_ends_the_wait(void **state)
 {
     siglocking *f = *state;
@@ -625,6 +654,7 @@ int main(void)
         REPLICA_TEST(a_multilock_that_is_tried_waits_for_all_of_its_replicas),
         REPLICA_TEST(a_multilock_out_of_time_leaves_nothing_behind),
         REPLICA_TEST(a_connection_that_breaks_meanwhile_costs_nothing),
+        REPLICA_TEST(what_was_known_of_replicas_ends_with_the_connection),
         REPLICA_TEST(a_shutdown_ends_the_wait),
         REPLICA_TEST(a_right_that_is_missing_is_told),
         REPLICA_TEST(what_makes_no_sense_is_refused),
