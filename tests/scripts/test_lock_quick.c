@@ -22,6 +22,11 @@ typedef struct traces {
     int published;
 } traces;
 
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
 /* The state hash but for the times in it; text is the caller's. */
 static void state_text(script_fixture *f, char *text, size_t size)
 {
@@ -92,8 +97,8 @@ static void blur(char *text, size_t least)
 static void traces_take(script_fixture *f, traces *t)
 {
     snprintf(t->answer, sizeof(t->answer), "%s", f->answer_text);
-    snprintf(t->lock, sizeof(t->lock), "%s, %d", script_redis(f, "HGETALL n"),
-             (atoi(script_redis(f, "PTTL n")) + 500) / 1000);
+    snprintf(t->lock, sizeof(t->lock), "%s, %lld", script_redis(f, "HGETALL n"),
+             (number(script_redis(f, "PTTL n")) + 500) / 1000);
     state_text(f, t->state, sizeof(t->state));
     snprintf(t->line, sizeof(t->line), "%s, ",
              script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]));
@@ -124,7 +129,7 @@ static int calls(script_fixture *f, const char *command)
 
     snprintf(wanted, sizeof(wanted), "cmdstat_%s:calls=", command);
     found = strstr(script_redis(f, "INFO commandstats"), wanted);
-    return found == NULL ? 0 : atoi(found + strlen(wanted));
+    return found == NULL ? 0 : (int)number(found + strlen(wanted));
 }
 
 static void two_wait(script_fixture *f)
@@ -266,9 +271,9 @@ static void a_quick_place_in_the_queue_is_what_a_long_one_is(void **state)
     assert_false(queue_quickly(f, &thorough));
     assert_same_traces(&quick, &thorough);
     assert_string_equal(quick.answer, "0 # # 0");
-    assert_in_range(atoi(script_redis(f, "PTTL %s", f->keys[KEY_QUEUE])), 59000,
-                    60000);
-    assert_in_range(atoi(script_redis(f, "PTTL %s", f->keys[KEY_TICKETS])),
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_QUEUE])),
+                    59000, 60000);
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_TICKETS])),
                     59000, 60000);
 }
 
