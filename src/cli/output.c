@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -49,8 +50,12 @@ void cli_paint(const cli *c, FILE *to, cli_style style)
 
 int cli_columns(FILE *to)
 {
+    const char *told = getenv("COLUMNS");
+    long columns = told != NULL ? strtol(told, NULL, 10) : 0;
     struct winsize size;
 
+    if (columns > 0 && columns < INT_MAX)
+        return (int)columns;
     if (ioctl(fileno(to), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return 80;
     return size.ws_col;

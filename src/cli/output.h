@@ -32,7 +32,7 @@ bool cli_color(const struct cli *c, FILE *to);
 /* Writes the escape sequence of a style, or nothing; see cli_color(). */
 void cli_paint(const struct cli *c, FILE *to, cli_style style);
 
-/* Columns of the terminal behind a stream; 80 if it is none. */
+/* COLUMNS, else those of the terminal behind a stream; 80 if it is none. */
 int cli_columns(FILE *to);
 
 /* Bytes that are enough for cli_time_words(). */

@@ -3,16 +3,13 @@
 /* `latchkey ls`: the names in use. */
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/see_rows.h"
 
-enum { LINE_MAX_COLUMNS = 1024 }; /* where it is no terminal */
-
 struct values {
-    bool idle, ours;
+    bool idle, ours, is_bare;
     int sort;
 };
 
@@ -23,11 +20,13 @@ static const cli_option options[] = {
      "only names that Latchkey has used", 0},
     {CLI_WORD, 's', "sort", offsetof(struct values, sort), "name|waiters|held",
      "in which order", 0},
+    {CLI_FLAG, 'n', "no-header", offsetof(struct values, is_bare), NULL,
+     "no headline", 0},
     {.kind = CLI_END},
 };
 
-static int
-show(const cli *c, lk_client *client, const lk_list_options *what, int sort)
+static int show(const cli *c, lk_client *client, const lk_list_options *what,
+                const struct values *values)
 {
     static const see_order orders[] = {SEE_BY_NAME, SEE_BY_WAITERS,
                                        SEE_BY_HELD};
@@ -36,13 +35,13 @@ show(const cli *c, lk_client *client, const lk_list_options *what, int sort)
 
     if (code != 0)
         return code;
-    see_rows_sort(&rows, orders[sort]);
+    see_rows_sort(&rows, orders[values->sort]);
     if (c->json)
         see_json_rows(stdout, &rows);
+    else if (values->is_bare)
+        see_put_bare_rows(c, stdout, &rows, rows.count, see_columns());
     else
-        see_put_rows(c, stdout, &rows, rows.count,
-                     isatty(STDOUT_FILENO) != 0 ? cli_columns(stdout)
-                                                : LINE_MAX_COLUMNS);
+        see_put_rows(c, stdout, &rows, rows.count, see_columns());
     if (rows.listing->truncated)
         cli_note(c, "there are more names; give a pattern");
     see_rows_free(&rows);
@@ -65,7 +64,7 @@ static int run(cli *c, int argc, char **argv)
     code = see_open(c, &client);
     if (code != 0)
         return code;
-    code = show(c, client, &what, values.sort);
+    code = show(c, client, &what, &values);
     lk_client_free(client);
     return code;
 }
@@ -78,7 +77,9 @@ const cli_command cli_command_ls = {
     .about =
         "PATTERN is of names, with * ? [a-z], as for Redis. Reads the key\n"
         "space in small steps, so that other clients do not notice. Of\n"
-        "several holders one is shown.",
+        "several holders one is shown. A name with blanks or control\n"
+        "characters stands in quotes. On a terminal, or with COLUMNS set,\n"
+        "lines are cut, with a ~; elsewhere nothing is.",
     .options = options,
     .operands_max = 1,
     .run = run,

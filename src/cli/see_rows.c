@@ -5,11 +5,14 @@
 #include "cli/see_rows.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/utf8.h"
 
 bool see_rows_make(see_rows *ret_rows, lk_listing *listing)
 {
@@ -104,7 +107,12 @@ void see_rows_sort(see_rows *rows, see_order order)
 /* ---- the table ------------------------------------------------------------------ */
 
 /* The widths of many rows are taken from the first of them. */
-enum { COLUMNS = 10, CELL = 56, LOOKED_AT = 2000 };
+enum {
+    COLUMNS = 10,
+    CELL = 2560, /* bytes of a cell; no name and no reason is as long */
+    NARROW = 56, /* characters of a cell where the width is bound */
+    LOOKED_AT = 2000
+};
 
 static const char *const heads[COLUMNS] = {"NAME",  "KIND",  "HOLD", "WAIT",
                                            "SINCE", "LEASE", "RATE", "WHO",
@@ -115,17 +123,58 @@ static const bool is_number[COLUMNS] = {false, false, true,  true,  true,
 static void cell_who(char cell[CELL], const lk_entry *entry)
 {
     const lk_party *holder = entry->holder;
-    char text[3 * CELL];
+    char text[512];
 
     if (holder == NULL)
         text[0] = '\0';
     else if (holder->pid == 0)
-        (void)snprintf(text, sizeof(text), "%.40s%s", holder->owner,
+        (void)snprintf(text, sizeof(text), "%.200s%s", holder->owner,
                        see_is_foreign(entry->kind, holder) ? " Redisson" : "");
     else
-        (void)snprintf(text, sizeof(text), "%.64s:%" PRIu64 " %.64s",
+        (void)snprintf(text, sizeof(text), "%.200s:%" PRIu64 " %.200s",
                        holder->host, holder->pid, see_program(holder));
     cli_clean(cell, CELL, text);
+}
+
+/* Whether a name would be taken for several words, or for something else. */
+static bool needs_quotes(const char *name)
+{
+    for (const char *at = name; *at != '\0'; at++) {
+        size_t length = cli_utf8_length(at);
+
+        if (length == 0 || cli_utf8_is_control(at) ||
+            strchr(" \"\\", *at) != NULL)
+            return true;
+        at += length - 1;
+    }
+    return false;
+}
+
+/* A name is one word: if it has blanks, control characters or quotes in it, it
+   stands in quotes, with escapes as C has them. */
+static void cell_name(char cell[CELL], const char *name)
+{
+    size_t used = 1;
+
+    if (!needs_quotes(name)) {
+        cli_clean(cell, CELL, name);
+        return;
+    }
+    cell[0] = '"';
+    for (const char *at = name; *at != '\0' && used < CELL - 8; at++) {
+        size_t length = cli_utf8_length(at);
+
+        if (length == 0 || cli_utf8_is_control(at))
+            used += (size_t)snprintf(cell + used, CELL - used, "\\x%02x",
+                                     (unsigned char)*at);
+        else if (*at == '"' || *at == '\\')
+            used += (size_t)snprintf(cell + used, CELL - used, "\\%c", *at);
+        else
+            cell[used++] = *at;
+        while (length > 1 && !cli_utf8_is_control(at) && (at[1] & 0xc0) == 0x80)
+            cell[used++] = *++at;
+    }
+    (void)snprintf(cell + used, CELL - used, "\"");
 }
 
 static void cell_time(char cell[CELL], bool is_known, uint64_t ms)
@@ -152,7 +201,7 @@ static void cells_fill(char cells[COLUMNS][CELL], const see_row *row)
     const lk_entry *entry = row->entry;
     const lk_party *holder = entry->holder;
 
-    cli_clean(cells[0], CELL, entry->name);
+    cell_name(cells[0], entry->name);
     (void)snprintf(cells[1], CELL, "%s", lk_kind_text(entry->kind));
     cell_holds(cells[2], entry);
     (void)snprintf(cells[3], CELL, "%" PRIu64, entry->waiter_count);
@@ -188,57 +237,145 @@ static void widths_grow(int widths[COLUMNS], char cells[COLUMNS][CELL])
     }
 }
 
+/* Leaves so many characters, the last of which says that there were more. */
+static void cell_cut(char cell[CELL], int most)
+{
+    char *end = cell;
+
+    if (width_of(cell) <= most)
+        return;
+    for (int left = most - 1; left > 0; left--) {
+        end++;
+        while (((unsigned char)*end & 0xc0) == 0x80)
+            end++;
+    }
+    (void)snprintf(end, 2, "~");
+}
+
+static bool is_last(char cells[COLUMNS][CELL], int at)
+{
+    for (int i = at + 1; i < COLUMNS; i++) {
+        if (cells[i][0] != '\0')
+            return false;
+    }
+    return true;
+}
+
+struct line {
+    FILE *to;
+    int left; /* characters */
+    int owed; /* blanks, once something follows */
+};
+
+/* What there is room for of a cell, and the mark that there is more. A part of a
+   number would be another number. */
+static void line_end(struct line *line, char cell[CELL], bool number)
+{
+    int room = line->left - line->owed;
+
+    if (number || room < 2)
+        (void)snprintf(cell, CELL, "~");
+    if (room < 2)
+        line->owed = line->left - 1;
+    cell_cut(cell, line->left - line->owed);
+    (void)fprintf(line->to, "%*s%s", line->owed, "", cell);
+}
+
+/* Two characters are kept for the mark, unless it is the last cell. */
+static bool line_fits(const struct line *line, int width, bool last)
+{
+    return line->owed + width + (last ? 0 : 2) <= line->left;
+}
+
+static void line_add(struct line *line, const char *cell, int width)
+{
+    if (width == 0)
+        return;
+    (void)fprintf(line->to, "%*s%s", line->owed, "", cell);
+    line->left -= line->owed + width;
+    line->owed = 0;
+}
+
 /* Makes one line; a column that is empty everywhere is left out. */
 static void put_line(FILE *to, const int widths[COLUMNS],
-                     char cells[COLUMNS][CELL], int most)
+                     char cells[COLUMNS][CELL], int columns)
 {
-    int at = 0; /* characters so far */
-    int owed = 0;
+    struct line line = {.to = to,
+                        .left = columns != SEE_UNBOUND ? columns : INT_MAX};
 
-    for (int i = 0; i < COLUMNS && at < most; i++) {
+    for (int i = 0; i < COLUMNS; i++) {
         int width = width_of(cells[i]);
-        int blanks = widths[i] - width;
+        int blanks = width < widths[i] ? widths[i] - width : 0;
 
         if (widths[i] == 0)
             continue;
-        if (is_number[i])
-            owed += blanks;
-        if (width > 0 && at + owed + width <= most) {
-            (void)fprintf(to, "%*s%s", owed, "", cells[i]);
-            at += owed + width;
-            owed = 0;
-        } else {
-            owed += width;
+        line.owed += is_number[i] ? blanks : 0;
+        if (width > 0 && !line_fits(&line, width, is_last(cells, i))) {
+            line_end(&line, cells[i], is_number[i]);
+            break;
         }
-        owed += (is_number[i] ? 0 : blanks) + 2;
+        line_add(&line, cells[i], width);
+        line.owed += (is_number[i] ? 0 : blanks) + 2;
     }
     (void)fputc('\n', to);
 }
 
-void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
-                  int columns)
+static void row_fill(char cells[COLUMNS][CELL], const see_row *row, int columns)
+{
+    cells_fill(cells, row);
+    for (int i = 0; i < COLUMNS && columns != SEE_UNBOUND; i++)
+        cell_cut(cells[i], NARROW);
+}
+
+static void put_heads(const cli *c, FILE *to, int widths[COLUMNS], int columns)
+{
+    char cells[COLUMNS][CELL];
+
+    for (int i = 0; i < COLUMNS; i++)
+        (void)snprintf(cells[i], CELL, "%s",
+                       widths[i] == 0 && i > 3 ? "" : heads[i]);
+    widths_grow(widths, cells);
+    cli_paint(c, to, CLI_FAINT);
+    put_line(to, widths, cells, columns);
+    cli_paint(c, to, CLI_PLAIN);
+}
+
+static void put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
+                     int columns, bool has_heads)
 {
     char cells[COLUMNS][CELL];
     int widths[COLUMNS] = {0};
     size_t count = rows->count < most ? rows->count : most;
 
     for (size_t i = 0; i < count && i < LOOKED_AT; i++) {
-        cells_fill(cells, &rows->rows[i]);
+        row_fill(cells, &rows->rows[i], columns);
         widths_grow(widths, cells);
     }
-    for (int i = 0; i < COLUMNS; i++) {
-        (void)snprintf(cells[i], CELL, "%s", heads[i]);
-        if (widths[i] == 0 && i > 3)
-            cells[i][0] = '\0';
-    }
-    widths_grow(widths, cells);
-    cli_paint(c, to, CLI_FAINT);
-    put_line(to, widths, cells, columns);
-    cli_paint(c, to, CLI_PLAIN);
+    if (has_heads)
+        put_heads(c, to, widths, columns);
     for (size_t i = 0; i < count; i++) {
-        cells_fill(cells, &rows->rows[i]);
+        row_fill(cells, &rows->rows[i], columns);
         put_line(to, widths, cells, columns);
     }
+}
+
+void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
+                  int columns)
+{
+    put_rows(c, to, rows, most, columns, true);
+}
+
+void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,
+                       size_t most, int columns)
+{
+    put_rows(c, to, rows, most, columns, false);
+}
+
+int see_columns(void)
+{
+    return isatty(STDOUT_FILENO) != 0 || getenv("COLUMNS") != NULL
+               ? cli_columns(stdout)
+               : SEE_UNBOUND;
 }
 
 /* ---- JSON ----------------------------------------------------------------- */

@@ -37,9 +37,19 @@ void see_rows_free(see_rows *rows);
 
 void see_rows_sort(see_rows *rows, see_order order);
 
-/* At most so many lines below a headline, of so many characters. */
+/* How wide a table may be: COLUMNS, else what the terminal has; where standard
+   output is none, SEE_UNBOUND: who reads it gets all. */
+enum { SEE_UNBOUND = 0 };
+int see_columns(void);
+
+/* At most so many lines below a headline, of so many characters. What does not
+   fit is cut, with a ~ in its place. */
 void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
                   int columns);
+
+/* The same without the headline. */
+void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,
+                       size_t most, int columns);
 
 /* All of it as one document. */
 void see_json_rows(FILE *to, const see_rows *rows);

@@ -286,7 +286,7 @@ static int snapshot(struct top *top)
     if (top->c->json)
         see_json_rows(stdout, &rows);
     else
-        see_put_rows(top->c, stdout, &rows, rows.count, 1024);
+        see_put_rows(top->c, stdout, &rows, rows.count, see_columns());
     see_rows_free(&rows);
     return CLI_OK;
 }

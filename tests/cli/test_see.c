@@ -152,6 +152,34 @@ static void ls_shows_every_kind(void **state)
     assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "ls", "x*", NULL);
 }
 
+static void ls_cuts_only_for_terminals(void **state)
+{
+    static const char *const narrow[] = {"COLUMNS=40", NULL};
+    seeing *f = *state;
+    tool_how how = f->how;
+    char name[301] = "", reason[151] = "";
+
+    memset(name, 'n', sizeof(name) - 1);
+    memset(reason, 'r', sizeof(reason) - 1);
+    start(f, (keeper_how){.holds = name, .reason = reason});
+    assert_tool(&f->how, 0, name, "", "ls", "-n", NULL);
+    assert_tool(&f->how, 0, reason, "", "ls", NULL);
+    how.env = narrow;
+    assert_tool(&how, 0, "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn~\n", "", "ls",
+                "-n", NULL);
+    how.has_terminal = true;
+    how.env = NULL;
+    assert_tool(&how, 0, "n~  lock", NULL, "ls", "-n", NULL);
+}
+
+static void a_name_of_several_words_is_one(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET %s " JAVA " 1", "two \"words\"");
+    assert_tool(&f->how, 0, "\n\"two \\\"words\\\"\"  lock ", "", "ls", NULL);
+}
+
 /* Readers have a record each, the name's is about the last writer. */
 static void ls_knows_its_own_readers(void **state)
 {
@@ -196,7 +224,7 @@ static void names_cannot_write_to_the_terminal(void **state)
     seeing *f = *state;
 
     server_integer(f->server, "HSET %s " JAVA " 1", "\033[31mred");
-    assert_tool(&f->how, 0, "\n?[31mred ", "", "ls", NULL);
+    assert_tool(&f->how, 0, "\n\"\\x1b[31mred\" ", "", "ls", NULL);
     assert_tool(&f->how, 0, "{\"name\":\"\\u001b[31mred\"", "", "ls", "--json",
                 NULL);
 }
@@ -220,6 +248,8 @@ int main(void)
         TEST(ls_shows_every_kind),
         TEST(ls_knows_its_own_readers),
         TEST(ls_sorts),
+        TEST(ls_cuts_only_for_terminals),
+        TEST(a_name_of_several_words_is_one),
         TEST(names_cannot_write_to_the_terminal),
         TEST(a_server_that_is_away_is_69),
     };
