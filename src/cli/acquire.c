@@ -18,11 +18,15 @@
 #include "cli/run_wait.h"
 #include "cli/subject.h"
 
-enum { NAME_MAX_BYTES = 512, TEXT_SIZE = LK_EXPORT_SIZE + NAME_MAX_BYTES + 64 };
+enum {
+    NAME_MAX_BYTES = 512,
+    HOLD_WORDS = NAME_MAX_BYTES,
+    TEXT_SIZE = LK_EXPORT_SIZE + NAME_MAX_BYTES + 64
+};
 
 typedef struct choices {
-    int kind;
-    uint64_t permits;
+    cli_kind_of kind;
+    cli_kind_flags said;
     bool is_try;
     int64_t wait_ms;
     int64_t lease_ms; /* 0: not said */
@@ -142,6 +146,35 @@ static void put_hold(const errand *e, uint64_t fence)
     }
 }
 
+/* ---- an eval that fails ------------------------------------------------- */
+
+/* The code that the shell's eval is to fail with; 0: it is not to. */
+static int owed_code;
+
+/* Nothing at all would be a success of the eval, and the script would go on
+   without the lock. */
+static void put_failure(int code)
+{
+    (void)printf("unset LATCHKEY_HOLD LATCHKEY_NAME LATCHKEY_FENCE;\n"
+                 "(exit %d)\n",
+                 code != 0 ? code : 1);
+}
+
+static void at_exit(void)
+{
+    if (owed_code != 0)
+        put_failure(owed_code);
+}
+
+/* A command line that is wrong ends the tool while it is read. */
+static void owe_failure(char **argv)
+{
+    for (; *argv != NULL; argv++) {
+        if (strcmp(*argv, "--export") == 0 && atexit(at_exit) == 0)
+            owed_code = CLI_USAGE;
+    }
+}
+
 /* ---- common ------------------------------------------------------------- */
 
 static int open_subject(errand *e, cli_kind_of kind, bool is_async)
@@ -156,7 +189,7 @@ static int open_subject(errand *e, cli_kind_of kind, bool is_async)
     if (code != 0)
         return code;
     status = cli_subject_new(&e->subject, e->client, kind, e->name,
-                             e->chosen.permits);
+                             e->chosen.said.permits);
     return status == LK_OK ? 0 : cli_fail_status(e->c, status, e->name);
 }
 
@@ -185,7 +218,7 @@ static int acquire(errand *e, int *ret_signal)
 
     if (!run_signals_take(&signals))
         return cli_fail(e->c, CLI_INTERNAL, "signals cannot be taken");
-    code = open_subject(e, (cli_kind_of)e->chosen.kind, true);
+    code = open_subject(e, e->chosen.kind, true);
     if (code != 0)
         return code;
     wait.client = e->client;
@@ -221,28 +254,37 @@ static int hand_out(errand *e)
 static int run_acquire(cli *c, int argc, char **argv)
 {
     errand e = {.c = c,
-                .chosen = {.kind = CLI_LOCK,
+                .chosen = {.said = {.permits = CLI_UNSAID},
                            .wait_ms = LK_FOREVER,
                            .busy_code = CLI_BUSY}};
     cli_args args;
+    bool is_held = false;
     int number = 0;
     int code;
 
+    owe_failure(argv);
     cli_parse(c, argc, argv, &e.chosen, &args);
     if (e.chosen.lease_ms < 1000)
         cli_usage(c, "--lease TIME has to be said, and 1s at least: nobody "
                      "renews it by itself");
     if (e.chosen.busy_code > 255)
         cli_usage(c, "-E has to be 0 to 255");
-    if (e.chosen.permits > 0)
-        e.chosen.kind = CLI_SEMAPHORE;
+    if (e.chosen.is_try && e.chosen.wait_ms != LK_FOREVER)
+        cli_usage(c, "either -n or -w TIME");
+    e.chosen.kind = cli_subject_kind(c, &e.chosen.said, CLI_LOCK);
     if (strlen(args.operands[0]) > NAME_MAX_BYTES)
         cli_usage(c, "the name is longer than %d bytes", NAME_MAX_BYTES);
     (void)snprintf(e.name, sizeof(e.name), "%s", args.operands[0]);
+    owed_code = 0;
     code = acquire(&e, &number);
-    if (code == 0 && e.hold != NULL)
+    if (code == 0 && e.hold != NULL) {
         code = hand_out(&e);
+        is_held = code == CLI_OK;
+    }
+    if (!is_held && e.chosen.exports && !c->json)
+        put_failure(code);
     close_errand(&e);
+    (void)fflush(stdout);
     if (number != 0)
         run_signals_die(number);
     return code;
@@ -260,12 +302,11 @@ static const cli_option acquire_options[] = {
     {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},
     {CLI_COUNT, 'E', "conflict-exit-code", AT(busy_code), "CODE",
      "exit code if it is not obtained; 75", 0},
-    {CLI_SET, 0, "fair", AT(kind), NULL, "in order without exception",
-     CLI_FAIR},
-    {CLI_SET, 0, "read", AT(kind), NULL, "beside other readers", CLI_READ},
-    {CLI_SET, 0, "write", AT(kind), NULL, "alone, for a lock that has readers",
-     CLI_WRITE},
-    {CLI_COUNT, 0, "sem", AT(permits), "N",
+    {CLI_FLAG, 0, "fair", AT(said.fair), NULL, "in order without exception", 0},
+    {CLI_FLAG, 0, "read", AT(said.read), NULL, "beside other readers", 0},
+    {CLI_FLAG, 0, "write", AT(said.write), NULL,
+     "alone, for a lock that has readers", 0},
+    {CLI_COUNT, 0, "sem", AT(said.permits), "N",
      "one of N at a time: a permit of a semaphore", 0},
     {.kind = CLI_END},
 };
@@ -275,11 +316,12 @@ const cli_command cli_command_acquire = {
     .summary = "hold a lock without a command: eval \"$(... --export)\"",
     .usage = "[OPTION]... NAME --lease TIME",
     .about =
-        "  eval \"$(latchkey acquire NAME --lease 10m --export)\"\n"
+        "  eval \"$(latchkey acquire NAME --lease 10m --export)\" || exit\n"
         "  ...; latchkey renew; ...\n"
         "  latchkey release\n"
         "\n"
-        "Writes the hold as a line of text, in LATCHKEY_HOLD with --export.\n"
+        "Writes the hold as a line of text, in LATCHKEY_HOLD with --export;\n"
+        "if it is not obtained --export writes what makes the eval fail.\n"
         "No process keeps it: it ends with its lease, and nothing is ended\n"
         "with it. The text is as good as the hold. `lock` is safer.",
     .options = acquire_options,
@@ -290,10 +332,38 @@ const cli_command cli_command_acquire = {
 
 /* ---- renew, release ----------------------------------------------------- */
 
+/* The words of a hold that a shell has taken apart, as one text again. */
+static const char *join(char *text, size_t size, const cli_args *args)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < args->operand_count && used < size; i++) {
+        int length = snprintf(text + used, size - used, "%s%s",
+                              i > 0 ? " " : "", args->operands[i]);
+
+        used += length > 0 ? (size_t)length : 0;
+    }
+    return text;
+}
+
+static int lost(const errand *e, lk_status status)
+{
+    if (status != LK_ELOST)
+        return cli_fail_status(e->c, cli_client_judge(e->client, status),
+                               e->name);
+    return cli_fail(e->c, CLI_LOST,
+                    "%s '%s' is not held any more: released before, or its "
+                    "lease has ended",
+                    cli_subject_noun(e->subject.kind), e->name);
+}
+
 static int take_over(errand *e, const cli_args *args)
 {
-    const char *given =
-        args->operand_count > 0 ? args->operands[0] : getenv("LATCHKEY_HOLD");
+    char joined[TEXT_SIZE];
+    const char *given = args->operand_count > 0
+                            ? join(joined, sizeof(joined), args)
+                            : getenv("LATCHKEY_HOLD");
     cli_kind_of kind = CLI_LOCK;
     const char *text = NULL;
     lk_status status;
@@ -309,7 +379,8 @@ static int take_over(errand *e, const cli_args *args)
     if (code != 0)
         return code;
     status = cli_subject_import(&e->subject, text, &e->hold);
-    return status == LK_OK ? 0 : cli_fail_status(e->c, status, e->name);
+    explicit_bzero(joined, sizeof(joined));
+    return status == LK_OK ? 0 : lost(e, status);
 }
 
 /* The import begins the lease anew; --lease makes it longer. Whatever comes of
@@ -326,7 +397,7 @@ static int renew(errand *e)
     if (status == LK_OK)
         status = exported;
     if (status != LK_OK)
-        return cli_fail_status(e->c, status, e->name);
+        return lost(e, status);
     if (e->chosen.exports || e->c->json)
         put_hold(e, fence);
     return CLI_OK;
@@ -359,7 +430,7 @@ static int run_release(cli *c, int argc, char **argv)
         status = lk_hold_release(e.hold);
         e.hold = NULL;
         if (status != LK_OK)
-            code = cli_fail_status(c, status, e.name);
+            code = lost(&e, status);
         else if (e.chosen.exports)
             (void)printf("unset LATCHKEY_HOLD LATCHKEY_NAME LATCHKEY_FENCE;\n");
     }
@@ -382,7 +453,7 @@ const cli_command cli_command_renew = {
     .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD. Exits\n"
              "with 74 if it is lost: then stop what it guards.",
     .options = renew_options,
-    .operands_max = 1,
+    .operands_max = HOLD_WORDS,
     .run = run_renew,
 };
 
@@ -399,6 +470,6 @@ const cli_command cli_command_release = {
     .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD. Exits\n"
              "with 74 if it was lost before.",
     .options = release_options,
-    .operands_max = 1,
+    .operands_max = HOLD_WORDS,
     .run = run_release,
 };

@@ -14,7 +14,8 @@ const cli_setting cli_settings[] = {
      "--url",
      {"LATCHKEY_URL", "REDIS_URL"},
      "local:",
-     "the server; docs/url.md has the forms, local: is a private one"},
+     "the server; docs/url.md has the forms, local: is a private one, none "
+     "forbids it"},
     {"server-program",
      NULL,
      {"LATCHKEY_SERVER_PROGRAM", NULL},
@@ -93,9 +94,10 @@ static int read_line(const cli *c, const char *path, int number, char *line,
     return value_set(c, value, trim(equals + 1), from);
 }
 
-/* Looks for key in a file. The last line about it counts. */
-static int
-file_find(const cli *c, const char *path, const char *key, cli_value *value)
+/* Looks for key in a file, which has to be there if it is wanted. The last
+   line about it counts. */
+static int file_find(const cli *c, const char *path, const char *key,
+                     cli_value *value, bool is_wanted)
 {
     FILE *file = fopen(path, "re");
     char *line = NULL;
@@ -103,10 +105,12 @@ file_find(const cli *c, const char *path, const char *key, cli_value *value)
     int number = 0;
     int code = 0;
 
-    if (file == NULL && (errno == ENOENT || errno == ENOTDIR))
+    if (file == NULL && !is_wanted && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     if (file == NULL)
-        return cli_fail(c, CLI_CONFIG, "%s: %s", path, strerror(errno));
+        return cli_fail(c, CLI_CONFIG, "%s%s: %s",
+                        is_wanted ? "LATCHKEY_CONFIG: " : "", path,
+                        strerror(errno));
     while (code == 0 && getline(&line, &room, file) > 0) {
         number++;
         if (strlen(line) > LINE_MAX_BYTES)
@@ -155,11 +159,11 @@ static int files_find(const cli *c, const char *key, cli_value *value)
     int code = 0;
 
     if (only != NULL)
-        return file_find(c, only, key, value);
+        return file_find(c, only, key, value, true);
     if (user_file(path, sizeof(path)))
-        code = file_find(c, path, key, value);
+        code = file_find(c, path, key, value, false);
     if (code == 0 && value->text == NULL)
-        code = file_find(c, "/etc/latchkey/config", key, value);
+        code = file_find(c, "/etc/latchkey/config", key, value, false);
     return code;
 }
 

@@ -15,8 +15,8 @@ struct cli;
  *
  * The files are $XDG_CONFIG_HOME/latchkey/config (else ~/.config/...) and
  * /etc/latchkey/config; LATCHKEY_CONFIG names one file in the place of both.
- * A line is `key = value`, empty, or begins with #. A file that is there and
- * cannot be read, or says what is not understood, is an error: to pass over it
+ * A line is `key = value`, empty, or begins with #. A file that is there, or
+ * that LATCHKEY_CONFIG names, and cannot be read, or says what is not understood, is an error: to pass over it
  * could mean another server than was meant.
  */
 

@@ -24,7 +24,8 @@ static const cli_option options[] = {
 static const char *
 show_text(const cli_setting *setting, const char *text, char *room, size_t size)
 {
-    if (strcmp(setting->key, "url") != 0 || strcmp(text, "local:") == 0)
+    if (strcmp(setting->key, "url") != 0 || strcmp(text, "local:") == 0 ||
+        strcmp(text, "none") == 0)
         return text;
     return lk_url_describe(text, room, size) == LK_OK
                ? room

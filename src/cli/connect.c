@@ -35,6 +35,14 @@ int cli_url(cli *c)
     code = cli_setting_find(c, "url", c->url, &url);
     if (code != 0)
         return code;
+    if (strcmp(url.text, "none") == 0) {
+        code = cli_fail(c, CLI_CONFIG,
+                        "no server is configured, and %s forbids the private "
+                        "one\n  set LATCHKEY_URL or --url",
+                        url.from);
+        cli_value_done(&url);
+        return code;
+    }
     c->resolved_url = url.text;
     c->resolved_from = url.from;
     return strcmp(url.text, "local:") == 0 ? use_local(c) : 0;
@@ -50,10 +58,16 @@ static int start_local(const cli *c)
 
     if (code == 0)
         code = cli_local_start(c, &local, &is_new);
-    if (code == 0 && (is_default || is_new))
-        cli_note(c, "%s, for this user on this machine only: unix:%s",
-                 is_default ? "no server is configured: using a private one"
-                            : "started a private server",
+    /* --quiet does not hide that others are not excluded. */
+    if (code == 0 && is_default)
+        code = cli_fail(c, 0,
+                        "no server is configured: using a private one, for "
+                        "this user on this machine only: unix:%s",
+                        local.socket);
+    else if (code == 0 && is_new)
+        cli_note(c,
+                 "started a private server, for this user on this machine "
+                 "only: unix:%s",
                  local.socket);
     return code;
 }

@@ -86,7 +86,7 @@ bool cli_time_read(const char *text, int64_t *ret_ms)
 
     for (; *text >= '0' && *text <= '9'; text++)
         number = number * 10 + (*text - '0');
-    if (*text == '.' && text != start) {
+    if (*text == '.' && (text != start || (text[1] >= '0' && text[1] <= '9'))) {
         for (text++; *text >= '0' && *text <= '9'; text++) {
             place /= 10;
             number += place * (*text - '0');
@@ -330,12 +330,20 @@ static bool read_word(reader *r)
 
 /* ---- whole command lines ------------------------------------------------ */
 
-/* Without a rest, what stands behind -- are operands that begin with -. */
+/* What stands behind -- are operands that begin with -, as many as are
+   missing, and then the rest, which another -- may precede. */
 static void take_rest(reader *r, const cli_command *command, cli_args *args)
 {
     if (r->rest == 0)
         return;
     if (command->takes_rest) {
+        bool is_missing = r->operands < command->operands_min;
+
+        while (r->rest < r->argc && r->operands < command->operands_min)
+            r->argv[1 + r->operands++] = r->argv[r->rest++];
+        if (is_missing && r->rest < r->argc &&
+            strcmp(r->argv[r->rest], "--") == 0)
+            r->rest++;
         args->rest = r->rest < r->argc ? r->argv + r->rest : NULL;
         return;
     }

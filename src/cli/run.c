@@ -23,7 +23,12 @@
 #include "cli/output.h"
 #include "cli/run_wait.h"
 
-enum { LEASE_MS = 30000, LEASE_LEAST_MS = 1000, KILL_AFTER_MS = 5000 };
+enum {
+    LEASE_MS = 30000,
+    LEASE_LEAST_MS = 1000,
+    LEASE_MOST_MS = 86400000,
+    KILL_AFTER_MS = 5000
+};
 
 #define NO_STATUS_FD UINT64_MAX
 
@@ -75,15 +80,15 @@ static void check_options(run *r, const cli_args *args)
         cli_usage(r->c, "either -c LINE or a command");
     if (o->is_try && o->wait_ms != LK_FOREVER)
         cli_usage(r->c, "either -n or -w TIME");
-    if (o->lease_ms < LEASE_LEAST_MS)
-        cli_usage(r->c, "--lease has to be 1s at least");
+    if (o->lease_ms < LEASE_LEAST_MS || o->lease_ms > LEASE_MOST_MS)
+        cli_usage(r->c, "--lease has to be 1s to 24h; it is renewed while the "
+                        "command runs");
     if (o->is_flock)
         o->busy_code = 1;
     if (o->busy_code > 255)
         cli_usage(r->c, "-E has to be 0 to 255");
-    if (o->permits > 0)
-        o->kind = CLI_SEMAPHORE;
-    if (o->count > LK_SEMAPHORE_MAX_COUNT)
+    o->kind = cli_subject_kind(r->c, &o->said, o->kind);
+    if (o->count < 1 || o->count > LK_SEMAPHORE_MAX_COUNT)
         cli_usage(r->c, "--count has to be 1 to %d", LK_SEMAPHORE_MAX_COUNT);
     if (o->is_try)
         o->wait_ms = 0;
@@ -128,11 +133,9 @@ static int open_subject(run *r, const char *name, char **argv)
     code = cli_client_open(r->c, &options, &r->client);
     if (code != 0)
         return code;
-    status =
-        cli_subject_new(&r->subject, r->client, (cli_kind_of)r->options.kind,
-                        name, r->options.permits);
-    if (r->options.count != 0)
-        r->subject.count = r->options.count;
+    status = cli_subject_new(&r->subject, r->client, r->options.kind, name,
+                             r->options.said.permits);
+    r->subject.count = r->options.count;
     return status == LK_OK ? 0 : cli_fail_status(r->c, status, name);
 }
 
@@ -308,8 +311,7 @@ static void put_status(const run *r, const char *name, int code)
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "outcome", outcome_word(r));
     cli_json_number(&json, "exit", code);
-    cli_json_text(&json, "kind",
-                  cli_subject_noun((cli_kind_of)r->options.kind));
+    cli_json_text(&json, "kind", cli_subject_noun(r->options.kind));
     cli_json_text(&json, "name", name);
     if (r->outcome == RUN_ENDED && WIFEXITED(r->status))
         cli_json_number(&json, "code", WEXITSTATUS(r->status));
@@ -377,7 +379,9 @@ static int run_main(run *r, int argc, char **argv)
 int run_under(cli *c, int argc, char **argv, cli_kind_of kind)
 {
     run r = {.c = c,
-             .options = {.kind = (int)kind,
+             .options = {.kind = kind,
+                         .said = {.permits = CLI_UNSAID},
+                         .count = 1,
                          .wait_ms = LK_FOREVER,
                          .lease_ms = LEASE_MS,
                          .kill_after_ms = KILL_AFTER_MS,

@@ -33,9 +33,9 @@
 
 /* What was said on the command line. */
 typedef struct run_options {
-    int kind;         /* a cli_kind_of */
-    uint64_t permits; /* of a semaphore; 0: set elsewhere */
-    uint64_t count;   /* of them for one hold; 0: 1 */
+    cli_kind_of kind;
+    cli_kind_flags said;
+    uint64_t count; /* of permits for one hold */
     bool is_try;
     int64_t wait_ms; /* LK_FOREVER */
     int64_t lease_ms;

@@ -58,14 +58,13 @@ static const char usage[] = "[OPTION]... NAME [--] COMMAND [ARGUMENT]...";
 /* ---- lock --------------------------------------------------------------- */
 
 static const cli_option lock_options[] = {
-    {CLI_SET, 0, "fair", AT(kind), NULL, "in order without exception",
-     CLI_FAIR},
-    {CLI_SET, 0, "read", AT(kind), NULL, "beside other readers", CLI_READ},
-    {CLI_SET, 0, "write", AT(kind), NULL, "alone, for a lock that has readers",
-     CLI_WRITE},
-    {CLI_SET, 0, "spin", AT(kind), NULL,
-     "wait by trying again, without a queue", CLI_SPIN},
-    {CLI_COUNT, 0, "sem", AT(permits), "N",
+    {CLI_FLAG, 0, "fair", AT(said.fair), NULL, "in order without exception", 0},
+    {CLI_FLAG, 0, "read", AT(said.read), NULL, "beside other readers", 0},
+    {CLI_FLAG, 0, "write", AT(said.write), NULL,
+     "alone, for a lock that has readers", 0},
+    {CLI_FLAG, 0, "spin", AT(said.spin), NULL,
+     "wait by trying again, without a queue", 0},
+    {CLI_COUNT, 0, "sem", AT(said.permits), "N",
      "one of N at a time: a permit of a semaphore", 0},
     COMMON_OPTIONS,
     {.kind = CLI_END},
@@ -136,7 +135,7 @@ const cli_command cli_command_write = {
 /* ---- semaphore ---------------------------------------------------------- */
 
 static const cli_option semaphore_options[] = {
-    {CLI_COUNT, 'p', "permits", AT(permits), "N",
+    {CLI_COUNT, 'p', "permits", AT(said.permits), "N",
      "so many there are; set by whoever comes first", 0},
     {CLI_COUNT, 0, "count", AT(count), "N", "take so many of them; 1", 0},
     COMMON_OPTIONS,

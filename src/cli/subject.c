@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "cli/cli.h"
+
 const char *cli_subject_noun(cli_kind_of kind)
 {
     static const char *const nouns[] =
@@ -13,6 +15,28 @@ const char *cli_subject_noun(cli_kind_of kind)
          [CLI_LEADER] = "office"};
 
     return nouns[kind];
+}
+
+cli_kind_of cli_subject_kind(const struct cli *c, cli_kind_flags *flags,
+                             cli_kind_of initial)
+{
+    bool has_permits = flags->permits != CLI_UNSAID;
+    int said = flags->fair + flags->read + flags->write + flags->spin;
+
+    if (said > 1 || (said > 0 && has_permits))
+        cli_usage(c, "one of --fair, --read, --write, --spin and --sem N");
+    if (has_permits && flags->permits == 0)
+        cli_usage(c, "a semaphore has 1 permit at least");
+    if (has_permits)
+        return CLI_SEMAPHORE;
+    flags->permits = 0;
+    if (flags->fair)
+        return CLI_FAIR;
+    if (flags->read)
+        return CLI_READ;
+    if (flags->write)
+        return CLI_WRITE;
+    return flags->spin ? CLI_SPIN : initial;
 }
 
 lk_status cli_subject_new(cli_subject *ret_subject, lk_client *client,

@@ -9,6 +9,8 @@
  * have to know of it.
  */
 
+struct cli;
+
 typedef enum cli_kind_of {
     CLI_LOCK,
     CLI_SPIN, /* the same lock, waited for without a queue */
@@ -29,6 +31,21 @@ typedef struct cli_subject {
     lk_semaphore *semaphore;
     lk_leader *leader;
 } cli_subject;
+
+/* How the kind of a lock is said: one of these at most. */
+typedef struct cli_kind_flags {
+    bool fair, read, write, spin;
+    uint64_t permits; /* of a semaphore; CLI_UNSAID */
+} cli_kind_flags;
+
+#define CLI_UNSAID UINT64_MAX
+
+/*
+ * The kind that was said, else initial; permits that were not said become 0.
+ * What is wrong is said, and ends the tool.
+ */
+cli_kind_of cli_subject_kind(const struct cli *c, cli_kind_flags *flags,
+                             cli_kind_of initial);
 
 /* "lock", "fair lock", ...: static words. */
 const char *cli_subject_noun(cli_kind_of kind);

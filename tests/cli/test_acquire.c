@@ -62,6 +62,45 @@ static void a_shell_holds_it_between_its_commands(void **state)
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
+/* An eval of nothing would be a success. */
+static void an_export_that_fails_ends_the_script(void **state)
+{
+    static const char *const ways[] = {"-n n -l1m", "-n n -l1m -E0", "n -l0",
+                                       "n -l1m --nonsense", "n -l1m -w0.2"};
+    char line[256];
+
+    (void)state;
+    assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
+    for (size_t i = 0; i < 5; i++) {
+        (void)snprintf(line, sizeof(line),
+                       "set -e; LATCHKEY_HOLD=old; "
+                       "eval \"$($tool acquire --export %s)\"; echo went on",
+                       ways[i]);
+        assert_tool(&shell,
+                    i == 1             ? 1
+                    : i == 2 || i == 3 ? 64
+                                       : 75,
+                    "", NULL, "-c", line, NULL);
+    }
+    assert_tool(&shell, 0, "69 none\n", NULL, "-c",
+                "LATCHKEY_HOLD=old; eval \"$($tool -u unix:/nonexistent/s "
+                "acquire n -w1 -l1m --export)\"; "
+                "echo $? ${LATCHKEY_HOLD-none}",
+                NULL);
+}
+
+static void a_hold_that_has_ended_is_not_called_lost_work(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 74, "",
+                "latchkey release: lock 'n' is not held any "
+                "more: released before",
+                "-c",
+                "hold=$($tool acquire n -l1m) && $tool renew $hold && "
+                "$tool release $hold && $tool release $hold",
+                NULL);
+}
+
 static void any_name_survives_the_shell(void **state)
 {
     (void)state;
@@ -164,6 +203,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_shell_holds_it_between_its_commands,
+                                  forget),
+        cmocka_unit_test_teardown(an_export_that_fails_ends_the_script, forget),
+        cmocka_unit_test_teardown(a_hold_that_has_ended_is_not_called_lost_work,
                                   forget),
         cmocka_unit_test_teardown(any_name_survives_the_shell, forget),
         cmocka_unit_test_teardown(every_kind_can_be_acquired, forget),

@@ -140,13 +140,29 @@ static void a_file_that_cannot_be_read_is_78(void **state)
 {
     const char *env[] = {"LATCHKEY_CONFIG=/tmp", NULL};
     const char *loop[] = {config, NULL};
+    const char *typo[] = {"LATCHKEY_CONFIG=/nonexistent", NULL};
     const tool_how how = {.env = env};
     const tool_how around = {.env = loop};
+    const tool_how wrong = {.env = typo};
 
     (void)state;
     assert_tool(&how, 78, "", "/tmp: cannot be read", "url", NULL);
+    assert_tool(&wrong, 78, "", "LATCHKEY_CONFIG: /nonexistent: No such file",
+                "run", "n", "true", NULL);
     assert_int_equal(symlink(file, file), 0);
     assert_tool(&around, 78, "", "Too many levels", "url", NULL);
+}
+
+static void the_private_server_can_be_forbidden(void **state)
+{
+    const tool_how none = {.url = "none"};
+
+    (void)state;
+    assert_tool(&none, 78, "",
+                "no server is configured, and LATCHKEY_URL forbids the private",
+                "run", "n", "true", NULL);
+    assert_tool(&none, 0, "url = none\nserver-program", "", "config", NULL);
+    assert_tool(&none, 0, "redis://h:6379/0\n", "", "url", "-uredis://h", NULL);
 }
 
 int main(void)
@@ -156,6 +172,7 @@ int main(void)
                                         start, end),
         cmocka_unit_test(an_empty_variable_says_nothing),
         cmocka_unit_test(a_password_is_not_shown),
+        cmocka_unit_test(the_private_server_can_be_forbidden),
         cmocka_unit_test_setup_teardown(what_is_not_understood_is_78, start,
                                         end),
         cmocka_unit_test_setup_teardown(config_tells_each_value_and_who_says_so,

@@ -74,8 +74,8 @@ static void without_any_configuration_it_is_started_and_said(void **state)
                 "for this user on this machine only: unix:/tmp/lk-local-",
                 "run", "n", "echo", "hi", NULL);
     assert_true(server_process() > 0);
-    assert_tool(&how, 0, "hi\n", "no server is configured", "run", "n", "echo",
-                "hi", NULL);
+    assert_tool(&how, 0, "hi\n", "no server is configured", "run", "-nq", "n",
+                "echo", "hi", NULL);
 }
 
 static void who_asks_for_it_is_told_once(void **state)
@@ -94,7 +94,7 @@ static void many_at_once_share_one(void **state)
 
     (void)state;
     for (size_t i = 0; i < 8; i++)
-        tools[i] = tool_start(&how, "-q", "run", "n", "-c",
+        tools[i] = tool_start(&how, "-qulocal:", "run", "n", "-c",
                               "mkdir \"$XDG_RUNTIME_DIR/alone\" && "
                               "sleep 0.02 && rmdir \"$XDG_RUNTIME_DIR/alone\"",
                               NULL);

@@ -96,7 +96,7 @@ static void a_wrong_command_line_is_64_and_takes_nothing(void **state)
                 "n", "true", NULL);
     assert_tool(&how, 64, "", "such as 500ms, 2.5s", "run", "-w", "soon", "n",
                 "true", NULL);
-    assert_tool(&how, 64, "", "--lease has to be 1s at least", "run", "--lease",
+    assert_tool(&how, 64, "", "--lease has to be 1s to 24h", "run", "--lease",
                 "999ms", "n", "true", NULL);
     assert_tool(&how, 64, "", "--on-lost is 'weep'", "run", "--on-lost=weep",
                 "n", "true", NULL);
@@ -106,6 +106,49 @@ static void a_wrong_command_line_is_64_and_takes_nothing(void **state)
                 "--status-fd", "77", "n", "true", NULL);
     assert_tool(&how, 64, "", "the name has a '{'", "run", "a{b", "true", NULL);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+static void one_kind_is_said_and_something_of_it(void **state)
+{
+    static const char *const lines[][6] = {{"--read", "--write", "n", "true"},
+                                           {"--fair", "--read", "n", "true"},
+                                           {"--spin", "--sem=2", "n", "true"},
+                                           {"--sem=0", "n", "true"}};
+    const char *line[8];
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        tool *t;
+
+        line[0] = "lock";
+        memcpy(line + 1, lines[i], sizeof(lines[i]));
+        t = tool_start_list(&how, line);
+        assert_int_equal(tool_wait(t, SOON_MS), 64);
+        assert_non_null(strstr(tool_err(t), i < 3 ? "latchkey lock: one of "
+                                                  : "1 permit at least"));
+        tool_free(t);
+    }
+    assert_tool(&how, 64, "", "1 permit at least", "sem", "-p0", "n", "true",
+                NULL);
+    assert_tool(&how, 64, "", "--count has to be 1 to", "sem", "-p2",
+                "--count=0", "n", "true", NULL);
+    assert_tool(&how, 64, "", "1 permit at least", "acquire", "-l1m", "--sem=0",
+                "n", NULL);
+    assert_tool(&how, 64, "", "--lease has to be 1s to 24h", "lock", "-l25h",
+                "n", "true", NULL);
+    assert_int_equal(server_integer(redis, "DBSIZE"), 0);
+}
+
+static void a_name_may_begin_with_a_dash(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "-x -v\n", "", "lock", "--", "-x", "sh", "-c",
+                "echo $LATCHKEY_NAME $0", "-v", NULL);
+    assert_tool(&how, 0, "-x\n", "", "lock", "-w.5", "--", "-x", "--", "sh",
+                "-c", "echo $LATCHKEY_NAME", NULL);
+    assert_tool(&how, 64, "", "which command?", "lock", "--", "-x", NULL);
+    assert_tool(&how, 64, "", "it has to be a time", "lock", "-w.", "x", "true",
+                NULL);
 }
 
 static void without_a_server_it_is_69(void **state)
@@ -368,6 +411,8 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(a_wrong_command_line_is_64_and_takes_nothing,
                                   forget),
+        cmocka_unit_test_teardown(one_kind_is_said_and_something_of_it, forget),
+        cmocka_unit_test_teardown(a_name_may_begin_with_a_dash, forget),
         cmocka_unit_test_teardown(without_a_server_it_is_69, forget),
         cmocka_unit_test_teardown(a_login_that_is_refused_is_77, forget),
         cmocka_unit_test_teardown(a_url_that_is_not_understood_is_78, forget),
