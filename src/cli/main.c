@@ -109,6 +109,15 @@ static void ignore_sigpipe(cli *c)
         c->ignored_sigpipe = before.sa_handler == SIG_IGN;
 }
 
+/* Ignored by whoever started the tool, it would take the ends of commands with
+   it: how they ended could not be known. */
+static void heed_children(void)
+{
+    const struct sigaction plain = {.sa_handler = SIG_DFL};
+
+    (void)sigaction(SIGCHLD, &plain, NULL);
+}
+
 static int dispatch(cli *c, int argc, char **argv)
 {
     int at;
@@ -135,6 +144,7 @@ int main(int argc, char **argv)
 
     hold_streams();
     ignore_sigpipe(&c);
+    heed_children();
     code = cli_finish(dispatch(&c, argc, argv));
     if (c.resolved_url != NULL)
         explicit_bzero(c.resolved_url, strlen(c.resolved_url));

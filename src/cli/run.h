@@ -79,6 +79,7 @@ typedef struct run {
     bool wants_terminal; /* it had it when it was stopped */
     int64_t told_ns;     /* the deadline that the guardian knows */
     int64_t drain_ns;    /* when what is left of the group is killed */
+    int64_t looked_ns;   /* when what was killed was last looked for */
     int64_t begun_ns;
     int64_t held_ns; /* since when; 0: never */
 } run;

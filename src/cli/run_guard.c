@@ -185,14 +185,26 @@ static void settle(watch *w)
     set_timer(w, next);
 }
 
+static bool is_late(const watch *w)
+{
+    return w->plan->policy != RUN_WARN &&
+           cli_now_ns() >= w->deadline_ns - w->plan->margin_ns;
+}
+
 static void on_child(watch *w, const message *got)
 {
     const char go = 1;
+    bool too_late = is_late(w);
 
     w->child = got->pid;
     w->is_group = got->is_group;
+    /* The tool may have stood still since it was held: what stands at the gate
+       does not pass it then, not even for a moment. */
+    if (too_late)
+        send_signal(w, SIGKILL);
     if (w->gate >= 0) {
-        (void)!write(w->gate, &go, 1);
+        if (!too_late)
+            (void)!write(w->gate, &go, 1);
         (void)close(w->gate);
         w->gate = -1;
     }
@@ -244,7 +256,12 @@ static void close_others(watch *w)
     int gate = w->gate >= 0 ? fcntl(w->gate, F_DUPFD_CLOEXEC, 10) : -1;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    if (socket < 0 || null < 0 || dup3(socket, SOCKET, O_CLOEXEC) < 0)
+    if (socket < 0 || null < 0)
+        _exit(1);
+    /* The first, since it may have the number of one of the others. */
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(null, STDOUT_FILENO);
+    if (dup3(socket, SOCKET, O_CLOEXEC) < 0)
         _exit(1);
     w->socket = SOCKET;
     if (gate >= 0) {
@@ -254,8 +271,6 @@ static void close_others(watch *w)
     } else {
         (void)close(GATE);
     }
-    (void)dup2(null, STDIN_FILENO);
-    (void)dup2(null, STDOUT_FILENO);
     (void)close_range(FIRST_OTHER, ~0U, 0);
 }
 
@@ -381,5 +396,6 @@ void run_guard_end(run_guard *guard)
     while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
     (void)close(guard->socket);
+    guard->socket = -1; /* its number may soon be the server's */
     guard->pid = 0;
 }

@@ -26,18 +26,13 @@ static bool is_left_alone(int number)
 
 bool run_signals_take(run_signals *signals)
 {
-    struct sigaction plain = {.sa_handler = SIG_DFL};
-
     (void)sigemptyset(&signals->taken);
     for (int number = 1; number <= SIGRTMAX; number++) {
         /* Between the two are those that the C library keeps to itself. */
         if ((number < 32 || number >= SIGRTMIN) && !is_left_alone(number))
             (void)sigaddset(&signals->taken, number);
     }
-    /* Ignored by whoever started the tool, it would take the end of the
-       command with it. */
-    if (sigaction(SIGCHLD, &plain, NULL) != 0 ||
-        sigprocmask(SIG_BLOCK, &signals->taken, &signals->before) != 0)
+    if (sigprocmask(SIG_BLOCK, &signals->taken, &signals->before) != 0)
         return false;
     signals->fd = signalfd(-1, &signals->taken, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd >= 0;

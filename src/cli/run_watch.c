@@ -15,11 +15,13 @@
 #include "cli/clock.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/run_group.h"
 
 enum {
     REFRESH_MOST_MS = 2000,
     REFRESH_LEAST_MS = 50,
-    DRAIN_MS = 10 /* between two looks at what is left of the group */
+    DRAIN_MS = 10, /* between two looks at what is left of the group */
+    DEAD_MS = 100  /* the same for the dead, whom nobody has to reap */
 };
 
 static void send_signal(const run *r, int number)
@@ -210,6 +212,17 @@ static void on_signals(run *r)
 
 /* ---- the loop ----------------------------------------------------------- */
 
+static void drain_hard(run *r)
+{
+    int64_t now = cli_now_ns();
+
+    send_signal(r, SIGKILL);
+    if (now < r->looked_ns + DEAD_MS * CLI_NS_PER_MS)
+        return;
+    r->looked_ns = now;
+    r->is_over = run_group_is_dead(r->child.pid);
+}
+
 static void drain(run *r)
 {
     if (!r->has_ended || r->is_over)
@@ -217,7 +230,7 @@ static void drain(run *r)
     if (kill(-r->child.pid, 0) != 0 && errno == ESRCH)
         r->is_over = true;
     else if (cli_now_ns() >= r->drain_ns)
-        send_signal(r, SIGKILL);
+        drain_hard(r);
 }
 
 static int pause_ms(const run *r)

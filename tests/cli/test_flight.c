@@ -164,6 +164,19 @@ static void a_leader_s_command_runs_in_office(void **state)
     assert_int_equal(tool_wait(second, SOON_MS), 0);
 }
 
+/* As of a daemon that ignores SIGCHLD, and starts it by a shell or not. */
+static void how_it_ended_is_known_where_ends_are_ignored(void **state)
+{
+    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+    tool *flown = tool_start(&how, "flight", "k", "-c", "exit 7", NULL);
+    tool *run = tool_start(&how, "run", "n", "-c", "exit 7", NULL);
+
+    (void)state;
+    (void)signal(SIGCHLD, before);
+    assert_int_equal(tool_wait(flown, SOON_MS), 7);
+    assert_int_equal(tool_wait(run, SOON_MS), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +187,8 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(who_will_not_wait_is_75, forget),
         cmocka_unit_test_teardown(who_dies_is_taken_over_from, forget),
+        cmocka_unit_test_teardown(how_it_ended_is_known_where_ends_are_ignored,
+                                  forget),
         cmocka_unit_test_teardown(a_leader_s_command_runs_in_office, forget),
     };
 

@@ -167,6 +167,22 @@ static void what_has_left_the_group_is_left_alone(void **state)
     assert_int_equal(kill(daemon, SIGKILL), 0);
 }
 
+/* A `sleep` dies in the group; its parent has left it and never asks. */
+static void the_dead_of_a_daemon_keep_nothing(void **state)
+{
+    tool *t = tool_start(&how, "run", lease, "--kill-after=50ms", "n", "-c",
+                         "sh -c 'sleep 0.1 & exec setsid sh -c \"echo "
+                         "daemon=\\$\\$; exec sleep 100\"' & sleep 0.3; exit 3",
+                         NULL);
+    pid_t daemon = (pid_t)tool_wait_number(t, "daemon", SOON_MS);
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 3);
+    assert_false(is_kept());
+    assert_true(tool_runs(daemon));
+    assert_int_equal(kill(daemon, SIGKILL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +194,7 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(
             what_the_command_leaves_behind_is_ended_with_it, forget),
+        cmocka_unit_test_teardown(the_dead_of_a_daemon_keep_nothing, forget),
         cmocka_unit_test_teardown(what_has_left_the_group_is_left_alone,
                                   forget),
     };
