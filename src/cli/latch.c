@@ -82,12 +82,33 @@ static lk_status wait_open(const visit *v)
 
 /* ---- what there is to do ------------------------------------------------ */
 
+/* What is left to be awaited; null where that cannot be told, as of a latch that
+   was deleted. */
+static void put_json(const visit *v)
+{
+    cli_json json = {.to = stdout};
+    uint64_t count = 0;
+
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "name", v->name);
+    if (lk_latch_count(v->latch, &count) == LK_OK)
+        cli_json_count(&json, "count", count);
+    else
+        cli_json_null(&json, "count");
+    cli_json_close(&json, '}');
+    cli_json_line(&json);
+}
+
 static int done(const visit *v, lk_status status)
 {
     if (signal_seen != 0 && status == LK_ECANCELED)
         return CLI_SIGNAL + signal_seen;
     status = cli_client_judge(v->client, status);
-    return status == LK_OK ? CLI_OK : cli_fail_status(v->c, status, v->name);
+    if (status != LK_OK)
+        return cli_fail_status(v->c, status, v->name);
+    if (v->c->json)
+        put_json(v);
+    return CLI_OK;
 }
 
 /* Reads the number that an action wants; initial NULL: it has to be there. */
@@ -111,18 +132,9 @@ static int put_count(const visit *v)
 
     if (status != LK_OK)
         return done(v, status);
-    if (v->c->json) {
-        cli_json json = {.to = stdout};
-
-        cli_json_open(&json, NULL, '{');
-        cli_json_text(&json, "name", v->name);
-        cli_json_count(&json, "count", count);
-        cli_json_close(&json, '}');
-        cli_json_line(&json);
-    } else {
+    if (!v->c->json)
         (void)printf("%" PRIu64 "\n", count);
-    }
-    return CLI_OK;
+    return done(v, LK_OK);
 }
 
 /* Who this is, unless it is said: another one for each process. */

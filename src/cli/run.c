@@ -315,8 +315,12 @@ static void put_status(const run *r, const char *name, int code)
     cli_json_text(&json, "name", name);
     if (r->outcome == RUN_ENDED && WIFEXITED(r->status))
         cli_json_number(&json, "code", WEXITSTATUS(r->status));
+    else
+        cli_json_null(&json, "code");
     if (r->outcome == RUN_ENDED && WIFSIGNALED(r->status))
         cli_json_number(&json, "signal", WTERMSIG(r->status));
+    else
+        cli_json_null(&json, "signal");
     cli_json_number(&json, "waited_ms", (held - r->begun_ns) / CLI_NS_PER_MS);
     cli_json_number(&json, "held_ms", (now - held) / CLI_NS_PER_MS);
     cli_json_close(&json, '}');

@@ -227,7 +227,7 @@ put_waiter(FILE *to, lk_kind kind, const lk_party *party, size_t position)
 }
 
 void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
-                  const lk_info *info)
+                  const lk_info *info, const char *more)
 {
     cli_paint(c, to, CLI_BOLD);
     cli_put_clean(to, name);
@@ -240,7 +240,7 @@ void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
     else
         (void)fprintf(to, "%zu %s", info->holder_count,
                       kind == LK_KIND_LATCH ? "arrived" : "holding");
-    (void)fprintf(to, ", %zu waiting\n", info->waiter_count);
+    (void)fprintf(to, ", %zu waiting%s\n", info->waiter_count, more);
     for (size_t i = 0; i < info->holder_count; i++)
         put_holder(to, kind, info->holders[i]);
     for (size_t i = 0; i < info->listed_count; i++)

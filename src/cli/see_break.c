@@ -145,7 +145,7 @@ static int go(const struct breaking *b)
     int code;
 
     if (!b->c->json)
-        see_put_info(b->c, stdout, b->name, b->kind, b->info);
+        see_put_info(b->c, stdout, b->name, b->kind, b->info, "");
     code = check(b);
     if (code == 0)
         code = confirm(b);

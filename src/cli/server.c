@@ -19,6 +19,8 @@ static void show(const cli *c, const cli_local *local, pid_t pid)
         cli_json_text(&json, "socket", local->socket);
         if (pid > 0)
             cli_json_number(&json, "pid", pid);
+        else
+            cli_json_null(&json, "pid");
         cli_json_close(&json, '}');
         cli_json_line(&json);
     } else if (pid > 0) {

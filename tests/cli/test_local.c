@@ -172,6 +172,7 @@ static void looking_does_not_start_it(void **state)
     assert_tool(&how, 0, "url = local:\n    from default", "", "config",
                 "--explain", NULL);
     assert_tool(&how, 75, "{\"running\":false,", "", "server", "--json", NULL);
+    assert_tool(&how, 75, ",\"pid\":null}", "", "server", "--json", NULL);
 }
 
 static void a_directory_that_others_may_enter_is_refused(void **state)

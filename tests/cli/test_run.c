@@ -386,7 +386,7 @@ static void the_status_line_tells_ours_from_the_command_s(void **state)
     assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
     assert_non_null(strstr(text, "{\"outcome\":\"exited\",\"exit\":75,"
                                  "\"kind\":\"lock\",\"name\":\"n\","
-                                 "\"code\":75,"));
+                                 "\"code\":75,\"signal\":null,\"waited_ms\":"));
     t = holder();
     assert_int_equal(ftruncate(fd, 0), 0);
     (void)lseek(fd, 0, SEEK_SET);
@@ -396,6 +396,7 @@ static void the_status_line_tells_ours_from_the_command_s(void **state)
     memset(text, 0, sizeof(text));
     assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
     assert_non_null(strstr(text, "{\"outcome\":\"not-obtained\",\"exit\":75,"));
+    assert_non_null(strstr(text, ",\"code\":null,\"signal\":null,"));
     tool_free(t);
     (void)close(9);
     (void)close(fd);

@@ -137,7 +137,8 @@ static void a_name(void **state)
     start(f, NULL, "o");
     JSON(f,
          "{\"name\":\"o\",\"kind\":\"lock\",\"holders\":[" JAVAS "],"
-         "\"waiter_count\":*,\"waiters\":[*]}\n",
+         "\"waiter_count\":*,\"waiters\":[*],\"permits\":null,"
+         "\"value\":null}\n",
          "who", "o");
     while (server_integer(f->server, "ZCARD latchkey:queue:{o}") == 0)
         continue; /* the test's time limit ends it */
@@ -146,8 +147,43 @@ static void a_name(void **state)
          "\"waiter_count\":1,\"waiters\":[{\"position\":1,\"owner\":\"*:1\","
          "\"host\":\"?*\",\"pid\":*,\"command\":\"test_cli_see_json\","
          "\"user\":\"?*\",\"client\":\"?*\",\"reason\":\"r\",\"mode\":null,"
-         "\"count\":1,\"library\":\"latchkey\",\"waited_ms\":*}]}\n",
+         "\"count\":1,\"library\":\"latchkey\",\"waited_ms\":*}],"
+         "\"permits\":null,\"value\":null}\n",
          "who", "o");
+}
+
+static void a_semaphore_and_a_latch(void **state)
+{
+    seeing *f = *state;
+    keeper_how how = {.url = server_url(f->server), .takes = "s"};
+
+    f->keeper = keeper_start(&how);
+    JSON(f,
+         "{\"name\":\"s\",\"kind\":\"semaphore\",\"holders\":[*],"
+         "\"waiter_count\":0,\"waiters\":[],\"permits\":3,\"value\":1}\n",
+         "who", "s");
+    assert_tool(&f->how, 0, ", 0 waiting, 1 of 3 permits free", "", "who", "s",
+                NULL);
+    JSON(f, "{\"name\":\"l\",\"count\":2}\n", "latch", "set", "l", "2");
+    JSON(f,
+         "{\"name\":\"l\",\"kind\":\"latch\",\"holders\":[],"
+         "\"waiter_count\":0,\"waiters\":[],\"permits\":null,\"value\":2}\n",
+         "who", "l");
+    assert_tool(&f->how, 0, ", 0 waiting, 2 left", "", "who", "l", NULL);
+    JSON(f, "{\"name\":\"l\",\"count\":1}\n", "latch", "down", "l");
+    JSON(f, "{\"name\":\"l\",\"count\":1}\n", "latch", "count", "l");
+    JSON(f, "{\"name\":\"l\",\"count\":null}\n", "latch", "delete", "l");
+}
+
+/* What others than those who look write. */
+static void other_documents(void **state)
+{
+    seeing *f = *state;
+
+    JSON(f, "{\"name\":\"a\",\"fence\":?*,\"hold\":\"?*\"}\n", "acquire", "-l",
+         "60", "a");
+    JSON(f, "{\"name\":\"b\",\"count\":0}\n", "barrier", "-n", "1", "b");
+    JSON(f, "{\"url\":\"?*\",\"from\":\"LATCHKEY_URL\"}\n", "url");
 }
 
 static void an_end_by_force(void **state)
@@ -219,8 +255,14 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_list_of_names), TEST(a_name),  TEST(an_end_by_force),
-        TEST(events),          TEST(a_chain), TEST(sums),
+        TEST(a_list_of_names),
+        TEST(a_name),
+        TEST(a_semaphore_and_a_latch),
+        TEST(other_documents),
+        TEST(an_end_by_force),
+        TEST(events),
+        TEST(a_chain),
+        TEST(sums),
         TEST(checks),
     };
 #undef TEST
