@@ -163,6 +163,13 @@ static void on_alarm(lk__alarm *alarm)
         send_now(ask);
 }
 
+/* It cannot be asked, or the server refuses it. That says nothing of a request
+   before, which was not answered. */
+static void end_refused(lk__ask *ask, lk_status status, const char *words)
+{
+    end(ask, ask->doubted && !ask->reads ? LK_EINDOUBT : status, words);
+}
+
 /* ---- answers --------------------------------------------------------------- */
 
 static void on_answer(lk__ask *ask, const redisReply *reply)
@@ -178,9 +185,10 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
     } else if (status == LK_ELOADING || status == LK_EREADONLY) {
         ask->sends--; /* refused: it is asked again when that is over */
     } else if (status != LK_OK) {
-        end(ask, status, reply->str);
+        end_refused(ask, status, reply->str);
     } else {
         status = ask->take(ask, reply, &more);
+        ask->doubted = false; /* the next question begins anew */
         if (status == LK_OK && more)
             send_now(ask);
         else
@@ -194,6 +202,7 @@ on_reply(lk__request *request, lk_status status, const redisReply *reply)
     lk__ask *ask = (lk__ask *)(void *)request;
 
     ask->replying = true; /* whoever ends it within leaves its memory here */
+    ask->doubted = ask->doubted || status == LK_EINDOUBT;
     if (status == LK_OK)
         on_answer(ask, reply);
     else if (status == LK_EINDOUBT && !ask->reads && !ask->repeats &&
@@ -309,7 +318,7 @@ static void send_now(lk__ask *ask)
         lk__alarm_set(&ask->call.client->alarms, &ask->alarm,
                       lk__client_now(ask->call.client) + OWED_PAUSE_MS * MS);
     else if (status != LK_EOFFLINE)
-        end(ask, status, NULL);
+        end_refused(ask, status, NULL);
 }
 
 /* Whether it began; else its call has ended. */

@@ -42,6 +42,7 @@ struct lk__ask {
     bool persists;  /* repeats, and goes on when its call has ended in doubt */
     uint64_t owed_ms; /* persists for so long, sent or not; 0: is not owed */
     unsigned sends;   /* how often it has been under way */
+    bool doubted; /* one of these was not answered, and may have been done */
     uint64_t first_sent_at;
     bool listed;       /* in the client: not answered, nor given up */
     bool released;     /* nobody waits; goes with its last request */

@@ -121,6 +121,30 @@ static void an_update_through_lost_answers_counts_once(void **state)
     cells_expect(cell, "4");
 }
 
+/* It was made, and is refused when it is sent again. */
+static void a_refusal_after_a_lost_answer_is_no_answer(void **state)
+{
+    cells *f = *state;
+    lk_cell *cell = cells_named(f, far(f, NULL), "n", NULL);
+    cell_call c = {0};
+
+    cells_set(cell, "one");
+    proxy_hold(the_proxy, COMMAND, PROXY_REPLIES);
+    assert_status(lk_cell_write_async(cell, LK_CELL_ANY, "2", 1,
+                                      cell_on_written, &c),
+                  LK_OK);
+    locking_wait_integer(f->base, 1, "EVAL %s 0",
+                         "return tonumber(redis.call('HGET',"
+                         "'latchkey:cell:{n}', 'value')) == 2 and 1 or 0");
+    freeReplyObject(
+        server_command(f->base->server, "ACL SETUSER default -hmget"));
+    proxy_reset(the_proxy, PROXY_ALL);
+    assert_status(cell_call_wait(&c, NULL), LK_EINDOUBT);
+    freeReplyObject(
+        server_command(f->base->server, "ACL SETUSER default +hmget"));
+    cells_expect(cell, "2");
+}
+
 static long long remembered(cells *f)
 {
     return server_integer(f->base->server, "HLEN latchkey:cell-memo:{n}");
@@ -287,6 +311,7 @@ int main(void)
         FAULT(a_creation_whose_answer_is_lost_is_known_to_be_ours),
         FAULT(a_delete_whose_answer_is_lost_is_known_to_be_ours),
         FAULT(an_update_through_lost_answers_counts_once),
+        FAULT(a_refusal_after_a_lost_answer_is_no_answer),
         FAULT(only_what_was_asked_twice_is_remembered),
         FAULT(a_write_without_an_answer_is_in_doubt),
         FAULT(a_write_that_did_not_arrive_is_not_made_later),
