@@ -14,8 +14,9 @@
  * cell's time and over a flush of the server, as long as its clock is not set
  * back. So a version stands for one value and for no other.
  *
- * A write that answers LK_EINDOUBT was sent, and no answer came: it may have
- * been made. What is read afterwards tells.
+ * A write that answers LK_EINDOUBT was sent, and no answer came, or only a
+ * refusal when it was sent again: it may have been made. What is read afterwards
+ * tells.
  *
  * Threads: a handle may be used from any thread. Nobody owns a cell.
  *
