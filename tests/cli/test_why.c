@@ -98,14 +98,23 @@ static void a_chain_is_followed(void **state)
 static void a_circle_is_called_a_deadlock(void **state)
 {
     seeing *f = *state;
+    tool_how how = f->how;
 
     start(f, (keeper_how){.holds = "a", .waits = "b"});
     start(f, (keeper_how){.holds = "b", .waits = "a"});
     wait_told(f, 2);
     assert_tool(&f->how, 0, "DEADLOCK: a, b: whoever holds these", "", "why",
                 "a", NULL);
+    assert_tool(&f->how, 0, "DEADLOCK: b, a: whoever holds these", "", "why",
+                "-d", "0", "b", NULL);
     assert_tool(&f->how, 0, "\"deadlock\":true", "", "why", "--json", "-d", "0",
                 NULL);
+    assert_tool(&f->how, 0, "{\"name\":\"b\",\"deadlock\":true,", "", "why",
+                "--json", "-d", "0", "b", NULL);
+    how.has_terminal = true;
+    assert_tool(&how, 0, "who waits for a: see above, the circle is closed",
+                NULL, "why", "-d", "0", "a", NULL);
+    assert_tool(&how, 0, "DEADLOCK: a, b", NULL, "why", "-d", "0", "a", NULL);
 }
 
 /* Another owner of the same process waits: the one that holds goes on. */

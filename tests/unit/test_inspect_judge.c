@@ -182,6 +182,32 @@ static void a_clock_that_steps_is_found_out(void **state)
     assert_int_equal(level(b, "clock"), LK_CHECK_UNKNOWN);
 }
 
+/* What is said first under an id; "" if nothing is. */
+static const char *text(bench *b, const char *id)
+{
+    (void)level(b, id);
+    for (size_t i = 0; i < b->health->count; i++) {
+        if (strcmp(b->health->checks[i]->id, id) == 0)
+            return b->health->checks[i]->text;
+    }
+    return "";
+}
+
+static void numbers_read_as_people_write_them(void **state)
+{
+    bench *b = *state;
+
+    b->facts.ahead_us = -100;
+    assert_string_equal(text(b, "clock"),
+                        "the server's clock is 0.000 s behind this host's");
+    b->facts.ahead_us = 1500000;
+    assert_string_equal(text(b, "clock"),
+                        "the server's clock is 1.500 s ahead of this host's");
+    assert_string_equal(text(b, "clients"), "3 connections");
+    set(b, "connected_clients:3", "connected_clients:1");
+    assert_string_equal(text(b, "clients"), "1 connection");
+}
+
 static void what_is_denied_is_named_with_what_it_costs(void **state)
 {
     bench *b = *state;
@@ -227,6 +253,7 @@ int main(void)
         TEST(a_server_full_of_clients_is_found_out),
         TEST(slow_answers_are_found_out),
         TEST(a_clock_that_steps_is_found_out),
+        TEST(numbers_read_as_people_write_them),
         TEST(what_is_denied_is_named_with_what_it_costs),
         TEST(a_server_that_tells_nothing_is_not_called_good),
     };
