@@ -43,7 +43,8 @@ typedef struct lk_fairlock_options {
  * Makes a handle on the fair lock called name. Talks to nobody.
  *
  * @param name  1 to 512 bytes, copied. A brace in it must be part of one
- *              non-empty {tag}, else LK_EINVAL
+ *              non-empty {tag}, else LK_EINVAL, nor may it begin with
+ *              "latchkey:"
  */
 LK_API LK_NODISCARD lk_status
 lk_fairlock_new(lk_fairlock **ret_fairlock, lk_client *client, const char *name,

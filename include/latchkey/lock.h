@@ -44,7 +44,9 @@ typedef struct lk_lock_options {
  * Makes a handle on the lock called name. Talks to nobody.
  *
  * @param name  1 to 512 bytes, copied. A brace in it must be part of one
- *              non-empty {tag}, else LK_EINVAL: Redis Cluster would scatter it
+ *              non-empty {tag}, else LK_EINVAL: Redis Cluster would scatter it.
+ *              "latchkey:" at its begin is LK_EINVAL, too, here and for every
+ *              other primitive: so the library's own keys begin
  */
 LK_API LK_NODISCARD lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client,
                                           const char *name,

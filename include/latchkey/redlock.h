@@ -83,7 +83,8 @@ typedef struct lk_redlock_outcome {
  *                 .dispatch. Kept alive by the handle
  * @param count    odd, 1 to LK_REDLOCK_NODES_MAX. The same servers in every
  *                 process
- * @param name     1 to 512 bytes, copied; the key, as it is
+ * @param name     1 to 512 bytes, copied; the key, as it is. It may not begin
+ *                 with "latchkey:"
  * @return LK_OK; LK_EINVAL: no clients, an even number or too many, one of
  *         them twice, or a mixture; LK_EFORKED; LK_ENOTSUP; LK_ENOMEM
  */

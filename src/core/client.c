@@ -292,6 +292,7 @@ static void client_destroy(lk_client *client)
     lk__table_done(&client->claims);
     lk__table_done(&client->topics);
     lk__table_done(&client->places_by_name);
+    lk__free(client->kinds);
     if (client->dispatch_fd >= 0)
         close(client->dispatch_fd);
     lk__settings_done(&client->settings);

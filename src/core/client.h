@@ -40,8 +40,6 @@ typedef struct lk__posts {
     pthread_t runner; /* that runs it */
 } lk__posts;
 
-enum { LK__CLIENT_KINDS = 16 }; /* more than there are primitives */
-
 /*
  * The client is a monitor. One mutex guards it and everything that hangs on
  * it: nodes, connections, places, claims, waits, holds. Any thread that has
@@ -67,8 +65,9 @@ struct lk_client {
     lk__alarms alarms;
     struct lk__node *node;
 
-    const struct lk__kind *kinds[LK__CLIENT_KINDS]; /* that were used */
-    struct lk__place *places;                       /* every place */
+    const struct lk__kind **kinds; /* that were used, one of each family */
+    size_t kind_count;
+    struct lk__place *places; /* every place */
     lk__table places_by_name;
     lk__table topics;            /* by channel */
     lk__table claims;            /* that live, by number */

@@ -13,6 +13,19 @@
 #include "core/error.h"
 #include "core/mem.h"
 
+/* A lock called as another's record or queue would be written into it. */
+lk_status lk__name_check_own(const char *name)
+{
+    static const char own[] = "latchkey:";
+
+    if (strncmp(name, own, sizeof(own) - 1) != 0)
+        return LK_OK;
+    return lk__fail(LK_EINVAL,
+                    "a name may not begin with \"%s\": the keys "
+                    "that do are Latchkey's own",
+                    own);
+}
+
 /*
  * Redis hashes what stands between the first '{' of a key and the first '}'
  * after it, unless there is no such pair or nothing between; then the whole
@@ -20,7 +33,7 @@
  * them, each to a slot of its own. `a}b` is hashed whole too, but wrapped it
  * is `{a}b}`, of which only `a` counts.
  */
-lk_status lk__name_check(const char *name)
+lk_status lk__name_check_slot(const char *name)
 {
     const char *open;
     const char *close;
@@ -45,6 +58,13 @@ lk_status lk__name_check(const char *name)
     if (close == open + 1)
         return lk__fail(LK_EINVAL, "the first {} in the name is empty");
     return LK_OK;
+}
+
+lk_status lk__name_check(const char *name)
+{
+    lk_status status = lk__name_check_slot(name);
+
+    return status != LK_OK ? status : lk__name_check_own(name);
 }
 
 lk_status lk__owner_check(const char *owner)

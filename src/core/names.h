@@ -24,6 +24,13 @@ enum { LK__NAME_MAX = 512 };
  * tag, a first '{' with a '}' somewhere after it and at least one byte between
  * it and the next '}'. LK_EINVAL with words otherwise, also for NULL.
  */
+lk_status lk__name_check_slot(const char *name);
+
+/* LK_OK unless the name begins as the library's own keys do, and might be one
+   of them where it is a key as it is. LK_EINVAL with words. */
+lk_status lk__name_check_own(const char *name);
+
+/* Both: for what a caller calls something by. */
 lk_status lk__name_check(const char *name);
 
 /* LK_OK for an owner as lk_party has it; else, as for NULL or "", LK_EINVAL with

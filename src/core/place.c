@@ -65,20 +65,27 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
 
 const lk__kind *lk__kind_find(const lk_client *client, const char *family)
 {
-    for (size_t i = 0; i < LK__CLIENT_KINDS && client->kinds[i] != NULL; i++) {
+    for (size_t i = 0; i < client->kind_count; i++) {
         if (strcmp(client->kinds[i]->family, family) == 0)
             return client->kinds[i];
     }
     return NULL;
 }
 
-static void kind_note(lk_client *client, const lk__kind *kind)
+/* False: no memory. */
+static bool kind_note(lk_client *client, const lk__kind *kind)
 {
-    size_t i = 0;
+    const lk__kind **kinds;
 
-    while (client->kinds[i] != NULL && client->kinds[i] != kind)
-        i++;
-    client->kinds[i] = kind;
+    if (lk__kind_find(client, kind->family) != NULL)
+        return true;
+    kinds = lk__realloc(client->kinds,
+                        (client->kind_count + 1) * sizeof(const lk__kind *));
+    if (kinds == NULL)
+        return false;
+    client->kinds = kinds;
+    client->kinds[client->kind_count++] = kind;
+    return true;
 }
 
 static lk__place *
@@ -102,8 +109,7 @@ lk__place_get(lk_client *client, const lk__kind *kind, const char *name)
 {
     lk__place *place = place_find(client, kind, name);
 
-    kind_note(client, kind);
-    if (place == NULL)
+    if (place == NULL && kind_note(client, kind))
         place = place_new(client, kind, name);
     if (place != NULL)
         place->refs++;

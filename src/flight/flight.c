@@ -183,7 +183,7 @@ place_take(const lk_flight *flight, const char *key, lk_status *ret_status)
     snprintf(name, sizeof(name), "%s:%s", flight->name, key);
     *ret_status = lk__client_check(flight->client);
     if (*ret_status == LK_OK)
-        *ret_status = lk__name_check(name);
+        *ret_status = lk__name_check_slot(name);
     if (*ret_status == LK_OK)
         *ret_status = lk__client_enter(flight->client);
     if (*ret_status != LK_OK)

@@ -63,7 +63,7 @@ static lk_status name_check(const char *name)
 {
     if (name == NULL || name[0] == '\0' || strlen(name) > LK__NAME_MAX)
         return lk__fail(LK_EINVAL, "a name has 1 to %d bytes", LK__NAME_MAX);
-    return LK_OK;
+    return lk__name_check_own(name);
 }
 
 static lk_status client_check(lk_client *const *clients, size_t i)

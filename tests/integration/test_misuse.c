@@ -2,6 +2,8 @@
 
 /* Calls that are wrong are refused, and say why. */
 
+#include <latchkey/latchkey.h>
+
 #include <string.h>
 
 #include "support/check.h"
@@ -154,6 +156,47 @@ static void a_bad_name_is_refused(void **state)
     assert_null(lock);
 }
 
+/* Else a lock's owner would be written into another's record or queue. */
+static void no_primitive_takes_the_name_of_a_key_of_ours(void **state)
+{
+    static const char name[] = "latchkey:queue:{n}";
+    static const char word[] = "\"latchkey:\"";
+    lk_client *client = locking_open(*state, NULL);
+    union {
+        lk_lock *lock;
+        lk_fairlock *fairlock;
+        lk_rwlock *rwlock;
+        lk_semaphore *semaphore;
+        lk_plain_semaphore *plain;
+        lk_latch *latch;
+        lk_leader *leader;
+        lk_cell *cell;
+        lk_flight *flight;
+        lk_stripes *stripes;
+        lk_siglock *siglock;
+        lk_redlock *redlock;
+    } h;
+
+    assert_words(lk_lock_new(&h.lock, client, name, NULL), LK_EINVAL, word);
+    assert_words(lk_fairlock_new(&h.fairlock, client, name, NULL), LK_EINVAL,
+                 word);
+    assert_words(lk_rwlock_new(&h.rwlock, client, name, NULL), LK_EINVAL, word);
+    assert_words(lk_semaphore_new(&h.semaphore, client, name, NULL), LK_EINVAL,
+                 word);
+    assert_words(lk_plain_semaphore_new(&h.plain, client, name), LK_EINVAL,
+                 word);
+    assert_words(lk_latch_new(&h.latch, client, name, NULL), LK_EINVAL, word);
+    assert_words(lk_leader_new(&h.leader, client, name, NULL), LK_EINVAL, word);
+    assert_words(lk_cell_new(&h.cell, client, name, NULL), LK_EINVAL, word);
+    assert_words(lk_flight_new(&h.flight, client, name, NULL), LK_EINVAL, word);
+    assert_words(lk_stripes_new(&h.stripes, client, name, NULL), LK_EINVAL,
+                 word);
+    assert_words(lk_siglock_new(&h.siglock, client, name, NULL), LK_EINVAL,
+                 word);
+    assert_words(lk_redlock_new(&h.redlock, &client, 1, name, NULL), LK_EINVAL,
+                 word);
+}
+
 /* ---- options ---- */
 
 /* A newer release's struct, with a field that this one does not know. */
@@ -262,6 +305,7 @@ int main(void)
         TEST(a_negative_wait_is_refused),
         TEST(a_time_out_of_all_bounds_is_refused),
         TEST(a_bad_name_is_refused),
+        TEST(no_primitive_takes_the_name_of_a_key_of_ours),
         TEST(options_of_a_bad_size_are_refused),
         TEST(a_field_of_a_later_release_is_refused_unless_zero),
         TEST(what_another_client_made_is_refused),

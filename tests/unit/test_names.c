@@ -63,6 +63,21 @@ static void names_that_a_cluster_would_scatter_are_refused(void **state)
     assert_status(lk__name_check("}"), LK_EINVAL);
 }
 
+/* A lock called as the record or the queue of another would be written into it;
+   a name that only has the word in it is no key of ours. */
+static void names_of_the_librarys_own_keys_are_refused(void **state)
+{
+    (void)state;
+    assert_status(lk__name_check("latchkey:state:{zz}"), LK_EINVAL);
+    assert_non_null(strstr(lk_last_error(), "latchkey:"));
+    assert_status(lk__name_check("latchkey:queue:a{b}"), LK_EINVAL);
+    assert_status(lk__name_check("latchkey:"), LK_EINVAL);
+    assert_status(lk__name_check_own("latchkey:void:{n"), LK_EINVAL);
+    assert_status(lk__name_check("latchkey"), LK_OK);
+    assert_status(lk__name_check("latchkeys:x"), LK_OK);
+    assert_status(lk__name_check("x:latchkey:state:{zz}"), LK_OK);
+}
+
 static void
 assert_keys(const char *name, const char *prefixed, const char *suffixed)
 {
@@ -205,6 +220,7 @@ int main(void)
         cmocka_unit_test(a_tag_anywhere_is_taken),
         cmocka_unit_test(only_the_first_tag_counts),
         cmocka_unit_test(names_that_a_cluster_would_scatter_are_refused),
+        cmocka_unit_test(names_of_the_librarys_own_keys_are_refused),
         cmocka_unit_test(a_name_without_a_tag_is_wrapped),
         cmocka_unit_test(a_name_with_a_tag_stands_as_it_is),
         cmocka_unit_test(

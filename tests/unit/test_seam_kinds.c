@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The kinds that a client has used, by which its inbox finds the claims. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/place.h"
+#include "support/check.h"
+#include "support/played.h"
+
+enum { KINDS = 40 };
+
+static int setup(void **state)
+{
+    *state = played_new(1, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    played_free(*state);
+    return 0;
+}
+
+static void any_number_of_families_is_found_by_its_word(void **state)
+{
+    static char words[KINDS][16];
+    static lk__kind kinds[KINDS];
+    lk__place *places[KINDS];
+    lk_client *client = ((played *)*state)->client;
+
+    lk__client_lock(client);
+    for (size_t i = 0; i < KINDS; i++) {
+        snprintf(words[i], sizeof(words[i]), "family%zu", i);
+        kinds[i] = (lk__kind){.family = words[i], .channel = ""};
+        assert_null(lk__kind_find(client, words[i]));
+        places[i] = lk__place_get(client, &kinds[i], "n");
+        assert_non_null(places[i]);
+    }
+    for (size_t i = 0; i < KINDS; i++) {
+        assert_ptr_equal(lk__kind_find(client, words[i]), &kinds[i]);
+        lk__place_unref(places[i]);
+    }
+    assert_non_null(lk__kind_find(client, "lock"));
+    lk__client_leave(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            any_number_of_families_is_found_by_its_word, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
