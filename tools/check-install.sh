@@ -35,10 +35,12 @@ add_executable(static main.c)
 target_link_libraries(static PRIVATE latchkey::latchkey_static)
 EOF
 
-# config <option>...: pkg-config, which moves with the folder it lies in
+# config <option>...: pkg-config. The prefix is another than the configured one,
+# and the file has to tell it by itself, as it has to for those who do not move.
 config()
 {
-    PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix "$@" latchkey
+    PKG_CONFIG_PATH=$library/pkgconfig pkg-config --dont-define-prefix "$@" \
+        latchkey
 }
 
 # runs <program>

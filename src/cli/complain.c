@@ -129,6 +129,16 @@ const char *cli_error_words(void)
                                                               : words;
 }
 
+/* Why the server is away, without its address: the caller says the URL. */
+static const char *cause_words(void)
+{
+    static const char between[] = " cannot be reached: ";
+    const char *words = cli_error_words();
+    const char *at = strstr(words, between);
+
+    return at != NULL ? at + sizeof(between) - 1 : words;
+}
+
 int cli_fail_status(const cli *c, lk_status status, const char *what)
 {
     const struct remedy *remedy = remedy_find(status);
@@ -140,6 +150,7 @@ int cli_fail_status(const cli *c, lk_status status, const char *what)
     return cli_fail(c, cli_status_exit(status), "%s: %.400s%s%s%s%s",
                     cli_clean(name, sizeof(name), what),
                     is_away ? cli_server_words(c, server, sizeof(server)) : "",
-                    is_away ? " cannot be reached: " : "", cli_error_words(),
+                    is_away ? " cannot be reached: " : "",
+                    is_away ? cause_words() : cli_error_words(),
                     advice != NULL ? "\n  " : "", advice != NULL ? advice : "");
 }

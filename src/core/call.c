@@ -4,10 +4,10 @@
 
 #include "core/call.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 
 #include "core/error.h"
+#include "core/node.h"
 
 static void run(lk__post *post)
 {
@@ -36,8 +36,8 @@ void lk__call_done(lk__call *call, lk_status status, const char *words)
 
     call->status = status;
     call->done = true;
-    snprintf(call->words, sizeof(call->words), "%s",
-             words != NULL ? words : lk_status_text(status));
+    lk__node_words(client->node, status, words, call->words,
+                   sizeof(call->words));
     if (call->deliver == NULL) {
         client->world->class->unpark(client->world, &call->parking);
     } else {

@@ -18,7 +18,7 @@ struct lk__call {
     lk_client *client;
     bool done;
     lk_status status;
-    char words[160];                 /* for lk_last_error() */
+    char words[240];                 /* for lk_last_error() */
     void (*deliver)(lk__call *call); /* NULL: blocking */
     lk__post post;
     lk__parking parking;
@@ -29,7 +29,7 @@ struct lk__call {
 void lk__call_init(lk__call *call, lk_client *client,
                    void (*deliver)(lk__call *call));
 
-/* Ends it; words NULL: the status' own text. Inside the monitor. */
+/* Ends it, with words as lk__node_words() has them. Inside the monitor. */
 void lk__call_done(lk__call *call, lk_status status, const char *words);
 
 /*

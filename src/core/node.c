@@ -18,7 +18,6 @@
 
 #include "core/ask.h"
 #include "core/client.h"
-#include "core/error.h"
 #include "core/inbox.h"
 #include "core/mem.h"
 #include "core/place.h"
@@ -283,9 +282,38 @@ void lk__node_want_inbox(lk__node *node)
     lk__conn_start(&node->inbox);
 }
 
-lk_status lk__node_why(const lk__node *node)
+/* As in a URL, without what is secret there; what is long is cut. */
+static void address_words(const lk__address *address, char text[120])
 {
-    return lk__fail(node->command.why, "%s", node->command.words);
+    bool colons = address->path == NULL && strchr(address->host, ':') != NULL;
+
+    if (address->path != NULL)
+        snprintf(text, 120, "unix:%.100s", address->path);
+    else
+        snprintf(text, 120, "%s%.100s%s:%u", colons ? "[" : "", address->host,
+                 colons ? "]" : "", (unsigned)address->port);
+}
+
+void lk__node_words(const lk__node *node, lk_status status, const char *words,
+                    char *text, size_t size)
+{
+    const lk__conn *conn = &node->command;
+    char address[120];
+    const char *why = conn->why == LK_EOFFLINE ? "reached" : "used";
+
+    if (conn->state == LK__CONN_READY ||
+        (words != NULL && words != conn->words) ||
+        (status != LK_EOFFLINE && status != LK_ETIMEDOUT)) {
+        snprintf(text, size, "%s",
+                 words != NULL ? words : lk_status_text(status));
+        return;
+    }
+    address_words(&node->client->settings.address, address);
+    if (status == LK_ETIMEDOUT)
+        snprintf(text, size, "%s: %s cannot be %s: %s", lk_status_text(status),
+                 address, why, conn->words);
+    else
+        snprintf(text, size, "%s cannot be reached: %s", address, conn->words);
 }
 
 /* ---- requests ------------------------------------------------------------ */

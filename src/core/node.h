@@ -60,8 +60,13 @@ bool lk__node_can_queue(const lk__node *node);
 /* Opens the inbox, if that was not done. */
 void lk__node_want_inbox(lk__node *node);
 
-/* Why it is not ready; notes the server's words for lk_last_error(). */
-lk_status lk__node_why(const lk__node *node);
+/*
+ * What a call that ends has to say: words, or if these are NULL the status' own
+ * text. If it ends because the server is not reached, or in time while that is
+ * so, then which server it is and why as well. The text is cut to the size.
+ */
+void lk__node_words(const lk__node *node, lk_status status, const char *words,
+                    char *text, size_t size);
 
 /* Queues a plain command. */
 lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,

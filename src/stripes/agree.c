@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/names.h"
+#include "core/node.h"
 #include "core/reply.h"
 
 #define MS UINT64_C(1000000)
@@ -204,22 +205,26 @@ static lk_status status_of(const question *q)
                         q->agreement->key, q->agreement->count);
     if (status == LK_EOFFLINE &&
         lk__client_now(q->agreement->client) >= q->until)
-        return lk__fail(LK_ETIMEDOUT, "%s", lk_status_text(LK_ETIMEDOUT));
+        return LK_ETIMEDOUT;
     return status;
 }
 
 lk_status lk__agree(lk__agreement *agreement, uint64_t until)
 {
     question *q = question_new(agreement, until, NULL);
+    char words[240];
     lk_status status;
 
     if (q == NULL)
         return LK_ENOMEM;
     begin(q);
-    if (lk__call_sleep(&q->ask.call, until))
+    if (lk__call_sleep(&q->ask.call, until)) {
         status = status_of(q);
-    else
-        status = lk__fail(LK_ETIMEDOUT, "%s", lk_status_text(LK_ETIMEDOUT));
+    } else {
+        lk__node_words(agreement->client->node, LK_ETIMEDOUT, NULL, words,
+                       sizeof(words));
+        status = lk__fail(LK_ETIMEDOUT, "%s", words);
+    }
     lk__ask_release(&q->ask); /* its alarm ends it if nobody else does */
     return status;
 }

@@ -2,6 +2,10 @@
 
 /* Opening a client: where it connects, as whom, and what it says if not. */
 
+#include <latchkey/latch.h>
+#include <latchkey/multilock.h>
+#include <latchkey/stripes.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,6 +269,61 @@ static void a_wait_ends_offline_when_the_outage_lasts(void **state)
     assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
 }
 
+/* Both in lk_last_error(), and no password. */
+static void assert_tells(const char *where, const char *cause)
+{
+    const char *words = lk_last_error();
+
+    if (strstr(words, where) == NULL || strstr(words, cause) == NULL ||
+        strstr(words, "hush") != NULL)
+        fail_msg("\"%s\" does not tell of %s and \"%s\"", words, where, cause);
+}
+
+static void
+assert_failures_tell(lk_client *client, const char *where, const char *cause)
+{
+    lk_lock *lock;
+    lk_latch *latch;
+    lk_stripes *stripes;
+    lk_multilock *all;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
+    assert_status(lk_lock_acquire(lock, 100, NULL, &hold), LK_ETIMEDOUT);
+    assert_tells(where, cause);
+    assert_status(lk_lock_acquire(lock, 0, NULL, &hold), LK_EOFFLINE);
+    assert_tells(where, cause);
+    assert_status(lk_latch_new(&latch, client, "l", NULL), LK_OK);
+    assert_status(lk_latch_wait(latch, 100, NULL), LK_ETIMEDOUT);
+    assert_tells(where, cause);
+    assert_status(lk_multilock_new(&all), LK_OK);
+    assert_status(lk_multilock_add_lock(all, lock), LK_OK);
+    assert_status(lk_multilock_acquire(all, 100, NULL, &hold), LK_ETIMEDOUT);
+    assert_tells(where, cause);
+    assert_status(lk_stripes_new(&stripes, client, "s", NULL), LK_OK);
+    assert_status(lk_stripes_acquire(stripes, "k", 100, NULL, &hold),
+                  LK_ETIMEDOUT);
+    assert_tells(where, cause);
+    assert_status(lk_lock_force_release(lock), LK_EOFFLINE);
+    assert_tells(where, cause);
+    lk_stripes_free(stripes);
+    lk_multilock_free(all);
+    lk_latch_free(latch);
+    lk_lock_free(lock);
+}
+
+static void who_does_not_reach_the_server_is_told_which_and_why(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = 300};
+
+    assert_failures_tell(open_to_nobody(*state, 0), "unix:/nowhere/redis.sock",
+                         "no such file");
+    assert_failures_tell(locking_open_url(*state, "redis://:hush@127.0.0.1:1",
+                                          &options),
+                         "127.0.0.1:1 ", "connection refused");
+}
+
 static void a_client_gets_ready_when_the_server_comes(void **state)
 {
     locking *f = *state;
@@ -363,6 +422,7 @@ int main(void)
         TEST(to_try_without_a_server_is_offline_within_its_time),
         TEST(a_wait_shorter_than_the_outage_times_out),
         TEST(a_wait_ends_offline_when_the_outage_lasts),
+        TEST(who_does_not_reach_the_server_is_told_which_and_why),
         TEST(a_client_gets_ready_when_the_server_comes),
         TEST(a_short_outage_is_ridden_out_after_a_long_one),
         TEST(a_malformed_url_is_refused_with_words),
