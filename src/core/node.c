@@ -294,16 +294,33 @@ static void address_words(const lk__address *address, char text[120])
                  colons ? "]" : "", (unsigned)address->port);
 }
 
+/* It ended for want of the server. */
+static bool
+is_out_of_reach(const lk__conn *conn, lk_status status, const char *words)
+{
+    return (status == LK_EOFFLINE || status == LK_ETIMEDOUT) &&
+           conn->state != LK__CONN_READY &&
+           (words == NULL || words == conn->words);
+}
+
+/* The server names a command that it denies, but no key and no channel. */
+static bool is_vague(lk_status status, const char *words)
+{
+    return status == LK_EDENIED && words != NULL &&
+           strstr(words, "permissions to run the '") == NULL;
+}
+
 void lk__node_words(const lk__node *node, lk_status status, const char *words,
                     char *text, size_t size)
 {
     const lk__conn *conn = &node->command;
     char address[120];
-    const char *why = conn->why == LK_EOFFLINE ? "reached" : "used";
 
-    if (conn->state == LK__CONN_READY ||
-        (words != NULL && words != conn->words) ||
-        (status != LK_EOFFLINE && status != LK_ETIMEDOUT)) {
+    if (is_vague(status, words)) {
+        snprintf(text, size, "%.150s; ACL LOG at the server tells what", words);
+        return;
+    }
+    if (!is_out_of_reach(conn, status, words)) {
         snprintf(text, size, "%s",
                  words != NULL ? words : lk_status_text(status));
         return;
@@ -311,7 +328,8 @@ void lk__node_words(const lk__node *node, lk_status status, const char *words,
     address_words(&node->client->settings.address, address);
     if (status == LK_ETIMEDOUT)
         snprintf(text, size, "%s: %s cannot be %s: %s", lk_status_text(status),
-                 address, why, conn->words);
+                 address, conn->why == LK_EOFFLINE ? "reached" : "used",
+                 conn->words);
     else
         snprintf(text, size, "%s cannot be reached: %s", address, conn->words);
 }

@@ -63,7 +63,8 @@ void lk__node_want_inbox(lk__node *node);
 /*
  * What a call that ends has to say: words, or if these are NULL the status' own
  * text. If it ends because the server is not reached, or in time while that is
- * so, then which server it is and why as well. The text is cut to the size.
+ * so, then which server it is and why as well; if of access denied the server
+ * does not say to what, then where it does. The text is cut to the size.
  */
 void lk__node_words(const lk__node *node, lk_status status, const char *words,
                     char *text, size_t size);

@@ -4,11 +4,13 @@
 
 #include "inspect/find.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/names.h"
+#include "core/node.h"
 #include "core/reply.h"
 #include "inspect/kinds.h"
 #include "inspect/probe.h"
@@ -20,6 +22,7 @@ struct finder {
     char *keys[ASKS];
     lk__probing probings[ASKS];
     bool has_record, has_leases;
+    char denied[160]; /* why the leases may not be looked at; "" */
     lk_kind record_kind, hash_kind;
     lk__find_cb cb;
     void *data;
@@ -30,14 +33,17 @@ static struct finder *finder_of(lk__probe *probe)
     return (struct finder *)(void *)probe;
 }
 
-/* A hash of the name that is no hash is answered with an error. */
+/* A hash of the name that is no hash is answered with an error. The leases are
+   a semaphore's alone: who may not see them may still use the other kinds. */
 static void take(lk__probing *probing, const redisReply *reply)
 {
     struct finder *finder = finder_of(probing->probe);
     lk_status status = lk__reply_status(reply);
     lk__fields fields;
 
-    if (status != LK_OK && status != LK_ETYPE) {
+    if (status == LK_EDENIED && probing == &finder->probings[LEASES]) {
+        snprintf(finder->denied, sizeof(finder->denied), "%s", reply->str);
+    } else if (status != LK_OK && status != LK_ETYPE) {
         lk__probe_end(&finder->probe, status, reply->str);
     } else if (status == LK_OK && probing == &finder->probings[RECORD]) {
         finder->has_record = lk__reply_text_at(reply, 0)[0] != '\0';
@@ -78,12 +84,19 @@ static void cleanup(lk__probe *probe)
 /* As for a list of names: the hash is the truth, else the record. */
 static lk_status finder_result(const struct finder *finder, lk_kind *ret_kind)
 {
+    char words[240];
+
     if (finder->hash_kind != LK_KIND_NONE)
         *ret_kind = finder->hash_kind;
     else if (finder->has_record)
         *ret_kind = finder->record_kind;
     else
         *ret_kind = finder->has_leases ? LK_KIND_SEMAPHORE : LK_KIND_NONE;
+    if (*ret_kind == LK_KIND_NONE && finder->denied[0] != '\0') {
+        lk__node_words(finder->probe.call.client->node, LK_EDENIED,
+                       finder->denied, words, sizeof(words));
+        return lk__fail(LK_EDENIED, "%s", words);
+    }
     if (*ret_kind == LK_KIND_NONE)
         return lk__fail(LK_ENOTHELD, "nothing is known under this name");
     return LK_OK;

@@ -323,6 +323,38 @@ static bool is_lost(void *hold)
     return lk_hold_check(hold) == LK_ELOST;
 }
 
+/* The rights of docs/lock.md, which do not reach to a semaphore's leases. */
+static void the_rights_of_a_lock_are_enough_for_who(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = "app",
+                                       .password = "secret"};
+    lk_client *client;
+    lk_hold *hold;
+    lk_kind kind;
+    lk_info *info = NULL;
+
+    freeReplyObject(server_command(
+        f->server,
+        "ACL SETUSER app on >secret ~orders:* ~latchkey:* ~redisson_lock_* "
+        "resetchannels &latchkey:inbox:* &redisson_lock__channel:* -@all "
+        "+@connection +@hash +@sortedset +get +mget +set +del +exists "
+        "+pexpire +pttl +lindex +eval +evalsha +publish +subscribe "
+        "+pubsub|numsub +time +info"));
+    client = locking_open_url(f, server_url(f->server), &options);
+    hold = locking_hold(locking_lock(f, client, "orders:1"));
+    assert_status(lk_who(client, "orders:1", &kind, &info), LK_OK);
+    assert_int_equal(kind, LK_KIND_LOCK);
+    assert_int_equal(info->holder_count, 1);
+    lk_info_free(info);
+    assert_status(lk_hold_release(hold), LK_OK);
+
+    assert_status(lk_who(client, "orders:2", &kind, &info), LK_EDENIED);
+    assert_non_null(strstr(lk_last_error(), "ACL LOG"));
+    assert_status(lk_who(client, "others:1", &kind, &info), LK_EDENIED);
+    assert_non_null(strstr(lk_last_error(), "ACL LOG"));
+}
+
 static void a_hold_is_broken_only_if_it_is_the_owners(void **state)
 {
     locking *f = *state;
@@ -513,6 +545,7 @@ int main(void)
         TEST(a_thousand_names_are_each_listed_once),
         TEST(who_finds_the_kind_by_itself),
         TEST(who_of_an_unknown_name_says_so),
+        TEST(the_rights_of_a_lock_are_enough_for_who),
         TEST(a_hold_is_broken_only_if_it_is_the_owners),
         TEST(every_kind_that_has_holders_can_be_broken),
         TEST(the_async_forms_call_back_once),
