@@ -125,14 +125,36 @@ static void put_times(char *text, size_t size, const lk_info *info)
                        cli_time_words(since, info->holders[0]->since_ms));
 }
 
+/* Bytes of a text that are no more than so many, and whole characters. */
+static int whole_bytes(const char *text, int most)
+{
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}
+
+/* What is short and changes is kept where the line is too long: the times. */
+static void draw_line(const char *line, const char *times)
+{
+    /* One column is left free: a full line would scroll. */
+    int room = cli_columns(stderr) - 1 - (int)strlen(times);
+    int size = (int)strlen(line);
+
+    if (size <= room)
+        (void)fprintf(stderr, "\r%s%s%.*s\033[K", line, times, room - size,
+                      " - ^C leaves");
+    else if (room > 1)
+        (void)fprintf(stderr, "\r%.*s~%s\033[K", whole_bytes(line, room - 1),
+                      line, times);
+    else
+        (void)fprintf(stderr, "\r%.*s\033[K", room + (int)strlen(times),
+                      "waiting");
+}
+
 static void put_line(waiting *w, const char *line, const char *times)
 {
     if (w->is_terminal) {
-        char whole[512];
-
-        (void)snprintf(whole, sizeof(whole), "%s%s - ^C leaves", line, times);
-        /* One column is left free: a full line would scroll. */
-        (void)fprintf(stderr, "\r%.*s\033[K", cli_columns(stderr) - 1, whole);
+        draw_line(line, times);
         w->has_words = true;
     } else if (strcmp(line, w->said) != 0) {
         cli_note(w->wait->c, "%s%s", line, times);
