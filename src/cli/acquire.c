@@ -242,7 +242,7 @@ static int hand_out(errand *e)
     if (status != LK_OK)
         return cli_fail_status(e->c, status, e->name);
     put_hold(e, fence);
-    if (fflush(stdout) == 0)
+    if (cli_flush())
         return CLI_OK;
     text = read_text(e, e->text, &kind);
     if (text != NULL &&
@@ -284,7 +284,7 @@ static int run_acquire(cli *c, int argc, char **argv)
     if (!is_held && e.chosen.exports && !c->json)
         put_failure(code);
     close_errand(&e);
-    (void)fflush(stdout);
+    (void)cli_flush();
     if (number != 0)
         run_signals_die(number);
     return code;

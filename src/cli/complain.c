@@ -147,8 +147,10 @@ int cli_fail_status(const cli *c, lk_status status, const char *what)
     char name[128];
     bool is_away = status == LK_EOFFLINE;
 
-    return cli_fail(c, cli_status_exit(status), "%s: %.400s%s%s%s%s",
-                    cli_clean(name, sizeof(name), what),
+    (void)cli_clean(name, sizeof(name), what);
+    return cli_fail(c, cli_status_exit(status), "%s%s%s%.400s%s%s%s%s", name,
+                    strlen(name) < strlen(what) ? "..." : "",
+                    what[0] != '\0' ? ": " : "",
                     is_away ? cli_server_words(c, server, sizeof(server)) : "",
                     is_away ? " cannot be reached: " : "",
                     is_away ? cause_words() : cli_error_words(),

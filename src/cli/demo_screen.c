@@ -142,7 +142,7 @@ static void draw_picture(demo *d)
         draw_actor(d, i, most);
     draw_below(d);
     d->screen.drawn = d->scene->actors + LINES_BELOW;
-    (void)fflush(stdout);
+    (void)cli_flush();
 }
 
 /* A column, and a picture, for each 100 ms. */

@@ -53,7 +53,7 @@ void demo_tell(demo *d, const char *format, ...)
         put_json(d, "event", text, NULL);
     else if (!d->c->quiet)
         (void)printf("%6.2f s  %s\n", demo_seconds(d), text);
-    (void)fflush(stdout);
+    (void)cli_flush();
 }
 
 static void put_statement(const cli *c, const char *text, bool is_true)
@@ -78,7 +78,7 @@ void demo_check(demo *d, bool is_true, const char *format, ...)
         put_json(d, "statement", text, &is_true);
     else if (!d->c->quiet || !is_true)
         put_statement(d->c, text, is_true);
-    (void)fflush(stdout);
+    (void)cli_flush();
 }
 
 /* ---- beginning and end -------------------------------------------------- */
@@ -107,7 +107,7 @@ void demo_scene_begin(demo *d)
     (void)printf("%s\n", d->scene->title);
     cli_paint(d->c, stdout, CLI_PLAIN);
     (void)printf("%s\n%s\n", d->scene->about, is_live ? d->scene->legend : "");
-    (void)fflush(stdout);
+    (void)cli_flush();
 }
 
 void demo_end(demo *d)
@@ -121,5 +121,5 @@ void demo_end(demo *d)
     else
         (void)printf("\n%d of %d statements were NOT true.\n", d->untrue,
                      d->checks);
-    (void)fflush(stdout);
+    (void)cli_flush();
 }

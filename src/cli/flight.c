@@ -189,6 +189,9 @@ static int fly(trip *t, lk_client *client, lk_flight *flight, const char *key)
         return code;
     status = cli_client_judge(client, status);
     code = cli_fail_status(t->c, status, key);
+    /* The line was right; what was printed is too long. */
+    if (status == LK_ERANGE)
+        return CLI_LOST;
     return code == CLI_BUSY ? (int)t->chosen.busy_code : code;
 }
 

@@ -68,11 +68,13 @@ int cli_help_all(cli *c)
     }
     (void)fputs("\nEvery command takes:\n", stdout);
     put_options(cli_global_options);
-    (void)fputs("  -h, --help                what a command does\n\n"
-                "The server: --url, else LATCHKEY_URL, REDIS_URL,\n"
-                "~/.config/latchkey/config, /etc/latchkey/config; else a\n"
-                "private one, `local:`.\n\n",
-                stdout);
+    (void)fputs(
+        "  -h, --help                what a command does\n"
+        "  -V, --version             the version, of `version` as well\n\n"
+        "The server: --url, else LATCHKEY_URL, REDIS_URL,\n"
+        "~/.config/latchkey/config, /etc/latchkey/config; else a\n"
+        "private one, `local:`.\n\n",
+        stdout);
     put_exits();
     return cli_finish(CLI_OK);
 }

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/json.h"
+#include "cli/output.h"
 
 typedef struct choices {
     bool is_try;
@@ -99,11 +100,27 @@ static void put_json(const visit *v)
     cli_json_line(&json);
 }
 
+static int still_closed(const visit *v)
+{
+    char name[128];
+    uint64_t count = 0;
+    lk_status status = lk_latch_count(v->latch, &count);
+
+    (void)cli_clean(name, sizeof(name), v->name);
+    if (status == LK_OK && count > 0)
+        return cli_fail(v->c, CLI_BUSY,
+                        "'%s' is not open yet: %" PRIu64 " awaited", name,
+                        count);
+    return cli_fail(v->c, CLI_BUSY, "'%s' is not open yet", name);
+}
+
 static int done(const visit *v, lk_status status)
 {
     if (signal_seen != 0 && status == LK_ECANCELED)
         return CLI_SIGNAL + signal_seen;
     status = cli_client_judge(v->client, status);
+    if (status == LK_ETIMEDOUT || status == LK_EBUSY)
+        return still_closed(v);
     if (status != LK_OK)
         return cli_fail_status(v->c, status, v->name);
     if (v->c->json)

@@ -123,7 +123,8 @@ static int dispatch(cli *c, int argc, char **argv)
     int at;
 
     if (argc > 1 &&
-        (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+        (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+         strcmp(argv[1], "version") == 0)) {
         (void)printf("latchkey %s\n", lk_version());
         return CLI_OK;
     }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -125,24 +126,49 @@ void cli_put_clean(FILE *to, const char *text)
 
 /* ---- the end ------------------------------------------------------------ */
 
+/* Why standard output failed, as far as it is known; 0: it did not, or in the
+   middle of a line of ours. */
+static int stream_error;
+
+bool cli_flush(void)
+{
+    if (fflush(stdout) != 0 && stream_error == 0)
+        stream_error = errno;
+    return stream_error == 0 && ferror(stdout) == 0;
+}
+
+/* Whether nobody reads any more. */
+static bool is_broken_pipe(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    return stream_error == EPIPE ||
+           (stream_error == 0 && poll(&out, 1, 0) == 1 &&
+            (out.revents & POLLERR) != 0);
+}
+
 int cli_finish(int code)
 {
-    bool failed = ferror(stdout) != 0;
-    int error = failed ? EIO : 0;
+    static bool is_finished;
+    bool is_good;
+    bool is_quiet;
 
-    if (fflush(stdout) != 0) {
-        failed = true;
-        error = errno;
-    }
+    if (is_finished)
+        return code;
+    is_finished = true;
+    is_good = cli_flush();
+    is_quiet = is_good || is_broken_pipe();
     /* What close() says counts: NFS tells of a full disk there. */
     if (close(STDOUT_FILENO) != 0 && errno != EBADF) {
-        failed = true;
-        error = errno;
+        stream_error = stream_error != 0 ? stream_error : errno;
+        is_good = false;
+        is_quiet = false;
     }
-    if (!failed)
+    if (is_good)
         return code;
-    if (error != EPIPE)
+    if (!is_quiet)
         (void)fprintf(stderr, "latchkey: standard output: %s\n",
-                      strerror(error));
+                      stream_error != 0 ? strerror(stream_error)
+                                        : "not all of it could be written");
     return code == CLI_OK ? CLI_LOST : code;
 }

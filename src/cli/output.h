@@ -50,6 +50,9 @@ const char *cli_clean(char *to, size_t size, const char *text);
 /* Writes cleaned text. */
 void cli_put_clean(FILE *to, const char *text);
 
+/* Flushes standard output. False: something of it was not written. */
+bool cli_flush(void);
+
 /*
  * Ends standard output: what was written has arrived, or the tool says that it
  * has not and the answer is CLI_LOST in the place of 0. A reader that went

@@ -85,7 +85,11 @@ const cli_command cli_command_lock = {
         "did. The lease is renewed while it runs. If the lock is lost all the\n"
         "same, COMMAND and its process group are ended before anybody else\n"
         "can have it. COMMAND finds LATCHKEY_NAME, LATCHKEY_FENCE,\n"
-        "LATCHKEY_OWNER and LATCHKEY_DEADLINE in its environment.",
+        "LATCHKEY_OWNER and LATCHKEY_DEADLINE in its environment.\n"
+        "\n"
+        "  latchkey lock nightly -- /usr/local/bin/job\n"
+        "  latchkey lock -n nightly -- job           75 if somebody holds it\n"
+        "  latchkey lock -w 30s -c 'a | b' deploy    a line of a shell",
     .options = lock_options,
     .operands_min = 1,
     .operands_max = 1,
@@ -153,7 +157,9 @@ const cli_command cli_command_semaphore = {
     .summary = "run a command while holding a permit of a semaphore",
     .usage = usage,
     .about = "As `lock`, with N at a time. All say the same N, or only the\n"
-             "first one says it.",
+             "first one says it.\n"
+             "\n"
+             "  latchkey semaphore -p 4 encoders -- ffmpeg -i in out",
     .options = semaphore_options,
     .operands_min = 1,
     .operands_max = 1,

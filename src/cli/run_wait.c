@@ -353,8 +353,21 @@ static void ask_holder(waiting *w)
     }
 }
 
+/* Another number of permits was said, or more are wanted than there are. */
+static bool
+is_about_permits(const run_wait *wait, lk_status status, uint64_t *ret_permits)
+{
+    int64_t unused = 0;
+
+    return wait->subject->kind == CLI_SEMAPHORE &&
+           (status == LK_EMISMATCH || status == LK_ERANGE) &&
+           lk_semaphore_count(wait->subject->semaphore, ret_permits, &unused) ==
+               LK_OK;
+}
+
 int run_wait_fail(const run_wait *wait, lk_status status)
 {
+    uint64_t permits = 0;
     waiting *w = &the_wait;
     char name[128];
     char words[256];
@@ -362,16 +375,28 @@ int run_wait_fail(const run_wait *wait, lk_status status)
 
     status = cli_client_judge(wait->client, status);
     code = cli_status_exit(status);
+    if (is_about_permits(wait, status, &permits))
+        return cli_fail(wait->c, code,
+                        "semaphore '%s' has %" PRIu64 " permits%s",
+                        cli_clean(name, sizeof(name), wait->subject->name),
+                        permits,
+                        status == LK_EMISMATCH
+                            ? "\n  use the settings that the others use, or "
+                              "another name"
+                            : "");
     if (code != CLI_BUSY)
         return cli_fail_status(wait->c, status, wait->subject->name);
     if (wait->c->quiet)
         return code;
     (void)snprintf(words, sizeof(words), "%s", cli_error_words());
     ask_holder(w);
-    cli_note(wait->c, "%s '%s' is not obtained: %s%s",
+    cli_note(wait->c, "%s '%s' is not obtained: %s%s%s",
              cli_subject_noun(wait->subject->kind),
              cli_clean(name, sizeof(name), wait->subject->name),
-             w->holder[0] != '\0' ? "held by " : words, w->holder);
+             w->holder[0] != '\0' ? "held by " : words, w->holder,
+             status == LK_EUNSET
+                 ? "\n  the first one says how many permits there are: -p N"
+                 : "");
     return code;
 }
 

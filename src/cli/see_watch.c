@@ -113,7 +113,7 @@ static void tell(struct watch *w, const char *event, const lk_party *party,
         put_json(w, event, party, is_holder, position);
     else
         put_text(event, party, is_holder, position);
-    (void)fflush(stdout);
+    (void)cli_flush();
     w->events++;
 }
 

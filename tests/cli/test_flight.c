@@ -94,7 +94,7 @@ static void a_command_that_cannot_fly_is_told(void **state)
     assert_tool(&how, 127, "", "no-such: No such file", "flight", "k1",
                 "no-such", NULL);
     assert_tool(&how, 143, "", "", "flight", "k2", "-c", "kill -TERM $$", NULL);
-    assert_tool(&how, 64, "", "it printed more than --max-size", "flight",
+    assert_tool(&how, 74, "", "it printed more than --max-size", "flight",
                 "--max-size=3", "k3", "echo", "long", NULL);
     assert_tool(&how, 64, "", "which command?", "flight", "k4", NULL);
     assert_tool(&how, 0, "1000000\n", "", "run", "n", "-c",

@@ -53,8 +53,9 @@ static void it_opens_when_all_has_happened(void **state)
     t = tool_start(&how, "latch", "wait", "l", NULL);
     assert_tool(&how, 0, "", "", "latch", "down", "l", NULL);
     assert_tool(&how, 0, "2\n", "", "latch", "count", "l", NULL);
-    assert_tool(&how, 75, "", "l: ", "latch", "wait", "-n", "l", NULL);
-    assert_tool(&how, 75, "", "l: ", "latch", "wait", "-w0.1", "l", NULL);
+    assert_tool(&how, 75, "", "not open yet", "latch", "wait", "-n", "l", NULL);
+    assert_tool(&how, 75, "", "not open yet", "latch", "wait", "-w0.1", "l",
+                NULL);
     assert_tool(&how, 0, "", "", "latch", "down", "l", "2", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     assert_tool(&how, 0, "", "", "latch", "wait", "l", NULL);

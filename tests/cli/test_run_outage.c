@@ -150,6 +150,55 @@ static void codes_of_scripts_are_not_shown(void **state)
     assert_non_null(strstr(tool_err(t), "latchkey lock: n: the key is not"));
 }
 
+static void a_name_is_cut_and_an_empty_one_is_not_shown(void **state)
+{
+    const tool_how how = {.url = server_url(redis)};
+    char name[601];
+    tool *t;
+
+    (void)state;
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    t = tool_start(&how, "lock", name, "true", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 64);
+    assert_non_null(strstr(tool_err(t), "xxx...: the name has to have 1 to"));
+    assert_null(strstr(tool_err(t), name));
+    t = tool_start(&how, "lock", "", "true", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 64);
+    assert_non_null(strstr(tool_err(t), "latchkey lock: the name has to"));
+}
+
+static void a_semaphore_says_how_many_it_has(void **state)
+{
+    const tool_how how = {.url = server_url(redis)};
+
+    (void)state;
+    assert_tool(&how, 75, "", "the first one says how many permits there are",
+                "sem", "s", "true", NULL);
+    assert_tool(&how, 0, "", "", "sem", "-p2", "s", "true", NULL);
+    assert_tool(&how, 78, "",
+                "latchkey sem: semaphore 's' has 2 permits\n  use", "sem",
+                "-p3", "s", "true", NULL);
+    assert_tool(&how, 64, "", "latchkey sem: semaphore 's' has 2 permits\n",
+                "sem", "--count=3", "s", "true", NULL);
+}
+
+static void a_latch_that_is_closed_says_so(void **state)
+{
+    const tool_how how = {.url = server_url(redis)};
+
+    (void)state;
+    assert_int_equal(tool_code(&how, "latch", "set", "l", "3", NULL), 0);
+    assert_tool(&how, 75, "",
+                "latchkey latch: 'l' is not open yet: 3 awaited\n", "latch",
+                "wait", "-n", "l", NULL);
+    assert_tool(&how, 75, "",
+                "latchkey latch: 'l' is not open yet: 3 awaited\n", "latch",
+                "wait", "-w.2", "l", NULL);
+    assert_tool(&how, 75, "", "latchkey barrier: 'b' is not open yet: 2 ",
+                "barrier", "-n2", "-w.2", "b", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +210,10 @@ int main(void)
         cmocka_unit_test_teardown(who_holds_it_is_told_to_whom_it_is_refused,
                                   forget),
         cmocka_unit_test_teardown(codes_of_scripts_are_not_shown, forget),
+        cmocka_unit_test_teardown(a_name_is_cut_and_an_empty_one_is_not_shown,
+                                  forget),
+        cmocka_unit_test_teardown(a_semaphore_says_how_many_it_has, forget),
+        cmocka_unit_test_teardown(a_latch_that_is_closed_says_so, forget),
     };
 
     return cmocka_run_group_tests(tests, start, end);

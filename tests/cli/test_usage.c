@@ -81,7 +81,12 @@ static void output_that_does_not_arrive_is_an_error(void **state)
     (void)close(ends[0]);
     gone.out = ends[1];
     assert_true(full.out > 0);
-    assert_tool(&full, 74, NULL, "No space left on device", "help", NULL);
+    assert_tool(&full, 74, NULL,
+                "latchkey: standard output: No space left on device\n", "help",
+                NULL);
+    assert_tool(&full, 74, NULL,
+                "latchkey: standard output: No space left on device\n", "lock",
+                "-h", NULL);
     assert_tool(&full, 74, NULL, "No space left on device", "url", "redis://h",
                 NULL);
     assert_tool(&gone, 74, NULL, "", "url", NULL);
