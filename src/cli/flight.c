@@ -59,8 +59,9 @@ static char *grow(char *text, size_t *room)
     return more;
 }
 
-/* Reads all that comes. NULL: no memory, or errno tells. */
-static char *read_all(int from, size_t *ret_size)
+/* Reads all that comes, and keeps as much as shows that it is more than most.
+   NULL: no memory, or errno tells. */
+static char *read_all(int from, size_t most, size_t *ret_size)
 {
     size_t room = 65536;
     char *text = malloc(room);
@@ -74,6 +75,8 @@ static char *read_all(int from, size_t *ret_size)
         if (size < 0 && errno != EINTR)
             break;
         *ret_size += size > 0 ? (size_t)size : 0;
+        if (*ret_size > most)
+            *ret_size = most + 1;
         if (*ret_size == room)
             text = grow(text, &room);
     }
@@ -150,7 +153,7 @@ static lk_status run_here(lk_flight_ticket *ticket, void *data)
         (void)close(out[0]);
         return LK_ENOMEM;
     }
-    text = read_all(out[0], &size);
+    text = read_all(out[0], LK_FLIGHT_SIZE_MAX, &size);
     (void)close(out[0]);
     t->code = child_code(t, &child);
     if (text != NULL)

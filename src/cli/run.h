@@ -73,6 +73,7 @@ typedef struct run {
     run_outcome outcome;
     int status;          /* of the child, as waitpid() has it */
     bool is_lost;        /* the hold, while the command ran */
+    bool is_unguarded;   /* there is no guardian, and it was said */
     bool has_ended;      /* the child */
     bool is_over;        /* the child, and all of its group */
     int terminal_signal; /* that the terminal sent to the tool; 0: none */

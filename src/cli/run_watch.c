@@ -95,8 +95,15 @@ static void restart_guardian(run *r)
         run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground)) {
         if (r->is_lost)
             (void)run_guard_lost(&r->guard);
+        r->is_unguarded = false;
         return;
     }
+    if (!r->is_unguarded)
+        (void)cli_fail(r->c, 0,
+                       "no other guardian can be started; the "
+                       "command %s",
+                       r->plan.policy == RUN_WARN ? "goes on" : "is ended");
+    r->is_unguarded = true;
     /* Nobody would end it in time if the tool died as well. */
     if (r->plan.policy != RUN_WARN)
         send_signal(r, SIGKILL);

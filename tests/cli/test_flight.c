@@ -164,6 +164,39 @@ static void a_leader_s_command_runs_in_office(void **state)
     assert_int_equal(tool_wait(second, SOON_MS), 0);
 }
 
+/* The most memory that it ever had, in KiB. */
+static long most_memory(const tool *t)
+{
+    char line[256];
+    long most = 0;
+    FILE *file;
+
+    (void)snprintf(line, sizeof(line), "/proc/%d/status", (int)tool_pid(t));
+    file = fopen(line, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            most = strtol(line + 6, NULL, 10);
+    }
+    (void)fclose(file);
+    assert_true(most > 0);
+    return most;
+}
+
+static void what_is_too_much_is_not_kept(void **state)
+{
+    tool *t = tool_start(&how, "flight", "k", "-c",
+                         "head -c 400000000 /dev/zero; echo all >&2; "
+                         "exec sleep 100",
+                         NULL);
+
+    (void)state;
+    tool_wait_err(t, "all\n", SOON_MS);
+    assert_true(most_memory(t) < 300000);
+    assert_int_equal(kill(tool_pid(t), SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 143);
+}
+
 /* As of a daemon that ignores SIGCHLD, and starts it by a shell or not. */
 static void how_it_ended_is_known_where_ends_are_ignored(void **state)
 {
@@ -189,6 +222,7 @@ int main(void)
         cmocka_unit_test_teardown(who_dies_is_taken_over_from, forget),
         cmocka_unit_test_teardown(how_it_ended_is_known_where_ends_are_ignored,
                                   forget),
+        cmocka_unit_test_teardown(what_is_too_much_is_not_kept, forget),
         cmocka_unit_test_teardown(a_leader_s_command_runs_in_office, forget),
     };
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -167,6 +168,24 @@ static void what_has_left_the_group_is_left_alone(void **state)
     assert_int_equal(kill(daemon, SIGKILL), 0);
 }
 
+/* Without a descriptor there is no way to another one. */
+static void a_guardian_that_cannot_be_replaced_is_told_of(void **state)
+{
+    const struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
+    tool *t = tool_start(&how, "run", "n", "-c", DEAF, NULL);
+    pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    pid_t grand = (pid_t)tool_wait_number(t, "grand", SOON_MS);
+    pid_t guardian = guardian_of(t);
+
+    (void)state;
+    assert_int_equal(prlimit(tool_pid(t), RLIMIT_NOFILE, &none, NULL), 0);
+    assert_int_equal(kill(guardian, SIGKILL), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 137);
+    tool_wait_err(t, "no other guardian can be started", SOON_MS);
+    assert_false(tool_runs(child));
+    assert_false(tool_runs(grand));
+}
+
 /* A `sleep` dies in the group; its parent has left it and never asks. */
 static void the_dead_of_a_daemon_keep_nothing(void **state)
 {
@@ -194,6 +213,8 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(
             what_the_command_leaves_behind_is_ended_with_it, forget),
+        cmocka_unit_test_teardown(a_guardian_that_cannot_be_replaced_is_told_of,
+                                  forget),
         cmocka_unit_test_teardown(the_dead_of_a_daemon_keep_nothing, forget),
         cmocka_unit_test_teardown(what_has_left_the_group_is_left_alone,
                                   forget),
