@@ -142,6 +142,18 @@ static int fail_each(lk_client *client, lk_status (*act)(lk_client *client))
     return failures;
 }
 
+static lk_hold *
+read_hold(lk_client *client, const char *name, lk_rwlock **ret_rwlock)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .reason = "r"};
+    lk_hold *hold = NULL;
+
+    assert_status(lk_rwlock_new(ret_rwlock, client, name, NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_read(*ret_rwlock, 0, &options, &hold),
+                  LK_OK);
+    return hold;
+}
+
 static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 {
     static lk_status (*const acts[])(
@@ -149,17 +161,20 @@ static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
                                do_who_async, do_break,      do_health};
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
-    lk_hold *holds[NAMES];
+    lk_hold *holds[NAMES]; /* locks, and one that reads */
+    lk_rwlock *rwlock = NULL;
     char name[8];
 
     for (int i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "n%d", i);
-        holds[i] = locking_hold(locking_lock(f, client, name));
+        holds[i] = i < NAMES - 1 ? locking_hold(locking_lock(f, client, name))
+                                 : read_hold(client, name, &rwlock);
     }
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
         assert_true(fail_each(client, acts[i]) > 0);
     for (int i = 0; i < NAMES; i++)
         assert_status(lk_hold_release(holds[i]), LK_OK);
+    lk_rwlock_free(rwlock);
 }
 
 /* ---- the end of the client ---------------------------------------------------- */
