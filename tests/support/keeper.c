@@ -32,6 +32,7 @@ static lk_hold *hold_of(lk_client *client, const char *name, int64_t wait_ms,
 
     must(lk_lock_new(&lock, client, name, NULL));
     must(lk_lock_acquire(lock, wait_ms, options, &hold));
+    lk_lock_free(lock);
     return hold;
 }
 
@@ -43,6 +44,7 @@ write_of(lk_client *client, const char *name, const lk_acquire_options *options)
 
     must(lk_rwlock_new(&rwlock, client, name, NULL));
     must(lk_rwlock_acquire_write(rwlock, LK_FOREVER, options, &hold));
+    lk_rwlock_free(rwlock);
     return hold;
 }
 
@@ -72,6 +74,7 @@ static lk_hold *begin(lk_client *client, const keeper_how *how,
 
         must(lk_rwlock_new(&rwlock, client, how->reads, NULL));
         must(lk_rwlock_acquire_read(rwlock, END_MS, options, &hold));
+        lk_rwlock_free(rwlock);
     }
     if (how->takes != NULL) {
         lk_semaphore_options three = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 3};
@@ -79,6 +82,7 @@ static lk_hold *begin(lk_client *client, const keeper_how *how,
 
         must(lk_semaphore_new(&semaphore, client, how->takes, &three));
         must(lk_semaphore_acquire(semaphore, 2, END_MS, options, &hold));
+        lk_semaphore_free(semaphore);
     }
     return hold;
 }
