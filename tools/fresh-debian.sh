@@ -47,7 +47,9 @@ inside()
 {
     # shellcheck disable=SC2016 # the inner shell's $1
     unshare --mount --pid --fork --kill-child \
-        sh -c 'mount -t proc proc "$1/proc" && exec chroot "$@"' sh \
+        sh -c 'mount -t proc proc "$1/proc" &&
+            mount -t devpts -o newinstance,ptmxmode=0666 pts "$1/dev/pts" &&
+            exec chroot "$@"' sh \
         "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
         sh -c "cd /src/latchkey && $2" </dev/null
 }
