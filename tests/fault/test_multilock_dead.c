@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Processes with a multilock that die, or stand still. Each test has one of
+ * Processes with a multilock, or with stripes, that die or stand still. Each test has one of
  * them; they are started before there is any thread.
  */
 
@@ -14,12 +14,15 @@
 #include "support/wait.h"
 #include "support/worker.h"
 
-enum { PATIENCE_MS = 20000, WORKERS = 3 };
+enum { PATIENCE_MS = 20000, WORKERS = 5 };
 
 /* What a worker may begin, and what it has done. */
 enum { COUNT_GO, COUNT_HELD, COUNT_LOST };
 
-static const char *const sets[WORKERS] = {"abc", "def", "ghi"};
+/* The last two are keys that are folded onto stripes. */
+enum { FIRST_STRIPED = 3 };
+
+static const char *const sets[WORKERS] = {"abc", "def", "ghi", "jkl", "mno"};
 
 typedef struct scene {
     server *server;
@@ -59,6 +62,34 @@ static lk_hold *hold_of(lk_client *client, const char *letters)
     return hold;
 }
 
+static lk_hold *striped_hold_of(lk_client *client, const char *letters)
+{
+    const lk_stripes_options options = {LK_STRIPES_OPTIONS_INIT, .count = 4};
+    lk_stripes *stripes = NULL;
+    lk_hold *hold = NULL;
+    char keys[8][2] = {{0}};
+    const char *list[8];
+    size_t count = 0;
+
+    for (; letters[count] != '\0'; count++) {
+        keys[count][0] = letters[count];
+        list[count] = keys[count];
+    }
+    assert_status(lk_stripes_new(&stripes, client, letters, &options), LK_OK);
+    assert_status(lk_stripes_acquire_many(stripes, list, count, LK_FOREVER,
+                                          NULL, &hold),
+                  LK_OK);
+    lk_stripes_free(stripes);
+    return hold;
+}
+
+/* What the worker of this index holds, by whatever means. */
+static lk_hold *set_of(lk_client *client, unsigned index)
+{
+    return index < FIRST_STRIPED ? hold_of(client, sets[index])
+                                 : striped_hold_of(client, sets[index]);
+}
+
 /* ---- the workers ---------------------------------------------------------- */
 
 static bool may_go(void *data)
@@ -82,7 +113,7 @@ static int holder_run(worker_shared *shared, unsigned index, void *data)
     if (!wait_until(may_go, &counters[COUNT_GO], 3 * PATIENCE_MS))
         return 1;
     client = client_open(data);
-    hold = hold_of(client, sets[index]);
+    hold = set_of(client, index);
     counters[COUNT_HELD]++;
     if (wait_until(is_lost, hold, PATIENCE_MS))
         counters[COUNT_LOST]++;
@@ -124,46 +155,68 @@ static int stop(void **state)
 
 /* ---- tests ------------------------------------------------------------------- */
 
-static void what_a_killed_process_held_ends_with_its_lease(void **state)
+static void killed(unsigned index)
 {
     lk_client *client;
     lk_hold *hold;
 
-    (void)state;
-    go(0);
-    wait_for(0, COUNT_HELD);
-    workers_kill(the_scene.workers, 0, SIGKILL);
+    go(index);
+    wait_for(index, COUNT_HELD);
+    workers_kill(the_scene.workers, index, SIGKILL);
     client = client_open(the_scene.server);
-    hold = hold_of(client, "abc");
+    hold = set_of(client, index);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_client_free(client);
 }
 
-static bool has_exited(void *data)
+static void what_a_killed_process_held_ends_with_its_lease(void **state)
 {
-    return workers_exit(data, 1) != WORKER_RUNS;
+    (void)state;
+    killed(0);
 }
 
-static void a_process_that_stood_still_knows_that_it_has_lost_all(void **state)
+static void the_stripes_of_a_killed_process_end_with_their_lease(void **state)
+{
+    (void)state;
+    killed(FIRST_STRIPED);
+}
+
+static bool has_exited(void *data)
+{
+    return workers_exit(the_scene.workers, *(unsigned *)data) != WORKER_RUNS;
+}
+
+static void stood_still(unsigned index)
 {
     workers *w = the_scene.workers;
     lk_client *client;
     lk_hold *hold;
 
-    (void)state;
-    go(1);
-    wait_for(1, COUNT_HELD);
-    workers_kill(w, 1, SIGSTOP);
+    go(index);
+    wait_for(index, COUNT_HELD);
+    workers_kill(w, index, SIGSTOP);
     client = client_open(the_scene.server);
-    hold = hold_of(client, "e"); /* its lease is over */
-    workers_kill(w, 1, SIGCONT);
-    wait_for(1, COUNT_LOST);
+    hold = set_of(client, index); /* its lease is over */
+    workers_kill(w, index, SIGCONT);
+    wait_for(index, COUNT_LOST);
     assert_status(lk_hold_check(hold), LK_OK);
-    assert_true(wait_until(has_exited, w, PATIENCE_MS));
-    assert_int_equal(workers_exit(w, 1), 0);
+    assert_true(wait_until(has_exited, &index, PATIENCE_MS));
+    assert_int_equal(workers_exit(w, index), 0);
     assert_status(lk_hold_release(hold), LK_OK);
     lk_client_free(client);
+}
+
+static void a_process_that_stood_still_knows_that_it_has_lost_all(void **state)
+{
+    (void)state;
+    stood_still(1);
+}
+
+static void stripes_are_known_to_be_lost_after_standing_still(void **state)
+{
+    (void)state;
+    stood_still(FIRST_STRIPED + 1);
 }
 
 static bool waits_for_i(void *data)
@@ -197,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_killed_process_held_ends_with_its_lease),
         cmocka_unit_test(a_process_that_stood_still_knows_that_it_has_lost_all),
+        cmocka_unit_test(the_stripes_of_a_killed_process_end_with_their_lease),
+        cmocka_unit_test(stripes_are_known_to_be_lost_after_standing_still),
         cmocka_unit_test(
             what_a_killed_process_held_while_it_waited_ends_as_well),
     };

@@ -14,34 +14,11 @@
 
 enum { SOON_MS = 5000 };
 
-/* A client behind a proxy; its connection 0 is for commands, 1 its inbox. */
-static lk_client *open_far(multilocking *f, proxy *p)
-{
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms =
-                                           wait_scaled_ms(500)};
-    lk_client *client = locking_open_url(f->base, proxy_url(p), &options);
-    lk_lock *lock = locking_lock(f->base, client, "calm");
-
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(SOON_MS)), LK_OK);
-    assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
-    locking_wait_connects(client, 2);
-    return client;
-}
-
-/* Its end: the connections are the proxy's, and go with it. */
-static void close_far(multilocking *f, lk_client *client, proxy *p)
-{
-    (void)lk_client_shutdown(client, SOON_MS);
-    (void)f;
-    proxy_stop(p);
-}
-
 static void a_cut_during_the_wait_is_got_over(void **state)
 {
     multilocking *f = *state;
     proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = open_far(f, p);
+    lk_client *client = multi_open_far(f, p);
     lk_client *other = locking_open(f->base, NULL);
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));
     multi_taker *t =
@@ -57,7 +34,7 @@ static void a_cut_during_the_wait_is_got_over(void **state)
     assert_status(lk_hold_check(t->hold), LK_OK);
     assert_status(multi_release(t), LK_OK);
     multi_assert_free(f, "abc");
-    close_far(f, client, p);
+    multi_close_far(client, p);
 }
 
 /* The tries were done, and nobody was told. */
@@ -65,7 +42,7 @@ static void lost_answers_to_the_tries_leave_nothing(void **state)
 {
     multilocking *f = *state;
     proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = open_far(f, p);
+    lk_client *client = multi_open_far(f, p);
     lk_multilock *set = multi_of(f, client, "abc");
     lk_hold *hold = NULL;
 
@@ -74,14 +51,14 @@ static void lost_answers_to_the_tries_leave_nothing(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     multi_assert_free(f, "abc");
-    close_far(f, client, p);
+    multi_close_far(client, p);
 }
 
 static void lost_answers_to_a_single_try_leave_nothing(void **state)
 {
     multilocking *f = *state;
     proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = open_far(f, p);
+    lk_client *client = multi_open_far(f, p);
     lk_multilock *set = multi_of(f, client, "abc");
     lk_hold *hold = NULL;
     lk_status status;
@@ -93,21 +70,21 @@ static void lost_answers_to_a_single_try_leave_nothing(void **state)
     assert_null(hold);
     proxy_heal(p);
     multi_assert_free(f, "abc");
-    close_far(f, client, p);
+    multi_close_far(client, p);
 }
 
 static void an_answer_to_the_release_that_is_lost_is_doubt(void **state)
 {
     multilocking *f = *state;
     proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = open_far(f, p);
+    lk_client *client = multi_open_far(f, p);
     lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
 
     proxy_hold(p, 0, PROXY_REPLIES);
     assert_status(lk_hold_release(hold), LK_EINDOUBT);
     proxy_heal(p);
     multi_assert_free(f, "ab");
-    close_far(f, client, p);
+    multi_close_far(client, p);
 }
 
 static void
@@ -115,7 +92,7 @@ an_extension_that_is_not_answered_leaves_the_old_deadline(void **state)
 {
     multilocking *f = *state;
     proxy *p = proxy_start(server_socket(f->base->server));
-    lk_client *client = open_far(f, p);
+    lk_client *client = multi_open_far(f, p);
     lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
     uint64_t remaining_ms;
 
@@ -128,7 +105,7 @@ an_extension_that_is_not_answered_leaves_the_old_deadline(void **state)
     assert_status(lk_hold_extend(hold, 600000), LK_OK);
     assert_in_range(lk_hold_remaining_ms(hold), 60000, 600000);
     assert_status(lk_hold_release(hold), LK_OK);
-    close_far(f, client, p);
+    multi_close_far(client, p);
 }
 
 static void an_extension_tells_how_many_members_it_reached(void **state)
@@ -155,7 +132,7 @@ static void a_free_ends_a_call_whose_tries_are_under_way(void **state)
 
     for (int lead_is_far = 0; lead_is_far < 2; lead_is_far++) {
         proxy *p = proxy_start(server_socket(f->base->server));
-        lk_client *far = open_far(f, p);
+        lk_client *far = multi_open_far(f, p);
         lk_client *lead =
             lead_is_far ? locking_open_url(f->base, proxy_url(p), &dispatch)
                         : locking_open_calm(f->base, &dispatch);
@@ -177,7 +154,7 @@ static void a_free_ends_a_call_whose_tries_are_under_way(void **state)
         assert_status(c.status, LK_ECLOSED);
         proxy_heal(p);
         multi_assert_free(f, "b");
-        close_far(f, far, p);
+        multi_close_far(far, p);
     }
 }
 
@@ -251,7 +228,7 @@ static void an_outage_ends_the_wait_and_leaves_nothing(void **state)
     multi_assert_free(f, "ac");
     locking_wait_queued(f->base, "b", 0);
     assert_status(lk_hold_release(b), LK_OK);
-    close_far(f, client, p);
+    multi_close_far(client, p);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "support/locking.h"
+#include "support/proxy.h"
 
 /*
  * For tests of the multilock: what locking.h has, and multilocks of names, each
@@ -78,5 +79,10 @@ lk_status multi_release(multi_taker *t);
    is held. */
 void multi_assert_free(multilocking *f, const char *letters);
 void multi_assert_held(multilocking *f, const char *letters);
+
+/* A client behind a proxy; its connection 0 is for commands, 1 its inbox. It
+   ends with the proxy, since the connections are the proxy's. */
+lk_client *multi_open_far(multilocking *f, proxy *p);
+void multi_close_far(lk_client *client, proxy *p);
 
 #endif /* LK_TESTS_SUPPORT_MULTILOCKING_H */
