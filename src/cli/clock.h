@@ -17,6 +17,15 @@ static inline int64_t cli_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* A pause of a command that looks again and again; a signal ends it early. */
+static inline void cli_pass_ms(uint64_t ms)
+{
+    const struct timespec time = {.tv_sec = (time_t)(ms / 1000),
+                                  .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    (void)nanosleep(&time, NULL);
+}
+
 #define CLI_NS_PER_MS INT64_C(1000000)
 
 #endif /* LK_CLI_CLOCK_H */

@@ -13,26 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "cli/clock.h"
 #include "cli/config.h"
 
 static volatile sig_atomic_t interrupted;
 
 uint64_t demo_now(void)
 {
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
-void demo_sleep_ms(uint64_t ms)
-{
-    const struct timespec time = {(time_t)(ms / 1000),
-                                  (long)(ms % 1000) * 1000000};
-
-    (void)nanosleep(&time, NULL);
+    return (uint64_t)cli_now_ns();
 }
 
 uint64_t demo_scene_ms(const demo *d)
@@ -100,7 +89,7 @@ static void scene_run(demo *d)
         atomic_store(&stage->go, true);
         while (!is_over(d)) {
             demo_draw(d);
-            demo_sleep_ms(DEMO_FRAME_MS);
+            cli_pass_ms(DEMO_FRAME_MS);
         }
     }
     demo_cast_end(d);

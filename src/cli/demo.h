@@ -158,7 +158,6 @@ struct demo {
 /* ---- demo.c ---- */
 
 uint64_t demo_now(void);
-void demo_sleep_ms(uint64_t ms);
 
 /* Milliseconds since the scene began. */
 uint64_t demo_scene_ms(const demo *d);

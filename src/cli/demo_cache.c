@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/clock.h"
 #include "cli/demo.h"
 
 enum { READERS = 6, READ_MS = 24, PAUSE_MS = 5 };
@@ -49,7 +50,7 @@ static void serve(demo_stage *stage, int self, const lk_hold *hold)
             break;
         atomic_fetch_add(&cache->intruders, is_early);
         atomic_fetch_add(&cache->torn, is_torn);
-        demo_sleep_ms(READ_MS / 2);
+        cli_pass_ms(READ_MS / 2);
     }
     atomic_fetch_add(&stage->actors[self].done, 1);
     demo_leave(stage, self);
@@ -82,7 +83,7 @@ static bool write_page(demo_board *board, const lk_hold *hold)
             return false;
         atomic_fetch_add(&cache->intruders, has_readers);
         atomic_store(&cache->page[i], version);
-        demo_sleep_ms(pause);
+        cli_pass_ms(pause);
     }
     atomic_store(&cache->version, version);
     atomic_fetch_add(&cache->built[version], 1);
@@ -141,7 +142,7 @@ static lk_status play(demo_board *board, int self, lk_client *client)
         status = answer_request(board, self, lock);
         if (status == LK_ELOST)
             status = LK_OK;
-        demo_sleep_ms(PAUSE_MS * (1 + (uint64_t)self));
+        cli_pass_ms(PAUSE_MS * (1 + (uint64_t)self));
     }
     lk_rwlock_free(lock);
     return status;

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/clock.h"
 #include "cli/demo.h"
 
 enum { TRIES = 1000 };
@@ -47,7 +48,7 @@ static void wait_for_go(demo_stage *stage)
 {
     atomic_fetch_add(&stage->ready, 1);
     while (!atomic_load(&stage->go) && !atomic_load(&stage->stop))
-        demo_sleep_ms(2);
+        cli_pass_ms(2);
 }
 
 /* The client is opened after the fork: a parent's is of no use in a child. */
@@ -151,7 +152,7 @@ static bool all_are_ready(const demo *d)
         if (demo_interrupted() != 0 || demo_cast_failed(d) >= 0 ||
             demo_now() > until)
             return false;
-        demo_sleep_ms(2);
+        cli_pass_ms(2);
     }
     return true;
 }
@@ -203,7 +204,7 @@ void demo_cast_end(demo *d)
             if (waitpid(actor->pid, NULL, WNOHANG) == actor->pid)
                 actor->pid = 0;
             else
-                demo_sleep_ms(2);
+                cli_pass_ms(2);
         }
         if (actor->pid > 0)
             demo_cast_kill(d, i);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "cli/clock.h"
 #include "cli/demo.h"
 
 enum { MEMBERS = 8 };
@@ -31,7 +32,7 @@ static lk_status play(demo_board *board, int self, lk_client *client)
 
     (void)snprintf(name, sizeof(name), "web-%d", self + 1);
     demo_become(stage, self, DEMO_IDLE);
-    demo_sleep_ms(boot_ms(board, self));
+    cli_pass_ms(boot_ms(board, self));
     demo_become(stage, self, DEMO_WAITING);
     atomic_store(&actor->came_at, demo_now());
     if (status == LK_OK)
@@ -42,7 +43,7 @@ static lk_status play(demo_board *board, int self, lk_client *client)
         atomic_store(&actor->began_at, demo_now());
         demo_become(stage, self, DEMO_INSIDE);
         while (!atomic_load(&stage->stop))
-            demo_sleep_ms(5);
+            cli_pass_ms(5);
     }
     lk_latch_free(latch);
     return status;

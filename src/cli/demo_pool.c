@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/clock.h"
 #include "cli/demo.h"
 
 enum {
@@ -49,7 +50,7 @@ static void work(demo_board *board, int self, const lk_hold *hold, uint64_t ms)
         demo_enter(stage, self, hold);
         if (stays && past >= board->lease_ms / STAY_PART)
             atomic_store(&stage->pool.staying, self + 1);
-        demo_sleep_ms(SLICE_MS);
+        cli_pass_ms(SLICE_MS);
         past = (demo_now() - began) / 1000000;
     }
     atomic_fetch_add(&stage->actors[self].done, 1);

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/clock.h"
 #include "cli/demo.h"
 
 typedef struct home {
@@ -157,7 +158,7 @@ static bool wait_for(const home *h, pid_t *keeper)
             *keeper = 0;
             return false;
         }
-        demo_sleep_ms(2);
+        cli_pass_ms(2);
     }
     return false;
 }

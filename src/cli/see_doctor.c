@@ -4,9 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/output.h"
 #include "cli/see.h"
 
@@ -109,14 +109,6 @@ static void try_name(struct report *report, lk_client *client, const char *name)
     lk_lock_free(lock);
 }
 
-static void pass_ms(int64_t ms)
-{
-    const struct timespec time = {.tv_sec = (time_t)(ms / 1000),
-                                  .tv_nsec = (long)(ms % 1000) * 1000000};
-
-    (void)nanosleep(&time, NULL);
-}
-
 enum { STEP_US = 50000 };
 
 /* Both clocks go on at the same rate unless one of them is set meanwhile. */
@@ -153,7 +145,7 @@ look(struct report *report, lk_client *client, const struct values *values)
     if (values->name != NULL)
         try_name(report, client, values->name);
     (void)fflush(stdout);
-    pass_ms(values->watch_ms);
+    cli_pass_ms((uint64_t)values->watch_ms);
     status = lk_health_check(client, SEE_WAIT_MS, &second);
     if (status == LK_OK) {
         put_drift(report, second->clock_ahead_us - first->clock_ahead_us,

@@ -227,14 +227,6 @@ static bool take(struct watch *w, lk_status status, lk_kind kind, lk_info *info)
     return true;
 }
 
-static void pass_ms(int64_t ms)
-{
-    const struct timespec time = {.tv_sec = (time_t)(ms / 1000),
-                                  .tv_nsec = (long)(ms % 1000) * 1000000};
-
-    (void)nanosleep(&time, NULL);
-}
-
 static int watch(struct watch *w, lk_client *client)
 {
     int64_t begin = cli_now_ns();
@@ -253,7 +245,7 @@ static int watch(struct watch *w, lk_client *client)
             (w->values->for_ms != 0 && passed >= w->values->for_ms) ||
             ferror(stdout) != 0)
             return CLI_OK;
-        pass_ms(every - passed % every);
+        cli_pass_ms((uint64_t)(every - passed % every));
     }
 }
 

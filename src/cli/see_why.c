@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cli.h"
+#include "cli/clock.h"
 #include "cli/output.h"
 #include "cli/see_graph.h"
 
@@ -166,12 +166,10 @@ static bool any_stuck(const see_graph *graph)
 static lk_status
 confirm(see_graph *graph, lk_client *client, const char *name, int64_t again_ms)
 {
-    const struct timespec pause = {.tv_sec = (time_t)(again_ms / 1000),
-                                   .tv_nsec = again_ms % 1000 * 1000000};
     see_graph before = *graph;
     lk_status status;
 
-    (void)nanosleep(&pause, NULL);
+    cli_pass_ms((uint64_t)again_ms);
     *graph = (see_graph){.count = 0};
     status = look(graph, client, name);
     for (size_t i = 0; i < graph->count && status == LK_OK; i++)
