@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""What a scenario is made of: one server, drivers, and what was found."""
+
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+from runner import judge
+from runner.process import Broken, Driver, Server
+
+
+@dataclass
+class Result:
+    """One line of the table."""
+
+    name: str
+    versions: str
+    seconds: float = 0
+    grants: dict = field(default_factory=dict)  # side: how many
+    gaps: dict = field(default_factory=dict)  # side: longest s without one
+    wakeups: dict = field(default_factory=dict)  # "a>b": median ms
+    checks: int = 0
+    violations: int = 0
+    leftovers: list = field(default_factory=list)
+    commands_per_grant: float = 0  # 0: there were several servers
+    failures: list = field(default_factory=list)
+    not_run: str = ""
+
+    @property
+    def verdict(self):
+        if self.not_run:
+            return "not run"
+        return "FAILED" if self.failures or self.violations else "passed"
+
+
+class Run:
+    """A scenario that runs. Ends all its processes at the end."""
+
+    def __init__(self, result, c, peers):
+        self.result = result
+        self.c = c
+        self.peers = peers
+        self.seconds = 5
+        self.judges_shares = True
+        self.server = Server()
+        self.servers = [self.server]
+        self.drivers = []
+        self.folder = tempfile.mkdtemp(prefix="latchkey-interop-")
+
+    # ---- processes ----
+
+    @property
+    def other(self):
+        """The library beside which Latchkey runs."""
+        return next(iter(self.peers.values()))
+
+    def more_servers(self, count):
+        """Drivers that start from now on use these as well."""
+        self.servers += [Server() for _ in range(count)]
+
+    def start(self, peer, mode, *settings, **env):
+        urls = ",".join(server.url for server in self.servers)
+        driver = Driver(peer, mode, urls, *settings, env=env)
+        self.drivers.append(driver)
+        return driver
+
+    def repl(self, peer, **env):
+        return self.start(peer, "repl", **env)
+
+    def end(self):
+        for driver in self.drivers:
+            driver.stop()
+        self.result.leftovers = self.server.leftovers()
+        for server in self.servers:
+            server.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ---- what is found ----
+
+    def expect(self, actual, wanted, what):
+        """A check of a scripted step; wanted may end with '*'."""
+        self.result.checks += 1
+        good = actual.startswith(wanted[:-1]) if wanted.endswith("*") \
+            else actual == wanted
+        if not good:
+            self.fail(f"{what}: {actual!r} instead of {wanted!r}")
+
+    def expect_true(self, is_true, what):
+        self.result.checks += 1
+        if not is_true:
+            self.fail(what)
+
+    def fail(self, text):
+        self.result.failures.append(text)
+
+    def until(self, condition, seconds, what):
+        """Waits for a condition; returns how long that took, in s."""
+        begin = time.monotonic()
+        while not condition():
+            if time.monotonic() - begin > seconds:
+                raise Broken(f"not within {seconds} s: {what}")
+            time.sleep(0.002)
+        return time.monotonic() - begin
+
+    # ---- threads that contend ----
+
+    def contend(self, loops, seconds, permits=1, floors=None, gap_s=None,
+                at_start=None, **settings):
+        """Runs loops, [(peer, threads, kind), ...], and judges them twice.
+
+        permits=None: shared grants are readers. floors: side -> the least
+        share of all grants. gap_s: the longest time a side may go without.
+        at_start is called when all drivers are connected.
+        """
+        witness = os.path.join(self.folder, "witness")
+        os.makedirs(witness)
+        logs = []
+        drivers = []
+        for number, (peer, threads, kind) in enumerate(loops):
+            log = os.path.join(self.folder, f"{number}.log")
+            logs.append((peer.side, log))
+            drivers.append(self.start(
+                peer, "loop", f"kind={kind}", f"threads={threads}",
+                f"log={log}", f"witness={witness}", f"seconds={seconds}",
+                f"permits={permits or 1}",
+                *(f"{key}={value}" for key, value in settings.items())))
+        if at_start is not None:
+            at_start()
+        calls = self.server.calls()
+        begin = time.monotonic_ns()
+        for driver in drivers:
+            driver.begin()
+        results = [driver.result(seconds + 90) for driver in drivers]
+        end = begin + int(seconds * 1e9)
+        grants = [g for side, log in logs for g in judge.read_log(side, log)]
+        self._judge(grants, permits)
+        self._count(grants, results, begin, end)
+        if len(self.servers) == 1:
+            self.result.commands_per_grant = \
+                (self.server.calls() - calls) / max(len(grants), 1)
+        self._floors(floors or {}, gap_s)
+        return grants
+
+    def _judge(self, grants, permits):
+        found = judge.overlaps(grants, permits)
+        self.result.violations += len(found)
+        for one, other in found[:3]:
+            self.fail(f"two at once: {one} {other}")
+
+    def _count(self, grants, results, begin, end):
+        self.result.violations += sum(r[1] for r in results)
+        if any(r[1] for r in results):
+            self.fail("the witness met somebody")
+        for side in sorted({d.side for d in self.drivers}):
+            self.result.grants[side] = sum(g.side == side for g in grants)
+            self.result.gaps[side] = judge.longest_gap_s(grants, side, begin,
+                                                         end)
+        for (before, after), times in judge.wakeups_ms(grants).items():
+            times.sort()
+            self.result.wakeups[f"{before}>{after}"] = times[len(times) // 2]
+
+    def _floors(self, floors, gap_s):
+        total = sum(self.result.grants.values())
+        if not self.judges_shares:
+            return
+        for side, floor in floors.items():
+            share = self.result.grants.get(side, 0) / max(total, 1)
+            if share < floor:
+                self.fail(f"{side} got {100 * share:.1f} % of the grants, "
+                          f"less than {100 * floor:.0f} %")
+        for side, gap in self.result.gaps.items():
+            if gap_s is not None and gap > gap_s:
+                self.fail(f"{side} got nothing for {gap:.1f} s")
+
+
+@dataclass
+class Scenario:
+    name: str
+    function: object
+    needs: tuple  # sides of peers
+    in_slice: bool
+    c_options: str
+
+
+scenarios = []
+
+
+def scenario(name, needs=("java",), in_slice=False, interop="auto"):
+    """Registers a function of a Run as a scenario."""
+
+    def register(function):
+        scenarios.append(Scenario(name, function, tuple(needs), in_slice,
+                                  interop))
+        return function
+
+    return register
