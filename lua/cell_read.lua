@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- cell_read: what is in a cell.
--- uses: part_error part_cell
+-- uses: part_error part_master part_cell
 --
 -- KEYS[1]  cell  hash  version, value
 -- KEYS[2]  memo  hash  change that was made -> when, and the version it made
@@ -9,7 +9,12 @@
 -- returns  {1, version, value}
 --          {5}  it is unset
 --
--- Invariants: nothing is written.
+-- Invariants: nothing is changed.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 if not cell.version then
     return {5}

@@ -47,6 +47,10 @@ if ARGV[8] ~= '' and redis.call('HEXISTS', KEYS[4], ARGV[8]) == 0 then
     return {3}
 end
 
+local ended = change.ended()
+if ended then
+    return ended
+end
 local version, ttl = change.next_version(), tonumber(ARGV[5])
 
 -- All but the value, which cannot fail after that. Returns an error or nil.

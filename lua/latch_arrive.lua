@@ -46,7 +46,7 @@ elseif latch.phase == 'open' then
     return {1, 0}
 end
 
-bad = op.note() or arms and change.arm(expected, ttl)
+bad = op.note() or arms and change.arm(expected, ttl, true)
     or change.enter(member) or change.count(1, ttl, expected)
 if bad then
     op.forget()

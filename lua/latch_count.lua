@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- latch_count: what is left to count.
--- uses: part_error part_clock part_latch
+-- uses: part_error part_master part_clock part_latch
 --
 -- KEYS[1]  count    string  what is left to count; Redisson's
 -- KEYS[2]  state    hash    the record: phase, generation, time
@@ -12,7 +12,12 @@
 -- returns  {1, left}  left in decimal; 0: it is open
 --          {5}  it is neither armed nor open
 --
--- Invariants: nothing is written.
+-- Invariants: nothing is changed.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 if latch.phase == 'unset' then
     return {5}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- latch_info: who has arrived at a latch and who waits for it.
--- uses: part_error part_clock part_latch part_waiting
+-- uses: part_error part_master part_clock part_latch part_waiting
 --
 -- KEYS[1]  count    string  what is left to count; Redisson's
 -- KEYS[2]  state    hash    the record: phase, generation, time
@@ -15,7 +15,12 @@
 --           {claim, need 1, ticket 0, waited ms, reason, mode '', ...}}  64 of
 --              them
 --
--- Invariants: nothing is written.
+-- Invariants: nothing is changed.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 local arrived = {}
 if latch.phase ~= 'unset' then

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- latch_look: a waiter looks what became of the latch, and says that it lives.
--- uses: part_error part_clock part_latch part_latch_change part_waiting
+-- uses: part_error part_master
+-- uses: part_clock part_latch part_latch_change part_waiting
 -- uses: part_latch_facts
 --
 -- KEYS[1]  count    string  what is left to count; Redisson's
@@ -17,8 +18,7 @@
 --
 -- Invariants: those of latch_wait. A full server does not refuse it.
 
-redis.pcall('PEXPIRE', KEYS[3], 60000)
-local bad = change.begin()
+local bad = replica_refuses() or change.begin()
 if bad then
     return bad
 end

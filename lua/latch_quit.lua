@@ -19,7 +19,8 @@
 --          {0}  it is not, and the member is not counted in it
 --
 -- Invariants: an arrival that is taken back is counted back once, and sent
--- again it answers as it did. A full server does not refuse it.
+-- again it answers as it did. The last one takes the latch away that the first
+-- one armed, unless somebody waits. A full server does not refuse it.
 
 local member = ARGV[6]
 
@@ -35,7 +36,11 @@ elseif latch.phase == 'open' or not at then
 end
 
 bad = op.note() or failed(redis.pcall('ZREM', members, member))
-    or change.count(-1, tonumber(ARGV[5]))
+local is_last = not bad and latch.met and latch.count + 1 == latch.size
+    and redis.call('ZCOUNT', members, '(0', '+inf') == 0
+    and redis.call('ZCARD', KEYS[3]) == 0
+bad = bad or is_last and change.disarm()
+    or not is_last and change.count(-1, tonumber(ARGV[5])) or nil
 if bad then
     op.forget()
     redis.pcall('ZADD', members, at, member)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- latch_wait: begin to wait for a latch.
--- uses: part_error part_clock part_latch part_latch_change part_waiting
+-- uses: part_error part_master
+-- uses: part_clock part_latch part_latch_change part_waiting
 -- uses: part_latch_facts
 --
 -- KEYS[1]  count    string  what is left to count; Redisson's
@@ -34,4 +35,4 @@ elseif latch.phase ~= 'open' and ARGV[5] ~= '1' then
 elseif latch.phase ~= 'open' then
     listed.see(ARGV[1], ARGV[6], ARGV[7])
 end
-return facts.answer()
+return latch.phase == 'open' and replica_refuses() or facts.answer()

@@ -21,7 +21,7 @@
 --
 -- returns  {1, lease left in ms, waiting, top}  waiting 1: somebody waits, or
 --              it cannot be told; top: the highest fence reserved to it
---          {0, code}  not the holder; codes as in lock_release
+--          {0, code}  not the holder; codes as in lock_renew
 --
 -- Invariants: a TTL is only lengthened. On a mismatch nothing changes. A full
 -- server does not refuse it. Fences that cannot be had are no failure. Nothing
@@ -33,6 +33,8 @@ if not record.mine then
     return {0, record.holder and 2 or 0}
 elseif record.claim == ARGV[1] and record.fence ~= ARGV[4] then
     return {0, 3}
+elseif record.claim == ARGV[1] and record.revoked == ARGV[4] then
+    return {0, 4}
 end
 
 local waits = redis.call('ZCARD', KEYS[3]) > 0

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- lock_info: who holds the lock and who waits for it.
--- uses: part_error part_record part_clock part_line part_list
+-- uses: part_error part_master part_record part_clock part_line part_list
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn
@@ -17,9 +17,14 @@
 --           number of waiters,
 --           {claim, need, ticket, waited ms, reason, mode, ...}}  the first 64
 --
--- Invariants: nothing is written. Of a holder that is not one of ours fence and
+-- Invariants: nothing is changed. Of a holder that is not one of ours fence and
 -- held are 0, and the reason is empty. Those who wait for Redisson's fair lock
 -- come behind ours, with a need of 0; where they may not be read, without them.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 clock.look()
 

@@ -26,8 +26,8 @@
 --          {3}  not known: it neither holds nor waits
 --
 -- Invariants: it never queues a claim that does not wait. It only lengthens
--- a TTL. The caller is alive, whatever its inbox says. A waiter that was
--- skipped comes back with the ticket it had.
+-- a TTL, and not a revoked hold's. The caller is alive, whatever its inbox
+-- says. A waiter that was skipped comes back with the ticket it had.
 
 local owner, ms = ARGV[1], tonumber(ARGV[4])
 
@@ -43,7 +43,8 @@ if record.mine then
     if bad then
         return bad
     end
-    local left = lease.lengthen(lock, ms)
+    local left = record.claim == owner and record.revoked == record.fence
+        and redis.call('PTTL', lock) or lease.lengthen(lock, ms)
     return failed(left) or {1, range.fence, left, ticket, range.top}
 end
 

@@ -6,7 +6,8 @@
 -- ARGV  owner, fence, lease in ms of each hold in turn
 --
 -- returns  {index, code, ...} of the holds that are lost, index from 1; codes
---              as in lock_release
+--              as in lock_release; 4: it was revoked, and stands until it is
+--              released or its lease ends
 --
 -- Invariants: a TTL is only lengthened, a key is never made. One name does
 -- not keep another from being renewed, whatever its keys hold. A full server
@@ -20,13 +21,31 @@ local function look(lock, state, owner, fence)
     elseif not own or failed(own) then
         return redis.call('EXISTS', lock) * 2
     end
-    local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'kept')
+    local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'kept',
+        'revoked')
     if failed(marks) or marks[1] ~= '1' then
         return nil -- no record, or not for us to read: the hash is the truth
     elseif marks[2] == owner and marks[3] ~= fence then
         return 3
+    elseif marks[2] == owner and marks[5] == fence then
+        return 4
     end
     return nil, tonumber(marks[4]) or 0
+end
+
+local knows_gt = true -- Redis 7.0 or later
+
+-- Makes the lock live for ms, text, at least; an error if that fails. With GT
+-- it is one command, but for one without an end and one that lives longer.
+local function lengthen(lock, ms)
+    if knows_gt then
+        local reply = redis.pcall('PEXPIRE', lock, ms, 'GT')
+        if reply == 1 then
+            return nil
+        end
+        knows_gt = not failed(reply)
+    end
+    return failed(lease.lengthen(lock, tonumber(ms)))
 end
 
 local lost = {}
@@ -35,10 +54,10 @@ clock.look()
 for i = 1, #KEYS / 2 do
     local lock, state = KEYS[i * 2 - 1], KEYS[i * 2]
     local owner, fence = ARGV[i * 3 - 2], ARGV[i * 3 - 1]
-    local ms = tonumber(ARGV[i * 3])
+    local ms = ARGV[i * 3]
     local code, kept, bad = look(lock, state, owner, fence)
     if not code and not bad then
-        bad = failed(lease.lengthen(lock, ms))
+        bad = lengthen(lock, ms)
     end
     if bad then
         return bad
@@ -46,7 +65,7 @@ for i = 1, #KEYS / 2 do
         lost[#lost + 1] = i
         lost[#lost + 1] = code
     elseif kept then
-        lease.keep(state, kept, ms)
+        lease.keep(state, kept, tonumber(ms))
     end
 end
 return lost

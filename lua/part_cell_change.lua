@@ -14,6 +14,12 @@ function change.refused(expected)
     return {0, cell.version or '0'}
 end
 
+-- An error if there is none after this one, or nil.
+function change.ended()
+    return beyond((tonumber(cell.version or redis.call('HGET', mark, 'version')
+        or '') or 0) + 1, 'versions')
+end
+
 -- The version after this one. A counter, that an unset cell begins at the
 -- server's clock in microseconds: there are fewer changes than microseconds,
 -- so what was deleted or lost has had none as high. The mark is for a clock

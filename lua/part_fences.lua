@@ -49,6 +49,10 @@ function fences.next()
         return nil, bad
     end
     local fence = math.max(record.top + 1, clock.us, (count or 0) + 1)
+    bad = beyond(fence, 'fences')
+    if bad then
+        return nil, bad
+    end
     local top = math.max(fence, math.min(fence + SPARE, clock.us + AHEAD))
     return {fence = fence, top = top, count = count}
 end

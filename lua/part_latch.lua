@@ -19,13 +19,19 @@
 -- latch.ttl      so long it stays after a change, in ms; 0: for ever
 -- latch.till     until then, by the server's clock in ms; 0: for ever
 -- latch.foreign  armed by Redisson and not touched by us: unset once open
+-- latch.met      armed by the first who arrived
 -- latch.known    there is a record
--- latch.news     what others did and the record does not say yet: 'opened',
---                'armed' or nil
+-- latch.news     what others did and the record does not say yet: 'opened' or
+--                'armed'; 'late': its end was further away than it can be; or
+--                nil
 --
 -- Redisson changes the count and knows no record. So where both contradict
 -- each other, the count is the truth: a count that is gone while the record
--- says armed was counted down by others, unless its time has ended.
+-- says armed was counted down by others, unless its time has ended. Whether it
+-- has cannot be told from the record's time alone, as the server's clock may
+-- have been set back since. So the members of a latch that has a time, to which
+-- an entry of score 0 belongs, end in the same moment as its count: a count
+-- that is gone without them has ended.
 
 local name, state, members = KEYS[1], KEYS[2], KEYS[5]
 local latch = {}
@@ -46,7 +52,7 @@ end
 -- The channel on which latches tell their own clients.
 function latch.channel()
     if string.find(name, '{', 1, true) then
-        return 'latchkey:latch:' .. name
+        return 'latchkey:latch::' .. name
     end
     return 'latchkey:latch:{' .. name .. '}'
 end
@@ -61,10 +67,15 @@ end
 -- Corrects what the record says by what the count says.
 local function resolve()
     local has_count = latch.count > 0
+    if latch.till > clock.ms + latch.ttl then
+        latch.till, latch.news = clock.ms + latch.ttl, 'late'
+    end
     local ended = latch.till > 0 and clock.ms >= latch.till
     if ended and has_count then
         -- The record's own count ends in this very moment.
         ended = redis.call('PTTL', name) == -1
+    elseif latch.phase == 'armed' and latch.till > 0 and not has_count then
+        ended = ended or redis.call('EXISTS', members) == 0
     end
 
     if latch.phase ~= 'unset' and ended then
@@ -94,7 +105,7 @@ end
 
 local function read_record()
     local marks = redis.pcall('HMGET', state, 'v', 'kind', 'phase', 'gen',
-        'opened', 'gone', 'size', 'ttl', 'until', 'foreign')
+        'opened', 'gone', 'size', 'ttl', 'until', 'foreign', 'met')
     if failed(marks) and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif failed(marks) then
@@ -114,12 +125,17 @@ local function read_record()
     latch.ttl = tonumber(marks[8]) or 0
     latch.till = tonumber(marks[9]) or 0
     latch.foreign = marks[10] == '1'
+    latch.met = marks[11] == '1'
     return nil
 end
 
 do
     clock.look()
     local bad = read_count() or read_record()
+    if bad then
+        return bad
+    end
+    bad = beyond(latch.gen + 3, 'generations')
     if bad then
         return bad
     end

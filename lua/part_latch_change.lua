@@ -10,20 +10,27 @@
 local change = {}
 
 local waiting, tickets = KEYS[3], KEYS[4]
--- So long the record of a latch that is not there any more is kept.
+-- So long the record of a latch is kept that is not there any more, or that is
+-- open and has no end: else each name that was ever used would stay.
 local KEEP_MS = 604800000
+-- The entry that says when a count has ended; see part_latch.
+local WITNESS = '#'
 local was
 
 -- Gives the record its time, and what belongs to it.
 local function keep()
-    local stays = latch.phase ~= 'unset' and not latch.foreign
-    if stays and latch.till == 0 then
+    if latch.phase == 'armed' and not latch.foreign and latch.till == 0 then
+        redis.pcall('PERSIST', members)
         return failed(redis.pcall('PERSIST', state))
     end
     local rest = math.max(latch.till - clock.ms, 0)
     local bad = failed(redis.pcall('PEXPIRE', state, rest + KEEP_MS))
-    if not bad and latch.till > 0 then
+    if not bad and latch.phase == 'open' and latch.till == 0
+            and (latch.met or change.entered) then
+        bad = failed(redis.pcall('PEXPIRE', members, KEEP_MS))
+    elseif not bad and latch.till > 0 then
         bad = failed(redis.pcall('PEXPIREAT', name, latch.till))
+            or failed(redis.pcall('ZADD', members, 0, WITNESS))
             or failed(redis.pcall('PEXPIREAT', members, latch.till))
     end
     return bad
@@ -35,7 +42,8 @@ function change.save()
     return failed(redis.pcall('HSET', state, 'v', '1', 'kind', 'latch',
         'phase', latch.phase, 'gen', latch.gen, 'opened', latch.opened,
         'gone', latch.gone, 'size', latch.size, 'ttl', latch.ttl,
-        'until', latch.till, 'foreign', latch.foreign and '1' or '0'))
+        'until', latch.till, 'foreign', latch.foreign and '1' or '0',
+        'met', latch.met and '1' or '0'))
         or keep()
 end
 
@@ -51,6 +59,8 @@ function change.begin()
     local bad
     if latch.news == 'armed' then
         bad = change.save() or failed(redis.pcall('DEL', members))
+    elseif latch.news == 'late' and latch.phase ~= 'unset' then
+        bad = change.save()
     elseif latch.news == 'opened' then
         bad = change.save()
         if not bad then
@@ -90,14 +100,17 @@ local function till(ttl)
     return ttl > 0 and clock.ms + ttl or 0
 end
 
--- Begins a generation with so much to count, for ttl ms. The first write is
--- one that a full server refuses.
-function change.arm(size, ttl)
+-- Begins a generation with so much to count, for ttl ms; met: the first who
+-- arrived does. The first write is one that a full server refuses.
+function change.arm(size, ttl, met)
     latch.become({phase = 'armed', gen = latch.number(0), foreign = false,
-        size = size, count = size, ttl = ttl, till = till(ttl)})
+        size = size, count = size, ttl = ttl, till = till(ttl),
+        met = met or false})
     return failed(redis.pcall('SET', name, size))
         or change.save()
-        or failed(redis.pcall('DEL', members))
+        or failed(ttl > 0
+            and redis.pcall('ZREMRANGEBYSCORE', members, '(0', '+inf')
+            or redis.pcall('DEL', members))
 end
 
 -- Counts an armed latch down by n, or up, if n is below 0; it may open. Its
@@ -129,8 +142,21 @@ function change.drop()
     return change.save() or failed(redis.pcall('DEL', name))
 end
 
+-- The last of those who arrived has left, and nobody waits: it is as before the
+-- first of them came. The record says so before the count does.
+function change.disarm()
+    latch.become({phase = 'unset', foreign = false, size = 0, ttl = 0,
+        till = 0, met = false})
+    local bad = change.save() or failed(redis.pcall('DEL', name))
+    if not bad then
+        redis.pcall('DEL', members)
+    end
+    return bad
+end
+
 -- Notes that a member is here, before it is counted.
 function change.enter(member)
+    change.entered = true
     return failed(redis.pcall('ZADD', members,
         math.max(clock.us, latch.gen), member))
 end

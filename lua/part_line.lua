@@ -8,11 +8,18 @@
 -- "<ticket> <kind> <need> <lease> <seen ms> <since ms> <inbox> <reason>". A
 -- waiter whose client did not answer is moved to the zset `skipped`; it keeps
 -- its ticket there for ten seconds.
+--
+-- `tickets` has three fields besides: "#", the last ticket; "@", when a waiter
+-- last said that it lives, in ms; and "!", "<ms> <ms>": the last two times at
+-- which it was found that "@" is out of reach of the clock. Waiters look every
+-- second, so it was then not they who were late: the clock was set, or the
+-- server stood still.
 
 local line = {}
 local queue, tickets, skipped = KEYS[3], KEYS[4], KEYS[5]
 local LINE_MS = 60000
--- A waiter that was not heard of for so long is not asked.
+-- A waiter that was not heard of for so long is not asked. Nor is one that was
+-- heard of so long from now, by a clock that was set back since.
 local SEEN_MS = 3000
 
 -- What is_there() read of `queue`, until that is used or changed.
@@ -79,11 +86,42 @@ function line.is_there()
     return claim ~= nil
 end
 
+local function is_near(ms)
+    return math.abs(clock.ms - ms) <= SEEN_MS
+end
+
+-- Since when, and from which time on seen, waiters are spared; see is_spared().
+local spared_at, spared_from
+
+-- Reads that, given the fields "@" and "!", and notes it if it begins now.
+local function look_for_gap(beat, gap)
+    local at, before = string.match(gap or '', '^(%d+) (%d+)$')
+    spared_at, spared_from = tonumber(at) or 0, tonumber(before) or 0
+    if is_near(spared_at) or is_near(tonumber(beat) or 0) then
+        return
+    end
+    spared_from = spared_at <= clock.ms and spared_at or 0
+    spared_at = clock.ms
+    redis.pcall('HSET', tickets, '!', string.format('%.0f %.0f', spared_at,
+        spared_from))
+end
+
+-- Whether a waiter that was not seen in time is taken for alive all the same:
+-- nobody could be seen then. It has as long again to say a word, once: one that
+-- was not heard of since the gap before is not spared again.
+local function is_spared(entry)
+    if not spared_at then
+        local fields = redis.call('HMGET', tickets, '@', '!')
+        look_for_gap(fields[1], fields[2])
+    end
+    return is_near(spared_at) and entry.seen >= spared_from
+end
+
 -- Whether a waiter's client can be reached; nil and an error if the server
 -- would not say. Nothing may be published to find out: what reaches nobody
 -- here can still arrive by way of another node.
 function line.is_alive(entry)
-    if not entry or clock.ms - entry.seen > SEEN_MS then
+    if not entry or not is_near(entry.seen) and not is_spared(entry) then
         return false
     end
     local counts = redis.pcall('PUBSUB', 'NUMSUB', entry.inbox)
@@ -147,6 +185,8 @@ function line.touch(claim, entry)
     if bad then
         return bad
     end
+    local fields = redis.call('HMGET', tickets, '@', '!')
+    look_for_gap(fields[1] or clock.ms, fields[2])
     entry.seen = clock.ms
     entry.packed = line.pack(entry)
     local lane = line.lane(entry)
@@ -156,8 +196,15 @@ function line.touch(claim, entry)
     end
     redis.pcall('PEXPIRE', skipped, LINE_MS)
     return failed(added)
-        or failed(redis.pcall('HSET', tickets, claim, entry.packed))
+        or failed(redis.pcall('HSET', tickets, claim, entry.packed, '@',
+            clock.ms))
         or failed(redis.pcall('PEXPIRE', lane, LINE_MS))
+end
+
+-- Notes, for waiters that say together that they live, what touch() notes for
+-- one; fields are "@" and "!" as they were.
+function line.beat(fields)
+    look_for_gap(fields[1] or clock.ms, fields[2])
 end
 
 -- Drops claims for good that were skipped more than ten seconds ago; a few at
@@ -180,9 +227,13 @@ end
 function line.append(claim, entry, last)
     peeked = nil
     entry.ticket = math.max((tonumber(last) or 0) + 1, clock.us)
+    local bad = beyond(entry.ticket, 'tickets')
+    if bad then
+        return bad
+    end
     entry.seen, entry.since = clock.ms, clock.ms
     local lane = line.lane(entry)
-    local bad = failed(redis.pcall('ZADD', lane, entry.ticket, claim))
+    bad = failed(redis.pcall('ZADD', lane, entry.ticket, claim))
     if bad then
         return bad
     end

@@ -70,7 +70,8 @@ function memo.note(words)
         return bad
     elseif not sweep_at then
         memo.open() -- the hash is a new one
-    elseif tonumber(sweep_at) <= clock.ms then
+    elseif tonumber(sweep_at) <= clock.ms
+            or tonumber(sweep_at) > clock.ms + SWEEP_MS then
         sweep()
     end
     return nil

@@ -10,6 +10,7 @@
 local op = {}
 local memo = KEYS[6]
 local MEMO_MS = 660000
+local SWEEP = 64
 
 -- Whether it has run before. Ends the script where the memo is none.
 function op.ran()
@@ -17,11 +18,12 @@ function op.ran()
     return at and at > clock.ms - MEMO_MS
 end
 
--- Forgets old ones. As a first write it has a full server let the others
--- through. Returns an error or nil.
+-- Forgets some old ones, more than one call notes. As a first write it has a
+-- full server let the others through. Returns an error or nil.
 function op.sweep()
-    return failed(redis.pcall('ZREMRANGEBYSCORE', memo, '-inf',
-        clock.ms - MEMO_MS))
+    local old = redis.pcall('ZRANGEBYSCORE', memo, '-inf', clock.ms - MEMO_MS,
+        'LIMIT', 0, SWEEP)
+    return failed(old) or failed(redis.pcall('ZREM', memo, '', unpack(old)))
 end
 
 -- Takes the note of it away, or makes it too old to count.

@@ -2,7 +2,8 @@
 -- part_others: who stands in no queue of ours: Redisson's waiters, its fair
 -- queue, and clients that spin; and their turn.
 -- Needs: part_error, record.traces or nil: keys that exist while others are
--- there, the arguments owner, channel, interop; for a turn part_clock,
+-- there, record.fairq or nil: the key of Redisson's fair queue, the arguments
+-- owner, channel, interop; for a turn part_clock,
 -- part_lease, record.open, .till, .kept, .came, and .sees, with .theirs and
 -- room.set_turn(), or nil; and for tell part_pass' room.
 --
@@ -23,6 +24,20 @@ local ALONE_MS = 500
 -- Coming may take them so long; what the name is free beyond that is lost.
 local COMING_MS = 10
 
+-- What was noted by a clock that was set back since says nothing of now: a turn
+-- of theirs began long ago, and ours, which is never longer than 500 ms, is
+-- over.
+local function bound(turn)
+    local open, came, till = turn.open or 0, turn.came or 0, turn.till or 0
+    if open > 0 or till > 0 then
+        clock.look()
+        turn.open = open > clock.ms and clock.ms - 1000 or turn.open
+        turn.came = came > clock.ms and clock.ms - 1000 or turn.came
+        turn.till = till <= clock.ms + 500 and turn.till or 0
+    end
+end
+bound(record)
+
 -- In their turn, where it is seen whether they come: `came` as it was.
 local came
 if (record.open or 0) > 0 and (record.came or -1) >= 0 then
@@ -39,6 +54,25 @@ local function has_spinners()
     return redis.pcall('EXISTS', KEYS[9]) == 1
 end
 
+-- Whether one of the first in Redisson's fair queue listens. Those who died
+-- stay in it for good if nobody of theirs comes any more.
+local function has_fair_waiters()
+    local owners = record.fairq and redis.pcall('LRANGE', record.fairq, 0, 15)
+    if not owners or failed(owners) or #owners == 0 then
+        return false
+    end
+    for i = 1, #owners do
+        owners[i] = ARGV[2] .. ':' .. owners[i]
+    end
+    local counts = redis.pcall('PUBSUB', 'NUMSUB', unpack(owners))
+    for i = 2, #counts, 2 do
+        if counts[i] > 0 then
+            return true
+        end
+    end
+    return failed(counts) ~= nil
+end
+
 -- True if there are any, false if not, nil and an error if the server would
 -- not say.
 function others.are_there()
@@ -52,6 +86,7 @@ function others.are_there()
     return counts[2] > 0
         or record.traces
         and redis.call('EXISTS', unpack(record.traces)) > 0
+        or has_fair_waiters()
 end
 
 -- Whether what becomes free is left to them; nil and an error if ours wait and

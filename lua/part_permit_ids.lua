@@ -110,6 +110,16 @@ function permit.look(zset, holders, claim)
     return own
 end
 
+-- The holder that who names, by its claim or by a permit, which may be another
+-- library's. Returns what is recorded of it, as permit.look, the permit, nil if
+-- none is named, and an error.
+function permit.find(zset, holders, who)
+    local id = permit.id_of_hex(who)
+    local claim = id and permit.owner(redis.call('HGET', holders, id))
+    local own, bad = permit.look(zset, holders, claim or who)
+    return own, id, bad
+end
+
 -- Puts permits in, or moves their end. Returns how many are new, or an error as
 -- redis.pcall does.
 function permit.put(zset, ids, score)

@@ -17,6 +17,7 @@ do
         and redis.pcall('HMGET', KEYS[2], 'v', 'kind', 'fence', 'kept', 'open')
     if marks and not marks.err and marks[1] == '1' and marks[2] == 'leased'
             and (marks[5] or '0') == '0'
+            and (tonumber(marks[3]) or 0) < 9007199254740991
             and redis.pcall('PTTL', counter) == -1 then
         local time, ms = redis.call('TIME'), tonumber(ARGV[4])
         local us = time[1] * 1000000 + time[2]

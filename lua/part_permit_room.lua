@@ -114,6 +114,30 @@ function permits.tidy()
     end
 end
 
+-- Puts the permits of ours back that went with the zset, which somebody deleted
+-- or the server evicted: it is empty, and just as many as are known of here are
+-- missing to N. Where it still has some, Redisson took the others. Their leases
+-- are not known any more: they end with the record of the holders, unless they
+-- are given back before.
+function permits.recover()
+    local missing = (record.all or 0) - (permits.free or 0)
+    local known = permits.free and permits.taken == 0 and missing > 0
+        and redis.call('HLEN', holders) or 0
+    if known < missing or known > SWEEP or missing <= 0 then
+        return
+    end
+    local lost = {}
+    for _, id in ipairs(redis.call('HKEYS', holders)) do
+        if not redis.call('ZSCORE', zset, id) then
+            lost[#lost + 1] = id
+        end
+    end
+    if #lost == missing and not failed(permit.put(zset, lost, clock.ms
+            + math.max(redis.call('PTTL', holders), 0))) then
+        permits.taken = permits.taken + missing
+    end
+end
+
 -- ---- who holds ----
 
 -- What is recorded of a claim; .till, if it holds.
@@ -157,10 +181,10 @@ function permits.set(n)
     if is_less then
         tell_the_short()
     end
+    reply = redis.pcall('HSET', state, 'v', '1', 'kind', 'leased', 'n', n)
     if record.kind == 'leased' then
         return nil
     end
-    reply = redis.pcall('HSET', state, 'v', '1', 'kind', 'leased')
     return failed(reply) or lease.keep(state, record.kept, 0)
 end
 
@@ -185,9 +209,11 @@ local function turn_ms()
     return math.floor(math.min(away * (math.max(all / ours, 1) - 0.5), 500))
 end
 
--- Writes the record of a grant. A turn of the others that was open ends here.
-local function write_state(fence)
-    local fields = {'v', '1', 'kind', 'leased', 'fence', fence}
+-- Writes the record of a grant of n. A turn of the others that was open ends
+-- here.
+local function write_state(fence, n)
+    local fields = {'v', '1', 'kind', 'leased', 'fence', fence,
+        'n', permits.free + permits.taken + n}
     if open_since > 0 then
         for _, word in ipairs({'open', 0, 'until', clock.ms + turn_ms()}) do
             fields[#fields + 1] = word
@@ -200,15 +226,16 @@ local function write_state(fence)
     return bad
 end
 
--- Writes down who holds, for ms. Returns an error or nil.
-local function sign(claim, entry, ids, fence, ms)
+-- Writes down who holds, for ms; n of the permits are new. Returns an error or
+-- nil.
+local function sign(claim, entry, ids, fence, ms, n)
     local own = {claim = claim, fence = fence, ticket = entry.ticket,
         since = clock.ms, skew = skew, inbox = entry.inbox,
         reason = entry.reason}
     local bad = failed(redis.pcall('HSET', holders,
             unpack(permit.fields(own, ids))))
         or permit.keep(holders, ms + skew)
-        or write_state(fence)
+        or write_state(fence, n)
     if bad then
         return bad
     end
@@ -224,6 +251,10 @@ end
 -- that a full server refuses. As in Redisson, the zset ends with the counter.
 function permits.take(claim, entry, ms)
     local ids = permit.ids(claim, entry.need)
+    local far = beyond(last_fence + 1, 'fences')
+    if far then
+        return nil, far
+    end
     local added = permit.put(zset, ids, clock.ms + ms + skew)
     if failed(added) then
         return nil, added
@@ -231,7 +262,7 @@ function permits.take(claim, entry, ms)
     local fence = math.max(last_fence + 1, clock.us)
     local bad = permits.free < added and sweep() or add(-added)
     local paid = bad and 0 or added
-    bad = bad or sign(claim, entry, ids, fence, ms)
+    bad = bad or sign(claim, entry, ids, fence, ms, added)
     if not bad then
         local end_ms = redis.pcall('PTTL', lock)
         bad = failed(end_ms) or end_ms > 0

@@ -23,7 +23,8 @@ do
         if not denied and reply > 0 then
             local time = redis.call('TIME')
             local now = time[1] * 1000 + math.floor(time[2] / 1000)
-            if now >= (tonumber(marks[4]) or 0) then
+            local till = tonumber(marks[4]) or 0
+            if now >= till or till > now + 500 then
                 redis.pcall('HSET', state, 'open', now, 'came', 0)
             end
         end

@@ -67,12 +67,14 @@ do
         'HMGET', state, 'v', 'claim', 'fence', 'top', 'kept', 'open')
     if marks and marks[1] == '1' and marks[2] == ARGV[1]
             and marks[3] == ARGV[4] and marks[6] == '0'
+            and tonumber(marks[3]) < 9007199254740991
+            and (tonumber(marks[4]) or 0) < 9007199254740991
             and redis.pcall('HGET', lock, ARGV[1]) == '1' then
         local time = redis.call('TIME')
         local us = time[1] * 1000000 + time[2]
         local now = math.floor(us / 1000)
         local kept = tonumber(marks[5]) or 0
-        if now - entry.seen <= 3000
+        if math.abs(now - entry.seen) <= 3000
                 and kept + 86400000 >= now + 7 * 86400000 + entry.lease then
             local fence = math.max(tonumber(marks[3]) + 1,
                 (tonumber(marks[4]) or 0) + 1, us)

@@ -16,7 +16,8 @@ do
     local marks = holder and redis.pcall('HMGET', KEYS[2], 'v', 'claim')
     local slots = marks and marks[1] == '1' and marks[2] == holder
         and redis.pcall('HMGET', tickets, ARGV[1], '#')
-    if slots and not slots.err and not slots[1] then
+    if slots and not slots.err and not slots[1]
+            and (tonumber(slots[2]) or 0) < 9007199254740991 then
         local left = redis.call('PTTL', lock)
         local time = redis.call('TIME')
         local us = time[1] * 1000000 + time[2]

@@ -14,7 +14,9 @@ do
     local marks = absent and redis.pcall('HMGET', state, 'v', 'fence', 'top',
         'kept', 'open')
     if absent and not marks.err and (marks[1] or '1') == '1'
-            and (marks[5] or '0') == '0' then
+            and (marks[5] or '0') == '0'
+            and (tonumber(marks[3]) or 0) < 9007199254740991
+            and (tonumber(marks[2]) or 0) < 9007199254740991 then
         local time, ms = redis.call('TIME'), tonumber(ARGV[4])
         local us = time[1] * 1000000 + time[2]
         local now = math.floor(us / 1000)

@@ -5,11 +5,12 @@
 -- record.fields  the lock hash, flat
 -- record.holder  a field of it; nil: the name is free
 -- record.mine    true if the claim ARGV[1] is in it
--- record.claim, .fence, .ticket, .open, .till, .kept, .came  of the state hash
+-- record.claim, .fence, .ticket, .open, .till, .kept, .came, .revoked  of the
+--                state hash
 -- record.sees    'all': record.theirs can be told
 -- record.theirs  true if somebody holds the name by no grant of ours
--- record.traces  keys that exist while others are there: Redisson's fair queue
---                and the mark of who spins
+-- record.traces  keys that exist while others are there: the mark of who spins
+-- record.fairq   the key of Redisson's fair queue
 -- record.top     of it, too: a number, 0 at least and the fence at least
 --
 -- The hash is the truth. The record says something of the holder only where
@@ -17,7 +18,7 @@
 -- since, and only the fences and the turn still count.
 
 local lock, state = KEYS[1], KEYS[2]
-local record = {traces = {KEYS[8], KEYS[9]}, sees = 'all'}
+local record = {traces = {KEYS[9]}, fairq = KEYS[8], sees = 'all'}
 
 do
     local fields = redis.pcall('HGETALL', lock)
@@ -29,6 +30,9 @@ do
     for i = 1, #fields, 2 do
         if fields[i] == 'mode' then
             return redis.error_reply('LKTYPE the key is a read-write lock')
+        elseif not string.find(fields[i], ':%d+$')
+                or not string.find(fields[i + 1], '^%d+$') then
+            return redis.error_reply('LKTYPE the key is not a lock')
         elseif fields[i] == ARGV[1] then
             record.mine = true
         end
@@ -37,7 +41,7 @@ do
     record.fields = fields
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
-        'open', 'until', 'kept', 'top', 'came')
+        'open', 'until', 'kept', 'top', 'came', 'revoked')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif marks.err then
@@ -52,5 +56,6 @@ do
     record.till = tonumber(marks[6])
     record.kept = tonumber(marks[7])
     record.came = tonumber(marks[9])
+    record.revoked = marks[10]
     record.top = math.max(tonumber(marks[3]) or 0, tonumber(marks[8]) or 0)
 end

@@ -4,9 +4,9 @@
 -- fragment, and the server does not have to build them.
 --
 -- It leaves what part_rw_share leaves. Whatever is not quite plain, it leaves
--- to the script: who waits, or spins where others hold, a claim that was given
--- up, an open turn, another order, a hold of the same owner, a record that
--- cannot be read.
+-- to the script: who waits, or where others hold spins or is Redisson's, a
+-- claim that was given up, an open turn, another order, a hold of the same
+-- owner, a record that cannot be read.
 
 do
     local lock, owner, how = KEYS[1], ARGV[1], ARGV[9]
@@ -14,12 +14,16 @@ do
         KEYS[5], KEYS[6], KEYS[7], KEYS[10], KEYS[11])
     local fields = there == 1 and how == 'r'
         and redis.pcall('HMGET', lock, 'mode', owner)
-    local joins = fields and fields[1] == 'read' and not fields[2]
+    local heard = fields and fields[1] == 'read' and not fields[2]
         and redis.pcall('EXISTS', KEYS[9]) == 0
+        and redis.pcall('PUBSUB', 'NUMSUB', ARGV[2])
+    local joins = heard and heard[2] == 0
     local marks = (there == 0 or joins) and redis.pcall('HMGET', KEYS[2], 'v',
         'fence', 'top', 'kept', 'open', 'wave', 'order')
     if marks and not marks.err and (marks[1] or '1') == '1'
             and (marks[5] or '0') == '0' and (marks[7] or '0') == ARGV[11]
+            and (tonumber(marks[3]) or 0) < 9007199254740991
+            and (tonumber(marks[2]) or 0) < 9007199254740991
             and (not joins or marks[2] and (tonumber(marks[6]) or -1) >= 0) then
         local time, ms = redis.call('TIME'), tonumber(ARGV[4])
         local us = time[1] * 1000000 + time[2]

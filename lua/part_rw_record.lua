@@ -5,9 +5,12 @@
 --
 -- record.mode    'read' or 'write' as the hash says, which may have none but
 --                dead readers in it; nil: there is no hash
+-- record.lapsed  the last writer, if its lease ran out while the hash is there
+--                for a read beside it; the mode is then 'read', whatever the
+--                hash says
 -- record.writes  true if the claim is the writer
 -- record.reads   true if it is a reader whose lease has not run out
--- record.claim, .fence, .ticket, .lease, .open, .till, .kept, .wave,
+-- record.claim, .fence, .ticket, .aside, .open, .till, .kept, .wave,
 --       .upgrader, .order  of the state hash
 -- record.top     the highest fence that was ever given out; 0: none is known
 -- record.traces  keys that exist while others are there
@@ -18,8 +21,9 @@
 --
 -- A writer is its field `<claim>:write`. A reader is its field `<claim>` and
 -- its timeout key, which lives as long as its own lease; either alone is
--- nothing. What the state and the holders hash say counts only for claims that
--- hold by that.
+-- nothing. A writer whose owner reads beside it has such a key as well, for the
+-- hash may outlive its lease; then the state's field `aside` names it. What the
+-- state and the holders hash say counts only for claims that hold by that.
 
 local lock, state, holders = KEYS[1], KEYS[2], KEYS[8]
 local record = {traces = {KEYS[9]}, sees = 'spin'}
@@ -63,7 +67,7 @@ do
         and redis.call('EXISTS', timeout_key(owner)) == 1
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
-        'open', 'until', 'kept', 'top', 'wave', 'upgrader', 'order', 'lease',
+        'open', 'until', 'kept', 'top', 'wave', 'upgrader', 'order', 'aside',
         'came')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
@@ -81,6 +85,14 @@ do
     record.wave = tonumber(marks[9]) or -1
     record.upgrader = marks[10] or ''
     record.order = marks[11] or '0'
-    record.lease = tonumber(marks[12]) or 0
+    record.aside = marks[12]
     record.came = tonumber(marks[13])
+
+    local writer = record.aside
+    if record.mode == 'write' and writer and writer == record.claim
+            and redis.call('HEXISTS', lock, writer .. ':write') == 1
+            and redis.call('EXISTS', timeout_key(writer)) == 0 then
+        record.mode, record.lapsed = 'read', writer
+        record.writes = record.writes and owner ~= writer
+    end
 end

@@ -16,14 +16,15 @@
 --
 -- One that spins to write stands in no lane. It leaves a mark instead, which
 -- keeps new readers out as a waiting writer does, but not in our turn, when the
--- name is not for those who spin.
+-- name is not for those who spin. A writer of Redisson's that waits does so as
+-- well, by listening to its channel.
 
 local room = {family = 'rwlock', take = share.take, undo = share.undo,
     free = share.free, word = share.word, set_turn = share.set_turn}
 local order = record.order
 local selves, heads, alive, shown = {}, {}, {}, nil
 local WRITER_SPINS, SPIN_MS = 'w', 1000
-local spin_mark
+local spin_mark, foreign
 
 -- Says that a claim is alive, whatever its inbox says.
 function room.trust(claim)
@@ -36,14 +37,34 @@ function room.set_order(wanted)
     return wanted ~= record.order
 end
 
--- Whether one that spins to write keeps new readers out.
-local function has_spinning_writer()
+-- Whether some who hold are not ours.
+local function has_foreign_holders()
+    local all = tonumber(redis.pcall('HLEN', lock)) or 0
+    local ours = tonumber(redis.pcall('HLEN', holders)) or 0
+    return all - 1 - (share.lapsed and 1 or 0) > ours
+end
+
+-- Whether a writer of Redisson's waits: nobody else of its waiters does where
+-- readers hold. Where those are Redisson's as well, who do not stand back, it
+-- would be of no use if ours did.
+local function has_foreign_writer()
+    if foreign == nil then
+        local counts = redis.pcall('PUBSUB', 'NUMSUB', ARGV[2])
+        foreign = not failed(counts) and counts[2] > 0
+            and not has_foreign_holders()
+    end
+    return foreign
+end
+
+-- Whether a writer that stands in no queue of ours keeps new readers out: one
+-- that spins, or Redisson's.
+local function has_outside_writer()
     if share.mode ~= 'read' or order == '1' or share.turn_ms
             or clock.ms < (record.till or 0) then
         return false
     end
     spin_mark = spin_mark or redis.pcall('GET', KEYS[9])
-    return spin_mark == WRITER_SPINS
+    return spin_mark == WRITER_SPINS or has_foreign_writer()
 end
 
 -- Notes that one that spins was sent away. Who spins to read leaves the mark of
@@ -83,9 +104,16 @@ local function lets_write(entry)
     return readers.any(base) == false
 end
 
+-- Whether nobody can have written since an upgrade was asked for: its base
+-- lives, or did until this call.
+function room.has_base(entry)
+    local base = base_of(entry)
+    return readers.lives(base) or base == ARGV[1] and record.reads
+end
+
 -- Whether a reader comes in before the first writer, if there is one.
 local function lets_read(entry, writer)
-    if order == '1' or not writer and not has_spinning_writer() then
+    if order == '1' or not writer and not has_outside_writer() then
         return true
     elseif order == '2' then
         return false
@@ -97,7 +125,7 @@ end
 
 -- Whether an upgradeable reader does.
 local function lets_upgradeable(entry, writer)
-    if readers.lives(share.upgrader) or has_spinning_writer() then
+    if readers.lives(share.upgrader) or has_outside_writer() then
         return false
     elseif not writer or order == '1' then
         return true
@@ -111,7 +139,9 @@ local function choose()
         return nil
     end
     local claim, entry = head(UPGRADES)
-    if claim then
+    if entry and not room.has_base(entry) then
+        return UPGRADES, claim, nil -- its client is told when it looks
+    elseif claim then
         if not entry or not is_alive(claim, entry) or lets_write(entry) then
             return UPGRADES, claim, entry
         end
@@ -151,6 +181,13 @@ local function keeps_out()
     return order == '1' and UPGRADES or queue
 end
 
+-- Whether the name lies free for others, and one of ours waits already: only
+-- the first in line tries to get it from them.
+local function is_left_to_others()
+    return not share.mode and (record.open or 0) > 0
+        and redis.call('EXISTS', READERS) == 1
+end
+
 -- Whether a newcomer comes in at once, before it queues: nobody waits whose
 -- turn would be sooner. writer: its own claim that writes, if any.
 function room.is_open_to(entry, writer)
@@ -160,13 +197,13 @@ function room.is_open_to(entry, writer)
             and not readers.lives(share.upgrader)
     elseif entry.kind == 'r' then
         return redis.call('EXISTS', keeps_out(), UPGRADES) == 0
-            and not has_spinning_writer()
+            and not has_outside_writer() and not is_left_to_others()
     elseif entry.kind == 'x' then
         return redis.call('EXISTS', UPGRADES) == 0 and lets_write(entry)
     elseif redis.call('EXISTS', queue, READERS, UPGRADERS, UPGRADES) > 0 then
         return false
     elseif entry.kind == 'u' then
-        return not readers.lives(share.upgrader) and not has_spinning_writer()
+        return not readers.lives(share.upgrader) and not has_outside_writer()
     end
     return lets_write(entry)
 end
@@ -213,9 +250,7 @@ function room.contender()
         return not ours
             and foremost({UPGRADES, queue, READERS, UPGRADERS}) or nil
     elseif share.mode == 'read' then
-        local all = tonumber(redis.pcall('HLEN', lock)) or 0
-        local ours = tonumber(redis.pcall('HLEN', holders)) or 0
-        return all - 1 > ours and foremost({UPGRADES, queue}) or nil
+        return has_foreign_holders() and foremost({UPGRADES, queue}) or nil
     elseif (record.open or 0) > 0 and (record.came or -1) >= 0 then
         return foremost({UPGRADES, queue, READERS, UPGRADERS})
     end

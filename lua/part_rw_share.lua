@@ -15,9 +15,12 @@
 
 -- What is so at present, after what was done here already: how the name is
 -- held, nil if it is not; the last writer that is on record, its fence, 0 if
--- there was none; the phase, see part_rw_room; the last upgradeable reader.
+-- there was none; the phase, see part_rw_room; the last upgradeable reader;
+-- the writer that has a key for its lease, and the one that is to be taken out
+-- because that key is gone; see part_rw_record.
 local share = {mode = record.mode, claim = record.claim or '',
-    top = record.top, wave = record.wave, upgrader = record.upgrader}
+    top = record.top, wave = record.wave, upgrader = record.upgrader,
+    aside = record.aside, lapsed = record.lapsed}
 local READERS, UPGRADERS, UPGRADES = KEYS[6], KEYS[10], KEYS[11]
 -- luacheck: push ignore 122
 line.lanes = {r = READERS, u = UPGRADERS, x = UPGRADES}
@@ -125,6 +128,10 @@ end
 local function sign_writer(claim, entry)
     local marks = marks_of(entry)
     local _, reason = base_of(entry)
+    local bad = beyond(share.top + 1, 'fences')
+    if bad then
+        return bad
+    end
     share.top, share.wave = math.max(share.top + 1, clock.us), -1
     share.claim = claim
     for name, value in pairs({fence = share.top, top = share.top,
@@ -170,13 +177,22 @@ function share.code(claim)
     return (record.mode == 'write' or wrote) and 2 or 0
 end
 
+-- The key whose life is the lease of a claim that holds.
+function share.lease_key(claim)
+    if record.writes and share.aside ~= claim then
+        return lock
+    end
+    return timeout_key(claim)
+end
+
 -- Makes the hold of a claim last for ms at least. Returns how long it does, or
 -- an error.
 function share.lengthen(claim, ms)
-    if record.writes then
+    local key = share.lease_key(claim)
+    if key == lock then
         return lease.lengthen(lock, ms)
     end
-    local left = lease.lengthen(timeout_key(claim), ms)
+    local left = lease.lengthen(key, ms)
     return failed(left) or failed(lease.lengthen(lock, left)) or left
 end
 
@@ -207,21 +223,47 @@ local function enter(claim, entry)
     return failed(reply)
 end
 
+-- From now on the writer's lease is for ms, whatever becomes of the hash.
+-- Returns an error or nil.
+local function set_aside(writer, ms)
+    share.aside = writer
+    return failed(redis.pcall('SET', timeout_key(writer), '1', 'PX', ms))
+        or failed(redis.pcall('HSET', state, 'aside', writer))
+end
+
+-- Before a read beside the writer lengthens the hash. Returns an error or nil.
+local function keep_write_lease()
+    local writer = share.claim
+    if share.mode ~= 'write' or share.aside == writer
+            or redis.pcall('HEXISTS', lock, writer .. ':write') ~= 1 then
+        return nil
+    end
+    local left = redis.pcall('PTTL', lock)
+    return failed(left) or left > 0 and set_aside(writer, left) or nil
+end
+
+-- Takes out the writer whose lease ran out. Returns an error or nil.
+local function bury_writer()
+    local writer = share.lapsed
+    share.lapsed = nil
+    return writer and failed(redis.pcall('HDEL', lock, writer .. ':write'))
+end
+
 local function settle_read(claim, entry, ms)
     readers.note(claim, true)
-    return failed(redis.pcall('SET', timeout_key(claim), '1', 'PX', ms))
+    return keep_write_lease()
+        or failed(redis.pcall('SET', timeout_key(claim), '1', 'PX', ms))
         or failed(lease.lengthen(lock, ms))
         or sign_reader(claim, entry)
 end
 
 local function settle_write(claim, entry, ms)
-    local reply
     if share.alone then
-        reply = redis.pcall('PEXPIRE', lock, ms)
-    else
-        reply = lease.lengthen(lock, ms)
+        return failed(redis.pcall('PEXPIRE', lock, ms)) or readers.bury()
+            or sign_writer(claim, entry)
     end
-    return failed(reply) or readers.bury() or sign_writer(claim, entry)
+    return failed(lease.lengthen(lock, ms)) or readers.bury()
+        or sign_writer(claim, entry) or set_aside(claim, ms)
 end
 
 -- Makes a claim for which there is room a holder for ms. Returns its fence
@@ -235,7 +277,7 @@ function share.take(claim, entry, ms)
     if share.alone then
         redis.pcall('DEL', holders) -- what is left of readers that are gone
     end
-    bad = settle(claim, entry, ms)
+    bad = bury_writer() or settle(claim, entry, ms)
     if bad then
         share.undo(claim, entry)
         return nil, bad
@@ -246,10 +288,10 @@ end
 -- Takes the last take() back.
 function share.undo(claim, entry)
     local field = claim
+    redis.pcall('DEL', timeout_key(claim))
     if is_writer(entry) then
         field = claim .. ':write'
     else
-        redis.pcall('DEL', timeout_key(claim))
         redis.pcall('HDEL', holders, claim)
         readers.note(claim, false)
     end
@@ -267,16 +309,18 @@ function share.undo(claim, entry)
     end
 end
 
--- Makes the writer a reader for ms: first all that a reader has but its field,
--- then that, in place of the writer's. Returns an error, and then it writes on,
--- or nil.
+-- Makes the writer a reader for ms at least, and for what its lease has left:
+-- first all that a reader has but its field, then that, in place of the
+-- writer's. Returns an error, and then it writes on, or nil.
 function share.turn_to_read(claim, fence, ms)
+    local left, own_left = redis.pcall('PTTL', lock),
+        redis.pcall('PTTL', share.lease_key(claim))
+    if failed(left) or failed(own_left) then
+        return failed(left) or own_left
+    end
+    ms = math.max(ms, own_left)
     local entry = {ticket = tonumber(record.ticket) or 0, kind = 'r',
         lease = ms, inbox = '', reason = '', fence = tonumber(fence)}
-    local left = redis.pcall('PTTL', lock)
-    if failed(left) then
-        return left
-    end
     local own = redis.pcall('HMGET', state, 'inbox', 'reason')
     if record.claim == claim and not failed(own) then
         entry.inbox, entry.reason = own[1] or '', own[2] or ''
@@ -288,7 +332,9 @@ function share.turn_to_read(claim, fence, ms)
         or sign_reader(claim, entry)
         or failed(redis.pcall('HDEL', lock, claim .. ':write'))
     if bad then
-        redis.pcall('DEL', timeout_key(claim))
+        if share.aside ~= claim then
+            redis.pcall('DEL', timeout_key(claim))
+        end
         redis.pcall('HDEL', holders, claim)
         return bad
     end
@@ -320,8 +366,9 @@ end
 local function shorten()
     local longest = readers.longest()
     if longest and share.mode == 'write' then
-        longest = redis.pcall('HEXISTS', lock, share.claim .. ':write') == 1
-            and math.max(longest, record.lease)
+        local own = share.aside == share.claim
+            and redis.pcall('PTTL', timeout_key(share.claim))
+        longest = type(own) == 'number' and math.max(longest, own)
     end
     local left = redis.pcall('PTTL', lock)
     if longest and longest > 0 and not failed(left) and left > longest then
@@ -354,6 +401,7 @@ local function free_write(claim)
         return bad
     end
     redis.pcall('HSET', lock, 'mode', 'read')
+    redis.pcall('DEL', timeout_key(claim))
     share.mode, share.wave = 'read', last_reader()
     write_marks({'v', '1', 'kind', 'rw', 'wave', share.wave}, {lease = 0})
     readers.bury()
@@ -368,6 +416,9 @@ local function free_all(leaving)
     end
     share.mode = nil
     readers.forget()
+    if leaving.wrote and share.aside == share.claim then
+        redis.pcall('DEL', timeout_key(share.claim))
+    end
     if leaving.how == 'read' then
         redis.pcall('DEL', timeout_key(leaving.claim), holders)
     elseif leaving.how ~= 'write' then -- a writer left none when it came

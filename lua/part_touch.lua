@@ -8,11 +8,11 @@
 -- each was seen, and a ticket goes to the queue as the text it is.
 local function touch_all(claims)
     line.forget()
-    local found = redis.call('HMGET', tickets, unpack(claims))
+    local found = redis.call('HMGET', tickets, '@', '!', unpack(claims))
     local given, packed, back, lanes = {}, {}, {}, {}
     local now = string.format('%.0f', clock.ms)
     for i = 1, #claims do
-        local ticket, kind, before, after = string.match(found[i] or '',
+        local ticket, kind, before, after = string.match(found[i + 2] or '',
             '^(%d+) (%S+)( %d+ %d+ )%d+( %d+ %S* .*)$')
         given[i] = tonumber(ticket) or 0
         if ticket then
@@ -31,7 +31,9 @@ local function touch_all(claims)
         return given
     end
     local bad = failed(redis.pcall('PEXPIRE', tickets, LINE_MS))
-        or failed(redis.pcall('HSET', tickets, unpack(packed)))
+    line.beat(found)
+    bad = bad or failed(redis.pcall('HSET', tickets, '@', now,
+        unpack(packed)))
     for zset, members in pairs(lanes) do
         bad = bad or failed(redis.pcall('ZADD', zset, 'NX', unpack(members)))
             or failed(redis.pcall('PEXPIRE', zset, LINE_MS))

@@ -5,6 +5,8 @@
 -- Needs: part_error, part_lease, and that part_clock's clock was looked at.
 
 local void = {key = KEYS[7] or KEYS[3]}
+-- So many that are over are forgotten at a time.
+local SWEEP = 64
 
 -- Whether acquire must refuse the claim.
 function void.refuses(claim)
@@ -23,6 +25,10 @@ function void.bury(claim, ms)
         redis.pcall('ZREM', void.key, claim)
         return bad
     end
-    redis.pcall('ZREMRANGEBYSCORE', void.key, '-inf', clock.ms)
+    local over = redis.pcall('ZRANGEBYSCORE', void.key, '-inf', clock.ms,
+        'LIMIT', 0, SWEEP)
+    if not failed(over) and #over > 0 then
+        redis.pcall('ZREM', void.key, unpack(over))
+    end
     return nil
 end

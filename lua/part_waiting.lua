@@ -3,8 +3,9 @@
 -- Needs: part_error, part_clock.
 --
 -- A wait takes nothing, so nothing depends on this list: where it cannot be
--- written, the wait goes on unlisted. Who was not seen for ten seconds does not
--- wait any more. An entry is "<since ms> <inbox> <reason>".
+-- written, the wait goes on unlisted. A claim that was not seen for ten
+-- seconds, or was seen by a clock that was set back since, does not wait any
+-- more. An entry is "<since ms> <inbox> <reason>".
 
 local listed = {}
 local SEEN_MS, LIST_MS = 10000, 60000
@@ -47,8 +48,9 @@ end
 -- of 64 of them; nobody's turn comes before another's.
 function listed.all()
     local from = '(' .. string.format('%.0f', clock.ms - SEEN_MS)
+    local till = string.format('%.0f', clock.ms + SEEN_MS)
     local rows = {}
-    for _, claim in ipairs(redis.call('ZRANGEBYSCORE', waiting, from, '+inf',
+    for _, claim in ipairs(redis.call('ZRANGEBYSCORE', waiting, from, till,
         'LIMIT', 0, 64)) do
         local since, reason = string.match(redis.call('HGET', tickets, claim)
             or '', '^(%d+) %S* (.*)$')
@@ -57,5 +59,5 @@ function listed.all()
             rows[#rows + 1] = value
         end
     end
-    return redis.call('ZCOUNT', waiting, from, '+inf'), rows
+    return redis.call('ZCOUNT', waiting, from, till), rows
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- plain_count: how many permits are free.
--- uses: part_error part_clock part_lease part_counter
+-- uses: part_error part_master part_clock part_lease part_counter
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -14,7 +14,12 @@
 -- returns  {1, 0, 0, free}  below 0: so many are owed
 --          {5}  nothing is set
 --
--- Invariants: nothing is written.
+-- Invariants: nothing is changed.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 if not counter.value then
     return {5}

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- plain_info: who waits.
--- uses: part_error part_clock part_lease part_counter part_line part_list
+-- uses: part_error part_master
+-- uses: part_clock part_lease part_counter part_line part_list
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone
@@ -14,7 +15,12 @@
 -- returns  {{}, number of waiters,
 --           {claim, need, ticket, waited ms, reason, mode, ...}}  the first 64
 --
--- Invariants: nothing is written. Nobody knows who has the permits.
+-- Invariants: nothing is changed. Nobody knows who has the permits.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 clock.look()
 return {{}, list.length(), list.waiters()}

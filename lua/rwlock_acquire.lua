@@ -38,6 +38,7 @@
 --          {0, lease left, ticket, contend}  it is queued; contend 1: it is
 --              next, and a holder will not hand over
 --          {2, lease left}  it cannot come in now, and is not queued
+--          {9}  its base is lost: others may have written
 --          error LKVOID  the claim was given up
 --
 -- Invariants: a writer is alone, but for reads of its own owner. A hash that
@@ -137,15 +138,17 @@ end
 
 if record.writes or record.reads then
     local fence, _, bad = share.own(owner, ask)
-    return bad or {1, fence, redis.call('PTTL', record.reads
-        and timeout_key(owner) or lock), fence}
+    return bad or {1, fence, redis.call('PTTL', share.lease_key(owner)), fence}
 end
 
 if room.set_order(order) then
     ask.order = order
 end
-if ask.kind == 'w' and readers.lives(base) then
+if ask.kind == 'w' and base ~= '' then
     ask.kind, ask.reason = 'x', base .. ' ' .. ask.reason
+    if not room.has_base(ask) then
+        return line.leave(owner) or {9}
+    end
 end
 local writer = base ~= '' and redis.call('HEXISTS', lock, base .. ':write') == 1
 local slots = redis.call('HMGET', tickets, owner, '#')

@@ -2,6 +2,7 @@
 -- rwlock_confirm: the new holder is heard of; its hold gets its full lease.
 -- uses: part_error part_rw_record part_clock part_lease part_line
 -- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
+-- uses: part_void part_revoke
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
 --                            <writer>:write -> its holds; its TTL is the lease
@@ -25,7 +26,7 @@
 --
 -- returns  {1, lease left in ms, waiting, top}  waiting 1: somebody waits for
 --              it to end, or it cannot be told; top is the fence
---          {0, code}  not a holder; codes as in rwlock_release
+--          {0, code}  not a holder; codes as in lock_renew
 --
 -- Invariants: a lease is only lengthened. On a mismatch nothing changes. A full
 -- server does not refuse it.
@@ -36,6 +37,8 @@ if not record.writes and not record.reads then
     return {0, share.code(owner)}
 elseif share.is_other(owner, fence) then
     return {0, 3}
+elseif revoke.is_void(owner) then
+    return {0, 4}
 end
 
 local waits = room.is_waited_for()
@@ -50,7 +53,4 @@ if failed(left) then
     return left
 end
 lease.keep(state, record.kept, ms)
-if record.writes and record.claim == owner and ms > record.lease then
-    redis.pcall('HSET', state, 'lease', ms)
-end
 return {1, left, waits and 1 or 0, tonumber(fence)}

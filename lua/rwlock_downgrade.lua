@@ -3,7 +3,7 @@
 -- comes between, and serve those who wait to read.
 -- uses: part_error part_rw_record part_clock part_lease part_line
 -- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
--- uses: part_rw_end
+-- uses: part_rw_end part_void part_revoke
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
 --                            <writer>:write -> its holds; its TTL is the lease
@@ -26,7 +26,7 @@
 --
 -- returns  {1, lease left in ms, more, degraded}  it reads, under the same
 --              fence; more and degraded as in rwlock_release
---          {0, code}  not the writer; codes as in rwlock_release
+--          {0, code}  not the writer; codes as in lock_renew
 --
 -- Invariants: the claim holds at every moment. On a mismatch nothing changes.
 -- Sending it again changes nothing. A full server does not refuse it.
@@ -37,6 +37,8 @@ if not record.writes and not record.reads then
     return {0, share.code(owner)}
 elseif share.is_other(owner, ARGV[4]) then
     return {0, 3}
+elseif revoke.is_void(owner) then
+    return {0, 4}
 end
 
 clock.look()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- rwlock_info: who holds the lock and who waits for it.
--- uses: part_error part_rw_record part_clock part_lease part_line
+-- uses: part_error part_master part_rw_record part_clock part_lease part_line
 -- uses: part_list part_rw_readers part_rw_share
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
@@ -23,9 +23,14 @@
 --           {claim, need, ticket, waited ms, reason, mode, ...}}  the first 64
 --               by ticket
 --
--- Invariants: nothing is written. Of a holder that is not one of ours fence and
+-- Invariants: nothing is changed. Of a holder that is not one of ours fence and
 -- held are 0, and the reason is empty. A writer is shown without its `:write`.
 -- A reader whose lease has run out is none.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 local LISTED, WORDS = 64, 7
 local parties = {}
@@ -48,7 +53,8 @@ local function add_writer(field, count)
         mark.since = tonumber(of[1]) or clock.ms
         mark.reason = of[2] or ''
     end
-    add(1, claim, count, redis.call('PTTL', lock), mark)
+    add(1, claim, count, redis.call('PTTL', record.aside == claim
+        and timeout_key(claim) or lock), mark)
 end
 
 local function add_reader(field, count)
@@ -85,9 +91,10 @@ end
 clock.look()
 local fields = redis.call('HGETALL', lock)
 for i = 1, #fields, 2 do
-    if string.sub(fields[i], -6) == ':write' then
+    if string.sub(fields[i], -6) == ':write' and record.mode == 'write' then
         add_writer(fields[i], fields[i + 1])
-    elseif fields[i] ~= 'mode' and #parties < LISTED * WORDS then
+    elseif string.sub(fields[i], -6) ~= ':write' and fields[i] ~= 'mode'
+            and #parties < LISTED * WORDS then
         add_reader(fields[i], fields[i + 1])
     end
 end

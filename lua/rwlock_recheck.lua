@@ -3,6 +3,7 @@
 -- alive, and sees to it that those whose turn it is come in.
 -- uses: part_error part_rw_record part_clock part_lease part_line
 -- uses: part_rw_readers part_rw_share part_rw_room part_others part_pass
+-- uses: part_void part_revoke
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
 --                            <writer>:write -> its holds; its TTL is the lease
@@ -28,10 +29,11 @@
 --              contend 1: it is next, and a holder will not hand over; more 1:
 --              call again; degraded 1: the server denied something
 --          {3}  not known: it neither holds nor waits
+--          {9}  its base is lost: others may have written; it waits no more
 --
 -- Invariants: it never queues a claim that does not wait. It only lengthens
--- a lease. The caller is alive, whatever its inbox says. A waiter that was
--- skipped comes back with the ticket it had.
+-- a lease, and not a revoked hold's. The caller is alive, whatever its inbox
+-- says. A waiter that was skipped comes back with the ticket it had.
 
 local owner, ms = ARGV[1], tonumber(ARGV[4])
 
@@ -42,7 +44,9 @@ if record.writes or record.reads then
     if bad then
         return bad
     end
-    local left = share.lengthen(owner, ms)
+    local left = revoke.is_void(owner)
+        and redis.call('PTTL', share.lease_key(owner))
+        or share.lengthen(owner, ms)
     return failed(left) or {1, fence, left, ticket, fence}
 end
 
@@ -52,6 +56,9 @@ if not entry then
 end
 line.is_there() -- a queue of the wrong type ends the script here
 local left = redis.call('PTTL', lock)
+if entry.kind == 'x' and not room.has_base(entry) then
+    return line.leave(owner) or {9}
+end
 local bad = line.touch(owner, entry)
 if bad then
     return bad

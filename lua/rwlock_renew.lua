@@ -2,11 +2,12 @@
 -- rwlock_renew: lengthen the leases of many holds at once.
 -- uses: part_error part_clock part_lease
 --
--- KEYS  lock, state, holders, and the claim's timeout key of each hold in turn
+-- KEYS  lock, state, holders, void, and the claim's timeout key of each hold in
+--       turn
 -- ARGV  owner, fence, lease in ms of each hold in turn
 --
 -- returns  {index, code, ...} of the holds that are lost, index from 1; codes
---              as in rwlock_release
+--              as in lock_renew
 --
 -- Invariants: a lease is only lengthened, a key is never made. A hash lives no
 -- shorter than a reader that is renewed in it, whoever set its TTL. One name
@@ -28,15 +29,18 @@ local function look(lock, owner)
     return fields[1] == 'write' and 2 or 0
 end
 
--- Whether the record of a hold, if there is one, has another fence; and when
--- its state was last kept. The hash is the truth: a record that cannot be read
+-- Whether the record of a hold, if there is one, has another fence; when its
+-- state was last kept; and whether a writer has a key of its own, as a reader
+-- has; see part_rw_record. The hash is the truth: a record that cannot be read
 -- says nothing.
 local function compare(state, holders, how, owner, fence)
-    local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'kept')
+    local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'kept',
+        'aside')
     if failed(marks) or marks[1] ~= '1' then
         return false, nil
     elseif how == 'write' then
-        return marks[2] == owner and marks[3] ~= fence, tonumber(marks[4]) or 0
+        return marks[2] == owner and marks[3] ~= fence,
+            tonumber(marks[4]) or 0, marks[2] == owner and marks[5] == owner
     end
     local packed = redis.pcall('HGET', holders, owner)
     local own = type(packed) == 'string' and string.match(packed, '^(%d+) ')
@@ -44,9 +48,9 @@ local function compare(state, holders, how, owner, fence)
 end
 
 -- Returns a code if the hold is lost, or an error.
-local function lengthen(lock, timeout, how, ms)
+local function lengthen(lock, timeout, has_key, ms)
     local left = ms
-    if how == 'read' then
+    if has_key then
         left = lease.lengthen(timeout, ms)
         if left == -2 then
             return 0
@@ -58,17 +62,20 @@ end
 local lost, DAY = {}, 86400000
 
 clock.look()
-for i = 1, #KEYS / 4 do
-    local lock, state, holders, timeout = unpack(KEYS, i * 4 - 3, i * 4)
+for i = 1, #KEYS / 5 do
+    local lock, state, holders, void, timeout = unpack(KEYS, i * 5 - 4, i * 5)
     local owner, fence, ms = unpack(ARGV, i * 3 - 2, i * 3)
-    local is_other, kept
+    local is_other, kept, aside
     local code, bad, how = look(lock, owner)
     if how then
-        is_other, kept = compare(state, holders, how, owner, fence)
+        is_other, kept, aside = compare(state, holders, how, owner, fence)
         if is_other then
             code = 3
+        elseif type(redis.pcall('ZSCORE', void, owner)) == 'string' then
+            code = 4
         else
-            code, bad = lengthen(lock, timeout, how, tonumber(ms))
+            code, bad = lengthen(lock, timeout, how == 'read' or aside,
+                tonumber(ms))
         end
     end
     if bad then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- rwlock_state: how the name is held.
--- uses: part_error part_rw_record part_rw_readers
+-- uses: part_error part_master part_rw_record part_rw_readers
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
 --                            <writer>:write -> its holds; its TTL is the lease
@@ -18,7 +18,12 @@
 --
 -- returns  {how}  0: by nobody, 1: by readers, 2: by the writer
 --
--- Invariants: nothing is written. A reader whose lease has run out is none.
+-- Invariants: nothing is changed. A reader whose lease has run out is none.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 if record.mode == 'write' then
     return {2}

@@ -104,6 +104,7 @@ local function queue_up(entry, last, fits)
 end
 
 clock.look()
+permits.recover()
 if ARGV[8] == '1' and void.refuses(owner) then
     return redis.error_reply('LKVOID the claim was given up')
 end

@@ -2,7 +2,7 @@
 -- semaphore_confirm: the new holder is heard of; its permits get their full
 -- lease.
 -- uses: part_error part_permit_record part_clock part_lease part_permit_ids
--- uses: part_line part_permit_room part_others
+-- uses: part_line part_permit_room part_others part_void part_revoke
 --
 -- KEYS[1]  counter  string  permits that are free; unset: there is no number
 -- KEYS[2]  state    hash    kind, fence of the last grant, and the turn
@@ -22,12 +22,13 @@
 --
 -- returns  {1, lease left in ms, waiting, fence}  waiting 1: somebody waits, or
 --              it cannot be told
---          {0, code}  it does not hold; codes as in semaphore_release
+--          {0, code}  it does not hold; codes as in lock_renew
 --
 -- Invariants: a lease is only lengthened. On a mismatch nothing changes. A
 -- full server does not refuse it.
 
 clock.look()
+permits.recover()
 local own, bad = permits.find(ARGV[1])
 if bad then
     return bad
@@ -35,6 +36,8 @@ elseif not own or not own.till then
     return {0, 0}
 elseif own.fence ~= tonumber(ARGV[4]) then
     return {0, 3}
+elseif revoke.is_void(own.claim) then
+    return {0, 4}
 end
 
 local waits = line.is_there()

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- semaphore_count: how many permits there are, and how many of them are free.
--- uses: part_error part_permit_record part_clock part_lease part_permit_ids
+-- uses: part_error part_master
+-- uses: part_permit_record part_clock part_lease part_permit_ids
 -- uses: part_line part_permit_room part_others
 --
 -- KEYS[1]  counter  string  permits that are free; unset: there is no number
@@ -19,7 +20,12 @@
 -- returns  {N, free}  a permit whose lease has ended counts as free
 --          {5}  no number is set
 --
--- Invariants: nothing is written.
+-- Invariants: nothing is changed.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 clock.look()
 if not permits.free then

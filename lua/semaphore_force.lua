@@ -44,9 +44,7 @@ end
 -- The holder that who names: by a permit that may be another library's, or by
 -- its claim.
 local function find_one()
-    local id = permit.id_of_hex(who)
-    local claim = id and permit.owner(redis.call('HGET', holders, id))
-    local own, bad = permits.find(claim or who)
+    local own, id, bad = permit.find(zset, holders, who)
     if own then
         ids, told = own.ids, {own}
     elseif id and redis.call('ZSCORE', zset, id) then

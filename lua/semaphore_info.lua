@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- semaphore_info: who holds permits and who waits for them.
--- uses: part_error part_permit_record part_clock part_lease part_permit_ids
+-- uses: part_error part_master
+-- uses: part_permit_record part_clock part_lease part_permit_ids
 -- uses: part_line part_list part_permit_room part_others
 --
 -- KEYS[1]  counter  string  permits that are free; unset: there is no number
@@ -20,9 +21,14 @@
 --           number of waiters,
 --           {claim, need, ticket, waited ms, reason, p, ...}}
 --
--- Invariants: nothing is written. At most 64 holders and 64 waiters are told.
+-- Invariants: nothing is changed. At most 64 holders and 64 waiters are told.
 -- A holder that is none of ours is one permit, in hexadecimal, of fence 0;
 -- lease left -1: it has no end. A lease that has ended is not told.
+
+local refused = replica_refuses()
+if refused then
+    return refused
+end
 
 local MOST = 64
 local LIST = 1000 -- so many permits are looked at

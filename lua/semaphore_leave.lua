@@ -27,6 +27,7 @@
 local owner, stone_ms = ARGV[1], tonumber(ARGV[4])
 
 clock.look()
+permits.recover()
 local own, bad = permits.find(owner)
 if bad then
     return bad

@@ -21,6 +21,7 @@
 -- Invariants: nobody loses what he has.
 
 clock.look()
+permits.recover()
 if not room.next() then
     return {0, 0}
 end

@@ -2,7 +2,7 @@
 -- semaphore_recheck: a waiter looks whether it was granted its permits, says
 -- that it is alive, and sees to it that what is free is given to the next.
 -- uses: part_error part_permit_record part_clock part_lease part_permit_ids
--- uses: part_line part_permit_room part_others part_pass
+-- uses: part_line part_permit_room part_others part_pass part_void part_revoke
 --
 -- KEYS[1]  counter  string  permits that are free; unset: there is no number
 -- KEYS[2]  state    hash    kind, fence of the last grant, and the turn
@@ -27,17 +27,19 @@
 --          {4}  it needs more than N, and waits no longer
 --
 -- Invariants: it never queues a claim that does not wait. It only lengthens a
--- lease. The caller is alive, whatever its inbox says. A waiter that was
--- skipped comes back with the ticket it had.
+-- lease, and not a revoked hold's. The caller is alive, whatever its inbox
+-- says. A waiter that was skipped comes back with the ticket it had.
 
 local owner, ms = ARGV[1], tonumber(ARGV[4])
 
 clock.look()
+permits.recover()
 local own, bad = permits.find(owner)
 if bad then
     return bad
 elseif own and own.till then
-    local left = permit.lengthen(zset, holders, own, ms)
+    local left = revoke.is_void(owner) and math.max(own.till - clock.ms, 0)
+        or permit.lengthen(zset, holders, own, ms)
     return failed(left) or {1, own.fence, left, own.ticket, own.fence}
 end
 

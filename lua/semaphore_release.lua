@@ -30,6 +30,7 @@
 -- next one fits.
 
 clock.look()
+permits.recover()
 local own, bad = permits.find(ARGV[1])
 if bad then
     return bad

@@ -23,6 +23,7 @@
 -- full server refuses it before anything is written.
 
 clock.look()
+permits.recover()
 line.is_there() -- a queue of the wrong type ends the script here
 local number = tonumber(ARGV[4])
 if permits.free and permits.free + permits.taken == number then

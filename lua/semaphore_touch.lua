@@ -35,6 +35,7 @@ for i = 4, #ARGV do
 end
 
 clock.look()
+permits.recover()
 line.is_there() -- a queue of the wrong type ends the script here
 local given, bad = touch_all(claims)
 if bad then

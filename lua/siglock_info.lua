@@ -9,7 +9,7 @@
 --
 -- returns  {{id, 1, 0, 0, lease left in ms, '', 'x'} or {}, 0, {}}
 --
--- Invariants: nothing is written.
+-- Invariants: nothing is changed.
 
 if not siglock.holder then
     return {{}, 0, {}}

@@ -48,7 +48,7 @@ typedef struct lk_cell_options {
     uint64_t max_size; /**< bytes in a value that this handle writes; 1 MiB */
 } lk_cell_options;
 
-#define LK_CELL_OPTIONS_INIT .size = sizeof(lk_cell_options)
+#define LK_CELL_OPTIONS_INIT LK_SIZED(lk_cell_options)
 
 /** What a cell holds. */
 typedef struct lk_cell_value {
@@ -178,7 +178,7 @@ typedef struct lk_cell_update_options {
     lk_hold *hold;  /**< guards each write, must outlive the call; none */
 } lk_cell_update_options;
 
-#define LK_CELL_UPDATE_OPTIONS_INIT .size = sizeof(lk_cell_update_options)
+#define LK_CELL_UPDATE_OPTIONS_INIT LK_SIZED(lk_cell_update_options)
 
 /**
  * Reads, calls fn, and writes if nobody has written since; else it pauses for a

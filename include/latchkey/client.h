@@ -74,7 +74,10 @@ typedef enum lk_interop {
  *
  *   lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .db = 1};
  *
- * in C++: lk_client_options options = {}; options.size = sizeof(options);
+ * in C++, where the fields are set afterwards:
+ *
+ *   lk_client_options options = {LK_CLIENT_OPTIONS_INIT};
+ *   options.db = 1;
  */
 typedef struct lk_client_options {
     size_t size;                 /**< set by LK_CLIENT_OPTIONS_INIT */
@@ -94,7 +97,7 @@ typedef struct lk_client_options {
     uint64_t log_level;          /**< an lk_log_level; LK_LOG_WARN */
 } lk_client_options;
 
-#define LK_CLIENT_OPTIONS_INIT .size = sizeof(lk_client_options)
+#define LK_CLIENT_OPTIONS_INIT LK_SIZED(lk_client_options)
 
 /** Counters since the client was opened, and what is there now. */
 typedef struct lk_client_stats {
@@ -117,6 +120,12 @@ typedef struct lk_client_stats {
     uint64_t holding;      /**< holds now */
     uint64_t waiting;      /**< waits now */
     uint64_t pending;      /**< requests under way now */
+    uint64_t renewals_shared; /**< leases renewed among the commands, since
+                                   they had no connection of their own */
+    uint64_t renewals_late;   /**< holds now whose renewal is late */
+    uint64_t held_back;       /**< acquires that stayed here for a while, since
+                                   the server did not keep up */
+    uint64_t holding_back;    /**< of these those that do so now */
 } lk_client_stats;
 
 /**

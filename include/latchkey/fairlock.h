@@ -37,7 +37,7 @@ typedef struct lk_fairlock_options {
     uint64_t lease_ms; /**< for acquires that name none; default: watchdog */
 } lk_fairlock_options;
 
-#define LK_FAIRLOCK_OPTIONS_INIT .size = sizeof(lk_fairlock_options)
+#define LK_FAIRLOCK_OPTIONS_INIT LK_SIZED(lk_fairlock_options)
 
 /**
  * Makes a handle on the fair lock called name. Talks to nobody.
@@ -83,6 +83,20 @@ LK_API LK_NODISCARD lk_status lk_fairlock_run(lk_fairlock *fairlock,
 LK_API LK_NODISCARD lk_status
 lk_fairlock_import(lk_fairlock *fairlock, const char *text,
                    const lk_acquire_options *options, lk_hold **ret_hold);
+
+/**
+ * Has one owner's hold end, and lets nobody else in before it has;
+ * see lk_lock_revoke().
+ */
+LK_API LK_NODISCARD lk_status lk_fairlock_revoke(lk_fairlock *fairlock,
+                                                 const char *owner,
+                                                 int64_t *ret_left_ms);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_fairlock_revoke_async(lk_fairlock *fairlock,
+                                                       const char *owner,
+                                                       lk_revoke_cb cb,
+                                                       void *data);
 
 /**
  * Ends whoever's hold it is and hands the lock to the next waiter. The holder

@@ -42,7 +42,7 @@ typedef struct lk_flight_options {
     uint64_t max_size;     /**< bytes in a value; 1 MiB */
 } lk_flight_options;
 
-#define LK_FLIGHT_OPTIONS_INIT .size = sizeof(lk_flight_options)
+#define LK_FLIGHT_OPTIONS_INIT LK_SIZED(lk_flight_options)
 
 /** What came out of a computation. */
 typedef struct lk_flight_value {

@@ -41,9 +41,11 @@ typedef struct lk_acquire_options {
                              risk: docs/guarantees.md. 1000 at most; 0: none */
     uint64_t replica_ms; /**< for so long after the grant that is waited for,
                               whatever wait_ms is; 1000 */
+    uint64_t borrow;     /**< for an import alone: 1: the text stays good, as
+                              lk_lock_import() says; 0 */
 } lk_acquire_options;
 
-#define LK_ACQUIRE_OPTIONS_INIT .size = sizeof(lk_acquire_options)
+#define LK_ACQUIRE_OPTIONS_INIT LK_SIZED(lk_acquire_options)
 
 /**
  * Ends an async acquire; see lk_done_cb. An async acquire whose options name
@@ -68,7 +70,9 @@ typedef enum lk_loss {
     LK_LOSS_UNREACHABLE = 2, /**< the lease ended; the server did not answer */
     LK_LOSS_DELETED = 3,     /**< the server no longer knows the hold */
     LK_LOSS_TAKEN = 4,       /**< somebody else holds it now */
-    LK_LOSS_REVOKED = 5,     /**< ended by force, by an operator */
+    LK_LOSS_REVOKED = 5,     /**< an operator has ended it. Unless that was by
+                                  force, the server keeps the name held until
+                                  this hold is released, or its lease ends */
     LK_LOSS_CLOSED = 6       /**< the client was shut down */
 } lk_loss;
 
@@ -161,7 +165,8 @@ LK_API LK_NODISCARD lk_status lk_hold_release_async(lk_hold *hold,
 /**
  * Writes the hold as one line of text for another process to import, and ends
  * the handle without releasing. Nobody renews it until it is imported; if it
- * never is, its lease ends it. The text is as good as the hold: keep it secret.
+ * never is, its lease ends it. The text is as good as the hold until then: keep
+ * it secret.
  *
  * @param size  LK_EXPORT_SIZE at least
  * @return LK_OK; LK_ELOST; LK_EINVAL: it was re-entered, or size is too small.
@@ -220,6 +225,9 @@ typedef struct lk_info {
 
 /** Ends an async _info call. The callback owns info, NULL unless LK_OK. */
 typedef void (*lk_info_cb)(lk_status status, lk_info *info, void *data);
+
+/** Ends an async _revoke call; left_ms means nothing unless LK_OK. */
+typedef void (*lk_revoke_cb)(lk_status status, int64_t left_ms, void *data);
 
 /** Frees what an _info call returned. NULL is allowed. */
 LK_API void lk_info_free(lk_info *info);

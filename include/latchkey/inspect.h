@@ -53,7 +53,7 @@ typedef struct lk_list_options {
     uint64_t limit; /**< at most so many names are looked at; 1000000 */
 } lk_list_options;
 
-#define LK_LIST_OPTIONS_INIT .size = sizeof(lk_list_options)
+#define LK_LIST_OPTIONS_INIT LK_SIZED(lk_list_options)
 
 /** One name. Strings are never NULL. */
 typedef struct lk_entry {
@@ -124,9 +124,33 @@ LK_API LK_NODISCARD lk_status lk_who_async(lk_client *client, const char *name,
                                            lk_who_cb cb, void *data);
 
 /**
- * Ends the hold of one owner, whatever the kind, and hands over to the next:
- * lk_lock_force_release_of() and its like. The holder is told, if it is a
- * Latchkey client. Changes the server.
+ * Has the hold of one owner end, whatever the kind, and lets nobody else in
+ * before it has: lk_lock_revoke() and its like. Called again and again it says
+ * how long that takes at most. Changes the server.
+ *
+ * @param owner        as in lk_party
+ * @param ret_left_ms  it ends within so long; LK_FOREVER: it is another
+ *                     library's, which cannot be told, and nothing was changed;
+ *                     or its key has no end
+ * @return LK_OK: it holds still; LK_ENOTHELD: it does not, or not any more;
+ *         LK_ENOTSUP: nothing of this kind is held by an owner; also after the
+ *         end of a hold, if the name was a latch or plain semaphore before
+ */
+LK_API LK_NODISCARD lk_status lk_revoke(lk_client *client, const char *name,
+                                        const char *owner,
+                                        int64_t *ret_left_ms);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_revoke_async(lk_client *client,
+                                              const char *name,
+                                              const char *owner,
+                                              lk_revoke_cb cb, void *data);
+
+/**
+ * Ends the hold of one owner at once, whatever the kind, and hands over to the
+ * next: lk_lock_force_release_of() and its like. The holder is told, if it is a
+ * Latchkey client, but nobody waits for it: its work may go on beside the
+ * next one's. Changes the server.
  *
  * @param owner  as in lk_party
  * @return LK_OK; LK_ENOTHELD: that owner does not hold it, nothing was changed;
@@ -140,6 +164,38 @@ LK_API LK_NODISCARD lk_status lk_break_async(lk_client *client,
                                              const char *name,
                                              const char *owner, lk_done_cb cb,
                                              void *data);
+
+/**
+ * Removes what the server keeps of a name that nobody uses, so that any kind
+ * may use it: the record, which would stay for a week, and what is left of
+ * those who waited. Of a semaphore it removes the number of permits as well,
+ * of a latch its count, also if others set them. Changes the server.
+ *
+ * It is refused while somebody holds it or waits for it, or did a moment ago,
+ * and while a plain semaphore is set, whose holders nobody knows: then call
+ * lk_plain_semaphore_delete() first, which asks nobody. A latch may be armed,
+ * if nobody waits.
+ *
+ * Fences do not go back: the last one stays for an hour, and whoever uses the
+ * name in that time goes on from there. After that they grow because the
+ * server's clock does, and only because of that: if it was set back by more
+ * than the name was forgotten, they are smaller than before. What else stays:
+ * the keys of other libraries' locks; claims that were given up while a
+ * request of theirs may be on its way; and for eleven minutes the memory of
+ * changes that may be sent again, so that for so long a plain semaphore's name
+ * cannot become a latch's, nor the other way round.
+ *
+ * @return LK_OK; LK_EBUSY: it is in use, lk_last_error() says by whom, and
+ *         nothing was changed; LK_ENOTHELD: nothing is kept of it; LK_ETYPE:
+ *         one of its keys is something else, and nothing was changed;
+ *         LK_EINDOUBT: say it again; or as lk_who()
+ */
+LK_API LK_NODISCARD lk_status lk_forget(lk_client *client, const char *name);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_forget_async(lk_client *client,
+                                              const char *name, lk_done_cb cb,
+                                              void *data);
 
 /* ---- the server ---------------------------------------------------------------- */
 

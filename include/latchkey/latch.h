@@ -21,7 +21,8 @@
  * Threads: a handle may be used from any thread. Nobody owns a latch.
  *
  * Lifetime: freeing the handle is local. The latch itself stays on the server
- * until it is deleted or its ttl_ms ends.
+ * until it is deleted or its ttl_ms ends; without one, for a week after it has
+ * opened, and for ever as long as it has not.
  */
 
 #include <latchkey/hold.h>
@@ -36,10 +37,12 @@ typedef struct lk_latch lk_latch;
 typedef struct lk_latch_options {
     size_t size;     /**< set by LK_LATCH_OPTIONS_INIT */
     uint64_t ttl_ms; /**< the latch ends so long after its last change; default:
-                          what it was armed with; there, never */
+                          what it was armed with; there, never as long
+                          as it is armed: give it one where each job has a
+                          name of its own */
 } lk_latch_options;
 
-#define LK_LATCH_OPTIONS_INIT .size = sizeof(lk_latch_options)
+#define LK_LATCH_OPTIONS_INIT LK_SIZED(lk_latch_options)
 
 /** The largest count: 2^53 - 1. */
 #define LK_LATCH_COUNT_MAX UINT64_C(9007199254740991)
@@ -108,7 +111,8 @@ LK_API LK_NODISCARD lk_status lk_latch_arrive_async(lk_latch *latch,
 /**
  * Takes an arrival back, unless the latch has opened. A member that stops
  * waiting leaves, so that the others do not start without it. Harmless if it
- * had not arrived.
+ * had not arrived. A latch that was armed by the first arrival is unset again
+ * when the last one has left and nobody waits.
  *
  * @param ret_open  true: it was open, the others start, and so must this one.
  *                  Untouched unless LK_OK

@@ -54,7 +54,7 @@ typedef struct lk_leader_options {
     void *lost_data;    /**< handed to lost */
 } lk_leader_options;
 
-#define LK_LEADER_OPTIONS_INIT .size = sizeof(lk_leader_options)
+#define LK_LEADER_OPTIONS_INIT LK_SIZED(lk_leader_options)
 
 /**
  * Makes a handle on the election called name; see lk_lock_new() for names.

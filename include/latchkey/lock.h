@@ -38,7 +38,7 @@ typedef struct lk_lock_options {
     uint64_t spin_most_ms;  /**< and never longer than this; 128 */
 } lk_lock_options;
 
-#define LK_LOCK_OPTIONS_INIT .size = sizeof(lk_lock_options)
+#define LK_LOCK_OPTIONS_INIT LK_SIZED(lk_lock_options)
 
 /**
  * Makes a handle on the lock called name. Talks to nobody.
@@ -90,21 +90,49 @@ LK_API LK_NODISCARD lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
                                           lk_run_fn fn, void *data);
 
 /**
- * Takes over a hold of this lock that another process has exported. Its lease
+ * Takes over a hold of this lock that another process has exported. It has a
+ * new fence from then on, and the text is worth nothing any more. Its lease
  * begins anew, and is renewed from here if it was renewed there.
  *
- * @param options  NULL, or the owner; the rest is the export's
- * @return LK_OK; LK_ELOST: it does not stand any more; LK_EMISMATCH: it is of
- *         another name; LK_EINVAL: no export; LK_EINDOUBT and the like: not
- *         taken over, try again while its lease lasts
+ * With options->borrow nothing is taken over: the fence stays, the text stays
+ * good, and all who borrow by it have one hold, which ends for all of them when
+ * one releases it. For a hold that no process keeps.
+ *
+ * @param options  NULL, or the owner and borrow; the rest is the export's
+ * @return LK_OK; LK_ELOST: it does not stand any more, or another has imported
+ *         it; LK_EMISMATCH: it is of another name; LK_EINVAL: no export;
+ *         LK_EINDOUBT and the like: not taken over, this client may try again
+ *         while its lease lasts
  */
 LK_API LK_NODISCARD lk_status lk_lock_import(lk_lock *lock, const char *text,
                                              const lk_acquire_options *options,
                                              lk_hold **ret_hold);
 
 /**
- * Ends whoever's hold it is and hands the lock to the next waiter. The holder
- * is told, if it is a Latchkey client. For operators, not for programs.
+ * Has the hold of one owner end, and lets nobody else in before it has: it is
+ * not renewed any more, its client is told (LK_LOSS_REVOKED), and the lock stays
+ * held until that client has released it, or its lease has ended. This does not
+ * wait for that: called again, it tells again and answers what is left, and
+ * LK_ENOTHELD once it is over. Nothing takes it back. For operators.
+ *
+ * @param owner        as in lk_party
+ * @param ret_left_ms  it ends within so long; LK_FOREVER: it is another
+ *                     library's, which cannot be told, and nothing was changed;
+ *                     or its key has no end
+ * @return LK_OK: it holds still; LK_ENOTHELD: it does not, or not any more
+ */
+LK_API LK_NODISCARD lk_status lk_lock_revoke(lk_lock *lock, const char *owner,
+                                             int64_t *ret_left_ms);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_lock_revoke_async(lk_lock *lock,
+                                                   const char *owner,
+                                                   lk_revoke_cb cb, void *data);
+
+/**
+ * Ends whoever's hold it is at once, though its work may go on, and hands the
+ * lock to the next waiter. The holder is told, if it is a Latchkey client. For
+ * operators, not for programs.
  *
  * @return LK_OK; LK_ENOTHELD: nobody held it
  */

@@ -8,7 +8,8 @@
  * is.
  *
  * Promise: a hold is valid while each of its members is; when one is lost, the
- * others are released. Members are waited for in the order of their names, the
+ * others are released; when one is revoked, all are kept until the hold is
+ * released. Members are waited for in the order of their names, the
  * same in every process, so that multilocks never wait for each other in a
  * ring, however many processes want whatever sets of names in whatever order
  * (docs/multilock.md has the proof). A thread that holds something else

@@ -54,7 +54,7 @@ typedef struct lk_redlock_options {
                            not even killed, so each has a vote at once */
 } lk_redlock_options;
 
-#define LK_REDLOCK_OPTIONS_INIT .size = sizeof(lk_redlock_options)
+#define LK_REDLOCK_OPTIONS_INIT LK_SIZED(lk_redlock_options)
 
 /** What one server had to say. */
 typedef enum lk_redlock_answer {

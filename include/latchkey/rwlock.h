@@ -55,7 +55,7 @@ typedef struct lk_rwlock_options {
     uint64_t spin_most_ms;  /**< and never longer than this; 128 */
 } lk_rwlock_options;
 
-#define LK_RWLOCK_OPTIONS_INIT .size = sizeof(lk_rwlock_options)
+#define LK_RWLOCK_OPTIONS_INIT LK_SIZED(lk_rwlock_options)
 
 /** Makes a handle on the lock called name; see lk_lock_new() for names. */
 LK_API LK_NODISCARD lk_status lk_rwlock_new(lk_rwlock **ret_rwlock,
@@ -105,7 +105,9 @@ LK_API LK_NODISCARD lk_status lk_rwlock_acquire_upgradeable_async(
  * kept out. It then has two holds, and releasing this one is a downgrade.
  *
  * @return as lk_rwlock_acquire_read(); LK_EUPGRADE: the owner has a plain read
- *         hold, so that it would wait for itself; nothing was done
+ *         hold, so that it would wait for itself; LK_ELOST: its upgradeable
+ *         hold ended while it waited, so others may have written since; nothing
+ *         was done
  */
 LK_API LK_NODISCARD lk_status
 lk_rwlock_acquire_write(lk_rwlock *rwlock, int64_t wait_ms,
@@ -147,6 +149,20 @@ LK_API LK_NODISCARD lk_status lk_rwlock_downgrade_async(lk_hold *hold,
 LK_API LK_NODISCARD lk_status
 lk_rwlock_import(lk_rwlock *rwlock, const char *text,
                  const lk_acquire_options *options, lk_hold **ret_hold);
+
+/**
+ * Has the hold of one owner end, of the writer with its owner's reads or of one
+ * reader, and lets nobody in before it has; see lk_lock_revoke().
+ */
+LK_API LK_NODISCARD lk_status lk_rwlock_revoke(lk_rwlock *rwlock,
+                                               const char *owner,
+                                               int64_t *ret_left_ms);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_rwlock_revoke_async(lk_rwlock *rwlock,
+                                                     const char *owner,
+                                                     lk_revoke_cb cb,
+                                                     void *data);
 
 /**
  * Ends the writer's hold, with reads of its owner, or the holds of all readers,

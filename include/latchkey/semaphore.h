@@ -43,7 +43,7 @@ typedef struct lk_semaphore_options {
     uint64_t resize;   /**< 1: the first acquire replaces another N */
 } lk_semaphore_options;
 
-#define LK_SEMAPHORE_OPTIONS_INIT .size = sizeof(lk_semaphore_options)
+#define LK_SEMAPHORE_OPTIONS_INIT LK_SIZED(lk_semaphore_options)
 
 /**
  * Makes a handle on the semaphore called name; see lk_lock_new() for names.
@@ -130,8 +130,23 @@ LK_API LK_NODISCARD lk_status lk_semaphore_count_async(lk_semaphore *semaphore,
                                                        void *data);
 
 /**
- * Ends one holder's hold, and its permits go to the waiters. The holder is
- * told, if it is a Latchkey client. For operators, not for programs.
+ * Has one holder's hold end, and gives its permits to nobody before it has;
+ * see lk_lock_revoke().
+ */
+LK_API LK_NODISCARD lk_status lk_semaphore_revoke(lk_semaphore *semaphore,
+                                                  const char *owner,
+                                                  int64_t *ret_left_ms);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_semaphore_revoke_async(lk_semaphore *semaphore,
+                                                        const char *owner,
+                                                        lk_revoke_cb cb,
+                                                        void *data);
+
+/**
+ * Ends one holder's hold at once, though its work may go on, and its permits go
+ * to the waiters. The holder is told, if it is a Latchkey client. For operators,
+ * not for programs.
  *
  * @param owner  as in lk_party; NULL: all holders
  * @return LK_OK; LK_ENOTHELD: it held nothing

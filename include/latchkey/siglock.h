@@ -35,7 +35,7 @@ typedef struct lk_siglock_options {
     uint64_t lease_ms; /**< for acquires that name none; default: watchdog */
 } lk_siglock_options;
 
-#define LK_SIGLOCK_OPTIONS_INIT .size = sizeof(lk_siglock_options)
+#define LK_SIGLOCK_OPTIONS_INIT LK_SIZED(lk_siglock_options)
 
 /**
  * Makes a handle on the lock that python-redis-lock calls name; its keys are
@@ -79,10 +79,26 @@ LK_API LK_NODISCARD lk_status lk_siglock_run(lk_siglock *siglock,
                                              const lk_acquire_options *options,
                                              lk_run_fn fn, void *data);
 
-/** Takes over a hold that was exported elsewhere; see lk_lock_import(). */
+/** Takes over a hold that was exported elsewhere; see lk_lock_import(). One that
+    ended in doubt cannot be tried again. */
 LK_API LK_NODISCARD lk_status
 lk_siglock_import(lk_siglock *siglock, const char *text,
                   const lk_acquire_options *options, lk_hold **ret_hold);
+
+/**
+ * Has one owner's hold end, and lets nobody else in before it has; see
+ * lk_lock_revoke(). Its client finds out when it renews the hold; one that does
+ * not renew it never does, and its lease ends it.
+ */
+LK_API LK_NODISCARD lk_status lk_siglock_revoke(lk_siglock *siglock,
+                                                const char *owner,
+                                                int64_t *ret_left_ms);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_siglock_revoke_async(lk_siglock *siglock,
+                                                      const char *owner,
+                                                      lk_revoke_cb cb,
+                                                      void *data);
 
 /**
  * Ends whoever's hold it is and wakes one of those who wait. The holder is not

@@ -38,7 +38,7 @@ typedef struct lk_stripes_options {
     uint64_t lease_ms; /**< for acquires that name none; default: watchdog */
 } lk_stripes_options;
 
-#define LK_STRIPES_OPTIONS_INIT .size = sizeof(lk_stripes_options)
+#define LK_STRIPES_OPTIONS_INIT LK_SIZED(lk_stripes_options)
 
 /**
  * Makes a handle on the stripes of one name space. Talks to nobody. Stripe i is

@@ -37,7 +37,7 @@ void lk_cell_value_free(lk_cell_value *value)
 static lk_status
 options_take(lk_cell_options *copy, const lk_cell_options *options)
 {
-    lk_status status = lk__handle_options(copy, sizeof(*copy), options);
+    lk_status status = lk__options_copy(copy, sizeof(*copy), options);
 
     if (status == LK_OK && copy->ttl_ms > LK__TIME_MAX_MS)
         status = lk__fail(LK_EINVAL, "ttl_ms is longer than ten years");

@@ -238,7 +238,7 @@ lk_status lk__cell_do(lk__place *place, const lk__cell_order *order,
         }
         lk__ask_release(&op->ask);
     }
-    lk__client_leave(client);
+    lk__client_leave_blocking(client);
     return status;
 }
 

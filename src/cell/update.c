@@ -69,7 +69,7 @@ static lk_status update_init(update *u, const lk_cell *cell,
     if (status != LK_OK)
         return status;
     memset(u, 0, sizeof(*u));
-    status = lk__handle_options(&u->options, sizeof(u->options), options);
+    status = lk__options_copy(&u->options, sizeof(u->options), options);
     if (status == LK_OK && fn == NULL)
         status = lk__fail(LK_EINVAL, "the function is NULL");
     if (u->options.tries == 0)
@@ -138,6 +138,26 @@ static uint64_t pause_ns(const update *u)
     return lk__client_random(u->place->client, limit_ms * MS);
 }
 
+/* The handle may be freed while the update goes on: the place stays, and with it
+   the client. */
+static void place_pin(lk__place *place)
+{
+    lk__client_ref(place->client);
+    lk__client_lock(place->client);
+    place->refs++;
+    lk__client_leave(place->client);
+}
+
+static void place_unpin(lk__place *place)
+{
+    lk_client *client = place->client;
+
+    lk__client_lock(client);
+    lk__place_unref(place);
+    lk__client_leave(client);
+    lk__client_unref(client);
+}
+
 /* ---- blocking ---------------------------------------------------------------- */
 
 static lk_status pause_blocking(const update *u)
@@ -156,7 +176,7 @@ static lk_status pause_blocking(const update *u)
         status = lk__ask_sleep(ask);
         lk__ask_release(ask);
     }
-    lk__client_leave(client);
+    lk__client_leave_blocking(client);
     return status;
 }
 
@@ -190,6 +210,7 @@ lk_status lk_cell_update(lk_cell *cell, const lk_cell_update_options *options,
 
     if (status != LK_OK)
         return status;
+    place_pin(u.place);
     while (goes_on) {
         status = round_blocking(&u, &goes_on);
         if (goes_on) {
@@ -198,6 +219,7 @@ lk_status lk_cell_update(lk_cell *cell, const lk_cell_update_options *options,
         }
     }
     draft_clear(&u.draft);
+    place_unpin(u.place);
     if (status == LK_OK && ret_version != NULL)
         *ret_version = u.version;
     return status;
@@ -210,14 +232,9 @@ static void on_read(lk_status status, lk__cell_result *result, void *data);
 
 static void update_free(update *u)
 {
-    lk_client *client = u->place->client;
-
     draft_clear(&u->draft);
-    lk__client_lock(client);
-    lk__place_unref(u->place);
-    lk__client_leave(client);
+    place_unpin(u->place);
     lk__free(u);
-    lk__client_unref(client);
 }
 
 static void finish(update *u, lk_status status)
@@ -303,17 +320,13 @@ static void on_written(lk_status status, lk__cell_result *result, void *data)
 /* A copy of its own, with the place and the client pinned. */
 static lk_status update_begin(const update *given)
 {
-    lk_client *client = given->place->client;
     update *u = lk__alloc(sizeof(*u));
     lk_status status;
 
     if (u == NULL)
         return LK_ENOMEM;
     *u = *given;
-    lk__client_ref(client);
-    lk__client_lock(client);
-    u->place->refs++;
-    lk__client_leave(client);
+    place_pin(u->place);
     status = begin(u);
     if (status != LK_OK)
         update_free(u);

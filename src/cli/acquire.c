@@ -228,7 +228,8 @@ static int acquire(errand *e, int *ret_signal)
     if (status == LK_OK)
         return 0;
     code = run_wait_fail(&wait, status);
-    return code == CLI_BUSY ? (int)e->chosen.busy_code : code;
+    return code == CLI_BUSY ? cli_conflict_exit(status, e->chosen.busy_code)
+                            : code;
 }
 
 /* A hold whose text does not arrive is nobody's: it is given back. */

@@ -77,6 +77,9 @@ extern const cli_option cli_global_options[];
 int cli_help_all(cli *c);
 int cli_help_command(const cli_command *command);
 
+/* `--version` and `version`. Returns an exit code. */
+int cli_version(const cli *c);
+
 /*
  * Says "latchkey NAME: ..." on standard error and returns code, so that a
  * complaint is one line.
@@ -95,6 +98,10 @@ void cli_note(const cli *c, const char *format, ...)
 /* Which exit code a status of the library is. */
 int cli_status_exit(lk_status status);
 
+/* The exit code of a wait that got nothing, where a user may choose one for
+   what others have: any other reason stays CLI_BUSY. */
+int cli_conflict_exit(lk_status status, uint64_t chosen);
+
 /* lk_last_error() for people: without codes that only the library needs. */
 const char *cli_error_words(void);
 
@@ -103,5 +110,9 @@ const char *cli_error_words(void);
  * what to do about it. what: "acquiring 'deploy'". Returns the exit code.
  */
 int cli_fail_status(const cli *c, lk_status status, const char *what);
+
+/* The same of a call that waits for nothing but the server: time that ran out is
+   a server that cannot be reached. */
+int cli_fail_call(const cli *c, lk_status status, const char *what);
 
 #endif /* LK_CLI_CLI_H */

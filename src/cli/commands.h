@@ -29,10 +29,12 @@
     X(top)                                                                     \
     X(watch)                                                                   \
     X(break)                                                                   \
+    X(forget)                                                                  \
     X(stat)                                                                    \
     X(metrics)                                                                 \
     X(doctor)                                                                  \
     X(url)                                                                     \
+    X(version)                                                                 \
     X(help)                                                                    \
     X(manual)                                                                  \
     X(complete)

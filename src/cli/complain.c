@@ -10,19 +10,42 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/utf8.h"
+
+/* Keeps what a terminal would obey out of a message, whoever wrote that part of
+   it. A newline is one of ours, where words of advice follow, or is shown. */
+static void put_message(char *to, size_t size, const char *text)
+{
+    char shown[CLI_UTF8_SHOWN];
+    size_t used = 0;
+
+    while (*text != '\0' && used + CLI_UTF8_SHOWN < size) {
+        if (strncmp(text, "\n  ", 3) == 0) {
+            to[used++] = *text++;
+        } else {
+            size_t length = cli_utf8_show(&text, shown);
+
+            memcpy(to + used, shown, length);
+            used += length;
+        }
+    }
+    to[used] = '\0';
+}
 
 /* In one write, so that lines of several processes do not mix. */
 __attribute__((format(printf, 2, 0))) static void
 say(const cli *c, const char *format, va_list arguments)
 {
     char text[2048];
+    char safe[4096]; /* a pipe takes as much in one piece */
     int used = snprintf(text, sizeof(text),
                         "latchkey%s%s: ", c->called != NULL ? " " : "",
                         c->called != NULL ? c->called : "");
 
     (void)vsnprintf(text + used, sizeof(text) - (size_t)used, format,
                     arguments);
-    (void)fprintf(stderr, "%s\n", text);
+    put_message(safe, sizeof(safe) - 1, text);
+    (void)fprintf(stderr, "%s\n", safe);
 }
 
 int cli_fail(const cli *c, int code, const char *format, ...)
@@ -76,9 +99,7 @@ static const struct remedy {
     {LK_EMISMATCH, CLI_CONFIG,
      "use the settings that the others use, or "
      "another name"},
-    {LK_ETYPE, CLI_CONFIG,
-     "use another name, or delete the key if it is of "
-     "no use"},
+    {LK_ETYPE, CLI_CONFIG, "use another name"},
     {LK_EBUSY, CLI_BUSY, NULL},
     {LK_ETIMEDOUT, CLI_BUSY, NULL},
     {LK_ECANCELED, CLI_BUSY, NULL},
@@ -90,9 +111,7 @@ static const struct remedy {
     {LK_EUPGRADE, CLI_BUSY, NULL},
     {LK_ELOST, CLI_LOST, NULL},
     {LK_EINDOUBT, CLI_UNAVAILABLE, "look at the server; then try again"},
-    {LK_EOFFLINE, CLI_UNAVAILABLE,
-     "start Redis there, set LATCHKEY_URL or --url to where it is, or try "
-     "`--url local:`"},
+    {LK_EOFFLINE, CLI_UNAVAILABLE, "start Redis there, or correct the URL"},
     {LK_ELOADING, CLI_UNAVAILABLE, "wait until it has loaded"},
     {LK_EREADONLY, CLI_UNAVAILABLE, "point the URL at the primary"},
     {LK_ESERVERMEM, CLI_UNAVAILABLE, "raise its maxmemory, or free some"},
@@ -119,12 +138,21 @@ int cli_status_exit(lk_status status)
     return remedy != NULL ? remedy->code : CLI_INTERNAL;
 }
 
-/* Of a script of the library, without the code it is told by. */
+int cli_conflict_exit(lk_status status, uint64_t chosen)
+{
+    return status == LK_EBUSY || status == LK_ETIMEDOUT ? (int)chosen
+                                                        : CLI_BUSY;
+}
+
+/* Of a script of the library, without the code it is told by. What a library
+   goes on with in the background ends with the tool. */
 const char *cli_error_words(void)
 {
     const char *words = lk_last_error();
     size_t size = strspn(words, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 
+    if (strcmp(words, lk_status_text(LK_EINDOUBT)) == 0)
+        return "it was sent, but no answer came";
     return strncmp(words, "LK", 2) == 0 && words[size] == ' ' ? words + size + 1
                                                               : words;
 }
@@ -139,20 +167,39 @@ static const char *cause_words(void)
     return at != NULL ? at + sizeof(between) - 1 : words;
 }
 
+/* Which server was meant is said by somebody: the URL may be wrong. */
+static void put_origin(char *text, size_t size, const cli *c, lk_status status)
+{
+    text[0] = '\0';
+    if (status == LK_EOFFLINE && c->is_local)
+        (void)snprintf(text, size, "; it is the private server");
+    else if (status == LK_EOFFLINE && c->resolved_from != NULL)
+        (void)snprintf(text, size, "; the URL is of %s", c->resolved_from);
+}
+
 int cli_fail_status(const cli *c, lk_status status, const char *what)
 {
     const struct remedy *remedy = remedy_find(status);
     const char *advice = remedy != NULL ? remedy->advice : NULL;
     char server[LK_URL_DESCRIPTION_SIZE];
+    char origin[256];
     char name[128];
     bool is_away = status == LK_EOFFLINE;
 
     (void)cli_clean(name, sizeof(name), what);
-    return cli_fail(c, cli_status_exit(status), "%s%s%s%.400s%s%s%s%s", name,
+    put_origin(origin, sizeof(origin), c, status);
+    return cli_fail(c, cli_status_exit(status), "%s%s%s%.400s%s%s%s%s%s", name,
                     strlen(name) < strlen(what) ? "..." : "",
                     what[0] != '\0' ? ": " : "",
                     is_away ? cli_server_words(c, server, sizeof(server)) : "",
                     is_away ? " cannot be reached: " : "",
                     is_away ? cause_words() : cli_error_words(),
-                    advice != NULL ? "\n  " : "", advice != NULL ? advice : "");
+                    advice != NULL ? "\n  " : "", advice != NULL ? advice : "",
+                    origin);
+}
+
+int cli_fail_call(const cli *c, lk_status status, const char *what)
+{
+    return cli_fail_status(c, status == LK_ETIMEDOUT ? LK_EOFFLINE : status,
+                           what);
 }

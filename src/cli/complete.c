@@ -204,16 +204,10 @@ offer_words(const char *before, const char *words, const char *begun)
 
 /* ---- names -------------------------------------------------------------- */
 
-static bool is_printable(const char *name)
+/* Whether the parser would take a name for an option. */
+static bool is_option(const reading *r, const char *name)
 {
-    while (*name != '\0') {
-        const size_t length = cli_utf8_length(name);
-
-        if (length == 0 || cli_utf8_is_control(name))
-            return false;
-        name += length;
-    }
-    return true;
+    return name[0] == '-' && !r->only_operands && r->pending == NULL;
 }
 
 /* A pattern of names that begin so; false: it would be too long. */
@@ -260,13 +254,21 @@ static lk_kind kind_of(const cli_command *command)
     return LK_KIND_NONE;
 }
 
-static void
-offer_listed(const lk_listing *listing, lk_kind kind, const char *begun)
+/* Whether a command is for names that nobody uses, too. */
+static bool takes_idle(const cli_command *command)
 {
+    return strcmp(command->name, "forget") == 0;
+}
+
+static void
+offer_listed(const reading *r, const lk_listing *listing, const char *begun)
+{
+    const lk_kind kind = kind_of(r->command);
+
     for (size_t i = 0; i < listing->count; i++) {
         const lk_entry *entry = listing->entries[i];
 
-        if (is_printable(entry->name) &&
+        if (cli_utf8_is_plain(entry->name) && !is_option(r, entry->name) &&
             (kind == LK_KIND_NONE || kind == entry->kind))
             offer("", entry->name, begun, lk_kind_text(entry->kind));
     }
@@ -276,14 +278,15 @@ static void offer_names(cli *c, const reading *r, const char *begun)
 {
     char pattern[1200];
     lk_list_options options = {LK_LIST_OPTIONS_INIT, .pattern = pattern,
-                               .limit = NAMES_MAX};
+                               .limit = NAMES_MAX,
+                               .idle = takes_idle(r->command)};
     lk_client *client = NULL;
     lk_listing *listing = NULL;
 
     if (pattern_make(pattern, sizeof(pattern), begun) && is_there(c) &&
         lk_client_open(&client, c->resolved_url, NULL) == LK_OK &&
         lk_list(client, NAMES_WAIT_MS, &options, &listing) == LK_OK) {
-        offer_listed(listing, kind_of(r->command), begun);
+        offer_listed(r, listing, begun);
         lk_listing_free(listing);
     }
     lk_client_free(client);

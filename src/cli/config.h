@@ -15,9 +15,14 @@ struct cli;
  *
  * The files are $XDG_CONFIG_HOME/latchkey/config (else ~/.config/...) and
  * /etc/latchkey/config; LATCHKEY_CONFIG names one file in the place of both.
- * A line is `key = value`, empty, or begins with #. A file that is there, or
- * that LATCHKEY_CONFIG names, and cannot be read, or says what is not understood, is an error: to pass over it
- * could mean another server than was meant.
+ * A line is `key = value`, empty, or begins with #.
+ *
+ * Whoever can write to a file chooses the server: it has to be a regular one of
+ * the user's or root's to which nobody else may write. One that is not, that
+ * says what is not understood, or that LATCHKEY_CONFIG names and is not there,
+ * is an error even where something before it counts: to pass over it could mean
+ * another server than was meant. So is a variable that is set and empty. One
+ * that the user may not read is an error where a setting would come from it.
  */
 
 typedef struct cli_setting {
@@ -39,7 +44,8 @@ typedef struct cli_value {
 
 /*
  * Finds a setting. given: what its option said, NULL if nothing. 0, or
- * CLI_CONFIG or CLI_INTERNAL having complained; then ret_value is empty.
+ * CLI_CONFIG, CLI_USAGE or CLI_INTERNAL having complained; then ret_value is
+ * empty.
  */
 int cli_setting_find(const struct cli *c, const char *key, const char *given,
                      cli_value *ret_value);

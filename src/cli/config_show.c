@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/json.h"
+#include "cli/output.h"
 
 typedef struct choices {
     bool explains;
@@ -35,9 +36,14 @@ show_text(const cli_setting *setting, const char *text, char *room, size_t size)
 static void put_plain(const cli_setting *setting, const char *text,
                       const char *from, bool explains)
 {
-    (void)printf("%s = %s\n", setting->key, text);
-    if (explains)
-        (void)printf("    from %s\n    %s\n", from, setting->help);
+    (void)printf("%s = ", setting->key);
+    cli_put_clean(stdout, text);
+    (void)fputc('\n', stdout);
+    if (!explains)
+        return;
+    (void)fputs("    from ", stdout);
+    cli_put_clean(stdout, from);
+    (void)printf("\n    %s\n", setting->help);
 }
 
 static void put_json(cli_json *json, const cli_setting *setting,
@@ -95,7 +101,8 @@ const cli_command cli_command_config = {
     .usage = "[--explain]",
     .about = "For each setting the first of these counts: its option, its\n"
              "environment variables, the user's file, the system's file, the\n"
-             "default. Passwords are not shown.",
+             "default. A file has to be yours or root's, and nobody else may\n"
+             "write to it. Passwords are not shown.",
     .options = options,
     .run = run,
 };

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/local.h"
+#include "cli/output.h"
 
 enum { OFFLINE_MS = 5000, TRY_MS = 2000, LEAST_MS = 1000 };
 
@@ -80,19 +81,39 @@ const char *cli_server_words(const cli *c, char *text, size_t size)
     return text;
 }
 
-/* How long a server may be away before that is an error. */
-static int64_t offline_ms(const cli *c)
-{
-    static const char key[] = "offline_ms=";
-    char text[LK_URL_DESCRIPTION_SIZE];
-    const char *at = strstr(cli_server_words(c, text, sizeof(text)), key);
+/* ---- what the URL says -------------------------------------------------- */
 
-    return at != NULL ? strtoll(at + strlen(key), NULL, 10) : OFFLINE_MS;
+const char *cli_url_option(const cli *c, const char *key)
+{
+    static char text[LK_URL_DESCRIPTION_SIZE];
+    const size_t size = strlen(key);
+    char *rest;
+    char *one;
+
+    /* A question mark in front of the options is percent-encoded there. */
+    rest = strchr(cli_server_words(c, text, sizeof(text)), '?') != NULL
+               ? strchr(text, '?') + 1
+               : NULL;
+    while ((one = strsep(&rest, "&")) != NULL) {
+        if (strncmp(one, key, size) == 0 && one[size] == '=')
+            return one + size + 1;
+    }
+    return NULL;
 }
+
+int64_t cli_url_ms(const cli *c, const char *key)
+{
+    const char *said = cli_url_option(c, key);
+
+    return said != NULL ? strtoll(said, NULL, 10) : 0;
+}
+
+/* ---- the client --------------------------------------------------------- */
 
 int64_t cli_connect_ms(const cli *c, int64_t wait_ms)
 {
-    int64_t limit = offline_ms(c);
+    int64_t said = cli_url_ms(c, "offline_ms");
+    int64_t limit = said != 0 ? said : OFFLINE_MS;
 
     if (wait_ms == 0)
         wait_ms = TRY_MS;
@@ -118,8 +139,11 @@ static void on_log(lk_log_level level, const char *text, void *data)
     static const char *const words[] = {"", "error", "warning", "info",
                                         "debug"};
 
+    char clean[2048];
+
     (void)data;
-    (void)fprintf(stderr, "latchkey: %s: %s\n", words[level], text);
+    (void)fprintf(stderr, "latchkey: %s: %s\n", words[level],
+                  cli_clean(clean, sizeof(clean), text));
 }
 
 int cli_client_open(cli *c, const lk_client_options *more,
@@ -135,10 +159,14 @@ int cli_client_open(cli *c, const lk_client_options *more,
         return code;
     if (more != NULL)
         options = *more;
-    if (c->verbose && options.log == NULL) {
+    if (cli_url_option(c, "name") != NULL)
+        options.name = NULL;
+    if (cli_url_option(c, "offline_ms") != NULL)
+        options.offline_ms = 0;
+    if (c->verbose)
         options.log = on_log;
+    if (c->verbose && cli_url_option(c, "log_level") == NULL)
         options.log_level = LK_LOG_INFO;
-    }
     status = lk_client_open(ret_client, c->resolved_url, &options);
     if (status == LK_OK)
         return 0;

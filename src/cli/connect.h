@@ -8,7 +8,8 @@
 
 struct cli;
 
-/* Outages that a wait of the tool rides out: its own limit ends it. */
+/* Outages that a wait of the tool rides out, unless the URL says how long: its
+   own limit ends it. */
 enum { CLI_PATIENCE_MS = 86400000 };
 
 /*
@@ -19,9 +20,11 @@ enum { CLI_PATIENCE_MS = 86400000 };
 int cli_url(struct cli *c);
 
 /*
- * Opens a client of that server, and starts it if it is the private one. Talks to nobody yet; the first call that does
- * tells whether the server is there. more: options of the command, or NULL;
- * --verbose adds the log. 0, or the exit code having complained.
+ * Opens a client of that server, and starts it if it is the private one. Talks
+ * to nobody yet; the first call that does tells whether the server is there.
+ * more: options of the command, or NULL; its name and offline_ms are defaults,
+ * which the URL beats. --verbose adds the log. 0, or the exit code having
+ * complained.
  *
  *   lk_client *client;
  *   int code = cli_client_open(c, NULL, &client);
@@ -30,6 +33,16 @@ int cli_url(struct cli *c);
  */
 int cli_client_open(struct cli *c, const lk_client_options *more,
                     lk_client **ret_client);
+
+/*
+ * What the URL says as one of its options, in the spelling of lk_url_describe();
+ * NULL: it does not say it. Of a URL that cli_url() has found. The text is
+ * there until the next call.
+ */
+const char *cli_url_option(const struct cli *c, const char *key);
+
+/* The same of a time, in milliseconds; 0: it does not say it. */
+int64_t cli_url_ms(const struct cli *c, const char *key);
 
 /*
  * How long a wait, LK_FOREVER for one without limit, tries to reach a server

@@ -23,6 +23,7 @@
 
 #include "cli/clock.h"
 #include "cli/demo.h"
+#include "cli/output.h"
 
 typedef struct home {
     char directory[96];
@@ -130,6 +131,8 @@ static bool answers(const home *h)
 static void explain(const cli *c, const home *h, const char *program, int error)
 {
     char text[1024] = "";
+    char *rest = text;
+    char *line;
 
     if (error == ENOENT) {
         (void)cli_fail(c, 0,
@@ -140,10 +143,16 @@ static void explain(const cli *c, const home *h, const char *program, int error)
                        program);
         return;
     }
-    if (error == 0 && h->log >= 0)
-        (void)pread(h->log, text, sizeof(text) - 1, 0);
-    (void)cli_fail(c, 0, "%s did not start: %s\n%s", program,
-                   error != 0 ? strerror(error) : "it said", text);
+    if (error == 0 && h->log >= 0 &&
+        pread(h->log, text, sizeof(text) - 1, 0) < 0)
+        text[0] = '\0';
+    (void)cli_fail(c, 0, "%s did not start: %s", program,
+                   error != 0 ? strerror(error) : "it said");
+    while (rest != NULL && (line = strsep(&rest, "\n")) != NULL) {
+        (void)fputs("  ", stderr);
+        cli_put_clean(stderr, line);
+        (void)fputc('\n', stderr);
+    }
 }
 
 /* Whether the server answers before its keeper or the patience ends. */

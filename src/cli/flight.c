@@ -195,7 +195,8 @@ static int fly(trip *t, lk_client *client, lk_flight *flight, const char *key)
     /* The line was right; what was printed is too long. */
     if (status == LK_ERANGE)
         return CLI_LOST;
-    return code == CLI_BUSY ? (int)t->chosen.busy_code : code;
+    return code == CLI_BUSY ? cli_conflict_exit(status, t->chosen.busy_code)
+                            : code;
 }
 
 static int open_and_fly(trip *t, const char *key)

@@ -70,7 +70,7 @@ int cli_help_all(cli *c)
     put_options(cli_global_options);
     (void)fputs(
         "  -h, --help                what a command does\n"
-        "  -V, --version             the version, of `version` as well\n\n"
+        "  -V, --version             the version, as `version` shows it\n\n"
         "The server: --url, else LATCHKEY_URL, REDIS_URL,\n"
         "~/.config/latchkey/config, /etc/latchkey/config; else a\n"
         "private one, `local:`.\n\n",

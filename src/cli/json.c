@@ -7,30 +7,30 @@
 
 #include "cli/utf8.h"
 
-static void put_escape(FILE *to, char letter)
+static void put_escape(FILE *to, uint32_t code)
 {
     static const char letters[] = "\"\\\b\f\n\r\t";
     static const char names[] = "\"\\bfnrt";
-    const char *found = strchr(letters, letter);
+    const char *found = code < 0x80 ? strchr(letters, (int)code) : NULL;
 
     if (found != NULL)
         (void)fprintf(to, "\\%c", names[found - letters]);
     else
-        (void)fprintf(to, "\\u%04x", (unsigned char)letter);
+        (void)fprintf(to, "\\u%04" PRIx32, code);
 }
 
 static void put_string(FILE *to, const char *text)
 {
     (void)fputc('"', to);
     while (*text != '\0') {
-        size_t length = cli_utf8_length(text);
+        uint32_t code = 0;
+        size_t length = cli_utf8_read(text, &code);
 
         if (length == 0) {
             (void)fputs("\\ufffd", to);
             length = 1;
-        } else if (length == 1 && ((unsigned char)*text < 0x20 ||
-                                   *text == '"' || *text == '\\')) {
-            put_escape(to, *text);
+        } else if (cli_utf8_is_control(code) || code == '"' || code == '\\') {
+            put_escape(to, code);
         } else {
             (void)fwrite(text, 1, length, to);
         }

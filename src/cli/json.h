@@ -8,7 +8,8 @@
 
 /*
  * Writes JSON as it comes. Names in Redis are bytes, JSON is characters: a byte
- * that is not UTF-8 is written as U+FFFD.
+ * that is not UTF-8 is written as U+FFFD. What a terminal would obey is escaped,
+ * see cli_utf8_is_control().
  *
  * Every function takes the member's key, NULL within an array and at the top.
  * Errors of the stream show in cli_finish().

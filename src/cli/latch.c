@@ -16,9 +16,13 @@
 #include "cli/json.h"
 #include "cli/output.h"
 
+/* What the tool makes is not to stay for ever on a server that evicts nothing. */
+enum { TTL_MS = 7 * 86400000 };
+
 typedef struct choices {
     bool is_try;
     int64_t wait_ms;
+    int64_t ttl_ms; /* 0: not said */
     uint64_t count; /* of a barrier: who is expected */
     const char *member;
     const char *why;
@@ -215,8 +219,15 @@ static int act(const visit *v, const cli_args *args)
 
 /* ---- the commands ------------------------------------------------------- */
 
-static int open_latch(visit *v)
+/* Only what may make a latch has a time for it if none is said: any other would
+   change the one that it was made with. */
+static int open_latch(visit *v, bool makes)
 {
+    const lk_latch_options latch_options = {LK_LATCH_OPTIONS_INIT,
+                                            .ttl_ms =
+                                                v->chosen.ttl_ms != 0 || !makes
+                                                    ? (uint64_t)v->chosen.ttl_ms
+                                                    : TTL_MS};
     lk_status status;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms = CLI_PATIENCE_MS};
@@ -224,7 +235,7 @@ static int open_latch(visit *v)
 
     if (code != 0)
         return code;
-    status = lk_latch_new(&v->latch, v->client, v->name, NULL);
+    status = lk_latch_new(&v->latch, v->client, v->name, &latch_options);
     return status == LK_OK ? 0 : cli_fail_status(v->c, status, v->name);
 }
 
@@ -238,13 +249,16 @@ static int run_latch(cli *c, int argc, char **argv)
 {
     visit v = {.c = c, .chosen = {.wait_ms = LK_FOREVER}};
     cli_args args;
+    int what;
     int code;
 
     cli_parse(c, argc, argv, &v.chosen, &args);
-    if (cli_word_find(ACTIONS, args.operands[0]) < 0)
+    what = cli_word_find(ACTIONS, args.operands[0]);
+    if (what < 0)
         cli_usage(c, "'%s' is none of " ACTIONS, args.operands[0]);
     v.name = args.operands[1];
-    code = open_latch(&v);
+    code = open_latch(&v, what == LATCH_SET || what == LATCH_ARRIVE ||
+                              what == LATCH_RESET);
     if (code == 0)
         code = act(&v, &args);
     close_latch(&v);
@@ -256,6 +270,8 @@ static int run_latch(cli *c, int argc, char **argv)
 static const cli_option latch_options[] = {
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "wait: only look", 0},
     {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait: no longer than so", 0},
+    {CLI_TIME, 't', "ttl", AT(ttl_ms), "TIME",
+     "it ends so long after its last change; 7d", 0},
     {CLI_TEXT, 0, "as", AT(member), "MEMBER",
      "arrive: who it is; the host and the process", 0},
     {CLI_TEXT, 'y', "why", AT(why), "TEXT", "wait: shown to who looks", 0},
@@ -311,7 +327,7 @@ static int run_barrier(cli *c, int argc, char **argv)
     if (v.chosen.count == 0)
         cli_usage(c, "how many are to meet? barrier NAME -n N");
     v.name = args.operands[0];
-    code = open_latch(&v);
+    code = open_latch(&v, true);
     if (code == 0) {
         status = catch_signals(v.client);
         if (status == LK_OK)
@@ -325,6 +341,8 @@ static int run_barrier(cli *c, int argc, char **argv)
 static const cli_option barrier_options[] = {
     {CLI_COUNT, 'n', "count", AT(count), "N", "so many are to meet", 0},
     {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "no longer than so", 0},
+    {CLI_TIME, 't', "ttl", AT(ttl_ms), "TIME",
+     "it ends so long after its last change; 7d", 0},
     {CLI_TEXT, 0, "as", AT(member), "MEMBER",
      "who it is; the host and the process", 0},
     {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},
@@ -335,10 +353,11 @@ const cli_command cli_command_barrier = {
     .name = "barrier",
     .summary = "wait until so many are here",
     .usage = "[OPTION]... NAME -n N",
-    .about = "Arrives at the latch NAME and waits until N members have. Who\n"
-             "gives up, by -w or a signal, takes the arrival back. Once open\n"
-             "it stays so, for who comes late: `latch reset` or another NAME\n"
-             "begin the next round.",
+    .about =
+        "Arrives at the latch NAME and waits until N members have. A member\n"
+        "that gives up, by -w or a signal, takes its arrival back, and the\n"
+        "last one takes the latch away. Once open it stays so, for members\n"
+        "that come late: `latch reset` or another NAME begin the next round.",
     .options = barrier_options,
     .operands_min = 1,
     .operands_max = 1,

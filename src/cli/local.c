@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -27,87 +26,29 @@ enum {
     STDIO = 3
 };
 
-/* ---- where it lives ----------------------------------------------------- */
-
-/* Whether only we can do anything there. ret_is_there: false and true: it can
-   still be made. */
-static bool is_ours(const char *path, bool *ret_is_there)
-{
-    struct stat s;
-
-    *ret_is_there = lstat(path, &s) == 0;
-    if (!*ret_is_there)
-        return errno == ENOENT;
-    return S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
-           (s.st_mode & 077) == 0;
-}
-
-static int refuse(const cli *c, const char *path)
-{
-    return cli_fail(c, CLI_CONFIG,
-                    "%s is not a directory of yours alone: the private server "
-                    "cannot live there\n"
-                    "  give it mode 700, or set LATCHKEY_URL to a server",
-                    path);
-}
-
-int cli_local_find(const cli *c, cli_local *ret_local)
-{
-    const char *base = getenv("XDG_RUNTIME_DIR");
-    const size_t most = sizeof(ret_local->directory);
-    bool is_there;
-    int size;
-
-    if (base != NULL && base[0] == '/')
-        size = snprintf(ret_local->directory, most, "%s/latchkey", base);
-    else
-        size = snprintf(ret_local->directory, most, "/tmp/latchkey-%u",
-                        (unsigned)geteuid());
-    if (size < 0 || (size_t)size >= most)
-        return cli_fail(c, CLI_CONFIG,
-                        "XDG_RUNTIME_DIR is too long for a socket in it");
-    (void)snprintf(ret_local->socket, sizeof(ret_local->socket),
-                   "%s/redis.sock", ret_local->directory);
-    if (base != NULL && base[0] == '/' &&
-        (!is_ours(base, &is_there) || !is_there))
-        return refuse(c, base);
-    return is_ours(ret_local->directory, &is_there)
-               ? 0
-               : refuse(c, ret_local->directory);
-}
-
-char *cli_local_url(const cli_local *local)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
-    char *url = malloc(sizeof("unix:") + (size_t)3 * CLI_LOCAL_PATH);
-    char *to = url;
-
-    if (url == NULL)
-        return NULL;
-    to += sprintf(to, "unix:");
-    for (const char *at = local->socket; *at != '\0'; at++)
-        to += sprintf(to, strchr(plain, *at) != NULL ? "%c" : "%%%02X",
-                      (unsigned char)*at);
-    return url;
-}
-
 /* ---- who is there ------------------------------------------------------- */
 
+/* The directory keeps others out; that the server is the user's own or root's
+   is seen again where it listens. */
 pid_t cli_local_pid(const cli_local *local)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct ucred peer = {.pid = 0};
     socklen_t size = sizeof(peer);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char culprit[CLI_LOCAL_PATH];
+    cli_place place = cli_local_look(local, culprit);
+    int fd;
 
+    if (place != CLI_PLACE_OURS)
+        return place == CLI_PLACE_MISSING ? 0 : -1;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return 0;
     memcpy(address.sun_path, local->socket, sizeof(local->socket));
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
         peer.pid = 0;
-    else if (peer.uid != geteuid())
+    else if (peer.uid != geteuid() && peer.uid != 0)
         peer.pid = -1;
     (void)close(fd);
     return peer.pid;
@@ -147,22 +88,41 @@ static int lock_directory(const cli *c, const cli_local *local)
 
 /* ---- start -------------------------------------------------------------- */
 
+/* A path as a word of the server's configuration. */
+static const char *quote(char text[4 * CLI_LOCAL_PATH + 3], const char *path)
+{
+    char *to = text;
+
+    to += sprintf(to, "\"");
+    for (; *path != '\0'; path++) {
+        bool is_plain =
+            *path > ' ' && *path < 0x7f && strchr("\"\\", *path) == NULL;
+
+        to += sprintf(to, is_plain ? "%c" : "\\x%02x", (unsigned char)*path);
+    }
+    (void)sprintf(to, "\"");
+    return text;
+}
+
 /* What the server reads from its standard input. */
 static void put_config(int to, const cli_local *local)
 {
-    char text[1024];
+    char socket[4 * CLI_LOCAL_PATH + 3];
+    char directory[4 * CLI_LOCAL_PATH + 3];
+    char text[2048];
     int size = snprintf(text, sizeof(text),
                         "port 0\n"
-                        "unixsocket \"%s\"\n"
+                        "unixsocket %s\n"
                         "unixsocketperm 700\n"
-                        "dir \"%s\"\n"
+                        "dir %s\n"
                         "logfile log\n"
                         "loglevel warning\n"
                         "save \"\"\n"
                         "appendonly no\n"
                         "maxmemory-policy noeviction\n"
                         "daemonize no\n",
-                        local->socket, local->directory);
+                        quote(socket, local->socket),
+                        quote(directory, local->directory));
 
     (void)!write(to, text, (size_t)size); /* less than a pipe holds */
 }
@@ -270,27 +230,28 @@ static int start_locked(const cli *c, const cli_local *local)
 
 int cli_local_start(const cli *c, const cli_local *local, bool *ret_started)
 {
-    pid_t pid = cli_local_pid(local);
-    bool is_there;
-    int code = 0;
+    pid_t pid;
+    int code = cli_local_make(c, local);
     int lock;
 
     *ret_started = false;
+    if (code != 0)
+        return code;
+    pid = cli_local_pid(local);
     if (pid > 0)
         return 0;
-    if (mkdir(local->directory, 0700) != 0 && errno != EEXIST)
-        return cli_fail(c, CLI_CONFIG, "%s: %s", local->directory,
-                        strerror(errno));
-    if (pid < 0 || !is_ours(local->directory, &is_there))
-        return refuse(c, local->directory);
     lock = lock_directory(c, local);
     if (lock < 0)
         return CLI_UNAVAILABLE;
     /* Somebody may have started it meanwhile. */
-    if (cli_local_pid(local) == 0) {
+    pid = cli_local_pid(local);
+    if (pid == 0)
         code = start_locked(c, local);
-        *ret_started = code == 0;
-    }
+    else if (pid < 0)
+        code = cli_fail(c, CLI_CONFIG,
+                        "%s is another user's: it is not the private server",
+                        local->socket);
+    *ret_started = pid == 0 && code == 0;
     (void)close(lock);
     return code;
 }

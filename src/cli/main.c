@@ -122,12 +122,6 @@ static int dispatch(cli *c, int argc, char **argv)
 {
     int at;
 
-    if (argc > 1 &&
-        (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
-         strcmp(argv[1], "version") == 0)) {
-        (void)printf("latchkey %s\n", lk_version());
-        return CLI_OK;
-    }
     at = cli_parse_globals(c, argc, argv);
     if (at >= argc)
         cli_usage(c, "which command?");

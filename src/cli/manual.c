@@ -14,6 +14,8 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 
+enum { LINE_SIZE = 256 }; /* of a line of what a command says of itself */
+
 /* ---- text --------------------------------------------------------------- */
 
 /* A dash is one that can be copied, and no line begins with a request. */
@@ -59,15 +61,16 @@ static void put_line(const char *line, bool *is_example)
 static void put_about(const char *about)
 {
     bool is_example = false;
-    char *copy = strdup(about);
-    char *rest = copy;
-    char *line;
+    char line[LINE_SIZE];
 
-    while (rest != NULL && (line = strsep(&rest, "\n")) != NULL)
+    for (; about != NULL; about = strchr(about, '\n')) {
+        about += *about == '\n';
+        (void)snprintf(line, sizeof(line), "%.*s", (int)strcspn(about, "\n"),
+                       about);
         put_line(line, &is_example);
+    }
     if (is_example)
         (void)puts(".fi\n.RE");
-    free(copy);
 }
 
 /* ---- tables ------------------------------------------------------------- */
@@ -173,6 +176,7 @@ static int run(cli *c, int argc, char **argv)
     size_t room = 0;
     cli_args args;
     FILE *source;
+    int code = CLI_OK;
 
     cli_parse(c, argc, argv, NULL, &args);
     source = fopen(args.operands[0], "re");
@@ -181,9 +185,12 @@ static int run(cli *c, int argc, char **argv)
                         strerror(errno));
     while (getline(&line, &room, source) > 0)
         put_source_line(line);
+    if (feof(source) == 0)
+        code = cli_fail(c, CLI_INTERNAL, "%s: not read to its end",
+                        args.operands[0]);
     free(line);
     (void)fclose(source);
-    return CLI_OK;
+    return code;
 }
 
 const cli_command cli_command_manual = {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/output.h"
 
 /* One pass over a command line. */
 typedef struct reader {
@@ -171,6 +172,14 @@ static _Noreturn void help(const reader *r)
                                : cli_help_all(r->c));
 }
 
+/* Nor is --version, behind which --json may stand. */
+static _Noreturn void version(const reader *r)
+{
+    for (int i = r->at + 1; i < r->argc; i++)
+        r->c->json |= strcmp(r->argv[i], "--json") == 0;
+    exit(cli_finish(cli_version(r->c)));
+}
+
 static _Noreturn void unknown_long(const reader *r, const char *name)
 {
     const char *near = NULL;
@@ -178,6 +187,8 @@ static _Noreturn void unknown_long(const reader *r, const char *name)
 
     if (strcmp(name, "help") == 0)
         help(r);
+    if (strcmp(name, "version") == 0 && r->c->command == NULL)
+        version(r);
     nearest(r->own, name, &near, &distance);
     nearest(cli_global_options, name, &near, &distance);
     if (near != NULL)
@@ -190,6 +201,8 @@ static _Noreturn void unknown_letter(const reader *r, char letter)
 {
     if (letter == 'h')
         help(r);
+    if (letter == 'V' && r->c->command == NULL)
+        version(r);
     cli_usage(r->c, "there is no option -%c", letter);
 }
 

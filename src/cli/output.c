@@ -90,22 +90,16 @@ const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms)
 
 const char *cli_clean(char *to, size_t size, const char *text)
 {
+    char shown[CLI_UTF8_SHOWN];
     size_t used = 0;
 
     while (*text != '\0') {
-        size_t length = cli_utf8_length(text);
-        bool is_good = length > 0 && !cli_utf8_is_control(text);
+        size_t length = cli_utf8_show(&text, shown);
 
-        if (length == 0)
-            length = 1;
-        if (used + (is_good ? length : 1) >= size)
+        if (used + length >= size)
             break;
-        if (is_good)
-            memcpy(to + used, text, length);
-        else
-            to[used] = '?';
-        used += is_good ? length : 1;
-        text += length;
+        memcpy(to + used, shown, length);
+        used += length;
     }
     to[used] = '\0';
     return to;
@@ -113,14 +107,11 @@ const char *cli_clean(char *to, size_t size, const char *text)
 
 void cli_put_clean(FILE *to, const char *text)
 {
-    while (*text != '\0') {
-        size_t length = cli_utf8_length(text);
+    char shown[CLI_UTF8_SHOWN];
 
-        if (length > 0 && !cli_utf8_is_control(text))
-            (void)fwrite(text, 1, length, to);
-        else
-            (void)fputc('?', to);
-        text += length > 0 ? length : 1;
+    while (*text != '\0') {
+        (void)cli_utf8_show(&text, shown);
+        (void)fputs(shown, to);
     }
 }
 

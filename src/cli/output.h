@@ -42,8 +42,9 @@ int cli_columns(FILE *to);
 const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms);
 
 /*
- * Copies text that others wrote for a terminal: control characters and what is
- * not UTF-8 become '?'. Always ended; cut at a whole character. Returns to.
+ * Copies text that others wrote for a terminal, which shows it as it is and
+ * obeys nothing of it, see cli_utf8_show(). Always ended; cut at a whole
+ * character. Returns to.
  */
 const char *cli_clean(char *to, size_t size, const char *text);
 

@@ -27,6 +27,7 @@ enum {
     LEASE_MS = 30000,
     LEASE_LEAST_MS = 1000,
     LEASE_MOST_MS = 86400000,
+    UNSAID_MS = -1,
     KILL_AFTER_MS = 5000
 };
 
@@ -80,7 +81,8 @@ static void check_options(run *r, const cli_args *args)
         cli_usage(r->c, "either -c LINE or a command");
     if (o->is_try && o->wait_ms != LK_FOREVER)
         cli_usage(r->c, "either -n or -w TIME");
-    if (o->lease_ms < LEASE_LEAST_MS || o->lease_ms > LEASE_MOST_MS)
+    if (o->lease_ms != UNSAID_MS &&
+        (o->lease_ms < LEASE_LEAST_MS || o->lease_ms > LEASE_MOST_MS))
         cli_usage(r->c, "--lease has to be 1s to 24h; it is renewed while the "
                         "command runs");
     if (o->is_flock)
@@ -94,7 +96,27 @@ static void check_options(run *r, const cli_args *args)
         o->wait_ms = 0;
     check_lost(r);
     check_status_fd(r);
+}
+
+/* The lease that was said, else the URL's, else the tool's. 0, or has
+   complained. */
+static int settle_lease(run *r)
+{
+    run_options *o = &r->options;
+    int code = cli_url(r->c);
+    int64_t said = code == 0 ? cli_url_ms(r->c, "watchdog_ms") : 0;
+
+    if (code != 0)
+        return code;
+    if (o->lease_ms == UNSAID_MS && said != 0 && said < LEASE_LEAST_MS)
+        return cli_fail(r->c, CLI_CONFIG,
+                        "the URL of %s says watchdog_ms=%" PRId64
+                        "ms; a lease of the tool has 1s at least",
+                        r->c->resolved_from, said);
+    if (o->lease_ms == UNSAID_MS)
+        o->lease_ms = said != 0 ? said : LEASE_MS;
     run_plan_times(&r->plan, o->lease_ms, o->kill_after_ms);
+    return 0;
 }
 
 /* ---- obtaining ---------------------------------------------------------- */
@@ -146,7 +168,7 @@ static int not_obtained(run *r, const run_wait *wait, lk_status status)
     if (code != CLI_BUSY)
         return code;
     r->outcome = RUN_NOT_OBTAINED;
-    return (int)r->options.busy_code;
+    return cli_conflict_exit(status, r->options.busy_code);
 }
 
 /* A hold that was handed over has a short lease until it is first renewed. */
@@ -158,7 +180,7 @@ static int lengthen(run *r)
     if (left > r->options.lease_ms * 2 / 3)
         return 0;
     status = lk_hold_extend(r->hold, (uint64_t)r->options.lease_ms);
-    return status == LK_OK ? 0 : cli_fail_status(r->c, status, r->subject.name);
+    return status == LK_OK ? 0 : cli_fail_call(r->c, status, r->subject.name);
 }
 
 static int obtain(run *r)
@@ -263,7 +285,7 @@ static int release(run *r, int code)
     cli_note(r->c,
              "the release of '%s' is not confirmed: %s; "
              "it ends with its lease",
-             name, lk_last_error());
+             name, cli_error_words());
     return code;
 }
 
@@ -354,6 +376,35 @@ static int guarded(run *r, const char *name, char **argv)
     return code;
 }
 
+/* ---- another number ----------------------------------------------------- */
+
+static int resize(run *r, const char *name)
+{
+    cli_json json = {.to = stdout};
+    lk_status status;
+    int code = cli_client_open(r->c, NULL, &r->client);
+
+    if (code != 0)
+        return code;
+    status = cli_subject_new(&r->subject, r->client, CLI_SEMAPHORE, name, 0);
+    if (status == LK_OK)
+        status = lk_semaphore_resize(r->subject.semaphore, r->options.resize);
+    if (status != LK_OK) {
+        code = cli_fail_call(r->c, status, name);
+    } else if (r->c->json) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", name);
+        cli_json_count(&json, "permits", r->options.resize);
+        cli_json_close(&json, '}');
+        cli_json_line(&json);
+    }
+    cli_subject_free(&r->subject);
+    lk_client_free(r->client);
+    return code;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
 static int run_main(run *r, int argc, char **argv)
 {
     const char *shell[] = {"/bin/sh", "-c", NULL, NULL};
@@ -362,6 +413,11 @@ static int run_main(run *r, int argc, char **argv)
     int code;
 
     cli_parse(r->c, argc, argv, &r->options, &args);
+    if (r->options.resize != CLI_UNSAID) {
+        if (r->options.line != NULL || args.rest != NULL)
+            cli_usage(r->c, "--resize runs no command");
+        return resize(r, args.operands[0]);
+    }
     check_options(r, &args);
     shell[2] = r->options.line;
     command = r->options.line != NULL ? (char **)(intptr_t)shell : args.rest;
@@ -371,7 +427,9 @@ static int run_main(run *r, int argc, char **argv)
         !run_signals_take(&r->signals))
         return system_failed(r, "start");
     r->plan.env = &r->env;
-    code = guarded(r, args.operands[0], command);
+    code = settle_lease(r);
+    if (code == 0)
+        code = guarded(r, args.operands[0], command);
     put_status(r, args.operands[0], code);
     run_env_done(&r->env);
     /* A shell that runs a script has to see that ^C ended it. */
@@ -387,10 +445,11 @@ int run_under(cli *c, int argc, char **argv, cli_kind_of kind)
                          .said = {.permits = CLI_UNSAID},
                          .count = 1,
                          .wait_ms = LK_FOREVER,
-                         .lease_ms = LEASE_MS,
+                         .lease_ms = UNSAID_MS,
                          .kill_after_ms = KILL_AFTER_MS,
                          .status_fd = NO_STATUS_FD,
-                         .busy_code = CLI_BUSY}};
+                         .busy_code = CLI_BUSY,
+                         .resize = CLI_UNSAID}};
 
     return run_main(&r, argc, argv);
 }

@@ -45,6 +45,7 @@ typedef struct run_options {
     const char *on_lost;
     uint64_t status_fd; /* NO_STATUS_FD */
     uint64_t busy_code;
+    uint64_t resize; /* no command: so many permits from now on; CLI_UNSAID */
     bool is_flock;
     bool is_foreground;
 } run_options;
@@ -79,6 +80,8 @@ typedef struct run {
     int terminal_signal; /* that the terminal sent to the tool; 0: none */
     bool wants_terminal; /* it had it when it was stopped */
     int64_t told_ns;     /* the deadline that the guardian knows */
+    int64_t seen_ns;     /* when the tool was last seen at work */
+    int64_t still_ns;    /* the longest it stood still since it was told */
     int64_t drain_ns;    /* when what is left of the group is killed */
     int64_t looked_ns;   /* when what was killed was last looked for */
     int64_t begun_ns;

@@ -13,9 +13,13 @@
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},           \
         {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", \
          0},                                                                   \
-        {CLI_TIME, 'l',                                                        \
-         "lease",  AT(lease_ms),                                               \
-         "TIME",   "others get it so long after a crash; 30s",                 \
+        {CLI_TIME,                                                             \
+         'l',                                                                  \
+         "lease",                                                              \
+         AT(lease_ms),                                                         \
+         "TIME",                                                               \
+         "others get it so long after a crash; the URL's watchdog_ms, else "   \
+         "30s",                                                                \
          0},                                                                   \
         {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},      \
         {CLI_TEXT, 'c',    "command",                                          \
@@ -82,9 +86,11 @@ const cli_command cli_command_lock = {
     .usage = usage,
     .about =
         "Waits until nobody else holds NAME, runs COMMAND, and exits as it\n"
-        "did. The lease is renewed while it runs. If the lock is lost all the\n"
-        "same, COMMAND and its process group are ended before anybody else\n"
-        "can have it. COMMAND finds LATCHKEY_NAME, LATCHKEY_FENCE,\n"
+        "did. The lease is renewed while it runs. If it cannot be renewed, or\n"
+        "somebody revokes the lock, COMMAND and its process group are ended\n"
+        "before anybody else can have it; if its key is deleted, within a\n"
+        "third of the lease and --kill-after. COMMAND finds LATCHKEY_NAME, "
+        "LATCHKEY_FENCE,\n"
         "LATCHKEY_OWNER and LATCHKEY_DEADLINE in its environment.\n"
         "\n"
         "  latchkey lock nightly -- /usr/local/bin/job\n"
@@ -142,6 +148,8 @@ static const cli_option semaphore_options[] = {
     {CLI_COUNT, 'p', "permits", AT(said.permits), "N",
      "so many there are; set by whoever comes first", 0},
     {CLI_COUNT, 0, "count", AT(count), "N", "take so many of them; 1", 0},
+    {CLI_COUNT, 0, "resize", AT(resize), "N",
+     "run nothing: let there be so many from now on", 0},
     COMMON_OPTIONS,
     {.kind = CLI_END},
 };
@@ -159,7 +167,10 @@ const cli_command cli_command_semaphore = {
     .about = "As `lock`, with N at a time. All say the same N, or only the\n"
              "first one says it.\n"
              "\n"
-             "  latchkey semaphore -p 4 encoders -- ffmpeg -i in out",
+             "  latchkey semaphore -p 4 encoders -- ffmpeg -i in out\n"
+             "  latchkey semaphore --resize 8 encoders\n"
+             "\n"
+             "--resize takes nothing from those who hold a permit.",
     .options = semaphore_options,
     .operands_min = 1,
     .operands_max = 1,

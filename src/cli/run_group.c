@@ -3,6 +3,7 @@
 #include "cli/run_group.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,30 +47,47 @@ static member look_at(const char *process, pid_t group)
 
     (void)snprintf(path, sizeof(path), "/proc/%s/stat", process);
     file = fopen(path, "re");
+    /* Without memory or descriptors it cannot be looked at, and may live. */
     if (file == NULL)
-        return MEMBER_NOT;
+        return errno == ENOMEM || errno == EMFILE || errno == ENFILE
+                   ? MEMBER_ALIVE
+                   : MEMBER_NOT;
     size = fread(line, 1, sizeof(line) - 1, file);
     line[size] = '\0';
     (void)fclose(file);
     return member_of(line, group);
 }
 
+/* The next one in /proc. NULL: it was the last, or, with errno, not told. */
+static const char *next_process(DIR *processes)
+{
+    const struct dirent *entry;
+
+    do {
+        errno = 0;
+        entry = readdir(processes);
+    } while (entry != NULL &&
+             (entry->d_name[0] < '1' || entry->d_name[0] > '9'));
+    return entry != NULL ? entry->d_name : NULL;
+}
+
 bool run_group_is_dead(pid_t group)
 {
     DIR *processes = opendir("/proc");
-    const struct dirent *entry;
+    const char *process = NULL;
     member worst = MEMBER_NOT;
+    bool is_all;
 
     if (processes == NULL)
         return false;
-    while (worst != MEMBER_ALIVE && (entry = readdir(processes)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
-            member one = look_at(entry->d_name, group);
+    while (worst != MEMBER_ALIVE &&
+           (process = next_process(processes)) != NULL) {
+        member one = look_at(process, group);
 
-            if (one > worst)
-                worst = one;
-        }
+        if (one > worst)
+            worst = one;
     }
+    is_all = process == NULL && errno == 0;
     (void)closedir(processes);
-    return worst == MEMBER_DEAD;
+    return is_all && worst == MEMBER_DEAD;
 }

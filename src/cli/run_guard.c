@@ -54,7 +54,9 @@ void run_plan_times(run_plan *plan, int64_t lease_ms, int64_t kill_after_ms)
     plan->margin_ns = plan->lease_ns / 10;
     if (plan->margin_ns > most)
         plan->margin_ns = most;
-    plan->notice_ns = plan->kill_after_ns + plan->margin_ns;
+    plan->notice_ns = plan->margin_ns;
+    if (plan->policy != RUN_KILL) /* SIGKILL gives no time to end in */
+        plan->notice_ns += plan->kill_after_ns;
     /* A lease is renewed when a third of it is gone. Half of it has to be
        enough for the server to answer. */
     if (plan->notice_ns > plan->lease_ns / 2)

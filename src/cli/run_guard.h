@@ -46,7 +46,7 @@ typedef struct run_plan {
     run_env *env;          /* of the command */
 } run_plan;
 
-/* Works out notice and margin of a lease. */
+/* Works out notice and margin of a lease, for the policy that is set. */
 void run_plan_times(run_plan *plan, int64_t lease_ms, int64_t kill_after_ms);
 
 /* The tool's side. */

@@ -12,6 +12,8 @@
 #include "cli/clock.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/see.h"
+#include "cli/utf8.h"
 
 enum {
     QUIET_MS = 200, /* of a wait before anything is said of it */
@@ -53,11 +55,14 @@ static const char *party_program(const lk_party *party)
 static void put_holder(char *text, size_t size, const lk_party *party)
 {
     const char *program = party_program(party);
-    char who[192];
+    char who[2048]; /* a reason has 512 bytes at the most, the others less */
     int used;
 
     if (party->host[0] == '\0')
-        used = snprintf(who, sizeof(who), "%s", party->owner);
+        used =
+            snprintf(who, sizeof(who), "%s%s",
+                     see_is_foreign(LK_KIND_LOCK, party) ? "Redisson's " : "",
+                     party->owner);
     else
         used =
             snprintf(who, sizeof(who), "%s:%" PRIu64, party->host, party->pid);
@@ -107,30 +112,22 @@ describe(const waiting *w, const lk_info *info, char *text, size_t size)
     }
 }
 
+/* Since when another library's holder has it, nobody writes down. */
 static void put_times(char *text, size_t size, const lk_info *info)
 {
-    char since[CLI_TIME_SIZE];
-    char lease[CLI_TIME_SIZE];
+    const lk_party *first = info->holder_count > 0 ? info->holders[0] : NULL;
+    char time[CLI_TIME_SIZE];
+    int used = 0;
 
     text[0] = '\0';
-    if (info->holder_count == 0)
+    if (first == NULL)
         return;
-    if (info->holders[0]->lease_ms >= 0)
-        (void)snprintf(text, size, " for %s, lease %s",
-                       cli_time_words(since, info->holders[0]->since_ms),
-                       cli_time_words(lease,
-                                      (uint64_t)info->holders[0]->lease_ms));
-    else
-        (void)snprintf(text, size, " for %s",
-                       cli_time_words(since, info->holders[0]->since_ms));
-}
-
-/* Bytes of a text that are no more than so many, and whole characters. */
-static int whole_bytes(const char *text, int most)
-{
-    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
-        most--;
-    return most;
+    if (!see_is_foreign(LK_KIND_LOCK, first))
+        used = snprintf(text, size, " for %s",
+                        cli_time_words(time, first->since_ms));
+    if (first->lease_ms >= 0 && used >= 0 && (size_t)used < size)
+        (void)snprintf(text + used, size - (size_t)used, ", lease %s",
+                       cli_time_words(time, (uint64_t)first->lease_ms));
 }
 
 /* What is short and changes is kept where the line is too long: the times. */
@@ -138,14 +135,14 @@ static void draw_line(const char *line, const char *times)
 {
     /* One column is left free: a full line would scroll. */
     int room = cli_columns(stderr) - 1 - (int)strlen(times);
-    int size = (int)strlen(line);
+    int width = cli_utf8_width(line);
 
-    if (size <= room)
-        (void)fprintf(stderr, "\r%s%s%.*s\033[K", line, times, room - size,
+    if (width <= room)
+        (void)fprintf(stderr, "\r%s%s%.*s\033[K", line, times, room - width,
                       " - ^C leaves");
     else if (room > 1)
-        (void)fprintf(stderr, "\r%.*s~%s\033[K", whole_bytes(line, room - 1),
-                      line, times);
+        (void)fprintf(stderr, "\r%.*s~%s\033[K",
+                      (int)cli_utf8_fit(line, room - 1), line, times);
     else
         (void)fprintf(stderr, "\r%.*s\033[K", room + (int)strlen(times),
                       "waiting");
@@ -177,12 +174,13 @@ static void put_outage(waiting *w)
 {
     char line[sizeof(w->said)];
     char name[64];
+    char words[101];
 
     (void)snprintf(line, sizeof(line),
-                   "waiting for %s: the server cannot be reached: %.100s; "
+                   "waiting for %s: the server cannot be reached: %s; "
                    "waiting for it",
                    cli_clean(name, sizeof(name), w->wait->subject->name),
-                   lk_last_error());
+                   cli_clean(words, sizeof(words), lk_last_error()));
     put_line(w, line, "");
 }
 
@@ -384,19 +382,22 @@ int run_wait_fail(const run_wait *wait, lk_status status)
                             ? "\n  use the settings that the others use, or "
                               "another name"
                             : "");
+    if (status == LK_EUNSET)
+        return cli_fail(wait->c, CLI_USAGE,
+                        "%s '%s' is not set\n  the first one says how many "
+                        "permits there are: -p N",
+                        cli_subject_noun(wait->subject->kind),
+                        cli_clean(name, sizeof(name), wait->subject->name));
     if (code != CLI_BUSY)
         return cli_fail_status(wait->c, status, wait->subject->name);
     if (wait->c->quiet)
         return code;
     (void)snprintf(words, sizeof(words), "%s", cli_error_words());
     ask_holder(w);
-    cli_note(wait->c, "%s '%s' is not obtained: %s%s%s",
+    cli_note(wait->c, "%s '%s' is not obtained: %s%s",
              cli_subject_noun(wait->subject->kind),
              cli_clean(name, sizeof(name), wait->subject->name),
-             w->holder[0] != '\0' ? "held by " : words, w->holder,
-             status == LK_EUNSET
-                 ? "\n  the first one says how many permits there are: -p N"
-                 : "");
+             w->holder[0] != '\0' ? "held by " : words, w->holder);
     return code;
 }
 

@@ -44,6 +44,7 @@ bool run_tell_hold(run *r)
     if (now + left <= r->told_ns)
         return true;
     r->told_ns = now + left;
+    r->still_ns = 0;
     return run_guard_hold(&r->guard, r->told_ns, lk_hold_fence(r->hold),
                           lk_client_id(r->client));
 }
@@ -62,17 +63,48 @@ static const char *loss_words(lk_loss loss)
     return words[loss];
 }
 
+/* Notes how long the tool stood still: stopped, not scheduled, or asleep with
+   the machine. expected_ns: so long it was to wait. */
+static void note_still(run *r, int64_t expected_ns)
+{
+    int64_t now = cli_now_ns();
+    int64_t still = now - r->seen_ns - expected_ns;
+
+    if (still > r->still_ns)
+        r->still_ns = still;
+    r->seen_ns = now;
+}
+
+/* Why it is lost. A tool that stood still while a renewal was due is the reason,
+   whatever the server is like. */
+static void put_reason(run *r, lk_loss loss, char *text, size_t size)
+{
+    char time[CLI_TIME_SIZE];
+
+    note_still(r, 0);
+    if (r->still_ns < r->plan.lease_ns / 4 || loss == LK_LOSS_REVOKED ||
+        loss == LK_LOSS_CLOSED)
+        (void)snprintf(text, size, "%s", loss_words(loss));
+    else
+        (void)snprintf(text, size,
+                       "the tool itself stood still for %s and did not renew "
+                       "it",
+                       cli_time_words(time,
+                                      (uint64_t)(r->still_ns / CLI_NS_PER_MS)));
+}
+
 static void on_lost(run *r, lk_loss loss)
 {
+    char reason[128];
     char name[128];
 
     if (r->is_lost)
         return;
     r->is_lost = true;
+    put_reason(r, loss, reason, sizeof(reason));
     (void)cli_fail(r->c, 0, "%s '%s' is lost: %s; the command %s",
                    cli_subject_noun(r->subject.kind),
-                   cli_clean(name, sizeof(name), r->subject.name),
-                   loss_words(loss),
+                   cli_clean(name, sizeof(name), r->subject.name), reason,
                    r->plan.policy == RUN_WARN ? "goes on" : "is ended");
     (void)run_guard_lost(&r->guard);
 }
@@ -255,6 +287,7 @@ void run_watch(run *r)
 {
     int lost_fd = lk_hold_fd(r->hold);
 
+    r->seen_ns = cli_now_ns();
     /* What happened to the guardian during the wait was not looked at. */
     reap(r);
     while (!r->is_over) {
@@ -263,7 +296,10 @@ void run_watch(run *r)
                                 {.fd = r->is_lost ? -1 : lost_fd,
                                  .events = POLLIN}};
 
-        (void)poll(fds, 3, pause_ms(r));
+        int pause = pause_ms(r);
+
+        (void)poll(fds, 3, pause);
+        note_still(r, pause * CLI_NS_PER_MS);
         if (fds[0].revents != 0)
             on_signals(r);
         /* Whatever poll() said: the tool may have stood still since, and the

@@ -17,14 +17,15 @@ int see_open(cli *c, lk_client **ret_client)
 {
     int code = cli_client_open(c, NULL, ret_client);
     lk_status status;
+    int64_t said;
 
     if (code != 0)
         return code;
-    status = lk_client_wait_ready(*ret_client, REACH_MS);
+    said = cli_url_ms(c, "offline_ms");
+    status = lk_client_wait_ready(*ret_client, said != 0 ? said : REACH_MS);
     if (status == LK_OK)
         return 0;
-    code = cli_fail_status(c, status == LK_ETIMEDOUT ? LK_EOFFLINE : status,
-                           "the server cannot be looked at");
+    code = cli_fail_call(c, status, "the server cannot be looked at");
     lk_client_free(*ret_client);
     return code;
 }

@@ -7,8 +7,8 @@
 
 /*
  * What the commands that look have in common: ls, who, why, top, watch, break,
- * stat, metrics, doctor. docs/cli-json.md describes what is written as JSON;
- * members are only ever added.
+ * forget, stat, metrics, doctor. docs/cli-json.md describes what is written as
+ * JSON; members are only ever added.
  */
 
 enum { SEE_WAIT_MS = 15000 }; /* for one look at a whole server */

@@ -81,7 +81,7 @@ static void put(struct report *report, const lk_check *check)
 /* A lock of the user's own names: every right that it takes. */
 static void try_name(struct report *report, lk_client *client, const char *name)
 {
-    lk_check check = {.id = "name", .text = lk_last_error(), .advice = ""};
+    lk_check check = {.id = "name", .text = "", .advice = ""};
     lk_acquire_options how = {LK_ACQUIRE_OPTIONS_INIT,
                               .reason = "latchkey doctor"};
     lk_lock *lock = NULL;
@@ -92,7 +92,7 @@ static void try_name(struct report *report, lk_client *client, const char *name)
         status = lk_lock_acquire(lock, 0, &how, &hold);
     if (status == LK_OK)
         status = lk_hold_release(hold);
-    check.text = lk_last_error();
+    check.text = cli_error_words();
     if (status == LK_OK) {
         check.text = "a lock was taken and given back";
     } else if (status == LK_EBUSY) {
@@ -182,7 +182,7 @@ static int run(cli *c, int argc, char **argv)
         cli_json_line(&report.json);
     }
     if (status != LK_OK)
-        return cli_fail_status(c, status, "checking the server");
+        return cli_fail_call(c, status, "checking the server");
     return report.failed ? CLI_UNAVAILABLE : CLI_OK;
 }
 

@@ -79,7 +79,8 @@ const cli_command cli_command_ls = {
         "space in small steps, so that other clients do not notice. Of\n"
         "several holders one is shown. A name with blanks or control\n"
         "characters stands in quotes. On a terminal, or with COLUMNS set,\n"
-        "lines are cut, with a ~; elsewhere nothing is.",
+        "lines are cut, with a ~, long names in their middle; elsewhere\n"
+        "nothing is.",
     .options = options,
     .operands_max = 1,
     .run = run,

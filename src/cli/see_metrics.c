@@ -81,8 +81,10 @@ static void put_text(const totals *stats)
     for (int i = LK_KIND_LOCK; i < KINDS; i++)
         put_sums(lk_kind_text((lk_kind)i), &stats->kinds[i]);
     put_sums("all", &stats->all);
-    (void)printf("server %s, a round trip %.3f ms (%.3f to %.3f)\n",
-                 health->version, (double)health->rtt_median_us / 1000,
+    (void)fputs("server ", stdout);
+    cli_put_clean(stdout, health->version);
+    (void)printf(", a round trip %.3f ms (%.3f to %.3f)\n",
+                 (double)health->rtt_median_us / 1000,
                  (double)health->rtt_min_us / 1000,
                  (double)health->rtt_max_us / 1000);
 }
@@ -304,7 +306,7 @@ static int write_all(const cli *c, lk_client *client, const see_rows *rows,
     int code = CLI_OK;
 
     if (status != LK_OK)
-        return cli_fail_status(c, status, "checking the server");
+        return cli_fail_call(c, status, "checking the server");
     stats = totals_of(rows, health);
     if (c->json)
         put_json(&stats);

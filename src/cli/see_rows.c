@@ -36,7 +36,7 @@ int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
     lk_status status = lk_list(client, SEE_WAIT_MS, what, &listing);
 
     if (status != LK_OK)
-        return cli_fail_status(c, status, "listing names");
+        return cli_fail_call(c, status, "listing names");
     if (!see_rows_make(ret_rows, listing))
         return cli_fail(c, CLI_INTERNAL, "out of memory");
     return 0;
@@ -110,7 +110,8 @@ void see_rows_sort(see_rows *rows, see_order order)
 enum {
     COLUMNS = 10,
     CELL = 2560, /* bytes of a cell; no name and no reason is as long */
-    NARROW = 56, /* characters of a cell where the width is bound */
+    NARROW = 56, /* columns of a cell where the width is bound */
+    NAME_LEAST = 16,
     LOOKED_AT = 2000
 };
 
@@ -140,14 +141,10 @@ static void cell_who(char cell[CELL], const lk_entry *entry)
 static bool needs_quotes(const char *name)
 {
     for (const char *at = name; *at != '\0'; at++) {
-        size_t length = cli_utf8_length(at);
-
-        if (length == 0 || cli_utf8_is_control(at) ||
-            strchr(" \"\\", *at) != NULL)
+        if (strchr(" \"\\", *at) != NULL)
             return true;
-        at += length - 1;
     }
-    return false;
+    return !cli_utf8_is_plain(name);
 }
 
 /* A name is one word: if it has blanks, control characters or quotes in it, it
@@ -161,18 +158,10 @@ static void cell_name(char cell[CELL], const char *name)
         return;
     }
     cell[0] = '"';
-    for (const char *at = name; *at != '\0' && used < CELL - 8; at++) {
-        size_t length = cli_utf8_length(at);
-
-        if (length == 0 || cli_utf8_is_control(at))
-            used += (size_t)snprintf(cell + used, CELL - used, "\\x%02x",
-                                     (unsigned char)*at);
-        else if (*at == '"' || *at == '\\')
-            used += (size_t)snprintf(cell + used, CELL - used, "\\%c", *at);
-        else
-            cell[used++] = *at;
-        while (length > 1 && !cli_utf8_is_control(at) && (at[1] & 0xc0) == 0x80)
-            cell[used++] = *++at;
+    while (*name != '\0' && used < CELL - 2 - CLI_UTF8_SHOWN) {
+        if (*name == '"' || *name == '\\')
+            cell[used++] = '\\';
+        used += cli_utf8_show(&name, cell + used);
     }
     (void)snprintf(cell + used, CELL - used, "\"");
 }
@@ -217,39 +206,41 @@ static void cells_fill(char cells[COLUMNS][CELL], const see_row *row)
     cli_clean(cells[9], CELL, holder != NULL ? holder->reason : "");
 }
 
-/* Characters of UTF-8 text, which is what a terminal counts, more or less. */
-static int width_of(const char *text)
-{
-    int width = 0;
-
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
+/* A cell that is wider than all others are to be is not made room for. */
 static void widths_grow(int widths[COLUMNS], char cells[COLUMNS][CELL])
 {
     for (int i = 0; i < COLUMNS; i++) {
-        int width = width_of(cells[i]);
+        int width = cli_utf8_width(cells[i]);
 
+        if (width > NARROW)
+            width = NARROW;
         if (width > widths[i])
             widths[i] = width;
     }
 }
 
-/* Leaves so many characters, the last of which says that there were more. */
+/* Leaves so many columns, the last of which says that there was more. */
 static void cell_cut(char cell[CELL], int most)
 {
-    char *end = cell;
+    if (cli_utf8_width(cell) > most)
+        (void)snprintf(cell + cli_utf8_fit(cell, most - 1), 2, "~");
+}
 
-    if (width_of(cell) <= most)
+/* Takes the middle out: names often differ at both ends. */
+static void cell_shorten(char cell[CELL], int most)
+{
+    const char *tail = cell;
+    int left = cli_utf8_width(cell) - most / 2;
+    size_t head;
+
+    if (cli_utf8_width(cell) <= most)
         return;
-    for (int left = most - 1; left > 0; left--) {
-        end++;
-        while (((unsigned char)*end & 0xc0) == 0x80)
-            end++;
-    }
-    (void)snprintf(end, 2, "~");
+    head = cli_utf8_fit(cell, most - most / 2 - 1);
+    tail += cli_utf8_fit(cell, left);
+    if (cli_utf8_width(tail) > most / 2) /* half of a wide one is left over */
+        tail += cli_utf8_read(tail, NULL);
+    cell[head] = '~';
+    (void)memmove(cell + head + 1, tail, strlen(tail) + 1);
 }
 
 static bool is_last(char cells[COLUMNS][CELL], int at)
@@ -263,7 +254,7 @@ static bool is_last(char cells[COLUMNS][CELL], int at)
 
 struct line {
     FILE *to;
-    int left; /* characters */
+    int left; /* columns */
     int owed; /* blanks, once something follows */
 };
 
@@ -281,7 +272,7 @@ static void line_end(struct line *line, char cell[CELL], bool number)
     (void)fprintf(line->to, "%*s%s", line->owed, "", cell);
 }
 
-/* Two characters are kept for the mark, unless it is the last cell. */
+/* Two columns are kept for the mark, unless it is the last cell. */
 static bool line_fits(const struct line *line, int width, bool last)
 {
     return line->owed + width + (last ? 0 : 2) <= line->left;
@@ -304,7 +295,7 @@ static void put_line(FILE *to, const int widths[COLUMNS],
                         .left = columns != SEE_UNBOUND ? columns : INT_MAX};
 
     for (int i = 0; i < COLUMNS; i++) {
-        int width = width_of(cells[i]);
+        int width = cli_utf8_width(cells[i]);
         int blanks = width < widths[i] ? widths[i] - width : 0;
 
         if (widths[i] == 0)
@@ -320,10 +311,23 @@ static void put_line(FILE *to, const int widths[COLUMNS],
     (void)fputc('\n', to);
 }
 
+/* A long name leaves room for the rest of its line. */
+static int name_columns(int columns)
+{
+    int most = columns * 2 / 5;
+
+    if (most < NAME_LEAST)
+        return NAME_LEAST;
+    return most < NARROW ? most : NARROW;
+}
+
 static void row_fill(char cells[COLUMNS][CELL], const see_row *row, int columns)
 {
     cells_fill(cells, row);
-    for (int i = 0; i < COLUMNS && columns != SEE_UNBOUND; i++)
+    if (columns == SEE_UNBOUND)
+        return;
+    cell_shorten(cells[0], name_columns(columns));
+    for (int i = 1; i < COLUMNS; i++)
         cell_cut(cells[i], NARROW);
 }
 

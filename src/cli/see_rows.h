@@ -42,8 +42,8 @@ void see_rows_sort(see_rows *rows, see_order order);
 enum { SEE_UNBOUND = 0 };
 int see_columns(void);
 
-/* At most so many lines below a headline, of so many characters. What does not
-   fit is cut, with a ~ in its place. */
+/* At most so many lines below a headline, of so many columns. What does not
+   fit is cut, with a ~ in its place; of a long name that is in its middle. */
 void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
                   int columns);
 

@@ -136,7 +136,7 @@ static void look(struct top *top)
 
     if (status != LK_OK) {
         (void)snprintf(top->trouble, sizeof(top->trouble), "%s: %s",
-                       lk_status_name(status), lk_last_error());
+                       lk_status_name(status), cli_error_words());
         return;
     }
     if (top->has_rows)

@@ -102,7 +102,7 @@ static int show(const cli *c, lk_client *client, const char *name)
     numbers n;
 
     if (status != LK_OK)
-        return cli_fail_status(c, status, name);
+        return cli_fail_call(c, status, name);
     n = numbers_of(client, name, kind);
     if (c->json)
         put_json(name, kind, info, &n);

@@ -179,12 +179,13 @@ confirm(see_graph *graph, lk_client *client, const char *name, int64_t again_ms)
     return status;
 }
 
-static void put_text(const cli *c, const see_graph *graph, const char *name)
+/* 0, or has complained. */
+static int put_text(const cli *c, const see_graph *graph, const char *name)
 {
     const char **path = calloc(graph->count + 1, sizeof(*path));
 
     if (path == NULL)
-        return;
+        return cli_fail(c, CLI_INTERNAL, "out of memory");
     for (size_t i = 0; i < graph->count && (name == NULL || i == 0); i++)
         put_chain(graph, graph->nodes[i].name, path, 0);
     free(path);
@@ -192,6 +193,7 @@ static void put_text(const cli *c, const see_graph *graph, const char *name)
         put_deadlock(c, graph);
     else if (graph->count == 0)
         cli_note(c, "nobody waits for anything");
+    return 0;
 }
 
 static int
@@ -199,6 +201,7 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
 {
     see_graph graph = {.count = 0};
     lk_status status = look(&graph, client, name);
+    int code = CLI_OK;
 
     if (status == LK_OK && any_stuck(&graph))
         status = confirm(&graph, client, name, again_ms);
@@ -209,14 +212,14 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
     }
     if (status != LK_OK) {
         see_graph_done(&graph);
-        return cli_fail_status(c, status, name != NULL ? name : "looking");
+        return cli_fail_call(c, status, name != NULL ? name : "looking");
     }
     if (c->json)
         put_json(&graph, name != NULL ? name : "", any_stuck(&graph));
     else
-        put_text(c, &graph, name);
+        code = put_text(c, &graph, name);
     see_graph_done(&graph);
-    return CLI_OK;
+    return code;
 }
 
 static int run(cli *c, int argc, char **argv)

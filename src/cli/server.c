@@ -77,7 +77,10 @@ const cli_command cli_command_server = {
     .about =
         "The private server is what `--url local:` means, and what is used\n"
         "when no server is configured at all: a redis-server on a unix socket\n"
-        "that only this user on this machine can open. It is started by the\n"
+        "that only this user on this machine can open, the same one from "
+        "cron,\n"
+        "su, ssh and a service: below ~/.local/state/latchkey, or where the\n"
+        "setting server-directory says. It is started by the\n"
         "first command that needs it, keeps everything in memory, and runs\n"
         "until it is stopped. `status` exits with 75 if it does not run.",
     .operands_max = 1,

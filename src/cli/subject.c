@@ -135,17 +135,19 @@ lk_status cli_subject_release(const cli_subject *subject, lk_hold *hold)
 lk_status cli_subject_import(const cli_subject *subject, const char *text,
                              lk_hold **ret_hold)
 {
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+
     switch (subject->kind) {
     case CLI_LOCK:
     case CLI_SPIN:
-        return lk_lock_import(subject->lock, text, NULL, ret_hold);
+        return lk_lock_import(subject->lock, text, &borrow, ret_hold);
     case CLI_FAIR:
-        return lk_fairlock_import(subject->fairlock, text, NULL, ret_hold);
+        return lk_fairlock_import(subject->fairlock, text, &borrow, ret_hold);
     case CLI_READ:
     case CLI_WRITE:
-        return lk_rwlock_import(subject->rwlock, text, NULL, ret_hold);
+        return lk_rwlock_import(subject->rwlock, text, &borrow, ret_hold);
     case CLI_SEMAPHORE:
-        return lk_semaphore_import(subject->semaphore, text, NULL, ret_hold);
+        return lk_semaphore_import(subject->semaphore, text, &borrow, ret_hold);
     case CLI_LEADER:
         return LK_ENOTSUP;
     }

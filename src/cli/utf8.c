@@ -2,38 +2,139 @@
 
 #include "cli/utf8.h"
 
-#include <stdint.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
 
-size_t cli_utf8_length(const char *text)
+/* Bytes of a character that begins with this one; 0: none does. */
+static size_t length_of(unsigned char first)
+{
+    if (first < 0x80)
+        return first != 0;
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+size_t cli_utf8_read(const char *text, uint32_t *ret_code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *at = (const unsigned char *)text;
-    uint32_t code;
-    size_t length;
+    size_t length = length_of(at[0]);
+    uint32_t code = length > 1 ? at[0] & (0x7fU >> length) : at[0];
 
-    if (at[0] == '\0')
-        return 0;
-    if (at[0] < 0x80)
-        return 1;
-    if (at[0] < 0xc2 || at[0] > 0xf4)
-        return 0;
-    length = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    code = at[0] & (0x7fU >> length);
     for (size_t i = 1; i < length; i++) {
         if ((at[i] & 0xc0) != 0x80)
             return 0;
         code = code << 6 | (at[i] & 0x3f);
     }
-    if (code < least[length] || code > 0x10ffff ||
+    if (length == 0 || code < least[length] || code > 0x10ffff ||
         (code >= 0xd800 && code <= 0xdfff))
         return 0;
+    if (ret_code != NULL)
+        *ret_code = code;
     return length;
 }
 
-bool cli_utf8_is_control(const char *text)
+bool cli_utf8_is_control(uint32_t code)
 {
-    const unsigned char *at = (const unsigned char *)text;
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {{0, 0x1f},        {0x7f, 0x9f},
+                  {0x61c, 0x61c},    /* Arabic letter mark */
+                  {0x200e, 0x200f},  /* marks of a direction */
+                  {0x2028, 0x202e},  /* ends of lines; embeddings, overrides */
+                  {0x2066, 0x2069}}; /* isolates */
 
-    return at[0] < 0x20 || at[0] == 0x7f ||
-           (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0);
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        if (code >= ranges[i].first && code <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+bool cli_utf8_is_plain(const char *text)
+{
+    while (*text != '\0') {
+        uint32_t code = 0;
+        const size_t length = cli_utf8_read(text, &code);
+
+        if (length == 0 || cli_utf8_is_control(code))
+            return false;
+        text += length;
+    }
+    return true;
+}
+
+size_t cli_utf8_show(const char **text, char shown[CLI_UTF8_SHOWN])
+{
+    uint32_t code = (unsigned char)**text;
+    size_t length = cli_utf8_read(*text, &code);
+    bool is_byte = length == 0 || code < 0x80;
+    int size;
+
+    if (length > 0 && !cli_utf8_is_control(code)) {
+        memcpy(shown, *text, length);
+        shown[length] = '\0';
+        *text += length;
+        return length;
+    }
+    size = snprintf(shown, CLI_UTF8_SHOWN,
+                    is_byte ? "\\x%02" PRIx32 : "\\u%04" PRIx32, code);
+    *text += length > 0 ? length : 1;
+    return (size_t)size;
+}
+
+/* ---- columns ------------------------------------------------------------ */
+
+/* The locale of the environment may be one that knows no such characters, and
+   other threads keep theirs. What is not known takes one column. */
+static int width_of(uint32_t code)
+{
+    static locale_t characters;
+    locale_t before;
+    int width;
+
+    if (code < 0x80)
+        return 1;
+    if (characters == (locale_t)0)
+        characters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (characters == (locale_t)0)
+        return 1;
+    before = uselocale(characters);
+    width = wcwidth((wchar_t)code);
+    (void)uselocale(before);
+    return width >= 0 ? width : 1;
+}
+
+size_t cli_utf8_fit(const char *text, int columns)
+{
+    const char *at = text;
+
+    while (*at != '\0') {
+        uint32_t code = 0;
+        const size_t length = cli_utf8_read(at, &code);
+
+        columns -= length > 0 ? width_of(code) : 1;
+        if (columns < 0)
+            break;
+        at += length > 0 ? length : 1;
+    }
+    return (size_t)(at - text);
+}
+
+int cli_utf8_width(const char *text)
+{
+    int width = 0;
+
+    while (*text != '\0') {
+        uint32_t code = 0;
+        const size_t length = cli_utf8_read(text, &code);
+
+        width += length > 0 ? width_of(code) : 1;
+        text += length > 0 ? length : 1;
+    }
+    return width;
 }

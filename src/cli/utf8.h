@@ -4,11 +4,41 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Bytes of the UTF-8 character that text begins with; 0: it begins with none. */
-size_t cli_utf8_length(const char *text);
+/*
+ * Text that others wrote: names in Redis are bytes, and what a terminal obeys
+ * must not come from them.
+ */
 
-/* Whether a valid character is a control one, C0, DEL or C1. */
-bool cli_utf8_is_control(const char *text);
+/* Bytes of the UTF-8 character that text begins with, and which it is; 0: it
+   begins with none. ret_code may be NULL. */
+size_t cli_utf8_read(const char *text, uint32_t *ret_code);
+
+/*
+ * Whether a terminal would obey a character and not show it: a control one (C0,
+ * DEL, C1), one that ends a line, or one that turns the direction of the text
+ * around it.
+ */
+bool cli_utf8_is_control(uint32_t code);
+
+/* Whether a text has only characters, and none of these. */
+bool cli_utf8_is_plain(const char *text);
+
+/* Bytes that are enough for one character as it is shown. */
+enum { CLI_UTF8_SHOWN = 8 };
+
+/*
+ * Takes one character, or one byte that belongs to none, off a text that is not
+ * empty, and writes it so that a terminal shows it: as it is, else \x1b for a
+ * byte, \u202e for a character. Ended; returns its bytes.
+ */
+size_t cli_utf8_show(const char **text, char shown[CLI_UTF8_SHOWN]);
+
+/* Columns of a terminal that a text takes. */
+int cli_utf8_width(const char *text);
+
+/* Bytes of as much of a text as takes so many columns at the most. */
+size_t cli_utf8_fit(const char *text, int columns);
 
 #endif /* LK_CLI_UTF8_H */

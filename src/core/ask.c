@@ -20,8 +20,11 @@
 /* A minute less than the server remembers: the last one may be late. */
 enum { PERSIST_MS = 10 * 60000 };
 
-/* When what is owed is sent again, if there was no memory or room for it. */
-enum { OWED_PAUSE_MS = 50 };
+enum {
+    OWED_PAUSE_MS = 50, /* when there was no memory or room for what is owed */
+    REFUSED_MS = 20,    /* the first pause after a refusal that may pass, */
+    REFUSED_MOST_MS = 500 /* and the longest */
+};
 
 static void send_now(lk__ask *ask);
 
@@ -142,6 +145,8 @@ static void end_late(lk__ask *ask)
         end(ask, LK_EINDOUBT, NULL);
     else if (is_persistent(ask) || (ask->sends > 0 && !ask->reads))
         doubt(ask);
+    else if (ask->refusals > 0)
+        end(ask, LK_ESERVER, ask->call.client->node->refusal);
     else if (conn->state == LK__CONN_READY)
         end(ask, LK_EOFFLINE, "no answer in time");
     else
@@ -154,7 +159,7 @@ static void on_alarm(lk__alarm *alarm)
         (lk__ask *)(void *)((char *)alarm - offsetof(lk__ask, alarm));
     lk_client *client = ask->call.client;
 
-    if (ask->owed_ms == 0 || lk__client_now(client) >= ask->until) {
+    if (lk__client_now(client) >= ask->until) {
         end_late(ask);
         return;
     }
@@ -172,11 +177,39 @@ static void end_refused(lk__ask *ask, lk_status status, const char *words)
 
 /* ---- answers --------------------------------------------------------------- */
 
+/* The server did not do it, and may in a moment. */
+static void refused_for_now(lk__ask *ask)
+{
+    lk_client *client = ask->call.client;
+    uint64_t limit = REFUSED_MS;
+    uint64_t at;
+
+    for (unsigned i = 0; i < ask->refusals && limit < REFUSED_MOST_MS; i++)
+        limit *= 2;
+    ask->refusals++;
+    ask->sends--;
+    at = lk__client_now(client) + lk__client_random(client, limit * MS) + MS;
+    lk__alarm_set(&client->alarms, &ask->alarm,
+                  at < ask->until ? at : ask->until);
+}
+
+/* At once, or after a pause; the alarm is set to the end again then. */
+static void send_more(lk__ask *ask)
+{
+    lk_client *client = ask->call.client;
+
+    lk__tempo_again(&ask->tempo, lk__client_now(client));
+    if (ask->tempo.until == 0)
+        send_now(ask);
+    else if (ask->tempo.until < ask->until)
+        lk__alarm_set(&client->alarms, &ask->alarm, ask->tempo.until);
+}
+
 static void on_answer(lk__ask *ask, const redisReply *reply)
 {
     bool more = false;
-    lk_status status =
-        lk__node_check(ask->call.client->node, &ask->request, reply);
+    lk_status status = lk__node_check_over(ask->call.client->node, ask->over,
+                                           &ask->request, reply);
 
     if (!ask->listed)
         return;
@@ -184,13 +217,16 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
         send_now(ask);
     } else if (status == LK_ELOADING || status == LK_EREADONLY) {
         ask->sends--; /* refused: it is asked again when that is over */
+    } else if (lk__reply_is_passing(reply)) {
+        refused_for_now(ask);
     } else if (status != LK_OK) {
         end_refused(ask, status, reply->str);
     } else {
+        ask->refusals = 0;
         status = ask->take(ask, reply, &more);
         ask->doubted = false; /* the next question begins anew */
         if (status == LK_OK && more)
-            send_now(ask);
+            send_more(ask);
         else
             end(ask, status, ask->words);
     }
@@ -208,6 +244,8 @@ on_reply(lk__request *request, lk_status status, const redisReply *reply)
     else if (status == LK_EINDOUBT && !ask->reads && !ask->repeats &&
              ask->owed_ms == 0)
         end(ask, LK_EINDOUBT, NULL);
+    else if (ask->renews && ask->listed)
+        send_now(ask); /* the other connection may stand */
     ask->replying = false;
     if (ask->released && !ask->listed && !ask->request.busy)
         ask_free(ask);
@@ -275,6 +313,8 @@ lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
 {
     lk__arg all[8];
 
+    if (count >= sizeof(all) / sizeof(all[0]))
+        return LK_EINVAL;
     all[0] = lk__arg_bytes(owner, strlen(owner) + 1);
     for (size_t i = 0; i < count; i++)
         all[i + 1] = args[i];
@@ -292,20 +332,32 @@ lk_status lk__ask_call(lk__ask *ask, const lk__script *script, size_t count,
     return question_set(ask, script, count, args);
 }
 
+static lk__conn *road_for(const lk__ask *ask)
+{
+    lk__node *node = ask->call.client->node;
+
+    if (ask->renews) {
+        lk__road_want(&node->road);
+        return lk__road_take(&node->road, false);
+    }
+    return lk__node_is_ready(node) ? &node->command : NULL;
+}
+
 static void send_now(lk__ask *ask)
 {
     lk__node *node = ask->call.client->node;
     lk_status status;
 
-    if (!lk__node_is_ready(node) || ask->pauses)
+    ask->over = road_for(ask);
+    if (ask->over == NULL || ask->pauses)
         return;
     if (ask->script == NULL)
         status = lk__node_command(node, &ask->request, ask->count, ask->args);
     else if (ask->place == NULL)
-        status = lk__node_call(node, &ask->request, ask->script,
-                               ask->script->key_count, ask->args,
-                               ask->count - ask->script->key_count,
-                               ask->args + ask->script->key_count);
+        status = lk__node_call_over(node, ask->over, &ask->request, ask->script,
+                                    ask->script->key_count, ask->args,
+                                    ask->count - ask->script->key_count,
+                                    ask->args + ask->script->key_count);
     else
         status = lk__place_call_with(ask->place, &ask->request, ask->script,
                                      ask->args[0].bytes, ask->more_key,
@@ -321,14 +373,16 @@ static void send_now(lk__ask *ask)
         end_refused(ask, status, NULL);
 }
 
-/* Whether it began; else its call has ended. */
+/* Whether it began; else its call has ended. A renewal's own road may stand
+   where the commands have none. */
 static bool begin(lk__ask *ask, uint64_t until)
 {
     lk_client *client = ask->call.client;
     const lk__conn *conn = &client->node->command;
 
     list_add(ask);
-    if (lk__node_is_away(client->node) && ask->owed_ms == 0) {
+    if (lk__node_is_away(client->node) && ask->owed_ms == 0 &&
+        road_for(ask) == NULL) {
         end(ask, conn->why, conn->words);
         return false;
     }
@@ -339,10 +393,16 @@ static bool begin(lk__ask *ask, uint64_t until)
 
 void lk__ask_begin(lk__ask *ask)
 {
+    lk__ask_begin_by(ask, LK__NEVER);
+}
+
+void lk__ask_begin_by(lk__ask *ask, uint64_t until)
+{
     const lk_client *client = ask->call.client;
     int64_t ms = (int64_t)client->settings.command_timeout_ms;
+    uint64_t patience = lk__wait_until_ns(lk__client_now(client), ms);
 
-    if (begin(ask, lk__wait_until_ns(lk__client_now(client), ms)))
+    if (begin(ask, patience < until ? patience : until))
         send_now(ask);
 }
 
@@ -374,6 +434,15 @@ void lk__asks_on_ready(lk_client *client)
     }
 }
 
+/* The server that the commands do not reach may yet answer it. */
+static bool is_on_its_own_road(const lk__ask *ask)
+{
+    const lk_client *client = ask->call.client;
+
+    return client->state == LK__CLIENT_OPEN && ask->request.busy &&
+           ask->over != &client->node->command;
+}
+
 void lk__asks_leave_doubtful(lk_client *client, lk_status status,
                              const char *words)
 {
@@ -385,6 +454,8 @@ void lk__asks_leave_doubtful(lk_client *client, lk_status status,
         if (is_persistent(ask)) {
             if (!ask->call.done)
                 doubt(ask);
+        } else if (is_on_its_own_road(ask)) {
+            /* its time ends it */
         } else if (ask->sends > 0 && ask->repeats && !ask->persists) {
             end(ask, LK_EINDOUBT, NULL);
         } else {

@@ -13,7 +13,8 @@
  * It is made on the heap, as the first member of a larger struct if need be,
  * because a request of it may be under way when nobody waits any more. An
  * answer may lead to the next question. One that only reads is asked again
- * when its answer was lost; any other then ends with LK_EINDOUBT.
+ * when its answer was lost; any other then ends with LK_EINDOUBT. One that the
+ * server refuses for a reason that may pass is asked again in any case.
  *
  * One that repeats can be asked any number of times, because the server knows
  * it by a number of its own. One that persists as well, once sent, is asked
@@ -40,8 +41,11 @@ struct lk__ask {
     bool reads;     /* changes nothing at the server, or nothing if repeated */
     bool repeats;   /* known by a number: may be asked again in its call */
     bool persists;  /* repeats, and goes on when its call has ended in doubt */
-    uint64_t owed_ms; /* persists for so long, sent or not; 0: is not owed */
-    unsigned sends;   /* how often it has been under way */
+    bool renews;    /* a lease; repeats, and goes over the renewals' road */
+    lk__conn *over; /* where it was sent last */
+    uint64_t owed_ms;  /* persists for so long, sent or not; 0: is not owed */
+    unsigned sends;    /* how often it has been under way */
+    unsigned refusals; /* in a row that may pass; see the node's refusal */
     bool doubted; /* one of these was not answered, and may have been done */
     uint64_t first_sent_at;
     bool listed;       /* in the client: not answered, nor given up */
@@ -50,6 +54,7 @@ struct lk__ask {
     bool pauses;       /* it asks nothing: its call ends with LK_OK in time */
     uint64_t until;    /* when its call ends by itself */
     const char *words; /* take's, with its status; NULL: the status' own */
+    lk__tempo tempo;   /* of questions that answers ask for */
     lk__alarm alarm;
     /* Reads the answer; sets *ret_more if it has set the next question. */
     lk_status (*take)(lk__ask *ask, const redisReply *reply, bool *ret_more);
@@ -74,6 +79,8 @@ lk_status lk__ask_call(lk__ask *ask, const lk__script *script, size_t count,
 
 /* Asks. The call's end may come from within. Inside the monitor. */
 void lk__ask_begin(lk__ask *ask);
+/* The same as a part of a call that ends by then. */
+void lk__ask_begin_by(lk__ask *ask, uint64_t until);
 
 /* Asks nothing: the call ends with LK_OK after so long, or before that as any
    question does. Inside the monitor. */
@@ -97,7 +104,8 @@ void lk__ask_finish(lk__ask *ask);
 void lk__asks_on_ready(lk_client *client);
 
 /* Ends every question but those that persist and were sent: their calls end
-   with LK_EINDOUBT, and they go on. */
+   with LK_EINDOUBT, and they go on. So does a renewal that is under way on a
+   road of its own, unless the client is shut down. */
 void lk__asks_leave_doubtful(lk_client *client, lk_status status,
                              const char *words);
 

@@ -46,6 +46,9 @@ static void on_alarm(lk__alarm *alarm)
     case LK__CLAIM_LEAVING:
         lk__claim_close(claim);
         break;
+    case LK__CLAIM_EXPORTED:
+        lk__claim_kill(claim);
+        break;
     case LK__CLAIM_FOREIGN:
     case LK__CLAIM_LOST:
     case LK__CLAIM_DEAD:
@@ -167,6 +170,8 @@ void lk__claim_kill(lk__claim *claim)
     if (claim->state == LK__CLAIM_DEAD)
         return;
     claim->state = LK__CLAIM_DEAD;
+    lk__pace_drop(claim);
+    lk__pace_done(claim);
     lk__alarm_clear(&client->alarms, &claim->alarm);
     lk__table_remove(&client->claims, &claim->entry);
     place_unlink(claim);
@@ -181,9 +186,12 @@ lk_status lk__claim_call(lk__claim *claim, lk__request *request,
                          const lk__script *script, size_t count,
                          const lk__arg *args)
 {
-    lk_status status =
-        lk__place_call(claim->place, request, script, claim->id, count, args);
+    lk_status status;
 
+    if (script == NULL)
+        return LK_EPROTO; /* only a wrong answer can have led here */
+    status =
+        lk__place_call(claim->place, request, script, claim->id, count, args);
     if (status == LK_OK)
         lk__claim_ref(claim);
     return status;
@@ -216,6 +224,7 @@ void lk__claim_drive(lk__claim *claim)
         lk__claim_arm(claim);
         break;
     case LK__CLAIM_FOREIGN:
+    case LK__CLAIM_EXPORTED:
     case LK__CLAIM_LOST:
     case LK__CLAIM_DEAD:
         break;

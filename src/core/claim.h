@@ -31,6 +31,7 @@ typedef enum lk__claim_state {
     LK__CLAIM_QUEUED,    /* has a ticket at the server; looks again in time */
     LK__CLAIM_UNSURE,    /* granted, but late: asks before it is believed */
     LK__CLAIM_HELD,      /* valid until its deadline */
+    LK__CLAIM_EXPORTED,  /* was held; another client's now: sends nothing */
     LK__CLAIM_LOST,      /* was held; the handles still have to be released */
     LK__CLAIM_RELEASING, /* release is to be sent or under way */
     LK__CLAIM_PASSING,   /* released; the server asks to go on handing over */
@@ -66,15 +67,19 @@ struct lk__claim {
 
     /* Wanted and queued. */
     uint64_t ticket;    /* 0: not known yet */
-    uint64_t bound;     /* a grant cannot have been made before this time */
+    uint64_t bound;     /* a grant cannot have been made before this time;
+                           known with the ticket */
     bool queueable;     /* the acquire under way asks for a ticket */
     bool unqueued;      /* it cannot, but would; see the place's count */
     bool in_doubt;      /* an acquire may have run, unanswered */
     bool doubted;       /* one was, at any time */
     bool opened;        /* told to look, while a look was under way */
+    unsigned refusals;  /* in a row that may pass; see the node's refusal */
     unsigned looks;     /* sent so far, acquires included */
     uint64_t spin_ms;   /* the present limit of a pause */
     unsigned contended; /* looks that found the name held by others */
+    bool held_back;     /* stays in the client's pace, in this list of it */
+    struct lk__claim *next_back, *prev_back;
 
     /* Held. */
     uint64_t fence;       /* of the grant; what the server knows it by */
@@ -92,10 +97,13 @@ struct lk__claim {
     _Atomic uint64_t lost_at;  /* 0: not lost; the same */
     _Atomic int loss;          /* an lk_loss; set before lost_at */
     uint64_t renew_at;         /* LK__NEVER: not to be renewed */
+    uint64_t ask_since; /* what was sent before says nothing of it any more */
     unsigned renew_failures;
     bool confirmed; /* it has its own lease, not only that of a pushed grant */
     bool renewing;  /* in a batch that is due or under way */
     struct lk__claim *next_due;
+    uint64_t late_at;    /* not renewed by then, it is late; 0: it is not due */
+    bool late;           /* and counted as such */
     bool unanswered;     /* the last renewal had no answer */
     lk_hold *first_hold; /* handles on it */
 
@@ -108,6 +116,7 @@ struct lk__claim {
     bool valid_at_release;
     bool release_unanswered; /* a release before this one may have run */
     unsigned close_failures; /* refusals in a row */
+    lk__tempo close_tempo;   /* of passing on */
     uint64_t give_up_at;     /* by then the server has dropped it itself */
     lk__releaser *releaser;
 };
@@ -154,6 +163,10 @@ bool lk__claim_is_owned_by(const lk__claim *claim, uint64_t owner);
 /* Has a QUEUED claim look now, by itself. */
 void lk__claim_look_now(lk__claim *claim);
 
+/* The same, since an answer says no more than that it should: more slowly, if
+   that goes on. */
+void lk__claim_ask_again(lk__claim *claim);
+
 /* The same, and once more if a look is under way. */
 void lk__claim_look_again(lk__claim *claim);
 
@@ -167,6 +180,10 @@ void lk__claim_settle(lk__claim *claim, lk_status status);
 /* Begins to release it; the releaser may be NULL. HELD or LOST. */
 void lk__claim_release(lk__claim *claim, lk__releaser *releaser);
 
+/* The last handle of a LOST claim has ended: releases what the server may keep
+   for it still. One that was revoked it does keep, until then. */
+void lk__claim_end_lost(lk__claim *claim);
+
 /* The releaser's time is over; the claim goes on being released. */
 void lk__releaser_end(lk__releaser *releaser);
 
@@ -179,7 +196,7 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss);
 /* What a script's code for "not the holder" says of the loss. */
 lk_loss lk__claim_loss_of(int64_t code);
 
-/* Has a HELD claim looked after at once. */
+/* Has a HELD claim looked after at once, by a renewal that is sent from now on. */
 void lk__claim_renew_soon(lk__claim *claim);
 
 /* The server is asked to keep it for so long: it may do so, unanswered. */
@@ -212,6 +229,13 @@ void lk__claim_opened(lk__claim *claim);
 
 /* Sets the alarm of a HELD claim to what comes next. */
 void lk__claim_arm(lk__claim *claim);
+
+/*
+ * A HELD claim without handles is another client's from now on. It is known
+ * until its lease has ended: a grant of it that is still on its way would else
+ * be that of an unknown claim, and be given back.
+ */
+void lk__claim_export(lk__claim *claim);
 
 /* The client is shut down: a HELD claim is released and told as lost. */
 void lk__claim_shut(lk__claim *claim);

@@ -89,6 +89,7 @@ static lk_status release_status(const lk__claim *claim, const redisReply *reply)
 
 static void on_closed_answer(lk__claim *claim, const redisReply *reply)
 {
+    lk_client *client = claim->place->client;
     bool more = lk__reply_integer_at(reply, 1, 0) == 1;
 
     if (claim->state == LK__CLAIM_RELEASING)
@@ -96,9 +97,14 @@ static void on_closed_answer(lk__claim *claim, const redisReply *reply)
     else if (claim->state == LK__CLAIM_PASSING)
         more = lk__reply_integer_at(reply, 0, 0) == 1;
 
-    if (more) {
+    if (more && claim->place->kind->pass != NULL) {
         claim->state = LK__CLAIM_PASSING;
-        lk__claim_close(claim);
+        lk__tempo_again(&claim->close_tempo, lk__client_now(client));
+        if (claim->close_tempo.until == 0)
+            lk__claim_close(claim);
+        else
+            lk__alarm_set(&client->alarms, &claim->alarm,
+                          claim->close_tempo.until);
     } else {
         lk__claim_kill(claim);
     }
@@ -212,6 +218,7 @@ void lk__claim_leave(lk__claim *claim)
 
     if (claim->place->front == claim)
         claim->place->front = NULL;
+    lk__pace_drop(claim);
     if (!sent) {
         lk__claim_kill(claim);
         return;
@@ -233,6 +240,7 @@ void lk__claim_release(lk__claim *claim, lk__releaser *releaser)
     }
     claim->state = LK__CLAIM_RELEASING;
     claim->renew_at = LK__NEVER;
+    lk__pace_done(claim);
     claim->releaser = releaser;
     if (releaser != NULL)
         releaser->claim = claim;
@@ -243,6 +251,23 @@ void lk__claim_release(lk__claim *claim, lk__releaser *releaser)
     lk__place_drive(claim->place); /* who counted on being passed it */
 }
 
+void lk__claim_end_lost(lk__claim *claim)
+{
+    switch (lk__claim_loss(claim)) {
+    case LK_LOSS_EXPIRED:
+    case LK_LOSS_UNREACHABLE:
+    case LK_LOSS_REVOKED:
+        lk__claim_release(claim, NULL);
+        break;
+    case LK_LOSS_NONE:
+    case LK_LOSS_DELETED:
+    case LK_LOSS_TAKEN:
+    case LK_LOSS_CLOSED:
+        lk__claim_kill(claim);
+        break;
+    }
+}
+
 void lk__claim_shut(lk__claim *claim)
 {
     if (claim->state == LK__CLAIM_HELD) {
@@ -251,6 +276,11 @@ void lk__claim_shut(lk__claim *claim)
         lk__holds_tell_lost(claim);
         lk__claim_release(claim, NULL);
     } else if (claim->state == LK__CLAIM_LOST) {
+        if (lk__claim_loss(claim) == LK_LOSS_REVOKED)
+            lk__claim_release(claim, NULL); /* the server waits for that */
+        else
+            lk__claim_kill(claim);
+    } else if (claim->state == LK__CLAIM_EXPORTED) {
         lk__claim_kill(claim);
     }
 }

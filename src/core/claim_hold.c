@@ -81,6 +81,8 @@ void lk__claim_arm(lk__claim *claim)
         at = claim->renew_at;
     if (notice_at < at)
         at = notice_at;
+    if (claim->late_at != 0 && !claim->late && claim->late_at < at)
+        at = claim->late_at;
     lk__alarm_set(&claim->place->client->alarms, &claim->alarm, at);
 }
 
@@ -106,6 +108,7 @@ void lk__claim_on_hold_alarm(lk__claim *claim)
     if (lk__claim_expire(claim))
         return;
     lk__holds_notice(claim, now);
+    lk__pace_look(claim, now);
     if (now >= claim->renew_at && !claim->renewing)
         lk__watchdog_due(claim);
     lk__claim_arm(claim);
@@ -139,6 +142,7 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
     claim->loss = (int)loss;
     claim->lost_at = now < claim->deadline ? now : claim->deadline;
     claim->renew_at = LK__NEVER;
+    lk__pace_done(claim);
     lk__alarm_clear(&client->alarms, &claim->alarm);
     client->stats.losses++;
     client->stats.holding--;
@@ -151,12 +155,16 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
 
 lk_loss lk__claim_loss_of(int64_t code)
 {
+    if (code == 4)
+        return LK_LOSS_REVOKED;
     return code == 2 ? LK_LOSS_TAKEN : LK_LOSS_DELETED;
 }
 
+/* One that is under way was sent before what it is to find out. */
 void lk__claim_renew_soon(lk__claim *claim)
 {
     claim->renew_at = lk__client_now(claim->place->client);
+    claim->ask_since = claim->renew_at;
     lk__claim_arm(claim);
 }
 
@@ -168,6 +176,18 @@ void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms)
         claim->server_until = until;
     if (lease_ms > claim->asked_ms)
         claim->asked_ms = lease_ms;
+}
+
+void lk__claim_export(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+
+    client->stats.holding--;
+    claim->state = LK__CLAIM_EXPORTED;
+    claim->renew_at = LK__NEVER;
+    lk__pace_done(claim);
+    lk__claim_asked(claim, lk__client_now(client), claim->lease_ms);
+    lk__alarm_set(&client->alarms, &claim->alarm, claim->server_until);
 }
 
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline)

@@ -33,10 +33,17 @@ static lk__claim *claim_of_look(lk__request *request)
     return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, look));
 }
 
+/* Extended, it may last for longer than this wait has asked for. */
+static bool is_too_long(const lk__claim *claim, const lk__wait *wait)
+{
+    return claim->server_until >
+           lk__client_now(claim->place->client) + wait->lease_ms * LK__MS;
+}
+
 bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait)
 {
     return claim->place->kind->passes && claim->watchdog && wait->watchdog &&
-           claim->renew_failures == 0;
+           claim->renew_failures == 0 && !is_too_long(claim, wait);
 }
 
 /* ---- the question ------------------------------------------------------------ */
@@ -119,6 +126,7 @@ bool lk__claim_may_join(lk__claim *claim, const lk__wait *wait)
     if (!claim->place->kind->joins || claim->line != LK__LINE_SHARED ||
         !claim->watchdog || claim->renew_failures != 0 ||
         !lk__claim_is_valid(claim) || !wait->watchdog ||
+        is_too_long(claim, wait) ||
         claim->deadline < now + remaining_wanted(claim))
         return false;
     lk__claim_prepare_pass(claim);

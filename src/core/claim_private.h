@@ -38,7 +38,8 @@ void lk__claim_set_fence(lk__claim *claim, uint64_t fence, uint64_t top_fence);
 void lk__claim_on_hold_alarm(lk__claim *claim);
 void lk__claim_on_seek_alarm(lk__claim *claim);
 
-/* Keeps the claim's memory while a request is under way, or not any more. */
+/* Keeps the claim's memory while a request is under way, or not any more. A
+   script that the kind does not have, NULL, is refused. */
 lk_status lk__claim_call(lk__claim *claim, lk__request *request,
                          const lk__script *script, size_t count,
                          const lk__arg *args);

@@ -21,7 +21,8 @@
 enum {
     LOOK_MS = 1000,      /* the longest sleep between two looks */
     LOOK_SOONEST_MS = 5, /* the shortest, but for a name that others hold */
-    CONTEND_LOOKS = 500  /* after so many at it, a millisecond more */
+    CONTEND_LOOKS = 500, /* after so many at it, a millisecond more */
+    REFUSED_MS = 20      /* the first pause after a refusal that may pass */
 };
 
 /* Answers of the scripts; see lua/lock_acquire.lua. */
@@ -33,12 +34,33 @@ enum {
     ANSWER_ENDS = 4 /* and more: the claim is at an end, for these reasons */
 };
 
-static const lk_status ends[] = {LK_ERANGE, LK_EUNSET, LK_EMISMATCH, LK_EGONE,
-                                 LK_EUPGRADE};
+static const lk_status ends[] = {LK_ERANGE, LK_EUNSET,   LK_EMISMATCH,
+                                 LK_EGONE,  LK_EUPGRADE, LK_ELOST};
 
 static lk__claim *claim_of_look(lk__request *request)
 {
     return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, look));
+}
+
+/* The answer leads nowhere: it is to be asked once more. */
+static void ask_again(const lk__claim *claim)
+{
+    lk__wait *head = lk__place_head(claim);
+
+    if (head != NULL)
+        lk__tempo_again(&head->tempo, lk__client_now(claim->place->client));
+}
+
+/* Too many answers have led nowhere: it asks when the pause is over. */
+static bool is_slowed(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    const lk__wait *head = lk__place_head(claim);
+
+    if (head == NULL || head->tempo.until <= lk__client_now(client))
+        return false;
+    lk__alarm_set(&client->alarms, &claim->alarm, head->tempo.until);
+    return true;
 }
 
 static void look_after_ms(lk__claim *claim, uint64_t ms)
@@ -119,14 +141,16 @@ static void on_queued(lk__claim *claim, const redisReply *reply)
     claim->state = LK__CLAIM_QUEUED;
     claim->ticket = (uint64_t)lk__reply_integer_at(reply, 2, 0);
     lk__claim_still_queued(claim, claim->look.sent_at);
-    if (lk__reply_integer_at(reply, 4, 0) == 1)
+    if (lk__reply_integer_at(reply, 4, 0) == 1) {
+        ask_again(claim);
         look_after_ms(claim, 0); /* more to hand over than one call does */
-    else if (claim->opened)
+    } else if (claim->opened) {
         look_after_ms(claim, opened_ms(claim));
-    else if (claim->line == LK__LINE_OWN && !contend)
+    } else if (claim->line == LK__LINE_OWN && !contend) {
         touch_on(claim, left_ms);
-    else
+    } else {
         look_later(claim, left_ms, contend);
+    }
 }
 
 void lk__claim_still_queued(lk__claim *claim, uint64_t sent_at)
@@ -182,6 +206,7 @@ static void on_busy(lk__claim *claim, const redisReply *reply)
         listen_on(claim, lk__reply_integer_at(reply, 1, -1));
         return;
     }
+    ask_again(claim);
     lk__node_want_inbox(place->client->node);
     if (lk__place_can_queue(place))
         look_after_ms(claim, 0);
@@ -194,6 +219,7 @@ static void on_gone(lk__claim *claim)
 {
     lk__place *place = claim->place;
 
+    ask_again(claim);
     lk__claim_kill(claim);
     lk__place_failed(place, claim, LK_OK, NULL);
 }
@@ -211,10 +237,40 @@ void lk__claim_settle(lk__claim *claim, lk_status status)
     }
 }
 
+/* Nobody waits who wants to hear of it at once. */
+static bool rides_out(const lk__claim *claim)
+{
+    const lk__wait *head = lk__place_head(claim);
+
+    return head == NULL || !head->try_only;
+}
+
+/* The server refuses for now. What it was asked for changes nothing if it is
+   asked for again, and whoever waits has a time of his own. */
+static void refused_for_now(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    uint64_t limit = REFUSED_MS;
+
+    for (unsigned i = 0; i < claim->refusals && limit < LOOK_MS; i++)
+        limit *= 2;
+    if (limit > LOOK_MS)
+        limit = LOOK_MS;
+    claim->refusals++;
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  lk__client_now(client) +
+                      lk__client_random(client, limit * LK__MS) + LK__MS);
+}
+
 static void
 on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
 {
     lk__place *place = claim->place;
+
+    if (lk__reply_is_passing(reply) && rides_out(claim)) {
+        refused_for_now(claim);
+        return;
+    }
 
     if (lk__reply_is_noscript(reply)) {
         lk__claim_seek(claim);
@@ -257,16 +313,26 @@ static bool judge_all(lk__claim *claim, const redisReply *reply)
 
     if (place->kind->judge == NULL)
         return false;
-    lk__place_judge(claim, reply, true, place->kind->judge);
+    lk__place_judge(claim, reply);
     return !lk__claim_is_seeking(claim);
+}
+
+/* A holdless kind's ticket is of no use, and may be something else. */
+static bool is_queue_answer(const lk__claim *claim, const redisReply *reply)
+{
+    const lk__kind *kind = claim->place->kind;
+
+    return kind->recheck != NULL &&
+           (kind->holdless || lk__reply_integer_at(reply, 2, 0) > 0);
 }
 
 static void on_answer(lk__claim *claim, const redisReply *reply)
 {
     int64_t answer = lk__reply_integer_at(reply, 0, -1);
-    size_t end = (size_t)(answer - ANSWER_ENDS);
+    uint64_t end = (uint64_t)answer - ANSWER_ENDS; /* hostile numbers wrap */
 
     claim->in_doubt = false;
+    claim->refusals = 0;
     if (judge_all(claim, reply))
         return;
     if (claim->place->kind->has_terms && answer >= ANSWER_ENDS &&
@@ -276,7 +342,10 @@ static void on_answer(lk__claim *claim, const redisReply *reply)
     }
     switch (answer) {
     case ANSWER_QUEUED:
-        on_queued(claim, reply);
+        if (is_queue_answer(claim, reply))
+            on_queued(claim, reply);
+        else
+            on_garbage(claim, reply);
         break;
     case ANSWER_GRANTED:
         if (claim->place->kind->judge != NULL)
@@ -323,22 +392,28 @@ static void unqueued_begin(lk__claim *claim, const lk__wait *head)
     claim->place->unqueued += claim->unqueued;
 }
 
-/* True: it was the last one, those behind may go. */
+/* It is answered. True: it stays in the place's count until the answer is dealt
+   with, for till then nobody is to go, not even itself. */
 static bool unqueued_end(lk__claim *claim)
 {
     bool was_one = claim->unqueued;
 
     claim->unqueued = false;
-    return was_one && --claim->place->unqueued == 0;
+    return was_one;
 }
 
+/* Those that stayed behind, and if they can queue now, the others with them, in
+   order. If they cannot, one with a time of its own keeps to it. */
 static void unqueued_go(lk__place *place)
 {
+    bool can_queue = lk__place_can_queue(place);
+
     for (lk__claim *claim = place->first_claim, *next; claim != NULL;
          claim = next) {
         next = claim->next;
         if (claim->line == LK__LINE_OWN && claim->state == LK__CLAIM_WANTED &&
-            !is_spinning(claim))
+            !is_spinning(claim) &&
+            (can_queue || !lk__alarm_is_set(&claim->alarm)))
             lk__claim_seek(claim);
     }
 }
@@ -348,7 +423,7 @@ static void
 on_look(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
-    bool go = unqueued_end(claim);
+    bool was_unqueued = unqueued_end(claim);
 
     claim->doubted = claim->doubted || status == LK_EINDOUBT;
     if (status == LK_EINDOUBT && claim->state == LK__CLAIM_WANTED) {
@@ -363,7 +438,7 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
     } else if (status == LK_OK && claim->state == LK__CLAIM_UNSURE) {
         lk__claim_seek(claim); /* the confirm had to wait for this answer */
     }
-    if (go)
+    if (was_unqueued && --claim->place->unqueued == 0)
         unqueued_go(claim->place);
     lk__claim_answered(claim);
 }
@@ -414,11 +489,16 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
         return; /* said twice, or being given back already */
     if (claim->ticket != 0 && claim->ticket != ticket)
         return; /* an older ticket of ours, void by itself */
+    if (claim->place->kind->holdless || claim->place->kind->signals)
+        return; /* of such a kind nothing is ever granted so */
+    if (claim->ticket == 0) {
+        lk__claim_opened(claim); /* nothing proves it before the answer */
+        return;
+    }
 
     if (lease_ms > claim->lease_ms)
         lease_ms = claim->lease_ms;
-    deadline =
-        claim->bound == LK__NEVER ? 0 : lk__deadline_ns(claim->bound, lease_ms);
+    deadline = lk__deadline_ns(claim->bound, lease_ms);
     client->stats.grants++;
     lk__claim_set_fence(claim, fence, top_fence);
     if (deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
@@ -497,8 +577,6 @@ static void acquire_send(lk__claim *claim)
         return;
     }
     claim->looks++;
-    if (claim->bound == LK__NEVER)
-        claim->bound = claim->look.sent_at;
     unqueued_begin(claim, head);
 }
 
@@ -528,7 +606,8 @@ void lk__claim_seek(lk__claim *claim)
 {
     lk__place *place = claim->place;
 
-    if (claim->look.busy || !lk__node_is_ready(place->client->node))
+    if (claim->look.busy || !lk__node_is_ready(place->client->node) ||
+        is_slowed(claim))
         return;
 
     if (claim->state == LK__CLAIM_UNSURE) {
@@ -540,7 +619,7 @@ void lk__claim_seek(lk__claim *claim)
         lk__claim_leave(claim);
         lk__place_failed(place, claim, LK_OK, NULL);
         lk__claim_unref(claim);
-    } else if (!stays_behind(claim)) {
+    } else if (!stays_behind(claim) && !lk__pace_holds_back(claim)) {
         acquire_send(claim);
     }
 }
@@ -554,4 +633,10 @@ void lk__claim_look_now(lk__claim *claim)
 {
     if (claim->state == LK__CLAIM_QUEUED)
         look_after_ms(claim, 0);
+}
+
+void lk__claim_ask_again(lk__claim *claim)
+{
+    ask_again(claim);
+    lk__claim_look_now(claim);
 }

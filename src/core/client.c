@@ -80,10 +80,19 @@ lk_status lk__client_enter_blocking(lk_client *client)
 {
     lk_status status = lk__client_enter(client);
 
-    if (status != LK_OK || !lk__client_is_callback(client))
-        return status;
-    monitor_unlock(client);
-    return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
+    if (status == LK_OK && lk__client_is_callback(client)) {
+        monitor_unlock(client);
+        return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
+    }
+    if (status == LK_OK)
+        lk__client_ref(client);
+    return status;
+}
+
+void lk__client_leave_blocking(lk_client *client)
+{
+    lk__client_leave(client);
+    lk__client_unref(client);
 }
 
 /* Runs what is due, unlocked. */
@@ -110,11 +119,14 @@ void lk__client_leave(lk_client *client)
 {
     uint64_t at;
 
-    if (client->first_due != NULL)
+    if (client->due.first != NULL)
         lk__watchdog_flush(client);
+    if (client->pace.first != NULL)
+        lk__pace_go(client);
     if (client->first_watch != NULL)
         lk__watches_look(client);
     if (client->corks == 0) {
+        lk__conn_flush(&client->node->road.lane.conn);
         lk__conn_flush(&client->node->command);
         lk__conn_flush(&client->node->inbox);
         lk__conn_flush(&client->node->signals.lane.conn);
@@ -148,7 +160,8 @@ uint64_t lk__client_random(lk_client *client, uint64_t limit)
 {
     uint64_t number = 0;
 
-    client->world->class->random(client->world, &number, sizeof(number));
+    if (!client->world->class->random(client->world, &number, sizeof(number)))
+        number = lk__client_now(client); /* for want of a better one */
     return limit == 0 ? 0 : number % limit;
 }
 
@@ -266,14 +279,16 @@ void lk__client_log(lk_client *client, lk_log_level level, const char *format,
 
 /* ---- open -------------------------------------------------------------------------- */
 
-/* A random uuid, version 4. */
-static void id_make(lk_client *client)
+/* A random uuid, version 4. Without randomness two clients could take the same
+   id, and with it the same lock: false. */
+static bool id_make(lk_client *client)
 {
     unsigned char bytes[16];
     static const char digits[] = "0123456789abcdef";
     char *at = client->id;
 
-    client->world->class->random(client->world, bytes, sizeof(bytes));
+    if (!client->world->class->random(client->world, bytes, sizeof(bytes)))
+        return false;
     bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40);
     bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
     for (size_t i = 0; i < sizeof(bytes); i++) {
@@ -283,11 +298,14 @@ static void id_make(lk_client *client)
         *at++ = digits[bytes[i] & 15];
     }
     *at = '\0';
+    return true;
 }
 
-static void client_destroy(lk_client *client)
+/* The world has ended. */
+static void client_destroy(void *data)
 {
-    client->world->class->stop(client->world);
+    lk_client *client = data;
+
     lk__node_free(client->node);
     lk__table_done(&client->claims);
     lk__table_done(&client->topics);
@@ -303,10 +321,11 @@ static void client_destroy(lk_client *client)
 
 static lk_status client_start(lk_client *client)
 {
-    id_make(client);
     client->alarms.armed = LK__NEVER;
     client->dispatch_fd = -1;
     client->fork_generation = lk__fork_generation();
+    if (!id_make(client))
+        return lk__fail(LK_ENOMEM, "the system has no random numbers");
     client->node = lk__node_new(client);
     if (client->node == NULL)
         return LK_ENOMEM;
@@ -346,6 +365,7 @@ lk_status lk__client_open_in(lk_client **ret_client, lk__world *world,
     client->world = world;
     status = client_start(client);
     if (status != LK_OK) {
+        world->class->stop(world);
         client_destroy(client);
         return status;
     }
@@ -376,23 +396,18 @@ lk_client *lk__client_ref(lk_client *client)
     return client;
 }
 
-static void *reap(void *data)
-{
-    client_destroy(data);
-    return NULL;
-}
-
-/* The loop cannot wait for its own end: then another thread does. */
 void lk__client_unref(lk_client *client)
 {
-    pthread_t reaper;
+    lk__world *world = client->world;
 
     if (--client->refs > 0)
         return;
-    if (!client->world->class->is_loop(client->world))
-        client_destroy(client);
-    else if (pthread_create(&reaper, NULL, reap, client) == 0)
-        pthread_detach(reaper);
+    if (world->class->is_loop(world)) {
+        world->class->stop_later(world, client_destroy, client);
+        return;
+    }
+    world->class->stop(world);
+    client_destroy(client);
 }
 
 const char *lk_client_id(const lk_client *client)
@@ -405,19 +420,20 @@ lk_status lk_client_stats_get(lk_client *client, lk_client_stats *stats)
     lk_client_stats all;
     lk_status status = lk__client_check(client);
 
+    if (status == LK_OK)
+        status = lk__result_check(stats);
     if (status != LK_OK)
         return status;
-    if (stats == NULL || stats->size < sizeof(size_t))
-        return lk__fail(LK_EINVAL, "stats, or its size, is missing");
 
     lk__client_lock(client);
     all = client->stats;
     all.pending = client->node->command.pending + client->node->inbox.pending +
                   client->node->signals.lane.conn.pending +
-                  client->node->replicas.lane.conn.pending;
+                  client->node->replicas.lane.conn.pending +
+                  client->node->road.lane.conn.pending;
+    all.renewals_late = client->pace.late;
     lk__client_leave(client);
-    all.size = stats->size < sizeof(all) ? stats->size : sizeof(all);
-    memcpy(stats, &all, all.size);
+    lk__result_give(stats, &all, sizeof(all));
     return LK_OK;
 }
 
@@ -453,7 +469,7 @@ lk_status lk_client_wait_ready(lk_client *client, int64_t wait_ms)
     lk__watch(client, is_ready_or_refused,
               lk__wait_until_ns(lk__client_now(client), wait_ms));
     status = ready_status(client);
-    lk__client_leave(client);
+    lk__client_leave_blocking(client);
     return status;
 }
 
@@ -513,6 +529,7 @@ static void shutdown_end(lk_client *client)
     client->state = LK__CLIENT_CLOSED;
     lk__conn_flush(&client->node->command);
     lk__node_stop(client->node);
+    lk__watchdog_stop(client);
     lk__places_abandon(client);
 }
 
@@ -538,13 +555,14 @@ lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
         lk__client_leave(client);
         return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
     }
+    lk__client_ref(client); /* another thread may free it meanwhile */
     if (client->state == LK__CLIENT_OPEN)
         shutdown_begin(client);
     if (wait_ms != 0)
         lk__watch(client, is_quiet,
                   lk__wait_until_ns(lk__client_now(client), wait_ms));
     status = shutdown_finish(client);
-    lk__client_leave(client);
+    lk__client_leave_blocking(client);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include "core/alarm.h"
 #include "core/guest.h"
 #include "core/options.h"
+#include "core/pace.h"
 #include "core/table.h"
 #include "core/world.h"
 
@@ -39,6 +40,15 @@ typedef struct lk__posts {
     lk__post *running;
     pthread_t runner; /* that runs it */
 } lk__posts;
+
+/* What is to be renewed at once, and the batches under way; see watchdog.h. */
+typedef struct lk__due {
+    struct lk__claim *first, *last;
+    size_t count;
+    unsigned batches;
+    uint64_t room;    /* for so many, as far as the server keeps up */
+    uint64_t took_ns; /* the last batch that was answered */
+} lk__due;
 
 /*
  * The client is a monitor. One mutex guards it and everything that hangs on
@@ -74,8 +84,8 @@ struct lk_client {
     struct lk__wait *first_wait; /* every wait under way */
     struct lk__ask *first_ask;   /* every question under way */
     struct lk__watch *first_watch;
-    struct lk__claim *first_due; /* to be renewed at once */
-    unsigned renewing;           /* batches of renewals under way */
+    lk__due due;
+    lk__pace pace;
     uint64_t last_claim_number;
 
     lk__guest *first_waker;  /* told whenever the loop is woken */
@@ -95,11 +105,15 @@ lk_status lk__client_check(const lk_client *client);
 
 /*
  * Enters the monitor for a public call: refuses after fork and after
- * shutdown; a blocking call is refused from within a callback as well. The
- * caller leaves only if this was LK_OK.
+ * shutdown. The caller leaves only if this was LK_OK.
  */
 lk_status lk__client_enter(lk_client *client);
+
+/* The same for a call that sleeps, which a callback must not. Until
+   lk__client_leave_blocking() the client's memory stays, whatever is freed
+   meanwhile. */
 lk_status lk__client_enter_blocking(lk_client *client);
+void lk__client_leave_blocking(lk_client *client);
 
 /* Tells whether the caller runs in a callback of this client. */
 bool lk__client_is_callback(const lk_client *client);

@@ -20,7 +20,13 @@
 
 #include "core/client.h"
 
-enum { BACKOFF_FIRST_MS = 20, BACKOFF_MAX_MS = 1000, IDLE_PING_MS = 3000 };
+enum {
+    BACKOFF_FIRST_MS = 20,
+    BACKOFF_MAX_MS = 1000,
+    SERVED_MS = 50, /* of use for so long: the next outage begins anew */
+    STOOD_MS = 100, /* the same for one that nobody had a use for */
+    IDLE_PING_MS = 3000
+};
 
 #define MS UINT64_C(1000000)
 
@@ -133,8 +139,24 @@ void lk__conn_ready(lk__conn *conn)
     lk__client_log(conn->client, LK_LOG_INFO, "%s connection is ready",
                    conn->class->word);
     conn->heard_at = lk__client_now(conn->client);
+    conn->ready_at = conn->heard_at;
+    conn->serves = false;
     lk__alarm_set(&conn->client->alarms, &conn->alarm,
                   look_at(conn, conn->heard_at));
+}
+
+void lk__conn_serves(lk__conn *conn)
+{
+    conn->serves = true;
+}
+
+/* Whether the connection that ends was worth coming back to at once. */
+static bool was_of_use(const lk__conn *conn)
+{
+    uint64_t stood = lk__client_now(conn->client) - conn->ready_at;
+
+    return conn->state == LK__CONN_READY &&
+           stood >= (conn->serves ? SERVED_MS : STOOD_MS) * MS;
 }
 
 /* The first retry is at once; then full jitter under a doubling limit. */
@@ -161,6 +183,8 @@ void lk__conn_break(lk__conn *conn, lk_status why, const char *words)
                    "%s connection: %s", conn->class->word, words);
     if (was_ready)
         client->stats.disconnects++;
+    if (was_of_use(conn))
+        conn->failures = 0;
     conn->why = why;
     snprintf(conn->words, sizeof(conn->words), "%s", words);
     conn->state = LK__CONN_WAITING;
@@ -267,6 +291,7 @@ static void request_append(lk__conn *conn, lk__request *request)
 {
     request->next = NULL;
     request->busy = true;
+    request->ahead = conn->pending;
     if (conn->first == NULL)
         conn->first = request;
     else
@@ -353,6 +378,17 @@ void lk__conn_flush(lk__conn *conn)
 
 /* ---- events of the world ------------------------------------------------- */
 
+/* What it took, shared among those that stood before it. */
+static void each_note(lk__conn *conn, const lk__request *request)
+{
+    uint64_t ns = conn->heard_at > request->sent_at
+                      ? conn->heard_at - request->sent_at
+                      : 0;
+
+    conn->each_ns -= conn->each_ns / 8;
+    conn->each_ns += ns / (request->ahead + 1) / 8;
+}
+
 static void reply_take(lk__conn *conn, const redisReply *reply)
 {
     lk__request *request = conn->first;
@@ -369,6 +405,7 @@ static void reply_take(lk__conn *conn, const redisReply *reply)
         conn->last = NULL;
     conn->pending--;
     conn->client->stats.replies++;
+    each_note(conn, request);
     request->busy = false;
     request->on_reply(request, LK_OK, reply);
 }

@@ -28,7 +28,9 @@ typedef struct lk__request {
                      const redisReply *reply);
     uint64_t sent_at; /* taken before the first byte was handed over */
     uint64_t begin;   /* its place in the connection's stream of bytes */
+    size_t ahead;     /* how many stood before it */
     const lk__script *script; /* that it runs, or NULL */
+    bool in_full;             /* its text was sent, not its hash */
     bool busy;                /* queued and not answered */
 } lk__request;
 
@@ -56,8 +58,9 @@ typedef struct lk__conn_class {
 
 /*
  * One connection: a byte stream with requests in flight, first in first out.
- * It comes back by itself, with full jitter, until it is stopped. When a
- * request waits and nothing has come for command_timeout_ms, the connection is
+ * It comes back by itself, with full jitter, until it is stopped: at once when
+ * it has stood for a tenth of a second, or been of use for half as long, else
+ * later each time. Becoming ready proves nothing. When a request waits and nothing has come for command_timeout_ms, the connection is
  * broken: behind that request nothing can be answered either, and only a
  * broken connection can be proven dead at the server.
  */
@@ -75,11 +78,14 @@ struct lk__conn {
     redisReader *reader;
     lk__request *first, *last;
     size_t pending;
+    uint64_t each_ns; /* a request takes the server, on average of late */
     lk__alarm alarm;
     uint64_t limit_at; /* end of the attempt to connect and greet */
     uint64_t heard_at; /* when bytes last came */
     uint64_t patience; /* what its requests may take beyond the usual; ns */
-    unsigned failures; /* attempts since it was last ready */
+    unsigned failures; /* attempts since it was last of use */
+    uint64_t ready_at; /* when it last became ready */
+    bool serves;       /* it was of use since */
     lk_status why;     /* why it is down; LK_EOFFLINE if never tried */
     char words[160];   /* the same in words */
     lk__request ping;
@@ -97,6 +103,9 @@ void lk__conn_stop(lk__conn *conn);
 
 /* Called by the owner when the greeting is over. */
 void lk__conn_ready(lk__conn *conn);
+
+/* It has answered what it is there for. */
+void lk__conn_serves(lk__conn *conn);
 
 /* Gives the stream up and tries again later. words go to the log. */
 void lk__conn_break(lk__conn *conn, lk_status why, const char *words);

@@ -17,7 +17,10 @@ extern const lk__script lk__script_lock_release;
 extern const lk__script lk__script_lock_leave;
 extern const lk__script lk__script_lock_pass;
 extern const lk__script lk__script_lock_force;
+extern const lk__script lk__script_lock_revoke;
+extern const lk__script lk__script_lock_import;
 extern const lk__script lk__script_lock_info;
+extern const lk__script lk__script_lock_forget;
 
 static const char *guard(const lk__claim *claim)
 {
@@ -44,7 +47,8 @@ static const char *guard(const lk__claim *claim)
     .confirm = &lk__script_lock_confirm, .renew = &lk__script_lock_renew,      \
     .release = &lk__script_lock_release, .leave = &lk__script_lock_leave,      \
     .pass = &lk__script_lock_pass, .force = &lk__script_lock_force,            \
-    .info = &lk__script_lock_info
+    .revoke = &lk__script_lock_revoke, .info = &lk__script_lock_info,          \
+    .forget = &lk__script_lock_forget, .import = &lk__script_lock_import
 
 const lk__kind lk__kind_lock = {LOCK_FAMILY, .word = "lock", .passes = true,
                                 .acquire = &lk__script_lock_acquire};

@@ -19,6 +19,7 @@ enum {
     STEP_NAME,
     STEP_ID,
     STEP_INFO,
+    STEP_ROLE,
     STEP_PING,
     STEP_LAST
 };
@@ -55,6 +56,7 @@ void lk__greet(lk__greeting *greeting)
                        lk__arg_text(settings->name)};
     lk__arg id[2] = {lk__arg_text("CLIENT"), lk__arg_text("ID")};
     lk__arg info[2] = {lk__arg_text("INFO"), lk__arg_text("server")};
+    lk__arg role[2] = {lk__arg_text("INFO"), lk__arg_text("replication")};
     lk__arg ping = lk__arg_text("PING");
     lk__arg select[2] = {lk__arg_text("SELECT"),
                          lk__arg_number((int64_t)settings->db)};
@@ -66,6 +68,7 @@ void lk__greet(lk__greeting *greeting)
     say(greeting, STEP_NAME, 3, name);
     say(greeting, STEP_ID, 2, id);
     say(greeting, STEP_INFO, 2, info);
+    say(greeting, STEP_ROLE, 2, role);
     say(greeting, STEP_PING, 1, &ping);
 }
 
@@ -82,6 +85,16 @@ void lk__greet_refuse(const lk__greeting *greeting, lk_status status,
                                                     : "an unexpected reply");
 }
 
+bool lk__run_ids_same(const char *a, const char *b)
+{
+    return a[0] != '\0' && strcmp(a, b) == 0;
+}
+
+bool lk__run_ids_differ(const char *a, const char *b)
+{
+    return a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0;
+}
+
 static void note_run_id(lk__greeting *greeting, const redisReply *reply)
 {
     const char *at = reply->type == REDIS_REPLY_STRING
@@ -93,7 +106,11 @@ static void note_run_id(lk__greeting *greeting, const redisReply *reply)
              at == NULL ? "" : at + 7);
 }
 
-/* The server counts whole seconds of its wall clock: one less is sure. */
+/*
+ * The server counts whole seconds of its wall clock, so that one less is sure
+ * if that clock is. One that was set forward makes it older; but not older than
+ * what this client saw of the process before it.
+ */
 static void note_birth(lk__greeting *greeting, const redisReply *reply)
 {
     const char *at = reply->type == REDIS_REPLY_STRING
@@ -108,12 +125,40 @@ static void note_birth(lk__greeting *greeting, const redisReply *reply)
     age = strtoull(at + strlen("uptime_in_seconds:"), NULL, 10);
     age = age > 1 && age < now / SECOND ? (age - 1) * SECOND : 0;
     greeting->born_at = now - age;
+    if (greeting->born_at < greeting->since)
+        greeting->born_at = greeting->since;
 }
 
 static void note_info(lk__greeting *greeting, const redisReply *reply)
 {
+    char before[sizeof(greeting->run_id)];
+
+    memcpy(before, greeting->run_id, sizeof(before));
     note_run_id(greeting, reply);
+    if (lk__run_ids_differ(before, greeting->run_id))
+        greeting->since = greeting->heard_at;
     note_birth(greeting, reply);
+}
+
+static void check_role(const lk__greeting *greeting, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_STRING &&
+        strstr(reply->str, "role:slave") != NULL)
+        lk__conn_break(greeting->conn, LK_EREADONLY, "the server is a replica");
+}
+
+/* These are answered with a word, or refused. */
+static bool is_simple(int step)
+{
+    return step == STEP_AUTH || step == STEP_SELECT || step == STEP_NAME ||
+           step == STEP_PING;
+}
+
+/* Said to whoever connects, whatever is asked. */
+static bool is_full(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR &&
+           strstr(reply->str, "max number of clients reached") != NULL;
 }
 
 static void
@@ -127,14 +172,22 @@ on_greeting(lk__request *request, lk_status status, const redisReply *reply)
     if (status != LK_OK)
         return;
     refused = lk__reply_status(reply);
-    if (step == STEP_LAST)
+    if (is_full(reply))
+        lk__conn_break(greeting->conn, LK_EOFFLINE,
+                       "the server has reached its limit of clients");
+    else if (step == STEP_LAST)
         greeting->last(greeting->conn, refused, reply);
     else if (step == STEP_ID)
-        greeting->id = refused == LK_OK ? reply->integer : 0;
+        greeting->id = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
     else if (refused != LK_OK && step != STEP_NAME)
         lk__greet_refuse(greeting, refused, reply);
+    else if (refused == LK_OK && is_simple(step) &&
+             reply->type != REDIS_REPLY_STATUS)
+        lk__greet_refuse(greeting, LK_EPROTO, reply);
     else if (step == STEP_INFO)
         note_info(greeting, reply);
+    else if (step == STEP_ROLE)
+        check_role(greeting, reply);
     else if (step == STEP_PING)
         greeting->done(greeting->conn);
 }

@@ -54,16 +54,6 @@ void lk__handle_free(lk__handle *handle)
     lk__client_unref(client);
 }
 
-lk_status lk__handle_options(void *copy, size_t known, const void *options)
-{
-    lk_status status = lk__options_copy(copy, known, options, known);
-
-    if (status != LK_OK)
-        return lk__fail(status, "the options have a bad size, or a field that "
-                                "this release does not know");
-    return LK_OK;
-}
-
 /* ---- checks -------------------------------------------------------------------- */
 
 lk_status lk__handle_check(const lk__handle *handle, const void *ret)
@@ -75,12 +65,26 @@ lk_status lk__handle_check(const lk__handle *handle, const void *ret)
     return lk__client_check(handle->place->client);
 }
 
-lk_status lk__handle_enter(const lk__handle *handle, const void *ret)
+lk_status lk__handle_enter(const lk__handle *handle, const void *ret,
+                           lk__place **ret_place)
 {
     lk_status status = lk__handle_check(handle, ret);
 
-    return status != LK_OK ? status
-                           : lk__client_enter_blocking(handle->place->client);
+    if (status == LK_OK)
+        status = lk__client_enter_blocking(handle->place->client);
+    if (status != LK_OK)
+        return status;
+    *ret_place = handle->place;
+    (*ret_place)->refs++;
+    return LK_OK;
+}
+
+void lk__handle_leave(lk__place *place)
+{
+    lk_client *client = place->client;
+
+    lk__place_unref(place);
+    lk__client_leave_blocking(client);
 }
 
 lk_status lk__handle_enter_async(const lk__handle *handle, bool has_cb)
@@ -94,7 +98,7 @@ lk_status lk__handle_enter_async(const lk__handle *handle, bool has_cb)
     return lk__client_enter(handle->place->client);
 }
 
-void lk__handle_leave(const lk__handle *handle)
+void lk__handle_leave_async(const lk__handle *handle)
 {
     lk__client_leave(handle->place->client);
 }
@@ -123,12 +127,13 @@ lk_status lk__handle_run(lk_hold *hold, lk_run_fn fn, void *data)
 
 lk_status lk__handle_force(const lk__handle *handle, const char *owner)
 {
-    lk_status status = lk__handle_enter(handle, handle);
+    lk__place *place;
+    lk_status status = lk__handle_enter(handle, handle, &place);
 
     if (status != LK_OK)
         return status;
-    status = lk__force(handle->place, owner != NULL ? owner : "");
-    lk__handle_leave(handle);
+    status = lk__force(place, owner != NULL ? owner : "");
+    lk__handle_leave(place);
     return status;
 }
 
@@ -141,18 +146,72 @@ lk_status lk__handle_force_async(const lk__handle *handle, const char *owner,
         return status;
     status =
         lk__force_async(handle->place, owner != NULL ? owner : "", cb, data);
-    lk__handle_leave(handle);
+    lk__handle_leave_async(handle);
+    return status;
+}
+
+lk_status lk__handle_revoke(const lk__handle *handle, const char *owner,
+                            int64_t *ret_left_ms)
+{
+    lk__place *place;
+    lk_status status = lk__owner_check(owner);
+
+    if (status == LK_OK)
+        status = lk__handle_enter(handle, ret_left_ms, &place);
+    if (status != LK_OK)
+        return status;
+    status = lk__revoke(place, owner, ret_left_ms);
+    lk__handle_leave(place);
+    return status;
+}
+
+lk_status lk__handle_revoke_async(const lk__handle *handle, const char *owner,
+                                  lk_revoke_cb cb, void *data)
+{
+    lk_status status = lk__owner_check(owner);
+
+    if (status == LK_OK)
+        status = lk__handle_enter_async(handle, cb != NULL);
+    if (status != LK_OK)
+        return status;
+    status = lk__revoke_async(handle->place, owner, cb, data);
+    lk__handle_leave_async(handle);
+    return status;
+}
+
+lk_status lk__handle_forget(const lk__handle *handle)
+{
+    lk__place *place;
+    lk_status status = lk__handle_enter(handle, handle, &place);
+
+    if (status != LK_OK)
+        return status;
+    status = lk__forget(place);
+    lk__handle_leave(place);
+    return status;
+}
+
+lk_status
+lk__handle_forget_async(const lk__handle *handle, lk_done_cb cb, void *data)
+{
+    lk_status status = lk__handle_enter_async(handle, cb != NULL);
+
+    if (status != LK_OK)
+        return status;
+    status = lk__forget_async(handle->place, cb, data);
+    lk__handle_leave_async(handle);
     return status;
 }
 
 lk_status lk__handle_exists(const lk__handle *handle, bool *ret_exists)
 {
-    lk_status status = lk__handle_enter(handle, ret_exists);
+    lk__place *place;
+    lk_status status = lk__handle_enter(handle, ret_exists, &place);
 
     if (status != LK_OK)
         return status;
-    status = lk__exists(handle->place, ret_exists);
-    lk__handle_leave(handle);
+    status = lk__exists(place, ret_exists);
+    lk__handle_leave(place);
     return status;
 }
 
@@ -166,29 +225,42 @@ lk__handle_exists_async(const lk__handle *handle,
     if (status != LK_OK)
         return status;
     status = lk__exists_async(handle->place, cb, data);
-    lk__handle_leave(handle);
+    lk__handle_leave_async(handle);
+    return status;
+}
+
+lk_status
+lk__handle_info_by(const lk__handle *handle, uint64_t until, lk_info **ret_info)
+{
+    lk__place *place;
+    lk_status status = lk__handle_enter(handle, ret_info, &place);
+
+    if (status != LK_OK)
+        return status;
+    status = lk__info_ask(place, until, ret_info);
+    lk__handle_leave(place);
     return status;
 }
 
 lk_status lk__handle_info(const lk__handle *handle, lk_info **ret_info)
 {
-    lk_status status = lk__handle_enter(handle, ret_info);
+    return lk__handle_info_by(handle, LK__NEVER, ret_info);
+}
+
+lk_status lk__handle_info_by_async(const lk__handle *handle, uint64_t until,
+                                   lk_info_cb cb, void *data)
+{
+    lk_status status = lk__handle_enter_async(handle, cb != NULL);
 
     if (status != LK_OK)
         return status;
-    status = lk__info_ask(handle->place, ret_info);
-    lk__handle_leave(handle);
+    status = lk__info_ask_async(handle->place, until, cb, data);
+    lk__handle_leave_async(handle);
     return status;
 }
 
 lk_status
 lk__handle_info_async(const lk__handle *handle, lk_info_cb cb, void *data)
 {
-    lk_status status = lk__handle_enter_async(handle, cb != NULL);
-
-    if (status != LK_OK)
-        return status;
-    status = lk__info_ask_async(handle->place, cb, data);
-    lk__handle_leave(handle);
-    return status;
+    return lk__handle_info_by_async(handle, LK__NEVER, cb, data);
 }

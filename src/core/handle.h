@@ -26,18 +26,18 @@ lk_status lk__handle_new(lk__handle **ret_handle, size_t size,
 /* Frees it. NULL is allowed, and a handle of a parent process' client. */
 void lk__handle_free(lk__handle *handle);
 
-/* Copies the options of a handle: known is the size of this release's struct,
-   whose first field is the size that the caller knows. */
-lk_status lk__handle_options(void *copy, size_t known, const void *options);
-
 /* NULL and fork, before anything is touched. ret: where the result goes. */
 lk_status lk__handle_check(const lk__handle *handle, const void *ret);
 
-/* The same, and then enters the monitor for a blocking call, or for an async
-   one that has its callback or not. Leave with lk__handle_leave(). */
-lk_status lk__handle_enter(const lk__handle *handle, const void *ret);
+/* The same, and then enters the monitor for a blocking call. The handle may be
+   freed while that sleeps: its place stays until lk__handle_leave(). */
+lk_status lk__handle_enter(const lk__handle *handle, const void *ret,
+                           lk__place **ret_place);
+void lk__handle_leave(lk__place *place);
+
+/* The same for an async call that has its callback or not. */
 lk_status lk__handle_enter_async(const lk__handle *handle, bool has_cb);
-void lk__handle_leave(const lk__handle *handle);
+void lk__handle_leave_async(const lk__handle *handle);
 
 /* The calls that every primitive has; see lock.h for what they promise. */
 lk_status lk__handle_import(const lk__handle *handle, const char *text,
@@ -47,6 +47,18 @@ lk_status lk__handle_import(const lk__handle *handle, const char *text,
 lk_status lk__handle_force(const lk__handle *handle, const char *owner);
 lk_status lk__handle_force_async(const lk__handle *handle, const char *owner,
                                  lk_done_cb cb, void *data);
+
+/* See lk_forget(). */
+lk_status lk__handle_forget(const lk__handle *handle);
+lk_status
+lk__handle_forget_async(const lk__handle *handle, lk_done_cb cb, void *data);
+
+/* See lk_lock_revoke(). */
+lk_status lk__handle_revoke(const lk__handle *handle, const char *owner,
+                            int64_t *ret_left_ms);
+lk_status lk__handle_revoke_async(const lk__handle *handle, const char *owner,
+                                  lk_revoke_cb cb, void *data);
+
 lk_status lk__handle_exists(const lk__handle *handle, bool *ret_exists);
 lk_status
 lk__handle_exists_async(const lk__handle *handle,
@@ -55,6 +67,11 @@ lk__handle_exists_async(const lk__handle *handle,
 lk_status lk__handle_info(const lk__handle *handle, lk_info **ret_info);
 lk_status
 lk__handle_info_async(const lk__handle *handle, lk_info_cb cb, void *data);
+/* The same as a part of a call that ends by then. */
+lk_status lk__handle_info_by(const lk__handle *handle, uint64_t until,
+                             lk_info **ret_info);
+lk_status lk__handle_info_by_async(const lk__handle *handle, uint64_t until,
+                                   lk_info_cb cb, void *data);
 
 /* What a function did under a hold that was lost, it did without protection:
    the end of every _run call. */

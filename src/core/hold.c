@@ -33,7 +33,7 @@ const char *lk__loss_text(lk_loss loss)
     case LK_LOSS_TAKEN:
         return "somebody else holds it";
     case LK_LOSS_REVOKED:
-        return "it was released by force";
+        return "an operator ended it";
     case LK_LOSS_CLOSED:
         return "the client was shut down";
     case LK_LOSS_NONE:
@@ -335,12 +335,16 @@ static lk_status extend_enter(lk_hold *hold, bool blocking)
     if (status != LK_OK || hold->claim->state == LK__CLAIM_HELD)
         return status;
     status = lk__fail(LK_ELOST, "%s", lk__loss_text(claim_hold_loss(hold)));
-    lk__client_leave(hold->client);
+    if (blocking)
+        lk__client_leave_blocking(hold->client);
+    else
+        lk__client_leave(hold->client);
     return status;
 }
 
 static lk_status claim_hold_extend(lk_hold *hold, uint64_t lease_ms)
 {
+    lk_client *client = hold->client; /* the hold may be released meanwhile */
     struct extension *extension;
     lk_status status = lk__lease_check(lease_ms);
 
@@ -356,7 +360,7 @@ static lk_status claim_hold_extend(lk_hold *hold, uint64_t lease_ms)
         status = lk__ask_sleep(&extension->ask);
         lk__ask_release(&extension->ask);
     }
-    lk__client_leave(hold->client);
+    lk__client_leave_blocking(client);
     return status;
 }
 
@@ -394,12 +398,8 @@ static lk_status release_lost(lk_hold *hold)
 
     lk__fail(LK_ELOST, "lost %" PRIu64 " ms ago: %s",
              claim_hold_lost_for_ms(hold), lk__loss_text(loss));
-    if (claim->first_hold == NULL) {
-        if (loss == LK_LOSS_EXPIRED || loss == LK_LOSS_UNREACHABLE)
-            lk__claim_release(claim, NULL);
-        else
-            lk__claim_kill(claim);
-    }
+    if (claim->first_hold == NULL)
+        lk__claim_end_lost(claim);
     return LK_ELOST;
 }
 

@@ -1,103 +1,198 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Messages of the inbox: split into words, and handed to the claim they name. */
+/*
+ * Messages of the inbox: read as a whole, compared with the claim they name,
+ * and handed to it. Whoever may publish to the inbox can write one.
+ *
+ * A claim's number is drawn once, by a client that has one uuid and one
+ * database, for one name of one family. So its id tells the database, too. A
+ * hold that was imported keeps the id that it had.
+ */
 
 #include "core/inbox.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/client.h"
 #include "core/mem.h"
+#include "core/names.h"
 #include "core/node.h"
 #include "core/place.h"
 #include "core/words.h"
 
-enum { WORDS = 8 };
+enum { NUMBERS = 4 };
 
-/* The number of a claim of this client, or 0. */
-static uint64_t claim_number(const lk_client *client, const char *id)
+/* What a message says; a number that it does not have is 0. */
+typedef struct message {
+    const char *family, *id, *name;
+    uint64_t claim; /* its number; 0: it is not of this client */
+    uint64_t ticket, fence, top_fence, lease_ms;
+} message;
+
+/* ---- whom it concerns --------------------------------------------------------- */
+
+/* NULL: none, or one of another name or family than the message is about. */
+static lk__claim *claim_of(const lk_client *client, const message *m)
 {
-    size_t size = strlen(client->id);
+    lk__claim *claim = lk__claim_find(client, m->claim);
+    const lk__place *place = claim == NULL ? NULL : claim->place;
 
-    if (strncmp(id, client->id, size) != 0 || id[size] != ':')
-        return 0;
-    return strtoull(id + size + 1, NULL, 10);
+    if (place == NULL || strcmp(place->kind->family, m->family) != 0 ||
+        strcmp(place->name, m->name) != 0)
+        return NULL;
+    return claim;
+}
+
+/* What was imported here, and is held under this id; NULL: nothing. */
+static lk__claim *imported_of(const lk_client *client, const message *m)
+{
+    for (const lk__place *place = client->places; place != NULL;
+         place = place->next) {
+        if (strcmp(place->kind->family, m->family) != 0 ||
+            strcmp(place->name, m->name) != 0)
+            continue;
+        for (lk__claim *claim = place->first_claim; claim != NULL;
+             claim = claim->next) {
+            if (claim->state == LK__CLAIM_HELD && strcmp(claim->id, m->id) == 0)
+                return claim;
+        }
+    }
+    return NULL;
 }
 
 /*
  * Nobody knows the claim any more: its leave was lost, or the server came back
- * with an older state. Given back at once, it does not wait for its lease.
+ * with an older state. Given back at once, it does not wait for its lease. The
+ * server compares claim and fence, so what was not granted is not given back.
  */
-static void pass_on(lk_client *client, char **words)
+static void pass_on(lk_client *client, const message *m)
 {
-    const lk__kind *kind = lk__kind_find(client, words[1]);
-    uint64_t number = claim_number(client, words[2]);
+    const lk__kind *kind = lk__kind_find(client, m->family);
     lk__place *place;
 
     client->stats.grants_void++;
-    if (kind == NULL || kind->release == NULL || number == 0)
+    if (m->claim > client->last_claim_number || kind == NULL ||
+        kind->release == NULL || lk__name_check_slot(m->name) != LK_OK)
         return; /* of such a kind nothing is ever granted so */
-    place = lk__place_get(client, kind, words[7]);
+    place = lk__place_get(client, kind, m->name);
     if (place == NULL)
         return;
-    lk__claim_give_back(place, number, strtoull(words[4], NULL, 10));
+    lk__claim_give_back(place, m->claim, m->fence);
     lk__place_unref(place);
 }
 
-static void take_grant(lk_client *client, char **words)
+static void take_grant(lk_client *client, const message *m)
 {
-    lk__claim *claim = lk__claim_find(client, claim_number(client, words[2]));
+    lk__claim *claim = claim_of(client, m);
 
-    if (claim == NULL)
-        pass_on(client, words);
-    else
-        lk__claim_grant(claim, strtoull(words[3], NULL, 10),
-                        strtoull(words[4], NULL, 10),
-                        strtoull(words[5], NULL, 10),
-                        strtoull(words[6], NULL, 10));
+    if (claim != NULL)
+        lk__claim_grant(claim, m->ticket, m->fence, m->top_fence, m->lease_ms);
+    else if (lk__claim_find(client, m->claim) == NULL)
+        pass_on(client, m);
 }
 
 /* There is room for us and for others. */
-static void take_open(lk_client *client, char **words)
+static void take_open(lk_client *client, const message *m)
 {
-    lk__claim *claim = lk__claim_find(client, claim_number(client, words[2]));
+    lk__claim *claim = claim_of(client, m);
 
     if (claim != NULL)
         lk__claim_opened(claim);
 }
 
-static void take_revoked(lk_client *client, char **words)
+static void take_revoked(lk_client *client, const message *m)
 {
-    lk__claim *claim = lk__claim_find(client, claim_number(client, words[2]));
+    lk__claim *claim = claim_of(client, m);
 
+    if (claim == NULL || claim->state == LK__CLAIM_EXPORTED)
+        claim = imported_of(client, m);
     if (claim != NULL && claim->state == LK__CLAIM_HELD &&
-        claim->fence == strtoull(words[3], NULL, 10))
+        claim->fence == m->fence)
         lk__claim_lose(claim, LK_LOSS_REVOKED);
 }
 
-/* Each message, how many words it has, and who takes them. */
-static const struct {
+/* ---- reading ------------------------------------------------------------------- */
+
+/* Each message: the numbers between its claim and its name, as offsets in a
+   message, with the most that each can be; who takes it. */
+typedef struct message_form {
     const char *word;
-    size_t words;
-    void (*take)(lk_client *client, char **words);
-} messages[] = {{"grant", 8, take_grant},
-                {"open", 5, take_open},
-                {"revoked", 5, take_revoked}};
+    size_t count;
+    struct {
+        size_t at;
+        uint64_t most;
+    } numbers[NUMBERS];
+    void (*take)(lk_client *client, const message *m);
+} message_form;
+
+#define TICKET                                                                 \
+    {                                                                          \
+        offsetof(message, ticket), LK__NUMBER_MAX                              \
+    }
+#define FENCE                                                                  \
+    {                                                                          \
+        offsetof(message, fence), LK__NUMBER_MAX                               \
+    }
+
+static const message_form forms[] = {
+    {"grant",
+     4,
+     {TICKET,
+      FENCE,
+      {offsetof(message, top_fence), LK__NUMBER_MAX},
+      {offsetof(message, lease_ms), LK__TIME_MAX_MS}},
+     take_grant},
+    {"open", 1, {TICKET}, take_open},
+    {"revoked", 1, {FENCE}, take_revoked},
+};
+
+/* The number of a claim of this client. */
+static bool claim_read(const lk_client *client, const char *id, uint64_t *ret)
+{
+    size_t size = strlen(client->id);
+
+    return strncmp(id, client->id, size) == 0 && id[size] == ':' &&
+           lk__word_number(id + size + 1, LK__NUMBER_MAX, ret);
+}
+
+/* Takes the words behind the first one. */
+static bool fill(message *m, const message_form *form, const lk_client *client,
+                 char *const *words)
+{
+    bool is_ours = claim_read(client, words[1], &m->claim);
+
+    m->family = words[0];
+    m->id = words[1];
+    if (!is_ours && form->take != take_revoked)
+        return false;
+    for (size_t i = 0; i < form->count; i++) {
+        char *at = (char *)m + form->numbers[i].at;
+
+        if (!lk__word_number(words[2 + i], form->numbers[i].most,
+                             (uint64_t *)(void *)at))
+            return false;
+    }
+    m->name = words[2 + form->count];
+    if (!is_ours && imported_of(client, m) == NULL)
+        return false;
+    return m->top_fence == 0 || m->top_fence >= m->fence;
+}
 
 static bool take(lk_client *client, char *text)
 {
-    char *words[WORDS];
+    char *words[4 + NUMBERS];
+    message m = {.family = NULL};
 
-    for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
-        size_t size = strlen(messages[i].word);
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        const message_form *form = &forms[i];
+        size_t size = strlen(form->word);
 
-        if (strncmp(text, messages[i].word, size) != 0 || text[size] != ' ')
+        if (strncmp(text, form->word, size) != 0 || text[size] != ' ')
             continue;
-        if (lk__words_split(text, messages[i].words, words) !=
-            messages[i].words)
+        if (lk__words_split(text, 4 + form->count, words) != 4 + form->count ||
+            !fill(&m, form, client, words + 1))
             return false;
-        messages[i].take(client, words);
+        form->take(client, &m);
         return true;
     }
     return false;
@@ -107,7 +202,7 @@ void lk__inbox_take(lk__node *node, const char *bytes, size_t size)
 {
     char *text = lk__strndup(bytes, size);
 
-    if (text == NULL || !take(node->client, text))
+    if (text == NULL || strlen(text) != size || !take(node->client, text))
         lk__client_log(node->client, LK_LOG_WARN,
                        "a message of the inbox is not understood");
     lk__free(text);

@@ -268,14 +268,14 @@ static lk_info *inquiry_result(struct inquiry *inquiry)
     return info;
 }
 
-lk_status lk__info_ask(lk__place *place, lk_info **ret_info)
+lk_status lk__info_ask(lk__place *place, uint64_t until, lk_info **ret_info)
 {
     struct inquiry *inquiry;
     lk_status status = inquiry_new(&inquiry, place, NULL);
 
     if (status != LK_OK)
         return status;
-    lk__ask_begin(&inquiry->ask);
+    lk__ask_begin_by(&inquiry->ask, until);
     status = lk__ask_sleep(&inquiry->ask);
     if (status == LK_OK)
         *ret_info = inquiry_result(inquiry);
@@ -292,7 +292,8 @@ static void deliver(lk__call *call)
     lk__ask_finish(&inquiry->ask);
 }
 
-lk_status lk__info_ask_async(lk__place *place, lk_info_cb cb, void *data)
+lk_status
+lk__info_ask_async(lk__place *place, uint64_t until, lk_info_cb cb, void *data)
 {
     struct inquiry *inquiry;
     lk_status status = inquiry_new(&inquiry, place, deliver);
@@ -301,6 +302,6 @@ lk_status lk__info_ask_async(lk__place *place, lk_info_cb cb, void *data)
         return status;
     inquiry->cb = cb;
     inquiry->data = data;
-    lk__ask_begin(&inquiry->ask);
+    lk__ask_begin_by(&inquiry->ask, until);
     return LK_OK;
 }

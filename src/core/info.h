@@ -8,9 +8,11 @@
 
 /*
  * Asks who holds a place and who waits for it: one script, then the records of
- * the clients behind them. Inside the monitor.
+ * the clients behind them. It takes at most command_timeout_ms, and is a part of
+ * a call that ends by until. Inside the monitor.
  */
-lk_status lk__info_ask(lk__place *place, lk_info **ret_info);
-lk_status lk__info_ask_async(lk__place *place, lk_info_cb cb, void *data);
+lk_status lk__info_ask(lk__place *place, uint64_t until, lk_info **ret_info);
+lk_status
+lk__info_ask_async(lk__place *place, uint64_t until, lk_info_cb cb, void *data);
 
 #endif /* LK_CORE_INFO_H */

@@ -4,8 +4,6 @@
 
 #include "core/lane.h"
 
-#include <string.h>
-
 static lk__lane *lane_of(lk__conn *conn)
 {
     return (lk__lane *)(void *)conn;
@@ -58,7 +56,8 @@ bool lk__lane_is_ready(const lk__lane *lane)
 
 void lk__lane_together(lk__lane *lane, const char *run_id)
 {
-    if (lk__lane_is_ready(lane) && strcmp(lane->greeting.run_id, run_id) != 0)
+    if (lk__lane_is_ready(lane) &&
+        !lk__run_ids_same(lane->greeting.run_id, run_id))
         lk__conn_break(&lane->conn, LK_EOFFLINE, "at another server process");
 }
 
@@ -69,5 +68,5 @@ void lk__lane_patience(lk__lane *lane, uint64_t ns)
 
 void lk__lane_serves(lk__lane *lane)
 {
-    lane->conn.failures = 0;
+    lk__conn_serves(&lane->conn);
 }

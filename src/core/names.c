@@ -13,12 +13,17 @@
 #include "core/error.h"
 #include "core/mem.h"
 
+static const char own[] = "latchkey:";
+
+static bool is_own(const char *text)
+{
+    return strncmp(text, own, sizeof(own) - 1) == 0;
+}
+
 /* A lock called as another's record or queue would be written into it. */
 lk_status lk__name_check_own(const char *name)
 {
-    static const char own[] = "latchkey:";
-
-    if (strncmp(name, own, sizeof(own) - 1) != 0)
+    if (!is_own(name))
         return LK_OK;
     return lk__fail(LK_EINVAL,
                     "a name may not begin with \"%s\": the keys "
@@ -102,10 +107,11 @@ static bool is_wrapped(const char *name)
 
 char *lk__name_prefixed(const char *prefix, const char *name)
 {
-    bool wrapped = is_wrapped(name);
+    const char *colon = is_own(prefix) ? "::" : ":";
 
-    return join((const char *const[]){prefix, ":", wrapped ? "{" : "", name,
-                                      wrapped ? "}" : ""});
+    if (is_wrapped(name))
+        return join((const char *const[]){prefix, ":{", name, "}", ""});
+    return join((const char *const[]){prefix, colon, name, "", ""});
 }
 
 char *lk__name_suffixed(const char *name, const char *suffix)

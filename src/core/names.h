@@ -14,6 +14,11 @@
  * A name without a brace is wrapped when a key is made from it, `prefix:{N}`,
  * so that Redis Cluster keeps both in one slot. A name that holds a '{' stands
  * as it is, `prefix:N`: then its own tag does that.
+ *
+ * In Redisson's keys `n` and `{n}` are the same so. Where the prefix is the
+ * library's own, a name that stands as it is has two colons before it,
+ * `latchkey:state::{n}`: what is wrapped begins with a brace, so no key is
+ * shared by two names.
  */
 
 enum { LK__NAME_MAX = 512 };
@@ -37,7 +42,8 @@ lk_status lk__name_check(const char *name);
    words. */
 lk_status lk__owner_check(const char *owner);
 
-/* Makes `prefix:{N}` or `prefix:N`. Free with lk__free(). NULL: no memory. */
+/* Makes `prefix:{N}`, or `prefix:N`, or `latchkey:prefix::N`. Free with
+   lk__free(). NULL: no memory. */
 char *lk__name_prefixed(const char *prefix, const char *name);
 
 /* Makes `{N}:suffix` or `N:suffix`. Free with lk__free(). NULL: no memory. */
@@ -45,7 +51,7 @@ char *lk__name_suffixed(const char *name, const char *suffix);
 
 /*
  * Makes a key or channel by its form: "" is the name itself, "a:b" is
- * `a:b:{N}`, ":c" is `{N}:c`, and "d{}" is `d{N}` whatever the name is, which
+ * as lk__name_prefixed() makes it, ":c" is `{N}:c`, and "d{}" is `d{N}` whatever the name is, which
  * for a name with a brace is another slot; "e*" is `eN`, as others call it, in
  * the name's slot only if that has a tag. Free with lk__free(). NULL: no
  * memory.

@@ -46,33 +46,54 @@ static void on_inbox_open(lk__conn *conn)
 /* At one and the same server process. */
 static bool is_together(const lk__node *node)
 {
-    return strcmp(node->inbox_greeting.run_id, node->command_greeting.run_id) ==
-           0;
+    return lk__run_ids_same(node->inbox_greeting.run_id,
+                            node->command_greeting.run_id);
 }
 
-/* It serves: the next outage begins anew. */
+/* At two. */
+static bool is_apart(const lk__node *node)
+{
+    return lk__run_ids_differ(node->inbox_greeting.run_id,
+                              node->command_greeting.run_id);
+}
+
+/* It is there: the next outage begins anew. */
 static void serving(lk__node *node)
 {
     node->refusing = false;
     node->offline = false;
-    node->command.failures = 0;
     lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+}
+
+/* The process that answers now may know nothing of what the one before did. */
+static void holds_check(lk__node *node)
+{
+    const char *run_id = node->command_greeting.run_id;
+    bool is_same =
+        run_id[0] != '\0' && strcmp(node->served_run_id, run_id) == 0;
+
+    memcpy(node->served_run_id, run_id, sizeof(node->served_run_id));
+    if (!is_same)
+        lk__places_check_holds(node->client);
 }
 
 /* Of two connections at two server processes the older one is outdated. */
 static void on_command_ready(lk__node *node)
 {
     lk__conn_ready(&node->command);
-    if (node->command_greeting.id == 0)
+    if (node->command_greeting.id == 0 ||
+        node->command_greeting.run_id[0] == '\0')
         node->can_kill = false; /* the next one cannot say what to kill */
     node->killed_id = 0;
     if (!node->refusing)
         serving(node);
-    if (node->inbox.state == LK__CONN_READY && !is_together(node))
+    if (node->inbox.state == LK__CONN_READY && is_apart(node))
         lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
     lk__lane_together(&node->signals.lane, node->command_greeting.run_id);
     lk__lane_together(&node->replicas.lane, node->command_greeting.run_id);
+    lk__road_home(&node->road, node->command_greeting.run_id);
     lk__record_write(node);
+    holds_check(node);
     lk__places_on_ready(node->client);
     if (lk__node_can_queue(node))
         lk__places_on_inbox(node->client); /* whichever came first */
@@ -82,8 +103,7 @@ static void on_command_ready(lk__node *node)
 static void on_inbox_ready(lk__node *node)
 {
     lk__conn_ready(&node->inbox);
-    node->inbox.failures = 0;
-    if (node->command.state == LK__CONN_READY && !is_together(node))
+    if (node->command.state == LK__CONN_READY && is_apart(node))
         lk__conn_break(&node->command, LK_EOFFLINE,
                        "at another server process");
     else if (lk__node_can_queue(node))
@@ -97,7 +117,7 @@ static void on_command_greeted(lk__conn *conn)
                        lk__arg_text("ID"), lk__arg_number(node->killed_id)};
 
     if (node->killed_id != 0 && node->can_kill &&
-        strcmp(node->killed_run_id, node->command_greeting.run_id) == 0)
+        lk__run_ids_same(node->killed_run_id, node->command_greeting.run_id))
         lk__greet_last(&node->command_greeting, 4, args);
     else
         on_command_ready(node);
@@ -155,6 +175,8 @@ static void on_command_down(lk__conn *conn, lk_status why)
         memcpy(node->killed_run_id, node->command_greeting.run_id,
                sizeof(node->killed_run_id));
     }
+    if (node->command_greeting.id != 0)
+        node->command_greeting.heard_at = conn->heard_at;
     node->command_greeting.id = 0;
     if (why == LK_EAUTH || why == LK_EDENIED || node->offline) {
         node->offline = true;
@@ -181,6 +203,7 @@ static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
     if (!lk__reply_is_text(lk__reply_at(reply, 0), "message") ||
         bytes == NULL || bytes->type != REDIS_REPLY_STRING)
         return false;
+    lk__conn_serves(conn);
     if (strcmp(channel, node->channel) == 0)
         lk__inbox_take(node, bytes->str, bytes->len);
     else
@@ -221,6 +244,7 @@ lk__node *lk__node_new(lk_client *client)
     node->inbox_greeting.last = on_subscribed;
     lk__signals_init(&node->signals, client);
     lk__replicas_init(&node->replicas, client);
+    lk__road_init(&node->road, client);
     node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);
     if (node->seen == NULL) {
         lk__node_free(node);
@@ -237,6 +261,7 @@ void lk__node_free(lk__node *node)
     lk__conn_done(&node->inbox);
     lk__lane_done(&node->signals.lane);
     lk__lane_done(&node->replicas.lane);
+    lk__lane_done(&node->road.lane);
     lk__free(node->seen);
     lk__free(node->record_text);
     lk__free(node);
@@ -257,6 +282,7 @@ void lk__node_stop(lk__node *node)
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
     lk__signals_stop(&node->signals);
     lk__replicas_stop(&node->replicas);
+    lk__road_stop(&node->road);
     lk__conn_stop(&node->inbox);
     lk__conn_stop(&node->command);
 }
@@ -342,6 +368,7 @@ lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
     if (!lk__node_is_ready(node))
         return LK_EOFFLINE;
     request->script = NULL;
+    request->in_full = false;
     return lk__conn_send(&node->command, request, count, args);
 }
 
@@ -373,6 +400,7 @@ lk_status lk__node_call_over(lk__node *node, lk__conn *conn,
     head[2] = lk__arg_number((int64_t)key_count);
 
     request->script = script;
+    request->in_full = !seen;
     lk__conn_begin(conn, 3 + key_count + arg_count);
     lk__conn_args(conn, 3, head);
     lk__conn_args(conn, key_count, keys);
@@ -416,19 +444,36 @@ static bool is_understood(const lk__request *request, const redisReply *reply)
 lk_status lk__node_check(lk__node *node, const lk__request *request,
                          const redisReply *reply)
 {
+    return lk__node_check_over(node, &node->command, request, reply);
+}
+
+lk_status lk__node_check_over(lk__node *node, lk__conn *conn,
+                              const lk__request *request,
+                              const redisReply *reply)
+{
     lk_status status = lk__reply_status(reply);
+    bool is_command = conn == &node->command;
 
     if (status == LK_OK && !is_understood(request, reply)) {
-        lk__conn_break(&node->command, LK_EPROTO,
+        lk__conn_break(conn, LK_EPROTO,
                        "an answer of a script is not understood");
         return LK_EPROTO;
     }
+    if (lk__reply_is_noscript(reply) && request->in_full) {
+        lk__conn_break(conn, LK_EPROTO,
+                       "a script that was sent in full is not known");
+        return LK_EPROTO;
+    }
+    if (status == LK_OK)
+        lk__conn_serves(conn);
+    if (lk__reply_is_passing(reply))
+        snprintf(node->refusal, sizeof(node->refusal), "%s", reply->str);
     if (lk__reply_is_noscript(reply) && request->script != NULL) {
         script_lost(node, request);
     } else if (status == LK_ELOADING || status == LK_EREADONLY) {
-        node->refusing = true;
-        lk__conn_break(&node->command, status, reply->str);
-    } else if (node->refusing) {
+        node->refusing = node->refusing || is_command;
+        lk__conn_break(conn, status, reply->str);
+    } else if (node->refusing && is_command) {
         serving(node);
     }
     return status;

@@ -6,6 +6,7 @@
 #include "core/greet.h"
 #include "core/record.h"
 #include "core/replica.h"
+#include "core/road.h"
 #include "core/signal.h"
 
 /*
@@ -25,11 +26,15 @@ struct lk__node {
     lk__greeting command_greeting, inbox_greeting;
     lk__signals signals;
     lk__replicas replicas;
+    lk__road road;
     int64_t killed_id; /* the last one, to be killed before anything else */
     char killed_run_id[48];
-    bool can_kill; /* false: requests in doubt need tombstones */
-    bool offline;  /* down for longer than offline_ms */
-    bool refusing; /* connected, but loading or read-only when last asked */
+    char served_run_id[48]; /* of the process that was last asked; "": of none,
+                               or it is not known */
+    bool can_kill;          /* false: requests in doubt need tombstones */
+    bool offline;           /* down for longer than offline_ms */
+    bool refusing;     /* connected, but loading or read-only when last asked */
+    char refusal[160]; /* what it said last that may pass; see reply.h */
     lk__alarm offline_alarm;
     lk__alarm record_alarm;
     lk__request record_request, record_removal;
@@ -97,5 +102,11 @@ lk_status lk__node_call_over(lk__node *node, lk__conn *conn,
  */
 lk_status lk__node_check(lk__node *node, const lk__request *request,
                          const redisReply *reply);
+
+/* The same for an answer that came on another connection, which is the one that
+   is left or broken. */
+lk_status lk__node_check_over(lk__node *node, lk__conn *conn,
+                              const lk__request *request,
+                              const redisReply *reply);
 
 #endif /* LK_CORE_NODE_H */

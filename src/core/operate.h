@@ -15,6 +15,15 @@ lk_status lk__force(lk__place *place, const char *owner);
 lk_status
 lk__force_async(lk__place *place, const char *owner, lk_done_cb cb, void *data);
 
+/* Has this owner's hold end; what lk_lock_revoke() promises. */
+lk_status lk__revoke(lk__place *place, const char *owner, int64_t *ret_left_ms);
+lk_status lk__revoke_async(lk__place *place, const char *owner, lk_revoke_cb cb,
+                           void *data);
+
+/* Removes what is kept of it, if nobody uses it; what lk_forget() promises. */
+lk_status lk__forget(lk__place *place);
+lk_status lk__forget_async(lk__place *place, lk_done_cb cb, void *data);
+
 /* Tells whether anybody holds it. */
 lk_status lk__exists(lk__place *place, bool *ret_exists);
 lk_status

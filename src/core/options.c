@@ -22,9 +22,6 @@
 #define HOUR_MS   (60 * MINUTE_MS)
 #define DAY_MS    (24 * HOUR_MS)
 
-/* The struct's size in the first release; it never gets smaller. */
-#define FIRST_SIZE (offsetof(lk_client_options, log_level) + sizeof(uint64_t))
-
 static const lk__choice interops[] = {{"auto", LK_INTEROP_AUTO},
                                       {"redisson", LK_INTEROP_REDISSON},
                                       {NULL, 0}};
@@ -332,36 +329,19 @@ lk_status lk__options_set(lk_client_options *options, const char *key,
 lk_status lk_client_options_set(lk_client_options *options, const char *key,
                                 const char *value)
 {
+    const lk__option *option;
+    lk_status status;
+
     if (options == NULL || key == NULL || value == NULL)
         return lk__fail(LK_EINVAL, "options, key or value is NULL");
-    if (options->size < FIRST_SIZE)
-        return lk__fail(LK_EINVAL,
-                        "the options do not begin as LK_CLIENT_OPTIONS_INIT");
-    return lk__options_set(options, key, value, LK_EINVAL);
-}
-
-/* ---- copying ------------------------------------------------------------ */
-
-lk_status lk__options_copy(void *ours, size_t our_size, const void *theirs,
-                           size_t min_size)
-{
-    size_t size;
-
-    memset(ours, 0, our_size);
-    if (theirs == NULL)
-        return LK_OK;
-
-    memcpy(&size, theirs, sizeof(size));
-    if (size < min_size)
-        return lk__fail(LK_EINVAL,
-                        "the options' size is not set; begin with their INIT");
-    for (size_t i = our_size; i < size; i++) {
-        if (((const unsigned char *)theirs)[i] != 0)
-            return lk__fail(LK_ENOTSUP,
-                            "an option of a newer release of the library");
-    }
-    memcpy(ours, theirs, size < our_size ? size : our_size);
-    return LK_OK;
+    option = lk__option_find(key);
+    status = lk__options_size_check(options->size);
+    if (status == LK_OK && option != NULL && option->offset >= options->size)
+        status =
+            lk__fail(LK_EINVAL, "%s is beyond the size of the options", key);
+    if (status == LK_OK)
+        status = lk__options_set(options, key, value, LK_EINVAL);
+    return status;
 }
 
 /* ---- settings ----------------------------------------------------------- */
@@ -466,7 +446,7 @@ lk_status lk__settings_make(lk__settings *ret_settings, const char *url,
 
     if (url == NULL)
         return lk__fail(LK_EINVAL, "the URL is NULL");
-    status = lk__options_copy(&own, sizeof(own), options, FIRST_SIZE);
+    status = lk__options_copy(&own, sizeof(own), options);
     if (status == LK_OK)
         status = check_fields(&own);
     if (status == LK_OK)

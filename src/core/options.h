@@ -8,26 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/sized.h"
 #include "core/world.h"
 
 /*
- * Options: sized structs that callers of any release may hand in, and the
+ * What a client can be told: the struct of a caller of any release, and the
  * client's own copy of what it was told, defaults filled in.
  *
  * One table names each option of a client with its kind, default and bounds.
  * The struct, the keys of a URL, lk_client_options_set() and docs/url.md all
  * follow it.
  */
-
-/*
- * Copies a caller's sized struct, whose first member is size_t size. NULL is
- * all zeros. What an older caller's struct lacks becomes zero.
- *
- * min_size: the size in the first release; a smaller one is LK_EINVAL.
- * LK_ENOTSUP: a newer caller sets a field that this release does not know.
- */
-lk_status lk__options_copy(void *ours, size_t our_size, const void *theirs,
-                           size_t min_size);
 
 /* How the text of an option is read. */
 typedef enum lk__option_kind {

@@ -153,6 +153,8 @@ lk_status lk__place_call_with(lk__place *place, lk__request *request,
     lk__arg all[LK__PLACE_ARGS + LK__PLACE_OWN_ARGS];
     char claim_key[LK__CLAIM_KEY_SIZE];
 
+    if (count > LK__PLACE_OWN_ARGS || key_count > LK__PLACE_KEYS)
+        return LK_EINVAL;
     for (size_t i = 0; i < key_count; i++)
         keys[i] = lk__arg_text(place->keys[i]);
     if (kind->claim_key != NULL) {
@@ -200,16 +202,23 @@ static void front_make(lk__place *place, const lk__wait *head)
     lk__claim_drive(place->front);
 }
 
+/* Nobody waits for the front any more, or only for a shorter lease than it asks
+   for: then it would get a hold that the server keeps for too long. */
+static bool is_outdated(const lk__claim *front, const lk__wait *head)
+{
+    return front != NULL && front->line == LK__LINE_COMMON &&
+           (head == NULL || head->lease_ms < front->lease_ms);
+}
+
 /* One step; false: there is nothing to be done for now. */
 static bool drive_once(lk__place *place)
 {
     const lk__wait *head = place->first_wait;
     lk__claim *claim;
 
-    if (head == NULL && place->front != NULL &&
-        place->front->line == LK__LINE_COMMON) {
+    if (is_outdated(place->front, head)) {
         lk__claim_leave(place->front);
-        return false;
+        return head != NULL;
     }
     if (head == NULL || head->line != LK__LINE_COMMON || place->front != NULL)
         return false;
@@ -236,7 +245,8 @@ void lk__place_drive(lk__place *place)
     lk__place_unref(place);
 }
 
-/* A shorter lease than the wait's own is made up for by the first renewal. */
+/* Its lease is not longer than the wait's own; a shorter one is made up for by
+   the first renewal. */
 static void claim_adopt(lk__claim *claim, const lk__wait *wait)
 {
     bool longer = wait->lease_ms > claim->lease_ms;
@@ -363,8 +373,7 @@ void lk__place_unseat(lk__wait *wait)
     lk__claim_unref(claim);
 }
 
-void lk__place_judge(lk__claim *claim, const void *facts, bool before_look,
-                     lk__verdict (*judge)(uint64_t *mark, const void *facts))
+void lk__place_judge(lk__claim *claim, const void *facts)
 {
     lk__wait *wait, *next;
 
@@ -373,8 +382,8 @@ void lk__place_judge(lk__claim *claim, const void *facts, bool before_look,
         lk__verdict verdict = LK__VERDICT_WAIT;
 
         next = wait->next_seat;
-        if (!before_look || wait->seat_look < claim->looks)
-            verdict = judge(&wait->mark, facts);
+        if (wait->seat_look < claim->looks)
+            verdict = claim->place->kind->judge(&wait->mark, facts);
         if (verdict == LK__VERDICT_OK)
             lk__wait_end(wait, LK_OK, NULL);
         else if (verdict == LK__VERDICT_GONE)
@@ -483,16 +492,31 @@ void lk__places_on_ready(lk_client *client)
     places_visit(client, claims_drive);
 }
 
+/* Each hold is renewed at once: a loss is told when that is answered. */
+static void holds_check(lk__place *place)
+{
+    for (lk__claim *claim = place->first_claim, *next;
+         claim != NULL && claim->was_held; claim = next) {
+        next = claim->next;
+        if (claim->state == LK__CLAIM_HELD)
+            lk__claim_renew_soon(claim);
+    }
+}
+
+void lk__places_check_holds(lk_client *client)
+{
+    places_visit(client, holds_check);
+}
+
 /* What the inbox may have missed: a grant, or that a hold was revoked. And who
    could not queue without it can now, in the order in which they came. */
 static void claims_look(lk__place *place)
 {
+    holds_check(place);
     for (lk__claim *claim = place->first_claim, *next; claim != NULL;
          claim = next) {
         next = claim->next;
-        if (claim->state == LK__CLAIM_HELD)
-            lk__claim_renew_soon(claim);
-        else if (claim->state == LK__CLAIM_WANTED)
+        if (claim->state == LK__CLAIM_WANTED)
             lk__claim_drive(claim);
     }
     if (place->front != NULL)

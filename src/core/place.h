@@ -8,7 +8,7 @@
 #include "core/touch.h"
 #include "core/wait.h"
 
-enum { LK__PLACE_KEYS = 11, LK__RENEW_KEYS = 3 }; /* at most */
+enum { LK__PLACE_KEYS = 11, LK__RENEW_KEYS = 4 }; /* at most */
 
 /*
  * What makes a primitive: its keys, its scripts, and what is special about it.
@@ -67,7 +67,8 @@ typedef struct lk__kind {
 
     const lk__script *acquire, *recheck, *touch, *confirm, *renew;
     /* leave NULL: of one that waits the server knows nothing. */
-    const lk__script *release, *leave, *pass, *force, *info;
+    const lk__script *release, *leave, *pass, *force, *revoke, *info, *forget;
+    const lk__script *import;
 } lk__kind;
 
 /* The keys that kinds have at the same place; those with signals have no
@@ -138,10 +139,9 @@ void lk__place_seat(lk__wait *wait);
 /* Its wait ended: takes it off the claim, which leaves with its last one. */
 void lk__place_unseat(lk__wait *wait);
 
-/* Asks judge of every wait of a seeking claim, or of those that sat on it
-   before its last look was sent, and ends those that are decided. */
-void lk__place_judge(lk__claim *claim, const void *facts, bool before_look,
-                     lk__verdict (*judge)(uint64_t *mark, const void *facts));
+/* Asks the kind's judge of every wait that sat on a seeking claim before its
+   last look was sent, and ends those that are decided. */
+void lk__place_judge(lk__claim *claim, const void *facts);
 
 /* The wait that a seeking claim is for, the first of them; NULL: none. */
 lk__wait *lk__place_head(const lk__claim *claim);
@@ -168,6 +168,7 @@ void lk__places_abandon(lk_client *client);
 
 /* What the node tells all places. */
 void lk__places_on_ready(lk_client *client);
+void lk__places_check_holds(lk_client *client);
 void lk__places_on_inbox(lk_client *client);
 void lk__places_on_inbox_down(lk_client *client);
 void lk__places_on_offline(lk_client *client);

@@ -27,7 +27,7 @@ enum {
 };
 
 /* More than that is not looked through for who holds and waits. */
-enum { WAITS_LOOKED_AT = 64, CLAIMS_LOOKED_AT = 4096, CLAIMS_NAMED = 16 };
+enum { WAITS_LOOKED_AT = 64, LOOKS_MOST = 8192, CLAIMS_NAMED = 16 };
 
 #define MS UINT64_C(1000000)
 
@@ -74,12 +74,13 @@ static bool is_its(const lk__claim *claim, const lk__wait *wait)
 }
 
 /* Adds those claims of one place that the owner of a wait holds. budget: how
-   many claims may yet be looked at; named: how many were added. */
+   many places and claims may yet be looked at; named: how many were added. */
 static void claims_add(struct text *text, const lk__place *place,
                        const lk__wait *wait, unsigned *budget, unsigned *named)
 {
     const lk__claim *claim = place->first_claim;
 
+    --*budget;
     for (; claim != NULL && *budget > 0 && *named < CLAIMS_NAMED;
          claim = claim->next) {
         --*budget;
@@ -95,15 +96,15 @@ static bool holds_add(struct text *text, const lk__wait *wait, unsigned *budget)
 {
     unsigned named = 0;
 
-    for (const lk__place *place = wait->call.client->places; place != NULL;
-         place = place->next)
+    for (const lk__place *place = wait->call.client->places;
+         place != NULL && *budget > 0; place = place->next)
         claims_add(text, place, wait, budget, &named);
     return named > 0;
 }
 
 static void waits_add(struct text *text, const lk_client *client)
 {
-    unsigned waits = WAITS_LOOKED_AT, budget = CLAIMS_LOOKED_AT, lines = 0;
+    unsigned waits = WAITS_LOOKED_AT, budget = LOOKS_MOST, lines = 0;
 
     for (const lk__wait *wait = client->first_wait;
          wait != NULL && waits > 0 && lines < LK__RECORD_WAITS;
@@ -155,20 +156,30 @@ void lk__record_on_wait(lk__node *node)
 
 static void on_alarm(lk__alarm *alarm);
 
+/*
+ * The user's name if it is in the local file, else the number: to ask the name
+ * service may mean to ask the network, for any length of time, and to run
+ * modules in this process that nobody here answers for.
+ */
 static void user_name(char *text, size_t size)
 {
-    char room[1024];
+    FILE *file = fopen("/etc/passwd", "re");
+    uid_t uid = geteuid();
     struct passwd entry, *found = NULL;
+    char room[1024];
 
-    if (getpwuid_r(geteuid(), &entry, room, sizeof(room), &found) == 0 &&
-        found != NULL)
-        snprintf(text, size, "%s", entry.pw_name);
-    else
-        snprintf(text, size, "%u", (unsigned)geteuid());
+    snprintf(text, size, "%u", (unsigned)uid);
+    if (file == NULL)
+        return;
+    while (fgetpwent_r(file, &entry, room, sizeof(room), &found) == 0 &&
+           found->pw_uid != uid)
+        found = NULL;
+    if (found != NULL)
+        snprintf(text, size, "%s", found->pw_name);
+    fclose(file);
 }
 
-/* Made once, by the thread that opens the client: looking up a user's name may
-   ask the network. */
+/* Made once, by the thread that opens the client. */
 void lk__record_init(lk__node *node)
 {
     char host[FIELD_MAX + 1] = "";

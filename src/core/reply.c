@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What a reply means. Errors are told apart by their first word. Inside a
- * script Redis 6 wraps the error of a command in a sentence, so the words are
- * also looked for after a dash or a space.
+ * What a reply means. Errors are told apart by their first word. Before it
+ * servers up to Redis 6 put where a script was:
+ *
+ *   @user_script: 12: -OOM command not allowed ...
+ *   ERR Error running script (call to f_0a..): @user_script:12: WRONGTYPE ...
  */
 
 #include "core/reply.h"
@@ -15,11 +17,12 @@ static const struct {
     const char *word;
     lk_status status;
 } errors[] = {
-    {"LKTYPE", LK_ETYPE},       {"WRONGTYPE", LK_ETYPE},
-    {"LKLAYOUT", LK_EMISMATCH}, {"OOM", LK_ESERVERMEM},
-    {"NOPERM", LK_EDENIED},     {"NOAUTH", LK_EAUTH},
-    {"WRONGPASS", LK_EAUTH},    {"READONLY", LK_EREADONLY},
-    {"LOADING", LK_ELOADING},   {"MASTERDOWN", LK_EREADONLY},
+    {"LKTYPE", LK_ETYPE},         {"WRONGTYPE", LK_ETYPE},
+    {"LKRANGE", LK_ERANGE},       {"LKLAYOUT", LK_EMISMATCH},
+    {"OOM", LK_ESERVERMEM},       {"NOPERM", LK_EDENIED},
+    {"NOAUTH", LK_EAUTH},         {"WRONGPASS", LK_EAUTH},
+    {"READONLY", LK_EREADONLY},   {"LOADING", LK_ELOADING},
+    {"MASTERDOWN", LK_EREADONLY},
 };
 
 static bool begins_with_word(const char *text, const char *word)
@@ -30,49 +33,95 @@ static bool begins_with_word(const char *text, const char *word)
            (text[size] == ' ' || text[size] == '\0');
 }
 
-static bool error_has_word(const char *text, const char *word)
+/* Behind one "@user_script:12: ", at which text begins; NULL: at another. */
+static const char *behind_place(const char *text)
 {
-    if (begins_with_word(text, word))
-        return true;
+    static const char place[] = "@user_script:";
 
-    for (const char *at = strstr(text, word); at != NULL;
-         at = strstr(at + 1, word)) {
-        if (at > text && (at[-1] == '-' || at[-1] == ' ') &&
-            strncmp(text, "ERR Error running script", 24) == 0)
-            return true;
-    }
-    return false;
+    if (strncmp(text, place, sizeof(place) - 1) != 0)
+        return NULL;
+    text += sizeof(place) - 1;
+    text += strspn(text, " ");
+    text += strspn(text, "0123456789");
+    return strncmp(text, ": ", 2) == 0 ? text + 2 : NULL;
+}
+
+/* Where the words of an error begin: behind what says where a script was. */
+static const char *first_word(const char *text)
+{
+    static const char running[] = "ERR Error running script (call to ";
+    const char *at = text, *next;
+
+    if (strncmp(text, running, sizeof(running) - 1) == 0)
+        at = strstr(text, "): ");
+    if (at == NULL)
+        return text;
+    if (at != text)
+        at += 3;
+    while ((next = behind_place(at)) != NULL)
+        at = next;
+    return *at == '-' ? at + 1 : at;
+}
+
+static bool is_error(const redisReply *reply)
+{
+    return reply != NULL && reply->type == REDIS_REPLY_ERROR;
+}
+
+static bool is_error_of(const redisReply *reply, const char *word)
+{
+    return is_error(reply) && begins_with_word(first_word(reply->str), word);
+}
+
+/* How a script is told NOPERM: by Redis up to 7.0, and by later servers. */
+static bool is_denied(const char *words)
+{
+    return strstr(words, "user executing the script can't") != NULL ||
+           strstr(words, "ACL failure in script: ") != NULL;
 }
 
 lk_status lk__reply_status(const redisReply *reply)
 {
+    const char *words;
+
     if (reply == NULL)
         return LK_EPROTO;
     if (reply->type != REDIS_REPLY_ERROR)
         return LK_OK;
 
+    words = first_word(reply->str);
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        if (error_has_word(reply->str, errors[i].word))
+        if (begins_with_word(words, errors[i].word))
             return errors[i].status;
     }
-    if (strstr(reply->str, "user executing the script can't") != NULL)
-        return LK_EDENIED; /* how Redis 7 says NOPERM inside a script */
-    if (strstr(reply->str, "invalid password") != NULL ||
-        strstr(reply->str, "without any password configured") != NULL)
+    if (is_denied(words))
+        return LK_EDENIED;
+    if (strstr(words, "invalid password") != NULL ||
+        strstr(words, "without any password configured") != NULL)
         return LK_EAUTH;
     return LK_ESERVER;
 }
 
+bool lk__reply_is_passing(const redisReply *reply)
+{
+    static const char *const refusals[] = {"BUSY", "MISCONF", "NOREPLICAS",
+                                           "TRYAGAIN", "CLUSTERDOWN"};
+
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        if (is_error_of(reply, refusals[i]))
+            return true;
+    }
+    return false;
+}
+
 bool lk__reply_is_noscript(const redisReply *reply)
 {
-    return reply != NULL && reply->type == REDIS_REPLY_ERROR &&
-           begins_with_word(reply->str, "NOSCRIPT");
+    return is_error_of(reply, "NOSCRIPT");
 }
 
 bool lk__reply_is_void(const redisReply *reply)
 {
-    return reply != NULL && reply->type == REDIS_REPLY_ERROR &&
-           begins_with_word(reply->str, "LKVOID");
+    return is_error_of(reply, "LKVOID");
 }
 
 bool lk__reply_is_text(const redisReply *reply, const char *word)

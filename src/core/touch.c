@@ -55,6 +55,8 @@ void lk__touch_later(lk__place *place, int64_t left_ms)
     else if (left_ms > 0 && (uint64_t)left_ms + SOONEST_MS < ms)
         ms = (uint64_t)left_ms + SOONEST_MS;
     at = lk__client_now(client) + ms * MS;
+    if (at < touching->tempo.until)
+        at = touching->tempo.until;
     if (!lk__alarm_is_set(&touching->alarm) || at < touching->alarm.timer.at)
         lk__alarm_set(&client->alarms, &touching->alarm, at);
 }
@@ -65,25 +67,29 @@ static void on_ticket(lk__claim *claim, uint64_t ticket, uint64_t sent_at)
 {
     if (claim->state != LK__CLAIM_QUEUED)
         return;
+    claim->refusals = 0;
     if (ticket == claim->ticket)
         lk__claim_still_queued(claim, sent_at);
     else
-        lk__claim_look_now(claim);
+        lk__claim_ask_again(claim);
 }
 
 static void on_answer(struct batch *batch, const redisReply *reply)
 {
     int64_t turn = lk__reply_integer_at(reply, 1, 0);
     bool more = lk__reply_integer_at(reply, 2, 0) == 1;
+    int64_t left_ms = more ? 0 : lk__reply_integer_at(reply, 0, -1);
 
     for (size_t i = 0; i < batch->count; i++)
         on_ticket(batch->claims[i],
                   (uint64_t)lk__reply_integer_at(reply, FIRST_TICKET + i, 0),
                   batch->request.sent_at);
     if (turn >= 1 && (size_t)turn <= batch->count)
-        lk__claim_look_now(batch->claims[turn - 1]);
-    lk__touch_later(batch->place,
-                    more ? 0 : lk__reply_integer_at(reply, 0, -1));
+        lk__claim_ask_again(batch->claims[turn - 1]);
+    if (left_ms == 0)
+        lk__tempo_again(&batch->place->touching.tempo,
+                        lk__client_now(batch->place->client));
+    lk__touch_later(batch->place, left_ms);
 }
 
 static void batch_free(struct batch *batch)
@@ -94,16 +100,21 @@ static void batch_free(struct batch *batch)
     lk__free(batch);
 }
 
-/* A refusal concerns every one of them alike: each hears it by its own look,
-   and if that is not refused they go on as before. */
+/* A refusal concerns every one of them alike. One that may pass they sit out;
+   any other each hears by its own look, and if that is not refused they go on
+   as before. */
 static void on_refused(struct batch *batch, const redisReply *reply)
 {
     if (lk__reply_is_noscript(reply)) {
         lk__touch_later(batch->place, 0);
         return;
     }
-    for (size_t i = 0; i < batch->count; i++)
-        lk__claim_look_now(batch->claims[i]);
+    for (size_t i = 0; i < batch->count; i++) {
+        if (lk__reply_is_passing(reply))
+            batch->claims[i]->refusals++;
+        else
+            lk__claim_look_now(batch->claims[i]);
+    }
     lk__touch_later(batch->place, -1);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/alarm.h"
+#include "core/tempo.h"
 
 struct lk__place;
 
@@ -19,6 +20,7 @@ typedef struct lk__touching {
     lk__alarm alarm;
     unsigned under_way; /* batches that were sent and not answered */
     bool again;         /* look once more when these are answered */
+    lk__tempo tempo;
 } lk__touching;
 
 void lk__touching_init(lk__touching *touching);

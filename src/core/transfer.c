@@ -8,8 +8,10 @@
  *
  * The mode is the letter of the claim's terms, - without any.
  *
- * The server is not told: claim and fence stay what they are, so to it nothing
- * changes. Nobody renews between the export and the import.
+ * The server is not told of the export, and nobody renews until the import. That
+ * gives the claim a new fence there, and the text is worth nothing any more.
+ * The claim stays the exporter's by its id, but where there is no fence: there
+ * it becomes the importer's. An import that borrows changes neither.
  */
 
 #include "core/transfer.h"
@@ -24,6 +26,7 @@
 #include "core/error.h"
 #include "core/hold.h"
 #include "core/names.h"
+#include "core/node.h"
 #include "core/owner.h"
 #include "core/place.h"
 #include "core/reply.h"
@@ -78,9 +81,8 @@ lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
             lk__client_post(client, &hold->post);
     }
     if (status == LK_OK) {
-        client->stats.holding--;
         hold->claim->first_hold = NULL;
-        lk__claim_kill(hold->claim);
+        lk__claim_export(hold->claim);
         lk__place_drive(hold->claim->place);
         lk__claim_unref(hold->claim);
     }
@@ -105,6 +107,7 @@ struct exported {
 struct import {
     lk__ask ask; /* first */
     struct exported from;
+    bool borrows;
     lk__claim *claim; /* FOREIGN, counted; killed if it is not to be */
     lk_hold *hold;
     uint64_t owner;
@@ -157,6 +160,22 @@ text_parse(const lk__place *place, const char *text, struct exported *ret_from)
     return words_take(place, words, ret_from);
 }
 
+/* The fences of what was taken over are the answer's. */
+static bool fences_take(lk__claim *claim, const redisReply *reply)
+{
+    int64_t fence = lk__reply_integer_at(reply, 2, 0);
+    int64_t top = lk__reply_integer_at(reply, 3, 0);
+
+    if (claim->place->kind->fenceless)
+        return true;
+    if (fence <= 0 || top < fence || (uint64_t)fence <= claim->top_fence ||
+        (uint64_t)top > LK__NUMBER_MAX)
+        return false;
+    claim->fence = claim->local_fence = (uint64_t)fence;
+    claim->top_fence = (uint64_t)top;
+    return true;
+}
+
 static lk_status
 import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
@@ -166,6 +185,8 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     *ret_more = false;
     if (lk__reply_integer_at(reply, 0, 0) != 1)
         return LK_ELOST;
+    if (!import->borrows && !fences_take(claim, reply))
+        return LK_EPROTO;
     lk__claim_hold_imported(claim, import->hold, import->owner,
                             lk__deadline_ns(ask->request.sent_at,
                                             import->from.lease_ms));
@@ -185,51 +206,97 @@ static void import_cleanup(lk__ask *ask)
     lk__claim_unref(import->claim);
 }
 
+/* The claim that stands for the text's here; NULL: out of memory. */
+static lk__claim *foreign_new(lk__place *place, const struct exported *from)
+{
+    lk__claim *claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
+
+    if (claim == NULL)
+        return NULL;
+    claim->state = LK__CLAIM_FOREIGN;
+    claim->line = LK__LINE_OWN;
+    claim->terms.mode = from->mode;
+    claim->fence = from->fence;
+    claim->local_fence = from->hold_fence;
+    claim->top_fence = from->hold_fence;
+    return lk__claim_ref(claim);
+}
+
+/* Sets what is asked, and the id under which the server knows the claim. */
+static lk_status import_set(struct import *import)
+{
+    const struct exported *from = &import->from;
+    lk__claim *claim = import->claim;
+    lk__place *place = claim->place;
+    char fence[24];
+    lk__arg args[4];
+    lk_status status;
+
+    snprintf(fence, sizeof(fence), "%" PRIu64, from->fence);
+    args[0] = lk__arg_text(fence);
+    args[1] = lk__arg_number((int64_t)from->lease_ms);
+    if (import->borrows) {
+        args[2] = lk__arg_number(0);
+        status = lk__ask_script(&import->ask, place->kind->confirm, from->id, 3,
+                                args);
+    } else {
+        args[2] = lk__arg_text(place->client->node->channel);
+        args[3] = lk__arg_text(claim->id);
+        import->ask.repeats = true;
+        status = lk__ask_script(&import->ask, place->kind->import, from->id, 4,
+                                args);
+    }
+    if (import->borrows || !place->kind->fenceless)
+        memcpy(claim->id, from->id, sizeof(from->id));
+    return status;
+}
+
 /* NULL: out of memory. Inside the monitor. */
 static struct import *import_new(lk__place *place, const struct exported *from,
-                                 uint64_t owner, lk_hold *hold)
+                                 uint64_t owner, bool borrows, lk_hold *hold)
 {
     struct import *import =
         (struct import *)(void *)lk__ask_new(sizeof(*import), place->client,
                                              place, NULL);
-    char fence[24];
-    lk__arg args[3];
 
     if (import == NULL)
         return NULL;
     import->from = *from;
+    import->borrows = borrows;
     import->hold = hold;
     import->owner = owner;
     import->ask.take = import_take;
     import->ask.cleanup = import_cleanup;
-    import->claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
-    if (import->claim != NULL)
-        lk__claim_ref(import->claim)->state = LK__CLAIM_FOREIGN;
-    snprintf(fence, sizeof(fence), "%" PRIu64, from->fence);
-    args[0] = lk__arg_text(fence);
-    args[1] = lk__arg_number((int64_t)from->lease_ms);
-    args[2] = lk__arg_number(0);
-    if (import->claim == NULL ||
-        lk__ask_script(&import->ask, place->kind->confirm, from->id, 3, args) !=
-            LK_OK) {
+    import->claim = foreign_new(place, from);
+    if (import->claim == NULL || import_set(import) != LK_OK) {
         lk__ask_release(&import->ask);
         return NULL;
     }
-    memcpy(import->claim->id, from->id, sizeof(from->id));
-    import->claim->line = LK__LINE_OWN;
-    import->claim->terms.mode = from->mode;
-    import->claim->fence = from->fence;
-    import->claim->local_fence = from->hold_fence;
-    import->claim->top_fence = from->hold_fence;
     return import;
 }
 
-static lk_status import_ask(lk__place *place, const struct exported *from,
-                            uint64_t owner, lk_hold *hold)
+/* The server answers a client that asks again as before, since the first answer
+   may be lost. So it is found out here whether that was taken already. */
+static bool is_here(const lk__place *place, const struct exported *from)
 {
-    struct import *import = import_new(place, from, owner, hold);
+    for (const lk__claim *claim = place->first_claim; claim != NULL;
+         claim = claim->next) {
+        if (claim->state != LK__CLAIM_EXPORTED &&
+            strcmp(claim->id, from->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static lk_status import_ask(lk__place *place, const struct exported *from,
+                            uint64_t owner, bool borrows, lk_hold *hold)
+{
+    struct import *import;
     lk_status status;
 
+    if (!borrows && is_here(place, from))
+        return lk__fail(LK_ELOST, "this client has it already");
+    import = import_new(place, from, owner, borrows, hold);
     if (import == NULL)
         return LK_ENOMEM;
     lk__ask_begin(&import->ask);
@@ -257,8 +324,8 @@ lk_status lk__import(lk__place *place, const char *text,
     status = lk__client_enter_blocking(client);
     if (status == LK_OK) {
         status = import_ask(place, &from, lk__owner_number(options.owner, true),
-                            hold);
-        lk__client_leave(client);
+                            options.borrow != 0, hold);
+        lk__client_leave_blocking(client);
     }
     if (status == LK_OK)
         *ret_hold = hold;

@@ -139,11 +139,16 @@ void lk__wait_begin(lk__wait *wait)
 
 /* ---- the end of a wait's time ------------------------------------------------ */
 
+/* The claim that seeks for it; NULL: none does. */
+static const lk__claim *claim_of(const lk__wait *wait)
+{
+    return wait->claim != NULL ? wait->claim : wait->place->front;
+}
+
 /* The last one that a claim is for leaves behind what that has sent. */
 static bool leaves_doubt(const lk__wait *wait)
 {
-    const lk__place *place = wait->place;
-    const lk__claim *claim = wait->claim != NULL ? wait->claim : place->front;
+    const lk__claim *claim = claim_of(wait);
     bool is_last = wait->claim != NULL
                        ? wait->next_seat == NULL && wait->prev_seat == NULL
                        : wait->next == NULL && wait->prev == NULL;
@@ -152,10 +157,20 @@ static bool leaves_doubt(const lk__wait *wait)
            (claim->in_doubt || claim->look.busy);
 }
 
+/* The claim that it waits for has not been asked for. */
+static bool is_held_back(const lk__wait *wait)
+{
+    const lk__claim *claim = claim_of(wait);
+
+    return claim != NULL && claim->held_back;
+}
+
 static lk_status status_at_end(const lk__wait *wait)
 {
     if (leaves_doubt(wait))
         return LK_EINDOUBT;
+    if (is_held_back(wait))
+        return LK_ETIMEDOUT;
     if (wait->try_only)
         return lk__node_is_ready(wait->call.client->node)
                    ? LK_EBUSY
@@ -163,12 +178,26 @@ static lk_status status_at_end(const lk__wait *wait)
     return LK_ETIMEDOUT;
 }
 
+/* What the server said last is why, if that was a refusal. */
+static void end_late(lk__wait *wait)
+{
+    const lk__node *node = wait->call.client->node;
+    const lk__claim *claim = claim_of(wait);
+    lk_status status = status_at_end(wait);
+    const char *words = NULL;
+
+    if (status == LK_ETIMEDOUT && claim != NULL && claim->refusals > 0) {
+        status = LK_ESERVER;
+        words = node->refusal;
+    } else if (is_held_back(wait) && lk__node_is_ready(node)) {
+        words = "held back: the server does not keep up with renewals";
+    }
+    lk__wait_end(wait, status, words);
+}
+
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__wait *wait =
-        (lk__wait *)(void *)((char *)alarm - offsetof(lk__wait, alarm));
-
-    lk__wait_end(wait, status_at_end(wait), NULL);
+    end_late((lk__wait *)(void *)((char *)alarm - offsetof(lk__wait, alarm)));
 }
 
 /* ---- what is wished ----------------------------------------------------------- */
@@ -177,12 +206,11 @@ lk_status lk__acquire_options_take(const lk__place *place,
                                    const lk_acquire_options *given,
                                    lk_acquire_options *ret_options)
 {
-    lk_status status = lk__options_copy(ret_options, sizeof(*ret_options),
-                                        given, LK__ACQUIRE_FIRST_SIZE);
+    lk_status status =
+        lk__options_copy(ret_options, sizeof(*ret_options), given);
 
     if (status != LK_OK)
-        return lk__fail(status, "the acquire options have a bad size, or a "
-                                "field that this release does not know");
+        return status;
     if (ret_options->owner != NULL &&
         lk__owner_client(ret_options->owner) != place->client)
         return lk__fail(LK_EINVAL, "the owner is another client's");
@@ -221,6 +249,8 @@ wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
          ret_options->replicas != 0))
         return lk__fail(LK_EINVAL, "nothing is held here: no owner, no lease, "
                                    "no replicas");
+    if (status == LK_OK && ret_options->borrow != 0)
+        return lk__fail(LK_EINVAL, "only an exported hold can be borrowed");
     if (status == LK_OK)
         status = replicas_check(ret_options);
     if (ret_options->lease_ms == 0)
@@ -327,7 +357,18 @@ static lk_status need_blocking(lk__wait *wait)
     return status;
 }
 
-/* ret_hold NULL: of a holdless kind. */
+/* Inside the monitor. */
+static lk_status wait_sleep(lk__wait *wait)
+{
+    lk__call_init(&wait->call, wait->place->client, NULL);
+    lk__wait_begin(wait);
+    if (!lk__call_sleep(&wait->call, wait->until))
+        end_late(wait);
+    return lk__call_status(&wait->call);
+}
+
+/* ret_hold NULL: of a holdless kind. The handle may be freed meanwhile: the
+   wait keeps the place, and this the client. */
 static lk_status wait_blocking(const lk__wish *wish, lk_hold **ret_hold)
 {
     lk_client *client = wish->place->client;
@@ -336,20 +377,18 @@ static lk_status wait_blocking(const lk__wish *wish, lk_hold **ret_hold)
 
     if (status != LK_OK)
         return status;
+    lk__client_ref(client);
     status = lk__client_enter_blocking(client);
     if (status == LK_OK) {
-        lk__call_init(&wait->call, client, NULL);
-        lk__wait_begin(wait);
-        if (!lk__call_sleep(&wait->call, wait->until))
-            lk__wait_end(wait, status_at_end(wait), NULL);
-        lk__client_leave(client);
-        status = lk__call_status(&wait->call);
+        status = wait_sleep(wait);
+        lk__client_leave_blocking(client);
     }
     if (status == LK_OK && wait->need != NULL)
         status = need_blocking(wait);
     if (status == LK_OK && ret_hold != NULL)
         *ret_hold = wait->hold;
     wait_free(wait, status != LK_OK);
+    lk__client_unref(client);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "core/call.h"
 #include "core/replica.h"
 #include "core/spin.h"
+#include "core/tempo.h"
 
 struct lk__place;
 struct lk__claim;
@@ -67,6 +68,7 @@ typedef struct lk__wait {
     lk_acquire_cb cb;
     lk_done_cb done; /* instead of it, of a holdless kind */
     void *data;
+    lk__tempo tempo; /* of what its claims ask while it is their head */
 } lk__wait;
 
 /* Stands in line. It may be done at once. Inside the monitor. */
@@ -87,9 +89,6 @@ bool lk__wait_reenter(lk__wait *wait);
 
 /* For so long replicas are waited for unless the options say. */
 enum { LK__REPLICA_MS = 1000 };
-
-/* What the first release's struct had: so large a caller's is at least. */
-enum { LK__ACQUIRE_FIRST_SIZE = offsetof(lk_acquire_options, replicas) };
 
 /* Copies and checks the options of an acquire. */
 lk_status lk__acquire_options_take(const struct lk__place *place,

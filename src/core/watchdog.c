@@ -21,16 +21,23 @@
 enum {
     BATCH_NAMES = 32,   /* a fifth of a millisecond of the server's time */
     BATCH_WEIGHT = 256, /* in permits, where a hold has many */
-    BATCHES = 16,       /* under way */
+    BATCHES_LEAST = 4,  /* under way at a time; more where these do not do */
+    BATCHES_MOST = 256,
+    DRAIN_SHARE =
+        30,          /* what is due at once is to leave in so much of a lease */
+    CROWD = 64,      /* commands, too many for a renewal to stand behind */
+    SEEN_MOST = 512, /* of another kind, when a batch is filled */
     RETRY_FIRST_MS = 50,
     RETRY_MAX_MS = 1000,
-    RETRY_SHARE = 8, /* nor longer than this part of the lease */
+    RETRY_SHARE = 8,   /* nor longer than this part of the lease */
+    TENDED_MS = 30000, /* to so much Redisson's renewals cut another's lease */
     GRID = 600
 };
 
 struct batch {
     lk__request request; /* first: found from it */
     lk_client *client;
+    lk__conn *conn; /* over which it goes */
     size_t count;
     lk__claim *claims[BATCH_NAMES];
     char fences[BATCH_NAMES][24];
@@ -49,7 +56,7 @@ static void batch_free(struct batch *batch)
 /* All of one kind: it has the names of keys for those that need them. */
 static struct batch *batch_new(lk_client *client)
 {
-    const lk__kind *kind = client->first_due->place->kind;
+    const lk__kind *kind = client->due.first->place->kind;
     struct batch *batch = lk__alloc(sizeof(*batch));
 
     if (batch == NULL)
@@ -74,19 +81,42 @@ uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at)
         return LK__NEVER;
     if (!claim->watchdog)
         lease_ms = place->client->settings.watchdog_ms;
+    if (place->kind->tends && lease_ms > TENDED_MS)
+        lease_ms = TENDED_MS;
     grid = lease_ms * LK__MS / GRID + 1;
     due = at + lease_ms * LK__MS / 3;
 
     return due - due % grid;
 }
 
+/* Where it has lived for so long, and will, or where many commands stand: a
+   hold that came and is asked for once is no reason for a connection more. */
+static bool wants_lane(const lk__claim *claim)
+{
+    const lk_client *client = claim->place->client;
+    uint64_t ms =
+        claim->watchdog ? claim->lease_ms : client->settings.watchdog_ms;
+
+    return client->node->command.pending >= CROWD ||
+           lk__client_now(client) >= claim->granted_at + ms * LK__MS / 4;
+}
+
 void lk__watchdog_due(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
+    lk__due *due = &client->due;
 
+    if (wants_lane(claim))
+        lk__road_want(&client->node->road);
+    lk__pace_due(claim);
     claim->renewing = true;
-    claim->next_due = client->first_due;
-    client->first_due = lk__claim_ref(claim);
+    claim->next_due = NULL;
+    if (due->first == NULL)
+        due->first = claim;
+    else
+        due->last->next_due = claim;
+    due->last = lk__claim_ref(claim);
+    due->count++;
 }
 
 /* ---- answers ------------------------------------------------------------------ */
@@ -122,9 +152,12 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
 {
     bool is_look = !claim->watchdog && claim->confirmed;
 
+    lk__pace_done(claim);
     claim->unanswered = false;
     claim->renew_failures = 0;
-    claim->renew_at = lk__watchdog_next(claim, sent_at);
+    claim->renew_at = sent_at < claim->ask_since
+                          ? claim->ask_since
+                          : lk__watchdog_next(claim, sent_at);
     claim->confirmed = true;
     if (is_look) {
         lk__claim_arm(claim); /* a fixed lease is looked after, not renewed */
@@ -148,16 +181,62 @@ static void batch_lost(struct batch *batch, const redisReply *reply)
     }
 }
 
+/* What is due at once is to be renewed in this time, and a batch is to be
+   answered: the lease counts from before it was sent. */
+static uint64_t drain_ns(const lk_client *client)
+{
+    return client->settings.watchdog_ms * LK__MS / DRAIN_SHARE;
+}
+
+/* More batches under way than the server answers in time only wait there, while
+   their leases run. */
+static void due_note(lk_client *client, uint64_t took_ns)
+{
+    lk__due *due = &client->due;
+
+    due->took_ns = took_ns;
+    if (took_ns > drain_ns(client))
+        due->room -= due->room > BATCHES_LEAST;
+    else
+        due->room += due->room < BATCHES_MOST;
+}
+
+static lk_status batch_check(struct batch *batch, const redisReply *reply)
+{
+    lk__node *node = batch->client->node;
+    lk_status status =
+        lk__node_check_over(node, batch->conn, &batch->request, reply);
+
+    if (status == LK_OK && reply->type != REDIS_REPLY_ARRAY)
+        status = LK_EPROTO;
+    if (status == LK_OK && batch->conn != &node->command)
+        lk__lane_serves(&node->road.lane);
+    return status;
+}
+
+/* Refused or not, the server keeps up. */
+static void batch_answered(struct batch *batch, const redisReply *reply)
+{
+    lk_client *client = batch->client;
+
+    due_note(client, lk__client_now(client) - batch->request.sent_at);
+    if (batch->conn == &client->node->command && client->node->road.shares)
+        client->stats.renewals_shared += batch->count;
+    for (size_t i = 0; reply->type == REDIS_REPLY_ERROR && i < batch->count;
+         i++)
+        lk__pace_done(batch->claims[i]);
+}
+
 static void
 on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
 
-    batch->client->renewing--;
-    if (status == LK_OK)
-        status = lk__node_check(batch->client->node, request, reply);
-    if (status == LK_OK && reply->type != REDIS_REPLY_ARRAY)
-        status = LK_EPROTO;
+    batch->client->due.batches--;
+    if (status == LK_OK) {
+        batch_answered(batch, reply);
+        status = batch_check(batch, reply);
+    }
     if (status == LK_OK)
         batch_lost(batch, reply);
 
@@ -220,36 +299,60 @@ static lk_status batch_send(struct batch *batch, const lk__script *script)
         batch->args[3 * i + 2] = lk__arg_number((int64_t)batch->leases[i]);
     }
     batch->request.on_reply = on_renewed;
-    return lk__node_call(batch->client->node, &batch->request, script,
-                         key_count, batch->keys, 3 * batch->count, batch->args);
+    return lk__node_call_over(batch->client->node, batch->conn, &batch->request,
+                              script, key_count, batch->keys, 3 * batch->count,
+                              batch->args);
 }
 
-/* Takes claims of one kind off the list; the list's references go along. */
+/* Takes the one behind before, NULL: the first, off the list; its reference
+   goes along. */
+static lk__claim *due_take(lk__due *due, lk__claim *before)
+{
+    lk__claim *claim = before == NULL ? due->first : before->next_due;
+
+    if (before == NULL)
+        due->first = claim->next_due;
+    else
+        before->next_due = claim->next_due;
+    if (due->last == claim)
+        due->last = before;
+    due->count--;
+    return claim;
+}
+
+static void batch_add(struct batch *batch, lk__claim *claim, uint64_t now)
+{
+    batch->leases[batch->count] = lk__watchdog_lease(claim, now);
+    lk__claim_asked(claim, now, batch->leases[batch->count]);
+    batch->claims[batch->count++] = claim;
+}
+
+/* Takes claims of one kind off the list, those first that have been due for the
+   longest. */
 static const lk__script *batch_fill(struct batch *batch)
 {
     lk_client *client = batch->client;
     uint64_t now = lk__client_now(client);
-    const lk__script *script = client->first_due->place->kind->renew;
-    lk__claim **at = &client->first_due;
-    uint64_t weight = 0;
+    const lk__script *script = client->due.first->place->kind->renew;
+    lk__claim *before = NULL, *at;
+    uint64_t weight = 0, seen = 0;
 
-    while (*at != NULL && batch->count < BATCH_NAMES && weight < BATCH_WEIGHT) {
-        lk__claim *claim = *at;
-
-        if (claim->state == LK__CLAIM_HELD &&
-            claim->place->kind->renew != script) {
-            at = &claim->next_due;
+    while ((at = before == NULL ? client->due.first : before->next_due) !=
+               NULL &&
+           batch->count < BATCH_NAMES && weight < BATCH_WEIGHT &&
+           seen < SEEN_MOST) {
+        if (at->state == LK__CLAIM_HELD && at->place->kind->renew != script) {
+            before = at;
+            seen++;
             continue;
         }
-        *at = claim->next_due;
-        if (claim->state == LK__CLAIM_HELD) {
-            batch->leases[batch->count] = lk__watchdog_lease(claim, now);
-            lk__claim_asked(claim, now, batch->leases[batch->count]);
-            batch->claims[batch->count++] = claim;
-            weight += claim->terms.need;
+        at = due_take(&client->due, before);
+        if (at->state == LK__CLAIM_HELD) {
+            batch_add(batch, at, now);
+            weight += at->terms.need;
         } else {
-            claim->renewing = false;
-            lk__claim_unref(claim);
+            at->renewing = false;
+            lk__claim_unref(at);
         }
     }
     return script;
@@ -268,10 +371,9 @@ static void batch_undo(struct batch *batch)
 /* Without memory for a struct batch its claims are tried again a little later. */
 static void due_postpone(lk_client *client)
 {
-    lk__claim *claim;
+    while (client->due.first != NULL) {
+        lk__claim *claim = due_take(&client->due, NULL);
 
-    while ((claim = client->first_due) != NULL) {
-        client->first_due = claim->next_due;
         claim->renewing = false;
         if (claim->state == LK__CLAIM_HELD)
             renew_again(claim);
@@ -279,22 +381,56 @@ static void due_postpone(lk_client *client)
     }
 }
 
+/* As many as it takes to have all that is due renewed in drain_ns(), at the
+   pace of the last answer: where a client's holds fall due all at once, after an
+   outage, others are not kept waiting for longer than they must. */
+static uint64_t batches_most(const lk_client *client)
+{
+    const lk__due *due = &client->due;
+    uint64_t most = (due->count / BATCH_NAMES + 1) * (due->took_ns / 1000) /
+                    (drain_ns(client) / 1000);
+
+    if (most > due->room)
+        most = due->room;
+    return most < BATCHES_LEAST ? BATCHES_LEAST : most;
+}
+
+static void batch_go(struct batch *batch, const lk__script *script)
+{
+    lk_client *client = batch->client;
+
+    if (batch->count == 0)
+        batch_free(batch);
+    else if (batch_send(batch, script) != LK_OK)
+        batch_undo(batch);
+    else
+        client->due.batches++;
+}
+
 void lk__watchdog_flush(lk_client *client)
 {
-    while (client->first_due != NULL && client->renewing < BATCHES) {
+    uint64_t most = batches_most(client);
+    lk__conn *conn;
+
+    while (client->due.first != NULL && client->due.batches < most &&
+           (conn = lk__road_take(&client->node->road, true)) != NULL) {
         struct batch *batch = batch_new(client);
-        const lk__script *script;
 
         if (batch == NULL) {
             due_postpone(client);
             return;
         }
-        script = batch_fill(batch);
-        if (batch->count == 0)
-            batch_free(batch);
-        else if (batch_send(batch, script) != LK_OK)
-            batch_undo(batch);
-        else
-            client->renewing++;
+        batch->conn = conn;
+        batch_go(batch, batch_fill(batch));
+    }
+}
+
+void lk__watchdog_stop(lk_client *client)
+{
+    while (client->due.first != NULL) {
+        lk__claim *claim = due_take(&client->due, NULL);
+
+        claim->renewing = false;
+        lk__claim_unref(claim);
     }
 }

@@ -7,9 +7,10 @@
 
 /*
  * The watchdog renews holds in bulk. When a claim falls due it is put on a
- * list; leaving the monitor sends the list in batches, many in flight. The
- * answer names only the lost. What is not answered is tried again until the
- * deadline.
+ * list; leaving the monitor sends the list in batches over the road (road.h),
+ * as many at a time as are needed. The answer names only the lost. What is not
+ * answered is tried again until the deadline. What has no road yet stays on
+ * the list.
  */
 
 /* When a claim that was granted or renewed at this time is due again. */
@@ -33,5 +34,8 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at,
 
 /* Sends what is due. */
 void lk__watchdog_flush(lk_client *client);
+
+/* Lets go of what is due: nothing is sent any more. */
+void lk__watchdog_stop(lk_client *client);
 
 #endif /* LK_CORE_WATCHDOG_H */

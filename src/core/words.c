@@ -22,3 +22,20 @@ size_t lk__words_split(char *text, size_t most, char **words)
     words[count++] = text;
     return count;
 }
+
+bool lk__word_number(const char *word, uint64_t most, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+
+    if (*word == '\0' || *word == '0')
+        return false;
+    for (; *word != '\0'; word++) {
+        uint64_t digit = (uint64_t)(unsigned char)*word - '0';
+
+        if (digit > 9 || digit > most || number > (most - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *ret_number = number;
+    return true;
+}

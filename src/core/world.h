@@ -72,8 +72,8 @@ typedef struct lk__parking {
  */
 typedef struct lk__world_class {
     uint64_t (*now)(lk__world *world);
-    /* Fills size bytes; never fails. Ids are made of them. */
-    void (*random)(lk__world *world, void *bytes, size_t size);
+    /* Fills size bytes. Ids are made of them. False: the system has none. */
+    bool (*random)(lk__world *world, void *bytes, size_t size);
 
     /* Starts to deliver events. 0 or a negative errno. */
     int (*start)(lk__world *world, const lk__events *events, void *user);
@@ -82,6 +82,12 @@ typedef struct lk__world_class {
      * event is delivered after it returned. Not from within an event.
      */
     void (*stop)(lk__world *world);
+    /*
+     * The same from within an event. Other events may come before the end; then
+     * the world is freed and ended is called, last of all, by the thread that
+     * was the loop's. Needs nothing, so it cannot fail.
+     */
+    void (*stop_later)(lk__world *world, void (*ended)(void *data), void *data);
     /* Tells whether the caller runs within an event. */
     bool (*is_loop)(const lk__world *world);
 

@@ -10,8 +10,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,13 +53,28 @@ static uint64_t world_now(lk__world *base)
     return clock_now(CLOCK_BOOTTIME);
 }
 
-static void world_random(lk__world *base, void *bytes, size_t size)
+/* For where a filter of system calls refuses getrandom(). */
+static bool random_read(void *bytes, size_t size)
 {
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool filled;
+
+    if (fd < 0)
+        return false;
+    filled = read(fd, bytes, size) == (ssize_t)size;
+    (void)close(fd);
+    return filled;
+}
+
+static bool world_random(lk__world *base, void *bytes, size_t size)
+{
+    ssize_t got;
+
     (void)base;
-    /* Without randomness two clients could take the same id, and with it the
-       same lock. There is nothing safe to go on with. */
-    if (uv_random(NULL, NULL, bytes, size, 0, NULL) != 0)
-        abort();
+    do
+        got = getrandom(bytes, size, 0);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)size || random_read(bytes, size);
 }
 
 /* ---- timer and wake ----------------------------------------------------- */
@@ -99,37 +117,26 @@ static void world_wake(lk__world *base)
 
 /* ---- the loop thread ---------------------------------------------------- */
 
-/* Closes all that keeps the loop running, but for names looked up. */
+/* Closes all that keeps the loop running. */
 static void world_close(lk__uv_world *world)
 {
     lk__uv_links_free(world);
+    lk__uv_lookups_drop(world);
     uv_close((uv_handle_t *)&world->timer, NULL);
     uv_close((uv_handle_t *)&world->async, NULL);
     lk__fork_close(&world->timer_fd);
 }
 
-/* The last thing that the loop does for stop(). */
-static void world_leave(lk__uv_world *world, lk__uv_farewell *farewell)
-{
-    /* stop() must be done with the world before the loop may free it. */
-    (void)pthread_mutex_lock(&world->mutex);
-    (void)pthread_mutex_unlock(&world->mutex);
-    world_close(world);
-    world->lingers = world->resolving > 0;
-    farewell->lingers = world->lingers;
-    (void)sem_post(&farewell->said);
-}
-
 static void on_async(uv_async_t *handle)
 {
     lk__uv_world *world = handle->data;
-    lk__uv_farewell *farewell = atomic_load(&world->farewell);
 
-    if (farewell != NULL) {
-        world_leave(world, farewell);
+    if (atomic_load(&world->ending)) {
+        world_close(world);
         return;
     }
     lk__uv_links_work(world);
+    lk__uv_lookups_work(world);
     if (atomic_exchange(&world->woken, false))
         world->events->on_wake(world->user);
 }
@@ -148,13 +155,18 @@ static void world_free(lk__uv_world *world)
 static void *loop_main(void *data)
 {
     lk__uv_world *world = data;
+    void (*ended)(void *ended_data);
 
     (void)pthread_setname_np(pthread_self(), "latchkey");
     current = world;
     (void)uv_run(&world->loop, UV_RUN_DEFAULT);
     current = NULL;
-    if (world->lingers)
-        world_free(world);
+    ended = world->ended;
+    data = world->ended_data;
+    if (ended == NULL)
+        return NULL;
+    world_free(world);
+    ended(data);
     return NULL;
 }
 
@@ -181,30 +193,6 @@ static bool world_is_loop(const lk__world *base)
     return current == (const lk__uv_world *)base;
 }
 
-/* Waits for the loop to say farewell, and for its end if that is near. */
-static void world_part(lk__uv_world *world)
-{
-    lk__uv_farewell farewell = {.lingers = false};
-    pthread_t thread = world->thread;
-
-    (void)sem_init(&farewell.said, 0, 0);
-    (void)pthread_mutex_lock(&world->mutex);
-    atomic_store(&world->farewell, &farewell);
-    (void)uv_async_send(&world->async);
-    (void)pthread_mutex_unlock(&world->mutex);
-    while (sem_wait(&farewell.said) != 0)
-        continue;
-    (void)sem_destroy(&farewell.said);
-    /* A resolver cannot be interrupted and may take many seconds. Then the
-       thread frees the world, which this one no longer touches. */
-    if (farewell.lingers) {
-        (void)pthread_detach(thread);
-        return;
-    }
-    (void)pthread_join(thread, NULL);
-    world_free(world);
-}
-
 static void world_stop(lk__world *base)
 {
     lk__uv_world *world = world_of(base);
@@ -213,12 +201,27 @@ static void world_stop(lk__world *base)
         return;
     assert(!world_is_loop(base));
     if (world->started) {
-        world_part(world);
-        return;
+        atomic_store(&world->ending, true);
+        (void)uv_async_send(&world->async);
+        (void)pthread_join(world->thread, NULL);
+    } else {
+        world_close(world);
+        (void)uv_run(&world->loop, UV_RUN_DEFAULT);
     }
-    world_close(world);
-    (void)uv_run(&world->loop, UV_RUN_DEFAULT);
     world_free(world);
+}
+
+static void
+world_stop_later(lk__world *base, void (*ended)(void *data), void *data)
+{
+    lk__uv_world *world = world_of(base);
+
+    assert(world_is_loop(base));
+    world->ended = ended;
+    world->ended_data = data;
+    (void)pthread_detach(world->thread);
+    atomic_store(&world->ending, true);
+    (void)uv_async_send(&world->async);
 }
 
 /* ---- parking ------------------------------------------------------------ */
@@ -275,6 +278,7 @@ static const lk__world_class uv_class = {
     .random = world_random,
     .start = world_start,
     .stop = world_stop,
+    .stop_later = world_stop_later,
     .is_loop = world_is_loop,
     .set_timer = world_set_timer,
     .wake = world_wake,
@@ -292,11 +296,38 @@ static void handle_close(uv_handle_t *handle, void *data)
     uv_close(handle, NULL);
 }
 
+/*
+ * libuv ends the process if it lacks descriptors for its first loop, or if the
+ * kernel has no room to watch one. So all that a loop needs, and something more,
+ * is had here once and given back. 0 or a negative errno.
+ */
+static int loop_probe(void)
+{
+    enum { NEEDED = 10 };
+    struct epoll_event readable = {.events = EPOLLIN};
+    int fds[NEEDED], count = 0, error = 0;
+
+    while (count < NEEDED && error == 0) {
+        fds[count] =
+            count == 0 ? epoll_create1(EPOLL_CLOEXEC) : eventfd(0, EFD_CLOEXEC);
+        if (fds[count] < 0)
+            error = -errno;
+        else if (count++ > 0 && epoll_ctl(fds[0], EPOLL_CTL_ADD, fds[count - 1],
+                                          &readable) != 0)
+            error = -errno;
+    }
+    while (count > 0)
+        (void)close(fds[--count]);
+    return error;
+}
+
 /* Puts the handles into the loop; on failure the loop is closed again. */
 static int loop_open(lk__uv_world *world)
 {
-    int error = uv_loop_init(&world->loop);
+    int error = loop_probe();
 
+    if (error == 0)
+        error = uv_loop_init(&world->loop);
     if (error != 0)
         return error;
     error = uv_async_init(&world->loop, &world->async, on_async);

@@ -13,7 +13,8 @@
 
 /*
  * The inside of the real world: world_uv.c has the loop, the timer and the
- * parking, world_uv_link.c the streams, world_uv_dial.c how they are opened.
+ * parking, world_uv_link.c the streams, world_uv_dial.c how they are opened,
+ * world_uv_lookup.c how names are looked up.
  *
  * Everything belongs to the loop thread except what is said to be shared.
  * Other threads leave work for the loop in the links and wake it.
@@ -22,14 +23,9 @@
 typedef struct lk__uv_world lk__uv_world;
 typedef struct lk__uv_socket lk__uv_socket;
 typedef struct lk__uv_dial lk__uv_dial;
+typedef struct lk__uv_lookup lk__uv_lookup;
 
 enum { LK__UV_RECEIVE_BYTES = 64 * 1024 };
-
-/* Where stop() waits for the loop's last word. Lies on its stack. */
-typedef struct lk__uv_farewell {
-    sem_t said;
-    bool lingers; /* the loop ends later, and frees the world itself */
-} lk__uv_farewell;
 
 struct lk__uv_world {
     lk__world base;
@@ -43,7 +39,7 @@ struct lk__uv_world {
     uv_async_t async;
     lk__fork_entry timer_fd;
     atomic_bool woken;
-    _Atomic(lk__uv_farewell *) farewell; /* stop() has been called */
+    atomic_bool ending;    /* stop() or stop_later() has been called */
     pthread_mutex_t mutex; /* guards the next three; held for moments only */
     lk__link *first_work;
     lk__link **last_work; /* where the next one is hung */
@@ -51,8 +47,9 @@ struct lk__uv_world {
 
     uv_loop_t loop;
     uv_poll_t timer;
-    unsigned resolving; /* names that are looked up and cannot be given up */
-    bool lingers;
+    lk__uv_lookup *lookups;    /* under way, wanted or not */
+    void (*ended)(void *data); /* of stop_later(); else NULL */
+    void *ended_data;
     char bytes[LK__UV_RECEIVE_BYTES];
 };
 
@@ -116,5 +113,31 @@ void lk__uv_dial_start(lk__link *link);
 
 /* Ends it without a word to the link. NULL is allowed. */
 void lk__uv_dial_stop(lk__uv_dial *dial);
+
+/* Its name was looked up: 0 and addresses, which are the look-up's until the
+   dial gives it back, or an error. */
+void lk__uv_dial_found(lk__uv_dial *dial, int error,
+                       const struct addrinfo *list);
+
+/* ---- world_uv_lookup.c -------------------------------------------------- */
+
+/*
+ * Has a name looked up for a dial, which is told by the loop, not before this
+ * returned. Dials of the same name share a look-up. NULL: no memory or no
+ * thread, *ret_error says which.
+ */
+lk__uv_lookup *lk__uv_lookup_start(lk__uv_world *world, lk__uv_dial *dial,
+                                   const char *host, uint16_t port,
+                                   int *ret_error);
+
+/* The dial gives it back, told or not. */
+void lk__uv_lookup_leave(lk__uv_lookup *lookup, lk__uv_dial *dial);
+
+/* Tells the dials of look-ups that are over. */
+void lk__uv_lookups_work(lk__uv_world *world);
+
+/* Every dial has left. One that hangs in the C library is left to its thread,
+   which no longer touches the world. */
+void lk__uv_lookups_drop(lk__uv_world *world);
 
 #endif /* LK_CORE_WORLD_UV_H */

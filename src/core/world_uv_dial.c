@@ -34,11 +34,9 @@ enum {
 struct lk__uv_dial {
     lk__uv_world *world;
     lk__link *link; /* NULL: given up */
-    unsigned users; /* the timer and the look-up */
     uv_timer_t timer;
-    uv_getaddrinfo_t request;
-    bool resolving;
-    struct addrinfo *found; /* what order points to */
+    lk__uv_lookup *lookup;  /* of a name; it owns what order points to */
+    struct addrinfo *found; /* of a number; the same */
     struct sockaddr_un path;
     struct addrinfo path_info;
     const struct addrinfo *order[ADDRESSES_MAX];
@@ -49,19 +47,13 @@ struct lk__uv_dial {
 
 /* ---- the end ------------------------------------------------------------ */
 
-static void dial_unuse(lk__uv_dial *dial)
+static void timer_on_closed(uv_handle_t *handle)
 {
-    dial->users--;
-    if (dial->users > 0)
-        return;
+    lk__uv_dial *dial = handle->data;
+
     if (dial->found != NULL)
         freeaddrinfo(dial->found);
     lk__free(dial);
-}
-
-static void timer_on_closed(uv_handle_t *handle)
-{
-    dial_unuse(handle->data);
 }
 
 void lk__uv_dial_stop(lk__uv_dial *dial)
@@ -76,10 +68,8 @@ void lk__uv_dial_stop(lk__uv_dial *dial)
         dial->attempts = attempt->next;
         lk__uv_socket_free(attempt);
     }
-    if (dial->resolving && uv_cancel((uv_req_t *)&dial->request) == 0) {
-        dial->resolving = false;
-        dial->world->resolving--;
-    }
+    if (dial->lookup != NULL)
+        lk__uv_lookup_leave(dial->lookup, dial);
     uv_close((uv_handle_t *)&dial->timer, timer_on_closed);
 }
 
@@ -266,31 +256,24 @@ static void dial_order(lk__uv_dial *dial, const struct addrinfo *list)
 
 /* ---- where to ----------------------------------------------------------- */
 
-static void
-on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+void lk__uv_dial_found(lk__uv_dial *dial, int error,
+                       const struct addrinfo *list)
 {
-    lk__uv_dial *dial = request->data;
-
-    if (dial->resolving)
-        dial->world->resolving--;
-    dial->resolving = false;
-    dial->found = list;
-    if (dial->link != NULL && status != 0) {
-        dial_end(dial, NULL, status);
-    } else if (dial->link != NULL) {
-        dial_order(dial, list);
-        dial_next(dial);
+    if (error != 0) {
+        dial_end(dial, NULL, error);
+        return;
     }
-    dial_unuse(dial);
+    dial_order(dial, list);
+    dial_next(dial);
 }
 
 /* Looks the host up; a number at once. 0 or a negative error. */
 static int dial_resolve(lk__uv_dial *dial, const char *host, uint16_t port)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     char service[sizeof("65535")];
-    int error;
+    int error = 0;
 
     (void)snprintf(service, sizeof(service), "%u", (unsigned)port);
     if (getaddrinfo(host, service, &hints, &dial->found) == 0) {
@@ -299,16 +282,8 @@ static int dial_resolve(lk__uv_dial *dial, const char *host, uint16_t port)
         return 0;
     }
     dial->found = NULL;
-    hints.ai_flags = AI_NUMERICSERV;
-    dial->request.data = dial;
-    error = uv_getaddrinfo(&dial->world->loop, &dial->request, on_resolved,
-                           host, service, &hints);
-    if (error != 0)
-        return error;
-    dial->users++;
-    dial->resolving = true;
-    dial->world->resolving++;
-    return 0;
+    dial->lookup = lk__uv_lookup_start(dial->world, dial, host, port, &error);
+    return error;
 }
 
 /* A unix socket as a list of one address. 0 or a negative errno. */
@@ -339,7 +314,6 @@ void lk__uv_dial_start(lk__link *link)
     }
     dial->world = link->world;
     dial->link = link;
-    dial->users = 1;
     (void)uv_timer_init(&dial->world->loop, &dial->timer);
     dial->timer.data = dial;
     link->dial = dial;

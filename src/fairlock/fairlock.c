@@ -24,7 +24,7 @@ lk_status lk_fairlock_new(lk_fairlock **ret_fairlock, lk_client *client,
 {
     lk_fairlock_options copy;
     lk__handle *handle;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status = lk__options_copy(&copy, sizeof(copy), options);
 
     if (ret_fairlock == NULL)
         return lk__fail(LK_EINVAL, "ret_fairlock is NULL");
@@ -107,6 +107,18 @@ lk_status lk_fairlock_run(lk_fairlock *fairlock, int64_t wait_ms,
 }
 
 /* ---- operators ---------------------------------------------------------------- */
+
+lk_status lk_fairlock_revoke(lk_fairlock *fairlock, const char *owner,
+                             int64_t *ret_left_ms)
+{
+    return lk__handle_revoke(handle_of(fairlock), owner, ret_left_ms);
+}
+
+lk_status lk_fairlock_revoke_async(lk_fairlock *fairlock, const char *owner,
+                                   lk_revoke_cb cb, void *data)
+{
+    return lk__handle_revoke_async(handle_of(fairlock), owner, cb, data);
+}
 
 lk_status lk_fairlock_force_release(lk_fairlock *fairlock)
 {

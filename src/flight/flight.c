@@ -51,7 +51,7 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 static lk_status
 options_take(lk_flight_options *copy, const lk_flight_options *options)
 {
-    lk_status status = lk__handle_options(copy, sizeof(*copy), options);
+    lk_status status = lk__options_copy(copy, sizeof(*copy), options);
 
     if (status != LK_OK)
         return status;
@@ -218,12 +218,12 @@ static lk__wish wish_of(lk__place *place, int64_t wait_ms,
 /* ---- blocking ---------------------------------------------------------------- */
 
 /* The caller leads. */
-static lk_status compute(const lk_flight *flight, lk__place *place,
+static lk_status compute(const lk_flight_options *options, lk__place *place,
                          uint64_t claim, lk_flight_fn fn, void *data,
                          lk_flight_value **ret_value)
 {
     lk_flight_ticket ticket = {.place = place,
-                               .options = flight->options,
+                               .options = *options,
                                .claim = claim};
     lk_status status = land(&ticket, fn(&ticket, data));
 
@@ -236,7 +236,9 @@ lk_status lk_flight_do(lk_flight *flight, const char *key, int64_t wait_ms,
                        const lk_acquire_options *options, lk_flight_fn fn,
                        void *data, lk_flight_value **ret_value)
 {
+    lk_flight_options own;
     lk__boarding boarding = {0};
+    lk_client *client;
     lk__place *place;
     lk__wish wish;
     lk_status status;
@@ -246,14 +248,17 @@ lk_status lk_flight_do(lk_flight *flight, const char *key, int64_t wait_ms,
     place = place_take(flight, key, &status);
     if (place == NULL)
         return status;
-    boarding.lease_ms = flight->options.lease_ms;
+    own = flight->options; /* the handle may be freed meanwhile */
+    client = lk__client_ref(place->client);
+    boarding.lease_ms = own.lease_ms;
     wish = wish_of(place, wait_ms, options, &boarding);
     status = lk__wait_for(&wish);
     if (status == LK_OK && boarding.claim != 0)
-        status = compute(flight, place, boarding.claim, fn, data, ret_value);
+        status = compute(&own, place, boarding.claim, fn, data, ret_value);
     else if (status == LK_OK)
         *ret_value = boarding.value;
     place_drop(place);
+    lk__client_unref(client);
     return status;
 }
 

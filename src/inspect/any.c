@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/handle.h"
 
 static lk_status not_known(void)
 {
@@ -92,42 +93,16 @@ void lk__any_free(lk__any *any)
     }
 }
 
-lk_status lk__any_info(const lk__any *any, lk_info **ret_info)
+/* What every kind's info call does, and their handles begin with the same. */
+lk_status lk__any_info(const lk__any *any, uint64_t until, lk_info **ret_info)
 {
-    switch (any->kind) {
-    case LK_KIND_LOCK:
-        return lk_lock_info(any->handle, ret_info);
-    case LK_KIND_RWLOCK:
-        return lk_rwlock_info(any->handle, ret_info);
-    case LK_KIND_SEMAPHORE:
-        return lk_semaphore_info(any->handle, ret_info);
-    case LK_KIND_PLAIN_SEMAPHORE:
-        return lk_plain_semaphore_info(any->handle, ret_info);
-    case LK_KIND_LATCH:
-        return lk_latch_info(any->handle, ret_info);
-    case LK_KIND_NONE:
-    default:
-        return not_known();
-    }
+    return lk__handle_info_by(any->handle, until, ret_info);
 }
 
-lk_status lk__any_info_async(const lk__any *any, lk_info_cb cb, void *data)
+lk_status lk__any_info_async(const lk__any *any, uint64_t until, lk_info_cb cb,
+                             void *data)
 {
-    switch (any->kind) {
-    case LK_KIND_LOCK:
-        return lk_lock_info_async(any->handle, cb, data);
-    case LK_KIND_RWLOCK:
-        return lk_rwlock_info_async(any->handle, cb, data);
-    case LK_KIND_SEMAPHORE:
-        return lk_semaphore_info_async(any->handle, cb, data);
-    case LK_KIND_PLAIN_SEMAPHORE:
-        return lk_plain_semaphore_info_async(any->handle, cb, data);
-    case LK_KIND_LATCH:
-        return lk_latch_info_async(any->handle, cb, data);
-    case LK_KIND_NONE:
-    default:
-        return not_known();
-    }
+    return lk__handle_info_by_async(any->handle, until, cb, data);
 }
 
 lk_status lk__any_break(const lk__any *any, const char *owner)
@@ -165,4 +140,53 @@ lk_status lk__any_break_async(const lk__any *any, const char *owner,
     default:
         return not_known();
     }
+}
+
+lk_status
+lk__any_revoke(const lk__any *any, const char *owner, int64_t *ret_left_ms)
+{
+    switch (any->kind) {
+    case LK_KIND_LOCK:
+        return lk_lock_revoke(any->handle, owner, ret_left_ms);
+    case LK_KIND_RWLOCK:
+        return lk_rwlock_revoke(any->handle, owner, ret_left_ms);
+    case LK_KIND_SEMAPHORE:
+        return lk_semaphore_revoke(any->handle, owner, ret_left_ms);
+    case LK_KIND_PLAIN_SEMAPHORE:
+    case LK_KIND_LATCH:
+        return no_holder();
+    case LK_KIND_NONE:
+    default:
+        return not_known();
+    }
+}
+
+lk_status lk__any_revoke_async(const lk__any *any, const char *owner,
+                               lk_revoke_cb cb, void *data)
+{
+    switch (any->kind) {
+    case LK_KIND_LOCK:
+        return lk_lock_revoke_async(any->handle, owner, cb, data);
+    case LK_KIND_RWLOCK:
+        return lk_rwlock_revoke_async(any->handle, owner, cb, data);
+    case LK_KIND_SEMAPHORE:
+        return lk_semaphore_revoke_async(any->handle, owner, cb, data);
+    case LK_KIND_PLAIN_SEMAPHORE:
+    case LK_KIND_LATCH:
+        return no_holder();
+    case LK_KIND_NONE:
+    default:
+        return not_known();
+    }
+}
+
+/* Every kind's handle begins with the same. */
+lk_status lk__any_forget(const lk__any *any)
+{
+    return lk__handle_forget(any->handle);
+}
+
+lk_status lk__any_forget_async(const lk__any *any, lk_done_cb cb, void *data)
+{
+    return lk__handle_forget_async(any->handle, cb, data);
 }

@@ -132,7 +132,8 @@ static int64_t patience(const lk_client *client)
     return (int64_t)client->settings.command_timeout_ms;
 }
 
-lk_status lk__find(lk_client *client, const char *name, lk_kind *ret_kind)
+lk_status lk__find(lk_client *client, const char *name, lk_kind *ret_kind,
+                   uint64_t *ret_until)
 {
     struct finder *finder;
     lk_status status = lk__client_check(client);
@@ -144,6 +145,7 @@ lk_status lk__find(lk_client *client, const char *name, lk_kind *ret_kind)
     status = lk__probe_run(&finder->probe, client, patience(client));
     if (status == LK_OK)
         status = finder_result(finder, ret_kind);
+    *ret_until = finder->probe.until;
     lk__probe_release(&finder->probe);
     return status;
 }
@@ -156,7 +158,7 @@ static void deliver(lk__probe *probe)
 
     if (status == LK_OK)
         status = finder_result(finder, &kind);
-    finder->cb(status, kind, finder->data);
+    finder->cb(status, kind, probe->until, finder->data);
 }
 
 lk_status

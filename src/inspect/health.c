@@ -251,7 +251,7 @@ static void begin(lk__probe *probe)
     lk__arg info[1] = {lk__arg_text("INFO")};
     char key[80], channel[80];
 
-    snprintf(key, sizeof(key), "latchkey:doctor:%s", id);
+    snprintf(key, sizeof(key), "latchkey:client:%s:doctor", id);
     snprintf(channel, sizeof(channel), "latchkey:inbox:%s:doctor", id);
     doctor->info.take = info_take;
     doctor->fsync.take = fsync_take;

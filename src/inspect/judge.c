@@ -309,8 +309,8 @@ static void judge_rights(struct report *report, const lk__facts *facts)
         const lk__denial *denial = &facts->denials[i];
 
         snprintf(advice, sizeof(advice),
-                 "ACL SETUSER <user> %s, with the keys latchkey:* and your "
-                 "names and the channels latchkey:*: else %s",
+                 "ACL SETUSER <user> %s, with the keys and channels that "
+                 "docs/trust.md names: else %s",
                  denial->command, denial->loses);
         add(report, "rights", denial->level, advice, "%s is denied: %s",
             denial->command, denial->words != NULL ? denial->words : "");

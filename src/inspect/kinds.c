@@ -36,7 +36,7 @@ static bool has_brace(const char *text, size_t size)
     return memchr(text, '{', size) != NULL || memchr(text, '}', size) != NULL;
 }
 
-/* Takes off the braces that were put around a name without any. */
+/* Takes off the braces that were put around a name without any; see names.h. */
 static void unwrap(const char **name, size_t *size)
 {
     if (*size > 2 && (*name)[0] == '{' && (*name)[*size - 1] == '}' &&
@@ -67,11 +67,22 @@ static bool skip_suffix(const char *suffix, const char *key, size_t *size)
     return true;
 }
 
+/* Takes off what stands before and around the name in a key of the library's;
+   a name that has braces of its own follows a second colon. */
+static bool skip_own(const char *prefix, const char **key, size_t *size)
+{
+    if (!skip_prefix(prefix, key, size))
+        return false;
+    if (!skip_prefix(":", key, size))
+        unwrap(key, size);
+    return true;
+}
+
 static lk__trace trace_of(const char **key, size_t *size)
 {
-    if (skip_prefix("latchkey:state:", key, size))
+    if (skip_own("latchkey:state:", key, size))
         return LK__TRACE_STATE;
-    if (skip_prefix("latchkey:tickets:", key, size))
+    if (skip_own("latchkey:tickets:", key, size))
         return LK__TRACE_TICKETS;
     if (skip_prefix("latchkey:", key, size) ||
         skip_prefix("redisson_", key, size))
@@ -86,7 +97,7 @@ lk__trace lk__trace_of(const char *key, size_t size, const char **ret_name,
 {
     lk__trace trace = trace_of(&key, &size);
 
-    if (trace != LK__TRACE_NAME && trace != LK__TRACE_NONE)
+    if (trace == LK__TRACE_TIMEOUT)
         unwrap(&key, &size);
     if (size > LK__NAME_MAX || memchr(key, '\0', size) != NULL)
         return LK__TRACE_NONE;

@@ -199,7 +199,7 @@ static lk_status lister_new(struct lk__lister **ret_lister, int64_t wait_ms,
                             const lk_list_options *options)
 {
     lk_list_options copy;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status = lk__options_copy(&copy, sizeof(copy), options);
     struct lk__lister *lister;
 
     if (status == LK_OK && wait_ms == 0)

@@ -102,21 +102,22 @@ static void begin(lk__probe *probe)
 
 lk_status lk__probe_run(lk__probe *probe, lk_client *client, int64_t wait_ms)
 {
-    lk_status status = lk_client_wait_ready(client, wait_ms);
-    uint64_t until;
+    lk_status status = lk__client_check(client);
 
+    if (status == LK_OK) {
+        probe->until = lk__wait_until_ns(lk__client_now(client), wait_ms);
+        status = lk_client_wait_ready(client, wait_ms);
+    }
     if (status == LK_OK)
         status = lk__client_enter_blocking(client);
     if (status != LK_OK)
         return status;
-    until = lk__wait_until_ns(lk__client_now(client), wait_ms);
     lk__call_init(&probe->call, client, NULL);
-    probe->until = until;
     begin(probe);
     while (!lk__call_sleep(&probe->call, LK__NEVER))
         continue; /* the alarm ends it in time */
     status = lk__call_status(&probe->call);
-    lk__client_leave(client);
+    lk__client_leave_blocking(client);
     return status;
 }
 

@@ -4,9 +4,6 @@
 
 #include "latch/judge.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/reply.h"
 
 /* Answers of the scripts; see lua/latch_wait.lua. */
@@ -25,8 +22,8 @@ static lk__verdict passed(uint64_t mark, const lk__latch_facts *facts)
     return facts->gone >= mark ? LK__VERDICT_GONE : LK__VERDICT_WAIT;
 }
 
-/* A message does not say what there is now. */
-static bool is_message(const lk__latch_facts *facts)
+/* No script answers so. */
+static bool says_nothing(const lk__latch_facts *facts)
 {
     return !facts->open && facts->gen == 0;
 }
@@ -36,7 +33,7 @@ lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts)
     lk__verdict verdict = *mark == 0 ? LK__VERDICT_WAIT : passed(*mark, facts);
     bool waits_for_armed = *mark != 0 && !is_gap(*mark);
 
-    if (verdict != LK__VERDICT_WAIT || is_message(facts))
+    if (verdict != LK__VERDICT_WAIT || says_nothing(facts))
         return verdict;
     if (waits_for_armed && (facts->open || is_gap(facts->gen)))
         return LK__VERDICT_GONE; /* the server knows nothing of it any more */
@@ -70,35 +67,4 @@ lk__verdict lk__latch_judge(uint64_t *mark, const void *reply)
     if (!open && answer != ANSWER_WAIT)
         return LK__VERDICT_WAIT;
     return lk__latch_judge_facts(mark, &facts);
-}
-
-lk__verdict lk__latch_judge_message(uint64_t *mark, const void *facts)
-{
-    return lk__latch_judge_facts(mark, facts);
-}
-
-/* Takes a number and the blank behind it off the text; 0: there is none. */
-static uint64_t number_take(const char **text)
-{
-    char *end;
-    uint64_t number = strtoull(*text, &end, 10);
-
-    if (**text < '0' || **text > '9' || *end != ' ')
-        return 0;
-    *text = end + 1;
-    return number;
-}
-
-bool lk__latch_message(lk__latch_facts *facts, const char *text)
-{
-    bool opens = strncmp(text, "open ", 5) == 0;
-
-    memset(facts, 0, sizeof(*facts));
-    if (!opens && strncmp(text, "gone ", 5) != 0)
-        return false;
-    text += 5;
-    if (!opens)
-        facts->gone = number_take(&text);
-    facts->opened = number_take(&text);
-    return true;
 }

@@ -11,8 +11,8 @@
  *
  * A wait has a mark: what the first answer to a look said that was sent after
  * the wait had begun. It is for the generation of this number or any later one
- * that the wait waits; 0: no answer yet. A message says nothing to such a
- * wait, for it may be older than the wait is.
+ * that the wait waits; 0: no answer yet. A message is never judged: it may be
+ * another database's, or forged.
  */
 typedef struct lk__latch_facts {
     bool open;       /* now */
@@ -24,14 +24,7 @@ typedef struct lk__latch_facts {
 /* Judges; notes the mark of a wait that goes on, if gen is told. */
 lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts);
 
-/* The same for lk__place_judge(); facts is an lk__latch_facts. */
-lk__verdict lk__latch_judge_message(uint64_t *mark, const void *facts);
-
 /* Judges by the reply of latch_wait or latch_look, a redisReply. */
 lk__verdict lk__latch_judge(uint64_t *mark, const void *reply);
-
-/* Reads `open <gen> <name>` or `gone <gen> <opened> <name>`, where what is not
-   a number is 0; false: it is neither, but a message of Redisson's. */
-bool lk__latch_message(lk__latch_facts *facts, const char *text);
 
 #endif /* LK_LATCH_JUDGE_H */

@@ -20,18 +20,18 @@ extern const lk__script lk__script_latch_wait;
 extern const lk__script lk__script_latch_look;
 extern const lk__script lk__script_latch_leave;
 extern const lk__script lk__script_latch_info;
+extern const lk__script lk__script_latch_forget;
 
-/* Ends whom a message concerns; Redisson's are only a hint to look. */
+/*
+ * What a message says is not believed. Channels know no databases, Redisson's
+ * are the same for names with braces and without, and whoever may publish may
+ * say anything: it is a hint to look, for all waits of this client at once.
+ */
 static void hear(lk__place *place, const char *text, size_t size)
 {
-    lk__latch_facts facts;
-
+    (void)text;
     (void)size;
-    if (place->front == NULL)
-        return;
-    if (lk__latch_message(&facts, text))
-        lk__place_judge(place->front, &facts, false, lk__latch_judge_message);
-    else
+    if (place->front != NULL)
         lk__claim_look_again(place->front);
 }
 
@@ -50,6 +50,7 @@ static const lk__kind latch_kind = {
     .recheck = &lk__script_latch_look,
     .leave = &lk__script_latch_leave,
     .info = &lk__script_latch_info,
+    .forget = &lk__script_latch_forget,
 };
 
 struct lk_latch {
@@ -69,7 +70,7 @@ lk_status lk_latch_new(lk_latch **ret_latch, lk_client *client,
 {
     lk_latch_options copy;
     lk__handle *handle;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status = lk__options_copy(&copy, sizeof(copy), options);
 
     if (ret_latch == NULL)
         return lk__fail(LK_EINVAL, "ret_latch is NULL");

@@ -160,10 +160,11 @@ static lk_status operation_new(operation **ret_op, const lk__latch_order *order,
 lk_status lk__latch_operate(const lk__latch_order *order, uint64_t *ret_value)
 {
     lk_status status = order_check(order);
+    lk__place *place;
     operation *op;
 
     if (status == LK_OK)
-        status = lk__handle_enter(order->handle, order->handle);
+        status = lk__handle_enter(order->handle, order->handle, &place);
     if (status != LK_OK)
         return status;
     status = operation_new(&op, order, NULL);
@@ -174,7 +175,7 @@ lk_status lk__latch_operate(const lk__latch_order *order, uint64_t *ret_value)
             *ret_value = op->value;
         lk__ask_release(&op->ask);
     }
-    lk__handle_leave(order->handle);
+    lk__handle_leave(place);
     return status;
 }
 
@@ -209,6 +210,6 @@ lk__latch_operate_async(const lk__latch_order *order, const lk__latch_end *end)
         op->end = *end;
         lk__ask_begin(&op->ask);
     }
-    lk__handle_leave(order->handle);
+    lk__handle_leave_async(order->handle);
     return status;
 }

@@ -66,7 +66,7 @@ lk_status lk_leader_new(lk_leader **ret_leader, lk_client *client,
     lk_leader_options copy;
     lk_leader *leader;
     lk__handle *seat;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status = lk__options_copy(&copy, sizeof(copy), options);
 
     if (ret_leader == NULL)
         return lk__fail(LK_EINVAL, "ret_leader is NULL");
@@ -167,7 +167,6 @@ static lk_status wish_make(lk__wish *wish, lk_acquire_options *copy,
     lk_status status =
         lk__acquire_options_take(leader->seat.place, options, copy);
 
-    copy->size = sizeof(*copy);
     if (copy->reason == NULL)
         copy->reason = leader->value;
     *wish = (lk__wish){.place = leader->seat.place,
@@ -198,10 +197,13 @@ lk_status lk_leader_campaign(lk_leader *leader, int64_t wait_ms,
 
     if (status == LK_OK)
         status = wish_make(&wish, &copy, leader, wait_ms, options);
-    if (status == LK_OK)
-        status = lk__wait_acquire(&wish, ret_hold);
+    if (status != LK_OK)
+        return status;
+    lk__leader_ref(leader);
+    status = lk__wait_acquire(&wish, ret_hold);
     if (status == LK_OK)
         elected(leader, *ret_hold);
+    lk__leader_unref(leader);
     return status;
 }
 
@@ -273,9 +275,11 @@ lk_status lk_leader_resign(lk_leader *leader, lk_hold *hold)
 
     if (status != LK_OK)
         return status;
+    lk__leader_ref(leader);
     status = lk_hold_release(hold);
     if (hold != NULL)
         lk__leader_announce(leader, 0);
+    lk__leader_unref(leader);
     return status;
 }
 

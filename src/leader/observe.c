@@ -87,6 +87,21 @@ static lk_status status_of(lk_status status)
     return status == LK_EINDOUBT ? LK_ETIMEDOUT : status;
 }
 
+/* One look takes as long as any question. */
+static uint64_t observed_until(const lk_leader *leader, int64_t wait_ms)
+{
+    return wait_ms == 0 ? LK__NEVER : lk__wait_until_ns(now(leader), wait_ms);
+}
+
+/* The question behind the wait is a part of the call's time. */
+static lk_status
+info_status(const lk_leader *leader, lk_status status, uint64_t until)
+{
+    return status == LK_EOFFLINE && now(leader) >= until
+               ? lk__fail(LK_ETIMEDOUT, "%s", lk_status_text(LK_ETIMEDOUT))
+               : status;
+}
+
 /* A wait until the term is another one, for the time that is left. */
 static lk__wish wish_of(const lk_leader *leader, uint64_t term, uint64_t until,
                         const lk_acquire_options *options)
@@ -136,15 +151,20 @@ lk_status lk_leader_observe(lk_leader *leader, uint64_t term, int64_t wait_ms,
         status = lk__wait_check(wait_ms);
     if (status != LK_OK)
         return status;
-    until = lk__wait_until_ns(now(leader), wait_ms);
+    until = observed_until(leader, wait_ms);
+    lk__leader_ref(leader);
     do {
         lk_info_free(info);
         info = NULL;
         if (wait_ms != 0)
             status = wait_blocking(leader, term, until, cancel);
         if (status == LK_OK)
-            status = lk__handle_info(&leader->seat, &info);
+            status =
+                info_status(leader,
+                            lk__handle_info_by(&leader->seat, until, &info),
+                            until);
     } while (status == LK_OK && wait_ms != 0 && lk_leader_term(info) == term);
+    lk__leader_unref(leader);
     if (status == LK_OK && lk_leader_term(info) == term) {
         lk_info_free(info);
         return same_term();
@@ -180,6 +200,7 @@ static void on_info(lk_status status, lk_info *info, void *data)
 {
     struct observation *o = data;
 
+    status = info_status(o->leader, status, o->until);
     if (status != LK_OK || lk_leader_term(info) != o->term) {
         observation_end(o, status, info);
         return;
@@ -196,7 +217,8 @@ static void on_moved(lk_status status, void *data)
 
     status = status_of(status);
     if (status == LK_OK)
-        status = lk__handle_info_async(&o->leader->seat, on_info, o);
+        status =
+            lk__handle_info_by_async(&o->leader->seat, o->until, on_info, o);
     if (status != LK_OK)
         observation_end(o, status, NULL);
 }
@@ -230,7 +252,7 @@ lk_status lk_leader_observe_async(lk_leader *leader, uint64_t term,
         return LK_ENOMEM;
     *o = (struct observation){.leader = lk__leader_ref(leader),
                               .term = term,
-                              .until = lk__wait_until_ns(now(leader), wait_ms),
+                              .until = observed_until(leader, wait_ms),
                               .once = wait_ms == 0,
                               .cancel = cancel,
                               .cb = cb,

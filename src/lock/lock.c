@@ -34,7 +34,7 @@ lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client, const char *name,
     lk_lock_options copy;
     lk__handle *handle;
     lk__spin spin;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status = lk__options_copy(&copy, sizeof(copy), options);
 
     if (ret_lock == NULL)
         return lk__fail(LK_EINVAL, "ret_lock is NULL");
@@ -117,6 +117,17 @@ lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
 }
 
 /* ---- operators ---------------------------------------------------------------- */
+
+lk_status lk_lock_revoke(lk_lock *lock, const char *owner, int64_t *ret_left_ms)
+{
+    return lk__handle_revoke(handle_of(lock), owner, ret_left_ms);
+}
+
+lk_status lk_lock_revoke_async(lk_lock *lock, const char *owner,
+                               lk_revoke_cb cb, void *data)
+{
+    return lk__handle_revoke_async(handle_of(lock), owner, cb, data);
+}
 
 lk_status lk_lock_force_release(lk_lock *lock)
 {

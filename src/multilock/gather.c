@@ -286,6 +286,7 @@ static lk_status lost_status(const lk__joint *joint)
 static void release_begin(lk__joint *joint, lk__gather *gather)
 {
     if (joint->phase == LK__JOINT_LOST) {
+        lk__joint_drop(joint, 0);
         gather->status = lost_status(joint);
         (void)snprintf(gather->words, sizeof(gather->words), "%.110s",
                        lk_last_error());

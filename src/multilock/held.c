@@ -183,14 +183,16 @@ static void fd_tell(const lk__joint *joint)
 
 /* One is lost, so the others go. The descriptors of the parts are closed with
    them; whoever polls is told by another one first. A part that has less than
-   a millisecond left is not lost yet. */
+   a millisecond left is not lost yet. What was revoked goes with the handle: the
+   server keeps it until the holder has let go. */
 static void lose(lk__joint *joint)
 {
     if (!lk__joint_is_over(joint, &joint->lost_at, &joint->loss))
         return;
     joint->phase = LK__JOINT_LOST;
     fd_tell(joint);
-    lk__joint_drop(joint, 0);
+    if (joint->loss != LK_LOSS_REVOKED)
+        lk__joint_drop(joint, 0);
 }
 
 void lk__joint_run_turn(lk__post *post)

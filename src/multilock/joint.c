@@ -68,13 +68,16 @@ static lk_status options_take(const lk__member *members, size_t count,
                               lk_acquire_options *ret_options)
 {
     bool mixed = !has_one_client(members, count);
-    lk_status status;
+    lk_status status =
+        lk__options_copy(ret_options, sizeof(*ret_options), options);
 
-    if (mixed && options != NULL && options->size >= LK__ACQUIRE_FIRST_SIZE &&
-        (options->owner != NULL || options->cancel != NULL))
+    if (status == LK_OK && mixed &&
+        (ret_options->owner != NULL || ret_options->cancel != NULL))
         return lk__fail(LK_EINVAL, "the members are of several clients, and an "
                                    "owner or a cancel token is of one");
-    status = lk__acquire_options_take(members[0].place, options, ret_options);
+    if (status == LK_OK)
+        status =
+            lk__acquire_options_take(members[0].place, options, ret_options);
     if (status == LK_OK && ret_options->lease_ms != 0)
         status = lk__lease_check(ret_options->lease_ms);
     return status;

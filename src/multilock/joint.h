@@ -72,7 +72,8 @@ typedef struct lk__gather {
 enum {
     LK__JOINT_SEEKING,
     LK__JOINT_HELD,
-    LK__JOINT_LOST, /* its members are given back; the handle is not yet */
+    LK__JOINT_LOST, /* its members are given back, unless one was revoked; the
+                       handle is not yet */
     LK__JOINT_ENDED /* released, or never held */
 };
 

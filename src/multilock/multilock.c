@@ -287,7 +287,10 @@ static lk_status clients_check(const lk__joint *joint, bool blocking)
 
         if (status != LK_OK)
             return status;
-        lk__client_leave(client);
+        if (blocking)
+            lk__client_leave_blocking(client);
+        else
+            lk__client_leave(client);
     }
     return LK_OK;
 }

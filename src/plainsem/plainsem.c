@@ -17,6 +17,7 @@
 
 extern const lk__script lk__script_plain_acquire;
 extern const lk__script lk__script_plain_info;
+extern const lk__script lk__script_plain_forget;
 extern const lk__script lk__script_plain_leave;
 extern const lk__script lk__script_plain_pass;
 extern const lk__script lk__script_plain_recheck;
@@ -43,6 +44,7 @@ static const lk__kind kind = {
     .leave = &lk__script_plain_leave,
     .pass = &lk__script_plain_pass,
     .info = &lk__script_plain_info,
+    .forget = &lk__script_plain_forget,
 };
 
 struct lk_plain_semaphore {
@@ -137,12 +139,14 @@ lk_status lk_plain_semaphore_acquire_async(lk_plain_semaphore *semaphore,
 static lk_status make(const lk_plain_semaphore *semaphore,
                       const lk__change *change, int64_t *ret_number)
 {
-    lk_status status = lk__handle_enter(handle_of(semaphore), semaphore);
+    lk__place *place;
+    lk_status status =
+        lk__handle_enter(handle_of(semaphore), semaphore, &place);
 
     if (status != LK_OK)
         return status;
-    status = lk__change_make(semaphore->handle.place, change, ret_number);
-    lk__handle_leave(handle_of(semaphore));
+    status = lk__change_make(place, change, ret_number);
+    lk__handle_leave(place);
     return status;
 }
 
@@ -157,7 +161,7 @@ static lk_status make_async(const lk_plain_semaphore *semaphore,
         return status;
     status =
         lk__change_make_async(semaphore->handle.place, change, done, cb, data);
-    lk__handle_leave(handle_of(semaphore));
+    lk__handle_leave_async(handle_of(semaphore));
     return status;
 }
 

@@ -359,16 +359,16 @@ static lk_status options_take(const lk_redlock *redlock,
                               const lk_acquire_options *given,
                               lk_acquire_options *options)
 {
-    lk_status status = lk__options_copy(options, sizeof(*options), given,
-                                        LK__ACQUIRE_FIRST_SIZE);
+    lk_status status = lk__options_copy(options, sizeof(*options), given);
     bool is_ours = options->cancel == NULL;
 
     if (status != LK_OK)
-        return lk__fail(status, "the acquire options have a bad size, or a "
-                                "field that this release does not know");
+        return status;
     if (options->owner != NULL)
         return lk__fail(LK_EINVAL, "a redlock has no owners: it is not "
                                    "re-entered");
+    if (options->borrow != 0)
+        return lk__fail(LK_EINVAL, "only an exported hold can be borrowed");
     if (options->replicas != 0 || options->replica_ms != 0)
         return lk__fail(LK_EINVAL, "replicas are one server's, and a redlock "
                                    "has several");
@@ -399,7 +399,9 @@ static lk_status clients_enter(const lk_redlock *redlock, bool blocking)
         lk_status status = blocking ? lk__client_enter_blocking(client)
                                     : lk__client_enter(client);
 
-        if (status == LK_OK)
+        if (status == LK_OK && blocking)
+            lk__client_leave_blocking(client);
+        else if (status == LK_OK)
             lk__client_leave(client);
         else if (status != LK_ECLOSED)
             return status;

@@ -305,12 +305,15 @@ static lk_status token_extend(lk_hold *hold, uint64_t lease_ms)
         status = token_blocking_check(token);
     if (status != LK_OK)
         return status;
-    change_init(&self, token, token->node_timeout_ns);
+    /* The hold may be released while this sleeps. */
+    change_init(&self, lk__token_keep(token), token->node_timeout_ns);
     status = extend_send(&self, lease_ms);
-    if (status != LK_OK)
-        return status;
-    lk__task_run(&self.task);
-    return self.status;
+    if (status == LK_OK) {
+        lk__task_run(&self.task);
+        status = self.status;
+    }
+    lk__token_drop(token);
+    return status;
 }
 
 static lk_status

@@ -114,7 +114,7 @@ lk_status lk_redlock_new(lk_redlock **ret_redlock, lk_client *const *clients,
 {
     lk_redlock_options copy;
     lk_redlock *redlock;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status = lk__options_copy(&copy, sizeof(copy), options);
 
     if (ret_redlock == NULL)
         return lk__fail(LK_EINVAL, "ret_redlock is NULL");
@@ -200,13 +200,12 @@ lk_status lk_redlock_outcome_get(lk_redlock *redlock, size_t node,
 {
     lk_redlock_outcome all = {0};
     lk__token *token;
-    lk_status status;
+    lk_status status = lk__result_check(ret_outcome);
 
-    if (redlock == NULL || ret_outcome == NULL ||
-        ret_outcome->size < sizeof(size_t))
-        return lk__fail(LK_EINVAL, "the handle, or the outcome or its size, "
-                                   "is missing");
-    status = lk__client_check(redlock->clients[0]);
+    if (redlock == NULL)
+        return lk__fail(LK_EINVAL, "the handle is NULL");
+    if (status == LK_OK)
+        status = lk__client_check(redlock->clients[0]);
     if (status != LK_OK)
         return status;
     if (node >= redlock->count)
@@ -222,9 +221,7 @@ lk_status lk_redlock_outcome_get(lk_redlock *redlock, size_t node,
     memcpy(all.words, token->votes[node].words, sizeof(all.words));
     pthread_mutex_unlock(&token->mutex);
     lk__token_unref(token);
-    all.size =
-        ret_outcome->size < sizeof(all) ? ret_outcome->size : sizeof(all);
-    memcpy(ret_outcome, &all, all.size);
+    lk__result_give(ret_outcome, &all, sizeof(all));
     return LK_OK;
 }
 

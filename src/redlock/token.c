@@ -15,13 +15,16 @@
 
 /* ---- life ------------------------------------------------------------------ */
 
-static void id_make(lk__token *token, lk_client *client)
+/* False: the system has no random numbers. */
+static bool id_make(lk__token *token, lk_client *client)
 {
     unsigned char bytes[16];
 
-    client->world->class->random(client->world, bytes, sizeof(bytes));
+    if (!client->world->class->random(client->world, bytes, sizeof(bytes)))
+        return false;
     for (size_t i = 0; i < sizeof(bytes); i++)
         (void)snprintf(token->id + 2 * i, 3, "%02x", bytes[i]);
+    return true;
 }
 
 static void run_lost(lk__post *post);
@@ -41,7 +44,7 @@ lk__token *lk__token_new(const lk__token_plan *plan)
 {
     lk__token *token =
         lk__alloc(sizeof(*token) + plan->count * sizeof(*token->votes));
-    lk_status status = LK_OK;
+    lk_status status;
 
     if (token == NULL)
         return NULL;
@@ -57,7 +60,7 @@ lk__token *lk__token_new(const lk__token_plan *plan)
     token->post.run = run_lost;
     token->fd = -1;
     pthread_mutex_init(&token->mutex, NULL);
-    id_make(token, plan->clients[0]);
+    status = id_make(token, plan->clients[0]) ? LK_OK : LK_ENOMEM;
     votes_init(token, plan->clients);
     token->name = lk__strdup(plan->name);
     for (size_t i = 0; i < token->count && status == LK_OK; i++)

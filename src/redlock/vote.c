@@ -7,9 +7,10 @@
  *               |          \-> gone: it said that the token does not stand
  *               \-> busy, refused, unreachable
  *
- * The delete of a close goes out behind whatever was asked before, on the same
- * connection, or on one after which the old one was killed: so it comes last,
- * also at a server that was stopped. All of it is within the client's monitor.
+ * The delete of a close goes out behind the acquire, on the same connection, or
+ * on one after which the old one was killed: so it comes last, also at a server
+ * that was stopped. A renewal, which has a road of its own, may come behind it,
+ * and finds no token then. All of it is within the client's monitor.
  */
 
 #include <inttypes.h>
@@ -246,6 +247,16 @@ static void vote_gone(lk__vote *vote, lk_loss loss)
     vote->renew_at = LK__NEVER;
 }
 
+/* The process that answered it: the commands may be on their way to another
+   one meanwhile. */
+static const char *server_of(const lk__ask *ask)
+{
+    const lk__node *node = ask->call.client->node;
+
+    return ask->over == &node->command ? node->command_greeting.run_id
+                                       : node->road.lane.greeting.run_id;
+}
+
 static void renewed(lk__vote *vote, const lk__errand *errand)
 {
     uint64_t until = lk__deadline_ns(errand->sent_at, errand->lease_ms);
@@ -258,7 +269,7 @@ static void renewed(lk__vote *vote, const lk__errand *errand)
         vote->until = until;
     vote->seen_at = errand->sent_at;
     (void)snprintf(vote->server, sizeof(vote->server), "%s",
-                   vote->client->node->command_greeting.run_id);
+                   server_of(&errand->ask));
 }
 
 /* Again after a tenth of what is left between two renewals, more or less. */
@@ -298,6 +309,7 @@ static lk_status renew(lk__vote *vote, uint64_t lease_ms, bool regular)
     if (errand == NULL)
         return LK_ENOMEM;
     errand->regular = regular;
+    errand->ask.renews = true;
     vote->is_renewing = vote->is_renewing || regular;
     lk__ask_begin(&errand->ask);
     lk__ask_release(&errand->ask);

@@ -236,14 +236,17 @@ static lk_status turn(lk_hold *hold)
 
 lk_status lk_rwlock_downgrade(lk_hold *hold)
 {
+    lk_client *client;
     lk_status status = hold_check(hold);
 
-    if (status == LK_OK)
-        status = lk__client_enter_blocking(hold->client);
+    if (status != LK_OK)
+        return status;
+    client = hold->client; /* the hold may be released while this sleeps */
+    status = lk__client_enter_blocking(client);
     if (status != LK_OK)
         return status;
     status = turn(hold);
-    lk__client_leave(hold->client);
+    lk__client_leave_blocking(client);
     return status;
 }
 

@@ -27,10 +27,13 @@ extern const lk__script lk__script_rwlock_release;
 extern const lk__script lk__script_rwlock_leave;
 extern const lk__script lk__script_rwlock_pass;
 extern const lk__script lk__script_rwlock_force;
+extern const lk__script lk__script_rwlock_revoke;
+extern const lk__script lk__script_rwlock_import;
 extern const lk__script lk__script_rwlock_info;
+extern const lk__script lk__script_rwlock_forget;
 extern const lk__script lk__script_rwlock_state;
 
-enum { KEY_HOLDERS = 7 }; /* of the keys below */
+enum { KEY_VOID = 6, KEY_HOLDERS = 7 }; /* of the keys below */
 
 static bool meet(lk__wait *wait);
 static const char *guard(const lk__claim *claim);
@@ -51,8 +54,8 @@ const lk__kind lk__kind_rwlock = {
              "latchkey:upgrades"},
     .claim_key = ":rwlock_timeout:1",
     .channel = "redisson_rwlock",
-    .renew_key_count = 3,
-    .renew_keys = {LK__KEY_NAME, LK__KEY_STATE, KEY_HOLDERS},
+    .renew_key_count = 4,
+    .renew_keys = {LK__KEY_NAME, LK__KEY_STATE, KEY_HOLDERS, KEY_VOID},
     .acquire = &lk__script_rwlock_acquire,
     .recheck = &lk__script_rwlock_recheck,
     .touch = &lk__script_rwlock_touch,
@@ -62,7 +65,10 @@ const lk__kind lk__kind_rwlock = {
     .leave = &lk__script_rwlock_leave,
     .pass = &lk__script_rwlock_pass,
     .force = &lk__script_rwlock_force,
+    .revoke = &lk__script_rwlock_revoke,
     .info = &lk__script_rwlock_info,
+    .forget = &lk__script_rwlock_forget,
+    .import = &lk__script_rwlock_import,
 };
 
 struct lk_rwlock {
@@ -81,7 +87,7 @@ static const lk__handle *handle_of(const lk_rwlock *rwlock)
 static lk_status options_take(lk_rwlock_options *copy, lk__spin *spin,
                               const lk_rwlock_options *options)
 {
-    lk_status status = lk__handle_options(copy, sizeof(*copy), options);
+    lk_status status = lk__options_copy(copy, sizeof(*copy), options);
 
     if (status == LK_OK && copy->lease_ms != 0)
         status = lk__lease_check(copy->lease_ms);
@@ -161,6 +167,8 @@ static bool join(lk__wait *wait, lk__claim *claim)
 /* The server is told beside which hold of the same owner it is to be. */
 static void stand_beside(lk__wait *wait, const lk__claim *base)
 {
+    _Static_assert(sizeof(wait->terms.text) >= sizeof(base->id),
+                   "a claim's id fits into the terms");
     wait->line = LK__LINE_OWN;
     memcpy(wait->terms.text, base->id, sizeof(base->id));
 }
@@ -350,6 +358,18 @@ lk_status lk_rwlock_run_write(lk_rwlock *rwlock, int64_t wait_ms,
 
 /* ---- operators ---------------------------------------------------------------- */
 
+lk_status
+lk_rwlock_revoke(lk_rwlock *rwlock, const char *owner, int64_t *ret_left_ms)
+{
+    return lk__handle_revoke(handle_of(rwlock), owner, ret_left_ms);
+}
+
+lk_status lk_rwlock_revoke_async(lk_rwlock *rwlock, const char *owner,
+                                 lk_revoke_cb cb, void *data)
+{
+    return lk__handle_revoke_async(handle_of(rwlock), owner, cb, data);
+}
+
 lk_status lk_rwlock_force_release(lk_rwlock *rwlock)
 {
     return lk__handle_force(handle_of(rwlock), NULL);
@@ -441,12 +461,13 @@ question_new(lk__place *place, void (*deliver)(lk__call *call))
 
 lk_status lk_rwlock_state_get(lk_rwlock *rwlock, lk_rwlock_state *ret_state)
 {
-    lk_status status = lk__handle_enter(handle_of(rwlock), ret_state);
+    lk__place *place;
+    lk_status status = lk__handle_enter(handle_of(rwlock), ret_state, &place);
     struct question *question;
 
     if (status != LK_OK)
         return status;
-    question = question_new(rwlock->handle.place, NULL);
+    question = question_new(place, NULL);
     if (question == NULL) {
         status = LK_ENOMEM;
     } else {
@@ -456,7 +477,7 @@ lk_status lk_rwlock_state_get(lk_rwlock *rwlock, lk_rwlock_state *ret_state)
             *ret_state = question->state;
         lk__ask_release(&question->ask);
     }
-    lk__handle_leave(handle_of(rwlock));
+    lk__handle_leave(place);
     return status;
 }
 
@@ -476,6 +497,6 @@ lk_rwlock_state_get_async(lk_rwlock *rwlock, lk_rwlock_state_cb cb, void *data)
         question->data = data;
         lk__ask_begin(&question->ask);
     }
-    lk__handle_leave(handle_of(rwlock));
+    lk__handle_leave_async(handle_of(rwlock));
     return status;
 }

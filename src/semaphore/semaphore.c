@@ -28,9 +28,12 @@ extern const lk__script lk__script_semaphore_renew;
 extern const lk__script lk__script_semaphore_release;
 extern const lk__script lk__script_semaphore_leave;
 extern const lk__script lk__script_semaphore_pass;
+extern const lk__script lk__script_semaphore_revoke;
+extern const lk__script lk__script_semaphore_import;
 extern const lk__script lk__script_semaphore_info;
+extern const lk__script lk__script_semaphore_forget;
 
-enum { KEY_PERMITS = 5, KEY_HOLDERS = 7 };
+enum { KEY_PERMITS = 5, KEY_VOID = 6, KEY_HOLDERS = 7 };
 
 static const lk__kind kind = {
     .word = "semaphore",
@@ -39,10 +42,10 @@ static const lk__kind kind = {
     .key_count = 8,
     .keys = {"", "latchkey:state", "latchkey:queue", "latchkey:tickets",
              "latchkey:skipped", [KEY_PERMITS] = ":timeout",
-             "latchkey:void", [KEY_HOLDERS] = "latchkey:holders"},
+             [KEY_VOID] = "latchkey:void", [KEY_HOLDERS] = "latchkey:holders"},
     .channel = "redisson_sc",
-    .renew_key_count = 2,
-    .renew_keys = {KEY_PERMITS, KEY_HOLDERS},
+    .renew_key_count = 3,
+    .renew_keys = {KEY_PERMITS, KEY_HOLDERS, KEY_VOID},
     .acquire = &lk__script_semaphore_acquire,
     .recheck = &lk__script_semaphore_recheck,
     .touch = &lk__script_semaphore_touch,
@@ -52,7 +55,10 @@ static const lk__kind kind = {
     .leave = &lk__script_semaphore_leave,
     .pass = &lk__script_semaphore_pass,
     .force = &lk__script_semaphore_force,
+    .revoke = &lk__script_semaphore_revoke,
     .info = &lk__script_semaphore_info,
+    .forget = &lk__script_semaphore_forget,
+    .import = &lk__script_semaphore_import,
 };
 
 /*
@@ -127,7 +133,7 @@ lk_status lk_semaphore_new(lk_semaphore **ret_semaphore, lk_client *client,
 
     if (ret_semaphore == NULL)
         return lk__fail(LK_EINVAL, "ret_semaphore is NULL");
-    status = lk__handle_options(&copy, sizeof(copy), options);
+    status = lk__options_copy(&copy, sizeof(copy), options);
     if (status == LK_OK)
         status = options_check(&copy);
     if (status != LK_OK)
@@ -284,12 +290,14 @@ static lk_status operate(const lk_semaphore *semaphore,
                          const lk__operation *operation,
                          lk__numbers *ret_numbers)
 {
-    lk_status status = lk__handle_enter(handle_of(semaphore), semaphore);
+    lk__place *place;
+    lk_status status =
+        lk__handle_enter(handle_of(semaphore), semaphore, &place);
 
     if (status != LK_OK)
         return status;
-    status = lk__operate(semaphore->handle.place, operation, ret_numbers);
-    lk__handle_leave(handle_of(semaphore));
+    status = lk__operate(place, operation, ret_numbers);
+    lk__handle_leave(place);
     return status;
 }
 
@@ -304,7 +312,7 @@ static lk_status operate_async(const lk_semaphore *semaphore,
         return status;
     status = lk__operate_async(semaphore->handle.place, operation, done, count,
                                data);
-    lk__handle_leave(handle_of(semaphore));
+    lk__handle_leave_async(handle_of(semaphore));
     return status;
 }
 
@@ -358,6 +366,18 @@ lk_status lk_semaphore_count_async(lk_semaphore *semaphore,
                                    lk_semaphore_count_cb cb, void *data)
 {
     return operate_async(semaphore, &counting, NULL, cb, data);
+}
+
+lk_status lk_semaphore_revoke(lk_semaphore *semaphore, const char *owner,
+                              int64_t *ret_left_ms)
+{
+    return lk__handle_revoke(handle_of(semaphore), owner, ret_left_ms);
+}
+
+lk_status lk_semaphore_revoke_async(lk_semaphore *semaphore, const char *owner,
+                                    lk_revoke_cb cb, void *data)
+{
+    return lk__handle_revoke_async(handle_of(semaphore), owner, cb, data);
 }
 
 static lk_status ending(lk__operation *ret_operation, const char *owner)

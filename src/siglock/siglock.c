@@ -16,13 +16,17 @@
 extern const lk__script lk__script_siglock_acquire;
 extern const lk__script lk__script_siglock_confirm;
 extern const lk__script lk__script_siglock_force;
+extern const lk__script lk__script_siglock_import;
 extern const lk__script lk__script_siglock_info;
 extern const lk__script lk__script_siglock_leave;
 extern const lk__script lk__script_siglock_release;
 extern const lk__script lk__script_siglock_renew;
+extern const lk__script lk__script_siglock_revoke;
 
 /* The third key is Latchkey's alone, and there only where a claim had to be
-   given up unanswered. There is no channel. */
+   given up unanswered or was revoked. There is no channel. */
+enum { KEY_VOID = 2 };
+
 static const lk__kind kind = {
     .word = "siglock",
     .family = "siglock",
@@ -30,17 +34,19 @@ static const lk__kind kind = {
     .signals = true,
     .meet = lk__wait_reenter,
     .key_count = 3,
-    .keys = {"lock:*", "lock-signal:*", "latchkey:void"},
+    .keys = {"lock:*", "lock-signal:*", [KEY_VOID] = "latchkey:void"},
     .channel = "",
-    .renew_key_count = 1,
-    .renew_keys = {LK__KEY_NAME},
+    .renew_key_count = 2,
+    .renew_keys = {LK__KEY_NAME, KEY_VOID},
     .acquire = &lk__script_siglock_acquire,
     .confirm = &lk__script_siglock_confirm,
     .renew = &lk__script_siglock_renew,
     .release = &lk__script_siglock_release,
     .leave = &lk__script_siglock_leave,
     .force = &lk__script_siglock_force,
+    .revoke = &lk__script_siglock_revoke,
     .info = &lk__script_siglock_info,
+    .import = &lk__script_siglock_import,
 };
 
 struct lk_siglock {
@@ -58,7 +64,7 @@ lk_status lk_siglock_new(lk_siglock **ret_siglock, lk_client *client,
 {
     lk_siglock_options copy;
     lk__handle *handle;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status = lk__options_copy(&copy, sizeof(copy), options);
 
     if (ret_siglock == NULL)
         return lk__fail(LK_EINVAL, "ret_siglock is NULL");
@@ -141,6 +147,18 @@ lk_status lk_siglock_run(lk_siglock *siglock, int64_t wait_ms,
 }
 
 /* ---- operators ---------------------------------------------------------------- */
+
+lk_status
+lk_siglock_revoke(lk_siglock *siglock, const char *owner, int64_t *ret_left_ms)
+{
+    return lk__handle_revoke(handle_of(siglock), owner, ret_left_ms);
+}
+
+lk_status lk_siglock_revoke_async(lk_siglock *siglock, const char *owner,
+                                  lk_revoke_cb cb, void *data)
+{
+    return lk__handle_revoke_async(handle_of(siglock), owner, cb, data);
+}
 
 lk_status lk_siglock_force_release(lk_siglock *siglock)
 {

@@ -184,16 +184,6 @@ static question *question_new(lk__agreement *agreement, uint64_t until,
     return NULL;
 }
 
-/* Asks; an end that the caller has set comes before the command's own. */
-static void begin(question *q)
-{
-    lk_client *client = q->agreement->client;
-
-    lk__ask_begin(&q->ask);
-    if (!q->ask.call.done && q->until < q->ask.alarm.timer.at)
-        lk__alarm_set(&client->alarms, &q->ask.alarm, q->until);
-}
-
 /* The words say what is there; the status of a call whose time was over. */
 static lk_status status_of(const question *q)
 {
@@ -217,7 +207,7 @@ lk_status lk__agree(lk__agreement *agreement, uint64_t until)
 
     if (q == NULL)
         return LK_ENOMEM;
-    begin(q);
+    lk__ask_begin_by(&q->ask, q->until);
     if (lk__call_sleep(&q->ask.call, until)) {
         status = status_of(q);
     } else {
@@ -247,6 +237,6 @@ lk_status lk__agree_async(lk__agreement *agreement, uint64_t until,
     q->ask.call.post.inner = true;
     q->cb = cb;
     q->data = data;
-    begin(q);
+    lk__ask_begin_by(&q->ask, q->until);
     return LK_OK;
 }

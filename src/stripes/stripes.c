@@ -28,7 +28,7 @@
 enum { DEFAULT_COUNT = 64, NAME_MAX_SIZE = 480, REASON_MAX = 200 };
 
 struct lk_stripes {
-    atomic_uint refs; /* the user's, and each async call's */
+    atomic_uint refs; /* the user's, and each call's under way */
     pthread_mutex_t mutex;
     char *name;
     lk_lock_options options;
@@ -94,7 +94,7 @@ lk_status lk_stripes_new(lk_stripes **ret_stripes, lk_client *client,
 {
     lk_stripes_options copy = {0};
     lk_stripes *stripes;
-    lk_status status = lk__handle_options(&copy, sizeof(copy), options);
+    lk_status status = lk__options_copy(&copy, sizeof(copy), options);
 
     if (ret_stripes == NULL)
         return lk__fail(LK_EINVAL, "ret_stripes is NULL");
@@ -221,7 +221,7 @@ static lk_status agree(lk_stripes *stripes, int64_t *wait_ms)
     if (status != LK_OK)
         return status;
     status = lk__agree(stripes->agreement, until);
-    lk__client_leave(client);
+    lk__client_leave_blocking(client);
     if (status == LK_OK && !wait_left(client, until, wait_ms))
         return lk__fail(LK_ETIMEDOUT, "%s", lk_status_text(LK_ETIMEDOUT));
     return status;
@@ -238,11 +238,14 @@ lk_status lk_stripes_acquire(lk_stripes *stripes, const char *key,
         return status;
     if (ret_hold == NULL)
         return lk__fail(LK_EINVAL, "the place for the result is NULL");
+    stripes->refs++;
     status = agree(stripes, &wait_ms);
     if (status == LK_OK)
         status = lock_of(stripes, key, &lock);
-    return status != LK_OK ? status
-                           : lk_lock_acquire(lock, wait_ms, options, ret_hold);
+    if (status == LK_OK)
+        status = lk_lock_acquire(lock, wait_ms, options, ret_hold);
+    stripes_unref(stripes);
+    return status;
 }
 
 lk_status lk_stripes_acquire_many(lk_stripes *stripes, const char *const *keys,
@@ -251,20 +254,20 @@ lk_status lk_stripes_acquire_many(lk_stripes *stripes, const char *const *keys,
                                   lk_hold **ret_hold)
 {
     lk_status status = keys_check(stripes, keys, count);
-    lk_multilock *set;
+    lk_multilock *set = NULL;
 
     if (status != LK_OK)
         return status;
     if (ret_hold == NULL)
         return lk__fail(LK_EINVAL, "the place for the result is NULL");
+    stripes->refs++;
     status = agree(stripes, &wait_ms);
-    if (status != LK_OK)
-        return status;
-    set = set_of(stripes, keys, count, &status);
-    if (set == NULL)
-        return status;
-    status = lk_multilock_acquire(set, wait_ms, options, ret_hold);
+    if (status == LK_OK)
+        set = set_of(stripes, keys, count, &status);
+    if (set != NULL)
+        status = lk_multilock_acquire(set, wait_ms, options, ret_hold);
     lk_multilock_free(set);
+    stripes_unref(stripes);
     return status;
 }
 
@@ -363,11 +366,9 @@ static lk_status order_check(int64_t wait_ms, const lk_acquire_options *options,
     if (cb == NULL)
         return lk__fail(LK_EINVAL, "the callback is NULL");
     if (status == LK_OK)
-        status = lk__options_copy(ret_options, sizeof(*ret_options), options,
-                                  LK__ACQUIRE_FIRST_SIZE);
+        status = lk__options_copy(ret_options, sizeof(*ret_options), options);
     if (status == LK_OK && ret_options->lease_ms != 0)
         status = lk__lease_check(ret_options->lease_ms);
-    ret_options->size = sizeof(*ret_options);
     return status;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey version`. */
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/json.h"
+
+int cli_version(const cli *c)
+{
+    cli_json json = {.to = stdout};
+
+    if (!c->json) {
+        (void)printf("latchkey %s\n", lk_version());
+        return CLI_OK;
+    }
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "version", lk_version());
+    cli_json_close(&json, '}');
+    cli_json_line(&json);
+    return CLI_OK;
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    cli_args args;
+
+    cli_parse(c, argc, argv, NULL, &args);
+    return cli_version(c);
+}
+
+const cli_command cli_command_version = {
+    .name = "version",
+    .summary = "show the version of tool and library",
+    .usage = "",
+    .run = run,
+};
