@@ -37,9 +37,10 @@ EOF
 
 # config <option>...: pkg-config. The prefix is another than the configured one,
 # and the file has to tell it by itself, as it has to for those who do not move.
+# It finds no other file: what the library is made of need not be installed.
 config()
 {
-    PKG_CONFIG_PATH=$library/pkgconfig pkg-config --dont-define-prefix "$@" \
+    PKG_CONFIG_LIBDIR=$library/pkgconfig pkg-config --dont-define-prefix "$@" \
         latchkey
 }
 
@@ -66,6 +67,16 @@ cmake -G Ninja -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/n
 cmake --build "$work/build" >/dev/null
 runs "$work/build/shared"
 runs "$work/build/static"
+
+# The program asks for the library of this minor release, and for no other.
+needed=$(readelf -d "$work/shared" | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' |
+    grep -v '^libc\.' | paste -sd' ')
+minor=$(LD_LIBRARY_PATH=$library "$work/shared" |
+    sed -E 's/^(0\.[0-9]+|[0-9]+).*/\1/')
+if [ "$needed" != "liblatchkey.so.$minor" ]; then
+    printf 'check-install: a program needs "%s"\n' "$needed" >&2
+    exit 1
+fi
 
 # has <line> <command>...: says so unless that is a line of what it writes
 has()

@@ -123,7 +123,8 @@ static void every_kind_can_be_acquired(void **state)
     for (size_t i = 0; i < 5; i++) {
         (void)snprintf(line, sizeof(line),
                        "hold=$($tool acquire %s k%zu -l 1m) && "
-                       "$tool renew \"$hold\" && $tool release \"$hold\"",
+                       "$tool renew \"$hold\" && $tool renew \"$hold\" && "
+                       "$tool release \"$hold\"",
                        kinds[i], i);
         assert_tool(&shell, 0, "", "", "-c", line, NULL);
     }

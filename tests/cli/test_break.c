@@ -2,13 +2,17 @@
 
 /* `latchkey break`: what it shows, asks and ends. */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/check.h"
 #include "support/keeper.h"
+#include "support/scratch.h"
 #include "support/server.h"
 #include "support/tool.h"
+#include "support/wait.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
@@ -16,6 +20,7 @@ enum { KEEPERS = 8, LONG_MS = 10000 };
 
 typedef struct seeing {
     server *server;
+    scratch *scratch;
     tool_how how;
     pid_t keepers[KEEPERS];
     size_t count;
@@ -29,6 +34,8 @@ static int setup(void **state)
     assert_non_null(f);
     f->server = server_start(NULL);
     assert_non_null(f->server);
+    f->scratch = scratch_new();
+    assert_non_null(f->scratch);
     f->how.url = server_url(f->server);
     return 0;
 }
@@ -39,7 +46,9 @@ static int teardown(void **state)
 
     for (size_t i = 0; i < f->count; i++)
         keeper_kill(f->keepers[i]);
+    tool_free_all();
     server_stop(f->server);
+    scratch_free(f->scratch);
     free(f);
     return 0;
 }
@@ -71,9 +80,10 @@ static void a_hold_is_ended_and_its_holder_told(void **state)
     seeing *f = *state;
     pid_t keeper = start(f, (keeper_how){.holds = "deploy", .reason = "4.2"});
 
-    assert_tool(&f->how, 0, "deploy: lock, 1 holding", "the holder is told",
-                "break", "--yes", "deploy", NULL);
-    assert_int_equal(keeper_join(keeper), 0); /* told of a forced end */
+    assert_tool(&f->how, 0, "deploy: lock, 1 holding",
+                "latchkey break: ended\n", "break", "--yes", "deploy", NULL);
+    assert_int_equal(server_integer(f->server, "EXISTS deploy"), 0);
+    assert_int_equal(keeper_join(keeper), 0); /* told who ended it */
     f->count = 0;
     assert_tool(&f->how, 75, NULL, "nobody holds deploy", "break", "--yes",
                 "deploy", NULL);
@@ -166,8 +176,209 @@ static void redissons_hold_is_ended_and_said_to_be_so(void **state)
 
     server_integer(f->server, "HSET deploy " JAVA " 1");
     assert_tool(&f->how, 0, "by Redisson", "Redisson does not tell its holder",
-                "break", "-y", "deploy", NULL);
+                "break", "-y", "--now", "deploy", NULL);
     assert_int_equal(server_integer(f->server, "EXISTS deploy"), 0);
+}
+
+/* Nobody can make its work stop: its lease is waited for, if it has one. */
+static void redissons_hold_is_waited_for(void **state)
+{
+    seeing *f = *state;
+    tool *t;
+
+    server_integer(f->server, "HSET deploy " JAVA " 1");
+    t = tool_start(&f->how, "break", "-y", "deploy", NULL);
+    tool_wait_err(t, JAVA ": it cannot be told", LONG_MS);
+    assert_int_equal(server_integer(f->server, "EXISTS deploy"), 1);
+    (void)server_integer(f->server, "PEXPIRE deploy 50");
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    tool_free(t);
+}
+
+/* ---- two commands ---- */
+
+/* Runs a command that needs a second to stop when it is told to, in a directory
+   that only one can make. */
+static tool *start_slow(seeing *f)
+{
+    char line[256];
+    tool *t;
+
+    (void)snprintf(line, sizeof(line),
+                   "trap 'sleep 1; rmdir %s/d; exit' TERM; mkdir %s/d; "
+                   "echo in; while :; do sleep 0.05; done",
+                   scratch_path(f->scratch), scratch_path(f->scratch));
+    t = tool_start(&f->how, "lock", "n", "-c", line, NULL);
+    tool_wait_out(t, "in\n", LONG_MS);
+    return t;
+}
+
+/* It fails if another is in there. */
+static tool *start_next(seeing *f)
+{
+    char line[128];
+    tool *t;
+
+    (void)snprintf(line, sizeof(line), "mkdir %s/d", scratch_path(f->scratch));
+    t = tool_start(&f->how, "lock", "n", "-c", line, NULL);
+    while (server_integer(f->server, "ZCARD latchkey:queue:{n}") == 0)
+        continue; /* the test's time limit ends it */
+    return t;
+}
+
+static void no_two_commands_run_through_a_break(void **state)
+{
+    seeing *f = *state;
+    tool *first = start_slow(f);
+    tool *next = start_next(f);
+
+    assert_tool(&f->how, 0, NULL, "to stop, for ", "break", "-y", "n", NULL);
+    assert_int_equal(tool_wait(next, LONG_MS), 0);
+    assert_int_equal(tool_wait(first, LONG_MS), 74);
+    tool_free(first);
+    tool_free(next);
+}
+
+static void with_now_two_commands_may_run(void **state)
+{
+    seeing *f = *state;
+    tool *first = start_slow(f);
+    tool *next = start_next(f);
+
+    assert_tool(&f->how, 0, NULL, "its work may go on until then", "break",
+                "-y", "--now", "n", NULL);
+    assert_int_equal(tool_wait(next, LONG_MS), 1);
+    assert_int_equal(tool_wait(first, LONG_MS), 74);
+    tool_free(first);
+    tool_free(next);
+}
+
+/* It cannot be told, and its lease is waited for: by then its guardian has
+   ended the command. */
+static void a_holder_that_stands_still_is_waited_for(void **state)
+{
+    seeing *f = *state;
+    tool *holder = tool_start(&f->how, "lock", "-l3s", "n", "-c",
+                              "echo pid=$$; exec sleep 100", NULL);
+    long pid = tool_wait_number(holder, "pid", LONG_MS);
+    tool *breaker;
+    tool *second;
+
+    assert_int_equal(kill(tool_pid(holder), SIGSTOP), 0);
+    breaker = tool_start(&f->how, "break", "-y", "n", NULL);
+    second = tool_start(&f->how, "break", "-y", "n", NULL);
+    tool_wait_err(breaker, "to stop, for ", LONG_MS);
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 1);
+    assert_int_equal(tool_wait(breaker, LONG_MS), 0);
+    assert_false(tool_runs((pid_t)pid));
+    assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
+    assert_int_equal(tool_wait(second, LONG_MS), 0);
+    assert_int_equal(kill(tool_pid(holder), SIGCONT), 0);
+    assert_int_equal(tool_wait(holder, LONG_MS), 74);
+    tool_free(holder);
+    tool_free(breaker);
+    tool_free(second);
+}
+
+static void a_break_that_is_interrupted_stands(void **state)
+{
+    seeing *f = *state;
+    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    tool *t;
+
+    assert_int_equal(kill(keeper, SIGSTOP), 0);
+    t = tool_start(&f->how, "break", "-y", "deploy", NULL);
+    tool_wait_err(t, "to stop, for ", LONG_MS);
+    assert_int_equal(kill(tool_pid(t), SIGINT), 0);
+    assert_int_equal(tool_wait(t, LONG_MS), 130);
+    tool_wait_err(t, "deploy stays revoked: it is free when its holder stops",
+                  LONG_MS);
+    tool_free(t);
+    assert_int_equal(server_integer(f->server, "EXISTS deploy"), 1);
+    assert_int_equal(kill(keeper, SIGCONT), 0);
+    assert_int_equal(keeper_join(keeper), 0);
+    f->count = 0;
+    assert_int_equal(server_integer(f->server, "EXISTS deploy"), 0);
+}
+
+/* Whether the process of a tool has a handler for SIGINT. */
+static bool catches_interrupts(void *data)
+{
+    pid_t pid = tool_pid(data);
+    char path[64];
+    char line[256];
+    unsigned long long caught = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL)
+        /* NOLINTNEXTLINE(cert-err34-c): of the kernel */
+        (void)sscanf(line, "SigCgt: %llx", &caught);
+    (void)fclose(file);
+    return (caught >> (SIGINT - 1) & 1) != 0;
+}
+
+static void an_interrupt_before_the_wait_is_no_end(void **state)
+{
+    seeing *f = *state;
+    const tool_how how = {.url = server_url(f->server), .has_terminal = true};
+    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    tool *t = tool_start(&how, "break", "deploy", NULL);
+
+    tool_wait_out(t, "[y/N]", LONG_MS);
+    assert_int_equal(kill(keeper, SIGSTOP), 0);
+    server_freeze(f->server);
+    tool_type(t, "y\n");
+    assert_true(wait_until(catches_interrupts, t, LONG_MS));
+    assert_int_equal(kill(tool_pid(t), SIGINT), 0);
+    server_thaw(f->server);
+    assert_int_equal(tool_wait(t, LONG_MS), 130);
+    assert_non_null(strstr(tool_out(t), "deploy stays revoked"));
+    tool_free(t);
+    assert_int_equal(server_integer(f->server, "EXISTS deploy"), 1);
+    assert_int_equal(kill(keeper, SIGCONT), 0);
+    assert_int_equal(keeper_join(keeper), 0);
+    f->count = 0;
+}
+
+/* 75 would say that the hold is over. */
+static void a_server_that_goes_meanwhile_is_no_end(void **state)
+{
+    seeing *f = *state;
+    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    tool *t;
+
+    assert_int_equal(kill(keeper, SIGSTOP), 0);
+    t = tool_start(&f->how, "break", "-y", "deploy", NULL);
+    tool_wait_err(t, "to stop, for ", LONG_MS);
+    server_kill(f->server);
+    assert_int_equal(tool_wait(t, LONG_MS), 69);
+    tool_wait_err(t, "cannot be reached", LONG_MS);
+    tool_free(t);
+}
+
+/* At rest the name is a latch again, and nobody holds such a one. */
+static void a_lock_in_the_place_of_a_latch_is_waited_for(void **state)
+{
+    seeing *f = *state;
+    tool *holder;
+    tool *breaker;
+    pid_t pid;
+
+    assert_tool(&f->how, 0, NULL, NULL, "barrier", "n", "-n1", NULL);
+    holder = tool_start(&f->how, "lock", "--on-lost=warn", "n", "-c",
+                        "echo pid=$$; exec sleep 100", NULL);
+    pid = (pid_t)tool_wait_number(holder, "pid", LONG_MS);
+    breaker = tool_start(&f->how, "break", "-y", "n", NULL);
+    tool_wait_err(breaker, "to stop, for ", LONG_MS);
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_int_equal(tool_wait(breaker, LONG_MS), 0);
+    tool_wait_err(breaker, "ended", LONG_MS);
+    assert_int_equal(tool_wait(holder, LONG_MS), 74);
+    tool_free(holder);
+    tool_free(breaker);
 }
 
 static void what_nobody_holds_cannot_be_broken(void **state)
@@ -190,6 +401,14 @@ int main(void)
         TEST(only_the_owner_that_is_named_is_ended),
         TEST(of_several_holders_one_has_to_be_named),
         TEST(redissons_hold_is_ended_and_said_to_be_so),
+        TEST(redissons_hold_is_waited_for),
+        TEST(no_two_commands_run_through_a_break),
+        TEST(with_now_two_commands_may_run),
+        TEST(a_holder_that_stands_still_is_waited_for),
+        TEST(a_break_that_is_interrupted_stands),
+        TEST(an_interrupt_before_the_wait_is_no_end),
+        TEST(a_server_that_goes_meanwhile_is_no_end),
+        TEST(a_lock_in_the_place_of_a_latch_is_waited_for),
         TEST(what_nobody_holds_cannot_be_broken),
     };
 #undef TEST

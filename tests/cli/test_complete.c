@@ -148,6 +148,20 @@ static void names_are_the_server_s(void **state)
     assert_names(&how, "*", "");
 }
 
+/* It would be one: `--on-lost=run:LINE` runs a line. */
+static void a_name_like_an_option_is_told_behind_a_double_dash(void **state)
+{
+    locking *f = *state;
+    const tool_how how = {.url = server_url(f->server)};
+    question q = {.how = &how,
+                  .arguments = {"__complete", "who", "--", "", NULL},
+                  .expected = "--on-lost=run:id\tlock\n"};
+
+    hold(f, locking_open(f, NULL), "--on-lost=run:id");
+    assert_true(wait_until(is_answered, &q, 5000));
+    assert_tool(&how, 0, "", "", "__complete", "who", "", NULL);
+}
+
 static void the_server_may_be_named_in_the_line(void **state)
 {
     locking *f = *state;
@@ -172,7 +186,7 @@ static void a_private_server_is_asked_but_not_started(void **state)
 
     (void)state;
     assert_non_null(home);
-    (void)snprintf(variable, sizeof(variable), "XDG_RUNTIME_DIR=%s",
+    (void)snprintf(variable, sizeof(variable), "LATCHKEY_SERVER_DIRECTORY=%s",
                    scratch_path(home));
     assert_tool(&how, 0, "", "", "__complete", "run", "or", NULL);
     assert_tool(&how, 0, "", "", "__complete", "-u", "local:", "run", "", NULL);
@@ -309,6 +323,9 @@ int main(void)
         cmocka_unit_test(the_rest_is_left_to_the_shell),
         cmocka_unit_test_setup_teardown(names_are_the_server_s, locking_setup,
                                         names_end),
+        cmocka_unit_test_setup_teardown(
+            a_name_like_an_option_is_told_behind_a_double_dash, locking_setup,
+            names_end),
         cmocka_unit_test_setup_teardown(the_server_may_be_named_in_the_line,
                                         locking_setup, names_end),
         cmocka_unit_test(a_private_server_is_asked_but_not_started),

@@ -28,6 +28,7 @@ static void write_file(const char *path, const char *text)
 static int start(void **state)
 {
     (void)state;
+    (void)umask(022);
     (void)snprintf(folder, sizeof(folder), "/tmp/lk-config-XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
@@ -73,13 +74,29 @@ static void the_first_who_says_something_counts(void **state)
     assert_tool(&third, 0, from, "", "url", "--json", NULL);
 }
 
-static void an_empty_variable_says_nothing(void **state)
+/* It was most often made of another one that is not set. */
+static void an_empty_variable_is_refused(void **state)
 {
-    const char *empty[] = {"REDIS_URL=redis://second", NULL};
-    const tool_how how = {.url = "", .env = empty};
+    const char *empty[] = {"REDIS_URL=", NULL};
+    const char *second[] = {"REDIS_URL=redis://second", NULL};
+    const char *no_file[] = {"LATCHKEY_CONFIG=", NULL};
+    const tool_how first = {.url = "", .env = second};
+    const tool_how other = {.env = empty};
+    const tool_how unused = {.url = "redis://first", .env = empty};
+    const tool_how files = {.url = "redis://first", .env = no_file};
 
     (void)state;
-    assert_tool(&how, 0, "redis://second:6379/0\n", "", "url", NULL);
+    assert_tool(&first, 64, "", "url: LATCHKEY_URL is set, but empty", "url",
+                NULL);
+    assert_tool(&first, 64, "", "run: LATCHKEY_URL is set, but empty", "run",
+                "n", "true", NULL);
+    assert_tool(&other, 64, "", "REDIS_URL is set, but empty", "url", NULL);
+    assert_tool(&unused, 0, "redis://first:6379/0\n", "", "url", NULL);
+    assert_tool(&first, 0, "redis://h:6379/0\n", "", "url", "-uredis://h",
+                NULL);
+    assert_tool(&files, 64, "", "LATCHKEY_CONFIG is set, but empty", "url",
+                NULL);
+    assert_tool(&unused, 64, "", "--url is empty", "url", "--url=", NULL);
 }
 
 static void a_password_is_not_shown(void **state)
@@ -125,7 +142,9 @@ static void config_tells_each_value_and_who_says_so(void **state)
     assert_tool(&how, 0,
                 "server-program = valkey\n    from LATCHKEY_SERVER_PROGRAM", "",
                 "config", "--explain", NULL);
-    assert_tool(&how, 0, "url = redis://x:6379/0\nserver-program = valkey\n",
+    assert_tool(&how, 0,
+                "url = redis://x:6379/0\nserver-program = valkey\n"
+                "server-directory = ~/.local/state/latchkey\n",
                 "", "config", "-u", "redis://x", NULL);
     assert_tool(&how, 0,
                 "{\"url\":{\"value\":\"redis://x:6379/0\","
@@ -146,11 +165,85 @@ static void a_file_that_cannot_be_read_is_78(void **state)
     const tool_how wrong = {.env = typo};
 
     (void)state;
-    assert_tool(&how, 78, "", "/tmp: cannot be read", "url", NULL);
+    assert_tool(&how, 78, "", "/tmp: it is not a regular file", "url", NULL);
     assert_tool(&wrong, 78, "", "LATCHKEY_CONFIG: /nonexistent: No such file",
                 "run", "n", "true", NULL);
     assert_int_equal(symlink(file, file), 0);
     assert_tool(&around, 78, "", "Too many levels", "url", NULL);
+}
+
+static void a_broken_file_is_told_of_whatever_counts(void **state)
+{
+    const char *env[] = {home, NULL};
+    const tool_how how = {.url = "redis://h", .env = env};
+
+    (void)state;
+    write_file(file, "url redis://meant\n");
+    assert_tool(&how, 78, "", "config:1: a line is `key = value`", "url", NULL);
+    assert_tool(&how, 78, "", "config:1: a line is `key = value`", "url",
+                "-uredis://h", NULL);
+}
+
+/* Whoever can write to it chooses the server, and the program that is run. */
+static void a_file_that_others_can_write_is_refused(void **state)
+{
+    const char *env[] = {home, NULL};
+    const tool_how how = {.env = env};
+
+    (void)state;
+    write_file(file, "url = redis://h\n");
+    for (mode_t others = 020; others != 0; others = others == 020 ? 02 : 0) {
+        assert_int_equal(chmod(file, 0600 | others), 0);
+        assert_tool(&how, 78, "", "others may write to it\n  chmod go-w ",
+                    "url", NULL);
+    }
+    assert_int_equal(chmod(file, 0644), 0);
+    assert_tool(&how, 0, "redis://h:6379/0\n", "", "url", NULL);
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chown(file, 65534, 65534), 0);
+    assert_tool(&how, 78, "", "it belongs to user 65534, neither to you nor",
+                "url", NULL);
+}
+
+static void a_pipe_in_its_place_holds_nobody_up(void **state)
+{
+    const char *env[] = {config, NULL};
+    const tool_how how = {.env = env};
+
+    (void)state;
+    assert_int_equal(mkfifo(file, 0600), 0);
+    assert_tool(&how, 78, "", "it is not a regular file", "url", NULL);
+}
+
+/* With too little memory for its line it was an empty one. */
+static void a_file_of_any_size_is_no_empty_one(void **state)
+{
+    const char *env[] = {home, NULL};
+    const tool_how how = {.env = env};
+
+    (void)state;
+    write_file(file, "url = redis://h\n");
+    assert_int_equal(truncate(file, (off_t)1 << 36), 0);
+    assert_tool(&how, 78, "", "it is larger than 65536 bytes", "url", NULL);
+    assert_int_equal(truncate(file, 100), 0);
+    assert_tool(&how, 78, "", "it is not text", "url", NULL);
+}
+
+/* The system's file may hold a password for root alone. */
+static void a_file_for_others_counts_only_where_it_is_needed(void **state)
+{
+    const char *env[] = {home, NULL};
+    const tool_how how = {.env = env};
+    const tool_how said = {.url = "redis://h", .env = env};
+
+    (void)state;
+    if (geteuid() == 0)
+        skip(); /* root may read it */
+    write_file(file, "url = redis://meant\n");
+    assert_int_equal(chmod(file, 0), 0);
+    assert_tool(&how, 78, "", "config: Permission denied", "url", NULL);
+    assert_tool(&said, 0, "redis://h:6379/0\n", "", "url", NULL);
 }
 
 static void the_private_server_can_be_forbidden(void **state)
@@ -170,7 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_first_who_says_something_counts,
                                         start, end),
-        cmocka_unit_test(an_empty_variable_says_nothing),
+        cmocka_unit_test(an_empty_variable_is_refused),
         cmocka_unit_test(a_password_is_not_shown),
         cmocka_unit_test(the_private_server_can_be_forbidden),
         cmocka_unit_test_setup_teardown(what_is_not_understood_is_78, start,
@@ -179,6 +272,16 @@ int main(void)
                                         start, end),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_78, start,
                                         end),
+        cmocka_unit_test_setup_teardown(
+            a_broken_file_is_told_of_whatever_counts, start, end),
+        cmocka_unit_test_setup_teardown(a_file_that_others_can_write_is_refused,
+                                        start, end),
+        cmocka_unit_test_setup_teardown(a_pipe_in_its_place_holds_nobody_up,
+                                        start, end),
+        cmocka_unit_test_setup_teardown(a_file_of_any_size_is_no_empty_one,
+                                        start, end),
+        cmocka_unit_test_setup_teardown(
+            a_file_for_others_counts_only_where_it_is_needed, start, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

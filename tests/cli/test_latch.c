@@ -43,6 +43,30 @@ static int forget(void **state)
     return 0;
 }
 
+/* On a server that evicts nothing they would stay for ever. */
+static void what_the_tool_makes_ends_by_itself(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
+    assert_in_range(server_integer(redis, "TTL l"), 604000, 604800);
+    assert_tool(&how, 0, "", "", "latch", "down", "l", NULL);
+    assert_in_range(server_integer(redis, "TTL l"), 604000, 604800);
+    assert_tool(&how, 0, "", "", "latch", "set", "-t", "1h", "m", "3", NULL);
+    assert_in_range(server_integer(redis, "TTL m"), 3000, 3600);
+    assert_tool(&how, 0, "", "", "latch", "down", "m", NULL);
+    assert_in_range(server_integer(redis, "TTL m"), 3000, 3600);
+    assert_tool(&how, 0, "", "", "latch", "arrive", "-t", "1h", "a", "2", NULL);
+    assert_in_range(server_integer(redis, "TTL a"), 3000, 3600);
+}
+
+static void a_barrier_that_nobody_is_at_is_away(void **state)
+{
+    (void)state;
+    assert_tool(&how, 75, "", NULL, "barrier", "-n2", "-w0.2", "b", NULL);
+    assert_int_equal(server_integer(redis, "EXISTS b"), 0);
+    assert_tool(&how, 0, "", NULL, "ls", "--no-header", NULL);
+}
+
 static void it_opens_when_all_has_happened(void **state)
 {
     tool *t;
@@ -167,7 +191,7 @@ static void who_is_told_to_end_takes_the_arrival_back(void **state)
     assert_true(wait_until(has_arrived, NULL, SOON_MS));
     assert_int_equal(kill(tool_pid(first), SIGTERM), 0);
     assert_int_equal(tool_wait(first, SOON_MS), 143);
-    assert_tool(&how, 0, "2\n", "", "latch", "count", "b", NULL);
+    assert_tool(&how, 75, "", "nothing is set", "latch", "count", "b", NULL);
 }
 
 static void a_member_counts_once(void **state)
@@ -188,6 +212,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(it_opens_when_all_has_happened, forget),
+        cmocka_unit_test_teardown(what_the_tool_makes_ends_by_itself, forget),
+        cmocka_unit_test_teardown(a_barrier_that_nobody_is_at_is_away, forget),
         cmocka_unit_test_teardown(it_can_be_reset_and_deleted, forget),
         cmocka_unit_test_teardown(any_name_is_good_json, forget),
         cmocka_unit_test_teardown(colours_go_to_who_wants_them, forget),

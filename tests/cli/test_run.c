@@ -84,6 +84,29 @@ static void a_command_that_cannot_be_run_is_126_or_127(void **state)
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
+/* Nobody has said how many there are: not the same as all of them taken. */
+static void conflict_exit_code_is_for_what_others_have(void **state)
+{
+    (void)state;
+    assert_tool(&how, 64, "", "says how many permits there are: -p N", "sem",
+                "-nq", "-E0", "s", "echo", "ran", NULL);
+    assert_tool(&how, 64, "", "-p N", "sem", "-n", "--flock-compat", "s",
+                "true", NULL);
+    assert_tool(&how, 64, "", "-p N", "sem", "-w0.2", "s", "true", NULL);
+    assert_tool(&how, 0, "", "", "sem", "-p1", "s", "true", NULL);
+    assert_tool(&how, 0, "", "", "sem", "-nq", "-E0", "s", "true", NULL);
+    assert_tool(&how, 64, "", "has 1 permits", "sem", "-n", "-E0", "--count=2",
+                "s", "true", NULL);
+    assert_tool(&how, 78, "", "has 1 permits", "acquire", "-n", "-E0", "-l1m",
+                "--sem=2", "s", NULL);
+    tool *t = holder();
+
+    assert_tool(&how, 0, "", "held by", "run", "-n", "-E0", "n", "true", NULL);
+    assert_tool(&how, 0, "", "held by", "acquire", "-n", "-E0", "-l1m", "n",
+                NULL);
+    tool_free(t);
+}
+
 static void a_wrong_command_line_is_64_and_takes_nothing(void **state)
 {
     (void)state;
@@ -156,8 +179,8 @@ static void without_a_server_it_is_69(void **state)
     const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
 
     (void)state;
-    assert_tool(&nowhere, 69, "", "start Redis there, set LATCHKEY_URL", "run",
-                "n", "true", NULL);
+    assert_tool(&nowhere, 69, "", "start Redis there, or correct the URL",
+                "run", "n", "true", NULL);
     assert_tool(&nowhere, 69, "", NULL, "run", "-n", "n", "true", NULL);
 }
 
@@ -230,6 +253,24 @@ static void the_next_gets_it_when_the_command_ends(void **state)
     (void)close(ends[1]);
 }
 
+/* Redisson writes down neither who it is nor since when it holds. */
+static void redissons_holder_is_called_that_and_has_no_age(void **state)
+{
+    tool *t;
+
+    (void)state;
+    server_integer(redis, "HSET n 01234567-89ab-cdef-0123-456789abcdef:71 1");
+    server_integer(redis, "PEXPIRE n 600000");
+    t = tool_start(&how, "run", "n", "true", NULL);
+    tool_wait_err(t,
+                  "held by Redisson's 01234567-89ab-cdef-0123-456789abcdef:71"
+                  ", lease ",
+                  SOON_MS);
+    server_integer(redis, "DEL n");
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    tool_free(t);
+}
+
 static void the_holder_is_named_to_who_waits(void **state)
 {
     tool *t = tool_start(&how, "run", "--why", "deploy 4.2", "n", "--", "sh",
@@ -284,6 +325,40 @@ static void the_deadline_is_on_the_clock_since_boot(void **state)
     tool_free(t);
 }
 
+/* In milliseconds from now; of the hold under which the tool ran `env`. */
+static int64_t deadline_ms(const tool_how *with, const char *option)
+{
+    uint64_t now = wait_now_ms();
+    tool *t = tool_start(with, "run", option, "n", "env", NULL);
+    int64_t deadline;
+
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    deadline = tool_wait_number(t, "LATCHKEY_DEADLINE", SOON_MS);
+    tool_free(t);
+    return deadline - (int64_t)now;
+}
+
+static void what_the_url_says_beats_what_the_tool_assumes(void **state)
+{
+    char url[200];
+    char brief[200];
+    const tool_how long_lease = {.url = url};
+    const tool_how short_lease = {.url = brief};
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s?watchdog_ms=2h&name=backup",
+                   server_url(redis));
+    (void)snprintf(brief, sizeof(brief), "%s?watchdog_ms=100ms",
+                   server_url(redis));
+    assert_true(deadline_ms(&long_lease, "-q") > 3600000);
+    assert_true(deadline_ms(&long_lease, "-l60") < 3600000);
+    assert_tool(&long_lease, 0, "(backup)", "", "run", "n", "-c",
+                LK_TOOL " who n", NULL);
+    assert_tool(&short_lease, 78, "", "LATCHKEY_URL says watchdog_ms=100ms",
+                "run", "n", "true", NULL);
+    assert_tool(&short_lease, 0, "", "", "run", "-l60", "n", "true", NULL);
+}
+
 static void the_command_inherits_what_it_would_without_the_tool(void **state)
 {
     static const char program[] = "ls /proc/self/fd | wc -l; "
@@ -322,6 +397,22 @@ static void every_kind_of_lock_can_be_held(void **state)
                     "exit 5", NULL);
     assert_tool(&how, 5, "", "", "run", "--sem", "2", "permits", "-c", "exit 5",
                 NULL);
+}
+
+static void a_semaphore_is_resized(void **state)
+{
+    const tool_how *h = &how;
+
+    (void)state;
+    assert_tool(h, 0, "", "", "sem", "-p1", "s", "true", NULL);
+    assert_tool(h, 0, "", "", "sem", "s", "--resize", "3", NULL);
+    assert_tool(h, 0, "", "", "sem", "--count=3", "s", "true", NULL);
+    assert_tool(h, 0, "{\"name\":\"s\",\"permits\":2}\n", "", "--json", "sem",
+                "--resize=2", "s", NULL);
+    assert_tool(h, 64, "", "has 2 permits", "sem", "--count=3", "s", "true",
+                NULL);
+    assert_tool(h, 64, "", "--resize runs no command", "sem", "--resize=2", "s",
+                "true", NULL);
 }
 
 static void a_semaphore_lets_so_many_in(void **state)
@@ -421,8 +512,12 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(the_next_gets_it_when_the_command_ends,
                                   forget),
+        cmocka_unit_test_teardown(
+            redissons_holder_is_called_that_and_has_no_age, forget),
         cmocka_unit_test_teardown(the_holder_is_named_to_who_waits, forget),
         cmocka_unit_test_teardown(the_command_knows_what_it_holds, forget),
+        cmocka_unit_test_teardown(what_the_url_says_beats_what_the_tool_assumes,
+                                  forget),
         cmocka_unit_test_teardown(the_deadline_is_on_the_clock_since_boot,
                                   forget),
         cmocka_unit_test_teardown(
@@ -430,6 +525,9 @@ int main(void)
         cmocka_unit_test_teardown(
             a_stream_that_is_closed_is_closed_for_the_command, forget),
         cmocka_unit_test_teardown(every_kind_of_lock_can_be_held, forget),
+        cmocka_unit_test_teardown(conflict_exit_code_is_for_what_others_have,
+                                  forget),
+        cmocka_unit_test_teardown(a_semaphore_is_resized, forget),
         cmocka_unit_test_teardown(a_semaphore_lets_so_many_in, forget),
         cmocka_unit_test_teardown(each_kind_has_a_command, forget),
         cmocka_unit_test_teardown(readers_share_and_writers_do_not, forget),

@@ -78,9 +78,28 @@ static void who_is_only_warned_is_let_in(void **state)
     assert_int_equal(end_at_gate(RUN_WARN, -1), 42);
 }
 
+/* How much of a lease of 30 s is left when the command is ended, in
+   milliseconds. */
+static int64_t notice_ms(run_policy policy)
+{
+    run_plan plan = {.policy = policy};
+
+    run_plan_times(&plan, 30000, 5000);
+    return plan.notice_ns / CLI_NS_PER_MS;
+}
+
+static void only_what_is_asked_to_end_is_given_time_for_it(void **state)
+{
+    (void)state;
+    assert_int_equal(notice_ms(RUN_TERM), 6000);
+    assert_int_equal(notice_ms(RUN_COMMAND), 6000);
+    assert_int_equal(notice_ms(RUN_KILL), 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_asked_to_end_is_given_time_for_it),
         cmocka_unit_test(who_comes_in_time_is_let_in),
         cmocka_unit_test(who_comes_too_late_is_killed_at_the_gate),
         cmocka_unit_test(who_is_only_warned_is_let_in),

@@ -109,6 +109,7 @@ static void a_release_without_an_answer_keeps_the_code(void **state)
     assert_int_equal(kill(tool_pid(t), SIGUSR1), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 3);
     tool_wait_err(t, "the release of 'n' is not confirmed: ", SOON_MS);
+    assert_null(strstr(tool_err(t), "background")); /* nobody is left there */
 }
 
 static void a_server_that_forgets_ends_the_command(void **state)

@@ -119,7 +119,8 @@ static void a_tool_that_stands_still_does_not_hold_the_guardian_up(void **state)
     assert_string_equal(tool_out(next), "looked\n");
     assert_int_equal(kill(tool_pid(t), SIGCONT), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
-    tool_wait_err(t, "lock 'n' is lost", SOON_MS);
+    tool_wait_err(t, "lock 'n' is lost: the tool itself stood still for ",
+                  SOON_MS);
 }
 
 /* The same signal to the whole group of the tool: the guardian is elsewhere. */

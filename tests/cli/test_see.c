@@ -165,11 +165,39 @@ static void ls_cuts_only_for_terminals(void **state)
     assert_tool(&f->how, 0, name, "", "ls", "-n", NULL);
     assert_tool(&f->how, 0, reason, "", "ls", NULL);
     how.env = narrow;
-    assert_tool(&how, 0, "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn~\n", "", "ls",
-                "-n", NULL);
+    assert_tool(&how, 0, "nnnnnnn~nnnnnnnn  lock  1  0  ", "", "ls", "-n",
+                NULL);
     how.has_terminal = true;
     how.env = NULL;
-    assert_tool(&how, 0, "n~  lock", NULL, "ls", "-n", NULL);
+    assert_tool(&how, 0, "n~n", NULL, "ls", "-n", NULL);
+}
+
+/* Where nothing is cut, one long name does not push the others' columns away. */
+static void a_long_name_leaves_the_other_rows_alone(void **state)
+{
+    seeing *f = *state;
+    char name[301] = "";
+
+    memset(name, 'n', sizeof(name) - 1);
+    server_integer(f->server, "HSET %s " JAVA " 1", name);
+    server_integer(f->server, "HSET b " JAVA " 1");
+    assert_tool(&f->how, 0,
+                "b                                                         lock"
+                "  1  0  ",
+                "", "ls", "-n", NULL);
+}
+
+/* \346\227\245 and its like take two columns of a terminal each. */
+static void a_wide_character_takes_two_columns(void **state)
+{
+    seeing *f = *state;
+
+    server_integer(f->server, "HSET %s " JAVA " 1",
+                   "\346\227\245\346\234\254e\314\201");
+    server_integer(f->server, "HSET b " JAVA " 1");
+    assert_tool(&f->how, 0, "\346\227\245\346\234\254e\314\201  lock  1  0  ",
+                "", "ls", "-n", NULL);
+    assert_tool(&f->how, 0, "b      lock  1  0  ", "", "ls", "-n", NULL);
 }
 
 static void a_name_of_several_words_is_one(void **state)
@@ -219,14 +247,55 @@ static void ls_sorts(void **state)
     assert_order(f, "held", "\na ", "\ndeploy ");
 }
 
+/* One that a terminal would obey, in whatever way it comes. */
+static void
+check_shown(seeing *f, const char *name, const char *text, const char *json)
+{
+    char line[128];
+
+    server_integer(f->server, "HSET %s " JAVA " 1", name);
+    (void)snprintf(line, sizeof(line), "\n\"%s\" ", text);
+    assert_tool(&f->how, 0, line, "", "ls", NULL);
+    (void)snprintf(line, sizeof(line), "%s: lock", text);
+    assert_tool(&f->how, 0, line, "", "who", name, NULL);
+    (void)snprintf(line, sizeof(line), "{\"name\":\"%s\"", json);
+    assert_tool(&f->how, 0, line, "", "ls", "--json", NULL);
+    server_integer(f->server, "DEL %s", name);
+    (void)snprintf(line, sizeof(line), "latchkey who: %s: ", text);
+    assert_tool(&f->how, 75, "", line, "who", name, NULL);
+}
+
 static void names_cannot_write_to_the_terminal(void **state)
 {
     seeing *f = *state;
 
-    server_integer(f->server, "HSET %s " JAVA " 1", "\033[31mred");
-    assert_tool(&f->how, 0, "\n\"\\x1b[31mred\" ", "", "ls", NULL);
-    assert_tool(&f->how, 0, "{\"name\":\"\\u001b[31mred\"", "", "ls", "--json",
-                NULL);
+    check_shown(f, "\033[31mred", "\\x1b[31mred", "\\u001b[31mred");
+    /* A byte that a terminal may take for C1, behind a character. */
+    check_shown(f, "e\303\251\23331m", "e\303\251\\x9b31m",
+                "e\303\251\\ufffd31m");
+    check_shown(f, "a\302\23331m", "a\\u009b31m", "a\\u009b31m");
+    /* NOLINTNEXTLINE(misc-misleading-bidirectional) */
+    check_shown(f, "a\342\200\256b", "a\\u202eb", "a\\u202eb");
+    /* NOLINTNEXTLINE(misc-misleading-bidirectional) */
+    check_shown(f, "a\342\201\246b", "a\\u2066b", "a\\u2066b");
+    check_shown(f, "a\330\234b", "a\\u061cb", "a\\u061cb");
+    check_shown(f, "a\177b", "a\\x7fb", "a\\u007fb");
+    check_shown(f, "a\nlatchkey: b", "a\\x0alatchkey: b", "a\\nlatchkey: b");
+}
+
+static void messages_cannot_write_to_the_terminal(void **state)
+{
+    /* NOLINTNEXTLINE(misc-misleading-bidirectional) */
+    static const char forged[] = "a\nlatchkey: \302\23331m\342\200\256";
+    static const char shown[] = "a\\x0alatchkey: \\u009b31m\\u202e";
+    seeing *f = *state;
+
+    assert_tool(&f->how, 75, "", shown, "why", forged, NULL);
+    assert_tool(&f->how, 75, "", shown, "break", "--yes", forged, NULL);
+    assert_tool(&f->how, 127, "", shown, "lock", "n", forged, NULL);
+    assert_tool(&f->how, 64, "", shown, forged, NULL);
+    start(f, (keeper_how){.holds = forged, .reason = forged});
+    assert_tool(&f->how, 75, "", shown, "lock", "-n", forged, "true", NULL);
 }
 
 static void a_server_that_is_away_is_69(void **state)
@@ -250,7 +319,10 @@ int main(void)
         TEST(ls_sorts),
         TEST(ls_cuts_only_for_terminals),
         TEST(a_name_of_several_words_is_one),
+        TEST(a_long_name_leaves_the_other_rows_alone),
+        TEST(a_wide_character_takes_two_columns),
         TEST(names_cannot_write_to_the_terminal),
+        TEST(messages_cannot_write_to_the_terminal),
         TEST(a_server_that_is_away_is_69),
     };
 #undef TEST

@@ -193,12 +193,20 @@ static void an_end_by_force(void **state)
     server_integer(f->server, "HSET o " JAVA " 2");
     JSON(f,
          "{\"name\":\"o\",\"kind\":\"lock\",\"dry_run\":true,"
-         "\"ended\":[\"" JAVA "\"]}\n",
+         "\"now\":false,\"ended\":[\"" JAVA "\"]}\n",
          "break", "--dry-run", "o");
     JSON(f,
          "{\"name\":\"o\",\"kind\":\"lock\",\"dry_run\":false,"
-         "\"ended\":[\"" JAVA "\"]}\n",
-         "break", "-y", "o");
+         "\"now\":true,\"ended\":[\"" JAVA "\"]}\n",
+         "break", "-y", "--now", "o");
+}
+
+static void a_name_that_is_forgotten(void **state)
+{
+    seeing *f = *state;
+
+    assert_tool(&f->how, 0, NULL, NULL, "lock", "n", "--", "true", NULL);
+    JSON(f, "{\"name\":\"n\",\"kind\":\"lock\"}\n", "forget", "n");
 }
 
 static void events(void **state)
@@ -260,6 +268,7 @@ int main(void)
         TEST(a_semaphore_and_a_latch),
         TEST(other_documents),
         TEST(an_end_by_force),
+        TEST(a_name_that_is_forgotten),
         TEST(events),
         TEST(a_chain),
         TEST(sums),

@@ -10,9 +10,17 @@
 
 static void the_version_is_the_library_s(void **state)
 {
+    static const char plain[] = "latchkey " LK_PROJECT_VERSION "\n";
+    static const char json[] = "{\"version\":\"" LK_PROJECT_VERSION "\"}\n";
+
     (void)state;
-    assert_tool(NULL, 0, "latchkey " LK_PROJECT_VERSION "\n", "", "--version",
-                NULL);
+    assert_tool(NULL, 0, plain, "", "--version", NULL);
+    assert_tool(NULL, 0, plain, "", "-V", NULL);
+    assert_tool(NULL, 0, plain, "", "version", NULL);
+    assert_tool(NULL, 0, json, "", "version", "--json", NULL);
+    assert_tool(NULL, 0, json, "", "--json", "version", NULL);
+    assert_tool(NULL, 0, json, "", "--version", "--json", NULL);
+    assert_tool(NULL, 0, json, "", "--json", "-V", NULL);
 }
 
 static void help_lists_commands_options_and_exit_codes(void **state)

@@ -271,9 +271,8 @@ static void a_hold_outlives_lost_replies_to_its_renewals(void **state)
  * Renewal: a renewal into a black hole is given up in time for another one,
  * although nothing tells that the connection is dead.
  */
-static void a_hold_outlives_a_silent_connection(void **state)
+static void hold_beside_silence(scene *sc, int connection)
 {
-    scene *sc = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms =
                                            wait_scaled_ms(200),
@@ -283,11 +282,23 @@ static void a_hold_outlives_a_silent_connection(void **state)
 
     scene_far(sc, &options);
     hold = scene_hold(sc->far_lock, NULL);
-    proxy_swallow(sc->proxy, COMMAND, PROXY_REQUESTS);
-    assert_true(scene_connects(sc->far, 3));
+    assert_true(
+        scene_connects(sc->far, 3)); /* renewals have one of their own */
+    proxy_swallow(sc->proxy, connection, PROXY_REQUESTS);
+    assert_true(scene_connects(sc->far, 4));
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     scene_is_clean(sc);
+}
+
+static void a_hold_outlives_a_silent_connection(void **state)
+{
+    hold_beside_silence(*state, COMMAND);
+}
+
+static void a_hold_outlives_a_silent_road_of_its_renewals(void **state)
+{
+    hold_beside_silence(*state, NEXT);
 }
 
 /* ---- forgotten scripts --------------------------------------------------- */
@@ -407,6 +418,7 @@ int main(void)
         SCENE_TEST(a_release_whose_reply_is_lost_is_a_release),
         SCENE_TEST(a_hold_outlives_lost_replies_to_its_renewals),
         SCENE_TEST(a_hold_outlives_a_silent_connection),
+        SCENE_TEST(a_hold_outlives_a_silent_road_of_its_renewals),
         SCENE_TEST(a_server_may_forget_the_scripts_at_any_time),
         SCENE_TEST(scripts_forgotten_under_load_break_nothing),
     };

@@ -238,7 +238,7 @@ static void waits_whose_tickets_are_deleted_queue_anew(void **state)
 
     release_at_once(l);
     scene_command(l->scene, "DEL latchkey:tickets:{job}");
-    assert_true(scene_reaches(l->scene, "HLEN latchkey:tickets:{job}", 7));
+    assert_true(scene_reaches(l->scene, SERVER_TICKETS("job"), 6));
     assert_true(fairline_waits(l->waits[0]));
     assert_status(lk_hold_release(hold), LK_OK);
     all_have_had_it(l);

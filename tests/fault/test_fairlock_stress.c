@@ -96,6 +96,7 @@ static void turn(const crew *c, unsigned round)
         return;
     }
     (void)record_enter(r, owner, lk_hold_fence(hold));
+    record_stay(counters[COUNT_GRANTS]);
     (void)record_leave(r, owner);
     counters[COUNT_GRANTS]++;
     status = lk_hold_release(hold);

@@ -307,9 +307,11 @@ static void the_rights_of_the_page_are_enough(void **state)
 {
     latching *f = *state;
     lk_latch *latch = latch_with(
-        f, "resetkeys ~n ~latchkey:* resetchannels &latchkey:inbox:* "
-           "&latchkey:latch:* &redisson_countdownlatch__channel__* -@all "
-           "+@connection +@hash +@sortedset +get +mget +set +del +decrby "
+        f, "resetkeys ~n ~latchkey:*:{n} ~latchkey:client:* resetchannels "
+           "&latchkey:inbox:* &latchkey:latch:{n} "
+           "&redisson_countdownlatch__channel__{n} -@all +auth +ping +select "
+           "+client|setname +client|id +client|kill +@hash +@sortedset +get "
+           "+mget +set +del +decrby "
            "+persist +pexpire +pexpireat +pttl +eval +evalsha +publish "
            "+subscribe +unsubscribe +pubsub|numsub +time +info");
     lk_info *info;

@@ -12,7 +12,7 @@
 #include "support/scene.h"
 #include "support/wait.h"
 
-enum { COMMAND = 0, NEXT = 2, TIMEOUT_MS = 300, SLACK_MS = 400 };
+enum { COMMAND = 0, NEXT = 2, LANE = 2, TIMEOUT_MS = 300, SLACK_MS = 400 };
 
 static const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
                                             .command_timeout_ms = TIMEOUT_MS};
@@ -162,13 +162,15 @@ static void a_late_renewal_does_not_shorten_the_lease(void **state)
 
     far_without_kill(sc, 3000);
     hold = scene_hold(sc->far_lock, NULL);
-    before = proxy_received(sc->proxy, COMMAND, PROXY_REQUESTS);
-    proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS);
-    assert_true(proxy_wait_received(sc->proxy, COMMAND, PROXY_REQUESTS,
-                                    before + 1, SCENE_MS));
     assert_true(scene_connects(sc->far, 3));
+    before = proxy_received(sc->proxy, LANE, PROXY_REQUESTS);
+    proxy_hold(sc->proxy, LANE, PROXY_REQUESTS);
+    assert_true(proxy_wait_received(sc->proxy, LANE, PROXY_REQUESTS, before + 1,
+                                    SCENE_MS));
+    assert_true(scene_connects(sc->far, 4));
     assert_status(lk_hold_extend(hold, 60000), LK_OK);
-    late_bytes_arrive(sc);
+    proxy_release(sc->proxy, LANE, PROXY_REQUESTS);
+    assert_true(proxy_wait_open(sc->proxy, 3, SCENE_MS));
     assert_true(server_integer(sc->server, "PTTL job") > 50000);
     assert_true(lk_hold_remaining_ms(hold) > 50000);
     assert_status(lk_hold_release(hold), LK_OK);

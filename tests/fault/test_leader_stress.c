@@ -81,7 +81,8 @@ static bool believes_until(const turn *t, const lk_hold *hold)
     return leads;
 }
 
-/* By the clock of all, to the millisecond. */
+/* By the clock of all, to the millisecond. It has said that it leads before it
+   looks: so of two that come to lead at once, one at least sees the other. */
 static void look_for_others(const turn *t)
 {
     for (unsigned i = 0; i < NOBODY; i++) {
@@ -97,8 +98,8 @@ static void begin(const turn *t, lk_hold *hold)
     _Atomic uint64_t *own = t->shared->counters[t->index];
     uint64_t term = lk_hold_fence(hold);
 
-    look_for_others(t);
     (void)believes_until(t, hold);
+    look_for_others(t);
     if (atomic_exchange(&nobody[LAST_TERM], term) >= term)
         atomic_fetch_add(&nobody[BAD_TERMS], 1);
     atomic_store(&own[SINCE_MS], wait_now_ms());

@@ -233,7 +233,7 @@ what_a_killed_process_held_while_it_waited_ends_as_well(void **state)
     lk_hold *hold;
 
     (void)state;
-    assert_int_equal(server_integer(s, "HSET i somebody 1"), 1);
+    assert_int_equal(server_integer(s, "HSET i somebody:1 1"), 1);
     go(2);
     assert_true(wait_until(waits_for_i, s, PATIENCE_MS));
     assert_int_equal(server_integer(s, "EXISTS g h"), 2);

@@ -79,6 +79,7 @@ work_in(crew *c, lk_hold *hold, const unsigned *names, unsigned count)
     for (unsigned i = 0; i < count; i++)
         (void)record_enter(&c->shared->records[names[i]], owner,
                            lk_multilock_fence(hold, i));
+    record_stay(c->shared->counters[c->index][COUNT_GRANTS]);
     for (unsigned i = 0; i < count; i++)
         (void)record_leave(&c->shared->records[names[i]], owner);
 }

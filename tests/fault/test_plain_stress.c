@@ -34,8 +34,10 @@ enum {
 };
 
 /* What a worker counts. IN_USE is what its threads have now, by their own
-   knowledge: never more than the server has given. */
-enum { GRANTED, IN_USE, REFUSED, DONE, OVER };
+   knowledge: never more than the server has given. DOOMED_NOW is the parent's:
+   of its threads one keeps what it gets next, KEPT of them, and the others give
+   theirs back and are IDLE, so that what it has is known to the permit. */
+enum { GRANTED, IN_USE, REFUSED, DONE, OVER, DOOMED_NOW, KEPT, IDLE };
 
 static bool is_long(void)
 {
@@ -79,6 +81,15 @@ static bool give_back(crew *c, uint64_t count)
     return status == LK_OK || status == LK_EINDOUBT;
 }
 
+/* Of a doomed process, the first that gets something: it never gives it back. */
+static bool is_kept(_Atomic uint64_t *counters, uint64_t count)
+{
+    uint64_t none = 0;
+
+    return counters[DOOMED_NOW] != 0 &&
+           atomic_compare_exchange_strong(&counters[KEPT], &none, count);
+}
+
 /* True: it was granted something. */
 static bool use_once(crew *c, uint64_t count)
 {
@@ -94,7 +105,10 @@ static bool use_once(crew *c, uint64_t count)
     counters[IN_USE] += count;
     if (in_use(c->shared) > PERMITS)
         counters[OVER]++;
+    record_stay(counters[GRANTED]);
     counters[GRANTED]++;
+    if (is_kept(counters, count))
+        return true;
     counters[IN_USE] -= count;
     if (!give_back(c, count))
         counters[REFUSED]++;
@@ -106,9 +120,12 @@ static void *thread_run(void *data)
     crew *c = data;
     uint64_t granted = 0;
 
-    for (uint64_t i = c->thread; granted < c->rounds && !c->shared->is_over;
-         i++)
+    const _Atomic uint64_t *counters = c->shared->counters[c->index];
+
+    for (uint64_t i = c->thread;
+         granted < c->rounds && !c->shared->is_over && counters[KEPT] == 0; i++)
         granted += use_once(c, 1 + i % MOST);
+    c->shared->counters[c->index][IDLE]++;
     return NULL;
 }
 
@@ -207,7 +224,7 @@ static void assert_at_rest(server *s)
 {
     assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{n}"), 0);
     assert_int_equal(server_integer(s, "ZCARD latchkey:skipped:{n}"), 0);
-    assert_true(server_integer(s, "HLEN latchkey:tickets:{n}") <= 1);
+    assert_int_equal(server_integer(s, SERVER_TICKETS("n")), 0);
     assert_true(server_integer(s, "PTTL latchkey:state:{n}") > 0);
     assert_true(server_integer(s, "PTTL latchkey:memo:{n}") > 0);
 }
@@ -270,6 +287,67 @@ static void cut_connections_lose_no_permit(void **state)
     assert_int_equal(value_of(s), PERMITS);
 }
 
+/* With less than all that one may want, the others might wait. */
+static void make_up(server *s)
+{
+    freeReplyObject(server_command(s, "INCRBY n %d", MOST));
+    freeReplyObject(server_command(s, "PUBLISH redisson_sc:{n} 1"));
+}
+
+static bool has_kept(void *data)
+{
+    return ((const _Atomic uint64_t *)data)[KEPT] != 0;
+}
+
+static bool is_idle(void *data)
+{
+    return ((const _Atomic uint64_t *)data)[IDLE] == THREADS;
+}
+
+/* Kills it when it has something and asks for nothing; what it has. */
+static uint64_t kill_settled(server *s, workers *w, unsigned index)
+{
+    _Atomic uint64_t *counters = workers_shared(w)->counters[index];
+
+    counters[DOOMED_NOW] = 1;
+    assert_true(wait_until(has_kept, counters, DEADLINE_MS));
+    make_up(s);
+    assert_true(wait_until(is_idle, counters, DEADLINE_MS));
+    assert_int_equal(counters[IN_USE], counters[KEPT]);
+    workers_kill(w, index, SIGKILL);
+    return counters[KEPT];
+}
+
+/* Kills it whatever it does; what it surely has. */
+static uint64_t kill_at_once(server *s, workers *w, unsigned index)
+{
+    workers_kill(w, index, SIGKILL);
+    make_up(s);
+    return workers_shared(w)->counters[index][IN_USE];
+}
+
+/* Kills some, one after the other; how much they have together. */
+static uint64_t
+kill_some(watch *w, uint64_t (*kill_one)(server *s, workers *w, unsigned index))
+{
+    uint64_t missing = 0;
+
+    for (unsigned i = 0; i < DOOMED; i++) {
+        w->count = workers_count(w->workers, GRANTED) + wanted_grants() / 20;
+        assert_true(wait_until(have_granted, w, DEADLINE_MS));
+        missing += kill_one(w->server, w->workers, i);
+    }
+    w->count = PROCESSES - DOOMED;
+    assert_true(wait_until(are_done, w, 10 * DEADLINE_MS));
+    workers_end(w->workers);
+    for (unsigned i = DOOMED; i < PROCESSES; i++)
+        while (workers_exit(w->workers, i) == WORKER_RUNS)
+            assert_true(workers_wait(w->workers, SETTLE_MS));
+    assert_int_equal(workers_succeeded(w->workers), PROCESSES - DOOMED);
+    assert_int_equal(workers_count(w->workers, REFUSED), 0);
+    return missing;
+}
+
 /* What they had is missing, and no more; the others go on with the rest, and
    with all once somebody has made up for it. */
 static void killed_members_keep_what_they_had(void **state)
@@ -278,24 +356,23 @@ static void killed_members_keep_what_they_had(void **state)
     watch w = {s, workers_start(PROCESSES, process_run, s), 0, 0};
 
     assert_non_null(w.workers);
-    for (unsigned i = 0; i < DOOMED; i++) {
-        w.count = workers_count(w.workers, GRANTED) + wanted_grants() / 20;
-        assert_true(wait_until(have_granted, &w, DEADLINE_MS));
-        workers_kill(w.workers, i, SIGKILL);
-        /* With less than all that one may want, the others might wait. */
-        freeReplyObject(server_command(s, "INCRBY n %d", MOST));
-        freeReplyObject(server_command(s, "PUBLISH redisson_sc:{n} 1"));
-    }
-    w.count = PROCESSES - DOOMED;
-    assert_true(wait_until(are_done, &w, 10 * DEADLINE_MS));
-    workers_end(w.workers);
-    for (unsigned i = DOOMED; i < PROCESSES; i++)
-        while (workers_exit(w.workers, i) == WORKER_RUNS)
-            assert_true(workers_wait(w.workers, SETTLE_MS));
-    assert_int_equal(workers_succeeded(w.workers), PROCESSES - DOOMED);
-    assert_int_equal(workers_count(w.workers, REFUSED), 0);
-    assert_in_range(value_of(s), PERMITS + DOOMED * MOST - DOOMED * PERMITS,
-                    PERMITS + DOOMED * MOST);
+    w.value = PERMITS + DOOMED * MOST;
+    w.value -= (long long)kill_some(&w, kill_settled);
+    assert_int_equal(value_of(s), w.value);
+    workers_free(w.workers);
+    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{n}"), 0);
+}
+
+/* What was on its way to them may be missing besides, or to the server. */
+static void members_killed_at_any_moment_give_nothing_back(void **state)
+{
+    server *s = *state;
+    watch w = {s, workers_start(PROCESSES, process_run, s), 0, 0};
+
+    assert_non_null(w.workers);
+    w.value = PERMITS + DOOMED * MOST;
+    w.value -= (long long)kill_some(&w, kill_at_once);
+    assert_in_range(value_of(s), 0, w.value);
     workers_free(w.workers);
     assert_in_range(server_integer(s, "ZCARD latchkey:queue:{n}"), 0,
                     DOOMED * THREADS);
@@ -307,6 +384,8 @@ int main(void)
         cmocka_unit_test_setup(no_permit_is_lost_or_made, set_up),
         cmocka_unit_test_setup(cut_connections_lose_no_permit, set_up),
         cmocka_unit_test_setup(killed_members_keep_what_they_had, set_up),
+        cmocka_unit_test_setup(members_killed_at_any_moment_give_nothing_back,
+                               set_up),
     };
 
     return cmocka_run_group_tests_name("plain_stress", tests, start_server,

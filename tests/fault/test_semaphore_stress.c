@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -227,6 +228,7 @@ mortal_live(worker_shared *shared, unsigned index, const server *s)
     lk_semaphore *semaphore;
     crew c = {.shared = shared, .index = index};
 
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!open_semaphore(s, wait_scaled_ms(LEASE_MS), &client, &semaphore))
         _exit(1);
     c.semaphore = semaphore;

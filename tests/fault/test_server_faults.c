@@ -13,7 +13,7 @@
 #include "support/scene.h"
 #include "support/wait.h"
 
-enum { COMMAND = 0, LOOK_MS = 1000, SLACK_MS = 500 };
+enum { COMMAND = 0, LANE = 2, LOOK_MS = 1000, SLACK_MS = 500 };
 
 typedef struct notice {
     _Atomic uint64_t told_at; /* 0: not yet */
@@ -184,10 +184,11 @@ static void a_late_answer_does_not_revive_a_lost_hold(void **state)
 
     scene_far(sc, &options);
     hold = scene_hold(sc->far_lock, NULL);
-    proxy_hold(sc->proxy, COMMAND, PROXY_REPLIES);
+    assert_true(scene_connects(sc->far, 3));
+    proxy_hold(sc->proxy, LANE, PROXY_REPLIES);
     scene_pass_ms(1100);
     assert_status(lk_hold_check(hold), LK_ELOST);
-    proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
+    proxy_release(sc->proxy, LANE, PROXY_REPLIES);
     scene_pass_ms(100);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_ELOST);

@@ -55,6 +55,7 @@ static void inside(worker_shared *shared, unsigned index, unsigned owner)
     record *r = &shared->records[0];
 
     (void)record_enter(r, owner, 0);
+    record_stay(shared->counters[index][COUNT_GRANTS]);
     (void)record_leave(r, owner);
     shared->counters[index][COUNT_GRANTS]++;
 }

@@ -71,7 +71,8 @@ static void a_wait_outlives_a_cut(void **state)
     multi_close_far(client, p);
 }
 
-/* The first answer is that of the comparison, or of the tries. */
+/* The first answer is that of the comparison, or of the tries. The client has
+   one connection for its commands at first, and a new one behind each cut. */
 static void lost_answers_leave_nothing(void **state)
 {
     multilocking *f = *state;
@@ -79,11 +80,13 @@ static void lost_answers_leave_nothing(void **state)
     lk_client *client = multi_open_far(f, p);
     lk_stripes *stripes = stripes_of(client);
 
-    for (int i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++) {
+        int commands = i == 0 ? 0 : proxy_accepted(p) - 1;
         lk_hold *hold;
 
-        proxy_drop_replies(p, 0, true);
+        proxy_drop_replies(p, commands, true);
         hold = hold_of(stripes);
+        assert_int_equal(locking_stats(client).disconnects, i + 1);
         assert_status(lk_hold_check(hold), LK_OK);
         assert_status(lk_hold_release(hold), LK_OK);
         assert_all_free(f);

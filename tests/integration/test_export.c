@@ -32,21 +32,23 @@ static lk_hold *passed_hold(locking *f, lk_client *client, lk_lock *lock)
     return NULL;
 }
 
-static void an_exported_hold_keeps_its_fence(void **state)
+static void a_fence_passed_on_here_is_behind_that_of_the_import(void **state)
 {
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
-    lk_client *other = locking_open(f, NULL);
+    lk_lock *there = locking_lock(f, locking_open(f, NULL), "n");
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
     lk_hold *hold = passed_hold(f, client, locking_lock(f, client, "n"));
     uint64_t fence = lk_hold_fence(hold);
     char text[LK_EXPORT_SIZE];
 
     assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
     hold = NULL;
-    assert_status(lk_lock_import(locking_lock(f, other, "n"), text, NULL,
-                                 &hold),
-                  LK_OK);
+    assert_status(lk_lock_import(there, text, &borrow, &hold), LK_OK);
     assert_int_equal(lk_hold_fence(hold), fence);
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    assert_status(lk_lock_import(there, text, NULL, &hold), LK_OK);
+    assert_true(lk_hold_fence(hold) > fence);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -68,7 +70,7 @@ int main(void)
 #define TEST(test)                                                             \
     cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(an_exported_hold_keeps_its_fence),
+        TEST(a_fence_passed_on_here_is_behind_that_of_the_import),
         TEST(a_name_that_begins_with_a_blank_is_exported),
     };
 

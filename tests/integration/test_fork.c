@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -408,6 +409,47 @@ static void a_child_may_open_a_client_of_its_own(void **state)
     family_end(&family);
 }
 
+/* ---- children of which no handler hears ---- */
+
+static void call_all(struct family *family)
+{
+    call_the_client(family);
+    call_the_lock(family);
+    EXPECT(lk_hold_check(family->hold) == LK_EFORKED);
+}
+
+static void other_child_is_told(locking *f, pid_t (*make)(void))
+{
+    struct family family;
+    pid_t pid;
+
+    family_make(f, &family, 0);
+    pid = make();
+    if (pid == 0) {
+        call_all(&family);
+        (void)raise(SIGKILL);
+    }
+    assert_true(pid > 0);
+    child_succeeds(pid);
+    assert_status(lk_hold_check(family.hold), LK_OK);
+    family_end(&family);
+}
+
+static void a_child_of_underscore_fork_is_told(void **state)
+{
+    other_child_is_told(*state, _Fork);
+}
+
+static pid_t clone_plainly(void)
+{
+    return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static void a_child_of_clone_is_told(void **state)
+{
+    other_child_is_told(*state, clone_plainly);
+}
+
 int main(void)
 {
 #define TEST(test)                                                             \
@@ -421,6 +463,8 @@ int main(void)
         TEST(the_server_sees_a_killed_parents_end_while_a_child_lives),
         TEST(forks_amid_work_disturb_nobody),
         TEST(a_child_may_open_a_client_of_its_own),
+        TEST(a_child_of_underscore_fork_is_told),
+        TEST(a_child_of_clone_is_told),
     };
 #undef TEST
 

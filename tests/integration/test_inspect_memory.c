@@ -113,6 +113,24 @@ static lk_status do_break(lk_client *client)
     return status == LK_ENOTHELD ? LK_OK : status;
 }
 
+/* It is held, so it stays. */
+static lk_status do_forget(lk_client *client)
+{
+    lk_status status = lk_forget(client, "n0");
+
+    return status == LK_EBUSY ? LK_OK : status;
+}
+
+static lk_status do_forget_async(lk_client *client)
+{
+    call c = {0};
+    lk_status status = lk_forget_async(client, "n0", call_on_done, &c);
+
+    if (status == LK_OK)
+        status = call_wait(&c, NULL);
+    return status == LK_EBUSY ? LK_OK : status;
+}
+
 static lk_status do_health(lk_client *client)
 {
     lk_health *health = NULL;
@@ -157,8 +175,9 @@ read_hold(lk_client *client, const char *name, lk_rwlock **ret_rwlock)
 static void an_allocation_that_fails_is_told_or_made_up_for(void **state)
 {
     static lk_status (*const acts[])(
-        lk_client * client) = {do_list,      do_list_async, do_who,
-                               do_who_async, do_break,      do_health};
+        lk_client * client) = {do_list,         do_list_async, do_who,
+                               do_who_async,    do_break,      do_forget,
+                               do_forget_async, do_health};
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     lk_hold *holds[NAMES]; /* locks, and one that reads */

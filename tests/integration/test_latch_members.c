@@ -108,10 +108,11 @@ static void who_leaves_is_not_counted(void **state)
 {
     latching *f = *state;
     lk_latch *latch = latching_latch(f);
+    uint64_t count = 0;
 
     arrives(latch, 2, "a");
     assert_false(leaves(latch, "a"));
-    assert_int_equal(latching_count(latch), 2);
+    assert_status(lk_latch_count(latch, &count), LK_EUNSET);
     arrives(latch, 2, "b");
     assert_status(lk_latch_wait(latch, 0, NULL), LK_EBUSY);
     arrives(latch, 2, "a");
@@ -133,13 +134,14 @@ static void who_was_not_there_may_leave(void **state)
 {
     latching *f = *state;
     lk_latch *latch = latching_latch(f);
+    uint64_t count = 0;
 
     assert_false(leaves(latch, "a"));
     arrives(latch, 2, "b");
     assert_false(leaves(latch, "a"));
     assert_false(leaves(latch, "b"));
     assert_false(leaves(latch, "b"));
-    assert_int_equal(latching_count(latch), 2);
+    assert_status(lk_latch_count(latch, &count), LK_EUNSET);
 }
 
 /*

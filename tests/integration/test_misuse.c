@@ -84,7 +84,7 @@ static void a_result_needs_a_place(void **state)
     assert_words(lk_lock_info(lock, NULL), LK_EINVAL, "NULL");
     assert_words(lk_owner_new(NULL, client), LK_EINVAL, "NULL");
     assert_words(lk_cancel_new(NULL, client), LK_EINVAL, "NULL");
-    assert_words(lk_client_stats_get(client, NULL), LK_EINVAL, "stats");
+    assert_words(lk_client_stats_get(client, NULL), LK_EINVAL, "result");
 }
 
 static void nothing_may_be_freed(void **state)

@@ -12,7 +12,7 @@
 #include "support/multilocking.h"
 #include "support/wait.h"
 
-enum { NOW = 0, SOON_MS = 5000 };
+enum { NOW = 0, SOON_MS = 5000, WATCHDOG_MS = 3000 };
 
 /* What a lost callback was told. */
 typedef struct news {
@@ -38,18 +38,29 @@ static bool is_readable(int fd, unsigned wait_ms)
            1;
 }
 
-/* The key of one member ends, and its holder is told. */
-static void force(multilocking *f, lk_client *client, const char *name)
+/* A client that finds out within a second what it has lost. */
+static lk_client *open_quick(multilocking *f, uint64_t dispatch)
 {
-    assert_status(lk_lock_force_release(locking_lock(f->base, client, name)),
-                  LK_OK);
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .dispatch = dispatch,
+                                       .watchdog_ms = WATCHDOG_MS};
+
+    return locking_open_calm(f->base, &options);
+}
+
+/* The key of one member goes. */
+static void take_away(multilocking *f, const char *name)
+{
+    char command[32];
+
+    (void)snprintf(command, sizeof(command), "DEL %s", name);
+    assert_int_equal(server_integer(f->base->server, command), 1);
 }
 
 static void the_loss_of_one_is_the_loss_of_all(void **state)
 {
     multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
-    lk_client *other = locking_open(f->base, NULL);
+    lk_client *client = open_quick(f, 0);
     lk_hold *hold = multi_hold(multi_of(f, client, "abc"));
     uint64_t fence = lk_multilock_fence(hold, 1);
     int fd = lk_hold_fd(hold);
@@ -58,18 +69,18 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
     assert_true(fd >= 0 && !is_readable(fd, NOW));
     assert_int_equal(lk_hold_fd(hold), fd);
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &n), LK_OK);
-    force(f, other, "b");
+    take_away(f, "b");
     call_wait_count(&n.losses, 1, NULL);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
-    assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_true(is_readable(fd, SOON_MS));
     multi_assert_free(f, "abc"); /* though nobody has released yet */
     assert_true(is_readable(fd, NOW));
     assert_true(lk_hold_lost_for_ms(hold) < wait_scaled_ms(SOON_MS));
     assert_int_equal(lk_multilock_fence(hold, 1), fence);
-    assert_words(lk_hold_extend(hold, 1000), LK_ELOST, "force");
-    assert_words(lk_hold_release(hold), LK_ELOST, "force");
+    assert_words(lk_hold_extend(hold, 1000), LK_ELOST, "no longer knows it");
+    assert_words(lk_hold_release(hold), LK_ELOST, "no longer knows it");
     assert_int_equal(n.losses, 1);
     assert_int_equal(n.notices, 0);
 }
@@ -77,14 +88,12 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
 static void with_dispatch_the_others_are_released_at_once(void **state)
 {
     multilocking *f = *state;
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
-    lk_client *client = locking_open_calm(f->base, &options);
-    lk_client *other = locking_open(f->base, NULL);
+    lk_client *client = open_quick(f, 1);
     lk_hold *hold = multi_hold(multi_of(f, client, "abc"));
     news n = {0};
 
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &n), LK_OK);
-    force(f, other, "c");
+    take_away(f, "c");
     multi_assert_free(f, "abc"); /* nobody dispatches */
     assert_int_equal(n.losses, 0);
     assert_true(is_readable(lk_client_fd(client), SOON_MS));
@@ -95,15 +104,14 @@ static void with_dispatch_the_others_are_released_at_once(void **state)
 static void a_loss_in_one_client_releases_what_another_holds(void **state)
 {
     multilocking *f = *state;
-    lk_client *one = locking_open_calm(f->base, NULL);
-    lk_client *two = locking_open_calm(f->base, NULL);
-    lk_client *other = locking_open(f->base, NULL);
+    lk_client *one = open_quick(f, 0);
+    lk_client *two = open_quick(f, 0);
     lk_multilock *set = multi_of(f, one, "a");
     lk_hold *hold;
 
     assert_status(lk_multilock_add_all(set, multi_of(f, two, "b")), LK_OK);
     hold = multi_hold(set);
-    force(f, other, "b");
+    take_away(f, "b");
     multi_assert_free(f, "ab");
     assert_status(lk_hold_release(hold), LK_ELOST);
 
@@ -193,14 +201,13 @@ static void the_notice_of_another_member_is_no_news(void **state)
 static void a_callback_is_told_of_what_was_lost_before(void **state)
 {
     multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
-    lk_client *other = locking_open(f->base, NULL);
+    lk_client *client = open_quick(f, 0);
     lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
     news n = {0}, later = {0};
 
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &n), LK_OK);
     assert_status(lk_hold_on_lost(hold, 0, NULL, NULL), LK_OK);
-    force(f, other, "a");
+    take_away(f, "a");
     multi_assert_free(f, "ab");
     assert_true(is_readable(lk_hold_fd(hold), NOW));
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &later), LK_OK);
@@ -221,13 +228,12 @@ static void release_within(lk_hold *hold, uint64_t remaining_ms, void *data)
 static void the_callback_of_a_loss_may_release(void **state)
 {
     multilocking *f = *state;
-    lk_client *client = locking_open_calm(f->base, NULL);
-    lk_client *other = locking_open(f->base, NULL);
+    lk_client *client = open_quick(f, 0);
     lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
     news n = {0};
 
     assert_status(lk_hold_on_lost(hold, 0, release_within, &n), LK_OK);
-    force(f, other, "a");
+    take_away(f, "a");
     call_wait_count(&n.losses, 1, NULL);
     multi_assert_free(f, "ab");
 }

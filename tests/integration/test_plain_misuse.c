@@ -385,8 +385,8 @@ static void a_tag_in_the_name_names_the_keys(void **state)
     assert_status(lk_plain_semaphore_try_set(semaphore, 1, 0), LK_OK);
     plain_take(semaphore, 1, 0);
     assert_true(locking_exists(f->base, "a{b}c"));
-    assert_true(locking_exists(f->base, "latchkey:state:a{b}c"));
-    assert_true(locking_exists(f->base, "latchkey:memo:a{b}c"));
+    assert_true(locking_exists(f->base, "latchkey:state::a{b}c"));
+    assert_true(locking_exists(f->base, "latchkey:memo::a{b}c"));
 }
 
 /* ---- who waits --------------------------------------------------------------------- */

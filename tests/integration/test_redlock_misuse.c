@@ -164,6 +164,10 @@ static void an_acquire_is_checked(void **state)
     assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
     options.replicas = 0;
 
+    options.borrow = 1;
+    assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
+    options.borrow = 0;
+
     options.lease_ms = 2 * (uint64_t)wait_lease_ms() + 1;
     assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
     assert_non_null(strstr(lk_last_error(), "longest_lease_ms"));

@@ -185,6 +185,29 @@ static void there_is_one_upgradeable_reader(void **state)
 }
 
 /* Two who both wait to upgrade would wait for each other. */
+/* Others may have written before it came in. */
+static void an_upgrade_whose_base_ends_is_refused(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *reader = rwlocking_hold(f, rwlocking_new(f), RW_READ), *base;
+    lk_rwlock *lock = rwlocking_calm(f);
+    lk_owner *owner = rwlocking_owner(f, lock);
+    const lk_acquire_options lease = {LK_ACQUIRE_OPTIONS_INIT, .owner = owner,
+                                      .lease_ms = wait_lease_ms()};
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .owner = owner};
+    rw_taker *upgrade;
+
+    assert_status(rwlocking_acquire(lock, RW_UPGRADEABLE, 0, &lease, &base),
+                  LK_OK);
+    upgrade = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
+    assert_status(rwlocking_join(upgrade), LK_ELOST);
+    assert_status(lk_hold_check(base), LK_ELOST);
+    assert_status(lk_hold_release(base), LK_ELOST);
+    assert_status(lk_hold_release(reader), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
 static void an_upgrade_that_is_given_up_lets_the_readers_in(void **state)
 {
     rwlocking *f = *state;
@@ -326,6 +349,24 @@ static void a_fixed_lease_stays_what_it_was(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+/* What the reader believes the server keeps. */
+static void a_lease_that_was_extended_stays_extended(void **state)
+{
+    rwlocking *f = *state;
+    lk_hold *hold = rwlocking_hold(f, rwlocking_new(f), RW_WRITE);
+
+    assert_status(lk_hold_extend(hold, 90000), LK_OK);
+    assert_status(lk_rwlock_downgrade(hold), LK_OK);
+    assert_true(locking_pttl(f->base, "n") >= 60000);
+    assert_true(server_integer(f->base->server, "EVAL %s 0",
+                               "local claim = redis.call('HKEYS', 'n')[2]\n"
+                               "return redis.call('PTTL', '{n}:' .. claim .. "
+                               "':rwlock_timeout:1')") >=
+                (long long)lk_hold_remaining_ms(hold));
+    assert_status(lk_hold_release(hold), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
 static void what_is_lost_is_not_downgraded(void **state)
 {
     rwlocking *f = *state;
@@ -418,7 +459,9 @@ static void what_is_exported_is_imported_as_what_it_was(void **state)
 
         assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
         assert_status(lk_rwlock_import(to, text, &options, &hold), LK_OK);
-        assert_true(lk_hold_fence(hold) == fence);
+        assert_true(lk_hold_fence(hold) > fence);
+        assert_status(lk_rwlock_import(from, text, NULL, &more), LK_ELOST);
+        assert_null(more);
         assert_status(lk_rwlock_acquire_write(to, 0, &options, &more),
                       modes[i] == RW_READ ? LK_EUPGRADE : LK_OK);
         if (more != NULL)
@@ -439,6 +482,7 @@ int main(void)
         RWLOCK_TEST(a_plain_reader_is_refused_to_write),
         RWLOCK_TEST(an_upgradeable_reader_writes_when_the_others_have_left),
         RWLOCK_TEST(there_is_one_upgradeable_reader),
+        RWLOCK_TEST(an_upgrade_whose_base_ends_is_refused),
         RWLOCK_TEST(an_upgrade_that_is_given_up_lets_the_readers_in),
         RWLOCK_TEST(a_downgrade_lets_readers_in_and_no_writer),
         RWLOCK_TEST(who_was_downgraded_is_a_plain_reader),
@@ -447,6 +491,7 @@ int main(void)
         RWLOCK_TEST(a_release_turns_the_handles_that_are_left),
         RWLOCK_TEST(an_upgrade_that_is_downgraded_leaves_its_base),
         RWLOCK_TEST(a_fixed_lease_stays_what_it_was),
+        RWLOCK_TEST(a_lease_that_was_extended_stays_extended),
         RWLOCK_TEST(what_is_lost_is_not_downgraded),
         RWLOCK_TEST(a_downgrade_without_waiting_ends_in_its_callback),
         RWLOCK_TEST(a_downgrade_may_be_overtaken_by_the_release),

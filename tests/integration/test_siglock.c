@@ -111,11 +111,15 @@ static void a_hold_goes_to_another_client_as_text(void **state)
     lk_siglock *other = sig_lock_of_new_client(f);
     lk_hold *hold = sig_hold(lock);
     char text[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
 
     assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
     assert_status(lk_siglock_import(other, text, NULL, &hold), LK_OK);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_int_equal(lk_hold_fence(hold), 0);
+    assert_status(lk_siglock_import(lock, text, NULL, &none), LK_ELOST);
+    assert_status(lk_siglock_import(other, text, NULL, &none), LK_ELOST);
+    assert_status(lk_hold_extend(hold, 20000), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     sig_assert_clean(f);
     assert_status(lk_siglock_import(other, text, NULL, &hold), LK_ELOST);

@@ -112,7 +112,7 @@ static void a_hold_moves_to_another_process(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_status(r.imported, LK_OK);
-    assert_int_equal(r.fence, fence);
+    assert_true(r.fence > fence);
     assert_status(r.checked, LK_OK);
     assert_status(r.released, LK_OK);
     assert_false(locking_exists(f, "n"));
@@ -181,10 +181,11 @@ static void it_may_come_home(void **state)
 
     export_to(hold, text);
     hold = import_from(lock, text);
-    assert_int_equal(lk_hold_fence(hold), fence);
+    assert_true(lk_hold_fence(hold) > fence);
+    fence = lk_hold_fence(hold);
     export_to(hold, text);
     hold = import_from(lock, text);
-    assert_int_equal(lk_hold_fence(hold), fence);
+    assert_true(lk_hold_fence(hold) > fence);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(locking_exists(f, "n"));
 }
@@ -321,23 +322,108 @@ static void a_released_hold_is_not_imported(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-/* Who gives the text to two has two that hold, until one of them releases. */
-static void a_second_import_is_lost_with_the_firsts_release(void **state)
+/* The first one has it, under a fence of its own, and alone lets it go. */
+static void a_text_is_good_for_one_import(void **state)
 {
     locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, open_watchdog(f), "n"));
+    uint64_t fence = lk_hold_fence(hold);
+    lk_lock *second = locking_lock(f, open_watchdog(f), "n");
+    char text[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
+
+    export_to(hold, text);
+    hold = import_from(locking_lock(f, open_watchdog(f), "n"), text);
+    assert_true(lk_hold_fence(hold) > fence);
+    assert_status(lk_lock_import(second, text, NULL, &none), LK_ELOST);
+    assert_null(none);
+    locking_pass_time(2 * wait_lease_ms());
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = locking_hold(second);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void nor_is_it_good_for_two_in_one_client(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    char text[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
+
+    export_to(hold, text);
+    hold = import_from(lock, text);
+    assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
+    assert_null(none);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
+}
+
+/* ---- borrowing -------------------------------------------------------------- */
+
+static lk_hold *borrow_from(lk_lock *lock, const char *text)
+{
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_import(lock, text, &borrow, &hold), LK_OK);
+    return hold;
+}
+
+static void those_who_borrow_have_one_hold(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, open_watchdog(f), "n"));
+    uint64_t fence = lk_hold_fence(hold);
     char text[LK_EXPORT_SIZE];
     lk_hold *first, *second;
 
     export_to(hold, text);
-    first = import_from(locking_lock(f, open_watchdog(f), "n"), text);
-    second = import_from(locking_lock(f, open_watchdog(f), "n"), text);
-    assert_int_equal(lk_hold_fence(first), lk_hold_fence(second));
+    first = borrow_from(locking_lock(f, open_watchdog(f), "n"), text);
+    second = borrow_from(locking_lock(f, open_watchdog(f), "n"), text);
+    assert_int_equal(lk_hold_fence(first), fence);
+    assert_int_equal(lk_hold_fence(second), fence);
     assert_status(lk_hold_release(first), LK_OK);
     assert_true(wait_until(is_lost, second, LONG_MS));
     assert_int_equal(lk_hold_loss(second), LK_LOSS_DELETED);
     assert_status(lk_hold_release(second), LK_ELOST);
 }
+
+/* Its claim is the same, and only the fence tells that it is not its own. */
+static void an_import_ends_what_was_borrowed(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, open_watchdog(f), "n"));
+    char text[LK_EXPORT_SIZE];
+    lk_hold *borrowed;
+
+    export_to(hold, text);
+    borrowed = borrow_from(locking_lock(f, open_watchdog(f), "n"), text);
+    hold = import_from(locking_lock(f, open_watchdog(f), "n"), text);
+    assert_true(wait_until(is_lost, borrowed, LONG_MS));
+    assert_int_equal(lk_hold_loss(borrowed), LK_LOSS_DELETED);
+    assert_status(lk_hold_release(borrowed), LK_ELOST);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_true(locking_exists(f, "n"));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_false(locking_exists(f, "n"));
+}
+
+static void only_an_exported_hold_is_borrowed(void **state)
+{
+    locking *f = *state;
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, &borrow, &hold), LK_EINVAL);
+    assert_null(hold);
+    assert_false(locking_exists(f, "n"));
+}
+
+/* ---- text ----------------------------------------------------------------- */
 
 static void text_that_is_no_export_is_refused(void **state)
 {
@@ -478,7 +564,11 @@ int main(void)
         TEST(an_exported_hold_calls_nobody),
         TEST(a_refused_export_keeps_the_callback_that_is_due),
         TEST(a_released_hold_is_not_imported),
-        TEST(a_second_import_is_lost_with_the_firsts_release),
+        TEST(a_text_is_good_for_one_import),
+        TEST(nor_is_it_good_for_two_in_one_client),
+        TEST(those_who_borrow_have_one_hold),
+        TEST(an_import_ends_what_was_borrowed),
+        TEST(only_an_exported_hold_is_borrowed),
         TEST(text_that_is_no_export_is_refused),
         TEST(an_export_of_another_name_is_refused),
         TEST(its_release_hands_over_to_those_who_wait),

@@ -360,6 +360,17 @@ static void a_new_cell_that_is_denied_is_not_left_behind(void **state)
     assert_like(script_redis(f, "HGET %s value", f->keys[CELL]), "one");
 }
 
+/* Else one version would be had twice, and a change be lost. */
+static void a_cell_has_no_version_beyond_the_last(void **state)
+{
+    script_fixture *f = *state;
+
+    write_it(f, "op:1", "", "a");
+    script_redis(f, "HSET %s version 9007199254740991", f->keys[CELL]);
+    assert_like(write_it(f, "op:2", "", "b"), "!LKRANGE *");
+    assert_like(script_redis(f, "HGET %s value", f->keys[CELL]), "a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +392,7 @@ int main(void)
         CELL_TEST(a_key_of_another_kind_is_not_touched),
         CELL_TEST(a_write_that_is_denied_changes_nothing),
         CELL_TEST(a_new_cell_that_is_denied_is_not_left_behind),
+        CELL_TEST(a_cell_has_no_version_beyond_the_last),
     };
 
     return cmocka_run_group_tests_name("cell", tests, script_start_server,

@@ -446,6 +446,101 @@ static void a_queue_of_another_type_is_refused_before_anything(void **state)
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
+/* ---- a clock that was set, a server that stood still ---- */
+
+/* All that is noted of when a claim was seen is ms older, or ms to come. */
+static void shift(script_fixture *f, const char *claim, long long ms)
+{
+    script_age(f, claim, ms);
+    script_redis(f, "HSET %s @ %lld", f->keys[KEY_TICKETS],
+                 script_now_ms(f) - ms);
+}
+
+static void assert_nobody_passes(script_fixture *f)
+{
+    fair_acquire(f, "u:4");
+    assert_like(script_redis(f, "HGETALL n"), "u:2 1");
+}
+
+static void nobody_is_passed_when_the_clock_was_set_forward(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait_for_a_free_lock(f);
+    shift(f, "u:2", 3600000);
+    shift(f, "u:3", 3600000);
+    assert_nobody_passes(f);
+}
+
+static void nobody_is_passed_when_the_clock_was_set_back(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait_for_a_free_lock(f);
+    shift(f, "u:2", -3600000);
+    shift(f, "u:3", -3600000);
+    assert_nobody_passes(f);
+}
+
+static void nobody_is_passed_who_waited_before_the_first_look(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait_for_a_free_lock(f);
+    shift(f, "u:2", 5000);
+    shift(f, "u:3", 5000);
+    script_redis(f, "HDEL %s @", f->keys[KEY_TICKETS]);
+    assert_nobody_passes(f);
+}
+
+/* The first to say that it lives is not thereby the only one. */
+static void whoever_looks_first_afterwards_passes_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait_for_a_free_lock(f);
+    shift(f, "u:2", 3600000);
+    shift(f, "u:3", 3600000);
+    script_recheck(f, "u:3");
+    assert_like(script_redis(f, "HGETALL n"), "u:2 1");
+}
+
+/* u:2 stands still, as it did then: it was spared once. */
+static void one_that_stands_still_is_spared_once(void **state)
+{
+    script_fixture *f = *state;
+    char gap[32];
+
+    two_wait_for_a_free_lock(f);
+    shift(f, "u:2", 7200000);
+    snprintf(gap, sizeof(gap), "%lld 0", script_now_ms(f) - 3600000);
+    script_redis(f, "HSET %s ! %s", f->keys[KEY_TICKETS], gap);
+    fair_acquire(f, "u:4");
+    assert_like(script_redis(f, "HKEYS n"), "u:3");
+}
+
+static void one_that_was_seen_by_a_later_clock_is_passed(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait_for_a_free_lock(f);
+    script_age(f, "u:2", -3600000); /* others are seen now */
+    fair_acquire(f, "u:4");
+    assert_like(script_redis(f, "HKEYS n"), "u:3");
+}
+
+static void one_that_does_not_listen_is_not_spared(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait_for_a_free_lock(f);
+    shift(f, "u:2", 3600000);
+    shift(f, "u:3", 3600000);
+    script_deafen(f, "in:u:2");
+    fair_acquire(f, "u:4");
+    assert_like(script_redis(f, "HKEYS n"), "u:3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +570,13 @@ int main(void)
         SCRIPT_TEST(an_acquire_without_a_right_passes_nobody_by),
         SCRIPT_TEST(taking_what_only_the_dead_wait_for_is_undone_whole),
         SCRIPT_TEST(a_queue_of_another_type_is_refused_before_anything),
+        SCRIPT_TEST(nobody_is_passed_when_the_clock_was_set_forward),
+        SCRIPT_TEST(nobody_is_passed_when_the_clock_was_set_back),
+        SCRIPT_TEST(nobody_is_passed_who_waited_before_the_first_look),
+        SCRIPT_TEST(whoever_looks_first_afterwards_passes_nobody),
+        SCRIPT_TEST(one_that_stands_still_is_spared_once),
+        SCRIPT_TEST(one_that_was_seen_by_a_later_clock_is_passed),
+        SCRIPT_TEST(one_that_does_not_listen_is_not_spared),
     };
 
     return cmocka_run_group_tests_name("lock_fair", tests, script_start_server,

@@ -110,6 +110,18 @@ static void a_release_under_another_fence_changes_nothing(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
+/* Nor where nobody waits, and few commands would do. */
+static void nor_does_it_without_a_waiter(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    script_listen(f, f->channel);
+    assert_like(script_release(f, "u:1", "12345"), "0 3");
+    assert_like(script_redis(f, "HGETALL n"), "u:1 1");
+    assert_string_equal(script_heard(f), "");
+}
+
 /* The hash is the truth: what it does not say is void. */
 static void
 the_record_of_a_claim_that_is_not_in_the_lock_counts_for_nothing(void **state)
@@ -382,6 +394,7 @@ int main(void)
         SCRIPT_TEST(a_release_of_what_nobody_holds_says_so),
         SCRIPT_TEST(a_release_of_what_another_holds_changes_nothing),
         SCRIPT_TEST(a_release_under_another_fence_changes_nothing),
+        SCRIPT_TEST(nor_does_it_without_a_waiter),
         SCRIPT_TEST(
             the_record_of_a_claim_that_is_not_in_the_lock_counts_for_nothing),
         SCRIPT_TEST(a_release_makes_the_next_waiter_the_owner),

@@ -93,6 +93,8 @@ static void a_confirm_tells_that_outsiders_wait(void **state)
     script_redis(f, "DEL %s", f->keys[KEY_SPIN]);
     assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 0 *");
     script_redis(f, "RPUSH %s java:7", f->keys[KEY_FAIRQ]);
+    assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 0 *");
+    script_listen(f, "redisson_lock__channel:{n}:java:7");
     assert_like(script_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
     script_redis(f, "DEL %s", f->keys[KEY_FAIRQ]);
     script_listen(f, f->channel);
@@ -152,6 +154,18 @@ static void a_renewal_never_shortens(void **state)
     hold_all(f, fences);
     assert_string_equal(renew_all(f, fences, "1000"), "");
     assert_in_range(number(script_redis(f, "PTTL a")), 29000, 30000);
+}
+
+static void a_renewal_gives_an_end_to_a_lock_without_one(void **state)
+{
+    script_fixture *f = *state;
+    char fences[3][24];
+
+    hold_all(f, fences);
+    script_redis(f, "PERSIST b");
+    assert_string_equal(renew_all(f, fences, "60000"), "");
+    assert_in_range(number(script_redis(f, "PTTL b")), 59000, 60000);
+    assert_in_range(number(script_redis(f, "PTTL c")), 59000, 60000);
 }
 
 static void a_renewal_names_only_the_lost(void **state)
@@ -234,6 +248,7 @@ int main(void)
         SCRIPT_TEST(a_confirm_tells_that_outsiders_wait),
         SCRIPT_TEST(a_renewal_lengthens_every_lease),
         SCRIPT_TEST(a_renewal_never_shortens),
+        SCRIPT_TEST(a_renewal_gives_an_end_to_a_lock_without_one),
         SCRIPT_TEST(a_renewal_names_only_the_lost),
         SCRIPT_TEST(a_renewal_under_another_fence_changes_nothing),
         SCRIPT_TEST(a_key_of_another_type_does_not_stop_the_others),

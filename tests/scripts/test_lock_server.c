@@ -185,6 +185,23 @@ static void a_name_that_is_no_lock_is_refused(void **state)
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
+/* Redisson's RMap under the same name: it is no holder whose end could come. */
+static void a_map_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n key value");
+    assert_all_refuse(f, "!LKTYPE*");
+    script_redis(f, "DEL n");
+    script_redis(f, "HSET n a:1 value");
+    assert_all_refuse(f, "!LKTYPE*");
+    script_redis(f, "DEL n");
+    script_redis(f, "HSET n key 1");
+    assert_all_refuse(f, "!LKTYPE*");
+    assert_like(script_redis(f, "HGETALL n"), "key 1");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
 static void a_read_write_lock_is_refused(void **state)
 {
     script_fixture *f = *state;
@@ -344,6 +361,7 @@ int main(void)
         SCRIPT_TEST(a_full_server_lets_a_hold_be_kept),
         SCRIPT_TEST(a_full_server_lets_force_through),
         SCRIPT_TEST(a_name_that_is_no_lock_is_refused),
+        SCRIPT_TEST(a_map_is_refused),
         SCRIPT_TEST(a_read_write_lock_is_refused),
         SCRIPT_TEST(another_layout_is_refused),
         SCRIPT_TEST(a_state_that_is_no_hash_is_refused),

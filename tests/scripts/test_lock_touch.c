@@ -134,7 +134,7 @@ static void a_touch_keeps_all_that_was_asked_for(void **state)
     assert_like(script_redis(f, "HGET %s u:2", f->keys[KEY_TICKETS]),
                 "* x 1 777 * * in  two  words ");
     assert_true(number(before) == ticket_of(f, "u:2"));
-    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_TICKETS]), "2");
+    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_TICKETS]), "3");
 }
 
 static void those_who_were_skipped_get_their_places_back(void **state)
@@ -340,8 +340,10 @@ static void assert_sound(script_fixture *f, const char *denied)
     }
     assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]),
                 is_given ? "v:1 u:3" : "u:2 v:1 u:3");
-    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_TICKETS]),
-                is_given ? "3" : "4");
+    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[KEY_TICKETS]),
+                is_given ? "0" : "1");
+    assert_like(script_redis(f, "HMGET %s v:1 u:3", f->keys[KEY_TICKETS]),
+                "* in:v:1 * in:u:3 ");
 }
 
 static void a_touch_without_a_right_costs_nobody_the_place(void **state)

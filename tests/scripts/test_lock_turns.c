@@ -83,6 +83,28 @@ static void redissons_fair_queue_gets_its_turn(void **state)
                                  "redisson_lock__channel:{n}:java:7 0\n");
 }
 
+/* Killed, Redisson's waiters leave their queue behind, which has no end. */
+static void a_fair_queue_in_which_nobody_listens_has_no_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_redis(f, "RPUSH %s java:7 java:8", f->keys[KEY_FAIRQ]);
+    assert_like(script_release(f, "u:1", NULL), "1 0 0");
+    assert_like(script_redis(f, "HKEYS n"), "u:2");
+}
+
+static void one_who_listens_behind_a_dead_head_has_a_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_redis(f, "RPUSH %s java:7 java:8", f->keys[KEY_FAIRQ]);
+    script_listen(f, "redisson_lock__channel:{n}:java:8");
+    assert_like(script_release(f, "u:1", NULL), "1 0 0");
+    assert_left_open(f);
+}
+
 static void a_client_that_spins_gets_its_turn(void **state)
 {
     script_fixture *f = *state;
@@ -112,7 +134,7 @@ static void in_our_turn_the_lock_is_handed_over(void **state)
 
     two_wait(f);
     f->interop = "1";
-    set_state(f, "until", script_now_ms(f) + 60000);
+    script_stamp(f, "until", 400);
     assert_like(script_release(f, "u:1", NULL), "1 0 0");
     assert_like(script_redis(f, "HGETALL n"), "u:2 1");
     assert_like(script_heard(f), "in:u:2 grant lock u:2 *");
@@ -132,27 +154,75 @@ static void when_our_turn_is_over_the_lock_is_left_open(void **state)
 static void a_hand_over_does_not_lengthen_our_turn(void **state)
 {
     script_fixture *f = *state;
-    long long until = script_now_ms(f) + 60000;
 
     two_wait(f);
     f->interop = "1";
-    set_state(f, "until", until);
+    script_stamp(f, "until", 400);
     script_release(f, "u:1", NULL);
-    assert_true(state_number(f, "until") == until);
+    assert_true(state_number(f, "until") == state_number(f, "since") + 400);
 }
 
 /* ---- whether they come ---- */
 
-/* u:1 has left the lock open so long ago; came: ms ago, -1: they have not. */
+/* u:1 has left the lock open so long ago, 0: just now, whenever a script runs;
+   came: ms ago, -1: they have not. */
 static void left_open(script_fixture *f, long long ms, long long came)
 {
     two_wait(f);
     f->interop = "1";
     script_release(f, "u:1", NULL);
     script_heard(f);
-    set_state(f, "open", script_now_ms(f) - ms);
+    if (ms == 0)
+        script_stamp(f, "open", 0);
+    else
+        set_state(f, "open", script_now_ms(f) - ms);
     if (came >= 0)
         set_state(f, "came", script_now_ms(f) - came);
+}
+
+/* ---- a clock that was set back ---- */
+
+enum { HOUR_MS = 3600000 };
+
+static void a_turn_that_begins_in_an_hour_is_over(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, -HOUR_MS, -1);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_int_equal(state_number(f, "open"), 0);
+    assert_true(state_number(f, "until") <= script_now_ms(f) + 500);
+}
+
+static void who_came_in_an_hour_came_long_ago(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 60000, -HOUR_MS);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_true(state_number(f, "until") <= script_now_ms(f) + 500);
+}
+
+static void our_turn_does_not_last_for_an_hour(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    f->interop = "1";
+    set_state(f, "until", script_now_ms(f) + HOUR_MS);
+    assert_like(script_release(f, "u:1", NULL), "1 0 0");
+    assert_left_open(f);
+}
+
+static void nor_where_nobody_of_ours_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, f->channel);
+    script_acquire(f, "u:1");
+    set_state(f, "until", script_now_ms(f) + HOUR_MS);
+    assert_like(script_release(f, "u:1", NULL), "1 0 0");
+    assert_true(state_number(f, "open") > 0);
 }
 
 /* How long the turn is that has begun with a grant. */
@@ -165,13 +235,12 @@ static long long our_turn(script_fixture *f)
 static void what_is_left_open_twice_was_left_open_first(void **state)
 {
     script_fixture *f = *state;
-    long long before;
 
-    left_open(f, -60000, -1);
-    before = state_number(f, "open");
+    left_open(f, 0, -1);
+    script_stamp(f, "open", -100);
     assert_like(script_pass(f), "0 0");
     assert_left_open(f);
-    assert_int_equal(state_number(f, "open"), before);
+    assert_true(state_number(f, "open") <= script_now_ms(f) - 100);
 }
 
 /* One that does not note whether they come. */
@@ -192,7 +261,7 @@ static void our_first_waits_for_them_to_come(void **state)
 {
     script_fixture *f = *state;
 
-    left_open(f, -60000, -1);
+    left_open(f, 0, -1);
     assert_like(script_recheck(f, "u:2"), "0 -2 * 0 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_heard(f), "in:u:2 open lock u:2 * n\n");
@@ -212,7 +281,7 @@ static void nobody_waits_for_them_when_they_are_gone(void **state)
 {
     script_fixture *f = *state;
 
-    left_open(f, -60000, -1);
+    left_open(f, 0, -1);
     f->interop = "0";
     assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
 }
@@ -222,7 +291,7 @@ static void a_foreign_holder_is_seen_to_have_come(void **state)
     script_fixture *f = *state;
     long long before = script_now_ms(f);
 
-    left_open(f, -60000, -1);
+    left_open(f, 0, -1);
     script_redis(f, "HSET n java:7 1");
     assert_like(script_recheck(f, "u:2"), "0 -1 * 1 0 0");
     assert_in_range(state_number(f, "came"), before, script_now_ms(f));
@@ -304,7 +373,7 @@ static void who_comes_in_their_turn_queues(void **state)
 {
     script_fixture *f = *state;
 
-    left_open(f, -60000, -1);
+    left_open(f, 0, -1);
     assert_like(script_acquire(f, "u:4"), "0 -1 * 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     script_leave(f, "u:2", "0");
@@ -316,7 +385,7 @@ static void who_only_tries_has_what_is_free_in_their_turn(void **state)
 {
     script_fixture *f = *state;
 
-    left_open(f, -60000, -1);
+    left_open(f, 0, -1);
     assert_like(script_try(f, "u:4"), "1 * 30000 *");
 }
 
@@ -361,7 +430,7 @@ static void who_leaves_an_open_lock_passes_the_word_on(void **state)
 {
     script_fixture *f = *state;
 
-    left_open(f, -60000, -1);
+    left_open(f, 0, -1);
     assert_like(script_leave(f, "u:2", "0"), "1 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_heard(f), "in:u:3 open lock u:3 * n\n");
@@ -409,6 +478,7 @@ without_a_waiter_of_ours_redissons_fair_queue_has_a_turn(void **state)
 
     script_acquire(f, "u:1");
     script_redis(f, "RPUSH %s java:7", f->keys[KEY_FAIRQ]);
+    script_listen(f, "redisson_lock__channel:{n}:java:7");
     assert_like(script_release(f, "u:1", NULL), "1 0 0");
     assert_like(script_acquire(f, "u:2"), "0 -1 * 1");
 }
@@ -429,7 +499,7 @@ static void without_a_waiter_no_turn_of_ours_is_cut_short(void **state)
 
     script_listen(f, f->channel);
     script_acquire(f, "u:1");
-    set_state(f, "until", script_now_ms(f) + 60000);
+    script_stamp(f, "until", 400);
     assert_like(script_release(f, "u:1", NULL), "1 0 0");
     assert_int_equal(state_number(f, "open"), 0);
 }
@@ -462,11 +532,17 @@ int main(void)
         SCRIPT_TEST(a_listener_on_redissons_channel_gets_its_turn),
         SCRIPT_TEST(the_open_message_names_the_ticket),
         SCRIPT_TEST(redissons_fair_queue_gets_its_turn),
+        SCRIPT_TEST(a_fair_queue_in_which_nobody_listens_has_no_turn),
+        SCRIPT_TEST(one_who_listens_behind_a_dead_head_has_a_turn),
         SCRIPT_TEST(a_client_that_spins_gets_its_turn),
         SCRIPT_TEST(redisson_gets_its_turn_unseen_if_told_so),
         SCRIPT_TEST(in_our_turn_the_lock_is_handed_over),
         SCRIPT_TEST(when_our_turn_is_over_the_lock_is_left_open),
         SCRIPT_TEST(a_hand_over_does_not_lengthen_our_turn),
+        SCRIPT_TEST(a_turn_that_begins_in_an_hour_is_over),
+        SCRIPT_TEST(who_came_in_an_hour_came_long_ago),
+        SCRIPT_TEST(our_turn_does_not_last_for_an_hour),
+        SCRIPT_TEST(nor_where_nobody_of_ours_waits),
         SCRIPT_TEST(what_is_left_open_twice_was_left_open_first),
         SCRIPT_TEST(a_turn_that_another_release_began_is_counted_from_then),
         SCRIPT_TEST(our_first_waits_for_them_to_come),

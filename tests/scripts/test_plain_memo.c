@@ -94,6 +94,22 @@ static void changes_of_long_ago_are_forgotten(void **state)
                     now + 50000, now + 120000);
 }
 
+/* A client may ask for ten minutes. */
+static void a_change_of_ten_minutes_ago_is_not_made_again(void **state)
+{
+    script_fixture *f = *state;
+    char words[48];
+
+    plain_set(f, "u:1", "7");
+    snprintf(words, sizeof(words), "%lld 1 0", script_now_ms(f) - 600000);
+    script_redis(f, "HSET %s v:1 %b", f->keys[KEY_MEMO], words, strlen(words));
+    script_redis(f, "HSET %s # %b", f->keys[KEY_MEMO], "5 0", (size_t)3);
+    plain_release(f, "u:2", "1");
+    assert_free(f, "8");
+    plain_release(f, "v:1", "1");
+    assert_free(f, "8");
+}
+
 /* A large memory is looked through by one change after the other. */
 static void a_large_memory_is_looked_through_in_pieces(void **state)
 {
@@ -179,6 +195,7 @@ int main(void)
         PLAIN_TEST(what_is_settled_is_forgotten_by_who_is_refused),
         PLAIN_TEST(an_odd_text_forgets_nothing),
         PLAIN_TEST(changes_of_long_ago_are_forgotten),
+        PLAIN_TEST(a_change_of_ten_minutes_ago_is_not_made_again),
         PLAIN_TEST(a_large_memory_is_looked_through_in_pieces),
         PLAIN_TEST(a_counter_that_is_not_waited_for_costs_few_commands),
         PLAIN_TEST(a_release_costs_the_same_with_many_waiters),

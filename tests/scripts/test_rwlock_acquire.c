@@ -110,6 +110,24 @@ static void the_fence_of_each_writer_is_larger_than_all_before(void **state)
     assert_true(script_item(f, 1) == 8000000000000001);
 }
 
+/* Also where more than a few commands are needed to come in. */
+static void the_fence_of_a_writer_that_waited_is_larger_too(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:2", (char *)NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w:2", "w");
+    script_redis(f, "HSET %s fence 8000000000000000", f->keys[KEY_STATE]);
+    rw_release(f, "w:1", "8000000000000000");
+    assert_held(f, "w:2:write write");
+    assert_string_equal(rw_fence(f, "w:2"), "8000000000000001");
+    rw_release(f, "w:2", NULL);
+    f->interop = "1";
+    rw_acquire(f, "w:3", "w");
+    assert_true(script_item(f, 1) == 8000000000000002);
+}
+
 static void readers_share_the_fence_of_the_last_writer(void **state)
 {
     script_fixture *f = *state;
@@ -498,6 +516,7 @@ int main(void)
         RW_TEST(the_record_of_a_writer_says_all_that_is_needed),
         RW_TEST(the_record_of_a_reader_says_all_that_is_needed),
         RW_TEST(the_fence_of_each_writer_is_larger_than_all_before),
+        RW_TEST(the_fence_of_a_writer_that_waited_is_larger_too),
         RW_TEST(readers_share_the_fence_of_the_last_writer),
         RW_TEST(readers_of_a_new_name_have_a_fence),
         RW_TEST(the_fences_of_a_lock_of_the_same_name_are_exceeded),

@@ -244,18 +244,24 @@ static void one_lost_hold_keeps_no_other_from_being_renewed(void **state)
     char fence[32];
     const char *args[] = {"r:1", fence, "60000", "r:2", fence, "60000", NULL};
     char first[64];
-    const char *keys[8] = {f->keys[KEY_LOCK],    f->keys[KEY_STATE],
-                           f->keys[KEY_HOLDERS], first,
-                           f->keys[KEY_LOCK],    f->keys[KEY_STATE],
-                           f->keys[KEY_HOLDERS], NULL};
+    const char *keys[10] = {f->keys[KEY_LOCK],
+                            f->keys[KEY_STATE],
+                            f->keys[KEY_HOLDERS],
+                            f->keys[KEY_VOID],
+                            first,
+                            f->keys[KEY_LOCK],
+                            f->keys[KEY_STATE],
+                            f->keys[KEY_HOLDERS],
+                            f->keys[KEY_VOID],
+                            NULL};
 
     rw_acquire(f, "r:1", "r");
     rw_acquire(f, "r:2", "r");
     snprintf(fence, sizeof(fence), "%s", rw_fence(f, "r:1"));
     snprintf(first, sizeof(first), "%s", rw_timeout(f, "r:1"));
-    keys[7] = rw_timeout(f, "r:2");
+    keys[9] = rw_timeout(f, "r:2");
     script_redis(f, "DEL %s", first);
-    assert_like(script_run_keys(f, &lk__script_rwlock_renew, keys, 8, args),
+    assert_like(script_run_keys(f, &lk__script_rwlock_renew, keys, 10, args),
                 "1 0");
     assert_in_range(lease_of(f, "r:2"), 59000, 60000);
 }

@@ -341,6 +341,73 @@ static void a_java_writer_after_readers_of_ours_keeps_ours_out(void **state)
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), 1);
 }
 
+/* ---- a writer of Redisson's that waits ---- */
+
+/* It listens to its channel. */
+static void it_keeps_new_readers_of_ours_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    script_listen(f, f->channel);
+    assert_like(rw_try(f, "r:2", "r"), "2 *");
+    assert_like(rw_try(f, "u:2", "u"), "2 *");
+    assert_like(rw_acquire(f, "r:3", "r"), "0 *");
+    assert_like(rw_recheck(f, "r:3"), "0 *");
+    script_deafen(f, f->channel);
+    assert_like(rw_recheck(f, "r:3"), "1 *");
+}
+
+/* The name is its when they have gone; then the first of ours tries. */
+static void the_name_is_open_to_it_when_the_readers_have_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:2", (char *)NULL);
+    rw_acquire(f, "r:1", "r");
+    script_listen(f, f->channel);
+    rw_acquire(f, "r:2", "r");
+    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
+    assert_held(f, "");
+    assert_like(script_heard(f), "in:r:2 open rwlock r:2 * n\n"
+                                 "redisson_rwlock:{n} 0\n");
+    assert_like(rw_acquire(f, "r:3", "r"), "0 *");
+    assert_like(rw_recheck(f, "r:2"), "1 *");
+}
+
+static void not_in_our_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    script_listen(f, f->channel);
+    script_redis(f, "HSET %s until %lld", f->keys[KEY_STATE],
+                 script_now_ms(f) + 400);
+    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+}
+
+/* They would not stand back, and it would wait for them all the same. */
+static void nor_beside_readers_of_redissons(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    script_redis(f, "HSET n java:1 1");
+    script_redis(f, "SET {n}:java:1:rwlock_timeout:1 1 PX 30000");
+    script_listen(f, f->channel);
+    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+}
+
+static void nor_where_readers_go_first(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("1");
+    rw_acquire(f, "r:1", "r");
+    script_listen(f, f->channel);
+    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +431,11 @@ int main(void)
         JAVA_TEST(the_first_writer_of_ours_contends_with_java_readers),
         JAVA_TEST(what_java_deletes_is_lost),
         JAVA_TEST(what_we_force_java_finds_lost),
+        RW_TEST(it_keeps_new_readers_of_ours_out),
+        RW_TEST(the_name_is_open_to_it_when_the_readers_have_gone),
+        RW_TEST(not_in_our_turn),
+        RW_TEST(nor_beside_readers_of_redissons),
+        RW_TEST(nor_where_readers_go_first),
     };
 
     return cmocka_run_group_tests_name("rwlock_redisson", tests,

@@ -161,8 +161,7 @@ static void redissons_readers_are_told_when_ours_come_in(void **state)
     script_fixture *f = *state;
 
     rw_hear(f, "r:1", (char *)NULL);
-    script_redis(f, "HSET %s until %lld", f->keys[KEY_STATE],
-                 script_now_ms(f) + 60000);
+    script_stamp(f, "until", 400);
     rw_acquire(f, "w:1", "w");
     rw_acquire(f, "r:1", "r");
     script_listen(f, f->channel);
@@ -176,8 +175,7 @@ static void a_writer_that_comes_in_is_no_news_to_redisson(void **state)
     script_fixture *f = *state;
 
     rw_hear(f, "w:2", (char *)NULL);
-    script_redis(f, "HSET %s until %lld", f->keys[KEY_STATE],
-                 script_now_ms(f) + 60000);
+    script_stamp(f, "until", 400);
     rw_acquire(f, "w:1", "w");
     rw_acquire(f, "w:2", "w");
     script_listen(f, f->channel);

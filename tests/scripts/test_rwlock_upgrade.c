@@ -268,20 +268,54 @@ static void an_upgrade_of_the_dead_keeps_nobody_out(void **state)
     assert_held(f, "r:1 r:2 u:1 read");
 }
 
-/* Its base ran out: there is no hold any more that it could be added to. */
-static void an_upgrade_whose_base_is_lost_waits_for_all_readers(void **state)
+/* Somebody may have written since, Redisson for one, and changed what was read
+   under the base. */
+static void an_upgrade_whose_base_is_lost_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", "u:3", (char *)NULL);
+    rw_hear(f, "u:2", (char *)NULL);
     rw_acquire(f, "u:1", "u");
     rw_acquire(f, "r:1", "r");
     rw_acquire_on(f, "u:2", "w", "u:1");
+    script_redis(f, "DEL n");
+    script_redis(f, "HSET n mode write java:1:write 1");
+    script_redis(f, "PEXPIRE n 30000");
+    script_redis(f, "DEL n");
+    assert_like(rw_pass(f), "0 0");
+    assert_held(f, "");
+    assert_like(rw_touch(f, "u:2", NULL), "* 1 0 0 *");
+    assert_like(rw_recheck(f, "u:2"), "9");
+    assert_waiting(f, "");
+    assert_like(rw_recheck(f, "u:2"), "3");
+}
+
+static void nor_is_it_let_in_by_the_last_other_reader(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "u:2", "w:1", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire_on(f, "u:2", "w", "u:1");
+    rw_acquire(f, "w:1", "w");
     rw_kill(f, "u:1");
-    assert_like(rw_recheck(f, "u:2"), "0 *");
-    assert_like(rw_try(f, "u:3", "u"), "2 *");
     rw_release(f, "r:1", NULL);
-    assert_held(f, "u:2:write write");
+    assert_held(f, "w:1:write write");
+    assert_like(rw_recheck(f, "u:2"), "9");
+}
+
+static void an_upgrade_above_what_is_lost_does_not_begin(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "u:1", "u");
+    rw_kill(f, "u:1");
+    assert_like(rw_acquire_on(f, "u:2", "w", "u:1"), "9");
+    assert_like(rw_acquire_with(f, "u:3", "w", "30000", "s", "in", "", "0",
+                                "u:1"),
+                "9");
+    assert_waiting(f, "");
 }
 
 static void the_base_may_end_before_its_upgrade(void **state)
@@ -527,7 +561,9 @@ int main(void)
         RW_TEST(after_an_upgrade_new_readers_wait_behind_a_writer),
         RW_TEST(a_phase_that_begins_without_a_record_has_one_with_an_end),
         RW_TEST(an_upgrade_of_the_dead_keeps_nobody_out),
-        RW_TEST(an_upgrade_whose_base_is_lost_waits_for_all_readers),
+        RW_TEST(an_upgrade_whose_base_is_lost_is_refused),
+        RW_TEST(nor_is_it_let_in_by_the_last_other_reader),
+        RW_TEST(an_upgrade_above_what_is_lost_does_not_begin),
         RW_TEST(the_base_may_end_before_its_upgrade),
         RW_TEST(an_owner_that_writes_may_read_upgradeably),
         RW_TEST(beside_its_upgrade_an_owner_reads_upgradeably_once),

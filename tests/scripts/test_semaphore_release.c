@@ -445,6 +445,68 @@ static void passing_on_does_nothing_where_nobody_fits(void **state)
     assert_string_equal(script_heard(f), "");
 }
 
+/* ---- the zset is deleted or evicted ---- */
+
+static void two_of_three_are_lost(script_fixture *f)
+{
+    permits_set(f, 3);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:2", 1);
+    script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
+}
+
+static void a_zset_that_is_lost_comes_back(void **state)
+{
+    script_fixture *f = *state;
+
+    two_of_three_are_lost(f);
+    permits_pass(f);
+    assert_books(f, 3, 1);
+    assert_like(permits_renew(f, "u:1", NULL, "30000"), "");
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_books(f, 3, 2);
+}
+
+static void one_that_is_lost_can_be_given_back(void **state)
+{
+    script_fixture *f = *state;
+
+    two_of_three_are_lost(f);
+    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_release(f, "u:2", NULL), "1 0 0");
+    assert_books(f, 3, 3);
+}
+
+static void one_that_nobody_gives_back_ends_with_the_record(void **state)
+{
+    script_fixture *f = *state;
+
+    two_of_three_are_lost(f);
+    script_redis(f, "PEXPIRE %s 1000", f->keys[PERMITS_HOLDERS]);
+    permits_pass(f);
+    assert_books(f, 3, 1);
+    permits_expire(f, 1);
+    assert_like(permits_acquire(f, "u:3", 3), "1 *");
+    assert_books(f, 3, 0);
+}
+
+/* Redisson's setPermits() changes the counter alone. */
+static void permits_that_redisson_took_away_do_not_come_back(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 5);
+    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u:2", 1);
+    script_redis(f, "DECRBY n 2");
+    permits_pass(f);
+    assert_books(f, 3, 1);
+    permits_release(f, "u:1", NULL);
+    permits_release(f, "u:2", NULL);
+    permits_pass(f);
+    assert_books(f, 3, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +538,10 @@ int main(void)
             a_release_looks_at_so_many_waiters_and_says_there_are_more),
         PERMITS_TEST(one_call_serves_so_many_and_says_there_are_more),
         PERMITS_TEST(passing_on_does_nothing_where_nobody_fits),
+        PERMITS_TEST(a_zset_that_is_lost_comes_back),
+        PERMITS_TEST(one_that_is_lost_can_be_given_back),
+        PERMITS_TEST(one_that_nobody_gives_back_ends_with_the_record),
+        PERMITS_TEST(permits_that_redisson_took_away_do_not_come_back),
     };
 
     return cmocka_run_group_tests_name("semaphore_release", tests,

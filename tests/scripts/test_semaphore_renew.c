@@ -144,9 +144,10 @@ static void the_lost_are_named(void **state)
 static void many_names_are_renewed_at_once(void **state)
 {
     script_fixture *f = *state;
-    const char *const keys[] = {"n:timeout",   "latchkey:holders:n",
-                                "{m}:timeout", "latchkey:holders:{m}",
-                                "{n}:timeout", "latchkey:holders:{n}"};
+    const char *const keys[] =
+        {"n:timeout",   "latchkey:holders:n",   "latchkey:void:n",
+         "{m}:timeout", "latchkey:holders:{m}", "latchkey:void:{m}",
+         "{n}:timeout", "latchkey:holders:{n}", "latchkey:void:{n}"};
     char fence[2][24];
     const char *args[] = {"u:9",   "1",   "30000",  "u:2",   fence[1],
                           "30000", "u:1", fence[0], "30000", NULL};
@@ -158,7 +159,7 @@ static void many_names_are_renewed_at_once(void **state)
     permits_set(f, 1);
     permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "3000"});
     snprintf(fence[1], sizeof(fence[1]), "%s", permits_fence(f, "u:2"));
-    assert_like(script_run_keys(f, &lk__script_semaphore_renew, keys, 6, args),
+    assert_like(script_run_keys(f, &lk__script_semaphore_renew, keys, 9, args),
                 "1 0");
     assert_in_range(permits_left(f, "u:2", 1), 29000, 30000);
     script_set_name(f, "n");
@@ -170,8 +171,10 @@ one_name_of_another_type_keeps_no_other_from_being_renewed(void **state)
 {
     script_fixture *f = *state;
     const char *const keys[] = {"text",        "latchkey:holders:{n}",
-                                "{n}:timeout", "text",
-                                "{n}:timeout", "latchkey:holders:{n}"};
+                                "void",        "{n}:timeout",
+                                "text",        "void",
+                                "{n}:timeout", "latchkey:holders:{n}",
+                                "text"};
     char fence[24];
     const char *args[] = {"u:1",   fence, "30000", "u:1",   fence,
                           "30000", "u:1", fence,   "30000", NULL};
@@ -180,7 +183,7 @@ one_name_of_another_type_keeps_no_other_from_being_renewed(void **state)
     script_redis(f, "SET text x");
     permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "3000"});
     snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
-    assert_like(script_run_keys(f, &lk__script_semaphore_renew, keys, 6, args),
+    assert_like(script_run_keys(f, &lk__script_semaphore_renew, keys, 9, args),
                 "1 0 2 0");
     assert_in_range(permits_left(f, "u:1", 1), 29000, 30000);
 }

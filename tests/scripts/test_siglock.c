@@ -16,6 +16,7 @@ extern const lk__script lk__script_siglock_info;
 extern const lk__script lk__script_siglock_leave;
 extern const lk__script lk__script_siglock_release;
 extern const lk__script lk__script_siglock_renew;
+extern const lk__script lk__script_siglock_revoke;
 
 static const script_layout layout = {
     .count = 3,
@@ -62,6 +63,11 @@ confirm(script_fixture *f, const char *claim, const char *lease)
 {
     return script_call(f, &lk__script_siglock_confirm, claim, "0", lease, "0",
                        (char *)NULL);
+}
+
+static const char *revoke(script_fixture *f, const char *owner)
+{
+    return script_call(f, &lk__script_siglock_revoke, owner, (char *)NULL);
 }
 
 static const char *force(script_fixture *f, const char *owner)
@@ -264,7 +270,8 @@ static void a_lease_is_only_lengthened(void **state)
 static void many_leases_are_lengthened_at_once(void **state)
 {
     script_fixture *f = *state;
-    const char *keys[] = {"lock:a", "lock:b", "lock:c", "lock:d"};
+    const char *keys[] = {"lock:a", "void", "lock:b", "void",
+                          "lock:c", "void", "lock:d", "text"};
     const char *args[] = {"u:1",   "0",     "60000", "u:2",   "0",
                           "60000", "u:3",   "0",     "60000", "u:4",
                           "0",     "60000", NULL};
@@ -272,13 +279,44 @@ static void many_leases_are_lengthened_at_once(void **state)
     script_redis(f, "SET lock:a u:1 PX 1000");
     script_redis(f, "SET lock:b theirs");
     script_redis(f, "HSET lock:c u:3 1");
-    assert_like(script_run_keys(f, &lk__script_siglock_renew, keys, 4, args),
+    assert_like(script_run_keys(f, &lk__script_siglock_renew, keys, 8, args),
                 "2 2 3 2 4 0");
     assert_in_range(number(script_redis(f, "PTTL lock:a")), 59000, 60000);
     assert_like(script_redis(f, "PTTL lock:b"), "-1");
     assert_like(script_redis(f, "EXISTS lock:d"), "0");
-    assert_like(script_run_keys(f, &lk__script_siglock_renew, keys, 1, args),
+    assert_like(script_run_keys(f, &lk__script_siglock_renew, keys, 2, args),
                 "");
+}
+
+/* ---- revoke ---- */
+
+static void a_revoked_lock_stands_and_is_not_renewed(void **state)
+{
+    static const char owner[] = "01234567-89ab-cdef-0123-456789abcdef:7";
+    const char *const keys[] = {"lock:n", "latchkey:void:{n}"};
+    const char *const args[] = {owner, "0", "60000", NULL};
+    script_fixture *f = *state;
+
+    acquire(f, owner);
+    assert_like(revoke(f, "u:1"), "0");
+    assert_like(revoke(f, owner), "1 ????? 1");
+    assert_like(script_redis(f, "GET lock:n"), owner);
+    assert_like(script_run_keys(f, &lk__script_siglock_renew, keys, 2, args),
+                "1 4");
+    assert_like(confirm(f, owner, "60000"), "0 4");
+    assert_in_range(number(script_redis(f, "PTTL lock:n")), 20000, 30000);
+    assert_like(release(f, owner), "1 0 0");
+    assert_like(revoke(f, owner), "0");
+}
+
+/* python-redis-lock has ids of its own. */
+static void a_foreign_hold_is_not_revoked(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET lock:n Zm9vYmFy PX 20000");
+    assert_like(revoke(f, "Zm9vYmFy"), "1 ????? 0");
+    assert_like(script_redis(f, "EXISTS latchkey:void:{n}"), "0");
 }
 
 /* ---- info ---- */
@@ -335,6 +373,8 @@ static void a_right_that_renewing_lacks_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SIG_SCRIPT_TEST(a_revoked_lock_stands_and_is_not_renewed),
+        SIG_SCRIPT_TEST(a_foreign_hold_is_not_revoked),
         SIG_SCRIPT_TEST(a_free_lock_is_taken_with_a_lease),
         SIG_SCRIPT_TEST(acquiring_again_changes_nothing),
         SIG_SCRIPT_TEST(a_lock_that_is_held_tells_how_long),

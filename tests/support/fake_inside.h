@@ -49,7 +49,9 @@ struct fake_world {
     fake_event *first;
     uint64_t timer_at, timer_order;
     bool woken;
-    bool in_event; /* a handler of the core runs */
+    bool in_event;             /* a handler of the core runs */
+    void (*ended)(void *data); /* of stop_later(); else NULL */
+    void *ended_data;
 
     uint64_t core_random, own_random;
     uint64_t trace;

@@ -207,6 +207,18 @@ static void event_happen(fake_world *world, const fake_event *event)
     }
 }
 
+static void end_if_asked(fake_world *world)
+{
+    void (*ended)(void *data) = world->ended;
+
+    if (ended == NULL)
+        return;
+    world->ended = NULL;
+    world->events = NULL;
+    fake_links_stop(world);
+    ended(world->ended_data);
+}
+
 /* Lets the next thing happen unless it comes after limit. */
 static bool step_until(fake_world *world, uint64_t limit)
 {
@@ -223,6 +235,7 @@ static bool step_until(fake_world *world, uint64_t limit)
         if (timer_at > limit)
             return false;
         timer_fire(world);
+        end_if_asked(world);
         return true;
     }
     if (event == NULL || event->at > limit)
@@ -230,6 +243,7 @@ static bool step_until(fake_world *world, uint64_t limit)
     world->first = event->next;
     time_pass(world, event->at);
     event_happen(world, event);
+    end_if_asked(world);
     free(event);
     return true;
 }
@@ -270,14 +284,17 @@ static uint64_t world_now(lk__world *base)
     return world_of(base)->now;
 }
 
-static void world_random(lk__world *base, void *bytes, size_t size)
+static bool world_random(lk__world *base, void *bytes, size_t size)
 {
     unsigned char *byte = bytes;
     size_t i;
 
+    if (world_of(base)->settings.no_random)
+        return false;
     for (i = 0; i < size; i++)
         byte[i] =
             (unsigned char)(random_next(&world_of(base)->core_random) >> 56);
+    return true;
 }
 
 static int world_start(lk__world *base, const lk__events *events, void *user)
@@ -295,6 +312,14 @@ static void world_stop(lk__world *base)
 
     world->events = NULL;
     fake_links_stop(world);
+}
+
+/* When the event at hand is over. */
+static void
+world_stop_later(lk__world *base, void (*ended)(void *data), void *data)
+{
+    world_of(base)->ended = ended;
+    world_of(base)->ended_data = data;
 }
 
 static bool world_is_loop(const lk__world *base)
@@ -353,6 +378,7 @@ static const lk__world_class fake_class = {
     .random = world_random,
     .start = world_start,
     .stop = world_stop,
+    .stop_later = world_stop_later,
     .is_loop = world_is_loop,
     .set_timer = world_set_timer,
     .wake = world_wake,

@@ -62,6 +62,7 @@ typedef struct fake_settings {
     size_t send_limit;   /* bytes a stream keeps under way; 0: any */
     size_t piece_limit;  /* replies come in pieces of 1 to so many bytes; 0:
                             whole */
+    bool no_random;      /* there are no random numbers */
 } fake_settings;
 
 /* server is borrowed, data handed to its functions. Never NULL. */

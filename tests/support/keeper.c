@@ -93,6 +93,7 @@ static _Noreturn void keep(const keeper_how *how, int ready)
                                   .reason = how->reason};
     lk_client *client;
     lk_hold *hold;
+    lk_loss loss;
 
     must(lk_client_open(&client, how->url, NULL));
     must(lk_client_wait_ready(client, END_MS));
@@ -109,7 +110,10 @@ static _Noreturn void keep(const keeper_how *how, int ready)
         hold = write_of(client, how->writes, &options);
     while (hold == NULL || lk_hold_check(hold) == LK_OK)
         (void)usleep(LOOK_US);
-    _exit(lk_hold_loss(hold) == LK_LOSS_REVOKED ? 0 : 5);
+    loss = lk_hold_loss(hold);
+    (void)lk_hold_release(hold);
+    (void)lk_client_shutdown(client, END_MS);
+    _exit(loss == LK_LOSS_REVOKED ? 0 : 5);
 }
 
 /* ---- in the test ------------------------------------------------------------- */

@@ -22,8 +22,8 @@ typedef struct keeper_how {
 
 /*
  * Starts one; returns when it holds what it is to hold. What it waits for it
- * begins to wait for when somebody holds that. It ends with exit code 0 when a hold is taken from
- * it by force, and dies with the test program.
+ * begins to wait for when somebody holds that. It ends with exit code 0 when a hold is ended by
+ * an operator, which it then releases, and dies with the test program.
  */
 pid_t keeper_start(const keeper_how *how);
 

@@ -124,11 +124,11 @@ const char *permits_confirm(script_fixture *f, const char *claim,
 const char *permits_renew(script_fixture *f, const char *claim,
                           const char *fence, const char *lease)
 {
-    const char *const keys[] = {f->keys[PERMITS_ZSET],
-                                f->keys[PERMITS_HOLDERS]};
+    const char *const keys[] = {f->keys[PERMITS_ZSET], f->keys[PERMITS_HOLDERS],
+                                f->keys[PERMITS_VOID]};
     const char *const args[] = {claim, fence_of(f, claim, fence), lease, NULL};
 
-    return script_run_keys(f, &lk__script_semaphore_renew, keys, 2, args);
+    return script_run_keys(f, &lk__script_semaphore_renew, keys, 3, args);
 }
 
 const char *

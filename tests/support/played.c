@@ -14,27 +14,49 @@
 enum { LEASE_MS = 30000, SPARE = 63, READY_MS = 1000 };
 
 const char played_silence[] = "";
+const char played_end[] = "the end";
 
 extern const lk__script lk__script_lock_acquire;
+extern const lk__script lk__script_fairlock_acquire;
 extern const lk__script lk__script_lock_recheck;
+extern const lk__script lk__script_lock_touch;
 extern const lk__script lk__script_lock_confirm;
+extern const lk__script lk__script_lock_import;
 extern const lk__script lk__script_lock_renew;
 extern const lk__script lk__script_lock_release;
 extern const lk__script lk__script_lock_leave;
 extern const lk__script lk__script_lock_pass;
 extern const lk__script lk__script_lock_force;
 extern const lk__script lk__script_lock_info;
+extern const lk__script lk__script_leader_look;
+extern const lk__script lk__script_redlock_acquire;
+extern const lk__script lk__script_redlock_renew;
+extern const lk__script lk__script_redlock_release;
+extern const lk__script lk__script_flight_join;
+extern const lk__script lk__script_flight_land;
 
-static const lk__script *const scripts[PLAYED_SCRIPTS] = {
-    [PLAYED_ACQUIRE] = &lk__script_lock_acquire,
-    [PLAYED_RECHECK] = &lk__script_lock_recheck,
-    [PLAYED_CONFIRM] = &lk__script_lock_confirm,
-    [PLAYED_RENEW] = &lk__script_lock_renew,
-    [PLAYED_RELEASE] = &lk__script_lock_release,
-    [PLAYED_LEAVE] = &lk__script_lock_leave,
-    [PLAYED_PASS] = &lk__script_lock_pass,
-    [PLAYED_FORCE] = &lk__script_lock_force,
-    [PLAYED_INFO] = &lk__script_lock_info,
+static const struct {
+    const lk__script *text;
+    played_script script;
+} scripts[] = {
+    {&lk__script_lock_acquire, PLAYED_ACQUIRE},
+    {&lk__script_fairlock_acquire, PLAYED_ACQUIRE},
+    {&lk__script_lock_recheck, PLAYED_RECHECK},
+    {&lk__script_lock_touch, PLAYED_TOUCH},
+    {&lk__script_lock_confirm, PLAYED_CONFIRM},
+    {&lk__script_lock_import, PLAYED_IMPORT},
+    {&lk__script_lock_renew, PLAYED_RENEW},
+    {&lk__script_lock_release, PLAYED_RELEASE},
+    {&lk__script_lock_leave, PLAYED_LEAVE},
+    {&lk__script_lock_pass, PLAYED_PASS},
+    {&lk__script_lock_force, PLAYED_FORCE},
+    {&lk__script_lock_info, PLAYED_INFO},
+    {&lk__script_leader_look, PLAYED_OBSERVE},
+    {&lk__script_redlock_acquire, PLAYED_TOKEN_ACQUIRE},
+    {&lk__script_redlock_renew, PLAYED_TOKEN_RENEW},
+    {&lk__script_redlock_release, PLAYED_TOKEN_RELEASE},
+    {&lk__script_flight_join, PLAYED_JOIN},
+    {&lk__script_flight_land, PLAYED_LAND},
 };
 
 /* ---- scripts -------------------------------------------------------------- */
@@ -48,13 +70,13 @@ typedef struct command {
 
 static played_script script_of(const command *c)
 {
-    for (int i = 0; i < PLAYED_SCRIPTS; i++) {
-        const lk__script *s = scripts[i];
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+        const lk__script *s = scripts[i].text;
 
         if (strcmp(c->argv[1], s->sha1) == 0 ||
             (c->sizes[1] == s->size &&
              memcmp(c->argv[1], s->body, s->size) == 0))
-            return (played_script)i;
+            return scripts[i].script;
     }
     fail_msg("an unknown script");
     return PLAYED_SCRIPTS;
@@ -88,15 +110,56 @@ static void say(fake_link *link, const char *format, ...)
     fake_say(link, text);
 }
 
+/* ---- who waits ------------------------------------------------------------- */
+
+static played_waiter *waiter_find(played *p, const char *owner)
+{
+    for (size_t i = 0; i < p->waiter_count; i++) {
+        if (strcmp(p->waiters[i].owner, owner) == 0)
+            return &p->waiters[i];
+    }
+    return NULL;
+}
+
+/* 0: it does not wait. */
+static uint64_t ticket_of(played *p, const char *owner)
+{
+    const played_waiter *waiter = waiter_find(p, owner);
+
+    return waiter != NULL ? waiter->ticket : 0;
+}
+
+/* A claim that waits keeps its ticket. */
+static uint64_t ticket_give(played *p, const char *owner)
+{
+    played_waiter *waiter = waiter_find(p, owner);
+
+    if (waiter == NULL) {
+        assert_true(p->waiter_count < PLAYED_WAITERS);
+        waiter = &p->waiters[p->waiter_count++];
+        (void)snprintf(waiter->owner, sizeof(waiter->owner), "%s", owner);
+        waiter->ticket = ++p->ticket;
+    }
+    return waiter->ticket;
+}
+
+static void waiter_remove(played *p, const char *owner)
+{
+    played_waiter *waiter = waiter_find(p, owner);
+
+    if (waiter != NULL)
+        *waiter = p->waiters[--p->waiter_count];
+}
+
+/* ---- the model's answers --------------------------------------------------- */
+
 static void answer_acquire(played *p, fake_link *link, const command *c)
 {
-    (void)snprintf(p->owner, sizeof(p->owner), "%s", arg(c, 0));
-    (void)snprintf(p->inbox, sizeof(p->inbox), "%s", arg(c, 5));
     if (p->is_held && strcmp(arg(c, 4), "1") != 0) {
         say(link, "*2\r\n:2\r\n:%d\r\n", LEASE_MS);
     } else if (p->is_held) {
         say(link, "*4\r\n:0\r\n:%d\r\n:%" PRIu64 "\r\n:0\r\n", LEASE_MS,
-            ++p->ticket);
+            ticket_give(p, arg(c, 0)));
     } else {
         say(link, "*4\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%" PRIu64 "\r\n",
             p->fence, arg(c, 3), p->fence + SPARE);
@@ -107,16 +170,35 @@ static void answer_acquire(played *p, fake_link *link, const command *c)
 
 static void answer_recheck(played *p, fake_link *link, const command *c)
 {
+    uint64_t ticket = ticket_of(p, arg(c, 0));
+
     if (p->is_held) {
         say(link, "*6\r\n:0\r\n:%d\r\n:%" PRIu64 "\r\n:0\r\n:0\r\n:0\r\n",
-            LEASE_MS, p->ticket);
+            LEASE_MS, ticket);
         return;
     }
     say(link,
         "*5\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%" PRIu64 "\r\n:%" PRIu64 "\r\n",
-        p->fence, arg(c, 3), p->ticket, p->fence + SPARE);
+        p->fence, arg(c, 3), ticket, p->fence + SPARE);
+    waiter_remove(p, arg(c, 0));
     p->fence += 1000000;
     p->is_held = true;
+}
+
+static void answer_touch(played *p, fake_link *link, const command *c)
+{
+    int count = c->argc - 3 - (int)number(c->argv[2]) - 3;
+
+    say(link, "*%d\r\n:%d\r\n:0\r\n:0\r\n:0\r\n", 4 + count, LEASE_MS);
+    for (int i = 0; i < count; i++)
+        say(link, ":%" PRIu64 "\r\n", ticket_of(p, arg(c, 3 + i)));
+}
+
+static void answer_leave(played *p, fake_link *link, const command *c)
+{
+    waiter_remove(p, arg(c, 0));
+    p->tombstone_ms = number(arg(c, 3));
+    say(link, "*3\r\n:1\r\n:0\r\n:0\r\n");
 }
 
 static void
@@ -129,9 +211,16 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
     case PLAYED_RECHECK:
         answer_recheck(p, link, c);
         break;
+    case PLAYED_TOUCH:
+        answer_touch(p, link, c);
+        break;
     case PLAYED_CONFIRM:
         say(link, "*4\r\n:1\r\n:%s\r\n:%d\r\n:%" PRIu64 "\r\n", arg(c, 4),
             p->waits ? 1 : 0, number(arg(c, 3)) + number(arg(c, 5)));
+        break;
+    case PLAYED_IMPORT:
+        say(link, "*4\r\n:1\r\n:%s\r\n:%" PRIu64 "\r\n:%" PRIu64 "\r\n",
+            arg(c, 4), p->fence, p->fence + SPARE);
         break;
     case PLAYED_RENEW:
         say(link, "*0\r\n");
@@ -142,7 +231,7 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
         say(link, "*3\r\n:1\r\n:0\r\n:0\r\n");
         break;
     case PLAYED_LEAVE:
-        say(link, "*3\r\n:1\r\n:0\r\n:0\r\n");
+        answer_leave(p, link, c);
         break;
     case PLAYED_PASS:
         say(link, "*2\r\n:0\r\n:0\r\n");
@@ -150,22 +239,47 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
     case PLAYED_INFO:
         say(link, "*5\r\n:-2\r\n*0\r\n*0\r\n:0\r\n*0\r\n");
         break;
+    case PLAYED_OBSERVE:
+        say(link, "*6\r\n:0\r\n:%d\r\n:1\r\n:0\r\n:0\r\n:%" PRIu64 "\r\n",
+            LEASE_MS, p->term);
+        break;
+    case PLAYED_TOKEN_ACQUIRE:
+    case PLAYED_TOKEN_RENEW:
+    case PLAYED_TOKEN_RELEASE:
+    case PLAYED_LAND:
+        say(link, "*1\r\n:1\r\n");
+        break;
+    case PLAYED_JOIN:
+        say(link, "*1\r\n:3\r\n");
+        break;
     case PLAYED_SCRIPTS:
         break;
     }
+}
+
+static void note(played *p, played_script script, const command *c)
+{
+    p->counts[script]++;
+    p->times[script] = fake_world_now(p->world);
+    if (script != PLAYED_ACQUIRE)
+        return;
+    (void)snprintf(p->owner, sizeof(p->owner), "%s", arg(c, 0));
+    (void)snprintf(p->inbox, sizeof(p->inbox), "%s", arg(c, 5));
 }
 
 static void answer_script(played *p, fake_link *link, const command *c)
 {
     played_script script = script_of(c);
 
-    p->counts[script]++;
-    p->times[script] = fake_world_now(p->world);
+    note(p, script, c);
+    p->links[script] = fake_link_number(link);
     if (p->answers[script] == played_silence)
         p->silent = link;
     if (p->silent == link)
         return;
-    if (p->answers[script] == NULL)
+    if (p->answers[script] == played_end)
+        fake_end(link);
+    else if (p->answers[script] == NULL)
         answer_model(p, link, script, c);
     else
         fake_say(link, p->answers[script]);
@@ -180,14 +294,34 @@ static void answer_subscribe(played *p, fake_link *link, const command *c)
         c->argv[1]);
 }
 
-static void answer_client(fake_link *link, const command *c)
+static void answer_kill(played *p, fake_link *link, const command *c)
 {
-    if (strcasecmp(c->argv[1], "ID") == 0)
+    p->kills++;
+    p->killed_id = number(c->argv[3]);
+    fake_say(link, p->kill_answer != NULL ? p->kill_answer : "+OK\r\n");
+}
+
+static void answer_client(played *p, fake_link *link, const command *c)
+{
+    if (strcasecmp(c->argv[1], "ID") == 0 && p->id_answer != NULL)
+        fake_say(link, p->id_answer);
+    else if (strcasecmp(c->argv[1], "SETNAME") == 0 && p->name_answer != NULL)
+        fake_say(link, p->name_answer);
+    else if (strcasecmp(c->argv[1], "ID") == 0)
         say(link, ":%u\r\n", fake_link_number(link) + 1);
+    else if (strcasecmp(c->argv[1], "KILL") == 0)
+        answer_kill(p, link, c);
     else
         say(link, "+OK\r\n");
 }
 
+static void answer_info(const played *p, fake_link *link)
+{
+    say(link, "$%zu\r\nrun_id:%s\r\n", strlen("run_id:") + strlen(p->run_id),
+        p->run_id);
+}
+
+/* NOLINTNEXTLINE(readability-function-cognitive-complexity): one list */
 static void on_command(void *data, fake_link *link, int argc, const char **argv,
                        const size_t *sizes)
 {
@@ -202,12 +336,14 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
     } else if (strcmp(word, "SUBSCRIBE") == 0) {
         answer_subscribe(p, link, &c);
     } else if (strcmp(word, "CLIENT") == 0) {
-        answer_client(link, &c);
+        answer_client(p, link, &c);
     } else if (strcmp(word, "INFO") == 0) {
-        say(link, "$13\r\nrun_id:abcdef\r\n");
+        answer_info(p, link);
     } else if (strcmp(word, "PING") == 0) {
         p->pings++;
-        say(link, "+PONG\r\n");
+        fake_say(link, p->ping_answer != NULL ? p->ping_answer : "+PONG\r\n");
+    } else if (strcmp(word, "HMGET") == 0) {
+        say(link, "*2\r\n$1\r\n1\r\n$-1\r\n"); /* the record of a lock */
     } else if (strcmp(word, "EXISTS") == 0 && p->exists_answer != NULL) {
         fake_say(link, p->exists_answer);
     } else if (strcmp(word, "EXISTS") == 0) {
@@ -238,6 +374,7 @@ played *played_new(uint64_t seed, const lk_client_options *options)
 
     assert_non_null(p);
     p->fence = 1000;
+    (void)snprintf(p->run_id, sizeof(p->run_id), "abcdef");
     p->world = fake_world_new(seed, &server, p);
     *fake_world_settings(p->world) = (fake_settings){.connect_ns = FAKE_MS,
                                                      .request_ns = FAKE_MS,
@@ -270,18 +407,35 @@ uint64_t played_now_ms(const played *p)
     return (fake_world_now(p->world) - FAKE_START) / FAKE_MS;
 }
 
+void played_ways(played *p, uint64_t request_ms, uint64_t reply_ms)
+{
+    fake_world_settings(p->world)->request_ns = request_ms * FAKE_MS;
+    fake_world_settings(p->world)->reply_ns = reply_ms * FAKE_MS;
+}
+
+void played_publish(played *p, const char *text)
+{
+    played_publish_on(p, p->inbox, text);
+}
+
+void played_publish_on(played *p, const char *channel, const char *text)
+{
+    assert_non_null(p->inbox_link);
+    say(p->inbox_link, "*3\r\n$7\r\nmessage\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+        strlen(channel), channel, strlen(text), text);
+}
+
 void played_grant(played *p, uint64_t ticket, uint64_t fence, uint64_t lease_ms)
 {
     char text[320];
 
     p->is_held = true;
+    waiter_remove(p, p->owner);
     (void)snprintf(text, sizeof(text),
                    "grant lock %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
                    " n",
                    p->owner, ticket, fence, fence + SPARE, lease_ms);
-    assert_non_null(p->inbox_link);
-    say(p->inbox_link, "*3\r\n$7\r\nmessage\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
-        strlen(p->inbox), p->inbox, strlen(text), text);
+    played_publish(p, text);
 }
 
 void played_break(played *p)

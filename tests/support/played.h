@@ -8,26 +8,45 @@
 
 /*
  * A client in a fake world and the server it talks to, which the test plays:
- * it greets, takes subscriptions, and answers the lock's scripts for one name
- * as a server would, until it is told to answer something else. Each way takes
- * a virtual millisecond.
+ * it greets, takes subscriptions, and answers the scripts of the locks, of an
+ * observer, of a redlock and of a flight for one name as a server would, until
+ * it is told to answer something else. Each way takes a virtual millisecond, until
+ * played_ways() says otherwise.
  */
 
 typedef enum played_script {
-    PLAYED_ACQUIRE,
+    PLAYED_ACQUIRE, /* a lock's or a fair lock's */
     PLAYED_RECHECK,
+    PLAYED_TOUCH,
     PLAYED_CONFIRM,
+    PLAYED_IMPORT,
     PLAYED_RENEW,
     PLAYED_RELEASE,
     PLAYED_LEAVE,
     PLAYED_PASS,
     PLAYED_FORCE,
     PLAYED_INFO,
+    PLAYED_OBSERVE,
+    PLAYED_TOKEN_ACQUIRE, /* a redlock's */
+    PLAYED_TOKEN_RENEW,
+    PLAYED_TOKEN_RELEASE,
+    PLAYED_JOIN, /* a flight's */
+    PLAYED_LAND,
     PLAYED_SCRIPTS
 } played_script;
 
+enum { PLAYED_WAITERS = 16 };
+
+/* A claim that stands in the queue. */
+typedef struct played_waiter {
+    char owner[80];
+    uint64_t ticket;
+} played_waiter;
+
 /* For an answer: the server says nothing, then or later on that stream. */
 extern const char played_silence[];
+/* The stream ends in its place. */
+extern const char played_end[];
 
 typedef struct played {
     fake_world *world;
@@ -36,22 +55,31 @@ typedef struct played {
 
     /* What is answered instead of the model's answer; NULL: that. */
     const char *answers[PLAYED_SCRIPTS];
-    const char *exists_answer;
+    const char *exists_answer, *ping_answer;
+    const char *kill_answer;
+    const char *id_answer, *name_answer; /* of CLIENT ID and SETNAME */
     int connect_answer; /* of each stream to come; see fake_server */
     bool waits;         /* lock_confirm says that others wait */
     bool is_mute;       /* no command is answered any more */
 
     /* The model. */
+    char run_id[48]; /* another one: another server process */
     bool is_held;
     uint64_t fence;  /* of the next grant */
     uint64_t ticket; /* the last one */
+    uint64_t term;   /* in which somebody leads */
+    played_waiter waiters[PLAYED_WAITERS];
+    size_t waiter_count;
 
     /* What arrived. */
     unsigned counts[PLAYED_SCRIPTS];
     uint64_t times[PLAYED_SCRIPTS]; /* when the last one did */
+    unsigned links[PLAYED_SCRIPTS]; /* on which stream; see fake_link_number */
     char owner[80];                 /* of the last acquire */
     char inbox[80];
-    unsigned connects, pings;
+    uint64_t tombstone_ms; /* of the last leave */
+    unsigned connects, pings, kills;
+    uint64_t killed_id;    /* of the last CLIENT KILL */
     uint64_t connected_at; /* the last attempt */
     fake_link *inbox_link;
     fake_link *silent; /* the stream on which it says nothing more */
@@ -69,8 +97,15 @@ void played_run_ms(played *p, uint64_t ms);
 /* Virtual milliseconds since the start of the world, rounded down. */
 uint64_t played_now_ms(const played *p);
 
-/* Publishes a grant to the client's inbox, for the last acquire's claim. The
-   model holds the name then. */
+/* How long what is sent from now on is on its way, there and back. */
+void played_ways(played *p, uint64_t request_ms, uint64_t reply_ms);
+
+/* Publishes words to the client's inbox, or on another channel. */
+void played_publish(played *p, const char *text);
+void played_publish_on(played *p, const char *channel, const char *text);
+
+/* The same for a grant to the last acquire's claim. The model holds the name
+   then. */
 void played_grant(played *p, uint64_t ticket, uint64_t fence,
                   uint64_t lease_ms);
 

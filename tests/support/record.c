@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/record.h"
 
-enum { BUSY = 8 };
+#include <time.h>
+
+enum { BUSY = 8, STAY_EVERY = 16, STAY_NS = 1000000 };
 
 /* inside goes 0, arrived, busy, arrived, 0, each step by the same owner. */
 static uint64_t arrived(unsigned owner)
@@ -44,6 +46,14 @@ bool record_enter(record *r, unsigned owner, uint64_t fence)
     (void)atomic_fetch_add(&r->grants, 1);
     is_alone = step(r, arrived(owner), busy(owner)) && is_alone;
     return is_alone && is_higher;
+}
+
+void record_stay(uint64_t turn)
+{
+    const struct timespec moment = {.tv_nsec = STAY_NS};
+
+    if (turn % STAY_EVERY == 0)
+        (void)nanosleep(&moment, NULL);
 }
 
 bool record_leave(record *r, unsigned owner)

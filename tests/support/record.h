@@ -24,6 +24,11 @@ typedef struct record {
 
 /* The owner has the lock. Counts what is wrong; true: nothing is. */
 bool record_enter(record *r, unsigned owner, uint64_t fence);
+/*
+ * In one turn of so many the owner stays inside for a moment: for whoever only
+ * enters and leaves, a lock that lets two in is hardly ever seen to do so.
+ */
+void record_stay(uint64_t turn);
 /* The owner is about to release it. False: it was not alone all the time. */
 bool record_leave(record *r, unsigned owner);
 /*

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "support/wait.h"
+
 enum { NAMES_MAX = 8, ADDRESSES_MAX = 4 };
 
 typedef int (*lookup)(const char *host, const char *service,
@@ -22,6 +24,7 @@ static struct {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static bool closed;
+static unsigned hanging; /* look-ups at the gate */
 
 void resolver_name(const char *name, const char *const *addresses)
 {
@@ -51,6 +54,22 @@ void resolver_open_gate(void)
     closed = false;
     (void)pthread_cond_broadcast(&opened);
     (void)pthread_mutex_unlock(&mutex);
+}
+
+static bool is_hanging(void *data)
+{
+    bool hangs;
+
+    (void)data;
+    (void)pthread_mutex_lock(&mutex);
+    hangs = hanging > 0;
+    (void)pthread_mutex_unlock(&mutex);
+    return hangs;
+}
+
+bool resolver_wait_hanging(void)
+{
+    return wait_until(is_hanging, NULL, 10000);
 }
 
 static lookup real_lookup(void)
@@ -94,8 +113,10 @@ int resolver_lookup(const char *host, const char *service,
         if (host == NULL || strcmp(names[i].name, host) != 0)
             continue;
         (void)pthread_mutex_lock(&mutex);
+        hanging++;
         while (closed)
             (void)pthread_cond_wait(&opened, &mutex);
+        hanging--;
         error = list_make(i, service, ret_list);
         (void)pthread_mutex_unlock(&mutex);
         return error;

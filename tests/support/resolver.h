@@ -3,6 +3,7 @@
 #define LK_TESTS_SUPPORT_RESOLVER_H
 
 #include <netdb.h>
+#include <stdbool.h>
 
 /*
  * Name service for tests: names the test gave get the addresses it gave, all
@@ -22,5 +23,7 @@ void resolver_name(const char *name, const char *const *addresses);
 /* Look-ups of the names given hang from now on, until the gate is opened. */
 void resolver_close_gate(void);
 void resolver_open_gate(void);
+/* Waits until one hangs; false: that takes too long. */
+bool resolver_wait_hanging(void);
 
 #endif /* LK_TESTS_SUPPORT_RESOLVER_H */

@@ -164,12 +164,13 @@ const char *rw_renew(script_fixture *f, const char *claim, const char *fence,
                      const char *lease)
 {
     const char *const keys[] = {f->keys[KEY_LOCK], f->keys[KEY_STATE],
-                                f->keys[KEY_HOLDERS], rw_timeout(f, claim)};
+                                f->keys[KEY_HOLDERS], f->keys[KEY_VOID],
+                                rw_timeout(f, claim)};
     const char *const args[] = {claim,
                                 fence != NULL ? fence : rw_fence(f, claim),
                                 lease, NULL};
 
-    return script_run_keys(f, &lk__script_rwlock_renew, keys, 4, args);
+    return script_run_keys(f, &lk__script_rwlock_renew, keys, 5, args);
 }
 
 void rw_kill(script_fixture *f, const char *claim)

@@ -251,12 +251,14 @@ const char *script_run_keys(script_fixture *f, const lk__script *script,
                             const char *const *keys, size_t key_count,
                             const char *const *args)
 {
-    const char *argv[MAX_ARGS] = {"EVAL", script->body};
-    char count[24];
+    const char *argv[MAX_ARGS] = {"EVAL"};
+    char count[24], *body = NULL;
     int argc = 3;
 
     assert_true(script->key_count == 0 || script->key_count == key_count);
     snprintf(count, sizeof(count), "%zu", key_count);
+    assert_true(asprintf(&body, "%s%s", f->stamp, script->body) > 0);
+    argv[1] = body;
     argv[2] = count;
     for (size_t i = 0; i < key_count && argc < MAX_ARGS; i++)
         argv[argc++] = keys[i];
@@ -267,6 +269,7 @@ const char *script_run_keys(script_fixture *f, const lk__script *script,
     if (f->answer != NULL)
         freeReplyObject(f->answer);
     f->answer = redisCommandArgv(f->runner, argc, argv, NULL);
+    free(body);
     assert_non_null(f->answer);
     text_keep(&f->answer_text, text_of(f->answer));
     return f->answer_text;
@@ -442,6 +445,17 @@ void script_age(script_fixture *f, const char *claim, long long ms)
     assert_like(script_redis(f, "HSET %s %s %s", f->keys[KEY_TICKETS], claim,
                              aged),
                 "0");
+    script_redis(f, "HSET %s @ %lld", f->keys[KEY_TICKETS], script_now_ms(f));
+}
+
+void script_stamp(script_fixture *f, const char *field, long long ms)
+{
+    f->stamp[0] = '\0';
+    if (field != NULL)
+        snprintf(f->stamp, sizeof(f->stamp),
+                 "do local now = redis.call('TIME') redis.call('HSET', KEYS[2],"
+                 "'%s', now[1] * 1000 + math.floor(now[2] / 1000) + %lld) end ",
+                 field, ms);
 }
 
 void script_expire(script_fixture *f)

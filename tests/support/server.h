@@ -58,6 +58,12 @@ redisReply *server_command(server *s, const char *format, ...);
 long long server_integer(server *s, const char *format, ...);
 /* A string or a status, freed by free(); NULL for nil; else the test fails. */
 char *server_string(server *s, const char *format, ...);
+/* A command that says how many claims wait for a name. What the hash of tickets
+   has besides is no claim's. */
+#define SERVER_TICKETS(name)                                                   \
+    "EVAL return(redis.call('HLEN',KEYS[1])-redis.call('HEXISTS',KEYS[1],'#')" \
+    "-redis.call('HEXISTS',KEYS[1],'@')-redis.call('HEXISTS',KEYS[1],'!')) 1 " \
+    "latchkey:tickets:{" name "}"
 /* Removes all data; scripts stay. */
 void server_flush(server *s);
 

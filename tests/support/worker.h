@@ -17,8 +17,9 @@
  * clients; what the parent has open is not for it, but server_command() and
  * its like are. Workers die with the thread that started them.
  *
- * A worker leaves by _exit() with what its function returns, 0 for success. A
- * failed cmocka assertion in it aborts it, so it counts as killed by SIGABRT.
+ * A worker leaves by worker_leave() with what its function returns, 0 for
+ * success. A failed cmocka assertion in it aborts it, so it counts as killed by
+ * SIGABRT.
  */
 
 enum { WORKER_MAX = 64, WORKER_RECORDS = 8, WORKER_COUNTERS = 8 };
@@ -31,6 +32,11 @@ typedef struct worker_shared {
 } worker_shared;
 
 typedef struct workers workers;
+
+enum { WORKER_LEAKED = 97 };
+
+/* Ends a child that a test forked, with this status or WORKER_LEAKED. */
+_Noreturn void worker_leave(int status);
 
 /* Returns the exit status, 0 to 127. data is the child's own copy. */
 typedef int (*worker_function)(worker_shared *shared, unsigned index,

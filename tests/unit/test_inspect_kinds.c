@@ -33,8 +33,9 @@ static void a_name_is_found_in_each_of_its_keys(void **state)
 static void a_name_with_a_tag_keeps_its_braces(void **state)
 {
     (void)state;
-    assert_trace("latchkey:state:a{tag}b", LK__TRACE_STATE, "a{tag}b");
-    assert_trace("latchkey:state:{tag}b", LK__TRACE_STATE, "{tag}b");
+    assert_trace("latchkey:state::a{tag}b", LK__TRACE_STATE, "a{tag}b");
+    assert_trace("latchkey:state::{tag}", LK__TRACE_STATE, "{tag}");
+    assert_trace("latchkey:tickets:::{tag}b", LK__TRACE_TICKETS, ":{tag}b");
     assert_trace("{a}{b}:timeout", LK__TRACE_TIMEOUT, "{a}{b}");
     assert_trace("{tag}", LK__TRACE_NAME, "{tag}");
 }

@@ -26,18 +26,6 @@ static uint64_t marked(uint64_t mark, lk__latch_facts facts)
     return mark;
 }
 
-static lk__verdict hear(uint64_t mark, const char *text)
-{
-    uint64_t before = mark;
-    lk__latch_facts facts;
-    lk__verdict verdict;
-
-    assert_true(lk__latch_message(&facts, text));
-    verdict = lk__latch_judge_message(&mark, &facts);
-    assert_int_equal(mark, before);
-    return verdict;
-}
-
 /* ---- the first answer ---- */
 
 static void a_new_wait_passes_an_open_latch(void **state)
@@ -152,63 +140,15 @@ static void who_waited_for_the_arming_goes_by_what_is_there(void **state)
     assert_int_equal(judge(21, open), LK__VERDICT_OK);
 }
 
-/* ---- messages ---- */
-
-static void a_message_says_nothing_to_a_new_wait(void **state)
+/* No script answers so. */
+static void facts_that_say_nothing_decide_nothing(void **state)
 {
-    (void)state;
-    assert_int_equal(hear(NEW, "open 10 n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(NEW, "gone 10 0 n"), LK__VERDICT_WAIT);
-}
-
-static void a_message_of_its_generation_ends_a_wait(void **state)
-{
-    (void)state;
-    assert_int_equal(hear(FIRST, "open 10 n"), LK__VERDICT_OK);
-    assert_int_equal(hear(FIRST, "open 20 n"), LK__VERDICT_OK);
-    assert_int_equal(hear(9, "open 10 n"), LK__VERDICT_OK);
-    assert_int_equal(hear(FIRST, "gone 10 0 n"), LK__VERDICT_GONE);
-    assert_int_equal(hear(FIRST, "gone 20 0 n"), LK__VERDICT_GONE);
-}
-
-static void a_message_of_an_older_generation_does_not(void **state)
-{
-    (void)state;
-    assert_int_equal(hear(SECOND, "open 10 n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(GAP, "open 10 n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(SECOND, "gone 10 0 n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(GAP, "gone 10 10 n"), LK__VERDICT_WAIT);
-}
-
-static void a_message_that_it_is_gone_says_what_opened_before(void **state)
-{
-    (void)state;
-    assert_int_equal(hear(FIRST, "gone 20 10 n"), LK__VERDICT_OK);
-    assert_int_equal(hear(SECOND, "gone 20 10 n"), LK__VERDICT_GONE);
-}
-
-static void redissons_messages_are_told_apart(void **state)
-{
-    lk__latch_facts facts;
+    const lk__latch_facts nothing = {.open = false};
 
     (void)state;
-    assert_false(lk__latch_message(&facts, "0"));
-    assert_false(lk__latch_message(&facts, "1"));
-    assert_false(lk__latch_message(&facts, ""));
-    assert_false(lk__latch_message(&facts, "opened 10 n"));
-}
-
-static void garbage_ends_no_wait(void **state)
-{
-    (void)state;
-    assert_int_equal(hear(FIRST, "open "), LK__VERDICT_WAIT);
-    assert_int_equal(hear(FIRST, "open x n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(FIRST, "open -1 n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(FIRST, "open  20 n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(FIRST, "open 10"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(FIRST, "open 10n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(FIRST, "gone x 0 n"), LK__VERDICT_WAIT);
-    assert_int_equal(hear(FIRST, "gone "), LK__VERDICT_WAIT);
+    assert_int_equal(marked(NEW, nothing), NEW);
+    assert_int_equal(marked(FIRST, nothing), FIRST);
+    assert_int_equal(marked(GAP, nothing), GAP);
 }
 
 int main(void)
@@ -226,12 +166,7 @@ int main(void)
         cmocka_unit_test(what_the_server_does_not_know_is_gone),
         cmocka_unit_test(what_is_newer_than_the_server_is_gone),
         cmocka_unit_test(who_waited_for_the_arming_goes_by_what_is_there),
-        cmocka_unit_test(a_message_says_nothing_to_a_new_wait),
-        cmocka_unit_test(a_message_of_its_generation_ends_a_wait),
-        cmocka_unit_test(a_message_of_an_older_generation_does_not),
-        cmocka_unit_test(a_message_that_it_is_gone_says_what_opened_before),
-        cmocka_unit_test(redissons_messages_are_told_apart),
-        cmocka_unit_test(garbage_ends_no_wait),
+        cmocka_unit_test(facts_that_say_nothing_decide_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,27 @@ static void a_name_with_a_tag_stands_as_it_is(void **state)
     assert_keys("x{a}b", "prefix:x{a}b", "x{a}b:suffix");
 }
 
+static void assert_key(const char *form, const char *name, const char *key)
+{
+    char *made = lk__name_form(form, name);
+
+    assert_string_equal(made, key);
+    lk__free(made);
+}
+
+/* Redisson makes `prefix:{n}` of both. */
+static void
+a_name_in_braces_shares_no_key_of_ours_with_the_one_without(void **state)
+{
+    (void)state;
+    assert_key("latchkey:state", "n", "latchkey:state:{n}");
+    assert_key("latchkey:state", "{n}", "latchkey:state::{n}");
+    assert_key("latchkey:state", ":{n}", "latchkey:state:::{n}");
+    assert_key("latchkey:state", "x{n}y", "latchkey:state::x{n}y");
+    assert_key("redisson_lock_queue", "n", "redisson_lock_queue:{n}");
+    assert_key("redisson_lock_queue", "{n}", "redisson_lock_queue:{n}");
+}
+
 /* Finds what Redis hashes of a key; see its cluster specification. */
 static void
 find_hashed(const char *key, const char **ret_begin, size_t *ret_size)
@@ -223,6 +244,8 @@ int main(void)
         cmocka_unit_test(names_of_the_librarys_own_keys_are_refused),
         cmocka_unit_test(a_name_without_a_tag_is_wrapped),
         cmocka_unit_test(a_name_with_a_tag_stands_as_it_is),
+        cmocka_unit_test(
+            a_name_in_braces_shares_no_key_of_ours_with_the_one_without),
         cmocka_unit_test(
             a_name_is_taken_if_and_only_if_its_keys_share_its_slot),
         cmocka_unit_test(keys_share_a_slot_if_they_share_what_is_hashed),

@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/client.h"
 #include "core/deadline.h"
 #include "support/call.h"
 #include "support/check.h"
@@ -447,10 +449,44 @@ static void the_same_seed_gives_the_same_life(void **state)
     }
 }
 
+/* ---- the world's other gifts ------------------------------------------------------ */
+
+/* Two clients with one id would be one to the server. */
+static void without_random_numbers_there_is_no_client(void **state)
+{
+    static const fake_server nobody = {0};
+    fake_world *world = fake_world_new(1, &nobody, NULL);
+    lk_client *client = NULL;
+
+    (void)state;
+    fake_world_settings(world)->no_random = true;
+    assert_status(lk__client_open_in(&client, fake_world_base(world),
+                                     "redis://server", NULL),
+                  LK_ENOMEM);
+    assert_non_null(strstr(lk_last_error(), "random"));
+    assert_null(client);
+    fake_world_free(world);
+}
+
+/* A redlock's token is one more id. */
+static void without_random_numbers_there_is_no_token(void **state)
+{
+    played *p = *state;
+    lk_redlock *redlock = NULL;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_redlock_new(&redlock, &p->client, 1, "r", NULL), LK_OK);
+    fake_world_settings(p->world)->no_random = true;
+    assert_status(lk_redlock_acquire(redlock, 1000, NULL, &hold), LK_ENOMEM);
+    lk_redlock_free(redlock);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_random_numbers_there_is_no_client),
+        TEST(without_random_numbers_there_is_no_token),
         TEST(a_blocking_wait_ends_at_its_time),
         TEST(an_async_wait_ends_at_its_time),
         TEST(a_wait_looks_about_every_second),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "support/call.h"
 #include "support/check.h"
 #include "support/played.h"
 
@@ -23,16 +24,16 @@ static int teardown(void **state)
     return 0;
 }
 
-static void an_import_asks_once_and_keeps_the_fence(void **state)
+static void an_import_asks_once_and_has_the_fence_of_the_answer(void **state)
 {
     played *p = *state;
     lk_hold *hold = NULL;
 
     p->is_held = true;
     assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_OK);
-    assert_int_equal(p->counts[PLAYED_CONFIRM], 1);
+    assert_int_equal(p->counts[PLAYED_IMPORT], 1);
     assert_int_equal(p->counts[PLAYED_ACQUIRE], 0);
-    assert_int_equal(lk_hold_fence(hold), 510);
+    assert_int_equal(lk_hold_fence(hold), 1000);
     assert_in_range(lk_hold_remaining_ms(hold), 29000, 30000);
     played_run_ms(p, 3600000);
     assert_status(lk_hold_check(hold), LK_OK);
@@ -67,16 +68,52 @@ static void an_import_without_an_answer_may_be_tried_again(void **state)
     lk_hold *hold = NULL;
 
     p->is_held = true;
-    p->answers[PLAYED_CONFIRM] = played_silence;
+    p->answers[PLAYED_IMPORT] = played_silence;
     assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_EINDOUBT);
     assert_int_equal(played_now_ms(p) - began, 2000);
     assert_null(hold);
     assert_int_equal(played_stats(p).holding, 0);
-    p->answers[PLAYED_CONFIRM] = NULL;
+    p->answers[PLAYED_IMPORT] = NULL;
     played_run_ms(p, 100);
     assert_int_equal(p->counts[PLAYED_RELEASE], 0);
     assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void answer_again(void *data)
+{
+    ((played *)data)->answers[PLAYED_IMPORT] = NULL;
+}
+
+static void an_import_whose_answer_is_lost_is_asked_again(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->is_held = true;
+    p->answers[PLAYED_IMPORT] = played_end;
+    fake_world_at(p->world, fake_world_now(p->world) + 10 * FAKE_MS,
+                  answer_again, p);
+    assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_OK);
+    assert_true(p->counts[PLAYED_IMPORT] >= 2);
+    assert_int_equal(played_stats(p).holding, 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_borrowed_hold_keeps_the_fence_of_the_text(void **state)
+{
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    played *p = *state;
+    lk_hold *hold = NULL, *again = NULL;
+
+    p->is_held = true;
+    assert_status(lk_lock_import(p->lock, text, &borrow, &hold), LK_OK);
+    assert_status(lk_lock_import(p->lock, text, &borrow, &again), LK_OK);
+    assert_int_equal(p->counts[PLAYED_CONFIRM], 2);
+    assert_int_equal(p->counts[PLAYED_IMPORT], 0);
+    assert_int_equal(lk_hold_fence(hold), 510);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_hold_release(again), LK_OK);
 }
 
 static void an_import_without_a_server_is_offline(void **state)
@@ -103,10 +140,10 @@ static void a_shutdown_ends_an_import_under_way(void **state)
     lk_hold *hold = NULL;
 
     p->is_held = true;
-    p->answers[PLAYED_CONFIRM] = played_silence;
+    p->answers[PLAYED_IMPORT] = played_silence;
     fake_world_at(p->world, fake_world_now(p->world) + 10 * FAKE_MS, shut_down,
                   p);
-    assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_ECLOSED);
+    assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_EINDOUBT);
     assert_null(hold);
     assert_int_equal(p->counts[PLAYED_RELEASE], 0);
 }
@@ -116,24 +153,57 @@ static void what_the_server_does_not_know_is_lost(void **state)
     played *p = *state;
     lk_hold *hold = NULL;
 
-    p->answers[PLAYED_CONFIRM] = "*2\r\n:0\r\n:2\r\n";
+    p->answers[PLAYED_IMPORT] = "*2\r\n:0\r\n:2\r\n";
     assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_ELOST);
-    p->answers[PLAYED_CONFIRM] = "+OK\r\n";
+    p->answers[PLAYED_IMPORT] = "+OK\r\n";
+    assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_EPROTO);
+    p->answers[PLAYED_IMPORT] = "*4\r\n:1\r\n:30000\r\n:510\r\n:520\r\n";
+    assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_EPROTO);
+    p->answers[PLAYED_IMPORT] = "*4\r\n:1\r\n:30000\r\n:530\r\n:520\r\n";
     assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_EPROTO);
     assert_null(hold);
     assert_int_equal(played_stats(p).holding, 0);
+}
+
+/* A look was answered before the pushed grant came: the hold is exported by
+   then, and that grant must not give it back. */
+static void a_late_grant_leaves_an_exported_hold_alone(void **state)
+{
+    played *p = *state;
+    char exported[LK_EXPORT_SIZE];
+    call c = {0};
+
+    p->is_held = true;
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, 10);
+    p->is_held = false; /* a look obtains it */
+    played_run_ms(p, 2000);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_status(lk_hold_export(c.hold, exported, sizeof(exported)), LK_OK);
+    played_grant(p, p->ticket, p->fence - 1000000, 3000);
+    played_run_ms(p, 5000);
+    assert_int_equal(p->counts[PLAYED_RELEASE], 0);
+    assert_int_equal(p->counts[PLAYED_RENEW], 0);
+    assert_int_equal(played_stats(p).grants_void, 0);
+    assert_int_equal(played_stats(p).holding, 0);
+    assert_true(p->is_held);
 }
 
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(an_import_asks_once_and_keeps_the_fence),
+        TEST(an_import_asks_once_and_has_the_fence_of_the_answer),
         TEST(an_import_while_the_connection_is_away_waits_for_it),
         TEST(an_import_without_an_answer_may_be_tried_again),
+        TEST(an_import_whose_answer_is_lost_is_asked_again),
+        TEST(a_borrowed_hold_keeps_the_fence_of_the_text),
         TEST(an_import_without_a_server_is_offline),
         TEST(a_shutdown_ends_an_import_under_way),
         TEST(what_the_server_does_not_know_is_lost),
+        TEST(a_late_grant_leaves_an_exported_hold_alone),
     };
 #undef TEST
 

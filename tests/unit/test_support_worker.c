@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -62,6 +63,31 @@ static int assert_falsehood(worker_shared *shared, unsigned index, void *data)
     assert_int_equal(1, 2);
     return 0;
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+static int leak(worker_shared *shared, unsigned index, void *data)
+{
+    void *volatile lost = malloc(40 + index);
+
+    (void)shared;
+    (void)data;
+    (void)freopen("/dev/null", "w", stderr);
+    lost = NULL;
+    return lost != NULL;
+}
+
+static void a_worker_that_leaks_has_failed(void **state)
+{
+    workers *w = workers_start(2, leak, NULL);
+
+    (void)state;
+    assert_non_null(w);
+    assert_true(workers_wait(w, SOON_MS));
+    assert_int_equal(workers_exit(w, 0), WORKER_LEAKED);
+    assert_int_equal(workers_exit(w, 1), WORKER_LEAKED);
+    workers_free(w);
+}
+#endif
 
 static int use_dead_server(worker_shared *shared, unsigned index, void *data)
 {
@@ -276,6 +302,9 @@ static void an_abandoned_record_is_free_for_the_next(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#if defined(__SANITIZE_ADDRESS__)
+        cmocka_unit_test(a_worker_that_leaks_has_failed),
+#endif
         cmocka_unit_test(workers_count_in_shared_memory),
         cmocka_unit_test(workers_tell_how_they_exited),
         cmocka_unit_test(too_many_workers_are_refused),

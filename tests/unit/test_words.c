@@ -44,12 +44,40 @@ static void an_empty_line_is_one_empty_word(void **state)
     assert_string_equal(words[0], "");
 }
 
+static void a_number_is_all_digits_and_within_its_bounds(void **state)
+{
+    static const char *const none[] = {"",
+                                       "0",
+                                       "01",
+                                       "-1",
+                                       "+1",
+                                       " 1",
+                                       "1 ",
+                                       "1x",
+                                       "1.5",
+                                       "0x1",
+                                       "11",
+                                       "18446744073709551617",
+                                       "99999999999999999999999999"};
+    uint64_t number = 7;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        assert_false(lk__word_number(none[i], 10, &number));
+    assert_int_equal(number, 7);
+    assert_true(lk__word_number("10", 10, &number));
+    assert_int_equal(number, 10);
+    assert_true(lk__word_number("9007199254740992", LK__NUMBER_MAX, &number));
+    assert_false(lk__word_number("9007199254740993", LK__NUMBER_MAX, &number));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_cut_at_its_spaces),
         cmocka_unit_test(the_last_word_is_the_whole_rest),
         cmocka_unit_test(an_empty_line_is_one_empty_word),
+        cmocka_unit_test(a_number_is_all_digits_and_within_its_bounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey forget`: what it removes, and what it says of a name in use. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/keeper.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+typedef struct forgetting {
+    server *server;
+    tool_how how;
+    pid_t keeper; /* 0: none */
+} forgetting;
+
+static int setup(void **state)
+{
+    forgetting *f = calloc(1, sizeof(*f));
+
+    *state = f;
+    assert_non_null(f);
+    f->server = server_start(NULL);
+    assert_non_null(f->server);
+    f->how.url = server_url(f->server);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    forgetting *f = *state;
+
+    if (f->keeper != 0)
+        keeper_kill(f->keeper);
+    tool_free_all();
+    server_stop(f->server);
+    free(f);
+    return 0;
+}
+
+static void a_locks_name_becomes_a_latchs(void **state)
+{
+    forgetting *f = *state;
+
+    assert_tool(&f->how, 0, NULL, NULL, "lock", "n", "--", "true", NULL);
+    assert_tool(&f->how, 78, NULL, "use another name", "latch", "set", "n", "2",
+                NULL);
+    assert_tool(&f->how, 0, "", "latchkey forget: forgotten\n", "forget", "n",
+                NULL);
+    assert_tool(&f->how, 0, NULL, NULL, "latch", "set", "n", "2", NULL);
+    assert_tool(&f->how, 0, "n: latch", NULL, "who", "n", NULL);
+}
+
+static void a_name_that_is_held_is_shown_and_stays(void **state)
+{
+    forgetting *f = *state;
+
+    f->keeper = keeper_start(&(keeper_how){.url = server_url(f->server),
+                                           .holds = "n",
+                                           .reason = "4.2"});
+    assert_tool(&f->how, 75, "why   4.2", "holds it; its lease ends in",
+                "forget", "n", NULL);
+    assert_int_equal(server_integer(f->server, "EXISTS n latchkey:state:{n}"),
+                     2);
+    assert_tool(&f->how, 75, "", "holds it", "--json", "forget", "n", NULL);
+}
+
+static void a_semaphores_number_goes_with_it(void **state)
+{
+    forgetting *f = *state;
+
+    assert_tool(&f->how, 0, NULL, NULL, "sem", "-p", "3", "s", "--", "true",
+                NULL);
+    assert_int_equal(server_integer(f->server, "EXISTS s"), 1);
+    assert_tool(&f->how, 0, "", "", "-q", "forget", "s", NULL);
+    assert_int_equal(server_integer(f->server, "EXISTS s"), 0);
+    assert_tool(&f->how, 0, NULL, NULL, "sem", "-p", "5", "s", "--", "true",
+                NULL);
+}
+
+static void a_name_that_nobody_knows_is_not_forgotten(void **state)
+{
+    forgetting *f = *state;
+
+    assert_tool(&f->how, 75, "", "nothing is known under this name", "forget",
+                "n", NULL);
+    assert_tool(&f->how, 64, "", NULL, "forget", NULL);
+    assert_tool(&f->how, 64, "", NULL, "forget", "a", "b", NULL);
+}
+
+/* A busy machine may take longer than the tool waits for names. */
+static bool is_offered(void *data)
+{
+    tool *t = tool_start(data, "__complete", "forget", "na", NULL);
+    bool is_good;
+
+    assert_int_equal(tool_wait(t, 5000), 0);
+    is_good = strcmp(tool_out(t), "name\tlock\n") == 0;
+    tool_free(t);
+    return is_good;
+}
+
+/* Names that nobody uses, which are not offered to other commands. */
+static void idle_names_complete(void **state)
+{
+    forgetting *f = *state;
+
+    assert_tool(&f->how, 0, NULL, NULL, "lock", "name", "--", "true", NULL);
+    assert_true(wait_until(is_offered, &f->how, 5000));
+    assert_tool(&f->how, 0, "", "", "__complete", "break", "na", NULL);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_locks_name_becomes_a_latchs),
+        TEST(a_name_that_is_held_is_shown_and_stays),
+        TEST(a_semaphores_number_goes_with_it),
+        TEST(a_name_that_nobody_knows_is_not_forgotten),
+        TEST(idle_names_complete),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

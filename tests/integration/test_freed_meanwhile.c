@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Handles and holds that somebody frees while a call of theirs sleeps: another
+ * thread, or the callback that tells of a loss. The sanitizer says whether the
+ * call touches them after that.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 5000, LEASE_MS = 300, PATIENCE_MS = 1500 };
+
+/* ---- a call that sleeps ------------------------------------------------------ */
+
+typedef struct sleeper {
+    pthread_t thread;
+    lk_status (*call)(void *handle);
+    void *handle;
+    lk_status status;
+} sleeper;
+
+static void *sleep_in_call(void *data)
+{
+    sleeper *s = data;
+
+    s->status = s->call(s->handle);
+    return NULL;
+}
+
+static void
+sleeper_begin(sleeper *s, lk_status (*call)(void *handle), void *handle)
+{
+    s->call = call;
+    s->handle = handle;
+    assert_int_equal(pthread_create(&s->thread, NULL, sleep_in_call, s), 0);
+}
+
+static lk_status sleeper_end(sleeper *s)
+{
+    assert_int_equal(pthread_join(s->thread, NULL), 0);
+    return s->status;
+}
+
+/* ---- handles ------------------------------------------------------------------ */
+
+struct client_commands {
+    lk_client *client;
+    uint64_t before;
+};
+
+static bool has_asked(void *data)
+{
+    const struct client_commands *c = data;
+
+    return locking_stats(c->client).commands > c->before;
+}
+
+/* The call asks, the handle is freed, and then the server answers. */
+static lk_status call_and_free(locking *f, lk_client *client,
+                               lk_status (*call)(void *handle), void *handle,
+                               void (*free_it)(void *handle))
+{
+    struct client_commands commands = {client, locking_stats(client).commands};
+    sleeper s;
+
+    server_freeze(f->server);
+    sleeper_begin(&s, call, handle);
+    assert_true(wait_until(has_asked, &commands, SOON_MS));
+    free_it(handle);
+    server_thaw(f->server);
+    return sleeper_end(&s);
+}
+
+static lk_status lock_info(void *handle)
+{
+    lk_info *info = NULL;
+    lk_status status = lk_lock_info(handle, &info);
+
+    lk_info_free(info);
+    return status;
+}
+
+static lk_status lock_acquire(void *handle)
+{
+    lk_hold *hold = NULL;
+    lk_status status = lk_lock_acquire(handle, SOON_MS, NULL, &hold);
+
+    return status == LK_OK ? lk_hold_release(hold) : status;
+}
+
+static void lock_free(void *handle)
+{
+    lk_lock_free(handle);
+}
+
+static void a_lock_may_be_freed_during_its_call(void **state)
+{
+    lk_status (*const calls[])(void *handle) = {lock_info, lock_acquire};
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+
+    for (size_t i = 0; i < 2; i++) {
+        lk_lock *lock = NULL;
+
+        assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
+        assert_status(call_and_free(f, client, calls[i], lock, lock_free),
+                      LK_OK);
+    }
+}
+
+static lk_status rwlock_state(void *handle)
+{
+    lk_rwlock_state how;
+
+    return lk_rwlock_state_get(handle, &how);
+}
+
+static void rwlock_free(void *handle)
+{
+    lk_rwlock_free(handle);
+}
+
+static void a_read_write_lock_may_be_freed_during_its_call(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_rwlock *lock = NULL;
+
+    assert_status(lk_rwlock_new(&lock, client, "n", NULL), LK_OK);
+    assert_status(call_and_free(f, client, rwlock_state, lock, rwlock_free),
+                  LK_OK);
+}
+
+static lk_status semaphore_resize(void *handle)
+{
+    return lk_semaphore_resize(handle, 3);
+}
+
+static void semaphore_free(void *handle)
+{
+    lk_semaphore_free(handle);
+}
+
+static lk_status plain_release(void *handle)
+{
+    return lk_plain_semaphore_release(handle, 1);
+}
+
+static void plain_free(void *handle)
+{
+    lk_plain_semaphore_free(handle);
+}
+
+static void a_semaphore_may_be_freed_during_its_call(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
+                                          .permits = 2};
+    lk_semaphore *semaphore = NULL;
+    lk_plain_semaphore *plain = NULL;
+
+    assert_status(lk_semaphore_new(&semaphore, client, "n", &options), LK_OK);
+    assert_status(call_and_free(f, client, semaphore_resize, semaphore,
+                                semaphore_free),
+                  LK_OK);
+    assert_status(lk_plain_semaphore_new(&plain, client, "p"), LK_OK);
+    assert_status(call_and_free(f, client, plain_release, plain, plain_free),
+                  LK_EUNSET);
+}
+
+static lk_status latch_count(void *handle)
+{
+    uint64_t count;
+
+    return lk_latch_count(handle, &count);
+}
+
+static void latch_free(void *handle)
+{
+    lk_latch_free(handle);
+}
+
+static void a_latch_may_be_freed_during_its_call(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_latch *latch = NULL;
+
+    assert_status(lk_latch_new(&latch, client, "n", NULL), LK_OK);
+    assert_status(call_and_free(f, client, latch_count, latch, latch_free),
+                  LK_EUNSET);
+}
+
+static lk_status
+draw(const lk_cell_value *old, lk_cell_draft *draft, void *data)
+{
+    (void)old;
+    (void)data;
+    return lk_cell_draft_set(draft, "x", 1);
+}
+
+static lk_status cell_update(void *handle)
+{
+    return lk_cell_update(handle, NULL, draw, NULL, NULL);
+}
+
+static void cell_free(void *handle)
+{
+    lk_cell_free(handle);
+}
+
+static void a_cell_may_be_freed_during_its_call(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_cell *cell = NULL;
+
+    assert_status(lk_cell_new(&cell, client, "n", NULL), LK_OK);
+    assert_status(call_and_free(f, client, cell_update, cell, cell_free),
+                  LK_OK);
+}
+
+static lk_status compute(lk_flight_ticket *ticket, void *data)
+{
+    (void)data;
+    return lk_flight_ticket_set(ticket, "x", 1);
+}
+
+static lk_status flight_do(void *handle)
+{
+    lk_flight_value *value = NULL;
+    lk_status status =
+        lk_flight_do(handle, "k", SOON_MS, NULL, compute, NULL, &value);
+
+    lk_flight_value_free(value);
+    return status;
+}
+
+static void flight_free(void *handle)
+{
+    lk_flight_free(handle);
+}
+
+static void a_flight_may_be_freed_during_its_call(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_flight *flight = NULL;
+
+    assert_status(lk_flight_new(&flight, client, "n", NULL), LK_OK);
+    assert_status(call_and_free(f, client, flight_do, flight, flight_free),
+                  LK_OK);
+}
+
+static lk_status leader_campaign(void *handle)
+{
+    lk_hold *hold = NULL;
+    lk_status status = lk_leader_campaign(handle, SOON_MS, NULL, &hold);
+
+    return status == LK_OK ? lk_hold_release(hold) : status;
+}
+
+static lk_status leader_observe(void *handle)
+{
+    lk_info *info = NULL;
+    lk_status status = lk_leader_observe(handle, 1, 0, NULL, &info);
+
+    lk_info_free(info);
+    return status;
+}
+
+static void leader_free(void *handle)
+{
+    lk_leader_free(handle);
+}
+
+static void a_leader_may_be_freed_during_its_call(void **state)
+{
+    lk_status (*const calls[])(void *handle) = {leader_campaign,
+                                                leader_observe};
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+
+    for (size_t i = 0; i < 2; i++) {
+        lk_leader *leader = NULL;
+
+        assert_status(lk_leader_new(&leader, client, "n", NULL), LK_OK);
+        assert_status(call_and_free(f, client, calls[i], leader, leader_free),
+                      LK_OK);
+    }
+}
+
+static lk_status stripes_acquire(void *handle)
+{
+    lk_hold *hold = NULL;
+    lk_status status = lk_stripes_acquire(handle, "k", SOON_MS, NULL, &hold);
+
+    return status == LK_OK ? lk_hold_release(hold) : status;
+}
+
+static lk_status stripes_acquire_many(void *handle)
+{
+    const char *const keys[] = {"k", "l"};
+    lk_hold *hold = NULL;
+    lk_status status =
+        lk_stripes_acquire_many(handle, keys, 2, SOON_MS, NULL, &hold);
+
+    return status == LK_OK ? lk_hold_release(hold) : status;
+}
+
+static void stripes_free(void *handle)
+{
+    lk_stripes_free(handle);
+}
+
+static void stripes_may_be_freed_during_their_call(void **state)
+{
+    lk_status (*const calls[])(void *handle) = {stripes_acquire,
+                                                stripes_acquire_many};
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+
+    for (size_t i = 0; i < 2; i++) {
+        lk_stripes *stripes = NULL;
+
+        assert_status(lk_stripes_new(&stripes, client, "n", NULL), LK_OK);
+        assert_status(call_and_free(f, client, calls[i], stripes, stripes_free),
+                      LK_OK);
+    }
+}
+
+static lk_status siglock_is_locked(void *handle)
+{
+    bool is_locked;
+
+    return lk_siglock_is_locked(handle, &is_locked);
+}
+
+static void siglock_free(void *handle)
+{
+    lk_siglock_free(handle);
+}
+
+static void a_siglock_may_be_freed_during_its_call(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open_calm(f, NULL);
+    lk_siglock *lock = NULL;
+
+    assert_status(lk_siglock_new(&lock, client, "n", NULL), LK_OK);
+    assert_status(call_and_free(f, client, siglock_is_locked, lock,
+                                siglock_free),
+                  LK_OK);
+}
+
+/* ---- holds ---------------------------------------------------------------------- */
+
+/* For lk_hold_on_lost(): the holder is rid of it at once. */
+static void release_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
+{
+    (void)remaining_ms;
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    atomic_store((atomic_bool *)data, true);
+}
+
+/* One whose server does not answer: its lease ends in the middle of the call. */
+static void
+lose_during(locking *f, lk_status (*call)(void *handle), lk_hold *hold)
+{
+    atomic_bool is_released = false;
+
+    assert_status(lk_hold_on_lost(hold, 0, release_lost, &is_released), LK_OK);
+    server_freeze(f->server);
+    assert_int_not_equal(call(hold), LK_OK);
+    assert_true(atomic_load(&is_released));
+    server_thaw(f->server);
+}
+
+static lk_client *open_impatient(locking *f)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms =
+                                           wait_scaled_ms(PATIENCE_MS)};
+
+    return locking_open_calm(f, &options);
+}
+
+static lk_status extend(void *hold)
+{
+    return lk_hold_extend(hold, 30000);
+}
+
+static void a_hold_may_be_released_while_it_is_extended(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, open_impatient(f), "n");
+
+    lose_during(f, extend, locking_hold_for(lock, LEASE_MS));
+}
+
+static lk_status downgrade(void *hold)
+{
+    lk_status status = lk_rwlock_downgrade(hold);
+
+    return status == LK_OK ? LK_EINDOUBT : status; /* it is as good as done */
+}
+
+static void a_hold_may_be_released_while_it_is_downgraded(void **state)
+{
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = LEASE_MS};
+    locking *f = *state;
+    lk_rwlock *lock = NULL;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_rwlock_new(&lock, open_impatient(f), "n", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_write(lock, 0, &options, &hold), LK_OK);
+    lose_during(f, downgrade, hold);
+    lk_rwlock_free(lock);
+}
+
+int main(void)
+{
+#define TEST(f)                                                                \
+    cmocka_unit_test_setup_teardown(f, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_lock_may_be_freed_during_its_call),
+        TEST(a_read_write_lock_may_be_freed_during_its_call),
+        TEST(a_semaphore_may_be_freed_during_its_call),
+        TEST(a_latch_may_be_freed_during_its_call),
+        TEST(a_cell_may_be_freed_during_its_call),
+        TEST(a_flight_may_be_freed_during_its_call),
+        TEST(a_leader_may_be_freed_during_its_call),
+        TEST(stripes_may_be_freed_during_their_call),
+        TEST(a_siglock_may_be_freed_during_its_call),
+        TEST(a_hold_may_be_released_while_it_is_extended),
+        TEST(a_hold_may_be_released_while_it_is_downgraded),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests_name("freed_meanwhile", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}

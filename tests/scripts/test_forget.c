@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: MIT */
+
+/* lock_forget and its like: what is removed of a name that nobody uses, what
+   stays, and that nothing is removed of one in use. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/latch_script.h"
+#include "support/permits.h"
+#include "support/plain_script.h"
+#include "support/rw_script.h"
+#include "support/script.h"
+
+#define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
+
+extern const lk__script lk__script_lock_forget;
+extern const lk__script lk__script_rwlock_forget;
+extern const lk__script lk__script_semaphore_forget;
+extern const lk__script lk__script_plain_forget;
+extern const lk__script lk__script_latch_forget;
+
+/* What a script is told that lacks a right, and one that met another type. */
+static const char cannot[] = "!*The user executing the script can't *";
+static const char wrong_type[] = "!*WRONGTYPE*";
+
+enum { HOUR_MS = 3600000 };
+
+static const script_layout latch_layout = {
+    .count = 6,
+    .keys = {"", "latchkey:state", "latchkey:waiting", "latchkey:tickets",
+             "latchkey:members", "latchkey:memo"},
+    .channel = "redisson_countdownlatch__channel__{}",
+};
+
+static int latch_setup(void **state)
+{
+    int result = script_setup(state);
+
+    if (result == 0)
+        script_set_layout(*state, &latch_layout);
+    return result;
+}
+
+#define LATCH_TEST(f)                                                          \
+    cmocka_unit_test_setup_teardown(f, latch_setup, script_teardown)
+
+static const char *forget(script_fixture *f, const lk__script *script)
+{
+    return script_call(f, script, "", (char *)NULL);
+}
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static long long mark(script_fixture *f, const char *field)
+{
+    return number(script_redis(f, "HGET latchkey:state:{n} %s", field));
+}
+
+/* The fence alone is left, for an hour. */
+static void assert_only_fence(script_fixture *f, long long fence)
+{
+    assert_like(script_redis(f, "KEYS *"), "latchkey:state:{n}");
+    assert_like(script_redis(f, "HLEN latchkey:state:{n}"), "2");
+    assert_true(mark(f, "fence") >= fence);
+    assert_true(mark(f, "top") == mark(f, "fence"));
+    assert_in_range(number(script_redis(f, "PTTL latchkey:state:{n}")),
+                    HOUR_MS - 60000, HOUR_MS);
+}
+
+/* All keys with what is in them, and how long those live that end soon. */
+static void dump(script_fixture *f, char text[8192])
+{
+    (void)snprintf(text, 8192, "%s",
+                   script_redis(f, "EVAL %s 0",
+                                "local all = redis.call('KEYS', '*') "
+                                "table.sort(all) for i, k in ipairs(all) do "
+                                "all[i] = k .. ' ' .. redis.sha1hex("
+                                "redis.call('DUMP', k)) end return all"));
+}
+
+/* Forgetting says so and changes nothing at all. */
+static void
+assert_stays(script_fixture *f, const lk__script *script, const char *answer)
+{
+    char before[8192], after[8192];
+
+    dump(f, before);
+    assert_like(forget(f, script), answer);
+    dump(f, after);
+    assert_string_equal(after, before);
+}
+
+/* ---- the lock ---- */
+
+static void use_lock(script_fixture *f)
+{
+    script_acquire(f, "u:1");
+    script_release(f, "u:1", NULL);
+}
+
+static void a_lock_at_rest_is_forgotten_but_for_its_fence(void **state)
+{
+    script_fixture *f = *state;
+    long long top;
+
+    use_lock(f);
+    top = mark(f, "top");
+    script_redis(f, "HSET %s # 5 @ 1", f->keys[KEY_TICKETS]);
+    assert_like(forget(f, &lk__script_lock_forget), "1 1");
+    assert_only_fence(f, top);
+    assert_stays(f, &lk__script_lock_forget, "0");
+}
+
+static void the_next_fence_is_larger_though_the_clock_is_behind(void **state)
+{
+    script_fixture *f = *state;
+    long long ahead = (script_now_ms(f) + HOUR_MS) * 1000;
+
+    use_lock(f);
+    script_redis(f, "HSET %s top %lld", f->keys[KEY_STATE], ahead);
+    assert_like(forget(f, &lk__script_lock_forget), "1 1");
+    script_acquire(f, "u:2");
+    assert_int_equal(script_item(f, 1), ahead + 1);
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])) >
+                24LL * HOUR_MS); /* a record like any other */
+}
+
+static void a_lock_that_is_held_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    assert_stays(f, &lk__script_lock_forget, "2 u:1 ?????");
+    script_redis(f, "DEL n");
+    script_redis(f, "HSET n " JAVA " 1");
+    assert_stays(f, &lk__script_lock_forget, "2 " JAVA " -1");
+}
+
+static void a_lock_that_is_waited_for_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    use_lock(f);
+    script_redis(f, "ZADD %s 1 u:2", f->keys[KEY_QUEUE]);
+    assert_stays(f, &lk__script_lock_forget, "3 1");
+    script_redis(f, "DEL %s", f->keys[KEY_QUEUE]);
+    script_redis(f, "ZADD %s 1 u:2", f->keys[KEY_SKIPPED]);
+    assert_stays(f, &lk__script_lock_forget, "3 1");
+    script_redis(f, "DEL %s", f->keys[KEY_SKIPPED]);
+    script_redis(f, "RPUSH %s a b", f->keys[KEY_FAIRQ]);
+    assert_stays(f, &lk__script_lock_forget, "3 2");
+    script_redis(f, "DEL %s", f->keys[KEY_FAIRQ]);
+    script_redis(f, "SET %s 1", f->keys[KEY_SPIN]);
+    assert_stays(f, &lk__script_lock_forget, "3 1");
+    script_redis(f, "DEL %s", f->keys[KEY_SPIN]);
+    script_listen(f, f->channel); /* as Redisson's waiters do */
+    assert_stays(f, &lk__script_lock_forget, "3 1");
+    script_deafen(f, f->channel);
+    assert_like(forget(f, &lk__script_lock_forget), "1 1");
+}
+
+static void what_is_void_still_and_what_is_redissons_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    use_lock(f);
+    script_redis(f, "SET %s 7", f->keys[KEY_TOKEN]);
+    script_redis(f, "ZADD %s %lld u:8", f->keys[KEY_VOID],
+                 script_now_ms(f) + 60000);
+    assert_like(forget(f, &lk__script_lock_forget), "1 1");
+    assert_like(script_redis(f, "GET %s", f->keys[KEY_TOKEN]), "7");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_VOID]), "u:8");
+    assert_like(script_acquire_with(f, "u:8", "30000", "1", "in", "", "1"),
+                "!LKVOID*");
+
+    use_lock(f);
+    script_redis(f, "ZADD %s 1 u:8", f->keys[KEY_VOID]); /* it is over */
+    assert_like(forget(f, &lk__script_lock_forget), "1 1");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_VOID]), "0");
+}
+
+/* Each key of the lock's that would go, and each that is looked at. */
+static void a_key_of_another_type_keeps_all_of_them(void **state)
+{
+    static const int keys[] = {KEY_LOCK,    KEY_STATE, KEY_QUEUE, KEY_TICKETS,
+                               KEY_SKIPPED, KEY_VOID,  KEY_FAIRQ};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        use_lock(f);
+        script_redis(f, "SET %s other", f->keys[keys[i]]);
+        assert_stays(f, &lk__script_lock_forget, "!*TYPE*");
+        server_flush(f->server);
+    }
+    use_lock(f);
+    script_redis(f, "HSET %s kind latch", f->keys[KEY_STATE]);
+    assert_stays(f, &lk__script_lock_forget, "!LKTYPE*another kind: latch");
+    script_redis(f, "HSET %s v 2", f->keys[KEY_STATE]);
+    assert_stays(f, &lk__script_lock_forget, "!LKLAYOUT*");
+}
+
+static void a_full_server_forgets(void **state)
+{
+    script_fixture *f = *state;
+
+    use_lock(f);
+    script_fill_memory(f, true);
+    assert_like(forget(f, &lk__script_lock_forget), "1 1");
+    script_fill_memory(f, false);
+    assert_only_fence(f, 1);
+}
+
+/* Whatever is denied, either all of it is there still, or none; and nothing
+   stays for ever. */
+static void without_a_right_all_is_forgotten_or_nothing(void **state)
+{
+    static const char *const denied[] = {"hgetall", "hmget",  "zcard", "llen",
+                                         "exists",  "pubsub", "hlen",  "zcount",
+                                         "time",    "del"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
+        use_lock(f);
+        script_deny(f, denied[i]);
+        assert_stays(f, &lk__script_lock_forget, cannot);
+        script_deny(f, NULL);
+        server_flush(f->server);
+    }
+    use_lock(f);
+    script_deny(f, "hset"); /* then only the clock has fences grow */
+    assert_like(forget(f, &lk__script_lock_forget), "1 0");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+    script_deny(f, NULL);
+    use_lock(f);
+    script_deny(f, "pexpire");
+    assert_like(forget(f, &lk__script_lock_forget), "1 0");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+/* What it says is old: neither that it is free nor that it is held counts. */
+static void a_replica_is_not_asked(void **state)
+{
+    script_fixture *f = *state;
+
+    use_lock(f);
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_stays(f, &lk__script_lock_forget, "!READONLY*");
+    script_redis(f, "REPLICAOF NO ONE");
+    script_acquire(f, "u:1");
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_stays(f, &lk__script_lock_forget, "!READONLY*");
+    script_redis(f, "REPLICAOF NO ONE");
+}
+
+/* ---- the read-write lock ---- */
+
+static void a_read_write_lock_at_rest_is_forgotten(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    rw_release(f, "w:1", NULL);
+    rw_acquire(f, "r:1", "r");
+    rw_release(f, "r:1", NULL);
+    script_redis(f, "HSET %s r:9 x", f->keys[KEY_HOLDERS]);
+    assert_like(forget(f, &lk__script_rwlock_forget), "1 1");
+    assert_only_fence(f, 1);
+    assert_stays(f, &lk__script_rwlock_forget, "0");
+    rw_acquire(f, "w:2", "w");
+    assert_int_equal(script_item(f, 0), 1);
+}
+
+static void a_read_write_lock_in_use_stays(void **state)
+{
+    static const int lanes[] = {KEY_QUEUE, KEY_READERS, KEY_UPGRADERS,
+                                KEY_UPGRADES, KEY_SKIPPED};
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    assert_stays(f, &lk__script_rwlock_forget, "2 r:1 ?????");
+    rw_release(f, "r:1", NULL);
+    rw_acquire(f, "w:1", "w");
+    assert_stays(f, &lk__script_rwlock_forget, "2 w:1 ?????");
+    rw_release(f, "w:1", NULL);
+    for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
+        script_redis(f, "ZADD %s 1 u:2", f->keys[lanes[i]]);
+        assert_stays(f, &lk__script_rwlock_forget, "3 1");
+        script_redis(f, "DEL %s", f->keys[lanes[i]]);
+        script_redis(f, "SET %s other", f->keys[lanes[i]]);
+        assert_stays(f, &lk__script_rwlock_forget, wrong_type);
+        script_redis(f, "DEL %s", f->keys[lanes[i]]);
+    }
+    script_redis(f, "SET %s 1", f->keys[KEY_SPIN]);
+    assert_stays(f, &lk__script_rwlock_forget, "3 1");
+    script_redis(f, "DEL %s", f->keys[KEY_SPIN]);
+    script_redis(f, "SET %s other", f->keys[KEY_HOLDERS]);
+    assert_stays(f, &lk__script_rwlock_forget, wrong_type);
+}
+
+static void a_full_server_forgets_a_read_write_lock(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    rw_release(f, "w:1", NULL);
+    script_deny(f, "del");
+    assert_stays(f, &lk__script_rwlock_forget, cannot);
+    script_deny(f, NULL);
+    script_fill_memory(f, true);
+    assert_like(forget(f, &lk__script_rwlock_forget), "1 1");
+    script_fill_memory(f, false);
+}
+
+/* ---- the semaphore ---- */
+
+static void use_permits(script_fixture *f)
+{
+    permits_resize(f, "4");
+    permits_acquire(f, "u:1", 2);
+    permits_release(f, "u:1", NULL);
+}
+
+static void a_semaphore_with_all_permits_free_is_forgotten(void **state)
+{
+    script_fixture *f = *state;
+
+    use_permits(f);
+    assert_like(script_redis(f, "GET n"), "4");
+    assert_like(forget(f, &lk__script_semaphore_forget), "1 1");
+    assert_only_fence(f, 1);
+    assert_stays(f, &lk__script_semaphore_forget, "0");
+    permits_resize(f, "9");
+    assert_like(permits_acquire(f, "u:2", 1), "1 *");
+    assert_like(script_redis(f, "GET n"), "8");
+}
+
+static void a_semaphore_in_use_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_resize(f, "2");
+    permits_acquire(f, "u:1", 2);
+    assert_stays(f, &lk__script_semaphore_forget, "2 u:1 ?????");
+    permits_acquire(f, "u:2", 1);
+    permits_expire(f, 9000); /* one of Redisson's may last still */
+    assert_stays(f, &lk__script_semaphore_forget, "2 u:1 0");
+    permits_expire(f, 11000);
+    assert_stays(f, &lk__script_semaphore_forget, "3 1");
+    script_redis(f, "DEL %s", f->keys[PERMITS_QUEUE]);
+    script_redis(f, "ZADD %s 1 u:2", f->keys[PERMITS_SKIPPED]);
+    assert_stays(f, &lk__script_semaphore_forget, "3 1");
+    script_redis(f, "DEL %s", f->keys[PERMITS_SKIPPED]);
+    assert_like(forget(f, &lk__script_semaphore_forget), "1 1");
+    assert_only_fence(f, 1);
+}
+
+/* The permits come back at the next call, as their holder is still there. */
+static void a_semaphore_whose_leases_were_deleted_is_held_still(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_resize(f, "4");
+    permits_acquire(f, "u:1", 2);
+    script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
+    assert_stays(f, &lk__script_semaphore_forget, "2 u:1 *");
+}
+
+static void redissons_semaphore_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    assert_stays(f, &lk__script_semaphore_forget, "0");
+    permits_java_take(f, 'a', 30000);
+    assert_stays(f, &lk__script_semaphore_forget,
+                 "2 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ?????");
+}
+
+static void a_key_of_another_type_keeps_a_semaphore(void **state)
+{
+    script_fixture *f = *state;
+
+    for (int i = 0; i < PERMITS_KEYS; i++) {
+        use_permits(f);
+        script_redis(f, "DEL %s", f->keys[i]);
+        script_redis(f,
+                     i == PERMITS_COUNTER ? "RPUSH %s other" : "SET %s other",
+                     f->keys[i]);
+        assert_stays(f, &lk__script_semaphore_forget, "!*TYPE*");
+        server_flush(f->server);
+    }
+    use_permits(f);
+    script_deny(f, "del");
+    assert_stays(f, &lk__script_semaphore_forget, cannot);
+    script_deny(f, NULL);
+    script_fill_memory(f, true);
+    assert_like(forget(f, &lk__script_semaphore_forget), "1 1");
+    script_fill_memory(f, false);
+}
+
+/* ---- the plain semaphore ---- */
+
+static void a_plain_semaphore_that_is_set_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "op:1", "3");
+    assert_stays(f, &lk__script_plain_forget, "4 3");
+    script_redis(f, "ZADD %s 1 u:2", f->keys[KEY_QUEUE]);
+    assert_stays(f, &lk__script_plain_forget, "3 1");
+}
+
+static void a_plain_semaphore_that_was_deleted_is_forgotten(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "op:1", "3");
+    plain_delete(f, "op:2");
+    script_fill_memory(f, true);
+    assert_like(forget(f, &lk__script_plain_forget), "1 1");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "DBSIZE"), "2");
+    assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_STATE]), "gone");
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])), 1,
+                    HOUR_MS);
+    assert_like(plain_set(f, "op:1", "5"), "1*"); /* it was made before */
+    assert_free(f, "nil");
+    assert_stays(f, &lk__script_plain_forget, "0");
+}
+
+/* They were of the counter that was deleted, not of the next one. */
+static void permits_of_a_forgotten_counter_do_not_come_back(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "op:1", "3");
+    plain_try(f, "u:1", "2");
+    plain_delete(f, "op:2");
+    assert_like(forget(f, &lk__script_plain_forget), "1 1");
+    plain_set(f, "op:3", "3");
+    assert_like(plain_leave(f, "u:1", "0"), "2 *"); /* its answer was lost */
+    assert_free(f, "3");
+
+    plain_try(f, "u:2", "1");
+    plain_delete(f, "op:4");
+    assert_like(forget(f, &lk__script_plain_forget), "1 1");
+    plain_set(f, "op:5", "3");
+    plain_leave(f, "u:2", "0");
+    assert_free(f, "3");
+}
+
+static void a_plain_counter_of_others_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 4");
+    assert_stays(f, &lk__script_plain_forget, "4 4");
+    script_redis(f, "DEL n");
+    plain_set(f, "op:1", "3");
+    plain_delete(f, "op:2");
+    script_deny(f, "del");
+    assert_stays(f, &lk__script_plain_forget, cannot);
+    script_deny(f, NULL);
+    script_redis(f, "SET n text");
+    assert_stays(f, &lk__script_plain_forget, "!LKTYPE*");
+    script_redis(f, "DEL n");
+    script_redis(f, "SET %s other", f->keys[KEY_TICKETS]);
+    assert_stays(f, &lk__script_plain_forget, wrong_type);
+}
+
+/* ---- the latch ---- */
+
+static void a_latch_that_is_open_is_forgotten(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "1", "one");
+    script_listen(f, LATCH_CHANNEL); /* who waited hears that it is open */
+    script_fill_memory(f, true);
+    assert_like(forget(f, &lk__script_latch_forget), "1 0");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
+    assert_like(latch_try(f, "u:1"), "2 -1");
+}
+
+static void an_armed_latch_is_forgotten_if_nobody_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    assert_stays(f, &lk__script_latch_forget, "3 1");
+    latch_leave(f, "u:1");
+    script_listen(f, LATCH_REDISSON);
+    assert_stays(f, &lk__script_latch_forget, "3 1");
+    script_deafen(f, LATCH_REDISSON);
+    script_listen(f, LATCH_CHANNEL);
+    assert_stays(f, &lk__script_latch_forget, "3 1");
+    script_deafen(f, LATCH_CHANNEL);
+    script_deny(f, "del");
+    assert_stays(f, &lk__script_latch_forget, cannot);
+    script_deny(f, NULL);
+    assert_like(forget(f, &lk__script_latch_forget), "1 0");
+    assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
+    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0"); /* unset, not open */
+}
+
+/* Of one who died a moment ago that is not known yet. */
+static void a_latchs_waiter_counts_for_ten_seconds(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    script_redis(f, "ZADD " LATCH_WAITING " %lld u:1", script_now_ms(f) - 5000);
+    assert_stays(f, &lk__script_latch_forget, "3 1");
+    script_redis(f, "ZADD " LATCH_WAITING " %lld u:1",
+                 script_now_ms(f) - 11000);
+    assert_like(forget(f, &lk__script_latch_forget), "1 0");
+}
+
+static void what_is_no_latch_of_ours_stays(void **state)
+{
+    static const char *const keys[] = {"n", LATCH_STATE, LATCH_WAITING,
+                                       LATCH_TICKETS, LATCH_MEMBERS};
+    script_fixture *f = *state;
+
+    redisson_set(f, "3");
+    assert_stays(f, &lk__script_latch_forget, "0");
+    server_flush(f->server);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        latch_set(f, "op:1", "2");
+        script_redis(f, "DEL %s", keys[i]);
+        script_redis(f, "RPUSH %s other", keys[i]);
+        assert_stays(f, &lk__script_latch_forget, "!*TYPE*");
+        server_flush(f->server);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(a_lock_at_rest_is_forgotten_but_for_its_fence),
+        SCRIPT_TEST(the_next_fence_is_larger_though_the_clock_is_behind),
+        SCRIPT_TEST(a_lock_that_is_held_stays),
+        SCRIPT_TEST(a_lock_that_is_waited_for_stays),
+        SCRIPT_TEST(what_is_void_still_and_what_is_redissons_stays),
+        SCRIPT_TEST(a_key_of_another_type_keeps_all_of_them),
+        SCRIPT_TEST(a_full_server_forgets),
+        SCRIPT_TEST(without_a_right_all_is_forgotten_or_nothing),
+        SCRIPT_TEST(a_replica_is_not_asked),
+        RW_TEST(a_read_write_lock_at_rest_is_forgotten),
+        RW_TEST(a_read_write_lock_in_use_stays),
+        RW_TEST(a_full_server_forgets_a_read_write_lock),
+        PERMITS_TEST(a_semaphore_with_all_permits_free_is_forgotten),
+        PERMITS_TEST(a_semaphore_in_use_stays),
+        PERMITS_TEST(a_semaphore_whose_leases_were_deleted_is_held_still),
+        PERMITS_TEST(redissons_semaphore_stays),
+        PERMITS_TEST(a_key_of_another_type_keeps_a_semaphore),
+        PLAIN_TEST(a_plain_semaphore_that_is_set_stays),
+        PLAIN_TEST(a_plain_semaphore_that_was_deleted_is_forgotten),
+        PLAIN_TEST(permits_of_a_forgotten_counter_do_not_come_back),
+        PLAIN_TEST(a_plain_counter_of_others_stays),
+        LATCH_TEST(a_latch_that_is_open_is_forgotten),
+        LATCH_TEST(an_armed_latch_is_forgotten_if_nobody_waits),
+        LATCH_TEST(a_latchs_waiter_counts_for_ten_seconds),
+        LATCH_TEST(what_is_no_latch_of_ours_stays),
+    };
+
+    return cmocka_run_group_tests_name("forget", tests, script_start_server,
+                                       script_stop_server);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The import of each family: of those who have a text one gets the hold. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+#include "support/rw_script.h"
+
+extern const lk__script lk__script_lock_import;
+extern const lk__script lk__script_lock_revoke;
+extern const lk__script lk__script_rwlock_import;
+extern const lk__script lk__script_semaphore_import;
+extern const lk__script lk__script_siglock_acquire;
+extern const lk__script lk__script_siglock_import;
+extern const lk__script lk__script_siglock_release;
+
+/* What a script is told that lacks a right. */
+static const char cannot[] = "!*The user executing the script can't *";
+
+/* A fence as text. */
+typedef struct number {
+    char text[24];
+} number;
+
+static number text_of(long long value)
+{
+    number n;
+
+    (void)snprintf(n.text, sizeof(n.text), "%lld", value);
+    return n;
+}
+
+static long long value_of(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static const char *import_with(script_fixture *f, const lk__script *script,
+                               const char *claim, number fence,
+                               const char *inbox)
+{
+    return script_call(f, script, claim, fence.text, "60000", inbox, "v:9",
+                       (char *)NULL);
+}
+
+/* The new fence of an import that has to succeed. */
+static number imported(script_fixture *f, const lk__script *script,
+                       const char *claim, number fence, const char *inbox)
+{
+    assert_like(import_with(f, script, claim, fence, inbox), "1 60000 * *");
+    assert_true(script_item(f, 3) >= script_item(f, 2));
+    return text_of(script_item(f, 2));
+}
+
+static void assert_refused(script_fixture *f, const lk__script *script,
+                           number fence, const char *inbox, const char *answer)
+{
+    assert_like(import_with(f, script, "u:1", fence, inbox), answer);
+}
+
+/* ---- the lock ---- */
+
+static number lock_held(script_fixture *f)
+{
+    script_acquire(f, "u:1");
+    return text_of(script_item(f, 1));
+}
+
+static number lock_import(script_fixture *f, number fence, const char *inbox)
+{
+    return imported(f, &lk__script_lock_import, "u:1", fence, inbox);
+}
+
+static void one_importer_has_the_lock(void **state)
+{
+    script_fixture *f = *state;
+    number old = lock_held(f);
+    long long top = script_item(f, 3);
+    number fence = lock_import(f, old, "in:v");
+
+    assert_true(value_of(fence.text) > top);
+    assert_in_range(value_of(script_redis(f, "PTTL n")), 59000, 60000);
+    assert_refused(f, &lk__script_lock_import, old, "in:w", "0 3");
+    assert_like(script_confirm(f, "u:1", old.text, "90000"), "0 3");
+    assert_like(script_release(f, "u:1", old.text), "0 3");
+    assert_like(script_redis(f, "HGETALL n"), "u:1 1");
+    assert_like(script_confirm(f, "u:1", fence.text, "70000"), "1 70000 *");
+    assert_like(script_release(f, "u:1", fence.text), "1 0 0");
+    assert_refused(f, &lk__script_lock_import, old, "in:v", "0 0");
+}
+
+static void the_one_importer_may_ask_again(void **state)
+{
+    script_fixture *f = *state;
+    number old = lock_held(f);
+    number fence = lock_import(f, old, "in:v");
+    number again = lock_import(f, old, "in:v");
+    number next;
+
+    assert_string_equal(again.text, fence.text);
+    next = lock_import(f, fence, "in:w");
+    assert_true(value_of(next.text) > value_of(fence.text));
+    assert_refused(f, &lk__script_lock_import, old, "in:v", "0 3");
+    assert_refused(f, &lk__script_lock_import, old, "in:w", "0 3");
+    assert_refused(f, &lk__script_lock_import, fence, "in:v", "0 3");
+}
+
+static void what_is_not_held_is_not_imported(void **state)
+{
+    script_fixture *f = *state;
+    number fence = text_of(5);
+
+    assert_refused(f, &lk__script_lock_import, fence, "in:v", "0 0");
+    script_acquire(f, "u:2");
+    assert_refused(f, &lk__script_lock_import, fence, "in:v", "0 2");
+    script_expire(f);
+    fence = lock_held(f);
+    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
+    assert_refused(f, &lk__script_lock_import, fence, "in:v", "0 0");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_STATE]), "0");
+}
+
+static void what_is_revoked_is_not_imported(void **state)
+{
+    script_fixture *f = *state;
+    number old = lock_held(f);
+    number fence;
+
+    fence = lock_import(f, old, "in:v");
+    script_listen(f, "in:v");
+    assert_like(script_call(f, &lk__script_lock_revoke, "u:1", (char *)NULL),
+                "1 * 1");
+    assert_like(script_heard(f), "in:v revoked lock u:1 *");
+    assert_refused(f, &lk__script_lock_import, fence, "in:w", "0 4");
+    assert_refused(f, &lk__script_lock_import, old, "in:v", "0 4");
+}
+
+/* Redisson's counter goes along, so that its next fence is larger. */
+static void the_count_of_grants_goes_along(void **state)
+{
+    script_fixture *f = *state;
+    number old = lock_held(f);
+
+    script_redis(f, "SET %s %s", f->keys[KEY_TOKEN], old.text);
+    (void)lock_import(f, old, "in:v");
+    assert_int_equal(value_of(script_redis(f, "GET %s", f->keys[KEY_TOKEN])),
+                     script_item(f, 3));
+}
+
+static void a_full_server_does_not_refuse_an_import(void **state)
+{
+    script_fixture *f = *state;
+    number old = lock_held(f);
+
+    script_fill_memory(f, true);
+    (void)lock_import(f, old, "in:v");
+    script_fill_memory(f, false);
+}
+
+static void an_import_that_is_denied_changes_no_fence(void **state)
+{
+    static const char *const commands[] = {"hset", "pexpire"};
+    script_fixture *f = *state;
+    number old = lock_held(f);
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        script_deny(f, commands[i]);
+        assert_refused(f, &lk__script_lock_import, old, "in:v", cannot);
+        script_deny(f, NULL);
+    }
+    assert_like(script_confirm(f, "u:1", old.text, "1000"), "1 *");
+    (void)lock_import(f, old, "in:w");
+}
+
+/* ---- the read-write lock ---- */
+
+static void one_importer_has_the_read_write_lock(void **state)
+{
+    static const char *const modes[] = {"r", "u", "w"};
+    script_fixture *f = *state;
+    const lk__script *script = &lk__script_rwlock_import;
+
+    for (size_t i = 0; i < 3; i++) {
+        number old, fence, again;
+
+        rw_acquire(f, "u:1", modes[i]);
+        old = text_of(script_item(f, 1));
+        fence = imported(f, script, "u:1", old, "in:v");
+        assert_true(value_of(fence.text) > value_of(old.text));
+        assert_string_equal(rw_fence(f, "u:1"), fence.text);
+        again = imported(f, script, "u:1", old, "in:v");
+        assert_string_equal(again.text, fence.text);
+        assert_refused(f, script, old, "in:w", "0 3");
+        assert_like(rw_confirm(f, "u:1", old.text, "90000"), "0 3");
+        assert_like(rw_release(f, "u:1", old.text), "0 3");
+        assert_held(f, i == 2 ? "u:1:write write" : "u:1 read");
+        assert_like(rw_release(f, "u:1", fence.text), "1 0 0");
+        assert_held(f, "");
+        assert_like(rw_acquire(f, "u:2", "w"), "1 *");
+        assert_true(script_item(f, 1) > value_of(fence.text));
+        rw_release(f, "u:2", NULL);
+        assert_refused(f, script, old, "in:v", "0 *");
+    }
+}
+
+static void a_reader_beside_an_import_keeps_its_fence(void **state)
+{
+    script_fixture *f = *state;
+    number old, other;
+
+    rw_acquire(f, "u:1", "r");
+    old = text_of(script_item(f, 1));
+    rw_acquire(f, "u:2", "r");
+    other = text_of(script_item(f, 1));
+    (void)imported(f, &lk__script_rwlock_import, "u:1", old, "in:v");
+    assert_like(rw_confirm(f, "u:2", other.text, "90000"), "1 90000 *");
+    assert_like(rw_release(f, "u:2", other.text), "1 0 0");
+    assert_held(f, "u:1 read");
+}
+
+static void what_is_not_held_to_read_or_write_is_not_imported(void **state)
+{
+    script_fixture *f = *state;
+    const lk__script *script = &lk__script_rwlock_import;
+    number fence = text_of(5);
+
+    assert_refused(f, script, fence, "in:v", "0 0");
+    rw_acquire(f, "u:2", "w");
+    assert_refused(f, script, fence, "in:v", "0 2");
+    rw_release(f, "u:2", NULL);
+    rw_acquire(f, "u:1", "r");
+    fence = text_of(script_item(f, 1));
+    script_redis(f, "ZADD %s %lld u:1", f->keys[KEY_VOID],
+                 script_now_ms(f) + 60000);
+    assert_refused(f, script, fence, "in:v", "0 4");
+    script_redis(f, "DEL %s %s", f->keys[KEY_VOID], f->keys[KEY_HOLDERS]);
+    assert_refused(f, script, fence, "in:v", "0 0");
+}
+
+static void a_full_server_does_not_refuse_a_reader_or_a_writer(void **state)
+{
+    static const char *const modes[] = {"r", "w"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        number old;
+
+        rw_acquire(f, "u:1", modes[i]);
+        old = text_of(script_item(f, 1));
+        script_fill_memory(f, true);
+        (void)imported(f, &lk__script_rwlock_import, "u:1", old, "in:v");
+        script_fill_memory(f, false);
+        rw_release(f, "u:1", NULL);
+    }
+}
+
+static void a_reader_that_is_denied_keeps_its_fence(void **state)
+{
+    static const char *const commands[] = {"hset", "pexpire"};
+    script_fixture *f = *state;
+    number old;
+
+    rw_acquire(f, "u:1", "r");
+    old = text_of(script_item(f, 1));
+    for (size_t i = 0; i < 2; i++) {
+        script_deny(f, commands[i]);
+        assert_refused(f, &lk__script_rwlock_import, old, "in:v", cannot);
+        script_deny(f, NULL);
+    }
+    assert_string_equal(rw_fence(f, "u:1"), old.text);
+}
+
+/* ---- the semaphore ---- */
+
+static void one_importer_has_the_permits(void **state)
+{
+    script_fixture *f = *state;
+    const lk__script *script = &lk__script_semaphore_import;
+    number old, fence, again;
+
+    permits_set(f, 3);
+    permits_acquire(f, "u:1", 2);
+    old = text_of(script_item(f, 1));
+    fence = imported(f, script, "u:1", old, "in:v");
+    assert_true(value_of(fence.text) > value_of(old.text));
+    assert_string_equal(permits_fence(f, "u:1"), fence.text);
+    again = imported(f, script, "u:1", old, "in:v");
+    assert_string_equal(again.text, fence.text);
+    assert_refused(f, script, old, "in:w", "0 3");
+    assert_like(permits_confirm(f, "u:1", old.text, "90000"), "0 3");
+    assert_like(permits_release(f, "u:1", old.text), "0 3");
+    assert_books(f, 3, 1);
+    assert_in_range(permits_left(f, "u:1", 2), 59000, 60000);
+    assert_like(permits_acquire(f, "u:2", 1), "1 *");
+    assert_true(script_item(f, 1) > value_of(fence.text));
+    assert_like(permits_release(f, "u:1", fence.text), "1 *");
+    assert_books(f, 3, 2);
+    assert_refused(f, script, old, "in:v", "0 0");
+}
+
+static void permits_that_are_revoked_are_not_imported(void **state)
+{
+    script_fixture *f = *state;
+    number old;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    old = text_of(script_item(f, 1));
+    script_redis(f, "ZADD %s %lld u:1", f->keys[PERMITS_VOID],
+                 script_now_ms(f) + 60000);
+    assert_refused(f, &lk__script_semaphore_import, old, "in:v", "0 4");
+}
+
+static void permits_are_imported_from_a_full_server(void **state)
+{
+    script_fixture *f = *state;
+    number old;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    old = text_of(script_item(f, 1));
+    script_fill_memory(f, true);
+    (void)imported(f, &lk__script_semaphore_import, "u:1", old, "in:v");
+    script_fill_memory(f, false);
+    assert_books(f, 1, 0);
+}
+
+static void permits_that_are_denied_keep_their_fence(void **state)
+{
+    script_fixture *f = *state;
+    number old;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u:1", 1);
+    old = text_of(script_item(f, 1));
+    script_deny(f, "hset");
+    assert_refused(f, &lk__script_semaphore_import, old, "in:v", cannot);
+    script_deny(f, NULL);
+    assert_string_equal(permits_fence(f, "u:1"), old.text);
+}
+
+/* ---- the siglock ---- */
+
+static const script_layout sig_layout = {
+    .count = 3,
+    .keys = {"lock:*", "lock-signal:*", "latchkey:void"},
+    .channel = "",
+};
+
+static int sig_setup(void **state)
+{
+    int result = script_setup(state);
+
+    if (result == 0)
+        script_set_layout(*state, &sig_layout);
+    return result;
+}
+
+#define SIG_TEST(f)                                                            \
+    cmocka_unit_test_setup_teardown(f, sig_setup, script_teardown)
+
+static const char *
+sig_import(script_fixture *f, const char *claim, const char *id)
+{
+    return script_call(f, &lk__script_siglock_import, claim, "0", "60000", "in",
+                       id, (char *)NULL);
+}
+
+static void sig_acquire(script_fixture *f)
+{
+    assert_like(script_call(f, &lk__script_siglock_acquire, "u:1", "30000", "0",
+                            "in", "why", "1", (char *)NULL),
+                "1 *");
+}
+
+static void one_importer_has_the_siglock(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(sig_import(f, "u:1", "v:1"), "0 0");
+    sig_acquire(f);
+    assert_like(sig_import(f, "u:1", "v:1"), "1 60000 0 0");
+    assert_like(script_redis(f, "GET lock:n"), "v:1");
+    assert_in_range(value_of(script_redis(f, "PTTL lock:n")), 59000, 60000);
+    assert_like(sig_import(f, "u:1", "v:1"), "1 * 0 0");
+    assert_like(sig_import(f, "u:1", "w:1"), "0 2");
+    assert_like(script_call(f, &lk__script_siglock_release, "u:1", "0",
+                            (char *)NULL),
+                "0 2");
+    assert_like(script_redis(f, "GET lock:n"), "v:1");
+}
+
+static void a_siglock_that_is_revoked_is_not_imported(void **state)
+{
+    script_fixture *f = *state;
+
+    sig_acquire(f);
+    script_redis(f, "ZADD latchkey:void:{n} %lld u:1",
+                 script_now_ms(f) + 60000);
+    assert_like(sig_import(f, "u:1", "v:1"), "0 4");
+    assert_like(script_redis(f, "GET lock:n"), "u:1");
+}
+
+static void a_siglock_is_imported_from_a_full_server(void **state)
+{
+    script_fixture *f = *state;
+
+    sig_acquire(f);
+    script_fill_memory(f, true);
+    assert_like(sig_import(f, "u:1", "v:1"), "1 60000 0 0");
+    script_fill_memory(f, false);
+}
+
+static void a_siglock_that_is_denied_stays_what_it_was(void **state)
+{
+    script_fixture *f = *state;
+
+    sig_acquire(f);
+    script_deny(f, "set");
+    assert_like(sig_import(f, "u:1", "v:1"), cannot);
+    script_deny(f, NULL);
+    assert_like(script_redis(f, "GET lock:n"), "u:1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(one_importer_has_the_lock),
+        SCRIPT_TEST(the_one_importer_may_ask_again),
+        SCRIPT_TEST(what_is_not_held_is_not_imported),
+        SCRIPT_TEST(what_is_revoked_is_not_imported),
+        SCRIPT_TEST(the_count_of_grants_goes_along),
+        SCRIPT_TEST(a_full_server_does_not_refuse_an_import),
+        SCRIPT_TEST(an_import_that_is_denied_changes_no_fence),
+        RW_TEST(one_importer_has_the_read_write_lock),
+        RW_TEST(a_reader_beside_an_import_keeps_its_fence),
+        RW_TEST(what_is_not_held_to_read_or_write_is_not_imported),
+        RW_TEST(a_full_server_does_not_refuse_a_reader_or_a_writer),
+        RW_TEST(a_reader_that_is_denied_keeps_its_fence),
+        PERMITS_TEST(one_importer_has_the_permits),
+        PERMITS_TEST(permits_that_are_revoked_are_not_imported),
+        PERMITS_TEST(permits_are_imported_from_a_full_server),
+        PERMITS_TEST(permits_that_are_denied_keep_their_fence),
+        SIG_TEST(one_importer_has_the_siglock),
+        SIG_TEST(a_siglock_that_is_revoked_is_not_imported),
+        SIG_TEST(a_siglock_is_imported_from_a_full_server),
+        SIG_TEST(a_siglock_that_is_denied_stays_what_it_was),
+    };
+
+    return cmocka_run_group_tests_name("import", tests, script_start_server,
+                                       script_stop_server);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+
+/* lock_revoke and its like: a hold that stands until it is given up, and is not
+   renewed any more. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/permits.h"
+#include "support/rw_script.h"
+#include "support/script.h"
+
+#define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
+
+extern const lk__script lk__script_lock_renew;
+extern const lk__script lk__script_lock_revoke;
+extern const lk__script lk__script_rwlock_revoke;
+extern const lk__script lk__script_semaphore_revoke;
+
+enum { MINUTE_MS = 60000 };
+
+/* ---- the lock ---- */
+
+static const char *revoke(script_fixture *f, const char *claim)
+{
+    return script_call(f, &lk__script_lock_revoke, claim, (char *)NULL);
+}
+
+static const char *renew(script_fixture *f, const char *claim,
+                         const char *fence, const char *lease)
+{
+    const char *const keys[] = {f->keys[KEY_LOCK], f->keys[KEY_STATE]};
+    const char *const args[] = {claim, fence, lease, NULL};
+
+    return script_run_keys(f, &lk__script_lock_renew, keys, 2, args);
+}
+
+/* The fence of the last grant, as text. */
+static const char *fence_of(script_fixture *f)
+{
+    static char fence[24];
+
+    (void)snprintf(fence, sizeof(fence), "%s",
+                   script_redis(f, "HGET %s fence", f->keys[KEY_STATE]));
+    return fence;
+}
+
+static void a_revoked_lock_stays_held_and_its_holder_is_told(void **state)
+{
+    script_fixture *f = *state;
+    char said[200];
+
+    script_listen(f, "in:u:1");
+    script_acquire(f, "u:1");
+    (void)snprintf(said, sizeof(said), "in:u:1 revoked lock u:1 %s n\n",
+                   fence_of(f));
+    assert_like(revoke(f, "u:1"), "1 ????? 1");
+    assert_string_equal(script_heard(f), said);
+    assert_like(script_redis(f, "HKEYS n"), "u:1");
+    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 20000, 30000);
+    assert_like(script_try(f, "u:2"), "2 *");
+}
+
+static void a_revoked_lock_is_not_renewed(void **state)
+{
+    script_fixture *f = *state;
+    const char *fence;
+
+    script_acquire(f, "u:1");
+    fence = fence_of(f);
+    revoke(f, "u:1");
+    assert_like(renew(f, "u:1", fence, "90000"), "1 4");
+    assert_like(script_confirm(f, "u:1", fence, "90000"), "0 4");
+    assert_like(renew(f, "u:1", "5", "90000"), "1 3");
+    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 20000, 30000);
+    assert_like(script_release(f, "u:1", fence), "1 0 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+/* A waiter whose grant it was, and that was not told of it, looks. */
+static void a_look_does_not_lengthen_a_revoked_lock(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    script_redis(f, "PEXPIRE n 3000");
+    assert_like(revoke(f, "u:1"), "1 * 1");
+    assert_like(script_recheck(f, "u:1"), "1 * ???? 0 *");
+    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 1, 3000);
+}
+
+/* By a release, and where the lease ends first. */
+static void who_waits_gets_a_revoked_lock_afterwards(void **state)
+{
+    script_fixture *f = *state;
+    char first[24];
+
+    script_listen(f, "in:u:2");
+    script_acquire(f, "u:1");
+    (void)snprintf(first, sizeof(first), "%s", fence_of(f));
+    script_acquire(f, "u:2");
+    revoke(f, "u:1");
+    assert_string_equal(script_heard(f), "");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]), "u:2");
+    script_release(f, "u:1", first);
+    assert_like(script_redis(f, "HKEYS n"), "u:2");
+    assert_like(script_heard(f), "in:u:2 grant lock u:2 *");
+    assert_like(renew(f, "u:2", fence_of(f), "40000"), "");
+
+    revoke(f, "u:2");
+    script_expire(f);
+    assert_like(script_acquire(f, "u:3"), "1 *");
+    assert_like(renew(f, "u:3", fence_of(f), "40000"), "");
+}
+
+static void revoking_twice_is_revoking_once(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    assert_like(revoke(f, "u:1"), "1 * 1");
+    script_redis(f, "PEXPIRE n 5000");
+    assert_like(revoke(f, "u:1"), "1 ???? 1");
+    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 1, 5000);
+    assert_like(renew(f, "u:1", fence_of(f), "90000"), "1 4");
+}
+
+static void what_is_not_held_by_that_owner_is_not_revoked(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(revoke(f, "u:1"), "0");
+    script_acquire(f, "u:1");
+    assert_like(revoke(f, "u:2"), "0");
+    assert_like(renew(f, "u:1", fence_of(f), "40000"), "");
+    script_expire(f);
+    assert_like(revoke(f, "u:1"), "0");
+}
+
+static void another_librarys_hold_is_left_alone(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n " JAVA " 1");
+    script_redis(f, "PEXPIRE n 20000");
+    assert_like(revoke(f, JAVA), "1 ????? 0");
+    assert_like(script_redis(f, "EXISTS %s %s", f->keys[KEY_STATE],
+                             f->keys[KEY_VOID]),
+                "0");
+}
+
+static void a_full_server_revokes(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    script_fill_memory(f, true);
+    assert_like(revoke(f, "u:1"), "1 * 1");
+    script_fill_memory(f, false);
+    assert_like(renew(f, "u:1", fence_of(f), "40000"), "1 4");
+}
+
+/* The holder finds out when it renews. */
+static void revoking_without_the_right_to_publish_is_revoking(void **state)
+{
+    script_fixture *f = *state;
+
+    script_acquire(f, "u:1");
+    script_deny(f, "publish");
+    assert_like(revoke(f, "u:1"), "1 * 1");
+    script_deny(f, NULL);
+    assert_like(renew(f, "u:1", fence_of(f), "40000"), "1 4");
+}
+
+/* ---- the read-write lock ---- */
+
+static const char *rw_revoke(script_fixture *f, const char *claim)
+{
+    return script_call(f, &lk__script_rwlock_revoke, claim, (char *)NULL);
+}
+
+static void a_revoked_writer_writes_on_until_it_ends(void **state)
+{
+    script_fixture *f = *state;
+    char fence[24];
+
+    rw_hear(f, "w:1", NULL);
+    rw_acquire(f, "w:1", "w");
+    (void)snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w:1"));
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_revoke(f, "w:1"), "1 * 1");
+    assert_like(script_heard(f), "in:w:1 revoked rwlock w:1 * n\n");
+    assert_held(f, "w:1:write write");
+    assert_like(rw_renew(f, "w:1", fence, "90000"), "1 4");
+    assert_like(rw_confirm(f, "w:1", fence, "90000"), "0 4");
+    assert_like(rw_downgrade(f, "w:1", fence, "90000"), "0 4");
+    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 20000, 30000);
+    assert_like(rw_release(f, "w:1", fence), "1 *");
+    assert_like(rw_renew(f, "r:1", NULL, "90000"), "1 0");
+}
+
+static void a_look_does_not_lengthen_a_revoked_writer(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w:1", "w");
+    script_redis(f, "PEXPIRE n 3000");
+    assert_like(rw_revoke(f, "w:1"), "1 * 1");
+    assert_like(rw_recheck(f, "w:1"), "1 * ???? 0 *");
+    assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 1, 3000);
+}
+
+static void the_reads_of_a_writer_go_with_it(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "w:1", "r:1", NULL);
+    rw_acquire(f, "w:1", "w");
+    rw_acquire_on(f, "r:1", "r", "w:1");
+    assert_like(rw_revoke(f, "w:1"), "1 * 1");
+    assert_like(script_heard(f), "*revoked rwlock w:1 *revoked rwlock r:1 *");
+    assert_like(rw_renew(f, "w:1", NULL, "90000"), "1 4");
+    assert_like(rw_renew(f, "r:1", NULL, "90000"), "1 4");
+}
+
+static void of_several_readers_one_is_revoked(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", "r:2", NULL);
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "u");
+    assert_like(rw_revoke(f, "r:2"), "1 * 1");
+    assert_like(script_heard(f), "in:r:2 revoked rwlock r:2 * n\n");
+    assert_like(rw_renew(f, "r:2", NULL, "90000"), "1 4");
+    assert_like(rw_renew(f, "r:1", NULL, "90000"), "");
+    assert_like(script_redis(f, "PTTL %s", rw_timeout(f, "r:2")), "?????");
+    assert_true(strtoll(script_redis(f, "PTTL %s", rw_timeout(f, "r:2")), NULL,
+                        10) <= 30000);
+    assert_like(rw_release(f, "r:2", NULL), "1 *");
+    assert_held(f, "r:1 read");
+}
+
+static void what_is_void_is_forgotten_in_time(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    rw_revoke(f, "r:1");
+    assert_in_range(strtoll(script_redis(f, "PTTL %s", f->keys[KEY_VOID]), NULL,
+                            10),
+                    MINUTE_MS, 30000 + MINUTE_MS);
+}
+
+static void a_reader_that_is_not_there_is_not_revoked(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(rw_revoke(f, "r:1"), "0");
+    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r:2", "r");
+    rw_kill(f, "r:1");
+    assert_like(rw_revoke(f, "r:1"), "0");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_VOID]), "0");
+}
+
+static void a_foreign_writer_is_left_alone(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n mode write " JAVA ":write 1");
+    script_redis(f, "PEXPIRE n 20000");
+    assert_like(rw_revoke(f, JAVA), "1 ????? 0");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_VOID]), "0");
+}
+
+static void a_full_server_revokes_readers(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r:1", "r");
+    script_fill_memory(f, true);
+    assert_like(rw_revoke(f, "r:1"), "1 * 1");
+    script_fill_memory(f, false);
+    assert_like(rw_renew(f, "r:1", NULL, "90000"), "1 4");
+}
+
+/* ---- the semaphore ---- */
+
+static const char *permits_revoke(script_fixture *f, const char *owner)
+{
+    return script_call(f, &lk__script_semaphore_revoke, owner, (char *)NULL);
+}
+
+static void revoked_permits_stay_taken(void **state)
+{
+    script_fixture *f = *state;
+    char fence[24];
+
+    script_listen(f, "in:u:1");
+    permits_set(f, 3);
+    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u:2", 1);
+    (void)snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
+    assert_like(permits_revoke(f, "u:1"), "1 ????? 1");
+    assert_like(script_heard(f), "in:u:1 revoked semaphore u:1 * n\n");
+    assert_books(f, 3, 0);
+    assert_like(permits_renew(f, "u:1", fence, "90000"), "1 4");
+    assert_like(permits_confirm(f, "u:1", fence, "90000"), "0 4");
+    assert_in_range(permits_left(f, "u:1", 1), 20000, 30000);
+    assert_like(permits_renew(f, "u:2", NULL, "30000"), "");
+    assert_like(permits_release(f, "u:1", fence), "1 *");
+    assert_books(f, 3, 2);
+    assert_like(permits_revoke(f, "u:1"), "0");
+}
+
+static void a_look_does_not_lengthen_revoked_permits(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 1);
+    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "3000"});
+    assert_like(permits_revoke(f, "u:1"), "1 ???? 1");
+    assert_like(permits_recheck(f, "u:1"), "1 * ???? 0 *");
+    assert_in_range(permits_left(f, "u:1", 1), 1, 3000);
+}
+
+static void redissons_permit_is_left_alone(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_java_take(f, 'a', 20000);
+    assert_like(permits_revoke(f, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), "1 * 0");
+    assert_books(f, 2, 1);
+    assert_like(script_redis(f, "EXISTS %s", f->keys[PERMITS_VOID]), "0");
+}
+
+static void permits_of_nobody_are_not_revoked(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    assert_like(permits_revoke(f, "u:1"), "0");
+    permits_acquire(f, "u:1", 1);
+    permits_expire(f, 5);
+    assert_like(permits_revoke(f, "u:1"), "0");
+}
+
+static void a_full_server_revokes_permits(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 2);
+    permits_acquire(f, "u:1", 1);
+    script_fill_memory(f, true);
+    assert_like(permits_revoke(f, "u:1"), "1 * 1");
+    script_fill_memory(f, false);
+    assert_like(permits_renew(f, "u:1", NULL, "90000"), "1 4");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(a_revoked_lock_stays_held_and_its_holder_is_told),
+        SCRIPT_TEST(a_revoked_lock_is_not_renewed),
+        SCRIPT_TEST(a_look_does_not_lengthen_a_revoked_lock),
+        SCRIPT_TEST(who_waits_gets_a_revoked_lock_afterwards),
+        SCRIPT_TEST(revoking_twice_is_revoking_once),
+        SCRIPT_TEST(what_is_not_held_by_that_owner_is_not_revoked),
+        SCRIPT_TEST(another_librarys_hold_is_left_alone),
+        SCRIPT_TEST(a_full_server_revokes),
+        SCRIPT_TEST(revoking_without_the_right_to_publish_is_revoking),
+        RW_TEST(a_revoked_writer_writes_on_until_it_ends),
+        RW_TEST(a_look_does_not_lengthen_a_revoked_writer),
+        RW_TEST(the_reads_of_a_writer_go_with_it),
+        RW_TEST(of_several_readers_one_is_revoked),
+        RW_TEST(what_is_void_is_forgotten_in_time),
+        RW_TEST(a_reader_that_is_not_there_is_not_revoked),
+        RW_TEST(a_foreign_writer_is_left_alone),
+        RW_TEST(a_full_server_revokes_readers),
+        PERMITS_TEST(revoked_permits_stay_taken),
+        PERMITS_TEST(a_look_does_not_lengthen_revoked_permits),
+        PERMITS_TEST(redissons_permit_is_left_alone),
+        PERMITS_TEST(permits_of_nobody_are_not_revoked),
+        PERMITS_TEST(a_full_server_revokes_permits),
+    };
+
+    return cmocka_run_group_tests_name("revoke", tests, script_start_server,
+                                       script_stop_server);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The words of errors, as the servers in use say them. */
+
+#include <string.h>
+
+#include "core/reply.h"
+#include "support/check.h"
+
+static redisReply error(const char *text)
+{
+    static char words[256];
+    redisReply reply = {.type = REDIS_REPLY_ERROR,
+                        .len = strlen(text),
+                        .str = words};
+
+    assert_true(strlen(text) < sizeof(words));
+    memcpy(words, text, strlen(text) + 1);
+    return reply;
+}
+
+static lk_status status_of(const char *words)
+{
+    redisReply reply = error(words);
+
+    return lk__reply_status(&reply);
+}
+
+static bool is_passing(const char *words)
+{
+    redisReply reply = error(words);
+
+    return lk__reply_is_passing(&reply);
+}
+
+static void redis_7_says_the_word_first(void **state)
+{
+    (void)state;
+    assert_status(status_of("OOM command not allowed when used memory > "
+                            "'maxmemory'. script: 0a, on @user_script:12."),
+                  LK_ESERVERMEM);
+    assert_status(status_of("READONLY You can't write against a read only "
+                            "replica."),
+                  LK_EREADONLY);
+    assert_status(status_of("WRONGTYPE"), LK_ETYPE);
+}
+
+static void redis_6_says_first_where_a_script_was(void **state)
+{
+    (void)state;
+    assert_status(status_of("@user_script: 12: -READONLY You can't write "
+                            "against a read only replica."),
+                  LK_EREADONLY);
+    assert_status(status_of("@user_script: 7: -OOM command not allowed when "
+                            "used memory > 'maxmemory'."),
+                  LK_ESERVERMEM);
+}
+
+static void redis_6_says_first_which_script_failed(void **state)
+{
+    (void)state;
+    assert_status(status_of("ERR Error running script (call to f_0a): "
+                            "@user_script:12: WRONGTYPE Operation against a "
+                            "key holding the wrong kind of value "),
+                  LK_ETYPE);
+    assert_status(status_of("ERR Error running script (call to f_0a): "
+                            "@user_script:12: @user_script: 12: -READONLY "
+                            "You can't write against a read only replica. "),
+                  LK_EREADONLY);
+    assert_status(status_of("ERR Error running script (call to f_0a): "
+                            "@user_script:3: user_script:3: attempt to index "
+                            "a nil value"),
+                  LK_ESERVER);
+}
+
+static void each_server_denies_in_its_own_words(void **state)
+{
+    (void)state;
+    assert_status(status_of("NOPERM this user has no permissions to run the "
+                            "'eval' command or its subcommand"),
+                  LK_EDENIED);
+    assert_status(status_of("@user_script: 12: The user executing the script "
+                            "can't run this command or subcommand"),
+                  LK_EDENIED);
+    assert_status(status_of("ERR The user executing the script can't access "
+                            "at least one of the keys mentioned in the "
+                            "command arguments script: 0a"),
+                  LK_EDENIED);
+    assert_status(status_of("ERR ACL failure in script: User lk has no "
+                            "permissions to run the 'pexpire' command "
+                            "script: 0a, on @user_script:12."),
+                  LK_EDENIED);
+}
+
+static void a_word_elsewhere_means_nothing(void **state)
+{
+    (void)state;
+    assert_status(status_of("ERR unknown command -OOM"), LK_ESERVER);
+    assert_status(status_of("@user_script: 1: ERR no -READONLY here"),
+                  LK_ESERVER);
+    assert_status(status_of("@user_script"), LK_ESERVER);
+    assert_status(status_of("ERR Error running script (call to f_0a) OOM"),
+                  LK_ESERVER);
+    assert_status(status_of("OOMPH"), LK_ESERVER);
+}
+
+static void some_refusals_pass(void **state)
+{
+    (void)state;
+    assert_true(is_passing("BUSY Redis is busy running a script."));
+    assert_true(is_passing("MISCONF Redis is configured to save RDB"));
+    assert_true(is_passing("@user_script: 12: -MISCONF Redis is configured"));
+    assert_true(is_passing("NOREPLICAS Not enough good replicas to write."));
+    assert_true(is_passing("TRYAGAIN Multiple keys request during rehashing"));
+    assert_true(is_passing("CLUSTERDOWN The cluster is down"));
+    assert_false(is_passing("OOM command not allowed"));
+    assert_false(is_passing("BUSYKEY Target key name already exists."));
+    assert_false(is_passing("NOSCRIPT No matching script."));
+    assert_false(lk__reply_is_passing(NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(redis_7_says_the_word_first),
+        cmocka_unit_test(redis_6_says_first_where_a_script_was),
+        cmocka_unit_test(redis_6_says_first_which_script_failed),
+        cmocka_unit_test(each_server_denies_in_its_own_words),
+        cmocka_unit_test(a_word_elsewhere_means_nothing),
+        cmocka_unit_test(some_refusals_pass),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * When a flight's waits look, on a virtual clock: at what is news, at once, and
+ * not by the look that comes about once a second.
+ */
+
+#include <latchkey/flight.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/played.h"
+
+enum { SLOW_MS = 300 };
+
+/* Another computes; its lease has 30 s left, or 200 ms. */
+static const char another[] = "*3\r\n:2\r\n:30000\r\n$7\r\nother:1\r\n";
+static const char another_ends[] = "*3\r\n:2\r\n:200\r\n$7\r\nother:1\r\n";
+
+static const char landed[] = "*4\r\n:1\r\n:0\r\n$0\r\n\r\n$5\r\nvalue\r\n";
+
+typedef struct scene {
+    played *p;
+    lk_flight *flight;
+    int begun, ended;
+    lk_status status;
+    char text[16];
+} scene;
+
+/* The inbox stands. */
+static int setup(void **state)
+{
+    scene *s = calloc(1, sizeof(*s));
+    lk_hold *hold = NULL;
+
+    assert_non_null(s);
+    s->p = played_new(1, NULL);
+    assert_status(lk_flight_new(&s->flight, s->p->client, "f", NULL), LK_OK);
+    assert_status(lk_lock_acquire(s->p->lock, 0, NULL, &hold), LK_OK);
+    played_run_ms(s->p, 100);
+    assert_status(lk_hold_release(hold), LK_OK);
+    *state = s;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    scene *s = *state;
+
+    lk_flight_free(s->flight);
+    played_free(s->p);
+    free(s);
+    return 0;
+}
+
+static void start(lk_flight_ticket *ticket, void *data)
+{
+    scene *s = data;
+
+    s->begun++;
+    if (lk_flight_ticket_set(ticket, "own", 3) == LK_OK)
+        lk_flight_complete(ticket, LK_OK);
+}
+
+static void on_end(lk_status status, lk_flight_value *value, void *data)
+{
+    scene *s = data;
+
+    s->ended++;
+    s->status = status;
+    if (status == LK_OK)
+        (void)snprintf(s->text, sizeof(s->text), "%.*s", (int)value->size,
+                       (const char *)value->bytes);
+    lk_flight_value_free(value);
+}
+
+static void begin(scene *s)
+{
+    assert_status(lk_flight_do_async(s->flight, "k", LK_FOREVER, NULL, start,
+                                     on_end, s),
+                  LK_OK);
+}
+
+/* Lets things happen until so many looks have arrived; when the last one did,
+   in ms. */
+static uint64_t look_ms(played *p, unsigned count)
+{
+    while (p->counts[PLAYED_JOIN] < count)
+        assert_true(fake_world_step(p->world));
+    return (p->times[PLAYED_JOIN] - FAKE_START) / FAKE_MS;
+}
+
+static void assert_lands(scene *s, const char *text)
+{
+    played_run_ms(s->p, 5);
+    assert_int_equal(s->ended, 1);
+    assert_status(s->status, LK_OK);
+    assert_string_equal(s->text, text);
+}
+
+static void while_another_computes_it_looks_once_a_second(void **state)
+{
+    scene *s = *state;
+    uint64_t first;
+
+    s->p->answers[PLAYED_JOIN] = another;
+    begin(s);
+    played_run_ms(s->p, 10); /* among it the look behind the subscription */
+    s->p->counts[PLAYED_JOIN] = 0;
+    first = look_ms(s->p, 1);
+    s->p->answers[PLAYED_JOIN] = landed;
+    assert_in_range(look_ms(s->p, 2) - first, 500, 1003);
+    assert_lands(s, "value");
+    assert_int_equal(s->begun, 0);
+}
+
+static void a_lease_that_ends_is_taken_over_at_once(void **state)
+{
+    scene *s = *state;
+    uint64_t before;
+
+    s->p->answers[PLAYED_JOIN] = another;
+    begin(s);
+    played_run_ms(s->p, 10);
+    s->p->counts[PLAYED_JOIN] = 0;
+    s->p->answers[PLAYED_JOIN] = another_ends;
+    before = look_ms(s->p, 1);
+    s->p->answers[PLAYED_JOIN] = NULL;
+    assert_in_range(look_ms(s->p, 2) - before, 200, 230);
+    assert_lands(s, "own");
+    assert_int_equal(s->begun, 1);
+}
+
+/* What was told while the subscription was on its way was not heard. */
+static void who_has_subscribed_looks_at_once(void **state)
+{
+    scene *s = *state;
+    uint64_t subscribed;
+
+    s->p->answers[PLAYED_JOIN] = another;
+    fake_stall(s->p->inbox_link,
+               fake_world_now(s->p->world) + SLOW_MS * FAKE_MS);
+    subscribed = played_now_ms(s->p) + SLOW_MS;
+    begin(s);
+    played_run_ms(s->p, SLOW_MS - 1);
+    assert_int_equal(s->p->counts[PLAYED_JOIN], 1);
+    s->p->answers[PLAYED_JOIN] = landed;
+    assert_in_range(look_ms(s->p, 2) - subscribed, 0, 3);
+    assert_lands(s, "value");
+    assert_int_equal(s->begun, 0);
+}
+
+/* The look was answered "another computes" just before that one landed, and the
+   message overtakes the answer. */
+static void an_answer_that_a_landing_overtook_is_not_waited_upon(void **state)
+{
+    scene *s = *state;
+    uint64_t answered;
+
+    s->p->answers[PLAYED_JOIN] = another;
+    begin(s);
+    played_run_ms(s->p, 10);
+    s->p->counts[PLAYED_JOIN] = 0;
+    played_ways(s->p, 1, SLOW_MS);
+    answered = look_ms(s->p, 1) + SLOW_MS;
+    played_ways(s->p, 1, 1);
+    s->p->answers[PLAYED_JOIN] = landed;
+    played_publish_on(s->p, "latchkey:flight-news:{f:k}", "other:1 look");
+    assert_in_range(look_ms(s->p, 2) - answered, 0, 3);
+    assert_lands(s, "value");
+    assert_int_equal(s->begun, 0);
+}
+
+/* The same where the message brings the value: it is for the call that came
+   before the look; the one that came later looks once more. */
+static void a_call_that_a_landing_overtook_looks_again(void **state)
+{
+    scene *s = *state;
+    uint64_t answered;
+
+    s->p->answers[PLAYED_JOIN] = another;
+    begin(s);
+    played_run_ms(s->p, 10);
+    s->p->counts[PLAYED_JOIN] = 0;
+    played_ways(s->p, 1, SLOW_MS);
+    begin(s);
+    answered = look_ms(s->p, 1) + SLOW_MS;
+    played_ways(s->p, 1, 1);
+    s->p->answers[PLAYED_JOIN] = landed;
+    played_publish_on(s->p, "latchkey:flight-news:{f:k}", "other:1 0 0 told");
+    assert_lands(s, "told");
+    assert_in_range(look_ms(s->p, 2) - answered, 0, 3);
+    played_run_ms(s->p, 1);
+    assert_int_equal(s->ended, 2);
+    assert_string_equal(s->text, "value");
+    assert_int_equal(s->begun, 0);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(while_another_computes_it_looks_once_a_second),
+        TEST(a_lease_that_ends_is_taken_over_at_once),
+        TEST(who_has_subscribed_looks_at_once),
+        TEST(an_answer_that_a_landing_overtook_is_not_waited_upon),
+        TEST(a_call_that_a_landing_overtook_looks_again),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests_name("seam_flight", tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A server, or something before it, that never comes to the point: streams that
+ * end with the first script, answers that only ask to be asked again. What the
+ * client spends on that is bounded, and once the server comes to the point, so
+ * does the client.
+ */
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/played.h"
+
+enum {
+    NEAR_US = 50,   /* to the server and back: the line is quick */
+    HOSTILE_S = 10, /* for so long */
+    MOST_CONNECTS = 10 * HOSTILE_S,
+    MOST_REQUESTS = 60 * HOSTILE_S
+};
+
+static int setup(void **state)
+{
+    played *p = played_new(1, NULL);
+    lk_hold *hold = NULL;
+
+    /* The inbox stands. */
+    p->is_held = true;
+    assert_status(lk_lock_acquire(p->lock, 50, NULL, &hold), LK_ETIMEDOUT);
+    p->is_held = false;
+    *fake_world_settings(p->world) =
+        (fake_settings){.connect_ns = UINT64_C(1000) * NEAR_US,
+                        .request_ns = UINT64_C(1000) * NEAR_US,
+                        .reply_ns = UINT64_C(1000) * NEAR_US};
+    *state = p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    played_free(*state);
+    return 0;
+}
+
+static call c; /* outlives a test that fails */
+
+static unsigned requests_of(const played *p)
+{
+    unsigned sum = 0;
+
+    for (int i = 0; i < PLAYED_SCRIPTS; i++)
+        sum += p->counts[i];
+    return sum;
+}
+
+/* Somebody waits while the server is hostile; counts from there. */
+static void wait_hostile(played *p)
+{
+    c = (call){0};
+    for (int i = 0; i < PLAYED_SCRIPTS; i++)
+        p->counts[i] = 0;
+    p->connects = 0;
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, UINT64_C(1000) * HOSTILE_S);
+    assert_int_equal(c.ends, 0);
+}
+
+/* The server has come to its senses: the wait is over within a second. */
+static void assert_recovers(played *p)
+{
+    for (int i = 0; i < PLAYED_SCRIPTS; i++)
+        p->answers[i] = NULL;
+    played_run_ms(p, 2500);
+    assert_int_equal(c.ends, 1);
+    assert_status(c.status, LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* ---- connections ------------------------------------------------------------ */
+
+static void a_stream_that_ends_with_each_script_comes_back_slowly(void **state)
+{
+    played *p = *state;
+
+    p->answers[PLAYED_ACQUIRE] = played_end;
+    wait_hostile(p);
+    assert_in_range(p->connects, 5, MOST_CONNECTS);
+    assert_recovers(p);
+}
+
+static void a_stream_that_ends_after_one_answer_comes_back_slowly(void **state)
+{
+    played *p = *state;
+
+    p->is_held = true;
+    p->answers[PLAYED_RECHECK] = played_end;
+    p->answers[PLAYED_TOUCH] = played_end;
+    wait_hostile(p);
+    assert_in_range(p->connects, 5, MOST_CONNECTS);
+    p->is_held = false;
+    p->waiter_count = 0;
+    assert_recovers(p);
+}
+
+/* ---- the greeting ----------------------------------------------------------- */
+
+static lk_status greet_anew(played *p)
+{
+    played_break(p);
+    played_run_ms(p, 50);
+    return lk_client_wait_ready(p->client, 500);
+}
+
+static void a_name_and_a_number_may_be_refused(void **state)
+{
+    played *p = *state;
+
+    p->name_answer = p->id_answer = "-NOPERM no permissions\r\n";
+    assert_status(greet_anew(p), LK_OK);
+}
+
+static void a_number_that_is_none_is_not_known(void **state)
+{
+    played *p = *state;
+
+    p->id_answer = "$1\r\n7\r\n";
+    assert_status(greet_anew(p), LK_OK);
+    p->kills = 0;
+    assert_status(greet_anew(p), LK_OK);
+    assert_int_equal(p->kills, 0);
+}
+
+static void an_answer_of_a_wrong_type_ends_the_greeting(void **state)
+{
+    played *p = *state;
+
+    p->name_answer = "*1\r\n:1\r\n";
+    assert_status(greet_anew(p), LK_EPROTO);
+    p->name_answer = NULL;
+    assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
+}
+
+/* ---- answers ---------------------------------------------------------------- */
+
+static void
+answers(played *p, const char *acquire, const char *recheck, const char *touch)
+{
+    p->answers[PLAYED_ACQUIRE] = acquire;
+    p->answers[PLAYED_RECHECK] = recheck;
+    p->answers[PLAYED_TOUCH] = touch;
+    wait_hostile(p);
+    assert_in_range(requests_of(p), 5, MOST_REQUESTS);
+    assert_in_range(p->connects, 0, MOST_CONNECTS);
+    assert_recovers(p);
+}
+
+static void gone_and_gone_again_is_asked_slowly(void **state)
+{
+    answers(*state, "*1\r\n:3\r\n", NULL, NULL);
+}
+
+static void void_and_void_again_is_asked_slowly(void **state)
+{
+    answers(*state, "-LKVOID it was given up\r\n", NULL, NULL);
+}
+
+static void busy_where_one_could_queue_is_asked_slowly(void **state)
+{
+    answers(*state, "*2\r\n:2\r\n:30000\r\n", NULL, NULL);
+}
+
+static void more_and_more_to_pass_on_is_asked_slowly(void **state)
+{
+    static const char more[] = "*5\r\n:0\r\n:30000\r\n:1\r\n:0\r\n:1\r\n";
+
+    answers(*state, more, more, NULL);
+}
+
+static void a_queue_that_forgets_is_asked_slowly(void **state)
+{
+    answers(*state, "*5\r\n:0\r\n:30000\r\n:1\r\n:0\r\n:1\r\n", "*1\r\n:3\r\n",
+            NULL);
+}
+
+static void a_script_that_is_never_known_is_not_sent_for_ever(void **state)
+{
+    answers(*state, "-NOSCRIPT No matching script.\r\n", NULL, NULL);
+}
+
+/* A release that always finds one more to pass on to. */
+static void passing_on_for_ever_is_slow(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    p->answers[PLAYED_RELEASE] = "*2\r\n:1\r\n:1\r\n";
+    p->answers[PLAYED_PASS] = "*1\r\n:1\r\n";
+    p->counts[PLAYED_PASS] = 0;
+    assert_status(lk_hold_release(hold), LK_OK);
+    played_run_ms(p, UINT64_C(1000) * HOSTILE_S);
+    assert_in_range(p->counts[PLAYED_PASS], 5, MOST_REQUESTS);
+}
+
+static void a_forced_release_that_never_ends_ends_in_time(void **state)
+{
+    played *p = *state;
+    uint64_t began = fake_world_now(p->world);
+
+    p->answers[PLAYED_FORCE] = "*2\r\n:1\r\n:1\r\n";
+    p->answers[PLAYED_PASS] = "*1\r\n:1\r\n";
+    p->counts[PLAYED_PASS] = 0;
+    assert_true(lk_lock_force_release(p->lock) != LK_OK);
+    assert_in_range(fake_world_now(p->world) - began, 0, 2100 * FAKE_MS);
+    assert_in_range(p->counts[PLAYED_PASS], 5, MOST_REQUESTS);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_stream_that_ends_with_each_script_comes_back_slowly),
+        TEST(a_stream_that_ends_after_one_answer_comes_back_slowly),
+        TEST(a_name_and_a_number_may_be_refused),
+        TEST(a_number_that_is_none_is_not_known),
+        TEST(an_answer_of_a_wrong_type_ends_the_greeting),
+        TEST(gone_and_gone_again_is_asked_slowly),
+        TEST(void_and_void_again_is_asked_slowly),
+        TEST(busy_where_one_could_queue_is_asked_slowly),
+        TEST(more_and_more_to_pass_on_is_asked_slowly),
+        TEST(a_queue_that_forgets_is_asked_slowly),
+        TEST(a_script_that_is_never_known_is_not_sent_for_ever),
+        TEST(passing_on_for_ever_is_slow),
+        TEST(a_forced_release_that_never_ends_ends_in_time),
+    };
+
+    return cmocka_run_group_tests_name("seam_hostile", tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What is said of another is not taken for oneself, on a virtual clock:
+ * another's fence, another process, another term; and what may still run
+ * somewhere is kept from doing harm.
+ */
+
+#include <latchkey/leader.h>
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/client.h"
+#include "core/node.h"
+#include "support/call.h"
+#include "support/check.h"
+#include "support/played.h"
+
+enum { TOMBSTONE_MS = 600000 };
+
+/* The inbox stands, and nobody has the lock. */
+static int setup(void **state)
+{
+    played *p = played_new(1, NULL);
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    played_run_ms(p, 100);
+    assert_status(lk_hold_release(hold), LK_OK);
+    for (int i = 0; i < PLAYED_SCRIPTS; i++)
+        p->counts[i] = 0;
+    *state = p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    played_free(*state);
+    return 0;
+}
+
+/* ---- revocations ------------------------------------------------------------ */
+
+static void revoke(played *p, uint64_t fence)
+{
+    char text[160];
+
+    (void)snprintf(text, sizeof(text), "revoked lock %s %llu n", p->owner,
+                   (unsigned long long)fence);
+    played_publish(p, text);
+    played_run_ms(p, 5);
+}
+
+static void a_revocation_of_another_fence_does_not_end_a_hold(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+    uint64_t fence;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    fence = lk_hold_fence(hold);
+    revoke(p, fence - 1);
+    revoke(p, fence + 1);
+    revoke(p, 0);
+    assert_status(lk_hold_check(hold), LK_OK);
+    revoke(p, fence);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* ---- connections that may still carry something ----------------------------- */
+
+static void the_connection_before_is_killed_where_it_was(void **state)
+{
+    played *p = *state;
+
+    assert_int_equal(p->kills, 0);
+    fake_break(fake_world_link(p->world, 0), -ECONNRESET);
+    played_run_ms(p, 100);
+    assert_int_equal(p->kills, 1);
+    assert_int_equal(p->killed_id, 1); /* the first connection of all */
+}
+
+/* There the number is that of somebody else's connection. */
+static void in_another_process_no_connection_is_killed(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    (void)snprintf(p->run_id, sizeof(p->run_id), "ghijkl");
+    played_break(p);
+    played_run_ms(p, 1000);
+    assert_int_equal(p->kills, 0);
+    assert_status(lk_lock_acquire(p->lock, 1000, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Two that do not say which they are may be two. */
+static void in_a_process_without_a_name_no_connection_is_killed(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->run_id[0] = '\0';
+    played_break(p);
+    played_run_ms(p, 1000);
+    played_break(p);
+    played_run_ms(p, 1000);
+    assert_int_equal(p->kills, 0);
+    assert_status(lk_lock_acquire(p->lock, 1000, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Its clock was set forward: it says that it is a thousand seconds old. */
+static void a_process_is_no_older_than_the_end_of_the_one_before(void **state)
+{
+    played *p = *state;
+    const lk__greeting *greeting = &p->client->node->command_greeting;
+    uint64_t seen;
+
+    played_run_ms(p, 5000);
+    seen = lk__client_now(p->client);
+    (void)snprintf(p->run_id, sizeof(p->run_id),
+                   "ghijkl\r\nuptime_in_seconds:1000");
+    played_break(p);
+    played_run_ms(p, 1000);
+    assert_string_equal(greeting->run_id, "ghijkl");
+    assert_true(greeting->born_at + 4000 * 1000000ULL > seen);
+    assert_true(greeting->born_at <= seen);
+
+    /* Nor is it after one more break of the connection to it. */
+    played_run_ms(p, 5000);
+    played_break(p);
+    played_run_ms(p, 1000);
+    assert_true(greeting->born_at <= seen);
+    assert_true(greeting->born_at + 4000 * 1000000ULL > seen);
+}
+
+/* Connections cannot be killed here, and the client knows it. */
+static void deny_kill(played *p)
+{
+    p->kill_answer = "-NOPERM this user has no permissions to run the 'client|"
+                     "kill' command\r\n";
+    fake_break(fake_world_link(p->world, 0), -ECONNRESET);
+    played_run_ms(p, 100);
+    assert_int_equal(p->kills, 1);
+}
+
+/* Gives a wait up whose acquire is under way, over so slow an answer. */
+static void give_up_under_way(played *p, uint64_t reply_ms)
+{
+    lk_hold *hold = NULL;
+
+    p->is_held = true;
+    played_ways(p, 1, reply_ms);
+    assert_status(lk_lock_acquire(p->lock, 100, NULL, &hold), LK_EINDOUBT);
+    assert_int_equal(p->counts[PLAYED_ACQUIRE], 1);
+    played_run_ms(p, 1);
+    assert_int_equal(p->counts[PLAYED_LEAVE], 1);
+}
+
+static void what_is_given_up_under_way_leaves_a_tombstone(void **state)
+{
+    played *p = *state;
+
+    deny_kill(p);
+    give_up_under_way(p, 500);
+    assert_int_equal(p->tombstone_ms, TOMBSTONE_MS);
+}
+
+static void where_the_connection_is_killed_no_tombstone_is_left(void **state)
+{
+    played *p = *state;
+
+    give_up_under_way(p, 500);
+    assert_int_equal(p->tombstone_ms, 0);
+}
+
+static void what_is_given_up_after_its_answer_leaves_no_tombstone(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    deny_kill(p);
+    p->is_held = true;
+    assert_status(lk_lock_acquire(p->lock, 100, NULL, &hold), LK_ETIMEDOUT);
+    played_run_ms(p, 1);
+    assert_int_equal(p->counts[PLAYED_LEAVE], 1);
+    assert_int_equal(p->tombstone_ms, 0);
+}
+
+/* ---- terms ------------------------------------------------------------------ */
+
+/* No term can be read from these: nothing is news. */
+static const char *const termless[] = {
+    "*6\r\n:0\r\n:30000\r\n:1\r\n:0\r\n:0\r\n:-1\r\n",
+    "*5\r\n:0\r\n:30000\r\n:1\r\n:0\r\n:0\r\n",
+    "*6\r\n:0\r\n:30000\r\n:1\r\n:0\r\n:0\r\n*0\r\n",
+};
+
+static void a_look_that_tells_no_term_is_no_news(void **state)
+{
+    played *p = *state;
+    lk_leader *leader = NULL;
+    lk_info *info = NULL;
+
+    assert_status(lk_leader_new(&leader, p->client, "n", NULL), LK_OK);
+    for (size_t i = 0; i < sizeof(termless) / sizeof(termless[0]); i++) {
+        p->answers[PLAYED_OBSERVE] = termless[i];
+        p->counts[PLAYED_OBSERVE] = 0;
+        assert_status(lk_leader_observe(leader, 7, 3000, NULL, &info),
+                      LK_ETIMEDOUT);
+        assert_in_range(p->counts[PLAYED_OBSERVE], 2, 10);
+        assert_int_equal(p->counts[PLAYED_INFO], 0);
+    }
+    p->answers[PLAYED_OBSERVE] = NULL;
+    p->term = 8;
+    assert_status(lk_leader_observe(leader, 7, 3000, NULL, &info), LK_OK);
+    assert_int_equal(p->counts[PLAYED_INFO], 1);
+    lk_info_free(info);
+    lk_leader_free(leader);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_revocation_of_another_fence_does_not_end_a_hold),
+        TEST(the_connection_before_is_killed_where_it_was),
+        TEST(in_another_process_no_connection_is_killed),
+        TEST(a_process_is_no_older_than_the_end_of_the_one_before),
+        TEST(in_a_process_without_a_name_no_connection_is_killed),
+        TEST(what_is_given_up_under_way_leaves_a_tombstone),
+        TEST(where_the_connection_is_killed_no_tombstone_is_left),
+        TEST(what_is_given_up_after_its_answer_leaves_no_tombstone),
+        TEST(a_look_that_tells_no_term_is_no_news),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests_name("seam_identity", tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Calls that ask the server more than one thing: all of it is within the time
+ * of the call, to the millisecond.
+ */
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/played.h"
+
+static int setup(void **state)
+{
+    *state = played_new(1, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    played_free(*state);
+    return 0;
+}
+
+static void fall_silent(void *data)
+{
+    ((played *)data)->is_mute = true;
+}
+
+/* The connection is lost, and ready again after 700 ms; from 750 ms on nothing
+   is answered any more. */
+static uint64_t be_ready_late(played *p)
+{
+    fake_world_settings(p->world)->connect_ns = 100 * FAKE_MS;
+    played_break(p);
+    played_run_ms(p, 2);
+    played_ways(p, 150, 150);
+    assert_status(lk_client_wait_ready(p->client, 0), LK_ETIMEDOUT);
+    fake_world_at(p->world, fake_world_now(p->world) + 750 * FAKE_MS,
+                  fall_silent, p);
+    return played_now_ms(p);
+}
+
+static void assert_took(const played *p, uint64_t began, uint64_t ms)
+{
+    assert_int_equal(played_now_ms(p) - began, ms);
+}
+
+static void a_list_takes_its_time_once(void **state)
+{
+    played *p = *state;
+    uint64_t began = be_ready_late(p);
+    lk_listing *listing = NULL;
+
+    assert_status(lk_list(p->client, 1200, NULL, &listing), LK_ETIMEDOUT);
+    assert_took(p, began, 1200);
+}
+
+static void a_health_check_takes_its_time_once(void **state)
+{
+    played *p = *state;
+    uint64_t began = be_ready_late(p);
+    lk_health *health = NULL;
+
+    assert_status(lk_health_check(p->client, 1200, &health), LK_ETIMEDOUT);
+    assert_took(p, began, 1200);
+}
+
+/* What the name is takes 1.4 s of the two; who has it is not answered. */
+static void who_takes_its_time_once(void **state)
+{
+    played *p = *state;
+    uint64_t began = played_now_ms(p);
+    lk_info *info = NULL;
+    lk_kind kind;
+
+    played_ways(p, 700, 700);
+    p->answers[PLAYED_INFO] = played_silence;
+    assert_true(lk_who(p->client, "n", &kind, &info) != LK_OK);
+    assert_took(p, began, 2000);
+}
+
+static void on_who(lk_status status, lk_kind kind, lk_info *info, void *data)
+{
+    (void)kind;
+    call_on_info(status, info, data);
+}
+
+static void who_without_waiting_takes_its_time_once(void **state)
+{
+    static call c;
+    played *p = *state;
+
+    c = (call){0};
+    played_ways(p, 700, 700);
+    p->answers[PLAYED_INFO] = played_silence;
+    assert_status(lk_who_async(p->client, "n", on_who, &c), LK_OK);
+    played_run_ms(p, 1999);
+    assert_int_equal(c.ends, 0);
+    played_run_ms(p, 2);
+    assert_int_equal(c.ends, 1);
+    assert_true(c.status != LK_OK);
+}
+
+static lk_leader *a_leader(played *p)
+{
+    lk_leader *leader = NULL;
+
+    assert_status(lk_leader_new(&leader, p->client, "n", NULL), LK_OK);
+    p->term = 8;
+    p->answers[PLAYED_INFO] = played_silence;
+    played_ways(p, 100, 100);
+    return leader;
+}
+
+/* That the term is another is known after 200 ms; whose is not answered. */
+static void an_observer_takes_its_time_once(void **state)
+{
+    played *p = *state;
+    lk_leader *leader = a_leader(p);
+    uint64_t began = played_now_ms(p);
+    lk_info *info = NULL;
+
+    assert_status(lk_leader_observe(leader, 7, 250, NULL, &info), LK_ETIMEDOUT);
+    assert_took(p, began, 250);
+    lk_leader_free(leader);
+}
+
+static void an_observer_without_waiting_takes_its_time_once(void **state)
+{
+    static call c;
+    played *p = *state;
+    lk_leader *leader = a_leader(p);
+
+    c = (call){0};
+    assert_status(lk_leader_observe_async(leader, 7, 250, NULL, call_on_info,
+                                          &c),
+                  LK_OK);
+    played_run_ms(p, 249);
+    assert_int_equal(c.ends, 0);
+    played_run_ms(p, 2);
+    assert_int_equal(c.ends, 1);
+    assert_status(c.status, LK_ETIMEDOUT);
+    lk_leader_free(leader);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_list_takes_its_time_once),
+        TEST(a_health_check_takes_its_time_once),
+        TEST(who_takes_its_time_once),
+        TEST(who_without_waiting_takes_its_time_once),
+        TEST(an_observer_takes_its_time_once),
+        TEST(an_observer_without_waiting_takes_its_time_once),
+    };
+
+    return cmocka_run_group_tests_name("seam_limits", tests, NULL, NULL);
+}

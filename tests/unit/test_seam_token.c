@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A redlock's hold over slow ways, on a virtual clock: it lasts from when its
+ * vote was asked for, and no late answer brings it back.
+ */
+
+#include <latchkey/redlock.h>
+
+#include "core/deadline.h"
+#include "support/call.h"
+#include "support/check.h"
+#include "support/played.h"
+
+enum { LEASE_MS = 30000 };
+
+typedef struct ways {
+    uint64_t request_ms, reply_ms;
+} ways;
+
+static const ways slow[] = {{600, 1}, {1, 600}};
+
+/* One server: its vote is the quorum. */
+typedef struct scene {
+    played *p;
+    lk_redlock *redlock;
+} scene;
+
+static void scene_begin(scene *s)
+{
+    const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
+                                        .node_timeout_ms = 1500};
+
+    s->p = played_new(1, NULL);
+    s->redlock = NULL;
+    assert_status(lk_redlock_new(&s->redlock, &s->p->client, 1, "token",
+                                 &options),
+                  LK_OK);
+}
+
+static void scene_end(scene *s)
+{
+    lk_redlock_free(s->redlock);
+    played_free(s->p);
+}
+
+static void each_way(void (*test)(scene *s, ways w))
+{
+    for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++) {
+        scene s;
+
+        scene_begin(&s);
+        test(&s, slow[i]);
+        scene_end(&s);
+    }
+}
+
+static uint64_t now(const scene *s)
+{
+    return fake_world_now(s->p->world);
+}
+
+static void go(scene *s, ways w)
+{
+    played_ways(s->p, w.request_ms, w.reply_ms);
+}
+
+static lk_hold *take(scene *s)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_redlock_acquire(s->redlock, 0, NULL, &hold), LK_OK);
+    return hold;
+}
+
+static void give(scene *s, lk_hold *hold)
+{
+    played_ways(s->p, 1, 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void assert_lasts(const scene *s, const lk_hold *hold, uint64_t sent)
+{
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(lk_hold_remaining_ms(hold),
+                     lk__remaining_ms(now(s), lk__deadline_ns(sent, LEASE_MS)));
+}
+
+static void run_until_renewed(scene *s, unsigned count)
+{
+    while (s->p->counts[PLAYED_TOKEN_RENEW] < count)
+        assert_true(fake_world_step(s->p->world));
+}
+
+static void acquire(scene *s, ways w)
+{
+    uint64_t sent = now(s);
+    lk_hold *hold;
+
+    go(s, w);
+    hold = take(s);
+    assert_lasts(s, hold, sent);
+    give(s, hold);
+}
+
+static void a_token_lasts_from_when_it_was_asked_for(void **state)
+{
+    (void)state;
+    each_way(acquire);
+}
+
+static void renewed(scene *s, ways w)
+{
+    lk_hold *hold = take(s);
+
+    go(s, w);
+    run_until_renewed(s, 1);
+    played_run_ms(s->p, w.reply_ms);
+    assert_lasts(s, hold,
+                 s->p->times[PLAYED_TOKEN_RENEW] - w.request_ms * FAKE_MS);
+    give(s, hold);
+}
+
+static void a_token_lasts_from_when_its_renewal_was_sent(void **state)
+{
+    (void)state;
+    each_way(renewed);
+}
+
+static void extended(scene *s, ways w)
+{
+    lk_hold *hold = take(s);
+    uint64_t sent;
+
+    played_run_ms(s->p, 5000);
+    go(s, w);
+    sent = now(s);
+    assert_status(lk_hold_extend(hold, LEASE_MS), LK_OK);
+    assert_lasts(s, hold, sent);
+    give(s, hold);
+}
+
+static void a_token_lasts_from_when_its_extension_was_sent(void **state)
+{
+    (void)state;
+    each_way(extended);
+}
+
+/* The answer lies in the socket while the process stands still beyond the
+   deadline: it would have moved that on. */
+static void a_late_answer_does_not_bring_a_token_back(void **state)
+{
+    scene s;
+    lk_hold *hold;
+
+    (void)state;
+    scene_begin(&s);
+    hold = take(&s);
+    run_until_renewed(&s, 1);
+    fake_world_freeze(s.p->world, 25000 * FAKE_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    played_run_ms(s.p, 1);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_remaining_ms(hold), 0);
+    played_run_ms(s.p, 60000);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    scene_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_lasts_from_when_it_was_asked_for),
+        cmocka_unit_test(a_token_lasts_from_when_its_renewal_was_sent),
+        cmocka_unit_test(a_token_lasts_from_when_its_extension_was_sent),
+        cmocka_unit_test(a_late_answer_does_not_bring_a_token_back),
+    };
+
+    return cmocka_run_group_tests_name("seam_token", tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Breaks the rules of tests/mutants/list.txt, each by itself, in a copy of the
+# tree, and runs the test that is to notice it. Fails if one of them lives.
+#
+#   mutants.sh [RULE...]    these; without a name all of them
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+LIST=tests/mutants/list.txt
+PLACE=build/mutants
+COPY=$PLACE/tree
+LOG=$PWD/$PLACE/log
+SECONDS_MOST=60
+bad=0
+
+# Leaves what it says in the log.
+quietly()
+{
+    "$@" >>"$LOG" 2>&1
+}
+
+copy_make()
+{
+    rm -rf "$PLACE"
+    mkdir -p "$COPY"
+    git ls-files -z --cached --others --exclude-standard |
+        while IFS= read -r -d '' name; do
+            [ ! -e "$name" ] || printf '%s\0' "$name"
+        done | xargs -0 cp --parents -t "$COPY"
+    (cd "$COPY" && quietly cmake --preset debug --log-level=WARNING)
+}
+
+# build <test>
+build()
+{
+    quietly cmake --build "$COPY/build/debug" --target "test_${1/./_}"
+}
+
+# passes <test>
+passes()
+{
+    quietly ctest --test-dir "$COPY/build/debug" -R "^${1//./\\.}\$" \
+        --timeout "$SECONDS_MOST" --output-on-failure --no-tests=error
+}
+
+# break_line <file> <in> <old> <new>: writes the file anew, without the rule.
+# Fails unless the line is found, and found once.
+break_line()
+{
+    BEHIND=$2 OLD=$3 NEW=$4 awk '
+        { line = $0; gsub(/^[ \t]+|[ \t]+$/, "", line) }
+        line == ENVIRON["OLD"] && (ENVIRON["BEHIND"] == "" || (behind && !n)) {
+            n++
+            print ENVIRON["NEW"]
+            next
+        }
+        ENVIRON["BEHIND"] != "" && index($0, ENVIRON["BEHIND"]) { behind = 1 }
+        { print }
+        END { exit n != 1 }' "$1" >"$COPY/$1"
+}
+
+say()
+{
+    printf '%-9s %-24s %s\n' "$1" "$2" "$3"
+}
+
+# A test that fails anyway proves nothing.
+sound=' '
+is_sound()
+{
+    [[ $sound != *" $1 "* ]] || return 0
+    if build "$1" && passes "$1"; then
+        sound+="$1 "
+    else
+        return 1
+    fi
+}
+
+# try <rule> <file> <in> <old> <new> <test>
+try()
+{
+    local verdict
+
+    if ! is_sound "$6"; then
+        verdict='unsound'
+    elif ! break_line "$2" "$3" "$4" "$5"; then
+        verdict='no line'
+    elif ! build "$6"; then
+        verdict='no build'
+    elif passes "$6"; then
+        verdict='lives'
+    else
+        verdict='killed'
+    fi
+    cp "$2" "$COPY/$2"
+    say "$verdict" "$1" "$6"
+    [ "$verdict" = killed ] || bad=$((bad + 1))
+}
+
+# The rules that are named, or all, as they stand in the list.
+main()
+{
+    local word rest rule='' file='' behind='' old='' new='' wanted=" $* "
+
+    copy_make
+    while read -r word rest; do
+        case $word in
+        rule) rule=$rest behind='' ;;
+        file) file=$rest ;;
+        in) behind=$rest ;;
+        old) old=$rest ;;
+        new) new=$rest ;;
+        test)
+            if [ $# -eq 0 ] || [[ $wanted == *" $rule "* ]]; then
+                wanted=${wanted/ $rule / }
+                try "$rule" "$file" "$behind" "$old" "$new" "$rest" </dev/null
+            fi
+            ;;
+        esac
+    done <"$LIST"
+    for rule in $wanted; do
+        say 'no rule' "$rule" "$LIST"
+        bad=$((bad + 1))
+    done
+    [ "$bad" -eq 0 ] || printf 'What was said meanwhile is in %s\n' "$LOG"
+    [ "$bad" -eq 0 ]
+}
+
+main "$@"
