@@ -378,12 +378,11 @@ static void send_now(lk__ask *ask)
 static bool begin(lk__ask *ask, uint64_t until)
 {
     lk_client *client = ask->call.client;
-    const lk__conn *conn = &client->node->command;
+    const lk__node *node = client->node;
 
     list_add(ask);
-    if (lk__node_is_away(client->node) && ask->owed_ms == 0 &&
-        road_for(ask) == NULL) {
-        end(ask, conn->why, conn->words);
+    if (lk__node_is_away(node) && ask->owed_ms == 0 && road_for(ask) == NULL) {
+        end(ask, node->command.why, node->command.words);
         return false;
     }
     ask->until = until;

@@ -331,7 +331,7 @@ static void a_renewal_under_way_outlives_the_commands(void **state)
                fake_world_now(p->world) + UINT64_C(8) * SECOND_MS * FAKE_MS);
     p->connect_answer = -ECONNREFUSED;
     fake_break(fake_world_link(p->world, COMMAND_LINK), -ECONNRESET);
-    played_run_ms(p, 9 * SECOND_MS);
+    played_run_ms(p, UINT64_C(9) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 3);
     assert_status(lk_hold_check(hold), LK_OK);
     lk_hold_release(hold);
@@ -353,11 +353,11 @@ static void a_vote_is_of_the_server_that_renewed_it(void **state)
                   LK_OK);
     assert_status(lk_redlock_acquire(redlock, 0, NULL, &hold), LK_OK);
     token = (const lk__token *)(const void *)hold;
-    played_run_ms(p, 25 * SECOND_MS);
+    played_run_ms(p, UINT64_C(25) * SECOND_MS);
     server_becomes(p, "fedcba");
     p->ping_answer = "-LOADING Redis is loading the dataset in memory\r\n";
     fake_break(fake_world_link(p->world, COMMAND_LINK), -ECONNRESET);
-    played_run_ms(p, 10 * SECOND_MS);
+    played_run_ms(p, UINT64_C(10) * SECOND_MS);
     assert_int_equal(p->counts[PLAYED_TOKEN_RENEW], 3);
     assert_string_equal(p->client->node->command_greeting.run_id, "fedcba");
     assert_string_equal(token->votes[0].server, "abcdef");
@@ -370,20 +370,20 @@ static void a_vote_is_of_the_server_that_renewed_it(void **state)
    sent before says nothing of it. */
 static void an_inbox_that_comes_back_is_followed_by_a_renewal(void **state)
 {
-    played *p = play(NULL, 10 * LEASE_MS);
+    played *p = play(NULL, UINT64_C(10) * LEASE_MS);
     lk_hold *hold = take(p);
 
     (void)state;
-    played_run_ms(p, 12 * DUE_MS);
+    played_run_ms(p, UINT64_C(12) * DUE_MS);
     assert_int_equal(p->counts[PLAYED_RENEW], 2);
     fake_stall(fake_world_link(p->world, LANE_LINK),
-               fake_world_now(p->world) + 12 * DUE_MS * FAKE_MS);
-    played_run_ms(p, 10 * DUE_MS);
+               fake_world_now(p->world) + UINT64_C(12) * DUE_MS * FAKE_MS);
+    played_run_ms(p, UINT64_C(10) * DUE_MS);
     fake_break(p->inbox_link, -ECONNRESET);
     played_run_ms(p, DUE_MS);
     assert_int_equal(p->connects, 4);
     assert_int_equal(played_stats(p).renewals, 2);
-    played_run_ms(p, 2 * DUE_MS);
+    played_run_ms(p, UINT64_C(2) * DUE_MS);
     assert_int_equal(p->counts[PLAYED_RENEW], 4);
     assert_status(lk_hold_release(hold), LK_OK);
     played_free(p);
