@@ -379,10 +379,11 @@ static bool begin(lk__ask *ask, uint64_t until)
 {
     lk_client *client = ask->call.client;
     const lk__node *node = client->node;
+    lk_status why = node->command.why;
 
     list_add(ask);
     if (lk__node_is_away(node) && ask->owed_ms == 0 && road_for(ask) == NULL) {
-        end(ask, node->command.why, node->command.words);
+        end(ask, why, node->command.words);
         return false;
     }
     ask->until = until;
