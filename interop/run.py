@@ -7,25 +7,36 @@ failed. A library that could not be installed is reported as not run.
 """
 
 import argparse
+import importlib
 import json
 import os
 import re
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-# pylint: disable=wrong-import-position,unused-import
-from runner import (markdown, peers, redisson_counts,  # noqa
-                    redisson_locks, sharing, tokens)
+# pylint: disable=wrong-import-position
+from runner import markdown, peers
 from runner.process import Broken
 from runner.scenario import Result, Run, scenarios
+
+# Each registers its scenarios.
+for part in ("redisson_counts", "redisson_locks", "sharing", "tokens"):
+    importlib.import_module(f"runner.{part}")
+
+SLICE_S = 2  # for threads that contend, in the slice
+SLICE_AT_ONCE = 2  # libraries
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--slice", action="store_true",
-                        help="what the build machine runs")
+                        help="what the build machine runs: fewer and shorter "
+                             "scenarios, two libraries at a time; exclusion "
+                             "is judged, shares are not")
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="scenarios whose name has this in it")
     parser.add_argument("--library", default="", metavar="REGEX",
@@ -40,7 +51,10 @@ def options():
                         help="where to write the results")
     parser.add_argument("--markdown", metavar="FILE",
                         help="where to write them as tables")
-    return parser.parse_args()
+    how = parser.parse_args()
+    if how.slice:
+        how.seconds, how.no_floors = SLICE_S, True
+    return how
 
 
 def run_one(scenario, peer, how):
@@ -55,7 +69,7 @@ def run_one(scenario, peer, how):
     run.judges_shares = not how.no_floors
     try:
         scenario.function(run)
-    except Broken as error:
+    except (Broken, OSError) as error:
         run.fail(str(error))
     finally:
         run.end()
@@ -63,25 +77,32 @@ def run_one(scenario, peer, how):
     return result
 
 
-def show(result):
-    print(f"{result.verdict:8} {result.versions:23} {result.name}: "
-          f"{result.seconds:.1f} s", end="")
-    if result.checks:
-        print(f", {result.checks} checks", end="")
-    if result.grants:
-        print(f", grants {markdown.sides(result.grants, 'd')}, longest without "
-              f"{markdown.sides(result.gaps, '.2f')} s, wake-ups "
-              f"{markdown.sides(result.wakeups, '.2f')} ms", end="")
+def figures(result):
+    """Those of threads that contended."""
+    if not result.grants:
+        return ""
+    text = (f", grants {markdown.sides(result.grants, 'd')}, longest without "
+            f"{markdown.sides(result.gaps, '.2f')} s, wake-ups "
+            f"{markdown.sides(result.wakeups, '.2f')} ms")
     if result.commands_per_grant:
-        print(f", {result.commands_per_grant:.1f} commands a grant", end="")
-    print(f", {result.violations} violations, "
-          f"{len(result.leftovers)} keys without end"
-          + (f" {result.leftovers}" if result.leftovers else ""))
-    for failure in result.failures[:8]:
-        print(f"         {failure}")
+        text += f", {result.commands_per_grant:.1f} commands a grant"
+    return text
+
+
+shown = threading.Lock()
+
+
+def show(result):
+    lines = [f"{result.verdict:8} {result.versions:23} {result.name}: "
+             f"{result.seconds:.1f} s, {result.checks} checks"
+             f"{figures(result)}, {result.violations} violations, "
+             f"{len(result.leftovers)} keys without end "
+             f"{' '.join(result.leftovers)}".rstrip()]
     if result.not_run:
-        print(f"         not run: {result.not_run}")
-    sys.stdout.flush()
+        lines = [f"{result.verdict:8} {result.versions:23} {result.name}"]
+    lines += [f"         {failure}" for failure in result.failures[:8]]
+    with shown:
+        print("\n".join(lines), flush=True)
 
 
 def chosen(how):
@@ -94,31 +115,55 @@ def chosen(how):
             yield name, wanted
 
 
+def run_library(peer, wanted, how):
+    if peer.missing:
+        with shown:
+            print(f"not run  {peer.side} {peer.version}: {peer.missing}",
+                  flush=True)
+    results = []
+    for scenario in wanted:
+        results.append(run_one(scenario, peer, how))
+        show(results[-1])
+    return results
+
+
 def run_all(how):
-    found = []
-    for name, wanted in chosen(how):
-        peer = peers.PEERS[name]()
-        for scenario in wanted:
-            found.append(run_one(scenario, peer, how))
-            show(found[-1])
-    return found
+    """Results, in the order of the libraries."""
+    wanted = dict(chosen(how))
+    found = peers.install(list(wanted))
+    with ThreadPoolExecutor(SLICE_AT_ONCE if how.slice else 1) as pool:
+        parts = pool.map(lambda name: run_library(found[name], wanted[name],
+                                                  how), wanted)
+        return [result for part in parts for result in part]
+
+
+def summary(results):
+    """One line: how many passed and failed, and which were not run."""
+    counts = {verdict: sum(r.verdict == verdict for r in results)
+              for verdict in ("passed", "FAILED", "not run")}
+    missing = dict.fromkeys(r.versions for r in results if r.not_run)
+    return (f"{counts['passed']} passed, {counts['FAILED']} failed, "
+            f"{counts['not run']} not run"
+            + (": " + ", ".join(missing) if missing else ""))
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def main():
     how = options()
     versions = markdown.versions()
-    print(versions)
+    print(versions, flush=True)
     found = run_all(how)
     if how.json:
-        with open(how.json, "w", encoding="utf-8") as file:
-            json.dump([vars(result) for result in found], file, indent=1)
+        write(how.json, json.dumps([vars(r) for r in found], indent=1))
     if how.markdown:
-        with open(how.markdown, "w", encoding="utf-8") as file:
-            file.write(markdown.document(found, versions))
-    failed = sum(r.verdict == "FAILED" for r in found)
-    missing = sum(r.verdict == "not run" for r in found)
-    print(f"{len(found) - failed - missing} passed, {failed} failed, "
-          f"{missing} not run")
+        write(how.markdown, markdown.document(found, versions))
+    write(os.path.join(peers.BUILD, "summary"), summary(found) + "\n")
+    print(summary(found))
+    failed = any(r.verdict == "FAILED" for r in found)
     return 1 if failed or not found else 0
 
 

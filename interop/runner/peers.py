@@ -6,12 +6,17 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOP = os.path.dirname(HERE)
 BUILD = os.path.join(TOP, "build", "interop")
+
+INSTALL_S = 120  # a registry that does not answer is not waited for longer
 
 
 @dataclass
@@ -27,12 +32,20 @@ class Peer:
     prefix: str = ""  # what it puts before a name to have the key
 
 
-def _run(*command, cwd=None, **env):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True,
-                          env={**os.environ, **env}, check=False)
-    if done.returncode != 0:
-        tail = (done.stdout + done.stderr).strip()[-400:]
-        raise RuntimeError(f"{command[0]}: {tail}")
+def _run(*command, cwd=None, limit_s=INSTALL_S, **env):
+    """Runs a command; an error tells why it failed, or took too long."""
+    with subprocess.Popen(command, cwd=cwd, text=True, start_new_session=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT,
+                          env={**os.environ, **env}) as process:
+        try:
+            said, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise RuntimeError(f"{command[0]}: not done in {limit_s} s") \
+                from None
+    if process.returncode != 0:
+        raise RuntimeError(f"{command[0]}: {said.strip()[-400:]}")
 
 
 def _once(folder, inputs, install):
@@ -46,6 +59,7 @@ def _once(folder, inputs, install):
         with open(mark, encoding="ascii") as file:
             if file.read() == digest.hexdigest():
                 return
+        os.unlink(mark)
     os.makedirs(folder, exist_ok=True)
     install()
     with open(mark, "w", encoding="ascii") as file:
@@ -80,12 +94,20 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 """
 
 
+_failed = {}  # folder: why nothing could be installed there
+_busy = {}  # tool: one of each installs at a time
+
+
 def _installed(peer, folder, sources, install):
     """Says in peer.missing if that does not succeed."""
-    try:
-        _once(folder, sources, install)
-    except (OSError, RuntimeError) as error:
-        peer.missing = str(error)
+    with _busy.setdefault(os.path.basename(folder).split("-")[0],
+                          threading.Lock()):
+        try:
+            if folder not in _failed:
+                _once(folder, sources, install)
+        except (OSError, RuntimeError) as error:
+            _failed[folder] = str(error)
+    peer.missing = _failed.get(folder, "")
     return peer
 
 
@@ -172,3 +194,9 @@ PEERS = {
     "redis-semaphore": lambda: node("redis-semaphore", "redis-semaphore",
                                     "mutex:"),
 }
+
+
+def install(names):
+    """Peers by their names, installed side by side."""
+    with ThreadPoolExecutor(max(len(names), 1)) as pool:
+        return dict(zip(names, pool.map(lambda name: PEERS[name](), names)))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The processes of a run: a private server, and drivers."""
 
+import contextlib
+import ctypes
 import os
 import queue
 import shutil
@@ -11,7 +13,11 @@ import tempfile
 import threading
 import time
 
-READY_S = 60
+READY_S = 120
+ANSWER_S = 60  # of a driver, beyond the wait that it was asked for
+
+
+_libc = ctypes.CDLL(None)
 
 
 class Broken(Exception):
@@ -20,8 +26,7 @@ class Broken(Exception):
 
 def _dies_with_us():
     """In the child: ends when the runner ends, however that ends."""
-    import ctypes
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    _libc.prctl(1, signal.SIGKILL)
 
 
 class Server:
@@ -29,29 +34,32 @@ class Server:
 
     def __init__(self, *arguments):
         self.home = tempfile.mkdtemp(prefix="latchkey-interop-")
+        until = time.monotonic() + READY_S
+        while not self._start(arguments, until):
+            if time.monotonic() > until:
+                raise Broken("the server does not start")
+        self.url = f"redis://127.0.0.1:{self.port}"
+
+    def _start(self, arguments, until):
+        """Returns False where somebody else took the port first."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self.url = f"redis://127.0.0.1:{self.port}"
         self.process = subprocess.Popen(
             ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
              "--save", "", "--dir", self.home, "--maxmemory-policy",
              "noeviction", *arguments],
             stdout=subprocess.DEVNULL, preexec_fn=_dies_with_us)
-        self._connect()
-
-    def _connect(self):
-        until = time.monotonic() + READY_S
-        while True:
+        while self.process.poll() is None and time.monotonic() < until:
             try:
                 self.stream = socket.create_connection(
                     ("127.0.0.1", self.port), 5)
+                self.stream.settimeout(READY_S)
                 self.lines = self.stream.makefile("rb")
-                break
-            except OSError:
-                if time.monotonic() > until or self.process.poll() is not None:
-                    raise Broken("the server does not start") from None
+                return self.command("CONFIG", "GET", "dir")[1] == self.home
+            except (OSError, Broken):
                 time.sleep(0.05)
+        return False
 
     def command(self, *words):
         """One command; an error is raised, a list is a list."""
@@ -64,6 +72,8 @@ class Server:
 
     def _answer(self):
         line = self.lines.readline()
+        if not line.endswith(b"\n"):
+            raise Broken("the server has closed the connection")
         kind, rest = line[:1], line[1:-2]
         if kind == b"-":
             raise Broken(rest.decode())
@@ -99,6 +109,8 @@ class Server:
 
     def stop(self):
         self.kill()
+        self.lines.close()
+        self.stream.close()
         shutil.rmtree(self.home, ignore_errors=True)
 
 
@@ -115,9 +127,14 @@ class Driver:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
             env={**os.environ, **peer.env, **(env or {})},
             preexec_fn=_dies_with_us)
-        threading.Thread(target=self._read, daemon=True).start()
-        if self._line(READY_S) != "ready":
-            raise Broken(f"{self.side}: not ready: {self.said()}")
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        try:
+            if self._line(READY_S) != "ready":
+                raise Broken(f"{self.side}: not ready: {self.said()}")
+        except Broken:
+            self.stop()
+            raise
 
     def _read(self):
         for line in self.process.stdout:
@@ -141,9 +158,15 @@ class Driver:
 
     def send(self, actor, *words):
         """A request whose answer is taken later."""
-        self.process.stdin.write(" ".join(map(str, (actor, *words))) + "\n")
+        self._write(" ".join(map(str, (actor, *words))))
 
-    def take(self, actor, seconds=30):
+    def _write(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+        except OSError:
+            raise Broken(f"{self.side}: ended: {self.said()}") from None
+
+    def take(self, actor, seconds=ANSWER_S):
         """The next answer of this actor."""
         until = time.monotonic() + seconds
         while not self.kept.get(actor):
@@ -159,13 +182,13 @@ class Driver:
             self.kept.setdefault(name, []).append(text)
         return bool(self.kept.get(actor))
 
-    def ask(self, actor, *words, seconds=30):
+    def ask(self, actor, *words, seconds=ANSWER_S):
         self.send(actor, *words)
         return self.take(actor, seconds)
 
     def begin(self):
         """Has the threads of a loop begin."""
-        self.process.stdin.write("begin\n")
+        self._write("begin")
 
     def result(self, seconds):
         """What a loop says at its end: grants, violations, refused."""
@@ -187,4 +210,8 @@ class Driver:
     def stop(self):
         if self.process.poll() is None:
             self.kill()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        self.reader.join()
+        self.process.stdout.close()
         self.errors.close()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a scenario is made of: one server, drivers, and what was found."""
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -72,7 +73,8 @@ class Run:
     def end(self):
         for driver in self.drivers:
             driver.stop()
-        self.result.leftovers = self.server.leftovers()
+        with contextlib.suppress(Broken, OSError):  # a server that is gone
+            self.result.leftovers = self.server.leftovers()
         for server in self.servers:
             server.stop()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -270,11 +270,14 @@ lk_status grip_take(grip *g, uint64_t count, int64_t wait_ms, uint64_t lease_ms,
     return LK_ENOTSUP;
 }
 
-lk_status grip_give(grip *g, uint64_t count)
+lk_status grip_give(grip *g, const char *what)
 {
-    return g->kind == GRIP_SEMAPHORE
-               ? lk_plain_semaphore_release(g->plain, count)
-               : LK_ENOTSUP;
+    if (g->kind == GRIP_SEMAPHORE)
+        return lk_plain_semaphore_release(g->plain,
+                                          (uint64_t)number_of(what, 1));
+    if (g->kind == GRIP_PERMITS)
+        return lk_semaphore_force_release(g->permits, what);
+    return LK_ENOTSUP;
 }
 
 lk_status grip_count(grip *g, int64_t *ret_count)
@@ -291,6 +294,26 @@ lk_status grip_count(grip *g, int64_t *ret_count)
         *ret_count = (int64_t)number;
     }
     return status;
+}
+
+lk_status grip_add(grip *g, int64_t number)
+{
+    return g->kind == GRIP_SEMAPHORE ? lk_plain_semaphore_add(g->plain, number)
+                                     : LK_ENOTSUP;
+}
+
+lk_status grip_drain(grip *g, int64_t *ret_count)
+{
+    return g->kind == GRIP_SEMAPHORE
+               ? lk_plain_semaphore_drain(g->plain, ret_count)
+               : LK_ENOTSUP;
+}
+
+lk_status grip_delete(grip *g)
+{
+    if (g->kind == GRIP_SEMAPHORE)
+        return lk_plain_semaphore_delete(g->plain);
+    return g->kind == GRIP_LATCH ? lk_latch_delete(g->latch) : LK_ENOTSUP;
 }
 
 lk_status grip_down(grip *g)

@@ -109,7 +109,7 @@ static bool witness_enter(const thread *t, char *path, size_t size)
 
 static lk_status give_back(grip *g, lk_hold *hold)
 {
-    return hold != NULL ? lk_hold_release(hold) : grip_give(g, 1);
+    return hold != NULL ? lk_hold_release(hold) : grip_give(g, "1");
 }
 
 static void turn(thread *t, grip *g)
@@ -169,11 +169,9 @@ static const char *text_of(char **words, const char *key, const char *otherwise)
     return otherwise;
 }
 
-static long number_of(char **words, const char *key, long otherwise)
+static long setting(char **words, const char *key, long otherwise)
 {
-    const char *text = text_of(words, key, NULL);
-
-    return text != NULL ? atol(text) : otherwise;
+    return (long)number_of(text_of(words, key, NULL), otherwise);
 }
 
 static settings settings_of(char **words)
@@ -182,13 +180,13 @@ static settings settings_of(char **words)
                       .name = text_of(words, "name", "interop"),
                       .log = text_of(words, "log", "/dev/null"),
                       .witness = text_of(words, "witness", "/tmp"),
-                      .threads = number_of(words, "threads", 1),
-                      .hold_us = number_of(words, "hold_us", 0),
-                      .pause_us = number_of(words, "pause_us", 0),
-                      .seconds = number_of(words, "seconds", 5),
-                      .permits = number_of(words, "permits", 1),
-                      .wait_ms = number_of(words, "wait_ms", -1),
-                      .lease_ms = number_of(words, "lease_ms", 0)};
+                      .threads = setting(words, "threads", 1),
+                      .hold_us = setting(words, "hold_us", 0),
+                      .pause_us = setting(words, "pause_us", 0),
+                      .seconds = setting(words, "seconds", 5),
+                      .permits = setting(words, "permits", 1),
+                      .wait_ms = setting(words, "wait_ms", -1),
+                      .lease_ms = setting(words, "lease_ms", 0)};
 }
 
 /* The kind of a thread: the next of a list with commas, round and round. */
@@ -205,27 +203,43 @@ static void kind_of(const char *kinds, unsigned index, char *kind, size_t size)
     (void)snprintf(kind, size, "%.*s", (int)length, kinds);
 }
 
-int loop_run(const servers *from, char **words)
+/* Runs the threads until their time is over. */
+static bool threads_run(runner *all)
 {
     static thread threads[THREADS_MAX];
+    const settings *how = all->how;
+    unsigned count = 0;
+
+    all->end = now_ns() + (uint64_t)how->seconds * NS_PER_S;
+    for (; count < (unsigned)how->threads; count++) {
+        thread *t = &threads[count];
+
+        *t = (thread){.all = all, .index = count, .seed = count};
+        kind_of(how->kinds, count, t->kind, sizeof(t->kind));
+        if (pthread_create(&t->id, NULL, thread_run, t) != 0)
+            break;
+    }
+    for (unsigned i = 0; i < count; i++)
+        (void)pthread_join(threads[i].id, NULL);
+    return count == (unsigned)how->threads;
+}
+
+int loop_run(const servers *from, char **words)
+{
     settings how = settings_of(words);
     runner all = {.how = &how, .from = from};
     char line[16];
+    bool done;
 
-    all.log = fopen(how.log, "we");
-    if (all.log == NULL || how.threads < 1 || how.threads > THREADS_MAX ||
+    if (how.threads < 1 || how.threads > THREADS_MAX ||
         fgets(line, sizeof(line), stdin) == NULL)
         return 2;
-    all.end = now_ns() + (uint64_t)how.seconds * NS_PER_S;
-    for (unsigned i = 0; i < (unsigned)how.threads; i++) {
-        threads[i] = (thread){.all = &all, .index = i, .seed = i};
-        kind_of(how.kinds, i, threads[i].kind, sizeof(threads[i].kind));
-        if (pthread_create(&threads[i].id, NULL, thread_run, &threads[i]) != 0)
-            return 2;
-    }
-    for (unsigned i = 0; i < (unsigned)how.threads; i++)
-        (void)pthread_join(threads[i].id, NULL);
-    (void)fclose(all.log);
+    all.log = fopen(how.log, "we");
+    if (all.log == NULL)
+        return 2;
+    done = threads_run(&all);
+    if (fclose(all.log) != 0 || !done)
+        return 2;
     printf("done %lu %lu %lu\n", all.grants, all.violations, all.refused);
     return 0;
 }

@@ -6,6 +6,14 @@
 
 #include "driver.h"
 
+int64_t number_of(const char *text, int64_t otherwise)
+{
+    char *end = NULL;
+    long long number = text != NULL ? strtoll(text, &end, 10) : 0;
+
+    return end != text && *end == '\0' ? number : otherwise;
+}
+
 static void on_log(lk_log_level level, const char *text, void *data)
 {
     (void)level;
@@ -35,7 +43,7 @@ static bool servers_open(servers *all, char *urls)
     const char *lease = getenv("LOCK_WATCHDOG_MS");
     const char *url;
 
-    all->lease_ms = lease != NULL ? (uint64_t)atoll(lease) : 0;
+    all->lease_ms = (uint64_t)number_of(lease, 0);
     while ((url = strtok_r(urls, ",", &urls)) != NULL) {
         if (all->count == SERVERS_MAX ||
             open_client(&all->clients[all->count], url, all->lease_ms) != LK_OK)

@@ -109,10 +109,11 @@ static void seats_free(actor *a)
 static void do_lock(actor *a, seat *s, char **words)
 {
     lk_hold *hold = NULL;
-    lk_status status = s->held == HELD_MAX
-                           ? LK_EINVAL
-                           : grip_acquire(s->grip, atoll(words[0]),
-                                          (uint64_t)atoll(words[1]), &hold);
+    lk_status status =
+        s->held == HELD_MAX
+            ? LK_EINVAL
+            : grip_acquire(s->grip, number_of(words[0], 0),
+                           (uint64_t)number_of(words[1], 0), &hold);
 
     if (status == LK_OK)
         s->holds[s->held++] = hold;
@@ -153,7 +154,7 @@ static void do_check(actor *a, seat *s, char **words)
 
 static void do_set(actor *a, seat *s, char **words)
 {
-    answer_status(a, grip_set(s->grip, (uint64_t)atoll(words[0])));
+    answer_status(a, grip_set(s->grip, (uint64_t)number_of(words[0], 0)));
 }
 
 static void do_take(actor *a, seat *s, char **words)
@@ -162,8 +163,9 @@ static void do_take(actor *a, seat *s, char **words)
     lk_status status =
         s->held == HELD_MAX
             ? LK_EINVAL
-            : grip_take(s->grip, (uint64_t)atoll(words[0]), atoll(words[1]),
-                        (uint64_t)atoll(words[2]), &hold);
+            : grip_take(s->grip, (uint64_t)number_of(words[0], 0),
+                        number_of(words[1], 0),
+                        (uint64_t)number_of(words[2], 0), &hold);
 
     if (status == LK_OK && hold != NULL)
         s->holds[s->held++] = hold;
@@ -175,7 +177,7 @@ static void do_give(actor *a, seat *s, char **words)
     if (s->held > 0)
         answer_status(a, lk_hold_release(s->holds[--s->held]));
     else
-        answer_status(a, grip_give(s->grip, (uint64_t)atoll(words[0])));
+        answer_status(a, grip_give(s->grip, words[0]));
 }
 
 static void do_count(actor *a, seat *s, char **words)
@@ -187,6 +189,26 @@ static void do_count(actor *a, seat *s, char **words)
     answer_number(a, status, count);
 }
 
+static void do_add(actor *a, seat *s, char **words)
+{
+    answer_status(a, grip_add(s->grip, number_of(words[0], 0)));
+}
+
+static void do_drain(actor *a, seat *s, char **words)
+{
+    int64_t count = 0;
+    lk_status status = grip_drain(s->grip, &count);
+
+    (void)words;
+    answer_number(a, status, count);
+}
+
+static void do_delete(actor *a, seat *s, char **words)
+{
+    (void)words;
+    answer_status(a, grip_delete(s->grip));
+}
+
 static void do_down(actor *a, seat *s, char **words)
 {
     (void)words;
@@ -195,7 +217,7 @@ static void do_down(actor *a, seat *s, char **words)
 
 static void do_await(actor *a, seat *s, char **words)
 {
-    answer_status(a, grip_await(s->grip, atoll(words[0])));
+    answer_status(a, grip_await(s->grip, number_of(words[0], 0)));
 }
 
 /* The write hold moves to the seat of the read lock. */
@@ -218,36 +240,54 @@ static const struct {
     const char *kind;
     size_t more;
     void (*run)(actor *a, seat *s, char **words);
-} verbs[] =
-    {{"lock", NULL, 2, do_lock},      {"unlock", NULL, 0, do_unlock},
-     {"force", NULL, 0, do_force},    {"locked", NULL, 0, do_locked},
-     {"check", NULL, 0, do_check},    {"set", NULL, 1, do_set},
-     {"take", NULL, 3, do_take},      {"give", NULL, 1, do_give},
-     {"count", NULL, 0, do_count},    {"down", "latch", 0, do_down},
-     {"await", "latch", 1, do_await}, {"downgrade", "write", 0, do_downgrade}};
+} verbs[] = {{"lock", NULL, 2, do_lock},
+             {"unlock", NULL, 0, do_unlock},
+             {"force", NULL, 0, do_force},
+             {"locked", NULL, 0, do_locked},
+             {"check", NULL, 0, do_check},
+             {"set", NULL, 1, do_set},
+             {"take", NULL, 3, do_take},
+             {"give", NULL, 1, do_give},
+             {"count", NULL, 0, do_count},
+             {"down", "latch", 0, do_down},
+             {"add", NULL, 1, do_add},
+             {"drain", NULL, 0, do_drain},
+             {"delete", NULL, 0, do_delete},
+             {"await", "latch", 1, do_await},
+             {"downgrade", "write", 0, do_downgrade}};
+
+enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+
+static size_t verb_find(const char *word)
+{
+    size_t i = 0;
+
+    while (i < VERBS && (word == NULL || strcmp(verbs[i].verb, word) != 0))
+        i++;
+    return i;
+}
 
 static void run_line(actor *a, char *line)
 {
-    char *words[WORDS_MAX] = {NULL};
+    char *words[WORDS_MAX + 1] = {NULL};
+    char **next = words + 1;
     char *rest = line;
     size_t count = 0;
-    size_t i = 0;
+    size_t i;
     const char *kind;
-    char **next = words + 1;
     seat *s;
 
     while (count < WORDS_MAX &&
            (words[count] = strtok_r(rest, " \n", &rest)) != NULL)
         count++;
-    while (i < sizeof(verbs) / sizeof(verbs[0]) && count > 0 &&
-           strcmp(verbs[i].verb, words[0]) != 0)
-        i++;
-    if (count == 0 || i == sizeof(verbs) / sizeof(verbs[0])) {
+    i = verb_find(words[0]);
+    if (i == VERBS) {
         answer(a, "error unsupported");
         return;
     }
     kind = verbs[i].kind != NULL ? verbs[i].kind : *next++;
-    if (count != (size_t)(next - words) + 1 + verbs[i].more) {
+    if (kind == NULL || *next == NULL ||
+        count != (size_t)(next - words) + 1 + verbs[i].more) {
         answer(a, "error usage");
         return;
     }
