@@ -127,7 +127,10 @@ LK_API LK_NODISCARD lk_status lk_hold_extend_async(lk_hold *hold,
  * arms the notice again. cb may use and release the hold; a release from within
  * it does not wait.
  * Not called after the release has begun. Replaces an earlier callback; NULL
- * takes it away.
+ * takes it away. If that one runs in another thread, this waits for its end.
+ *
+ * @return LK_OK, also if the hold is lost; LK_ELOST: the callback that this has
+ *         waited for has released the hold, and the handle has ended
  */
 LK_API LK_NODISCARD lk_status lk_hold_on_lost(lk_hold *hold, uint64_t notice_ms,
                                               lk_lost_cb cb, void *data);
@@ -170,7 +173,8 @@ LK_API LK_NODISCARD lk_status lk_hold_release_async(lk_hold *hold,
  *
  * @param size  LK_EXPORT_SIZE at least
  * @return LK_OK; LK_ELOST; LK_EINVAL: it was re-entered, or size is too small.
- *         Unless LK_OK the handle stays
+ *         Unless LK_OK the handle stays, but if its callback released it while
+ *         this waited for the callback's end: LK_ELOST
  */
 LK_API LK_NODISCARD lk_status lk_hold_export(lk_hold *hold, char *text,
                                              size_t size);

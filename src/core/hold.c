@@ -129,6 +129,7 @@ lk_hold *lk__hold_new(lk_client *client)
     if (hold == NULL)
         return NULL;
     hold->class = &lk__claim_hold_class;
+    hold->refs = 1;
     hold->client = lk__client_ref(client);
     hold->post.run = run_lost;
     hold->fd = -1;
@@ -139,6 +140,8 @@ void lk__hold_discard(lk_hold *hold)
 {
     lk_client *client = hold->client;
 
+    if (--hold->refs > 0)
+        return;
     if (hold->fd >= 0)
         close(hold->fd);
     lk__free(hold);
@@ -161,6 +164,30 @@ static void unbind(lk_hold *hold)
     while (*at != hold)
         at = &(*at)->next;
     *at = hold->next;
+}
+
+void lk__hold_unclaim(lk_hold *hold)
+{
+    lk__claim *claim = hold->claim;
+
+    hold->claim = NULL;
+    if (claim != NULL)
+        lk__claim_unref(claim);
+}
+
+bool lk__hold_unpost(lk_hold *hold)
+{
+    hold->refs++;
+    lk__client_unpost(hold->client, &hold->post);
+    if (hold->claim == NULL)
+        return false;
+    hold->refs--;
+    return true;
+}
+
+lk_status lk__hold_ended(void)
+{
+    return lk__fail(LK_ELOST, "its callback has released it meanwhile");
 }
 
 /* ---- questions ------------------------------------------------------------------ */
@@ -207,19 +234,9 @@ static uint64_t claim_hold_lost_for_ms(const lk_hold *hold)
 
 /* ---- changes --------------------------------------------------------------------- */
 
-static lk_status
-claim_hold_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
+static void
+callback_set(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
 {
-    lk_status status;
-
-    if (notice_ms > LK__TIME_MAX_MS)
-        return lk__fail(LK_EINVAL, "notice_ms is out of range");
-    status = lk__client_check(hold->client);
-    if (status != LK_OK)
-        return status;
-
-    lk__client_lock(hold->client);
-    lk__client_unpost(hold->client, &hold->post);
     hold->cb = cb;
     hold->data = data;
     hold->notice_ns = notice_ms * MS;
@@ -228,8 +245,30 @@ claim_hold_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
         lk__claim_arm(hold->claim);
     else if (cb != NULL)
         lk__client_post(hold->client, &hold->post);
-    lk__client_leave(hold->client);
-    return LK_OK;
+}
+
+static lk_status
+claim_hold_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
+{
+    lk_client *client = hold->client;
+    lk_status status;
+    bool stands;
+
+    if (notice_ms > LK__TIME_MAX_MS)
+        return lk__fail(LK_EINVAL, "notice_ms is out of range");
+    status = lk__client_check(client);
+    if (status != LK_OK)
+        return status;
+
+    lk__client_lock(client);
+    stands = lk__hold_unpost(hold);
+    if (stands)
+        callback_set(hold, notice_ms, cb, data);
+    lk__client_leave(client);
+    if (stands)
+        return LK_OK;
+    lk__hold_discard(hold);
+    return lk__hold_ended();
 }
 
 static int claim_hold_fd(lk_hold *hold)
@@ -410,7 +449,8 @@ static lk_status handle_end(lk_hold *hold, bool *ret_release)
     lk__claim *claim = hold->claim;
 
     lk__claim_expire(claim);
-    lk__client_unpost(hold->client, &hold->post);
+    if (!lk__hold_unpost(hold))
+        return lk__hold_ended();
     unbind(hold);
     if (claim->state == LK__CLAIM_LOST)
         return release_lost(hold);
@@ -459,7 +499,7 @@ static lk_status claim_hold_release(lk_hold *hold)
     } else if (release) {
         status = release_wait(hold->claim);
     }
-    lk__claim_unref(hold->claim);
+    lk__hold_unclaim(hold);
     lk__client_leave(client);
     lk__hold_discard(hold);
     return status;
@@ -473,7 +513,7 @@ void lk__hold_drop(lk_hold *hold)
     (void)handle_end(hold, &release);
     if (release)
         lk__claim_release(hold->claim, NULL);
-    lk__claim_unref(hold->claim);
+    lk__hold_unclaim(hold);
     lk__client_leave(hold->client);
     lk__hold_discard(hold);
 }
@@ -532,7 +572,7 @@ claim_hold_release_async(lk_hold *hold, lk_done_cb cb, void *data)
     else
         lk__call_done(&releaser->call, status,
                       status == LK_OK ? NULL : lk_last_error());
-    lk__claim_unref(hold->claim);
+    lk__hold_unclaim(hold);
     lk__client_leave(client);
     lk__hold_discard(hold);
     return LK_OK;

@@ -4,6 +4,8 @@
 
 #include <latchkey/hold.h>
 
+#include <stdatomic.h>
+
 #include "core/claim.h"
 #include "core/hold_class.h"
 
@@ -13,8 +15,9 @@
  */
 struct lk_hold {
     const lk__hold_class *class; /* first, as in every hold */
+    atomic_uint refs; /* the user's, and a call's that waits for its callback */
     lk_client *client;
-    lk__claim *claim; /* NULL until bound */
+    lk__claim *claim; /* NULL until bound, and once ended */
     uint64_t fence;
     uint64_t owner; /* who acquired */
     lk_hold *next;  /* of the same claim */
@@ -32,8 +35,22 @@ extern const lk__hold_class lk__claim_hold_class;
 /* A handle that is not bound yet; NULL: out of memory. */
 lk_hold *lk__hold_new(lk_client *client);
 
-/* Frees a handle that was never bound. */
+/* Frees a handle that is not bound, unless a call still waits for its callback:
+   then that does. Not inside the monitor. */
 void lk__hold_discard(lk_hold *hold);
+
+/*
+ * Takes a callback that is due back, and waits for the end of one that runs in
+ * another thread. False: that one has ended the hold, which stays readable until
+ * the caller discards it, too. Inside the monitor.
+ */
+bool lk__hold_unpost(lk_hold *hold);
+
+/* What a call answers then. */
+lk_status lk__hold_ended(void);
+
+/* Gives its claim back, if it has one still. Inside the monitor. */
+void lk__hold_unclaim(lk_hold *hold);
 
 /* Releases a bound one in the background: never waits, nor fails. Not inside the
    monitor. */

@@ -63,31 +63,40 @@ static lk_status export_text(const lk_hold *hold, char *text, size_t size)
     return LK_OK;
 }
 
+/* Of a hold that its callback has not ended. Inside the monitor. */
+static lk_status export_end(lk_hold *hold, char *text, size_t size)
+{
+    /* Its callback may have changed it. */
+    lk_status status = export_text(hold, text, size);
+
+    if (status == LK_OK) {
+        hold->claim->first_hold = NULL;
+        lk__claim_export(hold->claim);
+        lk__place_drive(hold->claim->place);
+        lk__hold_unclaim(hold);
+    } else if (hold->cb != NULL) {
+        lk__client_post(hold->client, &hold->post);
+    }
+    return status;
+}
+
 lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
 {
     lk_client *client;
     lk_status status = export_check(hold, text);
+    bool ends;
 
     if (status != LK_OK)
         return status;
     client = hold->client;
     lk__client_lock(client);
     status = export_text(hold, text, size);
-    if (status == LK_OK) {
-        /* This may wait for the callback's end: the hold is looked at again. */
-        lk__client_unpost(client, &hold->post);
-        status = export_text(hold, text, size);
-        if (status != LK_OK && hold->cb != NULL)
-            lk__client_post(client, &hold->post);
-    }
-    if (status == LK_OK) {
-        hold->claim->first_hold = NULL;
-        lk__claim_export(hold->claim);
-        lk__place_drive(hold->claim->place);
-        lk__claim_unref(hold->claim);
-    }
-    lk__client_leave(client);
     if (status == LK_OK)
+        status = lk__hold_unpost(hold) ? export_end(hold, text, size)
+                                       : lk__hold_ended();
+    ends = hold->claim == NULL;
+    lk__client_leave(client);
+    if (ends)
         lk__hold_discard(hold);
     return status;
 }

@@ -263,15 +263,23 @@ lk_status lk__joint_extend_async(lk_hold *hold, uint64_t lease_ms,
 
 /* ---- release -------------------------------------------------------------------- */
 
-/* No callback of the user's runs any more, but one that this is called from. */
-static void quiet(lk__joint *joint)
+/* No callback of the user's runs any more, but one that this is called from.
+   NULL: one that ran has released the joint. */
+static lk__gather *quiet(lk__joint *joint)
 {
+    lk__gather *gather;
+
+    joint->refs++;
     pthread_mutex_lock(&joint->mutex);
     joint->released = true;
     pthread_mutex_unlock(&joint->mutex);
-    lk__client_lock(joint->lead);
-    lk__client_unpost(joint->lead, &joint->tell);
-    lk__client_leave(joint->lead);
+    lk__joint_unpost(joint);
+    pthread_mutex_lock(&joint->mutex);
+    gather = joint->ending;
+    joint->ending = NULL;
+    pthread_mutex_unlock(&joint->mutex);
+    lk__joint_unref(joint);
+    return gather;
 }
 
 static lk_status lost_status(const lk__joint *joint)
@@ -304,15 +312,16 @@ static void release_begin(lk__joint *joint, lk__gather *gather)
 lk_status lk__joint_release(lk_hold *hold)
 {
     lk__joint *joint = (lk__joint *)(void *)hold;
-    lk__gather *gather = joint->ending;
     lk_status status = lk__client_check(joint->lead);
+    lk__gather *gather;
 
     if (status != LK_OK)
         return status;
-    quiet(joint);
+    gather = quiet(joint);
+    if (gather == NULL)
+        return lk__hold_ended();
     lk__call_init(&gather->call, joint->lead, NULL);
     pthread_mutex_lock(&joint->mutex);
-    joint->ending = NULL;
     release_begin(joint, gather);
     if (is_callback(joint) && !gather->call.done)
         gather_end(gather, LK_EINDOUBT);
@@ -323,18 +332,19 @@ lk_status lk__joint_release(lk_hold *hold)
 lk_status lk__joint_release_async(lk_hold *hold, lk_done_cb cb, void *data)
 {
     lk__joint *joint = (lk__joint *)(void *)hold;
-    lk__gather *gather = joint->ending;
     lk_status status = lk__client_check(joint->lead);
+    lk__gather *gather;
 
     if (status != LK_OK)
         return status;
-    quiet(joint);
+    gather = quiet(joint);
+    if (gather == NULL)
+        return lk__hold_ended();
     gather->cb = cb;
     gather->data = data;
     lk__call_init(&gather->call, joint->lead, deliver);
     gather->refs++;
     pthread_mutex_lock(&joint->mutex);
-    joint->ending = NULL;
     release_begin(joint, gather);
     pthread_mutex_unlock(&joint->mutex);
     gather_unref(gather);

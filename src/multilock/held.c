@@ -256,7 +256,7 @@ void lk__joint_run_tell(lk__post *post)
         cb(hold, remaining_ms, data);
 }
 
-static void unpost_tell(lk__joint *joint)
+void lk__joint_unpost(lk__joint *joint)
 {
     lk__client_lock(joint->lead);
     lk__client_unpost(joint->lead, &joint->tell);
@@ -270,18 +270,10 @@ static void parts_watch(lk__joint *joint, uint64_t notice_ms)
         lk__part_watch(&joint->parts[i], notice_ms);
 }
 
-static lk_status
-joint_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
+/* Under the mutex. */
+static void
+callback_set(lk__joint *joint, uint64_t notice_ms, lk_lost_cb cb, void *data)
 {
-    lk__joint *joint = joint_of(hold);
-    lk_status status = lk__client_check(joint->lead);
-
-    if (status != LK_OK)
-        return status;
-    if (notice_ms > LK__TIME_MAX_MS)
-        return lk__fail(LK_EINVAL, "notice_ms is out of range");
-    unpost_tell(joint);
-    pthread_mutex_lock(&joint->mutex);
     joint->lost_cb = cb;
     joint->lost_data = data;
     joint->notice_ns = notice_ms * UINT64_C(1000000);
@@ -294,8 +286,28 @@ joint_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
         lk__client_post(joint->lead, &joint->tell);
         lk__client_leave(joint->lead);
     }
+}
+
+static lk_status
+joint_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
+{
+    lk__joint *joint = joint_of(hold);
+    lk_status status = lk__client_check(joint->lead);
+
+    if (status != LK_OK)
+        return status;
+    if (notice_ms > LK__TIME_MAX_MS)
+        return lk__fail(LK_EINVAL, "notice_ms is out of range");
+    joint->refs++; /* the callback that is waited for may release it */
+    lk__joint_unpost(joint);
+    pthread_mutex_lock(&joint->mutex);
+    if (joint->released)
+        status = lk__hold_ended();
+    else
+        callback_set(joint, notice_ms, cb, data);
     pthread_mutex_unlock(&joint->mutex);
-    return LK_OK;
+    lk__joint_unref(joint);
+    return status;
 }
 
 /* ---- the descriptor ------------------------------------------------------------- */

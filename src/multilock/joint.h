@@ -163,6 +163,10 @@ extern const lk__hold_class lk__joint_class;
 /* Has the joint learn of the part's loss, and of its end so long before. */
 void lk__part_watch(lk__part *part, uint64_t notice_ms);
 
+/* Takes the user's callback back if it is due, and waits for the end of one that
+   runs in another thread, which may release the joint. Without the mutex. */
+void lk__joint_unpost(lk__joint *joint);
+
 void lk__joint_run_turn(lk__post *post);
 void lk__joint_run_tell(lk__post *post);
 

@@ -2,6 +2,8 @@
 
 /* A token as a hold; what each function promises is in hold.h. */
 
+#include "core/hold.h"
+
 #include <inttypes.h>
 #include <sys/timerfd.h>
 
@@ -117,21 +119,17 @@ static void post_lost(lk__token *token)
     lk__client_leave(client);
 }
 
+/* LK_ELOST: the callback that was cleared has released the token. */
 static lk_status
-token_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
+callback_set(lk__token *token, uint64_t notice_ms, lk_lost_cb cb, void *data)
 {
-    lk__token *token = token_of(hold);
-    lk_status status;
     bool is_lost;
 
-    if (notice_ms > LK__TIME_MAX_MS)
-        return lk__fail(LK_EINVAL, "notice_ms is out of range");
-    status = token_forked(token);
-    if (status != LK_OK)
-        return status;
-
-    callback_clear(token);
     pthread_mutex_lock(&token->mutex);
+    if (token->phase == LK__TOKEN_CLOSED) {
+        pthread_mutex_unlock(&token->mutex);
+        return lk__hold_ended();
+    }
     token->cb = cb;
     token->data = data;
     token->notice_ns = notice_ms * MS;
@@ -143,6 +141,25 @@ token_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
     if (is_lost)
         post_lost(token);
     return LK_OK;
+}
+
+static lk_status
+token_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
+{
+    lk__token *token = token_of(hold);
+    lk_status status;
+
+    if (notice_ms > LK__TIME_MAX_MS)
+        return lk__fail(LK_EINVAL, "notice_ms is out of range");
+    status = token_forked(token);
+    if (status != LK_OK)
+        return status;
+
+    lk__token_keep(token); /* the callback that is waited for may release it */
+    callback_clear(token);
+    status = callback_set(token, notice_ms, cb, data);
+    lk__token_drop(token);
+    return status;
 }
 
 static int token_fd(lk_hold *hold)
@@ -408,12 +425,32 @@ static void release_look(change *self)
         lk__fail(LK_ELOST, "lost %" PRIu64 " ms ago", token_lost_for_ms(hold));
 }
 
+/* False: the callback that was waited for has released the token; the caller
+   has a keeper of its own instead of the handle's. */
+static bool release_enter(lk__token *token)
+{
+    bool stands;
+
+    lk__token_keep(token);
+    callback_clear(token);
+    pthread_mutex_lock(&token->mutex);
+    stands = token->phase != LK__TOKEN_CLOSED;
+    pthread_mutex_unlock(&token->mutex);
+    if (stands)
+        lk__token_drop(token);
+    return stands;
+}
+
 /* From here on there is no hold; the votes are asked to end. */
 static void release_send(change *self)
 {
     lk__token *token = self->token;
 
-    callback_clear(token);
+    if (!release_enter(token)) {
+        self->is_lost = true;
+        self->status = lk__hold_ended();
+        return;
+    }
     release_look(self);
     pthread_mutex_lock(&token->mutex);
     lk__token_shut(token);
