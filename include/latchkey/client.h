@@ -192,7 +192,8 @@ LK_API LK_NODISCARD lk_status lk_client_wait_ready_async(lk_client *client,
  * memory.
  *
  * @param wait_ms  at most so long; a hold whose release is not answered by
- *                 then may end with its lease only
+ *                 then may end with its lease only, and so may a flight whose
+ *                 landing is not
  * @return LK_OK, or LK_ETIMEDOUT if something had to be left to its lease
  */
 LK_API lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms);

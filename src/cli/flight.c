@@ -26,6 +26,9 @@
 
 #define FAILED "the command exited with "
 
+/* Others wait until the landing is told, or its claim has ended. */
+enum { LAND_MS = 3000 };
+
 typedef struct choices {
     bool is_try;
     int64_t wait_ms;
@@ -217,6 +220,7 @@ static int open_and_fly(trip *t, const char *key)
     code = status == LK_OK ? fly(t, client, flight, key)
                            : cli_fail_status(t->c, status, key);
     lk_flight_free(flight);
+    (void)lk_client_shutdown(client, LAND_MS);
     lk_client_free(client);
     return code;
 }

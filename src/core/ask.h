@@ -24,8 +24,8 @@
  * a delete, must not persist: done late, it would undo what came after.
  *
  * One that is owed takes back what another request may have done or may yet
- * do. It goes on like one that persists, though it was never sent, and though
- * the server is away when it begins.
+ * do, or ends what it did. It goes on like one that persists, though it was
+ * never sent, and though the server is away when it begins.
  */
 typedef struct lk__ask lk__ask;
 

@@ -162,7 +162,7 @@ static void end_busy(board *b, unsigned number)
 
 /* ---- asking without waiting -------------------------------------------------- */
 
-/* It is late or lost: the lease sees to the rest. */
+/* It is late: the lease may see to the rest. */
 static void on_told(lk__ask *ask)
 {
     if (ask->call.status != LK_OK)
@@ -179,7 +179,8 @@ take_nothing(lk__ask *ask, const redisReply *reply, bool *ret_more)
     return LK_OK;
 }
 
-/* Says something for a claim that may be said again. */
+/* Says something for a claim that may be said again. Others wait for it, so it
+   is owed for as long as the claim can last, and a shutdown waits for it. */
 static void tell(const board *b, const lk__script *script, uint64_t claim,
                  size_t count, const lk__arg *args)
 {
@@ -191,7 +192,7 @@ static void tell(const board *b, const lk__script *script, uint64_t claim,
     claim_id(id, b, claim);
     ask->take = take_nothing;
     ask->ended = on_told;
-    ask->repeats = true;
+    ask->owed_ms = b->lease_ms;
     if (lk__ask_script(ask, script, id, count, args) == LK_OK)
         lk__ask_begin(ask);
     lk__ask_release(ask);

@@ -97,6 +97,9 @@ static int worker_run(worker_shared *shared, unsigned index, void *data)
     for (unsigned i = 0; i < m->threads; i++)
         (void)pthread_join(threads[i], NULL);
     lk_flight_free(c.flight);
+    /* The landing is told before its process is gone. */
+    if (lk_client_shutdown(client, wait_scaled_ms(DEADLINE_MS)) != LK_OK)
+        return 3;
     lk_client_free(client);
     return 0;
 }

@@ -13,7 +13,7 @@
 #include "support/check.h"
 #include "support/played.h"
 
-enum { SLOW_MS = 300 };
+enum { SLOW_MS = 300, LEASE_MS = 3000 };
 
 /* Another computes; its lease has 30 s left, or 200 ms. */
 static const char another[] = "*3\r\n:2\r\n:30000\r\n$7\r\nother:1\r\n";
@@ -24,6 +24,8 @@ static const char landed[] = "*4\r\n:1\r\n:0\r\n$0\r\n\r\n$5\r\nvalue\r\n";
 typedef struct scene {
     played *p;
     lk_flight *flight;
+    bool keeps;               /* a computation lasts until land() */
+    lk_flight_ticket *ticket; /* its */
     int begun, ended;
     lk_status status;
     char text[16];
@@ -60,7 +62,9 @@ static void start(lk_flight_ticket *ticket, void *data)
     scene *s = data;
 
     s->begun++;
-    if (lk_flight_ticket_set(ticket, "own", 3) == LK_OK)
+    if (s->keeps)
+        s->ticket = ticket;
+    else if (lk_flight_ticket_set(ticket, "own", 3) == LK_OK)
         lk_flight_complete(ticket, LK_OK);
 }
 
@@ -198,6 +202,69 @@ static void a_call_that_a_landing_overtook_looks_again(void **state)
     assert_int_equal(s->begun, 0);
 }
 
+/* ---- a shutdown right after a landing: others wait for that ---- */
+
+static void lead(scene *s)
+{
+    s->keeps = true;
+    begin(s);
+    played_run_ms(s->p, 10);
+    assert_non_null(s->ticket);
+}
+
+static void land(scene *s)
+{
+    assert_status(lk_flight_ticket_set(s->ticket, "own", 3), LK_OK);
+    lk_flight_complete(s->ticket, LK_OK);
+}
+
+static void a_landing_under_way_is_waited_for(void **state)
+{
+    scene *s = *state;
+    uint64_t before;
+
+    lead(s);
+    played_ways(s->p, 1, SLOW_MS);
+    before = played_now_ms(s->p);
+    land(s);
+    assert_status(lk_client_shutdown(s->p->client, LK_FOREVER), LK_OK);
+    assert_int_equal(s->p->counts[PLAYED_LAND], 1);
+    assert_int_equal(played_now_ms(s->p) - before, 1 + SLOW_MS);
+    assert_lands(s, "own");
+}
+
+/* The connection was cut just before. */
+static void a_landing_that_was_not_sent_is_sent_before_the_end(void **state)
+{
+    scene *s = *state;
+
+    lead(s);
+    played_break(s->p);
+    played_run_ms(s->p, 0);
+    land(s);
+    assert_int_equal(s->p->counts[PLAYED_LAND], 0);
+    assert_status(lk_client_shutdown(s->p->client, LK_FOREVER), LK_OK);
+    assert_int_equal(s->p->counts[PLAYED_LAND], 1);
+    assert_lands(s, "own");
+}
+
+/* It could be had for as long as its claim lasts at the server. */
+static void a_landing_is_owed_no_longer_than_its_lease(void **state)
+{
+    scene *s = *state;
+    uint64_t before;
+
+    lead(s);
+    s->p->connect_answer = FAKE_SILENT;
+    played_break(s->p);
+    land(s);
+    before = played_now_ms(s->p);
+    (void)lk_client_shutdown(s->p->client, LK_FOREVER);
+    assert_int_equal(played_now_ms(s->p) - before, LEASE_MS);
+    assert_int_equal(s->p->counts[PLAYED_LAND], 0);
+    assert_lands(s, "own");
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -207,6 +274,9 @@ int main(void)
         TEST(who_has_subscribed_looks_at_once),
         TEST(an_answer_that_a_landing_overtook_is_not_waited_upon),
         TEST(a_call_that_a_landing_overtook_looks_again),
+        TEST(a_landing_under_way_is_waited_for),
+        TEST(a_landing_that_was_not_sent_is_sent_before_the_end),
+        TEST(a_landing_is_owed_no_longer_than_its_lease),
     };
 #undef TEST
 
