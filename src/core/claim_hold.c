@@ -187,7 +187,8 @@ void lk__claim_export(lk__claim *claim)
     claim->renew_at = LK__NEVER;
     lk__pace_done(claim);
     lk__claim_asked(claim, lk__client_now(client), claim->lease_ms);
-    lk__alarm_set(&client->alarms, &claim->alarm, claim->server_until);
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  claim->server_until + lk__drift_ns(claim->asked_ms));
 }
 
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline)

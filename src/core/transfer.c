@@ -285,13 +285,14 @@ static struct import *import_new(lk__place *place, const struct exported *from,
 }
 
 /* The server answers a client that asks again as before, since the first answer
-   may be lost. So it is found out here whether that was taken already. */
-static bool is_here(const lk__place *place, const struct exported *from)
+   may be lost. So it is found out here whether that was taken already: the
+   client has the hold, or has exported it under the fence of that answer. */
+static bool was_taken(const lk__place *place, const struct exported *from)
 {
     for (const lk__claim *claim = place->first_claim; claim != NULL;
          claim = claim->next) {
-        if (claim->state != LK__CLAIM_EXPORTED &&
-            strcmp(claim->id, from->id) == 0)
+        if (strcmp(claim->id, from->id) == 0 &&
+            (claim->state != LK__CLAIM_EXPORTED || claim->fence > from->fence))
             return true;
     }
     return false;
@@ -303,8 +304,8 @@ static lk_status import_ask(lk__place *place, const struct exported *from,
     struct import *import;
     lk_status status;
 
-    if (!borrows && is_here(place, from))
-        return lk__fail(LK_ELOST, "this client has it already");
+    if (!borrows && was_taken(place, from))
+        return lk__fail(LK_ELOST, "this client has imported it already");
     import = import_new(place, from, owner, borrows, hold);
     if (import == NULL)
         return LK_ENOMEM;

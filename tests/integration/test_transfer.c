@@ -361,6 +361,24 @@ static void nor_is_it_good_for_two_in_one_client(void **state)
     assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
 }
 
+/* To the server the one who asks again is the same who has taken it. */
+static void a_text_from_before_an_export_is_worth_nothing(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    char text[LK_EXPORT_SIZE], anew[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
+
+    export_to(hold, text);
+    export_to(import_from(lock, text), anew);
+    assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
+    assert_null(none);
+    hold = import_from(locking_lock(f, locking_open(f, NULL), "n"), anew);
+    assert_status(lk_lock_import(lock, anew, NULL, &none), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
 /* ---- borrowing -------------------------------------------------------------- */
 
 static lk_hold *borrow_from(lk_lock *lock, const char *text)
@@ -566,6 +584,7 @@ int main(void)
         TEST(a_released_hold_is_not_imported),
         TEST(a_text_is_good_for_one_import),
         TEST(nor_is_it_good_for_two_in_one_client),
+        TEST(a_text_from_before_an_export_is_worth_nothing),
         TEST(those_who_borrow_have_one_hold),
         TEST(an_import_ends_what_was_borrowed),
         TEST(only_an_exported_hold_is_borrowed),

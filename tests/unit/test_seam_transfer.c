@@ -191,6 +191,25 @@ static void a_late_grant_leaves_an_exported_hold_alone(void **state)
     assert_true(p->is_held);
 }
 
+/* The server's clock may be slower than ours by a hundredth: so much longer than
+   the lease it is known here that the text was used. */
+static void
+a_used_text_is_known_as_long_as_the_server_has_the_hold(void **state)
+{
+    played *p = *state;
+    char exported[LK_EXPORT_SIZE];
+    lk_hold *hold = NULL;
+
+    p->is_held = true;
+    assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_OK);
+    assert_status(lk_hold_export(hold, exported, sizeof(exported)), LK_OK);
+    played_run_ms(p, 30000 + 250);
+    hold = NULL;
+    assert_status(lk_lock_import(p->lock, text, NULL, &hold), LK_ELOST);
+    assert_int_equal(p->counts[PLAYED_IMPORT], 1);
+    assert_null(hold);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -204,6 +223,7 @@ int main(void)
         TEST(a_shutdown_ends_an_import_under_way),
         TEST(what_the_server_does_not_know_is_lost),
         TEST(a_late_grant_leaves_an_exported_hold_alone),
+        TEST(a_used_text_is_known_as_long_as_the_server_has_the_hold),
     };
 #undef TEST
 
