@@ -9,10 +9,12 @@ set -eu
 cd "$(dirname "$0")/.."
 status=0
 
-# What is in the repository or would be after `git add .`
+# What is in the repository or would be after `git add .`; what fuzzing has made
+# is no text.
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
-git ls-files --cached --others --exclude-standard -z >"$list"
+git ls-files --cached --others --exclude-standard -z \
+    ':!fuzz/corpus' >"$list"
 
 # refuse <what it is> <pattern>
 refuse()

@@ -41,7 +41,8 @@ typedef struct lk_multilock lk_multilock;
 /** Makes a multilock without members. Talks to nobody. */
 LK_API LK_NODISCARD lk_status lk_multilock_new(lk_multilock **ret_multilock);
 
-/** Frees the multilock, not its members. NULL is allowed. */
+/** Frees the multilock, not its members. NULL is allowed. No call may be using
+    it. */
 LK_API void lk_multilock_free(lk_multilock *multilock);
 
 /**

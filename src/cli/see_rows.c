@@ -173,12 +173,25 @@ static void cell_time(char cell[CELL], bool is_known, uint64_t ms)
     (void)snprintf(cell, CELL, "%s", is_known ? cli_time_words(time, ms) : "");
 }
 
+/* All permits, as the server counts them: whatever it says is shown, and what
+   no number holds is the largest. */
+static int64_t all_permits(const lk_entry *entry)
+{
+    int64_t all;
+
+    if (entry->holder_count > INT64_MAX ||
+        __builtin_add_overflow((int64_t)entry->holder_count, entry->value,
+                               &all))
+        return INT64_MAX;
+    return all;
+}
+
 /* Holders, or what is left of what is counted down. */
 static void cell_holds(char cell[CELL], const lk_entry *entry)
 {
     if (entry->has_value && entry->holder_count > 0)
         (void)snprintf(cell, CELL, "%" PRIu64 "/%" PRId64, entry->holder_count,
-                       (int64_t)entry->holder_count + entry->value);
+                       all_permits(entry));
     else if (entry->has_value)
         (void)snprintf(cell, CELL, "%" PRId64 " left", entry->value);
     else

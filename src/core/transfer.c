@@ -18,7 +18,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/ask.h"
@@ -136,22 +135,39 @@ static const char *mode_find(const char *word)
     return NULL;
 }
 
+/* Where there are no fences the text says 0. */
+static bool fence_take(const char *word, uint64_t *ret_fence)
+{
+    *ret_fence = 0;
+    return strcmp(word, "0") == 0 ||
+           lk__word_number(word, LK__NUMBER_MAX, ret_fence);
+}
+
+/* False: a word of the text is none that an export writes. */
+static bool
+words_read(const lk__place *place, char **words, struct exported *ret_from)
+{
+    ret_from->mode = mode_find(words[2]);
+    ret_from->watchdog = strcmp(words[7], "1") == 0;
+    if (strlen(words[3]) >= sizeof(ret_from->id) ||
+        !fence_take(words[4], &ret_from->fence) ||
+        !fence_take(words[5], &ret_from->hold_fence) ||
+        !lk__word_number(words[6], LK__TIME_MAX_MS, &ret_from->lease_ms))
+        return false;
+    memcpy(ret_from->id, words[3], strlen(words[3]) + 1);
+    return (ret_from->fence == 0) == place->kind->fenceless &&
+           ret_from->hold_fence >= ret_from->fence;
+}
+
 static lk_status
 words_take(const lk__place *place, char **words, struct exported *ret_from)
 {
     if (strcmp(words[1], place->kind->word) != 0 ||
         strcmp(words[8], place->name) != 0)
         return lk__fail(LK_EMISMATCH, "the exported hold is of another name");
-    ret_from->mode = mode_find(words[2]);
-    snprintf(ret_from->id, sizeof(ret_from->id), "%s", words[3]);
-    ret_from->fence = strtoull(words[4], NULL, 10);
-    ret_from->hold_fence = strtoull(words[5], NULL, 10);
-    ret_from->lease_ms = strtoull(words[6], NULL, 10);
-    ret_from->watchdog = strcmp(words[7], "1") == 0;
-    if ((ret_from->fence == 0) != place->kind->fenceless ||
-        ret_from->hold_fence < ret_from->fence)
+    if (!words_read(place, words, ret_from))
         return lk__fail(LK_EINVAL, "this is not an exported hold");
-    return lk__lease_check(ret_from->lease_ms);
+    return LK_OK;
 }
 
 static lk_status
