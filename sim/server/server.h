@@ -71,6 +71,15 @@ void sim_session_free(sim_session *session);
 void sim_session_command(sim_session *session, int argc, const char **argv,
                          const size_t *sizes);
 
+/*
+ * A session may be blocked (BLPOP, WAIT): what it is asked meanwhile is run
+ * later. The earliest instant at which sim_server_tick() has something to do,
+ * as the clock stands now; UINT64_MAX: never, until another command is run.
+ */
+uint64_t sim_server_due(const sim_server *server);
+/* Ends the blocks whose time is over. */
+void sim_server_tick(sim_server *server);
+
 /* What CLIENT ID says. Servers count from 1 after each start. */
 uint64_t sim_session_id(const sim_session *session);
 bool sim_session_has_ended(const sim_session *session);
@@ -96,8 +105,8 @@ void sim_server_restart(sim_server *server, bool keep_data);
 void sim_server_set_replica(sim_server *server, bool is_replica);
 
 /*
- * So many replicas follow: what WAIT answers, at once, whatever number and
- * time it was asked with.
+ * So many replicas follow, and are never behind: what WAIT counts. 0 at
+ * first.
  */
 void sim_server_set_followers(sim_server *server, unsigned count);
 
