@@ -119,7 +119,8 @@ LK_API LK_NODISCARD lk_status lk_lock_import(lk_lock *lock, const char *text,
  * @param ret_left_ms  it ends within so long; LK_FOREVER: it is another
  *                     library's, which cannot be told, and nothing was changed;
  *                     or its key has no end
- * @return LK_OK: it holds still; LK_ENOTHELD: it does not, or not any more
+ * @return LK_OK: it holds still; LK_ENOTHELD: it does not, or not any more;
+ *         LK_EINDOUBT: no answer in time, call it again
  */
 LK_API LK_NODISCARD lk_status lk_lock_revoke(lk_lock *lock, const char *owner,
                                              int64_t *ret_left_ms);

@@ -125,33 +125,45 @@ lk_status lk__handle_run(lk_hold *hold, lk_run_fn fn, void *data)
 
 /* ---- operators ---------------------------------------------------------------- */
 
-lk_status lk__handle_force(const lk__handle *handle, const char *owner)
+lk_status
+lk__handle_force_by(const lk__handle *handle, const char *owner, uint64_t until)
 {
     lk__place *place;
     lk_status status = lk__handle_enter(handle, handle, &place);
 
     if (status != LK_OK)
         return status;
-    status = lk__force(place, owner != NULL ? owner : "");
+    status = lk__force(place, owner != NULL ? owner : "", until);
     lk__handle_leave(place);
+    return status;
+}
+
+lk_status lk__handle_force(const lk__handle *handle, const char *owner)
+{
+    return lk__handle_force_by(handle, owner, LK__NEVER);
+}
+
+lk_status lk__handle_force_by_async(const lk__handle *handle, const char *owner,
+                                    uint64_t until, lk_done_cb cb, void *data)
+{
+    lk_status status = lk__handle_enter_async(handle, cb != NULL);
+
+    if (status != LK_OK)
+        return status;
+    status = lk__force_async(handle->place, owner != NULL ? owner : "", until,
+                             cb, data);
+    lk__handle_leave_async(handle);
     return status;
 }
 
 lk_status lk__handle_force_async(const lk__handle *handle, const char *owner,
                                  lk_done_cb cb, void *data)
 {
-    lk_status status = lk__handle_enter_async(handle, cb != NULL);
-
-    if (status != LK_OK)
-        return status;
-    status =
-        lk__force_async(handle->place, owner != NULL ? owner : "", cb, data);
-    lk__handle_leave_async(handle);
-    return status;
+    return lk__handle_force_by_async(handle, owner, LK__NEVER, cb, data);
 }
 
-lk_status lk__handle_revoke(const lk__handle *handle, const char *owner,
-                            int64_t *ret_left_ms)
+lk_status lk__handle_revoke_by(const lk__handle *handle, const char *owner,
+                               uint64_t until, int64_t *ret_left_ms)
 {
     lk__place *place;
     lk_status status = lk__owner_check(owner);
@@ -160,13 +172,20 @@ lk_status lk__handle_revoke(const lk__handle *handle, const char *owner,
         status = lk__handle_enter(handle, ret_left_ms, &place);
     if (status != LK_OK)
         return status;
-    status = lk__revoke(place, owner, ret_left_ms);
+    status = lk__revoke(place, owner, until, ret_left_ms);
     lk__handle_leave(place);
     return status;
 }
 
-lk_status lk__handle_revoke_async(const lk__handle *handle, const char *owner,
-                                  lk_revoke_cb cb, void *data)
+lk_status lk__handle_revoke(const lk__handle *handle, const char *owner,
+                            int64_t *ret_left_ms)
+{
+    return lk__handle_revoke_by(handle, owner, LK__NEVER, ret_left_ms);
+}
+
+lk_status lk__handle_revoke_by_async(const lk__handle *handle,
+                                     const char *owner, uint64_t until,
+                                     lk_revoke_cb cb, void *data)
 {
     lk_status status = lk__owner_check(owner);
 
@@ -174,31 +193,37 @@ lk_status lk__handle_revoke_async(const lk__handle *handle, const char *owner,
         status = lk__handle_enter_async(handle, cb != NULL);
     if (status != LK_OK)
         return status;
-    status = lk__revoke_async(handle->place, owner, cb, data);
+    status = lk__revoke_async(handle->place, owner, until, cb, data);
     lk__handle_leave_async(handle);
     return status;
 }
 
-lk_status lk__handle_forget(const lk__handle *handle)
+lk_status lk__handle_revoke_async(const lk__handle *handle, const char *owner,
+                                  lk_revoke_cb cb, void *data)
+{
+    return lk__handle_revoke_by_async(handle, owner, LK__NEVER, cb, data);
+}
+
+lk_status lk__handle_forget_by(const lk__handle *handle, uint64_t until)
 {
     lk__place *place;
     lk_status status = lk__handle_enter(handle, handle, &place);
 
     if (status != LK_OK)
         return status;
-    status = lk__forget(place);
+    status = lk__forget(place, until);
     lk__handle_leave(place);
     return status;
 }
 
-lk_status
-lk__handle_forget_async(const lk__handle *handle, lk_done_cb cb, void *data)
+lk_status lk__handle_forget_by_async(const lk__handle *handle, uint64_t until,
+                                     lk_done_cb cb, void *data)
 {
     lk_status status = lk__handle_enter_async(handle, cb != NULL);
 
     if (status != LK_OK)
         return status;
-    status = lk__forget_async(handle->place, cb, data);
+    status = lk__forget_async(handle->place, until, cb, data);
     lk__handle_leave_async(handle);
     return status;
 }

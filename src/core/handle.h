@@ -48,11 +48,6 @@ lk_status lk__handle_force(const lk__handle *handle, const char *owner);
 lk_status lk__handle_force_async(const lk__handle *handle, const char *owner,
                                  lk_done_cb cb, void *data);
 
-/* See lk_forget(). */
-lk_status lk__handle_forget(const lk__handle *handle);
-lk_status
-lk__handle_forget_async(const lk__handle *handle, lk_done_cb cb, void *data);
-
 /* See lk_lock_revoke(). */
 lk_status lk__handle_revoke(const lk__handle *handle, const char *owner,
                             int64_t *ret_left_ms);
@@ -67,11 +62,26 @@ lk__handle_exists_async(const lk__handle *handle,
 lk_status lk__handle_info(const lk__handle *handle, lk_info **ret_info);
 lk_status
 lk__handle_info_async(const lk__handle *handle, lk_info_cb cb, void *data);
-/* The same as a part of a call that ends by then. */
+
+/* ---- parts of a call that ends by then ---- */
+
 lk_status lk__handle_info_by(const lk__handle *handle, uint64_t until,
                              lk_info **ret_info);
 lk_status lk__handle_info_by_async(const lk__handle *handle, uint64_t until,
                                    lk_info_cb cb, void *data);
+lk_status lk__handle_force_by(const lk__handle *handle, const char *owner,
+                              uint64_t until);
+lk_status lk__handle_force_by_async(const lk__handle *handle, const char *owner,
+                                    uint64_t until, lk_done_cb cb, void *data);
+lk_status lk__handle_revoke_by(const lk__handle *handle, const char *owner,
+                               uint64_t until, int64_t *ret_left_ms);
+lk_status lk__handle_revoke_by_async(const lk__handle *handle,
+                                     const char *owner, uint64_t until,
+                                     lk_revoke_cb cb, void *data);
+/* See lk_forget(). */
+lk_status lk__handle_forget_by(const lk__handle *handle, uint64_t until);
+lk_status lk__handle_forget_by_async(const lk__handle *handle, uint64_t until,
+                                     lk_done_cb cb, void *data);
 
 /* What a function did under a hold that was lost, it did without protection:
    the end of every _run call. */

@@ -53,14 +53,14 @@ static lk_status force_new(struct force **ret_force, lk__place *place,
     return LK_OK;
 }
 
-lk_status lk__force(lk__place *place, const char *owner)
+lk_status lk__force(lk__place *place, const char *owner, uint64_t until)
 {
     struct force *force;
     lk_status status = force_new(&force, place, owner, NULL);
 
     if (status != LK_OK)
         return status;
-    lk__ask_begin(&force->ask);
+    lk__ask_begin_by(&force->ask, until);
     status = lk__ask_sleep(&force->ask);
     lk__ask_release(&force->ask);
     return status;
@@ -74,8 +74,8 @@ static void force_deliver(lk__call *call)
     lk__ask_finish(&force->ask);
 }
 
-lk_status
-lk__force_async(lk__place *place, const char *owner, lk_done_cb cb, void *data)
+lk_status lk__force_async(lk__place *place, const char *owner, uint64_t until,
+                          lk_done_cb cb, void *data)
 {
     struct force *force;
     lk_status status = force_new(&force, place, owner, force_deliver);
@@ -84,7 +84,7 @@ lk__force_async(lk__place *place, const char *owner, lk_done_cb cb, void *data)
         return status;
     force->cb = cb;
     force->data = data;
-    lk__ask_begin(&force->ask);
+    lk__ask_begin_by(&force->ask, until);
     return LK_OK;
 }
 
@@ -123,7 +123,7 @@ static struct revocation *revocation_new(lk__place *place, const char *owner,
     if (revocation == NULL)
         return NULL;
     revocation->left_ms = LK_FOREVER;
-    revocation->ask.reads = true;
+    revocation->ask.repeats = true;
     revocation->ask.take = revocation_take;
     if (lk__ask_script(&revocation->ask, place->kind->revoke, owner, 0, NULL) ==
         LK_OK)
@@ -132,14 +132,15 @@ static struct revocation *revocation_new(lk__place *place, const char *owner,
     return NULL;
 }
 
-lk_status lk__revoke(lk__place *place, const char *owner, int64_t *ret_left_ms)
+lk_status lk__revoke(lk__place *place, const char *owner, uint64_t until,
+                     int64_t *ret_left_ms)
 {
     struct revocation *revocation = revocation_new(place, owner, NULL);
     lk_status status;
 
     if (revocation == NULL)
         return LK_ENOMEM;
-    lk__ask_begin(&revocation->ask);
+    lk__ask_begin_by(&revocation->ask, until);
     status = lk__ask_sleep(&revocation->ask);
     if (status == LK_OK)
         *ret_left_ms = revocation->left_ms;
@@ -156,8 +157,8 @@ static void revocation_deliver(lk__call *call)
     lk__ask_finish(&revocation->ask);
 }
 
-lk_status lk__revoke_async(lk__place *place, const char *owner, lk_revoke_cb cb,
-                           void *data)
+lk_status lk__revoke_async(lk__place *place, const char *owner, uint64_t until,
+                           lk_revoke_cb cb, void *data)
 {
     struct revocation *revocation =
         revocation_new(place, owner, revocation_deliver);
@@ -166,7 +167,7 @@ lk_status lk__revoke_async(lk__place *place, const char *owner, lk_revoke_cb cb,
         return LK_ENOMEM;
     revocation->cb = cb;
     revocation->data = data;
-    lk__ask_begin(&revocation->ask);
+    lk__ask_begin_by(&revocation->ask, until);
     return LK_OK;
 }
 
@@ -263,14 +264,14 @@ forgetting_new(lk__place *place, void (*deliver)(lk__call *call))
     return NULL;
 }
 
-lk_status lk__forget(lk__place *place)
+lk_status lk__forget(lk__place *place, uint64_t until)
 {
     struct forgetting *forgetting = forgetting_new(place, NULL);
     lk_status status;
 
     if (forgetting == NULL)
         return LK_ENOMEM;
-    lk__ask_begin(&forgetting->ask);
+    lk__ask_begin_by(&forgetting->ask, until);
     status = lk__ask_sleep(&forgetting->ask);
     lk__ask_release(&forgetting->ask);
     return status;
@@ -285,7 +286,8 @@ static void forgetting_deliver(lk__call *call)
     lk__ask_finish(&forgetting->ask);
 }
 
-lk_status lk__forget_async(lk__place *place, lk_done_cb cb, void *data)
+lk_status
+lk__forget_async(lk__place *place, uint64_t until, lk_done_cb cb, void *data)
 {
     struct forgetting *forgetting = forgetting_new(place, forgetting_deliver);
 
@@ -293,7 +295,7 @@ lk_status lk__forget_async(lk__place *place, lk_done_cb cb, void *data)
         return LK_ENOMEM;
     forgetting->cb = cb;
     forgetting->data = data;
-    lk__ask_begin(&forgetting->ask);
+    lk__ask_begin_by(&forgetting->ask, until);
     return LK_OK;
 }
 

@@ -15,16 +15,6 @@
 #include "core/error.h"
 #include "core/handle.h"
 
-static lk_status not_known(void)
-{
-    return lk__fail(LK_ENOTHELD, "nothing is known under this name");
-}
-
-static lk_status no_holder(void)
-{
-    return lk__fail(LK_ENOTSUP, "nobody is known to hold anything here");
-}
-
 /* Puts a handle of any type where a pointer to void is. */
 static void any_set(lk__any *any, lk_kind kind, void *handle)
 {
@@ -65,7 +55,7 @@ lk__any_new(lk__any *any, lk_client *client, lk_kind kind, const char *name)
         return status;
     case LK_KIND_NONE:
     default:
-        return not_known();
+        return lk__fail(LK_ENOTHELD, "nothing is known under this name");
     }
 }
 
@@ -93,7 +83,7 @@ void lk__any_free(lk__any *any)
     }
 }
 
-/* What every kind's info call does, and their handles begin with the same. */
+/* What every kind's calls do, and their handles begin with the same. */
 lk_status lk__any_info(const lk__any *any, uint64_t until, lk_info **ret_info)
 {
     return lk__handle_info_by(any->handle, until, ret_info);
@@ -105,88 +95,58 @@ lk_status lk__any_info_async(const lk__any *any, uint64_t until, lk_info_cb cb,
     return lk__handle_info_by_async(any->handle, until, cb, data);
 }
 
-lk_status lk__any_break(const lk__any *any, const char *owner)
+static lk_status holders_check(const lk__any *any)
 {
-    switch (any->kind) {
-    case LK_KIND_LOCK:
-        return lk_lock_force_release_of(any->handle, owner);
-    case LK_KIND_RWLOCK:
-        return lk_rwlock_force_release_of(any->handle, owner);
-    case LK_KIND_SEMAPHORE:
-        return lk_semaphore_force_release(any->handle, owner);
-    case LK_KIND_PLAIN_SEMAPHORE:
-    case LK_KIND_LATCH:
-        return no_holder();
-    case LK_KIND_NONE:
-    default:
-        return not_known();
-    }
+    if (any->kind == LK_KIND_PLAIN_SEMAPHORE || any->kind == LK_KIND_LATCH)
+        return lk__fail(LK_ENOTSUP, "nobody is known to hold anything here");
+    return LK_OK;
+}
+
+lk_status lk__any_break(const lk__any *any, const char *owner, uint64_t until)
+{
+    lk_status status = holders_check(any);
+
+    return status != LK_OK ? status
+                           : lk__handle_force_by(any->handle, owner, until);
 }
 
 lk_status lk__any_break_async(const lk__any *any, const char *owner,
-                              lk_done_cb cb, void *data)
+                              uint64_t until, lk_done_cb cb, void *data)
 {
-    switch (any->kind) {
-    case LK_KIND_LOCK:
-        return lk_lock_force_release_of_async(any->handle, owner, cb, data);
-    case LK_KIND_RWLOCK:
-        return lk_rwlock_force_release_of_async(any->handle, owner, cb, data);
-    case LK_KIND_SEMAPHORE:
-        return lk_semaphore_force_release_async(any->handle, owner, cb, data);
-    case LK_KIND_PLAIN_SEMAPHORE:
-    case LK_KIND_LATCH:
-        return no_holder();
-    case LK_KIND_NONE:
-    default:
-        return not_known();
-    }
+    lk_status status = holders_check(any);
+
+    return status != LK_OK
+               ? status
+               : lk__handle_force_by_async(any->handle, owner, until, cb, data);
 }
 
-lk_status
-lk__any_revoke(const lk__any *any, const char *owner, int64_t *ret_left_ms)
+lk_status lk__any_revoke(const lk__any *any, const char *owner, uint64_t until,
+                         int64_t *ret_left_ms)
 {
-    switch (any->kind) {
-    case LK_KIND_LOCK:
-        return lk_lock_revoke(any->handle, owner, ret_left_ms);
-    case LK_KIND_RWLOCK:
-        return lk_rwlock_revoke(any->handle, owner, ret_left_ms);
-    case LK_KIND_SEMAPHORE:
-        return lk_semaphore_revoke(any->handle, owner, ret_left_ms);
-    case LK_KIND_PLAIN_SEMAPHORE:
-    case LK_KIND_LATCH:
-        return no_holder();
-    case LK_KIND_NONE:
-    default:
-        return not_known();
-    }
+    lk_status status = holders_check(any);
+
+    return status != LK_OK
+               ? status
+               : lk__handle_revoke_by(any->handle, owner, until, ret_left_ms);
 }
 
 lk_status lk__any_revoke_async(const lk__any *any, const char *owner,
-                               lk_revoke_cb cb, void *data)
+                               uint64_t until, lk_revoke_cb cb, void *data)
 {
-    switch (any->kind) {
-    case LK_KIND_LOCK:
-        return lk_lock_revoke_async(any->handle, owner, cb, data);
-    case LK_KIND_RWLOCK:
-        return lk_rwlock_revoke_async(any->handle, owner, cb, data);
-    case LK_KIND_SEMAPHORE:
-        return lk_semaphore_revoke_async(any->handle, owner, cb, data);
-    case LK_KIND_PLAIN_SEMAPHORE:
-    case LK_KIND_LATCH:
-        return no_holder();
-    case LK_KIND_NONE:
-    default:
-        return not_known();
-    }
+    lk_status status = holders_check(any);
+
+    return status != LK_OK ? status
+                           : lk__handle_revoke_by_async(any->handle, owner,
+                                                        until, cb, data);
 }
 
-/* Every kind's handle begins with the same. */
-lk_status lk__any_forget(const lk__any *any)
+lk_status lk__any_forget(const lk__any *any, uint64_t until)
 {
-    return lk__handle_forget(any->handle);
+    return lk__handle_forget_by(any->handle, until);
 }
 
-lk_status lk__any_forget_async(const lk__any *any, lk_done_cb cb, void *data)
+lk_status lk__any_forget_async(const lk__any *any, uint64_t until,
+                               lk_done_cb cb, void *data)
 {
-    return lk__handle_forget_async(any->handle, cb, data);
+    return lk__handle_forget_by_async(any->handle, until, cb, data);
 }

@@ -17,22 +17,23 @@ lk_status
 lk__any_new(lk__any *any, lk_client *client, lk_kind kind, const char *name);
 void lk__any_free(lk__any *any);
 
-/* As a part of a call that ends by until. */
+/* Each is a part of a call that ends by until. LK_ENOTSUP, with words: nobody is
+   known to hold anything of this kind. */
 lk_status lk__any_info(const lk__any *any, uint64_t until, lk_info **ret_info);
 lk_status lk__any_info_async(const lk__any *any, uint64_t until, lk_info_cb cb,
                              void *data);
 
-/* LK_ENOTSUP, with words, where nobody is known to hold. */
-lk_status lk__any_break(const lk__any *any, const char *owner);
+lk_status lk__any_break(const lk__any *any, const char *owner, uint64_t until);
 lk_status lk__any_break_async(const lk__any *any, const char *owner,
-                              lk_done_cb cb, void *data);
+                              uint64_t until, lk_done_cb cb, void *data);
 
-lk_status
-lk__any_revoke(const lk__any *any, const char *owner, int64_t *ret_left_ms);
+lk_status lk__any_revoke(const lk__any *any, const char *owner, uint64_t until,
+                         int64_t *ret_left_ms);
 lk_status lk__any_revoke_async(const lk__any *any, const char *owner,
-                               lk_revoke_cb cb, void *data);
+                               uint64_t until, lk_revoke_cb cb, void *data);
 
-lk_status lk__any_forget(const lk__any *any);
-lk_status lk__any_forget_async(const lk__any *any, lk_done_cb cb, void *data);
+lk_status lk__any_forget(const lk__any *any, uint64_t until);
+lk_status lk__any_forget_async(const lk__any *any, uint64_t until,
+                               lk_done_cb cb, void *data);
 
 #endif /* LK_INSPECT_ANY_H */

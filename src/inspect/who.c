@@ -50,7 +50,7 @@ lk_status lk_break(lk_client *client, const char *name, const char *owner)
         status = any_find(&any, client, name, &kind, &until);
     if (status != LK_OK)
         return status;
-    status = lk__any_break(&any, owner);
+    status = lk__any_break(&any, owner, until);
     lk__any_free(&any);
     return status;
 }
@@ -69,7 +69,7 @@ lk_status lk_revoke(lk_client *client, const char *name, const char *owner,
         status = any_find(&any, client, name, &kind, &until);
     if (status != LK_OK)
         return status;
-    status = lk__any_revoke(&any, owner, ret_left_ms);
+    status = lk__any_revoke(&any, owner, until, ret_left_ms);
     lk__any_free(&any);
     return status;
 }
@@ -83,7 +83,7 @@ lk_status lk_forget(lk_client *client, const char *name)
 
     if (status != LK_OK)
         return status;
-    status = lk__any_forget(&any);
+    status = lk__any_forget(&any, until);
     lk__any_free(&any);
     return status;
 }
@@ -144,12 +144,12 @@ static void on_revoked(lk_status status, int64_t left_ms, void *data)
 static lk_status ask(struct asking *asking, uint64_t until)
 {
     if (asking->revoked != NULL)
-        return lk__any_revoke_async(&asking->any, asking->owner, on_revoked,
-                                    asking);
+        return lk__any_revoke_async(&asking->any, asking->owner, until,
+                                    on_revoked, asking);
     if (asking->done != NULL && asking->owner == NULL)
-        return lk__any_forget_async(&asking->any, on_done, asking);
+        return lk__any_forget_async(&asking->any, until, on_done, asking);
     if (asking->done != NULL)
-        return lk__any_break_async(&asking->any, asking->owner, on_done,
+        return lk__any_break_async(&asking->any, asking->owner, until, on_done,
                                    asking);
     return lk__any_info_async(&asking->any, until, on_info, asking);
 }

@@ -48,7 +48,7 @@ static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
         return LK_OK;
     }
     if (lk__reply_integer_at(reply, 0, 0) != ANSWER_DONE)
-        return LK_ENOTHELD;
+        return LK_EPROTO;
     *ret_more = lk__reply_integer_at(reply, 1, 0) == 1;
     return *ret_more ? lk__ask_script(ask, pass, "", 0, NULL) : LK_OK;
 }
@@ -68,8 +68,8 @@ static lk_status operating_new(struct operating **ret_operating,
         return LK_ENOMEM;
     operating->ask.take = take;
     operating->ask.reads = operation->script == &lk__script_semaphore_count;
-    if (lk__ask_script(&operating->ask, operation->script, operation->owner,
-                       count, &number) != LK_OK) {
+    if (lk__ask_script(&operating->ask, operation->script, "", count,
+                       &number) != LK_OK) {
         lk__ask_release(&operating->ask);
         return LK_ENOMEM;
     }

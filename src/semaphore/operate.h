@@ -8,14 +8,12 @@
 #include "core/script.h"
 
 extern const lk__script lk__script_semaphore_count;
-extern const lk__script lk__script_semaphore_force;
 extern const lk__script lk__script_semaphore_resize;
 
 /* What operators do to a semaphore and ask of it. */
 typedef struct lk__operation {
     const lk__script *script;
-    const char *owner; /* whom it is about; "": everybody */
-    int64_t number;    /* of a resize */
+    int64_t number; /* of a resize */
 } lk__operation;
 
 /* What is answered; of a count alone. */

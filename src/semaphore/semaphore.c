@@ -28,6 +28,7 @@ extern const lk__script lk__script_semaphore_renew;
 extern const lk__script lk__script_semaphore_release;
 extern const lk__script lk__script_semaphore_leave;
 extern const lk__script lk__script_semaphore_pass;
+extern const lk__script lk__script_semaphore_force;
 extern const lk__script lk__script_semaphore_revoke;
 extern const lk__script lk__script_semaphore_import;
 extern const lk__script lk__script_semaphore_info;
@@ -321,7 +322,7 @@ static lk_status resizing(lk__operation *ret_operation, uint64_t permits)
     if (permits > LK_SEMAPHORE_MAX)
         return lk__fail(LK_ERANGE, "so many permits there cannot be");
     *ret_operation =
-        (lk__operation){&lk__script_semaphore_resize, "", (int64_t)permits};
+        (lk__operation){&lk__script_semaphore_resize, (int64_t)permits};
     return LK_OK;
 }
 
@@ -344,7 +345,7 @@ lk_status lk_semaphore_resize_async(lk_semaphore *semaphore, uint64_t permits,
                : operate_async(semaphore, &operation, cb, NULL, data);
 }
 
-static const lk__operation counting = {&lk__script_semaphore_count, "", 0};
+static const lk__operation counting = {&lk__script_semaphore_count, 0};
 
 lk_status lk_semaphore_count(lk_semaphore *semaphore, uint64_t *ret_permits,
                              int64_t *ret_free)
@@ -380,33 +381,30 @@ lk_status lk_semaphore_revoke_async(lk_semaphore *semaphore, const char *owner,
     return lk__handle_revoke_async(handle_of(semaphore), owner, cb, data);
 }
 
-static lk_status ending(lk__operation *ret_operation, const char *owner)
+static lk_status owner_check(const char *owner)
 {
     if (owner != NULL && owner[0] == '\0')
         return lk__fail(LK_EINVAL, "the owner is empty; NULL means everybody");
-    *ret_operation = (lk__operation){&lk__script_semaphore_force,
-                                     owner == NULL ? "" : owner, 0};
     return LK_OK;
 }
 
 lk_status lk_semaphore_force_release(lk_semaphore *semaphore, const char *owner)
 {
-    lk__operation operation;
-    lk_status status = ending(&operation, owner);
+    lk_status status = owner_check(owner);
 
-    return status != LK_OK ? status : operate(semaphore, &operation, NULL);
+    return status != LK_OK ? status
+                           : lk__handle_force(handle_of(semaphore), owner);
 }
 
 lk_status lk_semaphore_force_release_async(lk_semaphore *semaphore,
                                            const char *owner, lk_done_cb cb,
                                            void *data)
 {
-    lk__operation operation;
-    lk_status status = ending(&operation, owner);
+    lk_status status = owner_check(owner);
 
     return status != LK_OK
                ? status
-               : operate_async(semaphore, &operation, cb, NULL, data);
+               : lk__handle_force_async(handle_of(semaphore), owner, cb, data);
 }
 
 lk_status lk_semaphore_info(lk_semaphore *semaphore, lk_info **ret_info)

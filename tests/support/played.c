@@ -27,6 +27,8 @@ extern const lk__script lk__script_lock_release;
 extern const lk__script lk__script_lock_leave;
 extern const lk__script lk__script_lock_pass;
 extern const lk__script lk__script_lock_force;
+extern const lk__script lk__script_lock_revoke;
+extern const lk__script lk__script_lock_forget;
 extern const lk__script lk__script_lock_info;
 extern const lk__script lk__script_leader_look;
 extern const lk__script lk__script_redlock_acquire;
@@ -50,6 +52,8 @@ static const struct {
     {&lk__script_lock_leave, PLAYED_LEAVE},
     {&lk__script_lock_pass, PLAYED_PASS},
     {&lk__script_lock_force, PLAYED_FORCE},
+    {&lk__script_lock_revoke, PLAYED_REVOKE},
+    {&lk__script_lock_forget, PLAYED_FORGET},
     {&lk__script_lock_info, PLAYED_INFO},
     {&lk__script_leader_look, PLAYED_OBSERVE},
     {&lk__script_redlock_acquire, PLAYED_TOKEN_ACQUIRE},
@@ -229,6 +233,12 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
     case PLAYED_FORCE:
         p->is_held = false;
         say(link, "*3\r\n:1\r\n:0\r\n:0\r\n");
+        break;
+    case PLAYED_REVOKE:
+        say(link, "*3\r\n:1\r\n:%d\r\n:1\r\n", LEASE_MS);
+        break;
+    case PLAYED_FORGET:
+        say(link, "*2\r\n:1\r\n:0\r\n");
         break;
     case PLAYED_LEAVE:
         answer_leave(p, link, c);

@@ -25,6 +25,8 @@ typedef enum played_script {
     PLAYED_LEAVE,
     PLAYED_PASS,
     PLAYED_FORCE,
+    PLAYED_REVOKE,
+    PLAYED_FORGET,
     PLAYED_INFO,
     PLAYED_OBSERVE,
     PLAYED_TOKEN_ACQUIRE, /* a redlock's */

@@ -101,6 +101,91 @@ static void who_without_waiting_takes_its_time_once(void **state)
     assert_true(c.status != LK_OK);
 }
 
+/* ---- what operators do ------------------------------------------------------ */
+
+static lk_status do_break(lk_client *client)
+{
+    return lk_break(client, "n", "somebody:1");
+}
+
+static lk_status do_revoke(lk_client *client)
+{
+    int64_t left_ms;
+
+    return lk_revoke(client, "n", "somebody:1", &left_ms);
+}
+
+static lk_status do_forget(lk_client *client)
+{
+    return lk_forget(client, "n");
+}
+
+/* What the name is takes 1.4 s of the two; the rest is not answered. */
+static void be_half_silent(played *p)
+{
+    played_ways(p, 700, 700);
+    p->answers[PLAYED_FORCE] = played_silence;
+    p->answers[PLAYED_REVOKE] = played_silence;
+    p->answers[PLAYED_FORGET] = played_silence;
+}
+
+static void
+assert_in_doubt_in_time(played *p, lk_status (*act)(lk_client *client))
+{
+    uint64_t began = played_now_ms(p);
+
+    be_half_silent(p);
+    assert_status(act(p->client), LK_EINDOUBT);
+    assert_took(p, began, 2000);
+}
+
+static void a_break_takes_its_time_once(void **state)
+{
+    assert_in_doubt_in_time(*state, do_break);
+}
+
+static void a_revocation_takes_its_time_once(void **state)
+{
+    assert_in_doubt_in_time(*state, do_revoke);
+}
+
+static void forgetting_takes_its_time_once(void **state)
+{
+    assert_in_doubt_in_time(*state, do_forget);
+}
+
+static void on_revoked(lk_status status, int64_t left_ms, void *data)
+{
+    (void)left_ms;
+    call_on_done(status, data);
+}
+
+static void operators_without_waiting_take_their_time_once(void **state)
+{
+    static call calls[3];
+    played *p = *state;
+
+    be_half_silent(p);
+    assert_status(lk_break_async(p->client, "n", "somebody:1", call_on_done,
+                                 &calls[0]),
+                  LK_OK);
+    assert_status(lk_revoke_async(p->client, "n", "somebody:1", on_revoked,
+                                  &calls[1]),
+                  LK_OK);
+    assert_status(lk_forget_async(p->client, "n", call_on_done, &calls[2]),
+                  LK_OK);
+    played_run_ms(p, 1999);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(calls[i].ends, 0);
+    played_run_ms(p, 2);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(calls[i].ends, 1);
+        assert_status(calls[i].status, LK_EINDOUBT);
+    }
+}
+
+/* ---- a leader -------------------------------------------------------------- */
+
 static lk_leader *a_leader(played *p)
 {
     lk_leader *leader = NULL;
@@ -151,6 +236,10 @@ int main(void)
         TEST(a_health_check_takes_its_time_once),
         TEST(who_takes_its_time_once),
         TEST(who_without_waiting_takes_its_time_once),
+        TEST(a_break_takes_its_time_once),
+        TEST(a_revocation_takes_its_time_once),
+        TEST(forgetting_takes_its_time_once),
+        TEST(operators_without_waiting_take_their_time_once),
         TEST(an_observer_takes_its_time_once),
         TEST(an_observer_without_waiting_takes_its_time_once),
     };
