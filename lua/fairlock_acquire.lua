@@ -25,9 +25,10 @@
 --
 -- returns  {1, fence, lease left in ms, top}  it holds; the fences up to top
 --              are reserved to it
---          {0, lease left, ticket, contend, more}  it is queued; contend 1: it
---              is next, and nobody will hand over to it; more, if it is
---              there, 1: call lock_recheck at once, the dead are not all passed
+--          {0, lease left, ticket, contend, more}  it is queued; contend 1
+--              or 2: it is next, and nobody will hand over to it, as in
+--              lock_recheck; more, if it is there, 1: call lock_recheck at
+--              once, the dead are not all passed
 --          {2, lease left}  held by another, and not queued
 --          error LKVOID  the claim was given up
 --
@@ -44,10 +45,11 @@ local bad = stand()
 if bad then
     return bad
 end
-local _, more, _, mine = pass.give(owner)
+local _, more, _, mine, is_left = pass.give(owner)
 if mine then
     return take()
 elseif ARGV[5] ~= '1' then
     return line.leave(owner) or {2, redis.call('PTTL', lock)}
 end
-return {0, redis.call('PTTL', lock), entry.ticket, 0, more}
+return {0, is_left and others.left() or redis.call('PTTL', lock),
+    entry.ticket, is_left and 2 or 0, more}

@@ -24,8 +24,9 @@
 --
 -- returns  {1, fence, lease left in ms, top}  it holds; the fences up to top
 --              are reserved to it
---          {0, lease left, ticket, contend}  it is queued; contend 1: it is
---              next, and nobody will hand over to it
+--          {0, lease left, ticket, contend}  it is queued; contend 1 or 2: it
+--              is next, and nobody will hand over to it, as in lock_recheck;
+--              lease left -1: it is not known
 --          {2, lease left}  held by another, and not queued
 --          error LKVOID  the claim was given up
 --

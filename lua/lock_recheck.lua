@@ -21,8 +21,9 @@
 -- returns  {1, fence, lease left in ms, ticket, top}  it holds; the fences up
 --              to top are reserved to it
 --          {0, lease left, ticket, contend, more, degraded}  still queued;
---              contend 1: it is next, and the holder will not hand over;
---              more 1: call again; degraded 1: the server denied something
+--              contend 1: it is next, and the holder will not hand over; 2: it
+--              is next, and the name is left to others for another lease left
+--              ms; more 1: call again; degraded 1: the server denied something
 --          {3}  not known: it neither holds nor waits
 --
 -- Invariants: it never queues a claim that does not wait. It only lengthens
@@ -62,10 +63,10 @@ if record.holder then
     return {0, left, entry.ticket, hold.contends(owner), 0, 0}
 end
 
-local _, more, denied, mine = pass.give(owner)
+local _, more, denied, mine, is_left = pass.give(owner)
 if not mine then
-    return {0, redis.call('PTTL', lock), entry.ticket, 0, more,
-        denied and 1 or 0}
+    return {0, is_left and others.left() or redis.call('PTTL', lock),
+        entry.ticket, is_left and 2 or 0, more, denied and 1 or 0}
 end
 local range
 range, bad = room.take(owner, entry, ms)

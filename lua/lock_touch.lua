@@ -50,13 +50,15 @@ end
 
 local turn, more, denied, will_have = 0, 0, nil, nil
 if record.holder then
-    if mine and hold.contends(claims[mine]) == 1 then
+    if mine and hold.contends(claims[mine]) ~= 0 then
         turn = mine
     end
 else
-    local _, next_up
-    _, more, denied, next_up = pass.give(claims[mine])
-    if next_up then
+    local _, next_up, is_left
+    _, more, denied, next_up, is_left = pass.give(claims[mine])
+    if is_left then
+        turn = mine
+    elseif next_up then
         turn, will_have = mine, line.find(next_up).lease
     end
 end

@@ -80,13 +80,15 @@ function hold.take(claim, entry, ms)
     return range
 end
 
--- 1 if claim is next and the name is held by somebody who will never hand it
--- over: then its client must try for itself.
+-- If claim is next: 1 where the name is held by somebody who will never hand it
+-- over, 2 where it lies free for the others. Then its client must try for
+-- itself. Else 0.
 function hold.contends(claim)
-    if record.holder == record.claim then
+    if record.holder and record.holder == record.claim
+            or redis.pcall('ZRANGE', queue, 0, 0)[1] ~= claim then
         return 0
     end
-    return redis.pcall('ZRANGE', queue, 0, 0)[1] == claim and 1 or 0
+    return record.holder and 1 or 2
 end
 
 -- What part_pass has to know of a lock: there is room for one.

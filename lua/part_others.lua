@@ -144,6 +144,11 @@ function others.let()
     return true
 end
 
+-- For how long yet the free name is theirs.
+function others.left()
+    return math.max(record.open + LEFT_MS - clock.ms, 0)
+end
+
 -- Tells them that there is room, in Redisson's way. Returns an error or nil.
 function others.tell()
     local word = room.word()

@@ -90,11 +90,12 @@ function pass.announce(self)
 end
 
 -- Gives room to waiters; self and answer as above. While it is left to others
--- the first waiter is told instead, so that it looks again.
+-- the first waiter is told instead, so that it looks again; if that is self, it
+-- is true as the fifth value.
 function pass.give(self)
     if not others.let() then
-        local _, more, bad = pass.announce()
-        return 0, more, bad
+        local _, more, bad, first = pass.announce(self)
+        return 0, more, bad, nil, first
     end
     return walk(grant, LOOKS + 1, self)
 end

@@ -257,7 +257,11 @@ function room.contender()
     return nil
 end
 
--- 1 if that is this claim.
+-- If that is this claim: 1 where somebody holds the name, 2 where it lies free.
+-- Else 0.
 function room.contends(claim)
-    return room.contender() == claim and 1 or 0
+    if room.contender() ~= claim then
+        return 0
+    end
+    return share.mode and 1 or 2
 end

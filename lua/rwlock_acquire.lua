@@ -35,8 +35,8 @@
 --                   same owner's of mode u; or empty
 --
 -- returns  {1, fence, lease left in ms, top}  it holds; top is the fence
---          {0, lease left, ticket, contend}  it is queued; contend 1: it is
---              next, and a holder will not hand over
+--          {0, lease left, ticket, contend}  it is queued; contend 1 or 2: it
+--              is next, and nobody will hand over to it, as in rwlock_recheck
 --          {2, lease left}  it cannot come in now, and is not queued
 --          {9}  its base is lost: others may have written
 --          error LKVOID  the claim was given up

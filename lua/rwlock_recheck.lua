@@ -26,8 +26,9 @@
 -- returns  {1, fence, lease left in ms, ticket, top}  it holds; top is the
 --              fence
 --          {0, lease left, ticket, contend, more, degraded}  still queued;
---              contend 1: it is next, and a holder will not hand over; more 1:
---              call again; degraded 1: the server denied something
+--              contend 1: it is next, and a holder will not hand over; 2: it is
+--              next, and the name is left to others for another lease left ms;
+--              more 1: call again; degraded 1: the server denied something
 --          {3}  not known: it neither holds nor waits
 --          {9}  its base is lost: others may have written; it waits no more
 --
@@ -67,10 +68,10 @@ elseif share.mode == 'write' then
 end
 
 room.trust(owner)
-local _, more, denied, mine = pass.give(owner)
+local _, more, denied, mine, is_left = pass.give(owner)
 if not mine then
-    return {0, redis.call('PTTL', lock), entry.ticket, room.contends(owner),
-        more, denied and 1 or 0}
+    return {0, is_left and others.left() or redis.call('PTTL', lock),
+        entry.ticket, room.contends(owner), more, denied and 1 or 0}
 end
 local range
 range, bad = room.take(owner, entry, ms)

@@ -66,19 +66,20 @@ struct lk__claim {
     lk__alarm alarm; /* next look; or next of renewal, notice, deadline */
 
     /* Wanted and queued. */
-    uint64_t ticket;    /* 0: not known yet */
-    uint64_t bound;     /* a grant cannot have been made before this time;
+    uint64_t ticket;   /* 0: not known yet */
+    uint64_t bound;    /* a grant cannot have been made before this time;
                            known with the ticket */
-    bool queueable;     /* the acquire under way asks for a ticket */
-    bool unqueued;      /* it cannot, but would; see the place's count */
-    bool in_doubt;      /* an acquire may have run, unanswered */
-    bool doubted;       /* one was, at any time */
-    bool opened;        /* told to look, while a look was under way */
-    unsigned refusals;  /* in a row that may pass; see the node's refusal */
-    unsigned looks;     /* sent so far, acquires included */
-    uint64_t spin_ms;   /* the present limit of a pause */
-    unsigned contended; /* looks that found the name held by others */
-    bool held_back;     /* stays in the client's pace, in this list of it */
+    bool queueable;    /* the acquire under way asks for a ticket */
+    bool unqueued;     /* it cannot, but would; see the place's count */
+    bool in_doubt;     /* an acquire may have run, unanswered */
+    bool doubted;      /* one was, at any time */
+    bool opened;       /* told to look, while a look was under way */
+    unsigned refusals; /* in a row that may pass; see the node's refusal */
+    unsigned looks;    /* sent so far, acquires included */
+    uint64_t spin_ms;  /* the present limit of a pause */
+    bool contends;     /* nobody will hand over to it: it has to look */
+    uint64_t contends_since; /* 0: it never did */
+    bool held_back; /* stays in the client's pace, in this list of it */
     struct lk__claim *next_back, *prev_back;
 
     /* Held. */
@@ -226,6 +227,9 @@ void lk__claim_give_back(struct lk__place *place, uint64_t number,
 /* There was room when this was sent: it looks as soon as an answer that may be
    older has come; a millisecond later if others may take it as well. */
 void lk__claim_opened(lk__claim *claim);
+
+/* The key has changed for which it contends: it looks. */
+void lk__claim_told(lk__claim *claim);
 
 /* Sets the alarm of a HELD claim to what comes next. */
 void lk__claim_arm(lk__claim *claim);

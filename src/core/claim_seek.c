@@ -21,7 +21,8 @@
 enum {
     LOOK_MS = 1000,      /* the longest sleep between two looks */
     LOOK_SOONEST_MS = 5, /* the shortest, but for a name that others hold */
-    CONTEND_LOOKS = 500, /* after so many at it, a millisecond more */
+    CONTEND_PART = 16,   /* of the time at it a pause is such a part, */
+    CONTEND_MS = 20,     /* and never longer */
     REFUSED_MS = 20      /* the first pause after a refusal that may pass */
 };
 
@@ -33,6 +34,10 @@ enum {
     ANSWER_GONE = 3,
     ANSWER_ENDS = 4 /* and more: the claim is at an end, for these reasons */
 };
+
+/* What it says of one that is next: who has the name will not hand over to it,
+   or the name lies free, and is the others' for now. */
+enum { NOBODY = 0, HELD = 1, LEFT_FREE = 2 };
 
 static const lk_status ends[] = {LK_ERANGE, LK_EUNSET,   LK_EMISMATCH,
                                  LK_EGONE,  LK_EUPGRADE, LK_ELOST};
@@ -71,35 +76,49 @@ static void look_after_ms(lk__claim *claim, uint64_t ms)
                   lk__client_now(client) + ms * LK__MS);
 }
 
-/*
- * Others hold the name and will not hand it over. While it goes from hand to
- * hand it is free for moments only, so the first looks come fast; the longer
- * it takes, the less is lost by waiting. They come a little unevenly: else they
- * would fall into step with holds of even length.
- */
-static void contend_later(lk__claim *claim)
-{
-    lk_client *client = claim->place->client;
-    uint64_t ms = 1 + claim->contended++ / CONTEND_LOOKS;
-    uint64_t ns = (ms < LOOK_SOONEST_MS ? ms : LOOK_SOONEST_MS) * LK__MS;
-
-    lk__alarm_set(&client->alarms, &claim->alarm,
-                  lk__client_now(client) + ns - ns / 16 +
-                      lk__client_random(client, ns / 16 * 3));
-}
-
 /* The next look: within a second, jittered, or when the lease has ended. */
-static void look_later(lk__claim *claim, int64_t ttl_ms, bool contend)
+static void look_later(lk__claim *claim, int64_t ttl_ms)
 {
     uint64_t ms =
         LOOK_MS - lk__client_random(claim->place->client, LOOK_MS / 4);
 
     if (ttl_ms >= 0 && (uint64_t)ttl_ms + LOOK_SOONEST_MS < ms)
         ms = (uint64_t)ttl_ms + LOOK_SOONEST_MS;
-    if (contend)
-        contend_later(claim);
+    look_after_ms(claim, ms);
+}
+
+/*
+ * Of changes it is not told. While a name goes from hand to hand it is free for
+ * moments only, so the first looks come fast; the longer it takes, the less is
+ * lost by waiting. They come a little unevenly: else they would fall into step
+ * with holds of even length.
+ */
+static void look_untold(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    uint64_t now = lk__client_now(client);
+    uint64_t ns = (now - claim->contends_since) / CONTEND_PART;
+
+    if (ns < LK__MS)
+        ns = LK__MS;
+    if (ns > CONTEND_MS * LK__MS)
+        ns = CONTEND_MS * LK__MS;
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  now + ns - ns / 16 + lk__client_random(client, ns / 16 * 3));
+}
+
+/* Others hold the name, or it lies free for them, and nobody will hand it over:
+   it looks when that changes. Where it is not known until when the name is
+   theirs, it asks. */
+static void contend(lk__claim *claim, int64_t left_ms, bool is_held)
+{
+    claim->contends = true;
+    if (claim->contends_since == 0)
+        claim->contends_since = lk__client_now(claim->place->client);
+    if ((is_held || left_ms >= 0) && lk__track_want(claim->place, is_held))
+        look_later(claim, left_ms);
     else
-        look_after_ms(claim, ms);
+        look_untold(claim);
 }
 
 /* ---- answers -------------------------------------------------------------- */
@@ -136,9 +155,10 @@ static void touch_on(lk__claim *claim, int64_t left_ms)
 static void on_queued(lk__claim *claim, const redisReply *reply)
 {
     int64_t left_ms = lk__reply_integer_at(reply, 1, -1);
-    bool contend = lk__reply_integer_at(reply, 3, 0) == 1;
+    int64_t contended = lk__reply_integer_at(reply, 3, NOBODY);
 
     claim->state = LK__CLAIM_QUEUED;
+    claim->contends = false;
     claim->ticket = (uint64_t)lk__reply_integer_at(reply, 2, 0);
     lk__claim_still_queued(claim, claim->look.sent_at);
     if (lk__reply_integer_at(reply, 4, 0) == 1) {
@@ -146,10 +166,12 @@ static void on_queued(lk__claim *claim, const redisReply *reply)
         look_after_ms(claim, 0); /* more to hand over than one call does */
     } else if (claim->opened) {
         look_after_ms(claim, opened_ms(claim));
-    } else if (claim->line == LK__LINE_OWN && !contend) {
+    } else if (contended != NOBODY) {
+        contend(claim, left_ms, contended == HELD);
+    } else if (claim->line == LK__LINE_OWN) {
         touch_on(claim, left_ms);
     } else {
-        look_later(claim, left_ms, contend);
+        look_later(claim, left_ms);
     }
 }
 
@@ -185,7 +207,7 @@ static void listen_on(lk__claim *claim, int64_t left_ms)
     if (claim->opened)
         lk__claim_seek(claim);
     else
-        look_later(claim, left_ms, false);
+        look_later(claim, left_ms);
 }
 
 static void on_busy(lk__claim *claim, const redisReply *reply)
@@ -211,7 +233,7 @@ static void on_busy(lk__claim *claim, const redisReply *reply)
     if (lk__place_can_queue(place))
         look_after_ms(claim, 0);
     else
-        look_later(claim, lk__reply_integer_at(reply, 1, -1), false);
+        look_later(claim, lk__reply_integer_at(reply, 1, -1));
 }
 
 /* The server does not know the claim: a new one takes its place in line. */
@@ -515,6 +537,14 @@ void lk__claim_opened(lk__claim *claim)
     claim->opened = claim->look.busy;
     if (claim->state == LK__CLAIM_QUEUED)
         look_after_ms(claim, opened_ms(claim));
+}
+
+void lk__claim_told(lk__claim *claim)
+{
+    if (claim->state != LK__CLAIM_QUEUED)
+        return;
+    claim->opened = claim->look.busy;
+    lk__claim_seek(claim);
 }
 
 void lk__claim_look_again(lk__claim *claim)

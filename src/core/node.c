@@ -81,6 +81,7 @@ static void holds_check(lk__node *node)
 static void on_command_ready(lk__node *node)
 {
     lk__conn_ready(&node->command);
+    lk__tracking_reset(node);
     if (node->command_greeting.id == 0 ||
         node->command_greeting.run_id[0] == '\0')
         node->can_kill = false; /* the next one cannot say what to kill */
@@ -103,6 +104,7 @@ static void on_command_ready(lk__node *node)
 static void on_inbox_ready(lk__node *node)
 {
     lk__conn_ready(&node->inbox);
+    lk__tracking_reset(node);
     if (node->command.state == LK__CONN_READY && is_apart(node))
         lk__conn_break(&node->command, LK_EOFFLINE,
                        "at another server process");
@@ -200,8 +202,13 @@ static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
     const char *channel = lk__reply_text_at(reply, 1);
     lk__node *node = node_of(conn);
 
-    if (!lk__reply_is_text(lk__reply_at(reply, 0), "message") ||
-        bytes == NULL || bytes->type != REDIS_REPLY_STRING)
+    if (!lk__reply_is_text(lk__reply_at(reply, 0), "message"))
+        return false;
+    if (lk__track_take(node, channel, bytes)) {
+        lk__conn_serves(conn);
+        return true;
+    }
+    if (bytes == NULL || bytes->type != REDIS_REPLY_STRING)
         return false;
     lk__conn_serves(conn);
     if (strcmp(channel, node->channel) == 0)

@@ -8,6 +8,7 @@
 #include "core/replica.h"
 #include "core/road.h"
 #include "core/signal.h"
+#include "core/track.h"
 
 /*
  * One server: its connection for commands, its inbox, which scripts it has
@@ -27,6 +28,7 @@ struct lk__node {
     lk__signals signals;
     lk__replicas replicas;
     lk__road road;
+    lk__tracking tracking;
     int64_t killed_id; /* the last one, to be killed before anything else */
     char killed_run_id[48];
     char served_run_id[48]; /* of the process that was last asked; "": of none,

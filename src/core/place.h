@@ -6,6 +6,7 @@
 #include "core/signal.h"
 #include "core/topic.h"
 #include "core/touch.h"
+#include "core/track.h"
 #include "core/wait.h"
 
 enum { LK__PLACE_KEYS = 11, LK__RENEW_KEYS = 4 }; /* at most */
@@ -26,6 +27,7 @@ typedef struct lk__kind {
     bool tends;     /* a hold with a fixed lease is looked after, too */
     bool fenceless; /* its holds have no fence: 0 */
     bool signals;   /* who waits is not queued; a signal tells it to try */
+    bool counts;    /* its name holds a number: it changes, and stays there */
 
     size_t key_count;
     const char *keys[LK__PLACE_KEYS]; /* forms; see names.h */
@@ -96,6 +98,7 @@ typedef struct lk__place {
                           no inbox stood when it was sent */
     bool driving;      /* lk__place_drive() runs */
     lk__touching touching;
+    lk__track track;
     lk__topic topics[LK__PLACE_TOPICS];
     lk__signal signal;
     void *own; /* the primitive's */

@@ -30,6 +30,7 @@ static const lk__kind kind = {
     .word = "plain",
     .family = "plain",
     .has_terms = true,
+    .counts = true,
     .holdless = true,
     .key_count = 8,
     .keys = {"", "latchkey:state", "latchkey:queue", "latchkey:tickets",

@@ -40,6 +40,7 @@ static const lk__kind kind = {
     .word = "semaphore",
     .family = "semaphore",
     .has_terms = true,
+    .counts = true,
     .key_count = 8,
     .keys = {"", "latchkey:state", "latchkey:queue", "latchkey:tickets",
              "latchkey:skipped", [KEY_PERMITS] = ":timeout",

@@ -11,6 +11,8 @@
 #include "support/check.h"
 #include "support/script.h"
 
+extern const lk__script lk__script_lock_touch;
+
 /* u:1 holds, u:2 and u:3 wait and can be reached. */
 static void two_wait(script_fixture *f)
 {
@@ -256,15 +258,28 @@ static void a_turn_that_another_release_began_is_counted_from_then(void **state)
     assert_like(script_acquire(f, "u:4"), "1 * 30000 *");
 }
 
-/* It is told again that the lock is open, and so looks again. */
+/* It is told for how long the lock is theirs, and nothing in its inbox. */
 static void our_first_waits_for_them_to_come(void **state)
 {
     script_fixture *f = *state;
 
     left_open(f, 0, -1);
-    assert_like(script_recheck(f, "u:2"), "0 -2 * 0 0 0");
+    assert_like(script_recheck(f, "u:2"), "0 150 * 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_like(script_heard(f), "");
+}
+
+static void whoever_looks_tells_our_first_that_it_is_theirs_yet(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 0, -1);
+    assert_like(script_recheck(f, "u:3"), "0 -2 * 0 0 0");
     assert_like(script_heard(f), "in:u:2 open lock u:2 * n\n");
+    assert_like(script_call(f, &lk__script_lock_touch, "", "u:2", "u:3",
+                            (char *)NULL),
+                "-2 1 0 0 * *");
+    assert_like(script_heard(f), "");
 }
 
 /* Asleep between two tries they may not hear that it is open. */
@@ -378,7 +393,7 @@ static void who_comes_in_their_turn_queues(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
     script_leave(f, "u:2", "0");
     script_leave(f, "u:3", "0");
-    assert_like(script_acquire(f, "u:4"), "0 -1 * 1");
+    assert_like(script_acquire(f, "u:4"), "0 -1 * 2");
 }
 
 static void who_only_tries_has_what_is_free_in_their_turn(void **state)
@@ -468,7 +483,7 @@ static void without_a_waiter_of_ours_those_who_listen_have_a_turn(void **state)
     script_acquire(f, "u:1");
     assert_like(script_release(f, "u:1", NULL), "1 0 0");
     assert_true(state_number(f, "open") > 0);
-    assert_like(script_acquire(f, "u:2"), "0 -1 * 1");
+    assert_like(script_acquire(f, "u:2"), "0 -1 * 2");
 }
 
 static void
@@ -480,7 +495,7 @@ without_a_waiter_of_ours_redissons_fair_queue_has_a_turn(void **state)
     script_redis(f, "RPUSH %s java:7", f->keys[KEY_FAIRQ]);
     script_listen(f, "redisson_lock__channel:{n}:java:7");
     assert_like(script_release(f, "u:1", NULL), "1 0 0");
-    assert_like(script_acquire(f, "u:2"), "0 -1 * 1");
+    assert_like(script_acquire(f, "u:2"), "0 -1 * 2");
 }
 
 static void without_a_waiter_of_ours_those_who_spin_have_a_turn(void **state)
@@ -490,7 +505,7 @@ static void without_a_waiter_of_ours_those_who_spin_have_a_turn(void **state)
     script_acquire(f, "u:1");
     script_redis(f, "SET %s 1", f->keys[KEY_SPIN]);
     assert_like(script_release(f, "u:1", NULL), "1 0 0");
-    assert_like(script_acquire(f, "u:2"), "0 -1 * 1");
+    assert_like(script_acquire(f, "u:2"), "0 -1 * 2");
 }
 
 static void without_a_waiter_no_turn_of_ours_is_cut_short(void **state)
@@ -546,6 +561,7 @@ int main(void)
         SCRIPT_TEST(what_is_left_open_twice_was_left_open_first),
         SCRIPT_TEST(a_turn_that_another_release_began_is_counted_from_then),
         SCRIPT_TEST(our_first_waits_for_them_to_come),
+        SCRIPT_TEST(whoever_looks_tells_our_first_that_it_is_theirs_yet),
         SCRIPT_TEST(if_they_do_not_come_in_time_our_first_has_a_long_turn),
         SCRIPT_TEST(nobody_waits_for_them_when_they_are_gone),
         SCRIPT_TEST(a_foreign_holder_is_seen_to_have_come),

@@ -311,6 +311,17 @@ static void answer_kill(played *p, fake_link *link, const command *c)
     fake_say(link, p->kill_answer != NULL ? p->kill_answer : "+OK\r\n");
 }
 
+static void answer_tracking(played *p, fake_link *link, const command *c)
+{
+    bool begins = strcasecmp(c->argv[1], "TRACKING") == 0;
+
+    p->trackings += begins;
+    p->cachings += !begins;
+    if (begins)
+        p->tracking_id = number(c->argv[4]);
+    fake_say(link, p->tracking_answer != NULL ? p->tracking_answer : "+OK\r\n");
+}
+
 static void answer_client(played *p, fake_link *link, const command *c)
 {
     if (strcasecmp(c->argv[1], "ID") == 0 && p->id_answer != NULL)
@@ -321,6 +332,9 @@ static void answer_client(played *p, fake_link *link, const command *c)
         say(link, ":%u\r\n", fake_link_number(link) + 1);
     else if (strcasecmp(c->argv[1], "KILL") == 0)
         answer_kill(p, link, c);
+    else if (strcasecmp(c->argv[1], "TRACKING") == 0 ||
+             strcasecmp(c->argv[1], "CACHING") == 0)
+        answer_tracking(p, link, c);
     else
         say(link, "+OK\r\n");
 }
@@ -433,6 +447,17 @@ void played_publish_on(played *p, const char *channel, const char *text)
     assert_non_null(p->inbox_link);
     say(p->inbox_link, "*3\r\n$7\r\nmessage\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
         strlen(channel), channel, strlen(text), text);
+}
+
+void played_invalidate(played *p, const char *key)
+{
+    assert_non_null(p->inbox_link);
+    fake_say(p->inbox_link,
+             "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n");
+    if (key == NULL)
+        fake_say(p->inbox_link, "$-1\r\n");
+    else
+        say(p->inbox_link, "*1\r\n$%zu\r\n%s\r\n", strlen(key), key);
 }
 
 void played_grant(played *p, uint64_t ticket, uint64_t fence, uint64_t lease_ms)

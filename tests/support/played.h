@@ -60,6 +60,7 @@ typedef struct played {
     const char *exists_answer, *ping_answer;
     const char *kill_answer;
     const char *id_answer, *name_answer; /* of CLIENT ID and SETNAME */
+    const char *tracking_answer;         /* of CLIENT TRACKING and CACHING */
     int connect_answer; /* of each stream to come; see fake_server */
     bool waits;         /* lock_confirm says that others wait */
     bool is_mute;       /* no command is answered any more */
@@ -81,8 +82,10 @@ typedef struct played {
     char inbox[80];
     uint64_t tombstone_ms; /* of the last leave */
     unsigned connects, pings, kills;
-    uint64_t killed_id;    /* of the last CLIENT KILL */
-    uint64_t connected_at; /* the last attempt */
+    unsigned trackings, cachings; /* CLIENT TRACKING and CLIENT CACHING */
+    uint64_t tracking_id;         /* whom the last of these would tell */
+    uint64_t killed_id;           /* of the last CLIENT KILL */
+    uint64_t connected_at;        /* the last attempt */
     fake_link *inbox_link;
     fake_link *silent; /* the stream on which it says nothing more */
 } played;
@@ -106,7 +109,10 @@ void played_ways(played *p, uint64_t request_ms, uint64_t reply_ms);
 void played_publish(played *p, const char *text);
 void played_publish_on(played *p, const char *channel, const char *text);
 
-/* The same for a grant to the last acquire's claim. The model holds the name
+/* Tells the inbox that a tracked key has changed; NULL: all keys have gone. */
+void played_invalidate(played *p, const char *key);
+
+/* As played_publish() for a grant to the last acquire's claim. The model holds the name
    then. */
 void played_grant(played *p, uint64_t ticket, uint64_t fence,
                   uint64_t lease_ms);
