@@ -49,6 +49,17 @@ typedef struct lk__releaser {
     void *data;
 } lk__releaser;
 
+/* How a claim fares that is next, and to which nobody will hand over: it is
+   told of each change, or looks often. */
+typedef struct lk__contest {
+    bool is_on;
+    bool told;        /* the look under way is because of that */
+    unsigned lost;    /* told so often in a row, it came too late */
+    uint64_t since;   /* 0: it never was in one */
+    uint64_t told_at; /* last; 0: never */
+    uint64_t held_ns; /* from the one before to that */
+} lk__contest;
+
 struct lk__claim {
     struct lk__claim *next, *prev; /* in the place; held ones come first */
     lk__entry entry;               /* by its number */
@@ -77,8 +88,7 @@ struct lk__claim {
     unsigned refusals; /* in a row that may pass; see the node's refusal */
     unsigned looks;    /* sent so far, acquires included */
     uint64_t spin_ms;  /* the present limit of a pause */
-    bool contends;     /* nobody will hand over to it: it has to look */
-    uint64_t contends_since; /* 0: it never did */
+    lk__contest contest;
     bool held_back; /* stays in the client's pace, in this list of it */
     struct lk__claim *next_back, *prev_back;
 
@@ -228,7 +238,7 @@ void lk__claim_give_back(struct lk__place *place, uint64_t number,
    older has come; a millisecond later if others may take it as well. */
 void lk__claim_opened(lk__claim *claim);
 
-/* The key has changed for which it contends: it looks. */
+/* QUEUED and in a contest: the key has changed, so it looks. */
 void lk__claim_told(lk__claim *claim);
 
 /* Sets the alarm of a HELD claim to what comes next. */

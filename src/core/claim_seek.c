@@ -21,8 +21,10 @@
 enum {
     LOOK_MS = 1000,      /* the longest sleep between two looks */
     LOOK_SOONEST_MS = 5, /* the shortest, but for a name that others hold */
-    CONTEND_PART = 16,   /* of the time at it a pause is such a part, */
-    CONTEND_MS = 20,     /* and never longer */
+    CONTEND_MS = 20,     /* the longest pause at that, */
+    CONTEND_PART = 16,   /* which is such a part of the time at it */
+    CONTEND_LOST = 2,    /* too late so often, it looks in between, */
+    CONTEND_LOOKS = 4,   /* so often in each hold of others */
     REFUSED_MS = 20      /* the first pause after a refusal that may pass */
 };
 
@@ -88,37 +90,47 @@ static void look_later(lk__claim *claim, int64_t ttl_ms)
 }
 
 /*
- * Of changes it is not told. While a name goes from hand to hand it is free for
- * moments only, so the first looks come fast; the longer it takes, the less is
- * lost by waiting. They come a little unevenly: else they would fall into step
- * with holds of even length.
+ * A name that goes from hand to hand is free for moments only, and who has just
+ * released it may be back sooner than anybody who is told of that: so it looks
+ * in between as well. The looks come a little unevenly: else they would fall
+ * into step with holds of even length.
  */
-static void look_untold(lk__claim *claim)
+static void look_between(lk__claim *claim, uint64_t pause_ns)
 {
     lk_client *client = claim->place->client;
-    uint64_t now = lk__client_now(client);
-    uint64_t ns = (now - claim->contends_since) / CONTEND_PART;
+    uint64_t ns = pause_ns;
 
     if (ns < LK__MS)
         ns = LK__MS;
     if (ns > CONTEND_MS * LK__MS)
         ns = CONTEND_MS * LK__MS;
     lk__alarm_set(&client->alarms, &claim->alarm,
-                  now + ns - ns / 16 + lk__client_random(client, ns / 16 * 3));
+                  lk__client_now(client) + ns / 2 +
+                      lk__client_random(client, ns));
 }
 
-/* Others hold the name, or it lies free for them, and nobody will hand it over:
-   it looks when that changes. Where it is not known until when the name is
-   theirs, it asks. */
+/*
+ * Others hold the name, or it lies free for them, and nobody will hand it over:
+ * it looks when that changes. Where it is not known until when the name is
+ * theirs, it asks. Where changes are not told the first looks come fast; the
+ * longer it takes, the less is lost by waiting.
+ */
 static void contend(lk__claim *claim, int64_t left_ms, bool is_held)
 {
-    claim->contends = true;
-    if (claim->contends_since == 0)
-        claim->contends_since = lk__client_now(claim->place->client);
-    if ((is_held || left_ms >= 0) && lk__track_want(claim->place, is_held))
-        look_later(claim, left_ms);
+    uint64_t now = lk__client_now(claim->place->client);
+    lk__contest *contest = &claim->contest;
+
+    contest->is_on = true;
+    contest->lost = is_held ? contest->lost + contest->told : 0;
+    contest->told = false;
+    if (contest->since == 0)
+        contest->since = now;
+    if ((!is_held && left_ms < 0) || !lk__track_want(claim->place, is_held))
+        look_between(claim, (now - contest->since) / CONTEND_PART);
+    else if (contest->lost >= CONTEND_LOST)
+        look_between(claim, contest->held_ns / CONTEND_LOOKS);
     else
-        look_untold(claim);
+        look_later(claim, left_ms);
 }
 
 /* ---- answers -------------------------------------------------------------- */
@@ -158,7 +170,7 @@ static void on_queued(lk__claim *claim, const redisReply *reply)
     int64_t contended = lk__reply_integer_at(reply, 3, NOBODY);
 
     claim->state = LK__CLAIM_QUEUED;
-    claim->contends = false;
+    claim->contest.is_on = false;
     claim->ticket = (uint64_t)lk__reply_integer_at(reply, 2, 0);
     lk__claim_still_queued(claim, claim->look.sent_at);
     if (lk__reply_integer_at(reply, 4, 0) == 1) {
@@ -541,8 +553,12 @@ void lk__claim_opened(lk__claim *claim)
 
 void lk__claim_told(lk__claim *claim)
 {
-    if (claim->state != LK__CLAIM_QUEUED)
-        return;
+    lk__contest *contest = &claim->contest;
+    uint64_t now = lk__client_now(claim->place->client);
+
+    contest->held_ns = contest->told_at == 0 ? 0 : now - contest->told_at;
+    contest->told_at = now;
+    contest->told = true;
     claim->opened = claim->look.busy;
     lk__claim_seek(claim);
 }

@@ -51,7 +51,7 @@ static void look(lk__place *place)
 {
     for (lk__claim *claim = place->first_claim; claim != NULL;
          claim = claim->next) {
-        if (claim->contends && claim->state == LK__CLAIM_QUEUED) {
+        if (claim->contest.is_on && claim->state == LK__CLAIM_QUEUED) {
             lk__claim_told(claim);
             return;
         }
