@@ -41,7 +41,8 @@ static int start(void **state)
     if (redis == NULL)
         return -1;
     how = (tool_how){.url = server_url(redis)};
-    (void)snprintf(lease, sizeof(lease), "--lease=%ums", 2 * wait_lease_ms());
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums",
+                   2 * tool_lease_ms(&how));
     return 0;
 }
 

@@ -173,7 +173,7 @@ static void a_lock_that_is_deleted_is_lost(void **state)
     tool *t;
 
     (void)state;
-    (void)snprintf(lease, sizeof(lease), "--lease=%ums", wait_lease_ms());
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
     t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
     (void)tool_wait_number(t, "child", SOON_MS);
     server_flush(redis);

@@ -181,7 +181,7 @@ static bool is_over(void *data)
    lease. */
 static void a_command_that_is_stopped_keeps_its_lock(void **state)
 {
-    const unsigned lease_ms = 2 * wait_lease_ms();
+    const unsigned lease_ms = 2 * tool_lease_ms(&how);
     watch w = {.is_kept = true};
     char lease[32];
     tool *t;
@@ -194,7 +194,7 @@ static void a_command_that_is_stopped_keeps_its_lock(void **state)
     child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     assert_int_equal(kill(child, SIGSTOP), 0);
     w.until_ms = wait_now_ms() + lease_ms * 5 / 4;
-    assert_true(wait_until(is_over, &w, SOON_MS));
+    assert_true(wait_until(is_over, &w, 2 * lease_ms));
     assert_true(w.is_kept);
     assert_true(tool_runs(child));
     assert_int_equal(kill(tool_pid(t), SIGCONT), 0);

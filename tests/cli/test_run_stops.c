@@ -31,6 +31,7 @@ enum { SOON_MS = 10000 };
 
 static server *redis;
 static tool_how how;
+static unsigned lease_ms;
 static char lease[32];
 
 static int start(void **state)
@@ -40,8 +41,8 @@ static int start(void **state)
     if (redis == NULL)
         return -1;
     how = (tool_how){.url = server_url(redis)};
-    (void)snprintf(lease, sizeof(lease), "--lease=%ums",
-                   wait_lease_ms() * 3 / 2);
+    lease_ms = tool_lease_ms(&how) * 3 / 2;
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", lease_ms);
     return 0;
 }
 
@@ -115,7 +116,7 @@ static void a_tool_that_stands_still_does_not_hold_the_guardian_up(void **state)
     (void)state;
     assert_int_equal(kill(tool_pid(t), SIGSTOP), 0);
     next = successor(child, grand);
-    assert_int_equal(tool_wait(next, SOON_MS), 0);
+    assert_int_equal(tool_wait(next, lease_ms + SOON_MS), 0);
     assert_string_equal(tool_out(next), "looked\n");
     assert_int_equal(kill(tool_pid(t), SIGCONT), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 74);
@@ -134,7 +135,7 @@ static void a_signal_to_the_tool_s_group_misses_the_guardian(void **state)
     (void)state;
     assert_int_equal(kill(-tool_pid(t), SIGSTOP), 0);
     next = successor(child, child);
-    assert_int_equal(tool_wait(next, SOON_MS), 0);
+    assert_int_equal(tool_wait(next, lease_ms + SOON_MS), 0);
     assert_string_equal(tool_out(next), "looked\n");
     assert_int_equal(kill(-tool_pid(t), SIGKILL), 0);
 }
@@ -163,11 +164,11 @@ a_server_that_is_gone_ends_the_command_before_the_lease(void **state)
 {
     tool *t = tool_start(&how, "run", lease, "n", "-c", PROGRAM, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
-    uint64_t ends = wait_now_ms() + (uint64_t)wait_lease_ms() * 3 / 2;
+    uint64_t ends = wait_now_ms() + lease_ms;
 
     (void)state;
     server_kill(redis);
-    tool_wait_out(t, "told\n", SOON_MS);
+    tool_wait_out(t, "told\n", lease_ms + SOON_MS);
     tool_wait_gone(child, SOON_MS);
     assert_true(wait_now_ms() < ends);
     assert_int_equal(tool_wait(t, SOON_MS), 74);

@@ -418,3 +418,11 @@ void assert_tool(const tool_how *how, int code, const char *out,
     compare(tool_err(t), err);
     tool_free(t);
 }
+
+unsigned tool_lease_ms(const tool_how *how)
+{
+    uint64_t begin = wait_now_ms();
+
+    assert_tool(how, 0, "", "", "run", "n", "true", NULL);
+    return wait_lease_over_ms(wait_now_ms() - begin);
+}

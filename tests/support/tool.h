@@ -73,4 +73,8 @@ int tool_code(const tool_how *how, ...) __attribute__((sentinel));
 void assert_tool(const tool_how *how, int code, const char *out,
                  const char *err, ...) __attribute__((sentinel));
 
+/* A lease that a tool keeps on this machine, however busy it is: a run of it is
+   measured. See wait_lease_over_ms(). how has a server. */
+unsigned tool_lease_ms(const tool_how *how);
+
 #endif /* LK_TESTS_SUPPORT_TOOL_H */

@@ -35,6 +35,11 @@ unsigned wait_lease_ms(void)
     return 1000 + wait_scaled_ms(250);
 }
 
+unsigned wait_lease_over_ms(uint64_t took_ms)
+{
+    return wait_lease_ms() + 4 * (unsigned)took_ms;
+}
+
 bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)
 {
     uint64_t end = wait_now_ms() + wait_scaled_ms(deadline_ms);

@@ -32,6 +32,12 @@ unsigned wait_scaled_ms(unsigned ms);
 unsigned wait_lease_ms(void);
 
 /*
+ * The same, and long enough for something that took so long just now on this
+ * machine to be done within it, however busy it is: four times that is added.
+ */
+unsigned wait_lease_over_ms(uint64_t took_ms);
+
+/*
  * Asks condition(data) about once in a millisecond until it says true, which
  * is the answer, or until deadline_ms, scaled, have passed: then it is asked a
  * last time.
