@@ -24,7 +24,8 @@ from runner.process import Broken
 from runner.scenario import Result, Run, scenarios
 
 # Each registers its scenarios.
-for part in ("redisson_counts", "redisson_locks", "sharing", "tokens"):
+for part in ("redisson_counts", "redisson_locks", "redisson_own",
+             "redisson_tool", "sharing", "tokens"):
     importlib.import_module(f"runner.{part}")
 
 SLICE_S = 2  # for threads that contend, in the slice
@@ -100,7 +101,8 @@ def show(result):
              f"{' '.join(result.leftovers)}".rstrip()]
     if result.not_run:
         lines = [f"{result.verdict:8} {result.versions:23} {result.name}"]
-    lines += [f"         {failure}" for failure in result.failures[:8]]
+    lines += [f"         {line}" for line in
+              result.failures[:8] + result.notes]
     with shown:
         print("\n".join(lines), flush=True)
 

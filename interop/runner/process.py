@@ -87,11 +87,12 @@ class Server:
             return [self._answer() for _ in range(int(rest))]
         return rest.decode()
 
-    def calls(self):
-        """How many commands it has run so far, those of scripts included."""
+    def calls(self, name=""):
+        """How many commands it has run so far, those of scripts included;
+        or how many of one name."""
         total = 0
         for line in self.command("INFO", "commandstats").splitlines():
-            if line.startswith("cmdstat_"):
+            if line.startswith(f"cmdstat_{name}:" if name else "cmdstat_"):
                 total += int(line.split("calls=")[1].split(",")[0])
         return total
 

@@ -27,6 +27,7 @@ class Result:
     leftovers: list = field(default_factory=list)
     commands_per_grant: float = 0  # 0: there were several servers
     failures: list = field(default_factory=list)
+    notes: list = field(default_factory=list)  # measured, not judged
     not_run: str = ""
 
     @property
@@ -61,20 +62,24 @@ class Run:
         """Drivers that start from now on use these as well."""
         self.servers += [Server() for _ in range(count)]
 
-    def start(self, peer, mode, *settings, **env):
-        urls = ",".join(server.url for server in self.servers)
+    def start(self, peer, mode, *settings, database=0, **env):
+        tail = f"/{database}" if database else ""
+        urls = ",".join(server.url + tail for server in self.servers)
         driver = Driver(peer, mode, urls, *settings, env=env)
         self.drivers.append(driver)
         return driver
 
-    def repl(self, peer, **env):
-        return self.start(peer, "repl", **env)
+    def repl(self, peer, database=0, **env):
+        return self.start(peer, "repl", database=database, **env)
 
     def end(self):
         for driver in self.drivers:
             driver.stop()
         with contextlib.suppress(Broken, OSError):  # a server that is gone
             self.result.leftovers = self.server.leftovers()
+        for key in self.result.leftovers:
+            if key.startswith("latchkey:"):
+                self.fail(f"{key} has no end")
         for server in self.servers:
             server.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -96,6 +101,9 @@ class Run:
 
     def fail(self, text):
         self.result.failures.append(text)
+
+    def note(self, text):
+        self.result.notes.append(text)
 
     def until(self, condition, seconds, what):
         """Waits for a condition; returns how long that took, in s."""

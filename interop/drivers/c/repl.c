@@ -46,7 +46,8 @@ static void answer_status(const actor *a, lk_status status)
     if (status == LK_OK)
         answer(a, "ok");
     else if (status == LK_EBUSY || status == LK_ETIMEDOUT ||
-             status == LK_ENOTHELD || status == LK_EALREADY)
+             status == LK_ENOTHELD || status == LK_EALREADY ||
+             status == LK_EUNSET)
         answer(a, "no");
     else {
         (void)snprintf(text, sizeof(text), "error %s %s",

@@ -9,8 +9,10 @@ import org.redisson.config.Config;
 
 /** The driver of Redisson; interop/PROTOCOL.md says what a driver does. */
 public final class Driver {
+    /** The URL may end with the number of a database. */
     private static RedissonClient open(String url) {
         Config config = new Config();
+        int database = url.lastIndexOf('/');
 
         // LOCK_WATCHDOG_MS: shorter than Redisson's 30 s, so that a run sees it renew.
         String watchdog = System.getenv("LOCK_WATCHDOG_MS");
@@ -18,7 +20,8 @@ public final class Driver {
             config.setLockWatchdogTimeout(Long.parseLong(watchdog));
         }
         config.useSingleServer()
-            .setAddress(url)
+            .setAddress(database > 8 ? url.substring(0, database) : url)
+            .setDatabase(database > 8 ? Integer.parseInt(url.substring(database + 1)) : 0)
             .setConnectionMinimumIdleSize(4)
             .setConnectionPoolSize(64);
         return Redisson.create(config);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import java.io.BufferedReader;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -9,15 +10,20 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
+import org.redisson.api.RExpirable;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RReadWriteLock;
 import org.redisson.api.RedissonClient;
 
-/** The mode that obeys: an actor is a thread, since Redisson's owner is one. */
+/**
+ * The mode that obeys: an actor is a thread, since Redisson's owner is one, and
+ * keeps its lock objects, since they remember the lease.
+ */
 final class Repl {
     private final RedissonClient client;
     private final Map<String, ExecutorService> actors = new HashMap<>();
+    private final ThreadLocal<Map<String, RLock>> locks = ThreadLocal.withInitial(HashMap::new);
 
     Repl(RedissonClient client) {
         this.client = client;
@@ -67,6 +73,8 @@ final class Repl {
                 rw.writeLock().unlock();
                 return "ok";
             }
+            case "expire":
+                return said(((RExpirable) lock(a)).expire(Duration.ofMillis(Long.parseLong(a[2]))));
             case "down":
                 client.getCountDownLatch(a[0]).countDown();
                 return "ok";
@@ -95,13 +103,25 @@ final class Repl {
                 return leased ? takeLeased(a) : said(takePlain(a));
             case "give":
                 if (leased) {
-                    client.getPermitExpirableSemaphore(a[1]).release(a[2]);
+                    client.getPermitExpirableSemaphore(a[1]).release(Arrays.asList(a[2].split(",")));
                 } else {
                     client.getSemaphore(a[1]).release(Integer.parseInt(a[2]));
                 }
                 return "ok";
+            case "lease":
+                return said(client.getPermitExpirableSemaphore(a[0])
+                    .updateLeaseTime(a[1], Long.parseLong(a[2]), TimeUnit.MILLISECONDS));
             case "count":
                 return "ok " + count(a[0], a[1]);
+            case "add":
+                client.getSemaphore(a[1]).addPermits(Integer.parseInt(a[2]));
+                return "ok";
+            case "drain":
+                return "ok " + client.getSemaphore(a[1]).drainPermits();
+            case "delete":
+                return said(a[0].equals("latch")
+                    ? client.getCountDownLatch(a[1]).delete()
+                    : client.getSemaphore(a[1]).delete());
             default:
                 return "error unsupported";
         }
@@ -147,7 +167,9 @@ final class Repl {
         long leaseMs = Long.parseLong(a[4]) == 0 ? 30000 : Long.parseLong(a[4]);
 
         if (number != 1) {
-            List<String> ids = semaphore.tryAcquire(number, waitMs, leaseMs, TimeUnit.MILLISECONDS);
+            List<String> ids = waitMs < 0
+                ? semaphore.acquire(number, leaseMs, TimeUnit.MILLISECONDS)
+                : semaphore.tryAcquire(number, waitMs, leaseMs, TimeUnit.MILLISECONDS);
             return ids.isEmpty() ? "no" : "ok " + String.join(",", ids);
         }
         String id = waitMs < 0
@@ -157,7 +179,8 @@ final class Repl {
     }
 
     private RLock lock(String[] a) {
-        RLock lock = Locks.of(client, a[0], a[1]);
+        RLock lock = locks.get().computeIfAbsent(a[0] + " " + a[1],
+            key -> Locks.of(client, a[0], a[1]));
 
         if (lock == null) {
             throw new UnsupportedOperationException("unsupported");
