@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The life of an actor; see actor.h. */
+
+#include "play/actor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/hold.h"
+#include "play/art.h"
+#include "play/judge.h"
+#include "world/random.h"
+
+/* A call may end so much later than it has to, by its client's clock: the time
+   of an answer, and what a stop of the process adds is counted apart. */
+enum {
+    LATE_MS = 100,
+    STEPS_MOST = 3,
+    EXTRA_WAIT_MS = 1500,
+    LAST_WAIT_MS = 8000
+};
+
+static const sim_art *art_of(const sim_actor *actor)
+{
+    return &sim_arts[actor->plan->primitive];
+}
+
+static bool can(const sim_actor *actor, sim_skill skill)
+{
+    return (actor->plan->skills & skill) != 0;
+}
+
+static void round_end(sim_actor *actor);
+static void hold_on(sim_actor *actor);
+static void give_back(sim_actor *actor);
+
+static void say(const sim_actor *actor, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(const sim_actor *actor, const char *format, ...)
+{
+    char words[SIM_WORDS_MOST];
+    va_list args;
+
+    if (actor->run->schedule.story == NULL)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    sim_tell(&actor->run->schedule, actor->name, "%s", words);
+}
+
+/* ---- time ---------------------------------------------------------------------- */
+
+static void on_event(sim_event *event)
+{
+    sim_actor *actor =
+        (sim_actor *)(void *)((char *)event - offsetof(sim_actor, event));
+
+    if (actor->over || !sim_process_runs(&actor->at->process, event))
+        return;
+    actor->next(actor);
+}
+
+static void later(sim_actor *actor, uint64_t ns, void (*next)(sim_actor *actor))
+{
+    actor->next = next;
+    sim_event_set(&actor->run->schedule, &actor->event,
+                  actor->run->schedule.now + ns);
+}
+
+/* A while of most ms milliseconds, mostly shorter. */
+static uint64_t while_of(sim_actor *actor, uint64_t ms)
+{
+    return sim_spread(&actor->random, 1 + ms * 10, ms * 1000) * SIM_US;
+}
+
+/* ---- holds --------------------------------------------------------------------- */
+
+static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
+{
+    sim_grip *grip = data;
+
+    (void)hold;
+    if (remaining_ms > 0 || grip->client->process.dead)
+        return;
+    grip->lost_told = true;
+    grip->actor->run->counts.losses++;
+    say(grip->actor, "is told that %s is lost", grip->name->text);
+}
+
+static sim_grip *grip_free(sim_actor *actor)
+{
+    for (int i = 0; i < SIM_GRIPS; i++) {
+        if (actor->grips[i].hold == NULL)
+            return &actor->grips[i];
+    }
+    sim_wrong("%s holds too much", actor->name);
+}
+
+static void grip_new(sim_actor *actor, sim_client *client, lk_hold *hold,
+                     const sim_want *want)
+{
+    sim_grip *grip = grip_free(actor);
+
+    *grip = (sim_grip){.name = actor->of,
+                       .actor = actor,
+                       .client = client,
+                       .hold = hold,
+                       .mode = want->mode,
+                       .count = want->count,
+                       .stopped_before = client->process.stopped_for_ns,
+                       .fence = lk_hold_fence(hold)};
+    sim_judge_status(actor, "lk_hold_on_lost()",
+                     lk_hold_on_lost(hold, 0, on_lost, grip));
+    say(actor, "has %s%s (%s, fence %" PRIu64 ", for %" PRIu64 " ms)",
+        actor->of->text, client == actor->home ? "" : " in the other client",
+        sim_primitive_word(want->mode), grip->fence,
+        lk_hold_remaining_ms(hold));
+    sim_judge_granted(grip);
+}
+
+static sim_grip *grip_first(sim_actor *actor)
+{
+    for (int i = 0; i < SIM_GRIPS; i++) {
+        if (actor->grips[i].hold != NULL)
+            return &actor->grips[i];
+    }
+    return NULL;
+}
+
+/* The last that it got. */
+static sim_grip *grip_last(sim_actor *actor)
+{
+    sim_grip *last = NULL;
+
+    for (int i = 0; i < SIM_GRIPS; i++) {
+        if (actor->grips[i].hold != NULL)
+            last = &actor->grips[i];
+    }
+    return last;
+}
+
+/* A holder that has long lost it was told so. */
+static void judge_loss(const sim_grip *grip)
+{
+    if (lk_hold_lost_for_ms(grip->hold) > LATE_MS && !grip->lost_told &&
+        grip->client->process.stopped_for_ns == grip->stopped_before)
+        sim_violated(grip->actor->run,
+                     "%s lost %s %" PRIu64 " ms ago and was not told",
+                     grip->actor->name, grip->name->text,
+                     lk_hold_lost_for_ms(grip->hold));
+}
+
+/* ---- asking -------------------------------------------------------------------- */
+
+static void want_draw(sim_actor *actor)
+{
+    uint64_t *random = &actor->random;
+    uint64_t dice = sim_below(random, 100);
+    uint64_t wait_ms = sim_spread(random, 1, 8000);
+    uint64_t lease_ms = sim_spread(random, 20, 5000);
+    bool leases = sim_chance(random, 40);
+
+    actor->want.mode = actor->plan->primitive;
+    actor->want.count = actor->want.mode == SIM_SEMAPHORE
+                            ? sim_between(random, 1, actor->run->plan->permits)
+                            : 1;
+    actor->want.wait_ms = dice < 15 ? 0 : (int64_t)wait_ms;
+    actor->want.lease_ms = leases && can(actor, SIM_LEASES) ? lease_ms : 0;
+}
+
+static uint64_t clock_of(const sim_actor *actor)
+{
+    return sim_process_clock(&actor->home->process);
+}
+
+/* Also the time that its process stands in between. */
+static void judge_time(sim_actor *actor, const char *call)
+{
+    uint64_t stood =
+        actor->home->process.stopped_for_ns - actor->stopped_before;
+
+    if (clock_of(actor) > actor->ends_at + stood)
+        sim_violated(actor->run, "%s: %s ended %.3f s late", actor->name, call,
+                     (double)(clock_of(actor) - actor->ends_at - stood) / 1e9);
+}
+
+static void call_begin(sim_actor *actor, int64_t wait_ms)
+{
+    uint64_t timeout = actor->home->item->as.client.command_timeout_ms;
+
+    actor->calls = true;
+    actor->asked_at = clock_of(actor);
+    actor->stopped_before = actor->home->process.stopped_for_ns;
+    actor->ends_at =
+        actor->asked_at +
+        ((uint64_t)wait_ms + (wait_ms == 0 ? 2 * timeout : 0) + LATE_MS) *
+            SIM_MS;
+    actor->fence_floor = actor->of->fence;
+    actor->run->counts.operations++;
+}
+
+/* True: it is of no use any more; a dead client's callbacks are heard only when
+   its memory is given back. */
+static bool call_end(sim_actor *actor, const char *call, lk_status status)
+{
+    actor->calls = false;
+    if (actor->home->process.dead || actor->over)
+        return true;
+    sim_judge_status(actor, call, status);
+    judge_time(actor, call);
+    return false;
+}
+
+static void on_acquired(lk_status status, lk_hold *hold, void *data)
+{
+    sim_actor *actor = data;
+
+    sim_event_clear(&actor->run->schedule, &actor->cancel_event);
+    if (call_end(actor, "acquire", status)) {
+        lk_hold_release(hold);
+        return;
+    }
+    if (status != LK_OK) {
+        say(actor, "does not get %s: %s", actor->of->text,
+            lk_status_name(status));
+        if (actor->last)
+            sim_violated(actor->run, "at the end nobody gets %s: %s",
+                         actor->of->text, lk_status_name(status));
+        if (grip_first(actor) == NULL)
+            round_end(actor);
+        else
+            later(actor, while_of(actor, actor->plan->hold_ms), hold_on);
+        return;
+    }
+    grip_new(actor, actor->home, hold, &actor->want);
+    later(actor, while_of(actor, actor->plan->hold_ms), hold_on);
+}
+
+static void on_cancel(sim_event *event)
+{
+    sim_actor *actor = (sim_actor *)(void *)((char *)event -
+                                             offsetof(sim_actor, cancel_event));
+
+    if (actor->over || !sim_process_runs(&actor->home->process, event))
+        return;
+    say(actor, "does not want %s any more", actor->of->text);
+    lk_cancel_fire(actor->cancel);
+}
+
+/* A token that was fired stays so: each call has one of its own. */
+static void cancel_prepare(sim_actor *actor, lk_acquire_options *options)
+{
+    bool cancels = sim_chance(&actor->random, 25);
+    uint64_t ns = while_of(actor, 2000);
+
+    lk_cancel_free(actor->cancel);
+    actor->cancel = NULL;
+    if (!cancels || !can(actor, SIM_CANCELS) ||
+        lk_cancel_new(&actor->cancel, actor->home->client) != LK_OK)
+        return;
+    options->cancel = actor->cancel;
+    sim_event_set(&actor->run->schedule, &actor->cancel_event,
+                  actor->run->schedule.now + ns);
+}
+
+static void acquire(sim_actor *actor)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                  .owner = actor->owner,
+                                  .lease_ms = actor->want.lease_ms};
+    lk_status status;
+
+    cancel_prepare(actor, &options);
+    say(actor, "asks for %s (%s), waits up to %" PRId64 " ms%s",
+        actor->of->text, sim_primitive_word(actor->want.mode),
+        actor->want.wait_ms,
+        actor->want.lease_ms > 0 ? ", for a lease of its own" : "");
+    call_begin(actor, actor->want.wait_ms);
+    status = art_of(actor)->acquire(actor->handle, &actor->want, &options,
+                                    on_acquired, actor);
+    if (status != LK_OK)
+        on_acquired(status, NULL, actor);
+}
+
+/* ---- while it holds ------------------------------------------------------------ */
+
+static void on_done(lk_status status, void *data)
+{
+    sim_actor *actor = data;
+
+    if (actor->over || actor->home->process.dead)
+        return;
+    sim_judge_status(actor, "a change of its hold", status);
+    say(actor, "is answered %s", lk_status_name(status));
+}
+
+static void extend(sim_actor *actor)
+{
+    uint64_t ms = sim_spread(&actor->random, 20, 8000);
+    sim_grip *grip = grip_last(actor);
+
+    if (!can(actor, SIM_EXTENDS))
+        return;
+    say(actor, "extends %s to %" PRIu64 " ms", grip->name->text, ms);
+    actor->run->counts.operations++;
+    sim_judge_status(actor, "extend",
+                     lk_hold_extend_async(grip->hold, ms, on_done, actor));
+}
+
+/* Asks once more for what it has, or for the other mode. False: it does not. */
+static bool reenter(sim_actor *actor)
+{
+    bool turns = can(actor, SIM_TURNS);
+
+    if (actor->at != actor->home || grip_free(actor) == NULL)
+        return false;
+    if (actor->want.mode == SIM_UPGRADEABLE && turns)
+        actor->want.mode = SIM_WRITE;
+    else if (actor->want.mode == SIM_WRITE && turns)
+        actor->want.mode = SIM_READ;
+    else if (!can(actor, SIM_REENTERS) || actor->want.mode == SIM_SEMAPHORE)
+        return false;
+    actor->want.wait_ms = EXTRA_WAIT_MS;
+    acquire(actor);
+    return true;
+}
+
+static void downgrade(sim_actor *actor)
+{
+    sim_grip *grip = grip_last(actor);
+
+    if (!can(actor, SIM_TURNS) || grip->mode != SIM_WRITE ||
+        grip != grip_first(actor))
+        return;
+    say(actor, "goes on to read %s", grip->name->text);
+    sim_judge_name(actor->run, grip->name);
+    grip->mode = SIM_READ;
+    actor->run->counts.operations++;
+    sim_judge_status(actor, "downgrade",
+                     lk_rwlock_downgrade_async(grip->hold, on_done, actor));
+}
+
+static void on_revoked(lk_status status, int64_t left_ms, void *data)
+{
+    (void)left_ms;
+    on_done(status, data);
+}
+
+/* Has somebody's hold end, whoever's. */
+static void revoke(sim_actor *actor)
+{
+    const sim_grip *grip = actor->of->grips;
+
+    if (!can(actor, SIM_REVOKES) || grip == NULL ||
+        art_of(actor)->revoke == NULL)
+        return;
+    say(actor, "revokes what %s has", grip->actor->name);
+    actor->run->counts.operations++;
+    sim_judge_status(actor, "revoke",
+                     art_of(actor)->revoke(actor->handle, grip->hold->claim->id,
+                                           on_revoked, actor));
+}
+
+/* Who was forced to end hears of it when the message comes, or at its deadline;
+   and what is in doubt may be done later yet. */
+static void on_forced(lk_status status, void *data)
+{
+    sim_actor *actor = data;
+
+    actor->of->excused_to = actor->run->schedule.now +
+                            (status == LK_EINDOUBT ? 90 * SIM_S : 30 * SIM_S);
+    on_done(status, data);
+}
+
+static void force(sim_actor *actor)
+{
+    if (!can(actor, SIM_FORCES) || art_of(actor)->force == NULL)
+        return;
+    say(actor, "ends whoever's hold of %s by force", actor->of->text);
+    actor->run->counts.operations++;
+    actor->of->excused_to = SIM_NEVER;
+    if (art_of(actor)->force(actor->handle, on_forced, actor) != LK_OK)
+        actor->of->excused_to = actor->run->schedule.now;
+}
+
+/* ---- export and import --------------------------------------------------------- */
+
+/* Another client of the same database, or the same; NULL: none is open. */
+static sim_client *client_draw(sim_actor *actor)
+{
+    sim_run *run = actor->run;
+    uint64_t first = sim_below(&actor->random, run->client_count);
+
+    for (size_t i = 0; i < run->client_count; i++) {
+        sim_client *client = &run->clients[(first + i) % run->client_count];
+
+        if (client->client != NULL && !client->process.dead && !client->shut &&
+            client->item->as.client.db == actor->of->db &&
+            client->process.stopped_to <= run->schedule.now &&
+            client->process.ahead <= run->schedule.now)
+            return client;
+    }
+    return NULL;
+}
+
+static void import_in(sim_actor *actor, sim_client *client)
+{
+    const sim_art *art = art_of(actor);
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    void *handle = NULL;
+    lk_hold *hold = NULL;
+    lk_status status;
+
+    say(actor, "imports %s in %s", actor->of->text, client->name);
+    actor->run->counts.operations++;
+    if (art->make(&handle, client->client, actor->of->text, actor->run->plan) !=
+        LK_OK)
+        sim_wrong("no handle for an import");
+    if (lk_owner_new(&options.owner, client->client) != LK_OK)
+        sim_wrong("no owner for an import");
+    actor->calls = true;
+    status = art->import(handle, actor->text, &options, &hold);
+    actor->calls = false;
+    lk_owner_free(options.owner);
+    art->free(handle);
+    if (status == LK_OK && (actor->over || client->process.dead))
+        lk_hold_release(hold);
+    else if (status == LK_OK)
+        grip_new(actor, client, hold, &actor->want);
+    else
+        say(actor, "cannot import it: %s", lk_status_name(status));
+}
+
+/* In the process of the client that is to have it. */
+static void import_now(sim_actor *actor)
+{
+    if (!actor->at->process.dead)
+        import_in(actor, actor->at);
+    if (actor->over)
+        return;
+    if (actor->at->process.dead || grip_first(actor) == NULL)
+        round_end(actor);
+    else
+        later(actor, while_of(actor, actor->plan->hold_ms), hold_on);
+}
+
+/* The same text once more, elsewhere: it has to be worth nothing. */
+static void import_again(sim_actor *actor)
+{
+    sim_client *client = client_draw(actor);
+
+    if (client != NULL)
+        import_in(actor, client);
+}
+
+/* False: it keeps its hold. */
+static bool export_now(sim_actor *actor)
+{
+    sim_grip *grip = grip_last(actor);
+    sim_client *client = client_draw(actor);
+
+    if (!can(actor, SIM_EXPORTS) || client == NULL ||
+        art_of(actor)->import == NULL || grip != grip_first(actor) ||
+        actor->text[0] != '\0')
+        return false;
+    actor->want.mode = grip->mode;
+    sim_judge_name(actor->run, grip->name);
+    if (lk_hold_export(grip->hold, actor->text, sizeof(actor->text)) != LK_OK) {
+        actor->text[0] = '\0';
+        return false;
+    }
+    sim_judge_ended(grip);
+    grip->hold = NULL;
+    actor->run->counts.operations++;
+    actor->at = client;
+    say(actor, "exports %s", actor->of->text);
+    later(actor, while_of(actor, 500), import_now);
+    return true;
+}
+
+/* ---- the steps ------------------------------------------------------------------ */
+
+/* Something that it may do while it holds; true: it goes on elsewhere. */
+static bool step(sim_actor *actor)
+{
+    switch (sim_below(&actor->random, 8)) {
+    case 0:
+        extend(actor);
+        return false;
+    case 1:
+        return reenter(actor);
+    case 2:
+        downgrade(actor);
+        return false;
+    case 3:
+        revoke(actor);
+        return false;
+    case 4:
+        force(actor);
+        return false;
+    case 5:
+    case 6:
+        return export_now(actor);
+    default:
+        if (actor->text[0] != '\0')
+            import_again(actor);
+        return false;
+    }
+}
+
+static void hold_on(sim_actor *actor)
+{
+    if (grip_first(actor) == NULL || actor->steps_left == 0) {
+        give_back(actor);
+        return;
+    }
+    actor->steps_left--;
+    if (!step(actor))
+        later(actor, while_of(actor, actor->plan->hold_ms), hold_on);
+}
+
+/* ---- giving back ----------------------------------------------------------------- */
+
+static void on_released(lk_status status, void *data)
+{
+    sim_actor *actor = data;
+
+    actor->calls = false;
+    if (actor->over || actor->home->process.dead)
+        return;
+    sim_judge_status(actor, "release", status);
+    say(actor, "has given it back: %s", lk_status_name(status));
+    later(actor, 0, give_back);
+}
+
+static void give_back(sim_actor *actor)
+{
+    sim_grip *grip = grip_last(actor);
+    lk_hold *hold;
+
+    if (grip == NULL) {
+        round_end(actor);
+        return;
+    }
+    judge_loss(grip);
+    sim_judge_name(actor->run, grip->name);
+    say(actor, "gives %s back%s", grip->name->text,
+        sim_grip_is_valid(grip) ? "" : ", which it has lost");
+    sim_judge_ended(grip);
+    hold = grip->hold;
+    grip->hold = NULL;
+    actor->calls = true;
+    actor->run->counts.operations++;
+    if (lk_hold_release_async(hold, on_released, actor) != LK_OK)
+        sim_wrong("a release cannot begin");
+}
+
+/* ---- rounds ---------------------------------------------------------------------- */
+
+static void round_begin(sim_actor *actor)
+{
+    if (actor->rounds_left == 0 ||
+        (!actor->last &&
+         actor->run->schedule.now >= actor->run->plan->ends_at)) {
+        actor->over = true;
+        say(actor, "is done");
+        return;
+    }
+    actor->rounds_left--;
+    actor->text[0] = '\0';
+    actor->steps_left = (unsigned)sim_below(&actor->random, STEPS_MOST + 1);
+    want_draw(actor);
+    if (actor->last)
+        actor->want = (sim_want){actor->plan->primitive,
+                                 actor->run->plan->permits, LAST_WAIT_MS, 0};
+    acquire(actor);
+}
+
+static void round_end(sim_actor *actor)
+{
+    actor->at = actor->home;
+    later(actor, while_of(actor, actor->plan->pause_ms), round_begin);
+}
+
+/* ---- life ------------------------------------------------------------------------- */
+
+void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item)
+{
+    memset(actor, 0, sizeof(*actor));
+    actor->run = run;
+    actor->plan = &item->as.actor;
+    actor->home = actor->at = sim_client_of(run, actor->plan->client);
+    actor->random = actor->plan->seed;
+    actor->rounds_left = actor->plan->rounds;
+    actor->event.happen = on_event;
+    actor->cancel_event.happen = on_cancel;
+    if (actor->home == NULL) {
+        actor->over = true;
+        return;
+    }
+    (void)snprintf(actor->name, sizeof(actor->name), "%s.%u", actor->home->name,
+                   item->id);
+    actor->of = &run->names[art_of(actor)->family]
+                           [actor->home->item->as.client.db][actor->plan->name];
+}
+
+void sim_actor_begin(sim_actor *actor)
+{
+    lk_client *client = actor->home->client;
+
+    if (art_of(actor)->make(&actor->handle, client, actor->of->text,
+                            actor->run->plan) != LK_OK ||
+        lk_owner_new(&actor->owner, client) != LK_OK)
+        sim_wrong("an actor cannot begin");
+    later(actor, while_of(actor, actor->plan->pause_ms), round_begin);
+}
+
+void sim_actor_leave(sim_actor *actor, const sim_client *client)
+{
+    for (int i = 0; i < SIM_GRIPS; i++) {
+        sim_grip *grip = &actor->grips[i];
+
+        if (grip->hold == NULL || grip->client != client)
+            continue;
+        sim_judge_ended(grip);
+        lk_hold_release(grip->hold);
+        grip->hold = NULL;
+    }
+    if (actor->home != client) {
+        if (actor->at == client && !actor->calls && !actor->over)
+            round_end(actor);
+        return;
+    }
+    actor->over = true;
+    sim_event_clear(&actor->run->schedule, &actor->event);
+    sim_event_clear(&actor->run->schedule, &actor->cancel_event);
+    if (actor->handle != NULL)
+        art_of(actor)->free(actor->handle);
+    lk_owner_free(actor->owner);
+    lk_cancel_free(actor->cancel);
+    actor->handle = NULL;
+    actor->owner = NULL;
+    actor->cancel = NULL;
+}

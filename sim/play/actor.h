@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIM_PLAY_ACTOR_H
+#define SIM_PLAY_ACTOR_H
+
+#include "play/run.h"
+
+/*
+ * An actor asks, has, and gives back, again and again, by async calls alone;
+ * only an import sleeps. What it does between is drawn from its own
+ * randomness, so that it does the same whatever else is left out of the run.
+ */
+
+void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item);
+
+/* Its client is open: it begins. */
+void sim_actor_begin(sim_actor *actor);
+
+/* The client ends, or is dead: the actor does nothing more in it. What it holds
+   there is given back for its memory. */
+void sim_actor_leave(sim_actor *actor, const sim_client *client);
+
+#endif /* SIM_PLAY_ACTOR_H */

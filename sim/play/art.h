@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIM_PLAY_ART_H
+#define SIM_PLAY_ART_H
+
+#include "play/run.h"
+
+/* What each primitive's functions are called; NULL: it has none such. */
+typedef struct sim_art {
+    sim_family family;
+    bool fenced; /* each has a larger fence than those before */
+    lk_status (*make)(void **ret_handle, lk_client *client, const char *name,
+                      const sim_plan *plan);
+    void (*free)(void *handle);
+    lk_status (*acquire)(void *handle, const sim_want *want,
+                         const lk_acquire_options *options, lk_acquire_cb cb,
+                         void *data);
+    lk_status (*import)(void *handle, const char *text,
+                        const lk_acquire_options *options, lk_hold **ret_hold);
+    lk_status (*revoke)(void *handle, const char *owner, lk_revoke_cb cb,
+                        void *data);
+    lk_status (*force)(void *handle, lk_done_cb cb, void *data);
+} sim_art;
+
+extern const sim_art sim_arts[SIM_PRIMITIVES];
+
+#endif /* SIM_PLAY_ART_H */

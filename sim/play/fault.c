@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What happens to clients, networks and servers. */
+
+#include "play/fault.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "play/client.h"
+#include "world/random.h"
+
+static void tell(const sim_run *run, const char *subject, const char *words)
+{
+    sim_tell(&run->schedule, subject, "%s", words);
+}
+
+/* Whom it happens to; NULL: not there, or dead. */
+static sim_client *victim(sim_run *run, const sim_fault_plan *fault)
+{
+    sim_client *client = sim_client_of(run, fault->client);
+
+    if (client == NULL || client->client == NULL || client->process.dead)
+        return NULL;
+    return client;
+}
+
+static sim_host *host_of(sim_run *run, const sim_fault_plan *fault)
+{
+    return &run->hosts[fault->host];
+}
+
+/* ---- the network ---------------------------------------------------------------- */
+
+static bool chooses(const sim_fault_plan *fault, const lk__link *link)
+{
+    /* All streams, or one in two. */
+    return (fault->detail & 1) != 0 ||
+           (fault->detail >> (8 + link->number % 32) & 1) != 0;
+}
+
+static void slow(sim_run *run, sim_fault *fault)
+{
+    sim_client *client = victim(run, fault->plan);
+    uint64_t random = fault->plan->detail;
+    sim_path *path;
+
+    if (client == NULL)
+        return;
+    path = &client->process.paths[fault->plan->host];
+    for (int way = 0; way < SIM_WAYS; way++) {
+        path->ns[way] = sim_spread(&random, 20, 400000) * SIM_US;
+        path->jitter_ns[way] = sim_spread(&random, 10, 200000) * SIM_US;
+    }
+    sim_tell(&run->schedule, client->name,
+             "has another network: %.1f ms there, %.1f ms back",
+             (double)path->ns[SIM_THERE] / 1e6,
+             (double)path->ns[SIM_BACK] / 1e6);
+}
+
+/* The ways that stall: there, back, or both. */
+static bool concerns(const sim_fault_plan *fault, int way)
+{
+    uint64_t dice = fault->detail >> 4 & 3;
+
+    return dice >= 2 || dice == (uint64_t)way;
+}
+
+static void stall_links(sim_client *client, const sim_fault_plan *fault,
+                        int way, uint64_t to)
+{
+    for (lk__link *link = client->process.links; link != NULL;
+         link = link->next) {
+        if (!link->closed && chooses(fault, link))
+            sim_link_stall(link, (sim_way)way, to);
+    }
+}
+
+static void stall(sim_run *run, sim_fault *fault)
+{
+    sim_client *client = victim(run, fault->plan);
+    uint64_t to = run->schedule.now + fault->plan->ns;
+
+    if (client == NULL)
+        return;
+    for (int way = 0; way < SIM_WAYS; way++) {
+        if (!concerns(fault->plan, way))
+            continue;
+        stall_links(client, fault->plan, way, to);
+        if ((fault->plan->detail & 1) != 0)
+            client->process.paths[fault->plan->host].stalled_to[way] = to;
+        sim_tell(&run->schedule, client->name,
+                 "%s stalls %s the server for %.3f s",
+                 (fault->plan->detail & 1) != 0 ? "everything"
+                                                : "some of its streams",
+                 way == SIM_THERE ? "on the way to" : "on the way back from",
+                 (double)fault->plan->ns / 1e9);
+    }
+}
+
+static void cut(sim_run *run, sim_fault *fault)
+{
+    sim_client *client = victim(run, fault->plan);
+    sim_break how = {.arrives = (fault->plan->detail >> 1 & 1) != 0,
+                     .server_told = (fault->plan->detail >> 2 & 3) != 0,
+                     .client_told = true};
+
+    if (client == NULL)
+        return;
+    sim_tell(&run->schedule, client->name,
+             "loses %s of its connections; what was under way %s%s",
+             (fault->plan->detail & 1) != 0 ? "all" : "some",
+             how.arrives ? "arrives" : "does not arrive",
+             how.server_told ? "" : "; the server does not notice");
+    for (lk__link *link = client->process.links; link != NULL;
+         link = link->next) {
+        if (!link->closed && chooses(fault->plan, link))
+            sim_link_break(link, &how);
+    }
+}
+
+/* Nothing arrives any more, and nobody says so. */
+static void half_open(sim_run *run, sim_fault *fault)
+{
+    sim_client *client = victim(run, fault->plan);
+
+    if (client == NULL)
+        return;
+    sim_tell(&run->schedule, client->name,
+             "has half-open connections from now on");
+    for (lk__link *link = client->process.links; link != NULL;
+         link = link->next) {
+        if (link->closed || !chooses(fault->plan, link))
+            continue;
+        for (int way = 0; way < SIM_WAYS; way++) {
+            if (concerns(fault->plan, way))
+                sim_link_lose(link, (sim_way)way);
+        }
+    }
+}
+
+/* ---- processes ------------------------------------------------------------------ */
+
+static void stop(sim_run *run, sim_fault *fault)
+{
+    sim_client *client = victim(run, fault->plan);
+
+    if (client == NULL)
+        return;
+    sim_tell(&run->schedule, client->name, "is stopped for %.3f s",
+             (double)fault->plan->ns / 1e9);
+    sim_process_stop(&client->process, fault->plan->ns);
+}
+
+static void hold_up(sim_run *run, sim_fault *fault)
+{
+    sim_client *client = victim(run, fault->plan);
+
+    if (client != NULL)
+        sim_process_hold_up(&client->process, fault->plan->ns,
+                            1 + (unsigned)(fault->plan->detail % 40));
+}
+
+/* Only its clock goes on, as that of a machine that was suspended. */
+static void nap(sim_run *run, sim_fault *fault)
+{
+    sim_client *client = victim(run, fault->plan);
+
+    if (client == NULL)
+        return;
+    sim_tell(&run->schedule, client->name, "finds its clock %.3f s later",
+             (double)fault->plan->ns / 1e9);
+    sim_process_sleep(&client->process, fault->plan->ns);
+}
+
+static void death(sim_run *run, sim_fault *fault)
+{
+    sim_client *client = victim(run, fault->plan);
+
+    if (client != NULL)
+        sim_client_kill(client, (fault->plan->detail & 1) != 0);
+}
+
+/* ---- servers -------------------------------------------------------------------- */
+
+static void server_stop(sim_run *run, sim_fault *fault)
+{
+    sim_host *host = host_of(run, fault->plan);
+
+    sim_tell(&run->schedule, host->name, "is stopped for %.3f s",
+             (double)fault->plan->ns / 1e9);
+    sim_host_stop(host, fault->plan->ns);
+}
+
+static void admin(sim_run *run, const sim_fault *fault, const char *command)
+{
+    sim_host *host = host_of(run, fault->plan);
+
+    sim_tell(&run->schedule, host->name, "is told: %s", command);
+    (void)sim_server_admin(host->server, command);
+}
+
+static void restart(sim_run *run, sim_fault *fault)
+{
+    sim_host *host = host_of(run, fault->plan);
+
+    tell(run, host->name, "dies and comes back with its data");
+    sim_server_restart(host->server, true);
+    host->down = true;
+}
+
+static void restart_end(sim_run *run, sim_fault *fault)
+{
+    host_of(run, fault->plan)->down = false;
+}
+
+static void forget_scripts(sim_run *run, sim_fault *fault)
+{
+    admin(run, fault, "SCRIPT FLUSH");
+}
+
+static void client_kill(sim_run *run, sim_fault *fault)
+{
+    admin(run, fault,
+          (fault->plan->detail & 1) != 0 ? "CLIENT KILL TYPE normal"
+                                         : "CLIENT KILL TYPE pubsub");
+}
+
+static void full(sim_run *run, sim_fault *fault)
+{
+    admin(run, fault, "CONFIG SET maxmemory 1");
+}
+
+static void full_end(sim_run *run, sim_fault *fault)
+{
+    admin(run, fault, "CONFIG SET maxmemory 0");
+}
+
+static void deny(sim_run *run, sim_fault *fault)
+{
+    static const char *const words[] = {"publish",   "pexpire",   "hset",
+                                        "del",       "zadd",      "zrem",
+                                        "hdel",      "set",       "pubsub",
+                                        "evalsha",   "subscribe", "client|kill",
+                                        "client|id", "get",       "time",
+                                        "info"};
+    char command[64];
+
+    (void)snprintf(
+        command, sizeof(command), "ACL SETUSER default -%s",
+        words[fault->plan->detail % (sizeof(words) / sizeof(words[0]))]);
+    admin(run, fault, command);
+}
+
+static void deny_end(sim_run *run, sim_fault *fault)
+{
+    admin(run, fault, "ACL SETUSER default +@all");
+}
+
+static void refuse(sim_run *run, sim_fault *fault)
+{
+    static const sim_refusal refusals[] = {SIM_REFUSES_LOADING,
+                                           SIM_REFUSES_BUSY,
+                                           SIM_REFUSES_MISCONF,
+                                           SIM_REFUSES_NOREPLICAS,
+                                           SIM_REFUSES_CLIENTS};
+
+    tell(run, host_of(run, fault->plan)->name, "refuses what comes");
+    sim_server_refuse(host_of(run, fault->plan)->server,
+                      refusals[fault->plan->detail % 5]);
+}
+
+static void refuse_end(sim_run *run, sim_fault *fault)
+{
+    tell(run, host_of(run, fault->plan)->name, "serves again");
+    sim_server_refuse(host_of(run, fault->plan)->server, SIM_REFUSES_NOTHING);
+}
+
+/* ---- messages that nobody should believe ----------------------------------------- */
+
+/* Adds to the number that is the n-th word. */
+static void number_change(char *text, size_t room, unsigned n, uint64_t add)
+{
+    char copy[512], *word = copy, *end;
+
+    (void)snprintf(copy, sizeof(copy), "%s", text);
+    while (n-- > 0 && word != NULL) {
+        word = strchr(word, ' ');
+        word = word != NULL ? word + 1 : NULL;
+    }
+    if (word == NULL)
+        return;
+    end = strchr(word, ' ');
+    (void)snprintf(text + (word - copy), room - (size_t)(word - copy),
+                   "%" PRIu64 "%s", (uint64_t)strtoull(word, NULL, 10) + add,
+                   end != NULL ? end : "");
+}
+
+/* "grant lock x" becomes one of {x}, and the other way round. */
+static void name_change(char *text, size_t room)
+{
+    char *name = strrchr(text, ' '), copy[512];
+
+    if (name++ == NULL)
+        return;
+    (void)snprintf(copy, sizeof(copy), "%s", name);
+    if (copy[0] == '{')
+        (void)snprintf(name, room - (size_t)(name - text), "%.*s",
+                       (int)strlen(copy) - 2, copy + 1);
+    else
+        (void)snprintf(name, room - (size_t)(name - text), "{%s}", copy);
+}
+
+/* Says a message again that was said before, or one that is a little different:
+   with another ticket, of another name, or cut off. */
+static void forge(sim_run *run, sim_fault *fault)
+{
+    sim_host *host = host_of(run, fault->plan);
+    uint64_t random = fault->plan->detail;
+    sim_message message;
+
+    if (host->heard_count == 0)
+        return;
+    message = host->heard[sim_below(&random, host->heard_count) % SIM_HEARD];
+    switch (sim_below(&random, 6)) {
+    case 0:
+        number_change(message.text, sizeof(message.text), 3,
+                      sim_between(&random, 1, 3));
+        break;
+    case 1:
+        name_change(message.text, sizeof(message.text));
+        break;
+    case 2:
+        message.text[sim_below(&random, strlen(message.text) + 1)] = '\0';
+        break;
+    default:
+        break;
+    }
+    sim_tell(&run->schedule, "somebody", "says to %s: %s", message.channel,
+             message.text);
+    sim_host_publish(host, message.channel, message.text);
+}
+
+/* ---- outside the model ---------------------------------------------------------- */
+
+static void restart_empty(sim_run *run, sim_fault *fault)
+{
+    sim_host *host = host_of(run, fault->plan);
+
+    tell(run, host->name, "dies and comes back without its data");
+    run->data_lost = true;
+    sim_server_restart(host->server, false);
+}
+
+static void copy(sim_run *run, sim_fault *fault)
+{
+    fault->snapshot = sim_server_snapshot(host_of(run, fault->plan)->server);
+}
+
+static void copy_back(sim_run *run, sim_fault *fault)
+{
+    sim_host *host = host_of(run, fault->plan);
+
+    sim_tell(&run->schedule, host->name,
+             "fails; the next one has what it had %.3f s ago",
+             (double)fault->plan->ns / 1e9);
+    run->left_model = true;
+    run->data_lost = true;
+    sim_server_restart(host->server, false);
+    sim_server_restore(host->server, fault->snapshot);
+}
+
+/* To either side. */
+static int64_t step_of(const sim_fault *fault)
+{
+    return (fault->plan->detail & 1) != 0 ? (int64_t)fault->plan->ns
+                                          : -(int64_t)fault->plan->ns;
+}
+
+static void server_clock(sim_run *run, sim_fault *fault)
+{
+    sim_host *host = host_of(run, fault->plan);
+
+    sim_tell(&run->schedule, host->name, "has its clock set by %.3f s",
+             (double)step_of(fault) / 1e9);
+    run->clock_went_back |= step_of(fault) < 0;
+    sim_clock_step(&host->clock, step_of(fault));
+}
+
+typedef struct sim_eviction {
+    uint64_t left;
+    unsigned db;
+    size_t size;
+    char name[256];
+} sim_eviction;
+
+static void count_key(void *data, const sim_key *key)
+{
+    (void)key;
+    ++*(uint64_t *)data;
+}
+
+static void choose_key(void *data, const sim_key *key)
+{
+    sim_eviction *eviction = data;
+
+    if (eviction->left-- != 0 || key->size > sizeof(eviction->name))
+        return;
+    eviction->db = key->db;
+    eviction->size = key->size;
+    memcpy(eviction->name, key->name, key->size);
+}
+
+static void evict(sim_run *run, sim_fault *fault)
+{
+    sim_server *server = host_of(run, fault->plan)->server;
+    sim_eviction eviction = {.size = 0};
+    uint64_t count = 0;
+
+    sim_server_each_key(server, count_key, &count);
+    if (count == 0)
+        return;
+    eviction.left = fault->plan->detail % count;
+    sim_server_each_key(server, choose_key, &eviction);
+    sim_tell(&run->schedule, host_of(run, fault->plan)->name, "evicts %.*s",
+             (int)eviction.size, eviction.name);
+    run->data_lost = true;
+    (void)sim_server_evict(server, eviction.db, eviction.name, eviction.size);
+}
+
+/* ---- the classes ------------------------------------------------------------------ */
+
+const sim_fault_class sim_fault_classes[] = {
+    {"slow", false, 10, 1, 1, slow, NULL},
+    {"stall", false, 20, 5, 8000, stall, NULL},
+    {"cut", false, 15, 1, 1, cut, NULL},
+    {"half-open", false, 8, 1, 1, half_open, NULL},
+    {"stop", false, 20, 5, 10000, stop, NULL},
+    {"hold-up", false, 15, 5, 6000, hold_up, NULL},
+    {"nap", false, 5, 5, 3600000, nap, NULL},
+    {"death", false, 6, 1, 1, death, NULL},
+    {"server-stop", false, 6, 5, 6000, server_stop, NULL},
+    {"restart", false, 3, 1, 2000, restart, restart_end},
+    {"script-flush", false, 4, 1, 1, forget_scripts, NULL},
+    {"client-kill", false, 4, 1, 1, client_kill, NULL},
+    {"full-memory", false, 5, 50, 6000, full, full_end},
+    {"denied", false, 5, 50, 6000, deny, deny_end},
+    {"refusal", false, 5, 50, 4000, refuse, refuse_end},
+    {"forgery", false, 12, 1, 1, forge, NULL},
+    {"empty-restart", true, 6, 1, 1, restart_empty, NULL},
+    {"older-state", true, 6, 5, 3000, copy, copy_back},
+    {"server-clock", true, 10, 5, 3600000, server_clock, NULL},
+    {"eviction", true, 10, 1, 1, evict, NULL},
+};
+
+const unsigned sim_fault_class_count =
+    sizeof(sim_fault_classes) / sizeof(sim_fault_classes[0]);
+
+/* ---- when ------------------------------------------------------------------------- */
+
+static void on_fault(sim_event *event)
+{
+    sim_fault *fault =
+        (sim_fault *)(void *)((char *)event - offsetof(sim_fault, event));
+    const sim_fault_class *class = &sim_fault_classes[fault->plan->class];
+    sim_run *run = fault->run;
+
+    sim_trace(&run->schedule, 'f', fault->plan->class);
+    if (fault->begun) {
+        class->end(run, fault);
+        return;
+    }
+    fault->begun = true;
+    run->left_model |= class->outside && class->end == NULL;
+    run->counts.faults++;
+    run->fault_counts[fault->plan->class]++;
+    class->happen(run, fault);
+    sim_host_touched(host_of(run, fault->plan));
+    if (class->end != NULL)
+        sim_event_set(&run->schedule, event,
+                      run->schedule.now + fault->plan->ns);
+}
+
+void sim_fault_init(sim_fault *fault, sim_run *run, const sim_item *item)
+{
+    fault->run = run;
+    fault->plan = &item->as.fault;
+    fault->event.happen = on_fault;
+    sim_event_set(&run->schedule, &fault->event, item->at);
+}
+
+void sim_fault_done(sim_fault *fault)
+{
+    if (fault->snapshot != NULL)
+        sim_snapshot_free(fault->snapshot);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What a seed stands for. */
+
+#include "play/plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "play/fault.h"
+#include "world/random.h"
+
+enum { LEAVES_MODEL_PERCENT = 25 };
+
+static sim_item *item_add(sim_plan *plan, sim_item_kind kind, uint64_t at)
+{
+    sim_item *item = &plan->items[plan->count];
+
+    if (plan->count == SIM_ITEMS_MOST)
+        sim_wrong("a plan of too many items");
+    item->id = (unsigned)plan->count++;
+    item->kind = kind;
+    item->at = at;
+    return item;
+}
+
+/* ---- clients ---------------------------------------------------------------- */
+
+/* Half of the networks are as quick one way as the other. */
+static sim_path path_make(uint64_t *random)
+{
+    sim_path path = {{0}, {0}, {0}};
+
+    for (int way = 0; way < SIM_WAYS; way++) {
+        path.ns[way] = sim_spread(random, 20, 20000) * SIM_US;
+        path.jitter_ns[way] =
+            sim_chance(random, 60) ? sim_spread(random, 10, 20000) * SIM_US : 0;
+    }
+    if (sim_chance(random, 50))
+        path.ns[SIM_BACK] = path.ns[SIM_THERE];
+    return path;
+}
+
+static void client_add(sim_plan *plan, uint64_t *random, uint64_t at)
+{
+    sim_client_plan *client = &item_add(plan, SIM_CLIENT, at)->as.client;
+
+    client->watchdog_ms = sim_spread(random, 300, 20000);
+    client->command_timeout_ms = sim_spread(random, 100, 2000);
+    client->offline_ms = sim_spread(random, 500, 5000);
+    client->clock.base = sim_below(random, 1000 * 3600) * SIM_S;
+    client->clock.ppm = (int64_t)sim_below(random, 8001) - 4000;
+    client->db = sim_chance(random, 15) ? 1 : 0;
+    client->send_limit =
+        sim_chance(random, 10) ? sim_spread(random, 64, 4096) : 0;
+    client->path = path_make(random);
+}
+
+static void clients_add(sim_plan *plan, uint64_t *random)
+{
+    uint64_t count = sim_between(random, 2, 5);
+
+    for (uint64_t i = 0; i < count; i++)
+        client_add(plan, random,
+                   sim_chance(random, 80)
+                       ? 0
+                       : sim_below(random, plan->ends_at / SIM_MS) * SIM_MS);
+}
+
+/* ---- actors ----------------------------------------------------------------- */
+
+static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
+{
+    uint64_t dice = sim_below(random, 100);
+
+    switch (profile) {
+    case SIM_PROFILE_FAIRLOCK:
+        return dice < 85 ? SIM_FAIRLOCK : SIM_LEADER;
+    case SIM_PROFILE_RWLOCK:
+        return dice < 45 ? SIM_READ : dice < 60 ? SIM_UPGRADEABLE : SIM_WRITE;
+    case SIM_PROFILE_SEMAPHORE:
+        return SIM_SEMAPHORE;
+    case SIM_PROFILE_SIGLOCK:
+        return SIM_SIGLOCK;
+    case SIM_PROFILE_LOCK:
+    case SIM_PROFILE_ALL:
+    default:
+        return dice < 75   ? SIM_LOCK
+               : dice < 85 ? SIM_SPINLOCK
+               : dice < 95 ? SIM_FAIRLOCK
+                           : SIM_LEADER;
+    }
+}
+
+static unsigned skills_draw(uint64_t *random)
+{
+    unsigned skills = 0;
+
+    for (unsigned i = 0; i < SIM_SKILLS; i++)
+        skills |= sim_chance(random, (1U << i) == SIM_FORCES ? 3 : 25) << i;
+    return skills;
+}
+
+static void
+actor_add(sim_plan *plan, uint64_t *random, const sim_item *client, bool one)
+{
+    sim_actor_plan *actor = &item_add(plan, SIM_ACTOR, client->at)->as.actor;
+
+    actor->client = client->id;
+    actor->primitive = primitive_draw(plan->profile, random);
+    actor->name = one || sim_chance(random, 60)
+                      ? 0
+                      : (unsigned)sim_below(random, SIM_NAMES);
+    actor->rounds = (unsigned)sim_spread(random, 8, 400);
+    actor->seed = sim_draw(random);
+    actor->pause_ms = sim_spread(random, 1, 2000);
+    actor->hold_ms = sim_spread(random, 1, 3000);
+    actor->skills = skills_draw(random);
+}
+
+static void actors_add(sim_plan *plan, uint64_t *random)
+{
+    size_t clients = plan->count;
+    bool one = sim_chance(random, 50); /* name for all of them */
+
+    for (size_t i = 0; i < clients; i++) {
+        uint64_t count = sim_between(random, 1, 3);
+
+        while (count-- > 0)
+            actor_add(plan, random, &plan->items[i], one);
+    }
+}
+
+/* ---- faults ----------------------------------------------------------------- */
+
+static unsigned class_draw(uint64_t *random, bool outside)
+{
+    unsigned all = 0, class = 0;
+    uint64_t dice;
+
+    for (unsigned i = 0; i < sim_fault_class_count; i++)
+        all += sim_fault_classes[i].outside && !outside
+                   ? 0
+                   : sim_fault_classes[i].weight;
+    dice = sim_below(random, all);
+    for (;; class ++) {
+        if (sim_fault_classes[class].outside && !outside)
+            continue;
+        if (dice < sim_fault_classes[class].weight)
+            return class;
+        dice -= sim_fault_classes[class].weight;
+    }
+}
+
+static void fault_add(sim_plan *plan, uint64_t *random, size_t clients)
+{
+    uint64_t at = sim_below(random, plan->ends_at / SIM_US) * SIM_US;
+    sim_fault_plan *fault = &item_add(plan, SIM_FAULT, at)->as.fault;
+    const sim_fault_class *class;
+
+    fault->class = class_draw(random, plan->leaves_model);
+    class = &sim_fault_classes[fault->class];
+    fault->client = plan->items[sim_below(random, clients)].id;
+    fault->host = (unsigned)sim_below(random, plan->hosts);
+    fault->ns = sim_spread(random, class->least, class->most) * SIM_MS;
+    fault->detail = sim_draw(random);
+}
+
+/* ---- the plan --------------------------------------------------------------- */
+
+void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
+{
+    uint64_t random = sim_random_for(seed, 7);
+    uint64_t faults;
+    size_t clients;
+
+    memset(plan, 0, sizeof(*plan));
+    plan->seed = seed;
+    plan->profile = profile == SIM_PROFILE_ALL
+                        ? (sim_profile)(seed % SIM_PROFILES)
+                        : profile;
+    plan->hosts = 1;
+    plan->leaves_model = sim_chance(&random, LEAVES_MODEL_PERCENT);
+    plan->ends_at = sim_spread(&random, 1000, 20000) * SIM_MS;
+    plan->permits = sim_between(&random, 1, 5);
+    plan->host_ppm = (int64_t)sim_below(&random, 8001) - 4000;
+    clients_add(plan, &random);
+    clients = plan->count;
+    actors_add(plan, &random);
+    faults = sim_chance(&random, 10) ? 0 : sim_spread(&random, 1, 40);
+    while (faults-- > 0)
+        fault_add(plan, &random, clients);
+}
+
+/* ---- for people to read ------------------------------------------------------ */
+
+const char *sim_skill_word(sim_skill skill)
+{
+    static const char *const words[SIM_SKILLS] = {"extends", "re-enters",
+                                                  "cancels", "exports",
+                                                  "leases",  "turns",
+                                                  "revokes", "forces"};
+    unsigned i = 0;
+
+    while (skill >> i > 1)
+        i++;
+    return words[i];
+}
+
+static void client_print(const sim_client_plan *client, FILE *file)
+{
+    fprintf(file,
+            "client: database %u, watchdog %" PRIu64 " ms, command timeout "
+            "%" PRIu64 " ms, offline %" PRIu64 " ms, %.1f ms there, "
+            "%.1f ms back\n",
+            client->db, client->watchdog_ms, client->command_timeout_ms,
+            client->offline_ms, (double)client->path.ns[SIM_THERE] / 1e6,
+            (double)client->path.ns[SIM_BACK] / 1e6);
+}
+
+static void actor_print(const sim_actor_plan *actor, FILE *file)
+{
+    fprintf(file, "actor in %u: %s on name %u, %u rounds", actor->client,
+            sim_primitive_word(actor->primitive), actor->name, actor->rounds);
+    for (unsigned i = 0; i < SIM_SKILLS; i++) {
+        if ((actor->skills >> i & 1) != 0)
+            fprintf(file, ", %s", sim_skill_word((sim_skill)(1U << i)));
+    }
+    fprintf(file, "\n");
+}
+
+static void fault_print(const sim_item *item, FILE *file)
+{
+    const sim_fault_plan *fault = &item->as.fault;
+    const sim_fault_class *class = &sim_fault_classes[fault->class];
+
+    fprintf(file, "fault at %.3f s: %s%s, client %u, host %u, %.3f s\n",
+            (double)item->at / 1e9, class->word,
+            class->outside ? " (outside the model)" : "", fault->client,
+            fault->host, (double)fault->ns / 1e9);
+}
+
+void sim_plan_print(const sim_plan *plan, FILE *file)
+{
+    fprintf(file, "seed %" PRIu64 ", profile %s, %.1f s\n", plan->seed,
+            sim_profile_word(plan->profile), (double)plan->ends_at / 1e9);
+    for (size_t i = 0; i < plan->count; i++) {
+        const sim_item *item = &plan->items[i];
+
+        if (item->off)
+            continue;
+        fprintf(file, "%4u  ", item->id);
+        if (item->kind == SIM_CLIENT)
+            client_print(&item->as.client, file);
+        else if (item->kind == SIM_ACTOR)
+            actor_print(&item->as.actor, file);
+        else
+            fault_print(item, file);
+    }
+}

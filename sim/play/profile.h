@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIM_PLAY_PROFILE_H
+#define SIM_PLAY_PROFILE_H
+
+#include <stdbool.h>
+
+/* What actors acquire. */
+typedef enum sim_primitive {
+    SIM_LOCK,
+    SIM_SPINLOCK, /* a lock whose handle does not queue */
+    SIM_FAIRLOCK,
+    SIM_LEADER,
+    SIM_READ,
+    SIM_UPGRADEABLE,
+    SIM_WRITE,
+    SIM_SEMAPHORE,
+    SIM_SIGLOCK,
+    SIM_PRIMITIVES
+} sim_primitive;
+
+/* Which of them a run has. */
+typedef enum sim_profile {
+    SIM_PROFILE_LOCK,
+    SIM_PROFILE_FAIRLOCK,
+    SIM_PROFILE_RWLOCK,
+    SIM_PROFILE_SEMAPHORE,
+    SIM_PROFILE_SIGLOCK,
+    SIM_PROFILES,
+    SIM_PROFILE_ALL = SIM_PROFILES /* by the seed, one of them */
+} sim_profile;
+
+const char *sim_primitive_word(sim_primitive primitive);
+const char *sim_profile_word(sim_profile profile);
+
+/* False: there is none of that name. */
+bool sim_profile_find(const char *word, sim_profile *ret_profile);
+
+#endif /* SIM_PLAY_PROFILE_H */

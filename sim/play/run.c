@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Builds a run, lets it happen, and gives everything back. */
+
+#include "play/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "play/actor.h"
+#include "play/client.h"
+#include "play/fault.h"
+#include "play/judge.h"
+#include "play/probe.h"
+#include "world/random.h"
+
+/* Once nobody begins anything new, everything has to be over after this. */
+enum { DRAIN_S = 90, SHUT_S = 30, LEASES_S = 40, LOOK_MOST_MS = 60 };
+
+/* ---- what is judged all the time --------------------------------------------- */
+
+static void on_look(sim_event *event)
+{
+    sim_run *run = (sim_run *)(void *)((char *)event - offsetof(sim_run, look));
+
+    sim_judge_all(run);
+    sim_event_set(&run->schedule, event,
+                  run->schedule.now +
+                      sim_between(&run->random, 1, LOOK_MOST_MS * 1000) *
+                          SIM_US);
+}
+
+/* ---- building ------------------------------------------------------------------ */
+
+static size_t items_of(const sim_plan *plan, sim_item_kind kind)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < plan->count; i++)
+        count += plan->items[i].kind == kind && !plan->items[i].off;
+    return count;
+}
+
+/* Two that differ by braces only must not meet. Semaphores do: Redisson has one
+   key of leases for both, and the second is refused. */
+static void name_make(sim_name *name, sim_family family, unsigned db, int i)
+{
+    static const char *const forms[SIM_FAMILIES][SIM_NAMES] =
+        {{"lock", "{lock}", "lock2", "{lock2}"},
+         {"book", "{book}", "book2", "{book2}"},
+         {"pool", "{pool2}", "pool3", "{pool4}"},
+         {"sign", "{sign}", "sign2", "{sign2}"}};
+
+    name->family = family;
+    name->db = db;
+    name->text = forms[family][i];
+}
+
+static void names_make(sim_run *run)
+{
+    for (int family = 0; family < SIM_FAMILIES; family++) {
+        for (unsigned db = 0; db < SIM_DBS; db++) {
+            for (int i = 0; i < SIM_NAMES; i++)
+                name_make(&run->names[family][db][i], (sim_family)family, db,
+                          i);
+        }
+    }
+}
+
+static void hosts_make(sim_run *run, sim_engine *engine)
+{
+    for (unsigned i = 0; i < run->plan->hosts; i++) {
+        run->host_list[i] = &run->hosts[i];
+        sim_host_init(&run->hosts[i], &run->schedule, engine, i,
+                      run->plan->seed);
+        run->hosts[i].clock.ppm = run->plan->host_ppm;
+    }
+}
+
+static void items_make(sim_run *run)
+{
+    const sim_plan *plan = run->plan;
+    size_t faults = 0;
+
+    /* With room for those who come last. */
+    run->clients =
+        sim_alloc((items_of(plan, SIM_CLIENT) + SIM_DBS) * sizeof(sim_client));
+    run->actors =
+        sim_alloc((items_of(plan, SIM_ACTOR) + (size_t)SIM_DBS * SIM_NAMES) *
+                  sizeof(sim_actor));
+    run->faults = sim_alloc(items_of(plan, SIM_FAULT) * sizeof(sim_fault));
+    for (size_t i = 0; i < plan->count; i++) {
+        const sim_item *item = &plan->items[i];
+
+        if (item->off)
+            continue;
+        if (item->kind == SIM_CLIENT)
+            sim_client_init(&run->clients[run->client_count++], run, item,
+                            item->id);
+        else if (item->kind == SIM_ACTOR)
+            sim_actor_init(&run->actors[run->actor_count++], run, item);
+        else
+            sim_fault_init(&run->faults[faults++], run, item);
+    }
+    run->fault_count = faults;
+}
+
+sim_client *sim_client_of(sim_run *run, unsigned item)
+{
+    for (size_t i = 0; i < run->client_count; i++) {
+        if (run->clients[i].item->id == item)
+            return &run->clients[i];
+    }
+    return NULL;
+}
+
+/* ---- playing --------------------------------------------------------------------- */
+
+static bool actors_are_over(const sim_run *run)
+{
+    for (size_t i = 0; i < run->actor_count; i++) {
+        if (!run->actors[i].over)
+            return false;
+    }
+    return true;
+}
+
+static bool clients_are_shut(const sim_run *run)
+{
+    for (size_t i = 0; i < run->client_count; i++) {
+        if (!run->clients[i].shut)
+            return false;
+    }
+    return true;
+}
+
+/* Until it is so, or until then; false: it is not so. */
+static bool
+run_until(sim_run *run, bool (*is_so)(const sim_run *run), uint64_t until)
+{
+    while (!is_so(run)) {
+        if (run->violation[0] != '\0' || !sim_step(&run->schedule, until))
+            return false;
+    }
+    return true;
+}
+
+static void play(sim_run *run)
+{
+    if (!run_until(run, actors_are_over, run->plan->ends_at + DRAIN_S * SIM_S))
+        sim_violated(run, "somebody does not come to an end");
+    sim_judge_all(run);
+}
+
+/* Whoever comes last gets all there is, unless leases have become hours by a
+   clock that was set back, or N was lost with the data. */
+static void probe(sim_run *run)
+{
+    if (run->clock_went_back || run->data_lost)
+        return;
+    sim_run_until(&run->schedule, run->schedule.now + LEASES_S * SIM_S);
+    sim_probe_begin(run);
+    if (!run_until(run, actors_are_over, run->schedule.now + DRAIN_S * SIM_S))
+        sim_violated(run, "who comes last does not come to an end");
+}
+
+static void shut(sim_run *run)
+{
+    for (size_t i = 0; i < run->client_count; i++)
+        sim_client_shut(&run->clients[i]);
+    if (!run_until(run, clients_are_shut, run->schedule.now + SHUT_S * SIM_S))
+        sim_violated(run, "a client does not shut down");
+}
+
+/* ---- giving back ------------------------------------------------------------------ */
+
+/* Whatever the state: after a violation, all of them die. */
+static void bury(sim_run *run)
+{
+    for (size_t i = 0; i < run->client_count; i++) {
+        if (run->clients[i].client != NULL && !run->clients[i].process.dead)
+            sim_client_kill(&run->clients[i], true);
+    }
+    sim_run_until(&run->schedule, run->schedule.now + SIM_S);
+}
+
+static void run_free(sim_run *run)
+{
+    for (size_t i = 0; i < run->client_count; i++) {
+        sim_client_done(&run->clients[i]);
+        sim_process_done(&run->clients[i].process);
+    }
+    for (size_t i = 0; i < run->fault_count; i++)
+        sim_fault_done(&run->faults[i]);
+    for (unsigned i = 0; i < run->plan->hosts; i++)
+        sim_host_done(&run->hosts[i]);
+    sim_schedule_done(&run->schedule);
+    free(run->clients);
+    free(run->actors);
+    free(run->faults);
+    free(run);
+}
+
+static void result_take(const sim_run *run, sim_result *result)
+{
+    result->counts = run->counts;
+    result->counts.steps = run->schedule.steps;
+    for (unsigned i = 0; i < run->plan->hosts; i++)
+        result->counts.commands += sim_server_commands(run->hosts[i].server);
+    result->trace = run->schedule.trace;
+    memcpy(result->violation, run->violation, sizeof(run->violation));
+}
+
+void sim_run_play(sim_plan *plan, sim_engine *engine, FILE *story,
+                  uint64_t *fault_counts, sim_result *ret_result)
+{
+    sim_run *run = sim_alloc(sizeof(*run));
+
+    run->plan = plan;
+    run->fault_counts = fault_counts;
+    run->random = sim_random_for(plan->seed, 11);
+    run->look.happen = on_look;
+    sim_schedule_init(&run->schedule, story);
+    names_make(run);
+    hosts_make(run, engine);
+    items_make(run);
+    sim_event_set(&run->schedule, &run->look, 0);
+    play(run);
+    if (run->violation[0] == '\0')
+        shut(run);
+    if (run->violation[0] == '\0')
+        probe(run);
+    if (run->violation[0] == '\0')
+        shut(run);
+    sim_event_clear(&run->schedule, &run->look);
+    bury(run);
+    result_take(run, ret_result);
+    run_free(run);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIM_PLAY_RUN_H
+#define SIM_PLAY_RUN_H
+
+#include <latchkey/latchkey.h>
+
+#include "play/plan.h"
+#include "world/host.h"
+
+/*
+ * One run: clients, actors and servers on one schedule, and what is known of
+ * who holds what.
+ */
+
+typedef struct sim_run sim_run;
+typedef struct sim_actor sim_actor;
+typedef struct sim_fault sim_fault;
+
+typedef enum sim_family {
+    SIM_OF_LOCK,
+    SIM_OF_RWLOCK,
+    SIM_OF_SEMAPHORE,
+    SIM_OF_SIGLOCK,
+    SIM_FAMILIES
+} sim_family;
+
+enum { SIM_DBS = 2, SIM_GRIPS = 6, SIM_WORDS_MOST = 512 };
+
+/* A client's process with the client in it. */
+typedef struct sim_client {
+    sim_run *run;
+    const sim_item *item;
+    char name[8];
+    sim_process process; /* its dead: nothing is expected of it any more */
+    lk_client *client;   /* NULL: not yet, or not any more */
+    sim_event event;     /* its beginning, or its burial */
+    bool shut;           /* its shutdown is over */
+} sim_client;
+
+/* What is held under one name. */
+typedef struct sim_name {
+    sim_family family;
+    unsigned db;
+    const char *text;
+    struct sim_grip *grips;
+    uint64_t fence;      /* the largest of an exclusive hold so far */
+    uint64_t excused_to; /* holds from before this time were forced to end */
+} sim_name;
+
+/* One hold, and whose. */
+typedef struct sim_grip {
+    struct sim_grip *next; /* of the name, as long as it is believed */
+    sim_name *name;
+    sim_actor *actor;
+    sim_client *client; /* in which it is */
+    lk_hold *hold;      /* NULL: none */
+    sim_primitive mode;
+    uint64_t count; /* permits */
+    uint64_t since;
+    uint64_t fence;
+    bool believed; /* not given back yet */
+    bool lost_told;
+    uint64_t stopped_before; /* of its process, when it was had */
+} sim_grip;
+
+typedef struct sim_want {
+    sim_primitive mode;
+    uint64_t count;
+    int64_t wait_ms;
+    uint64_t lease_ms;
+} sim_want;
+
+struct sim_actor {
+    sim_run *run;
+    sim_client *home, *at; /* at: where what it holds is */
+    const sim_actor_plan *plan;
+    char name[16];
+    uint64_t random;
+    sim_event event;
+    void (*next)(sim_actor *actor); /* what it does then */
+    void *handle;
+    lk_owner *owner;
+    lk_cancel *cancel;
+    sim_event cancel_event;
+    sim_name *of;
+    sim_want want;
+    uint64_t asked_at;       /* by its client's clock */
+    uint64_t ends_at;        /* the call has to have ended by then; the same */
+    uint64_t stopped_before; /* how long its client had stood by then */
+    uint64_t fence_floor;    /* of the next hold */
+    unsigned rounds_left, steps_left;
+    sim_grip grips[SIM_GRIPS];
+    char text[LK_EXPORT_SIZE]; /* exported; "": none */
+    bool calls;                /* one is under way */
+    bool last;                 /* see probe.h */
+    bool over;
+};
+
+typedef struct sim_counts {
+    uint64_t operations, grants, losses, faults, steps, commands;
+} sim_counts;
+
+struct sim_run {
+    sim_plan *plan;
+    sim_schedule schedule;
+    sim_host hosts[SIM_HOSTS_MOST];
+    sim_host *host_list[SIM_HOSTS_MOST];
+    sim_client *clients; /* by the order of their items */
+    size_t client_count;
+    sim_actor *actors;
+    size_t actor_count;
+    sim_fault *faults;
+    size_t fault_count;
+    sim_name names[SIM_FAMILIES][SIM_DBS][SIM_NAMES];
+    sim_item probes[2 * SIM_DBS * SIM_NAMES]; /* of those who come last */
+    unsigned probe_count;
+    sim_event look; /* at what is believed */
+    uint64_t random;
+    bool left_model; /* a fault outside the model has happened */
+    bool clock_went_back, data_lost;
+    sim_counts counts;
+    uint64_t *fault_counts;         /* by class; borrowed */
+    char violation[SIM_WORDS_MOST]; /* the first one; "": none */
+};
+
+/* What became of it. */
+typedef struct sim_result {
+    sim_counts counts;
+    uint64_t trace;
+    char violation[SIM_WORDS_MOST];
+} sim_result;
+
+/* Plays the plan. story: NULL, or where it is told. fault_counts: one number for
+   each class, added to. */
+void sim_run_play(sim_plan *plan, sim_engine *engine, FILE *story,
+                  uint64_t *fault_counts, sim_result *ret_result);
+
+/* The item's client; NULL: it is left out. */
+sim_client *sim_client_of(sim_run *run, unsigned item);
+
+/* Something is not as promised. The first of them ends the run. */
+void sim_violated(sim_run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif /* SIM_PLAY_RUN_H */
