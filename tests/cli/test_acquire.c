@@ -165,8 +165,8 @@ static void what_is_held_is_not_obtained(void **state)
     assert_tool(&how, 75, "", "lock 'n' is not obtained", "acquire", "-n", "n",
                 "-l1m", NULL);
     assert_tool(&how, 0, "", NULL, "acquire", "-nE0", "n", "-l1m", NULL);
-    assert_tool(&how, 75, "", "waiting for n: ", "acquire", "-w0.4", "n",
-                "-l1m", NULL);
+    assert_tool(&how, 75, "", "waiting for n: ", "acquire", "-w2", "n", "-l1m",
+                NULL);
 }
 
 static void it_ends_with_its_lease(void **state)

@@ -121,7 +121,7 @@ static void who_will_not_wait_is_75(void **state)
     (void)state;
     tool_wait_err(t, "begun\n", SOON_MS);
     assert_tool(&how, 75, "", "k: ", "flight", "-n", "k", "echo", "x", NULL);
-    assert_tool(&how, 5, "", "k: ", "flight", "-w0.1", "-E5", "k", "echo", "x",
+    assert_tool(&how, 5, "", "k: ", "flight", "-w1", "-E5", "k", "echo", "x",
                 NULL);
 }
 

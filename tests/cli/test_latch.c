@@ -62,7 +62,7 @@ static void what_the_tool_makes_ends_by_itself(void **state)
 static void a_barrier_that_nobody_is_at_is_away(void **state)
 {
     (void)state;
-    assert_tool(&how, 75, "", NULL, "barrier", "-n2", "-w0.2", "b", NULL);
+    assert_tool(&how, 75, "", NULL, "barrier", "-n2", "-w1", "b", NULL);
     assert_int_equal(server_integer(redis, "EXISTS b"), 0);
     assert_tool(&how, 0, "", NULL, "ls", "--no-header", NULL);
 }
@@ -78,7 +78,7 @@ static void it_opens_when_all_has_happened(void **state)
     assert_tool(&how, 0, "", "", "latch", "down", "l", NULL);
     assert_tool(&how, 0, "2\n", "", "latch", "count", "l", NULL);
     assert_tool(&how, 75, "", "not open yet", "latch", "wait", "-n", "l", NULL);
-    assert_tool(&how, 75, "", "not open yet", "latch", "wait", "-w0.1", "l",
+    assert_tool(&how, 75, "", "not open yet", "latch", "wait", "-w1", "l",
                 NULL);
     assert_tool(&how, 0, "", "", "latch", "down", "l", "2", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
@@ -165,7 +165,7 @@ static void nobody_passes_a_barrier_before_all_are_there(void **state)
     tool *second;
 
     (void)state;
-    assert_tool(&how, 75, "", NULL, "barrier", "b", "-n3", "-w0.3", NULL);
+    assert_tool(&how, 75, "", NULL, "barrier", "b", "-n3", "-w1", NULL);
     second = tool_start(&how, "barrier", "b", "-n3", NULL);
     assert_tool(&how, 75, "", NULL, "latch", "wait", "-n", "b", NULL);
     assert_tool(&how, 0, "", "", "barrier", "b", "-n3", NULL);

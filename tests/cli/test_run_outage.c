@@ -138,7 +138,7 @@ static void who_holds_it_is_told_to_whom_it_is_refused(void **state)
     assert_tool(&how, 75, "", words, "lock", "-n", "n", "true", NULL);
     assert_tool(&how, 75, "", ": deploy 4.2) for ", "acquire", "-n", "n",
                 "-l1m", NULL);
-    assert_tool(&how, 75, "", "latchkey lock: waiting for n: ", "lock", "-w0.4",
+    assert_tool(&how, 75, "", "latchkey lock: waiting for n: ", "lock", "-w2",
                 "n", "true", NULL);
 }
 

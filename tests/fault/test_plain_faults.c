@@ -61,7 +61,8 @@ static lk_plain_semaphore *far_listening(plain *f)
     lk_plain_semaphore *semaphore = far(f);
 
     assert_status(lk_plain_semaphore_try_set(semaphore, 0, 0), LK_OK);
-    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 50, NULL),
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, wait_scaled_ms(300),
+                                             NULL),
                   LK_ETIMEDOUT);
     plain_wait_clean(f);
     return semaphore;

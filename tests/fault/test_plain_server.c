@@ -279,7 +279,8 @@ static void the_rights_in_the_manual_are_enough(void **state)
     assert_status(plain_join(t), LK_OK);
     assert_in_range(t->took_ms, 0, wait_scaled_ms(5000));
     assert_status(lk_plain_semaphore_add(semaphore, 2), LK_OK);
-    assert_status(lk_plain_semaphore_acquire(semaphore, 3, 100, NULL),
+    assert_status(lk_plain_semaphore_acquire(semaphore, 3, wait_scaled_ms(300),
+                                             NULL),
                   LK_ETIMEDOUT);
     assert_status(lk_plain_semaphore_count(semaphore, &number), LK_OK);
     assert_status(lk_plain_semaphore_drain(semaphore, &number), LK_OK);

@@ -472,7 +472,8 @@ static void a_multilock_out_of_time_leaves_nothing_behind(void **state)
                                         locking_lock(f->base, client, "b")),
                   LK_OK);
     server_freeze(replica_server());
-    assert_status(lk_multilock_acquire(set, 200, &options, &none),
+    assert_status(lk_multilock_acquire(set, wait_scaled_ms(300), &options,
+                                       &none),
                   LK_ETIMEDOUT);
     assert_null(none);
     locking_wait_integer(f->base, 0, "EXISTS %s", "a");

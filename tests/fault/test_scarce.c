@@ -143,9 +143,10 @@ static outcome with_free_descriptors(int number)
     set_limit(RLIMIT_NOFILE, 256);
     while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
         last = fd;
-    while (number-- > 0)
+    for (int i = 0; i < number; i++)
         (void)close(last--);
-    return try_client(server_url(redis_server), 200);
+    return try_client(server_url(redis_server),
+                      number < DESCRIPTORS_ENOUGH ? 200 : SOON_MS);
 }
 
 static void few_descriptors_are_an_answer(void **state)

@@ -30,14 +30,15 @@ static void a_wait_ends_by_its_time(void **state)
     for (uint64_t mode = LOOP; mode < MODES; mode++) {
         lk_client *client = open_mode(f, mode);
         lk_lock *lock = locking_lock(f, client, "n");
+        unsigned wait_ms = wait_scaled_ms(300);
         uint64_t began = wait_now_ms();
         call c = {0};
 
-        assert_status(lk_lock_acquire_async(lock, 150, NULL, call_on_acquire,
-                                            &c),
+        assert_status(lk_lock_acquire_async(lock, wait_ms, NULL,
+                                            call_on_acquire, &c),
                       LK_OK);
         assert_status(call_wait(&c, client), LK_ETIMEDOUT);
-        assert_in_range(wait_now_ms() - began, 150, 150 + wait_scaled_ms(300));
+        assert_in_range(wait_now_ms() - began, wait_ms, 2 * wait_ms);
         assert_null(c.hold);
         assert_string_equal(c.words, lk_status_text(LK_ETIMEDOUT));
     }

@@ -215,11 +215,13 @@ static void a_wait_ends_with_its_time(void **state)
 {
     plain *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 1);
+    unsigned wait_ms = wait_scaled_ms(300);
     uint64_t begin = wait_now_ms();
 
-    assert_status(lk_plain_semaphore_acquire(semaphore, 2, 300, NULL),
+    assert_status(lk_plain_semaphore_acquire(semaphore, 2, wait_ms, NULL),
                   LK_ETIMEDOUT);
-    assert_in_range(wait_now_ms() - begin, 300, 300 + wait_scaled_ms(2000));
+    assert_in_range(wait_now_ms() - begin, wait_ms,
+                    wait_ms + wait_scaled_ms(2000));
     plain_wait_clean(f);
     assert_int_equal(free_of(semaphore), 1);
 }
@@ -273,7 +275,8 @@ static void a_large_request_is_not_starved_by_small_ones(void **state)
     plain_taker *small = plain_queue_up(f, semaphore, 1, 2);
 
     assert_status(lk_plain_semaphore_acquire(semaphore, 1, 0, NULL), LK_EBUSY);
-    assert_status(lk_plain_semaphore_acquire(semaphore, 1, 300, NULL),
+    assert_status(lk_plain_semaphore_acquire(semaphore, 1, wait_scaled_ms(300),
+                                             NULL),
                   LK_ETIMEDOUT);
     assert_false(plain_is_done(large));
     plain_give(semaphore, 1);

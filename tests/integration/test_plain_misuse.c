@@ -11,6 +11,7 @@
 
 #include "support/check.h"
 #include "support/plain.h"
+#include "support/wait.h"
 
 static const uint64_t too_many = (uint64_t)LK_PLAIN_SEMAPHORE_MAX + 1;
 
@@ -364,7 +365,8 @@ static void nothing_of_ours_is_left_for_ever(void **state)
     lk_plain_semaphore *semaphore = plain_with(f, 1);
     int64_t taken;
 
-    assert_status(lk_plain_semaphore_acquire(semaphore, 2, 200, NULL),
+    assert_status(lk_plain_semaphore_acquire(semaphore, 2, wait_scaled_ms(300),
+                                             NULL),
                   LK_ETIMEDOUT);
     plain_take(semaphore, 1, 0);
     plain_give(semaphore, 1);

@@ -103,7 +103,8 @@ static void redissons_hold_keeps_us_out(void **state)
 
     assert_true(standin_try(java));
     assert_status(lk_lock_acquire(lock, 0, NULL, &hold), LK_EBUSY);
-    assert_status(lk_lock_acquire(lock, 100, NULL, &hold), LK_ETIMEDOUT);
+    assert_status(lk_lock_acquire(lock, wait_scaled_ms(300), NULL, &hold),
+                  LK_ETIMEDOUT);
     assert_int_equal(standin_unlock(java), 1);
     assert_status(lk_lock_acquire(lock, 0, NULL, &hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);

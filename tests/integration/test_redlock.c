@@ -71,7 +71,8 @@ static void who_comes_second_is_told_who_keeps_it(void **state)
     }
     assert_in_range(busy, 2, 3);
     assert_int_equal(busy + pending, 3);
-    assert_status(lk_redlock_acquire(other, 20, NULL, &none), LK_ETIMEDOUT);
+    assert_status(lk_redlock_acquire(other, wait_scaled_ms(300), NULL, &none),
+                  LK_ETIMEDOUT);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_redlock_acquire(other, LK_FOREVER, NULL, &none), LK_OK);

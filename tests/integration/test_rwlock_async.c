@@ -74,8 +74,12 @@ static void a_wait_ends_by_its_time(void **state)
         lk_rwlock *lock = rwlocking_lock(f, client);
         call reader = {0}, writer = {0};
 
-        assert_status(acquire_async(lock, RW_READ, 150, NULL, &reader), LK_OK);
-        assert_status(acquire_async(lock, RW_WRITE, 150, NULL, &writer), LK_OK);
+        assert_status(acquire_async(lock, RW_READ, wait_scaled_ms(300), NULL,
+                                    &reader),
+                      LK_OK);
+        assert_status(acquire_async(lock, RW_WRITE, wait_scaled_ms(300), NULL,
+                                    &writer),
+                      LK_OK);
         assert_status(call_wait(&reader, client), LK_ETIMEDOUT);
         assert_status(call_wait(&writer, client), LK_ETIMEDOUT);
         assert_null(reader.hold);

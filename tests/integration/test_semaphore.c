@@ -61,7 +61,8 @@ static void permits_are_not_re_entered(void **state)
     lk_hold *none = NULL;
 
     sem_assert_busy(semaphore, 1);
-    assert_status(lk_semaphore_acquire(semaphore, 1, 100, NULL, &none),
+    assert_status(lk_semaphore_acquire(semaphore, 1, wait_scaled_ms(300), NULL,
+                                       &none),
                   LK_ETIMEDOUT);
     assert_status(lk_hold_release(hold), LK_OK);
 }

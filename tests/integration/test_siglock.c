@@ -56,7 +56,8 @@ static void an_owner_enters_again_and_others_do_not(void **state)
     assert_status(lk_siglock_acquire(other, 0, NULL, &none), LK_EBUSY);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_siglock_acquire(other, 0, NULL, &none), LK_EBUSY);
-    assert_status(lk_siglock_acquire(other, 100, NULL, &none), LK_ETIMEDOUT);
+    assert_status(lk_siglock_acquire(other, wait_scaled_ms(300), NULL, &none),
+                  LK_ETIMEDOUT);
     assert_status(lk_hold_release(again), LK_OK);
     assert_status(lk_siglock_acquire(other, 0, NULL, &none), LK_OK);
     assert_status(lk_hold_release(none), LK_OK);

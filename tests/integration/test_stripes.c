@@ -99,9 +99,11 @@ static void a_wait_is_that_of_a_lock(void **state)
     lk_hold *none = NULL, *hold = hold_of(theirs, "b");
     uint64_t begin = wait_now_ms();
 
-    assert_status(lk_stripes_acquire(mine, "b", 100, NULL, &none),
+    assert_status(lk_stripes_acquire(mine, "b", wait_scaled_ms(300), NULL,
+                                     &none),
                   LK_ETIMEDOUT);
-    assert_status(lk_stripes_acquire_many(mine, keys, 2, 100, NULL, &none),
+    assert_status(lk_stripes_acquire_many(mine, keys, 2, wait_scaled_ms(300),
+                                          NULL, &none),
                   LK_ETIMEDOUT);
     assert_true(wait_now_ms() - begin >= 200);
     assert_status(lk_hold_release(hold), LK_OK);
