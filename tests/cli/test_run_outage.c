@@ -42,15 +42,14 @@ static int forget(void **state)
 
 static void a_short_wait_for_no_server_is_69(void **state)
 {
-    static const char *const lines[][8] =
-        {{"lock", "-w0.2", "-E0", "n", "true"},
-         {"lock", "-nE0", "n", "true"},
-         {"leader", "-w0.2", "n", "true"},
-         {"sem", "-w0.2", "-p1", "n", "true"},
-         {"acquire", "-w0.2", "-l1m", "n"},
-         {"flight", "-w0.2", "n", "true"},
-         {"latch", "wait", "-w0.2", "n"},
-         {"barrier", "-n2", "-w0.2", "n"}};
+    static const char *const lines[][8] = {{"lock", "-w1", "-E0", "n", "true"},
+                                           {"lock", "-nE0", "n", "true"},
+                                           {"leader", "-w1", "n", "true"},
+                                           {"sem", "-w1", "-p1", "n", "true"},
+                                           {"acquire", "-w1", "-l1m", "n"},
+                                           {"flight", "-w1", "n", "true"},
+                                           {"latch", "wait", "-w1", "n"},
+                                           {"barrier", "-n2", "-w1", "n"}};
     const tool_how nowhere = {.url = NOWHERE};
 
     (void)state;
