@@ -70,6 +70,19 @@ static bool may_run(sim_call *call)
     return true;
 }
 
+bool sim_server_lacks_followers(const sim_server *server)
+{
+    return server->refusal == SIM_REFUSES_NOREPLICAS ||
+           (!server->is_replica &&
+            server->needs_followers > (int64_t)server->followers);
+}
+
+/* A replica leaves it to its master to have room. */
+static bool is_out_of_memory(const sim_server *server)
+{
+    return server->is_full && !server->is_replica;
+}
+
 /* NULL: the server lets it pass. */
 static const char *refusal(const sim_call *call)
 {
@@ -81,12 +94,12 @@ static const char *refusal(const sim_call *call)
 
     if (server->refusal == SIM_REFUSES_CLUSTERDOWN && names_keys)
         return "-CLUSTERDOWN The cluster is down";
-    if (server->is_full && (flags & SIM_DENY_OOM) != 0)
+    if (is_out_of_memory(server) && (flags & SIM_DENY_OOM) != 0)
         return SIM_OOM;
     if (server->refusal == SIM_REFUSES_MISCONF &&
         (writes || sim_str_is(sim_str_of(call->command->name), "ping")))
         return SIM_MISCONF;
-    if (server->refusal == SIM_REFUSES_NOREPLICAS && writes)
+    if (writes && sim_server_lacks_followers(server))
         return SIM_NOREPLICAS;
     if (server->is_replica && writes)
         return SIM_READONLY;
@@ -193,9 +206,10 @@ static const char *script_refusal(const sim_call *call)
         return SIM_READONLY;
     if ((flags & SIM_WRITE) != 0 && server->refusal == SIM_REFUSES_MISCONF)
         return SIM_MISCONF;
-    if ((flags & SIM_WRITE) != 0 && server->refusal == SIM_REFUSES_NOREPLICAS)
+    if ((flags & SIM_WRITE) != 0 && sim_server_lacks_followers(server))
         return SIM_NOREPLICAS;
-    return server->is_full && (flags & SIM_DENY_OOM) != 0 ? SIM_OOM : NULL;
+    return is_out_of_memory(server) && (flags & SIM_DENY_OOM) != 0 ? SIM_OOM
+                                                                   : NULL;
 }
 
 const char *sim_call_from_script(sim_call *call)

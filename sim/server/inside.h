@@ -169,8 +169,10 @@ typedef enum sim_end_of_block {
 
 /* Answers what was blocked; what was asked meanwhile is run later. */
 void sim_session_unblock(sim_session *session, sim_end_of_block why);
+/* A list has got something, for which sessions may wait. */
+void sim_list_is_ready(const sim_call *call, sim_str key);
 /* BLPOP for a session that waits: false if there is nothing for it. */
-bool sim_list_serve(sim_session *session);
+bool sim_list_serve(sim_session *session, unsigned db, sim_str key);
 /* The server's end of it. */
 void sim_session_end(sim_session *session);
 void sim_session_say(sim_session *session, sim_buffer *buffer);
@@ -181,6 +183,8 @@ void sim_session_unsubscribe_all(sim_session *session);
 
 /* Runs the function of a command after what has to be checked before. */
 void sim_call_gate(sim_call *call);
+/* Too few replicas follow to write. */
+bool sim_server_lacks_followers(const sim_server *server);
 /* The same within a script; returns why it may not be, or NULL. */
 const char *sim_call_from_script(sim_call *call);
 
@@ -225,16 +229,21 @@ struct sim_server {
     sim_user *default_user;
     sim_session *first, *last, *admin;
     uint64_t last_id, last_block, commands;
-    unsigned blocked_count;
-    bool may_serve; /* a list has got something */
-    bool is_full;   /* maxmemory is set and exceeded */
+    unsigned blocked_count, due_count; /* sessions */
+    sim_map ready[SIM_DATABASES];      /* lists that have got something */
+    bool is_full;                      /* maxmemory is set and exceeded */
     bool is_replica, script_wrote;
     unsigned followers;
+    int64_t needs_followers;         /* to write; a replica needs none */
+    int64_t many_fields, long_field; /* more make a hash a table */
     sim_refusal refusal;
     char run_id[41];
     uint64_t started_us;
     sim_buffer reply, own; /* own: for other sessions than the caller's */
     sim_buffer admin_reply;
 };
+
+/* Does what the settings say. */
+void sim_server_heed_settings(sim_server *server);
 
 #endif /* LK_SIM_SERVER_INSIDE_H */

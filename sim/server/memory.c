@@ -177,6 +177,14 @@ bool sim_integer_read(sim_str str, int64_t *ret_number)
     return true;
 }
 
+int sim_integer_begin(sim_str str)
+{
+    char text[SIM_NUMBER];
+
+    snprintf(text, sizeof(text), "%.*s", (int)str.size, str.bytes);
+    return (int)strtol(text, NULL, 10);
+}
+
 static bool is_out_of_range(double number)
 {
     return errno == ERANGE && (isinf(number) || number == 0);

@@ -60,6 +60,8 @@ enum { SIM_NUMBER = 32 }; /* characters of a number, the zero included */
 
 /* The whole of it is a number as Redis writes it. */
 bool sim_integer_read(sim_str str, int64_t *ret_number);
+/* What atoi() makes of it. */
+int sim_integer_begin(sim_str str);
 /* The whole of it is a number to strtod(). */
 bool sim_double_read(sim_str str, double *ret_number);
 /* They return the length. */

@@ -5,12 +5,14 @@
 #include "server/commands.h"
 
 /* Returns 1 if the field is new. */
-static int set_field(sim_value *value, sim_str field, sim_str text)
+static int
+set_field(const sim_call *call, sim_value *value, sim_str field, sim_str text)
 {
+    const sim_server *server = call->server;
     bool is_new = sim_hash_set(&value->map, field, text);
 
-    sim_value_note(value, field);
-    sim_value_note(value, text);
+    sim_value_note(value, field, server->many_fields, server->long_field);
+    sim_value_note(value, text, server->many_fields, server->long_field);
     return is_new;
 }
 
@@ -27,7 +29,7 @@ void sim_run_hset(sim_call *call)
     if (value == NULL)
         return;
     for (int i = 2; i < call->argc; i += 2)
-        added += set_field(value, call->argv[i], call->argv[i + 1]);
+        added += set_field(call, value, call->argv[i], call->argv[i + 1]);
     sim_reply_integer(call, added);
 }
 
@@ -40,7 +42,7 @@ void sim_run_hsetnx(sim_call *call)
         return;
     is_there = sim_hash_get(&value->map, call->argv[2]) != NULL;
     if (!is_there)
-        set_field(value, call->argv[2], call->argv[3]);
+        set_field(call, value, call->argv[2], call->argv[3]);
     sim_reply_integer(call, !is_there);
 }
 
@@ -156,7 +158,7 @@ void sim_run_hincrby(sim_call *call)
     }
     if (!sim_sum(call, number, by, &number))
         return;
-    set_field(value, call->argv[2],
+    set_field(call, value, call->argv[2],
               (sim_str){text, sim_integer_write(text, number)});
     sim_reply_integer(call, number);
 }

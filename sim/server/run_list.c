@@ -15,7 +15,7 @@ static void push(sim_call *call, bool at_head)
         return;
     for (int i = 2; i < call->argc; i++)
         sim_list_push(&value->list, at_head, call->argv[i]);
-    call->server->may_serve = true;
+    sim_list_is_ready(call, call->argv[1]);
     sim_reply_integer(call, (int64_t)value->list.count);
 }
 
@@ -191,6 +191,23 @@ void sim_run_lrem(sim_call *call)
 
 /* ---- BLPOP -------------------------------------------------------------- */
 
+void sim_list_is_ready(const sim_call *call, sim_str key)
+{
+    sim_server *server = call->server;
+    sim_map *ready = &server->ready[call->db];
+
+    if (server->blocked_count > 0 && sim_map_find(ready, key) == NULL)
+        sim_map_add(ready, key);
+}
+
+static void pop_head(sim_call *call, sim_str key, sim_value *value)
+{
+    sim_reply_array(call, 2);
+    sim_reply_bulk(call, key);
+    reply_taken(call, &value->list, true);
+    sim_key_trim(call, key);
+}
+
 /* The head of the first list that is there; false: there is none. */
 static bool pop_first(sim_call *call)
 {
@@ -199,29 +216,41 @@ static bool pop_first(sim_call *call)
 
         if (value == NULL)
             continue;
-        if (value->type != SIM_LIST) {
+        if (value->type == SIM_LIST)
+            pop_head(call, call->argv[i], value);
+        else
             sim_reply_wrong_type(call);
-            return true;
-        }
-        sim_reply_array(call, 2);
-        sim_reply_bulk(call, call->argv[i]);
-        reply_taken(call, &value->list, true);
-        sim_key_trim(call, call->argv[i]);
         return true;
     }
     return false;
 }
 
-bool sim_list_serve(sim_session *session)
+static bool waits_for(const sim_session *session, unsigned db, sim_str key)
+{
+    const sim_waiting *popping = session->popping;
+
+    if (session->block != SIM_BLOCKED_POP || session->db != db)
+        return false;
+    for (int i = 1; i < popping->argc - 1; i++) {
+        if (sim_str_equal(popping->argv[i], key))
+            return true;
+    }
+    return false;
+}
+
+bool sim_list_serve(sim_session *session, unsigned db, sim_str key)
 {
     sim_call call = {.server = session->server,
                      .session = session,
-                     .argc = session->popping->argc,
-                     .argv = session->popping->argv,
-                     .db = session->db,
+                     .db = db,
                      .reply = &session->server->own};
+    sim_value *value =
+        waits_for(session, db, key) ? sim_key_find(&call, key) : NULL;
 
-    return pop_first(&call);
+    if (value == NULL || value->type != SIM_LIST)
+        return false;
+    pop_head(&call, key, value);
+    return true;
 }
 
 /* Seconds, from now on; *ret_ms is 0 for a wait without an end. */

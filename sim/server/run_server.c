@@ -186,6 +186,23 @@ void sim_run_config_get(sim_call *call)
     sim_buffer_done(&names);
 }
 
+static int64_t setting(const sim_server *server, const char *name)
+{
+    int64_t number = 0;
+    const sim_text *text = sim_hash_get(&server->settings, sim_str_of(name));
+
+    sim_integer_read(sim_text_str(text), &number);
+    return number;
+}
+
+void sim_server_heed_settings(sim_server *server)
+{
+    server->is_full = setting(server, "maxmemory") != 0;
+    server->needs_followers = setting(server, "min-replicas-to-write");
+    server->many_fields = setting(server, "hash-max-listpack-entries");
+    server->long_field = setting(server, "hash-max-listpack-value");
+}
+
 void sim_run_config_set(sim_call *call)
 {
     sim_server *server = call->server;
@@ -204,10 +221,7 @@ void sim_run_config_set(sim_call *call)
         }
         sim_hash_set(&server->settings, call->argv[i], call->argv[i + 1]);
     }
-    server->is_full =
-        !sim_str_equal(sim_text_str(sim_hash_get(&server->settings,
-                                                 sim_str_of("maxmemory"))),
-                       sim_str_of("0"));
+    sim_server_heed_settings(server);
     sim_reply_status(call, "OK");
 }
 

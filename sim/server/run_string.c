@@ -122,11 +122,12 @@ time_read(sim_call *call, const set_options *options, int64_t *ret_ms)
 static void set(sim_call *call, const set_options *options, sim_str text)
 {
     int64_t expires = SIM_FOR_EVER;
-    const sim_value *old = sim_key_find(call, call->argv[1]);
+    const sim_value *old;
     sim_value *value;
 
     if (options->unit != 0 && !time_read(call, options, &expires))
         return;
+    old = sim_key_find(call, call->argv[1]);
     if (options->get) {
         sim_run_get(call);
         if (old != NULL && old->type != SIM_STRING)

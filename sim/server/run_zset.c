@@ -65,9 +65,10 @@ typedef struct add_outcome {
     double score;
 } add_outcome;
 
-static void add_pair(sim_zset *zset, const add_options *options,
+static void add_pair(sim_value *value, const add_options *options,
                      sim_str element, double score, add_outcome *outcome)
 {
+    sim_zset *zset = &value->zset;
     const sim_entry *entry = sim_map_find(&zset->scores, element);
 
     outcome->is_done = false;
@@ -88,7 +89,8 @@ static void add_pair(sim_zset *zset, const add_options *options,
         outcome->changed++;
     else
         return;
-    sim_zset_set(zset, element, score);
+    /* A small set keeps whole scores as integers, which know no -0. */
+    sim_zset_set(zset, element, value->is_table ? score : score + 0.0);
 }
 
 static void reply_added(sim_call *call, const add_options *options,
@@ -107,6 +109,7 @@ static void reply_added(sim_call *call, const add_options *options,
 
 static void add(sim_call *call, const add_options *options, int first)
 {
+    enum { MANY = 128, LONG = 64 }; /* as the server is set up at first */
     add_outcome outcome = {0};
     sim_value *value;
 
@@ -120,15 +123,14 @@ static void add(sim_call *call, const add_options *options, int first)
         double score = 0;
 
         sim_double_read(call->argv[i], &score);
-        add_pair(&value->zset, options, call->argv[i + 1], score, &outcome);
-        sim_value_note(value, call->argv[i + 1]);
+        add_pair(value, options, call->argv[i + 1], score, &outcome);
+        sim_value_note(value, call->argv[i + 1], MANY, LONG);
     }
     reply_added(call, options, &outcome);
 }
 
-void sim_run_zadd(sim_call *call)
+static void add_with(sim_call *call, add_options options)
 {
-    add_options options = {0};
     int first = 2;
 
     while (first < call->argc && add_option(&options, call->argv[first]))
@@ -136,11 +138,15 @@ void sim_run_zadd(sim_call *call)
     add(call, &options, first);
 }
 
+void sim_run_zadd(sim_call *call)
+{
+    add_with(call, (add_options){0});
+}
+
+/* The real one reads the options of ZADD as well. */
 void sim_run_zincrby(sim_call *call)
 {
-    const add_options options = {.sum = true};
-
-    add(call, &options, 2);
+    add_with(call, (add_options){.sum = true});
 }
 
 /* ---- one element -------------------------------------------------------- */

@@ -85,9 +85,14 @@ sim_server *sim_server_new(sim_engine *engine, uint64_t seed,
                            uint64_t (*now)(void *data), void *data)
 {
     static const char *const settings[][2] =
-        {{"maxmemory", "0"},          {"maxmemory-policy", "noeviction"},
-         {"appendfsync", "everysec"}, {"min-replicas-to-write", "0"},
-         {"appendonly", "no"},        {"notify-keyspace-events", ""}};
+        {{"maxmemory", "0"},
+         {"maxmemory-policy", "noeviction"},
+         {"appendfsync", "everysec"},
+         {"min-replicas-to-write", "0"},
+         {"appendonly", "no"},
+         {"notify-keyspace-events", ""},
+         {"hash-max-listpack-entries", "128"},
+         {"hash-max-listpack-value", "64"}};
     sim_server *server = sim_alloc(sizeof(*server));
 
     server->engine = engine;
@@ -97,6 +102,7 @@ sim_server *sim_server_new(sim_engine *engine, uint64_t seed,
     for (unsigned i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         sim_hash_set(&server->settings, sim_str_of(settings[i][0]),
                      sim_str_of(settings[i][1]));
+    sim_server_heed_settings(server);
     server->admin = admin_new(server);
     set_default_user(server);
     start(server);
@@ -116,6 +122,8 @@ void sim_server_free(sim_server *server)
     if (server->first != NULL)
         sim_fail("a server with sessions is freed");
     clear_data(server);
+    for (unsigned db = 0; db < SIM_DATABASES; db++)
+        sim_map_clear(&server->ready[db], NULL);
     sim_map_clear(&server->scripts, NULL);
     sim_map_clear(&server->channels, NULL);
     sim_map_clear(&server->settings, free);

@@ -74,6 +74,9 @@ static void forget_queue(sim_session *session)
 
 static void forget(sim_session *session)
 {
+    if (session->is_due)
+        session->server->due_count--;
+    session->is_due = false;
     sim_session_unsubscribe_all(session);
     forget_block(session);
     forget_queue(session);
@@ -159,7 +162,7 @@ static void set_free(sim_session *session)
 {
     forget_block(session);
     session->is_due = true;
-    session->server->may_serve = true;
+    session->server->due_count++;
 }
 
 void sim_session_unblock(sim_session *session, sim_end_of_block why)
@@ -196,18 +199,31 @@ static sim_session *next_blocked(const sim_server *server, uint64_t after)
     return found;
 }
 
-static void serve_lists(sim_server *server)
+/* A list has got something: whoever has waited longest for it gets it. */
+static void serve_list(sim_server *server, unsigned db, sim_str key)
 {
-    sim_session *at = NULL;
+    sim_session *at;
     uint64_t after = 0;
 
     while (server->blocked_count > 0 &&
            (at = next_blocked(server, after)) != NULL) {
         after = at->block_order;
         server->own.size = 0;
-        if (at->block == SIM_BLOCKED_POP && sim_list_serve(at)) {
+        if (sim_list_serve(at, db, key)) {
             set_free(at);
             sim_session_say(at, &server->own);
+        }
+    }
+}
+
+static void serve_lists(sim_server *server)
+{
+    for (unsigned db = 0; db < SIM_DATABASES; db++) {
+        sim_map *ready = &server->ready[db];
+
+        while (ready->first != NULL) {
+            serve_list(server, db, sim_entry_key(ready->first));
+            sim_map_remove(ready, ready->first);
         }
     }
 }
@@ -238,7 +254,7 @@ static void run(sim_session *session, int argc, const sim_str *argv)
 static sim_session *next_due(const sim_server *server)
 {
     for (sim_session *at = server->first; at != NULL; at = at->next) {
-        if (at->is_due && at->block == SIM_FREE)
+        if (at->is_due)
             return at;
     }
     return NULL;
@@ -262,13 +278,13 @@ static void settle(sim_server *server)
 {
     sim_session *due;
 
-    while (server->may_serve) {
-        server->may_serve = false;
+    if (server->blocked_count > 0)
         serve_lists(server);
-        while ((due = next_due(server)) != NULL) {
-            due->is_due = false;
-            run_waiting(due);
-        }
+    while (server->due_count > 0 && (due = next_due(server)) != NULL) {
+        due->is_due = false;
+        server->due_count--;
+        run_waiting(due);
+        serve_lists(server);
     }
 }
 

@@ -70,8 +70,8 @@ static void keys_of(const sim_call *call, int *ret_first, int *ret_last)
         return;
     *ret_first = 3;
     *ret_last = 2;
-    if (sim_integer_read(call->argv[2], &count) && count > 0 &&
-        count <= call->argc - 3)
+    count = sim_integer_begin(call->argv[2]);
+    if (count > 0 && count <= call->argc - 3)
         *ret_last += (int)count;
 }
 

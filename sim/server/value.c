@@ -80,13 +80,13 @@ sim_value *sim_value_copy(const sim_value *value)
     return copy;
 }
 
-void sim_value_note(sim_value *value, sim_str element)
+void sim_value_note(sim_value *value, sim_str element, int64_t many,
+                    int64_t bytes)
 {
-    enum { MANY = 128, LONG = 64 }; /* as the server is set up at first */
     size_t count =
         value->type == SIM_ZSET ? value->zset.scores.count : value->map.count;
 
-    if (count > MANY || element.size > LONG)
+    if ((int64_t)count > many || (int64_t)element.size > bytes)
         value->is_table = true;
 }
 

@@ -46,8 +46,10 @@ void sim_value_free(void *value);
 sim_value *sim_value_copy(const sim_value *value);
 const char *sim_type_name(sim_type type);
 
-/* Notes an element of a hash or of a sorted set, for is_table. */
-void sim_value_note(sim_value *value, sim_str element);
+/* Notes an element of a hash or of a sorted set, for is_table: more than so
+ * many are many, and more bytes are long. */
+void sim_value_note(sim_value *value, sim_str element, int64_t many,
+                    int64_t bytes);
 
 void sim_string_set(sim_value *value, sim_str str);
 

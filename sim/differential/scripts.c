@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "differential/scripts.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/memory.h"
+
+/* All scripts there are; made by CMake. */
+extern const lk__script *const all_scripts[];
+
+/* What follows "-- KEYS[n]" or "-- ARGV[n]" is a word and its meaning. */
+static void read_word(const char *line, const char *list,
+                      char words[][SCRIPT_WORD], unsigned *count)
+{
+    unsigned index;
+    char name[8], word[SCRIPT_WORD];
+
+    if (sscanf(line, "-- %7[A-Z][%u] %23[a-z_]", name, &index, word) != 3 ||
+        strcmp(name, list) != 0 || index == 0 || index > SCRIPT_WORDS)
+        return;
+    strcpy(words[index - 1], word);
+    if (index > *count)
+        *count = index;
+}
+
+/* "-- KEYS  a, b and c of each hold in turn": a word before each comma. */
+static void read_series(script *s, const char *line, const char *list,
+                        char words[][SCRIPT_WORD], unsigned *count)
+{
+    char prefix[16];
+    const char *at, *end, *stop;
+
+    snprintf(prefix, sizeof(prefix), "-- %s ", list);
+    if (strncmp(line, prefix, strlen(prefix)) != 0)
+        return;
+    s->is_series = s->is_series || strstr(line, "each") != NULL;
+    stop = strstr(line, " in turn");
+    for (at = line + strlen(prefix); at != NULL && *count < SCRIPT_WORDS;
+         at = end == NULL || (stop != NULL && end > stop) ? NULL : end + 1) {
+        size_t size;
+
+        at += strspn(at, " ");
+        if (strncmp(at, "and the claim's ", 16) == 0)
+            at += 16;
+        size = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+        end = strchr(at, ',');
+        if (size > 0 && size < SCRIPT_WORD)
+            memcpy(words[(*count)++], at, size);
+    }
+}
+
+static void read_header(script *s)
+{
+    char path[512], line[256];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/lua/%s.lua", LK_SOURCE_DIR,
+             s->script->name);
+    file = fopen(path, "re");
+    if (file == NULL)
+        sim_fail("a script cannot be read");
+    while (fgets(line, sizeof(line), file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        read_word(line, "KEYS", s->keys, &s->key_count);
+        read_word(line, "ARGV", s->args, &s->arg_count);
+        read_series(s, line, "KEYS", s->keys, &s->key_count);
+        read_series(s, line, "ARGV", s->args, &s->arg_count);
+        if (strstr(line, "ARGV[4..]  the claims") != NULL)
+            for (s->arg_count = 3; s->arg_count < 6; s->arg_count++)
+                strcpy(s->args[s->arg_count], "owner");
+    }
+    fclose(file);
+}
+
+/* Fair locks and leaders are locks. */
+static void read_family(script *s)
+{
+    size_t size = strcspn(s->script->name, "_");
+
+    snprintf(s->family, sizeof(s->family), "%.*s", (int)size, s->script->name);
+    if (strcmp(s->family, "fairlock") == 0 || strcmp(s->family, "leader") == 0)
+        strcpy(s->family, "lock");
+}
+
+script *scripts_read(unsigned *ret_count)
+{
+    script *scripts = sim_alloc(lk__script_count * sizeof(*scripts));
+
+    for (unsigned i = 0; i < lk__script_count; i++) {
+        scripts[i].script = all_scripts[i];
+        read_family(&scripts[i]);
+        read_header(&scripts[i]);
+    }
+    *ret_count = lk__script_count;
+    return scripts;
+}

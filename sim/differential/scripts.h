@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_SIM_DIFFERENTIAL_SCRIPTS_H
+#define LK_SIM_DIFFERENTIAL_SCRIPTS_H
+
+#include <stdbool.h>
+
+#include "core/script.h"
+
+/*
+ * The library's scripts, with what their headers say of keys and arguments.
+ */
+
+enum { SCRIPT_WORDS = 24, SCRIPT_WORD = 24 };
+
+typedef struct script {
+    const lk__script *script;
+    char family[SCRIPT_WORD]; /* scripts of one family share their keys */
+    unsigned key_count, arg_count;
+    char keys[SCRIPT_WORDS][SCRIPT_WORD];
+    char args[SCRIPT_WORDS][SCRIPT_WORD];
+    bool is_series; /* keys and arguments again and again, for each hold */
+} script;
+
+/* Reads the headers in lua/. The caller's to free. */
+script *scripts_read(unsigned *ret_count);
+
+#endif /* LK_SIM_DIFFERENTIAL_SCRIPTS_H */

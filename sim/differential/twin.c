@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "differential/twin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "differential/data.h"
+#include "differential/resp.h"
+#include "server/inside.h"
+#include "support/scratch.h"
+#include "support/server.h"
+#include "support/wait.h"
+
+enum { ANSWER_MS = 20000, TOLD = 3000 };
+
+typedef struct line {
+    unsigned number;
+    sim_session *session;
+    int fd;
+    long long id; /* the real server's */
+    sim_buffer expected, heard;
+} line;
+
+struct twin {
+    scratch *home;
+    _Atomic uint64_t *clock;
+    server *real;
+    sim_server *model;
+    line lines[LINES];
+    unsigned current;    /* the line that is asked */
+    sim_buffer requests; /* collected, as bytes */
+    sim_buffer past;     /* what was asked before */
+    uint64_t asked, errors;
+    bool differs;
+    void (*see)(void *data, sim_str reply);
+    void *see_data;
+};
+
+/* ---- the model's side --------------------------------------------------- */
+
+static uint64_t model_now(void *data)
+{
+    const twin *t = data;
+
+    return atomic_load(t->clock);
+}
+
+static void hear(void *data, const char *bytes, size_t size)
+{
+    line *l = data;
+
+    sim_buffer_add(&l->expected, (sim_str){bytes, size});
+}
+
+static void hear_end(void *data)
+{
+    (void)data;
+}
+
+static const sim_ears ears = {hear, hear_end};
+
+/* ---- the real side ------------------------------------------------------ */
+
+static int line_connect(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+        sim_fail("no connection to the real server");
+    return fd;
+}
+
+static void line_write(const line *l, sim_str bytes)
+{
+    while (bytes.size > 0) {
+        ssize_t size = write(l->fd, bytes.bytes, bytes.size);
+
+        if (size < 0)
+            sim_fail("the real server does not read");
+        bytes = (sim_str){bytes.bytes + size, bytes.size - (size_t)size};
+    }
+}
+
+/* Reads some more; false: nothing comes. */
+static bool line_read(line *l)
+{
+    struct pollfd at = {.fd = l->fd, .events = POLLIN};
+    char *to;
+    ssize_t size;
+
+    if (poll(&at, 1, (int)wait_scaled_ms(ANSWER_MS)) != 1)
+        return false;
+    to = sim_buffer_more(&l->heard, 65536);
+    size = read(l->fd, to, 65536);
+    l->heard.size -= 65536 - (size_t)(size < 0 ? 0 : size);
+    return size > 0;
+}
+
+/* ---- differences -------------------------------------------------------- */
+
+static sim_str str_of(const sim_buffer *buffer)
+{
+    return (sim_str){buffer->bytes, buffer->size};
+}
+
+static void
+tell(twin *t, const char *what, sim_str asked, sim_str real, sim_str model)
+{
+    sim_buffer text = {0};
+    sim_str past = str_of(&t->past);
+
+    t->differs = true;
+    sim_buffer_print(&text, "\n%s\nasked before: ", what);
+    if (t->past.size > TOLD)
+        past = (sim_str){past.bytes + past.size - TOLD, TOLD};
+    sim_quote(&text, past);
+    sim_buffer_print(&text, "\nclock: %llu\nasked: ",
+                     (unsigned long long)twin_now_us(t));
+    sim_quote(&text, asked);
+    sim_buffer_print(&text, "\nreal:  ");
+    sim_quote(&text, real);
+    sim_buffer_print(&text, "\nmodel: ");
+    sim_quote(&text, model);
+    fprintf(stderr, "%.*s\n", (int)text.size, text.bytes);
+    sim_buffer_done(&text);
+}
+
+bool twin_differs(const twin *t)
+{
+    return t->differs;
+}
+
+/* Is the order of what this command answers left open? 0: no; or the step. */
+static size_t open_order(sim_str name)
+{
+    static const struct {
+        const char *name;
+        size_t step;
+    } commands[] = {{"KEYS", 1}, {"SMEMBERS", 1}, {"PUBSUB", 1}};
+
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (sim_str_is(name, commands[i].name))
+            return commands[i].step;
+    }
+    return 0;
+}
+
+static bool is_same(sim_str request, sim_str real, sim_str model)
+{
+    size_t count, step;
+    sim_str *words;
+    sim_str name;
+
+    if (sim_str_equal(real, model))
+        return true;
+    words = resp_elements(request, &count);
+    name = resp_string(words[0]);
+    free(words);
+    step = open_order(name);
+    return step != 0 && resp_same_elements(real, model, step);
+}
+
+/* Compares one reply each; both are taken off their buffers. */
+static void compare_one(twin *t, line *l, size_t *model_at, sim_str request)
+{
+    sim_str rest = {l->expected.bytes + *model_at,
+                    l->expected.size - *model_at};
+    sim_str model = {rest.bytes, resp_size(rest)};
+    size_t real_size;
+
+    while ((real_size = resp_size(str_of(&l->heard))) == 0) {
+        if (!line_read(l)) {
+            tell(t, "the real server does not answer", request,
+                 str_of(&l->heard), model);
+            return;
+        }
+    }
+    if (model.size == 0 ||
+        !is_same(request, (sim_str){l->heard.bytes, real_size}, model)) {
+        tell(t, "different answers", request,
+             (sim_str){l->heard.bytes, real_size}, model);
+        return;
+    }
+    t->errors += model.bytes[0] == '-';
+    if (t->see != NULL)
+        t->see(t->see_data, model);
+    *model_at += model.size;
+    l->heard.size -= real_size;
+    memmove(l->heard.bytes, l->heard.bytes + real_size, l->heard.size);
+}
+
+/* Replies to all that stands in requests, one after another. */
+static void compare_replies(twin *t, line *l, sim_str requests)
+{
+    size_t model_at = 0;
+
+    while (requests.size > 0 && !t->differs) {
+        size_t size = resp_size(requests);
+
+        compare_one(t, l, &model_at, (sim_str){requests.bytes, size});
+        requests = (sim_str){requests.bytes + size, requests.size - size};
+    }
+    l->expected.size -= model_at;
+    memmove(l->expected.bytes, l->expected.bytes + model_at, l->expected.size);
+}
+
+/* ---- data --------------------------------------------------------------- */
+
+/* The first lines that differ. */
+static void tell_data(twin *t, sim_str real, sim_str model)
+{
+    size_t same = 0;
+
+    while (same < real.size && same < model.size &&
+           real.bytes[same] == model.bytes[same])
+        same++;
+    while (same > 0 && real.bytes[same - 1] != '\n')
+        same--;
+    real = (sim_str){real.bytes + same, real.size - same};
+    model = (sim_str){model.bytes + same, model.size - same};
+    real.size = strcspn(real.bytes, "\n");
+    model.size = strcspn(model.bytes, "\n");
+    tell(t, "different data", sim_str_of(""), real, model);
+}
+
+static void compare_data(twin *t)
+{
+    char *model;
+    sim_buffer real = {0};
+
+    data_dump(t->real, &real);
+    *sim_buffer_more(&real, 1) = '\0';
+    real.size--;
+    model = sim_server_dump(t->model);
+    if (!sim_str_equal(sim_str_of(model), str_of(&real)))
+        tell_data(t, str_of(&real), sim_str_of(model));
+    free(model);
+    sim_buffer_done(&real);
+}
+
+/* ---- both --------------------------------------------------------------- */
+
+static void model_ask(const line *l, sim_str request)
+{
+    size_t count;
+    sim_str *args = resp_elements(request, &count);
+
+    for (size_t i = 0; i < count; i++)
+        args[i] = resp_string(args[i]);
+    sim_session_ask(l->session, (int)count, args);
+    free(args);
+}
+
+static void model_ask_all(const line *l, sim_str requests)
+{
+    while (requests.size > 0) {
+        size_t size = resp_size(requests);
+
+        model_ask(l, (sim_str){requests.bytes, size});
+        requests = (sim_str){requests.bytes + size, requests.size - size};
+    }
+}
+
+/* What a line heard that was asked nothing; a PING shows where it ends. */
+static void compare_heard(twin *t, line *l)
+{
+    static const char ping[] = "*2\r\n$4\r\nPING\r\n$3\r\nend\r\n";
+    const sim_str request = {ping, sizeof(ping) - 1};
+    sim_str all;
+
+    if (twin_is_blocked(t, l->number))
+        return;
+    model_ask(l, request);
+    line_write(l, request);
+    all = str_of(&l->expected);
+    while (l->heard.size < all.size && line_read(l))
+        ;
+    if (!sim_str_equal(all, str_of(&l->heard)))
+        tell(t, "a line heard something different", request, str_of(&l->heard),
+             all);
+    l->heard.size = l->expected.size = 0;
+}
+
+static void remember(twin *t)
+{
+    if (t->past.size > 100000) {
+        memmove(t->past.bytes, t->past.bytes + 50000, t->past.size - 50000);
+        t->past.size -= 50000;
+    }
+    sim_buffer_print(&t->past, "\n@%llu #%u ",
+                     (unsigned long long)twin_now_us(t), t->current);
+    sim_buffer_add(&t->past, str_of(&t->requests));
+}
+
+void twin_run(twin *t)
+{
+    line *l = &t->lines[t->current];
+    sim_str requests = str_of(&t->requests);
+
+    if (requests.size == 0 || t->differs)
+        return;
+    line_write(l, requests);
+    model_ask_all(l, requests);
+    compare_replies(t, l, requests);
+    for (unsigned i = 0; i < LINES && !t->differs; i++) {
+        if (&t->lines[i] != l)
+            compare_heard(t, &t->lines[i]);
+    }
+    if (t->differs)
+        compare_data(t); /* it may show what has led there */
+    remember(t);
+    t->requests.size = 0;
+}
+
+void twin_ask(twin *t, unsigned number, int argc, const sim_str *argv)
+{
+    if (number != t->current || t->requests.size > 100000)
+        twin_run(t);
+    t->current = number;
+    resp_write(&t->requests, argc, argv);
+    t->asked++;
+}
+
+void twin_say(twin *t, unsigned number, const char *words)
+{
+    enum { MOST = 32 };
+    sim_str args[MOST];
+    int count = 0;
+
+    for (words += strspn(words, " "); *words != '\0' && count < MOST;
+         words += strspn(words, " ")) {
+        args[count] = (sim_str){words, strcspn(words, " ")};
+        words += args[count++].size;
+    }
+    twin_ask(t, number, count, args);
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
+bool twin_is_blocked(const twin *t, unsigned number)
+{
+    return t->lines[number].session->block != SIM_FREE;
+}
+
+/* Waits until the real server has blocked as many as the model. */
+static void await_blocks(twin *t)
+{
+    char expected[64];
+    char *info;
+    bool is_there = false;
+
+    snprintf(expected, sizeof(expected), "blocked_clients:%u\r",
+             t->model->blocked_count);
+    for (unsigned tries = 0; !is_there && tries < 10000; tries++) {
+        info = server_string(t->real, "INFO clients");
+        is_there = strstr(info, expected) != NULL;
+        free(info);
+    }
+    if (!is_there)
+        tell(t, "other lines are blocked", sim_str_of(""), sim_str_of(""),
+             sim_str_of(expected));
+}
+
+void twin_block(twin *t, unsigned number, int argc, const sim_str *argv)
+{
+    line *l = &t->lines[number];
+
+    twin_run(t);
+    if (t->differs)
+        return;
+    resp_write(&t->requests, argc, argv);
+    t->asked++;
+    t->current = number;
+    line_write(l, str_of(&t->requests));
+    model_ask_all(l, str_of(&t->requests));
+    remember(t);
+    if (twin_is_blocked(t, number))
+        await_blocks(t);
+    else
+        compare_replies(t, l, str_of(&t->requests));
+    t->requests.size = 0;
+}
+
+void twin_unblock(twin *t, unsigned number, const char *how)
+{
+    line *l = &t->lines[number];
+    char command[64];
+    long long found;
+
+    twin_run(t);
+    if (t->differs)
+        return;
+    found = server_integer(t->real, "CLIENT UNBLOCK %lld %s", l->id, how);
+    snprintf(command, sizeof(command), "CLIENT UNBLOCK %llu %s",
+             (unsigned long long)sim_session_id(l->session), how);
+    if (strtoll(sim_server_admin(t->model, command) + 1, NULL, 10) != found)
+        tell(t, "unblocked or not", sim_str_of(command), sim_str_of(""),
+             sim_str_of(""));
+    compare_heard(t, l);
+}
+
+/* ---- connections -------------------------------------------------------- */
+
+static void line_open(twin *t, line *l)
+{
+    static const char id[] = "*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n";
+
+    l->session = sim_session_new(t->model, &ears, l);
+    l->fd = line_connect(server_socket(t->real));
+    line_write(l, (sim_str){id, sizeof(id) - 1});
+    while (resp_size(str_of(&l->heard)) == 0) {
+        if (!line_read(l))
+            sim_fail("the real server does not answer");
+    }
+    l->id = strtoll(l->heard.bytes + 1, NULL, 10);
+    l->heard.size = l->expected.size = 0;
+}
+
+static void line_close(line *l)
+{
+    sim_session_free(l->session);
+    close(l->fd);
+}
+
+void twin_kill(twin *t, unsigned number)
+{
+    line *l = &t->lines[number];
+    char command[64];
+
+    twin_run(t);
+    if (t->differs)
+        return;
+    server_integer(t->real, "CLIENT KILL ID %lld", l->id);
+    snprintf(command, sizeof(command), "CLIENT KILL ID %llu",
+             (unsigned long long)sim_session_id(l->session));
+    sim_server_admin(t->model, command);
+    if (!sim_session_has_ended(l->session))
+        tell(t, "not killed", sim_str_of(command), sim_str_of(""),
+             sim_str_of(""));
+    line_close(l);
+    line_open(t, l);
+}
+
+void twin_set_replica(twin *t, bool is_replica)
+{
+    twin_run(t);
+    if (t->differs || t->model->is_replica == is_replica)
+        return;
+    freeReplyObject(server_command(t->real, is_replica ? "REPLICAOF 127.0.0.1 1"
+                                                       : "REPLICAOF NO ONE"));
+    sim_server_set_replica(t->model, is_replica);
+    for (unsigned i = 0; i < LINES; i++) {
+        line *l = &t->lines[i];
+
+        if (!sim_session_has_ended(l->session))
+            continue;
+        line_close(l);
+        l->heard.size = l->expected.size = 0;
+        line_open(t, l);
+    }
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static void clock_open(twin *t, char *path, size_t size)
+{
+    int fd;
+
+    snprintf(path, size, "%s/clock", scratch_path(t->home));
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, sizeof(*t->clock)) != 0)
+        sim_fail("no file for the clock");
+    t->clock = mmap(NULL, sizeof(*t->clock), PROT_READ | PROT_WRITE, MAP_SHARED,
+                    fd, 0);
+    close(fd);
+    if (t->clock == MAP_FAILED)
+        sim_fail("no memory for the clock");
+    atomic_store(t->clock, UINT64_C(1700000000000000));
+}
+
+static server *real_start(const char *clock)
+{
+    server *real;
+
+    setenv("LK_SIM_CLOCK", clock, 1);
+    setenv("LD_PRELOAD", SIM_WALLCLOCK, 1);
+    real = server_start(NULL);
+    unsetenv("LD_PRELOAD");
+    if (real != NULL)
+        freeReplyObject(server_command(real, "DEBUG SET-ACTIVE-EXPIRE 0"));
+    return real;
+}
+
+twin *twin_new(sim_engine *engine, uint64_t seed)
+{
+    twin *t = sim_alloc(sizeof(*t));
+    char clock[256];
+
+    t->home = scratch_new();
+    clock_open(t, clock, sizeof(clock));
+    t->real = real_start(clock);
+    if (t->real == NULL)
+        sim_fail("the real server does not start");
+    t->model = sim_server_new(engine, seed, model_now, t);
+    for (unsigned i = 0; i < LINES; i++) {
+        t->lines[i].number = i;
+        line_open(t, &t->lines[i]);
+    }
+    twin_say(t, 0, "CONFIG SET hash-max-listpack-entries 1000000");
+    twin_say(t, 0, "CONFIG SET hash-max-listpack-value 1000000");
+    twin_run(t);
+    return t;
+}
+
+void twin_free(twin *t)
+{
+    for (unsigned i = 0; i < LINES; i++) {
+        line_close(&t->lines[i]);
+        sim_buffer_done(&t->lines[i].expected);
+        sim_buffer_done(&t->lines[i].heard);
+    }
+    sim_server_free(t->model);
+    server_stop(t->real);
+    munmap(t->clock, sizeof(*t->clock));
+    scratch_free(t->home);
+    sim_buffer_done(&t->requests);
+    sim_buffer_done(&t->past);
+    free(t);
+}
+
+uint64_t twin_asked(const twin *t)
+{
+    return t->asked;
+}
+
+uint64_t twin_errors(const twin *t)
+{
+    return t->errors;
+}
+
+uint64_t twin_now_us(const twin *t)
+{
+    return atomic_load(t->clock);
+}
+
+void twin_set_clock(twin *t, uint64_t us)
+{
+    twin_run(t);
+    atomic_store(t->clock, us);
+}
+
+void twin_watch(twin *t, void (*see)(void *data, sim_str reply), void *data)
+{
+    t->see = see;
+    t->see_data = data;
+}
+
+void twin_compare_data(twin *t)
+{
+    twin_run(t);
+    if (!t->differs)
+        compare_data(t);
+}
