@@ -5,7 +5,7 @@ A grant is inside from `got` to `gave`, both read while its owner has it, so
 that what overlaps here was held by two at once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,14 @@ def read_log(side, path):
             grants.append(Grant(side, mode, int(asked), int(got), int(gave),
                                 int(fence), thread))
     return grants
+
+
+def until_lease(grants, lease_ms):
+    """The grants as far as their leases surely went. A lease begins at the
+    server after it was asked for, so what overlaps until then is no late
+    release."""
+    return [replace(g, gave=min(g.gave, g.asked + int(lease_ms * 1e6)))
+            for g in grants if g.asked + int(lease_ms * 1e6) > g.got]
 
 
 def overlaps(grants, permits=1):

@@ -88,11 +88,12 @@ class Server:
         return rest.decode()
 
     def calls(self, name=""):
-        """How many commands it has run so far, those of scripts included;
-        or how many of one name."""
+        """How many commands it has run so far, those of scripts included and
+        this question not; or how many of one name."""
         total = 0
         for line in self.command("INFO", "commandstats").splitlines():
-            if line.startswith(f"cmdstat_{name}:" if name else "cmdstat_"):
+            if line.startswith(f"cmdstat_{name}:" if name else "cmdstat_") \
+                    and not line.startswith("cmdstat_info:"):
                 total += int(line.split("calls=")[1].split(",")[0])
         return total
 

@@ -229,3 +229,12 @@ def killed_waiter(run):
                                      LONG_MS, 0), "ok*", f"{name}: killed")
                 run.expect(other.ask(f"{kind}2", "unlock", wanted, name),
                            "ok", name)
+
+
+@scenario("two processes of ours and two threads of Redisson's outlive their "
+          "leases")
+def outlived(run):
+    run.contend([(run.c, 1, "lock")] * 2 + [(run.peers["java"], 2, "lock")],
+                run.seconds, lease_ms=100, hold_us=130000, name="outlived")
+    for side in (run.c.side, "java"):
+        run.expect_true(run.result.grants[side] > 0, f"{side} got nothing")

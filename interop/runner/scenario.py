@@ -117,12 +117,13 @@ class Run:
     # ---- threads that contend ----
 
     def contend(self, loops, seconds, permits=1, floors=None, gap_s=None,
-                at_start=None, **settings):
+                at_start=None, lease_ms=0, **settings):
         """Runs loops, [(peer, threads, kind), ...], and judges them twice.
 
         permits=None: shared grants are readers. floors: side -> the least
         share of all grants. gap_s: the longest time a side may go without.
-        at_start is called when all drivers are connected.
+        at_start is called when all drivers are connected. lease_ms: holds
+        may outlive this lease; the witness knows no leases and is not heard.
         """
         witness = os.path.join(self.folder, "witness")
         os.makedirs(witness)
@@ -134,7 +135,7 @@ class Run:
             drivers.append(self.start(
                 peer, "loop", f"kind={kind}", f"threads={threads}",
                 f"log={log}", f"witness={witness}", f"seconds={seconds}",
-                f"permits={permits or 1}",
+                f"permits={permits or 1}", f"lease_ms={lease_ms}",
                 *(f"{key}={value}" for key, value in settings.items())))
         if at_start is not None:
             at_start()
@@ -145,8 +146,11 @@ class Run:
         results = [driver.result(seconds + 90) for driver in drivers]
         end = begin + int(seconds * 1e9)
         grants = [g for side, log in logs for g in judge.read_log(side, log)]
-        self._judge(grants, permits)
-        self._count(grants, results, begin, end)
+        self._judge(judge.until_lease(grants, lease_ms) if lease_ms
+                    else grants, permits)
+        if lease_ms == 0:
+            self._hear_witness(results)
+        self._count(grants, begin, end)
         if len(self.servers) == 1:
             self.result.commands_per_grant = \
                 (self.server.calls() - calls) / max(len(grants), 1)
@@ -159,10 +163,12 @@ class Run:
         for one, other in found[:3]:
             self.fail(f"two at once: {one} {other}")
 
-    def _count(self, grants, results, begin, end):
+    def _hear_witness(self, results):
         self.result.violations += sum(r[1] for r in results)
         if any(r[1] for r in results):
             self.fail("the witness met somebody")
+
+    def _count(self, grants, begin, end):
         for side in sorted({d.side for d in self.drivers}):
             self.result.grants[side] = sum(g.side == side for g in grants)
             self.result.gaps[side] = judge.longest_gap_s(grants, side, begin,

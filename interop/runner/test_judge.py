@@ -53,6 +53,40 @@ class Overlaps(unittest.TestCase):
                          [(grants[at], grants[at + 1])])
 
 
+    def test_the_sides_are_judged_together(self):
+        found = judge.overlaps([grant(0, 10, side="a"), grant(9, 20, side="b")])
+        self.assertEqual([(one.side, other.side) for one, other in found],
+                         [("a", "b")])
+
+    def test_three_at_once_are_not_taken_for_two(self):
+        grants = [grant(0, 10, "shared"), grant(1, 10, "shared"),
+                  grant(2, 3, "shared"), grant(4, 5, "shared")]
+        self.assertEqual(len(judge.overlaps(grants, 2)), 2)
+        self.assertEqual(judge.overlaps(grants, 3), [])
+
+
+class Leases(unittest.TestCase):
+    LEASE_MS = 1e-3  # 1000 ns
+
+    def leased(self, asked, got, gave):
+        return judge.Grant("a", "exclusive", asked, got, gave, 0, "0")
+
+    def judged(self, *grants):
+        return len(judge.overlaps(judge.until_lease(grants, self.LEASE_MS)))
+
+    def test_who_stays_beyond_a_lease_keeps_nobody_out(self):
+        self.assertEqual(self.judged(self.leased(0, 10, 5000),
+                                     self.leased(100, 1010, 1500)), 0)
+
+    def test_two_within_one_lease_are_found(self):
+        self.assertEqual(self.judged(self.leased(0, 10, 5000),
+                                     self.leased(100, 990, 1500)), 1)
+
+    def test_who_gave_back_early_is_judged_until_then(self):
+        self.assertEqual(self.judged(self.leased(0, 10, 500),
+                                     self.leased(100, 510, 1500)), 0)
+
+
 class Fences(unittest.TestCase):
     def test_growing_ones_are_well(self):
         grants = [grant(i, i + 1, fence=i + 1) for i in range(5)]

@@ -15,6 +15,7 @@ SIGNAL = ("python-redis-lock",)
 MANY_SERVERS = ("redsync", "node-redlock")
 
 LEASE_MS = 1000  # python-redis-lock counts in whole seconds
+LONG_MS = 20000  # a wait that is over as soon as its cause is there
 
 
 def _name(run, tail):
@@ -29,10 +30,24 @@ def _each_way(run, **env):
     yield other, c, "other then c"
 
 
+def _renews(peer):
+    return peer.side not in ("redis-py", "redsync", "redislock",
+                             "node-redlock")
+
+
 def _key(run, name):
     """The value of the lock's key; None: it is free."""
     return run.server.command(
         "GET", f"lock:{name}" if run.other.kind == "siglock" else name)
+
+
+def _wait_for(run, driver, actor, name, wait_ms):
+    """Sends a request, and returns when it has been refused once."""
+    calls = run.server.calls()
+    driver.send(actor, "lock", run.other.kind, name, wait_ms, 0)
+    run.until(lambda: run.server.calls() > calls, 60,
+              f"{driver.side} asks for {name}")
+    run.expect_true(not driver.has_answered(actor), f"{driver.side}: waits")
 
 
 @scenario("taken there, refused here; released there, granted here",
@@ -45,7 +60,7 @@ def refused_and_granted(run):
         run.expect(asker.ask("b", "lock", kind, name, 0, 0), "no", way)
         run.expect(asker.ask("b", "lock", kind, name, 1000, 0), "no", way)
         run.expect(taker.ask("a", "unlock", kind, name), "ok", way)
-        run.expect(asker.ask("b", "lock", kind, name, 5000, 0), "ok*", way)
+        run.expect(asker.ask("b", "lock", kind, name, LONG_MS, 0), "ok*", way)
         run.expect(taker.ask("a", "lock", kind, name, 0, 0), "no", way)
         run.expect(asker.ask("b", "unlock", kind, name), "ok", way)
         run.expect_true(_key(run, name) is None, f"{way}: free at last")
@@ -58,9 +73,7 @@ def released_to_a_waiter(run):
     for number, (taker, asker, way) in enumerate(_each_way(run)):
         name = _name(run, f"waiter{number}")
         run.expect(taker.ask("a", "lock", kind, name, 0, 0), "ok*", way)
-        asker.send("b", "lock", kind, name, 10000, 0)
-        time.sleep(0.3)
-        run.expect_true(not asker.has_answered("b"), f"{way}: waits")
+        _wait_for(run, asker, "b", name, LONG_MS)
         run.expect(taker.ask("a", "unlock", kind, name), "ok", way)
         run.expect(asker.take("b"), "ok*", way)
         run.expect(asker.ask("b", "unlock", kind, name), "ok", way)
@@ -77,7 +90,7 @@ def lease_ends(run):
         left = run.server.command(
             "PTTL", f"lock:{name}" if kind == "siglock" else name)
         run.expect_true(0 < left <= LEASE_MS, f"{way}: a lease of {left} ms")
-        run.expect(asker.ask("b", "lock", kind, name, 10000, 0), "ok*", way)
+        run.expect(asker.ask("b", "lock", kind, name, LONG_MS, 0), "ok*", way)
         value = _key(run, name)
         taker.ask("a", "unlock", kind, name)  # not all say that it is late
         run.expect_true(value is not None and _key(run, name) == value,
@@ -90,19 +103,22 @@ def lease_ends(run):
 def killed(run):
     kind = run.other.kind
     for mine, theirs in ((run.c, run.other), (run.other, run.c)):
-        doomed, waiter, other = (run.repl(peer)
+        doomed, waiter, other = (run.repl(peer, LOCK_WATCHDOG_MS="4000")
                                  for peer in (mine, mine, theirs))
         name = _name(run, f"killed-{mine.side}")
         what = f"{mine.side} killed"
-        run.expect(doomed.ask("a", "lock", kind, name, 0, 2000), "ok*", what)
-        other.send("b", "lock", kind, name, 10000, 0)
+        run.expect(doomed.ask("a", "lock", kind, name, 0, 0), "ok*", what)
+        _wait_for(run, other, "b", name, LONG_MS)
         doomed.kill()
         run.expect(other.take("b"), "ok*", f"{what} while it holds")
-        waiter.send("a", "lock", kind, name, -1, 0)
-        time.sleep(0.3)
+        if not _renews(theirs):  # it has to last
+            other.ask("b", "unlock", kind, name)
+            run.expect(other.ask("b", "lock", kind, name, LONG_MS, 600000),
+                       "ok*", what)
+        _wait_for(run, waiter, "a", name, -1)
         waiter.kill()
         run.expect(other.ask("b", "unlock", kind, name), "ok", what)
-        run.expect(other.ask("b", "lock", kind, name, 10000, 0), "ok*",
+        run.expect(other.ask("b", "lock", kind, name, LONG_MS, 0), "ok*",
                    f"{what} while it waits")
         run.expect(other.ask("b", "unlock", kind, name), "ok", what)
 
@@ -143,7 +159,7 @@ def signal(run):
             run.expect(taker.ask("a", "lock", "siglock", name, 0, 0), "ok*",
                        way)
             asked = time.monotonic()
-            asker.send("b", "lock", "siglock", name, 10000, 0)
+            asker.send("b", "lock", "siglock", name, LONG_MS, 0)
             run.until(lambda: _is_waited(run), 10, f"{way}: it waits")
             run.expect(taker.ask("a", "unlock", "siglock", name), "ok", way)
             run.expect(asker.take("b"), "ok*", way)
@@ -167,7 +183,7 @@ def renewed(run):
                        way)
         run.expect_true(_key(run, name) == value, f"{way}: the same holder")
         run.expect(taker.ask("a", "unlock", "siglock", name), "ok", way)
-        run.expect(asker.ask("b", "lock", "siglock", name, 5000, 0), "ok*",
+        run.expect(asker.ask("b", "lock", "siglock", name, LONG_MS, 0), "ok*",
                    way)
         run.expect(asker.ask("b", "unlock", "siglock", name), "ok", way)
 
@@ -185,12 +201,40 @@ def reset(run):
 
 # ---- over three servers ----
 
+def _fate_of(server, fate):
+    if fate == "killed":
+        server.kill()
+    elif fate == "stopped":
+        server.pause()
+
+
+for fate in ("well", "killed", "stopped"):
+
+    @scenario(f"over three servers, one of them {fate}, taken there, "
+              "refused here", needs=MANY_SERVERS, in_slice=fate == "killed")
+    def three_refuse(run, fate=fate):
+        run.more_servers(2)
+        sides = list(_each_way(run))
+        _fate_of(run.servers[-1], fate)
+        for number, (taker, asker, way) in enumerate(sides):
+            name = _name(run, f"three{number}")
+            run.expect(taker.ask("a", "lock", "token", name, LONG_MS, 0),
+                       "ok*", way)
+            answer = asker.ask("b", "lock", "token", name, 0, 0)
+            run.expect_true(not answer.startswith("ok"), f"{way}: {answer}")
+            run.expect(taker.ask("a", "unlock", "token", name), "ok", way)
+            run.expect(asker.ask("b", "lock", "token", name, LONG_MS, 0),
+                       "ok*", way)
+            answer = taker.ask("a", "lock", "token", name, 0, 0)
+            run.expect_true(not answer.startswith("ok"), f"{way}: {answer}")
+            run.expect(asker.ask("b", "unlock", "token", name), "ok", way)
+
+
 for fate in ("killed", "stopped"):
 
     @scenario(f"over three servers, one of them {fate}, two and two contend",
               needs=MANY_SERVERS)
     def three_servers(run, fate=fate):
         run.more_servers(2)
-        lost = run.servers[-1]
         _contend(run, run.seconds,
-                 at_start=lost.kill if fate == "killed" else lost.pause)
+                 at_start=lambda: _fate_of(run.servers[-1], fate))

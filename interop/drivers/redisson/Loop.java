@@ -133,7 +133,11 @@ final class Loop {
         }
         Files.deleteIfExists(mark);
         long gave = System.nanoTime();
-        back[0].run();
+        try {
+            back[0].run();
+        } catch (RuntimeException e) {
+            refused.incrementAndGet();
+        }
         grants.incrementAndGet();
         write((isExclusive(kind) ? "exclusive" : "shared") + " " + asked + " " + got + " " + gave
             + " " + fence + " " + index);
