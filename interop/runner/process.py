@@ -29,37 +29,13 @@ def _dies_with_us():
     _libc.prctl(1, signal.SIGKILL)
 
 
-class Server:
-    """A redis-server on a port of 127.0.0.1, with a directory of its own."""
+class Line:
+    """A connection to a server of this machine."""
 
-    def __init__(self, *arguments):
-        self.home = tempfile.mkdtemp(prefix="latchkey-interop-")
-        until = time.monotonic() + READY_S
-        while not self._start(arguments, until):
-            if time.monotonic() > until:
-                raise Broken("the server does not start")
-        self.url = f"redis://127.0.0.1:{self.port}"
-
-    def _start(self, arguments, until):
-        """Returns False where somebody else took the port first."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.process = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
-             "--save", "", "--dir", self.home, "--maxmemory-policy",
-             "noeviction", *arguments],
-            stdout=subprocess.DEVNULL, preexec_fn=_dies_with_us)
-        while self.process.poll() is None and time.monotonic() < until:
-            try:
-                self.stream = socket.create_connection(
-                    ("127.0.0.1", self.port), 5)
-                self.stream.settimeout(READY_S)
-                self.lines = self.stream.makefile("rb")
-                return self.command("CONFIG", "GET", "dir")[1] == self.home
-            except (OSError, Broken):
-                time.sleep(0.05)
-        return False
+    def __init__(self, port):
+        self.stream = socket.create_connection(("127.0.0.1", port), 5)
+        self.stream.settimeout(READY_S)
+        self.lines = self.stream.makefile("rb")
 
     def command(self, *words):
         """One command; an error is raised, a list is a list."""
@@ -87,6 +63,47 @@ class Server:
             return [self._answer() for _ in range(int(rest))]
         return rest.decode()
 
+    def close(self):
+        self.lines.close()
+        self.stream.close()
+
+
+class Server:
+    """A redis-server on a port of 127.0.0.1, with a directory of its own."""
+
+    def __init__(self, *arguments):
+        self.home = tempfile.mkdtemp(prefix="latchkey-interop-")
+        until = time.monotonic() + READY_S
+        while not self._start(arguments, until):
+            if time.monotonic() > until:
+                raise Broken("the server does not start")
+        self.url = f"redis://127.0.0.1:{self.port}"
+
+    def _start(self, arguments, until):
+        """Returns False where somebody else took the port first."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
+             "--save", "", "--dir", self.home, "--maxmemory-policy",
+             "noeviction", *arguments],
+            stdout=subprocess.DEVNULL, preexec_fn=_dies_with_us)
+        while self.process.poll() is None and time.monotonic() < until:
+            try:
+                self.line = Line(self.port)
+                return self.command("CONFIG", "GET", "dir")[1] == self.home
+            except (OSError, Broken):
+                time.sleep(0.05)
+        return False
+
+    def command(self, *words):
+        return self.line.command(*words)
+
+    def another(self):
+        """A connection of its own, for another thread."""
+        return Line(self.port)
+
     def calls(self, name=""):
         """How many commands it has run so far, those of scripts included and
         this question not; or how many of one name."""
@@ -111,8 +128,7 @@ class Server:
 
     def stop(self):
         self.kill()
-        self.lines.close()
-        self.stream.close()
+        self.line.close()
         shutil.rmtree(self.home, ignore_errors=True)
 
 

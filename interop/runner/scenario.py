@@ -116,15 +116,10 @@ class Run:
 
     # ---- threads that contend ----
 
-    def contend(self, loops, seconds, permits=1, floors=None, gap_s=None,
-                at_start=None, lease_ms=0, **settings):
-        """Runs loops, [(peer, threads, kind), ...], and judges them twice.
-
-        permits=None: shared grants are readers. floors: side -> the least
-        share of all grants. gap_s: the longest time a side may go without.
-        at_start is called when all drivers are connected. lease_ms: holds
-        may outlive this lease; the witness knows no leases and is not heard.
-        """
+    def loops(self, loops, seconds, at_start=None, **settings):
+        """Runs loops, [(peer, threads, kind), ...]; returns their grants, and
+        how often each side's witness met somebody. at_start is called when
+        all drivers are connected."""
         witness = os.path.join(self.folder, "witness")
         os.makedirs(witness)
         logs = []
@@ -135,25 +130,44 @@ class Run:
             drivers.append(self.start(
                 peer, "loop", f"kind={kind}", f"threads={threads}",
                 f"log={log}", f"witness={witness}", f"seconds={seconds}",
-                f"permits={permits or 1}", f"lease_ms={lease_ms}",
                 *(f"{key}={value}" for key, value in settings.items())))
         if at_start is not None:
             at_start()
-        calls = self.server.calls()
-        begin = time.monotonic_ns()
         for driver in drivers:
             driver.begin()
-        results = [driver.result(seconds + 90) for driver in drivers]
-        end = begin + int(seconds * 1e9)
-        grants = [g for side, log in logs for g in judge.read_log(side, log)]
+        witnessed = {driver.side: 0 for driver in drivers}
+        for driver in drivers:
+            witnessed[driver.side] += driver.result(seconds + 90)[1]
+        return [g for side, log in logs for g in judge.read_log(side, log)], \
+            witnessed
+
+    def contend(self, loops, seconds, permits=1, floors=None, gap_s=None,
+                at_start=None, lease_ms=0, **settings):
+        """Runs loops, and judges them twice.
+
+        permits=None: shared grants are readers. floors: side -> the least
+        share of all grants. gap_s: the longest time a side may go without.
+        lease_ms: holds may outlive this lease; the witness knows no leases
+        and is not heard.
+        """
+        marks = []
+
+        def begin():
+            if at_start is not None:
+                at_start()
+            marks.extend((time.monotonic_ns(), self.server.calls()))
+
+        grants, witnessed = self.loops(loops, seconds, begin,
+                                       permits=permits or 1,
+                                       lease_ms=lease_ms, **settings)
+        if lease_ms == 0:
+            self._hear_witness(witnessed)
         self._judge(judge.until_lease(grants, lease_ms) if lease_ms
                     else grants, permits)
-        if lease_ms == 0:
-            self._hear_witness(results)
-        self._count(grants, begin, end)
+        self._count(grants, marks[0], marks[0] + int(seconds * 1e9))
         if len(self.servers) == 1:
             self.result.commands_per_grant = \
-                (self.server.calls() - calls) / max(len(grants), 1)
+                (self.server.calls() - marks[1]) / max(len(grants), 1)
         self._floors(floors or {}, gap_s)
         return grants
 
@@ -163,10 +177,10 @@ class Run:
         for one, other in found[:3]:
             self.fail(f"two at once: {one} {other}")
 
-    def _hear_witness(self, results):
-        self.result.violations += sum(r[1] for r in results)
-        if any(r[1] for r in results):
-            self.fail("the witness met somebody")
+    def _hear_witness(self, witnessed):
+        self.result.violations += sum(witnessed.values())
+        if any(witnessed.values()):
+            self.fail(f"the witness met somebody: {witnessed}")
 
     def _count(self, grants, begin, end):
         for side in sorted({d.side for d in self.drivers}):
