@@ -35,6 +35,18 @@ function(lk__script_key_count path out)
   set(${out} ${count} PARENT_SCOPE)
 endfunction()
 
+# lk__script_has_texts(<path> <out>)
+#
+# Returns whether the header has a `-- texts:` line, which says what the script
+# answers beside numbers: 1 or 0.
+function(lk__script_has_texts path out)
+  file(STRINGS "${path}" lines REGEX "^-- texts:")
+  set(${out} 0 PARENT_SCOPE)
+  if(lines)
+    set(${out} 1 PARENT_SCOPE)
+  endif()
+endfunction()
+
 # lk__script_body(<path> <out>)
 #
 # Returns what the server gets to see: the fragments that the header's
@@ -67,6 +79,7 @@ function(lk_embed_scripts target)
     endif()
     lk__script_body("${path}" body)
     lk__script_key_count("${path}" key_count)
+    lk__script_has_texts("${path}" has_texts)
     string(SHA1 sha1 "${body}")
     string(HEX "${body}" hex)
     string(LENGTH "${hex}" size)
@@ -78,7 +91,8 @@ function(lk_embed_scripts target)
       "const lk__script lk__script_${name} = {\n"
       "    .name = \"${name}\",\n    .body = ${name}_body,\n"
       "    .size = ${size},\n    .sha1 = \"${sha1}\",\n"
-      "    .index = ${index},\n    .key_count = ${key_count},\n};\n")
+      "    .index = ${index},\n    .key_count = ${key_count},\n"
+      "    .has_texts = ${has_texts},\n};\n")
     math(EXPR index "${index} + 1")
   endforeach()
   string(APPEND text "\nconst unsigned lk__script_count = ${index};\n")

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- cell_read: what is in a cell.
 -- uses: part_error part_master part_cell
+-- texts: the value
 --
 -- KEYS[1]  cell  hash  version, value
 -- KEYS[2]  memo  hash  change that was made -> when, and the version it made

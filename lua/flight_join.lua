@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- flight_join: take what has landed, or learn who computes it, or be the one.
 -- uses: part_error part_flight
+-- texts: the words, the value, the leader
 --
 -- KEYS[1]  result  hash    status, words, value, by; its TTL is the value's
 -- KEYS[2]  claim   string  who computes; its TTL is the lease

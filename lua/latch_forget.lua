@@ -2,6 +2,7 @@
 -- latch_forget: remove what is kept of a latch that is open, or that nobody
 -- waits for, its count as well.
 -- uses: part_error part_master part_clock part_latch part_waiting part_forget
+-- texts: who holds it
 --
 -- KEYS[1]  count    string  what is left to count; Redisson's
 -- KEYS[2]  state    hash    the record: phase, generation, time

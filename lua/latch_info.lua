@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- latch_info: who has arrived at a latch and who waits for it.
 -- uses: part_error part_master part_clock part_latch part_waiting
+-- texts: who holds and waits, in arrays
 --
 -- KEYS[1]  count    string  what is left to count; Redisson's
 -- KEYS[2]  state    hash    the record: phase, generation, time

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lock_forget: remove what is kept of a lock that nobody uses.
 -- uses: part_error part_master part_record part_clock part_forget
+-- texts: who holds it
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn

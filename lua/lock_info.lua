@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- lock_info: who holds the lock and who waits for it.
 -- uses: part_error part_master part_record part_clock part_line part_list
+-- texts: who holds and waits, in arrays
 --
 -- KEYS[1]  lock     hash    owner -> 1; its TTL is the lease
 -- KEYS[2]  state    hash    record of the last grant, and the turn

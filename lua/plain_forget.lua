@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- plain_forget: remove what is kept of a plain semaphore that is not set.
 -- uses: part_error part_master part_clock part_lease part_counter part_forget
+-- texts: who holds it
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone

@@ -2,6 +2,7 @@
 -- plain_info: who waits.
 -- uses: part_error part_master
 -- uses: part_clock part_lease part_counter part_line part_list
+-- texts: who holds and waits, in arrays
 --
 -- KEYS[1]  counter  string  permits that are free
 -- KEYS[2]  state    hash    that it is a bare counter; which waiters are gone

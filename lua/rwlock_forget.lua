@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- rwlock_forget: remove what is kept of a read-write lock that nobody uses.
 -- uses: part_error part_master part_rw_record part_clock part_forget
+-- texts: who holds it
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
 --                            <writer>:write -> its holds; its TTL is the lease

@@ -2,6 +2,7 @@
 -- rwlock_info: who holds the lock and who waits for it.
 -- uses: part_error part_master part_rw_record part_clock part_lease part_line
 -- uses: part_list part_rw_readers part_rw_share
+-- texts: who holds and waits, in arrays
 --
 -- KEYS[1]  lock      hash    mode -> read or write; reader -> its holds; or
 --                            <writer>:write -> its holds; its TTL is the lease

@@ -3,6 +3,7 @@
 -- number of permits as well.
 -- uses: part_error part_master part_permit_record part_clock part_permit_ids
 -- uses: part_forget
+-- texts: who holds it
 --
 -- KEYS[1]  counter  string  permits that are free; unset: there is no number
 -- KEYS[2]  state    hash    kind, fence of the last grant, and the turn

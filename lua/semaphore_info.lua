@@ -3,6 +3,7 @@
 -- uses: part_error part_master
 -- uses: part_permit_record part_clock part_lease part_permit_ids
 -- uses: part_line part_list part_permit_room part_others
+-- texts: who holds and waits, in arrays
 --
 -- KEYS[1]  counter  string  permits that are free; unset: there is no number
 -- KEYS[2]  state    hash    kind, fence of the last grant, and the turn

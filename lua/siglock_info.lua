@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- siglock_info: who holds the lock. Who waits nobody knows but the server.
 -- uses: part_error part_siglock
+-- texts: who holds and waits, in arrays
 --
 -- KEYS[1]  lock    string  the holder's id; its TTL is the lease, if it has one
 -- KEYS[2]  signal  list    one element when the name has become free

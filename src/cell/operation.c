@@ -91,7 +91,8 @@ static lk_status value_take(operation *op, const redisReply *reply)
     const redisReply *bytes = lk__reply_at(reply, 2);
     lk_cell_value *value;
 
-    if (bytes == NULL || bytes->type != REDIS_REPLY_STRING)
+    if (bytes == NULL || bytes->type != REDIS_REPLY_STRING ||
+        !lk__reply_is_number(lk__reply_at(reply, 1)))
         return LK_EPROTO;
     value = lk__alloc(sizeof(*value) + bytes->len + 1);
     if (value == NULL)

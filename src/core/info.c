@@ -110,6 +110,28 @@ static bool waiter_fill(struct room *room, const redisReply *waiters, size_t at)
     return true;
 }
 
+/* A list of parties. The form says what each has: # a number, - text. */
+static bool is_list(const redisReply *list, const char *form)
+{
+    size_t words = strlen(form);
+
+    if (list == NULL || list->type != REDIS_REPLY_ARRAY ||
+        list->elements % words != 0)
+        return false;
+    for (size_t i = 0; i < list->elements; i++) {
+        if (form[i % words] == '#' && !lk__reply_is_number(list->element[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_understood(const redisReply *reply)
+{
+    return is_list(lk__reply_at(reply, 0), "-####--") &&
+           lk__reply_is_number(lk__reply_at(reply, 1)) &&
+           is_list(lk__reply_at(reply, 2), "-###--");
+}
+
 static bool rooms_fill(struct building *building, const redisReply *reply)
 {
     const redisReply *holders = lk__reply_at(reply, 0);
@@ -128,6 +150,8 @@ static lk_status rooms_make(struct building *building, const redisReply *reply)
 {
     lk_info *info = &building->info;
 
+    if (!is_understood(reply))
+        return LK_EPROTO;
     info->holder_count = element_count(lk__reply_at(reply, 0)) / HOLDER_WORDS;
     info->waiter_count = (size_t)lk__reply_integer_at(reply, 1, 0);
     info->listed_count = element_count(lk__reply_at(reply, 2)) / WAITER_WORDS;

@@ -430,6 +430,14 @@ static void script_lost(lk__node *node, const lk__request *request)
     node->client->stats.scripts_lost++;
 }
 
+/* What a script with texts answers where is for who asked to tell. */
+static bool may_be_said(const lk__script *script, const redisReply *part)
+{
+    return lk__reply_is_number(part) ||
+           (script->has_texts && (part->type == REDIS_REPLY_STRING ||
+                                  part->type == REDIS_REPLY_ARRAY));
+}
+
 /* Every script answers with an array; only one that takes any number of keys
    may have nothing to say. */
 static bool is_understood(const lk__request *request, const redisReply *reply)
@@ -439,10 +447,7 @@ static bool is_understood(const lk__request *request, const redisReply *reply)
     if (reply->type != REDIS_REPLY_ARRAY)
         return false;
     for (size_t i = 0; i < reply->elements; i++) {
-        int type = reply->element[i]->type;
-
-        if (type != REDIS_REPLY_INTEGER && type != REDIS_REPLY_STRING &&
-            type != REDIS_REPLY_ARRAY)
+        if (!may_be_said(request->script, reply->element[i]))
             return false;
     }
     return reply->elements > 0 || request->script->key_count == 0;

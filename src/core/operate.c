@@ -228,9 +228,13 @@ static lk_status
 forgetting_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct forgetting *forgetting = (struct forgetting *)(void *)ask;
+    int64_t code = lk__reply_integer_at(reply, 0, -1);
 
     *ret_more = false;
-    switch (lk__reply_integer_at(reply, 0, -1)) {
+    if (code >= FORGET_HELD &&
+        !lk__reply_is_number(lk__reply_at(reply, code == FORGET_HELD ? 2 : 1)))
+        return LK_EPROTO;
+    switch (code) {
     case FORGET_DONE:
         return LK_OK;
     case FORGET_NOTHING:

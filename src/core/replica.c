@@ -146,13 +146,14 @@ void lk__needs_end(lk_client *client, lk_status status)
 static void on_renewal_answer(lk__need *need, const redisReply *reply)
 {
     lk__node *node = need->call.client->node;
-    lk_status status = lk__reply_status(reply);
+    lk_status status = lk__node_check_over(node, &node->replicas.lane.conn,
+                                           &need->renewal, reply);
 
-    if (lk__reply_is_noscript(reply)) {
-        (void)lk__node_check(node, &need->renewal, reply); /* said again */
-    } else if (status != LK_OK) {
-        end(need, status, reply->str);
-    } else if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 0) {
+    if (lk__reply_is_noscript(reply))
+        return; /* it is said again */
+    if (status != LK_OK) {
+        end(need, status, reply->type == REDIS_REPLY_ERROR ? reply->str : NULL);
+    } else if (reply->elements != 0) {
         if (need->claim->state == LK__CLAIM_HELD)
             lk__claim_lose(need->claim, lk__claim_loss_of(
                                             lk__reply_integer_at(reply, 1, 0)));

@@ -10,6 +10,7 @@
 
 #include "core/reply.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,17 +141,41 @@ const redisReply *lk__reply_at(const redisReply *reply, size_t i)
     return reply->element[i];
 }
 
+/* Decimal text, and nothing else. */
+static bool text_read(const redisReply *reply, int64_t *ret_number)
+{
+    const char *digits = reply->str + (reply->str[0] == '-');
+    char *end;
+
+    if (*digits < '0' || *digits > '9')
+        return false;
+    errno = 0;
+    *ret_number = strtoll(reply->str, &end, 10);
+    return errno == 0 && end == reply->str + reply->len;
+}
+
+static bool number_read(const redisReply *reply, int64_t *ret_number)
+{
+    if (reply == NULL)
+        return false;
+    if (reply->type == REDIS_REPLY_STRING)
+        return text_read(reply, ret_number);
+    *ret_number = reply->integer;
+    return reply->type == REDIS_REPLY_INTEGER;
+}
+
+bool lk__reply_is_number(const redisReply *reply)
+{
+    int64_t number;
+
+    return number_read(reply, &number);
+}
+
 int64_t lk__reply_integer_at(const redisReply *reply, size_t i, int64_t missing)
 {
-    const redisReply *at = lk__reply_at(reply, i);
+    int64_t number;
 
-    if (at == NULL)
-        return missing;
-    if (at->type == REDIS_REPLY_INTEGER)
-        return at->integer;
-    if (at->type == REDIS_REPLY_STRING)
-        return strtoll(at->str, NULL, 10);
-    return missing;
+    return number_read(lk__reply_at(reply, i), &number) ? number : missing;
 }
 
 const char *lk__reply_text_at(const redisReply *reply, size_t i)

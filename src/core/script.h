@@ -2,6 +2,7 @@
 #ifndef LK_CORE_SCRIPT_H
 #define LK_CORE_SCRIPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -16,6 +17,8 @@ typedef struct lk__script {
     const char *sha1; /* of body, 40 hexadecimal digits */
     unsigned index;
     unsigned key_count; /* KEYS[n] lines in its header; 0: it takes any */
+    bool
+        has_texts; /* a -- texts: line in its header; else it answers numbers */
 } lk__script;
 
 /* How many scripts there are. */

@@ -275,7 +275,9 @@ static lk_status landed_take(look *l, const redisReply *reply)
 {
     const redisReply *value = lk__reply_at(reply, 3);
 
-    l->status = (lk_status)strtol(lk__reply_text_at(reply, 1), NULL, 10);
+    if (!lk__reply_is_number(lk__reply_at(reply, 1)))
+        return LK_EPROTO;
+    l->status = (lk_status)lk__reply_integer_at(reply, 1, 0);
     snprintf(l->text, sizeof(l->text), "%s", lk__reply_text_at(reply, 2));
     if (l->status != LK_OK)
         return LK_OK;
@@ -295,6 +297,8 @@ static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     case ANSWER_LANDED:
         return landed_take(l, reply);
     case ANSWER_OTHER:
+        if (!lk__reply_is_number(lk__reply_at(reply, 1)))
+            return LK_EPROTO;
         l->left_ms = lk__reply_integer_at(reply, 1, 0);
         snprintf(l->text, sizeof(l->text), "%s", lk__reply_text_at(reply, 2));
         return LK_OK;

@@ -247,7 +247,7 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
         say(link, "*2\r\n:0\r\n:0\r\n");
         break;
     case PLAYED_INFO:
-        say(link, "*5\r\n:-2\r\n*0\r\n*0\r\n:0\r\n*0\r\n");
+        say(link, "*3\r\n*0\r\n:0\r\n*0\r\n");
         break;
     case PLAYED_OBSERVE:
         say(link, "*6\r\n:0\r\n:%d\r\n:1\r\n:0\r\n:0\r\n:%" PRIu64 "\r\n",
@@ -341,8 +341,11 @@ static void answer_client(played *p, fake_link *link, const command *c)
 
 static void answer_info(const played *p, fake_link *link)
 {
-    say(link, "$%zu\r\nrun_id:%s\r\n", strlen("run_id:") + strlen(p->run_id),
-        p->run_id);
+    if (p->info_answer != NULL)
+        fake_say(link, p->info_answer);
+    else
+        say(link, "$%zu\r\nrun_id:%s\r\n",
+            strlen("run_id:") + strlen(p->run_id), p->run_id);
 }
 
 /* NOLINTNEXTLINE(readability-function-cognitive-complexity): one list */

@@ -2,6 +2,7 @@
 
 /* The words of errors, as the servers in use say them. */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/reply.h"
@@ -119,6 +120,65 @@ static void some_refusals_pass(void **state)
     assert_false(lk__reply_is_passing(NULL));
 }
 
+/* ---- numbers ------------------------------------------------------------- */
+
+static redisReply text(char *words)
+{
+    redisReply reply = {.type = REDIS_REPLY_STRING,
+                        .len = strlen(words),
+                        .str = words};
+
+    return reply;
+}
+
+static bool is_number(const char *words)
+{
+    char copy[32];
+    redisReply reply;
+
+    (void)snprintf(copy, sizeof(copy), "%s", words);
+    reply = text(copy);
+    return lk__reply_is_number(&reply);
+}
+
+static void decimal_text_is_a_number_and_no_other(void **state)
+{
+    static const char *const others[] = {"",
+                                         "-",
+                                         "+1",
+                                         " 1",
+                                         "1 ",
+                                         "1.0",
+                                         "1e3",
+                                         "inf",
+                                         "nan",
+                                         "0x1",
+                                         "9223372036854775808"};
+
+    (void)state;
+    assert_true(is_number("0"));
+    assert_true(is_number("-17"));
+    assert_true(is_number("9223372036854775807"));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(is_number(others[i]));
+    assert_false(lk__reply_is_number(NULL));
+}
+
+static void what_is_no_number_is_missing(void **state)
+{
+    char number[] = "12", other[] = "12x";
+    redisReply good = text(number), bad = text(other);
+    redisReply *elements[] = {&good, &bad};
+    redisReply list = {.type = REDIS_REPLY_ARRAY,
+                       .elements = 2,
+                       .element = elements};
+
+    (void)state;
+    assert_int_equal(lk__reply_integer_at(&list, 0, -1), 12);
+    assert_int_equal(lk__reply_integer_at(&list, 1, -1), -1);
+    assert_int_equal(lk__reply_integer_at(&list, 2, -1), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +188,8 @@ int main(void)
         cmocka_unit_test(each_server_denies_in_its_own_words),
         cmocka_unit_test(a_word_elsewhere_means_nothing),
         cmocka_unit_test(some_refusals_pass),
+        cmocka_unit_test(decimal_text_is_a_number_and_no_other),
+        cmocka_unit_test(what_is_no_number_is_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
  * does the client.
  */
 
+#include <string.h>
+
 #include "support/call.h"
 #include "support/check.h"
 #include "support/played.h"
@@ -141,6 +143,50 @@ static void an_answer_of_a_wrong_type_ends_the_greeting(void **state)
     assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
 }
 
+/* What it is cannot be known then: it could be a replica, or another process
+   each time. */
+static void a_server_that_does_not_say_what_it_is_is_refused(void **state)
+{
+    static const struct {
+        const char *answer, *words;
+        lk_status status;
+    } refusals[] = {
+        {"-NOPERM this user has no permissions to run the 'info' command\r\n",
+         "'info'", LK_EDENIED},
+        {"-ERR unknown command 'INFO'\r\n", "'INFO'", LK_ESERVER},
+        {"-ERR\r\n", "ERR", LK_ESERVER},
+    };
+    played *p = *state;
+
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        p->info_answer = refusals[i].answer;
+        assert_status(greet_anew(p), refusals[i].status);
+        assert_non_null(strstr(lk_last_error(), refusals[i].words));
+    }
+    p->info_answer = NULL;
+    assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
+}
+
+static void one_that_tells_nothing_of_itself_is_served(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->info_answer = "$9\r\n# Nothing\r\n";
+    assert_status(greet_anew(p), LK_OK);
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void a_replica_is_refused(void **state)
+{
+    played *p = *state;
+
+    p->info_answer = "$12\r\nrole:slave\r\n\r\n";
+    assert_status(greet_anew(p), LK_EREADONLY);
+    assert_non_null(strstr(lk_last_error(), "is a replica"));
+}
+
 /* ---- answers ---------------------------------------------------------------- */
 
 static void
@@ -188,6 +234,142 @@ static void a_script_that_is_never_known_is_not_sent_for_ever(void **state)
     answers(*state, "-NOSCRIPT No matching script.\r\n", NULL, NULL);
 }
 
+/* ---- what is no number --------------------------------------------------------- */
+
+#define NO_NUMBER "$4\r\n12ab\r\n"
+
+static void a_grant_of_no_number_is_none(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->answers[PLAYED_ACQUIRE] =
+        "*4\r\n:1\r\n" NO_NUMBER ":30000\r\n" NO_NUMBER;
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_EPROTO);
+    assert_null(hold);
+    p->answers[PLAYED_ACQUIRE] = "*4\r\n:1\r\n:5\r\n" NO_NUMBER ":5\r\n";
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_EPROTO);
+    assert_null(hold);
+    assert_int_equal(played_stats(p).holding, 0);
+}
+
+/* "Lost", and why, is said with numbers. */
+static void a_hold_is_not_lost_by_what_is_no_number(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    p->answers[PLAYED_CONFIRM] = "*2\r\n" NO_NUMBER ":2\r\n";
+    assert_status(lk_hold_extend(hold, 60000), LK_EPROTO);
+    assert_status(lk_hold_check(hold), LK_OK);
+    p->answers[PLAYED_CONFIRM] = NULL;
+    p->answers[PLAYED_RENEW] = "*2\r\n:1\r\n" NO_NUMBER;
+    p->counts[PLAYED_RENEW] = 0;
+    played_run_ms(p, 15000);
+    assert_true(p->counts[PLAYED_RENEW] > 0);
+    assert_status(lk_hold_check(hold), LK_OK);
+    p->answers[PLAYED_RENEW] = NULL;
+    played_run_ms(p, 60000);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void recover_soon(void *data)
+{
+    ((played *)data)->answers[PLAYED_RELEASE] = NULL;
+}
+
+static void nor_is_it_released_so(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    p->answers[PLAYED_RELEASE] = "*2\r\n" NO_NUMBER ":0\r\n";
+    fake_world_at(p->world, fake_world_now(p->world) + 100 * FAKE_MS,
+                  recover_soon, p);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_true(p->counts[PLAYED_RELEASE] >= 2);
+}
+
+static lk_status import(played *p)
+{
+    static const char from[] =
+        "latchkey1 lock - 00000000-0000-4000-8000-000000000000:7 500 510 30000 "
+        "1 n";
+    lk_hold *hold = NULL;
+
+    p->answers[PLAYED_IMPORT] = "*4\r\n" NO_NUMBER ":30000\r\n:600\r\n:600\r\n";
+    return lk_lock_import(p->lock, from, NULL, &hold);
+}
+
+static lk_status force(played *p)
+{
+    p->answers[PLAYED_FORCE] = "*1\r\n" NO_NUMBER;
+    return lk_lock_force_release(p->lock);
+}
+
+static lk_status revoke(played *p)
+{
+    int64_t left_ms;
+
+    p->answers[PLAYED_REVOKE] = "*3\r\n:1\r\n" NO_NUMBER ":1\r\n";
+    return lk_lock_revoke(p->lock, "somebody:1", &left_ms);
+}
+
+static lk_status forget(played *p)
+{
+    p->answers[PLAYED_FORGET] = "*3\r\n:2\r\n$1\r\na\r\n" NO_NUMBER;
+    return lk_forget(p->client, "n");
+}
+
+static lk_status info_of(played *p, const char *answer)
+{
+    lk_info *info = NULL;
+
+    p->answers[PLAYED_INFO] = answer;
+    return lk_lock_info(p->lock, &info);
+}
+
+static lk_status info_of_holders(played *p)
+{
+    return info_of(p, "*3\r\n*7\r\n$1\r\na\r\n:1\r\n" NO_NUMBER
+                      ":1\r\n:1\r\n$0\r\n\r\n$0\r\n\r\n:0\r\n*0\r\n");
+}
+
+static lk_status info_of_waiters(played *p)
+{
+    return info_of(p,
+                   "*3\r\n*0\r\n:1\r\n*6\r\n$1\r\na\r\n:1\r\n:1\r\n" NO_NUMBER
+                   "$0\r\n\r\n$0\r\n\r\n");
+}
+
+static lk_status info_of_how_many(played *p)
+{
+    return info_of(p, "*3\r\n*0\r\n" NO_NUMBER "*0\r\n");
+}
+
+static lk_status info_of_nothing(played *p)
+{
+    return info_of(p, "*1\r\n:0\r\n");
+}
+
+static void every_call_refuses_what_is_no_number(void **state)
+{
+    static lk_status (*const calls[])(
+        played * p) = {import,           force,           revoke,
+                       forget,           info_of_holders, info_of_waiters,
+                       info_of_how_many, info_of_nothing};
+    played *p = *state;
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        assert_status(lk_client_wait_ready(p->client, 5000), LK_OK);
+        assert_status(calls[i](p), LK_EPROTO);
+    }
+}
+
+/* ---- passing on ------------------------------------------------------------- */
+
 /* A release that always finds one more to pass on to. */
 static void passing_on_for_ever_is_slow(void **state)
 {
@@ -225,12 +407,19 @@ int main(void)
         TEST(a_name_and_a_number_may_be_refused),
         TEST(a_number_that_is_none_is_not_known),
         TEST(an_answer_of_a_wrong_type_ends_the_greeting),
+        TEST(a_server_that_does_not_say_what_it_is_is_refused),
+        TEST(one_that_tells_nothing_of_itself_is_served),
+        TEST(a_replica_is_refused),
         TEST(gone_and_gone_again_is_asked_slowly),
         TEST(void_and_void_again_is_asked_slowly),
         TEST(busy_where_one_could_queue_is_asked_slowly),
         TEST(more_and_more_to_pass_on_is_asked_slowly),
         TEST(a_queue_that_forgets_is_asked_slowly),
         TEST(a_script_that_is_never_known_is_not_sent_for_ever),
+        TEST(a_grant_of_no_number_is_none),
+        TEST(a_hold_is_not_lost_by_what_is_no_number),
+        TEST(nor_is_it_released_so),
+        TEST(every_call_refuses_what_is_no_number),
         TEST(passing_on_for_ever_is_slow),
         TEST(a_forced_release_that_never_ends_ends_in_time),
     };
