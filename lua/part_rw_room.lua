@@ -104,11 +104,12 @@ local function lets_write(entry)
     return readers.any(base) == false
 end
 
--- Whether nobody can have written since an upgrade was asked for: its base
--- lives, or did until this call.
+-- Whether an upgrade may go on: its base lives, or did until this call, so that
+-- nobody can have written since; and it was not revoked.
 function room.has_base(entry)
     local base = base_of(entry)
-    return readers.lives(base) or base == ARGV[1] and record.reads
+    local lives = readers.lives(base) or base == ARGV[1] and record.reads
+    return lives and type(redis.pcall('ZSCORE', KEYS[7], base)) ~= 'string'
 end
 
 -- Whether a reader comes in before the first writer, if there is one.

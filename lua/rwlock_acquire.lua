@@ -38,7 +38,7 @@
 --          {0, lease left, ticket, contend}  it is queued; contend 1 or 2: it
 --              is next, and nobody will hand over to it, as in rwlock_recheck
 --          {2, lease left}  it cannot come in now, and is not queued
---          {9}  its base is lost: others may have written
+--          {9}  its base is revoked, or lost: others may have written
 --          error LKVOID  the claim was given up
 --
 -- Invariants: a writer is alone, but for reads of its own owner. A hash that

@@ -258,6 +258,26 @@ static void on_gone(lk__claim *claim)
     lk__place_failed(place, claim, LK_OK, NULL);
 }
 
+/* What the server may have of it is given back, and its wait ends so; with LK_OK
+   another one takes its place. */
+static void give_up(lk__claim *claim, lk_status status, const char *words)
+{
+    lk__place *place = claim->place;
+
+    lk__claim_ref(claim);
+    lk__claim_leave(claim);
+    lk__place_failed(place, claim, status, words);
+    lk__claim_unref(claim);
+}
+
+/* It must not hold any more, or its wait is over: an operator revoked it. Before
+   its answer was lost it may have been granted. */
+static void on_void(lk__claim *claim)
+{
+    ask_again(claim);
+    give_up(claim, LK_OK, NULL);
+}
+
 /* What it asks for cannot be had, now or ever: the server has nothing of it. */
 void lk__claim_settle(lk__claim *claim, lk_status status)
 {
@@ -299,19 +319,16 @@ static void refused_for_now(lk__claim *claim)
 static void
 on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
 {
-    lk__place *place = claim->place;
-
     if (lk__reply_is_passing(reply) && rides_out(claim)) {
         refused_for_now(claim);
         return;
     }
-
     if (lk__reply_is_noscript(reply)) {
         lk__claim_seek(claim);
         return;
     }
     if (lk__reply_is_void(reply)) {
-        on_gone(claim);
+        on_void(claim);
         return;
     }
     if (status == LK_ELOADING || status == LK_EREADONLY)
@@ -322,8 +339,7 @@ on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
         claim->in_doubt = true; /* it may have been granted */
     }
 
-    lk__claim_leave(claim);
-    lk__place_failed(place, claim, status, reply->str);
+    give_up(claim, status, reply->str);
 }
 
 static void on_garbage(lk__claim *claim, const redisReply *reply)
@@ -488,12 +504,15 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
         status = lk__node_check(claim->place->client->node, request, reply);
         if (status != LK_OK)
             on_refused(claim, status, reply);
-        else if (lk__reply_integer_at(reply, 0, 0) != 1)
-            on_gone(claim);
-        else
+        else if (lk__reply_integer_at(reply, 0, 0) == 1)
             lk__claim_hold(claim,
                            lk__deadline_ns(request->sent_at, claim->lease_ms),
                            false);
+        else if (lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)) ==
+                 LK_LOSS_REVOKED)
+            on_void(claim);
+        else
+            on_gone(claim);
     }
     lk__claim_answered(claim);
 }
@@ -616,10 +635,7 @@ static void acquire_send(lk__claim *claim)
     status =
         lk__claim_call(claim, &claim->look, place->kind->acquire, count, args);
     if (status != LK_OK) {
-        lk__claim_ref(claim);
-        lk__claim_leave(claim);
-        lk__place_failed(place, claim, status, NULL);
-        lk__claim_unref(claim);
+        give_up(claim, status, NULL);
         return;
     }
     claim->looks++;
@@ -661,10 +677,7 @@ void lk__claim_seek(lk__claim *claim)
     } else if (claim->state == LK__CLAIM_QUEUED) {
         recheck_send(claim);
     } else if (is_doubt_open(claim)) {
-        lk__claim_ref(claim);
-        lk__claim_leave(claim);
-        lk__place_failed(place, claim, LK_OK, NULL);
-        lk__claim_unref(claim);
+        give_up(claim, LK_OK, NULL);
     } else if (!stays_behind(claim) && !lk__pace_holds_back(claim)) {
         acquire_send(claim);
     }

@@ -118,6 +118,24 @@ static void a_late_grant_is_confirmed_before_it_is_believed(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
+/* An operator revoked it before it was believed: it stands at the server until it
+   is given back. */
+static void a_late_grant_that_was_revoked_is_given_back(void **state)
+{
+    played *p = *state;
+    call c = {0};
+
+    queue_up(p, &c, LK_FOREVER);
+    p->answers[PLAYED_CONFIRM] = "*2\r\n:0\r\n:4\r\n";
+    played_grant(p, p->ticket, 5000, 3000);
+    fake_world_freeze(p->world, 2000 * FAKE_MS);
+    p->is_held = false; /* from when it has been given back */
+    played_run_ms(p, 100);
+    assert_int_equal(p->counts[PLAYED_LEAVE], 1);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
 static void a_late_grant_that_does_not_stand_is_no_hold(void **state)
 {
     played *p = *state;
@@ -377,6 +395,7 @@ int main(void)
         TEST(a_grant_is_renewed_after_fifty_milliseconds),
         TEST(a_grant_of_another_ticket_is_not_believed),
         TEST(a_late_grant_is_confirmed_before_it_is_believed),
+        TEST(a_late_grant_that_was_revoked_is_given_back),
         TEST(a_late_grant_that_does_not_stand_is_no_hold),
         TEST(each_look_moves_the_bound_on),
         TEST(a_grant_after_the_end_of_the_wait_is_given_back),
