@@ -19,7 +19,8 @@ end
 
 -- Writes the record of a grant. A turn of the others that was open ends here:
 -- if nobody has said else, this side keeps the name for half as long as they
--- had it. Numbers are passed as such: Redis writes them out in full, Lua's own
+-- had it. What the name was before it is not any more: a lock's record names no
+-- kind. Numbers are passed as such: Redis writes them out in full, Lua's own
 -- conversion does not.
 local function write_record(claim, entry, range)
     local open, till = record.open or 0, record.till or 0
@@ -31,6 +32,7 @@ local function write_record(claim, entry, range)
         'top', range.top, 'claim', claim, 'ticket', entry.ticket,
         'since', clock.ms, 'lease', entry.lease, 'inbox', entry.inbox,
         'reason', entry.reason, 'open', 0, 'until', till))
+        or record.kind and failed(redis.pcall('HDEL', state, 'kind')) or nil
 end
 
 -- Gives a holder whose record is void a new one. Returns its fences as

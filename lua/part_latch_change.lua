@@ -25,10 +25,9 @@ local function keep()
     end
     local rest = math.max(latch.till - clock.ms, 0)
     local bad = failed(redis.pcall('PEXPIRE', state, rest + KEEP_MS))
-    if not bad and latch.phase == 'open' and latch.till == 0
-            and (latch.met or change.entered) then
+    if not bad and latch.till == 0 then
         bad = failed(redis.pcall('PEXPIRE', members, KEEP_MS))
-    elseif not bad and latch.till > 0 then
+    elseif not bad then
         bad = failed(redis.pcall('PEXPIREAT', name, latch.till))
             or failed(redis.pcall('ZADD', members, 0, WITNESS))
             or failed(redis.pcall('PEXPIREAT', members, latch.till))
@@ -156,7 +155,6 @@ end
 
 -- Notes that a member is here, before it is counted.
 function change.enter(member)
-    change.entered = true
     return failed(redis.pcall('ZADD', members,
         math.max(clock.us, latch.gen), member))
 end

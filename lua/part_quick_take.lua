@@ -5,16 +5,16 @@
 --
 -- It leaves what part_hold leaves. Whatever is not quite plain, it leaves to
 -- the script: a queue, Redisson's counter, a claim that was given up, an open
--- turn, a record that cannot be read.
+-- turn, a record that cannot be read or is another kind's.
 
 do
     local lock, state = KEYS[1], KEYS[2]
     local absent = ARGV[3] ~= '1' and redis.pcall('EXISTS', lock, KEYS[3],
         KEYS[5], KEYS[6], KEYS[7]) == 0
     local marks = absent and redis.pcall('HMGET', state, 'v', 'fence', 'top',
-        'kept', 'open')
+        'kept', 'open', 'kind')
     if absent and not marks.err and (marks[1] or '1') == '1'
-            and (marks[5] or '0') == '0'
+            and (marks[5] or '0') == '0' and not marks[6]
             and (tonumber(marks[3]) or 0) < 9007199254740991
             and (tonumber(marks[2]) or 0) < 9007199254740991 then
         local time, ms = redis.call('TIME'), tonumber(ARGV[4])

@@ -7,6 +7,7 @@
 -- record.mine    true if the claim ARGV[1] is in it
 -- record.claim, .fence, .ticket, .open, .till, .kept, .came, .revoked  of the
 --                state hash
+-- record.kind    what the name was before, if that was no lock
 -- record.sees    'all': record.theirs can be told
 -- record.theirs  true if somebody holds the name by no grant of ours
 -- record.traces  keys that exist while others are there: the mark of who spins
@@ -41,7 +42,7 @@ do
     record.fields = fields
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
-        'open', 'until', 'kept', 'top', 'came', 'revoked')
+        'open', 'until', 'kept', 'top', 'came', 'revoked', 'kind')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif marks.err then
@@ -57,5 +58,6 @@ do
     record.kept = tonumber(marks[7])
     record.came = tonumber(marks[9])
     record.revoked = marks[10]
+    record.kind = marks[11]
     record.top = math.max(tonumber(marks[3]) or 0, tonumber(marks[8]) or 0)
 end

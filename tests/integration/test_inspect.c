@@ -299,6 +299,29 @@ static void who_finds_the_kind_by_itself(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+static void a_lock_on_the_name_of_a_former_latch_is_a_lock(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_latch *latch = NULL;
+    lk_listing *listing = NULL;
+    lk_info *info = NULL;
+    lk_kind kind;
+
+    assert_status(lk_latch_new(&latch, client, "n", NULL), LK_OK);
+    assert_status(lk_latch_try_set_count(latch, 1), LK_OK);
+    assert_status(lk_latch_count_down(latch, 1), LK_OK);
+    lk_latch_free(latch);
+    assert_status(lk_hold_release(locking_hold(locking_lock(f, client, "n"))),
+                  LK_OK);
+    assert_status(lk_who(client, "n", &kind, &info), LK_OK);
+    assert_int_equal(kind, LK_KIND_LOCK);
+    lk_info_free(info);
+    listing = list(client, NULL, 1, 0);
+    assert_int_equal(entry_of(listing, "n")->kind, LK_KIND_LOCK);
+    lk_listing_free(listing);
+}
+
 static void who_of_an_unknown_name_says_so(void **state)
 {
     locking *f = *state;
@@ -544,6 +567,7 @@ int main(void)
         TEST(more_names_than_the_limit_are_not_looked_at),
         TEST(a_thousand_names_are_each_listed_once),
         TEST(who_finds_the_kind_by_itself),
+        TEST(a_lock_on_the_name_of_a_former_latch_is_a_lock),
         TEST(who_of_an_unknown_name_says_so),
         TEST(the_rights_of_a_lock_are_enough_for_who),
         TEST(a_hold_is_broken_only_if_it_is_the_owners),

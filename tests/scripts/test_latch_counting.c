@@ -253,6 +253,22 @@ static void members_and_counts_open_a_latch_together(void **state)
     assert_like(latch_count(f), "1 0");
 }
 
+/* Of a latch that has no time, every key does once it is open. */
+static void what_is_left_of_an_open_latch_has_an_end(void **state)
+{
+    static const char *const keys[] = {LATCH_STATE, LATCH_MEMBERS, LATCH_MEMO};
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_arrive(f, "op:2", "2", "m1");
+    assert_int_equal(latch_pttl(f, LATCH_MEMBERS), -1);
+    latch_down(f, "op:3", "1");
+    assert_like(latch_count(f), "1 0");
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        assert_in_range(latch_pttl(f, keys[i]), 1, 604800000);
+    assert_like(script_redis(f, "DBSIZE"), "3");
+}
+
 static void a_member_may_have_any_name(void **state)
 {
     script_fixture *f = *state;
@@ -395,6 +411,7 @@ int main(void)
         SCRIPT_TEST(members_that_expect_different_numbers_are_refused),
         SCRIPT_TEST(members_arrive_at_a_latch_that_was_armed_for_them),
         SCRIPT_TEST(members_and_counts_open_a_latch_together),
+        SCRIPT_TEST(what_is_left_of_an_open_latch_has_an_end),
         SCRIPT_TEST(a_member_may_have_any_name),
         SCRIPT_TEST(an_arrival_is_taken_back),
         SCRIPT_TEST(the_last_to_leave_takes_away_what_the_first_armed),

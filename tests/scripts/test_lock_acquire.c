@@ -94,6 +94,26 @@ static void an_old_state_is_kept_for_another_week(void **state)
                     number(week_ms) + 30000);
 }
 
+/* By either road; a record that names no kind is a lock's. */
+static void what_the_name_was_before_it_is_not_any_more(void **state)
+{
+    static const char *const before[] = {"latch", "rw"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+        script_redis(f, "HSET %s v 1 kind %s", f->keys[KEY_STATE], before[i]);
+        assert_like(script_acquire(f, "u:1"), "1 *");
+        assert_like(script_redis(f, "HEXISTS %s kind", f->keys[KEY_STATE]),
+                    "0");
+        script_redis(f, "FLUSHALL");
+    }
+    script_acquire(f, "u:1");
+    script_acquire(f, "u:2");
+    script_redis(f, "HSET %s kind latch claim -", f->keys[KEY_STATE]);
+    assert_like(script_acquire(f, "u:1"), "1 *");
+    assert_like(script_redis(f, "HEXISTS %s kind", f->keys[KEY_STATE]), "0");
+}
+
 static void nobody_is_told_of_an_acquire(void **state)
 {
     script_fixture *f = *state;
@@ -358,6 +378,7 @@ int main(void)
         SCRIPT_TEST(the_state_lives_for_a_week_beyond_the_lease),
         SCRIPT_TEST(a_long_lease_keeps_the_state_as_long),
         SCRIPT_TEST(an_old_state_is_kept_for_another_week),
+        SCRIPT_TEST(what_the_name_was_before_it_is_not_any_more),
         SCRIPT_TEST(nobody_is_told_of_an_acquire),
         SCRIPT_TEST(a_second_acquire_of_the_holder_changes_nothing),
         SCRIPT_TEST(a_queued_claim_keeps_its_ticket_when_it_asks_again),
