@@ -8,8 +8,10 @@
 
 local hold = {}
 
--- Our turn is never longer.
+-- Our turn is not longer, if nobody has said else.
 local TURN_MS = 500
+-- So often it is noted that others have the name.
+local MET_MS = 1000
 local turn_ms
 
 -- If a turn of the others ends with the next grant, ours is so long.
@@ -25,8 +27,8 @@ end
 local function write_record(claim, entry, range)
     local open, till = record.open or 0, record.till or 0
     if open > 0 then
-        local ms = turn_ms or math.max(clock.ms - open, 0) / 2
-        till = clock.ms + math.floor(math.min(ms, TURN_MS))
+        local ms = math.min(math.max(clock.ms - open, 0) / 2, TURN_MS)
+        till = clock.ms + math.floor(turn_ms or ms)
     end
     return failed(redis.pcall('HSET', state, 'v', '1', 'fence', range.fence,
         'top', range.top, 'claim', claim, 'ticket', entry.ticket,
@@ -82,6 +84,21 @@ function hold.take(claim, entry, ms)
     return range
 end
 
+-- Notes that one of the others has the name, who came though it was not their
+-- turn: somebody who is seen to wait has one. The record of another kind stays
+-- as it is.
+local function meet()
+    if record.kind or (record.open or 0) > 0
+            or math.abs(clock.ms - (record.met or 0)) < MET_MS then
+        return
+    end
+    local bad = failed(redis.pcall('HSET', state, 'v', '1', 'met', clock.ms,
+        'alone', 0)) or lease.keep(state, record.kept, 0)
+    if bad and not record.kept then
+        redis.pcall('DEL', state) -- a state without a TTL would stay
+    end
+end
+
 -- If claim is next: 1 where the name is held by somebody who will never hand it
 -- over, 2 where it lies free for the others. Then its client must try for
 -- itself. Else 0.
@@ -89,8 +106,11 @@ function hold.contends(claim)
     if record.holder and record.holder == record.claim
             or redis.pcall('ZRANGE', queue, 0, 0)[1] ~= claim then
         return 0
+    elseif not record.holder then
+        return 2
     end
-    return record.holder and 1 or 2
+    meet()
+    return 1
 end
 
 -- What part_pass has to know of a lock: there is room for one.

@@ -1,31 +1,44 @@
 -- SPDX-License-Identifier: MIT
 -- part_others: who stands in no queue of ours: Redisson's waiters, its fair
 -- queue, and clients that spin; and their turn.
--- Needs: part_error, record.traces or nil: keys that exist while others are
--- there, record.fairq or nil: the key of Redisson's fair queue, the arguments
--- owner, channel, interop; for a turn part_clock,
--- part_lease, record.open, .till, .kept, .came, and .sees, with .theirs and
--- room.set_turn(), or nil; and for tell part_pass' room.
+-- Needs: part_error, part_clock, record.traces or nil: keys that exist while
+-- others are there, record.fairq or nil: the key of Redisson's fair queue,
+-- record.met or nil, the arguments owner, channel, interop; for a turn
+-- part_lease, record.open, .till, .kept, .came, .alone, and .sees, with .theirs
+-- and room.set_turn(), or nil; and for tell part_pass' room.
 --
 -- Their turn is on while record.open, when it began, is not 0. It may be seen
 -- whether they come: with record.sees 'all' whoever they are, with 'spin' in a
 -- turn that began while one of ours spun. record.theirs says that whoever has
 -- the name is one of them if that is so. The state's field `came` is when one
 -- of them was first seen to have it in their turn; 0: none was yet; -1: it is
--- not seen.
+-- not seen. Its field `alone` is how many turns of theirs in a row were in vain:
+-- none of them came.
+--
+-- Who spins in Redisson's way leaves no trace. So whoever had the name though it
+-- was not their turn, at the time of the state's field `met`, is taken for
+-- there, for some seconds, until two turns in a row were in vain: who spins
+-- would have come.
 
 local others = {}
 
 -- So long a free name is theirs alone, if none of them comes: a little more
 -- than the longest pause of Redisson's spin lock.
 local LEFT_MS = 150
--- Our turn after one of theirs in which none came.
-local ALONE_MS = 500
+-- Our turn is no longer; but from the third turn of theirs on that is in vain it
+-- is twice as long each time, up to the other.
+local TURN_MS, ALONE_MS = 500, 2000
+-- So long is one that was met taken for there, unless it did not come so often.
+local MET_MS, IN_VAIN = 10000, 2
+-- When they have come, it is theirs for so long at least, while some listen, or
+-- for as long as it took them: to go from side to side costs a wake-up, and a
+-- client passes on for as long.
+local LEAST_MS = 10
 -- Coming may take them so long; what the name is free beyond that is lost.
 local COMING_MS = 10
 
 -- What was noted by a clock that was set back since says nothing of now: a turn
--- of theirs began long ago, and ours, which is never longer than 500 ms, is
+-- of theirs began long ago, and ours, which is never longer than ALONE_MS, is
 -- over.
 local function bound(turn)
     local open, came, till = turn.open or 0, turn.came or 0, turn.till or 0
@@ -33,18 +46,29 @@ local function bound(turn)
         clock.look()
         turn.open = open > clock.ms and clock.ms - 1000 or turn.open
         turn.came = came > clock.ms and clock.ms - 1000 or turn.came
-        turn.till = till <= clock.ms + 500 and turn.till or 0
+        turn.till = till <= clock.ms + ALONE_MS and turn.till or 0
     end
 end
 bound(record)
 
--- In their turn, where it is seen whether they come: `came` as it was.
+-- Whether one of theirs was met lately.
+local function is_met()
+    if not record.met or (record.alone or 0) >= IN_VAIN then
+        return false
+    end
+    clock.look()
+    return math.abs(clock.ms - record.met) < MET_MS
+end
+
+-- In their turn, where it is seen whether they come: `came` as it was. Who comes
+-- while one is taken for there may be that one.
 local came
 if (record.open or 0) > 0 and (record.came or -1) >= 0 then
     came = record.came
     if came == 0 and record.theirs then
         clock.look()
-        redis.pcall('HSET', state, 'came', clock.ms)
+        redis.pcall('HSET', state, 'came', clock.ms, 'met',
+            is_met() and clock.ms or record.met or 0)
     end
 end
 others.came = came
@@ -73,20 +97,24 @@ local function has_fair_waiters()
     return failed(counts) ~= nil
 end
 
--- True if there are any, false if not, nil and an error if the server would
--- not say.
-function others.are_there()
-    if ARGV[3] == '1' then
-        return true
-    end
+-- Whether somebody of Redisson's waits and listens; nil and an error if the
+-- server would not say.
+local function has_listeners()
     local counts = redis.pcall('PUBSUB', 'NUMSUB', ARGV[2])
     if failed(counts) then
         return nil, counts
     end
-    return counts[2] > 0
-        or record.traces
-        and redis.call('EXISTS', unpack(record.traces)) > 0
-        or has_fair_waiters()
+    return counts[2] > 0 or has_fair_waiters()
+end
+
+-- True if there are any, false if not, nil and an error if the server would
+-- not say.
+function others.are_there()
+    if ARGV[3] == '1' or is_met() or record.traces
+            and redis.call('EXISTS', unpack(record.traces)) > 0 then
+        return true
+    end
+    return has_listeners()
 end
 
 -- Whether what becomes free is left to them; nil and an error if ours wait and
@@ -125,28 +153,47 @@ function others.come()
     end
 end
 
+-- Has our turn be so long when theirs has ended. Notes how many were in vain.
+local function set_turn(ms, alone)
+    room.set_turn(ms)
+    if alone ~= (record.alone or 0) then
+        redis.pcall('HSET', state, 'alone', alone)
+        record.alone = alone
+    end
+end
+
+-- Where they have come: until when the name is theirs yet, while some listen.
+local function theirs_till()
+    return came + math.max(LEAST_MS,
+        math.min(came - record.open - COMING_MS, TURN_MS))
+end
+
 -- Whether one of ours may have what is free. Their turn ends with that, and
 -- ours begins: it is as long as they had the name, or as it was free for them
--- before, if that is longer.
+-- before, if that is longer. If not, others.left() says for how long yet.
 function others.let()
     if not came then
         return true
     end
     clock.look()
-    if came > 0 then
-        room.set_turn(math.max(clock.ms - came,
-            came - record.open - COMING_MS))
+    if came > 0 and clock.ms < theirs_till() and has_listeners() then
+        return false
+    elseif came > 0 then
+        set_turn(math.min(TURN_MS, math.max(clock.ms - came,
+            came - record.open - COMING_MS)), 0)
     elseif clock.ms < record.open + LEFT_MS and others.are_there() then
         return false
     else
-        room.set_turn(ALONE_MS)
+        local alone = math.min((record.alone or 0) + 1, 4)
+        set_turn(math.max(TURN_MS, ALONE_MS / 2 ^ (4 - alone)), alone)
     end
     return true
 end
 
 -- For how long yet the free name is theirs.
 function others.left()
-    return math.max(record.open + LEFT_MS - clock.ms, 0)
+    local till = came > 0 and theirs_till() or record.open + LEFT_MS
+    return math.max(till - clock.ms, 0)
 end
 
 -- Tells them that there is room, in Redisson's way. Returns an error or nil.

@@ -24,7 +24,7 @@ do
             local time = redis.call('TIME')
             local now = time[1] * 1000 + math.floor(time[2] / 1000)
             local till = tonumber(marks[4]) or 0
-            if now >= till or till > now + 500 then
+            if now >= till or till > now + 2000 then
                 redis.pcall('HSET', state, 'open', now, 'came', 0)
             end
         end

@@ -2,7 +2,7 @@
 -- part_quick_pass: a lock for which ours alone wait goes to the first of them
 -- in few commands, if that one can be reached. Comes after part_quick_free, and
 -- as that one it leaves whatever is not quite plain to the script: others that
--- wait, Redisson's counter, an open turn, a waiter that was not heard of, a
+-- wait or were met, Redisson's counter, an open turn, a waiter that was not heard of, a
 -- record that cannot be read.
 --
 -- It leaves, says and answers what part_pass does, refusals in the middle
@@ -64,7 +64,8 @@ do
     local counts = claim
         and redis.pcall('PUBSUB', 'NUMSUB', ARGV[2], entry.inbox)
     local marks = claim and counts[2] == 0 and counts[4] > 0 and redis.pcall(
-        'HMGET', state, 'v', 'claim', 'fence', 'top', 'kept', 'open')
+        'HMGET', state, 'v', 'claim', 'fence', 'top', 'kept', 'open',
+        'met')
     if marks and marks[1] == '1' and marks[2] == ARGV[1]
             and marks[3] == ARGV[4] and marks[6] == '0'
             and tonumber(marks[3]) < 9007199254740991
@@ -75,6 +76,7 @@ do
         local now = math.floor(us / 1000)
         local kept = tonumber(marks[5]) or 0
         if math.abs(now - entry.seen) <= 3000
+                and math.abs(now - (tonumber(marks[7]) or 0)) >= 10000
                 and kept + 86400000 >= now + 7 * 86400000 + entry.lease then
             local fence = math.max(tonumber(marks[3]) + 1,
                 (tonumber(marks[4]) or 0) + 1, us)

@@ -5,8 +5,8 @@
 -- record.fields  the lock hash, flat
 -- record.holder  a field of it; nil: the name is free
 -- record.mine    true if the claim ARGV[1] is in it
--- record.claim, .fence, .ticket, .open, .till, .kept, .came, .revoked  of the
---                state hash
+-- record.claim, .fence, .ticket, .open, .till, .kept, .came, .revoked, .met,
+--        .alone  of the state hash
 -- record.kind    what the name was before, if that was no lock
 -- record.sees    'all': record.theirs can be told
 -- record.theirs  true if somebody holds the name by no grant of ours
@@ -42,7 +42,8 @@ do
     record.fields = fields
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
-        'open', 'until', 'kept', 'top', 'came', 'revoked', 'kind')
+        'open', 'until', 'kept', 'top', 'came', 'revoked', 'kind', 'met',
+        'alone')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif marks.err then
@@ -59,5 +60,7 @@ do
     record.came = tonumber(marks[9])
     record.revoked = marks[10]
     record.kind = marks[11]
+    record.met = tonumber(marks[12])
+    record.alone = tonumber(marks[13])
     record.top = math.max(tonumber(marks[3]) or 0, tonumber(marks[8]) or 0)
 end

@@ -17,7 +17,7 @@
 -- record.sees    'spin': in a turn of those who spin record.theirs can be told
 -- record.theirs  true if somebody has the name in it: with a grant of ours to
 --                one that does not spin it would be over
--- record.came    of the state hash; see part_others
+-- record.came, .alone  of the state hash; see part_others
 --
 -- A writer is its field `<claim>:write`. A reader is its field `<claim>` and
 -- its timeout key, which lives as long as its own lease; either alone is
@@ -68,7 +68,7 @@ do
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
         'open', 'until', 'kept', 'top', 'wave', 'upgrader', 'order', 'aside',
-        'came')
+        'came', 'alone')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif marks.err then
@@ -87,6 +87,7 @@ do
     record.order = marks[11] or '0'
     record.aside = marks[12]
     record.came = tonumber(marks[13])
+    record.alone = tonumber(marks[14])
 
     local writer = record.aside
     if record.mode == 'write' and writer and writer == record.claim

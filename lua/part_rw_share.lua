@@ -39,7 +39,7 @@ end
 
 -- ---- records ----
 
--- Our turn is never longer.
+-- Our turn is not longer, if nobody has said else.
 local TURN_MS = 500
 
 -- If a turn of the others ends with the next grant, ours is so long.
@@ -54,9 +54,9 @@ end
 local function marks_of(entry)
     local marks = {'v', '1', 'kind', 'rw'}
     if (record.open or 0) > 0 then
-        local ms = share.turn_ms or math.max(clock.ms - record.open, 0) / 2
+        local ms = math.min(math.max(clock.ms - record.open, 0) / 2, TURN_MS)
         marks[5], marks[6], marks[7] = 'open', 0, 'until'
-        marks[8] = clock.ms + math.floor(math.min(ms, TURN_MS))
+        marks[8] = clock.ms + math.floor(share.turn_ms or ms)
     end
     if entry.order then
         marks[#marks + 1], marks[#marks + 2] = 'order', entry.order

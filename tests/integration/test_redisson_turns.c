@@ -59,6 +59,7 @@ typedef struct contest {
     lk_interop interop;
     rival rival;
     unsigned ours; /* processes; the workers with a smaller index */
+    bool is_met;   /* ours find it in the hands of one of theirs */
 } contest;
 
 static uint64_t length_grants(void)
@@ -277,12 +278,39 @@ static bool is_long_enough(void *data)
     return workers_count(data, COUNT_GRANTS) >= length_grants();
 }
 
+static bool is_waited_for(void *data)
+{
+    redisReply *reply = server_command(data, "ZCARD latchkey:queue:{job}");
+    bool is_so = reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
+
+    freeReplyObject(reply);
+    return is_so;
+}
+
+/* Gives the name back when ours wait for it. NULL is allowed. */
+static void met(const contest *c, standin *first)
+{
+    if (first == NULL)
+        return;
+    assert_true(wait_until(is_waited_for, c->server, END_MS));
+    assert_int_equal(standin_unlock(first), 1);
+    standin_free(first);
+}
+
 static void contest_is_shared(contest c)
 {
-    workers *w = workers_start(c.ours + THEIRS, run, &c);
+    standin *first = NULL;
+    workers *w;
     uint64_t end;
 
+    if (c.is_met) {
+        first =
+            standin_new((standin_kind)c.rival, server_socket(c.server), "job");
+        assert_true(standin_try(first));
+    }
+    w = workers_start(c.ours + THEIRS, run, &c);
     assert_non_null(w);
+    met(&c, first);
     assert_true(wait_until(is_long_enough, w, PLAY_MS));
     end = wait_now_ms();
     workers_end(w);
@@ -296,53 +324,64 @@ static void contest_is_shared(contest c)
 
 static void redissons_lock_and_ours_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 4});
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 4, false});
 }
 
 /* Who has just released, and wants it again, does not come before them. */
 static void redissons_lock_and_one_client_of_ours_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 1});
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 1, false});
 }
 
 /* And its tokens and our fences are one row of numbers, whoever begins. */
 static void redissons_fenced_lock_and_ours_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, RIVAL_FENCED, 4});
+    contest_is_shared(
+        (contest){*state, LK_INTEROP_REDISSON, RIVAL_FENCED, 4, false});
 }
 
 static void they_share_it_where_redisson_is_said_to_be_there(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, RIVAL_LOCK, 4});
+    contest_is_shared(
+        (contest){*state, LK_INTEROP_REDISSON, RIVAL_LOCK, 4, false});
 }
 
 static void redissons_fair_lock_and_ours_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_FAIR, 4});
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_FAIR, 4, false});
 }
 
 static void
 redissons_fair_lock_and_one_client_of_ours_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_FAIR, 1});
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_FAIR, 1, false});
 }
 
 static void
 spinners_and_ours_share_a_name_while_the_marker_is_there(void **state)
 {
     free(server_string(*state, "SET latchkey:spin:{job} 1"));
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_SPIN, 4});
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_SPIN, 4, false});
 }
 
 static void
 spinners_that_nobody_sees_share_it_where_they_are_said_to_be_there(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_REDISSON, RIVAL_SPIN, 4});
+    contest_is_shared(
+        (contest){*state, LK_INTEROP_REDISSON, RIVAL_SPIN, 4, false});
+}
+
+/* Once met, they are taken for there. */
+static void
+spinners_that_were_met_share_it_though_nobody_sees_them(void **state)
+{
+    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_SPIN, 4, true});
 }
 
 static void those_of_ours_who_spin_and_who_queue_share_a_name(void **state)
 {
-    contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_OUR_SPIN, 4});
+    contest_is_shared(
+        (contest){*state, LK_INTEROP_AUTO, RIVAL_OUR_SPIN, 4, false});
 }
 
 static int start_server(void **state)
@@ -376,6 +415,7 @@ int main(void)
         TEST(spinners_and_ours_share_a_name_while_the_marker_is_there),
         TEST(
             spinners_that_nobody_sees_share_it_where_they_are_said_to_be_there),
+        TEST(spinners_that_were_met_share_it_though_nobody_sees_them),
         TEST(those_of_ours_who_spin_and_who_queue_share_a_name),
     };
 #undef TEST

@@ -182,6 +182,13 @@ static void left_open(script_fixture *f, long long ms, long long came)
         set_state(f, "came", script_now_ms(f) - came);
 }
 
+/* How long the turn is that has begun with a grant. */
+static long long our_turn(script_fixture *f)
+{
+    assert_int_equal(state_number(f, "open"), 0);
+    return state_number(f, "until") - state_number(f, "since");
+}
+
 /* ---- a clock that was set back ---- */
 
 enum { HOUR_MS = 3600000 };
@@ -225,13 +232,6 @@ static void nor_where_nobody_of_ours_waits(void **state)
     set_state(f, "until", script_now_ms(f) + HOUR_MS);
     assert_like(script_release(f, "u:1", NULL), "1 0 0");
     assert_true(state_number(f, "open") > 0);
-}
-
-/* How long the turn is that has begun with a grant. */
-static long long our_turn(script_fixture *f)
-{
-    assert_int_equal(state_number(f, "open"), 0);
-    return state_number(f, "until") - state_number(f, "since");
 }
 
 static void what_is_left_open_twice_was_left_open_first(void **state)
@@ -290,6 +290,170 @@ static void if_they_do_not_come_in_time_our_first_has_a_long_turn(void **state)
     left_open(f, 200, -1);
     assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
     assert_int_equal(our_turn(f), 500);
+}
+
+/* A listener on the same channel may be one of another database. */
+static void turns_in_vain_make_ours_twice_as_long(void **state)
+{
+    static const long long turns[] = {500, 500, 1000, 2000, 2000};
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_listen(f, f->channel);
+    for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+        const char *holder = i % 2 == 0 ? "u:1" : "u:2";
+        const char *next = i % 2 == 0 ? "u:2" : "u:1";
+
+        set_state(f, "until", script_now_ms(f) - 1);
+        script_release(f, holder, NULL);
+        set_state(f, "open", script_now_ms(f) - 200);
+        assert_like(script_recheck(f, next), "1 * 30000 * *");
+        assert_int_equal(our_turn(f), turns[i]);
+        script_leave(f, "u:3", "0");
+        script_acquire(f, holder);
+    }
+}
+
+/* Else the name would go from side to side at each release. */
+static void while_some_listen_they_have_it_for_a_moment_at_least(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 10, -1);
+    script_listen(f, f->channel);
+    script_stamp(f, "came", -9);
+    assert_like(script_recheck(f, "u:2"), "0 1 * 2 0 0");
+    script_stamp(f, "came", -10);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+}
+
+/* Slow as they are then, they would get little else. */
+static void who_took_long_to_come_has_it_for_as_long(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 300, -1);
+    script_listen(f, f->channel);
+    script_stamp(f, "came", -99);
+    set_state(f, "open", script_now_ms(f) - 99 - 400);
+    assert_like(script_recheck(f, "u:2"), "0 * * 2 0 0");
+    set_state(f, "open", script_now_ms(f) - 99 - 60);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+}
+
+static void if_none_listens_any_more_it_is_ours_at_once(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 60000, -1);
+    script_stamp(f, "came", 0);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+}
+
+static void who_comes_makes_it_short_again(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 210, 200);
+    set_state(f, "alone", 4);
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_in_range(our_turn(f), 200, 500);
+    assert_int_equal(state_number(f, "alone"), 0);
+}
+
+/* ---- who is not seen to wait ---- */
+
+/* u:2 and u:3 wait behind one of theirs, who gives it to u:2. */
+static void one_was_met(script_fixture *f)
+{
+    script_listen(f, "in:u:2");
+    script_listen(f, "in:u:3");
+    script_redis(f, "HSET n java:7 1");
+    script_redis(f, "PEXPIRE n 30000");
+    script_acquire(f, "u:2");
+    script_acquire(f, "u:3");
+    script_redis(f, "DEL n");
+    assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
+}
+
+static void left_to_whom_we_met(script_fixture *f)
+{
+    assert_like(script_release(f, "u:2", NULL), "1 0 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_true(state_number(f, "open") > 0);
+}
+
+static void handed_over(script_fixture *f)
+{
+    assert_like(script_release(f, "u:2", NULL), "1 0 0");
+    assert_like(script_redis(f, "HKEYS n"), "u:3");
+}
+
+static void who_had_it_unasked_gets_a_turn_unseen(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    left_to_whom_we_met(f);
+}
+
+static void long_ago_they_were_met_no_more(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    set_state(f, "met", script_now_ms(f) - 10000);
+    handed_over(f);
+}
+
+static void met_in_an_hour_is_not_met(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    set_state(f, "met", script_now_ms(f) + HOUR_MS);
+    handed_over(f);
+}
+
+static void in_vain_twice_they_are_taken_to_be_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    set_state(f, "alone", 1);
+    left_to_whom_we_met(f);
+    set_state(f, "open", script_now_ms(f) - 200);
+    assert_like(script_recheck(f, "u:3"), "1 * 30000 * *");
+    assert_int_equal(state_number(f, "alone"), 2);
+    set_state(f, "until", script_now_ms(f) - 1);
+    script_acquire(f, "u:2");
+    assert_like(script_release(f, "u:3", NULL), "1 0 0");
+    assert_like(script_redis(f, "HKEYS n"), "u:2");
+}
+
+static void who_comes_in_that_turn_is_met_again(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    left_to_whom_we_met(f);
+    set_state(f, "met", script_now_ms(f) - 5000);
+    script_redis(f, "HSET n java:7 1");
+    assert_like(script_recheck(f, "u:3"), "0 -1 * 1 0 0");
+    assert_true(state_number(f, "met") > script_now_ms(f) - 4000);
+}
+
+/* It came because it listened; it will again. */
+static void who_was_seen_to_wait_is_not_met(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_listen(f, f->channel);
+    script_release(f, "u:1", NULL);
+    script_redis(f, "HSET n java:7 1");
+    assert_like(script_recheck(f, "u:2"), "0 -1 * 1 0 0");
+    assert_int_equal(state_number(f, "met"), 0);
 }
 
 static void nobody_waits_for_them_when_they_are_gone(void **state)
@@ -563,6 +727,17 @@ int main(void)
         SCRIPT_TEST(our_first_waits_for_them_to_come),
         SCRIPT_TEST(whoever_looks_tells_our_first_that_it_is_theirs_yet),
         SCRIPT_TEST(if_they_do_not_come_in_time_our_first_has_a_long_turn),
+        SCRIPT_TEST(turns_in_vain_make_ours_twice_as_long),
+        SCRIPT_TEST(while_some_listen_they_have_it_for_a_moment_at_least),
+        SCRIPT_TEST(who_took_long_to_come_has_it_for_as_long),
+        SCRIPT_TEST(if_none_listens_any_more_it_is_ours_at_once),
+        SCRIPT_TEST(who_comes_makes_it_short_again),
+        SCRIPT_TEST(who_had_it_unasked_gets_a_turn_unseen),
+        SCRIPT_TEST(long_ago_they_were_met_no_more),
+        SCRIPT_TEST(met_in_an_hour_is_not_met),
+        SCRIPT_TEST(in_vain_twice_they_are_taken_to_be_gone),
+        SCRIPT_TEST(who_comes_in_that_turn_is_met_again),
+        SCRIPT_TEST(who_was_seen_to_wait_is_not_met),
         SCRIPT_TEST(nobody_waits_for_them_when_they_are_gone),
         SCRIPT_TEST(a_foreign_holder_is_seen_to_have_come),
         SCRIPT_TEST(when_they_came_is_noted_once),
