@@ -6,9 +6,10 @@
 #include "core/place.h"
 
 /*
- * A claim is written in three files, one per stretch of its life: seeking
- * (claim_seek.c), holding (claim_hold.c), closing (claim_close.c). This is
- * what they tell each other.
+ * A claim is written in files, one per stretch of its life: seeking
+ * (claim_seek.c, and what is answered then: claim_answer.c), holding
+ * (claim_hold.c, claim_pass.c), closing (claim_close.c). This is what they tell
+ * each other.
  */
 
 #define LK__MS UINT64_C(1000000)
@@ -21,6 +22,23 @@ void lk__claim_held_first(lk__claim *claim);
 
 /* Sends the acquire, re-check or confirm that the state asks for. */
 void lk__claim_seek(lk__claim *claim);
+
+/* What an acquire or a look was answered, and a confirm; or why not. Of a claim
+   that seeks. */
+void lk__claim_take_answer(lk__claim *claim, const redisReply *reply);
+void lk__claim_take_confirmation(lk__claim *claim, const redisReply *reply);
+void lk__claim_refused(lk__claim *claim, lk_status status,
+                       const redisReply *reply);
+
+/* What the server may have of it is given back, and its wait ends so; with LK_OK
+   another one takes its place. words: the server's, or NULL. */
+void lk__claim_give_up(lk__claim *claim, lk_status status, const char *words);
+
+/* It looks again, or tries, after so long. */
+void lk__claim_look_after(lk__claim *claim, uint64_t ms);
+
+/* It tries again and again, and never queues. */
+bool lk__claim_is_spinning(const lk__claim *claim);
 
 /* Sends the release, leave or pass that the state asks for. */
 void lk__claim_close(lk__claim *claim);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Seeking: from the wish to the grant.
+ * Seeking: what is sent from the wish to the grant, and the grant that is
+ * pushed. claim_answer.c says what the answers mean.
  *
- * Acquire answers granted, queued or busy. Queued, the claim looks again about
- * every second, and as soon as the holder's lease ends; each answer "still
- * queued" moves bound forward: a grant that names our ticket was made after
- * that look was sent. So the deadline of a pushed grant needs no server's
+ * A grant that names our ticket was made after the last look was sent that was
+ * answered "still queued". So the deadline of a pushed grant needs no server's
  * clock. A grant that was long on its way is confirmed before it is believed.
  */
 
@@ -18,44 +17,11 @@
 #include "core/node.h"
 #include "core/reply.h"
 
-enum {
-    LOOK_MS = 1000,      /* the longest sleep between two looks */
-    LOOK_SOONEST_MS = 5, /* the shortest, but for a name that others hold */
-    CONTEND_MS = 20,     /* the longest pause at that, */
-    CONTEND_PART = 16,   /* which is such a part of the time at it */
-    CONTEND_LOST = 2,    /* too late so often, it looks in between, */
-    CONTEND_LOOKS = 4,   /* so often in each hold of others */
-    REFUSED_MS = 20      /* the first pause after a refusal that may pass */
-};
-
-/* Answers of the scripts; see lua/lock_acquire.lua. */
-enum {
-    ANSWER_QUEUED = 0,
-    ANSWER_GRANTED = 1,
-    ANSWER_BUSY = 2,
-    ANSWER_GONE = 3,
-    ANSWER_ENDS = 4 /* and more: the claim is at an end, for these reasons */
-};
-
-/* What it says of one that is next: who has the name will not hand over to it,
-   or the name lies free, and is the others' for now. */
-enum { NOBODY = 0, HELD = 1, LEFT_FREE = 2 };
-
-static const lk_status ends[] = {LK_ERANGE, LK_EUNSET,   LK_EMISMATCH,
-                                 LK_EGONE,  LK_EUPGRADE, LK_ELOST};
+enum { RETRY_MS = 5 }; /* when there was no memory for a request */
 
 static lk__claim *claim_of_look(lk__request *request)
 {
     return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, look));
-}
-
-/* The answer leads nowhere: it is to be asked once more. */
-static void ask_again(const lk__claim *claim)
-{
-    lk__wait *head = lk__place_head(claim);
-
-    if (head != NULL)
-        lk__tempo_again(&head->tempo, lk__client_now(claim->place->client));
 }
 
 /* Too many answers have led nowhere: it asks when the pause is over. */
@@ -70,356 +36,6 @@ static bool is_slowed(lk__claim *claim)
     return true;
 }
 
-static void look_after_ms(lk__claim *claim, uint64_t ms)
-{
-    lk_client *client = claim->place->client;
-
-    lk__alarm_set(&client->alarms, &claim->alarm,
-                  lk__client_now(client) + ms * LK__MS);
-}
-
-/* The next look: within a second, jittered, or when the lease has ended. */
-static void look_later(lk__claim *claim, int64_t ttl_ms)
-{
-    uint64_t ms =
-        LOOK_MS - lk__client_random(claim->place->client, LOOK_MS / 4);
-
-    if (ttl_ms >= 0 && (uint64_t)ttl_ms + LOOK_SOONEST_MS < ms)
-        ms = (uint64_t)ttl_ms + LOOK_SOONEST_MS;
-    look_after_ms(claim, ms);
-}
-
-/*
- * A name that goes from hand to hand is free for moments only, and who has just
- * released it may be back sooner than anybody who is told of that: so it looks
- * in between as well. The looks come a little unevenly: else they would fall
- * into step with holds of even length.
- */
-static void look_between(lk__claim *claim, uint64_t pause_ns)
-{
-    lk_client *client = claim->place->client;
-    uint64_t ns = pause_ns;
-
-    if (ns < LK__MS)
-        ns = LK__MS;
-    if (ns > CONTEND_MS * LK__MS)
-        ns = CONTEND_MS * LK__MS;
-    lk__alarm_set(&client->alarms, &claim->alarm,
-                  lk__client_now(client) + ns / 2 +
-                      lk__client_random(client, ns));
-}
-
-/*
- * Others hold the name, or it lies free for them, and nobody will hand it over:
- * it looks when that changes. Where it is not known until when the name is
- * theirs, it asks. Where changes are not told the first looks come fast; the
- * longer it takes, the less is lost by waiting.
- */
-static void contend(lk__claim *claim, int64_t left_ms, bool is_held)
-{
-    uint64_t now = lk__client_now(claim->place->client);
-    lk__contest *contest = &claim->contest;
-
-    contest->is_on = true;
-    contest->lost = is_held ? contest->lost + contest->told : 0;
-    contest->told = false;
-    if (contest->since == 0)
-        contest->since = now;
-    if ((!is_held && left_ms < 0) || !lk__track_want(claim->place, is_held))
-        look_between(claim, (now - contest->since) / CONTEND_PART);
-    else if (contest->lost >= CONTEND_LOST)
-        look_between(claim, contest->held_ns / CONTEND_LOOKS);
-    else
-        look_later(claim, left_ms);
-}
-
-/* ---- answers -------------------------------------------------------------- */
-
-/* What is left was counted when the server answered, after this was sent. */
-static void on_granted(lk__claim *claim, const redisReply *reply)
-{
-    bool is_recheck = claim->look.script == claim->place->kind->recheck;
-    int64_t ttl_ms = lk__reply_integer_at(reply, 2, 0);
-    uint64_t lease_ms = ttl_ms < 0 ? 0 : (uint64_t)ttl_ms;
-
-    if (lease_ms > claim->lease_ms)
-        lease_ms = claim->lease_ms;
-    lk__claim_set_fence(claim, (uint64_t)lk__reply_integer_at(reply, 1, 0),
-                        (uint64_t)lk__reply_integer_at(reply,
-                                                       is_recheck ? 4 : 3, 0));
-    lk__claim_hold(claim, lk__deadline_ns(claim->look.sent_at, lease_ms),
-                   false);
-}
-
-/* Where the name stood open, the others' turn is first. */
-static uint64_t opened_ms(const lk__claim *claim)
-{
-    return claim->place->kind->holdless ? 0 : 1;
-}
-
-/* From now on it looks with the others of its place. */
-static void touch_on(lk__claim *claim, int64_t left_ms)
-{
-    lk__alarm_clear(&claim->place->client->alarms, &claim->alarm);
-    lk__touch_later(claim->place, left_ms);
-}
-
-static void on_queued(lk__claim *claim, const redisReply *reply)
-{
-    int64_t left_ms = lk__reply_integer_at(reply, 1, -1);
-    int64_t contended = lk__reply_integer_at(reply, 3, NOBODY);
-
-    claim->state = LK__CLAIM_QUEUED;
-    claim->contest.is_on = false;
-    claim->ticket = (uint64_t)lk__reply_integer_at(reply, 2, 0);
-    lk__claim_still_queued(claim, claim->look.sent_at);
-    if (lk__reply_integer_at(reply, 4, 0) == 1) {
-        ask_again(claim);
-        look_after_ms(claim, 0); /* more to hand over than one call does */
-    } else if (claim->opened) {
-        look_after_ms(claim, opened_ms(claim));
-    } else if (contended != NOBODY) {
-        contend(claim, left_ms, contended == HELD);
-    } else if (claim->line == LK__LINE_OWN) {
-        touch_on(claim, left_ms);
-    } else {
-        look_later(claim, left_ms);
-    }
-}
-
-void lk__claim_still_queued(lk__claim *claim, uint64_t sent_at)
-{
-    if (claim->bound == LK__NEVER || sent_at > claim->bound)
-        claim->bound = sent_at;
-}
-
-/* Not queued: the wait wanted one try, or the inbox does not stand yet. */
-static bool is_spinning(const lk__claim *claim)
-{
-    return claim->spin.most_ms != 0;
-}
-
-/* Full jitter: who failed together does not try together. */
-static void spin_on(lk__claim *claim)
-{
-    lk_client *client = claim->place->client;
-    uint64_t limit =
-        claim->spin_ms == 0 ? claim->spin.first_ms : claim->spin_ms * 2;
-
-    claim->spin_ms = limit < claim->spin.most_ms ? limit : claim->spin.most_ms;
-    lk__alarm_set(&client->alarms, &claim->alarm,
-                  lk__client_now(client) +
-                      lk__client_random(client, claim->spin_ms * LK__MS) + 1);
-}
-
-/* Not to be handed over either: told by the signal, or found by looking. */
-static void listen_on(lk__claim *claim, int64_t left_ms)
-{
-    lk__signal_want(claim->place);
-    if (claim->opened)
-        lk__claim_seek(claim);
-    else
-        look_later(claim, left_ms);
-}
-
-static void on_busy(lk__claim *claim, const redisReply *reply)
-{
-    lk__place *place = claim->place;
-    const lk__wait *head = lk__place_head(claim);
-
-    if (head == NULL || head->try_only) {
-        lk__claim_kill(claim);
-        lk__place_failed(place, claim, LK_EBUSY, NULL);
-        return;
-    }
-    if (is_spinning(claim)) {
-        spin_on(claim);
-        return;
-    }
-    if (place->kind->signals) {
-        listen_on(claim, lk__reply_integer_at(reply, 1, -1));
-        return;
-    }
-    ask_again(claim);
-    lk__node_want_inbox(place->client->node);
-    if (lk__place_can_queue(place))
-        look_after_ms(claim, 0);
-    else
-        look_later(claim, lk__reply_integer_at(reply, 1, -1));
-}
-
-/* The server does not know the claim: a new one takes its place in line. */
-static void on_gone(lk__claim *claim)
-{
-    lk__place *place = claim->place;
-
-    ask_again(claim);
-    lk__claim_kill(claim);
-    lk__place_failed(place, claim, LK_OK, NULL);
-}
-
-/* What the server may have of it is given back, and its wait ends so; with LK_OK
-   another one takes its place. */
-static void give_up(lk__claim *claim, lk_status status, const char *words)
-{
-    lk__place *place = claim->place;
-
-    lk__claim_ref(claim);
-    lk__claim_leave(claim);
-    lk__place_failed(place, claim, status, words);
-    lk__claim_unref(claim);
-}
-
-/* It must not hold any more, or its wait is over: an operator revoked it. Before
-   its answer was lost it may have been granted. */
-static void on_void(lk__claim *claim)
-{
-    ask_again(claim);
-    give_up(claim, LK_OK, NULL);
-}
-
-/* What it asks for cannot be had, now or ever: the server has nothing of it. */
-void lk__claim_settle(lk__claim *claim, lk_status status)
-{
-    lk__place *place = claim->place;
-
-    if (status == LK_OK) {
-        lk__place_taken(place, claim);
-    } else {
-        lk__claim_kill(claim);
-        lk__place_failed(place, claim, status, NULL);
-    }
-}
-
-/* Nobody waits who wants to hear of it at once. */
-static bool rides_out(const lk__claim *claim)
-{
-    const lk__wait *head = lk__place_head(claim);
-
-    return head == NULL || !head->try_only;
-}
-
-/* The server refuses for now. What it was asked for changes nothing if it is
-   asked for again, and whoever waits has a time of his own. */
-static void refused_for_now(lk__claim *claim)
-{
-    lk_client *client = claim->place->client;
-    uint64_t limit = REFUSED_MS;
-
-    for (unsigned i = 0; i < claim->refusals && limit < LOOK_MS; i++)
-        limit *= 2;
-    if (limit > LOOK_MS)
-        limit = LOOK_MS;
-    claim->refusals++;
-    lk__alarm_set(&client->alarms, &claim->alarm,
-                  lk__client_now(client) +
-                      lk__client_random(client, limit * LK__MS) + LK__MS);
-}
-
-static void
-on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
-{
-    if (lk__reply_is_passing(reply) && rides_out(claim)) {
-        refused_for_now(claim);
-        return;
-    }
-    if (lk__reply_is_noscript(reply)) {
-        lk__claim_seek(claim);
-        return;
-    }
-    if (lk__reply_is_void(reply)) {
-        on_void(claim);
-        return;
-    }
-    if (status == LK_ELOADING || status == LK_EREADONLY)
-        return; /* the connection was left; what to send is seen again then */
-    if (status == LK_EPROTO) {
-        if (!lk__claim_is_seeking(claim))
-            return; /* the connection was left, and with it what waited */
-        claim->in_doubt = true; /* it may have been granted */
-    }
-
-    give_up(claim, status, reply->str);
-}
-
-static void on_garbage(lk__claim *claim, const redisReply *reply)
-{
-    lk__conn_break(&claim->place->client->node->command, LK_EPROTO,
-                   "an answer of a script is not understood");
-    on_refused(claim, LK_EPROTO, reply);
-}
-
-/* Who sat down after the look was sent has not been told anything yet. */
-static void seek_on(lk__claim *claim)
-{
-    claim->state = LK__CLAIM_QUEUED;
-    lk__claim_look_now(claim);
-}
-
-/* True: nobody is left for whom the claim waits. */
-static bool judge_all(lk__claim *claim, const redisReply *reply)
-{
-    lk__place *place = claim->place;
-
-    if (place->kind->judge == NULL)
-        return false;
-    lk__place_judge(claim, reply);
-    return !lk__claim_is_seeking(claim);
-}
-
-/* A holdless kind's ticket is of no use, and may be something else. */
-static bool is_queue_answer(const lk__claim *claim, const redisReply *reply)
-{
-    const lk__kind *kind = claim->place->kind;
-
-    return kind->recheck != NULL &&
-           (kind->holdless || lk__reply_integer_at(reply, 2, 0) > 0);
-}
-
-static void on_answer(lk__claim *claim, const redisReply *reply)
-{
-    int64_t answer = lk__reply_integer_at(reply, 0, -1);
-    uint64_t end = (uint64_t)answer - ANSWER_ENDS; /* hostile numbers wrap */
-
-    claim->in_doubt = false;
-    claim->refusals = 0;
-    if (judge_all(claim, reply))
-        return;
-    if (claim->place->kind->has_terms && answer >= ANSWER_ENDS &&
-        end < sizeof(ends) / sizeof(ends[0])) {
-        lk__claim_settle(claim, ends[end]);
-        return;
-    }
-    switch (answer) {
-    case ANSWER_QUEUED:
-        if (is_queue_answer(claim, reply))
-            on_queued(claim, reply);
-        else
-            on_garbage(claim, reply);
-        break;
-    case ANSWER_GRANTED:
-        if (claim->place->kind->judge != NULL)
-            seek_on(claim); /* for who came in between */
-        else if (claim->place->kind->holdless)
-            lk__claim_settle(claim, LK_OK);
-        else if (lk__reply_integer_at(reply, 1, 0) > 0 ||
-                 claim->place->kind->fenceless)
-            on_granted(claim, reply);
-        else
-            on_garbage(claim, reply);
-        break;
-    case ANSWER_BUSY:
-        on_busy(claim, reply);
-        break;
-    case ANSWER_GONE:
-        on_gone(claim);
-        break;
-    default:
-        on_garbage(claim, reply);
-        break;
-    }
-}
-
 /*
  * An acquire that went out before the client could queue may be answered
  * "busy", and has to be sent again. Those of the same place that would queue
@@ -431,14 +47,15 @@ static bool stays_behind(const lk__claim *claim)
     const lk__wait *head = claim->first_seat;
 
     return claim->line == LK__LINE_OWN && claim->place->unqueued > 0 &&
-           (head == NULL || !head->try_only) && !is_spinning(claim) &&
+           (head == NULL || !head->try_only) && !lk__claim_is_spinning(claim) &&
            lk__place_can_queue(claim->place);
 }
 
 static void unqueued_begin(lk__claim *claim, const lk__wait *head)
 {
     claim->unqueued = claim->line == LK__LINE_OWN && !claim->queueable &&
-                      !is_spinning(claim) && head != NULL && !head->try_only;
+                      !lk__claim_is_spinning(claim) && head != NULL &&
+                      !head->try_only;
     claim->place->unqueued += claim->unqueued;
 }
 
@@ -462,7 +79,7 @@ static void unqueued_go(lk__place *place)
          claim = next) {
         next = claim->next;
         if (claim->line == LK__LINE_OWN && claim->state == LK__CLAIM_WANTED &&
-            !is_spinning(claim) &&
+            !lk__claim_is_spinning(claim) &&
             (can_queue || !lk__alarm_is_set(&claim->alarm)))
             lk__claim_seek(claim);
     }
@@ -482,9 +99,9 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
                                    claim->state == LK__CLAIM_QUEUED)) {
         status = lk__node_check(claim->place->client->node, request, reply);
         if (status != LK_OK)
-            on_refused(claim, status, reply);
+            lk__claim_refused(claim, status, reply);
         else
-            on_answer(claim, reply);
+            lk__claim_take_answer(claim, reply);
     } else if (status == LK_OK && claim->state == LK__CLAIM_UNSURE) {
         lk__claim_seek(claim); /* the confirm had to wait for this answer */
     }
@@ -503,16 +120,9 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
     if (claim->state == LK__CLAIM_UNSURE && status == LK_OK) {
         status = lk__node_check(claim->place->client->node, request, reply);
         if (status != LK_OK)
-            on_refused(claim, status, reply);
-        else if (lk__reply_integer_at(reply, 0, 0) == 1)
-            lk__claim_hold(claim,
-                           lk__deadline_ns(request->sent_at, claim->lease_ms),
-                           false);
-        else if (lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)) ==
-                 LK_LOSS_REVOKED)
-            on_void(claim);
+            lk__claim_refused(claim, status, reply);
         else
-            on_gone(claim);
+            lk__claim_take_confirmation(claim, reply);
     }
     lk__claim_answered(claim);
 }
@@ -529,7 +139,7 @@ static void confirm_send(lk__claim *claim)
     claim->look.on_reply = on_confirm;
     if (lk__claim_call(claim, &claim->look, claim->place->kind->confirm, 3,
                        args) != LK_OK)
-        look_after_ms(claim, LOOK_SOONEST_MS);
+        lk__claim_look_after(claim, RETRY_MS);
 }
 
 void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
@@ -563,31 +173,6 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
     lk__claim_seek(claim);
 }
 
-void lk__claim_opened(lk__claim *claim)
-{
-    claim->opened = claim->look.busy;
-    if (claim->state == LK__CLAIM_QUEUED)
-        look_after_ms(claim, opened_ms(claim));
-}
-
-void lk__claim_told(lk__claim *claim)
-{
-    lk__contest *contest = &claim->contest;
-    uint64_t now = lk__client_now(claim->place->client);
-
-    contest->held_ns = contest->told_at == 0 ? 0 : now - contest->told_at;
-    contest->told_at = now;
-    contest->told = true;
-    claim->opened = claim->look.busy;
-    lk__claim_seek(claim);
-}
-
-void lk__claim_look_again(lk__claim *claim)
-{
-    claim->opened = claim->look.busy;
-    lk__claim_look_now(claim);
-}
-
 /* ---- sending --------------------------------------------------------------- */
 
 enum { ACQUIRE_ARGS = 9 };
@@ -618,10 +203,10 @@ static void acquire_send(lk__claim *claim)
     const char *queue;
 
     claim->queueable = (head == NULL || !head->try_only) &&
-                       !is_spinning(claim) && !place->kind->signals &&
+                       !lk__claim_is_spinning(claim) && !place->kind->signals &&
                        lk__place_can_queue(place);
     queue = claim->queueable ? "1" : "0";
-    if (is_spinning(claim) && head != NULL && !head->try_only)
+    if (lk__claim_is_spinning(claim) && head != NULL && !head->try_only)
         queue = "s";
     args[0] = lk__arg_number((int64_t)claim->lease_ms);
     args[1] = lk__arg_text(queue);
@@ -635,7 +220,7 @@ static void acquire_send(lk__claim *claim)
     status =
         lk__claim_call(claim, &claim->look, place->kind->acquire, count, args);
     if (status != LK_OK) {
-        give_up(claim, status, NULL);
+        lk__claim_give_up(claim, status, NULL);
         return;
     }
     claim->looks++;
@@ -653,7 +238,7 @@ static void recheck_send(lk__claim *claim)
         claim->place->client->stats.rechecks++;
         claim->looks++;
     } else {
-        look_after_ms(claim, LOOK_SOONEST_MS);
+        lk__claim_look_after(claim, RETRY_MS);
     }
 }
 
@@ -677,7 +262,7 @@ void lk__claim_seek(lk__claim *claim)
     } else if (claim->state == LK__CLAIM_QUEUED) {
         recheck_send(claim);
     } else if (is_doubt_open(claim)) {
-        give_up(claim, LK_OK, NULL);
+        lk__claim_give_up(claim, LK_OK, NULL);
     } else if (!stays_behind(claim) && !lk__pace_holds_back(claim)) {
         acquire_send(claim);
     }
@@ -686,16 +271,4 @@ void lk__claim_seek(lk__claim *claim)
 void lk__claim_on_seek_alarm(lk__claim *claim)
 {
     lk__claim_seek(claim);
-}
-
-void lk__claim_look_now(lk__claim *claim)
-{
-    if (claim->state == LK__CLAIM_QUEUED)
-        look_after_ms(claim, 0);
-}
-
-void lk__claim_ask_again(lk__claim *claim)
-{
-    ask_again(claim);
-    lk__claim_look_now(claim);
 }

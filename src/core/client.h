@@ -155,6 +155,11 @@ void lk__client_unpost(lk_client *client, lk__post *post);
 /* Whether its run is under way. Inside the monitor. */
 bool lk__client_runs(const lk_client *client, const lk__post *post);
 
+/* Runs whatever is still due to the user: what the library does itself comes
+   first, since it may add to that. Of a client that is opened with dispatch and
+   shut down. Not inside the monitor. */
+void lk__client_finish_posts(lk_client *client);
+
 /* Hands one line to the user's log. Inside the monitor. Never a secret. */
 void lk__client_log(lk_client *client, lk_log_level level, const char *format,
                     ...) __attribute__((format(printf, 3, 4)));
