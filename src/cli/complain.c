@@ -93,7 +93,7 @@ static const struct remedy {
 } remedies[] = {
     {LK_OK, CLI_OK, NULL},
     {LK_EINVAL, CLI_USAGE, NULL},
-    {LK_ERANGE, CLI_USAGE, NULL},
+    {LK_ERANGE, CLI_CONFIG, NULL},
     {LK_EURL, CLI_CONFIG, "docs/url.md has the forms that are understood"},
     {LK_ENOTSUP, CLI_CONFIG, NULL},
     {LK_EMISMATCH, CLI_CONFIG,

@@ -360,7 +360,8 @@ is_about_permits(const run_wait *wait, lk_status status, uint64_t *ret_permits)
     return wait->subject->kind == CLI_SEMAPHORE &&
            (status == LK_EMISMATCH || status == LK_ERANGE) &&
            lk_semaphore_count(wait->subject->semaphore, ret_permits, &unused) ==
-               LK_OK;
+               LK_OK &&
+           (status == LK_EMISMATCH || wait->subject->count > *ret_permits);
 }
 
 int run_wait_fail(const run_wait *wait, lk_status status)
@@ -374,7 +375,7 @@ int run_wait_fail(const run_wait *wait, lk_status status)
     status = cli_client_judge(wait->client, status);
     code = cli_status_exit(status);
     if (is_about_permits(wait, status, &permits))
-        return cli_fail(wait->c, code,
+        return cli_fail(wait->c, status == LK_ERANGE ? CLI_USAGE : code,
                         "semaphore '%s' has %" PRIu64 " permits%s",
                         cli_clean(name, sizeof(name), wait->subject->name),
                         permits,

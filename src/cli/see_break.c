@@ -402,6 +402,8 @@ static int run(cli *c, int argc, char **argv)
     cli_parse(c, argc, argv, &values, &args);
     if (values.all && values.owner != NULL)
         cli_usage(c, "--all and --if-owner contradict each other");
+    if (values.owner != NULL && values.owner[0] == '\0')
+        cli_usage(c, "--if-owner wants an id, as `who` shows it");
     code = see_open(c, &b.client);
     if (code != 0)
         return code;

@@ -82,9 +82,14 @@ put_json(const char *name, lk_kind kind, const lk_info *info, const numbers *n)
 static void put_text(const cli *c, const char *name, lk_kind kind,
                      const lk_info *info, const numbers *n)
 {
-    char more[64] = "";
+    char more[96] = "";
 
-    if (n->has_permits)
+    if (n->has_permits && n->value < 0)
+        (void)snprintf(more, sizeof(more),
+                       ", none of %" PRIu64 " permits free, %" PRIu64
+                       " too many are taken",
+                       n->permits, UINT64_C(0) - (uint64_t)n->value);
+    else if (n->has_permits)
         (void)snprintf(more, sizeof(more),
                        ", %" PRId64 " of %" PRIu64 " permits free", n->value,
                        n->permits);

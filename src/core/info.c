@@ -86,15 +86,23 @@ static bool room_fill(struct room *room, const char *owner, const char *reason,
 
 enum { HOLDER_WORDS = 7, WAITER_WORDS = 6 };
 
+/* What somebody else wrote there may be below 0. */
+static uint64_t number_at(const redisReply *list, size_t i)
+{
+    int64_t number = lk__reply_integer_at(list, i, 0);
+
+    return number < 0 ? 0 : (uint64_t)number;
+}
+
 static bool holder_fill(struct room *room, const redisReply *holders, size_t at)
 {
     if (!room_fill(room, lk__reply_text_at(holders, at),
                    lk__reply_text_at(holders, at + 5),
                    lk__reply_text_at(holders, at + 6)))
         return false;
-    room->party.count = (uint64_t)lk__reply_integer_at(holders, at + 1, 0);
-    room->party.fence = (uint64_t)lk__reply_integer_at(holders, at + 2, 0);
-    room->party.since_ms = (uint64_t)lk__reply_integer_at(holders, at + 3, 0);
+    room->party.count = number_at(holders, at + 1);
+    room->party.fence = number_at(holders, at + 2);
+    room->party.since_ms = number_at(holders, at + 3);
     room->party.lease_ms = lk__reply_integer_at(holders, at + 4, 0);
     return true;
 }
@@ -105,8 +113,8 @@ static bool waiter_fill(struct room *room, const redisReply *waiters, size_t at)
                    lk__reply_text_at(waiters, at + 4),
                    lk__reply_text_at(waiters, at + 5)))
         return false;
-    room->party.count = (uint64_t)lk__reply_integer_at(waiters, at + 1, 0);
-    room->party.since_ms = (uint64_t)lk__reply_integer_at(waiters, at + 3, 0);
+    room->party.count = number_at(waiters, at + 1);
+    room->party.since_ms = number_at(waiters, at + 3);
     return true;
 }
 
@@ -153,7 +161,7 @@ static lk_status rooms_make(struct building *building, const redisReply *reply)
     if (!is_understood(reply))
         return LK_EPROTO;
     info->holder_count = element_count(lk__reply_at(reply, 0)) / HOLDER_WORDS;
-    info->waiter_count = (size_t)lk__reply_integer_at(reply, 1, 0);
+    info->waiter_count = (size_t)number_at(reply, 1);
     info->listed_count = element_count(lk__reply_at(reply, 2)) / WAITER_WORDS;
     building->count = info->holder_count + info->listed_count;
     building->rooms =

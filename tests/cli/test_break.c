@@ -155,6 +155,19 @@ static void only_the_owner_that_is_named_is_ended(void **state)
     assert_int_equal(server_integer(f->server, "EXISTS deploy"), 0);
 }
 
+/* As of a variable that is not set: it is nobody's. */
+static void an_owner_without_a_name_is_a_mistake(void **state)
+{
+    seeing *f = *state;
+
+    start(f, (keeper_how){.holds = "deploy"});
+    assert_tool(&f->how, 64, "", "--if-owner wants an id", "break", "-y", "-i",
+                "", "deploy", NULL);
+    assert_tool(&f->how, 64, "", "--if-owner wants an id", "break", "-y",
+                "--now", "-i", "", "deploy", NULL);
+    assert_int_equal(server_integer(f->server, "HLEN deploy"), 1);
+}
+
 static void of_several_holders_one_has_to_be_named(void **state)
 {
     seeing *f = *state;
@@ -399,6 +412,7 @@ int main(void)
         TEST(nothing_is_ended_without_a_yes),
         TEST(on_a_terminal_it_asks),
         TEST(only_the_owner_that_is_named_is_ended),
+        TEST(an_owner_without_a_name_is_a_mistake),
         TEST(of_several_holders_one_has_to_be_named),
         TEST(redissons_hold_is_ended_and_said_to_be_so),
         TEST(redissons_hold_is_waited_for),

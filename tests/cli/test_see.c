@@ -124,6 +124,25 @@ static void who_tells_who_waits_for_redissons_fair_lock(void **state)
                 "", "who", "job", NULL);
 }
 
+/* What others wrote into the keys of a name. */
+static void numbers_that_cannot_be_are_told_as_what_they_mean(void **state)
+{
+    seeing *f = *state;
+
+    freeReplyObject(server_command(f->server, "SET sem -5"));
+    server_integer(f->server, "HSET latchkey:state:{sem} v 1 kind leased");
+    assert_tool(&f->how, 0, "none of 0 permits free, 5 too many are taken", "",
+                "who", "sem", NULL);
+    server_integer(f->server, "HSET job " JAVA " 1");
+    server_integer(f->server, "PEXPIRE job 60000");
+    server_integer(f->server, "HSET latchkey:state:{job} v 1 claim " JAVA
+                              " fence inf since inf lease inf");
+    assert_tool(&f->how, 0, " s\n    id    " JAVA, "", "who", "job", NULL);
+    server_integer(f->server, "DEL job");
+    assert_tool(&f->how, 78, "", "no more fences: one was set to 2^53", "run",
+                "job", "true", NULL);
+}
+
 static void who_of_what_is_not_there_is_75(void **state)
 {
     seeing *f = *state;
@@ -313,6 +332,7 @@ int main(void)
         TEST(who_shows_holder_and_waiters),
         TEST(who_tells_what_is_redissons),
         TEST(who_tells_who_waits_for_redissons_fair_lock),
+        TEST(numbers_that_cannot_be_are_told_as_what_they_mean),
         TEST(who_of_what_is_not_there_is_75),
         TEST(ls_shows_every_kind),
         TEST(ls_knows_its_own_readers),
