@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * A history: what processes asked for, what they were answered, what they
@@ -41,17 +42,19 @@ typedef enum history_call {
     HISTORY_EXTEND,    /* hold; INVOKE: lease_ms; OK: deadline of the hold */
     HISTORY_DOWNGRADE, /* hold: a write hold becomes a read hold */
     HISTORY_EXPORT,    /* hold: its handle ends, and it lives on */
-    HISTORY_FORCE,     /* ends holds of others: hold, or 0 for all of them */
-    HISTORY_RESIZE,    /* count: permits that there are from now on */
-    HISTORY_ARM,       /* a latch: count */
-    HISTORY_COUNT,     /* counts a latch down by count */
-    HISTORY_ARRIVE,    /* hold: the member; count: members expected */
-    HISTORY_RESET,     /* arms a latch anew: count */
-    HISTORY_DELETE,    /* a latch is unset */
-    HISTORY_ASK,       /* OK: count: what is left of a latch, or the permits
+    /* Ends holds of others: hold, or 0 for all of them. deadline, of OK: what
+       was asked for before may have been a part of them; 0: before OK */
+    HISTORY_FORCE,
+    HISTORY_RESIZE, /* count: permits that there are from now on */
+    HISTORY_ARM,    /* a latch: count */
+    HISTORY_COUNT,  /* counts a latch down by count */
+    HISTORY_ARRIVE, /* hold: the member; count: members expected */
+    HISTORY_RESET,  /* arms a latch anew: count */
+    HISTORY_DELETE, /* a latch is unset */
+    HISTORY_ASK,    /* OK: count: what is left of a latch, or the permits
                           that are free, as int64_t */
-    HISTORY_GIVE,      /* count permits of a plain semaphore come back */
-    HISTORY_WRITE,     /* to what the lock guards, with this fence. OK: it was
+    HISTORY_GIVE,   /* count permits of a plain semaphore come back */
+    HISTORY_WRITE,  /* to what the lock guards, with this fence. OK: it was
                           accepted */
     /* EVENT only: */
     HISTORY_CHECKED, /* lk_hold_check() said OK of hold; at: before it was
@@ -130,5 +133,10 @@ static_assert(sizeof(history_event) == 128, "files hold records of 128 bytes");
 
 /* The id of a name in a database. Never 0. */
 uint64_t history_key(const char *name, uint32_t db);
+
+/* One line. */
+void history_print(FILE *file, const history_event *event);
+/* "fairlock"; static. */
+const char *history_kind_word(unsigned kind);
 
 #endif /* LK_SIM_CHECK_HISTORY_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Fences, and what they are for. */
+
+#include "check/state.h"
+
+static bool has_fence(const history_event *granted)
+{
+    switch ((history_kind)granted->kind) {
+    case HISTORY_LOCK:
+    case HISTORY_FAIRLOCK:
+    case HISTORY_SEMAPHORE:
+    case HISTORY_LEADER:
+        return true;
+    case HISTORY_RWLOCK:
+        return granted->mode == HISTORY_WRITER;
+    case HISTORY_NO_KIND:
+    case HISTORY_PLAIN:
+    case HISTORY_LATCH:
+    case HISTORY_REDLOCK:
+    case HISTORY_SIGLOCK:
+    case HISTORY_STRIPES:
+    case HISTORY_KINDS:
+    default:
+        return false;
+    }
+}
+
+/* What the same owner holds in the same way, so that this is a re-entry. */
+static const checker_hold *entered(const checker_hold *hold)
+{
+    if (hold->mode == HISTORY_PERMITS)
+        return NULL;
+    for (const checker_hold *other = hold->key->holds; other != NULL;
+         other = other->next) {
+        if (other->granted.owner == hold->granted.owner && !other->told &&
+            !other->dead && other->mode == hold->mode &&
+            other->granted.kind == hold->granted.kind)
+            return other;
+    }
+    return NULL;
+}
+
+static void report(checker *c, const char *name, const checker_hold *hold,
+                   const history_event *before)
+{
+    const history_event *events[CHECKER_EVENTS] = {before, &hold->granted};
+
+    checker_report(c, CHECKER_FENCES, name, events, "fence %llu after %llu",
+                   (unsigned long long)hold->granted.fence,
+                   (unsigned long long)before->fence);
+}
+
+/* A re-entry has the same fence. If the first hold may have ended meanwhile, it
+   may as well be another hold. */
+static bool is_reentry(checker *c, const checker_hold *hold)
+{
+    const checker_hold *first = entered(hold);
+
+    if (first == NULL)
+        return false;
+    if (first->granted.fence == hold->granted.fence)
+        return true;
+    if (!checker_believes(first, hold->granted.at))
+        return false;
+    report(c, "another fence on re-entry", hold, &first->granted);
+    return true;
+}
+
+static void
+see_grown(checker *c, const checker_call *call, const checker_hold *hold)
+{
+    const checker_key *key = hold->key;
+    const uint64_t fence = hold->granted.fence;
+    const bool alone = hold->mode != HISTORY_PERMITS && !hold->forced &&
+                       checker_believes(hold, hold->granted.at) &&
+                       checker_claims(c, CHECKER_EXCLUSION, hold->process, key,
+                                      call->invoke.at);
+
+    if (fence == key->fence)
+        report(c, "fence given twice", hold, &key->fence_of);
+    else if (fence <= call->fence_floor)
+        report(c, "fence went back", hold, &key->fence_of);
+    else if (alone && fence < key->fence)
+        report(c, "fence below that of an earlier hold", hold, &key->fence_of);
+}
+
+void checker_fence(checker *c, const checker_call *call,
+                   const checker_hold *hold)
+{
+    checker_key *key = hold->key;
+    const history_event *events[CHECKER_EVENTS] = {&hold->granted};
+    const bool claimed =
+        checker_claims(c, CHECKER_FENCES, hold->process, key, call->invoke.at);
+
+    if (!has_fence(&hold->granted))
+        return;
+    if (claimed && hold->granted.fence == 0) {
+        checker_report(c, CHECKER_FENCES, "no fence", events, "hold %llu",
+                       (unsigned long long)hold->granted.hold);
+        return;
+    }
+    if (claimed && !is_reentry(c, hold))
+        see_grown(c, call, hold);
+    if (hold->granted.fence > key->fence) {
+        key->fence = hold->granted.fence;
+        key->fence_of = hold->granted;
+    }
+}
+
+void checker_written(checker *c, const checker_call *call,
+                     const history_event *event)
+{
+    checker_key *key = call->key;
+    const history_event *events[CHECKER_EVENTS] = {&key->written_of, event};
+    const uint64_t fence = call->invoke.fence;
+
+    if (fence < call->fence_floor)
+        checker_report(c, CHECKER_FENCES, "late write accepted", events,
+                       "fence %llu after %llu", (unsigned long long)fence,
+                       (unsigned long long)call->fence_floor);
+    if (fence > key->written) {
+        key->written = fence;
+        key->written_of = *event;
+        key->written_of.fence = fence;
+    }
+}
