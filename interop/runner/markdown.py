@@ -28,6 +28,13 @@ def sides(values, form):
                     for side, value in sorted(values.items()))
 
 
+def shares(grants):
+    """Grants of each side, and how much of all that is."""
+    total = max(sum(grants.values()), 1)
+    return "<br>".join(f"{side} {count}, {100 * count / total:.0f} %"
+                       for side, count in sorted(grants.items()))
+
+
 def _table(head, rows):
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |"
@@ -47,7 +54,7 @@ def _libraries(results):
 
 def _contended(results):
     """A row for each scenario in which threads contended."""
-    rows = [[r.versions, r.name, sides(r.grants, "d"), sides(r.gaps, ".2f"),
+    rows = [[r.versions, r.name, shares(r.grants), sides(r.gaps, ".2f"),
              "<br>".join(f"{pair} {ms:.1f}"
                          for pair, ms in sorted(r.wakeups.items())),
              r.violations] for r in results if r.grants]
@@ -56,7 +63,13 @@ def _contended(results):
                   rows)
 
 
+def _notes(results):
+    return "".join(f"- {r.versions}, {r.name}: {note}\n"
+                   for r in results for note in r.notes)
+
+
 def document(results, tools):
-    """What was used, how each library fared, and the figures."""
+    """What was used, how each library fared, the figures, and the rest."""
     lines = "".join(f"    {line}\n" for line in tools.split("\n"))
-    return "\n".join((lines, _libraries(results), _contended(results)))
+    return "\n".join((lines, _libraries(results), _contended(results),
+                      _notes(results)))
