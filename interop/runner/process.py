@@ -14,7 +14,7 @@ import threading
 import time
 
 READY_S = 120
-ANSWER_S = 60  # of a driver, beyond the wait that it was asked for
+ANSWER_S = 120  # of a driver, beyond the wait that it was asked for
 
 
 _libc = ctypes.CDLL(None)
@@ -143,7 +143,8 @@ class Driver:
         self.process = subprocess.Popen(
             [*peer.command, mode, url, *settings], text=True, bufsize=1,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-            env={**os.environ, **peer.env, **(env or {})},
+            env={**os.environ, **peer.env,
+                 **{key: str(value) for key, value in (env or {}).items()}},
             preexec_fn=_dies_with_us)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()

@@ -6,7 +6,7 @@ import time
 from runner.redisson_ways import BRIEF_MS, LONG_MS, each_way, until_waits
 from runner.scenario import scenario
 
-LEASE_MS = 1500
+LEASE_MS = 4000
 
 
 @scenario("a plain semaphore is one counter", in_slice=True)

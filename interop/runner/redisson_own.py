@@ -3,11 +3,11 @@
 
 import time
 
-from runner.redisson_ways import (BRIEF_MS, LONG_MS, each_way, until_waits,
-                                  wait_for)
+from runner.redisson_ways import (BRIEF_MS, LONG_MS, WATCHDOG_MS, each_way,
+                                  until_waits, wait_for)
 from runner.scenario import scenario
 
-WATCHDOG_MS = 3000
+RENEWED_MS = 3000
 TIMEOUT_KEY = "{%s}:*:rwlock_timeout:*"
 
 
@@ -46,7 +46,7 @@ def shorter_lease(run):
 
 @scenario("a writer that reads as well", in_slice=True)
 def writer_reads(run):
-    for taker, other, way in each_way(run):
+    for taker, other, way in each_way(run, LOCK_WATCHDOG_MS=WATCHDOG_MS):
         for first, left in (("write", "read"), ("read", "write")):
             name = f"{way}-{left}"
             for kind in ("write", "read"):
@@ -72,7 +72,7 @@ def writer_reads(run):
 @scenario("twenty readers come in when a writer leaves", in_slice=True)
 def many_readers(run):
     readers = [f"r{i}" for i in range(20)]
-    for taker, other, name in each_way(run):
+    for taker, other, name in each_way(run, LOCK_WATCHDOG_MS=WATCHDOG_MS):
         run.expect(taker.ask("a", "lock", "write", name, 0, 0), "ok*", name)
         for reader in readers:
             other.send(reader, "lock", "read", name, 2 * LONG_MS, 0)
@@ -110,13 +110,13 @@ def dead_reader(run):
     java_side = run.peers["java"]
     for dead_of in (run.c, java_side):
         for live_of in (run.c, java_side):
-            dead = run.repl(dead_of, LOCK_WATCHDOG_MS=str(WATCHDOG_MS))
-            live = run.repl(live_of, LOCK_WATCHDOG_MS=str(WATCHDOG_MS))
+            dead = run.repl(dead_of, LOCK_WATCHDOG_MS=RENEWED_MS)
+            live = run.repl(live_of, LOCK_WATCHDOG_MS=RENEWED_MS)
             name = f"{dead_of.side}-{live_of.side}"
             run.expect(dead.ask("a", "lock", "read", name, 0, 0), "ok*", name)
             run.expect(live.ask("b", "lock", "read", name, 0, 0), "ok*", name)
             dead.kill()
-            time.sleep(2.5 * WATCHDOG_MS / 1000)
+            time.sleep(2.5 * RENEWED_MS / 1000)
             kept = len(run.server.command("KEYS", TIMEOUT_KEY % name))
             renews_all = live_of is java_side and java_side.version < "4.4"
             run.expect_true(kept == (2 if renews_all else 1),
@@ -135,11 +135,11 @@ def read_twice(run):
     """3.52 fails to renew it: see docs/rwlock.md."""
     java_side = run.peers["java"]
     c = run.repl(run.c)
-    java = run.repl(java_side, LOCK_WATCHDOG_MS=str(WATCHDOG_MS))
+    java = run.repl(java_side, LOCK_WATCHDOG_MS=RENEWED_MS)
     for _ in range(2):
         run.expect(java.ask("a", "lock", "read", "r", 0, 0), "ok*", "read")
     begin = time.monotonic()
-    answer = c.ask("b", "lock", "write", "r", 3 * WATCHDOG_MS, 0)
+    answer = c.ask("b", "lock", "write", "r", 3 * RENEWED_MS, 0)
     run.note(f"a writer of ours was {'let in' if answer != 'no' else 'kept out'}"
              f" after {time.monotonic() - begin:.1f} s; isHeldByCurrentThread(): "
              + java.ask("a", "check", "read", "r"))
@@ -149,7 +149,7 @@ def read_twice(run):
 
 @scenario("expire() by Redisson ends a hold of either side", in_slice=True)
 def expired(run):
-    c = run.repl(run.c, LOCK_WATCHDOG_MS=str(WATCHDOG_MS))
+    c = run.repl(run.c, LOCK_WATCHDOG_MS=RENEWED_MS)
     java = run.repl(run.peers["java"])
     for kind in ("lock", "fair", "write"):
         run.expect(java.ask("a", "lock", kind, f"{kind}1", 0, 0), "ok*", kind)
@@ -166,7 +166,7 @@ def expired(run):
 
 @scenario("the server lost its data: nobody goes on holding")
 def data_lost(run):
-    for taker, other, way in each_way(run, LOCK_WATCHDOG_MS=str(WATCHDOG_MS)):
+    for taker, other, way in each_way(run, LOCK_WATCHDOG_MS=RENEWED_MS):
         kinds = ("lock", "fair", "write", "read")
         for kind in kinds:
             run.expect(taker.ask(kind, "lock", kind, f"{way}-{kind}", 0, 0),
@@ -182,7 +182,7 @@ def data_lost(run):
                            name)
             run.expect(taker.ask(kind, "lock", kind, name, LONG_MS, 0), "ok*",
                        name)
-        end = time.monotonic() + 2 * WATCHDOG_MS / 1000
+        end = time.monotonic() + 2 * RENEWED_MS / 1000
         while time.monotonic() < end:
             for kind in kinds:
                 run.expect(other.ask("b", "lock", "write" if kind == "read"

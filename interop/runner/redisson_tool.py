@@ -98,7 +98,7 @@ def told(run):
 def waiting_line(run):
     java = run.repl(run.peers["java"])
     _hold_all(run, java)
-    waiting = {kind: start(run, "lock", *option, "-w", "4s", kind, "--",
+    waiting = {kind: start(run, "lock", *option, "-w", "6s", kind, "--",
                            "true")
                for kind, option in (("lock", ()), ("fair", ("--fair",)),
                                     ("write", ("--write",)),

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What the scripted scenarios beside Redisson have in common."""
 
-LONG_MS = 20000  # a wait that is over as soon as its cause is there
+# A wait that is over as soon as its cause is there; or, where Redisson misses a
+# writer's release since it is just about to sleep, when the lease that it saw
+# would have ended: 30 s, or WATCHDOG_MS where a scenario names it.
+LONG_MS = 45000
+WATCHDOG_MS = 9000
 BRIEF_MS = 200  # a wait that is in vain
 
 # Kinds that exclude each other, as (taken there, refused here).

@@ -103,7 +103,7 @@ def lease_ends(run):
 def killed(run):
     kind = run.other.kind
     for mine, theirs in ((run.c, run.other), (run.other, run.c)):
-        doomed, waiter, other = (run.repl(peer, LOCK_WATCHDOG_MS="4000")
+        doomed, waiter, other = (run.repl(peer, LOCK_WATCHDOG_MS=4000)
                                  for peer in (mine, mine, theirs))
         name = _name(run, f"killed-{mine.side}")
         what = f"{mine.side} killed"
@@ -174,7 +174,7 @@ def signal(run):
 def renewed(run):
     lease_s = 2
     for number, (taker, asker, way) in enumerate(
-            _each_way(run, LOCK_WATCHDOG_MS=str(1000 * lease_s))):
+            _each_way(run, LOCK_WATCHDOG_MS=1000 * lease_s)):
         name = f"renewed{number}"
         run.expect(taker.ask("a", "lock", "siglock", name, 0, 0), "ok*", way)
         value, end = _key(run, name), time.monotonic() + 3 * lease_s
