@@ -134,7 +134,7 @@ static void without_an_inbox_each_call_tries_once_a_second(void **state)
         begin(w, i);
     played_run_ms(w->p, 1000);
     w->p->counts[PLAYED_ACQUIRE] = 0;
-    played_run_ms(w->p, SECONDS * 1000);
+    played_run_ms(w->p, UINT64_C(1000) * SECONDS);
     assert_in_range(w->p->counts[PLAYED_ACQUIRE], CALLS * (SECONDS - 1),
                     CALLS * (SECONDS * 4 / 3 + 1));
     assert_int_equal(w->p->waiter_count, 0);
