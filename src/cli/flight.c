@@ -117,8 +117,7 @@ static bool start_child(const trip *t, int out, run_child *child)
 
     if (pipe2(gate, O_CLOEXEC) != 0)
         return false;
-    (void)!write(gate[1], "", 1); /* it stands open */
-    (void)close(gate[1]);
+    run_child_let_in(gate[1]); /* nobody is waited for */
     start.gate = gate[0];
     (void)sigprocmask(SIG_SETMASK, NULL, &start.mask);
     return run_child_fork(child, &start);

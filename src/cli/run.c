@@ -227,8 +227,8 @@ static int start_child(run *r, char **argv, int gate)
         .guard = r->guard.socket,
         .out = -1,
     };
+    bool is_told = run_tell_hold(r);
 
-    (void)run_tell_hold(r);
     run_env_fill(&r->env, lk_hold_fence(r->hold), lk_client_id(r->client),
                  r->told_ns);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -236,8 +236,11 @@ static int start_child(run *r, char **argv, int gate)
         return system_failed(r, "no process for the command");
     if (!r->options.is_foreground && r->terminal.is_eager)
         run_terminal_give(&r->terminal, r->child.pid);
-    /* If the guardian is gone the gate closes, and the child tells. */
-    (void)run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground);
+    /* A guardian that knows nothing lets nobody pass. Without it the gate
+       closes, and the child tells. */
+    if (!is_told ||
+        !run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground))
+        run_guard_end(&r->guard);
     return 0;
 }
 

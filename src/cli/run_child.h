@@ -36,6 +36,9 @@ typedef struct run_child {
 /* False: no process, errno tells. Closes gate and out in the tool. */
 bool run_child_fork(run_child *child, const run_start *start);
 
+/* Opens the gate by its other end, which it closes. System calls only. */
+void run_child_let_in(int gate);
+
 /* Why it did not run, when it has ended: an errno; 0: it did run; -1: the
    guardian was gone before. */
 int run_child_failure(run_child *child);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/clock.h"
+#include "cli/run_child.h"
 
 enum {
     TICK_MS = 20,       /* between two looks at a group that should end */
@@ -195,7 +196,6 @@ static bool is_late(const watch *w)
 
 static void on_child(watch *w, const message *got)
 {
-    const char go = 1;
     bool too_late = is_late(w);
 
     w->child = got->pid;
@@ -204,12 +204,11 @@ static void on_child(watch *w, const message *got)
        does not pass it then, not even for a moment. */
     if (too_late)
         send_signal(w, SIGKILL);
-    if (w->gate >= 0) {
-        if (!too_late)
-            (void)!write(w->gate, &go, 1);
+    if (w->gate >= 0 && !too_late)
+        run_child_let_in(w->gate);
+    else if (w->gate >= 0)
         (void)close(w->gate);
-        w->gate = -1;
-    }
+    w->gate = -1;
 }
 
 static void on_message(watch *w, message *got)
@@ -343,13 +342,17 @@ bool run_guard_start(run_guard *guard, const run_plan *plan, int gate)
     return true;
 }
 
-/* A guardian that is stopped does not hold the tool up. */
 static bool tell(const run_guard *guard, const message *said)
 {
-    ssize_t size =
-        send(guard->socket, said, sizeof(*said), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return send(guard->socket, said, sizeof(*said),
+                MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(*said);
+}
 
-    return size == (ssize_t)sizeof(*said) || errno == EAGAIN;
+/* A guardian that is stopped does not hold the tool up: it is replaced once the
+   tool gets to know of that. */
+static bool tell_unless_full(const run_guard *guard, const message *said)
+{
+    return tell(guard, said) || errno == EAGAIN;
 }
 
 bool run_guard_hold(const run_guard *guard, int64_t deadline_ns, uint64_t fence,
@@ -359,7 +362,7 @@ bool run_guard_hold(const run_guard *guard, int64_t deadline_ns, uint64_t fence,
     size_t size = strnlen(owner, OWNER_SIZE - 1);
 
     memcpy(said.owner, owner, size);
-    return tell(guard, &said);
+    return tell_unless_full(guard, &said);
 }
 
 bool run_guard_child(const run_guard *guard, pid_t pid, bool is_group)
@@ -375,7 +378,7 @@ bool run_guard_lost(const run_guard *guard)
 {
     const message said = {.type = MESSAGE_LOST};
 
-    return tell(guard, &said);
+    return tell_unless_full(guard, &said);
 }
 
 run_news run_guard_read(const run_guard *guard)

@@ -43,11 +43,38 @@ bool run_tell_hold(run *r)
 
     if (now + left <= r->told_ns)
         return true;
+    if (!run_guard_hold(&r->guard, now + left, lk_hold_fence(r->hold),
+                        lk_client_id(r->client)))
+        return false;
     r->told_ns = now + left;
     r->still_ns = 0;
-    return run_guard_hold(&r->guard, r->told_ns, lk_hold_fence(r->hold),
-                          lk_client_id(r->client));
+    return true;
 }
+
+/* ---- the guardian ------------------------------------------------------- */
+
+static void restart_guardian(run *r)
+{
+    (void)run_guard_end(&r->guard);
+    r->told_ns = 0;
+    if (run_guard_start(&r->guard, &r->plan, -1) && run_tell_hold(r) &&
+        run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground) &&
+        (!r->is_lost || run_guard_lost(&r->guard))) {
+        r->is_unguarded = false;
+        return;
+    }
+    if (!r->is_unguarded)
+        (void)cli_fail(r->c, 0,
+                       "no other guardian can be started; the "
+                       "command %s",
+                       r->plan.policy == RUN_WARN ? "goes on" : "is ended");
+    r->is_unguarded = true;
+    /* Nobody would end it in time if the tool died as well. */
+    if (r->plan.policy != RUN_WARN)
+        send_signal(r, SIGKILL);
+}
+
+/* ---- its loss ----------------------------------------------------------- */
 
 static const char *loss_words(lk_loss loss)
 {
@@ -106,7 +133,8 @@ static void on_lost(run *r, lk_loss loss)
                    cli_subject_noun(r->subject.kind),
                    cli_clean(name, sizeof(name), r->subject.name), reason,
                    r->plan.policy == RUN_WARN ? "goes on" : "is ended");
-    (void)run_guard_lost(&r->guard);
+    if (!run_guard_lost(&r->guard))
+        restart_guardian(r);
 }
 
 static void check_hold(run *r)
@@ -115,30 +143,6 @@ static void check_hold(run *r)
         (void)run_tell_hold(r);
     else
         on_lost(r, lk_hold_loss(r->hold));
-}
-
-/* ---- the guardian ------------------------------------------------------- */
-
-static void restart_guardian(run *r)
-{
-    (void)run_guard_end(&r->guard);
-    r->told_ns = 0;
-    if (run_guard_start(&r->guard, &r->plan, -1) && run_tell_hold(r) &&
-        run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground)) {
-        if (r->is_lost)
-            (void)run_guard_lost(&r->guard);
-        r->is_unguarded = false;
-        return;
-    }
-    if (!r->is_unguarded)
-        (void)cli_fail(r->c, 0,
-                       "no other guardian can be started; the "
-                       "command %s",
-                       r->plan.policy == RUN_WARN ? "goes on" : "is ended");
-    r->is_unguarded = true;
-    /* Nobody would end it in time if the tool died as well. */
-    if (r->plan.policy != RUN_WARN)
-        send_signal(r, SIGKILL);
 }
 
 static void on_guardian(run *r)

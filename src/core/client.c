@@ -339,7 +339,10 @@ lk_status lk_client_shutdown(lk_client *client, int64_t wait_ms)
                   lk__wait_until_ns(lk__client_now(client), wait_ms));
     status = shutdown_finish(client);
     lk__client_leave_blocking(client);
-    return status;
+    return status == LK_OK
+               ? LK_OK
+               : lk__fail(status, "not all releases were confirmed in time; "
+                                  "their leases end by themselves");
 }
 
 lk_status lk_client_shutdown_async(lk_client *client, int64_t wait_ms,

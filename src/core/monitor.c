@@ -2,6 +2,7 @@
 
 /* The monitor: who enters and leaves, and the callbacks that are run outside. */
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "core/client.h"
@@ -147,9 +148,19 @@ static lk__posts *posts_of(lk_client *client, const lk__post *post)
     return post->inner ? &client->inner : &client->posts;
 }
 
-void lk__client_post(lk_client *client, lk__post *post)
+/* A counter that is full is readable as it is. */
+static void dispatch_wake(const lk_client *client)
 {
     static const uint64_t one = 1;
+    ssize_t size;
+
+    do
+        size = write(client->dispatch_fd, &one, sizeof(one));
+    while (size < 0 && errno == EINTR);
+}
+
+void lk__client_post(lk_client *client, lk__post *post)
+{
     lk__posts *posts = posts_of(client, post);
 
     if (post->queued)
@@ -163,8 +174,8 @@ void lk__client_post(lk_client *client, lk__post *post)
     posts->last = post;
     if (post->inner || client->dispatch_fd < 0)
         client->world->class->wake(client->world);
-    else if (write(client->dispatch_fd, &one, sizeof(one)) < 0)
-        return; /* the counter is full: it is readable as it is */
+    else
+        dispatch_wake(client);
 }
 
 static void post_remove(lk__posts *posts, const lk__post *post)
