@@ -191,6 +191,8 @@ static void end_late(lk__wait *wait)
         words = node->refusal;
     } else if (is_held_back(wait) && lk__node_is_ready(node)) {
         words = "held back: the server does not keep up with renewals";
+    } else if (status == node->command.why && !lk__node_is_ready(node)) {
+        words = node->command.words;
     }
     lk__wait_end(wait, status, words);
 }
