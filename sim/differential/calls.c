@@ -109,7 +109,7 @@ static void add_script(calls *c, const script *s)
 {
     bool *loaded = &c->loaded[s->script->index];
 
-    if (*loaded || chance(c, 200) == 0) {
+    if (*loaded || chance(c, 4) == 0) {
         words_print(&c->w, "EVALSHA");
         words_print(&c->w, "%s", s->script->sha1);
     } else {
@@ -244,7 +244,7 @@ static const char *const commands[] = {
     "CLIENT NOSUCH",
     "CLIENT",
     "SCRIPT EXISTS f",
-    "WAIT 0 i",
+
     "ACL WHOAMI",
     "FLUSHDB x",
     "LRANGE k 0 -1",
@@ -268,7 +268,7 @@ static void add_own_key(calls *c)
 {
     const script *s = &c->scripts[chance(c, c->script_count)];
 
-    if (chance(c, 3) != 0)
+    if (chance(c, 10) != 0)
         words_print(&c->w, "own%u", chance(c, 6));
     else if (s->key_count > 0)
         add_key(c, s, chance(c, NAMES), s->keys[chance(c, s->key_count)]);
@@ -446,11 +446,11 @@ static void happen(calls *c)
         block(c, 3);
     else if (chance(c, 12) == 0 && twin_is_blocked(c->t, 3))
         twin_unblock(c->t, 3, chance(c, 2) ? "TIMEOUT" : "ERROR");
-    if (chance(c, 40) == 0)
+    if (chance(c, 20) == 0)
         set_rights(c);
-    if (chance(c, 30) == 0)
+    if (chance(c, 8) == 0)
         set_mood(c);
-    else if (chance(c, 5) == 0)
+    else if (chance(c, 3) == 0)
         set_well(c);
     if (chance(c, 200) == 0)
         twin_kill(c->t, 1 + chance(c, 3));

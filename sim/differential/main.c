@@ -36,10 +36,10 @@ int main(int argc, char **argv)
         calls_step(c);
     twin_compare_data(t);
     differs = twin_differs(t);
-    printf("seed %llu: %llu commands, %llu answered with an error, %s\n",
+    printf("seed %llu: %llu commands, %s; errors among the answers:",
            (unsigned long long)seed, (unsigned long long)twin_asked(t),
-           (unsigned long long)twin_errors(t),
            differs ? "a DIFFERENCE" : "no difference");
+    twin_tell_errors(t);
     calls_free(c);
     twin_free(t);
     sim_engine_free(engine);

@@ -40,7 +40,8 @@ struct twin {
     unsigned current;    /* the line that is asked */
     sim_buffer requests; /* collected, as bytes */
     sim_buffer past;     /* what was asked before */
-    uint64_t asked, errors;
+    uint64_t asked;
+    sim_map errors; /* by their first words; how many is the score */
     bool differs;
     void (*see)(void *data, sim_str reply);
     void *see_data;
@@ -157,6 +158,23 @@ static size_t open_order(sim_str name)
     return 0;
 }
 
+/* Of a table, whose order is open; all of it is told at once. */
+static bool is_same_scan(sim_str real, sim_str model)
+{
+    size_t count_a, count_b;
+    sim_str *a = resp_elements(real, &count_a);
+    sim_str *b = resp_elements(model, &count_b);
+    const sim_str end = {"0", 1};
+    bool is_same = count_a == 2 && count_b == 2 &&
+                   sim_str_equal(resp_string(a[0]), end) &&
+                   sim_str_equal(resp_string(b[0]), end) &&
+                   resp_same_elements(a[1], b[1], 2);
+
+    free(a);
+    free(b);
+    return is_same;
+}
+
 static bool is_same(sim_str request, sim_str real, sim_str model)
 {
     size_t count, step;
@@ -168,8 +186,22 @@ static bool is_same(sim_str request, sim_str real, sim_str model)
     words = resp_elements(request, &count);
     name = resp_string(words[0]);
     free(words);
+    if (sim_str_is(name, "ZSCAN"))
+        return is_same_scan(real, model);
     step = open_order(name);
     return step != 0 && resp_same_elements(real, model, step);
+}
+
+static void note_error(twin *t, sim_str reply)
+{
+    sim_str word = {reply.bytes, strcspn(reply.bytes, " \r")};
+    sim_entry *entry = sim_map_find(&t->errors, word);
+
+    if (entry == NULL) {
+        entry = sim_map_add(&t->errors, word);
+        entry->score = 0;
+    }
+    entry->score++;
 }
 
 /* Compares one reply each; both are taken off their buffers. */
@@ -193,7 +225,8 @@ static void compare_one(twin *t, line *l, size_t *model_at, sim_str request)
              (sim_str){l->heard.bytes, real_size}, model);
         return;
     }
-    t->errors += model.bytes[0] == '-';
+    if (model.bytes[0] == '-')
+        note_error(t, model);
     if (t->see != NULL)
         t->see(t->see_data, model);
     *model_at += model.size;
@@ -537,6 +570,7 @@ void twin_free(twin *t)
     scratch_free(t->home);
     sim_buffer_done(&t->requests);
     sim_buffer_done(&t->past);
+    sim_map_clear(&t->errors, NULL);
     free(t);
 }
 
@@ -545,9 +579,11 @@ uint64_t twin_asked(const twin *t)
     return t->asked;
 }
 
-uint64_t twin_errors(const twin *t)
+void twin_tell_errors(const twin *t)
 {
-    return t->errors;
+    for (const sim_entry *at = t->errors.first; at != NULL; at = at->next)
+        printf(" %.0f %.*s", at->score, (int)at->size, at->key);
+    printf("\n");
 }
 
 uint64_t twin_now_us(const twin *t)

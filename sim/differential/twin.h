@@ -28,8 +28,8 @@ void twin_free(twin *t);
 bool twin_differs(const twin *t);
 /* How many commands both were asked. */
 uint64_t twin_asked(const twin *t);
-/* How many replies were errors. */
-uint64_t twin_errors(const twin *t);
+/* Prints how many errors there were of each kind. */
+void twin_tell_errors(const twin *t);
 
 uint64_t twin_now_us(const twin *t);
 /* Moves the clock of both, also back. */

@@ -8,14 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/pool.h"
+
 sim_engine *sim_engine_new(void)
 {
     sim_engine *engine = sim_alloc(sizeof(*engine));
 
-    engine->lua = luaL_newstate();
+    engine->pool = sim_pool_new();
+    engine->lua = lua_newstate(sim_pool_change, engine->pool);
     if (engine->lua == NULL)
         sim_fail("no memory");
     sim_sandbox_open(engine);
+    /* Rubbish is looked for when there is four times as much as was of use. */
+    lua_gc(engine->lua, LUA_GCSETPAUSE, 400);
     return engine;
 }
 
@@ -24,6 +29,7 @@ void sim_engine_free(sim_engine *engine)
     if (engine == NULL)
         return;
     lua_close(engine->lua);
+    sim_pool_free(engine->pool);
     sim_map_clear(&engine->scripts, free);
     sim_buffer_done(&engine->reply);
     free(engine->argv);

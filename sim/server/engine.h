@@ -12,8 +12,9 @@
  */
 struct sim_engine {
     lua_State *lua;
-    sim_map scripts; /* sha1 to sim_script */
-    sim_call *call;  /* of the script under way */
+    struct sim_pool *pool; /* its memory */
+    sim_map scripts;       /* sha1 to sim_script */
+    sim_call *call;        /* of the script under way */
     sim_buffer reply;
     sim_str *argv; /* of a command that a script calls, and its numbers */
     char (*numbers)[SIM_NUMBER];
