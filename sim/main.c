@@ -157,6 +157,7 @@ static void counts_add(sim_counts *all, const sim_counts *one)
     all->faults += one->faults;
     all->steps += one->steps;
     all->commands += one->commands;
+    all->stale += one->stale;
 }
 
 static void
@@ -308,11 +309,13 @@ static bool jobs_run(const sim_options *options, sim_sums *all)
 static void sums_print(const sim_options *options, const sim_sums *sums)
 {
     printf("seeds %" PRIu64 " from %" PRIu64 ", operations %" PRIu64
-           ", grants %" PRIu64 ", losses %" PRIu64 ", commands %" PRIu64
-           ", steps %" PRIu64 ", faults %" PRIu64 ", violations %" PRIu64 "\n",
+           ", grants %" PRIu64 ", stale %" PRIu64 ", losses %" PRIu64
+           ", commands %" PRIu64 ", steps %" PRIu64 ", faults %" PRIu64
+           ", violations %" PRIu64 "\n",
            sums->seeds, options->first, sums->counts.operations,
-           sums->counts.grants, sums->counts.losses, sums->counts.commands,
-           sums->counts.steps, sums->counts.faults, sums->violations);
+           sums->counts.grants, sums->counts.stale, sums->counts.losses,
+           sums->counts.commands, sums->counts.steps, sums->counts.faults,
+           sums->violations);
     printf("faults:");
     for (unsigned i = 0; i < sim_fault_class_count; i++)
         printf(" %s %" PRIu64 "%s", sim_fault_classes[i].word, sums->faults[i],

@@ -7,9 +7,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/client.h"
 #include "core/hold.h"
 #include "play/art.h"
 #include "play/judge.h"
+#include "play/record.h"
 #include "world/random.h"
 
 /* A call may end so much later than it has to, by its client's clock: the time
@@ -58,7 +60,8 @@ static void on_event(sim_event *event)
     sim_actor *actor =
         (sim_actor *)(void *)((char *)event - offsetof(sim_actor, event));
 
-    if (actor->over || !sim_process_runs(&actor->at->process, event))
+    if (actor->over || actor->home->process.dead || actor->at->process.dead ||
+        !sim_process_runs(&actor->at->process, event))
         return;
     actor->next(actor);
 }
@@ -70,9 +73,11 @@ static void later(sim_actor *actor, uint64_t ns, void (*next)(sim_actor *actor))
                   actor->run->schedule.now + ns);
 }
 
-/* A while of most ms milliseconds, mostly shorter. */
+/* A while of most ms milliseconds, mostly shorter, now and then none at all. */
 static uint64_t while_of(sim_actor *actor, uint64_t ms)
 {
+    if (sim_chance(&actor->random, 10))
+        return 0;
     return sim_spread(&actor->random, 1 + ms * 10, ms * 1000) * SIM_US;
 }
 
@@ -86,8 +91,18 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
     if (remaining_ms > 0 || grip->client->process.dead)
         return;
     grip->lost_told = true;
+    sim_record_lost(grip);
     grip->actor->run->counts.losses++;
     say(grip->actor, "is told that %s is lost", grip->name->text);
+}
+
+static sim_grip *grip_first(sim_actor *actor)
+{
+    for (int i = 0; i < SIM_GRIPS; i++) {
+        if (actor->grips[i].hold != NULL)
+            return &actor->grips[i];
+    }
+    return NULL;
 }
 
 static sim_grip *grip_free(sim_actor *actor)
@@ -99,18 +114,37 @@ static sim_grip *grip_free(sim_actor *actor)
     sim_wrong("%s holds too much", actor->name);
 }
 
-static void grip_new(sim_actor *actor, sim_client *client, lk_hold *hold,
-                     const sim_want *want)
+/* Nobody is to have what it asked for longer than it asked. Who enters again has
+   the first hold's lease, and an import the export's. */
+static void judge_lease(sim_actor *actor, const lk_hold *hold)
 {
+    uint64_t lease_ms = actor->want.lease_ms;
+
+    if (lease_ms == 0)
+        lease_ms = actor->home->item->as.client.watchdog_ms;
+    if (lk_hold_remaining_ms(hold) > lease_ms)
+        sim_violated(actor->run,
+                     "%s asked for %" PRIu64 " ms of %s and has %" PRIu64 " ms",
+                     actor->name, lease_ms, actor->of->text,
+                     lk_hold_remaining_ms(hold));
+}
+
+/* lease_ms: what it was asked for; 0: it has another's. */
+static void grip_new(sim_actor *actor, sim_client *client, lk_hold *hold,
+                     uint64_t owner, uint64_t lease_ms)
+{
+    const sim_want *want = &actor->want;
     sim_grip *grip = grip_free(actor);
 
     *grip = (sim_grip){.name = actor->of,
                        .actor = actor,
                        .client = client,
                        .hold = hold,
+                       .id = ++actor->run->last_id,
+                       .owner = owner,
+                       .lease_ms = lease_ms,
                        .mode = want->mode,
                        .count = want->count,
-                       .stopped_before = client->process.stopped_for_ns,
                        .fence = lk_hold_fence(hold)};
     sim_judge_status(actor, "lk_hold_on_lost()",
                      lk_hold_on_lost(hold, 0, on_lost, grip));
@@ -118,16 +152,11 @@ static void grip_new(sim_actor *actor, sim_client *client, lk_hold *hold,
         actor->of->text, client == actor->home ? "" : " in the other client",
         sim_primitive_word(want->mode), grip->fence,
         lk_hold_remaining_ms(hold));
+    sim_record_return(actor, client, HISTORY_ACQUIRE, actor->operation, LK_OK,
+                      grip, lease_ms);
+    actor->operation = 0;
     sim_judge_granted(grip);
-}
-
-static sim_grip *grip_first(sim_actor *actor)
-{
-    for (int i = 0; i < SIM_GRIPS; i++) {
-        if (actor->grips[i].hold != NULL)
-            return &actor->grips[i];
-    }
-    return NULL;
+    actor->run->counts.stale += !sim_grip_is_valid(grip);
 }
 
 /* The last that it got. */
@@ -145,8 +174,11 @@ static sim_grip *grip_last(sim_actor *actor)
 /* A holder that has long lost it was told so. */
 static void judge_loss(const sim_grip *grip)
 {
+    uint64_t had_ns = grip->actor->run->schedule.now - grip->since;
+
     if (lk_hold_lost_for_ms(grip->hold) > LATE_MS && !grip->lost_told &&
-        grip->client->process.stopped_for_ns == grip->stopped_before)
+        had_ns > LATE_MS * SIM_MS &&
+        grip->client->process.stood_to <= grip->since)
         sim_violated(grip->actor->run,
                      "%s lost %s %" PRIu64 " ms ago and was not told",
                      grip->actor->name, grip->name->text,
@@ -187,6 +219,15 @@ static void judge_time(sim_actor *actor, const char *call)
                      (double)(clock_of(actor) - actor->ends_at - stood) / 1e9);
 }
 
+/* Nothing of it is known of one that is entered again. */
+static uint64_t lease_asked(sim_actor *actor)
+{
+    if (grip_first(actor) != NULL)
+        return 0;
+    return actor->want.lease_ms > 0 ? actor->want.lease_ms
+                                    : actor->home->item->as.client.watchdog_ms;
+}
+
 static void call_begin(sim_actor *actor, int64_t wait_ms)
 {
     uint64_t timeout = actor->home->item->as.client.command_timeout_ms;
@@ -200,6 +241,11 @@ static void call_begin(sim_actor *actor, int64_t wait_ms)
             SIM_MS;
     actor->fence_floor = actor->of->fence;
     actor->run->counts.operations++;
+    actor->queued = false;
+    actor->operation =
+        sim_record_invoke(actor, actor->home, HISTORY_ACQUIRE, NULL,
+                          actor->run->schedule.now + (uint64_t)wait_ms * SIM_MS,
+                          lease_asked(actor));
 }
 
 /* True: it is of no use any more; a dead client's callbacks are heard only when
@@ -224,6 +270,9 @@ static void on_acquired(lk_status status, lk_hold *hold, void *data)
         return;
     }
     if (status != LK_OK) {
+        sim_record_return(actor, actor->home, HISTORY_ACQUIRE, actor->operation,
+                          status, NULL, 0);
+        actor->operation = 0;
         say(actor, "does not get %s: %s", actor->of->text,
             lk_status_name(status));
         if (actor->last)
@@ -235,7 +284,9 @@ static void on_acquired(lk_status status, lk_hold *hold, void *data)
             later(actor, while_of(actor, actor->plan->hold_ms), hold_on);
         return;
     }
-    grip_new(actor, actor->home, hold, &actor->want);
+    if (grip_first(actor) == NULL)
+        judge_lease(actor, hold);
+    grip_new(actor, actor->home, hold, actor->number, lease_asked(actor));
     later(actor, while_of(actor, actor->plan->hold_ms), hold_on);
 }
 
@@ -297,17 +348,66 @@ static void on_done(lk_status status, void *data)
     say(actor, "is answered %s", lk_status_name(status));
 }
 
+/* Whether the hold that was to be changed is there yet. */
+static const sim_grip *changed(const sim_change *change)
+{
+    return change->grip->hold != NULL && change->grip->id == change->hold
+               ? change->grip
+               : NULL;
+}
+
+static void on_changed(lk_status status, void *data)
+{
+    sim_actor *actor = data;
+    sim_change change = actor->change;
+    const sim_grip *grip = changed(&change);
+
+    actor->change.operation = 0;
+    if (!actor->over && grip != NULL) {
+        sim_record_return(actor, grip->client, change.call, change.operation,
+                          status, grip, change.lease_ms);
+        if (change.call == HISTORY_EXTEND && status == LK_OK)
+            change.grip->extends = false;
+    }
+    on_done(status, actor);
+}
+
+/* One at a time. */
+static bool change_begin(sim_actor *actor, history_call call, sim_grip *grip,
+                         uint64_t lease_ms)
+{
+    if (actor->change.operation != 0)
+        return false;
+    actor->change =
+        (sim_change){.operation = sim_record_invoke(actor, grip->client, call,
+                                                    grip, 0, lease_ms),
+                     .call = call,
+                     .grip = grip,
+                     .hold = grip->id,
+                     .lease_ms = lease_ms};
+    actor->run->counts.operations++;
+    return true;
+}
+
+static void change_end(sim_actor *actor, lk_status status)
+{
+    if (status != LK_OK)
+        on_changed(status, actor);
+}
+
 static void extend(sim_actor *actor)
 {
     uint64_t ms = sim_spread(&actor->random, 20, 8000);
     sim_grip *grip = grip_last(actor);
 
-    if (!can(actor, SIM_EXTENDS))
+    if (!can(actor, SIM_EXTENDS) ||
+        !change_begin(actor, HISTORY_EXTEND, grip, grip->lease_ms > 0 ? ms : 0))
         return;
+    /* Handles of one hold are extended together; the history knows of one. */
+    for (int i = 0; i < SIM_GRIPS; i++)
+        actor->grips[i].extends = true;
     say(actor, "extends %s to %" PRIu64 " ms", grip->name->text, ms);
-    actor->run->counts.operations++;
-    sim_judge_status(actor, "extend",
-                     lk_hold_extend_async(grip->hold, ms, on_done, actor));
+    change_end(actor, lk_hold_extend_async(grip->hold, ms, on_changed, actor));
 }
 
 /* Asks once more for what it has, or for the other mode. False: it does not. */
@@ -333,14 +433,13 @@ static void downgrade(sim_actor *actor)
     sim_grip *grip = grip_last(actor);
 
     if (!can(actor, SIM_TURNS) || grip->mode != SIM_WRITE ||
-        grip != grip_first(actor))
+        grip != grip_first(actor) ||
+        !change_begin(actor, HISTORY_DOWNGRADE, grip, 0))
         return;
     say(actor, "goes on to read %s", grip->name->text);
     sim_judge_name(actor->run, grip->name);
     grip->mode = SIM_READ;
-    actor->run->counts.operations++;
-    sim_judge_status(actor, "downgrade",
-                     lk_rwlock_downgrade_async(grip->hold, on_done, actor));
+    change_end(actor, lk_rwlock_downgrade_async(grip->hold, on_changed, actor));
 }
 
 static void on_revoked(lk_status status, int64_t left_ms, void *data)
@@ -358,6 +457,7 @@ static void revoke(sim_actor *actor)
         art_of(actor)->revoke == NULL)
         return;
     say(actor, "revokes what %s has", grip->actor->name);
+    actor->of->was_ended = true;
     actor->run->counts.operations++;
     sim_judge_status(actor, "revoke",
                      art_of(actor)->revoke(actor->handle, grip->hold->claim->id,
@@ -370,6 +470,9 @@ static void on_forced(lk_status status, void *data)
 {
     sim_actor *actor = data;
 
+    sim_record_return(actor, actor->home, HISTORY_FORCE, actor->forcing, status,
+                      NULL, 0);
+    actor->forcing = 0;
     actor->of->excused_to = actor->run->schedule.now +
                             (status == LK_EINDOUBT ? 90 * SIM_S : 30 * SIM_S);
     on_done(status, data);
@@ -377,13 +480,17 @@ static void on_forced(lk_status status, void *data)
 
 static void force(sim_actor *actor)
 {
-    if (!can(actor, SIM_FORCES) || art_of(actor)->force == NULL)
+    if (!can(actor, SIM_FORCES) || art_of(actor)->force == NULL ||
+        actor->forcing != 0)
         return;
     say(actor, "ends whoever's hold of %s by force", actor->of->text);
     actor->run->counts.operations++;
+    actor->forcing =
+        sim_record_invoke(actor, actor->home, HISTORY_FORCE, NULL, 0, 0);
     actor->of->excused_to = SIM_NEVER;
+    actor->of->was_ended = true;
     if (art_of(actor)->force(actor->handle, on_forced, actor) != LK_OK)
-        actor->of->excused_to = actor->run->schedule.now;
+        sim_wrong("a force cannot begin");
 }
 
 /* ---- export and import --------------------------------------------------------- */
@@ -406,6 +513,22 @@ static sim_client *client_draw(sim_actor *actor)
     return NULL;
 }
 
+/* Only an end of the hold makes the text worth nothing. */
+static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
+{
+    say(actor, "cannot import it: %s", lk_status_name(status));
+    sim_record_return(actor, client, HISTORY_ACQUIRE, actor->operation, status,
+                      NULL, 0);
+    actor->operation = 0;
+    sim_judge_status(actor, "import", status);
+    if (status == LK_ELOST && actor->run->schedule.now < actor->good_to &&
+        !actor->of->was_ended && !actor->run->left_model)
+        sim_violated(actor->run,
+                     "%s cannot import %s, which is good for %.3f s more",
+                     actor->name, actor->of->text,
+                     (double)(actor->good_to - actor->run->schedule.now) / 1e9);
+}
+
 static void import_in(sim_actor *actor, sim_client *client)
 {
     const sim_art *art = art_of(actor);
@@ -422,6 +545,8 @@ static void import_in(sim_actor *actor, sim_client *client)
     if (lk_owner_new(&options.owner, client->client) != LK_OK)
         sim_wrong("no owner for an import");
     actor->calls = true;
+    actor->operation =
+        sim_record_invoke(actor, client, HISTORY_ACQUIRE, NULL, 0, 0);
     status = art->import(handle, actor->text, &options, &hold);
     actor->calls = false;
     lk_owner_free(options.owner);
@@ -429,9 +554,9 @@ static void import_in(sim_actor *actor, sim_client *client)
     if (status == LK_OK && (actor->over || client->process.dead))
         lk_hold_release(hold);
     else if (status == LK_OK)
-        grip_new(actor, client, hold, &actor->want);
+        grip_new(actor, client, hold, ++actor->run->last_id, 0);
     else
-        say(actor, "cannot import it: %s", lk_status_name(status));
+        import_fails(actor, client, status);
 }
 
 /* In the process of the client that is to have it. */
@@ -452,8 +577,20 @@ static void import_again(sim_actor *actor)
 {
     sim_client *client = client_draw(actor);
 
+    actor->good_to = 0;
     if (client != NULL)
         import_in(actor, client);
+}
+
+static void record_export(sim_actor *actor, sim_grip *grip)
+{
+    uint64_t operation;
+
+    grip->hold = NULL; /* it is not there to be asked any more */
+    operation =
+        sim_record_invoke(actor, grip->client, HISTORY_EXPORT, grip, 0, 0);
+    sim_record_return(actor, grip->client, HISTORY_EXPORT, operation, LK_OK,
+                      grip, 0);
 }
 
 /* False: it keeps its hold. */
@@ -467,11 +604,14 @@ static bool export_now(sim_actor *actor)
         actor->text[0] != '\0')
         return false;
     actor->want.mode = grip->mode;
+    actor->good_to =
+        actor->run->schedule.now + lk_hold_remaining_ms(grip->hold) * SIM_MS;
     sim_judge_name(actor->run, grip->name);
     if (lk_hold_export(grip->hold, actor->text, sizeof(actor->text)) != LK_OK) {
         actor->text[0] = '\0';
         return false;
     }
+    record_export(actor, grip);
     sim_judge_ended(grip);
     grip->hold = NULL;
     actor->run->counts.operations++;
@@ -529,6 +669,9 @@ static void on_released(lk_status status, void *data)
     sim_actor *actor = data;
 
     actor->calls = false;
+    if (!actor->over)
+        sim_record_return(actor, actor->released_in, HISTORY_RELEASE,
+                          actor->operation, status, NULL, 0);
     if (actor->over || actor->home->process.dead)
         return;
     sim_judge_status(actor, "release", status);
@@ -549,6 +692,9 @@ static void give_back(sim_actor *actor)
     sim_judge_name(actor->run, grip->name);
     say(actor, "gives %s back%s", grip->name->text,
         sim_grip_is_valid(grip) ? "" : ", which it has lost");
+    actor->operation =
+        sim_record_invoke(actor, grip->client, HISTORY_RELEASE, grip, 0, 0);
+    actor->released_in = grip->client;
     sim_judge_ended(grip);
     hold = grip->hold;
     grip->hold = NULL;
@@ -591,6 +737,7 @@ void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item)
 {
     memset(actor, 0, sizeof(*actor));
     actor->run = run;
+    actor->number = ++run->last_id;
     actor->plan = &item->as.actor;
     actor->home = actor->at = sim_client_of(run, actor->plan->client);
     actor->random = actor->plan->seed;
@@ -616,6 +763,22 @@ void sim_actor_begin(sim_actor *actor)
         lk_owner_new(&actor->owner, client) != LK_OK)
         sim_wrong("an actor cannot begin");
     later(actor, while_of(actor, actor->plan->pause_ms), round_begin);
+}
+
+bool sim_actor_is_queued(const sim_actor *actor)
+{
+    const lk__wait *wait;
+
+    if (actor->home == NULL || actor->home->client == NULL || actor->over ||
+        actor->home->process.dead)
+        return false;
+    for (wait = actor->home->client->first_wait; wait != NULL;
+         wait = wait->next_all) {
+        if (wait->data == actor)
+            return wait->claim != NULL && wait->claim->ticket != 0 &&
+                   wait->claim->state == LK__CLAIM_QUEUED;
+    }
+    return false;
 }
 
 void sim_actor_leave(sim_actor *actor, const sim_client *client)

@@ -15,6 +15,9 @@ void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item);
 /* Its client is open: it begins. */
 void sim_actor_begin(sim_actor *actor);
 
+/* Whether its wait has a ticket of the server's queue. */
+bool sim_actor_is_queued(const sim_actor *actor);
+
 /* The client ends, or is dead: the actor does nothing more in it. What it holds
    there is given back for its memory. */
 void sim_actor_leave(sim_actor *actor, const sim_client *client);

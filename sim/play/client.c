@@ -9,6 +9,7 @@
 #include "core/client.h"
 #include "core/node.h"
 #include "play/actor.h"
+#include "play/record.h"
 #include "world/random.h"
 
 enum { SHUTDOWN_MS = 5000 };
@@ -79,6 +80,7 @@ void sim_client_init(sim_client *client, sim_run *run, const sim_item *item,
                      run->host_list);
     client->process.clock = item->as.client.clock;
     client->process.send_limit = item->as.client.send_limit;
+    client->process.spread_ns = item->as.client.spread_ns;
     for (int i = 0; i < SIM_HOSTS_MOST; i++)
         client->process.paths[i] = item->as.client.path;
     client->event.happen = on_birth;
@@ -116,6 +118,7 @@ void sim_client_kill(sim_client *client, bool half_open)
 {
     sim_tell(&client->run->schedule, client->name, "dies%s",
              half_open ? ", and the server does not notice" : "");
+    sim_record_died(client);
     sim_process_kill(&client->process, half_open);
     client->event.happen = on_burial;
     sim_event_set(&client->run->schedule, &client->event,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "play/client.h"
+#include "play/record.h"
 #include "world/random.h"
 
 static void tell(const sim_run *run, const char *subject, const char *words)
@@ -432,32 +433,75 @@ static void evict(sim_run *run, sim_fault *fault)
 /* ---- the classes ------------------------------------------------------------------ */
 
 const sim_fault_class sim_fault_classes[] = {
-    {"slow", false, 10, 1, 1, slow, NULL},
-    {"stall", false, 20, 5, 8000, stall, NULL},
-    {"cut", false, 15, 1, 1, cut, NULL},
-    {"half-open", false, 8, 1, 1, half_open, NULL},
-    {"stop", false, 20, 5, 10000, stop, NULL},
-    {"hold-up", false, 15, 5, 6000, hold_up, NULL},
-    {"nap", false, 5, 5, 3600000, nap, NULL},
-    {"death", false, 6, 1, 1, death, NULL},
-    {"server-stop", false, 6, 5, 6000, server_stop, NULL},
-    {"restart", false, 3, 1, 2000, restart, restart_end},
-    {"script-flush", false, 4, 1, 1, forget_scripts, NULL},
-    {"client-kill", false, 4, 1, 1, client_kill, NULL},
-    {"full-memory", false, 5, 50, 6000, full, full_end},
-    {"denied", false, 5, 50, 6000, deny, deny_end},
-    {"refusal", false, 5, 50, 4000, refuse, refuse_end},
-    {"forgery", false, 12, 1, 1, forge, NULL},
-    {"empty-restart", true, 6, 1, 1, restart_empty, NULL},
-    {"older-state", true, 6, 5, 3000, copy, copy_back},
-    {"server-clock", true, 10, 5, 3600000, server_clock, NULL},
-    {"eviction", true, 10, 1, 1, evict, NULL},
+    {"slow", false, true, 10, 1, 1, slow, NULL},
+    {"stall", false, true, 20, 5, 8000, stall, NULL},
+    {"cut", false, true, 15, 1, 1, cut, NULL},
+    {"half-open", false, true, 8, 1, 1, half_open, NULL},
+    {"stop", false, true, 20, 5, 10000, stop, NULL},
+    {"hold-up", false, true, 15, 5, 6000, hold_up, NULL},
+    {"nap", false, true, 5, 5, 3600000, nap, NULL},
+    {"death", false, true, 6, 1, 1, death, NULL},
+    {"server-stop", false, false, 6, 5, 6000, server_stop, NULL},
+    {"restart", false, false, 3, 1, 2000, restart, restart_end},
+    {"script-flush", false, false, 4, 1, 1, forget_scripts, NULL},
+    {"client-kill", false, false, 4, 1, 1, client_kill, NULL},
+    {"full-memory", false, false, 5, 50, 6000, full, full_end},
+    {"denied", false, false, 5, 50, 6000, deny, deny_end},
+    {"refusal", false, false, 5, 50, 4000, refuse, refuse_end},
+    {"forgery", false, false, 12, 1, 1, forge, NULL},
+    {"empty-restart", true, false, 6, 1, 1, restart_empty, NULL},
+    {"older-state", true, false, 6, 5, 3000, copy, copy_back},
+    {"server-clock", true, false, 10, 5, 3600000, server_clock, NULL},
+    {"eviction", true, false, 10, 1, 1, evict, NULL},
 };
 
 const unsigned sim_fault_class_count =
     sizeof(sim_fault_classes) / sizeof(sim_fault_classes[0]);
 
 /* ---- when ------------------------------------------------------------------------- */
+
+/* A client that was cut off, or stopped, comes back within so long. */
+enum { CALM_S = 12 };
+
+/* Outside the model only this is claimed; fences are judged in judge.c. */
+enum { RULES_OUTSIDE = CHECKER_ALL & ~(CHECKER_LOSS | CHECKER_FORM) };
+
+/* Whom the history says it was done to; NULL: all. */
+static const sim_client *sufferer(const sim_fault *fault)
+{
+    return sim_fault_classes[fault->plan->class].of_client
+               ? sim_client_of(fault->run, fault->plan->client)
+               : NULL;
+}
+
+static void on_calm(sim_event *event)
+{
+    const sim_fault *fault =
+        (sim_fault *)(void *)((char *)event - offsetof(sim_fault, calm));
+    const sim_client *client = sufferer(fault);
+
+    if (client == NULL || !client->process.dead)
+        sim_record_fault(fault->run, client, CHECKER_DEADLINES, true);
+}
+
+/* Outside the model there is no way back. */
+static void record(sim_fault *fault)
+{
+    const sim_fault_class *class = &sim_fault_classes[fault->plan->class];
+    const sim_client *client = sufferer(fault);
+    sim_run *run = fault->run;
+
+    if (class->of_client && (client == NULL || client->process.dead))
+        return;
+    if (class->outside) {
+        sim_record_fault(run, NULL, RULES_OUTSIDE, false);
+        return;
+    }
+    sim_record_fault(run, client, CHECKER_DEADLINES, false);
+    fault->calm.happen = on_calm;
+    sim_event_set(&run->schedule, &fault->calm,
+                  run->schedule.now + fault->plan->ns + CALM_S * SIM_S);
+}
 
 static void on_fault(sim_event *event)
 {
@@ -475,6 +519,7 @@ static void on_fault(sim_event *event)
     run->left_model |= class->outside && class->end == NULL;
     run->counts.faults++;
     run->fault_counts[fault->plan->class]++;
+    record(fault);
     class->happen(run, fault);
     sim_host_touched(host_of(run, fault->plan));
     if (class->end != NULL)

@@ -10,6 +10,7 @@ struct sim_fault {
     const sim_fault_plan *plan;
     sim_event event; /* its begin, then its end */
     bool begun;
+    sim_event calm; /* what it has left is over */
     sim_snapshot *snapshot;
 };
 
@@ -21,6 +22,7 @@ struct sim_fault {
 typedef struct sim_fault_class {
     const char *word;
     bool outside;
+    bool of_client;       /* else of the server, and so of everybody */
     unsigned weight;      /* how often it is drawn */
     uint64_t least, most; /* milliseconds that it lasts */
     void (*happen)(sim_run *run, sim_fault *fault);

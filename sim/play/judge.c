@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "play/art.h"
+#include "play/record.h"
 
 void sim_violated(sim_run *run, const char *format, ...)
 {
@@ -106,12 +107,23 @@ void sim_judge_name(sim_run *run, sim_name *name)
         judge_owners(run, name);
 }
 
+/* The history hears of what is believed, too. */
+static void tell_history(const sim_name *name)
+{
+    for (const sim_grip *grip = name->grips; grip != NULL; grip = grip->next) {
+        if (sim_grip_is_valid(grip))
+            sim_record_checked(grip);
+    }
+}
+
 void sim_judge_all(sim_run *run)
 {
     for (int family = 0; family < SIM_FAMILIES; family++) {
         for (int db = 0; db < SIM_DBS; db++) {
-            for (int i = 0; i < SIM_NAMES; i++)
+            for (int i = 0; i < SIM_NAMES; i++) {
                 sim_judge_name(run, &run->names[family][db][i]);
+                tell_history(&run->names[family][db][i]);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@
 #include "play/fault.h"
 #include "world/random.h"
 
-enum { LEAVES_MODEL_PERCENT = 25 };
+enum { LEAVES_MODEL_PERCENT = 25, CLASSES_A_RUN = 5 };
 
 static sim_item *item_add(sim_plan *plan, sim_item_kind kind, uint64_t at)
 {
@@ -54,6 +54,8 @@ static void client_add(sim_plan *plan, uint64_t *random, uint64_t at)
     client->send_limit =
         sim_chance(random, 10) ? sim_spread(random, 64, 4096) : 0;
     client->path = path_make(random);
+    client->spread_ns =
+        sim_chance(random, 40) ? sim_spread(random, 1, 300) * SIM_MS : 0;
 }
 
 static void clients_add(sim_plan *plan, uint64_t *random)
@@ -92,17 +94,23 @@ static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
     }
 }
 
-static unsigned skills_draw(uint64_t *random)
+/* A run favours some of them. */
+static unsigned skills_draw(uint64_t *random, unsigned favoured)
 {
     unsigned skills = 0;
 
-    for (unsigned i = 0; i < SIM_SKILLS; i++)
-        skills |= sim_chance(random, (1U << i) == SIM_FORCES ? 3 : 25) << i;
+    for (unsigned i = 0; i < SIM_SKILLS; i++) {
+        unsigned percent = (favoured >> i & 1) != 0 ? 75 : 10;
+
+        if (1U << i == SIM_FORCES)
+            percent = 3;
+        skills |= (unsigned)sim_chance(random, percent) << i;
+    }
     return skills;
 }
 
-static void
-actor_add(sim_plan *plan, uint64_t *random, const sim_item *client, bool one)
+static void actor_add(sim_plan *plan, uint64_t *random, const sim_item *client,
+                      bool one, unsigned favoured)
 {
     sim_actor_plan *actor = &item_add(plan, SIM_ACTOR, client->at)->as.actor;
 
@@ -115,19 +123,20 @@ actor_add(sim_plan *plan, uint64_t *random, const sim_item *client, bool one)
     actor->seed = sim_draw(random);
     actor->pause_ms = sim_spread(random, 1, 2000);
     actor->hold_ms = sim_spread(random, 1, 3000);
-    actor->skills = skills_draw(random);
+    actor->skills = skills_draw(random, favoured);
 }
 
 static void actors_add(sim_plan *plan, uint64_t *random)
 {
     size_t clients = plan->count;
     bool one = sim_chance(random, 50); /* name for all of them */
+    unsigned favoured = (unsigned)sim_draw(random);
 
     for (size_t i = 0; i < clients; i++) {
         uint64_t count = sim_between(random, 1, 3);
 
         while (count-- > 0)
-            actor_add(plan, random, &plan->items[i], one);
+            actor_add(plan, random, &plan->items[i], one, favoured);
     }
 }
 
@@ -152,13 +161,26 @@ static unsigned class_draw(uint64_t *random, bool outside)
     }
 }
 
-static void fault_add(sim_plan *plan, uint64_t *random, size_t clients)
+/* A run has a few sorts of faults, and many of each: a little of everything hides
+   what two of one sort do together. */
+static size_t
+classes_draw(const sim_plan *plan, uint64_t *random, unsigned *classes)
+{
+    size_t count = sim_between(random, 1, CLASSES_A_RUN);
+
+    for (size_t i = 0; i < count; i++)
+        classes[i] = class_draw(random, plan->leaves_model);
+    return count;
+}
+
+static void
+fault_add(sim_plan *plan, uint64_t *random, size_t clients, unsigned number)
 {
     uint64_t at = sim_below(random, plan->ends_at / SIM_US) * SIM_US;
     sim_fault_plan *fault = &item_add(plan, SIM_FAULT, at)->as.fault;
     const sim_fault_class *class;
 
-    fault->class = class_draw(random, plan->leaves_model);
+    fault->class = number;
     class = &sim_fault_classes[fault->class];
     fault->client = plan->items[sim_below(random, clients)].id;
     fault->host = (unsigned)sim_below(random, plan->hosts);
@@ -171,8 +193,9 @@ static void fault_add(sim_plan *plan, uint64_t *random, size_t clients)
 void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
 {
     uint64_t random = sim_random_for(seed, 7);
+    unsigned classes[CLASSES_A_RUN];
     uint64_t faults;
-    size_t clients;
+    size_t clients, count;
 
     memset(plan, 0, sizeof(*plan));
     plan->seed = seed;
@@ -188,8 +211,9 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
     clients = plan->count;
     actors_add(plan, &random);
     faults = sim_chance(&random, 10) ? 0 : sim_spread(&random, 1, 40);
+    count = classes_draw(plan, &random, classes);
     while (faults-- > 0)
-        fault_add(plan, &random, clients);
+        fault_add(plan, &random, clients, classes[faults % count]);
 }
 
 /* ---- for people to read ------------------------------------------------------ */

@@ -23,7 +23,8 @@ typedef struct sim_client_plan {
     sim_clock clock;
     unsigned db;
     size_t send_limit;
-    sim_path path; /* to each host, at first */
+    sim_path path;      /* to each host, at first */
+    uint64_t spread_ns; /* see sim_process */
 } sim_client_plan;
 
 /* One that asks for something, has it for a while, and gives it back. */

@@ -12,6 +12,7 @@
 #include "play/fault.h"
 #include "play/judge.h"
 #include "play/probe.h"
+#include "play/record.h"
 #include "world/random.h"
 
 /* Once nobody begins anything new, everything has to be over after this. */
@@ -19,11 +20,26 @@ enum { DRAIN_S = 90, SHUT_S = 30, LEASES_S = 40, LOOK_MOST_MS = 60 };
 
 /* ---- what is judged all the time --------------------------------------------- */
 
+/* Which waits stand in the server's queue. */
+static void see_queued(sim_run *run)
+{
+    for (size_t i = 0; i < run->actor_count; i++) {
+        sim_actor *actor = &run->actors[i];
+
+        if (actor->operation != 0 && !actor->queued &&
+            sim_actor_is_queued(actor)) {
+            actor->queued = true;
+            sim_record_queued(actor);
+        }
+    }
+}
+
 static void on_look(sim_event *event)
 {
     sim_run *run = (sim_run *)(void *)((char *)event - offsetof(sim_run, look));
 
     sim_judge_all(run);
+    see_queued(run);
     sim_event_set(&run->schedule, event,
                   run->schedule.now +
                       sim_between(&run->random, 1, LOOK_MOST_MS * 1000) *
@@ -222,6 +238,7 @@ void sim_run_play(sim_plan *plan, sim_engine *engine, FILE *story,
     run->look.happen = on_look;
     sim_schedule_init(&run->schedule, story);
     names_make(run);
+    sim_record_begin(run);
     hosts_make(run, engine);
     items_make(run);
     sim_event_set(&run->schedule, &run->look, 0);
@@ -233,6 +250,7 @@ void sim_run_play(sim_plan *plan, sim_engine *engine, FILE *story,
     if (run->violation[0] == '\0')
         shut(run);
     sim_event_clear(&run->schedule, &run->look);
+    sim_record_end(run);
     bury(run);
     result_take(run, ret_result);
     run_free(run);

@@ -4,6 +4,7 @@
 
 #include <latchkey/latchkey.h>
 
+#include "check/check.h"
 #include "play/plan.h"
 #include "world/host.h"
 
@@ -45,6 +46,7 @@ typedef struct sim_name {
     struct sim_grip *grips;
     uint64_t fence;      /* the largest of an exclusive hold so far */
     uint64_t excused_to; /* holds from before this time were forced to end */
+    bool was_ended;      /* somebody had a hold of it end */
 } sim_name;
 
 /* One hold, and whose. */
@@ -54,13 +56,15 @@ typedef struct sim_grip {
     sim_actor *actor;
     sim_client *client; /* in which it is */
     lk_hold *hold;      /* NULL: none */
+    uint64_t id, owner; /* for the history */
+    uint64_t lease_ms;  /* what was asked for; 0: not known */
     sim_primitive mode;
     uint64_t count; /* permits */
     uint64_t since;
     uint64_t fence;
     bool believed; /* not given back yet */
     bool lost_told;
-    uint64_t stopped_before; /* of its process, when it was had */
+    bool extends; /* and nobody was told yet whether it has */
 } sim_grip;
 
 typedef struct sim_want {
@@ -69,6 +73,15 @@ typedef struct sim_want {
     int64_t wait_ms;
     uint64_t lease_ms;
 } sim_want;
+
+/* A change of a hold under way. */
+typedef struct sim_change {
+    uint64_t operation; /* 0: none */
+    history_call call;
+    sim_grip *grip;
+    uint64_t hold; /* its id; the grip may be another's by now */
+    uint64_t lease_ms;
+} sim_change;
 
 struct sim_actor {
     sim_run *run;
@@ -83,6 +96,12 @@ struct sim_actor {
     lk_cancel *cancel;
     sim_event cancel_event;
     sim_name *of;
+    uint64_t number;    /* as an owner in the history */
+    uint64_t operation; /* the call under way there; 0: none */
+    bool queued;        /* and it was seen in the queue */
+    sim_change change;
+    uint64_t forcing;        /* the id of the force under way */
+    sim_client *released_in; /* the client of the release under way */
     sim_want want;
     uint64_t asked_at;       /* by its client's clock */
     uint64_t ends_at;        /* the call has to have ended by then; the same */
@@ -91,6 +110,7 @@ struct sim_actor {
     unsigned rounds_left, steps_left;
     sim_grip grips[SIM_GRIPS];
     char text[LK_EXPORT_SIZE]; /* exported; "": none */
+    uint64_t good_to;          /* what was exported lasts so long */
     bool calls;                /* one is under way */
     bool last;                 /* see probe.h */
     bool over;
@@ -98,6 +118,7 @@ struct sim_actor {
 
 typedef struct sim_counts {
     uint64_t operations, grants, losses, faults, steps, commands;
+    uint64_t stale; /* holds that were over when they were had */
 } sim_counts;
 
 struct sim_run {
@@ -115,6 +136,8 @@ struct sim_run {
     sim_item probes[2 * SIM_DBS * SIM_NAMES]; /* of those who come last */
     unsigned probe_count;
     sim_event look; /* at what is believed */
+    checker *checker;
+    uint64_t last_id; /* of the history */
     uint64_t random;
     bool left_model; /* a fault outside the model has happened */
     bool clock_went_back, data_lost;

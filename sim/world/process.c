@@ -103,6 +103,7 @@ static uint64_t world_now(lk__world *base)
     if (process->hold_up_in > 0 && --process->hold_up_in == 0) {
         process->ahead = true_now(process) + process->hold_up_ns;
         process->stopped_for_ns += process->hold_up_ns;
+        process->stood_to = process->ahead;
         sim_tell(process->schedule, process->name,
                  "is held up for %.3f s in the middle of something",
                  (double)process->hold_up_ns / 1e9);
@@ -257,12 +258,13 @@ void sim_process_stop(sim_process *process, uint64_t ns)
     if (process->stopped_to >= to)
         return;
     process->stopped_for_ns += ns;
-    process->stopped_to = to;
+    process->stopped_to = process->stood_to = to;
 }
 
 void sim_process_sleep(sim_process *process, uint64_t ns)
 {
     process->stopped_for_ns += ns;
+    process->stood_to = process->schedule->now;
     sim_clock_step(&process->clock, (int64_t)ns);
     if (process->timer.slot != 0)
         timer_arm(process);

@@ -45,6 +45,7 @@ struct sim_process {
     uint64_t net_random; /* of its streams */
     struct sim_host *const *hosts;
     sim_path paths[SIM_HOSTS_MOST];
+    uint64_t spread_ns; /* each way of a stream takes up to so much more */
 
     const lk__events *events; /* NULL: not started, or ended */
     void *user;
@@ -55,7 +56,8 @@ struct sim_process {
     bool dead;
     size_t send_limit;       /* bytes a stream has on its way at most; 0: any */
     uint64_t stopped_to;     /* nothing runs before */
-    uint64_t stopped_for_ns; /* in all, hold-ups included */
+    uint64_t stopped_for_ns; /* in all, hold-ups and sleep included */
+    uint64_t stood_to;       /* when the last of these ended */
     uint64_t ahead;          /* what runs now has been held up until then */
     uint64_t hold_up_ns;     /* at some look at the clock soon, for so long: */
     unsigned hold_up_in;     /* after so many; 0: never */

@@ -66,7 +66,8 @@ static void pipe_arm(lk__link *link, sim_way way)
 static uint64_t arrival(lk__link *link, sim_way way, uint64_t from)
 {
     const sim_path *path = &link->process->paths[link->host->number];
-    uint64_t at = later(from, path->stalled_to[way]) + path->ns[way];
+    uint64_t at = later(from, path->stalled_to[way]) + path->ns[way] +
+                  link->pipes[way].extra_ns;
 
     if (path->jitter_ns[way] > 0)
         at += sim_below(&link->process->net_random, path->jitter_ns[way]);
@@ -231,6 +232,9 @@ lk__link *sim_link_open(lk__world *base, const lk__address *address, void *tag)
     link->pipes[SIM_THERE].event.happen = on_there;
     link->pipes[SIM_BACK].event.happen = on_back;
     process->links = link;
+    for (int way = 0; way < SIM_WAYS; way++)
+        link->pipes[way].extra_ns =
+            sim_spread(&process->net_random, 1, process->spread_ns + 1) - 1;
     if (process->dead)
         link->pipes[SIM_THERE].lost = true;
     pipe_add(link, SIM_THERE, SIM_OPEN, NULL, 0, leaves_at(link));

@@ -26,6 +26,7 @@ typedef struct sim_inlet {
 typedef struct sim_pipe {
     sim_event event; /* the next piece arrives */
     struct sim_piece *first, *last;
+    uint64_t extra_ns;   /* that this way takes beyond its path's */
     uint64_t last_at;    /* when the last one arrives */
     uint64_t stalled_to; /* nothing arrives before */
     bool lost;           /* nothing arrives ever */

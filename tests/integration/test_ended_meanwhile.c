@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,7 +49,8 @@ static bool is_waiting(void *data)
 {
     meeting *m = data;
     int tid = atomic_load(&m->tid);
-    char path[64], line[64] = "";
+    long number = -1;
+    char path[64];
     FILE *file;
 
     if (tid == 0)
@@ -59,10 +59,10 @@ static bool is_waiting(void *data)
     file = fopen(path, "re");
     if (file == NULL)
         return false;
-    if (fgets(line, sizeof(line), file) == NULL)
-        line[0] = '\0'; /* it runs, or has ended */
+    if (fscanf(file, "%ld", &number) != 1)
+        number = -1;
     (void)fclose(file);
-    return line[0] != '\0' && strtol(line, NULL, 10) == SYS_futex;
+    return number == SYS_futex;
 }
 
 /* For lk_hold_on_lost(). */

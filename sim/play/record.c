@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Turns what happens into events of a history. */
+
+#include "play/record.h"
+
+#include <string.h>
+
+#include "core/hold.h"
+#include "play/art.h"
+
+/* What is claimed: a call ends, and a loss is told, so soon after its time; what
+   is free is had by somebody who waits. The slowest networks take a while. */
+enum { LATE_MS = 300, GRANTED_S = 6 };
+
+/* ---- what an event is about ------------------------------------------------------- */
+
+static history_kind kind_of(sim_primitive primitive)
+{
+    static const history_kind kinds[SIM_PRIMITIVES] =
+        {[SIM_LOCK] = HISTORY_LOCK,         [SIM_SPINLOCK] = HISTORY_LOCK,
+         [SIM_FAIRLOCK] = HISTORY_FAIRLOCK, [SIM_LEADER] = HISTORY_LEADER,
+         [SIM_READ] = HISTORY_RWLOCK,       [SIM_UPGRADEABLE] = HISTORY_RWLOCK,
+         [SIM_WRITE] = HISTORY_RWLOCK,      [SIM_SEMAPHORE] = HISTORY_SEMAPHORE,
+         [SIM_SIGLOCK] = HISTORY_SIGLOCK};
+
+    return kinds[primitive];
+}
+
+static history_mode mode_of(sim_primitive primitive)
+{
+    switch (primitive) {
+    case SIM_READ:
+        return HISTORY_READ;
+    case SIM_UPGRADEABLE:
+        return HISTORY_UPGRADEABLE;
+    case SIM_WRITE:
+        return HISTORY_WRITER;
+    case SIM_SEMAPHORE:
+        return HISTORY_PERMITS;
+    case SIM_LOCK:
+    case SIM_SPINLOCK:
+    case SIM_FAIRLOCK:
+    case SIM_LEADER:
+    case SIM_SIGLOCK:
+    case SIM_PRIMITIVES:
+    default:
+        return HISTORY_EXCLUSIVE;
+    }
+}
+
+static history_phase phase_of(lk_status status)
+{
+    if (status == LK_OK)
+        return HISTORY_OK;
+    return status == LK_EINDOUBT || status == LK_EOFFLINE ? HISTORY_UNKNOWN
+                                                          : HISTORY_FAIL;
+}
+
+static history_event event_of(const sim_name *name, sim_primitive primitive,
+                              const sim_client *client)
+{
+    history_event event = {.at = client->run->schedule.now,
+                           .sequence = client->run->schedule.steps,
+                           .process = client->process.number + 1,
+                           .client = client->process.number + 1,
+                           .kind = (uint8_t)kind_of(primitive),
+                           .mode = (uint8_t)mode_of(primitive),
+                           .db = name->db};
+
+    event.key = history_key(name->text, name->db);
+    (void)snprintf(event.name, sizeof(event.name), "%s", name->text);
+    return event;
+}
+
+/* The true time of what a hold's deadline is by its client's clock. */
+static uint64_t deadline_of(const sim_grip *grip)
+{
+    return sim_clock_when(&grip->client->process.clock,
+                          grip->hold->claim->deadline);
+}
+
+static void add_hold(history_event *event, const sim_grip *grip)
+{
+    event->hold = grip->id;
+    event->owner = grip->owner;
+    event->mode = (uint8_t)mode_of(grip->mode);
+    event->count = grip->count;
+    event->fence = grip->fence;
+    if (grip->hold != NULL)
+        event->deadline = deadline_of(grip);
+}
+
+/* ---- feeding ----------------------------------------------------------------------- */
+
+static void feed(sim_run *run, const history_event *event)
+{
+    const checker_violation *found;
+    uint64_t total;
+    size_t listed;
+
+    if (run->checker == NULL)
+        return;
+    if (!checker_feed(run->checker, event))
+        sim_wrong("no memory for the history");
+    found = checker_violations(run->checker, &listed, &total);
+    if (total > 0)
+        sim_violated(run, "%s: %s", found[0].name, found[0].words);
+}
+
+static bool some_can(const sim_run *run, sim_skill skill)
+{
+    for (size_t i = 0; i < run->plan->count; i++) {
+        const sim_item *item = &run->plan->items[i];
+
+        if (item->kind == SIM_ACTOR && !item->off &&
+            (item->as.actor.skills & skill) != 0)
+            return true;
+    }
+    return false;
+}
+
+void sim_record_begin(sim_run *run)
+{
+    checker_options options = {.rules = CHECKER_ALL,
+                               .late_ns = LATE_MS * SIM_MS,
+                               .told_ns = LATE_MS * SIM_MS,
+                               .granted_ns = GRANTED_S * SIM_S,
+                               .permits = run->plan->permits};
+
+    /* How late a call may be depends on stops, which judge_time() counts. A lock's
+       newcomer may pass those who wait, and so does an import. */
+    options.rules &= ~(unsigned)CHECKER_DEADLINES;
+    if (run->plan->profile == SIM_PROFILE_LOCK || some_can(run, SIM_EXPORTS))
+        options.rules &= ~(unsigned)CHECKER_ORDER;
+    /* Readers of one client have one hold between them, and so its extension. */
+    if (run->plan->profile == SIM_PROFILE_RWLOCK && some_can(run, SIM_EXTENDS))
+        options.rules &= ~(unsigned)CHECKER_LEASES;
+    run->checker = checker_new(&options);
+    if (run->checker == NULL)
+        sim_wrong("no memory for the history");
+}
+
+void sim_record_end(sim_run *run)
+{
+    checker_free(run->checker);
+    run->checker = NULL;
+}
+
+/* ---- calls ------------------------------------------------------------------------- */
+
+uint64_t sim_record_invoke(const sim_actor *actor, sim_client *client,
+                           history_call call, const sim_grip *hold,
+                           uint64_t deadline, uint64_t lease_ms)
+{
+    sim_run *run = actor->run;
+    history_event event = event_of(actor->of, actor->plan->primitive, client);
+
+    event.operation = ++run->last_id;
+    event.phase = HISTORY_INVOKE;
+    event.call = (uint8_t)call;
+    event.owner = actor->number;
+    event.mode = (uint8_t)mode_of(actor->want.mode);
+    event.count = actor->want.count;
+    if (hold != NULL)
+        add_hold(&event, hold);
+    event.deadline = deadline;
+    event.lease_ms = lease_ms;
+    feed(run, &event);
+    return event.operation;
+}
+
+void sim_record_return(const sim_actor *actor, sim_client *client,
+                       history_call call, uint64_t operation, lk_status status,
+                       const sim_grip *hold, uint64_t lease_ms)
+{
+    history_event event = event_of(actor->of, actor->plan->primitive, client);
+
+    if (client->process.dead)
+        return;
+    event.operation = operation;
+    event.phase = (uint8_t)phase_of(status);
+    event.call = (uint8_t)call;
+    event.status = status;
+    event.owner = actor->number;
+    if (hold != NULL)
+        add_hold(&event, hold);
+    event.lease_ms = lease_ms;
+    if (call == HISTORY_ACQUIRE)
+        event.flags = HISTORY_WATCHED |
+                      (actor->want.lease_ms == 0 ? HISTORY_RENEWED : 0U);
+    feed(actor->run, &event);
+}
+
+/* ---- what happens ------------------------------------------------------------------- */
+
+static void grip_event(const sim_grip *grip, history_call call)
+{
+    history_event event = event_of(grip->name, grip->mode, grip->client);
+
+    event.phase = HISTORY_EVENT;
+    event.call = (uint8_t)call;
+    add_hold(&event, grip);
+    if (call == HISTORY_LOST)
+        event.deadline = 0;
+    feed(grip->actor->run, &event);
+}
+
+void sim_record_checked(const sim_grip *grip)
+{
+    if (!grip->extends)
+        grip_event(grip, HISTORY_CHECKED);
+}
+
+void sim_record_lost(const sim_grip *grip)
+{
+    grip_event(grip, HISTORY_LOST);
+}
+
+void sim_record_queued(const sim_actor *actor)
+{
+    history_event event =
+        event_of(actor->of, actor->plan->primitive, actor->home);
+
+    event.phase = HISTORY_EVENT;
+    event.call = HISTORY_QUEUED;
+    event.operation = actor->operation;
+    feed(actor->run, &event);
+}
+
+void sim_record_died(sim_client *client)
+{
+    history_event event = {.at = client->run->schedule.now,
+                           .process = client->process.number + 1,
+                           .phase = HISTORY_EVENT,
+                           .call = HISTORY_DIED};
+
+    feed(client->run, &event);
+}
+
+void sim_record_fault(sim_run *run, const sim_client *client, unsigned rules,
+                      bool over)
+{
+    history_event event = {.at = run->schedule.now,
+                           .call = HISTORY_FAULT,
+                           .phase = over ? HISTORY_OK : HISTORY_INVOKE,
+                           .count = rules};
+
+    event.process = client != NULL ? client->process.number + 1 : 0;
+    feed(run, &event);
+}
