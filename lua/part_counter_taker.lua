@@ -1,16 +1,23 @@
 -- SPDX-License-Identifier: MIT
 -- part_counter_taker: taking permits, and whose turn it is to do so.
 -- Needs: part_error, part_counter, part_counter_memo, part_clock, part_lease,
--- part_line, and for contends part_others.
+-- part_line, and for may, left and contends part_others, and that the clock was
+-- looked at.
 --
 -- A permit that was handed to a client which dies before it hears of it would
 -- be gone for ever: nothing ends it. So none is handed over. The next waiter is
 -- told `open plain <claim> <ticket> <name>` in its inbox, and takes by itself.
 
+--
+-- Who takes and gives back leaves no trace, so that turns cannot be as long as
+-- the other side had them. While somebody of Redisson's listens, every other
+-- slice of time is theirs alone: ours take nothing then, a try apart.
+
 local taker = {}
 
 -- At most so many waiters are looked at in one call.
 local LOOKS = 64
+local SLICE_MS = 20
 
 -- Whether what the entry waits for was deleted.
 function taker.is_gone(entry)
@@ -20,6 +27,21 @@ end
 -- Whether there are enough.
 function taker.fit(entry)
     return counter.value ~= nil and entry.need <= counter.value
+end
+
+-- For so many ms what is free is left to Redisson's; 0: it is not.
+local is_left
+function taker.left()
+    if is_left == nil then
+        is_left = math.floor(clock.ms / SLICE_MS) % 2 == 1
+            and others.do_listen() or false
+    end
+    return is_left and SLICE_MS - clock.ms % SLICE_MS or 0
+end
+
+-- Whether there are enough, and they are not left to Redisson's.
+function taker.may(entry)
+    return taker.fit(entry) and taker.left() == 0
 end
 
 -- Takes what the entry needs for the claim ARGV[1]. The first write is one that
@@ -49,7 +71,7 @@ local function look_at(claim, entry, self)
     end
     local is_gone = entry and taker.is_gone(entry)
     if claim == self and not is_gone then
-        return true, taker.fit(entry)
+        return true, taker.may(entry)
     end
     local alive, bad = nil, nil
     if is_gone then
@@ -98,11 +120,17 @@ function taker.are_wanted()
     return false
 end
 
--- 1 if the claim is next, and clients of Redisson are there: nobody tells it of
--- what these give back, so that its client must try for itself.
-function taker.contends(claim)
-    local is_next = redis.pcall('ZRANGE', queue, 0, 0)[1] == claim
-    return is_next and others.are_there() and 1 or 0
+-- After so many ms the claim should look, -1: none; and, if it is next: 2 where
+-- it is enough, and left to Redisson's for so long; 1 where clients of Redisson
+-- are there: nobody tells it of what these give back, so that its client must
+-- try for itself. Else 0.
+function taker.outlook(claim, entry)
+    if redis.pcall('ZRANGE', queue, 0, 0)[1] ~= claim then
+        return counter.left(), 0
+    elseif entry and taker.fit(entry) and taker.left() > 0 then
+        return taker.left(), 2
+    end
+    return counter.left(), others.are_there() and 1 or 0
 end
 
 -- Takes for a waiter whose turn has come, ARGV[1], and has the next one look.

@@ -107,6 +107,8 @@ local function has_listeners()
     return counts[2] > 0 or has_fair_waiters()
 end
 
+others.do_listen = has_listeners
+
 -- True if there are any, false if not, nil and an error if the server would
 -- not say.
 function others.are_there()

@@ -29,7 +29,8 @@
 -- returns  {1, 0, 0, 0}  taken
 --          {0, left, ticket, contend}  it is queued; left: after so many ms
 --              the counter ends, -1: it does not; contend 1: it is next, and
---              Redisson's clients are there, which will not tell it
+--              Redisson's clients are there, which will not tell it; 2: it is
+--              next, and what is free is left to them for another left ms
 --          {2, left}  not enough, or others wait, and not queued
 --          {5}  nothing is set
 --          {7}  it was queued, and what it waited for is gone
@@ -62,7 +63,8 @@ if entry and taker.is_gone(entry) then
     return line.leave(owner) or memo.answer({7}, ARGV[12])
 elseif not counter.value then
     return memo.answer({5}, ARGV[12])
-elseif not entry and taker.fit(ask) and not line.is_there() then
+elseif not entry and ARGV[5] == '1' and taker.may(ask)
+        and not line.is_there() then
     return take()
 elseif not entry and ARGV[5] ~= '1' then
     if taker.fit(ask) and not taker.are_wanted() then
@@ -86,5 +88,6 @@ local mine, more = taker.serve(owner)
 if mine then
     return taker.take_turn(owner, entry) or memo.answer({1, 0, 0, 0}, ARGV[12])
 end
-return memo.answer({0, more == 1 and 0 or counter.left(), entry.ticket,
-    taker.contends(owner)}, ARGV[12])
+local left, contends = taker.outlook(owner, entry)
+return memo.answer({0, more == 1 and 0 or left, entry.ticket, contends},
+    ARGV[12])

@@ -50,5 +50,5 @@ local mine, more, denied = taker.serve(owner)
 if mine then
     return taker.take_turn(owner, entry) or {1, 0, 0, entry.ticket, 0}
 end
-return {0, counter.left(), entry.ticket, taker.contends(owner), more,
-    denied and 1 or 0}
+local left, contends = taker.outlook(owner, entry)
+return {0, left, entry.ticket, contends, more, denied and 1 or 0}

@@ -47,7 +47,7 @@ end
 local first = line.first()
 local mine, more, denied = taker.serve(index[first] and first)
 local turn = 0
-if index[first] and (mine or taker.contends(first) == 1) then
+if index[first] and (mine or select(2, taker.outlook(first)) == 1) then
     turn = index[first]
 end
 return {counter.left(), turn, more, denied and 1 or 0, unpack(given)}

@@ -6,6 +6,7 @@
 
 #include "support/check.h"
 #include "support/plain_script.h"
+#include "support/wait.h"
 
 /* Nothing is free; u:2 waits for 2, u:3 and u:4 for 1 each; all can be
    reached. */
@@ -360,6 +361,59 @@ static void a_new_ticket_is_above_those_that_are_gone(void **state)
     assert_like(plain_recheck(f, "u:2"), "0 -1 5000000000000001 0 0 0");
 }
 
+/* ---- beside Redisson's that wait ---- */
+
+enum { SLICES_MS = 5000 }; /* far more than any two slices */
+
+/* In every other slice of time; what it answers in both. */
+static void while_redissons_listen_every_other_slice_is_theirs(void **state)
+{
+    script_fixture *f = *state;
+    uint64_t end = wait_now_ms() + wait_scaled_ms(SLICES_MS);
+    bool was_left = false, was_taken = false;
+
+    plain_hear(f, "u:2", (char *)NULL);
+    script_listen(f, f->channel);
+    plain_set(f, "u:1", "0");
+    while (!(was_left && was_taken) && wait_now_ms() < end) {
+        const char *answer;
+
+        plain_acquire(f, "u:2", "1");
+        script_redis(f, "SET n 1");
+        answer = plain_recheck(f, "u:2");
+        if (answer[0] == '0') {
+            assert_int_equal(script_item(f, 3), 2);
+            assert_in_range(script_item(f, 1), 1, 20);
+            was_left = true;
+            plain_leave(f, "u:2", "0");
+        } else {
+            was_taken = true;
+        }
+        script_redis(f, "DEL %s", f->keys[KEY_MEMO]);
+        script_redis(f, "SET n 0");
+    }
+    assert_true(was_left && was_taken);
+}
+
+static void who_comes_then_queues_and_who_tries_takes(void **state)
+{
+    script_fixture *f = *state;
+    uint64_t end = wait_now_ms() + wait_scaled_ms(SLICES_MS);
+    bool was_left = false;
+
+    script_listen(f, f->channel);
+    plain_set(f, "u:1", "1");
+    while (!was_left && wait_now_ms() < end) {
+        assert_like(plain_try(f, "u:3", "1"), "1 *");
+        script_redis(f, "SET n 1");
+        was_left = plain_acquire(f, "u:2", "1")[0] == '0';
+        plain_leave(f, "u:2", "0");
+        script_redis(f, "DEL %s", f->keys[KEY_MEMO]);
+        script_redis(f, "SET n 1");
+    }
+    assert_true(was_left);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +444,8 @@ int main(void)
         PLAIN_TEST(a_counter_that_is_set_anew_has_no_old_waiters),
         PLAIN_TEST(a_counter_that_is_set_anew_has_new_waiters),
         PLAIN_TEST(a_new_ticket_is_above_those_that_are_gone),
+        PLAIN_TEST(while_redissons_listen_every_other_slice_is_theirs),
+        PLAIN_TEST(who_comes_then_queues_and_who_tries_takes),
     };
 
     return cmocka_run_group_tests_name("plain_wait", tests, script_start_server,
