@@ -12,7 +12,7 @@
 #include "support/redlocking.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 5000, PATIENT_MS = 60000 };
+enum { SOON_MS = 5000, PATIENT_MS = 20000 };
 
 /* What is left behind does not go by itself. */
 static lk_redlock_options lasting(void)
@@ -24,13 +24,34 @@ static lk_redlock_options lasting(void)
     return options;
 }
 
-/* The same, and whoever waits for a server would do so for a minute. */
-static lk_redlock_options patient(void)
+/* Over clients that wait so long for an answer, and for a server for ever. */
+static lk_redlock *make(redlocking *f, size_t count,
+                        const lk_redlock_options *options, uint64_t answer_ms)
+{
+    const lk_client_options client = {LK_CLIENT_OPTIONS_INIT,
+                                      .command_timeout_ms = answer_ms,
+                                      .offline_ms = 600000};
+    lk_client *clients[REDLOCKING_SERVERS];
+
+    for (size_t i = 0; i < count; i++)
+        clients[i] = redlocking_open(f, i, &client);
+    return redlocking_make_of(f, clients, count, options);
+}
+
+static lk_redlock *make_lasting(redlocking *f, size_t count)
 {
     lk_redlock_options options = lasting();
 
-    options.node_timeout_ms = PATIENT_MS;
-    return options;
+    return make(f, count, &options, 600000);
+}
+
+/* Whoever waits for a server does so for long. */
+static lk_redlock *make_patient(redlocking *f, size_t count)
+{
+    lk_redlock_options options = lasting();
+
+    options.node_timeout_ms = 3 * PATIENT_MS;
+    return make(f, count, &options, PATIENT_MS);
 }
 
 /* The acquire has ended, and still nobody knows what these would say. */
@@ -54,8 +75,7 @@ static void assert_waits_in_vain(lk_redlock *lock)
 static void two_dead_servers_of_five_are_not_waited_for(void **state)
 {
     redlocking *f = *state;
-    lk_redlock_options options = patient();
-    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_redlock *lock = make_patient(f, 5);
     lk_hold *hold;
 
     server_kill(f->servers[0]);
@@ -70,8 +90,7 @@ static void two_dead_servers_of_five_are_not_waited_for(void **state)
 static void two_stopped_servers_of_five_are_not_waited_for(void **state)
 {
     redlocking *f = *state;
-    lk_redlock_options options = patient();
-    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_redlock *lock = make_patient(f, 5);
     lk_hold *hold;
 
     redlocking_freeze(f, 0);
@@ -89,8 +108,7 @@ static void two_stopped_servers_of_five_are_not_waited_for(void **state)
 static void stopped_servers_do_not_put_off_a_refusal(void **state)
 {
     redlocking *f = *state;
-    lk_redlock_options options = lasting();
-    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_redlock *lock = make_lasting(f, 5);
     lk_hold *hold = NULL;
 
     free(server_string(f->servers[2], "SET n another's"));
@@ -106,8 +124,7 @@ static void stopped_servers_do_not_put_off_a_refusal(void **state)
 static void with_three_dead_servers_it_fails_and_leaves_nothing(void **state)
 {
     redlocking *f = *state;
-    lk_redlock_options options = lasting();
-    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_redlock *lock = make_lasting(f, 5);
 
     for (size_t i = 0; i < 3; i++)
         server_kill(f->servers[i]);
@@ -140,7 +157,7 @@ static void a_stopped_server_that_wakes_keeps_nothing(void **state)
 {
     redlocking *f = *state;
     lk_redlock_options options = lasting();
-    lk_redlock *lock = redlocking_make(f, 5, &options);
+    lk_redlock *lock = make_lasting(f, 5);
     uint64_t begin;
 
     for (size_t i = 0; i < 3; i++)
@@ -237,7 +254,7 @@ static void a_wait_goes_on_until_enough_servers_are_back(void **state)
 {
     redlocking *f = *state;
     lk_redlock_options options = lasting();
-    lk_redlock *lock = redlocking_make(f, 3, &options);
+    lk_redlock *lock = make_lasting(f, 3);
     lk_hold *hold = NULL;
 
     server_kill(f->servers[0]);

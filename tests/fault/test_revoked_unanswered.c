@@ -31,7 +31,8 @@ typedef struct far_side {
 static void far_open(far_side *s, locking *f)
 {
     const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = 4 * SOON_MS};
+                                       .command_timeout_ms =
+                                           UINT64_C(4) * SOON_MS};
 
     *s = (far_side){.f = f};
     s->near = locking_open_calm(f, NULL);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,8 +50,7 @@ static bool is_waiting(void *data)
 {
     meeting *m = data;
     int tid = atomic_load(&m->tid);
-    long number = -1;
-    char path[64];
+    char path[64], line[64] = "";
     FILE *file;
 
     if (tid == 0)
@@ -59,10 +59,10 @@ static bool is_waiting(void *data)
     file = fopen(path, "re");
     if (file == NULL)
         return false;
-    if (fscanf(file, "%ld", &number) != 1)
-        number = -1;
+    if (fgets(line, sizeof(line), file) == NULL)
+        line[0] = '\0'; /* it runs, or has ended */
     (void)fclose(file);
-    return number == SYS_futex;
+    return line[0] != '\0' && strtol(line, NULL, 10) == SYS_futex;
 }
 
 /* For lk_hold_on_lost(). */

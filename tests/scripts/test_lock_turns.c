@@ -161,7 +161,7 @@ static void a_hand_over_does_not_lengthen_our_turn(void **state)
     f->interop = "1";
     script_stamp(f, "until", 400);
     script_release(f, "u:1", NULL);
-    assert_true(state_number(f, "until") == state_number(f, "since") + 400);
+    assert_true(state_number(f, "until") <= state_number(f, "since") + 400);
 }
 
 /* ---- whether they come ---- */
@@ -170,16 +170,19 @@ static void a_hand_over_does_not_lengthen_our_turn(void **state)
    came: ms ago, -1: they have not. */
 static void left_open(script_fixture *f, long long ms, long long came)
 {
+    long long now;
+
     two_wait(f);
     f->interop = "1";
     script_release(f, "u:1", NULL);
     script_heard(f);
+    now = script_now_ms(f);
     if (ms == 0)
         script_stamp(f, "open", 0);
     else
-        set_state(f, "open", script_now_ms(f) - ms);
+        set_state(f, "open", now - ms);
     if (came >= 0)
-        set_state(f, "came", script_now_ms(f) - came);
+        set_state(f, "came", now - came);
 }
 
 /* How long the turn is that has begun with a grant. */
@@ -264,7 +267,8 @@ static void our_first_waits_for_them_to_come(void **state)
     script_fixture *f = *state;
 
     left_open(f, 0, -1);
-    assert_like(script_recheck(f, "u:2"), "0 150 * 2 0 0");
+    assert_like(script_recheck(f, "u:2"), "0 * * 2 0 0");
+    assert_in_range(script_item(f, 1), 1, 150);
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_heard(f), "");
 }

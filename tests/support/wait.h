@@ -16,18 +16,23 @@
 uint64_t wait_now_ms(void);
 
 /*
- * How many times slower than usual this run is: LK_TEST_SLOW in the
- * environment, 1 without it. Deadlines are multiplied by it, the times that a
- * test promises (a lease, a wait of the library) are not.
+ * How many times slower than usual this build is: LK_TEST_SLOW in the
+ * environment, 1 without it.
  */
 double wait_scale(void);
 
-/* A deadline for this run: ms times wait_scale(), at least 1. */
+/*
+ * A deadline for this run: ms times wait_scale(), times how many threads of the
+ * machine there have been for each processor that we may use, 1 to 10. The
+ * times that a test promises (a lease, a wait of the library) are not scaled.
+ * A later call never answers less.
+ */
 unsigned wait_scaled_ms(unsigned ms);
 
 /*
  * A lease that nobody loses to a slow machine: 1 s and a quarter of one more,
- * scaled. For tests that fail when it is lost before they want it to be.
+ * scaled by the greater of both. For tests that fail when it is lost before
+ * they want it to be. The same in each call.
  */
 unsigned wait_lease_ms(void);
 
