@@ -12,21 +12,21 @@
 -- turn that began while one of ours spun. record.theirs says that whoever has
 -- the name is one of them if that is so. The state's field `came` is when one
 -- of them was first seen to have it in their turn; 0: none was yet; -1: it is
--- not seen. Its field `alone` is how many turns of theirs in a row were in vain:
--- none of them came.
+-- not seen. Its field `alone` is how many turns of theirs in a row were in
+-- vain: none of them came.
 --
--- Who spins in Redisson's way leaves no trace. So whoever had the name though it
--- was not their turn, at the time of the state's field `met`, is taken for
--- there, for some seconds, until two turns in a row were in vain: who spins
--- would have come.
+-- A client that spins in Redisson's way leaves no trace. So one that had the
+-- name though it was not their turn, at the time of the state's field `met`, is
+-- taken for there, for some seconds, until two turns in a row were in vain: a
+-- client that spins would have come.
 
 local others = {}
 
 -- So long a free name is theirs alone, if none of them comes: a little more
 -- than the longest pause of Redisson's spin lock.
 local LEFT_MS = 150
--- Our turn is no longer; but from the third turn of theirs on that is in vain it
--- is twice as long each time, up to the other.
+-- Our turn is no longer; but from the third turn of theirs on that is in vain
+-- it is twice as long each time, up to the other.
 local TURN_MS, ALONE_MS = 500, 2000
 -- So long is one that was met taken for there, unless it did not come so often.
 local MET_MS, IN_VAIN = 10000, 2
@@ -51,17 +51,20 @@ local function bound(turn)
 end
 bound(record)
 
+-- How many turns of theirs in a row were in vain.
+local in_vain = record.alone or 0
+
 -- Whether one of theirs was met lately.
 local function is_met()
-    if not record.met or (record.alone or 0) >= IN_VAIN then
+    if not record.met or in_vain >= IN_VAIN then
         return false
     end
     clock.look()
     return math.abs(clock.ms - record.met) < MET_MS
 end
 
--- In their turn, where it is seen whether they come: `came` as it was. Who comes
--- while one is taken for there may be that one.
+-- In their turn, where it is seen whether they come: `came` as it was. What
+-- comes while one is taken for there may be that one.
 local came
 if (record.open or 0) > 0 and (record.came or -1) >= 0 then
     came = record.came
@@ -158,9 +161,9 @@ end
 -- Has our turn be so long when theirs has ended. Notes how many were in vain.
 local function set_turn(ms, alone)
     room.set_turn(ms)
-    if alone ~= (record.alone or 0) then
+    if alone ~= in_vain then
         redis.pcall('HSET', state, 'alone', alone)
-        record.alone = alone
+        in_vain = alone
     end
 end
 
@@ -186,7 +189,7 @@ function others.let()
     elseif clock.ms < record.open + LEFT_MS and others.are_there() then
         return false
     else
-        local alone = math.min((record.alone or 0) + 1, 4)
+        local alone = math.min(in_vain + 1, 4)
         set_turn(math.max(TURN_MS, ALONE_MS / 2 ^ (4 - alone)), alone)
     end
     return true

@@ -2,8 +2,8 @@
 -- part_quick_pass: a lock for which ours alone wait goes to the first of them
 -- in few commands, if that one can be reached. Comes after part_quick_free, and
 -- as that one it leaves whatever is not quite plain to the script: others that
--- wait or were met, Redisson's counter, an open turn, a waiter that was not heard of, a
--- record that cannot be read.
+-- wait or were met, Redisson's counter, an open turn, a waiter that was not
+-- heard of, a record that cannot be read.
 --
 -- It leaves, says and answers what part_pass does, refusals in the middle
 -- included: then the waiter is in its place again and looks for itself.

@@ -30,7 +30,8 @@
 --              next, and the name is left to others for another lease left ms;
 --              more 1: call again; degraded 1: the server denied something
 --          {3}  not known: it neither holds nor waits
---          {9}  its base is revoked, or lost: others may have written; it waits no more
+--          {9}  its base is revoked, or lost: others may have written; it waits
+--               no more
 --
 -- Invariants: it never queues a claim that does not wait. It only lengthens
 -- a lease, and not a revoked hold's. The caller is alive, whatever its inbox

@@ -462,8 +462,8 @@ static void text_that_is_no_export_is_refused(void **state)
         "latchkey1 lock - id 1 1x 1000 1 n",
         "latchkey1 lock - id -1 1 1000 1 n",
         "latchkey1 lock - id 1 99999999999999999999 1000 1 n",
-        "latchkey1 lock - 01234567890123456789012345678901234567890123456789"
-        "01234567890123 1 1 1000 1 n",
+        ("latchkey1 lock - 01234567890123456789012345678901234567890123456789"
+         "01234567890123 1 1 1000 1 n"),
         "{\"name\": \"n\"}",
     };
     locking *f = *state;
