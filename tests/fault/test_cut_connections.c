@@ -260,7 +260,7 @@ static void a_hold_outlives_lost_replies_to_its_renewals(void **state)
         assert_true(scene_connects(sc->far, connects + 1));
         assert_status(lk_hold_check(hold), LK_OK);
     }
-    scene_pass_ms(2 * wait_lease_ms() + 500);
+    scene_renews(sc->far, 4); /* for longer than the lease */
     assert_status(lk_hold_check(hold), LK_OK);
     assert_int_equal(scene_stats(sc->far).losses, 0);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -323,7 +323,7 @@ static void a_server_may_forget_the_scripts_at_any_time(void **state)
     scene_command(sc, "SCRIPT FLUSH");
     a = far_waits(sc);
     scene_command(sc, "SCRIPT FLUSH");
-    scene_pass_ms(1100); /* a look */
+    scene_looks(sc->far, 1);
     scene_command(sc, "SCRIPT FLUSH");
     assert_status(lk_hold_release(hold), LK_OK);
     hold = attempt_hold(a);

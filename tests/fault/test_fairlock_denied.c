@@ -90,13 +90,16 @@ static void without_kill_waits_are_served_in_order(void **state)
 static void without_subscribe_it_is_had_by_looking(void **state)
 {
     fairline *l = *state;
+    uint64_t commands;
     lk_hold *hold;
     call *wait;
 
     far_without(l, "-subscribe");
     hold = fairline_hold(l->near, NULL);
+    commands = scene_stats(l->scene->far).commands;
     wait = fairline_begin(l, l->far, NULL);
-    scene_pass_ms(200);
+    scene_hears(l->scene->far, 1); /* it is refused a place */
+    assert_true(scene_stats(l->scene->far).commands > commands);
     assert_int_equal(fairline_queued(l), 0);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_hold_release(fairline_granted(wait)), LK_OK);
@@ -194,8 +197,7 @@ static void the_rights_of_the_locks_page_are_enough(void **state)
     canceled = fairline_begin(l, l->far, &options);
     assert_true(fairline_becomes_queued(l, 1));
     fairline_queue_many(l, l->far, 3);
-    scene_pass_ms(1100); /* it has looked by then */
-    assert_true(scene_stats(l->scene->far).rechecks > 0);
+    scene_looks(l->scene->far, 1);
     lk_cancel_fire(options.cancel);
     assert_status(call_wait(canceled, NULL), LK_ECANCELED);
     assert_status(lk_fairlock_info(l->far, &info), LK_OK);

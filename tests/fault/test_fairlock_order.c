@@ -248,7 +248,7 @@ static bool calm_down(lk_client *client, const char *name)
     lk_hold *hold;
 
     if (lk_fairlock_new(&lock, client, name, NULL) != LK_OK ||
-        lk_fairlock_acquire(lock, 5000, NULL, &hold) != LK_OK ||
+        lk_fairlock_acquire(lock, PATIENCE_MS, NULL, &hold) != LK_OK ||
         lk_hold_release(hold) != LK_OK)
         return false;
     lk_fairlock_free(lock);
@@ -348,14 +348,17 @@ static void reach_percent(book *b, unsigned percent)
 /* All of them wait before the first has the lock. */
 static void begin(book *b, workers *w)
 {
+    const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = PATIENCE_MS};
     goal g = {b, 0, (long long)b->processes * b->waits};
     lk_client *client = NULL;
     lk_fairlock *lock = NULL;
     lk_hold *hold = NULL;
 
-    assert_status(lk_client_open(&client, server_url(b->server), NULL), LK_OK);
+    assert_status(lk_client_open(&client, server_url(b->server), &patient),
+                  LK_OK);
     assert_status(lk_fairlock_new(&lock, client, "n", NULL), LK_OK);
-    assert_status(lk_fairlock_acquire(lock, 5000, NULL, &hold), LK_OK);
+    assert_status(lk_fairlock_acquire(lock, PATIENCE_MS, NULL, &hold), LK_OK);
     workers_shared(w)->counters[NOBODY][GO] = 1;
     if (!wait_until(is_queued, &g, PATIENCE_MS))
         fail_msg("not %lld waits", g.queued);

@@ -166,7 +166,7 @@ static void a_full_server_renews_releases_and_hands_over(void **state)
 
     assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
     scene_command(sc, "CONFIG SET maxmemory 1");
-    scene_pass_ms(2 * WATCHDOG_MS);
+    scene_renews(sc->far, 6); /* two leases long */
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     hold = attempt_hold(a);

@@ -153,7 +153,7 @@ static void a_reset_whose_reply_is_lost_is_one(void **state)
     assert_true(has_come_back(latching_client(s.f, 0)));
     assert_int_equal(latching_count(s.near), 5);
     gen = server_string(s.f->server, "HGET latchkey:state:{n} gen");
-    latching_pass_ms(20);
+    latching_wait_calm(latching_client(s.f, 0)); /* nothing is to come */
     again = server_string(s.f->server, "HGET latchkey:state:{n} gen");
     assert_string_equal(gen, again);
     free(gen);
@@ -205,7 +205,9 @@ static void a_wait_hears_whichever_connection_comes_first(void **state)
     lose_one_reply(&s);
     w = latching_wait(s.f, s.far, LK_FOREVER, NULL);
     assert_true(proxy_wait_accepted(s.f->proxy, NEXT + 1, LATCHING_MS));
-    latching_pass_ms(wait_scaled_ms(100)); /* the inbox is greeted */
+    /* The inbox is greeted. */
+    assert_true(
+        wait_until(has_come_back, latching_client(s.f, 0), LATCHING_MS));
     proxy_release(s.f->proxy, NEXT, PROXY_REPLIES);
     latching_wait_listed(s.f, 1);
     latching_wait_calm(latching_client(s.f, 0));

@@ -218,18 +218,19 @@ static void waits_of_one_client_share_their_looks(void **state)
     latching *f = *state;
     lk_latch *latch = latching_latch(f);
     waiter *waiters[THREADS];
-    uint64_t before;
+    uint64_t before, since, ms;
 
     latching_arm(latch, 1);
     for (int i = 0; i < THREADS; i++)
         waiters[i] = latching_wait(f, latch, LK_FOREVER, NULL);
     latching_wait_waiting(latching_client(f, 0), THREADS);
-    latching_wait_calm(latching_client(f, 0));
-    latching_pass_ms(50);
+    latching_wait_looked(latching_client(f, 0));
     before = latching_stats(latching_client(f, 0)).rechecks;
-    latching_pass_ms(2200);
-    assert_in_range(latching_stats(latching_client(f, 0)).rechecks - before, 1,
-                    4);
+    since = wait_now_ms();
+    latching_wait_looks(latching_client(f, 0), before + 1);
+    ms = wait_now_ms() - since;
+    assert_in_range(latching_stats(latching_client(f, 0)).rechecks - before, 2,
+                    2 + 2 * ms / 1000);
     latching_down(latch, 1);
     for (int i = 0; i < THREADS; i++)
         assert_status(waiter_status(waiters[i]), LK_OK);
@@ -432,17 +433,21 @@ static void a_latch_ends_when_its_time_does(void **state)
     assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
 }
 
+static bool is_closed(void *data)
+{
+    return lk_latch_wait(data, 0, NULL) == LK_EBUSY;
+}
+
 static void an_open_latch_ends_when_its_time_does(void **state)
 {
     latching *f = *state;
     lk_client *client = latching_open(f, NULL);
-    lk_latch *latch = latching_latch_for(f, client, 300);
+    lk_latch *latch = latching_latch_for(f, client, wait_lease_ms());
     waiter *w;
 
     assert_status(lk_latch_arrive(latch, 1, "m"), LK_OK);
     assert_status(lk_latch_wait(latch, 0, NULL), LK_OK);
-    latching_pass_ms(310);
-    assert_status(lk_latch_wait(latch, 0, NULL), LK_EBUSY);
+    assert_true(wait_until(is_closed, latch, LATCHING_MS));
     latching_wait_integer(f, "EXISTS latchkey:members:{n}", 0);
     w = latching_wait(f, latch, LK_FOREVER, NULL);
     assert_false(waiter_has_ended(w, SHORT_MS));

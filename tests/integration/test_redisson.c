@@ -378,10 +378,10 @@ static void redissons_watchdog_keeps_its_hold_while_ours_wait(void **state)
     standin *java = redisson(f, STANDIN_LOCK);
     taker *t;
 
-    standin_set_watchdog(java, 600);
+    standin_set_watchdog(java, wait_lease_ms());
     assert_true(standin_try(java));
     t = locking_take(f, ours(f), LK_FOREVER, NULL);
-    standin_keep(java, 1500);
+    standin_keep(java, wait_lease_ms() * 5 / 4);
     assert_false(atomic_load(&t->done));
     assert_int_equal(standin_unlock(java), 1);
     assert_status(taker_release(t), LK_OK);

@@ -104,7 +104,7 @@ static void an_open_name_is_taken_though_a_look_is_answered_later(void **state)
     (void)listener(sc);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
     assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
-    scene_pass_ms(50); /* until that is answered */
+    scene_hears(sc->far, 0); /* that is answered */
     before = proxy_received(sc->proxy, COMMANDS, PROXY_REPLIES);
     proxy_hold(sc->proxy, COMMANDS, PROXY_REPLIES);
     assert_true(wait_until(has_looked, sc->far, SCENE_MS));

@@ -255,6 +255,43 @@ bool scene_connects(lk_client *client, uint64_t connects)
     return wait_until(is_connected, &(connections){client, connects}, SCENE_MS);
 }
 
+/* What a client has counted. */
+typedef struct tally {
+    lk_client *client;
+    uint64_t renewals, rechecks, replies; /* at the least */
+    bool is_calm;                         /* nothing is under way besides */
+} tally;
+
+static bool is_counted(void *data)
+{
+    const tally *t = data;
+    lk_client_stats stats = scene_stats(t->client);
+
+    return stats.renewals >= t->renewals && stats.rechecks >= t->rechecks &&
+           stats.replies >= t->replies && (!t->is_calm || stats.pending == 0);
+}
+
+void scene_renews(lk_client *client, uint64_t times)
+{
+    tally t = {client, scene_stats(client).renewals + times, 0, 0, false};
+
+    assert_true(wait_until(is_counted, &t, SCENE_MS));
+}
+
+void scene_looks(lk_client *client, uint64_t times)
+{
+    tally t = {client, 0, scene_stats(client).rechecks + times, 0, false};
+
+    assert_true(wait_until(is_counted, &t, SCENE_MS));
+}
+
+void scene_hears(lk_client *client, uint64_t times)
+{
+    tally t = {client, 0, 0, scene_stats(client).replies + times, true};
+
+    assert_true(wait_until(is_counted, &t, SCENE_MS));
+}
+
 void scene_pass_ms(unsigned ms)
 {
     struct timespec span = {.tv_sec = ms / 1000,

@@ -82,6 +82,12 @@ void scene_is_clean(scene *sc);
 lk_client_stats scene_stats(lk_client *client);
 /* Waits until the client has had so many connections. */
 bool scene_connects(lk_client *client, uint64_t connects);
+/* Waits until the client has renewed leases, or has looked as a waiter, so many
+   times more than now. */
+void scene_renews(lk_client *client, uint64_t times);
+void scene_looks(lk_client *client, uint64_t times);
+/* The same for replies read, and nothing is under way. */
+void scene_hears(lk_client *client, uint64_t times);
 /* Sleeps, for a test whose subject is a span of time. */
 void scene_pass_ms(unsigned ms);
 
