@@ -363,7 +363,8 @@ static int guarded(run *r, const char *name, char **argv)
 
     if (pipe2(gate, O_CLOEXEC) != 0)
         return system_failed(r, "pipe");
-    if (!run_guard_start(&r->guard, &r->plan, gate[1]))
+    if (!run_guard_open(&r->guard) ||
+        !run_guard_start(&r->guard, &r->plan, gate[1]))
         return system_failed(r, "no process for the guardian");
     (void)close(gate[1]);
     code = open_subject(r, name, argv);

@@ -318,27 +318,34 @@ static pid_t fork_blocked(void)
     return pid;
 }
 
-bool run_guard_start(run_guard *guard, const run_plan *plan, int gate)
+bool run_guard_open(run_guard *guard)
 {
     int ends[2];
-    pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
-    pid = fork_blocked();
+    guard->socket = ends[0];
+    guard->other = ends[1];
+    return true;
+}
+
+bool run_guard_start(run_guard *guard, const run_plan *plan, int gate)
+{
+    pid_t pid = fork_blocked();
+
     if (pid == 0) {
-        watch w = {.plan = plan, .socket = ends[1], .gate = gate};
+        watch w = {.plan = plan, .socket = guard->other, .gate = gate};
 
         guard_main(&w);
     }
-    (void)close(ends[1]);
+    (void)close(guard->other);
     if (pid < 0) {
-        (void)close(ends[0]);
+        (void)close(guard->socket);
+        guard->socket = -1;
         return false;
     }
     (void)setpgid(pid, pid); /* whoever of the two comes first */
     guard->pid = pid;
-    guard->socket = ends[0];
     return true;
 }
 

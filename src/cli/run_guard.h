@@ -53,10 +53,15 @@ void run_plan_times(run_plan *plan, int64_t lease_ms, int64_t kill_after_ms);
 typedef struct run_guard {
     pid_t pid;  /* 0: none */
     int socket; /* readable: it has acted, or is gone */
+    int other;  /* its end, until it is started */
 } run_guard;
 
+/* Makes what it is told through: what is said before its start it knows from
+   its first moment on, even if the tool is gone by then. False: errno tells. */
+bool run_guard_open(run_guard *guard);
+
 /*
- * Starts a guardian. gate: the end of a pipe to write to, which it takes; it
+ * Starts a guardian that was opened. gate: the end of a pipe to write to, which it takes; it
  * writes one byte there when it knows the child. -1: there is none, the child
  * runs already. False: errno tells.
  */

@@ -53,13 +53,23 @@ bool run_tell_hold(run *r)
 
 /* ---- the guardian ------------------------------------------------------- */
 
+/* It knows everything before it begins: the tool may be killed right then. */
+static bool start_another(run *r)
+{
+    r->told_ns = 0;
+    if (!run_guard_open(&r->guard))
+        return false;
+    (void)run_tell_hold(r);
+    (void)run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground);
+    if (r->is_lost)
+        (void)run_guard_lost(&r->guard);
+    return run_guard_start(&r->guard, &r->plan, -1);
+}
+
 static void restart_guardian(run *r)
 {
-    (void)run_guard_end(&r->guard);
-    r->told_ns = 0;
-    if (run_guard_start(&r->guard, &r->plan, -1) && run_tell_hold(r) &&
-        run_guard_child(&r->guard, r->child.pid, !r->options.is_foreground) &&
-        (!r->is_lost || run_guard_lost(&r->guard))) {
+    run_guard_end(&r->guard);
+    if (start_another(r)) {
         r->is_unguarded = false;
         return;
     }

@@ -44,6 +44,7 @@ static int end_at_gate(run_policy policy, int64_t left_ms)
     run_plan_times(&plan, 30000, 1000);
     assert_true(run_env_make(&env, "n"));
     assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+    assert_true(run_guard_open(&guard));
     assert_true(run_guard_start(&guard, &plan, gate[1]));
     pid = stand_at(gate);
     (void)close(gate[0]);
@@ -78,6 +79,35 @@ static void who_is_only_warned_is_let_in(void **state)
     assert_int_equal(end_at_gate(RUN_WARN, -1), 42);
 }
 
+/* The tool that replaces a guardian may be killed at that very moment. */
+static void what_is_said_before_its_start_is_known(void **state)
+{
+    run_env env;
+    run_plan plan = {.policy = RUN_KILL, .env = &env};
+    run_guard guard;
+    int gate[2];
+    int status;
+    pid_t pid;
+
+    (void)state;
+    run_plan_times(&plan, 30000, 1000);
+    assert_true(run_env_make(&env, "n"));
+    assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+    pid = stand_at(gate);
+    assert_true(run_guard_open(&guard));
+    assert_true(run_guard_hold(&guard, cli_now_ns() + 30000 * CLI_NS_PER_MS, 1,
+                               "owner"));
+    assert_true(run_guard_child(&guard, pid, true));
+    assert_true(run_guard_start(&guard, &plan, -1));
+    (void)close(guard.socket);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(waitpid(guard.pid, &status, 0), guard.pid);
+    (void)close(gate[0]);
+    (void)close(gate[1]);
+    run_env_done(&env);
+}
+
 /* How much of a lease of 30 s is left when the command is ended, in
    milliseconds. */
 static int64_t notice_ms(run_policy policy)
@@ -103,6 +133,7 @@ int main(void)
         cmocka_unit_test(who_comes_in_time_is_let_in),
         cmocka_unit_test(who_comes_too_late_is_killed_at_the_gate),
         cmocka_unit_test(who_is_only_warned_is_let_in),
+        cmocka_unit_test(what_is_said_before_its_start_is_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
