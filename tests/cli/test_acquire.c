@@ -160,12 +160,15 @@ static void without_a_lease_it_is_refused(void **state)
 
 static void what_is_held_is_not_obtained(void **state)
 {
+    char wait[32];
+
     (void)state;
-    assert_int_equal(tool_code(&how, "acquire", "n", "-l1m", NULL), 0);
+    (void)snprintf(wait, sizeof(wait), "-w%ums", wait_scaled_ms(2000));
+    assert_int_equal(tool_code(&how, "acquire", "n", "-l1h", NULL), 0);
     assert_tool(&how, 75, "", "lock 'n' is not obtained", "acquire", "-n", "n",
                 "-l1m", NULL);
     assert_tool(&how, 0, "", NULL, "acquire", "-nE0", "n", "-l1m", NULL);
-    assert_tool(&how, 75, "", "waiting for n: ", "acquire", "-w2", "n", "-l1m",
+    assert_tool(&how, 75, "", "waiting for n: ", "acquire", wait, "n", "-l1m",
                 NULL);
 }
 

@@ -90,6 +90,27 @@ static pid_t guardian_of(const tool *t)
     return guardian;
 }
 
+typedef struct change {
+    const tool *tool;
+    pid_t first;
+} change;
+
+static bool is_replaced(void *data)
+{
+    const change *c = data;
+    pid_t now = child_of(tool_pid(c->tool), "latchkey-guard");
+
+    return now != 0 && now != c->first;
+}
+
+/* Waits until another one than first guards. */
+static void wait_replaced(const tool *t, pid_t first)
+{
+    change c = {t, first};
+
+    assert_true(wait_until(is_replaced, &c, SOON_MS));
+}
+
 static void a_tool_that_is_killed_takes_the_command_with_it(void **state)
 {
     tool *t = tool_start(&how, "run", "n", "-c", PROGRAM, NULL);
@@ -123,14 +144,11 @@ static void a_guardian_that_is_killed_is_replaced(void **state)
     tool *t = tool_start(&how, "run", "-k100ms", "n", "-c", DEAF, NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
     pid_t first = guardian_of(t);
-    pid_t next;
 
     (void)state;
     assert_int_equal(kill(first, SIGKILL), 0);
     tool_wait_gone(first, SOON_MS);
-    do
-        next = child_of(tool_pid(t), "latchkey-guard");
-    while (next == 0 || next == first);
+    wait_replaced(t, first);
     assert_true(tool_runs(child));
     assert_int_equal(kill(tool_pid(t), SIGKILL), 0);
     tool_wait_gone(child, SOON_MS);
