@@ -90,7 +90,7 @@ unsigned wait_lease_ms(void)
 
 unsigned wait_lease_over_ms(uint64_t took_ms)
 {
-    return wait_lease_ms() + 4 * (unsigned)took_ms;
+    return wait_lease_ms() + 2 * (unsigned)took_ms;
 }
 
 bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)

@@ -38,7 +38,7 @@ unsigned wait_lease_ms(void);
 
 /*
  * The same, and long enough for something that took so long just now on this
- * machine to be done within it, however busy it is: four times that is added.
+ * machine to be done within it, however busy it is: twice that is added.
  */
 unsigned wait_lease_over_ms(uint64_t took_ms);
 
