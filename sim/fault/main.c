@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * fault [--minutes N] [--seed S] [--directory PATH]
+ *
+ * Plays rounds of real processes on real servers under faults, and judges their
+ * histories. What each round does follows from its seed, as far as the machine
+ * lets it; its histories stay in the directory if something is found in them.
+ * Exit status: 0 nothing, 1 something was found, 2 it could not be played.
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check/judge.h"
+#include "fault/nemesis.h"
+
+enum { MS = 1000000, ROUND_MS = 10000, FILES = 512, PATH = 512 };
+
+typedef struct session {
+    const char *directory;
+    uint64_t minutes, seed;
+    nemesis_count counts[NEMESIS_CLASSES];
+    uint64_t grants[PLAY_NAMES], losses, unknowns;
+    uint64_t rounds, events, violations, crashes;
+    uint64_t worst_ns;
+} session;
+
+/* ---- files ---- */
+
+typedef struct files {
+    char *paths[FILES];
+    size_t count;
+} files;
+
+static void files_find(files *f, const char *directory, const char *ending)
+{
+    DIR *open = opendir(directory);
+    const struct dirent *entry;
+    char path[PATH + sizeof(entry->d_name)];
+
+    *f = (files){.count = 0};
+    while (open != NULL && (entry = readdir(open)) != NULL) {
+        const char *dot = strrchr(entry->d_name, '.');
+
+        if (entry->d_name[0] == '.' || f->count == FILES ||
+            (ending != NULL && (dot == NULL || strcmp(dot, ending) != 0)))
+            continue;
+        (void)snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+        f->paths[f->count] = strdup(path);
+        f->count += f->paths[f->count] != NULL ? 1 : 0;
+    }
+    if (open != NULL)
+        (void)closedir(open);
+}
+
+static void files_free(files *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        free(f->paths[i]);
+}
+
+static void remove_all(const char *directory)
+{
+    files f;
+
+    files_find(&f, directory, NULL);
+    for (size_t i = 0; i < f.count; i++)
+        (void)unlink(f.paths[i]);
+    files_free(&f);
+    (void)rmdir(directory);
+}
+
+/* ---- a round ---- */
+
+/*
+ * The bounds follow from how late the machine was. Who waits may meet one that
+ * was handed over to somebody who is dead, or stands still, 3 s each, looks
+ * again within a second, and connects again within another one.
+ */
+static checker_options options_of(const stage *s)
+{
+    const uint64_t stall = atomic_load(&s->shared->worst_stall_ns);
+    const uint64_t late = 200 * (uint64_t)MS + 4 * stall;
+
+    return (checker_options){.late_ns = late,
+                             .told_ns = late,
+                             .granted_ns = 8000 * (uint64_t)MS + late,
+                             .permits = PLAY_PERMITS};
+}
+
+static void add_up(session *all, const stage *s, const judge_result *result)
+{
+    uint64_t worst = atomic_load(&s->shared->worst_stall_ns);
+
+    for (int i = 0; i < PLAY_NAMES; i++)
+        all->grants[i] += atomic_load(&s->shared->grants[i]);
+    all->losses += atomic_load(&s->shared->losses);
+    all->unknowns += atomic_load(&s->shared->unknowns);
+    all->events += result->events;
+    all->violations += result->violations;
+    all->crashes += s->crashes;
+    all->rounds++;
+    if (worst > all->worst_ns)
+        all->worst_ns = worst;
+}
+
+static bool
+judge(session *all, stage *s, uint64_t seed, const char *const *left)
+{
+    const checker_options options = options_of(s);
+    judge_result result;
+    files f;
+    bool whole;
+
+    files_find(&f, s->directory, ".history");
+    whole = judge_files((const char *const *)f.paths, f.count, &options, left,
+                        stdout, &result);
+    files_free(&f);
+    add_up(all, s, &result);
+    printf("seed %" PRIu64 ": %" PRIu64 " events, %" PRIu64
+           " violations, the machine was up to %" PRIu64 " ms late\n",
+           seed, result.events, result.violations + s->crashes,
+           atomic_load(&s->shared->worst_stall_ns) / MS);
+    if (result.violations > 0)
+        printf("again: check_history --late %" PRIu64 " --granted %" PRIu64
+               " --permits %d %s/*.history\n",
+               options.late_ns / MS, options.granted_ns / MS, PLAY_PERMITS,
+               s->directory);
+    (void)fflush(stdout);
+    return whole && result.violations == 0 && s->crashes == 0;
+}
+
+/* False: it could not be played. */
+static bool play_round(session *all, uint64_t seed)
+{
+    char directory[PATH];
+    static stage s;
+    bool played;
+
+    (void)snprintf(directory, sizeof(directory), "%s/%" PRIu64, all->directory,
+                   seed);
+    remove_all(directory);
+    if (mkdir(directory, 0700) != 0) {
+        perror(directory);
+        return false;
+    }
+    played =
+        stage_open(&s, directory, seed) &&
+        play_pulse_start(s.log, s.shared, 0) &&
+        nemesis_play(&s, history_now() + ROUND_MS * (uint64_t)MS, all->counts);
+    if (played) {
+        stage_finish(&s);
+        if (judge(all, &s, seed, stage_left(&s)))
+            remove_all(directory);
+    }
+    stage_close(&s);
+    return played;
+}
+
+/* ---- the session ---- */
+
+static void report(const session *all)
+{
+    printf("\nfaults\n");
+    for (int i = 0; i < NEMESIS_CLASSES; i++)
+        printf("  %-36s %8" PRIu64 "\n", all->counts[i].name,
+               all->counts[i].times);
+    printf("holds had\n");
+    for (int i = 0; i < PLAY_NAMES; i++)
+        if (play_names[i].kind != HISTORY_LATCH)
+            printf("  %-12s %-23s %8" PRIu64 "\n",
+                   history_kind_word(play_names[i].kind), play_names[i].name,
+                   all->grants[i]);
+    printf("%" PRIu64 " losses told, %" PRIu64 " outcomes unknown, %" PRIu64
+           " events\n",
+           all->losses, all->unknowns, all->events);
+    printf("seeds %" PRIu64 " to %" PRIu64 ": %" PRIu64 " violations, %" PRIu64
+           " crashes; the machine was up to %" PRIu64 " ms late\n",
+           all->seed, all->seed + all->rounds - 1, all->violations,
+           all->crashes, all->worst_ns / MS);
+}
+
+static int play(session *all)
+{
+    const uint64_t until = history_now() + all->minutes * 60000 * MS;
+
+    nemesis_names(all->counts);
+    if (mkdir(all->directory, 0700) != 0 && errno != EEXIST) {
+        perror(all->directory);
+        return 2;
+    }
+    do {
+        if (!play_round(all, all->seed + all->rounds))
+            return 2;
+    } while (history_now() < until);
+    report(all);
+    return all->violations + all->crashes == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    static session all = {.directory = "build/fault", .minutes = 1, .seed = 1};
+
+    if (argc > 4 && strcmp(argv[1], "--worker") == 0)
+        return play_worker(argv + 2);
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = argv[i + 1];
+
+        if (value != NULL && strcmp(argv[i], "--minutes") == 0)
+            all.minutes = strtoull(value, NULL, 10);
+        else if (value != NULL && strcmp(argv[i], "--seed") == 0)
+            all.seed = strtoull(value, NULL, 10);
+        else if (value != NULL && strcmp(argv[i], "--directory") == 0)
+            all.directory = value;
+        else {
+            (void)fprintf(stderr, "usage: fault [--minutes N] [--seed S] "
+                                  "[--directory PATH]\n");
+            return 2;
+        }
+    }
+    return play(&all);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_SIM_FAULT_PLAY_H
+#define LK_SIM_FAULT_PLAY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "check/history.h"
+#include "check/log.h"
+
+/*
+ * Real processes that want the same names, under faults. What they share, and
+ * what all of them know.
+ */
+
+enum {
+    PLAY_WORKERS = 6,
+    PLAY_HANDS = 2, /* threads of a worker, over one client */
+    PLAY_REDLOCK = 3,
+    PLAY_PERMITS = 3,
+    PLAY_LATCH = 5, /* what it is armed with */
+    PLAY_WATCHDOG_MS = 1500,
+    PLAY_COMMAND_MS = 500,
+    PLAY_NODE_MS = 100,
+    PLAY_FINAL_MS = 20000, /* everybody gets everything within that */
+    PLAY_EVENTS = 400000,  /* in one file, at the most */
+    PLAY_HARNESS = 1       /* its process; workers have higher ones */
+};
+
+typedef struct play_name {
+    history_kind kind;
+    const char *name;
+} play_name;
+
+enum { PLAY_NAMES = 9 };
+
+extern const play_name play_names[PLAY_NAMES];
+
+/* In memory that all processes share. */
+typedef struct play_shared {
+    _Atomic bool ends;               /* nothing new but the last of each name */
+    _Atomic uint64_t worst_stall_ns; /* of any thread that was not stopped */
+    _Atomic uint64_t stops;          /* begun, and ended */
+    _Atomic uint64_t written[PLAY_NAMES]; /* what the names guard: a fence */
+    _Atomic uint64_t grants[PLAY_NAMES];
+    _Atomic uint64_t losses, unknowns;
+} play_shared;
+
+/* NULL: stderr tells why. create: it is new. */
+play_shared *play_shared_map(const char *path, bool create);
+
+/* An event of a name. */
+history_event play_event(unsigned name, history_phase phase, history_call call);
+
+typedef struct play_random {
+    uint64_t state;
+} play_random;
+
+uint64_t play_draw(play_random *random, uint64_t below);
+
+/* ---- pulse.c ---- */
+
+/*
+ * Starts a thread that looks at how late the machine lets it run, and writes
+ * each stall as a fault of its process. It never ends. False: there is none.
+ */
+bool play_pulse_start(history_log *log, play_shared *shared, uint32_t process);
+
+/* ---- worker.c ---- */
+
+/* Run as: --worker PROCESS SEED DIRECTORY URL URL... */
+int play_worker(char **arguments);
+
+#endif /* LK_SIM_FAULT_PLAY_H */
