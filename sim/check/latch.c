@@ -121,11 +121,13 @@ static void see_armed_twice(checker *c, const checker_call *call,
                        (unsigned long long)latch->size);
 }
 
+/* Of two at one time nobody knows which one came last. */
 static void changed(checker_call *call, uint64_t at)
 {
     checker_latch *latch = &call->key->latch;
 
-    if (latch->changing > latch->arming) {
+    if (latch->changing > latch->arming ||
+        latch->generation != call->generation) {
         forget(latch);
         latch->phase = CHECKER_VAGUE;
     } else if (call->invoke.call != HISTORY_DELETE) {

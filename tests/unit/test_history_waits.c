@@ -359,6 +359,14 @@ static const story valid[] = {
      {ARMS(1, 1, 1, 1), BEGINS(3, 1, RESET, .operation = 2, .count = 1),
       TAKES_ONE(4, 2, 3), ENDS(6, 1, RESET, OK, .operation = 2),
       WANTS(7, 2, 4, 90), PASSES(20, 2, 4)}},
+    {"of two changes at one time either may be the last",
+     NULL,
+     HISTORY_LATCH,
+     200,
+     {ARMS(1, 1, 1, 1), BEGINS(3, 1, RESET, .operation = 2, .count = 1),
+      BEGINS(4, 2, DELETE, .operation = 3),
+      ENDS(5, 2, DELETE, OK, .operation = 3),
+      ENDS(6, 1, RESET, OK, .operation = 2), ARMS(7, 3, 4, 1)}},
 };
 
 static void waits_that_end_wrongly_are_found(void **state)
