@@ -235,25 +235,15 @@ bool checker_may_be_forced(const checker_call *call)
     return call->invoke.at < call->key->forced_to;
 }
 
-/* Whether they are two handles of one hold, by re-entry. */
-static bool is_same(const checker_hold *hold, const history_event *event)
+/* Or it is another handle of what was. */
+static bool may_be_forced(const checker_call *call, const history_event *event)
 {
-    return hold->granted.owner == event->owner && event->fence != 0 &&
-           hold->granted.fence == event->fence &&
-           hold->mode == (history_mode)event->mode;
-}
-
-/* The lease of the first acquire stays, and what was done to it. */
-static void fill_same(checker_hold *hold, const history_event *event)
-{
-    for (const checker_hold *first = hold->key->holds; first != NULL;
-         first = first->next) {
-        if (!is_same(first, event))
-            continue;
-        hold->lease_ns = first->lease_ns;
-        hold->limit = first->limit;
-        hold->forced |= first->forced;
-    }
+    for (const checker_hold *hold = call->key->holds; hold != NULL;
+         hold = hold->next)
+        if (hold->forced && hold->granted.owner == event->owner &&
+            hold->granted.fence == event->fence)
+            return true;
+    return checker_may_be_forced(call);
 }
 
 static void
@@ -266,12 +256,11 @@ fill(checker_hold *hold, const checker_call *call, const history_event *event)
     hold->believed_to = later(event->at, event->deadline);
     hold->proved_at = event->at;
     hold->mode = (history_mode)event->mode;
-    hold->forced = checker_may_be_forced(call);
+    hold->forced = may_be_forced(call, event);
     hold->lease_ns = event->lease_ms * MS;
     hold->limit = UINT64_MAX;
     if ((event->flags & HISTORY_RENEWED) == 0 && event->lease_ms != 0)
         hold->limit = event->at + hold->lease_ns;
-    fill_same(hold, event);
 }
 
 static void link_in(checker_hold *hold)
@@ -343,21 +332,14 @@ void checker_proved(checker *c, checker_hold *hold, const history_event *event)
     meet_silent(c, hold, event);
 }
 
-static void extend(checker_hold *hold, uint64_t at, uint64_t ns)
-{
-    if (hold->limit != UINT64_MAX)
-        hold->limit = later(hold->limit, at + ns);
-    hold->lease_ns = later(hold->lease_ns, ns);
-}
-
 void checker_extended(checker *c, checker_hold *hold,
                       const history_event *event)
 {
-    extend(hold, event->at, event->lease_ms * MS);
-    for (checker_hold *other = hold->key->holds; other != NULL;
-         other = other->next)
-        if (other != hold && is_same(other, &hold->granted))
-            extend(other, event->at, event->lease_ms * MS);
+    uint64_t ns = event->lease_ms * MS;
+
+    if (hold->limit != UINT64_MAX)
+        hold->limit = later(hold->limit, event->at + ns);
+    hold->lease_ns = later(hold->lease_ns, ns);
     if (!hold->told && event->deadline != 0)
         checker_proved(c, hold, event);
 }

@@ -28,8 +28,7 @@ static void put_word(sim_buffer *text, const redisReply *reply)
 
 static void put_pairs(sim_buffer *text, const redisReply *reply)
 {
-    qsort(reply->element, reply->elements / 2, 2 * sizeof(*reply->element),
-          compare);
+    qsort(reply->element, reply->elements / 2, 2 * sizeof(void *), compare);
     for (size_t i = 0; i < reply->elements; i += 2) {
         put_word(text, reply->element[i]);
         sim_buffer_add(text, sim_str_of("="));
@@ -53,7 +52,7 @@ static void put_list(sim_buffer *text, const redisReply *reply)
 
 static void put_set(sim_buffer *text, const redisReply *reply)
 {
-    qsort(reply->element, reply->elements, sizeof(*reply->element), compare);
+    qsort(reply->element, reply->elements, sizeof(void *), compare);
     put_list(text, reply);
 }
 
@@ -101,7 +100,7 @@ void data_dump(server *s, sim_buffer *text)
 
         freeReplyObject(server_command(s, "SELECT %u", db));
         keys = server_command(s, "KEYS *");
-        qsort(keys->element, keys->elements, sizeof(*keys->element), compare);
+        qsort(keys->element, keys->elements, sizeof(void *), compare);
         for (size_t i = 0; i < keys->elements; i++)
             put_key(s, db, keys->element[i], text);
         freeReplyObject(keys);

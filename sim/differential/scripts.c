@@ -17,12 +17,14 @@ static void read_word(const char *line, const char *list,
                       char words[][SCRIPT_WORD], unsigned *count)
 {
     unsigned index;
-    char name[8], word[SCRIPT_WORD];
+    char name[8], digits[4], word[SCRIPT_WORD];
 
-    if (sscanf(line, "-- %7[A-Z][%u] %23[a-z_]", name, &index, word) != 3 ||
-        strcmp(name, list) != 0 || index == 0 || index > SCRIPT_WORDS)
+    if (sscanf(line, "-- %7[A-Z][%3[0-9]] %23[a-z_]", name, digits, word) != 3)
         return;
-    strcpy(words[index - 1], word);
+    index = (unsigned)strtoul(digits, NULL, 10);
+    if (strcmp(name, list) != 0 || index == 0 || index > SCRIPT_WORDS)
+        return;
+    memcpy(words[index - 1], word, sizeof(word));
     if (index > *count)
         *count = index;
 }

@@ -36,23 +36,23 @@ uint64_t twin_now_us(const twin *t);
 void twin_set_clock(twin *t, uint64_t us);
 
 /* Collects a command for a line; runs what was collected for another. */
-void twin_ask(twin *t, unsigned line, int argc, const sim_str *argv);
+void twin_ask(twin *t, unsigned number, int argc, const sim_str *argv);
 /* The same with words split at blanks. */
-void twin_say(twin *t, unsigned line, const char *words);
+void twin_say(twin *t, unsigned number, const char *words);
 /* Runs what was collected. */
 void twin_run(twin *t);
 /* Compares all data. */
 void twin_compare_data(twin *t);
 
 /* BLPOP on a line, which may be asked again when it is no longer blocked. */
-void twin_block(twin *t, unsigned line, int argc, const sim_str *argv);
-bool twin_is_blocked(const twin *t, unsigned line);
+void twin_block(twin *t, unsigned number, int argc, const sim_str *argv);
+bool twin_is_blocked(const twin *t, unsigned number);
 /* CLIENT UNBLOCK; how: "TIMEOUT" or "ERROR". */
-void twin_unblock(twin *t, unsigned line, const char *how);
+void twin_unblock(twin *t, unsigned number, const char *how);
 /* REPLICAOF a master that is not there, or NO ONE. */
 void twin_set_replica(twin *t, bool is_replica);
 /* CLIENT KILL, and another connection in its place. */
-void twin_kill(twin *t, unsigned line);
+void twin_kill(twin *t, unsigned number);
 
 /* Sees the simulated server's replies as they come. */
 void twin_watch(twin *t, void (*see)(void *data, sim_str reply), void *data);

@@ -39,33 +39,33 @@ static uint64_t now_us(void)
 }
 
 __attribute__((visibility("default"))) int
-gettimeofday(struct timeval *restrict now, void *restrict zone)
+gettimeofday(struct timeval *restrict tv, void *restrict tz)
 {
     uint64_t us = now_us();
 
-    (void)zone;
-    now->tv_sec = (time_t)(us / 1000000);
-    now->tv_usec = (suseconds_t)(us % 1000000);
+    (void)tz;
+    tv->tv_sec = (time_t)(us / 1000000);
+    tv->tv_usec = (suseconds_t)(us % 1000000);
     return 0;
 }
 
 __attribute__((visibility("default"))) int
-clock_gettime(clockid_t id, struct timespec *now)
+clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
     uint64_t us = now_us();
 
-    if (id != CLOCK_REALTIME && id != CLOCK_REALTIME_COARSE)
-        return (int)syscall(SYS_clock_gettime, id, now);
-    now->tv_sec = (time_t)(us / 1000000);
-    now->tv_nsec = (long)(us % 1000000) * 1000;
+    if (clock_id != CLOCK_REALTIME && clock_id != CLOCK_REALTIME_COARSE)
+        return (int)syscall(SYS_clock_gettime, clock_id, tp);
+    tp->tv_sec = (time_t)(us / 1000000);
+    tp->tv_nsec = (long)(us % 1000000) * 1000;
     return 0;
 }
 
-__attribute__((visibility("default"))) time_t time(time_t *now)
+__attribute__((visibility("default"))) time_t time(time_t *timer)
 {
     time_t seconds = (time_t)(now_us() / 1000000);
 
-    if (now != NULL)
-        *now = seconds;
+    if (timer != NULL)
+        *timer = seconds;
     return seconds;
 }

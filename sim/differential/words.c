@@ -170,6 +170,9 @@ void words_argument(words *w, const char *called, unsigned name)
 
 void words_hostile(words *w)
 {
+    static const char long_text[] = "a long text that is longer than what a "
+                                    "small hash keeps in place, so it becomes "
+                                    "a table";
     static const char *const texts[] = {"",
                                         "-1",
                                         "x",
@@ -193,9 +196,7 @@ void words_hostile(words *w)
                                         "NX",
                                         "*",
                                         "[a-c]?*",
-                                        "a long text that is longer than "
-                                        "what a small hash keeps in place, "
-                                        "so it becomes a table"};
+                                        long_text};
 
     words_add(w, sim_str_of(
                      texts[words_chance(w, sizeof(texts) / sizeof(texts[0]))]));

@@ -43,33 +43,33 @@ static void add(struct timespec *time)
     time->tv_nsec = ns % SECOND;
 }
 
-EXPORTED int clock_gettime(clockid_t clock, struct timespec *time)
+EXPORTED int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-    int result = (int)syscall(SYS_clock_gettime, clock, time);
+    int result = (int)syscall(SYS_clock_gettime, clock_id, tp);
 
     if (result == 0 &&
-        (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-        add(time);
+        (clock_id == CLOCK_REALTIME || clock_id == CLOCK_REALTIME_COARSE))
+        add(tp);
     return result;
 }
 
-EXPORTED int gettimeofday(struct timeval *restrict time, void *restrict zone)
+EXPORTED int gettimeofday(struct timeval *restrict tv, void *restrict tz)
 {
     struct timespec now;
 
-    (void)zone;
+    (void)tz;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    time->tv_sec = now.tv_sec;
-    time->tv_usec = now.tv_nsec / 1000;
+    tv->tv_sec = now.tv_sec;
+    tv->tv_usec = now.tv_nsec / 1000;
     return 0;
 }
 
-EXPORTED time_t time(time_t *ret_time)
+EXPORTED time_t time(time_t *timer)
 {
     struct timespec now;
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (ret_time != NULL)
-        *ret_time = now.tv_sec;
+    if (timer != NULL)
+        *timer = now.tv_sec;
     return now.tv_sec;
 }

@@ -116,15 +116,19 @@ static void tell_history(const sim_name *name)
     }
 }
 
+static void judge_names(sim_run *run, sim_name names[SIM_NAMES])
+{
+    for (int i = 0; i < SIM_NAMES; i++) {
+        sim_judge_name(run, &names[i]);
+        tell_history(&names[i]);
+    }
+}
+
 void sim_judge_all(sim_run *run)
 {
     for (int family = 0; family < SIM_FAMILIES; family++) {
-        for (int db = 0; db < SIM_DBS; db++) {
-            for (int i = 0; i < SIM_NAMES; i++) {
-                sim_judge_name(run, &run->names[family][db][i]);
-                tell_history(&run->names[family][db][i]);
-            }
-        }
+        for (int db = 0; db < SIM_DBS; db++)
+            judge_names(run, run->names[family][db]);
     }
 }
 

@@ -48,7 +48,7 @@ static void client_add(sim_plan *plan, uint64_t *random, uint64_t at)
     client->watchdog_ms = sim_spread(random, 300, 20000);
     client->command_timeout_ms = sim_spread(random, 100, 2000);
     client->offline_ms = sim_spread(random, 500, 5000);
-    client->clock.base = sim_below(random, 1000 * 3600) * SIM_S;
+    client->clock.base = sim_below(random, UINT64_C(1000) * 3600) * SIM_S;
     client->clock.ppm = (int64_t)sim_below(random, 8001) - 4000;
     client->db = sim_chance(random, 15) ? 1 : 0;
     client->send_limit =
@@ -71,6 +71,15 @@ static void clients_add(sim_plan *plan, uint64_t *random)
 
 /* ---- actors ----------------------------------------------------------------- */
 
+static sim_primitive of_locks(uint64_t dice)
+{
+    if (dice < 75)
+        return SIM_LOCK;
+    if (dice < 85)
+        return SIM_SPINLOCK;
+    return dice < 95 ? SIM_FAIRLOCK : SIM_LEADER;
+}
+
 static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
 {
     uint64_t dice = sim_below(random, 100);
@@ -87,10 +96,7 @@ static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
     case SIM_PROFILE_LOCK:
     case SIM_PROFILE_ALL:
     default:
-        return dice < 75   ? SIM_LOCK
-               : dice < 85 ? SIM_SPINLOCK
-               : dice < 95 ? SIM_FAIRLOCK
-                           : SIM_LEADER;
+        return of_locks(dice);
     }
 }
 

@@ -42,7 +42,8 @@ static void on_look(sim_event *event)
     see_queued(run);
     sim_event_set(&run->schedule, event,
                   run->schedule.now +
-                      sim_between(&run->random, 1, LOOK_MOST_MS * 1000) *
+                      sim_between(&run->random, 1,
+                                  (uint64_t)LOOK_MOST_MS * 1000) *
                           SIM_US);
 }
 

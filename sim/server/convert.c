@@ -6,12 +6,17 @@
 
 #include "server/engine.h"
 
+static bool is_line_end(char byte)
+{
+    return byte == '\r' || byte == '\n';
+}
+
 /* Without line ends at its ends. */
 static sim_str trimmed(sim_str str)
 {
-    while (str.size > 0 && memchr("\r\n", str.bytes[str.size - 1], 2) != NULL)
+    while (str.size > 0 && is_line_end(str.bytes[str.size - 1]))
         str.size--;
-    while (str.size > 0 && memchr("\r\n", str.bytes[0], 2) != NULL)
+    while (str.size > 0 && is_line_end(str.bytes[0]))
         str = (sim_str){str.bytes + 1, str.size - 1};
     return str;
 }
@@ -155,7 +160,7 @@ static void reply_status(sim_call *call, const char *text)
 
     sim_reply_status(call, text);
     for (; at < call->reply->size - 2; at++) {
-        if (memchr("\r\n", call->reply->bytes[at], 2) != NULL)
+        if (is_line_end(call->reply->bytes[at]))
             call->reply->bytes[at] = ' ';
     }
 }

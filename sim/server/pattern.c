@@ -54,25 +54,32 @@ static bool star_matches(sim_str str, sim_str pattern)
     return false;
 }
 
+/* How much of the pattern the byte matches; 0: it does not. */
+static size_t byte_matches(char byte, sim_str pattern)
+{
+    size_t used = 1;
+
+    if (pattern.bytes[0] == '?')
+        return 1;
+    if (pattern.bytes[0] == '[')
+        return set_has(from(pattern, 1), byte, &used) ? used + 1 : 0;
+    if (pattern.bytes[0] == '\\' && pattern.size > 1)
+        used = 2;
+    return pattern.bytes[used - 1] == byte ? used : 0;
+}
+
 bool sim_str_matches(sim_str str, sim_str pattern)
 {
     while (pattern.size > 0) {
-        size_t used = 1;
+        size_t used;
 
         if (pattern.bytes[0] == '*')
             return star_matches(str, from(pattern, 1));
         if (str.size == 0)
             return false;
-        if (pattern.bytes[0] == '[') {
-            if (!set_has(from(pattern, 1), str.bytes[0], &used))
-                return false;
-            used++;
-        } else if (pattern.bytes[0] != '?') {
-            if (pattern.bytes[0] == '\\' && pattern.size > 1)
-                used = 2;
-            if (pattern.bytes[used - 1] != str.bytes[0])
-                return false;
-        }
+        used = byte_matches(str.bytes[0], pattern);
+        if (used == 0)
+            return false;
         str = from(str, 1);
         pattern = from(pattern, used);
     }

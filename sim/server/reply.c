@@ -28,7 +28,8 @@ static void line(sim_call *call, char sign, int64_t number)
     size_t size = sim_integer_write(text + 1, number) + 1;
 
     text[0] = sign;
-    memcpy(text + size, "\r\n", 2);
+    text[size] = '\r';
+    text[size + 1] = '\n';
     sim_buffer_add(call->reply, (sim_str){text, size + 2});
 }
 
@@ -50,7 +51,8 @@ void sim_reply_bulk(sim_call *call, sim_str str)
     to = sim_buffer_more(call->reply, str.size + 2);
     if (str.size > 0)
         memcpy(to, str.bytes, str.size);
-    memcpy(to + str.size, "\r\n", 2);
+    to[str.size] = '\r';
+    to[str.size + 1] = '\n';
 }
 
 void sim_reply_text(sim_call *call, const char *text)

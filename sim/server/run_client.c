@@ -63,6 +63,17 @@ static bool kill_type(kill_filter *filter, sim_str word)
     return true;
 }
 
+static bool kill_user(sim_call *call, kill_filter *filter, sim_str name)
+{
+    const sim_entry *user = sim_map_find(&call->server->users, name);
+
+    filter->user = user == NULL ? NULL : user->pointer;
+    if (user == NULL)
+        sim_reply_error(call, "No such user '%.*s'", (int)name.size,
+                        name.bytes);
+    return user != NULL;
+}
+
 /* The pair of arguments at i. */
 static bool kill_option(sim_call *call, kill_filter *filter, int i)
 {
@@ -78,13 +89,7 @@ static bool kill_option(sim_call *call, kill_filter *filter, int i)
         sim_reply_error(call, "Unknown client type '%.*s'", (int)value.size,
                         value.bytes);
     } else if (sim_str_is(call->argv[i], "USER")) {
-        const sim_entry *user = sim_map_find(&call->server->users, value);
-
-        filter->user = user == NULL ? NULL : user->pointer;
-        if (user != NULL)
-            return true;
-        sim_reply_error(call, "No such user '%.*s'", (int)value.size,
-                        value.bytes);
+        return kill_user(call, filter, value);
     } else if (sim_str_is(call->argv[i], "SKIPME") &&
                (sim_str_is(value, "yes") || sim_str_is(value, "no"))) {
         filter->skip_me = sim_str_is(value, "yes");

@@ -31,11 +31,21 @@ static bool add_option(add_options *options, sim_str word)
     return false;
 }
 
+static bool are_scores(sim_call *call, int first)
+{
+    double score;
+
+    for (int i = first; i < call->argc; i += 2) {
+        if (!sim_arg_double(call, i, &score))
+            return false;
+    }
+    return true;
+}
+
 /* Options that exclude each other, and the pairs from first on. */
 static bool add_check(sim_call *call, const add_options *o, int first)
 {
     int count = call->argc - first;
-    double score;
 
     if (count % 2 != 0 || count == 0)
         sim_reply_syntax_error(call);
@@ -49,13 +59,8 @@ static bool add_check(sim_call *call, const add_options *o, int first)
     else if (o->sum && count > 2)
         sim_reply_error(call, "INCR option supports a single "
                               "increment-element pair");
-    else {
-        for (int i = first; i < call->argc; i += 2) {
-            if (!sim_arg_double(call, i, &score))
-                return false;
-        }
-        return true;
-    }
+    else
+        return are_scores(call, first);
     return false;
 }
 

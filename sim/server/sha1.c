@@ -28,10 +28,12 @@ static void block(uint32_t state[5], const unsigned char *bytes)
 {
     uint32_t words[80], h[5];
 
-    for (unsigned i = 0; i < 16; i++)
-        words[i] = (uint32_t)bytes[4 * i] << 24 |
-                   (uint32_t)bytes[4 * i + 1] << 16 |
-                   (uint32_t)bytes[4 * i + 2] << 8 | bytes[4 * i + 3];
+    for (unsigned i = 0; i < 16; i++) {
+        const unsigned char *at = bytes + (size_t)4 * i;
+
+        words[i] = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
+                   (uint32_t)at[2] << 8 | at[3];
+    }
     for (unsigned i = 16; i < 80; i++)
         words[i] =
             rotate(words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16],

@@ -248,19 +248,22 @@ static bool apply(sim_user *user, sim_str rule)
     return true;
 }
 
-/* Who has subscribed to what is no longer allowed is sent away. */
+static bool may_listen(const sim_session *session)
+{
+    for (const sim_entry *channel = session->channels.first; channel != NULL;
+         channel = channel->next) {
+        if (!matches_one(&session->user->channels, sim_entry_key(channel)))
+            return false;
+    }
+    return true;
+}
+
+/* Sessions that listen to what is no longer allowed are ended. */
 static void end_subscribers(const sim_server *server, const sim_user *user)
 {
     for (sim_session *at = server->first; at != NULL; at = at->next) {
-        if (at->user != user || user->all_channels)
-            continue;
-        for (const sim_entry *channel = at->channels.first; channel != NULL;
-             channel = channel->next) {
-            if (!matches_one(&user->channels, sim_entry_key(channel))) {
-                sim_session_end(at);
-                break;
-            }
-        }
+        if (at->user == user && !user->all_channels && !may_listen(at))
+            sim_session_end(at);
     }
 }
 
@@ -283,6 +286,16 @@ void sim_run_acl_setuser(sim_call *call)
     sim_reply_status(call, "OK");
 }
 
+static void end_sessions(const sim_server *server, const sim_user *user)
+{
+    for (sim_session *at = server->first; at != NULL; at = at->next) {
+        if (at->user == user) {
+            sim_session_end(at);
+            at->user = server->default_user;
+        }
+    }
+}
+
 void sim_run_acl_deluser(sim_call *call)
 {
     sim_server *server = call->server;
@@ -297,12 +310,7 @@ void sim_run_acl_deluser(sim_call *call)
             sim_reply_error(call, "The 'default' user cannot be removed");
             return;
         }
-        for (sim_session *at = server->first; at != NULL; at = at->next) {
-            if (at->user == entry->pointer) {
-                sim_session_end(at);
-                at->user = server->default_user;
-            }
-        }
+        end_sessions(server, entry->pointer);
         user_free(entry->pointer);
         sim_map_remove(&server->users, entry);
         removed++;

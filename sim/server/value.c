@@ -143,11 +143,11 @@ static void list_grow(sim_list *list)
 {
     size_t room = 2 * list->count + 8;
     size_t first = (room - list->count) / 2;
-    sim_text **items = sim_alloc(room * sizeof(*items));
+    sim_text **items = sim_alloc(room * sizeof(void *));
 
     if (list->count > 0)
         memcpy(items + first, list->items + list->first,
-               list->count * sizeof(*items));
+               list->count * sizeof(void *));
     free(list->items);
     list->items = items;
     list->first = first;
@@ -176,7 +176,7 @@ sim_text *sim_list_take(sim_list *list, size_t index)
     if (index == 0)
         list->first++;
     else
-        memmove(at, at + 1, (list->count - index - 1) * sizeof(*at));
+        memmove(at, at + 1, (list->count - index - 1) * sizeof(void *));
     list->count--;
     return item;
 }
@@ -222,7 +222,7 @@ static void order_remove(sim_zset *zset, const sim_entry *entry)
     size_t rank = sim_zset_rank(zset, entry);
 
     memmove(zset->order + rank, zset->order + rank + 1,
-            (zset->scores.count - rank - 1) * sizeof(*zset->order));
+            (zset->scores.count - rank - 1) * sizeof(void *));
 }
 
 static void order_add(sim_zset *zset, sim_entry *entry, size_t others)
@@ -230,7 +230,7 @@ static void order_add(sim_zset *zset, sim_entry *entry, size_t others)
     size_t place = zset_place(zset, others, entry);
 
     memmove(zset->order + place + 1, zset->order + place,
-            (others - place) * sizeof(*zset->order));
+            (others - place) * sizeof(void *));
     zset->order[place] = entry;
 }
 
@@ -244,8 +244,7 @@ void sim_zset_set(sim_zset *zset, sim_str element, double score)
         entry = sim_map_add(&zset->scores, element);
     if (zset->scores.count > zset->room) {
         zset->room = 2 * zset->scores.count + 6;
-        zset->order =
-            sim_resize(zset->order, zset->room * sizeof(*zset->order));
+        zset->order = sim_resize(zset->order, zset->room * sizeof(void *));
     }
     entry->score = score;
     order_add(zset, entry, zset->scores.count - 1);

@@ -42,7 +42,7 @@ typedef struct sim_value {
 
 /* Empty; the text of a string is NULL. */
 sim_value *sim_value_new(sim_type type);
-void sim_value_free(void *value);
+void sim_value_free(void *data);
 sim_value *sim_value_copy(const sim_value *value);
 const char *sim_type_name(sim_type type);
 

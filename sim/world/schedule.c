@@ -66,7 +66,7 @@ static void grow(sim_schedule *schedule)
 {
     schedule->room = schedule->room == 0 ? 256 : 2 * schedule->room;
     schedule->heap =
-        realloc(schedule->heap, (schedule->room + 1) * sizeof(*schedule->heap));
+        realloc(schedule->heap, (schedule->room + 1) * sizeof(void *));
     if (schedule->heap == NULL)
         sim_wrong("out of memory");
 }

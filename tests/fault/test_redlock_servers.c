@@ -50,7 +50,7 @@ static lk_redlock *make_patient(redlocking *f, size_t count)
 {
     lk_redlock_options options = lasting();
 
-    options.node_timeout_ms = 3 * PATIENT_MS;
+    options.node_timeout_ms = UINT64_C(3) * PATIENT_MS;
     return make(f, count, &options, PATIENT_MS);
 }
 

@@ -165,7 +165,7 @@ static void a_long_pause_of_the_server_is_a_loss_told_in_time(void **state)
     lk_hold *hold;
     int fd;
 
-    far_with_watchdog(sc, LEASES * wait_lease_ms());
+    far_with_watchdog(sc, (uint64_t)LEASES * wait_lease_ms());
     hold = scene_hold(sc->far_lock, NULL);
     assert_status(lk_hold_on_lost(hold, 0, note_loss, &n), LK_OK);
     fd = lk_hold_fd(hold);

@@ -80,7 +80,7 @@ static uint64_t draw(ideal *w, uint64_t below)
 
 static uint64_t travel(ideal *w)
 {
-    return 1000 + draw(w, 2 * MS);
+    return 1000 + draw(w, UINT64_C(2) * MS);
 }
 
 static bool is_sooner(const entry *one, const entry *other)
@@ -192,7 +192,7 @@ static void unseat(name *n, size_t i)
 }
 
 static void arrives(ideal *w, actor *a, uint64_t detail);
-static void expires(ideal *w, actor *a, uint64_t detail);
+static void expires(ideal *w, actor *a, uint64_t operation);
 
 static void plain_arrives(ideal *w, actor *a, uint64_t detail);
 
@@ -287,12 +287,12 @@ static void rest(ideal *w, actor *a)
 {
     a->hold = 0;
     a->again = 0;
-    later(w, MS + draw(w, 20 * MS), round_begins, a);
+    later(w, MS + draw(w, UINT64_C(20) * MS), round_begins, a);
 }
 
 static uint64_t believed(const actor *a, uint64_t from)
 {
-    return from + a->lease_ms * MS / 100 * 99 - 2 * MS;
+    return from + a->lease_ms * MS / 100 * 99 - UINT64_C(2) * MS;
 }
 
 static void is_told(ideal *w, actor *a, uint64_t hold)
@@ -324,7 +324,7 @@ static void has_it(ideal *w, actor *a, uint64_t fence)
     a->steps = (unsigned)draw(w, 5);
     tell(w, event);
     plan(w, a->believed_to, is_told, a, false, a->hold);
-    later(w, 1 + draw(w, 10 * MS), step, a);
+    later(w, 1 + draw(w, UINT64_C(10) * MS), step, a);
 }
 
 static void plain_arrives(ideal *w, actor *a, uint64_t detail)
@@ -395,7 +395,8 @@ static void let_go(ideal *w, actor *a)
     } else if (draw(w, 8) == 0) { /* the request or its answer gets lost */
         if (draw(w, 2) == 0)
             send(w, frees, a, a->hold);
-        plan(w, w->now + 30 * MS, released, a, false, HISTORY_UNKNOWN);
+        plan(w, w->now + UINT64_C(30) * MS, released, a, false,
+             HISTORY_UNKNOWN);
     } else {
         send(w, gives, a, a->hold);
     }
@@ -749,7 +750,7 @@ static void stops(ideal *w, actor *a, uint64_t detail)
         return;
     event.process = a->process;
     a->stopped = true;
-    a->goes_on_at = w->now + draw(w, 150 * MS);
+    a->goes_on_at = w->now + draw(w, UINT64_C(150) * MS);
     tell(w, event);
     plan(w, a->goes_on_at, goes_on, a, true, 0);
 }
@@ -782,7 +783,7 @@ static void forgets(ideal *w, actor *a, uint64_t detail)
         unseat(n, 0);
     serve(w, n);
     event.phase = HISTORY_OK;
-    event.deadline = w->now + 150 * MS;
+    event.deadline = w->now + UINT64_C(150) * MS;
     tell(w, event);
 }
 
@@ -835,10 +836,10 @@ static void make(ideal *w, uint64_t seed)
     for (uint32_t i = 0; i < ACTORS; i++) {
         w->actors[i].process = IDEAL_FIRST_ID + i;
         w->actors[i].rounds = 1 + (unsigned)draw(w, 8);
-        later(w, draw(w, 10 * MS), round_begins, &w->actors[i]);
+        later(w, draw(w, UINT64_C(10) * MS), round_begins, &w->actors[i]);
     }
     for (uint64_t i = draw(w, 5); i > 0; i--)
-        plan(w, w->now + draw(w, 400 * MS), faults[draw(w, 5)],
+        plan(w, w->now + draw(w, UINT64_C(400) * MS), faults[draw(w, 5)],
              &w->actors[draw(w, ACTORS)], true, 0);
 }
 
@@ -867,13 +868,13 @@ uint64_t ideal_play(uint64_t seed, ideal_tell tell_it, void *data)
             w.now = e.at;
         act(&w, e);
     }
-    return w.now + 10 * MS;
+    return w.now + UINT64_C(10) * MS;
 }
 
 checker_options ideal_options(void)
 {
-    return (checker_options){.late_ns = 5 * MS,
-                             .told_ns = 5 * MS,
+    return (checker_options){.late_ns = UINT64_C(5) * MS,
+                             .told_ns = UINT64_C(5) * MS,
                              .granted_ns = 400 * (uint64_t)MS,
                              .permits = 3};
 }

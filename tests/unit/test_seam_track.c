@@ -48,7 +48,7 @@ static void end(waiting *w)
 {
     w->p->is_held = false;
     w->p->answers[PLAYED_RECHECK] = NULL;
-    played_run_ms(w->p, 2 * SECOND_MS);
+    played_run_ms(w->p, UINT64_C(2) * SECOND_MS);
     assert_status(call_wait(&w->call, NULL), LK_OK);
     assert_status(lk_hold_release(w->call.hold), LK_OK);
     played_free(w->p);
@@ -74,7 +74,7 @@ static void untold_it_looks_once_a_second(void **state)
 
     (void)state;
     begin(&w);
-    assert_in_range(looks_in(&w, 10 * SECOND_MS), 10, 14);
+    assert_in_range(looks_in(&w, UINT64_C(10) * SECOND_MS), 10, 14);
     assert_int_equal(w.p->trackings, 1);
     assert_int_equal(w.p->cachings, 1);
     end(&w);
@@ -89,8 +89,8 @@ static void told_it_looks_at_once_and_is_told_again(void **state)
     played_run_ms(w.p, 100);
     for (unsigned i = 2; i < 5; i++) {
         tell(&w, "n");
-        assert_in_range(looks_in(&w, 2 * TRIP_MS), 1, 2);
-        played_run_ms(w.p, 2 * TRIP_MS);
+        assert_in_range(looks_in(&w, UINT64_C(2) * TRIP_MS), 1, 2);
+        played_run_ms(w.p, UINT64_C(2) * TRIP_MS);
         assert_int_equal(w.p->cachings, i);
     }
     assert_int_equal(w.p->trackings, 1);
@@ -123,7 +123,7 @@ static void of_another_key_it_does_not_look(void **state)
     begin(&w);
     played_run_ms(w.p, 100);
     tell(&w, "m");
-    assert_int_equal(looks_in(&w, 2 * TRIP_MS), 0);
+    assert_int_equal(looks_in(&w, UINT64_C(2) * TRIP_MS), 0);
     end(&w);
 }
 
@@ -135,7 +135,7 @@ static void where_all_keys_are_gone_it_looks(void **state)
     begin(&w);
     played_run_ms(w.p, 100);
     tell(&w, NULL);
-    assert_int_equal(looks_in(&w, 2 * TRIP_MS), 1);
+    assert_int_equal(looks_in(&w, UINT64_C(2) * TRIP_MS), 1);
     end(&w);
 }
 
@@ -147,7 +147,7 @@ static void what_changed_before_it_was_tracked_is_not_missed(void **state)
     (void)state;
     begin(&w);
     w.p->exists_answer = ":0\r\n";
-    assert_int_equal(looks_in(&w, 4 * TRIP_MS), 1);
+    assert_int_equal(looks_in(&w, UINT64_C(4) * TRIP_MS), 1);
     w.p->exists_answer = NULL;
     end(&w);
 }
@@ -215,7 +215,7 @@ static void a_new_connection_begins_again(void **state)
     assert_int_equal(w.p->tracking_id, fake_link_number(w.p->inbox_link) + 1);
     assert_int_equal(w.p->cachings, 2);
     tell(&w, "n");
-    assert_int_equal(looks_in(&w, 2 * TRIP_MS), 1);
+    assert_int_equal(looks_in(&w, UINT64_C(2) * TRIP_MS), 1);
     end(&w);
 }
 

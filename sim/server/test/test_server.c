@@ -129,7 +129,7 @@ static void a_restart_with_data(void **state)
              sim_server_admin(s->server, "INFO server"));
     ask(s, 0, "SCRIPT LOAD return(1)");
     ask(s, 1, "SUBSCRIBE c");
-    s->now += 5 * SECOND;
+    s->now += UINT64_C(5) * SECOND;
     sim_server_restart(s->server, true);
     assert_int_equal(s->ears[0].ends, 1);
     assert_int_equal(s->ears[1].ends, 1);
@@ -179,7 +179,7 @@ static void a_snapshot_in_another_server(void **state)
     copy = sim_server_dump(other);
     assert_string_equal(copy, older);
     assert_true(sim_server_hash(s->server) == sim_server_hash(other));
-    s->now += 2 * SECOND;
+    s->now += UINT64_C(2) * SECOND;
     assert_string_equal(sim_server_admin(other, "EXISTS k"), ":0\r\n");
     assert_true(sim_server_hash(s->server) == sim_server_hash(other));
     free(older);
@@ -229,7 +229,7 @@ static void a_pop_that_ends_by_its_time(void **state)
     assert_true(sim_server_due(s->server) == UINT64_MAX);
     assert_string_equal(answer(s, 0, "BLPOP l 10"), "");
     ask(s, 0, "PING");
-    assert_true(sim_server_due(s->server) == s->now + 10 * SECOND);
+    assert_true(sim_server_due(s->server) == s->now + UINT64_C(10) * SECOND);
     s->now += 10 * SECOND - 1000;
     sim_server_tick(s->server);
     assert_string_equal(heard(s, 0), "");
@@ -275,7 +275,7 @@ static void a_server_that_becomes_a_replica(void **state)
     heard(s, 0);
     assert_begins(answer(s, 0, "DEL k"), "-READONLY ");
     assert_begins(answer(s, 0, "ROLE"), "*5\r\n$5\r\nslave");
-    s->now += 2 * SECOND;
+    s->now += UINT64_C(2) * SECOND;
     assert_string_equal(answer(s, 0, "GET k"), "$-1\r\n");
     assert_string_equal(answer(s, 0, "DBSIZE"), ":1\r\n");
     sim_server_set_replica(s->server, false);
@@ -322,7 +322,9 @@ static void a_scan_of_a_growing_table(void **state)
 
         snprintf(command, sizeof(command), "SCAN %llu COUNT 20", cursor);
         reply = answer(s, 0, command);
-        sscanf(reply, "*2\r\n$%*d\r\n%llu", &cursor);
+        reply = strstr(strchr(reply, '$'), "\r\n");
+        assert_non_null(reply);
+        cursor = strtoull(reply, NULL, 10);
         while ((reply = strstr(reply, "key")) != NULL) {
             long number = strtol(reply += 3, NULL, 10);
 
@@ -358,7 +360,7 @@ static void keys_are_told(void **state)
     ask(s, 0, "SET k v PX 1000");
     sim_server_each_key(s->server, count_key, &count);
     assert_int_equal(count, 1);
-    s->now += 2 * SECOND;
+    s->now += UINT64_C(2) * SECOND;
     sim_server_each_key(s->server, count_key, &count);
     assert_int_equal(count, 1);
     assert_true(sim_server_evict(s->server, 3, "k", 1));
