@@ -20,6 +20,13 @@ static int compare(const void *a, const void *b)
     return sim_str_compare(str_of(*left), str_of(*right));
 }
 
+/* Also where there is nothing to sort. */
+static void sort(redisReply **replies, size_t count, size_t size)
+{
+    if (count > 1)
+        qsort(replies, count, size, compare);
+}
+
 static void put_word(sim_buffer *text, const redisReply *reply)
 {
     sim_buffer_add(text, sim_str_of(" "));
@@ -28,7 +35,7 @@ static void put_word(sim_buffer *text, const redisReply *reply)
 
 static void put_pairs(sim_buffer *text, const redisReply *reply)
 {
-    qsort(reply->element, reply->elements / 2, 2 * sizeof(void *), compare);
+    sort(reply->element, reply->elements / 2, 2 * sizeof(void *));
     for (size_t i = 0; i < reply->elements; i += 2) {
         put_word(text, reply->element[i]);
         sim_buffer_add(text, sim_str_of("="));
@@ -52,7 +59,7 @@ static void put_list(sim_buffer *text, const redisReply *reply)
 
 static void put_set(sim_buffer *text, const redisReply *reply)
 {
-    qsort(reply->element, reply->elements, sizeof(void *), compare);
+    sort(reply->element, reply->elements, sizeof(void *));
     put_list(text, reply);
 }
 
@@ -100,7 +107,7 @@ void data_dump(server *s, sim_buffer *text)
 
         freeReplyObject(server_command(s, "SELECT %u", db));
         keys = server_command(s, "KEYS *");
-        qsort(keys->element, keys->elements, sizeof(void *), compare);
+        sort(keys->element, keys->elements, sizeof(void *));
         for (size_t i = 0; i < keys->elements; i++)
             put_key(s, db, keys->element[i], text);
         freeReplyObject(keys);
