@@ -22,17 +22,15 @@ uint64_t wait_now_ms(void);
 double wait_scale(void);
 
 /*
- * A deadline for this run: ms times wait_scale(), times how many threads of the
- * machine there have been for each processor that we may use, 1 to 10. The
- * times that a test promises (a lease, a wait of the library) are not scaled.
- * A later call never answers less.
+ * A deadline for this run: ms times wait_scale(), at least 1. Not by how busy
+ * the machine is: a window in which nothing may happen would grow with it, past
+ * what ends it, and a limit of the library past the lease that it must fit.
  */
 unsigned wait_scaled_ms(unsigned ms);
 
 /*
  * A lease that nobody loses to a slow machine: 1 s and a quarter of one more,
- * scaled by the greater of both. For tests that fail when it is lost before
- * they want it to be. The same in each call.
+ * scaled. For tests that fail when it is lost before they want it to be.
  */
 unsigned wait_lease_ms(void);
 
