@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/types.h>
 
 #include "cli/cli.h"
@@ -31,6 +32,8 @@ pid_t no_fork(void) __asm__("__wrap_fork");
 int no_client(cli *c, const lk_client_options *more,
               lk_client **ret_client) __asm__("__wrap_cli_client_open");
 int no_finish(int code) __asm__("__wrap_cli_finish");
+int no_timer(int which, const struct itimerval *new_value,
+             struct itimerval *old_value) __asm__("__wrap_setitimer");
 int no_stop(const cli *c,
             const cli_local *local) __asm__("__wrap_cli_local_stop");
 lk_status
@@ -58,6 +61,16 @@ int no_client(cli *c, const lk_client_options *more, lk_client **ret_client)
     (void)more;
     *ret_client = NULL;
     return cli_fail(c, CLI_UNAVAILABLE, "there is no server");
+}
+
+/* A completion that takes long ends its process by an alarm. */
+int no_timer(int which, const struct itimerval *new_value,
+             struct itimerval *old_value)
+{
+    (void)which;
+    (void)new_value;
+    (void)old_value;
+    return 0;
 }
 
 int no_finish(int code)
@@ -115,11 +128,12 @@ static int split(char *text, char *argv[ARGUMENTS + 1])
     return argc;
 }
 
+/* Below what is no directory not even root makes one. */
 static void prepare(void)
 {
-    if (setenv("LATCHKEY_SERVER_DIRECTORY", "/nonexistent", 1) != 0 ||
+    if (setenv("LATCHKEY_SERVER_DIRECTORY", "/dev/null/none", 1) != 0 ||
         setenv("LATCHKEY_URL", "redis://127.0.0.1:1", 1) != 0 ||
-        setenv("HOME", "/nonexistent", 1) != 0 ||
+        setenv("HOME", "/dev/null/none", 1) != 0 ||
         unsetenv("XDG_CONFIG_HOME") != 0 || unsetenv("LATCHKEY_CONFIG") != 0)
         input_fail("no environment");
 }

@@ -202,6 +202,8 @@ static void an_imported_hold_is_told_at_once(void **state)
 {
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
+    /* The hold that made it calm may have been renewed when the inbox came. */
+    uint64_t renewals = locking_stats(client).renewals;
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold(locking_lock(f, other, "n"));
@@ -212,7 +214,7 @@ static void an_imported_hold_is_told_at_once(void **state)
     assert_status(lk_lock_import(lock, text, NULL, &hold), LK_OK);
     assert_status(lk_revoke(other, "n", holder_of(other), &left_ms), LK_OK);
     assert_revoked(hold);
-    assert_int_equal(locking_stats(client).renewals, 0);
+    assert_int_equal(locking_stats(client).renewals, renewals);
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_false(locking_exists(f, "n"));
 }
@@ -221,6 +223,7 @@ static void one_that_came_home_is_told_as_well(void **state)
 {
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
+    uint64_t renewals = locking_stats(client).renewals;
     lk_client *other = locking_open(f, NULL);
     lk_lock *lock = locking_lock(f, client, "n");
     lk_hold *hold = locking_hold(lock);
@@ -231,7 +234,7 @@ static void one_that_came_home_is_told_as_well(void **state)
     assert_status(lk_lock_import(lock, text, NULL, &hold), LK_OK);
     assert_status(lk_revoke(other, "n", holder_of(other), &left_ms), LK_OK);
     assert_revoked(hold);
-    assert_int_equal(locking_stats(client).renewals, 0);
+    assert_int_equal(locking_stats(client).renewals, renewals);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
