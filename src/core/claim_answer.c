@@ -159,6 +159,34 @@ void lk__claim_ask_again(lk__claim *claim)
 
 /* ---- answers -------------------------------------------------------------- */
 
+/* Nobody waits who wants to hear of it at once. */
+static bool rides_out(const lk__claim *claim)
+{
+    const lk__wait *head = lk__place_head(claim);
+
+    return head == NULL || !head->try_only;
+}
+
+/*
+ * The lease counts from when the server was asked. An answer that took longer
+ * than that brings a hold that is over already: it is given back, and the wait
+ * goes on. A try has no time to wait with.
+ */
+static void hold_answered(lk__claim *claim, uint64_t lease_ms)
+{
+    uint64_t deadline = lk__deadline_ns(claim->look.sent_at, lease_ms);
+
+    if (deadline > lk__client_now(claim->place->client)) {
+        lk__claim_hold(claim, deadline, false);
+    } else if (rides_out(claim)) {
+        ask_again(claim);
+        lk__claim_give_up(claim, LK_OK, NULL);
+    } else {
+        lk__claim_give_up(claim, LK_EINDOUBT,
+                          "the lease ended before the answer came");
+    }
+}
+
 /* What is left was counted when the server answered, after this was sent. */
 static void on_granted(lk__claim *claim, const redisReply *reply)
 {
@@ -171,8 +199,7 @@ static void on_granted(lk__claim *claim, const redisReply *reply)
     lk__claim_set_fence(claim, (uint64_t)lk__reply_integer_at(reply, 1, 0),
                         (uint64_t)lk__reply_integer_at(reply,
                                                        is_recheck ? 4 : 3, 0));
-    lk__claim_hold(claim, lk__deadline_ns(claim->look.sent_at, lease_ms),
-                   false);
+    hold_answered(claim, lease_ms);
 }
 
 /* From now on it looks with the others of its place. */
@@ -308,14 +335,6 @@ void lk__claim_settle(lk__claim *claim, lk_status status)
     }
 }
 
-/* Nobody waits who wants to hear of it at once. */
-static bool rides_out(const lk__claim *claim)
-{
-    const lk__wait *head = lk__place_head(claim);
-
-    return head == NULL || !head->try_only;
-}
-
 /* The server refuses for now. What it was asked for changes nothing if it is
    asked for again, and whoever waits has a time of his own. */
 static void refused_for_now(lk__claim *claim)
@@ -440,9 +459,7 @@ void lk__claim_take_answer(lk__claim *claim, const redisReply *reply)
 void lk__claim_take_confirmation(lk__claim *claim, const redisReply *reply)
 {
     if (lk__reply_integer_at(reply, 0, 0) == 1)
-        lk__claim_hold(claim,
-                       lk__deadline_ns(claim->look.sent_at, claim->lease_ms),
-                       false);
+        hold_answered(claim, claim->lease_ms);
     else if (lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)) ==
              LK_LOSS_REVOKED)
         on_void(claim);

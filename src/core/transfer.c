@@ -206,15 +206,17 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct import *import = (struct import *)(void *)ask;
     lk__claim *claim = import->claim;
+    uint64_t deadline =
+        lk__deadline_ns(ask->request.sent_at, import->from.lease_ms);
 
     *ret_more = false;
     if (lk__reply_integer_at(reply, 0, 0) != 1)
         return LK_ELOST;
     if (!import->borrows && !fences_take(claim, reply))
         return LK_EPROTO;
-    lk__claim_hold_imported(claim, import->hold, import->owner,
-                            lk__deadline_ns(ask->request.sent_at,
-                                            import->from.lease_ms));
+    if (deadline <= lk__client_now(claim->place->client))
+        return LK_ELOST; /* the server drops it by itself */
+    lk__claim_hold_imported(claim, import->hold, import->owner, deadline);
     lk__claim_unref(claim);
     import->claim = NULL;
     return LK_OK;

@@ -113,6 +113,46 @@ static void a_try_without_an_answer_takes_the_commands_time(void **state)
     assert_int_equal(p->counts[PLAYED_LEAVE], 1);
 }
 
+/* ---- answers that are slower than the lease ---- */
+
+static const lk_acquire_options short_lease = {LK_ACQUIRE_OPTIONS_INIT,
+                                               .lease_ms = 100};
+
+static void a_try_that_is_answered_too_late_holds_nothing(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    played_ways(p, 0, 300);
+    assert_status(lk_lock_acquire(p->lock, 0, &short_lease, &hold),
+                  LK_EINDOUBT);
+    assert_non_null(strstr(lk_last_error(), "before the answer came"));
+    assert_null(hold);
+    assert_int_equal(played_stats(p).holding, 0);
+}
+
+static void a_wait_that_is_answered_too_late_goes_on(void **state)
+{
+    played *p = *state;
+    call c = {0};
+
+    played_ways(p, 0, 300);
+    assert_status(lk_lock_acquire_async(p->lock, (int64_t)HOUR, &short_lease,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, SECOND);
+    assert_int_equal(atomic_load(&c.ends), 0);
+    assert_in_range(p->counts[PLAYED_ACQUIRE], 2, 5);
+    played_ways(p, 0, 10);
+    p->is_held = false; /* the lease has ended at the server as well */
+    for (int i = 0; i < 2000 && atomic_load(&c.ends) == 0; i++)
+        played_run_ms(p, 1);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_status(c.status, LK_OK);
+    assert_status(lk_hold_check(c.hold), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
 /* ---- leases ---------------------------------------------------------------------- */
 
 static void a_watchdog_hold_is_renewed_at_every_third_for_hours(void **state)
@@ -491,6 +531,8 @@ int main(void)
         TEST(an_async_wait_ends_at_its_time),
         TEST(a_wait_looks_about_every_second),
         TEST(a_try_without_an_answer_takes_the_commands_time),
+        TEST(a_try_that_is_answered_too_late_holds_nothing),
+        TEST(a_wait_that_is_answered_too_late_goes_on),
         TEST(a_watchdog_hold_is_renewed_at_every_third_for_hours),
         TEST(a_fixed_lease_ends_less_the_drift_and_says_so_then),
         TEST(without_answers_a_hold_is_lost_at_its_deadline),

@@ -42,6 +42,24 @@ static void an_import_asks_once_and_has_the_fence_of_the_answer(void **state)
     assert_false(p->is_held);
 }
 
+/* The lease counts from when the server was asked. */
+static void an_import_that_is_answered_after_the_lease_is_lost(void **state)
+{
+    static const char brief[] =
+        "latchkey1 lock - 00000000-0000-4000-8000-000000000000:7 500 510 100 "
+        "0 n";
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    played *p = *state;
+    lk_hold *hold = NULL;
+
+    p->is_held = true;
+    played_ways(p, 0, 300);
+    assert_status(lk_lock_import(p->lock, brief, NULL, &hold), LK_ELOST);
+    assert_null(hold);
+    assert_status(lk_lock_import(p->lock, brief, &borrow, &hold), LK_ELOST);
+    assert_null(hold);
+}
+
 /* What is exported is neither acquired nor released by who takes it over. */
 static void an_import_while_the_connection_is_away_waits_for_it(void **state)
 {
@@ -215,6 +233,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(an_import_asks_once_and_has_the_fence_of_the_answer),
+        TEST(an_import_that_is_answered_after_the_lease_is_lost),
         TEST(an_import_while_the_connection_is_away_waits_for_it),
         TEST(an_import_without_an_answer_may_be_tried_again),
         TEST(an_import_whose_answer_is_lost_is_asked_again),
