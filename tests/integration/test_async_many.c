@@ -104,7 +104,8 @@ static void wait_all(atomic_int *counter)
 static lk_client *open_patient(locking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = LONG_MS};
+                                       .command_timeout_ms = LONG_MS,
+                                       .watchdog_ms = 10 * LONG_MS};
 
     return locking_open(f, &options);
 }

@@ -31,20 +31,25 @@ enum {
     LONG_GRANTS = 10000,
     LEAST_GRANTS = 500, /* where a tool makes all slow */
     DROUGHT_MS = 2000,  /* nobody goes without for longer; scaled */
-    SHARE_PERCENT = 25, /* the least of each side */
-    SLOW_PERCENT = 5,   /* the same where a millisecond's work takes longer */
+    SHARE_PERCENT = 25, /* of the time, the least of each side */
     PLAY_MS = 60000,
     END_MS = 10000
 };
 
-/* What a worker counts; the last two are kept by the first of each side. */
+/* What a worker counts; the last three are kept by the first of each side: for
+   how long the name was that side's, from its grant to the next of anybody. */
 enum {
     COUNT_READY,
     COUNT_GRANTS,
     COUNT_FAILURES,
     COUNT_LAST_MS,
-    COUNT_DROUGHT_MS
+    COUNT_DROUGHT_MS,
+    COUNT_HAD_US
 };
+
+/* What is counted in the place of a worker that there is not: when the name was
+   granted last, and to which side. */
+enum { NAME = WORKER_MAX - 1, NAME_SINCE_US = 0, NAME_SIDE };
 
 typedef enum rival { /* the stand-ins', and besides */
                      RIVAL_LOCK = STANDIN_LOCK,
@@ -83,6 +88,27 @@ static void drought_note(worker_shared *shared, unsigned first, uint64_t now)
         counters[COUNT_DROUGHT_MS] = now - last;
 }
 
+static uint64_t now_us(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Nobody else is granted it meanwhile. */
+static void time_note(worker_shared *shared, unsigned first)
+{
+    _Atomic uint64_t *name = shared->counters[NAME];
+    uint64_t now = now_us();
+
+    if (name[NAME_SINCE_US] != 0)
+        shared->counters[name[NAME_SIDE]][COUNT_HAD_US] +=
+            now - name[NAME_SINCE_US];
+    name[NAME_SINCE_US] = now;
+    name[NAME_SIDE] = first;
+}
+
 static void sleep_us(long us)
 {
     (void)nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
@@ -97,6 +123,7 @@ static void hold(worker_shared *shared, unsigned index, unsigned first,
     (void)record_enter(r, who, fence);
     shared->counters[index][COUNT_GRANTS]++;
     drought_note(shared, first, wait_now_ms());
+    time_note(shared, first);
     sleep_us(HOLD_MS * 1000L);
     (void)record_leave(r, who);
 }
@@ -260,15 +287,16 @@ static void is_shared(workers *w, const contest *c, uint64_t end)
 {
     uint64_t ours = grants_of(w, 0, c->ours);
     uint64_t theirs = grants_of(w, c->ours, THEIRS);
-    uint64_t percent = ours * 100 / (ours + theirs + 1);
-    unsigned least = wait_scale() > 1 ? SLOW_PERCENT : SHARE_PERCENT;
+    uint64_t had_us = workers_shared(w)->counters[0][COUNT_HAD_US];
+    uint64_t percent = had_us * 100 / workers_count(w, COUNT_HAD_US);
 
-    print_message("ours %" PRIu64 " (%" PRIu64 " %%), theirs %" PRIu64
-                  "; longest without: %" PRIu64 " and %" PRIu64 " ms\n",
-                  ours, percent, theirs, drought_of(w, 0, end),
-                  drought_of(w, c->ours, end));
+    print_message("ours %" PRIu64 " (%" PRIu64 " %%, of the time %" PRIu64
+                  " %%), theirs %" PRIu64 "; longest without: %" PRIu64
+                  " and %" PRIu64 " ms\n",
+                  ours, ours * 100 / (ours + theirs), percent, theirs,
+                  drought_of(w, 0, end), drought_of(w, c->ours, end));
     is_exclusive(w, c, theirs);
-    assert_in_range(percent, least, 100 - least);
+    assert_in_range(percent, SHARE_PERCENT, 100 - SHARE_PERCENT);
     assert_in_range(drought_of(w, 0, end), 0, wait_scaled_ms(DROUGHT_MS));
     assert_in_range(drought_of(w, c->ours, end), 0, wait_scaled_ms(DROUGHT_MS));
 }

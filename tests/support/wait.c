@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/wait.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
+
+enum { CROWD_POLLS = 50 }; /* so often it is looked how busy the machine is */
 
 uint64_t wait_now_ms(void)
 {
@@ -40,13 +44,38 @@ unsigned wait_lease_over_ms(uint64_t took_ms)
     return wait_lease_ms() + 2 * (unsigned)took_ms;
 }
 
+/* How many threads are ready to run for each processor; 1 if that many may. */
+static double crowd(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    FILE *file = fopen("/proc/loadavg", "re");
+    unsigned running = 0;
+    double each;
+
+    if (file == NULL)
+        return 1.0;
+    if (fscanf(file, "%*s %*s %*s %u/", &running) != 1)
+        running = 0;
+    (void)fclose(file);
+    each = processors > 0 ? (double)running / (double)processors : 1.0;
+    return each > 1.0 ? each : 1.0;
+}
+
 bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)
 {
-    uint64_t end = wait_now_ms() + wait_scaled_ms(deadline_ms);
+    double left_ms = wait_scaled_ms(deadline_ms);
+    uint64_t before = wait_now_ms();
+    double each = 1.0;
 
-    while (!condition(data)) {
-        if (wait_now_ms() >= end)
+    for (unsigned polls = 1; !condition(data); polls++) {
+        uint64_t now = wait_now_ms();
+
+        left_ms -= (double)(now - before) / each;
+        if (left_ms <= 0)
             return condition(data);
+        before = now;
+        if (polls % CROWD_POLLS == 0)
+            each = crowd();
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return true;
