@@ -41,11 +41,6 @@ typedef struct reading {
 
 /* ---- reading ------------------------------------------------------------ */
 
-static bool takes_value(const cli_option *option)
-{
-    return option->kind != CLI_FLAG && option->kind != CLI_SET;
-}
-
 static const cli_option *
 find_in(const cli_option *table, const char *name, size_t size, char letter)
 {
@@ -82,7 +77,7 @@ static void read_long(reading *r, const char *text)
     const size_t size = strcspn(text, "=");
     const cli_option *option = find(r, text, size, 0);
 
-    if (option == NULL || !takes_value(option))
+    if (option == NULL || !cli_option_takes_value(option))
         return;
     if (text[size] == '=')
         note_value(r, option, text + size + 1);
@@ -95,7 +90,7 @@ static void read_letters(reading *r, const char *text)
     for (; *text != '\0'; text++) {
         const cli_option *option = find(r, NULL, 0, *text);
 
-        if (option == NULL || !takes_value(option))
+        if (option == NULL || !cli_option_takes_value(option))
             continue;
         if (text[1] != '\0')
             note_value(r, option, text + 1);
@@ -167,6 +162,8 @@ static void offer_options_of(const cli_option *table, const char *begun)
 
     for (; table != NULL && table->kind != CLI_END; table++) {
         letter[1] = table->letter;
+        if (!cli_option_is_shown(table))
+            continue;
         if (table->name != NULL)
             offer("--", table->name,
                   begun + (begun[1] == '-' ? 2 : strlen(begun)), table->help);

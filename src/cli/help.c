@@ -14,7 +14,7 @@ enum { COLUMN = 28 }; /* where the words begin behind an option */
 static void put_option(const cli_option *option)
 {
     char text[64];
-    bool has_value = option->kind != CLI_FLAG && option->kind != CLI_SET;
+    bool has_value = cli_option_takes_value(option);
     int used = 0;
 
     if (option->letter != 0)
@@ -34,8 +34,10 @@ static void put_option(const cli_option *option)
 
 static void put_options(const cli_option *option)
 {
-    for (; option != NULL && option->kind != CLI_END; option++)
-        put_option(option);
+    for (; option != NULL && option->kind != CLI_END; option++) {
+        if (cli_option_is_shown(option))
+            put_option(option);
+    }
 }
 
 static void put_exits(void)

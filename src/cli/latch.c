@@ -325,7 +325,7 @@ static int run_barrier(cli *c, int argc, char **argv)
 
     cli_parse(c, argc, argv, &v.chosen, &args);
     if (v.chosen.count == 0)
-        cli_usage(c, "how many are to meet? barrier NAME -n N");
+        cli_usage(c, "how many are to meet? barrier NAME --count N");
     v.name = args.operands[0];
     code = open_latch(&v, true);
     if (code == 0) {
@@ -339,20 +339,21 @@ static int run_barrier(cli *c, int argc, char **argv)
 }
 
 static const cli_option barrier_options[] = {
-    {CLI_COUNT, 'n', "count", AT(count), "N", "so many are to meet", 0},
+    {CLI_COUNT, 0, "count", AT(count), "N", "so many are to meet", 0},
     {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "no longer than so", 0},
     {CLI_TIME, 't', "ttl", AT(ttl_ms), "TIME",
      "it ends so long after its last change; 7d", 0},
     {CLI_TEXT, 0, "as", AT(member), "MEMBER",
      "who it is; the host and the process", 0},
     {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},
+    {CLI_COUNT, 'n', "count", AT(count), "N", NULL, 0},
     {.kind = CLI_END},
 };
 
 const cli_command cli_command_barrier = {
     .name = "barrier",
     .summary = "wait until so many are here",
-    .usage = "[OPTION]... NAME -n N",
+    .usage = "[OPTION]... NAME --count N",
     .about =
         "Arrives at the latch NAME and waits until N members have. A member\n"
         "that gives up, by -w or a signal, takes its arrival back, and the\n"

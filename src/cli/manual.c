@@ -86,7 +86,7 @@ static void put_option(const cli_option *option)
         (void)fputs(", ", stdout);
     if (option->name != NULL)
         put_bold("--", option->name);
-    if (option->kind != CLI_FLAG && option->kind != CLI_SET) {
+    if (cli_option_takes_value(option)) {
         (void)fputs(" \\fI", stdout);
         put_text(option->value);
         (void)fputs("\\fR", stdout);
@@ -98,8 +98,10 @@ static void put_option(const cli_option *option)
 
 static void put_options(const cli_option *option)
 {
-    for (; option != NULL && option->kind != CLI_END; option++)
-        put_option(option);
+    for (; option != NULL && option->kind != CLI_END; option++) {
+        if (cli_option_is_shown(option))
+            put_option(option);
+    }
 }
 
 static void put_command(const cli_command *command)

@@ -131,6 +131,17 @@ size_t cli_distance(const char *a, const char *b)
 
 /* ---- tables ------------------------------------------------------------- */
 
+bool cli_option_takes_value(const cli_option *option)
+{
+    return option->kind != CLI_FLAG && option->kind != CLI_SET &&
+           option->kind != CLI_REFUSED;
+}
+
+bool cli_option_is_shown(const cli_option *option)
+{
+    return option->help != NULL && option->kind != CLI_REFUSED;
+}
+
 static const cli_option *
 find_long(const cli_option *table, const char *name, size_t size)
 {
@@ -155,8 +166,9 @@ static void nearest(const cli_option *table, const char *name,
                     const char **ret_name, size_t *ret_distance)
 {
     for (; table != NULL && table->kind != CLI_END; table++) {
-        size_t d =
-            table->name == NULL ? SIZE_MAX : cli_distance(name, table->name);
+        size_t d = table->name == NULL || !cli_option_is_shown(table)
+                       ? SIZE_MAX
+                       : cli_distance(name, table->name);
 
         if (d < *ret_distance) {
             *ret_distance = d;
@@ -208,11 +220,6 @@ static _Noreturn void unknown_letter(const reader *r, char letter)
 
 /* ---- values ------------------------------------------------------------- */
 
-static bool takes_value(const cli_option *option)
-{
-    return option->kind != CLI_FLAG && option->kind != CLI_SET;
-}
-
 static void
 store(const reader *r, const cli_option *option, bool is_own, const char *value)
 {
@@ -254,6 +261,8 @@ store(const reader *r, const cli_option *option, bool is_own, const char *value)
         memcpy(field, &index, sizeof(index));
         break;
     }
+    case CLI_REFUSED:
+        cli_usage(r->c, "%s", option->help);
     case CLI_END:
         break;
     }
@@ -282,7 +291,7 @@ static void read_long(reader *r, const char *text)
         option = find_long(cli_global_options, text, size);
     if (option == NULL)
         unknown_long(r, text);
-    else if (takes_value(option))
+    else if (cli_option_takes_value(option))
         store(r, option, is_own,
               equals != NULL ? equals + 1 : value_behind(r, option));
     else if (equals == NULL)
@@ -309,7 +318,7 @@ static void read_letters(reader *r, const char *text)
 
         if (option == NULL) {
             unknown_letter(r, *text);
-        } else if (takes_value(option)) {
+        } else if (cli_option_takes_value(option)) {
             store(r, option, is_own,
                   text[1] != '\0' ? text + 1 : value_behind(r, option));
             return;

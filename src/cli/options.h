@@ -23,7 +23,8 @@ typedef enum cli_kind {
     CLI_TEXT,    /* const char *: borrowed from argv */
     CLI_COUNT,   /* uint64_t: decimal digits */
     CLI_TIME,    /* int64_t: milliseconds out of 2.5s, 500ms, 10m, 1h, 2 */
-    CLI_WORD     /* int: which of the words in .value, "auto|always|never" */
+    CLI_WORD,    /* int: which of the words in .value, "auto|always|never" */
+    CLI_REFUSED  /* of another tool: .help says what to write instead */
 } cli_kind;
 
 typedef struct cli_option {
@@ -32,9 +33,15 @@ typedef struct cli_option {
     const char *name;  /* without dashes */
     size_t at;         /* offset in the command's values */
     const char *value; /* what the value is called: "TIME" */
-    const char *help;  /* one line */
+    const char *help;  /* one line; NULL: another spelling, in no list */
     int set;           /* of CLI_SET */
 } cli_option;
+
+/* Whether a value stands behind it. */
+bool cli_option_takes_value(const cli_option *option);
+
+/* Whether help, man page and completion tell of it. */
+bool cli_option_is_shown(const cli_option *option);
 
 /* What is not an option. Points into argv. */
 typedef struct cli_args {

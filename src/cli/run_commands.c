@@ -8,6 +8,33 @@
 
 #define AT(member) offsetof(run_options, member)
 
+/* flock's other words for the same, and what it has and makes no sense here. */
+#define FLOCK_OPTIONS                                                          \
+    {CLI_FLAG, 0, "nb", AT(is_try), NULL, NULL, 0},                            \
+        {CLI_FLAG, 0, "nonblocking", AT(is_try), NULL, NULL, 0},               \
+        {CLI_TIME, 0, "timeout", AT(wait_ms), "TIME", NULL, 0},                \
+        {CLI_REFUSED,                                                          \
+         'o',                                                                  \
+         "close",                                                              \
+         0,                                                                    \
+         NULL,                                                                 \
+         "leave out -o: COMMAND gets no descriptor of the lock",               \
+         0},                                                                   \
+        {CLI_REFUSED,                                                          \
+         'F',                                                                  \
+         "no-fork",                                                            \
+         0,                                                                    \
+         NULL,                                                                 \
+         "leave out -F: the tool has to live while COMMAND does, to renew "    \
+         "the lease; signals and the exit code pass through",                  \
+         0},                                                                   \
+    {                                                                          \
+        CLI_REFUSED, 0, "unlock", 0, NULL,                                     \
+            "leave out --unlock: NAME is given back when COMMAND ends; a "     \
+            "shell that holds NAME by `acquire` writes `latchkey release`",    \
+            0                                                                  \
+    }
+
 /* Those of every kind. */
 #define COMMON_OPTIONS                                                         \
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},           \
@@ -52,10 +79,14 @@
          0},                                                                   \
         {CLI_FLAG,           0, "flock-compat", AT(is_flock), NULL,            \
          "the same as -E 1", 0},                                               \
-    {                                                                          \
-        CLI_FLAG, 'f', "foreground", AT(is_foreground), NULL,                  \
-            "leave the command in the tool's process group", 0                 \
-    }
+        {CLI_FLAG,                                                             \
+         'f',                                                                  \
+         "foreground",                                                         \
+         AT(is_foreground),                                                    \
+         NULL,                                                                 \
+         "leave the command in the tool's process group",                      \
+         0},                                                                   \
+        FLOCK_OPTIONS
 
 static const char usage[] = "[OPTION]... NAME [--] COMMAND [ARGUMENT]...";
 
@@ -63,14 +94,16 @@ static const char usage[] = "[OPTION]... NAME [--] COMMAND [ARGUMENT]...";
 
 static const cli_option lock_options[] = {
     {CLI_FLAG, 0, "fair", AT(said.fair), NULL, "in order without exception", 0},
-    {CLI_FLAG, 0, "read", AT(said.read), NULL, "beside other readers", 0},
-    {CLI_FLAG, 0, "write", AT(said.write), NULL,
+    {CLI_FLAG, 's', "read", AT(said.read), NULL, "beside other readers", 0},
+    {CLI_FLAG, 'x', "write", AT(said.write), NULL,
      "alone, for a lock that has readers", 0},
     {CLI_FLAG, 0, "spin", AT(said.spin), NULL,
      "wait by trying again, without a queue", 0},
     {CLI_COUNT, 0, "sem", AT(said.permits), "N",
      "one of N at a time: a permit of a semaphore", 0},
     COMMON_OPTIONS,
+    {CLI_FLAG, 0, "shared", AT(said.read), NULL, NULL, 0},
+    {CLI_FLAG, 'e', "exclusive", AT(said.write), NULL, NULL, 0},
     {.kind = CLI_END},
 };
 

@@ -25,15 +25,17 @@ struct values {
 };
 
 static const cli_option options[] = {
-    {CLI_FLAG, 'y', "yes", offsetof(struct values, yes), NULL, "do not ask", 0},
+    {CLI_FLAG, 0, "yes", offsetof(struct values, yes), NULL, "do not ask", 0},
     {CLI_TEXT, 'i', "if-owner", offsetof(struct values, owner), "ID",
      "only the hold of this owner, as `who` shows its id", 0},
     {CLI_FLAG, 0, "all", offsetof(struct values, all), NULL,
      "every hold, where several hold it", 0},
     {CLI_FLAG, 0, "now", offsetof(struct values, now), NULL,
      "let the next one in at once, though its work may go on", 0},
-    {CLI_FLAG, 'n', "dry-run", offsetof(struct values, dry_run), NULL,
+    {CLI_FLAG, 0, "dry-run", offsetof(struct values, dry_run), NULL,
      "show it and end nothing", 0},
+    {CLI_FLAG, 'y', "yes", offsetof(struct values, yes), NULL, NULL, 0},
+    {CLI_FLAG, 'n', "dry-run", offsetof(struct values, dry_run), NULL, NULL, 0},
     {.kind = CLI_END},
 };
 

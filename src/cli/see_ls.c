@@ -18,10 +18,14 @@ static const cli_option options[] = {
      "names as well that nobody holds or waits for", 0},
     {CLI_FLAG, 0, "ours", offsetof(struct values, ours), NULL,
      "only names that Latchkey has used", 0},
-    {CLI_WORD, 's', "sort", offsetof(struct values, sort), "name|waiters|held",
+    {CLI_WORD, 0, "sort", offsetof(struct values, sort), "name|waiters|held",
      "in which order", 0},
-    {CLI_FLAG, 'n', "no-header", offsetof(struct values, is_bare), NULL,
+    {CLI_FLAG, 0, "no-header", offsetof(struct values, is_bare), NULL,
      "no headline", 0},
+    {CLI_WORD, 's', "sort", offsetof(struct values, sort), "name|waiters|held",
+     NULL, 0},
+    {CLI_FLAG, 'n', "no-header", offsetof(struct values, is_bare), NULL, NULL,
+     0},
     {.kind = CLI_END},
 };
 

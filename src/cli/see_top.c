@@ -33,12 +33,14 @@ static const see_order order_of[] = {SEE_BY_WAITERS, SEE_BY_HELD, SEE_BY_RATE,
 static const char *const order_words[] = {"waiters", "held", "rate", "name"};
 
 static const cli_option options[] = {
-    {CLI_WORD, 's', "sort", offsetof(struct values, sort), orders,
+    {CLI_WORD, 0, "sort", offsetof(struct values, sort), orders,
      "in which order", 0},
     {CLI_TIME, 'd', "every", offsetof(struct values, every_ms), "TIME",
      "how often it looks; 2", 0},
-    {CLI_COUNT, 'n', "lines", offsetof(struct values, lines), "N",
+    {CLI_COUNT, 0, "lines", offsetof(struct values, lines), "N",
      "at most so many names; 20, on a terminal what fits", 0},
+    {CLI_WORD, 's', "sort", offsetof(struct values, sort), orders, NULL, 0},
+    {CLI_COUNT, 'n', "lines", offsetof(struct values, lines), "N", NULL, 0},
     {.kind = CLI_END},
 };
 

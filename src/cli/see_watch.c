@@ -26,10 +26,12 @@ struct values {
 static const cli_option options[] = {
     {CLI_TIME, 'd', "every", offsetof(struct values, every_ms), "TIME",
      "how often it looks; 0.25", 0},
-    {CLI_TIME, 'f', "for", offsetof(struct values, for_ms), "TIME",
+    {CLI_TIME, 0, "for", offsetof(struct values, for_ms), "TIME",
      "end after this time", 0},
-    {CLI_COUNT, 'n', "count", offsetof(struct values, count), "N",
+    {CLI_COUNT, 0, "count", offsetof(struct values, count), "N",
      "end after so many events", 0},
+    {CLI_TIME, 'f', "for", offsetof(struct values, for_ms), "TIME", NULL, 0},
+    {CLI_COUNT, 'n', "count", offsetof(struct values, count), "N", NULL, 0},
     {.kind = CLI_END},
 };
 

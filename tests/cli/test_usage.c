@@ -3,6 +3,9 @@
 /* The command line: commands, options, help, and how a wrong one is refused. */
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -78,6 +81,55 @@ static void options_stand_before_and_behind_the_command(void **state)
                 NULL);
 }
 
+/* Reads "  -x, --name" at the start of a line of help. NULL: it is none. */
+static char *option_of_line(const char *line, char *ret_letter)
+{
+    char name[32];
+
+    if (sscanf(line, "  -%c, --%31[a-z-]", ret_letter, name) != 2)
+        return NULL;
+    return strdup(name);
+}
+
+/* A user who knows -w of one command need not look it up for another. */
+static void a_letter_means_the_same_everywhere(void **state)
+{
+    static char commands[1 << 14];
+    char *names[128] = {NULL};
+    char *at = commands;
+    char *command;
+    tool *all = tool_start(NULL, "__complete", "", NULL);
+
+    (void)state;
+    assert_int_equal(tool_wait(all, 10000), 0);
+    (void)snprintf(commands, sizeof(commands), "%s", tool_out(all));
+    tool_free(all);
+    while ((command = strsep(&at, "\n")) != NULL && command[0] != '\0') {
+        tool *t;
+        const char *line;
+
+        command[strcspn(command, "\t")] = '\0';
+        t = tool_start(NULL, "help", command, NULL);
+        assert_int_equal(tool_wait(t, 10000), 0);
+        for (line = tool_out(t); line != NULL; line = strchr(line, '\n')) {
+            char letter = 0;
+            char *name = option_of_line(line += *line == '\n', &letter);
+            char **known = &names[letter & 127];
+
+            if (name != NULL && *known != NULL && strcmp(name, *known) != 0)
+                fail_msg("-%c is --%s, and --%s of %s", letter, *known, name,
+                         command);
+            if (*known == NULL)
+                *known = name;
+            else
+                free(name);
+        }
+        tool_free(t);
+    }
+    for (size_t i = 0; i < 128; i++)
+        free(names[i]);
+}
+
 static void output_that_does_not_arrive_is_an_error(void **state)
 {
     const tool_how full = {.out = open("/dev/full", O_WRONLY | O_CLOEXEC)};
@@ -121,6 +173,7 @@ int main(void)
         cmocka_unit_test(a_command_explains_itself),
         cmocka_unit_test(a_wrong_command_line_is_64),
         cmocka_unit_test(options_stand_before_and_behind_the_command),
+        cmocka_unit_test(a_letter_means_the_same_everywhere),
         cmocka_unit_test(a_stream_that_is_closed_is_not_the_server_s),
         cmocka_unit_test(output_that_does_not_arrive_is_an_error),
     };
