@@ -49,11 +49,11 @@ if record.mine then
     return failed(left) or {1, range.fence, left, ticket, range.top}
 end
 
+line.is_there() -- a queue of the wrong type ends the script here
 local entry = line.find(owner)
 if not entry then
     return {3}
 end
-line.is_there() -- a queue of the wrong type ends the script here
 local left = redis.call('PTTL', lock)
 local bad = line.touch(owner, entry)
 if bad then

@@ -21,19 +21,26 @@ end
 
 -- Writes the record of a grant. A turn of the others that was open ends here:
 -- if nobody has said else, this side keeps the name for half as long as they
--- had it. What the name was before it is not any more: a lock's record names no
--- kind. Numbers are passed as such: Redis writes them out in full, Lua's own
--- conversion does not.
+-- had it. Since the end of such a turn, or of a grant of the free name, ours
+-- hand it over: see part_others. What the name was before it is not any more: a
+-- lock's record names no kind. Numbers are passed as such: Redis writes them
+-- out in full, Lua's own conversion does not.
 local function write_record(claim, entry, range)
     local open, till = record.open or 0, record.till or 0
+    local run = record.run
     if open > 0 then
         local ms = math.min(math.max(clock.ms - open, 0) / 2, TURN_MS)
         till = clock.ms + math.floor(turn_ms or ms)
     end
+    if open > 0 or entry.ticket > 0
+            and (not run or run > clock.ms or record.ticket == '0') then
+        run = clock.ms
+    end
     return failed(redis.pcall('HSET', state, 'v', '1', 'fence', range.fence,
         'top', range.top, 'claim', claim, 'ticket', entry.ticket,
         'since', clock.ms, 'lease', entry.lease, 'inbox', entry.inbox,
-        'reason', entry.reason, 'open', 0, 'until', till))
+        'reason', entry.reason, 'open', 0, 'until', till,
+        run and 'run' or 'open', run or 0))
         or record.kind and failed(redis.pcall('HDEL', state, 'kind')) or nil
 end
 

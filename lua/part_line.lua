@@ -22,6 +22,9 @@ local LINE_MS = 60000
 -- heard of so long from now, by a clock that was set back since.
 local SEEN_MS = 3000
 
+-- One that was heard of so lately need not be noted again.
+local FRESH_MS = 500
+
 -- What is_there() read of `queue`, until that is used or changed.
 local peeked
 
@@ -52,6 +55,9 @@ end
 
 -- The entry of a claim, or nil.
 function line.find(claim)
+    if peeked and peeked[1] == claim then
+        return peeked[2]
+    end
     return line.unpack(redis.call('HGET', tickets, claim))
 end
 
@@ -177,14 +183,20 @@ function line.skip(claim, entry)
     return bad
 end
 
+-- Whether a claim is the first, as is_there() found, and was heard of just now.
+local function is_fresh(claim, entry)
+    return peeked and peeked[1] == claim
+        and math.abs(clock.ms - entry.seen) < FRESH_MS
+end
+
 -- Notes that a waiting claim is alive and gives it its place back. The first
 -- write is one that a full server does not refuse. Returns an error or nil.
 function line.touch(claim, entry)
-    peeked = nil
     local bad = failed(redis.pcall('PEXPIRE', tickets, LINE_MS))
-    if bad then
+    if bad or is_fresh(claim, entry) then
         return bad
     end
+    peeked = nil
     local fields = redis.call('HMGET', tickets, '@', '!')
     look_for_gap(fields[1] or clock.ms, fields[2])
     entry.seen = clock.ms

@@ -3,9 +3,10 @@
 -- queue, and clients that spin; and their turn.
 -- Needs: part_error, part_clock, record.traces or nil: keys that exist while
 -- others are there, record.fairq or nil: the key of Redisson's fair queue,
--- record.met or nil, the arguments owner, channel, interop; for a turn
--- part_lease, record.open, .till, .kept, .came, .alone, and .sees, with .theirs
--- and room.set_turn(), or nil; and for tell part_pass' room.
+-- record.met or nil, record.run and .ticket or nil, the arguments owner,
+-- channel, interop; for a turn part_lease, record.open, .till, .kept, .came,
+-- .alone, and .sees, with .theirs and room.set_turn(), or nil; and for tell
+-- part_pass' room.
 --
 -- Their turn is on while record.open, when it began, is not 0. It may be seen
 -- whether they come: with record.sees 'all' whoever they are, with 'spin' in a
@@ -19,6 +20,11 @@
 -- name though it was not their turn, at the time of the state's field `met`, is
 -- taken for there, for some seconds, until two turns in a row were in vain: a
 -- client that spins would have come.
+--
+-- Nor does it ever find the name free while ours hand it over. So where they
+-- have done that for RUN_MS, since the time of the state's field `run`, and
+-- nobody is known, a turn of theirs is begun all the same, a short one; in it
+-- the field is 0. Whoever comes in it is met.
 
 local others = {}
 
@@ -36,6 +42,10 @@ local MET_MS, IN_VAIN = 10000, 2
 local LEAST_MS = 10
 -- Coming may take them so long; what the name is free beyond that is lost.
 local COMING_MS = 10
+-- So long ours hand over without a break, and so long the name is left then to
+-- whoever may spin unseen; our first waiter looks some ms later. One that spins
+-- sleeps for up to LEFT_MS, so it may take several of these.
+local RUN_MS, PROBE_MS = 1000, 12
 
 -- What was noted by a clock that was set back since says nothing of now: a turn
 -- of theirs began long ago, and ours, which is never longer than ALONE_MS, is
@@ -63,6 +73,9 @@ local function is_met()
     return math.abs(clock.ms - record.met) < MET_MS
 end
 
+-- Whether their turn is one that was begun though nobody is known.
+local is_probe = record.run == 0 and (record.open or 0) > 0
+
 -- In their turn, where it is seen whether they come: `came` as it was. What
 -- comes while one is taken for there may be that one.
 local came
@@ -71,7 +84,10 @@ if (record.open or 0) > 0 and (record.came or -1) >= 0 then
     if came == 0 and record.theirs then
         clock.look()
         redis.pcall('HSET', state, 'came', clock.ms, 'met',
-            is_met() and clock.ms or record.met or 0)
+            (is_probe or is_met()) and clock.ms or record.met or 0)
+        if is_probe then
+            redis.pcall('HSET', state, 'alone', 0)
+        end
     end
 end
 others.came = came
@@ -122,6 +138,14 @@ function others.are_there()
     return has_listeners()
 end
 
+-- Whether ours have handed over for so long that somebody unseen may wait.
+local function is_due()
+    return record.run and record.ticket ~= '0'
+        and clock.ms - record.run >= RUN_MS
+end
+
+local probes = false -- what is next is their turn though nobody is known
+
 -- Whether what becomes free is left to them; nil and an error if ours wait and
 -- the server would not say. Where they have come, or are still waited for, it
 -- is for others.let() to say.
@@ -132,7 +156,8 @@ function others.are_next(waiting)
     end
     clock.look()
     local there, bad = others.are_there()
-    return there and not came and clock.ms >= (record.till or 0),
+    probes = there == false and waiting and is_due()
+    return (there or probes) and not came and clock.ms >= (record.till or 0),
         waiting and bad or nil
 end
 
@@ -145,6 +170,9 @@ function others.begin()
     if record.sees then
         redis.pcall('HSET', state, 'came',
             (record.sees == 'all' or has_spinners()) and 0 or -1)
+    end
+    if probes then
+        redis.pcall('HSET', state, 'run', 0)
     end
     lease.keep(state, record.kept, 0)
 end
@@ -173,6 +201,8 @@ local function theirs_till()
         math.min(came - record.open - COMING_MS, TURN_MS))
 end
 
+local left_ms = LEFT_MS -- so long a name is left to those who do not come
+
 -- Whether one of ours may have what is free. Their turn ends with that, and
 -- ours begins: it is as long as they had the name, or as it was free for them
 -- before, if that is longer. If not, others.left() says for how long yet.
@@ -188,6 +218,9 @@ function others.let()
             came - record.open - COMING_MS)), 0)
     elseif clock.ms < record.open + LEFT_MS and others.are_there() then
         return false
+    elseif is_probe then
+        left_ms = PROBE_MS
+        return clock.ms >= record.open + PROBE_MS
     else
         local alone = math.min(in_vain + 1, 4)
         set_turn(math.max(TURN_MS, ALONE_MS / 2 ^ (4 - alone)), alone)
@@ -197,7 +230,7 @@ end
 
 -- For how long yet the free name is theirs.
 function others.left()
-    local till = came > 0 and theirs_till() or record.open + LEFT_MS
+    local till = came > 0 and theirs_till() or record.open + left_ms
     return math.max(till - clock.ms, 0)
 end
 

@@ -2,8 +2,8 @@
 -- part_quick_pass: a lock for which ours alone wait goes to the first of them
 -- in few commands, if that one can be reached. Comes after part_quick_free, and
 -- as that one it leaves whatever is not quite plain to the script: others that
--- wait or were met, Redisson's counter, an open turn, a waiter that was not
--- heard of, a record that cannot be read.
+-- wait or were met, or may be met after so many hand-overs, Redisson's counter,
+-- an open turn, a waiter that was not heard of, a record that cannot be read.
 --
 -- It leaves, says and answers what part_pass does, refusals in the middle
 -- included: then the waiter is in its place again and looks for itself.
@@ -22,7 +22,8 @@ do
             or denies(redis.pcall('HSET', state, 'fence', range.fence,
                 'top', range.top, 'claim', claim, 'ticket', entry.ticket,
                 'since', range.now, 'lease', entry.lease,
-                'inbox', entry.inbox, 'reason', entry.reason))
+                'inbox', entry.inbox, 'reason', entry.reason,
+                'run', range.run))
             or denies(redis.pcall('ZREM', queue, claim))
             or denies(redis.pcall('HDEL', tickets, claim))
             or denies(redis.pcall('PUBLISH', entry.inbox, string.format(
@@ -65,7 +66,7 @@ do
         and redis.pcall('PUBSUB', 'NUMSUB', ARGV[2], entry.inbox)
     local marks = claim and counts[2] == 0 and counts[4] > 0 and redis.pcall(
         'HMGET', state, 'v', 'claim', 'fence', 'top', 'kept', 'open',
-        'met')
+        'met', 'ticket', 'run')
     if marks and marks[1] == '1' and marks[2] == ARGV[1]
             and marks[3] == ARGV[4] and marks[6] == '0'
             and tonumber(marks[3]) < 9007199254740991
@@ -74,13 +75,16 @@ do
         local time = redis.call('TIME')
         local us = time[1] * 1000000 + time[2]
         local now = math.floor(us / 1000)
-        local kept = tonumber(marks[5]) or 0
-        if math.abs(now - entry.seen) <= 3000
+        local kept, run = tonumber(marks[5]) or 0, tonumber(marks[9]) or now
+        if marks[8] == '0' or run > now then
+            run = now
+        end
+        if now - run < 1000 and math.abs(now - entry.seen) <= 3000
                 and math.abs(now - (tonumber(marks[7]) or 0)) >= 10000
                 and kept + 86400000 >= now + 7 * 86400000 + entry.lease then
             local fence = math.max(tonumber(marks[3]) + 1,
                 (tonumber(marks[4]) or 0) + 1, us)
-            local range = {fence = fence, now = now,
+            local range = {fence = fence, now = now, run = run,
                 top = math.max(fence, math.min(fence + 63, us + 100000)),
                 ms = math.min(entry.lease, 3000)}
             local reply = redis.pcall('DEL', lock)

@@ -6,7 +6,7 @@
 -- record.holder  a field of it; nil: the name is free
 -- record.mine    true if the claim ARGV[1] is in it
 -- record.claim, .fence, .ticket, .open, .till, .kept, .came, .revoked, .met,
---        .alone  of the state hash
+--        .alone, .run  of the state hash
 -- record.kind    what the name was before, if that was no lock
 -- record.sees    'all': record.theirs can be told
 -- record.theirs  true if somebody holds the name by no grant of ours
@@ -43,7 +43,7 @@ do
 
     local marks = redis.pcall('HMGET', state, 'v', 'claim', 'fence', 'ticket',
         'open', 'until', 'kept', 'top', 'came', 'revoked', 'kind', 'met',
-        'alone')
+        'alone', 'run')
     if marks.err and string.find(marks.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the state key is not a hash')
     elseif marks.err then
@@ -62,5 +62,6 @@ do
     record.kind = marks[11]
     record.met = tonumber(marks[12])
     record.alone = tonumber(marks[13])
+    record.run = tonumber(marks[14])
     record.top = math.max(tonumber(marks[3]) or 0, tonumber(marks[8]) or 0)
 end

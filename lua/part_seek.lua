@@ -65,7 +65,6 @@ if record.holder then
 end
 
 -- In the others' turn whoever can queues; the first in the queue looks soon.
-if (record.open or 0) > 0 and ARGV[5] == '1'
-        and redis.call('HEXISTS', state, 'came') == 1 then
+if (record.open or 0) > 0 and ARGV[5] == '1' and record.came then
     return stand() or {0, -1, entry.ticket, hold.contends(owner)}
 end

@@ -30,6 +30,7 @@ enum {
     SHORT_GRANTS = 1500,
     LONG_GRANTS = 10000,
     LEAST_GRANTS = 500, /* where a tool makes all slow */
+    UNSEEN_GRANTS = 50, /* more than who begins gets before ours wait in line */
     DROUGHT_MS = 2000,  /* nobody goes without for longer; scaled */
     SHARE_PERCENT = 25, /* of the time, the least of each side */
     PLAY_MS = 60000,
@@ -406,6 +407,25 @@ spinners_that_were_met_share_it_though_nobody_sees_them(void **state)
     contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_SPIN, 4, true});
 }
 
+static bool have_come_in(void *data)
+{
+    return grants_of(data, THREADS, THEIRS) >= UNSEEN_GRANTS;
+}
+
+/* They leave no trace, and while ours hand it over the name is never free. */
+static void spinners_that_were_never_met_come_in(void **state)
+{
+    contest c = {*state, LK_INTEROP_AUTO, RIVAL_SPIN, THREADS, false};
+    workers *w = workers_start(c.ours + THEIRS, run, &c);
+
+    assert_non_null(w);
+    assert_true(wait_until(have_come_in, w, PLAY_MS));
+    workers_end(w);
+    assert_true(workers_wait(w, END_MS));
+    is_exclusive(w, &c, grants_of(w, c.ours, THEIRS));
+    workers_free(w);
+}
+
 static void those_of_ours_who_spin_and_who_queue_share_a_name(void **state)
 {
     contest_is_shared(
@@ -444,6 +464,7 @@ int main(void)
         TEST(
             spinners_that_nobody_sees_share_it_where_they_are_said_to_be_there),
         TEST(spinners_that_were_met_share_it_though_nobody_sees_them),
+        TEST(spinners_that_were_never_met_come_in),
         TEST(those_of_ours_who_spin_and_who_queue_share_a_name),
     };
 #undef TEST

@@ -453,8 +453,12 @@ void script_stamp(script_fixture *f, const char *field, long long ms)
     f->stamp[0] = '\0';
     if (field != NULL)
         snprintf(f->stamp, sizeof(f->stamp),
-                 "do local now = redis.call('TIME') redis.call('HSET', KEYS[2],"
-                 "'%s', now[1] * 1000 + math.floor(now[2] / 1000) + %lld) end ",
+                 "local R, now = redis, redis.call('TIME') "
+                 "R.call('HSET', KEYS[2], '%s', now[1] * 1000 + "
+                 "math.floor(now[2] / 1000) + %lld) "
+                 "local redis = setmetatable({call = function(name, ...) "
+                 "if name == 'TIME' then return now end "
+                 "return R.call(name, ...) end}, {__index = R}) ",
                  field, ms);
 }
 

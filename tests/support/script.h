@@ -45,7 +45,7 @@ typedef struct script_fixture {
     char *keys[SCRIPT_KEYS];
     char *name;
     char *channel;   /* Redisson's */
-    char stamp[200]; /* Lua that goes before each script; see script_stamp() */
+    char stamp[400]; /* Lua that goes before each script; see script_stamp() */
     redisReply *answer; /* of the last script */
     char *answer_text;
     char *redis_text;
@@ -135,7 +135,8 @@ const char *script_info(script_fixture *f);
 /* Makes a queued claim look as if it was last seen ms ago, and others now. */
 void script_age(script_fixture *f, const char *claim, long long ms);
 /* Each script from now on finds this time in a field of the state, counted from
-   the one at which it runs; field NULL: none does any more. */
+   the one at which it runs, and no time passes while it runs; field NULL: none
+   does any more. */
 void script_stamp(script_fixture *f, const char *field, long long ms);
 /* Has the lock end as if its lease had run out. */
 void script_expire(script_fixture *f);
