@@ -15,6 +15,7 @@
     X(semaphore)                                                               \
     X(leader)                                                                  \
     X(flight)                                                                  \
+    X(wait)                                                                    \
     X(latch)                                                                   \
     X(barrier)                                                                 \
     X(acquire)                                                                 \

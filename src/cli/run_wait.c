@@ -42,38 +42,6 @@ typedef struct waiting waiting;
 
 /* ---- the line ----------------------------------------------------------- */
 
-/* Whose process it is, as people call it: "make", not "latchkey". */
-static const char *party_program(const lk_party *party)
-{
-    bool is_tool = strcmp(party->command, "latchkey") == 0;
-
-    if (party->command[0] == '\0' || (is_tool && party->name[0] != '\0'))
-        return party->name;
-    return party->command;
-}
-
-static void put_holder(char *text, size_t size, const lk_party *party)
-{
-    const char *program = party_program(party);
-    char who[2048]; /* a reason has 512 bytes at the most, the others less */
-    int used;
-
-    if (party->host[0] == '\0')
-        used =
-            snprintf(who, sizeof(who), "%s%s",
-                     see_is_foreign(LK_KIND_LOCK, party) ? "Redisson's " : "",
-                     party->owner);
-    else
-        used =
-            snprintf(who, sizeof(who), "%s:%" PRIu64, party->host, party->pid);
-    if (used >= 0 && (size_t)used < sizeof(who) && program[0] != '\0')
-        (void)snprintf(who + used, sizeof(who) - (size_t)used, " (%s%s%s%s%s)",
-                       program, party->user[0] != '\0' ? ", user " : "",
-                       party->user, party->reason[0] != '\0' ? ": " : "",
-                       party->reason);
-    (void)cli_clean(text, size, who);
-}
-
 /* The place of this client among those who wait; 0: not there, or unknown. */
 static size_t position(const waiting *w, const lk_info *info)
 {
@@ -99,7 +67,7 @@ describe(const waiting *w, const lk_info *info, char *text, size_t size)
         (void)snprintf(place, sizeof(place), "position %zu of %zu, ", at,
                        info->waiter_count);
     if (info->holder_count > 0)
-        put_holder(holder, sizeof(holder), info->holders[0]);
+        see_party_words(holder, sizeof(holder), info->holders[0]);
     (void)snprintf(text, size, "waiting for %s: %s%s%s",
                    cli_clean(name, sizeof(name), w->wait->subject->name), place,
                    info->holder_count > 0 ? "held by " : "free just now",
@@ -191,7 +159,7 @@ static void keep_holder(waiting *w, const lk_info *info)
 
     if (info->holder_count == 0)
         return;
-    put_holder(holder, sizeof(holder), info->holders[0]);
+    see_party_words(holder, sizeof(holder), info->holders[0]);
     put_times(times, sizeof(times), info);
     (void)snprintf(w->holder, sizeof(w->holder), "%s%s", holder, times);
 }

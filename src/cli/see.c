@@ -136,6 +136,38 @@ const char *see_program(const lk_party *party)
     return party->name[0] != '\0' ? party->name : party->command;
 }
 
+/* Whose process it is, as people call it: "make", not "latchkey". */
+static const char *party_program(const lk_party *party)
+{
+    bool is_tool = strcmp(party->command, "latchkey") == 0;
+
+    if (party->command[0] == '\0' || (is_tool && party->name[0] != '\0'))
+        return party->name;
+    return party->command;
+}
+
+void see_party_words(char *text, size_t size, const lk_party *party)
+{
+    const char *program = party_program(party);
+    char who[2048]; /* a reason has 512 bytes at the most, the others less */
+    int used;
+
+    if (party->host[0] == '\0')
+        used =
+            snprintf(who, sizeof(who), "%s%s",
+                     see_is_foreign(LK_KIND_LOCK, party) ? "Redisson's " : "",
+                     party->owner);
+    else
+        used =
+            snprintf(who, sizeof(who), "%s:%" PRIu64, party->host, party->pid);
+    if (used >= 0 && (size_t)used < sizeof(who) && program[0] != '\0')
+        (void)snprintf(who + used, sizeof(who) - (size_t)used, " (%s%s%s%s%s)",
+                       program, party->user[0] != '\0' ? ", user " : "",
+                       party->user, party->reason[0] != '\0' ? ": " : "",
+                       party->reason);
+    (void)cli_clean(text, size, who);
+}
+
 void see_put_party(FILE *to, const lk_party *party)
 {
     const char *program = see_program(party);

@@ -50,6 +50,10 @@ const char *see_program(const lk_party *party);
 /* "web-3 pid 4121 (make), user ci", or the id where no more is known. */
 void see_put_party(FILE *to, const lk_party *party);
 
+/* The holder of a lock in one line, cut if it is too long:
+   "web-3:4121 (make, user ci: deploy 4.2)". */
+void see_party_words(char *text, size_t size, const lk_party *party);
+
 /* The same name for people, some lines. more: for the end of the first. */
 void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
                   const lk_info *info, const char *more);

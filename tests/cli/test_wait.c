@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey wait`: until nobody holds a name. */
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+
+enum { SOON_MS = 10000 };
+
+static server *redis;
+static tool_how how;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+/* Somebody who has n until it is told to end. */
+static tool *holder(const char *kind)
+{
+    tool *t = tool_start(&how, "lock", kind, "n", "--", "sh", "-c",
+                         "echo held; exec sleep 100", NULL);
+
+    tool_wait_out(t, "held\n", SOON_MS);
+    return t;
+}
+
+static void let_go(tool *t)
+{
+    (void)kill(tool_pid(t), SIGTERM);
+    assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGTERM);
+    tool_free(t);
+}
+
+static void a_name_that_nobody_holds_is_free_at_once(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "", "", "wait", "n", NULL);
+    assert_tool(&how, 0, "", "", "lock", "n", "true", NULL);
+    assert_tool(&how, 0, "", "", "wait", "-n", "n", NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+/* Of every kind; and the one who waits holds nothing and stands in no queue. */
+static void it_ends_when_the_holder_does(void **state)
+{
+    static const char *const kinds[] = {"--fair", "--read", "--write",
+                                        "--sem=2"};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        tool *held = holder(kinds[i]);
+        tool *waiting = tool_start(&how, "wait", "n", NULL);
+
+        tool_wait_err(waiting, "waiting for n: held by ", SOON_MS);
+        assert_tool(&how, 0, "1 holding, 0 waiting", NULL, "who", "n", NULL);
+        let_go(held);
+        assert_int_equal(tool_wait(waiting, SOON_MS), 0);
+        tool_free(waiting);
+        server_flush(redis);
+    }
+}
+
+static void the_limit_is_told_with_who_holds_it(void **state)
+{
+    tool *held = holder("-q");
+
+    (void)state;
+    assert_tool(&how, 75, "", "latchkey wait: 'n' is not free: held by ",
+                "wait", "-n", "n", NULL);
+    assert_tool(&how, 75, "", "'n' is not free: held by ", "wait", "-w0.3", "n",
+                NULL);
+    assert_tool(&how, 9, "", "", "wait", "-nq", "-E9", "n", NULL);
+    let_go(held);
+}
+
+static void what_cannot_be_waited_for_is_said(void **state)
+{
+    const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
+
+    (void)state;
+    assert_tool(&how, 0, NULL, NULL, "latch", "set", "n", "1", NULL);
+    assert_tool(&how, 64, "", "'n' is a latch\n  `latchkey latch wait`", "wait",
+                "n", NULL);
+    assert_tool(&how, 64, "", "either -n or -w TIME", "wait", "-n", "-w1", "n",
+                NULL);
+    assert_tool(&nowhere, 69, "", "cannot be reached", "wait", "n", NULL);
+}
+
+/* An outage in between is waited out, and one at the end is not "still held". */
+static void a_server_that_goes_away_is_waited_for(void **state)
+{
+    tool *held = holder("-q");
+    tool *waiting = tool_start(&how, "wait", "n", NULL);
+    tool *limited = tool_start(&how, "wait", "-w4", "n", NULL);
+
+    (void)state;
+    tool_wait_err(waiting, "held by ", SOON_MS);
+    tool_wait_err(limited, "held by ", SOON_MS);
+    server_kill(redis);
+    tool_wait_err(waiting, "the server cannot be reached; waiting", 30000);
+    assert_int_equal(tool_wait(limited, 30000), 69);
+    assert_true(server_restart(redis));
+    assert_int_equal(tool_wait(waiting, 30000), 0);
+    tool_free(held);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_name_that_nobody_holds_is_free_at_once,
+                                  forget),
+        cmocka_unit_test_teardown(it_ends_when_the_holder_does, forget),
+        cmocka_unit_test_teardown(the_limit_is_told_with_who_holds_it, forget),
+        cmocka_unit_test_teardown(what_cannot_be_waited_for_is_said, forget),
+        cmocka_unit_test_teardown(a_server_that_goes_away_is_waited_for,
+                                  forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
