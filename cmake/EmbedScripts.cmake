@@ -67,10 +67,14 @@ endfunction()
 # lk_embed_scripts(<target> <script.lua>...)
 #
 # Embeds each script in <target> as `const lk__script lk__script_<name>`. Files
-# named part_*.lua are fragments and only go into those that use them.
+# named part_*.lua are fragments and only go into those that use them. Sets
+# LK_ALL_SCRIPTS: a source with the list all_scripts[lk__script_count], for those
+# who have to know them all.
 function(lk_embed_scripts target)
   set(text "#include \"core/script.h\"\n")
   set(index 0)
+  set(declared "")
+  set(listed "")
   foreach(path IN LISTS ARGN)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
     get_filename_component(name "${path}" NAME_WE)
@@ -93,11 +97,19 @@ function(lk_embed_scripts target)
       "    .size = ${size},\n    .sha1 = \"${sha1}\",\n"
       "    .index = ${index},\n    .key_count = ${key_count},\n"
       "    .has_texts = ${has_texts},\n};\n")
+    string(APPEND declared "extern const lk__script lk__script_${name};\n")
+    string(APPEND listed "    &lk__script_${name},\n")
     math(EXPR index "${index} + 1")
   endforeach()
   string(APPEND text "\nconst unsigned lk__script_count = ${index};\n")
 
   set(out "${PROJECT_BINARY_DIR}/generated/scripts.c")
   file(CONFIGURE OUTPUT "${out}" CONTENT "${text}" @ONLY)
+
+  set(list "${PROJECT_BINARY_DIR}/generated/all_scripts.c")
+  file(CONFIGURE OUTPUT "${list}" CONTENT "#include \"core/script.h\"\n
+extern const lk__script *const all_scripts[];\n${declared}
+const lk__script *const all_scripts[] = {\n${listed}};\n" @ONLY)
+  set(LK_ALL_SCRIPTS "${list}" PARENT_SCOPE)
   target_sources(${target} PRIVATE "${out}")
 endfunction()

@@ -76,8 +76,8 @@ static void script_find(command *c)
     if (!is_script(c))
         return;
     c->keys = (int)strtol(c->argv[2], NULL, 10);
-    for (size_t i = 0; host_scripts[i] != NULL; i++) {
-        const lk__script *s = host_scripts[i];
+    for (size_t i = 0; i < lk__script_count; i++) {
+        const lk__script *s = all_scripts[i];
 
         if (strcmp(c->argv[1], s->sha1) == 0 ||
             (c->sizes[1] == s->size &&

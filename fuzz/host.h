@@ -37,7 +37,7 @@ typedef struct host {
     fake_link *mute; /* it says nothing more */
 } host;
 
-extern const lk__script *const host_scripts[]; /* ended by NULL */
+extern const lk__script *const all_scripts[]; /* lk__script_count */
 
 /* Opens the client; options may be NULL. in: what answers are made of. */
 void host_open(host *h, input in, const lk_client_options *options);

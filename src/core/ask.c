@@ -220,7 +220,7 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
     } else if (lk__reply_is_passing(reply)) {
         refused_for_now(ask);
     } else if (status != LK_OK) {
-        end_refused(ask, status, reply->str);
+        end_refused(ask, status, lk__reply_words(reply));
     } else {
         ask->refusals = 0;
         status = ask->take(ask, reply, &more);

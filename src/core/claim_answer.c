@@ -375,7 +375,7 @@ void lk__claim_refused(lk__claim *claim, lk_status status,
         claim->in_doubt = true; /* it may have been granted */
     }
 
-    lk__claim_give_up(claim, status, reply->str);
+    lk__claim_give_up(claim, status, lk__reply_words(reply));
 }
 
 static void on_garbage(lk__claim *claim, const redisReply *reply)

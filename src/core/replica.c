@@ -152,7 +152,7 @@ static void on_renewal_answer(lk__need *need, const redisReply *reply)
     if (lk__reply_is_noscript(reply))
         return; /* it is said again */
     if (status != LK_OK) {
-        end(need, status, reply->type == REDIS_REPLY_ERROR ? reply->str : NULL);
+        end(need, status, lk__reply_words(reply));
     } else if (reply->elements != 0) {
         if (need->claim->state == LK__CLAIM_HELD)
             lk__claim_lose(need->claim, lk__claim_loss_of(
@@ -248,8 +248,7 @@ static void on_wait_answer(lk__replicas *replicas, const redisReply *reply)
     for (lk__need *need = replicas->first; need != NULL; need = next) {
         next = need->next;
         if (status != LK_OK)
-            end(need, status,
-                reply->type == REDIS_REPLY_ERROR ? reply->str : NULL);
+            end(need, status, lk__reply_words(reply));
         else if (!lk__claim_is_valid(need->claim))
             end(need, LK_ELOST, NULL);
         else if (need->written)

@@ -74,6 +74,11 @@ static bool is_error_of(const redisReply *reply, const char *word)
     return is_error(reply) && begins_with_word(first_word(reply->str), word);
 }
 
+const char *lk__reply_words(const redisReply *reply)
+{
+    return is_error(reply) && reply->str[0] != '\0' ? reply->str : NULL;
+}
+
 /* How a script is told NOPERM: by Redis up to 7.0, and by later servers. */
 static bool is_denied(const char *words)
 {

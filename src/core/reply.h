@@ -17,6 +17,9 @@
 /* LK_OK unless the reply is an error of the server's; see reply.c's table. */
 lk_status lk__reply_status(const redisReply *reply);
 
+/* What an error of the server's says; NULL: it is none, or says nothing. */
+const char *lk__reply_words(const redisReply *reply);
+
 /* The server did not do it, for a reason that may pass by itself: a script of
    others runs, it cannot save, replicas are missing, a slot moves. */
 bool lk__reply_is_passing(const redisReply *reply);

@@ -44,7 +44,7 @@ static void take(lk__probing *probing, const redisReply *reply)
     if (status == LK_EDENIED && probing == &finder->probings[LEASES]) {
         snprintf(finder->denied, sizeof(finder->denied), "%s", reply->str);
     } else if (status != LK_OK && status != LK_ETYPE) {
-        lk__probe_end(&finder->probe, status, reply->str);
+        lk__probe_end(&finder->probe, status, lk__reply_words(reply));
     } else if (status == LK_OK && probing == &finder->probings[RECORD]) {
         finder->has_record = lk__reply_text_at(reply, 0)[0] != '\0';
         finder->record_kind = lk__kind_of_record(lk__reply_text_at(reply, 1));

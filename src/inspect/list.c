@@ -104,7 +104,7 @@ static void scan_take(lk__probing *probing, const redisReply *reply)
 
     if (status != LK_OK || keys == NULL || keys->type != REDIS_REPLY_ARRAY) {
         lk__probe_end(&lister->probe, status != LK_OK ? status : LK_EPROTO,
-                      status != LK_OK ? reply->str : NULL);
+                      lk__reply_words(reply));
         return;
     }
     for (size_t i = 0; i < keys->elements; i++) {

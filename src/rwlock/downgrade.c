@@ -57,10 +57,12 @@ turned_take(lk__ask *ask, lk__claim *claim, const redisReply *reply)
                        lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)));
         return LK_ELOST;
     }
-    lk__claim_prolong(claim,
-                      lk__deadline_ns(ask->request.sent_at,
-                                      (uint64_t)lk__reply_integer_at(reply, 1,
-                                                                     0)));
+    if (claim->watchdog) /* else it ends when it was to: it may be sent again */
+        lk__claim_prolong(claim,
+                          lk__deadline_ns(ask->request.sent_at,
+                                          (uint64_t)lk__reply_integer_at(reply,
+                                                                         1,
+                                                                         0)));
     return lk__claim_is_valid(claim) ? LK_OK : LK_ELOST;
 }
 

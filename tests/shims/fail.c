@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -31,6 +32,8 @@ static unsigned first;
 static bool forever;
 static int failure;
 
+enum { DEATH = FAIL_POINTS + 1 }; /* armed for that */
+
 static const char *const words[FAIL_POINTS] = {[FAIL_MEMORY] = "memory",
                                                [FAIL_SOCKET] = "socket",
                                                [FAIL_CONNECT] = "connect",
@@ -53,11 +56,20 @@ const char *fail_word(fail_point point)
     return words[point];
 }
 
+/* At the n-th call of any sort. */
+static void die_in_turn(fail_point point)
+{
+    if (point != FAIL_MEMORY && atomic_fetch_add(calls, 1) + 1 == first)
+        (void)syscall(SYS_kill, (pid_t)syscall(SYS_getpid), SIGKILL);
+}
+
 /* Whether this call fails; errno is set then. */
 static bool fails(fail_point point)
 {
     unsigned n;
 
+    if (atomic_load_explicit(&armed, memory_order_acquire) == DEATH)
+        die_in_turn(point);
     if (atomic_load_explicit(&armed, memory_order_acquire) != (int)point)
         return false;
     n = atomic_fetch_add(calls, 1) + 1;
@@ -146,6 +158,13 @@ void fail_arm(fail_point point, unsigned n, bool is_forever, int error)
     block_end = 0;
     atomic_store(&is_tracking, true);
     atomic_store(&armed, (int)point);
+}
+
+void fail_arm_death(unsigned n)
+{
+    atomic_store(calls, 0);
+    first = n;
+    atomic_store(&armed, DEATH);
 }
 
 unsigned fail_disarm(void)

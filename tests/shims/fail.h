@@ -49,6 +49,13 @@ void fail_arm(fail_point point, unsigned n, bool forever, int error);
 unsigned fail_disarm(void);
 
 /*
+ * From now on all calls are counted but those for memory, and the n-th, from 1,
+ * is not made: the process dies there, of SIGKILL. n 0: it does not. Count and
+ * all end with fail_disarm().
+ */
+void fail_arm_death(unsigned n);
+
+/*
  * How a process ends that libuv would abort, as it does if it has no memory for
  * its table of descriptors or cannot have one watched: that is known, see
  * docs/guarantees.md.

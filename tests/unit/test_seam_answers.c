@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What every script answers, changed at every place in every way, while a
+ * program does what programs do: each call ends in its time with an answer or
+ * with words, nobody holds what was not granted, nothing is left behind and the
+ * name can be had again. A slice of them; with LK_LONG each.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/script.h"
+#include "support/check.h"
+#include "support/twisted_scenes.h"
+#include "support/wait.h"
+
+enum { SLICE = 23, TIMES_MOST = 2, WRONG_MOST = 10 };
+
+extern const lk__script *const all_scripts[];
+
+static sim_engine *engine;
+static unsigned turn, runs, wrong;
+
+typedef struct trial {
+    const twisted_scene *scene;
+    thing_kind kind;
+    bool is_thing;
+    twisted_plan plan;
+} trial;
+
+static void tell(const trial *r, const char *what)
+{
+    wrong++;
+    print_message("%s, %s: %s %u, place %u, %s: %s\n", r->scene->word,
+                  thing_word(r->kind), r->plan.script, r->plan.number,
+                  r->plan.how.place, twist_word(r->plan.how.way), what);
+}
+
+/* Plays it in t, which is to be closed. */
+static void play(const trial *r, twisted *t)
+{
+    twisted_open(t, engine);
+    t->plan = r->plan;
+    r->scene->play(t, r->kind);
+    twisted_end(t);
+    if (r->is_thing)
+        twisted_see_free(t, r->kind);
+    runs++;
+    if (t->wrong[0] != '\0')
+        tell(r, t->wrong);
+}
+
+/* ---- each script ------------------------------------------------------------------ */
+
+/* With no answer changed: which scripts are run, with which answers. */
+static void listen(const trial *r, twisted *t)
+{
+    play(r, t);
+    assert_true(t->call_count > 0 && t->call_count < TWISTED_CALLS);
+    twisted_close(t);
+}
+
+static unsigned number_of(const twisted *t, unsigned call)
+{
+    unsigned number = 0;
+
+    for (unsigned i = 0; i <= call; i++)
+        number += strcmp(t->calls[i].script, t->calls[call].script) == 0;
+    return number;
+}
+
+/* One answer, at all its places. */
+static void twist_call(trial *r, const twisted_call *call, unsigned step)
+{
+    static twisted t;
+
+    for (unsigned place = 0; place < call->places; place++) {
+        for (int way = 0; way < TWIST_WAYS && wrong < WRONG_MOST; way++) {
+            if (turn++ % step != 0)
+                continue;
+            r->plan.how = (twist){place, (twist_way)way};
+            play(r, &t);
+            twisted_close(&t);
+        }
+    }
+}
+
+static void twist_all(trial *r)
+{
+    static twisted calm;
+    const unsigned slice = SLICE * (unsigned)wait_scale();
+    const unsigned step = getenv("LK_LONG") != NULL ? 1 : slice;
+
+    listen(r, &calm);
+    for (unsigned i = 0; i < calm.call_count; i++) {
+        r->plan.script = calm.calls[i].script;
+        r->plan.number = number_of(&calm, i);
+        if (r->plan.number <= TIMES_MOST)
+            twist_call(r, &calm.calls[i], step);
+    }
+}
+
+static void each_scene(void (*act)(trial *r))
+{
+    for (unsigned i = 0; i < twisted_thing_count * THING_KINDS; i++) {
+        trial r = {.scene = &twisted_things[i / THING_KINDS],
+                   .kind = (thing_kind)(i % THING_KINDS),
+                   .is_thing = true};
+
+        act(&r);
+    }
+    for (unsigned i = 0; i < twisted_other_count; i++) {
+        trial r = {.scene = &twisted_others[i]};
+
+        act(&r);
+    }
+}
+
+static void every_answer_may_be_changed(void **state)
+{
+    (void)state;
+    each_scene(twist_all);
+    print_message("%u runs\n", runs);
+    assert_int_equal(wrong, 0);
+}
+
+/* ---- all scripts ------------------------------------------------------------------ */
+
+static bool *has_run; /* of all_scripts */
+
+static void note_scripts(trial *r)
+{
+    static twisted t;
+
+    listen(r, &t);
+    for (unsigned i = 0; i < t.call_count; i++) {
+        for (unsigned s = 0; s < lk__script_count; s++)
+            has_run[s] |= strcmp(all_scripts[s]->name, t.calls[i].script) == 0;
+    }
+}
+
+static void every_script_is_run(void **state)
+{
+    (void)state;
+    has_run = calloc(lk__script_count, sizeof(*has_run));
+    assert_non_null(has_run);
+    each_scene(note_scripts);
+    for (unsigned s = 0; s < lk__script_count; s++) {
+        if (!has_run[s]) {
+            print_message("%s is not run\n", all_scripts[s]->name);
+            wrong++;
+        }
+    }
+    free(has_run);
+    assert_int_equal(wrong, 0);
+}
+
+/* ---- a lease stays what was named ------------------------------------------------- */
+
+/* The downgrade is sent again, and the second one is answered. */
+static void a_downgrade_that_is_sent_again_makes_no_lease_longer(void **state)
+{
+    const lk_acquire_options named = {LK_ACQUIRE_OPTIONS_INIT,
+                                      .lease_ms = 5000};
+    static twisted t;
+    lk_rwlock *rwlock = NULL;
+    lk_hold *hold = NULL;
+    uint64_t end;
+
+    (void)state;
+    twisted_open(&t, engine);
+    t.plan = (twisted_plan){"rwlock_downgrade", 1, {0, TWIST_CUT}};
+    assert_status(lk_rwlock_new(&rwlock, t.client, "n", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_write(rwlock, 0, &named, &hold), LK_OK);
+    twisted_run_ms(&t, 1000);
+    end = fake_world_now(t.world) + lk_hold_remaining_ms(hold) * FAKE_MS;
+    assert_status(lk_rwlock_downgrade(hold), LK_OK);
+    twisted_run_ms(&t, 1000);
+    assert_in_range(fake_world_now(t.world) +
+                        lk_hold_remaining_ms(hold) * FAKE_MS,
+                    0, end + FAKE_MS);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_rwlock_free(rwlock);
+    twisted_close(&t);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    engine = sim_engine_new();
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    sim_engine_free(engine);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_script_is_run),
+        cmocka_unit_test(every_answer_may_be_changed),
+        cmocka_unit_test(a_downgrade_that_is_sent_again_makes_no_lease_longer),
+    };
+
+    return cmocka_run_group_tests_name("seam_answers", tests, start, stop);
+}
