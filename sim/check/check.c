@@ -207,8 +207,7 @@ static void begin(checker *c, const history_event *event,
     call->process = process;
     call->invoke = *event;
     call->lease_ns = event->lease_ms * MS;
-    call->fence_floor =
-        event->call == HISTORY_WRITE ? key->written : key->fence;
+    call->fence_floor = checker_fence_floor(c, call);
     begin_of_hold(c, call);
     if (event->kind == HISTORY_LATCH)
         checker_latch_begins(c, call);

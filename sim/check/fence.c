@@ -85,6 +85,34 @@ see_grown(checker *c, const checker_call *call, const checker_hold *hold)
         report(c, "fence below that of an earlier hold", hold, &key->fence_of);
 }
 
+/* Whether its client may have been given the name before, and pass it on. */
+static bool may_be_passed(const checker_call *call)
+{
+    for (const checker_call *other = call->key->calls; other != NULL;
+         other = other->next)
+        if (other != call && other->process == call->process &&
+            other->invoke.call == HISTORY_ACQUIRE)
+            return true;
+    for (const checker_hold *hold = call->key->holds; hold != NULL;
+         hold = hold->next)
+        if (hold->process == call->process)
+            return true;
+    return false;
+}
+
+/* A server that forgets gives a name to others while a client may pass on,
+   among its own, what it was given before. */
+uint64_t checker_fence_floor(const checker *c, const checker_call *call)
+{
+    if (call->invoke.call == HISTORY_WRITE)
+        return call->key->written;
+    if (!checker_claims(c, CHECKER_EXCLUSION, call->process, call->key,
+                        call->invoke.at) &&
+        may_be_passed(call))
+        return 0;
+    return call->key->fence;
+}
+
 void checker_fence(checker *c, const checker_call *call,
                    const checker_hold *hold)
 {

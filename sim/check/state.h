@@ -183,6 +183,7 @@ bool checker_excludes(const checker_hold *one, const checker_hold *other);
 
 /* ---- fence.c ---- */
 
+uint64_t checker_fence_floor(const checker *c, const checker_call *call);
 void checker_fence(checker *c, const checker_call *call,
                    const checker_hold *hold);
 void checker_written(checker *c, const checker_call *call,

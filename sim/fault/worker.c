@@ -41,6 +41,8 @@ typedef struct grip {
     unsigned name;
     history_mode mode;
     uint64_t id, fence;
+    uint64_t lease_ms; /* the longest that it was ever named */
+    bool is_renewed;
 } grip;
 
 /* ---- writing down ---- */
@@ -155,7 +157,7 @@ static void write_guarded(const grip *g)
           before <= g->fence ? LK_OK : LK_ESTALE);
 }
 
-static void extend(const grip *g)
+static void extend(grip *g)
 {
     history_event event = begin(g->hand, g->name, HISTORY_EXTEND);
     const int64_t most =
@@ -168,6 +170,8 @@ static void extend(const grip *g)
     event.lease_ms = 200 + play_draw(&g->hand->random, 800);
     begun(g->hand, &event, most);
     status = lk_hold_extend(g->hold, event.lease_ms);
+    if (status != LK_ELOST && event.lease_ms > g->lease_ms)
+        g->lease_ms = event.lease_ms;
     ended(g->hand, event, phase_of(status), status);
 }
 
@@ -285,29 +289,44 @@ static void got(grip *g, history_event event)
         abort();
 }
 
-/* False: it was not had. */
-static bool
-acquire(hand *h, grip *g, unsigned name, history_mode mode, int64_t wait_ms)
+/* What it is to have; first: the hold that it has again, whose lease stays;
+   NULL: none. */
+static grip
+grip_new(hand *h, unsigned name, history_mode mode, const grip *first)
 {
-    history_event event = begin(h, name, HISTORY_ACQUIRE);
+    grip g = {.hand = h, .name = name, .mode = mode};
+
+    if (first != NULL && first->mode == mode) {
+        g.lease_ms = first->lease_ms;
+        g.is_renewed = first->is_renewed;
+    } else if (play_draw(&h->random, 2) == 0) {
+        g.lease_ms = 200 + play_draw(&h->random, 800);
+    } else {
+        g.lease_ms = PLAY_WATCHDOG_MS;
+        g.is_renewed = true;
+    }
+    return g;
+}
+
+/* False: it was not had. */
+static bool acquire(grip *g, int64_t wait_ms)
+{
+    hand *h = g->hand;
+    history_event event = begin(h, g->name, HISTORY_ACQUIRE);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
     char reason[32];
     lk_status status;
 
-    *g = (grip){.hand = h, .name = name, .mode = mode};
     (void)snprintf(reason, sizeof(reason), "%" PRIu64, event.operation);
     options.reason = reason; /* by which it is known in the queue */
-    if (play_draw(&h->random, 2) == 0)
-        options.lease_ms = 200 + play_draw(&h->random, 800);
-    event.lease_ms =
-        options.lease_ms != 0 ? options.lease_ms : PLAY_WATCHDOG_MS;
-    event.flags =
-        HISTORY_WATCHED | (options.lease_ms == 0 ? HISTORY_RENEWED : 0U);
-    event.mode = (uint8_t)mode;
-    if (mode == HISTORY_PERMITS)
+    options.lease_ms = g->is_renewed ? 0 : g->lease_ms;
+    event.lease_ms = g->lease_ms;
+    event.flags = HISTORY_WATCHED | (g->is_renewed ? HISTORY_RENEWED : 0U);
+    event.mode = (uint8_t)g->mode;
+    if (g->mode == HISTORY_PERMITS)
         event.count = 1 + play_draw(&h->random, 2);
-    begun(h, &event, longest(name, wait_ms));
-    status = ask(h->worker, &event, wait_ms, &options, &g->hold, name);
+    begun(h, &event, longest(g->name, wait_ms));
+    status = ask(h->worker, &event, wait_ms, &options, &g->hold, g->name);
     if (status == LK_OK)
         got(g, event);
     else
@@ -330,8 +349,9 @@ static void enter(hand *h, const grip *outer)
 
     if (kind != HISTORY_LOCK && kind != HISTORY_FAIRLOCK && !upgrades)
         return;
-    if (!acquire(h, &inner, outer->name,
-                 upgrades ? HISTORY_WRITER : HISTORY_EXCLUSIVE, 300))
+    inner = grip_new(h, outer->name,
+                     upgrades ? HISTORY_WRITER : HISTORY_EXCLUSIVE, outer);
+    if (!acquire(&inner, 300))
         return;
     work(h, 3000);
     if (check(&inner) && is_fenced(&inner))
@@ -367,10 +387,9 @@ static void use(hand *h, grip *g)
 static void hold_round(hand *h, unsigned name)
 {
     static const int64_t waits[] = {0, 100, 1000, 3000};
-    grip g;
+    grip g = grip_new(h, name, draw_mode(h, name), NULL);
 
-    if (acquire(h, &g, name, draw_mode(h, name),
-                waits[play_draw(&h->random, 4)]))
+    if (acquire(&g, waits[play_draw(&h->random, 4)]))
         use(h, &g);
 }
 
@@ -447,11 +466,11 @@ static void latch_round(hand *h, unsigned name)
 static void last_round(hand *h)
 {
     for (unsigned name = 0; name < PLAY_NAMES; name++) {
-        grip g;
+        grip g = grip_new(h, name, draw_mode(h, name), NULL);
 
         if (play_names[name].kind == HISTORY_LATCH)
             latch_change(h, name, HISTORY_ASK);
-        else if (acquire(h, &g, name, draw_mode(h, name), PLAY_FINAL_MS))
+        else if (acquire(&g, PLAY_FINAL_MS))
             release(&g);
     }
 }
