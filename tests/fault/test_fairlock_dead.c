@@ -11,6 +11,7 @@
 #include <signal.h>
 
 #include "support/check.h"
+#include "support/locking.h"
 #include "support/server.h"
 #include "support/wait.h"
 #include "support/worker.h"
@@ -286,8 +287,7 @@ static void who_stood_still_has_its_places_again(void **state)
     before =
         server_command(p.server, "ZRANGE latchkey:queue:{n} 0 -1 WITHSCORES");
     workers_kill(w, 0, SIGSTOP);
-    (void)wait_until(is_over, workers_shared(w),
-                     (unsigned)(4000 / wait_scale()));
+    locking_pass_time(4000);
     workers_kill(w, 0, SIGCONT);
     after =
         server_command(p.server, "ZRANGE latchkey:queue:{n} 0 -1 WITHSCORES");

@@ -135,7 +135,8 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
 {
     /* What the killed one leaves ends with its lease. */
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = wait_scaled_ms(3000)};
+                                       .watchdog_ms = wait_scaled_ms(3000),
+                                       .command_timeout_ms = PATIENCE_MS};
     crew crews[THREADS] = {0};
     lk_client *client;
     int failures = 0;
@@ -161,7 +162,7 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
         for (unsigned name = 0; name < NAMES; name++)
             lk_lock_free(crews[i].locks[name]);
     }
-    failures += lk_client_shutdown(client, wait_scaled_ms(10000)) != LK_OK;
+    failures += lk_client_shutdown(client, PATIENCE_MS) != LK_OK;
     lk_client_free(client);
     return failures;
 }

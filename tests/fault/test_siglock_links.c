@@ -73,7 +73,8 @@ static lk_hold *far_waits(siglocking *f, call **ret_call)
 
 static void assert_within(uint64_t began, unsigned ms)
 {
-    assert_in_range(wait_now_ms() - began, 0, ms + wait_scaled_ms(SLACK_MS));
+    assert_in_range(wait_now_ms() - began, 0,
+                    wait_allowed_ms(ms + wait_scaled_ms(SLACK_MS)));
 }
 
 /* ---- the lane ------------------------------------------------------------- */

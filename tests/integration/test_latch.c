@@ -159,7 +159,8 @@ static void a_wait_has_a_limit(void **state)
     latching_down(latch, 1);
     begin = wait_now_ms();
     assert_status(lk_latch_wait(latch, limit, NULL), LK_ETIMEDOUT);
-    assert_in_range(wait_now_ms() - begin, limit, limit + wait_scaled_ms(400));
+    assert_in_range(wait_now_ms() - begin, limit,
+                    wait_allowed_ms(limit + wait_scaled_ms(400)));
     latching_wait_listed(f, 0);
     assert_int_equal(latching_count(latch), 1);
 }
@@ -349,6 +350,7 @@ static void a_wait_that_begins_after_a_reset_waits_for_the_next(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         waiter *early = latching_wait(f, other, LK_FOREVER, NULL);
         waiter *late;
+        lk_status status;
 
         latching_wait_listed(f, 1);
         latching_wait_calm(latching_client(f, 1));
@@ -356,7 +358,8 @@ static void a_wait_that_begins_after_a_reset_waits_for_the_next(void **state)
         assert_status(lk_latch_reset(latch, 1), LK_OK);
         late = latching_wait(f, other, wait_scaled_ms(50), NULL);
         assert_status(waiter_status(early), LK_OK);
-        assert_status(waiter_status(late), LK_ETIMEDOUT);
+        status = waiter_status(late); /* in doubt: its time ended in between */
+        assert_true(status == LK_ETIMEDOUT || status == LK_EINDOUBT);
     }
 }
 
@@ -428,7 +431,8 @@ static void a_latch_ends_when_its_time_does(void **state)
     latching_arm(latch, 1);
     w = latching_wait(f, latch, LK_FOREVER, NULL);
     assert_status(waiter_status(w), LK_EGONE);
-    assert_in_range(wait_now_ms() - begin, 399, 400 + wait_scaled_ms(1200));
+    assert_in_range(wait_now_ms() - begin, 399,
+                    wait_allowed_ms(400 + wait_scaled_ms(1200)));
     assert_status(lk_latch_count(latch, &count), LK_EUNSET);
     assert_int_equal(server_integer(f->server, "EXISTS n"), 0);
 }

@@ -9,7 +9,8 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 5000, JOIN_MS = 10000 };
+/* COMMAND_MS: on a machine without time an answer takes seconds. */
+enum { SOON_MS = 5000, JOIN_MS = 10000, COMMAND_MS = 20000 };
 
 static server *the_server;
 
@@ -44,10 +45,15 @@ int locking_setup(void **state)
 lk_client *
 locking_open_url(locking *f, const char *url, const lk_client_options *options)
 {
+    lk_client_options patient = {LK_CLIENT_OPTIONS_INIT};
     lk_client *client = NULL;
 
+    if (options != NULL)
+        patient = *options;
+    if (patient.command_timeout_ms == 0)
+        patient.command_timeout_ms = COMMAND_MS;
     assert_true(f->client_count < LOCKING_CLIENTS);
-    assert_status(lk_client_open(&client, url, options), LK_OK);
+    assert_status(lk_client_open(&client, url, &patient), LK_OK);
     f->clients[f->client_count++] = client;
     return client;
 }

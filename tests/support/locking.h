@@ -52,7 +52,10 @@ int locking_stop_server(void **state);
 int locking_setup(void **state);
 int locking_teardown(void **state);
 
-/* A client that is ready. options may be NULL. */
+/*
+ * A client that is ready. options may be NULL. Unless they name a
+ * command_timeout_ms, it is one that a machine without time keeps too.
+ */
 lk_client *locking_open(locking *f, const lk_client_options *options);
 /* The same client, but opened with a URL of the test's and not waited for. */
 lk_client *

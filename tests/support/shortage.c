@@ -25,7 +25,7 @@ enum {
     WRONG_MAX = 5, /* of one series; more tell no more */
     SOON_MS = 5000,
     LONGEST_S = 60, /* of one run, else it hangs */
-    FREE_MS = 5000  /* after a lease of LEASE_MS has ended */
+    FREE_MS = 60000 /* after a lease of LEASE_MS has ended */
 };
 
 /* ---- in the child -------------------------------------------------------------- */
@@ -40,12 +40,14 @@ static void tell(const shortage_try *t, const char *what)
 /* Whoever wants the name gets it, once leases have ended. */
 static bool is_free(const shortage *s)
 {
+    const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = FREE_MS};
     lk_client *client = NULL;
     lk_lock *lock = NULL;
     lk_hold *hold = NULL;
     bool is;
 
-    is = lk_client_open(&client, s->url, NULL) == LK_OK &&
+    is = lk_client_open(&client, s->url, &patient) == LK_OK &&
          lk_lock_new(&lock, client, s->name, NULL) == LK_OK;
     if (is) {
         lk_status status =

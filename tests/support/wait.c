@@ -80,3 +80,8 @@ bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)
     }
     return true;
 }
+
+uint64_t wait_allowed_ms(uint64_t most_ms)
+{
+    return (uint64_t)((double)most_ms * crowd());
+}

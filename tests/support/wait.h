@@ -49,4 +49,10 @@ unsigned wait_lease_over_ms(uint64_t took_ms);
 bool wait_until(bool (*condition)(void *data), void *data,
                 unsigned deadline_ms);
 
+/*
+ * The most that something may have taken that takes most_ms on a machine with
+ * time: longer while more threads are ready to run than there are processors.
+ */
+uint64_t wait_allowed_ms(uint64_t most_ms);
+
 #endif /* LK_TESTS_SUPPORT_WAIT_H */

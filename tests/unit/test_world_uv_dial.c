@@ -129,7 +129,8 @@ static void the_next_address_is_tried_when_one_refuses(void **state)
     resolver_name("three.test", three);
     pair_connect(p, pair_listen_tcp(p, "three.test"));
     assert_pair_talks(p);
-    assert_true(wait_now_ms() - before < wait_scaled_ms(200));
+    assert_in_range(wait_now_ms() - before, 0,
+                    wait_allowed_ms(wait_scaled_ms(200)));
 }
 
 static void the_last_refusal_is_told_when_every_address_refuses(void **state)
@@ -242,7 +243,8 @@ static void a_stop_ends_everything_even_a_look_up_that_hangs(void **state)
     w.world->class->wake(w.world);
     begin = wait_now_ms();
     witness_stop(&w);
-    assert_true(wait_now_ms() - begin < wait_scaled_ms(2000));
+    assert_in_range(wait_now_ms() - begin, 0,
+                    wait_allowed_ms(wait_scaled_ms(2000)));
     assert_int_equal(links[1].opens, 0);
     resolver_open_gate();
     assert_true(descriptors_fall_to(before));
