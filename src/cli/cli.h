@@ -24,10 +24,11 @@ typedef enum cli_exit {
     CLI_USAGE = 64,       /* the command line is not understood */
     CLI_UNAVAILABLE = 69, /* the server cannot be reached, or cannot serve */
     CLI_INTERNAL = 70,    /* memory, a system call, a defect */
-    CLI_LOST = 74,   /* lost while it ran; or output could not be written */
-    CLI_BUSY = 75,   /* not obtained; not there */
-    CLI_DENIED = 77, /* login or access rights */
-    CLI_CONFIG = 78, /* URL, config file, or settings that contradict */
+    CLI_LOST = 74,     /* lost while it ran; or output could not be written */
+    CLI_BUSY = 75,     /* not obtained; not there */
+    CLI_DENIED = 77,   /* login or access rights */
+    CLI_CONFIG = 78,   /* URL, config file, or settings that contradict */
+    CLI_OVERDUE = 124, /* the command's time limit has ended it */
     CLI_CANNOT_RUN = 126, /* the command was found and cannot be run */
     CLI_NOT_FOUND = 127,  /* there is no such command */
     CLI_SIGNAL = 128      /* plus the number of the signal that ended it */

@@ -52,6 +52,7 @@ static void put_exits(void)
         "   75  not obtained (-E changes it); not there\n"
         "   77  the server refuses login or access\n"
         "   78  the URL or the configuration is wrong\n"
+        "  124  --time-limit has ended the command\n"
         "  126  the command cannot be run\n"
         "  127  the command is not there\n",
         stdout);

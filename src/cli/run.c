@@ -234,6 +234,8 @@ static int start_child(run *r, char **argv, int gate)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!run_child_fork(&r->child, &start))
         return system_failed(r, "no process for the command");
+    if (r->options.limit_ms > 0)
+        r->limit_ns = cli_now_ns() + r->options.limit_ms * CLI_NS_PER_MS;
     if (!r->options.is_foreground && r->terminal.is_eager)
         run_terminal_give(&r->terminal, r->child.pid);
     /* A guardian that knows nothing lets nobody pass. Without it the gate
@@ -258,6 +260,8 @@ static int ended(run *r, const char *program)
                         "%s: %s", program, strerror(reason));
     if (r->is_lost)
         return CLI_LOST;
+    if (r->is_overdue)
+        return CLI_OVERDUE;
     if (WIFSIGNALED(r->status))
         return CLI_SIGNAL + WTERMSIG(r->status);
     return WEXITSTATUS(r->status);
@@ -300,7 +304,13 @@ static int run_command(run *r, char **argv, int gate)
         return code;
     run_watch(r);
     run_terminal_take(&r->terminal, r->child.pid);
-    return ended(r, argv[0]);
+    code = ended(r, argv[0]);
+    /* It guards a process group that is gone, and whose number may be given to
+       another one. */
+    run_guard_end(&r->guard);
+    if (r->outcome == RUN_ENDED && !r->is_lost)
+        run_keep_on(r);
+    return code;
 }
 
 /* ---- status line -------------------------------------------------------- */
@@ -319,6 +329,8 @@ static const char *outcome_word(const run *r)
     case RUN_ENDED:
         break;
     }
+    if (r->is_overdue)
+        return "time-limit";
     return WIFSIGNALED(r->status) ? "signaled" : "exited";
 }
 

@@ -40,6 +40,8 @@ typedef struct run_options {
     int64_t wait_ms; /* LK_FOREVER */
     int64_t lease_ms;
     int64_t kill_after_ms;
+    int64_t limit_ms;    /* of the command; 0: none */
+    int64_t at_least_ms; /* it is held so long at least */
     const char *why;
     const char *line; /* for a shell */
     const char *on_lost;
@@ -75,6 +77,7 @@ typedef struct run {
     int status;          /* of the child, as waitpid() has it */
     bool is_lost;        /* the hold, while the command ran */
     bool is_unguarded;   /* there is no guardian, and it was said */
+    bool is_overdue;     /* the child has been told to end, at limit_ns */
     bool has_ended;      /* the child */
     bool is_over;        /* the child, and all of its group */
     int terminal_signal; /* that the terminal sent to the tool; 0: none */
@@ -84,6 +87,7 @@ typedef struct run {
     int64_t still_ns;    /* the longest it stood still since it was told */
     int64_t drain_ns;    /* when what is left of the group is killed */
     int64_t looked_ns;   /* when what was killed was last looked for */
+    int64_t limit_ns;    /* when the child's time is over; 0: never */
     int64_t begun_ns;
     int64_t held_ns; /* since when; 0: never */
 } run;
@@ -93,6 +97,9 @@ int run_under(cli *c, int argc, char **argv, cli_kind_of kind);
 
 /* Looks after the child until it and its group have ended. */
 void run_watch(run *r);
+
+/* Keeps the hold for as long as it was to last at least. */
+void run_keep_on(run *r);
 
 /* Tells the guardian about the hold as it is. False: it is gone. */
 bool run_tell_hold(run *r);

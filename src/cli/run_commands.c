@@ -63,6 +63,17 @@
          "TIME",                                                               \
          "SIGKILL so long after SIGTERM, at most; 5s",                         \
          0},                                                                   \
+        {CLI_TIME,                                                             \
+         0,                                                                    \
+         "time-limit",                                                         \
+         AT(limit_ms),                                                         \
+         "TIME",                                                               \
+         "end the command after that, with SIGTERM; exit code 124",            \
+         0},                                                                   \
+        {CLI_TIME,   0,                                                        \
+         "at-least", AT(at_least_ms),                                          \
+         "TIME",     "hold it that long, even if the command ends sooner",     \
+         0},                                                                   \
         {CLI_COUNT,                                                            \
          0,                                                                    \
          "status-fd",                                                          \

@@ -3,6 +3,7 @@
 #define LK_CLI_RUN_ENV_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -11,10 +12,12 @@
  * later is filled in without memory, as a process after fork() has to.
  */
 typedef struct run_env {
-    char **list;       /* for execve(); owned, with name */
+    char **list;       /* for execve(); owned, with name and under */
     char *name;        /* LATCHKEY_NAME=... */
     char fence[48];    /* LATCHKEY_FENCE=<number> */
     char owner[96];    /* LATCHKEY_OWNER=<client's uuid> */
+    char *under;       /* LATCHKEY_UNDER=<all of them, the inmost last> */
+    size_t under_size; /* without the last one */
     char deadline[64]; /* LATCHKEY_DEADLINE=<ms of CLOCK_BOOTTIME> */
 } run_env;
 
@@ -25,9 +28,15 @@ bool run_env_make(run_env *env, const char *name);
 void run_env_fill(run_env *env, uint64_t fence, const char *owner,
                   int64_t deadline_ns);
 
-/* Leaves out all but the name: nothing is held. */
+/* Leaves out what is known of a hold: nothing is held. */
 void run_env_name_only(run_env *env);
 
 void run_env_done(run_env *env);
+
+/* Whether this process runs under a tool that holds something. */
+bool run_env_is_nested(void);
+
+/* Whether an owner is that of a tool which this process runs under. */
+bool run_env_is_under(const char *owner);
 
 #endif /* LK_CLI_RUN_ENV_H */

@@ -12,6 +12,7 @@
 #include "cli/clock.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/run_env.h"
 #include "cli/see.h"
 #include "cli/utf8.h"
 
@@ -32,6 +33,7 @@ static struct waiting {
     bool is_terminal;
     bool is_connected; /* it was, once */
     bool is_over;      /* it is only asked who holds it */
+    bool is_nested;    /* it would wait for a tool that it runs under */
     char holder[256];  /* the answer; empty: nobody does */
     int64_t looked_ns; /* when it was last asked who holds it */
     int64_t begun_ns;
@@ -144,6 +146,8 @@ static void put_outage(waiting *w)
     char name[64];
     char words[101];
 
+    if (w->wait->c->quiet)
+        return;
     (void)snprintf(line, sizeof(line),
                    "waiting for %s: the server cannot be reached: %s; "
                    "waiting for it",
@@ -182,6 +186,18 @@ static void on_acquired(lk_status status, lk_hold *hold, void *data)
     w->hold = hold;
 }
 
+/* Whether it cannot come before this process ends: who holds it is a tool that
+   this process runs under. Of a semaphore others may give a permit back. */
+static bool is_in_vain(const waiting *w, const lk_info *info)
+{
+    size_t own = 0;
+
+    for (size_t i = 0; i < info->holder_count; i++)
+        own += run_env_is_under(info->holders[i]->owner);
+    return own > 0 && (w->wait->subject->kind != CLI_SEMAPHORE ||
+                       own == info->holder_count);
+}
+
 static void on_info(lk_status status, lk_info *info, void *data)
 {
     waiting *w = data;
@@ -189,7 +205,9 @@ static void on_info(lk_status status, lk_info *info, void *data)
     w->is_asking = false;
     if (status == LK_OK && w->is_over)
         keep_holder(w, info);
-    else if (status == LK_OK && !w->is_done)
+    else if (status == LK_OK && !w->is_done && is_in_vain(w, info))
+        w->is_nested = true;
+    else if (status == LK_OK && !w->is_done && !w->wait->c->quiet)
         put_info(w, info);
     lk_info_free(info);
 }
@@ -213,7 +231,7 @@ static int until_look(const waiting *w)
     int64_t pause = w->looked_ns != 0 ? LOOK_MS : QUIET_MS;
     int64_t left = from / CLI_NS_PER_MS + pause - cli_now_ns() / CLI_NS_PER_MS;
 
-    if (w->wait->c->quiet || w->wait->wait_ms == 0)
+    if (w->wait->wait_ms == 0 || (w->wait->c->quiet && !run_env_is_nested()))
         return -1;
     return left > 0 ? (int)left : 0;
 }
@@ -251,7 +269,7 @@ static int wait_on(waiting *w)
          {.fd = w->wait->signals != NULL ? w->wait->signals->fd : -1,
           .events = POLLIN}};
 
-    while (!w->is_done) {
+    while (!w->is_done && !w->is_nested) {
         int ms = until_look(w);
         int number;
 
@@ -340,6 +358,14 @@ int run_wait_fail(const run_wait *wait, lk_status status)
     char words[256];
     int code;
 
+    if (w->is_nested)
+        return cli_fail(wait->c, CLI_BUSY,
+                        "'%s' is held by a latchkey that this one runs under, "
+                        "and would be waited for without end\n"
+                        "  run the command without another `latchkey %s`, or "
+                        "use another name",
+                        cli_clean(name, sizeof(name), wait->subject->name),
+                        wait->c->called);
     status = cli_client_judge(wait->client, status);
     code = cli_status_exit(status);
     if (is_about_permits(wait, status, &permits))
@@ -370,6 +396,15 @@ int run_wait_fail(const run_wait *wait, lk_status status)
     return code;
 }
 
+/* What is still due ends within the shutdown and the dispatch. */
+static void give_up(waiting *w)
+{
+    (void)lk_client_shutdown(w->wait->client, LOOK_MS);
+    dispatch(w);
+    if (w->hold != NULL)
+        (void)lk_hold_release(w->hold);
+}
+
 lk_status
 run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
 {
@@ -385,13 +420,9 @@ run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
         return status;
     *ret_signal = wait_on(w);
     clear_line(w);
-    if (*ret_signal != 0) {
-        /* What is still due ends within the shutdown and the dispatch. */
-        (void)lk_client_shutdown(wait->client, LOOK_MS);
-        dispatch(w);
-        if (w->hold != NULL)
-            (void)lk_hold_release(w->hold);
-        return LK_ECANCELED;
+    if (*ret_signal != 0 || w->is_nested) {
+        give_up(w);
+        return w->is_nested ? LK_EALREADY : LK_ECANCELED;
     }
     if (w->status == LK_OK)
         *ret_hold = w->hold;

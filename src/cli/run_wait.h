@@ -31,8 +31,9 @@ typedef struct run_wait {
 
 /*
  * Waits. Returns the status and, with LK_OK, the hold. LK_ECANCELED: a signal
- * that ends the tool has come, ret_signal; the client is shut down then, and
- * nothing is held.
+ * that ends the tool has come, ret_signal. LK_EALREADY: a tool that this process
+ * runs under holds it, so that it would wait without end. The client is shut
+ * down then, and nothing is held.
  */
 lk_status
 run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal);

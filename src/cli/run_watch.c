@@ -286,12 +286,47 @@ static void drain(run *r)
         drain_hard(r);
 }
 
+/* ---- the command's own time --------------------------------------------- */
+
+/* SIGTERM when it is over, and SIGKILL as long after that as when a hold is
+   lost. */
+static void check_limit(run *r)
+{
+    int64_t now = cli_now_ns();
+    char time[CLI_TIME_SIZE];
+
+    if (r->limit_ns == 0 || r->has_ended || now < r->limit_ns)
+        return;
+    if (r->is_overdue) {
+        send_signal(r, SIGKILL);
+        return;
+    }
+    r->is_overdue = true;
+    r->limit_ns = now + r->plan.kill_after_ns;
+    cli_note(r->c, "the command has run for %s and is ended",
+             cli_time_words(time, (uint64_t)r->options.limit_ms));
+    send_signal(r, SIGTERM);
+    send_signal(r, SIGCONT);
+}
+
+static int64_t until_limit_ms(const run *r)
+{
+    int64_t left;
+
+    if (r->limit_ns == 0)
+        return REFRESH_MOST_MS;
+    left = (r->limit_ns - cli_now_ns()) / CLI_NS_PER_MS + 1;
+    return left > DRAIN_MS ? left : DRAIN_MS;
+}
+
 static int pause_ms(const run *r)
 {
     int64_t ms = r->plan.lease_ns / CLI_NS_PER_MS / 20;
 
     if (r->has_ended)
         return DRAIN_MS;
+    if (until_limit_ms(r) < ms)
+        return (int)until_limit_ms(r);
     if (ms > REFRESH_MOST_MS)
         return REFRESH_MOST_MS;
     return ms < REFRESH_LEAST_MS ? REFRESH_LEAST_MS : (int)ms;
@@ -320,6 +355,54 @@ void run_watch(run *r)
            guardian speaks before it acts. */
         on_guardian(r);
         check_hold(r);
+        check_limit(r);
         drain(r);
+    }
+}
+
+/* ---- after it ----------------------------------------------------------- */
+
+/* Whether a signal says that the tool is to end. */
+static bool is_told_to_end(run *r)
+{
+    bool is_kernel;
+    int number;
+
+    while ((number = run_signals_read(&r->signals, &is_kernel)) != 0) {
+        if (run_signal_ends(number))
+            return true;
+        if (number == SIGTSTP)
+            (void)raise(SIGSTOP);
+    }
+    return false;
+}
+
+/* The command was done before: that is no loss of its. */
+static void on_cut_short(run *r)
+{
+    char name[128];
+
+    (void)cli_fail(r->c, 0, "'%s' is lost before --at-least was over: %s",
+                   cli_clean(name, sizeof(name), r->subject.name),
+                   loss_words(lk_hold_loss(r->hold)));
+    if (lk_hold_release_async(r->hold, NULL, NULL) == LK_OK)
+        r->hold = NULL;
+}
+
+void run_keep_on(run *r)
+{
+    int64_t until = r->held_ns + r->options.at_least_ms * CLI_NS_PER_MS;
+    int64_t left;
+
+    while ((left = until - cli_now_ns()) > 0 && !is_told_to_end(r)) {
+        struct pollfd fds[2] = {{.fd = r->signals.fd, .events = POLLIN},
+                                {.fd = lk_hold_fd(r->hold), .events = POLLIN}};
+        int64_t ms = left / CLI_NS_PER_MS + 1;
+
+        if (lk_hold_check(r->hold) != LK_OK) {
+            on_cut_short(r);
+            return;
+        }
+        (void)poll(fds, 2, ms < REFRESH_MOST_MS ? (int)ms : REFRESH_MOST_MS);
     }
 }

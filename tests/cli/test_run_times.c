@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+
+/* How long a command may run, how long its name is held at least, and who would
+   wait for itself. */
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000 };
+
+static server *redis;
+static tool_how how;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+/* ---- a limit ------------------------------------------------------------ */
+
+static void a_command_that_takes_too_long_is_ended(void **state)
+{
+    (void)state;
+    assert_tool(&how, 124, "", "the command has run for 0.20 s and is ended",
+                "lock", "--time-limit=0.2", "n", "sleep", "100", NULL);
+    assert_tool(&how, 124, "", NULL, "lock", "-q", "--time-limit=0.2", "n",
+                "-c", "trap 'exit 3' TERM; while :; do sleep 0.01; done", NULL);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+/* SIGTERM that is ignored is followed by SIGKILL, for the whole group. */
+static void who_ignores_that_is_killed_with_its_children(void **state)
+{
+    tool *t = tool_start(&how, "lock", "--time-limit=0.2", "-k0.2", "n", "-c",
+                         "trap '' TERM; sleep 100 & echo pid=$!; while :; do "
+                         "wait; done",
+                         NULL);
+    const pid_t pid = (pid_t)tool_wait_number(t, "pid", SOON_MS);
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 124);
+    tool_wait_gone(pid, SOON_MS);
+    tool_free(t);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+}
+
+static void who_ends_in_time_keeps_its_code(void **state)
+{
+    (void)state;
+    assert_tool(&how, 3, "", "", "lock", "--time-limit=100", "n", "-c",
+                "exit 3", NULL);
+    assert_tool(&how, 124, "\"outcome\":\"time-limit\",\"exit\":124", NULL,
+                "lock", "--time-limit=0.1", "--status-fd=1", "n", "sleep",
+                "100", NULL);
+}
+
+/* ---- at least ----------------------------------------------------------- */
+
+/* A host's cron starts the job, which is short; NAME is kept. */
+static tool *first_host(void)
+{
+    tool *t = tool_start(&how, "lock", "-nq", "-E0", "--at-least=100", "job",
+                         "--", "sh", "-c", "echo pid=$$", NULL);
+
+    tool_wait_gone((pid_t)tool_wait_number(t, "pid", SOON_MS), SOON_MS);
+    return t;
+}
+
+/* The clocks of the others are late: the first one's job has ended. */
+static void a_job_runs_once_per_tick_on_three_hosts(void **state)
+{
+    (void)state;
+    for (int tick = 0; tick < 2; tick++) {
+        tool *first = first_host();
+
+        for (int host = 0; host < 2; host++)
+            assert_tool(&how, 0, "", "", "lock", "-nq", "-E0", "--at-least=100",
+                        "job", "--", "echo", "ran", NULL);
+        /* The period is over. */
+        (void)kill(tool_pid(first), SIGTERM);
+        assert_int_equal(tool_wait(first, SOON_MS), 0);
+        assert_int_equal(server_integer(redis, "EXISTS job"), 0);
+        tool_free(first);
+    }
+}
+
+static void the_time_counts_from_the_begin_and_ends_by_itself(void **state)
+{
+    uint64_t began = wait_now_ms();
+
+    (void)state;
+    assert_tool(&how, 7, "", "", "lock", "--at-least=0.4", "n", "-c", "exit 7",
+                NULL);
+    assert_true(wait_now_ms() - began >= 400);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+    assert_tool(&how, 127, "", NULL, "lock", "--at-least=1000", "n",
+                "no-such-thing", NULL);
+}
+
+/* What was done is done: the exit code stays the command's. */
+static void a_name_that_is_lost_afterwards_is_told_of(void **state)
+{
+    tool *t = first_host();
+    tool *breaking;
+
+    (void)state;
+    breaking = tool_start(&how, "break", "--yes", "job", NULL);
+    assert_int_equal(tool_wait(breaking, SOON_MS), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_non_null(strstr(tool_err(t), "lost before --at-least was over: an "
+                                        "operator has ended it"));
+    tool_free(t);
+    tool_free(breaking);
+}
+
+/* ---- nested ------------------------------------------------------------- */
+
+static void who_would_wait_for_itself_is_told_so(void **state)
+{
+    static const char words[] = "is held by a latchkey that this one runs "
+                                "under";
+
+    (void)state;
+    assert_tool(&how, 75, "", words, "lock", "n", LK_TOOL, "lock", "n", "true",
+                NULL);
+    assert_tool(&how, 75, "", words, "lock", "n", LK_TOOL, "lock", "-qE0", "n",
+                "true", NULL);
+    assert_tool(&how, 75, "", words, "lock", "n", LK_TOOL, "lock", "m", LK_TOOL,
+                "lock", "-w100", "n", "true", NULL);
+    assert_tool(&how, 75, "", words, "read", "r", LK_TOOL, "write", "r", "true",
+                NULL);
+    assert_tool(&how, 75, "", words, "sem", "-p1", "s", LK_TOOL, "sem", "s",
+                "true", NULL);
+    assert_tool(&how, 75, NULL, words, "lock", "n", LK_TOOL, "acquire", "-l1m",
+                "n", NULL);
+}
+
+static void what_can_be_had_is_had(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "", "", "lock", "n", LK_TOOL, "lock", "m", "true",
+                NULL);
+    assert_tool(&how, 0, "", "", "read", "r", LK_TOOL, "read", "r", "true",
+                NULL);
+    assert_tool(&how, 0, "", "", "sem", "-p2", "s", LK_TOOL, "sem", "s", "true",
+                NULL);
+}
+
+/* Somebody else's hold is waited for, nested or not. */
+static void another_ones_hold_is_waited_for(void **state)
+{
+    tool *other = tool_start(&how, "lock", "m", "--", "sh", "-c",
+                             "echo held; exec sleep 100", NULL);
+    tool *t;
+
+    (void)state;
+    tool_wait_out(other, "held\n", SOON_MS);
+    t = tool_start(&how, "lock", "n", LK_TOOL, "lock", "m", "true", NULL);
+    tool_wait_err(t, "waiting for m: position 1 of 1, held by ", SOON_MS);
+    (void)kill(tool_pid(other), SIGTERM);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    tool_free(t);
+    tool_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_command_that_takes_too_long_is_ended,
+                                  forget),
+        cmocka_unit_test_teardown(who_ignores_that_is_killed_with_its_children,
+                                  forget),
+        cmocka_unit_test_teardown(who_ends_in_time_keeps_its_code, forget),
+        cmocka_unit_test_teardown(a_job_runs_once_per_tick_on_three_hosts,
+                                  forget),
+        cmocka_unit_test_teardown(
+            the_time_counts_from_the_begin_and_ends_by_itself, forget),
+        cmocka_unit_test_teardown(a_name_that_is_lost_afterwards_is_told_of,
+                                  forget),
+        cmocka_unit_test_teardown(who_would_wait_for_itself_is_told_so, forget),
+        cmocka_unit_test_teardown(what_can_be_had_is_had, forget),
+        cmocka_unit_test_teardown(another_ones_hold_is_waited_for, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
