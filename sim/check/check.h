@@ -44,6 +44,8 @@ typedef struct checker_options {
     uint64_t told_ns;    /* and a loss be told */
     uint64_t granted_ns; /* within so long somebody who waits has what is free,
                             or has passed a latch that is open */
+    uint64_t answer_ns;  /* an answer is under way for less than that: a shorter
+                            lease may be over before anybody hears of it */
     uint64_t permits;    /* of each semaphore, where no HISTORY_RESIZE says */
 } checker_options;
 

@@ -154,6 +154,14 @@ static uint64_t slack(const checker *c, const checker_call *call)
     return call->invoke.kind == HISTORY_SEMAPHORE ? c->options.granted_ns : 0;
 }
 
+/* Its turn came in time; the lease was over before the answer was there, and it
+   stood in the queue anew. */
+static bool may_have_had_its_turn(const checker *c, const checker_call *call)
+{
+    return call->lease_ns != 0 && call->lease_ns < c->options.answer_ns &&
+           call->overtaker.at >= call->invoke.at + call->lease_ns;
+}
+
 static void
 see_overtaken(checker *c, const checker_call *call, const history_event *event)
 {
@@ -164,7 +172,7 @@ see_overtaken(checker *c, const checker_call *call, const history_event *event)
         event->phase == HISTORY_OK ? event->at : call->invoke.deadline;
 
     if (call->overtaker.call == HISTORY_NO_CALL || !was_heard(c, call) ||
-        passed >= until ||
+        passed >= until || may_have_had_its_turn(c, call) ||
         (event->phase != HISTORY_OK && event->status != LK_ETIMEDOUT))
         return;
     checker_report(c, CHECKER_ORDER, "overtaken", events,

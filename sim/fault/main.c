@@ -92,6 +92,7 @@ static checker_options options_of(const stage *s)
     return (checker_options){.late_ns = late,
                              .told_ns = late,
                              .granted_ns = 8000 * (uint64_t)MS + late,
+                             .answer_ns = late,
                              .permits = PLAY_PERMITS};
 }
 

@@ -529,6 +529,16 @@ static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
                      (double)(actor->good_to - actor->run->schedule.now) / 1e9);
 }
 
+/* Whoever asked for it is not there any more: it is given back unseen. */
+static void import_ends_alone(sim_actor *actor, sim_client *client,
+                              lk_hold *hold)
+{
+    sim_record_return(actor, client, HISTORY_ACQUIRE, actor->operation,
+                      LK_EINDOUBT, NULL, 0);
+    actor->operation = 0;
+    lk_hold_release(hold);
+}
+
 static void import_in(sim_actor *actor, sim_client *client)
 {
     const sim_art *art = art_of(actor);
@@ -552,7 +562,7 @@ static void import_in(sim_actor *actor, sim_client *client)
     lk_owner_free(options.owner);
     art->free(handle);
     if (status == LK_OK && (actor->over || client->process.dead))
-        lk_hold_release(hold);
+        import_ends_alone(actor, client, hold);
     else if (status == LK_OK)
         grip_new(actor, client, hold, ++actor->run->last_id, 0);
     else

@@ -11,7 +11,7 @@
 
 /* What is claimed: a call ends, and a loss is told, so soon after its time; what
    is free is had by somebody who waits. The slowest networks take a while. */
-enum { LATE_MS = 300, GRANTED_S = 6 };
+enum { LATE_MS = 300, ANSWER_MS = 1000, GRANTED_S = 6 };
 
 /* ---- what an event is about ------------------------------------------------------- */
 
@@ -126,6 +126,7 @@ void sim_record_begin(sim_run *run)
                                .late_ns = LATE_MS * SIM_MS,
                                .told_ns = LATE_MS * SIM_MS,
                                .granted_ns = GRANTED_S * SIM_S,
+                               .answer_ns = ANSWER_MS * SIM_MS,
                                .permits = run->plan->permits};
 
     /* How late a call may be depends on stops, which judge_time() counts. A lock's

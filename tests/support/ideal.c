@@ -876,5 +876,6 @@ checker_options ideal_options(void)
     return (checker_options){.late_ns = UINT64_C(5) * MS,
                              .told_ns = UINT64_C(5) * MS,
                              .granted_ns = 400 * (uint64_t)MS,
+                             .answer_ns = UINT64_C(5) * MS,
                              .permits = 3};
 }
