@@ -47,7 +47,8 @@ static void usage(void)
         "  --shrink S       makes a run that fails smaller, and tells its "
         "story\n"
         "  --edit TEXT      plays --seed with these changes, as --shrink says\n"
-        "  --profile NAME   lock fairlock rwlock semaphore; default: all\n"
+        "  --profile NAME   lock fairlock rwlock semaphore siglock stripes\n"
+        "                   multilock latch plain; default: by the seed\n"
         "  --jobs N         processes; default: one for each processor\n"
         "  --twice          plays each seed twice: both have to be the same\n");
 }

@@ -23,13 +23,15 @@ claims(const checker *c, checker_rule rule, const checker_call *call)
 
 static bool may_be_open(const checker_latch *latch)
 {
-    return latch->changing > 0 || latch->phase == CHECKER_VAGUE ||
+    return latch->changing > 0 || latch->loose_change ||
+           latch->phase == CHECKER_VAGUE ||
            (latch->phase == CHECKER_ARMED && latch->most >= latch->size);
 }
 
 static bool is_surely_armed(const checker_latch *latch)
 {
-    return latch->changing == 0 && latch->phase == CHECKER_ARMED;
+    return latch->changing == 0 && !latch->loose_change &&
+           latch->phase == CHECKER_ARMED;
 }
 
 /* Notes what follows from what is known now; waits are told that it is open. */
@@ -149,6 +151,8 @@ static void change_is_unknown(const checker_call *call)
         latch->loose_arming = true;
         if (latch->phase == CHECKER_ARMED)
             return;
+    } else {
+        latch->loose_change = true;
     }
     forget(latch);
     latch->phase = CHECKER_VAGUE;
@@ -307,6 +311,8 @@ static void see_shut(checker *c, const checker_call *call,
     if (call->opened_at == 0 || calm == UINT64_MAX ||
         !claims(c, CHECKER_LIVENESS, call))
         return;
+    if (is_try && call->opened_at > call->invoke.at)
+        return; /* it may have looked before */
     if (is_try && calm <= call->invoke.at)
         checker_report(c, CHECKER_LIVENESS, "open, and refused", events,
                        "it was open when the try began");

@@ -85,6 +85,7 @@ typedef struct checker_latch {
     unsigned changing;      /* calls under way that make it something else */
     unsigned arming;        /* of these, those that change it only if unset */
     bool loose_arming;      /* one of them may have its effect yet */
+    bool loose_change;      /* a reset or a deletion may */
     bool by_reset;          /* it was armed so */
     uint64_t generation;    /* of what is known here */
     uint64_t size;          /* what it was armed with */

@@ -37,10 +37,7 @@ static void round_end(sim_actor *actor);
 static void hold_on(sim_actor *actor);
 static void give_back(sim_actor *actor);
 
-static void say(const sim_actor *actor, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(const sim_actor *actor, const char *format, ...)
+void sim_actor_says(const sim_actor *actor, const char *format, ...)
 {
     char words[SIM_WORDS_MOST];
     va_list args;
@@ -93,7 +90,7 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
     grip->lost_told = true;
     sim_record_lost(grip);
     grip->actor->run->counts.losses++;
-    say(grip->actor, "is told that %s is lost", grip->name->text);
+    sim_actor_says(grip->actor, "is told that %s is lost", grip->name->text);
 }
 
 static sim_grip *grip_first(sim_actor *actor)
@@ -148,10 +145,12 @@ static void grip_new(sim_actor *actor, sim_client *client, lk_hold *hold,
                        .fence = lk_hold_fence(hold)};
     sim_judge_status(actor, "lk_hold_on_lost()",
                      lk_hold_on_lost(hold, 0, on_lost, grip));
-    say(actor, "has %s%s (%s, fence %" PRIu64 ", for %" PRIu64 " ms)",
-        actor->of->text, client == actor->home ? "" : " in the other client",
-        sim_primitive_word(want->mode), grip->fence,
-        lk_hold_remaining_ms(hold));
+    sim_actor_says(actor,
+                   "has %s%s (%s, fence %" PRIu64 ", for %" PRIu64 " ms)",
+                   actor->of->text,
+                   client == actor->home ? "" : " in the other client",
+                   sim_primitive_word(want->mode), grip->fence,
+                   lk_hold_remaining_ms(hold));
     sim_record_return(actor, client, HISTORY_ACQUIRE, actor->operation, LK_OK,
                       grip, lease_ms);
     actor->operation = 0;
@@ -228,7 +227,7 @@ static uint64_t lease_asked(sim_actor *actor)
                                     : actor->home->item->as.client.watchdog_ms;
 }
 
-static void call_begin(sim_actor *actor, int64_t wait_ms)
+void sim_actor_calls(sim_actor *actor, int64_t wait_ms)
 {
     uint64_t timeout = actor->home->item->as.client.command_timeout_ms;
 
@@ -239,8 +238,13 @@ static void call_begin(sim_actor *actor, int64_t wait_ms)
         actor->asked_at +
         ((uint64_t)wait_ms + (wait_ms == 0 ? 2 * timeout : 0) + LATE_MS) *
             SIM_MS;
-    actor->fence_floor = actor->of->fence;
     actor->run->counts.operations++;
+}
+
+static void call_begin(sim_actor *actor, int64_t wait_ms)
+{
+    sim_actor_calls(actor, wait_ms);
+    actor->fence_floor = actor->of->fence;
     actor->queued = false;
     actor->operation =
         sim_record_invoke(actor, actor->home, HISTORY_ACQUIRE, NULL,
@@ -250,7 +254,7 @@ static void call_begin(sim_actor *actor, int64_t wait_ms)
 
 /* True: it is of no use any more; a dead client's callbacks are heard only when
    its memory is given back. */
-static bool call_end(sim_actor *actor, const char *call, lk_status status)
+bool sim_actor_called(sim_actor *actor, const char *call, lk_status status)
 {
     actor->calls = false;
     if (actor->home->process.dead || actor->over)
@@ -265,7 +269,7 @@ static void on_acquired(lk_status status, lk_hold *hold, void *data)
     sim_actor *actor = data;
 
     sim_event_clear(&actor->run->schedule, &actor->cancel_event);
-    if (call_end(actor, "acquire", status)) {
+    if (sim_actor_called(actor, "acquire", status)) {
         lk_hold_release(hold);
         return;
     }
@@ -273,8 +277,8 @@ static void on_acquired(lk_status status, lk_hold *hold, void *data)
         sim_record_return(actor, actor->home, HISTORY_ACQUIRE, actor->operation,
                           status, NULL, 0);
         actor->operation = 0;
-        say(actor, "does not get %s: %s", actor->of->text,
-            lk_status_name(status));
+        sim_actor_says(actor, "does not get %s: %s", actor->of->text,
+                       lk_status_name(status));
         if (actor->last)
             sim_violated(actor->run, "at the end nobody gets %s: %s",
                          actor->of->text, lk_status_name(status));
@@ -297,7 +301,7 @@ static void on_cancel(sim_event *event)
 
     if (actor->over || !sim_process_runs(&actor->home->process, event))
         return;
-    say(actor, "does not want %s any more", actor->of->text);
+    sim_actor_says(actor, "does not want %s any more", actor->of->text);
     lk_cancel_fire(actor->cancel);
 }
 
@@ -325,10 +329,10 @@ static void acquire(sim_actor *actor)
     lk_status status;
 
     cancel_prepare(actor, &options);
-    say(actor, "asks for %s (%s), waits up to %" PRId64 " ms%s",
-        actor->of->text, sim_primitive_word(actor->want.mode),
-        actor->want.wait_ms,
-        actor->want.lease_ms > 0 ? ", for a lease of its own" : "");
+    sim_actor_says(actor, "asks for %s (%s), waits up to %" PRId64 " ms%s",
+                   actor->of->text, sim_primitive_word(actor->want.mode),
+                   actor->want.wait_ms,
+                   actor->want.lease_ms > 0 ? ", for a lease of its own" : "");
     call_begin(actor, actor->want.wait_ms);
     status = art_of(actor)->acquire(actor->handle, &actor->want, &options,
                                     on_acquired, actor);
@@ -345,7 +349,7 @@ static void on_done(lk_status status, void *data)
     if (actor->over || actor->home->process.dead)
         return;
     sim_judge_status(actor, "a change of its hold", status);
-    say(actor, "is answered %s", lk_status_name(status));
+    sim_actor_says(actor, "is answered %s", lk_status_name(status));
 }
 
 /* Whether the hold that was to be changed is there yet. */
@@ -406,7 +410,7 @@ static void extend(sim_actor *actor)
     /* Handles of one hold are extended together; the history knows of one. */
     for (int i = 0; i < SIM_GRIPS; i++)
         actor->grips[i].extends = true;
-    say(actor, "extends %s to %" PRIu64 " ms", grip->name->text, ms);
+    sim_actor_says(actor, "extends %s to %" PRIu64 " ms", grip->name->text, ms);
     change_end(actor, lk_hold_extend_async(grip->hold, ms, on_changed, actor));
 }
 
@@ -436,7 +440,7 @@ static void downgrade(sim_actor *actor)
         grip != grip_first(actor) ||
         !change_begin(actor, HISTORY_DOWNGRADE, grip, 0))
         return;
-    say(actor, "goes on to read %s", grip->name->text);
+    sim_actor_says(actor, "goes on to read %s", grip->name->text);
     sim_judge_name(actor->run, grip->name);
     grip->mode = SIM_READ;
     change_end(actor, lk_rwlock_downgrade_async(grip->hold, on_changed, actor));
@@ -456,7 +460,7 @@ static void revoke(sim_actor *actor)
     if (!can(actor, SIM_REVOKES) || grip == NULL ||
         art_of(actor)->revoke == NULL)
         return;
-    say(actor, "revokes what %s has", grip->actor->name);
+    sim_actor_says(actor, "revokes what %s has", grip->actor->name);
     actor->of->was_ended = true;
     actor->run->counts.operations++;
     sim_judge_status(actor, "revoke",
@@ -483,7 +487,8 @@ static void force(sim_actor *actor)
     if (!can(actor, SIM_FORCES) || art_of(actor)->force == NULL ||
         actor->forcing != 0)
         return;
-    say(actor, "ends whoever's hold of %s by force", actor->of->text);
+    sim_actor_says(actor, "ends whoever's hold of %s by force",
+                   actor->of->text);
     actor->run->counts.operations++;
     actor->forcing =
         sim_record_invoke(actor, actor->home, HISTORY_FORCE, NULL, 0, 0);
@@ -491,6 +496,51 @@ static void force(sim_actor *actor)
     actor->of->was_ended = true;
     if (art_of(actor)->force(actor->handle, on_forced, actor) != LK_OK)
         sim_wrong("a force cannot begin");
+}
+
+/* ---- what it guards -------------------------------------------------------------- */
+
+static void on_written(lk_status status, uint64_t version, void *data)
+{
+    sim_actor *actor = data;
+    uint64_t operation = actor->write.operation;
+
+    (void)version;
+    actor->write.operation = 0;
+    if (actor->over || actor->home->process.dead)
+        return;
+    sim_judge_status(actor, "a write", status);
+    sim_actor_says(actor, "has written: %s", lk_status_name(status));
+    sim_record_written(actor, &actor->write, operation, status);
+}
+
+/* Writes what its fence guards. It may give back what it holds before that is
+   answered. */
+static void write_guarded(sim_actor *actor)
+{
+    sim_grip *grip = grip_last(actor);
+    lk_status status = LK_OK;
+
+    if (!sim_arts[grip->mode].fenced || grip->client != actor->home ||
+        actor->plan->primitive == SIM_LEADER ||
+        actor->plan->primitive == SIM_STRIPE || actor->write.operation != 0)
+        return;
+    if (actor->cell == NULL)
+        status = lk_cell_new(&actor->cell, actor->home->client, actor->of->text,
+                             NULL);
+    if (status != LK_OK)
+        sim_wrong("no cell");
+    sim_actor_says(actor, "writes with fence %" PRIu64, grip->fence);
+    actor->run->counts.operations++;
+    actor->write = (sim_change){.call = HISTORY_WRITE,
+                                .hold = grip->id,
+                                .fence = grip->fence};
+    actor->write.operation =
+        sim_record_invoke(actor, actor->home, HISTORY_WRITE, grip, 0, 0);
+    status = lk_cell_write_guarded_async(actor->cell, grip->hold, LK_CELL_ANY,
+                                         actor->name, 1, on_written, actor);
+    if (status != LK_OK)
+        on_written(status, 0, actor);
 }
 
 /* ---- export and import --------------------------------------------------------- */
@@ -516,7 +566,7 @@ static sim_client *client_draw(sim_actor *actor)
 /* Only an end of the hold makes the text worth nothing. */
 static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
 {
-    say(actor, "cannot import it: %s", lk_status_name(status));
+    sim_actor_says(actor, "cannot import it: %s", lk_status_name(status));
     sim_record_return(actor, client, HISTORY_ACQUIRE, actor->operation, status,
                       NULL, 0);
     actor->operation = 0;
@@ -530,8 +580,8 @@ static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
 }
 
 /* Whoever asked for it is not there any more: it is given back unseen. */
-static void import_ends_alone(sim_actor *actor, sim_client *client,
-                              lk_hold *hold)
+static void
+import_ends_alone(sim_actor *actor, sim_client *client, lk_hold *hold)
 {
     sim_record_return(actor, client, HISTORY_ACQUIRE, actor->operation,
                       LK_EINDOUBT, NULL, 0);
@@ -547,7 +597,7 @@ static void import_in(sim_actor *actor, sim_client *client)
     lk_hold *hold = NULL;
     lk_status status;
 
-    say(actor, "imports %s in %s", actor->of->text, client->name);
+    sim_actor_says(actor, "imports %s in %s", actor->of->text, client->name);
     actor->run->counts.operations++;
     if (art->make(&handle, client->client, actor->of->text, actor->run->plan) !=
         LK_OK)
@@ -626,7 +676,7 @@ static bool export_now(sim_actor *actor)
     grip->hold = NULL;
     actor->run->counts.operations++;
     actor->at = client;
-    say(actor, "exports %s", actor->of->text);
+    sim_actor_says(actor, "exports %s", actor->of->text);
     later(actor, while_of(actor, 500), import_now);
     return true;
 }
@@ -636,7 +686,7 @@ static bool export_now(sim_actor *actor)
 /* Something that it may do while it holds; true: it goes on elsewhere. */
 static bool step(sim_actor *actor)
 {
-    switch (sim_below(&actor->random, 8)) {
+    switch (sim_below(&actor->random, 10)) {
     case 0:
         extend(actor);
         return false;
@@ -654,6 +704,10 @@ static bool step(sim_actor *actor)
     case 5:
     case 6:
         return export_now(actor);
+    case 7:
+    case 8:
+        write_guarded(actor);
+        return false;
     default:
         if (actor->text[0] != '\0')
             import_again(actor);
@@ -685,7 +739,7 @@ static void on_released(lk_status status, void *data)
     if (actor->over || actor->home->process.dead)
         return;
     sim_judge_status(actor, "release", status);
-    say(actor, "has given it back: %s", lk_status_name(status));
+    sim_actor_says(actor, "has given it back: %s", lk_status_name(status));
     later(actor, 0, give_back);
 }
 
@@ -700,8 +754,8 @@ static void give_back(sim_actor *actor)
     }
     judge_loss(grip);
     sim_judge_name(actor->run, grip->name);
-    say(actor, "gives %s back%s", grip->name->text,
-        sim_grip_is_valid(grip) ? "" : ", which it has lost");
+    sim_actor_says(actor, "gives %s back%s", grip->name->text,
+                   sim_grip_is_valid(grip) ? "" : ", which it has lost");
     actor->operation =
         sim_record_invoke(actor, grip->client, HISTORY_RELEASE, grip, 0, 0);
     actor->released_in = grip->client;
@@ -722,7 +776,7 @@ static void round_begin(sim_actor *actor)
         (!actor->last &&
          actor->run->schedule.now >= actor->run->plan->ends_at)) {
         actor->over = true;
-        say(actor, "is done");
+        sim_actor_says(actor, "is done");
         return;
     }
     actor->rounds_left--;
@@ -732,7 +786,15 @@ static void round_begin(sim_actor *actor)
     if (actor->last)
         actor->want = (sim_want){actor->plan->primitive,
                                  actor->run->plan->permits, LAST_WAIT_MS, 0};
-    acquire(actor);
+    if (art_of(actor)->errand != NULL)
+        art_of(actor)->errand(actor);
+    else
+        acquire(actor);
+}
+
+void sim_actor_rests(sim_actor *actor)
+{
+    round_end(actor);
 }
 
 static void round_end(sim_actor *actor)
@@ -780,7 +842,7 @@ bool sim_actor_is_queued(const sim_actor *actor)
     const lk__wait *wait;
 
     if (actor->home == NULL || actor->home->client == NULL || actor->over ||
-        actor->home->process.dead)
+        actor->home->process.dead || art_of(actor)->acquire == NULL)
         return false;
     for (wait = actor->home->client->first_wait; wait != NULL;
          wait = wait->next_all) {
@@ -812,9 +874,11 @@ void sim_actor_leave(sim_actor *actor, const sim_client *client)
     sim_event_clear(&actor->run->schedule, &actor->cancel_event);
     if (actor->handle != NULL)
         art_of(actor)->free(actor->handle);
+    lk_cell_free(actor->cell);
     lk_owner_free(actor->owner);
     lk_cancel_free(actor->cancel);
     actor->handle = NULL;
+    actor->cell = NULL;
     actor->owner = NULL;
     actor->cancel = NULL;
 }

@@ -12,6 +12,14 @@
 
 void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item);
 
+/* For errands: a call begins, that waits for so long; it has ended, and true: its
+   end is of no use any more; the round is over; the story. */
+void sim_actor_calls(sim_actor *actor, int64_t wait_ms);
+bool sim_actor_called(sim_actor *actor, const char *call, lk_status status);
+void sim_actor_rests(sim_actor *actor);
+void sim_actor_says(const sim_actor *actor, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Its client is open: it begins. */
 void sim_actor_begin(sim_actor *actor);
 

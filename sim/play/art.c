@@ -4,6 +4,10 @@
 
 #include "play/art.h"
 
+#include <stdlib.h>
+
+#include "play/errand.h"
+
 /* ---- lock -------------------------------------------------------------------- */
 
 static lk_status lock_make(void **ret_handle, lk_client *client,
@@ -242,29 +246,158 @@ static lk_status siglock_force(void *handle, lk_done_cb cb, void *data)
     return lk_siglock_force_release_async(handle, cb, data);
 }
 
+/* ---- stripes ------------------------------------------------------------------- */
+
+/* A name is a key; of those of a run each is folded onto another stripe. */
+typedef struct sim_striped {
+    lk_stripes *stripes;
+    const char *key;
+} sim_striped;
+
+static lk_status stripes_make(void **ret_handle, lk_client *client,
+                              const char *name, const sim_plan *plan)
+{
+    sim_striped *striped = sim_alloc(sizeof(*striped));
+
+    (void)plan;
+    striped->key = name;
+    *ret_handle = striped;
+    return lk_stripes_new(&striped->stripes, client, "coats", NULL);
+}
+
+static void stripes_free(void *handle)
+{
+    lk_stripes_free(((sim_striped *)handle)->stripes);
+    free(handle);
+}
+
+static lk_status stripes_acquire(void *handle, const sim_want *want,
+                                 const lk_acquire_options *options,
+                                 lk_acquire_cb cb, void *data)
+{
+    const sim_striped *striped = handle;
+
+    return lk_stripes_acquire_async(striped->stripes, striped->key,
+                                    want->wait_ms, options, cb, data);
+}
+
+/* ---- multilock ------------------------------------------------------------------ */
+
+/* One of each sort, and what all multilocks want. */
+typedef struct sim_joint {
+    lk_multilock *multilock;
+    lk_lock *lock;
+    lk_fairlock *fairlock;
+    lk_rwlock *rwlock;
+} sim_joint;
+
+static lk_status
+members_make(sim_joint *joint, lk_client *client, const char *name)
+{
+    char fair[32], book[32];
+
+    (void)snprintf(fair, sizeof(fair), "fair-%s", name);
+    (void)snprintf(book, sizeof(book), "book-%s", name);
+    if (lk_multilock_new(&joint->multilock) != LK_OK ||
+        lk_lock_new(&joint->lock, client, name, NULL) != LK_OK ||
+        lk_fairlock_new(&joint->fairlock, client, fair, NULL) != LK_OK ||
+        lk_rwlock_new(&joint->rwlock, client, book, NULL) != LK_OK ||
+        lk_multilock_add_lock(joint->multilock, joint->lock) != LK_OK ||
+        lk_multilock_add_fairlock(joint->multilock, joint->fairlock) != LK_OK)
+        return LK_EINVAL;
+    return lk_multilock_add_write(joint->multilock, joint->rwlock);
+}
+
+static lk_status multilock_make(void **ret_handle, lk_client *client,
+                                const char *name, const sim_plan *plan)
+{
+    sim_joint *joint = sim_alloc(sizeof(*joint));
+
+    (void)plan;
+    *ret_handle = joint;
+    return members_make(joint, client, name);
+}
+
+static void multilock_free(void *handle)
+{
+    sim_joint *joint = handle;
+
+    lk_multilock_free(joint->multilock);
+    lk_lock_free(joint->lock);
+    lk_fairlock_free(joint->fairlock);
+    lk_rwlock_free(joint->rwlock);
+    free(joint);
+}
+
+static lk_status multilock_acquire(void *handle, const sim_want *want,
+                                   const lk_acquire_options *options,
+                                   lk_acquire_cb cb, void *data)
+{
+    return lk_multilock_acquire_async(((sim_joint *)handle)->multilock,
+                                      want->wait_ms, options, cb, data);
+}
+
+/* ---- where nothing is held ------------------------------------------------------ */
+
+static lk_status latch_make(void **ret_handle, lk_client *client,
+                            const char *name, const sim_plan *plan)
+{
+    (void)plan;
+    return lk_latch_new((lk_latch **)ret_handle, client, name, NULL);
+}
+
+static void latch_free(void *handle)
+{
+    lk_latch_free(handle);
+}
+
+static lk_status plain_make(void **ret_handle, lk_client *client,
+                            const char *name, const sim_plan *plan)
+{
+    (void)plan;
+    return lk_plain_semaphore_new((lk_plain_semaphore **)ret_handle, client,
+                                  name);
+}
+
+static void plain_free(void *handle)
+{
+    lk_plain_semaphore_free(handle);
+}
+
 /* -------------------------------------------------------------------------------- */
 
 const sim_art sim_arts[SIM_PRIMITIVES] = {
-    [SIM_LOCK] = {SIM_OF_LOCK, true, lock_make, lock_free, lock_acquire,
-                  lock_import, lock_revoke, lock_force},
-    [SIM_SPINLOCK] = {SIM_OF_LOCK, true, spinlock_make, lock_free, lock_acquire,
-                      lock_import, lock_revoke, lock_force},
-    [SIM_FAIRLOCK] = {SIM_OF_LOCK, true, fairlock_make, fairlock_free,
+    [SIM_LOCK] = {SIM_OF_LOCK, true, false, lock_make, lock_free, lock_acquire,
+                  lock_import, lock_revoke, lock_force, NULL},
+    [SIM_SPINLOCK] = {SIM_OF_LOCK, true, false, spinlock_make, lock_free,
+                      lock_acquire, lock_import, lock_revoke, lock_force, NULL},
+    [SIM_FAIRLOCK] = {SIM_OF_LOCK, true, false, fairlock_make, fairlock_free,
                       fairlock_acquire, fairlock_import, fairlock_revoke,
-                      fairlock_force},
-    [SIM_LEADER] = {SIM_OF_LOCK, true, leader_make, leader_free, leader_acquire,
-                    NULL, NULL, NULL},
-    [SIM_READ] = {SIM_OF_RWLOCK, false, rwlock_make, rwlock_free,
-                  rwlock_acquire, rwlock_import, rwlock_revoke, rwlock_force},
-    [SIM_UPGRADEABLE] = {SIM_OF_RWLOCK, false, rwlock_make, rwlock_free,
+                      fairlock_force, NULL},
+    [SIM_LEADER] = {SIM_OF_LOCK, true, false, leader_make, leader_free,
+                    leader_acquire, NULL, NULL, NULL, NULL},
+    [SIM_READ] = {SIM_OF_RWLOCK, false, false, rwlock_make, rwlock_free,
+                  rwlock_acquire, rwlock_import, rwlock_revoke, rwlock_force,
+                  NULL},
+    [SIM_UPGRADEABLE] = {SIM_OF_RWLOCK, false, false, rwlock_make, rwlock_free,
                          rwlock_acquire, rwlock_import, rwlock_revoke,
-                         rwlock_force},
-    [SIM_WRITE] = {SIM_OF_RWLOCK, true, rwlock_make, rwlock_free,
-                   rwlock_acquire, rwlock_import, rwlock_revoke, rwlock_force},
-    [SIM_SEMAPHORE] = {SIM_OF_SEMAPHORE, false, semaphore_make, semaphore_free,
-                       semaphore_acquire, semaphore_import, semaphore_revoke,
-                       semaphore_force},
-    [SIM_SIGLOCK] = {SIM_OF_SIGLOCK, false, siglock_make, siglock_free,
+                         rwlock_force, NULL},
+    [SIM_WRITE] = {SIM_OF_RWLOCK, true, false, rwlock_make, rwlock_free,
+                   rwlock_acquire, rwlock_import, rwlock_revoke, rwlock_force,
+                   NULL},
+    [SIM_SEMAPHORE] = {SIM_OF_SEMAPHORE, false, false, semaphore_make,
+                       semaphore_free, semaphore_acquire, semaphore_import,
+                       semaphore_revoke, semaphore_force, NULL},
+    [SIM_SIGLOCK] = {SIM_OF_SIGLOCK, false, false, siglock_make, siglock_free,
                      siglock_acquire, siglock_import, siglock_revoke,
-                     siglock_force},
+                     siglock_force, NULL},
+    [SIM_STRIPE] = {SIM_OF_STRIPES, true, false, stripes_make, stripes_free,
+                    stripes_acquire, NULL, NULL, NULL, NULL},
+    [SIM_MULTILOCK] = {SIM_OF_MULTILOCK, false, true, multilock_make,
+                       multilock_free, multilock_acquire, NULL, NULL, NULL,
+                       NULL},
+    [SIM_LATCH] = {SIM_OF_LATCH, false, false, latch_make, latch_free, NULL,
+                   NULL, NULL, NULL, sim_errand_latch},
+    [SIM_PLAIN] = {SIM_OF_PLAIN, false, false, plain_make, plain_free, NULL,
+                   NULL, NULL, NULL, sim_errand_plain},
 };

@@ -8,6 +8,7 @@
 typedef struct sim_art {
     sim_family family;
     bool fenced; /* each has a larger fence than those before */
+    bool joint;  /* its hold is one of several names */
     lk_status (*make)(void **ret_handle, lk_client *client, const char *name,
                       const sim_plan *plan);
     void (*free)(void *handle);
@@ -19,6 +20,8 @@ typedef struct sim_art {
     lk_status (*revoke)(void *handle, const char *owner, lk_revoke_cb cb,
                         void *data);
     lk_status (*force)(void *handle, lk_done_cb cb, void *data);
+    /* What its rounds are where nothing is held; NULL: acquire, and so on. */
+    void (*errand)(sim_actor *actor);
 } sim_art;
 
 extern const sim_art sim_arts[SIM_PRIMITIVES];

@@ -93,6 +93,14 @@ static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
         return SIM_SEMAPHORE;
     case SIM_PROFILE_SIGLOCK:
         return SIM_SIGLOCK;
+    case SIM_PROFILE_STRIPES:
+        return SIM_STRIPE;
+    case SIM_PROFILE_MULTILOCK:
+        return SIM_MULTILOCK;
+    case SIM_PROFILE_LATCH:
+        return SIM_LATCH;
+    case SIM_PROFILE_PLAIN:
+        return SIM_PLAIN;
     case SIM_PROFILE_LOCK:
     case SIM_PROFILE_ALL:
     default:

@@ -5,6 +5,7 @@
 #include "play/probe.h"
 
 #include "play/actor.h"
+#include "play/art.h"
 #include "play/client.h"
 
 static void client_make(sim_run *run, unsigned db)
@@ -37,6 +38,10 @@ static sim_primitive whole(sim_primitive primitive)
     case SIM_WRITE:
     case SIM_SEMAPHORE:
     case SIM_SIGLOCK:
+    case SIM_STRIPE:
+    case SIM_MULTILOCK:
+    case SIM_LATCH:
+    case SIM_PLAIN:
     case SIM_PRIMITIVES:
     default:
         return primitive;
@@ -80,7 +85,8 @@ void sim_probe_begin(sim_run *run)
     for (size_t i = 0; i < actors; i++) {
         const sim_actor *actor = &run->actors[i];
 
-        if (actor->home != NULL && !is_known(run, i))
+        if (actor->home != NULL && !is_known(run, i) &&
+            sim_arts[actor->plan->primitive].acquire != NULL)
             actor_make(run, SIM_ITEMS_MOST + actor->of->db, actor->plan);
     }
 }

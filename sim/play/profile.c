@@ -7,17 +7,18 @@
 const char *sim_primitive_word(sim_primitive primitive)
 {
     static const char *const words[SIM_PRIMITIVES] =
-        {"lock",        "spin lock", "fair lock", "leader", "read",
-         "upgradeable", "write",     "semaphore", "siglock"};
+        {"lock",        "spin lock", "fair lock",      "leader",  "read",
+         "upgradeable", "write",     "semaphore",      "siglock", "stripe",
+         "multilock",   "latch",     "plain semaphore"};
 
     return words[primitive];
 }
 
 const char *sim_profile_word(sim_profile profile)
 {
-    static const char *const words[SIM_PROFILES + 1] = {"lock",    "fairlock",
-                                                        "rwlock",  "semaphore",
-                                                        "siglock", "all"};
+    static const char *const words[SIM_PROFILES + 1] =
+        {"lock",    "fairlock",  "rwlock", "semaphore", "siglock",
+         "stripes", "multilock", "latch",  "plain",     "all"};
 
     return words[profile];
 }

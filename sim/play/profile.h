@@ -15,6 +15,10 @@ typedef enum sim_primitive {
     SIM_WRITE,
     SIM_SEMAPHORE,
     SIM_SIGLOCK,
+    SIM_STRIPE,
+    SIM_MULTILOCK,
+    SIM_LATCH,
+    SIM_PLAIN,
     SIM_PRIMITIVES
 } sim_primitive;
 
@@ -25,6 +29,10 @@ typedef enum sim_profile {
     SIM_PROFILE_RWLOCK,
     SIM_PROFILE_SEMAPHORE,
     SIM_PROFILE_SIGLOCK,
+    SIM_PROFILE_STRIPES,
+    SIM_PROFILE_MULTILOCK,
+    SIM_PROFILE_LATCH,
+    SIM_PROFILE_PLAIN,
     SIM_PROFILES,
     SIM_PROFILE_ALL = SIM_PROFILES /* by the seed, one of them */
 } sim_profile;

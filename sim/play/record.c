@@ -22,7 +22,9 @@ static history_kind kind_of(sim_primitive primitive)
          [SIM_FAIRLOCK] = HISTORY_FAIRLOCK, [SIM_LEADER] = HISTORY_LEADER,
          [SIM_READ] = HISTORY_RWLOCK,       [SIM_UPGRADEABLE] = HISTORY_RWLOCK,
          [SIM_WRITE] = HISTORY_RWLOCK,      [SIM_SEMAPHORE] = HISTORY_SEMAPHORE,
-         [SIM_SIGLOCK] = HISTORY_SIGLOCK};
+         [SIM_SIGLOCK] = HISTORY_SIGLOCK,   [SIM_STRIPE] = HISTORY_STRIPES,
+         [SIM_MULTILOCK] = HISTORY_REDLOCK, [SIM_LATCH] = HISTORY_LATCH,
+         [SIM_PLAIN] = HISTORY_PLAIN};
 
     return kinds[primitive];
 }
@@ -43,6 +45,10 @@ static history_mode mode_of(sim_primitive primitive)
     case SIM_FAIRLOCK:
     case SIM_LEADER:
     case SIM_SIGLOCK:
+    case SIM_STRIPE:
+    case SIM_MULTILOCK:
+    case SIM_LATCH:
+    case SIM_PLAIN:
     case SIM_PRIMITIVES:
     default:
         return HISTORY_EXCLUSIVE;
@@ -73,11 +79,19 @@ static history_event event_of(const sim_name *name, sim_primitive primitive,
     return event;
 }
 
-/* The true time of what a hold's deadline is by its client's clock. */
+/* The true time of what a hold's deadline is by its client's clock. One of
+   several names says no more than what is left. */
 static uint64_t deadline_of(const sim_grip *grip)
 {
-    return sim_clock_when(&grip->client->process.clock,
-                          grip->hold->claim->deadline);
+    const sim_process *process = &grip->client->process;
+    uint64_t at;
+
+    if (sim_arts[grip->mode].joint)
+        at = sim_process_clock(process) +
+             lk_hold_remaining_ms(grip->hold) * SIM_MS;
+    else
+        at = grip->hold->claim->deadline;
+    return sim_clock_when(&process->clock, at);
 }
 
 static void add_hold(history_event *event, const sim_grip *grip)
@@ -190,6 +204,56 @@ void sim_record_return(const sim_actor *actor, sim_client *client,
     if (call == HISTORY_ACQUIRE)
         event.flags = HISTORY_WATCHED |
                       (actor->want.lease_ms == 0 ? HISTORY_RENEWED : 0U);
+    feed(actor->run, &event);
+}
+
+uint64_t sim_record_ask(const sim_actor *actor, history_call call,
+                        uint64_t count, uint64_t deadline)
+{
+    sim_run *run = actor->run;
+    history_event event =
+        event_of(actor->of, actor->plan->primitive, actor->home);
+
+    event.operation = ++run->last_id;
+    event.phase = HISTORY_INVOKE;
+    event.call = (uint8_t)call;
+    event.owner = actor->number;
+    event.count = count;
+    event.deadline = deadline;
+    feed(run, &event);
+    return event.operation;
+}
+
+void sim_record_answer(const sim_actor *actor, history_call call,
+                       uint64_t operation, lk_status status, uint64_t count)
+{
+    history_event event =
+        event_of(actor->of, actor->plan->primitive, actor->home);
+
+    if (actor->home->process.dead)
+        return;
+    event.operation = operation;
+    event.phase = (uint8_t)phase_of(status);
+    event.call = (uint8_t)call;
+    event.status = status;
+    event.owner = actor->number;
+    event.count = count;
+    feed(actor->run, &event);
+}
+
+void sim_record_written(const sim_actor *actor, const sim_change *write,
+                        uint64_t operation, lk_status status)
+{
+    history_event event =
+        event_of(actor->of, actor->plan->primitive, actor->home);
+
+    event.operation = operation;
+    event.phase = (uint8_t)phase_of(status);
+    event.call = HISTORY_WRITE;
+    event.status = status;
+    event.owner = actor->number;
+    event.hold = write->hold;
+    event.fence = write->fence;
     feed(actor->run, &event);
 }
 

@@ -24,6 +24,17 @@ void sim_record_return(const sim_actor *actor, sim_client *client,
                        history_call call, uint64_t operation, lk_status status,
                        const sim_grip *hold, uint64_t lease_ms);
 
+/* The same of what is no hold: an actor's call of a latch or a plain semaphore.
+   Returns the call's id. */
+uint64_t sim_record_ask(const sim_actor *actor, history_call call,
+                        uint64_t count, uint64_t deadline);
+void sim_record_answer(const sim_actor *actor, history_call call,
+                       uint64_t operation, lk_status status, uint64_t count);
+
+/* What was written with a fence: accepted, or not. */
+void sim_record_written(const sim_actor *actor, const sim_change *write,
+                        uint64_t operation, lk_status status);
+
 /* A look at a hold said that it is valid. */
 void sim_record_checked(const sim_grip *grip);
 

@@ -66,7 +66,11 @@ static void name_make(sim_name *name, sim_family family, unsigned db, int i)
         {{"lock", "{lock}", "lock2", "{lock2}"},
          {"book", "{book}", "book2", "{book2}"},
          {"pool", "{pool2}", "pool3", "{pool4}"},
-         {"sign", "{sign}", "sign2", "{sign2}"}};
+         {"sign", "{sign}", "sign2", "{sign2}"},
+         {"red", "green", "blue", "grey"},
+         {"all", "{all}", "all2", "{all2}"},
+         {"gate", "{gate}", "gate2", "{gate2}"},
+         {"seat", "{seat}", "seat2", "{seat2}"}};
 
     name->family = family;
     name->db = db;

@@ -22,6 +22,10 @@ typedef enum sim_family {
     SIM_OF_RWLOCK,
     SIM_OF_SEMAPHORE,
     SIM_OF_SIGLOCK,
+    SIM_OF_STRIPES,
+    SIM_OF_MULTILOCK,
+    SIM_OF_LATCH,
+    SIM_OF_PLAIN,
     SIM_FAMILIES
 } sim_family;
 
@@ -79,7 +83,8 @@ typedef struct sim_change {
     uint64_t operation; /* 0: none */
     history_call call;
     sim_grip *grip;
-    uint64_t hold; /* its id; the grip may be another's by now */
+    uint64_t hold;  /* its id; the grip may be another's by now */
+    uint64_t fence; /* of a write */
     uint64_t lease_ms;
 } sim_change;
 
@@ -100,6 +105,10 @@ struct sim_actor {
     uint64_t operation; /* the call under way there; 0: none */
     bool queued;        /* and it was seen in the queue */
     sim_change change;
+    lk_cell *cell;           /* that what it holds guards; NULL: none yet */
+    sim_change write;        /* to that */
+    history_call errand;     /* the call under way; see errand.h */
+    uint64_t taken;          /* permits of a plain semaphore */
     uint64_t forcing;        /* the id of the force under way */
     sim_client *released_in; /* the client of the release under way */
     sim_want want;
