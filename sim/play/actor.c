@@ -563,6 +563,14 @@ static sim_client *client_draw(sim_actor *actor)
     return NULL;
 }
 
+/* The time that has come for what runs there, held up as it may be. */
+static uint64_t now_in(const sim_client *client)
+{
+    uint64_t now = client->run->schedule.now;
+
+    return client->process.ahead > now ? client->process.ahead : now;
+}
+
 /* Only an end of the hold makes the text worth nothing. */
 static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
 {
@@ -571,12 +579,12 @@ static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
                       NULL, 0);
     actor->operation = 0;
     sim_judge_status(actor, "import", status);
-    if (status == LK_ELOST && actor->run->schedule.now < actor->good_to &&
+    if (status == LK_ELOST && now_in(client) < actor->good_to &&
         !actor->of->was_ended && !actor->run->left_model)
         sim_violated(actor->run,
                      "%s cannot import %s, which is good for %.3f s more",
                      actor->name, actor->of->text,
-                     (double)(actor->good_to - actor->run->schedule.now) / 1e9);
+                     (double)(actor->good_to - now_in(client)) / 1e9);
 }
 
 /* Whoever asked for it is not there any more: it is given back unseen. */
