@@ -73,7 +73,8 @@ static lk_status export_end(lk_hold *hold, char *text, size_t size)
         lk__claim_export(hold->claim);
         lk__place_drive(hold->claim->place);
         lk__hold_unclaim(hold);
-    } else if (hold->cb != NULL) {
+    } else if (hold->cb != NULL && hold->claim->state != LK__CLAIM_HELD) {
+        /* Of one whose time has only just ended its alarm will tell. */
         lk__client_post(hold->client, &hold->post);
     }
     return status;
