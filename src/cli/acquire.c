@@ -13,7 +13,9 @@
 
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/eval.h"
 #include "cli/json.h"
+#include "cli/keeper.h"
 #include "cli/output.h"
 #include "cli/run_wait.h"
 #include "cli/subject.h"
@@ -103,26 +105,6 @@ static const char *read_text(errand *e, const char *text, cli_kind_of *ret_kind)
 
 /* ---- output ------------------------------------------------------------- */
 
-/* As one word of a shell. */
-static void put_quoted(const char *text)
-{
-    (void)putchar('\'');
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            (void)fputs("'\\''", stdout);
-        else
-            (void)putchar(*text);
-    }
-    (void)putchar('\'');
-}
-
-static void put_export(const char *variable, const char *value)
-{
-    (void)printf("export %s=", variable);
-    put_quoted(value);
-    (void)fputs(";\n", stdout);
-}
-
 static void put_hold(const errand *e, uint64_t fence)
 {
     char digits[24];
@@ -138,41 +120,22 @@ static void put_hold(const errand *e, uint64_t fence)
         cli_json_close(&json, '}');
         cli_json_line(&json);
     } else if (e->chosen.exports) {
-        put_export("LATCHKEY_HOLD", e->text);
-        put_export("LATCHKEY_NAME", e->name);
-        put_export("LATCHKEY_FENCE", digits);
+        cli_eval_export("LATCHKEY_HOLD", e->text);
+        cli_eval_export("LATCHKEY_NAME", e->name);
+        cli_eval_export("LATCHKEY_FENCE", digits);
     } else {
         (void)printf("%s\n", e->text);
     }
 }
 
-/* ---- an eval that fails ------------------------------------------------- */
-
-/* The code that the shell's eval is to fail with; 0: it is not to. */
-static int owed_code;
-
-/* Nothing at all would be a success of the eval, and the script would go on
-   without the lock. */
-static void put_failure(int code)
-{
-    (void)printf("unset LATCHKEY_HOLD LATCHKEY_NAME LATCHKEY_FENCE;\n"
-                 "(exit %d)\n",
-                 code != 0 ? code : 1);
-}
-
-static void at_exit(void)
-{
-    if (owed_code != 0)
-        put_failure(owed_code);
-}
-
-/* A command line that is wrong ends the tool while it is read. */
-static void owe_failure(char **argv)
+/* Whether it is an eval that reads what the tool writes. */
+static bool wants_export(char **argv)
 {
     for (; *argv != NULL; argv++) {
-        if (strcmp(*argv, "--export") == 0 && atexit(at_exit) == 0)
-            owed_code = CLI_USAGE;
+        if (strcmp(*argv, "--export") == 0)
+            return true;
     }
+    return false;
 }
 
 /* ---- common ------------------------------------------------------------- */
@@ -263,7 +226,8 @@ static int run_acquire(cli *c, int argc, char **argv)
     int number = 0;
     int code;
 
-    owe_failure(argv);
+    if (wants_export(argv))
+        cli_eval_owe();
     cli_parse(c, argc, argv, &e.chosen, &args);
     if (e.chosen.lease_ms < 1000)
         cli_usage(c, "--lease TIME has to be said, and 1s at least: nobody "
@@ -276,14 +240,14 @@ static int run_acquire(cli *c, int argc, char **argv)
     if (strlen(args.operands[0]) > NAME_MAX_BYTES)
         cli_usage(c, "the name is longer than %d bytes", NAME_MAX_BYTES);
     (void)snprintf(e.name, sizeof(e.name), "%s", args.operands[0]);
-    owed_code = 0;
+    cli_eval_begun();
     code = acquire(&e, &number);
     if (code == 0 && e.hold != NULL) {
         code = hand_out(&e);
         is_held = code == CLI_OK;
     }
     if (!is_held && e.chosen.exports && !c->json)
-        put_failure(code);
+        cli_eval_failure(code);
     close_errand(&e);
     (void)cli_flush();
     if (number != 0)
@@ -426,6 +390,13 @@ static int run_release(cli *c, int argc, char **argv)
     int code;
 
     cli_parse(c, argc, argv, &e.chosen, &args);
+    if (args.operand_count == 0 && getenv("LATCHKEY_HOLD") == NULL &&
+        getenv("LATCHKEY_KEEPER") != NULL) {
+        code = cli_keeper_end(c, getenv("LATCHKEY_KEEPER"));
+        if (code == CLI_OK && e.chosen.exports)
+            cli_eval_unset();
+        return code;
+    }
     code = take_over(&e, &args);
     if (code == 0) {
         status = lk_hold_release(e.hold);
@@ -433,7 +404,7 @@ static int run_release(cli *c, int argc, char **argv)
         if (status != LK_OK)
             code = lost(&e, status);
         else if (e.chosen.exports)
-            (void)printf("unset LATCHKEY_HOLD LATCHKEY_NAME LATCHKEY_FENCE;\n");
+            cli_eval_unset();
     }
     close_errand(&e);
     return code;
@@ -468,8 +439,9 @@ const cli_command cli_command_release = {
     .name = "release",
     .summary = "give back what was acquired",
     .usage = "[OPTION]... [HOLD]",
-    .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD. Exits\n"
-             "with 74 if it was lost before.",
+    .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD; without\n"
+             "that the keeper of `hold` ends. Exits with 74 if it was lost\n"
+             "before.",
     .options = release_options,
     .operands_max = HOLD_WORDS,
     .run = run_release,

@@ -18,6 +18,7 @@
     X(wait)                                                                    \
     X(latch)                                                                   \
     X(barrier)                                                                 \
+    X(hold)                                                                    \
     X(acquire)                                                                 \
     X(renew)                                                                   \
     X(release)                                                                 \

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_EVAL_H
+#define LK_CLI_EVAL_H
+
+/*
+ * Lines for `eval "$(latchkey ...)"` of a shell.
+ */
+
+/* export VARIABLE='value' */
+void cli_eval_export(const char *variable, const char *value);
+
+/* Forgets what acquire and hold have set. */
+void cli_eval_unset(void);
+
+/*
+ * Lets the eval fail with that code, 1 for 0: nothing at all would be a success
+ * of it, and the script would go on without the lock.
+ */
+void cli_eval_failure(int code);
+
+/* The same with CLI_USAGE if the tool ends before cli_eval_begun(): a command
+   line that is wrong ends it while it is read. */
+void cli_eval_owe(void);
+void cli_eval_begun(void);
+
+#endif /* LK_CLI_EVAL_H */

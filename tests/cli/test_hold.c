@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `eval "$(latchkey hold NAME)"` in a real shell: however the shell ends, and
+   whatever becomes of the name. */
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 15000 };
+
+#define HOLD    "eval \"$(" LK_TOOL " hold n)\" || exit; echo held; "
+#define HOLD_1S "eval \"$(" LK_TOOL " hold -l1s n)\" || exit; echo held; "
+#define FOREVER "while :; do sleep 0.02; done"
+
+static server *redis;
+static tool_how how;   /* the tool */
+static tool_how shell; /* a shell */
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    shell = (tool_how){.url = server_url(redis), .program = "sh"};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static bool is_free(void *data)
+{
+    (void)data;
+    return server_integer(redis, "EXISTS n") == 0;
+}
+
+static void assert_free(void)
+{
+    assert_true(wait_until(is_free, NULL, SOON_MS));
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    assert_free();
+    server_flush(redis);
+    return 0;
+}
+
+static tool *start_script(const char *script)
+{
+    tool *t = tool_start(&shell, "-c", script, NULL);
+
+    tool_wait_out(t, "held\n", SOON_MS);
+    assert_int_equal(server_integer(redis, "EXISTS n"), 1);
+    return t;
+}
+
+static void it_is_held_until_the_shell_ends(void **state)
+{
+    tool *t = start_script("trap 'exit 3' USR1; " HOLD FOREVER);
+
+    (void)state;
+    (void)kill(tool_pid(t), SIGUSR1);
+    assert_int_equal(tool_wait(t, SOON_MS), 3);
+    assert_free();
+    tool_free(t);
+    t = start_script(HOLD FOREVER);
+    assert_tool(&how, 75, "", "is not obtained", "lock", "-n", "n", "true",
+                NULL);
+    (void)kill(tool_pid(t), SIGKILL);
+    assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGKILL);
+    assert_free();
+    tool_free(t);
+}
+
+static bool is_renewed(void *data)
+{
+    long long *least = data;
+    long long left = server_integer(redis, "PTTL n");
+
+    if (left > *least + 100)
+        return true;
+    if (left < *least)
+        *least = left;
+    return false;
+}
+
+static void a_shell_that_is_stopped_keeps_it(void **state)
+{
+    tool *t = start_script(HOLD FOREVER);
+    long long least = 1 << 30;
+
+    (void)state;
+    tool_free(t);
+    assert_free();
+    t = start_script("eval \"$(" LK_TOOL
+                     " hold -l3s n)\" || exit; echo held; " FOREVER);
+    (void)kill(tool_pid(t), SIGSTOP);
+    assert_true(wait_until(is_renewed, &least, SOON_MS));
+    (void)kill(tool_pid(t), SIGKILL);
+    assert_free();
+    tool_free(t);
+}
+
+static void release_gives_it_back_before(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "held\n0\n74\n", "its keeper has ended", "-c",
+                HOLD LK_TOOL " release; echo $?; " LK_TOOL " release; echo $?",
+                NULL);
+    assert_tool(&shell, 0, "held\nnone\n", "", "-c",
+                HOLD "eval \"$(" LK_TOOL " release --export)\"; "
+                     "echo ${LATCHKEY_KEEPER-none}",
+                NULL);
+    assert_free();
+}
+
+static void an_eval_without_a_hold_fails(void **state)
+{
+    tool *t = start_script(HOLD FOREVER);
+
+    (void)state;
+    assert_tool(&shell, 75, "", "is not obtained", "-c",
+                "eval \"$(" LK_TOOL " hold -n n)\" || exit; echo wrong", NULL);
+    assert_tool(&shell, 1, "", NULL, "-c",
+                "eval \"$(" LK_TOOL " hold -nE0 n)\" || exit; echo wrong",
+                NULL);
+    assert_tool(&shell, 64, "", "no option --no-such", "-c",
+                "eval \"$(" LK_TOOL " hold --no-such n)\" || exit; echo wrong",
+                NULL);
+    tool_free(t);
+}
+
+static void a_wait_that_a_signal_ends_leaves_nobody(void **state)
+{
+    tool *t = start_script(HOLD FOREVER);
+    tool *waiting = tool_start(&how, "hold", "n", NULL);
+
+    (void)state;
+    tool_wait_err(waiting, "waiting for n: position 1 of 1", SOON_MS);
+    (void)kill(tool_pid(waiting), SIGTERM);
+    assert_int_equal(tool_wait(waiting, SOON_MS), 128 + SIGTERM);
+    tool_free(waiting);
+    tool_free(t);
+}
+
+static void a_shell_whose_name_is_lost_is_ended(void **state)
+{
+    tool *t = start_script(HOLD_1S FOREVER);
+
+    (void)state;
+    assert_int_equal(server_integer(redis, "DEL n"), 1);
+    assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGTERM);
+    assert_non_null(strstr(tool_err(t), "lock 'n' is lost; the shell is "
+                                        "ended"));
+    tool_free(t);
+}
+
+/* The shell reads what the tool writes to its end. It would not come if the
+   keeper had one of these descriptors. */
+static void the_keeper_keeps_no_descriptor(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "held\n", "", "-c",
+                "eval \"$(" LK_TOOL " hold n 2>&1 9>&1)\" || exit; echo held",
+                NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(it_is_held_until_the_shell_ends, forget),
+        cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),
+        cmocka_unit_test_teardown(release_gives_it_back_before, forget),
+        cmocka_unit_test_teardown(an_eval_without_a_hold_fails, forget),
+        cmocka_unit_test_teardown(a_wait_that_a_signal_ends_leaves_nobody,
+                                  forget),
+        cmocka_unit_test_teardown(a_shell_whose_name_is_lost_is_ended, forget),
+        cmocka_unit_test_teardown(the_keeper_keeps_no_descriptor, forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
