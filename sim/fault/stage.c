@@ -310,31 +310,6 @@ void stage_close(stage *s)
 
 /* ---- what is left ---- */
 
-/* One that has ended by itself is a find. */
-static bool has_ended(server *which)
-{
-    siginfo_t info = {0};
-    char log[128];
-    FILE *file;
-    int c;
-
-    if (waitid(P_PID, (id_t)server_pid(which), &info,
-               WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == 0)
-        return false;
-    (void)snprintf(log, sizeof(log), "%.*s/log",
-                   (int)(strrchr(server_socket(which), '/') -
-                         server_socket(which)),
-                   server_socket(which));
-    (void)fprintf(stderr, "a server has ended by itself; its log:\n");
-    file = fopen(log, "re");
-    while (file != NULL && (c = fgetc(file)) != EOF)
-        (void)fputc(c, stderr);
-    if (file != NULL)
-        (void)fclose(file);
-    return true;
-}
-
 /* Locks are held by nobody when all leases are over. */
 static bool is_nothing_held(void *data)
 {
@@ -381,7 +356,7 @@ const char *const *stage_left(stage *s)
     size_t n = 0;
 
     close_operator(s);
-    if (has_ended(s->server))
+    if (server_has_ended(s->server))
         left[n++] = "a server that has ended";
     else if (!wait_until(is_nothing_held, s, GONE_MS))
         left[n++] = "a name is still held";

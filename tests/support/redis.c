@@ -87,23 +87,6 @@ void redis_drop(redis *r)
     (void)pthread_mutex_unlock(&r->mutex);
 }
 
-bool redis_ping(redis *r)
-{
-    redisReply *reply = NULL;
-    bool is_pong;
-
-    (void)pthread_mutex_lock(&r->mutex);
-    if (connect_now(r))
-        reply = redisCommand(r->context, "PING");
-    is_pong = reply != NULL && reply->type == REDIS_REPLY_STATUS;
-    if (reply != NULL)
-        freeReplyObject(reply);
-    if (!is_pong)
-        disconnect(r);
-    (void)pthread_mutex_unlock(&r->mutex);
-    return is_pong;
-}
-
 /* ---- commands ---- */
 
 /*
@@ -125,6 +108,34 @@ run_quietly(redisContext *context, const char *format, va_list args)
         (void)sigtimedwait(&pipe, NULL, &(struct timespec){0});
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return reply;
+}
+
+static redisReply *run_now(redisContext *context, const char *format, ...)
+{
+    redisReply *reply;
+    va_list args;
+
+    va_start(args, format);
+    reply = run_quietly(context, format, args);
+    va_end(args);
+    return reply;
+}
+
+bool redis_ping(redis *r)
+{
+    redisReply *reply = NULL;
+    bool is_pong;
+
+    (void)pthread_mutex_lock(&r->mutex);
+    if (connect_now(r))
+        reply = run_now(r->context, "PING");
+    is_pong = reply != NULL && reply->type == REDIS_REPLY_STATUS;
+    if (reply != NULL)
+        freeReplyObject(reply);
+    if (!is_pong)
+        disconnect(r);
+    (void)pthread_mutex_unlock(&r->mutex);
+    return is_pong;
 }
 
 /* Ends the test, or the worker process that it started. */

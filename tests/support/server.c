@@ -126,12 +126,12 @@ static bool launch(server *s)
     return s->pid != 0;
 }
 
-static void explain(const server *s)
+static void explain(const server *s, const char *what)
 {
     FILE *log = fopen(s->log, "re");
     char line[256];
 
-    (void)fprintf(stderr, "server: does not start; its log:\n");
+    (void)fprintf(stderr, "server: %s; its log:\n", what);
     while (log != NULL && fgets(line, sizeof(line), log) != NULL)
         (void)fputs(line, stderr);
     if (log != NULL)
@@ -214,7 +214,7 @@ static server *start(const char *const *extra_args, bool is_tcp)
         if (launch(s))
             return s;
     }
-    explain(s);
+    explain(s, "does not start");
     server_stop(s);
     return NULL;
 }
@@ -267,6 +267,22 @@ pid_t server_pid(const server *s)
     return s->pid;
 }
 
+bool server_has_ended(const server *s)
+{
+    siginfo_t info = {0};
+    char what[64];
+
+    if (s->pid == 0 ||
+        waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid != s->pid)
+        return false;
+    (void)snprintf(what, sizeof(what), "ended by itself, by %s %d",
+                   info.si_code == CLD_EXITED ? "exit" : "signal",
+                   info.si_status);
+    explain(s, what);
+    return true;
+}
+
 /* ---- faults ---- */
 
 /* Sends a signal and waits for what it does; the server may be dead by now. */
@@ -310,17 +326,18 @@ bool server_restart(server *s)
     server_kill(s);
     if (launch(s))
         return true;
-    explain(s);
+    explain(s, "does not start");
     return false;
 }
 
-/* ---- commands ---- */
+/* ---- commands: if one fails because the server is no more, that is told ---- */
 
 redisReply *server_command(server *s, const char *format, ...)
 {
     redisReply *reply;
     va_list args;
 
+    (void)server_has_ended(s);
     va_start(args, format);
     reply = redis_vcommand(s->redis, format, args);
     va_end(args);
@@ -332,6 +349,7 @@ long long server_integer(server *s, const char *format, ...)
     long long integer;
     va_list args;
 
+    (void)server_has_ended(s);
     va_start(args, format);
     integer = redis_vinteger(s->redis, format, args);
     va_end(args);
@@ -343,6 +361,7 @@ char *server_string(server *s, const char *format, ...)
     char *string;
     va_list args;
 
+    (void)server_has_ended(s);
     va_start(args, format);
     string = redis_vstring(s->redis, format, args);
     va_end(args);

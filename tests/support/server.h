@@ -37,6 +37,9 @@ uint16_t server_port(const server *s);       /* 0: no TCP */
 const char *server_tcp_url(const server *s); /* "redis://127.0.0.1:<port>" */
 pid_t server_pid(const server *s);           /* 0 after server_kill() */
 
+/* True: its process has ended by itself; stderr tells how, and its log. */
+bool server_has_ended(const server *s);
+
 /* SIGSTOP and SIGCONT; each returns when it has taken effect. */
 void server_freeze(server *s);
 void server_thaw(server *s);

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A hold, from its acquire to its release. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fault/hand.h"
+
+enum { MS = 1000000 };
+
+/* Until when the hold is valid, as it says now; 0: it does not. */
+static uint64_t deadline_of(const lk_hold *hold, uint64_t now)
+{
+    uint64_t left = lk_hold_remaining_ms(hold);
+
+    return left > 0 ? now + left * MS : 0;
+}
+
+/* ---- what is done with a hold ---- */
+
+static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
+{
+    const grip *g = data;
+    history_event event = play_event(g->name, HISTORY_EVENT, HISTORY_LOST);
+
+    if (remaining_ms > 0)
+        return;
+    event.at = history_now();
+    event.deadline = event.at - lk_hold_lost_for_ms(hold) * MS;
+    event.hold = g->id;
+    event.owner = g->hand->owner;
+    (void)atomic_fetch_add(&g->hand->worker->shared->losses, 1);
+    hand_put(g->hand->worker, &event);
+}
+
+static bool check(const grip *g)
+{
+    history_event event = play_event(g->name, HISTORY_EVENT, HISTORY_CHECKED);
+
+    event.at = history_now();
+    if (lk_hold_check(g->hold) != LK_OK)
+        return false;
+    event.deadline = deadline_of(g->hold, event.at);
+    event.hold = g->id;
+    event.owner = g->hand->owner;
+    hand_put(g->hand->worker, &event);
+    return true;
+}
+
+/* What the name guards takes nothing from whoever is late. */
+static void write_guarded(const grip *g)
+{
+    history_event event = hand_begin(g->hand, g->name, HISTORY_WRITE);
+    _Atomic uint64_t *guarded = &g->hand->worker->shared->written[g->name];
+    uint64_t before;
+
+    event.fence = g->fence;
+    hand_put(g->hand->worker, &event);
+    before = atomic_load(guarded);
+    while (before <= g->fence &&
+           !atomic_compare_exchange_weak(guarded, &before, g->fence))
+        ;
+    hand_ended(g->hand, event, before <= g->fence ? HISTORY_OK : HISTORY_FAIL,
+               before <= g->fence ? LK_OK : LK_ESTALE);
+}
+
+static void extend(grip *g)
+{
+    history_event event = hand_begin(g->hand, g->name, HISTORY_EXTEND);
+    const int64_t most =
+        g->name < PLAY_NAMES && play_names[g->name].kind == HISTORY_REDLOCK
+            ? PLAY_NODE_MS
+            : PLAY_COMMAND_MS;
+    lk_status status;
+
+    event.hold = g->id;
+    event.lease_ms = 200 + play_draw(&g->hand->random, 800);
+    hand_begun(g->hand, &event, most);
+    status = lk_hold_extend(g->hold, event.lease_ms);
+    if (status != LK_ELOST && event.lease_ms > g->lease_ms)
+        g->lease_ms = event.lease_ms;
+    hand_ended(g->hand, event, hand_phase_of(status), status);
+}
+
+static void downgrade(grip *g)
+{
+    history_event event = hand_begin(g->hand, g->name, HISTORY_DOWNGRADE);
+    lk_status status;
+
+    event.hold = g->id;
+    hand_begun(g->hand, &event, PLAY_COMMAND_MS);
+    status = lk_rwlock_downgrade(g->hold);
+    hand_ended(g->hand, event, hand_phase_of(status), status);
+    if (status == LK_OK)
+        g->mode = HISTORY_READ;
+}
+
+void grip_release(const grip *g)
+{
+    history_event event = hand_begin(g->hand, g->name, HISTORY_RELEASE);
+    const int64_t most = play_names[g->name].kind == HISTORY_REDLOCK
+                             ? PLAY_NODE_MS
+                             : PLAY_COMMAND_MS;
+    history_phase phase = HISTORY_UNKNOWN; /* it goes on */
+    lk_status status;
+
+    event.hold = g->id;
+    event.mode = (uint8_t)g->mode;
+    hand_begun(g->hand, &event, most);
+    status = lk_hold_release(g->hold);
+    if (status == LK_OK)
+        phase = HISTORY_OK;
+    else if (status == LK_ELOST)
+        phase = HISTORY_FAIL;
+    hand_ended(g->hand, event, phase, status);
+}
+
+/* ---- acquiring ---- */
+
+static lk_status ask(worker *w, const history_event *event, int64_t wait_ms,
+                     const lk_acquire_options *options, lk_hold **ret_hold,
+                     unsigned name)
+{
+    void *handle = w->handles[name];
+
+    switch (play_names[name].kind) {
+    case HISTORY_LOCK:
+        return lk_lock_acquire(handle, wait_ms, options, ret_hold);
+    case HISTORY_FAIRLOCK:
+        return lk_fairlock_acquire(handle, wait_ms, options, ret_hold);
+    case HISTORY_SEMAPHORE:
+        return lk_semaphore_acquire(handle, event->count, wait_ms, options,
+                                    ret_hold);
+    case HISTORY_REDLOCK:
+        return lk_redlock_acquire(handle, wait_ms, options, ret_hold);
+    case HISTORY_SIGLOCK:
+        return lk_siglock_acquire(handle, wait_ms, options, ret_hold);
+    case HISTORY_RWLOCK:
+        if (event->mode == HISTORY_READ)
+            return lk_rwlock_acquire_read(handle, wait_ms, options, ret_hold);
+        if (event->mode == HISTORY_UPGRADEABLE)
+            return lk_rwlock_acquire_upgradeable(handle, wait_ms, options,
+                                                 ret_hold);
+        return lk_rwlock_acquire_write(handle, wait_ms, options, ret_hold);
+    case HISTORY_NO_KIND:
+    case HISTORY_PLAIN:
+    case HISTORY_LATCH:
+    case HISTORY_LEADER:
+    case HISTORY_STRIPES:
+    case HISTORY_KINDS:
+    default:
+        return LK_EINVAL;
+    }
+}
+
+history_mode grip_draw_mode(hand *h, unsigned name)
+{
+    if (play_names[name].kind == HISTORY_SEMAPHORE)
+        return HISTORY_PERMITS;
+    if (play_names[name].kind != HISTORY_RWLOCK)
+        return HISTORY_EXCLUSIVE;
+    switch (play_draw(&h->random, 6)) {
+    case 0:
+    case 1:
+        return HISTORY_WRITER;
+    case 2:
+        return HISTORY_UPGRADEABLE;
+    default:
+        return HISTORY_READ;
+    }
+}
+
+static void got(grip *g, history_event event)
+{
+    uint64_t now = history_now();
+
+    event.phase = HISTORY_OK;
+    event.status = LK_OK;
+    event.hold = g->id = event.operation;
+    event.fence = g->fence = lk_hold_fence(g->hold);
+    event.deadline = deadline_of(g->hold, now);
+    event.at = now;
+    (void)atomic_fetch_add(&g->hand->worker->shared->grants[g->name], 1);
+    hand_put(g->hand->worker, &event);
+    if (lk_hold_on_lost(g->hold, 0, on_lost, g) != LK_OK)
+        abort();
+}
+
+grip grip_new(hand *h, unsigned name, history_mode mode, const grip *first)
+{
+    grip g = {.hand = h, .name = name, .mode = mode};
+
+    if (first != NULL && first->mode == mode) {
+        g.lease_ms = first->lease_ms;
+        g.is_renewed = first->is_renewed;
+    } else if (play_draw(&h->random, 2) == 0) {
+        g.lease_ms = 200 + play_draw(&h->random, 800);
+    } else {
+        g.lease_ms = PLAY_WATCHDOG_MS;
+        g.is_renewed = true;
+    }
+    return g;
+}
+
+bool grip_acquire(grip *g, int64_t wait_ms)
+{
+    hand *h = g->hand;
+    history_event event = hand_begin(h, g->name, HISTORY_ACQUIRE);
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    char reason[32];
+    lk_status status;
+
+    (void)snprintf(reason, sizeof(reason), "%" PRIu64, event.operation);
+    options.reason = reason; /* by which it is known in the queue */
+    options.lease_ms = g->is_renewed ? 0 : g->lease_ms;
+    event.lease_ms = g->lease_ms;
+    event.flags = HISTORY_WATCHED | (g->is_renewed ? HISTORY_RENEWED : 0U);
+    event.mode = (uint8_t)g->mode;
+    if (g->mode == HISTORY_PERMITS)
+        event.count = 1 + play_draw(&h->random, 2);
+    hand_begun(h, &event, hand_longest(g->name, wait_ms));
+    status = ask(h->worker, &event, wait_ms, &options, &g->hold, g->name);
+    if (status == LK_OK)
+        got(g, event);
+    else
+        hand_ended(h, event, hand_phase_of(status), status);
+    return status == LK_OK;
+}
+
+static bool is_fenced(const grip *g)
+{
+    return g->fence != 0 && g->mode != HISTORY_READ &&
+           g->mode != HISTORY_UPGRADEABLE && g->mode != HISTORY_PERMITS;
+}
+
+/* Again what this thread has: the same, or to write above its reads. */
+static void enter(hand *h, const grip *outer)
+{
+    const history_kind kind = play_names[outer->name].kind;
+    const bool upgrades = outer->mode == HISTORY_UPGRADEABLE;
+    grip inner;
+
+    if (kind != HISTORY_LOCK && kind != HISTORY_FAIRLOCK && !upgrades)
+        return;
+    inner = grip_new(h, outer->name,
+                     upgrades ? HISTORY_WRITER : HISTORY_EXCLUSIVE, outer);
+    if (!grip_acquire(&inner, 300))
+        return;
+    hand_work(h, 3000);
+    if (check(&inner) && is_fenced(&inner))
+        write_guarded(&inner);
+    grip_release(&inner);
+}
+
+void grip_use(hand *h, grip *g)
+{
+    for (uint64_t steps = play_draw(&h->random, 6); steps > 0; steps--) {
+        if (check(g) && is_fenced(g))
+            write_guarded(g);
+        hand_work(h, play_draw(&h->random, 20) == 0 ? 300000 : 3000);
+        switch (play_draw(&h->random, 12)) {
+        case 0:
+            extend(g);
+            break;
+        case 1:
+            enter(h, g);
+            break;
+        case 2:
+            if (g->mode == HISTORY_WRITER)
+                downgrade(g);
+            break;
+        default:
+            break;
+        }
+    }
+    (void)check(g);
+    grip_release(g);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_SIM_FAULT_HAND_H
+#define LK_SIM_FAULT_HAND_H
+
+#include <latchkey/latchkey.h>
+
+#include <pthread.h>
+
+#include "fault/play.h"
+
+/*
+ * A thread of a worker: what it writes down of each call, before and after it.
+ * And a grip: one hold, and what is known of it.
+ */
+
+typedef struct worker {
+    history_log *log;
+    play_shared *shared;
+    uint32_t process;
+    lk_client *client;
+    lk_client *nodes[PLAY_REDLOCK];
+    void *handles[PLAY_NAMES];
+    _Atomic uint64_t operations;
+} worker;
+
+/* A thread of it. */
+typedef struct hand {
+    worker *worker;
+    uint64_t owner;
+    play_random random;
+    pthread_t thread;
+} hand;
+
+/* Its callback may come as long as it has not been released. */
+typedef struct grip {
+    hand *hand;
+    lk_hold *hold;
+    unsigned name;
+    history_mode mode;
+    uint64_t id, fence;
+    uint64_t lease_ms; /* the longest that it was ever named */
+    bool is_renewed;
+} grip;
+
+/* ---- hand.c ---- */
+
+/* Writes an event; a full history ends the program. */
+void hand_put(const worker *w, const history_event *event);
+
+/* A call of that name, with a number of its own; not written yet. */
+history_event hand_begin(hand *h, unsigned name, history_call call);
+/* Writes that it begins now, and has to return within so long. */
+void hand_begun(const hand *h, history_event *event, int64_t within_ms);
+/* Writes how it ended. */
+void hand_ended(const hand *h, history_event event, history_phase phase,
+                lk_status status);
+history_phase hand_phase_of(lk_status status);
+
+/* How long a call with this wait may take. */
+int64_t hand_longest(unsigned name, int64_t wait_ms);
+
+/* Sleeps for up to so long. */
+void hand_work(hand *h, uint64_t most_us);
+
+/* ---- grip.c ---- */
+
+/* How it is wanted, of the ways there are. */
+history_mode grip_draw_mode(hand *h, unsigned name);
+
+/* What it is to have; first: the hold that it has again, whose lease stays;
+   NULL: none. */
+grip grip_new(hand *h, unsigned name, history_mode mode, const grip *first);
+
+/* False: it was not had. */
+bool grip_acquire(grip *g, int64_t wait_ms);
+
+/* Checks it, writes under it, extends it, enters again; then releases it. */
+void grip_use(hand *h, grip *g);
+void grip_release(const grip *g);
+
+#endif /* LK_SIM_FAULT_HAND_H */
