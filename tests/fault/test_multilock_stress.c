@@ -115,8 +115,9 @@ static void turn(crew *c)
         if (lk_hold_release(hold) != LK_OK)
             counters[COUNT_LOSSES]++;
     } else if ((status == LK_EBUSY && wait_ms == 0) ||
-               (status == LK_ETIMEDOUT && wait_ms > 0)) {
-        counters[COUNT_REFUSALS]++;
+               (status == LK_ETIMEDOUT && wait_ms > 0) ||
+               (status == LK_EINDOUBT && wait_ms > 0)) {
+        counters[COUNT_REFUSALS]++; /* in doubt: its time ended in between */
     } else {
         counters[COUNT_ODDITIES]++;
     }
@@ -139,6 +140,7 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
                                        .command_timeout_ms = PATIENCE_MS};
     crew crews[THREADS] = {0};
     lk_client *client;
+    lk_status status;
     int failures = 0;
 
     if (lk_client_open(&client, server_url(data), &options) != LK_OK)
@@ -162,7 +164,11 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
         for (unsigned name = 0; name < NAMES; name++)
             lk_lock_free(crews[i].locks[name]);
     }
-    failures += lk_client_shutdown(client, PATIENCE_MS) != LK_OK;
+    status = lk_client_shutdown(client, PATIENCE_MS);
+    if (status != LK_OK)
+        print_error("%d failures, and a shutdown that ends with %s: %s\n",
+                    failures, lk_status_name(status), lk_last_error());
+    failures += status != LK_OK;
     lk_client_free(client);
     return failures;
 }

@@ -298,8 +298,10 @@ static void is_shared(workers *w, const contest *c, uint64_t end)
                   drought_of(w, 0, end), drought_of(w, c->ours, end));
     is_exclusive(w, c, theirs);
     assert_in_range(percent, SHARE_PERCENT, 100 - SHARE_PERCENT);
-    assert_in_range(drought_of(w, 0, end), 0, wait_scaled_ms(DROUGHT_MS));
-    assert_in_range(drought_of(w, c->ours, end), 0, wait_scaled_ms(DROUGHT_MS));
+    assert_in_range(drought_of(w, 0, end), 0,
+                    wait_allowed_ms(wait_scaled_ms(DROUGHT_MS)));
+    assert_in_range(drought_of(w, c->ours, end), 0,
+                    wait_allowed_ms(wait_scaled_ms(DROUGHT_MS)));
 }
 
 static bool is_long_enough(void *data)

@@ -98,7 +98,7 @@ void locking_wait_queued(locking *f, const char *name, long long count);
 void locking_wait_waiting(lk_client *client, uint64_t count);
 /* No request is under way in a client. */
 void locking_wait_calm(lk_client *client);
-/* So many connections were made by a client. */
+/* So many connections were made by a client, or more. */
 void locking_wait_connects(lk_client *client, uint64_t count);
 /* A command that answers an integer answers this one. */
 void locking_wait_integer(locking *f, long long expected, const char *format,
