@@ -60,8 +60,8 @@ bool cli_count_read(const char *text, uint64_t *ret_count)
     return true;
 }
 
-/* The unit's length in milliseconds; 0: no unit. */
-static int64_t unit_ms(const char *unit)
+/* The length in milliseconds of the unit of so many letters; 0: no unit. */
+static int64_t unit_ms(const char *unit, size_t size)
 {
     static const struct {
         const char *word;
@@ -70,35 +70,61 @@ static int64_t unit_ms(const char *unit)
                  {"min", 60000}, {"h", 3600000}, {"d", 86400000}};
 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(units[i].word, unit) == 0)
+        if (strlen(units[i].word) == size &&
+            strncmp(units[i].word, unit, size) == 0)
             return units[i].ms;
     }
     return 0;
 }
 
-/* Without strtod(): it takes signs, hexadecimal, words, and the locale. */
+/* Without strtod(): it takes signs, hexadecimal, words, and the locale. False:
+   there is no number. */
+static bool read_decimal(const char **text, double *ret_number)
+{
+    const char *at = *text;
+    double number = 0;
+    double place = 1;
+
+    for (; *at >= '0' && *at <= '9'; at++)
+        number = number * 10 + (*at - '0');
+    if (*at == '.' && (at != *text || (at[1] >= '0' && at[1] <= '9'))) {
+        for (at++; *at >= '0' && *at <= '9'; at++) {
+            place /= 10;
+            number += place * (*at - '0');
+        }
+    }
+    if (at == *text)
+        return false;
+    *text = at;
+    *ret_number = number;
+    return true;
+}
+
 bool cli_time_read(const char *text, int64_t *ret_ms)
 {
     const double most = 100.0 * 365 * 86400 * 1000;
-    const char *start = text;
-    double number = 0;
-    double place = 1;
-    int64_t unit;
+    int64_t before = INT64_MAX;
+    double sum = 0;
 
-    for (; *text >= '0' && *text <= '9'; text++)
-        number = number * 10 + (*text - '0');
-    if (*text == '.' && (text != start || (text[1] >= '0' && text[1] <= '9'))) {
-        for (text++; *text >= '0' && *text <= '9'; text++) {
-            place /= 10;
-            number += place * (*text - '0');
-        }
-    }
-    unit = unit_ms(text);
-    if (text == start || unit == 0 || number * (double)unit > most)
+    do {
+        double number = 0;
+        bool has_number = read_decimal(&text, &number);
+        size_t size = strcspn(text, "0123456789.");
+        int64_t unit = unit_ms(text, size);
+
+        /* A number alone is seconds, one behind another part is nothing. */
+        if (!has_number || unit == 0 || unit >= before ||
+            (size == 0 && before != INT64_MAX))
+            return false;
+        text += size;
+        sum += number * (double)unit;
+        before = unit;
+    } while (*text != '\0');
+    if (sum > most)
         return false;
     /* A time that is not nothing does not become nothing. */
-    *ret_ms = (int64_t)(number * (double)unit + 0.5);
-    if (*ret_ms == 0 && number > 0)
+    *ret_ms = (int64_t)(sum + 0.5);
+    if (*ret_ms == 0 && sum > 0)
         *ret_ms = 1;
     return true;
 }
@@ -248,7 +274,7 @@ store(const reader *r, const cli_option *option, bool is_own, const char *value)
     case CLI_TIME: {
         int64_t ms = 0;
 
-        wanted = "a time such as 500ms, 2.5s, 10m or 1h";
+        wanted = "a time such as 500ms, 2.5s, 1m30s or 1h";
         is_good = cli_time_read(value, &ms);
         memcpy(field, &ms, sizeof(ms));
         break;

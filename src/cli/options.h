@@ -22,7 +22,7 @@ typedef enum cli_kind {
     CLI_SET,     /* int: becomes .set */
     CLI_TEXT,    /* const char *: borrowed from argv */
     CLI_COUNT,   /* uint64_t: decimal digits */
-    CLI_TIME,    /* int64_t: milliseconds out of 2.5s, 500ms, 10m, 1h, 2 */
+    CLI_TIME,    /* int64_t: milliseconds out of 2.5s, 500ms, 1m30s, 1h, 2 */
     CLI_WORD,    /* int: which of the words in .value, "auto|always|never" */
     CLI_REFUSED  /* of another tool: .help says what to write instead */
 } cli_kind;
@@ -67,7 +67,8 @@ int cli_parse_globals(struct cli *c, int argc, char **argv);
 
 /*
  * Reads a time: a decimal number, then ms, s, m, h or d; without one seconds.
- * False: it is not one, or longer than a hundred years.
+ * Several such parts stand from the largest unit to the smallest: 1m30s. False:
+ * it is not one, or longer than a hundred years.
  */
 bool cli_time_read(const char *text, int64_t *ret_ms);
 

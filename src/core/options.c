@@ -196,18 +196,45 @@ read_choice(const lk__choice *choice, const char *text, uint64_t *ret_number)
     return false;
 }
 
+/* Takes a unit, as letters up to the next digit; false: it is none. */
+static bool read_unit(const char **text, uint64_t *ret_ms)
+{
+    static const lk__choice units[] = {{"ms", 1},
+                                       {"s", SECOND_MS},
+                                       {"m", MINUTE_MS},
+                                       {"h", HOUR_MS},
+                                       {NULL, 0}};
+    const size_t size = strcspn(*text, "0123456789");
+    char unit[3];
+
+    if (size >= sizeof(unit))
+        return false;
+    memcpy(unit, *text, size);
+    unit[size] = '\0';
+    *text += size;
+    return read_choice(units, unit, ret_ms);
+}
+
+/* 500, 500ms, 1m30s: a number alone, or parts of which each has a smaller unit
+   than the one before. */
 static bool read_ms(const char *text, uint64_t *ret_number)
 {
-    static const lk__choice units[] = {{"", 1},          {"ms", 1},
-                                       {"s", SECOND_MS}, {"m", MINUTE_MS},
-                                       {"h", HOUR_MS},   {NULL, 0}};
-    uint64_t number;
-    uint64_t unit;
+    uint64_t before = UINT64_MAX;
+    uint64_t sum = 0;
 
-    if (!read_digits(&text, &number) || !read_choice(units, text, &unit) ||
-        number > UINT64_MAX / unit)
-        return false;
-    *ret_number = number * unit;
+    if (read_count(text, ret_number))
+        return true;
+    do {
+        uint64_t number;
+        uint64_t unit;
+
+        if (!read_digits(&text, &number) || !read_unit(&text, &unit) ||
+            unit >= before || number > (UINT64_MAX - sum) / unit)
+            return false;
+        sum += number * unit;
+        before = unit;
+    } while (*text != '\0');
+    *ret_number = sum;
     return true;
 }
 
@@ -229,7 +256,7 @@ static bool read_number(const lk__option *option, const char *value,
         *ret_wanted = "a number of digits only";
         return read_count(value, ret_number);
     case LK__OPTION_MS:
-        *ret_wanted = "a time, for example 500ms, 5s, 2m or 1h";
+        *ret_wanted = "a time, for example 500ms, 5s, 1m30s or 1h";
         return read_ms(value, ret_number);
     case LK__OPTION_FLAG:
         *ret_wanted = "a flag: 1, true, yes, on, 0, false, no or off";

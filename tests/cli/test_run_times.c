@@ -80,6 +80,21 @@ static void who_ends_in_time_keeps_its_code(void **state)
                 "100", NULL);
 }
 
+/* A time of several parts. */
+static void a_minute_and_a_half_is_understood(void **state)
+{
+    static const char *const wrong[] = {"1m30", "30s1m", "1s1s", "m", "1.2.3"};
+
+    (void)state;
+    assert_tool(&how, 0, "", "", "lock", "-w1m30s", "--time-limit=1h0.5m", "n",
+                "true", NULL);
+    assert_tool(&how, 124, "", "has run for 0.25 s", "lock",
+                "--time-limit=0s250ms", "n", "sleep", "100", NULL);
+    for (size_t i = 0; i < 5; i++)
+        assert_tool(&how, 64, "", "it has to be a time", "lock", "-w", wrong[i],
+                    "n", "true", NULL);
+}
+
 /* ---- at least ----------------------------------------------------------- */
 
 /* A host's cron starts the job, which is short; NAME is kept. */
@@ -197,6 +212,7 @@ int main(void)
         cmocka_unit_test_teardown(who_ignores_that_is_killed_with_its_children,
                                   forget),
         cmocka_unit_test_teardown(who_ends_in_time_keeps_its_code, forget),
+        cmocka_unit_test_teardown(a_minute_and_a_half_is_understood, forget),
         cmocka_unit_test_teardown(a_job_runs_once_per_tick_on_three_hosts,
                                   forget),
         cmocka_unit_test_teardown(

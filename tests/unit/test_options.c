@@ -112,6 +112,10 @@ static void a_time_takes_a_unit(void **state)
     assert_int_equal(options.offline_ms, 120000);
     assert_set("offline_ms", "1h");
     assert_int_equal(options.offline_ms, 3600000);
+    assert_set("offline_ms", "1m30s");
+    assert_int_equal(options.offline_ms, 90000);
+    assert_set("offline_ms", "1h0m1s1ms");
+    assert_int_equal(options.offline_ms, 3601001);
 }
 
 static void what_is_no_time_is_refused(void **state)
@@ -126,6 +130,11 @@ static void what_is_no_time_is_refused(void **state)
     assert_refused("offline_ms", "1.5s", "it has to be a time");
     assert_refused("offline_ms", "5d", "it has to be a time");
     assert_refused("offline_ms", "5sx", "it has to be a time");
+    assert_refused("offline_ms", "1m30", "it has to be a time");
+    assert_refused("offline_ms", "30s1m", "it has to be a time");
+    assert_refused("offline_ms", "1s1s", "it has to be a time");
+    assert_refused("offline_ms", "s1", "it has to be a time");
+    assert_refused("offline_ms", "1h18446744073709551615ms", "it has to be");
 }
 
 static void what_overflows_is_refused(void **state)
