@@ -143,7 +143,8 @@ void checker_written(checker *c, const checker_call *call,
     const history_event *events[CHECKER_EVENTS] = {&key->written_of, event};
     const uint64_t fence = call->invoke.fence;
 
-    if (fence < call->fence_floor)
+    if (fence < call->fence_floor &&
+        checker_claims(c, CHECKER_FENCES, call->process, key, call->invoke.at))
         checker_report(c, CHECKER_FENCES, "late write accepted", events,
                        "fence %llu after %llu", (unsigned long long)fence,
                        (unsigned long long)call->fence_floor);
