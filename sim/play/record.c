@@ -148,8 +148,10 @@ void sim_record_begin(sim_run *run)
     options.rules &= ~(unsigned)CHECKER_DEADLINES;
     if (run->plan->profile == SIM_PROFILE_LOCK || some_can(run, SIM_EXPORTS))
         options.rules &= ~(unsigned)CHECKER_ORDER;
-    /* Readers of one client have one hold between them, and so its extension. */
-    if (run->plan->profile == SIM_PROFILE_RWLOCK && some_can(run, SIM_EXTENDS))
+    /* Readers of one client have one hold between them, and so its extension;
+       a writer becomes one of them. */
+    if (run->plan->profile == SIM_PROFILE_RWLOCK &&
+        (some_can(run, SIM_EXTENDS) || some_can(run, SIM_TURNS)))
         options.rules &= ~(unsigned)CHECKER_LEASES;
     run->checker = checker_new(&options);
     if (run->checker == NULL)
