@@ -81,21 +81,44 @@ static void options_stand_before_and_behind_the_command(void **state)
                 NULL);
 }
 
-/* Reads "  -x, --name" at the start of a line of help. NULL: it is none. */
-static char *option_of_line(const char *line, char *ret_letter)
-{
-    char name[32];
+enum { LETTERS = 128, NAME_SIZE = 32 };
 
-    if (sscanf(line, "  -%c, --%31[a-z-]", ret_letter, name) != 2)
-        return NULL;
-    return strdup(name);
+/* Reads "  -x, --name" at the start of a line of help. */
+static bool
+option_of_line(const char *line, char *ret_letter, char ret_name[NAME_SIZE])
+{
+    return sscanf(line, "  -%c, --%31[a-z-]", ret_letter, ret_name) == 2;
+}
+
+/* names: what each letter means so far. */
+static void letters_learn(const char *command, char names[LETTERS][NAME_SIZE])
+{
+    tool *t = tool_start(NULL, "help", command, NULL);
+    const char *line;
+
+    assert_int_equal(tool_wait(t, 10000), 0);
+    for (line = tool_out(t); line != NULL; line = strchr(line, '\n')) {
+        char name[NAME_SIZE];
+        char letter = 0;
+        char *known;
+
+        line += *line == '\n';
+        if (!option_of_line(line, &letter, name))
+            continue;
+        known = names[letter & (LETTERS - 1)];
+        if (known[0] != '\0' && strcmp(name, known) != 0)
+            fail_msg("-%c is --%s, and --%s of %s", letter, known, name,
+                     command);
+        memcpy(known, name, NAME_SIZE);
+    }
+    tool_free(t);
 }
 
 /* A user who knows -w of one command need not look it up for another. */
 static void a_letter_means_the_same_everywhere(void **state)
 {
     static char commands[1 << 14];
-    char *names[128] = {NULL};
+    char names[LETTERS][NAME_SIZE] = {""};
     char *at = commands;
     char *command;
     tool *all = tool_start(NULL, "__complete", "", NULL);
@@ -105,29 +128,9 @@ static void a_letter_means_the_same_everywhere(void **state)
     (void)snprintf(commands, sizeof(commands), "%s", tool_out(all));
     tool_free(all);
     while ((command = strsep(&at, "\n")) != NULL && command[0] != '\0') {
-        tool *t;
-        const char *line;
-
         command[strcspn(command, "\t")] = '\0';
-        t = tool_start(NULL, "help", command, NULL);
-        assert_int_equal(tool_wait(t, 10000), 0);
-        for (line = tool_out(t); line != NULL; line = strchr(line, '\n')) {
-            char letter = 0;
-            char *name = option_of_line(line += *line == '\n', &letter);
-            char **known = &names[letter & 127];
-
-            if (name != NULL && *known != NULL && strcmp(name, *known) != 0)
-                fail_msg("-%c is --%s, and --%s of %s", letter, *known, name,
-                         command);
-            if (*known == NULL)
-                *known = name;
-            else
-                free(name);
-        }
-        tool_free(t);
+        letters_learn(command, names);
     }
-    for (size_t i = 0; i < 128; i++)
-        free(names[i]);
 }
 
 static void output_that_does_not_arrive_is_an_error(void **state)

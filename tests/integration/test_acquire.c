@@ -76,7 +76,7 @@ static void a_wait_lasts_as_long_as_it_was_told(void **state)
 
     assert_status(lk_lock_acquire(wanted, wait_ms, NULL, &none), LK_ETIMEDOUT);
     assert_in_range(wait_now_ms() - begin, wait_ms,
-                    wait_allowed_ms(2 * wait_ms));
+                    wait_allowed_ms(2 * (uint64_t)wait_ms));
     assert_null(none);
     assert_status(lk_hold_release(hold), LK_OK);
 }

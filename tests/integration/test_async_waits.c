@@ -39,7 +39,7 @@ static void a_wait_ends_by_its_time(void **state)
                       LK_OK);
         assert_status(call_wait(&c, client), LK_ETIMEDOUT);
         assert_in_range(wait_now_ms() - began, wait_ms,
-                        wait_allowed_ms(2 * wait_ms));
+                        wait_allowed_ms(2 * (uint64_t)wait_ms));
         assert_null(c.hold);
         assert_string_equal(c.words, lk_status_text(LK_ETIMEDOUT));
     }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,20 +45,32 @@ unsigned wait_lease_over_ms(uint64_t took_ms)
     return wait_lease_ms() + 2 * (unsigned)took_ms;
 }
 
+/* The fourth word of /proc/loadavg begins with it; 0: it is not known. */
+static unsigned long threads_ready(void)
+{
+    FILE *file = fopen("/proc/loadavg", "re");
+    char text[128] = "";
+    const char *at = text;
+
+    if (file == NULL)
+        return 0;
+    (void)!fgets(text, sizeof(text), file);
+    (void)fclose(file);
+    for (int words = 0; words < 3 && at != NULL; words++) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    return at != NULL ? strtoul(at, NULL, 10) : 0;
+}
+
 /* How many threads are ready to run for each processor; 1 if that many may. */
 static double crowd(void)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    FILE *file = fopen("/proc/loadavg", "re");
-    unsigned running = 0;
-    double each;
+    double each =
+        processors > 0 ? (double)threads_ready() / (double)processors : 1.0;
 
-    if (file == NULL)
-        return 1.0;
-    if (fscanf(file, "%*s %*s %*s %u/", &running) != 1)
-        running = 0;
-    (void)fclose(file);
-    each = processors > 0 ? (double)running / (double)processors : 1.0;
     return each > 1.0 ? each : 1.0;
 }
 
