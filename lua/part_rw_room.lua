@@ -56,6 +56,16 @@ local function has_foreign_writer()
     return foreign
 end
 
+-- Readers of Redisson's that overlap keep our writer out, and do not stand back
+-- for it. It would be of no use if ours did all the time, and for ours to be
+-- without end: so they pass it then, in one half of each second. In the other
+-- they stand back as ever, and it has its chance when all of those are gone.
+local SECOND_MS, PASS_MS = 1000, 500
+local function passes_writers()
+    return share.mode == 'read' and order == '0'
+        and clock.ms % SECOND_MS < PASS_MS and has_foreign_holders()
+end
+
 -- Whether a writer that stands in no queue of ours keeps new readers out: one
 -- that spins, or Redisson's.
 local function has_outside_writer()
@@ -122,6 +132,7 @@ local function lets_read(entry, writer)
         return true
     end
     return entry.ticket <= share.wave
+        or passes_writers() and not has_outside_writer()
 end
 
 -- Whether an upgradeable reader does.
@@ -197,7 +208,8 @@ function room.is_open_to(entry, writer)
             or entry.kind == 'u' and writer
             and not readers.lives(share.upgrader)
     elseif entry.kind == 'r' then
-        return redis.call('EXISTS', keeps_out(), UPGRADES) == 0
+        return (redis.call('EXISTS', keeps_out(), UPGRADES) == 0
+                or passes_writers() and redis.call('EXISTS', UPGRADES) == 0)
             and not has_outside_writer() and not is_left_to_others()
     elseif entry.kind == 'x' then
         return redis.call('EXISTS', UPGRADES) == 0 and lets_write(entry)

@@ -78,6 +78,15 @@ def fences_back(grants):
     return found
 
 
+def inside_s(grants):
+    """For how long one of these at least was inside."""
+    total, end = 0, 0
+    for grant in sorted(grants, key=lambda g: g.got):
+        total += max(grant.gave - max(grant.got, end), 0)
+        end = max(end, grant.gave)
+    return total / 1e9
+
+
 def longest_gap_s(grants, side, begin, end):
     """The longest time in which this side got nothing."""
     times = sorted(g.got for g in grants if g.side == side)

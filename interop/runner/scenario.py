@@ -165,6 +165,8 @@ class Run:
         self._judge(judge.until_lease(grants, lease_ms) if lease_ms
                     else grants, permits)
         self._count(grants, marks[0], marks[0] + int(seconds * 1e9))
+        if permits is None:
+            self._note_modes(grants)
         if len(self.servers) == 1:
             self.result.commands_per_grant = \
                 (self.server.calls() - marks[1]) / max(len(grants), 1)
@@ -190,6 +192,16 @@ class Run:
         for (before, after), times in judge.wakeups_ms(grants).items():
             times.sort()
             self.result.wakeups[f"{before}>{after}"] = times[len(times) // 2]
+
+    def _note_modes(self, grants):
+        """How much of its own each side got to read and to write, and for
+        which part of the time somebody of it was inside."""
+        for side in sorted(self.result.grants):
+            own = [g for g in grants if g.side == side]
+            writes = [g for g in own if g.mode == "exclusive"]
+            inside = judge.inside_s(own)
+            self.note(f"{side}: {len(own) - len(writes)} reads, "
+                      f"{len(writes)} writes, inside for {inside:.2f} s")
 
     def _floors(self, floors, gap_s):
         total = sum(self.result.grants.values())

@@ -13,6 +13,14 @@ def grant(got, gave, mode="exclusive", fence=0, side="a"):
     return judge.Grant(side, mode, got - 1, got, gave, fence, "0")
 
 
+class Inside(unittest.TestCase):
+    def test_what_overlaps_counts_once(self):
+        grants = [grant(0, 10 ** 9, "shared"), grant(2, 5, "shared"),
+                  grant(5 * 10 ** 8, 2 * 10 ** 9, "shared"),
+                  grant(3 * 10 ** 9, 4 * 10 ** 9)]
+        self.assertEqual(judge.inside_s(grants), 3)
+
+
 class Overlaps(unittest.TestCase):
     def test_one_after_the_other_is_well(self):
         self.assertEqual(judge.overlaps([grant(0, 10), grant(10, 20)]), [])

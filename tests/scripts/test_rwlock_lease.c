@@ -370,6 +370,7 @@ static void holders_and_waiters_are_told(void **state)
     script_redis(f, "SET {n}:java:1:rwlock_timeout:2 1 PX 5000");
     rw_acquire_with(f, "w:1", "w", "30000", "1", "in:w:1", "to write", "0", "");
     rw_hear(f, "w:1", (char *)NULL);
+    script_at(f, 500); /* readers stand back */
     rw_acquire_with(f, "r:1", "r", "30000", "1", "in", "too", "0", "");
     rw_acquire_with(f, "u:2", "w", "30000", "1", "in", "now", "0", "u:1");
     assert_like(rw_info(f),

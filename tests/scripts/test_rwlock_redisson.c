@@ -253,9 +253,100 @@ static void the_first_writer_of_ours_contends_with_java_readers(void **state)
     assert_true(rw_standin_try(java, RW_STANDIN_READ));
     assert_like(rw_recheck(f, "w:1"), "0 * * 1 0 0");
     assert_like(rw_acquire(f, "w:2", "w"), "0 * * 0");
+    script_at(f, 500);
     assert_like(rw_acquire(f, "r:2", "r"), "0 * * 0");
     rw_standin_unlock(java, RW_STANDIN_READ);
     assert_like(rw_recheck(f, "w:1"), "0 * * 0 0 0");
+}
+
+/* ---- readers of Redisson's keep our writer out ---- */
+
+enum { PASS_MS = 0, LAST_PASS_MS = 499, BACK_MS = 500, LAST_BACK_MS = 999 };
+
+/* They read, a phase of readers that has begun, and w:1 waits for them. */
+static rw_standin *java_reads(script_fixture *f)
+{
+    rw_standin *java = java_new(f);
+
+    rw_hear(f, "w:1", "r:1", "r:2", (char *)NULL);
+    rw_acquire(f, "r:0", "r");
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    rw_release(f, "r:0", NULL);
+    assert_like(rw_acquire(f, "w:1", "w"), "0 * * 1");
+    return java;
+}
+
+static void ours_pass_it_in_half_of_each_second(void **state)
+{
+    script_fixture *f = *state;
+
+    java_reads(f);
+    script_at(f, PASS_MS);
+    assert_like(rw_acquire(f, "r:1", "r"), "1 *");
+    script_at(f, LAST_PASS_MS);
+    assert_like(rw_try(f, "r:2", "r"), "1 *");
+    assert_waiting(f, "w: w:1");
+}
+
+static void in_the_other_they_stand_behind_it(void **state)
+{
+    script_fixture *f = *state;
+
+    java_reads(f);
+    script_at(f, BACK_MS);
+    assert_like(rw_acquire(f, "r:1", "r"), "0 * * 0");
+    script_at(f, LAST_BACK_MS);
+    assert_like(rw_try(f, "r:2", "r"), "2 *");
+}
+
+/* Its client looks at each change of the name. */
+static void those_who_queued_come_in_when_it_looks(void **state)
+{
+    script_fixture *f = *state;
+
+    java_reads(f);
+    script_at(f, BACK_MS);
+    rw_acquire(f, "r:1", "r");
+    assert_like(rw_recheck(f, "w:1"), "0 * * 1 0 0");
+    assert_waiting(f, "w: w:1 r: r:1");
+    script_at(f, PASS_MS);
+    assert_like(rw_recheck(f, "w:1"), "0 * * 1 0 0");
+    assert_waiting(f, "w: w:1");
+}
+
+static void none_pass_it_where_ours_alone_read(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_reads(f);
+
+    script_at(f, PASS_MS);
+    rw_acquire(f, "r:1", "r");
+    assert_int_equal(rw_standin_unlock(java, RW_STANDIN_READ), 0);
+    assert_like(rw_acquire(f, "r:2", "r"), "0 * * 0");
+    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
+    assert_held(f, "w:1:write write");
+}
+
+static void none_pass_it_where_writers_go_first(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_set_order("2");
+    java_reads(f);
+    script_at(f, PASS_MS);
+    assert_like(rw_acquire(f, "r:1", "r"), "0 * * 0");
+}
+
+static void none_pass_an_upgrade(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_hear(f, "r:1", "u:2", (char *)NULL);
+    rw_acquire(f, "u:1", "u");
+    assert_true(rw_standin_try(java_new(f), RW_STANDIN_READ));
+    assert_like(rw_acquire_on(f, "u:2", "w", "u:1"), "0 *");
+    script_at(f, PASS_MS);
+    assert_like(rw_acquire(f, "r:1", "r"), "0 * * 0");
 }
 
 /* ---- by force ---- */
@@ -429,6 +520,12 @@ int main(void)
         JAVA_TEST(the_first_of_ours_contends_with_a_java_writer),
         JAVA_TEST(of_readers_and_writers_the_first_by_ticket_contends),
         JAVA_TEST(the_first_writer_of_ours_contends_with_java_readers),
+        JAVA_TEST(ours_pass_it_in_half_of_each_second),
+        JAVA_TEST(in_the_other_they_stand_behind_it),
+        JAVA_TEST(those_who_queued_come_in_when_it_looks),
+        JAVA_TEST(none_pass_it_where_ours_alone_read),
+        JAVA_TEST(none_pass_it_where_writers_go_first),
+        JAVA_TEST(none_pass_an_upgrade),
         JAVA_TEST(what_java_deletes_is_lost),
         JAVA_TEST(what_we_force_java_finds_lost),
         RW_TEST(it_keeps_new_readers_of_ours_out),

@@ -448,6 +448,12 @@ void script_age(script_fixture *f, const char *claim, long long ms)
     script_redis(f, "HSET %s @ %lld", f->keys[KEY_TICKETS], script_now_ms(f));
 }
 
+/* For the script behind it no time passes: it is `now`. R is redis itself. */
+#define FROZEN                                                                 \
+    "local redis = setmetatable({call = function(name, ...) "                  \
+    "if name == 'TIME' then return now end "                                   \
+    "return R.call(name, ...) end}, {__index = R}) "
+
 void script_stamp(script_fixture *f, const char *field, long long ms)
 {
     f->stamp[0] = '\0';
@@ -455,11 +461,16 @@ void script_stamp(script_fixture *f, const char *field, long long ms)
         snprintf(f->stamp, sizeof(f->stamp),
                  "local R, now = redis, redis.call('TIME') "
                  "R.call('HSET', KEYS[2], '%s', now[1] * 1000 + "
-                 "math.floor(now[2] / 1000) + %lld) "
-                 "local redis = setmetatable({call = function(name, ...) "
-                 "if name == 'TIME' then return now end "
-                 "return R.call(name, ...) end}, {__index = R}) ",
+                 "math.floor(now[2] / 1000) + %lld) " FROZEN,
                  field, ms);
+}
+
+void script_at(script_fixture *f, long long ms)
+{
+    snprintf(f->stamp, sizeof(f->stamp),
+             "local R, now = redis, redis.call('TIME') "
+             "now[2] = %lld " FROZEN,
+             ms * 1000);
 }
 
 void script_expire(script_fixture *f)

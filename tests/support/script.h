@@ -138,6 +138,8 @@ void script_age(script_fixture *f, const char *claim, long long ms);
    the one at which it runs, and no time passes while it runs; field NULL: none
    does any more. */
 void script_stamp(script_fixture *f, const char *field, long long ms);
+/* Each script from now on runs so many ms after the beginning of a second. */
+void script_at(script_fixture *f, long long ms);
 /* Has the lock end as if its lease had run out. */
 void script_expire(script_fixture *f);
 
