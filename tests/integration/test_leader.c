@@ -36,9 +36,11 @@ static void one_leads_at_a_time_and_terms_grow(void **state)
     lk_hold *hold = leading_hold(a), *none = NULL;
     uint64_t term = lk_hold_fence(hold);
     candidate *next = candidate_new(f);
+    lk_status status;
 
     assert_status(lk_leader_campaign(b, 0, NULL, &none), LK_EBUSY);
-    assert_status(lk_leader_campaign(b, 50, NULL, &none), LK_ETIMEDOUT);
+    status = lk_leader_campaign(b, 50, NULL, &none);
+    assert_true(status == LK_ETIMEDOUT || status == LK_EINDOUBT);
     candidate_start(next, b, LK_FOREVER);
     locking_wait_queued(f->base, "n", 1);
     assert_status(lk_leader_resign(a, hold), LK_OK);

@@ -7,7 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CROWD_POLLS = 50 }; /* so often it is looked how busy the machine is */
+enum {
+    CROWD_POLLS = 50, /* so often it is looked how busy the machine is */
+    WINDOW_MS = 2000  /* what is shorter is a window, and no deadline */
+};
 
 uint64_t wait_now_ms(void)
 {
@@ -87,7 +90,7 @@ bool wait_until(bool (*condition)(void *data), void *data, unsigned deadline_ms)
         if (left_ms <= 0)
             return condition(data);
         before = now;
-        if (polls % CROWD_POLLS == 0)
+        if (deadline_ms >= WINDOW_MS && polls % CROWD_POLLS == 0)
             each = crowd();
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
