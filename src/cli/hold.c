@@ -269,11 +269,26 @@ static int hear(const cli *c, int from)
     return cli_fail(c, CLI_INTERNAL, "the keeper has died");
 }
 
-static int not_split(const cli *c)
+/* errno tells why. */
+static int no_keeper(const cli *c)
 {
-    cli_eval_failure(CLI_INTERNAL);
-    return cli_fail(c, CLI_INTERNAL, "no process for the keeper: %s",
-                    strerror(errno));
+    int code = cli_fail(c, CLI_INTERNAL, "no process for the keeper: %s",
+                        strerror(errno));
+
+    cli_eval_failure(code);
+    return code;
+}
+
+static int keeper_main(keeping *k, pid_t tool, pid_t shell)
+{
+    int code;
+
+    if (keeper_begin(k, tool, shell))
+        return keeper(k);
+    code = no_keeper(k->c);
+    (void)cli_flush();
+    report(k, code);
+    return code;
 }
 
 static int split(keeping *k, pid_t shell)
@@ -283,15 +298,15 @@ static int split(keeping *k, pid_t shell)
     pid_t pid;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return not_split(k->c);
+        return no_keeper(k->c);
     pid = fork();
     if (pid == 0) {
         k->report = ends[1];
-        return keeper_begin(k, tool, shell) ? keeper(k) : CLI_INTERNAL;
+        return keeper_main(k, tool, shell);
     }
     (void)close(ends[1]);
     if (pid < 0)
-        return not_split(k->c);
+        return no_keeper(k->c);
     return hear(k->c, ends[0]);
 }
 

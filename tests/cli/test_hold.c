@@ -4,6 +4,7 @@
    whatever becomes of the name. */
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 enum { SOON_MS = 15000 };
 
 #define HOLD    "eval \"$(" LK_TOOL " hold n)\" || exit; echo held; "
-#define HOLD_1S "eval \"$(" LK_TOOL " hold -l1s n)\" || exit; echo held; "
+#define HOLD_3S "eval \"$(" LK_TOOL " hold -l3s n)\" || exit; echo held; "
 #define FOREVER "while :; do sleep 0.02; done"
 
 static server *redis;
@@ -107,8 +108,7 @@ static void a_shell_that_is_stopped_keeps_it(void **state)
     (void)state;
     tool_free(t);
     assert_free();
-    t = start_script("eval \"$(" LK_TOOL
-                     " hold -l3s n)\" || exit; echo held; " FOREVER);
+    t = start_script(HOLD_3S FOREVER);
     (void)kill(tool_pid(t), SIGSTOP);
     assert_true(wait_until(is_renewed, &least, SOON_MS));
     (void)kill(tool_pid(t), SIGKILL);
@@ -129,6 +129,21 @@ static void release_gives_it_back_before(void **state)
     assert_free();
 }
 
+/* An eval of nothing succeeds: this form fails where there is no tool. */
+static void a_tool_that_is_missing_ends_the_script(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "held\n", "", "-c",
+                "lines=$(" LK_TOOL " hold n) && eval \"$lines\" || exit; "
+                "echo held",
+                NULL);
+    assert_free();
+    assert_tool(&shell, 127, "", "not found", "-c",
+                "lines=$(no-such-tool hold n) && eval \"$lines\" || exit; "
+                "echo wrong",
+                NULL);
+}
+
 static void an_eval_without_a_hold_fails(void **state)
 {
     tool *t = start_script(HOLD FOREVER);
@@ -143,6 +158,21 @@ static void an_eval_without_a_hold_fails(void **state)
                 "eval \"$(" LK_TOOL " hold --no-such n)\" || exit; echo wrong",
                 NULL);
     tool_free(t);
+}
+
+/* A thread has no descriptor of its own. */
+static void a_keeper_that_cannot_begin_says_why(void **state)
+{
+    char script[600];
+
+    (void)state;
+    (void)snprintf(script, sizeof(script),
+                   "for t in $(ls /proc/%d/task); do [ $t = %d ] || break; "
+                   "done; eval \"$(" LK_TOOL
+                   " hold --pid $t n)\" || exit; echo wrong",
+                   (int)server_pid(redis), (int)server_pid(redis));
+    assert_tool(&shell, 70, "", "no process for the keeper: ", "-c", script,
+                NULL);
 }
 
 static void a_wait_that_a_signal_ends_leaves_nobody(void **state)
@@ -160,7 +190,7 @@ static void a_wait_that_a_signal_ends_leaves_nobody(void **state)
 
 static void a_shell_whose_name_is_lost_is_ended(void **state)
 {
-    tool *t = start_script(HOLD_1S FOREVER);
+    tool *t = start_script(HOLD_3S FOREVER);
 
     (void)state;
     assert_int_equal(server_integer(redis, "DEL n"), 1);
@@ -186,7 +216,10 @@ int main(void)
         cmocka_unit_test_teardown(it_is_held_until_the_shell_ends, forget),
         cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),
         cmocka_unit_test_teardown(release_gives_it_back_before, forget),
+        cmocka_unit_test_teardown(a_tool_that_is_missing_ends_the_script,
+                                  forget),
         cmocka_unit_test_teardown(an_eval_without_a_hold_fails, forget),
+        cmocka_unit_test_teardown(a_keeper_that_cannot_begin_says_why, forget),
         cmocka_unit_test_teardown(a_wait_that_a_signal_ends_leaves_nobody,
                                   forget),
         cmocka_unit_test_teardown(a_shell_whose_name_is_lost_is_ended, forget),
