@@ -325,9 +325,9 @@ static void while_some_listen_they_have_it_for_a_moment_at_least(void **state)
 
     left_open(f, 10, -1);
     script_listen(f, f->channel);
-    script_stamp(f, "came", -9);
+    script_stamp_both(f, "came", -9, "open", -19);
     assert_like(script_recheck(f, "u:2"), "0 1 * 2 0 0");
-    script_stamp(f, "came", -10);
+    script_stamp_both(f, "came", -10, "open", -20);
     assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
 }
 
@@ -338,10 +338,9 @@ static void who_took_long_to_come_has_it_for_as_long(void **state)
 
     left_open(f, 300, -1);
     script_listen(f, f->channel);
-    script_stamp(f, "came", -99);
-    set_state(f, "open", script_now_ms(f) - 99 - 400);
+    script_stamp_both(f, "came", -99, "open", -99 - 400);
     assert_like(script_recheck(f, "u:2"), "0 * * 2 0 0");
-    set_state(f, "open", script_now_ms(f) - 99 - 60);
+    script_stamp_both(f, "came", -99, "open", -99 - 60);
     assert_like(script_recheck(f, "u:2"), "1 * 30000 * *");
 }
 

@@ -454,15 +454,22 @@ void script_age(script_fixture *f, const char *claim, long long ms)
     "if name == 'TIME' then return now end "                                   \
     "return R.call(name, ...) end}, {__index = R}) "
 
+void script_stamp_both(script_fixture *f, const char *field, long long ms,
+                       const char *other, long long other_ms)
+{
+    snprintf(f->stamp, sizeof(f->stamp),
+             "local R, now = redis, redis.call('TIME') "
+             "local stamped = now[1] * 1000 + math.floor(now[2] / 1000) "
+             "R.call('HSET', KEYS[2], '%s', stamped + %lld, '%s', "
+             "stamped + %lld) " FROZEN,
+             field, ms, other, other_ms);
+}
+
 void script_stamp(script_fixture *f, const char *field, long long ms)
 {
     f->stamp[0] = '\0';
     if (field != NULL)
-        snprintf(f->stamp, sizeof(f->stamp),
-                 "local R, now = redis, redis.call('TIME') "
-                 "R.call('HSET', KEYS[2], '%s', now[1] * 1000 + "
-                 "math.floor(now[2] / 1000) + %lld) " FROZEN,
-                 field, ms);
+        script_stamp_both(f, field, ms, field, ms);
 }
 
 void script_at(script_fixture *f, long long ms)

@@ -45,7 +45,7 @@ typedef struct script_fixture {
     char *keys[SCRIPT_KEYS];
     char *name;
     char *channel;   /* Redisson's */
-    char stamp[400]; /* Lua that goes before each script; see script_stamp() */
+    char stamp[480]; /* Lua that goes before each script; see script_stamp() */
     redisReply *answer; /* of the last script */
     char *answer_text;
     char *redis_text;
@@ -138,6 +138,9 @@ void script_age(script_fixture *f, const char *claim, long long ms);
    the one at which it runs, and no time passes while it runs; field NULL: none
    does any more. */
 void script_stamp(script_fixture *f, const char *field, long long ms);
+/* The same for two fields. */
+void script_stamp_both(script_fixture *f, const char *field, long long ms,
+                       const char *other, long long other_ms);
 /* Each script from now on runs so many ms after the beginning of a second. */
 void script_at(script_fixture *f, long long ms);
 /* Has the lock end as if its lease had run out. */
