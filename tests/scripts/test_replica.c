@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A replica is not looked at: what it says is old. A script that only reads
+ * runs there like anywhere else, so each of them has to refuse by itself; see
+ * lua/part_master.lua.
+ */
+
+#include <string.h>
+
+#include "support/check.h"
+#include "support/script.h"
+
+extern const lk__script lk__script_cell_read;
+extern const lk__script lk__script_latch_count;
+extern const lk__script lk__script_latch_info;
+extern const lk__script lk__script_latch_look;
+extern const lk__script lk__script_leader_look;
+extern const lk__script lk__script_lock_info;
+extern const lk__script lk__script_plain_count;
+extern const lk__script lk__script_plain_info;
+extern const lk__script lk__script_rwlock_info;
+extern const lk__script lk__script_rwlock_state;
+extern const lk__script lk__script_semaphore_count;
+extern const lk__script lk__script_semaphore_info;
+
+static const lk__script *const readers[] = {
+    &lk__script_cell_read,       &lk__script_latch_count,
+    &lk__script_latch_info,      &lk__script_latch_look,
+    &lk__script_leader_look,     &lk__script_lock_info,
+    &lk__script_plain_count,     &lk__script_plain_info,
+    &lk__script_rwlock_info,     &lk__script_rwlock_state,
+    &lk__script_semaphore_count, &lk__script_semaphore_info,
+};
+
+/* Of a name that nobody has used. */
+static const char *look(script_fixture *f, const lk__script *script)
+{
+    static const char *const keys[] = {"k1", "k2", "k3", "k4",  "k5",  "k6",
+                                       "k7", "k8", "k9", "k10", "k11", "k12"};
+    const char *const args[] = {"u:1", f->channel, "0", NULL};
+
+    assert_in_range(script->key_count, 2, 12);
+    return script_run_keys(f, script, keys, script->key_count, args);
+}
+
+static void a_script_that_only_reads_refuses_on_a_replica(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+        assert_like(look(f, readers[i]), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+        assert_null(strstr(look(f, readers[i]), "READONLY"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(a_script_that_only_reads_refuses_on_a_replica),
+    };
+
+    return cmocka_run_group_tests_name("replica", tests, script_start_server,
+                                       script_stop_server);
+}
