@@ -64,7 +64,15 @@ if record.holder then
     return stand() or {0, left, entry.ticket, hold.contends(owner)}
 end
 
--- In the others' turn whoever can queues; the first in the queue looks soon.
-if (record.open or 0) > 0 and ARGV[5] == '1' and record.came then
-    return stand() or {0, -1, entry.ticket, hold.contends(owner)}
+-- In the others' turn whoever can queues; the first in the queue looks soon. Who
+-- waits and does not queue goes before nobody either, for as long as a turn may
+-- last.
+local TURN_MS = 500
+if (record.open or 0) > 0 and record.came then
+    local ago = clock.ms - math.max(record.open, record.came)
+    if ARGV[5] == '1' then
+        return stand() or {0, -1, entry.ticket, hold.contends(owner)}
+    elseif ARGV[5] == 't' and ago >= 0 and ago < TURN_MS then
+        return {2, -1}
+    end
 end

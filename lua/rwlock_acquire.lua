@@ -23,8 +23,8 @@
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 -- ARGV[4]  lease    milliseconds, > 0
--- ARGV[5]  queue    1: queue if need be; s: do not, but note that somebody
---                   spins
+-- ARGV[5]  queue    1: queue if need be; t: do not, and do not come in in the
+--                   others' turn; s: do not, but note that somebody spins
 -- ARGV[6]  inbox    channel on which grants are received; no space in it
 -- ARGV[7]  reason   for operators; any bytes
 -- ARGV[8]  check_void  1: refuse a claim that was given up
@@ -156,7 +156,7 @@ local entry = line.unpack(slots[1])
 
 if ARGV[5] == 's' then
     return try_spinning(writer)
-elseif (not others.came or ARGV[5] ~= '1' or base ~= '')
+elseif (not others.came or ARGV[5] == '0' or base ~= '')
         and room.is_open_to(ask, writer) then
     return take(entry)
 elseif share.mode == 'write' and ARGV[5] ~= '1' then

@@ -190,6 +190,19 @@ static size_t terms_add(lk__arg *args, const lk__claim *claim)
     return 4;
 }
 
+/* What the server is to do if the claim is not granted. One that waits, but
+   cannot queue yet, leaves the others their turn, as it would in the queue. */
+static const char *word_if_busy(const lk__claim *claim)
+{
+    const lk__wait *head = lk__place_head(claim);
+
+    if (claim->queueable)
+        return "1";
+    if (head == NULL || (head->try_only && !head->yields))
+        return "0";
+    return head->try_only || !lk__claim_is_spinning(claim) ? "t" : "s";
+}
+
 static void acquire_send(lk__claim *claim)
 {
     lk__place *place = claim->place;
@@ -200,16 +213,11 @@ static void acquire_send(lk__claim *claim)
     size_t count = 5;
     lk_status status;
 
-    const char *queue;
-
     claim->queueable = (head == NULL || !head->try_only) &&
                        !lk__claim_is_spinning(claim) && !place->kind->signals &&
                        lk__place_can_queue(place);
-    queue = claim->queueable ? "1" : "0";
-    if (lk__claim_is_spinning(claim) && head != NULL && !head->try_only)
-        queue = "s";
     args[0] = lk__arg_number((int64_t)claim->lease_ms);
-    args[1] = lk__arg_text(queue);
+    args[1] = lk__arg_text(word_if_busy(claim));
     args[2] = lk__arg_text(node->channel);
     args[3] = lk__arg_text(claim->reason);
     args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */

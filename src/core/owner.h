@@ -20,12 +20,15 @@ lk_client *lk__owner_client(const lk_owner *owner);
  * One that lk_owner_new() made has a reference of its client. One that a
  * composite makes for itself lies in its own memory and has none; with inner,
  * the ends of the calls that it acts in, and what is told of its holds, come on
- * the client's loop even if the client was opened with .dispatch.
+ * the client's loop even if the client was opened with .dispatch; with waits, a
+ * try of its is part of a wait, so it leaves a free name to Redisson's clients in
+ * their turn.
  */
 struct lk_owner {
     lk_client *client;
     uint64_t number;
     bool inner;
+    bool waits;
 };
 
 #endif /* LK_CORE_OWNER_H */

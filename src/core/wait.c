@@ -328,6 +328,8 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
                                                : client->settings.watchdog_ms;
     wait->mark = wish->mark;
     wait->try_only = wish->wait_ms == 0;
+    wait->yields =
+        wait->try_only && options.owner != NULL && options.owner->waits;
     wait->cancel = options.cancel;
     wait->alarm.fire = on_alarm;
     wait->until =

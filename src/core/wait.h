@@ -58,6 +58,7 @@ typedef struct lk__wait {
     uint64_t lease_ms;
     bool watchdog; /* the lease is the client's, to be renewed */
     bool try_only; /* answers busy instead of waiting */
+    bool yields;   /* a try that leaves the others their turn */
     char *reason;  /* "" if none */
     const lk_cancel *cancel;
     uint64_t until; /* when it ends by itself */

@@ -40,7 +40,7 @@ sides_make(lk__joint *joint, const lk_acquire_options *options, bool blocking)
         if (side == NULL) {
             side = &joint->sides[joint->side_count++];
             side->client = lk__client_ref(client);
-            side->owner = (lk_owner){client, number, true};
+            side->owner = (lk_owner){client, number, .inner = true};
             side->cancel.client = client;
             side->cancel.also = options->cancel;
             side->options = *options;

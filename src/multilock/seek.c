@@ -4,7 +4,8 @@
  * Acquiring. What is held while something is waited for is always a prefix of
  * the parts in the order of their names; that order is the same everywhere, so
  * nobody waits in a ring. Everything else is only tried, which waits for
- * nobody, and is given back before the next wait.
+ * nobody, and is given back before the next wait. Such a try leaves a free name
+ * to Redisson's clients in their turn: it is not to go before those who wait.
  *
  *   try all at once  ->  keep the prefix that was granted, give back the rest
  *        ^                         |
@@ -335,6 +336,8 @@ void lk__joint_seek(lk__joint *joint, int64_t wait_ms)
     uint64_t now = lk__client_now(joint->lead);
 
     joint->try_only = wait_ms == 0;
+    for (size_t i = 0; i < joint->side_count; i++)
+        joint->sides[i].owner.waits = !joint->try_only;
     joint->alarm.fire = on_alarm;
     joint->until =
         joint->try_only ? now + try_ns(joint) : lk__wait_until_ns(now, wait_ms);

@@ -10,6 +10,8 @@
 #include "support/call.h"
 #include "support/check.h"
 #include "support/multilocking.h"
+#include "support/server.h"
+#include "support/standin.h"
 #include "support/wait.h"
 
 enum { SOON_MS = 5000, LONG_MS = 60000 };
@@ -382,6 +384,32 @@ static lk_status work(lk_hold *hold, void *data)
     return LK_EALREADY;
 }
 
+/* Redisson's turn is over when nobody comes; then it is who waited before. */
+static void a_wait_goes_before_nobody_in_redissons_turn(void **state)
+{
+    multilocking *f = *state;
+    standin *java =
+        standin_new(STANDIN_LOCK, server_socket(f->base->server), "a");
+    lk_client *client = locking_open(f->base, NULL);
+    lk_client *other = locking_open(f->base, NULL);
+    lk_multilock *set = multi_of(f, client, "ab");
+    lk_client *third = locking_open(f->base, NULL);
+    lk_hold *held = locking_hold(locking_lock(f->base, other, "a"));
+    taker *first = locking_take(f->base, locking_lock(f->base, third, "a"),
+                                LK_FOREVER, NULL);
+    multi_taker *t;
+
+    locking_wait_queued(f->base, "a", 1);
+    standin_subscribe(java);
+    assert_status(lk_hold_release(held), LK_OK);
+    t = multi_take(f, set, LK_FOREVER, NULL);
+    assert_status(taker_join(first), LK_OK);
+    assert_false(atomic_load(&t->done));
+    assert_status(taker_release(first), LK_OK);
+    assert_status(multi_release(t), LK_OK);
+    standins_free();
+}
+
 static void a_function_runs_under_all_of_them(void **state)
 {
     multilocking *f = *state;
@@ -416,6 +444,7 @@ int main(void)
         MULTI_TEST(the_lease_is_the_shortest_of_all),
         MULTI_TEST(a_fixed_lease_begins_with_the_last_member),
         MULTI_TEST(a_hold_has_no_fence_of_its_own_and_is_not_exported),
+        MULTI_TEST(a_wait_goes_before_nobody_in_redissons_turn),
         MULTI_TEST(a_function_runs_under_all_of_them),
     };
 

@@ -573,6 +573,22 @@ static void who_only_tries_has_what_is_free_in_their_turn(void **state)
     assert_like(script_try(f, "u:4"), "1 * 30000 *");
 }
 
+/* A multilock tries all of its names before it waits for the first. */
+static void who_tries_and_will_wait_leaves_it_to_them(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f, 0, -1);
+    assert_like(script_acquire_with(f, "u:4", "30000", "t", "", "", "0"),
+                "2 -1");
+    assert_left_open(f);
+    script_stamp(f, "open", -500);
+    assert_like(script_acquire_with(f, "u:4", "30000", "t", "", "", "0"),
+                "1 * 30000 *");
+    assert_like(script_acquire_with(f, "u:5", "30000", "t", "", "", "0"),
+                "2 *");
+}
+
 /* ---- our own who spin ---- */
 
 static void who_spins_is_one_of_them(void **state)
@@ -753,6 +769,7 @@ int main(void)
         SCRIPT_TEST(a_waiter_that_is_not_first_gives_an_open_lock_to_the_first),
         SCRIPT_TEST(who_comes_in_their_turn_queues),
         SCRIPT_TEST(who_only_tries_has_what_is_free_in_their_turn),
+        SCRIPT_TEST(who_tries_and_will_wait_leaves_it_to_them),
         SCRIPT_TEST(who_spins_is_one_of_them),
         SCRIPT_TEST(what_a_spinner_releases_in_their_turn_is_handed_over),
         SCRIPT_TEST(only_a_waiter_alive_is_told_that_the_lock_is_open),

@@ -207,6 +207,20 @@ static void what_we_release_is_left_to_those_who_spin(void **state)
     assert_true(state_number(f, "came") > 0);
 }
 
+/* A multilock tries all of its names before it waits for the first. */
+static void who_tries_and_will_wait_leaves_it_to_them(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f);
+    rw_leave(f, "w:2", "0");
+    script_stamp(f, "open", 0);
+    assert_like(rw_acquire_with(f, "w:3", "w", "30000", "t", "", "", "0", ""),
+                "2 *");
+    assert_held(f, "");
+    assert_like(rw_try(f, "w:3", "w"), "1 *");
+}
+
 static void what_they_release_in_their_turn_is_handed_over(void **state)
 {
     script_fixture *f = *state;
@@ -319,6 +333,7 @@ int main(void)
         RW_TEST(an_upgrade_that_spins_waits_for_the_readers),
         RW_TEST(an_upgrade_that_waits_keeps_readers_who_spin_out),
         RW_TEST(what_we_release_is_left_to_those_who_spin),
+        RW_TEST(who_tries_and_will_wait_leaves_it_to_them),
         RW_TEST(what_they_release_in_their_turn_is_handed_over),
         RW_TEST(our_turn_is_as_long_as_theirs),
         RW_TEST(if_none_of_them_comes_the_first_waiter_has_it),
