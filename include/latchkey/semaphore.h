@@ -65,6 +65,9 @@ LK_API void lk_semaphore_free(lk_semaphore *semaphore);
  * N is compared with .permits until an acquire of this handle has got its
  * permits, or found them busy: what an operator sets later stays.
  *
+ * A name that is a tag and nothing else, `{x}`, has no permits: Redisson keeps
+ * the leases of `x` under the same key.
+ *
  * @param count     1 to LK_SEMAPHORE_MAX_COUNT
  * @param wait_ms   0 tries once, and is refused while anybody waits;
  *                  LK_FOREVER waits without limit
@@ -72,7 +75,8 @@ LK_API void lk_semaphore_free(lk_semaphore *semaphore);
  * @param ret_hold  untouched unless LK_OK
  * @return LK_OK; LK_EBUSY (wait_ms was 0); LK_ETIMEDOUT; LK_ECANCELED;
  *         LK_ECLOSED; LK_EOFFLINE; LK_EINDOUBT; LK_EUNSET: no N is set;
- *         LK_EMISMATCH: N is not .permits; LK_ERANGE: count is more than N, now
+ *         LK_EMISMATCH: N is not .permits; LK_EINVAL: the name is one tag, or
+ *         another bad argument; LK_ERANGE: count is more than N, now
  *         or since N was made smaller, or than one hold can have; or the
  *         server's refusal
  */

@@ -58,14 +58,14 @@ static size_t items_of(const sim_plan *plan, sim_item_kind kind)
     return count;
 }
 
-/* Two that differ by braces only must not meet. Semaphores do: Redisson has one
-   key of leases for both, and the second is refused. */
+/* Two that differ by braces only must not meet. Of semaphores the one that is a
+   tag is refused. */
 static void name_make(sim_name *name, sim_family family, unsigned db, int i)
 {
     static const char *const forms[SIM_FAMILIES][SIM_NAMES] =
         {{"lock", "{lock}", "lock2", "{lock2}"},
          {"book", "{book}", "book2", "{book2}"},
-         {"pool", "{pool2}", "pool3", "{pool4}"},
+         {"pool", "pool{2}", "pool3", "pool{4}"},
          {"sign", "{sign}", "sign2", "{sign2}"},
          {"red", "green", "blue", "grey"},
          {"all", "{all}", "all2", "{all2}"},

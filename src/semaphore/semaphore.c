@@ -179,6 +179,13 @@ static const char *text_of(const lk_semaphore *semaphore)
     return semaphore->options.resize == 1 ? "resize" : "check";
 }
 
+/* Redisson has one key of leases for `x` and `{x}`: what is taken back from it
+   would go to either, and one of them would have more than N. */
+static bool is_one_tag(const char *name)
+{
+    return name[0] == '{' && name[strcspn(name, "}") + 1] == '\0';
+}
+
 static lk_status wish_make(lk__wish *ret_wish, const lk_semaphore *semaphore,
                            uint64_t count, int64_t wait_ms,
                            const lk_acquire_options *options)
@@ -191,6 +198,10 @@ static lk_status wish_make(lk__wish *ret_wish, const lk_semaphore *semaphore,
         return lk__fail(LK_EINVAL, "the count is 0");
     if (count > LK_SEMAPHORE_MAX_COUNT)
         return lk__fail(LK_ERANGE, "one hold cannot have so many permits");
+    if (is_one_tag(semaphore->handle.place->name))
+        return lk__fail(LK_EINVAL, "the name is a tag and nothing else: "
+                                   "without its braces it is another "
+                                   "semaphore, on the same key of leases");
 
     *ret_wish = (lk__wish){.place = semaphore->handle.place,
                            .wait_ms = wait_ms,

@@ -194,6 +194,28 @@ static void options_that_are_wrong_are_refused(void **state)
     assert_null(none);
 }
 
+/* Redisson's key of leases is the one of `x`. */
+static void a_name_that_is_a_tag_has_no_permits(void **state)
+{
+    semaphores *f = *state;
+    lk_client *client = locking_open(f->base, NULL);
+    const lk_semaphore_options one = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
+    lk_semaphore *tag = NULL, *tagged = NULL;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_semaphore_new(&tag, client, "{x}", &one), LK_OK);
+    assert_words(lk_semaphore_acquire(tag, 1, 0, NULL, &hold), LK_EINVAL,
+                 "tag");
+    assert_null(hold);
+    assert_words(lk_semaphore_acquire_async(tag, 1, 0, NULL, on_acquire, NULL),
+                 LK_EINVAL, "tag");
+    assert_status(lk_semaphore_new(&tagged, client, "{x}y", &one), LK_OK);
+    assert_status(lk_semaphore_acquire(tagged, 1, 0, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_semaphore_free(tagged);
+    lk_semaphore_free(tag);
+}
+
 /* ---- wrong keys ---------------------------------------------------------------- */
 
 static void assert_all_refuse(lk_semaphore *semaphore, const char *word)
@@ -313,6 +335,7 @@ int main(void)
         SEM_TEST(a_count_that_cannot_be_is_refused),
         SEM_TEST(the_largest_number_works),
         SEM_TEST(options_that_are_wrong_are_refused),
+        SEM_TEST(a_name_that_is_a_tag_has_no_permits),
         SEM_TEST(a_name_that_is_something_else_is_refused),
         SEM_TEST(a_name_in_use_as_a_plain_semaphore_is_refused),
         SEM_TEST(a_name_in_use_as_a_leased_semaphore_is_refused),
