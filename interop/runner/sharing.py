@@ -130,7 +130,7 @@ def permits(run):
 @scenario("multilock of two names, 1 ms", in_slice=True)
 def multilock(run):
     _contend(run, MULTI, [(run.c, 1, "multi")] * 2
-             + [(run.peers["java"], 2, "multi")], 0, hold_us=1000,
+             + [(run.peers["java"], 2, "multi")], QUARTER, hold_us=1000,
              name="m1,m2")
 
 
