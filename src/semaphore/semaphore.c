@@ -64,7 +64,7 @@ static const lk__kind kind = {
 };
 
 /*
- * Whether N was compared with what the handle's options say. Async acquires
+ * Whether N was compared with what the handle's options say. An acquire may
  * outlive the handle, so each has a share in it, as the handle has.
  */
 typedef struct agreement {
@@ -220,6 +220,7 @@ lk_status
 lk_semaphore_acquire(lk_semaphore *semaphore, uint64_t count, int64_t wait_ms,
                      const lk_acquire_options *options, lk_hold **ret_hold)
 {
+    agreement *shared; /* the handle may be freed meanwhile */
     lk__wish wish;
     lk_status status = wish_make(&wish, semaphore, count, wait_ms, options);
 
@@ -227,8 +228,10 @@ lk_semaphore_acquire(lk_semaphore *semaphore, uint64_t count, int64_t wait_ms,
         status = lk__fail(LK_EINVAL, "ret_hold is NULL");
     if (status != LK_OK)
         return status;
+    shared = agreement_ref(semaphore->agreement);
     status = lk__wait_acquire(&wish, ret_hold);
-    agreement_note(semaphore->agreement, status);
+    agreement_note(shared, status);
+    agreement_unref(shared);
     return status;
 }
 

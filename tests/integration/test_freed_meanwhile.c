@@ -143,6 +143,14 @@ static lk_status semaphore_resize(void *handle)
     return lk_semaphore_resize(handle, 3);
 }
 
+static lk_status semaphore_acquire(void *handle)
+{
+    lk_hold *hold = NULL;
+    lk_status status = lk_semaphore_acquire(handle, 1, SOON_MS, NULL, &hold);
+
+    return status == LK_OK ? lk_hold_release(hold) : status;
+}
+
 static void semaphore_free(void *handle)
 {
     lk_semaphore_free(handle);
@@ -160,17 +168,23 @@ static void plain_free(void *handle)
 
 static void a_semaphore_may_be_freed_during_its_call(void **state)
 {
+    lk_status (*const calls[])(void *handle) = {semaphore_acquire,
+                                                semaphore_resize};
     locking *f = *state;
     lk_client *client = locking_open_calm(f, NULL);
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = 2};
-    lk_semaphore *semaphore = NULL;
     lk_plain_semaphore *plain = NULL;
 
-    assert_status(lk_semaphore_new(&semaphore, client, "n", &options), LK_OK);
-    assert_status(call_and_free(f, client, semaphore_resize, semaphore,
-                                semaphore_free),
-                  LK_OK);
+    for (size_t i = 0; i < 2; i++) {
+        lk_semaphore *semaphore = NULL;
+
+        assert_status(lk_semaphore_new(&semaphore, client, "n", &options),
+                      LK_OK);
+        assert_status(call_and_free(f, client, calls[i], semaphore,
+                                    semaphore_free),
+                      LK_OK);
+    }
     assert_status(lk_plain_semaphore_new(&plain, client, "p"), LK_OK);
     assert_status(call_and_free(f, client, plain_release, plain, plain_free),
                   LK_EUNSET);
