@@ -93,6 +93,8 @@ PATH=$prefix/bin:$PATH
 has "latchkey $(LD_LIBRARY_PATH=$library "$work/shared")" latchkey --version
 has '.SH EXIT STATUS' cat "$prefix/share/man/man1/latchkey.1"
 has '#compdef latchkey' cat "$prefix/share/zsh/site-functions/_latchkey"
+has 'function __latchkey_candidates' cat \
+    "$prefix/share/fish/vendor_completions.d/latchkey.fish"
 # shellcheck disable=SC2016 # the inner shell's
 has 'complete -F _latchkey latchkey' bash -c '. "$1" && complete -p latchkey' \
     bash "$prefix/share/bash-completion/completions/latchkey"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What shells are told of a word that is being typed, and a real bash. */
+/* What shells are told of a word that is being typed, and real shells. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,6 +315,62 @@ static void bash_completes_commands_options_and_names(void **state)
     tool_free(t);
 }
 
+/* ---- fish --------------------------------------------------------------- */
+
+/* What fish offers, each candidate with what it means. */
+static bool is_offered(void *data)
+{
+    question *q = data;
+    tool *t = tool_start_list(q->how, q->arguments);
+    bool is_there =
+        tool_wait(t, 10000) == 0 && strstr(tool_out(t), q->expected) != NULL;
+
+    tool_free(t);
+    return is_there;
+}
+
+static void
+assert_offered(const tool_how *how, const char *typed, const char *candidate)
+{
+    char script[600];
+    question q = {.how = how,
+                  .arguments = {"--no-config", "-c", script, NULL},
+                  .expected = candidate};
+
+    (void)snprintf(script, sizeof(script),
+                   "source '" LK_SOURCE_DIR "/completions/latchkey.fish'; "
+                   "complete -C '%s'",
+                   typed);
+    if (!wait_until(is_offered, &q, 10000))
+        fail_msg("fish does not offer '%s' for '%s'", candidate, typed);
+}
+
+/* It makes folders in the home folder of its user. */
+static void fish_offers_commands_options_and_names(void **state)
+{
+    locking *f = *state;
+    scratch *folder = scratch_new();
+    char home[300];
+    char path[4096];
+    const char *env[] = {home, path, NULL};
+    const tool_how how = {.program = "fish",
+                          .url = server_url(f->server),
+                          .env = env};
+
+    assert_non_null(folder);
+    (void)snprintf(home, sizeof(home), "HOME=%s", scratch_path(folder));
+    (void)snprintf(path, sizeof(path), "PATH=%.*s:%s",
+                   (int)(strrchr(LK_TOOL, '/') - LK_TOOL), LK_TOOL,
+                   getenv("PATH"));
+    hold(f, locking_open(f, NULL), "orders:4711:a b");
+    assert_offered(&how, "latchkey dem", "demo\twhat it is for");
+    assert_offered(&how, "latchkey demo --quic", "--quick\t");
+    assert_offered(&how, "latchkey --color=al", "--color=always");
+    assert_offered(&how, "latchkey run -n ord", "orders:4711:a b");
+    assert_offered(&how, "latchkey run x mkfif", "mkfifo");
+    scratch_free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +393,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             bash_completes_commands_options_and_names, locking_setup,
             names_end),
+        cmocka_unit_test_setup_teardown(fish_offers_commands_options_and_names,
+                                        locking_setup, names_end),
     };
 
     return cmocka_run_group_tests(tests, locking_start_server,
