@@ -219,6 +219,26 @@ static void a_wide_character_takes_two_columns(void **state)
     assert_tool(&f->how, 0, "b      lock  1  0  ", "", "ls", "-n", NULL);
 }
 
+/* What is left of it is whole characters, and no wider than the column. */
+static void a_wide_name_is_cut_by_its_columns(void **state)
+{
+    enum { CHARACTERS = 60 };
+    static const char *const narrow[] = {"COLUMNS=40", NULL};
+    seeing *f = *state;
+    tool_how how = f->how;
+    char name[3 * CHARACTERS + 1] = "";
+
+    for (size_t i = 0; i < CHARACTERS; i++)
+        (void)snprintf(name + 3 * i, 4, "\346\227\245");
+    server_integer(f->server, "HSET %s " JAVA " 1", name);
+    how.env = narrow;
+    assert_tool(&how, 0,
+                "\346\227\245\346\227\245\346\227\245~"
+                "\346\227\245\346\227\245\346\227\245\346\227\245"
+                "  lock  1  0  ",
+                "", "ls", "-n", NULL);
+}
+
 static void a_name_of_several_words_is_one(void **state)
 {
     seeing *f = *state;
@@ -341,6 +361,7 @@ int main(void)
         TEST(a_name_of_several_words_is_one),
         TEST(a_long_name_leaves_the_other_rows_alone),
         TEST(a_wide_character_takes_two_columns),
+        TEST(a_wide_name_is_cut_by_its_columns),
         TEST(names_cannot_write_to_the_terminal),
         TEST(messages_cannot_write_to_the_terminal),
         TEST(a_server_that_is_away_is_69),

@@ -232,6 +232,25 @@ static void an_upgrade_that_is_given_up_lets_the_readers_in(void **state)
 
 /* ---- downgrade ---- */
 
+/* It ends when it would have ended as a writer's. */
+static void a_downgrade_begins_no_new_lease(void **state)
+{
+    enum { LEASE_MS = 60000, PASSED_MS = 300 };
+    rwlocking *f = *state;
+    lk_rwlock *lock = rwlocking_new(f);
+    const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
+                                        .lease_ms = LEASE_MS};
+    lk_hold *hold;
+
+    assert_status(rwlocking_acquire(lock, RW_WRITE, 0, &options, &hold), LK_OK);
+    locking_pass_time(PASSED_MS);
+    assert_status(lk_rwlock_downgrade(hold), LK_OK);
+    assert_in_range(server_integer(f->base->server, "PTTL n"), 1,
+                    LEASE_MS - PASSED_MS);
+    assert_status(lk_hold_release(hold), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
 static void a_downgrade_lets_readers_in_and_no_writer(void **state)
 {
     rwlocking *f = *state;
@@ -485,6 +504,7 @@ int main(void)
         RWLOCK_TEST(there_is_one_upgradeable_reader),
         RWLOCK_TEST(an_upgrade_whose_base_ends_is_refused),
         RWLOCK_TEST(an_upgrade_that_is_given_up_lets_the_readers_in),
+        RWLOCK_TEST(a_downgrade_begins_no_new_lease),
         RWLOCK_TEST(a_downgrade_lets_readers_in_and_no_writer),
         RWLOCK_TEST(who_was_downgraded_is_a_plain_reader),
         RWLOCK_TEST(
