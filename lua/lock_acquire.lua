@@ -16,8 +16,8 @@
 -- ARGV[2]  channel  Redisson's, for this name
 -- ARGV[3]  interop  1: Redisson is there even if it is not seen
 -- ARGV[4]  lease    milliseconds, > 0
--- ARGV[5]  queue    1: queue if it is held; t: do not, and do not take it in the
---                   others' turn; s: do not, but note that somebody spins
+-- ARGV[5]  queue    1: queue if it is held; t: do not, and do not take it in
+--                   the others' turn; s: do not, but note that somebody spins
 -- ARGV[6]  inbox    channel on which grants are received; no space in it
 -- ARGV[7]  reason   for operators; any bytes
 -- ARGV[8]  check_void  1: refuse a claim that was given up

@@ -64,9 +64,9 @@ if record.holder then
     return stand() or {0, left, entry.ticket, hold.contends(owner)}
 end
 
--- In the others' turn whoever can queues; the first in the queue looks soon. Who
--- waits and does not queue goes before nobody either, for as long as a turn may
--- last.
+-- In the others' turn whoever can queues; the first in the queue looks soon.
+-- Who waits and does not queue goes before nobody either, for as long as a turn
+-- may last.
 local TURN_MS = 500
 if (record.open or 0) > 0 and record.came then
     local ago = clock.ms - math.max(record.open, record.came)
