@@ -107,15 +107,24 @@ static void seats_free(actor *a)
 
 /* ---- verbs ------------------------------------------------------------------ */
 
+/* A request may be on its way when the wait ends. It is not held then, and what
+   the server grants yet is given back. */
+static lk_status ended(lk_status status, int64_t wait_ms)
+{
+    return status == LK_EINDOUBT && wait_ms > 0 ? LK_ETIMEDOUT : status;
+}
+
 static void do_lock(actor *a, seat *s, char **words)
 {
+    int64_t wait_ms = number_of(words[0], 0);
     lk_hold *hold = NULL;
     lk_status status =
         s->held == HELD_MAX
             ? LK_EINVAL
-            : grip_acquire(s->grip, number_of(words[0], 0),
-                           (uint64_t)number_of(words[1], 0), &hold);
+            : grip_acquire(s->grip, wait_ms, (uint64_t)number_of(words[1], 0),
+                           &hold);
 
+    status = ended(status, wait_ms);
     if (status == LK_OK)
         s->holds[s->held++] = hold;
     answer_number(a, status,
@@ -160,14 +169,15 @@ static void do_set(actor *a, seat *s, char **words)
 
 static void do_take(actor *a, seat *s, char **words)
 {
+    int64_t wait_ms = number_of(words[1], 0);
     lk_hold *hold = NULL;
     lk_status status =
         s->held == HELD_MAX
             ? LK_EINVAL
-            : grip_take(s->grip, (uint64_t)number_of(words[0], 0),
-                        number_of(words[1], 0),
+            : grip_take(s->grip, (uint64_t)number_of(words[0], 0), wait_ms,
                         (uint64_t)number_of(words[2], 0), &hold);
 
+    status = ended(status, wait_ms);
     if (status == LK_OK && hold != NULL)
         s->holds[s->held++] = hold;
     answer_status(a, status);
