@@ -28,6 +28,7 @@ extern const lk__script lk__script_rwlock_downgrade;
 struct turning {
     lk__ask ask; /* first */
     lk__claim *claim;
+    uint64_t lease_ms;   /* that was asked for */
     const lk_hold *hold; /* whose downgrade it is, if that has not ended since;
                             NULL: the end of another handle's */
     lk_done_cb cb;       /* NULL: nobody wants to know */
@@ -47,9 +48,21 @@ static void turning_cleanup(lk__ask *ask)
     lk__claim_unref(((struct turning *)(void *)ask)->claim);
 }
 
-static lk_status
-turned_take(lk__ask *ask, lk__claim *claim, const redisReply *reply)
+/* A server whose clock was set back tells of more than was asked for. */
+static uint64_t left_of(const struct turning *turning, const redisReply *reply)
 {
+    int64_t left_ms = lk__reply_integer_at(reply, 1, 0);
+
+    if (left_ms < 0)
+        return 0;
+    return (uint64_t)left_ms < turning->lease_ms ? (uint64_t)left_ms
+                                                 : turning->lease_ms;
+}
+
+static lk_status turned_take(struct turning *turning, const redisReply *reply)
+{
+    lk__claim *claim = turning->claim;
+
     if (claim->state != LK__CLAIM_HELD)
         return LK_ELOST;
     if (lk__reply_integer_at(reply, 0, 0) != 1) {
@@ -58,11 +71,8 @@ turned_take(lk__ask *ask, lk__claim *claim, const redisReply *reply)
         return LK_ELOST;
     }
     if (claim->watchdog) /* else it ends when it was to: it may be sent again */
-        lk__claim_prolong(claim,
-                          lk__deadline_ns(ask->request.sent_at,
-                                          (uint64_t)lk__reply_integer_at(reply,
-                                                                         1,
-                                                                         0)));
+        lk__claim_prolong(claim, lk__deadline_ns(turning->ask.request.sent_at,
+                                                 left_of(turning, reply)));
     return lk__claim_is_valid(claim) ? LK_OK : LK_ELOST;
 }
 
@@ -76,7 +86,7 @@ turning_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     lk_status status = LK_OK;
 
     if (is_first)
-        status = turned_take(ask, turning->claim, reply);
+        status = turned_take(turning, reply);
     *ret_more = status == LK_OK &&
                 lk__reply_integer_at(reply, is_first ? 2 : 0, 0) == 1;
     if (*ret_more && is_first)
@@ -109,6 +119,7 @@ static struct turning *turning_new(lk__claim *claim, const lk_hold *hold,
     if (turning == NULL)
         return NULL;
     turning->claim = lk__claim_ref(claim);
+    turning->lease_ms = lease_of(claim);
     turning->hold = hold;
     turning->ask.repeats = true;
     turning->ask.persists = true;
@@ -116,7 +127,7 @@ static struct turning *turning_new(lk__claim *claim, const lk_hold *hold,
     turning->ask.cleanup = turning_cleanup;
     snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
     args[0] = lk__arg_text(fence);
-    args[1] = lk__arg_number((int64_t)lease_of(claim));
+    args[1] = lk__arg_number((int64_t)turning->lease_ms);
     if (lk__ask_script(&turning->ask, &lk__script_rwlock_downgrade, claim->id,
                        2, args) == LK_OK)
         return turning;

@@ -186,6 +186,27 @@ static void a_downgrade_that_is_sent_again_makes_no_lease_longer(void **state)
     twisted_close(&t);
 }
 
+/* As of a server whose clock was set back. */
+static void a_downgrade_is_believed_for_what_it_asked(void **state)
+{
+    static twisted t;
+    lk_rwlock *rwlock = NULL;
+    lk_hold *hold = NULL;
+    uint64_t most_ms;
+
+    (void)state;
+    twisted_open(&t, engine);
+    t.plan = (twisted_plan){"rwlock_downgrade", 1, {2, TWIST_MOST}};
+    assert_status(lk_rwlock_new(&rwlock, t.client, "n", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_write(rwlock, 0, NULL, &hold), LK_OK);
+    most_ms = lk_hold_remaining_ms(hold);
+    assert_status(lk_rwlock_downgrade(hold), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 1, most_ms);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_rwlock_free(rwlock);
+    twisted_close(&t);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -206,6 +227,7 @@ int main(void)
         cmocka_unit_test(every_script_is_run),
         cmocka_unit_test(every_answer_may_be_changed),
         cmocka_unit_test(a_downgrade_that_is_sent_again_makes_no_lease_longer),
+        cmocka_unit_test(a_downgrade_is_believed_for_what_it_asked),
     };
 
     return cmocka_run_group_tests_name("seam_answers", tests, start, stop);
