@@ -8,12 +8,14 @@
 #include <latchkey/client.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/connect.h"
@@ -138,13 +140,33 @@ static void prepare(void)
         input_fail("no environment");
 }
 
+/* The first descriptor that a run gets. */
+static int first_descriptor(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        input_fail("no descriptor");
+    (void)close(fd);
+    return fd;
+}
+
+/* A tool that cannot go on leaves its descriptors to its end; thousands of such
+   ends would take all that there are. */
+static void close_from(int first)
+{
+    (void)close_range((unsigned)first, ~0U, 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static cli c; /* static: longjmp() leaves it as it is */
     static char *text;
+    static int first;
     char *argv[ARGUMENTS + 1];
 
     prepare();
+    first = first_descriptor();
     c = (cli){.command = NULL};
     text = malloc(size + 1);
     if (text == NULL)
@@ -155,6 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (setjmp(end) == 0)
         run(&c, split(text, argv), argv);
     runs = false;
+    close_from(first);
     free(c.resolved_url);
     free(c.resolved_from);
     free(text);

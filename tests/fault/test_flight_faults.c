@@ -52,9 +52,18 @@ static lk_flight *far_with(flights *f, const lk_client_options *options,
     return flights_of(f, client, flight);
 }
 
+/* A value is there for longer than the slowest machine takes to look. */
+static const lk_flight_options lasts = {LK_FLIGHT_OPTIONS_INIT,
+                                        .ttl_ms = 60000};
+
 static lk_flight *far(flights *f)
 {
-    return far_with(f, NULL, NULL);
+    return far_with(f, NULL, &lasts);
+}
+
+static lk_flight *near(flights *f)
+{
+    return flights_of(f, locking_open(f->base, NULL), &lasts);
 }
 
 static const lk_client_options hasty = {LK_CLIENT_OPTIONS_INIT,
@@ -78,7 +87,7 @@ static void a_join_that_was_answered_and_lost_leads_once(void **state)
 
     proxy_drop_replies(the_proxy, COMMAND, true);
     flights_expect(flight, &f->engine, "value");
-    flights_expect(flights_one(f), &f->engine, "value");
+    flights_expect(near(f), &f->engine, "value");
     assert_int_equal(f->engine.begun, 1);
 }
 
@@ -88,14 +97,14 @@ static void a_landing_whose_answer_is_lost_is_told(void **state)
     flights *f = *state;
     engine idle = {.value = "wrong"};
     flyer *leader = flights_lead(f, far(f), &f->engine);
-    flyer *follower = flights_follow(f, flights_one(f), &idle);
+    flyer *follower = flights_follow(f, near(f), &idle);
 
     proxy_drop_replies(the_proxy, COMMAND, true);
     f->engine.held = false;
     assert_status(flyer_join(follower), LK_OK);
     assert_status(flyer_join(leader), LK_OK);
     assert_string_equal(follower->text, "value");
-    flights_expect(flights_one(f), &idle, "value");
+    flights_expect(near(f), &idle, "value");
     assert_int_equal(idle.begun, 0);
 }
 
@@ -105,7 +114,7 @@ static void a_landing_that_did_not_arrive_is_told_later(void **state)
     flights *f = *state;
     engine idle = {.value = "wrong"};
     flyer *leader = flights_lead(f, far(f), &f->engine);
-    flyer *follower = flights_follow(f, flights_one(f), &idle);
+    flyer *follower = flights_follow(f, near(f), &idle);
 
     proxy_refuse(the_proxy, true);
     proxy_reset(the_proxy, PROXY_ALL);
@@ -124,7 +133,7 @@ static void a_landing_that_was_swallowed_is_told_again(void **state)
     flights *f = *state;
     engine idle = {.value = "wrong"};
     flyer *leader = flights_lead(f, far(f), &f->engine);
-    flyer *follower = flights_follow(f, flights_one(f), &idle);
+    flyer *follower = flights_follow(f, near(f), &idle);
 
     proxy_swallow(the_proxy, COMMAND, PROXY_REQUESTS);
     f->engine.held = false;
@@ -175,14 +184,14 @@ static void a_leader_that_is_cut_off_is_taken_over_from(void **state)
 
     proxy_refuse(the_proxy, true);
     proxy_reset(the_proxy, PROXY_ALL);
-    follower = flights_begin(f, flights_one(f), &second, LK_FOREVER, NULL);
+    follower = flights_begin(f, near(f), &second, LK_FOREVER, NULL);
     assert_status(flyer_join(follower), LK_OK);
     assert_string_equal(follower->text, "second");
     proxy_heal(the_proxy);
     f->engine.held = false;
     assert_status(flyer_join(leader), LK_OK);
     assert_string_equal(leader->text, "value");
-    flights_expect(flights_one(f), &second, "second");
+    flights_expect(near(f), &second, "second");
     assert_int_equal(second.begun, 1);
 }
 
@@ -196,7 +205,7 @@ static void an_answer_that_a_landing_overtook_is_not_the_last(void **state)
 {
     flights *f = *state;
     lk_flight *flight = far(f); /* of client 0 */
-    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *leader = flights_lead(f, near(f), &f->engine);
     flyer *follower = flights_follow(f, flight, &f->engine);
     flyer *later;
     uint64_t before;
@@ -220,7 +229,7 @@ static void an_answer_that_a_landing_overtook_is_not_the_last(void **state)
 static void a_lease_that_ends_is_taken_over(void **state)
 {
     flights *f = *state;
-    lk_flight *flight = flights_one(f);
+    lk_flight *flight = near(f);
     flyer *caller;
 
     freeReplyObject(server_command(f->base->server,
@@ -236,7 +245,7 @@ static void who_has_subscribed_finds_what_was_not_heard(void **state)
 {
     flights *f = *state;
     lk_flight *flight = far(f); /* of client 0 */
-    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *leader = flights_lead(f, near(f), &f->engine);
     flyer *follower;
 
     proxy_hold(the_proxy, INBOX, PROXY_REQUESTS);
@@ -254,7 +263,7 @@ static void a_message_that_is_lost_is_made_up_for(void **state)
 {
     flights *f = *state;
     engine idle = {.value = "wrong"};
-    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *leader = flights_lead(f, near(f), &f->engine);
     flyer *follower = flights_follow(f, far(f), &idle);
 
     proxy_swallow(the_proxy, INBOX, PROXY_REPLIES);
@@ -290,7 +299,7 @@ static void a_message_that_comes_late_is_not_believed(void **state)
     first.held = false;
     assert_status(flyer_join(leader), LK_OK);
     assert_true(wait_until(is_over, f->base, SOON_MS));
-    second = flights_lead(f, flights_one(f), &f->engine);
+    second = flights_lead(f, near(f), &f->engine);
     (void)flights_begin(f, flight, &f->engine, LK_FOREVER, NULL);
     locking_wait_waiting(f->base->clients[0], 2);
     proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
@@ -337,7 +346,7 @@ static void an_answer_that_nobody_waits_for_ends_it(void **state)
 {
     flights *f = *state;
     lk_flight *flight = far(f); /* of client 0 */
-    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *leader = flights_lead(f, near(f), &f->engine);
     flyer *caller;
     uint64_t commands;
 
@@ -375,7 +384,7 @@ static void an_outage_ends_waits(void **state)
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms = 200};
     lk_flight *flight = far_with(f, &options, NULL);
-    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
+    flyer *leader = flights_lead(f, near(f), &f->engine);
     flyer *follower = flights_follow(f, flight, &f->engine);
 
     proxy_refuse(the_proxy, true);
@@ -400,7 +409,7 @@ static void a_flush_lets_a_second_one_compute(void **state)
     engine third = {.value = "third"};
     lk_flight *flight = flights_of(f, locking_open(f->base, NULL), &lasting);
     flyer *leader = flights_lead(f, flight, &f->engine);
-    flyer *follower = flights_follow(f, flights_one(f), &second);
+    flyer *follower = flights_follow(f, near(f), &second);
 
     server_flush(f->base->server);
     f->engine.held = false;
@@ -408,7 +417,7 @@ static void a_flush_lets_a_second_one_compute(void **state)
     assert_string_equal(leader->text, "value");
     assert_status(flyer_join(follower), LK_OK);
     assert_string_equal(follower->text, "second");
-    flights_expect(flights_one(f), &third, "second");
+    flights_expect(near(f), &third, "second");
     assert_int_equal(f->engine.begun, 1);
     assert_int_equal(second.begun, 1);
     assert_int_equal(third.begun, 0);
@@ -420,8 +429,8 @@ static void a_restart_is_ridden_out(void **state)
 {
     flights *f = *state;
     engine second = {.value = "second"};
-    flyer *leader = flights_lead(f, flights_one(f), &f->engine);
-    flyer *follower = flights_follow(f, flights_one(f), &second);
+    flyer *leader = flights_lead(f, near(f), &f->engine);
+    flyer *follower = flights_follow(f, near(f), &second);
 
     assert_true(server_restart(f->base->server));
     f->engine.held = false;
@@ -448,7 +457,7 @@ static void a_claim_that_comes_too_late_is_given_back(void **state)
     proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
     locking_wait_calm(f->base->clients[0]);
     assert_false(locking_exists(f->base, "latchkey:flight-claim:{f:k}"));
-    flights_expect(flights_one(f), &f->engine, "value");
+    flights_expect(near(f), &f->engine, "value");
     assert_int_equal(f->engine.begun, 1);
 }
 

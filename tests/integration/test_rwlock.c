@@ -82,8 +82,9 @@ static void fences_of_writers_grow_and_readers_share_the_last(void **state)
 
 /* ---- one remote hold for all readers of a client ---- */
 
-/* As long as the server has lately said that nobody else waits: on a machine
-   that takes longer for all of them, some readers ask it for themselves. */
+/* As long as the server has lately said that nobody else waits. The second
+   reader has it asked, and may be too late to share before it answers; on a
+   machine that takes longer for all of them, others are. */
 static void readers_of_one_client_share_one_remote_hold(void **state)
 {
     enum { READERS = 16, LATELY_MS = 100 };
@@ -92,12 +93,16 @@ static void readers_of_one_client_share_one_remote_hold(void **state)
     lk_rwlock *lock = rwlocking_lock(f, client);
     uint64_t joined, passes = locking_stats(client).passes;
     uint64_t began = wait_now_ms();
+    lk_rwlock_state state_now;
     lk_hold *holds[READERS];
 
-    for (size_t i = 0; i < READERS; i++)
+    for (size_t i = 0; i < READERS; i++) {
         holds[i] = rwlocking_hold(f, lock, RW_READ);
+        if (i == 1) /* what was asked before this is answered before this */
+            assert_status(lk_rwlock_state_get(lock, &state_now), LK_OK);
+    }
     joined = locking_stats(client).passes - passes;
-    assert_true(joined == READERS - 1 || wait_now_ms() - began >= LATELY_MS);
+    assert_true(joined >= READERS - 2 || wait_now_ms() - began >= LATELY_MS);
     assert_int_equal(rwlocking_holders(f), READERS - joined);
     for (size_t i = 0; i + 1 < READERS; i++)
         assert_status(lk_hold_release(holds[i]), LK_OK);
