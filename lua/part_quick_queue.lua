@@ -8,8 +8,8 @@
 
 do
     local lock, queue, tickets = KEYS[1], KEYS[3], KEYS[4]
-    local fields = ARGV[5] == '1' and ARGV[8] ~= '1'
-        and redis.pcall('EXISTS', KEYS[5]) == 0
+    local fields = ARGV[5] == '1'
+        and redis.pcall('EXISTS', KEYS[5], KEYS[7]) == 0
         and redis.pcall('HGETALL', lock)
     local holder = fields and #fields == 2 and fields[1] ~= ARGV[1]
         and fields[1] ~= 'mode' and fields[1]

@@ -248,7 +248,7 @@ static bool queue_quickly(script_fixture *f, traces *t)
     bool quick;
 
     script_redis(f, "CONFIG RESETSTAT");
-    script_acquire_with(f, "u:4", "12345", "1", "in:u:4", "a reason", "0");
+    script_acquire_with(f, "u:4", "12345", "1", "in:u:4", "a reason", "1");
     quick = calls(f, "zrangebyscore") + calls(f, "zrange") == 0;
     t->published = calls(f, "publish");
     traces_take(f, t);
@@ -277,6 +277,18 @@ static void a_quick_place_in_the_queue_is_what_a_long_one_is(void **state)
                     59000, 60000);
 }
 
+/* Its acquire may come after its tombstone. */
+static void who_was_given_up_does_not_queue_quickly(void **state)
+{
+    script_fixture *f = *state;
+
+    listen_to_all(f);
+    two_wait(f);
+    script_leave(f, "u:4", "60000");
+    assert_like(script_acquire_with(f, "u:4", "12345", "1", "in:u:4", "", "1"),
+                "!LKVOID *");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +298,7 @@ int main(void)
         SCRIPT_TEST(what_is_not_plain_is_left_to_the_long_road),
         SCRIPT_TEST(a_quick_hand_over_that_is_denied_ends_as_a_long_one),
         SCRIPT_TEST(a_quick_place_in_the_queue_is_what_a_long_one_is),
+        SCRIPT_TEST(who_was_given_up_does_not_queue_quickly),
     };
 
     return cmocka_run_group_tests_name("lock_quick", tests, script_start_server,
