@@ -46,11 +46,16 @@ elseif latch.phase == 'open' then
     return {1, 0}
 end
 
-bad = op.note() or arms and change.arm(expected, ttl, true)
-    or change.enter(member) or change.count(1, ttl, expected)
+bad = op.note()
+if not bad and arms then
+    bad = change.arm(expected, ttl, member)
+elseif not bad then
+    bad = change.enter(member) or change.count(1, ttl, expected)
+end
 if bad then
     op.forget()
-    redis.pcall('ZREM', members, member)
+    change.exit(member)
+    change.clear(member)
     change.undo()
     return bad
 end

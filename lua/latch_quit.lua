@@ -35,16 +35,16 @@ elseif latch.phase == 'open' or not at then
     return {latch.phase == 'open' and 1 or 0}
 end
 
-bad = op.note() or failed(redis.pcall('ZREM', members, member))
+bad = op.note() or change.exit(member)
 local is_last = not bad and latch.met and latch.count + 1 == latch.size
-    and redis.call('ZCOUNT', members, '(0', '+inf') == 0
-    and redis.call('ZCARD', KEYS[3]) == 0
+    and not latch.is_attended() and redis.call('ZCARD', KEYS[3]) == 0
 bad = bad or is_last and change.disarm()
     or not is_last and change.count(-1, tonumber(ARGV[5])) or nil
 if bad then
     op.forget()
-    redis.pcall('ZADD', members, at, member)
+    change.enter(member, at)
     change.undo()
     return bad
 end
+change.clear(member)
 return {0}

@@ -150,3 +150,9 @@ function latch.arrived(member)
     local at = tonumber(redis.call('ZSCORE', members, member))
     return at and at >= latch.gen and at or nil
 end
+
+-- Whether anybody has arrived in this generation.
+function latch.is_attended()
+    return redis.call('ZCOUNT', members, string.format('%.0f', latch.gen),
+        '+inf') > 0
+end

@@ -3,9 +3,10 @@
 -- Needs: part_error, part_clock, part_latch, and the arguments owner, channel.
 --
 -- Each function returns an error or nil, unless it says otherwise. A script
--- notes its operation, writes the count and the record, and tells. Where
+-- notes its operation, writes the record and then the count, and tells. Where
 -- something fails before the telling, change.undo() takes back what was
--- written.
+-- written: by the same commands, since a server that denies one may deny
+-- others. The count is written last, in one command, so it has no undo.
 
 local change = {}
 
@@ -57,7 +58,8 @@ end
 function change.begin()
     local bad
     if latch.news == 'armed' then
-        bad = change.save() or failed(redis.pcall('DEL', members))
+        bad = change.save()
+        redis.pcall('DEL', members)
     elseif latch.news == 'late' and latch.phase ~= 'unset' then
         bad = change.save()
     elseif latch.news == 'opened' then
@@ -80,13 +82,8 @@ local function drop(key)
     end
 end
 
--- Takes back what was written since change.begin(): the count and the record.
+-- Takes back what was written since change.begin(), which is the record.
 function change.undo()
-    if was.text then
-        redis.pcall('SET', name, was.text)
-    else
-        drop(name)
-    end
     latch.become(was)
     change.save()
     if not latch.known then
@@ -99,17 +96,32 @@ local function till(ttl)
     return ttl > 0 and clock.ms + ttl or 0
 end
 
--- Begins a generation with so much to count, for ttl ms; met: the first who
--- arrived does. The first write is one that a full server refuses.
-function change.arm(size, ttl, met)
+-- Begins a generation with so much to count, for ttl ms; with the first member
+-- who arrives, or nil. The first write is one that a full server refuses. Who
+-- arrived before does not count, see latch.arrived: those are only cleared away.
+function change.arm(size, ttl, member)
+    local count = member and size - 1 or size
     latch.become({phase = 'armed', gen = latch.number(0), foreign = false,
-        size = size, count = size, ttl = ttl, till = till(ttl),
-        met = met or false})
-    return failed(redis.pcall('SET', name, size))
-        or change.save()
-        or failed(ttl > 0
-            and redis.pcall('ZREMRANGEBYSCORE', members, '(0', '+inf')
-            or redis.pcall('DEL', members))
+        size = size, count = count, ttl = ttl, till = till(ttl),
+        met = member ~= nil})
+    if count == 0 then
+        latch.become({phase = 'open', opened = latch.gen})
+    end
+    local bad = change.save() or member and change.enter(member)
+        or count > 0 and failed(redis.pcall('SET', name, count))
+    if bad then
+        return bad
+    end
+    if ttl > 0 then
+        redis.pcall('PEXPIREAT', name, latch.till) -- as change.save() could
+    end
+    if ttl > 0 or member then
+        redis.pcall('ZREMRANGEBYSCORE', members, ttl > 0 and '(0' or '-inf',
+            string.format('(%.0f', latch.gen))
+    else
+        redis.pcall('DEL', members)
+    end
+    return nil
 end
 
 -- Counts an armed latch down by n, or up, if n is below 0; it may open. Its
@@ -118,19 +130,21 @@ end
 function change.count(n, ttl, size)
     local opens = n >= latch.count
     local bad
-    if opens then
-        bad = failed(redis.pcall('DEL', name))
-        latch.become({phase = 'open', opened = latch.gen})
-    else
-        bad = failed(redis.pcall('DECRBY', name, n))
+    if opens or latch.ttl + ttl > 0 or latch.foreign then
+        ttl = ttl > 0 and ttl or latch.ttl
+        latch.become({foreign = false, ttl = ttl, till = till(ttl),
+            size = latch.size == 0 and size or latch.size})
+        if opens then
+            latch.become({phase = 'open', opened = latch.gen})
+        end
+        bad = change.save()
     end
-    if bad or not opens and latch.ttl + ttl == 0 and not latch.foreign then
-        return bad -- the record says it all
+    if bad then
+        return bad
+    elseif opens then
+        return failed(redis.pcall('DEL', name))
     end
-    ttl = ttl > 0 and ttl or latch.ttl
-    latch.become({foreign = false, ttl = ttl, till = till(ttl),
-        size = latch.size == 0 and size or latch.size})
-    return change.save()
+    return failed(redis.pcall('DECRBY', name, n))
 end
 
 -- Ends the generation without opening it. The record says so before the count
@@ -153,10 +167,22 @@ function change.disarm()
     return bad
 end
 
--- Notes that a member is here, before it is counted.
-function change.enter(member)
+-- Notes that a member is here, before it is counted; or that it was at a time
+-- before.
+function change.enter(member, at)
     return failed(redis.pcall('ZADD', members,
-        math.max(clock.us, latch.gen), member))
+        at or math.max(clock.us, latch.gen), member))
+end
+
+-- Notes that a member is not here: as one who came before all generations. It
+-- may be taken back by change.enter().
+function change.exit(member)
+    return failed(redis.pcall('ZADD', members, 'XX', 1, member))
+end
+
+-- Clears such a member away.
+function change.clear(member)
+    redis.pcall('ZREM', members, member)
 end
 
 -- Tells everybody what became of it. Returns 1 if the server denied that, so
