@@ -101,13 +101,15 @@ static bool may_be_passed(const checker_call *call)
 }
 
 /* A server that forgets gives a name to others while a client may pass on,
-   among its own, what it was given before. */
+   among its own, what it was given before; and so does one that was told to end
+   a hold, until that client has heard of it. */
 uint64_t checker_fence_floor(const checker *c, const checker_call *call)
 {
     if (call->invoke.call == HISTORY_WRITE)
         return call->key->written;
-    if (!checker_claims(c, CHECKER_EXCLUSION, call->process, call->key,
-                        call->invoke.at) &&
+    if ((checker_may_be_forced(call) ||
+         !checker_claims(c, CHECKER_EXCLUSION, call->process, call->key,
+                         call->invoke.at)) &&
         may_be_passed(call))
         return 0;
     return call->key->fence;

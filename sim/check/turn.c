@@ -58,6 +58,12 @@ static uint64_t free_since(const checker_key *key, uint64_t at)
     return later(key->maybe_to, key->freed_at);
 }
 
+/* Its lease may be over before it hears of it, each time. */
+static bool is_too_short(const checker *c, const checker_call *call)
+{
+    return call->lease_ns != 0 && call->lease_ns < c->options.answer_ns;
+}
+
 static bool
 has_starved(checker *c, const checker_call *call, uint64_t since, uint64_t at)
 {
@@ -65,7 +71,7 @@ has_starved(checker *c, const checker_call *call, uint64_t since, uint64_t at)
 
     if (call->invoke.call != HISTORY_ACQUIRE || calm == UINT64_MAX ||
         call->invoke.kind == HISTORY_LATCH ||
-        call->invoke.kind == HISTORY_PLAIN)
+        call->invoke.kind == HISTORY_PLAIN || is_too_short(c, call))
         return false;
     since = later(later(since, calm), call->invoke.at);
     return at > since + c->options.granted_ns;
@@ -158,7 +164,7 @@ static uint64_t slack(const checker *c, const checker_call *call)
    stood in the queue anew. */
 static bool may_have_had_its_turn(const checker *c, const checker_call *call)
 {
-    return call->lease_ns != 0 && call->lease_ns < c->options.answer_ns &&
+    return is_too_short(c, call) &&
            call->overtaker.at >= call->invoke.at + call->lease_ns;
 }
 

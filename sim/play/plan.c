@@ -10,7 +10,11 @@
 #include "play/fault.h"
 #include "world/random.h"
 
-enum { LEAVES_MODEL_PERCENT = 25, CLASSES_A_RUN = 5 };
+enum {
+    LEAVES_MODEL_PERCENT = 25,
+    CLASSES_A_RUN = 5,
+    SCRIPT_MOST = 48000 /* bytes of the longest one, and some room */
+};
 
 static sim_item *item_add(sim_plan *plan, sim_item_kind kind, uint64_t at)
 {
@@ -41,6 +45,19 @@ static sim_path path_make(uint64_t *random)
     return path;
 }
 
+/* A stream takes that much at a time, and then has to hear that there is room
+   again. The longest script gets through in half of a command's time. */
+static size_t send_limit_least(const sim_client_plan *client)
+{
+    const sim_path *path = &client->path;
+    const uint64_t half_ns = client->command_timeout_ms * SIM_MS / 2;
+    uint64_t round_ns = 0;
+
+    for (int way = 0; way < SIM_WAYS; way++)
+        round_ns += path->ns[way] + path->jitter_ns[way] + client->spread_ns;
+    return SCRIPT_MOST * round_ns / half_ns + 1;
+}
+
 static void client_add(sim_plan *plan, uint64_t *random, uint64_t at)
 {
     sim_client_plan *client = &item_add(plan, SIM_CLIENT, at)->as.client;
@@ -56,6 +73,8 @@ static void client_add(sim_plan *plan, uint64_t *random, uint64_t at)
     client->path = path_make(random);
     client->spread_ns =
         sim_chance(random, 40) ? sim_spread(random, 1, 300) * SIM_MS : 0;
+    if (client->send_limit > 0 && client->send_limit < send_limit_least(client))
+        client->send_limit = send_limit_least(client);
 }
 
 static void clients_add(sim_plan *plan, uint64_t *random)

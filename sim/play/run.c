@@ -177,9 +177,9 @@ static void play(sim_run *run)
    clock that was set back, or N was lost with the data. */
 static void probe(sim_run *run)
 {
-    if (run->clock_went_back || run->data_lost)
-        return;
     sim_run_until(&run->schedule, run->schedule.now + LEASES_S * SIM_S);
+    if (run->clock_went_back || run->data_lost) /* the last faults included */
+        return;
     sim_probe_begin(run);
     if (!run_until(run, actors_are_over, run->schedule.now + DRAIN_S * SIM_S))
         sim_violated(run, "who comes last does not come to an end");
