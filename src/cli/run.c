@@ -229,6 +229,7 @@ static int start_child(run *r, char **argv, int gate)
     };
     bool is_told = run_tell_hold(r);
 
+    r->seen_ns = cli_now_ns(); /* from here on it has only its own work to do */
     run_env_fill(&r->env, lk_hold_fence(r->hold), lk_client_id(r->client),
                  r->told_ns);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -336,7 +336,7 @@ void run_watch(run *r)
 {
     int lost_fd = lk_hold_fd(r->hold);
 
-    r->seen_ns = cli_now_ns();
+    note_still(r, 0); /* since the command was begun */
     /* What happened to the guardian during the wait was not looked at. */
     reap(r);
     while (!r->is_over) {
