@@ -98,7 +98,7 @@ end
 
 -- Begins a generation with so much to count, for ttl ms; with the first member
 -- who arrives, or nil. The first write is one that a full server refuses. Who
--- arrived before does not count, see latch.arrived: those are only cleared away.
+-- arrived before does not count, see latch.arrived; those are cleared away.
 function change.arm(size, ttl, member)
     local count = member and size - 1 or size
     latch.become({phase = 'armed', gen = latch.number(0), foreign = false,

@@ -26,7 +26,7 @@ typedef struct sim_host {
     bool down;                    /* who comes is refused */
     sim_message heard[SIM_HEARD]; /* the last ones */
     unsigned heard_count;
-    unsigned denied;     /* so many commands are */
+    unsigned denied;       /* so many commands are */
     sim_session *stranger; /* a connection of somebody else; NULL: none yet */
 } sim_host;
 

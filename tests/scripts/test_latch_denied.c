@@ -261,7 +261,7 @@ static void an_operation_without_two_rights_has_run_or_it_has_not(void **state)
          "zremrangebyscore"};
     script_fixture *f = *state;
 
-    for (size_t i = 0; i < STATES * OPERATIONS; i++) {
+    for (size_t i = 0; i < (size_t)STATES * OPERATIONS; i++) {
         for (size_t j = 1; j < sizeof(writes) / sizeof(writes[0]); j++) {
             for (size_t k = 0; k < j; k++)
                 try_without(f, i / OPERATIONS, i % OPERATIONS, writes[j],
