@@ -11,7 +11,8 @@
 #include "core/client.h"
 #include "core/reply.h"
 
-#define SECOND UINT64_C(1000000000)
+#define SECOND   INT64_C(1000000000)
+#define AGE_MOST INT64_C(3000000000) /* seconds */
 
 enum {
     STEP_AUTH,
@@ -116,17 +117,18 @@ static void note_birth(lk__greeting *greeting, const redisReply *reply)
     const char *at = reply->type == REDIS_REPLY_STRING
                          ? strstr(reply->str, "uptime_in_seconds:")
                          : NULL;
-    uint64_t now = lk__client_now(greeting->conn->client);
-    uint64_t age;
+    int64_t now = (int64_t)lk__client_now(greeting->conn->client);
+    long long age;
 
-    greeting->born_at = LK__NEVER;
+    greeting->born_at = INT64_MAX;
     if (at == NULL)
         return;
-    age = strtoull(at + strlen("uptime_in_seconds:"), NULL, 10);
-    age = age > 1 && age < now / SECOND ? (age - 1) * SECOND : 0;
-    greeting->born_at = now - age;
-    if (greeting->born_at < greeting->since)
-        greeting->born_at = greeting->since;
+    /* Below 0 where that clock was set back. */
+    age = strtoll(at + strlen("uptime_in_seconds:"), NULL, 10);
+    age = age > AGE_MOST ? AGE_MOST : age;
+    greeting->born_at = age > 1 ? now - (age - 1) * SECOND : now;
+    if (greeting->since != 0 && greeting->born_at < (int64_t)greeting->since)
+        greeting->born_at = (int64_t)greeting->since;
 }
 
 static void note_info(lk__greeting *greeting, const redisReply *reply)

@@ -34,10 +34,11 @@ struct lk__greeting {
     void (*done)(lk__conn *conn);
     /* The answer to the last command; refused LK_OK: no error. */
     void (*last)(lk__conn *conn, lk_status refused, const redisReply *reply);
-    char run_id[48];  /* the server's process; "" if it does not say */
-    uint64_t born_at; /* not later than this that process began, by the local
-                         clock; LK__NEVER: it does not say */
-    uint64_t since;   /* when the process before it was last heard; 0: there was
+    char run_id[48]; /* the server's process; "" if it does not say */
+    int64_t born_at; /* not later than this that process began, by the local
+                         clock, and below 0 if that began later; INT64_MAX: it
+                         does not say */
+    uint64_t since;  /* when the process before it was last heard; 0: there was
                          none, or it is not known to be another */
     uint64_t heard_at; /* when the last connection that was greeted was heard */
     int64_t id;        /* the server's number of the connection; 0: not known */

@@ -147,7 +147,8 @@ static bool is_ineligible(lk__vote *vote)
 {
     const lk__token *token = vote->token;
     const lk__node *node = vote->client->node;
-    uint64_t born_at = node->command_greeting.born_at;
+    const int64_t begun_at = (int64_t)token->begun_at;
+    const int64_t born_at = node->command_greeting.born_at;
 
     (void)snprintf(vote->server, sizeof(vote->server), "%s",
                    node->command_greeting.run_id);
@@ -174,8 +175,8 @@ static bool is_ineligible(lk__vote *vote)
     }
     /* Old enough when it was asked, not when it answered. */
     if (token->quarantine_ns != 0 &&
-        (born_at > token->begun_at ||
-         token->begun_at - born_at < token->quarantine_ns)) {
+        (born_at > begun_at ||
+         (uint64_t)(begun_at - born_at) < token->quarantine_ns)) {
         answer_set(vote, LK_REDLOCK_QUARANTINED, LK_EQUORUM,
                    "started more recently than the longest lease");
         return true;

@@ -118,16 +118,16 @@ static void a_process_is_no_older_than_the_end_of_the_one_before(void **state)
 {
     played *p = *state;
     const lk__greeting *greeting = &p->client->node->command_greeting;
-    uint64_t seen;
+    int64_t seen;
 
     played_run_ms(p, 5000);
-    seen = lk__client_now(p->client);
+    seen = (int64_t)lk__client_now(p->client);
     (void)snprintf(p->run_id, sizeof(p->run_id),
                    "ghijkl\r\nuptime_in_seconds:1000");
     played_break(p);
     played_run_ms(p, 1000);
     assert_string_equal(greeting->run_id, "ghijkl");
-    assert_true(greeting->born_at + 4000 * 1000000ULL > seen);
+    assert_true(greeting->born_at + 4000 * INT64_C(1000000) > seen);
     assert_true(greeting->born_at <= seen);
 
     /* Nor is it after one more break of the connection to it. */
@@ -135,7 +135,43 @@ static void a_process_is_no_older_than_the_end_of_the_one_before(void **state)
     played_break(p);
     played_run_ms(p, 1000);
     assert_true(greeting->born_at <= seen);
-    assert_true(greeting->born_at + 4000 * 1000000ULL > seen);
+    assert_true(greeting->born_at + 4000 * INT64_C(1000000) > seen);
+}
+
+/* This machine has been up for less long than the server. */
+static void a_process_may_be_older_than_the_local_clock(void **state)
+{
+    played *p = *state;
+    const lk__greeting *greeting = &p->client->node->command_greeting;
+    const int64_t age = INT64_C(100000000) * 1000000000; /* three years */
+    char run_id[16];
+
+    (void)snprintf(run_id, sizeof(run_id), "%.15s", greeting->run_id);
+    (void)snprintf(p->run_id, sizeof(p->run_id),
+                   "%s\r\nuptime_in_seconds:100000001", run_id);
+    played_break(p);
+    played_run_ms(p, 1000);
+    assert_string_equal(greeting->run_id, run_id);
+    assert_true(greeting->born_at < 0);
+    assert_in_range((int64_t)lk__client_now(p->client) - age -
+                        greeting->born_at,
+                    0, 1000000000);
+}
+
+/* Its clock was set back. */
+static void an_age_below_zero_is_none(void **state)
+{
+    played *p = *state;
+    const lk__greeting *greeting = &p->client->node->command_greeting;
+    const int64_t before = (int64_t)lk__client_now(p->client);
+    char run_id[16];
+
+    (void)snprintf(run_id, sizeof(run_id), "%.15s", greeting->run_id);
+    (void)snprintf(p->run_id, sizeof(p->run_id),
+                   "%s\r\nuptime_in_seconds:-100000", run_id);
+    played_break(p);
+    played_run_ms(p, 1000);
+    assert_true(greeting->born_at >= before);
 }
 
 /* Connections cannot be killed here, and the client knows it. */
@@ -234,6 +270,8 @@ int main(void)
         TEST(the_connection_before_is_killed_where_it_was),
         TEST(in_another_process_no_connection_is_killed),
         TEST(a_process_is_no_older_than_the_end_of_the_one_before),
+        TEST(a_process_may_be_older_than_the_local_clock),
+        TEST(an_age_below_zero_is_none),
         TEST(in_a_process_without_a_name_no_connection_is_killed),
         TEST(what_is_given_up_under_way_leaves_a_tombstone),
         TEST(where_the_connection_is_killed_no_tombstone_is_left),
