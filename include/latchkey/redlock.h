@@ -9,9 +9,10 @@
  * (`SET NX PX`, compare and delete) of many other libraries.
  *
  * Promise: while a hold is valid by its owner's clock, most of the servers
- * keep its token, so nobody else gets most of them, as long as no more than a
- * minority of the servers forgets what it acknowledged. That holds as far as
- * the clocks of all hosts run at one rate within 1 % and do not jump. There is
+ * keep its token, so nobody else gets most of them, as long as no server that
+ * runs forgets what it acknowledged: one that restarts has no vote at first,
+ * see .durable. That holds as far as the clocks of all hosts run at one rate
+ * within 1 % and do not jump. There is
  * no fence: a holder that is stopped for longer than its lease is not kept
  * from a late write. docs/redlock.md says when that is good enough.
  *
