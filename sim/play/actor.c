@@ -10,6 +10,7 @@
 #include "core/client.h"
 #include "core/hold.h"
 #include "play/art.h"
+#include "play/client.h"
 #include "play/judge.h"
 #include "play/record.h"
 #include "world/random.h"
@@ -177,7 +178,7 @@ static void judge_loss(const sim_grip *grip)
 
     if (lk_hold_lost_for_ms(grip->hold) > LATE_MS && !grip->lost_told &&
         had_ns > LATE_MS * SIM_MS &&
-        grip->client->process.stood_to <= grip->since)
+        sim_client_stood_to(grip->client) <= grip->since)
         sim_violated(grip->actor->run,
                      "%s lost %s %" PRIu64 " ms ago and was not told",
                      grip->actor->name, grip->name->text,
@@ -199,6 +200,8 @@ static void want_draw(sim_actor *actor)
                             ? sim_between(random, 1, actor->run->plan->permits)
                             : 1;
     actor->want.wait_ms = dice < 15 ? 0 : (int64_t)wait_ms;
+    if (actor->want.mode == SIM_REDLOCK)
+        lease_ms += SIM_NODE_TIMEOUT_MS;
     actor->want.lease_ms = leases && can(actor, SIM_LEASES) ? lease_ms : 0;
 }
 
@@ -210,8 +213,7 @@ static uint64_t clock_of(const sim_actor *actor)
 /* Also the time that its process stands in between. */
 static void judge_time(sim_actor *actor, const char *call)
 {
-    uint64_t stood =
-        actor->home->process.stopped_for_ns - actor->stopped_before;
+    uint64_t stood = sim_client_stood_ns(actor->home) - actor->stopped_before;
 
     if (clock_of(actor) > actor->ends_at + stood)
         sim_violated(actor->run, "%s: %s ended %.3f s late", actor->name, call,
@@ -233,7 +235,7 @@ void sim_actor_calls(sim_actor *actor, int64_t wait_ms)
 
     actor->calls = true;
     actor->asked_at = clock_of(actor);
-    actor->stopped_before = actor->home->process.stopped_for_ns;
+    actor->stopped_before = sim_client_stood_ns(actor->home);
     actor->ends_at =
         actor->asked_at +
         ((uint64_t)wait_ms + (wait_ms == 0 ? 2 * timeout : 0) + LATE_MS) *
@@ -425,7 +427,8 @@ static bool reenter(sim_actor *actor)
         actor->want.mode = SIM_WRITE;
     else if (actor->want.mode == SIM_WRITE && turns)
         actor->want.mode = SIM_READ;
-    else if (!can(actor, SIM_REENTERS) || actor->want.mode == SIM_SEMAPHORE)
+    else if (!can(actor, SIM_REENTERS) || actor->want.mode == SIM_SEMAPHORE ||
+             actor->want.mode == SIM_REDLOCK)
         return false;
     actor->want.wait_ms = EXTRA_WAIT_MS;
     acquire(actor);
@@ -607,8 +610,7 @@ static void import_in(sim_actor *actor, sim_client *client)
 
     sim_actor_says(actor, "imports %s in %s", actor->of->text, client->name);
     actor->run->counts.operations++;
-    if (art->make(&handle, client->client, actor->of->text, actor->run->plan) !=
-        LK_OK)
+    if (art->make(&handle, client, actor->of->text, actor->run->plan) != LK_OK)
         sim_wrong("no handle for an import");
     if (lk_owner_new(&options.owner, client->client) != LK_OK)
         sim_wrong("no owner for an import");
@@ -836,11 +838,12 @@ void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item)
 
 void sim_actor_begin(sim_actor *actor)
 {
-    lk_client *client = actor->home->client;
+    const sim_client *home = actor->home;
+    const bool owns = actor->plan->primitive != SIM_REDLOCK; /* has no owners */
 
-    if (art_of(actor)->make(&actor->handle, client, actor->of->text,
+    if (art_of(actor)->make(&actor->handle, home, actor->of->text,
                             actor->run->plan) != LK_OK ||
-        lk_owner_new(&actor->owner, client) != LK_OK)
+        (owns && lk_owner_new(&actor->owner, home->client) != LK_OK))
         sim_wrong("an actor cannot begin");
     later(actor, while_of(actor, actor->plan->pause_ms), round_begin);
 }

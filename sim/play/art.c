@@ -8,22 +8,25 @@
 
 #include "play/errand.h"
 
+/* Of a redlock. No client has a longer lease, see plan.c. */
+enum { LONGEST_LEASE_MS = 20000, RETRY_MS = 30 };
+
 /* ---- lock -------------------------------------------------------------------- */
 
-static lk_status lock_make(void **ret_handle, lk_client *client,
+static lk_status lock_make(void **ret_handle, const sim_client *home,
                            const char *name, const sim_plan *plan)
 {
     (void)plan;
-    return lk_lock_new((lk_lock **)ret_handle, client, name, NULL);
+    return lk_lock_new((lk_lock **)ret_handle, home->client, name, NULL);
 }
 
-static lk_status spinlock_make(void **ret_handle, lk_client *client,
+static lk_status spinlock_make(void **ret_handle, const sim_client *home,
                                const char *name, const sim_plan *plan)
 {
     lk_lock_options options = {LK_LOCK_OPTIONS_INIT, .strategy = LK_SPIN};
 
     (void)plan;
-    return lk_lock_new((lk_lock **)ret_handle, client, name, &options);
+    return lk_lock_new((lk_lock **)ret_handle, home->client, name, &options);
 }
 
 static void lock_free(void *handle)
@@ -58,11 +61,12 @@ static lk_status lock_force(void *handle, lk_done_cb cb, void *data)
 
 /* ---- fair lock --------------------------------------------------------------- */
 
-static lk_status fairlock_make(void **ret_handle, lk_client *client,
+static lk_status fairlock_make(void **ret_handle, const sim_client *home,
                                const char *name, const sim_plan *plan)
 {
     (void)plan;
-    return lk_fairlock_new((lk_fairlock **)ret_handle, client, name, NULL);
+    return lk_fairlock_new((lk_fairlock **)ret_handle, home->client, name,
+                           NULL);
 }
 
 static void fairlock_free(void *handle)
@@ -97,11 +101,11 @@ static lk_status fairlock_force(void *handle, lk_done_cb cb, void *data)
 
 /* ---- election ----------------------------------------------------------------- */
 
-static lk_status leader_make(void **ret_handle, lk_client *client,
+static lk_status leader_make(void **ret_handle, const sim_client *home,
                              const char *name, const sim_plan *plan)
 {
     (void)plan;
-    return lk_leader_new((lk_leader **)ret_handle, client, name, NULL);
+    return lk_leader_new((lk_leader **)ret_handle, home->client, name, NULL);
 }
 
 static void leader_free(void *handle)
@@ -118,13 +122,14 @@ static lk_status leader_acquire(void *handle, const sim_want *want,
 
 /* ---- read-write lock ---------------------------------------------------------- */
 
-static lk_status rwlock_make(void **ret_handle, lk_client *client,
+static lk_status rwlock_make(void **ret_handle, const sim_client *home,
                              const char *name, const sim_plan *plan)
 {
     lk_rwlock_options options = {LK_RWLOCK_OPTIONS_INIT,
                                  .order = plan->seed % 3};
 
-    return lk_rwlock_new((lk_rwlock **)ret_handle, client, name, &options);
+    return lk_rwlock_new((lk_rwlock **)ret_handle, home->client, name,
+                         &options);
 }
 
 static void rwlock_free(void *handle)
@@ -166,13 +171,13 @@ static lk_status rwlock_force(void *handle, lk_done_cb cb, void *data)
 
 /* ---- semaphore ----------------------------------------------------------------- */
 
-static lk_status semaphore_make(void **ret_handle, lk_client *client,
+static lk_status semaphore_make(void **ret_handle, const sim_client *home,
                                 const char *name, const sim_plan *plan)
 {
     lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                     .permits = plan->permits};
 
-    return lk_semaphore_new((lk_semaphore **)ret_handle, client, name,
+    return lk_semaphore_new((lk_semaphore **)ret_handle, home->client, name,
                             &options);
 }
 
@@ -209,11 +214,11 @@ static lk_status semaphore_force(void *handle, lk_done_cb cb, void *data)
 
 /* ---- siglock ------------------------------------------------------------------- */
 
-static lk_status siglock_make(void **ret_handle, lk_client *client,
+static lk_status siglock_make(void **ret_handle, const sim_client *home,
                               const char *name, const sim_plan *plan)
 {
     (void)plan;
-    return lk_siglock_new((lk_siglock **)ret_handle, client, name, NULL);
+    return lk_siglock_new((lk_siglock **)ret_handle, home->client, name, NULL);
 }
 
 static void siglock_free(void *handle)
@@ -254,7 +259,7 @@ typedef struct sim_striped {
     const char *key;
 } sim_striped;
 
-static lk_status stripes_make(void **ret_handle, lk_client *client,
+static lk_status stripes_make(void **ret_handle, const sim_client *home,
                               const char *name, const sim_plan *plan)
 {
     sim_striped *striped = sim_alloc(sizeof(*striped));
@@ -262,7 +267,7 @@ static lk_status stripes_make(void **ret_handle, lk_client *client,
     (void)plan;
     striped->key = name;
     *ret_handle = striped;
-    return lk_stripes_new(&striped->stripes, client, "coats", NULL);
+    return lk_stripes_new(&striped->stripes, home->client, "coats", NULL);
 }
 
 static void stripes_free(void *handle)
@@ -308,14 +313,14 @@ members_make(sim_joint *joint, lk_client *client, const char *name)
     return lk_multilock_add_write(joint->multilock, joint->rwlock);
 }
 
-static lk_status multilock_make(void **ret_handle, lk_client *client,
+static lk_status multilock_make(void **ret_handle, const sim_client *home,
                                 const char *name, const sim_plan *plan)
 {
     sim_joint *joint = sim_alloc(sizeof(*joint));
 
     (void)plan;
     *ret_handle = joint;
-    return members_make(joint, client, name);
+    return members_make(joint, home->client, name);
 }
 
 static void multilock_free(void *handle)
@@ -337,13 +342,45 @@ static lk_status multilock_acquire(void *handle, const sim_want *want,
                                       want->wait_ms, options, cb, data);
 }
 
+/* ---- redlock -------------------------------------------------------------------- */
+
+static lk_status redlock_make(void **ret_handle, const sim_client *home,
+                              const char *name, const sim_plan *plan)
+{
+    const lk_redlock_options options = {LK_REDLOCK_OPTIONS_INIT,
+                                        .lease_ms =
+                                            home->item->as.client.watchdog_ms,
+                                        .longest_lease_ms = LONGEST_LEASE_MS,
+                                        .node_timeout_ms = SIM_NODE_TIMEOUT_MS,
+                                        .retry_ms = RETRY_MS,
+                                        .durable = sim_plan_is_durable(plan)};
+    lk_client *clients[SIM_HOSTS_MOST];
+
+    for (unsigned host = 0; host < plan->hosts; host++)
+        clients[host] = home->first[host].client;
+    return lk_redlock_new((lk_redlock **)ret_handle, clients, plan->hosts, name,
+                          &options);
+}
+
+static void redlock_free(void *handle)
+{
+    lk_redlock_free(handle);
+}
+
+static lk_status redlock_acquire(void *handle, const sim_want *want,
+                                 const lk_acquire_options *options,
+                                 lk_acquire_cb cb, void *data)
+{
+    return lk_redlock_acquire_async(handle, want->wait_ms, options, cb, data);
+}
+
 /* ---- where nothing is held ------------------------------------------------------ */
 
-static lk_status latch_make(void **ret_handle, lk_client *client,
+static lk_status latch_make(void **ret_handle, const sim_client *home,
                             const char *name, const sim_plan *plan)
 {
     (void)plan;
-    return lk_latch_new((lk_latch **)ret_handle, client, name, NULL);
+    return lk_latch_new((lk_latch **)ret_handle, home->client, name, NULL);
 }
 
 static void latch_free(void *handle)
@@ -351,12 +388,12 @@ static void latch_free(void *handle)
     lk_latch_free(handle);
 }
 
-static lk_status plain_make(void **ret_handle, lk_client *client,
+static lk_status plain_make(void **ret_handle, const sim_client *home,
                             const char *name, const sim_plan *plan)
 {
     (void)plan;
-    return lk_plain_semaphore_new((lk_plain_semaphore **)ret_handle, client,
-                                  name);
+    return lk_plain_semaphore_new((lk_plain_semaphore **)ret_handle,
+                                  home->client, name);
 }
 
 static void plain_free(void *handle)
@@ -400,4 +437,6 @@ const sim_art sim_arts[SIM_PRIMITIVES] = {
                    NULL, NULL, NULL, sim_errand_latch},
     [SIM_PLAIN] = {SIM_OF_PLAIN, false, false, plain_make, plain_free, NULL,
                    NULL, NULL, NULL, sim_errand_plain},
+    [SIM_REDLOCK] = {SIM_OF_REDLOCK, false, true, redlock_make, redlock_free,
+                     redlock_acquire, NULL, NULL, NULL, NULL},
 };

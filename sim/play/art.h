@@ -4,13 +4,17 @@
 
 #include "play/run.h"
 
+/* For so long a redlock waits for a server's answer: less than a lease is, and not
+   more than a client has for a command. */
+enum { SIM_NODE_TIMEOUT_MS = 100 };
+
 /* What each primitive's functions are called; NULL: it has none such. */
 typedef struct sim_art {
     sim_family family;
     bool fenced; /* each has a larger fence than those before */
-    bool joint;  /* its hold is one of several names */
-    lk_status (*make)(void **ret_handle, lk_client *client, const char *name,
-                      const sim_plan *plan);
+    bool joint;  /* its hold is of several names, or at several servers */
+    lk_status (*make)(void **ret_handle, const sim_client *home,
+                      const char *name, const sim_plan *plan);
     void (*free)(void *handle);
     lk_status (*acquire)(void *handle, const sim_want *want,
                          const lk_acquire_options *options, lk_acquire_cb cb,

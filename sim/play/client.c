@@ -12,7 +12,11 @@
 #include "play/record.h"
 #include "world/random.h"
 
-enum { SHUTDOWN_MS = 5000 };
+enum {
+    SHUTDOWN_MS = 5000,
+    MOMENTS_MOST = 1000, /* ms that a call outlives its client at most */
+    EACH_HOST = 1000     /* that apart are the numbers of one item's clients */
+};
 
 static void on_log(lk_log_level level, const char *text, void *data)
 {
@@ -32,6 +36,7 @@ static sim_client *client_of(sim_event *event)
 static void client_open(sim_client *client)
 {
     const sim_client_plan *plan = &client->item->as.client;
+    char url[32];
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                  .name = client->name,
                                  .db = plan->db,
@@ -46,8 +51,9 @@ static void client_open(sim_client *client)
                                  .log_data = client,
                                  .log_level = LK_LOG_WARN};
 
-    if (lk__client_open_in(&client->client, &client->process.base,
-                           "redis://h0:6379", &options) != LK_OK)
+    (void)snprintf(url, sizeof(url), "redis://h%u:6379", client->host % 10);
+    if (lk__client_open_in(&client->client, &client->process.base, url,
+                           &options) != LK_OK)
         sim_wrong("a client cannot be opened: %s", lk_last_error());
     /* What it tells of itself is the same on every machine. */
     (void)snprintf(client->client->node->record,
@@ -61,22 +67,38 @@ static void on_birth(sim_event *event)
     sim_run *run = client->run;
 
     sim_tell(&run->schedule, client->name, "begins");
-    client_open(client);
+    for (unsigned host = 0; host < run->plan->hosts; host++)
+        client_open(sim_client_to(client, host));
     for (size_t i = 0; i < run->actor_count; i++) {
         if (run->actors[i].home == client)
             sim_actor_begin(&run->actors[i]);
     }
 }
 
-void sim_client_init(sim_client *client, sim_run *run, const sim_item *item,
-                     unsigned number)
+/* "A" is the first client of the first item, and "A1" its second. */
+static void name_it(sim_client *client)
 {
+    const char letter = (char)('A' + client->item->id % 26);
+
+    if (client->host == 0)
+        (void)snprintf(client->name, sizeof(client->name), "%c", letter);
+    else
+        (void)snprintf(client->name, sizeof(client->name), "%c%u", letter,
+                       client->host % 10);
+}
+
+static void client_add(sim_run *run, const sim_item *item, unsigned host)
+{
+    sim_client *client = &run->clients[run->client_count++];
+    const unsigned number = item->id + EACH_HOST * host;
+
     client->run = run;
     client->item = item;
-    (void)snprintf(client->name, sizeof(client->name), "%c",
-                   (char)('A' + number % 26));
+    client->host = host;
+    client->first = client - host;
+    name_it(client);
     sim_process_init(&client->process, &run->schedule, client->name, number,
-                     sim_random_for(run->plan->seed, 1000 + item->id),
+                     sim_random_for(run->plan->seed, 1000 + number),
                      run->host_list);
     client->process.clock = item->as.client.clock;
     client->process.send_limit = item->as.client.send_limit;
@@ -84,7 +106,40 @@ void sim_client_init(sim_client *client, sim_run *run, const sim_item *item,
     for (int i = 0; i < SIM_HOSTS_MOST; i++)
         client->process.paths[i] = item->as.client.path;
     client->event.happen = on_birth;
-    sim_event_set(&run->schedule, &client->event, item->at);
+}
+
+void sim_clients_add(sim_run *run, const sim_item *item)
+{
+    sim_client *first = &run->clients[run->client_count];
+
+    for (unsigned host = 0; host < run->plan->hosts; host++)
+        client_add(run, item, host);
+    sim_event_set(&run->schedule, &first->event, item->at);
+}
+
+sim_client *sim_client_to(sim_client *client, unsigned host)
+{
+    return client->first + host;
+}
+
+uint64_t sim_client_stood_ns(const sim_client *client)
+{
+    uint64_t ns = 0;
+
+    for (unsigned host = 0; host < client->run->plan->hosts; host++)
+        ns += client->first[host].process.stopped_for_ns;
+    return ns;
+}
+
+uint64_t sim_client_stood_to(const sim_client *client)
+{
+    uint64_t to = 0;
+
+    for (unsigned host = 0; host < client->run->plan->hosts; host++) {
+        if (client->first[host].process.stood_to > to)
+            to = client->first[host].process.stood_to;
+    }
+    return to;
 }
 
 /* ---- the end ---------------------------------------------------------------------- */
@@ -97,10 +152,30 @@ static void actors_leave(sim_client *client)
         sim_actor_leave(&run->actors[i], client);
 }
 
-/* What was posted meanwhile has been heard. */
+static bool has_calls(const sim_client *client)
+{
+    const sim_run *run = client->run;
+
+    for (size_t i = 0; i < run->actor_count; i++) {
+        if (run->actors[i].home == client && run->actors[i].calls)
+            return true;
+    }
+    return false;
+}
+
+/* What was posted meanwhile has been heard; a call of several clients ends a
+   moment after the first of them. */
 static void on_buried(sim_event *event)
 {
-    sim_client_done(client_of(event));
+    sim_client *client = client_of(event);
+
+    if (!has_calls(client))
+        sim_client_done(client);
+    else if (++client->moments < MOMENTS_MOST)
+        sim_event_set(&client->run->schedule, event,
+                      client->run->schedule.now + SIM_MS);
+    else
+        sim_wrong("a call of %s does not end", client->name);
 }
 
 static void on_burial(sim_event *event)
@@ -114,15 +189,21 @@ static void on_burial(sim_event *event)
                   client->run->schedule.now + SIM_MS);
 }
 
-void sim_client_kill(sim_client *client, bool half_open)
+static void client_kill(sim_client *client, bool half_open)
 {
-    sim_tell(&client->run->schedule, client->name, "dies%s",
-             half_open ? ", and the server does not notice" : "");
-    sim_record_died(client);
     sim_process_kill(&client->process, half_open);
     client->event.happen = on_burial;
     sim_event_set(&client->run->schedule, &client->event,
                   client->run->schedule.now);
+}
+
+void sim_client_kill(sim_client *client, bool half_open)
+{
+    sim_tell(&client->run->schedule, client->first->name, "dies%s",
+             half_open ? ", and the server does not notice" : "");
+    sim_record_died(client->first);
+    for (unsigned host = 0; host < client->run->plan->hosts; host++)
+        client_kill(sim_client_to(client, host), half_open);
 }
 
 static void on_shut(lk_status status, void *data)

@@ -4,15 +4,21 @@
 
 #include "play/run.h"
 
-/* A client's life: it is opened when its time comes, and ends by death or by
-   shutdown. */
-void sim_client_init(sim_client *client, sim_run *run, const sim_item *item,
-                     unsigned number);
+/* The item's clients, one for each server, at the end of the run's. A client's
+   life: it is opened when its time comes, and ends by death or by shutdown. */
+void sim_clients_add(sim_run *run, const sim_item *item);
 
-/* Its process vanishes now. half_open: the server is not told. */
+/* That which talks to a server; of those of the same process. */
+sim_client *sim_client_to(sim_client *client, unsigned host);
+
+/* How long they have stood still, all in all; and until when, the last. */
+uint64_t sim_client_stood_ns(const sim_client *client);
+uint64_t sim_client_stood_to(const sim_client *client);
+
+/* Its process vanishes now, with all its clients. half_open: the server is not told. */
 void sim_client_kill(sim_client *client, bool half_open);
 
-/* Begins to end it in good order. */
+/* Begins to end this one in good order. */
 void sim_client_shut(sim_client *client);
 
 /* Gives its memory back, once it is shut. */

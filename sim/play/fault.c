@@ -12,19 +12,30 @@
 #include "play/record.h"
 #include "world/random.h"
 
+/* Whether it leaves the model. A redlock knows of restarts, and a server has no
+   vote after one; unless it is said to lose nothing. */
+static bool leaves_model(const sim_fault *fault)
+{
+    const sim_fault_class *class = &sim_fault_classes[fault->plan->class];
+    const sim_plan *plan = fault->run->plan;
+
+    return class->outside && (plan->profile != SIM_PROFILE_REDLOCK ||
+                              !class->restarts || sim_plan_is_durable(plan));
+}
+
 static void tell(const sim_run *run, const char *subject, const char *words)
 {
     sim_tell(&run->schedule, subject, "%s", words);
 }
 
-/* Whom it happens to; NULL: not there, or dead. */
+/* Whom it happens to, on the way to that server; NULL: not there, or dead. */
 static sim_client *victim(sim_run *run, const sim_fault_plan *fault)
 {
     sim_client *client = sim_client_of(run, fault->client);
 
     if (client == NULL || client->client == NULL || client->process.dead)
         return NULL;
-    return client;
+    return sim_client_to(client, fault->host);
 }
 
 static sim_host *host_of(sim_run *run, const sim_fault_plan *fault)
@@ -151,9 +162,12 @@ static void stop(sim_run *run, sim_fault *fault)
         return;
     sim_tell(&run->schedule, client->name, "is stopped for %.3f s",
              (double)fault->plan->ns / 1e9);
-    sim_process_stop(&client->process, fault->plan->ns);
+    for (unsigned host = 0; host < run->plan->hosts; host++)
+        sim_process_stop(&sim_client_to(client, host)->process,
+                         fault->plan->ns);
 }
 
+/* One thread of it. */
 static void hold_up(sim_run *run, sim_fault *fault)
 {
     sim_client *client = victim(run, fault->plan);
@@ -172,7 +186,9 @@ static void nap(sim_run *run, sim_fault *fault)
         return;
     sim_tell(&run->schedule, client->name, "finds its clock %.3f s later",
              (double)fault->plan->ns / 1e9);
-    sim_process_sleep(&client->process, fault->plan->ns);
+    for (unsigned host = 0; host < run->plan->hosts; host++)
+        sim_process_sleep(&sim_client_to(client, host)->process,
+                          fault->plan->ns);
 }
 
 static void death(sim_run *run, sim_fault *fault)
@@ -359,7 +375,7 @@ static void restart_empty(sim_run *run, sim_fault *fault)
     sim_host *host = host_of(run, fault->plan);
 
     tell(run, host->name, "dies and comes back without its data");
-    run->data_lost = true;
+    run->data_lost |= leaves_model(fault);
     sim_server_restart(host->server, false);
 }
 
@@ -375,8 +391,8 @@ static void copy_back(sim_run *run, sim_fault *fault)
     sim_tell(&run->schedule, host->name,
              "fails; the next one has what it had %.3f s ago",
              (double)fault->plan->ns / 1e9);
-    run->left_model = true;
-    run->data_lost = true;
+    run->left_model |= leaves_model(fault);
+    run->data_lost |= leaves_model(fault);
     sim_server_restart(host->server, false);
     sim_server_restore(host->server, fault->snapshot);
 }
@@ -435,33 +451,33 @@ static void evict(sim_run *run, sim_fault *fault)
     sim_server_each_key(server, choose_key, &eviction);
     sim_tell(&run->schedule, host_of(run, fault->plan)->name, "evicts %.*s",
              (int)eviction.size, eviction.name);
-    run->data_lost = true;
+    run->data_lost |= leaves_model(fault);
     (void)sim_server_evict(server, eviction.db, eviction.name, eviction.size);
 }
 
 /* ---- the classes ------------------------------------------------------------------ */
 
 const sim_fault_class sim_fault_classes[] = {
-    {"slow", false, true, 10, 1, 1, slow, NULL},
-    {"stall", false, true, 20, 5, 8000, stall, NULL},
-    {"cut", false, true, 15, 1, 1, cut, NULL},
-    {"half-open", false, true, 8, 1, 1, half_open, NULL},
-    {"stop", false, true, 20, 5, 10000, stop, NULL},
-    {"hold-up", false, true, 15, 5, 6000, hold_up, NULL},
-    {"nap", false, true, 5, 5, 3600000, nap, NULL},
-    {"death", false, true, 6, 1, 1, death, NULL},
-    {"server-stop", false, false, 6, 5, 6000, server_stop, NULL},
-    {"restart", false, false, 3, 1, 2000, restart, restart_end},
-    {"script-flush", false, false, 4, 1, 1, forget_scripts, NULL},
-    {"client-kill", false, false, 4, 1, 1, client_kill, NULL},
-    {"full-memory", false, false, 5, 50, 6000, full, full_end},
-    {"denied", false, false, 5, 50, 6000, deny, deny_end},
-    {"refusal", false, false, 5, 50, 4000, refuse, refuse_end},
-    {"forgery", false, false, 12, 1, 1, forge, NULL},
-    {"empty-restart", true, false, 6, 1, 1, restart_empty, NULL},
-    {"older-state", true, false, 6, 5, 3000, copy, copy_back},
-    {"server-clock", true, false, 10, 5, 3600000, server_clock, NULL},
-    {"eviction", true, false, 10, 1, 1, evict, NULL},
+    {"slow", false, false, true, 10, 1, 1, slow, NULL},
+    {"stall", false, false, true, 20, 5, 8000, stall, NULL},
+    {"cut", false, false, true, 15, 1, 1, cut, NULL},
+    {"half-open", false, false, true, 8, 1, 1, half_open, NULL},
+    {"stop", false, false, true, 20, 5, 10000, stop, NULL},
+    {"hold-up", false, false, true, 15, 5, 6000, hold_up, NULL},
+    {"nap", false, false, true, 5, 5, 3600000, nap, NULL},
+    {"death", false, false, true, 6, 1, 1, death, NULL},
+    {"server-stop", false, false, false, 6, 5, 6000, server_stop, NULL},
+    {"restart", false, true, false, 3, 1, 2000, restart, restart_end},
+    {"script-flush", false, false, false, 4, 1, 1, forget_scripts, NULL},
+    {"client-kill", false, false, false, 4, 1, 1, client_kill, NULL},
+    {"full-memory", false, false, false, 5, 50, 6000, full, full_end},
+    {"denied", false, false, false, 5, 50, 6000, deny, deny_end},
+    {"refusal", false, false, false, 5, 50, 4000, refuse, refuse_end},
+    {"forgery", false, false, false, 12, 1, 1, forge, NULL},
+    {"empty-restart", true, true, false, 6, 1, 1, restart_empty, NULL},
+    {"older-state", true, true, false, 6, 5, 3000, copy, copy_back},
+    {"server-clock", true, false, false, 10, 5, 3600000, server_clock, NULL},
+    {"eviction", true, false, false, 10, 1, 1, evict, NULL},
 };
 
 const unsigned sim_fault_class_count =
@@ -502,7 +518,7 @@ static void record(sim_fault *fault)
 
     if (class->of_client && (client == NULL || client->process.dead))
         return;
-    if (class->outside) {
+    if (leaves_model(fault)) {
         sim_record_fault(run, NULL, RULES_OUTSIDE, false);
         return;
     }
@@ -525,7 +541,7 @@ static void on_fault(sim_event *event)
         return;
     }
     fault->begun = true;
-    run->left_model |= class->outside && class->end == NULL;
+    run->left_model |= class->end == NULL && leaves_model(fault);
     run->counts.faults++;
     run->fault_counts[fault->plan->class]++;
     record(fault);

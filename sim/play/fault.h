@@ -22,6 +22,7 @@ struct sim_fault {
 typedef struct sim_fault_class {
     const char *word;
     bool outside;
+    bool restarts;        /* another process of the server comes */
     bool of_client;       /* else of the server, and so of everybody */
     unsigned weight;      /* how often it is drawn */
     uint64_t least, most; /* milliseconds that it lasts */

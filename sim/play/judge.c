@@ -27,7 +27,7 @@ void sim_violated(sim_run *run, const char *format, ...)
 
 bool sim_grip_is_valid(const sim_grip *grip)
 {
-    sim_process *process = &grip->client->process;
+    sim_process *process = &grip->client->process; /* whose clock it goes by */
     uint64_t ahead = process->ahead;
     unsigned hold_up_in = process->hold_up_in;
     bool valid;

@@ -13,6 +13,7 @@
 enum {
     LEAVES_MODEL_PERCENT = 25,
     CLASSES_A_RUN = 5,
+    MAJORITY_OF = 3,    /* servers that a redlock has */
     SCRIPT_MOST = 48000 /* bytes of the longest one, and some room */
 };
 
@@ -120,6 +121,8 @@ static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
         return SIM_LATCH;
     case SIM_PROFILE_PLAIN:
         return SIM_PLAIN;
+    case SIM_PROFILE_REDLOCK:
+        return SIM_REDLOCK;
     case SIM_PROFILE_LOCK:
     case SIM_PROFILE_ALL:
     default:
@@ -235,7 +238,7 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
     plan->profile = profile == SIM_PROFILE_ALL
                         ? (sim_profile)(seed % SIM_PROFILES)
                         : profile;
-    plan->hosts = 1;
+    plan->hosts = plan->profile == SIM_PROFILE_REDLOCK ? MAJORITY_OF : 1;
     plan->leaves_model = sim_chance(&random, LEAVES_MODEL_PERCENT);
     plan->ends_at = sim_spread(&random, 1000, 20000) * SIM_MS;
     plan->permits = sim_between(&random, 1, 5);
@@ -247,6 +250,11 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
     count = classes_draw(plan, &random, classes);
     while (faults-- > 0)
         fault_add(plan, &random, clients, classes[faults % count]);
+}
+
+bool sim_plan_is_durable(const sim_plan *plan)
+{
+    return plan->seed / 16 % 2 != 0; /* not that by which profiles are drawn */
 }
 
 /* ---- for people to read ------------------------------------------------------ */

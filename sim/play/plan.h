@@ -86,6 +86,9 @@ typedef struct sim_plan {
 
 void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile);
 
+/* Whether a redlock is told that its servers lose nothing: in one run of two. */
+bool sim_plan_is_durable(const sim_plan *plan);
+
 /* Writes one line for each item that is not left out. */
 void sim_plan_print(const sim_plan *plan, FILE *file);
 

@@ -20,7 +20,7 @@ static void client_make(sim_run *run, unsigned db)
                                         .offline_ms = 5000,
                                         .db = db,
                                         .path = {{SIM_MS, SIM_MS}, {0}, {0}}};
-    sim_client_init(&run->clients[run->client_count++], run, item, item->id);
+    sim_clients_add(run, item);
 }
 
 /* What has a name whole. */
@@ -42,6 +42,7 @@ static sim_primitive whole(sim_primitive primitive)
     case SIM_MULTILOCK:
     case SIM_LATCH:
     case SIM_PLAIN:
+    case SIM_REDLOCK:
     case SIM_PRIMITIVES:
     default:
         return primitive;

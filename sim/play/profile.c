@@ -7,9 +7,9 @@
 const char *sim_primitive_word(sim_primitive primitive)
 {
     static const char *const words[SIM_PRIMITIVES] =
-        {"lock",        "spin lock", "fair lock",      "leader",  "read",
-         "upgradeable", "write",     "semaphore",      "siglock", "stripe",
-         "multilock",   "latch",     "plain semaphore"};
+        {"lock",        "spin lock", "fair lock",       "leader",  "read",
+         "upgradeable", "write",     "semaphore",       "siglock", "stripe",
+         "multilock",   "latch",     "plain semaphore", "redlock"};
 
     return words[primitive];
 }
@@ -17,8 +17,8 @@ const char *sim_primitive_word(sim_primitive primitive)
 const char *sim_profile_word(sim_profile profile)
 {
     static const char *const words[SIM_PROFILES + 1] =
-        {"lock",    "fairlock",  "rwlock", "semaphore", "siglock",
-         "stripes", "multilock", "latch",  "plain",     "all"};
+        {"lock",      "fairlock", "rwlock", "semaphore", "siglock", "stripes",
+         "multilock", "latch",    "plain",  "redlock",   "all"};
 
     return words[profile];
 }

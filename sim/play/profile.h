@@ -19,6 +19,7 @@ typedef enum sim_primitive {
     SIM_MULTILOCK,
     SIM_LATCH,
     SIM_PLAIN,
+    SIM_REDLOCK,
     SIM_PRIMITIVES
 } sim_primitive;
 
@@ -33,6 +34,7 @@ typedef enum sim_profile {
     SIM_PROFILE_MULTILOCK,
     SIM_PROFILE_LATCH,
     SIM_PROFILE_PLAIN,
+    SIM_PROFILE_REDLOCK, /* with three servers; the others have one */
     SIM_PROFILES,
     SIM_PROFILE_ALL = SIM_PROFILES /* by the seed, one of them */
 } sim_profile;

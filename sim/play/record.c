@@ -24,7 +24,7 @@ static history_kind kind_of(sim_primitive primitive)
          [SIM_WRITE] = HISTORY_RWLOCK,      [SIM_SEMAPHORE] = HISTORY_SEMAPHORE,
          [SIM_SIGLOCK] = HISTORY_SIGLOCK,   [SIM_STRIPE] = HISTORY_STRIPES,
          [SIM_MULTILOCK] = HISTORY_REDLOCK, [SIM_LATCH] = HISTORY_LATCH,
-         [SIM_PLAIN] = HISTORY_PLAIN};
+         [SIM_PLAIN] = HISTORY_PLAIN,       [SIM_REDLOCK] = HISTORY_REDLOCK};
 
     return kinds[primitive];
 }
@@ -49,6 +49,7 @@ static history_mode mode_of(sim_primitive primitive)
     case SIM_MULTILOCK:
     case SIM_LATCH:
     case SIM_PLAIN:
+    case SIM_REDLOCK:
     case SIM_PRIMITIVES:
     default:
         return HISTORY_EXCLUSIVE;
@@ -148,6 +149,9 @@ void sim_record_begin(sim_run *run)
     options.rules &= ~(unsigned)CHECKER_DEADLINES;
     if (run->plan->profile == SIM_PROFILE_LOCK || some_can(run, SIM_EXPORTS))
         options.rules &= ~(unsigned)CHECKER_ORDER;
+    /* There is no queue, and each attempt is as good as another's. */
+    if (run->plan->profile == SIM_PROFILE_REDLOCK)
+        options.rules &= ~(unsigned)(CHECKER_ORDER | CHECKER_LIVENESS);
     /* Readers of one client have one hold between them, and so its extension;
        a writer becomes one of them. */
     if (run->plan->profile == SIM_PROFILE_RWLOCK &&

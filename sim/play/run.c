@@ -16,7 +16,13 @@
 #include "world/random.h"
 
 /* Once nobody begins anything new, everything has to be over after this. */
-enum { DRAIN_S = 90, SHUT_S = 30, LEASES_S = 40, LOOK_MOST_MS = 60 };
+enum {
+    DRAIN_S = 90,
+    SHUT_S = 30,
+    LEASES_S = 40,
+    LOOK_MOST_MS = 60,
+    AGE_S = 86400 /* of servers, at first: some clients' hosts are younger */
+};
 
 /* ---- what is judged all the time --------------------------------------------- */
 
@@ -70,7 +76,8 @@ static void name_make(sim_name *name, sim_family family, unsigned db, int i)
          {"red", "green", "blue", "grey"},
          {"all", "{all}", "all2", "{all2}"},
          {"gate", "{gate}", "gate2", "{gate2}"},
-         {"seat", "{seat}", "seat2", "{seat2}"}};
+         {"seat", "{seat}", "seat2", "{seat2}"},
+         {"vote", "{vote}", "vote2", "{vote2}"}};
 
     name->family = family;
     name->db = db;
@@ -95,6 +102,7 @@ static void hosts_make(sim_run *run, sim_engine *engine)
         sim_host_init(&run->hosts[i], &run->schedule, engine, i,
                       run->plan->seed);
         run->hosts[i].clock.ppm = run->plan->host_ppm;
+        sim_server_set_age(run->hosts[i].server, AGE_S);
     }
 }
 
@@ -104,8 +112,8 @@ static void items_make(sim_run *run)
     size_t faults = 0;
 
     /* With room for those who come last. */
-    run->clients =
-        sim_alloc((items_of(plan, SIM_CLIENT) + SIM_DBS) * sizeof(sim_client));
+    run->clients = sim_alloc((items_of(plan, SIM_CLIENT) + SIM_DBS) *
+                             plan->hosts * sizeof(sim_client));
     run->actors =
         sim_alloc((items_of(plan, SIM_ACTOR) + (size_t)SIM_DBS * SIM_NAMES) *
                   sizeof(sim_actor));
@@ -116,8 +124,7 @@ static void items_make(sim_run *run)
         if (item->off)
             continue;
         if (item->kind == SIM_CLIENT)
-            sim_client_init(&run->clients[run->client_count++], run, item,
-                            item->id);
+            sim_clients_add(run, item);
         else if (item->kind == SIM_ACTOR)
             sim_actor_init(&run->actors[run->actor_count++], run, item);
         else

@@ -26,20 +26,26 @@ typedef enum sim_family {
     SIM_OF_MULTILOCK,
     SIM_OF_LATCH,
     SIM_OF_PLAIN,
+    SIM_OF_REDLOCK,
     SIM_FAMILIES
 } sim_family;
 
 enum { SIM_DBS = 2, SIM_GRIPS = 6, SIM_WORDS_MOST = 512 };
 
-/* A client's process with the client in it. */
+/* A client's process with the client in it. Where a run has several servers, one
+   process has a client for each; here each of those has one of its own, and what
+   happens to the first happens to all of them. */
 typedef struct sim_client {
     sim_run *run;
     const sim_item *item;
+    unsigned host;            /* its server's number */
+    struct sim_client *first; /* of those that are one process */
     char name[8];
     sim_process process; /* its dead: nothing is expected of it any more */
     lk_client *client;   /* NULL: not yet, or not any more */
     sim_event event;     /* its beginning, or its burial */
     bool shut;           /* its shutdown is over */
+    unsigned moments;    /* since it died, with calls that had not ended */
 } sim_client;
 
 /* What is held under one name. */
@@ -167,7 +173,7 @@ typedef struct sim_result {
 void sim_run_play(sim_plan *plan, sim_engine *engine, FILE *story,
                   uint64_t *fault_counts, sim_result *ret_result);
 
-/* The item's client; NULL: it is left out. */
+/* The item's client, the first of them; NULL: it is left out. */
 sim_client *sim_client_of(sim_run *run, unsigned item);
 
 /* Something is not as promised. The first of them ends the run. */

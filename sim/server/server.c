@@ -75,6 +75,11 @@ static void start(sim_server *server)
     server->last_id = 0;
 }
 
+void sim_server_set_age(sim_server *server, uint64_t seconds)
+{
+    server->started_us = server->now(server->data) - seconds * 1000000;
+}
+
 static void set_default_user(sim_server *server)
 {
     server->default_user = sim_user_add(server, sim_str_of("default"));

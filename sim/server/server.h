@@ -101,6 +101,9 @@ const char *sim_server_admin(sim_server *server, const char *command);
  */
 void sim_server_restart(sim_server *server, bool keep_data);
 
+/* Its process has been there for so long. */
+void sim_server_set_age(sim_server *server, uint64_t seconds);
+
 /* A replica refuses writes with READONLY, and says so in ROLE and INFO. */
 void sim_server_set_replica(sim_server *server, bool is_replica);
 

@@ -282,6 +282,8 @@ void sim_process_kill(sim_process *process, bool half_open)
     process->hold_up_in = 0;
     process->stopped_to = 0;
     process->ahead = 0;
+    if (process->timer.slot != 0)
+        timer_arm(process); /* it may have been put off to the end of a stop */
     if (process->woken)
         sim_event_set(process->schedule, &process->wake,
                       process->schedule->now);
