@@ -148,6 +148,17 @@ static void renew_again(lk__claim *claim)
     lk__place_drive(claim->place);
 }
 
+/* A process may stand still between counting what is left of a fixed lease and
+   asking for it. */
+static uint64_t
+deadline_of(const lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
+{
+    uint64_t asked = lk__deadline_ns(sent_at, lease_ms);
+    uint64_t fixed = lk__deadline_ns(claim->granted_at, claim->lease_ms);
+
+    return claim->watchdog || asked < fixed ? asked : fixed;
+}
+
 void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
 {
     bool is_look = !claim->watchdog && claim->confirmed;
@@ -164,7 +175,7 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
         return;
     }
     claim->place->client->stats.renewals++;
-    lk__claim_prolong(claim, lk__deadline_ns(sent_at, lease_ms));
+    lk__claim_prolong(claim, deadline_of(claim, sent_at, lease_ms));
 }
 
 static void batch_lost(struct batch *batch, const redisReply *reply)
