@@ -332,14 +332,28 @@ void checker_proved(checker *c, checker_hold *hold, const history_event *event)
     meet_silent(c, hold, event);
 }
 
+/* Whoever entered again has several handles of one hold: each lasts longer. */
+static void lengthen(checker_hold *hold, uint64_t to)
+{
+    for (checker_hold *other = hold->key->holds; other != NULL;
+         other = other->next) {
+        const bool is_same =
+            other == hold || (other->granted.owner == hold->granted.owner &&
+                              hold->mode != HISTORY_PERMITS);
+
+        if (is_same && other->limit != UINT64_MAX)
+            other->limit = later(other->limit, to);
+    }
+}
+
 void checker_extended(checker *c, checker_hold *hold,
                       const history_event *event)
 {
     uint64_t ns = event->lease_ms * MS;
 
-    if (hold->limit != UINT64_MAX)
-        hold->limit = later(hold->limit, event->at + ns);
-    hold->lease_ns = later(hold->lease_ns, ns);
+    lengthen(hold, event->at + ns);
+    if (hold->lease_ns != 0) /* else it has that of a hold that was entered */
+        hold->lease_ns = later(hold->lease_ns, ns);
     if (!hold->told && event->deadline != 0)
         checker_proved(c, hold, event);
 }

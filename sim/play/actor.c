@@ -407,7 +407,7 @@ static void extend(sim_actor *actor)
     sim_grip *grip = grip_last(actor);
 
     if (!can(actor, SIM_EXTENDS) ||
-        !change_begin(actor, HISTORY_EXTEND, grip, grip->lease_ms > 0 ? ms : 0))
+        !change_begin(actor, HISTORY_EXTEND, grip, ms))
         return;
     /* Handles of one hold are extended together; the history knows of one. */
     for (int i = 0; i < SIM_GRIPS; i++)
