@@ -175,21 +175,43 @@ static int contest_run(worker_shared *shared, unsigned index, void *data)
     return failures;
 }
 
+/* Whoever begins late has no share before. */
+static bool all_have_begun(void *data)
+{
+    workers *w = data;
+
+    for (unsigned i = 0; i < OURS + THEIRS; i++) {
+        if (workers_shared(w)->counters[i][COUNT_GRANTS] == 0)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t ours_of(workers *w)
+{
+    uint64_t ours = 0;
+
+    for (unsigned i = 0; i < OURS; i++)
+        ours += workers_shared(w)->counters[i][COUNT_GRANTS];
+    return ours;
+}
+
 static void contest_is_shared(contest c)
 {
     workers *w = workers_start(OURS + THEIRS, contest_run, &c);
     unsigned least = wait_scale() > 1 ? SLOW_PERCENT : SHARE_PERCENT;
-    uint64_t ours = 0;
-    uint64_t all;
+    uint64_t ours, all;
 
     assert_non_null(w);
+    assert_true(wait_until(all_have_begun, w, END_MS));
+    ours = ours_of(w);
+    all = workers_count(w, COUNT_GRANTS);
     locking_pass_time(CONTEST_MS);
     workers_end(w);
     assert_true(workers_wait(w, END_MS));
     assert_int_equal(workers_succeeded(w), OURS + THEIRS);
-    for (unsigned i = 0; i < OURS; i++)
-        ours += workers_shared(w)->counters[i][COUNT_GRANTS];
-    all = workers_count(w, COUNT_GRANTS);
+    ours = ours_of(w) - ours;
+    all = workers_count(w, COUNT_GRANTS) - all;
     print_message("ours %" PRIu64 " of %" PRIu64 "\n", ours, all);
     assert_in_range(ours * 100 / (all + 1), least, 100 - least);
     assert_int_equal(workers_shared(w)->records[0].overlaps, 0);

@@ -96,6 +96,35 @@ static void look_up_for_ever(locking *f)
     assert_true(resolver_wait_hanging());
 }
 
+/* "latchkey...": the thread is of the library; a new one is not named yet. */
+static bool is_ours(int thread)
+{
+    char path[64], name[32] = "";
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/comm", thread);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false; /* it has ended */
+    if (fgets(name, sizeof(name), file) == NULL)
+        name[0] = '\0';
+    (void)fclose(file);
+    return strncmp(name, "latchkey", strlen("latchkey")) == 0;
+}
+
+/* Two loops, and the look-up. */
+static bool are_three_named(void *data)
+{
+    bool threads[MOST] = {false};
+    int pid = (int)getpid(), named = 0;
+
+    (void)data;
+    numbers_read("/proc/self/task", threads, pid);
+    for (int i = 0; i < MOST; i++)
+        named += threads[i] && is_ours(pid + i);
+    return named >= 3;
+}
+
 static void its_threads_take_no_signal_of_the_programs(void **state)
 {
     locking *f = *state;
@@ -109,21 +138,14 @@ static void its_threads_take_no_signal_of_the_programs(void **state)
     numbers_read("/proc/self/task", before, pid);
     hold = work(f, &client);
     look_up_for_ever(f);
+    assert_true(wait_until(are_three_named, NULL, SOON_MS));
     numbers_read("/proc/self/task", after, pid);
     for (int i = 0; i < MOST; i++) {
-        char path[64], name[32] = "";
+        char path[64];
         uint64_t blocked;
-        FILE *file;
 
-        if (before[i] || !after[i])
+        if (before[i] || !after[i] || !is_ours(pid + i)) /* the taker's */
             continue;
-        (void)snprintf(path, sizeof(path), "/proc/self/task/%d/comm", pid + i);
-        file = fopen(path, "re");
-        assert_non_null(file);
-        assert_non_null(fgets(name, sizeof(name), file));
-        (void)fclose(file);
-        if (strncmp(name, "latchkey", strlen("latchkey")) != 0)
-            continue; /* the taker's */
         (void)snprintf(path, sizeof(path), "/proc/self/task/%d/status",
                        pid + i);
         blocked = proc_value(path, "SigBlk:", 16);
@@ -132,7 +154,6 @@ static void its_threads_take_no_signal_of_the_programs(void **state)
         threads++;
     }
     resolver_open_gate();
-    /* Two loops, and the look-up. */
     assert_true(threads >= 3);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(f->takers[0]), LK_OK);
