@@ -7,6 +7,7 @@
 #
 #   mutants.sh [RULE...]    these; without a name all of them
 #   mutants.sh --slice      one in SLICES of them: which ones, the commit says
+#   mutants.sh --lines      breaks nothing, and says which lines are not there
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -67,8 +68,8 @@ passes()
     fi
 }
 
-# break_line <file> <in> <old> <new>: writes the file anew, without the rule.
-# Fails unless the line is found, and found once.
+# break_line <file> <in> <old> <new>: prints the file without the rule. Fails
+# unless the line is found, and found once.
 break_line()
 {
     BEHIND=$2 OLD=$3 NEW=$4 awk '
@@ -80,7 +81,7 @@ break_line()
         }
         ENVIRON["BEHIND"] != "" && index($0, ENVIRON["BEHIND"]) { behind = 1 }
         { print }
-        END { exit n != 1 }' "$1" >"$COPY/$1"
+        END { exit n != 1 }' "$1"
 }
 
 say()
@@ -107,7 +108,7 @@ try()
 
     if ! is_sound "$6"; then
         verdict='unsound'
-    elif ! break_line "$2" "$3" "$4" "$5"; then
+    elif ! break_line "$2" "$3" "$4" "$5" >"$COPY/$2"; then
         verdict='no line'
     elif ! build "$6"; then
         verdict='no build'
@@ -121,6 +122,15 @@ try()
     if [ "$verdict" = killed ]; then
         killed=$((killed + 1))
     else
+        bad=$((bad + 1))
+    fi
+}
+
+# Says so if a rule's line has gone.
+look_for_line()
+{
+    if ! break_line "$2" "$3" "$4" "$5" >/dev/null; then
+        say 'no line' "$1" "$2"
         bad=$((bad + 1))
     fi
 }
@@ -139,12 +149,16 @@ slice()
 # The rules that are named, or all, as they stand in the list.
 main()
 {
-    local word rest rule='' file='' behind='' old='' new='' wanted
+    local word rest rule='' file='' behind='' old='' new='' wanted act=try
 
+    if [ "${1:-}" = --lines ]; then
+        act=look_for_line
+        shift
+    fi
     # shellcheck disable=SC2046 # one word each
     [ "${1:-}" != --slice ] || set -- $(slice)
     wanted=" $* "
-    copy_make
+    [ "$act" != try ] || copy_make
     while read -r word rest; do
         case $word in
         rule) rule=$rest behind='' ;;
@@ -155,7 +169,7 @@ main()
         test)
             if [ $# -eq 0 ] || [[ $wanted == *" $rule "* ]]; then
                 wanted=${wanted/ $rule / }
-                try "$rule" "$file" "$behind" "$old" "$new" "$rest" </dev/null
+                "$act" "$rule" "$file" "$behind" "$old" "$new" "$rest" </dev/null
             fi
             ;;
         esac
@@ -164,6 +178,7 @@ main()
         say 'no rule' "$rule" "$LIST"
         bad=$((bad + 1))
     done
+    [ "$act" = try ] || return $((bad > 0))
     printf '%d killed, %d not\n' "$killed" "$bad"
     [ "$bad" -eq 0 ] || printf 'What was said meanwhile is in %s\n' "$LOG"
     [ "$bad" -eq 0 ]

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/names.h"
+#include "core/protocol.h"
 #include "core/settled.h"
 
 enum { SIZE_DEFAULT = 1024 * 1024 };
@@ -20,6 +21,7 @@ enum { SIZE_DEFAULT = 1024 * 1024 };
 static const lk__kind kind = {
     .word = "cell",
     .family = "cell",
+    .protocol = &lk__protocol_first,
     .holdless = true,
     .key_count = 3,
     .keys = {"latchkey:cell", "latchkey:cell-memo", "latchkey:cell-mark"},

@@ -7,18 +7,20 @@
 
 #include "core/ask.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/deadline.h"
 #include "core/mem.h"
 #include "core/node.h"
+#include "core/protocol.h"
 #include "core/reply.h"
 
 #define MS UINT64_C(1000000)
 
 /* A minute less than the server remembers: the last one may be late. */
 enum { PERSIST_MS = 10 * 60000 };
+
+enum { LK__ASK_ARGS = 32 }; /* keys and arguments, at most */
 
 enum {
     OWED_PAUSE_MS = 50, /* when there was no memory or room for what is owed */
@@ -293,8 +295,10 @@ static lk__arg *args_copy(size_t count, const lk__arg *args)
     return copy;
 }
 
+/* The keys come first. */
 static lk_status question_set(lk__ask *ask, const lk__script *script,
-                              size_t count, const lk__arg *args)
+                              size_t key_count, size_t count,
+                              const lk__arg *args)
 {
     lk__arg *copy = args_copy(count, args);
 
@@ -303,33 +307,47 @@ static lk_status question_set(lk__ask *ask, const lk__script *script,
     lk__free(ask->args);
     ask->args = copy;
     ask->count = count;
+    ask->key_count = key_count;
     ask->script = script;
     return LK_OK;
 }
 
-/* The owner goes first; lk__place_call() takes it from there. */
+lk_status lk__ask_question(lk__ask *ask, const lk__question *question)
+{
+    lk__arg all[LK__ASK_ARGS];
+    size_t keys, count;
+
+    if (question == NULL)
+        return LK_ENOMEM;
+    keys = question->key_count;
+    count = keys + question->arg_count;
+    if (count > LK__ASK_ARGS)
+        return LK_EINVAL;
+    memcpy(all, question->keys, keys * sizeof(*all));
+    memcpy(all + keys, question->args, question->arg_count * sizeof(*all));
+    return question_set(ask, question->script, keys, count, all);
+}
+
 lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
                          const char *owner, size_t count, const lk__arg *args)
 {
-    lk__arg all[8];
+    lk__question *question =
+        lk__first_begin(ask->place, script, owner, ask->more_key);
 
-    if (count >= sizeof(all) / sizeof(all[0]))
-        return LK_EINVAL;
-    all[0] = lk__arg_bytes(owner, strlen(owner) + 1);
-    for (size_t i = 0; i < count; i++)
-        all[i + 1] = args[i];
-    return question_set(ask, script, count + 1, all);
+    for (size_t i = 0; question != NULL && i < count; i++)
+        lk__question_arg(question, args[i]);
+    return lk__ask_question(ask, question);
 }
 
 lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args)
 {
-    return question_set(ask, NULL, count, args);
+    return question_set(ask, NULL, 0, count, args);
 }
 
 lk_status lk__ask_call(lk__ask *ask, const lk__script *script, size_t count,
                        const lk__arg *args)
 {
-    return question_set(ask, script, count, args);
+    return question_set(ask, script, script->key_count, count, args);
 }
 
 static lk__conn *road_for(const lk__ask *ask)
@@ -353,15 +371,11 @@ static void send_now(lk__ask *ask)
         return;
     if (ask->script == NULL)
         status = lk__node_command(node, &ask->request, ask->count, ask->args);
-    else if (ask->place == NULL)
-        status = lk__node_call_over(node, ask->over, &ask->request, ask->script,
-                                    ask->script->key_count, ask->args,
-                                    ask->count - ask->script->key_count,
-                                    ask->args + ask->script->key_count);
     else
-        status = lk__place_call_with(ask->place, &ask->request, ask->script,
-                                     ask->args[0].bytes, ask->more_key,
-                                     ask->count - 1, ask->args + 1);
+        status = lk__node_call(node, ask->over, &ask->request, ask->script,
+                               ask->key_count, ask->args,
+                               ask->count - ask->key_count,
+                               ask->args + ask->key_count);
     if (status == LK_OK && ask->first_sent_at == 0)
         ask->first_sent_at = ask->request.sent_at;
     if (status == LK_OK)

@@ -35,8 +35,8 @@ struct lk__ask {
     lk__ask *next, *prev;     /* in the client, while listed */
     lk__place *place;         /* pinned; NULL: plain commands only */
     const lk__script *script; /* NULL: a plain command */
-    lk__arg *args;            /* a copy, the bytes behind it */
-    size_t count;
+    lk__arg *args;            /* a copy, the bytes behind it; keys first */
+    size_t key_count, count;
     char *more_key; /* behind those of the place's kind, or NULL; its own */
     bool reads;     /* changes nothing at the server, or nothing if repeated */
     bool repeats;   /* known by a number: may be asked again in its call */
@@ -68,7 +68,11 @@ struct lk__ask {
 lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
                      void (*deliver)(lk__call *call));
 
-/* Sets what is asked. Bytes are copied. LK_OK or LK_ENOMEM. */
+/* Sets what is asked. Bytes are copied. LK_OK or LK_ENOMEM, also where the
+   question is NULL. */
+lk_status lk__ask_question(lk__ask *ask, const struct lk__question *question);
+
+/* The same for a script of the place's kind. */
 lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
                          const char *owner, size_t count, const lk__arg *args);
 lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args);

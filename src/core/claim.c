@@ -182,19 +182,24 @@ void lk__claim_kill(lk__claim *claim)
 
 /* ---- moving on ------------------------------------------------------------ */
 
-lk_status lk__claim_call(lk__claim *claim, lk__request *request,
-                         const lk__script *script, size_t count,
-                         const lk__arg *args)
+lk_status lk__claim_send(lk__claim *claim, lk__request *request,
+                         const lk__question *question)
 {
+    lk_client *client = claim->place->client;
     lk_status status;
 
-    if (script == NULL)
-        return LK_EPROTO; /* only a wrong answer can have led here */
+    if (question == NULL)
+        return LK_ENOMEM;
     status =
-        lk__place_call(claim->place, request, script, claim->id, count, args);
+        lk__question_send(client, &client->node->command, request, question);
     if (status == LK_OK)
         lk__claim_ref(claim);
     return status;
+}
+
+const lk__protocol *lk__claim_protocol(const lk__claim *claim)
+{
+    return claim->place->kind->protocol;
 }
 
 void lk__claim_answered(lk__claim *claim)

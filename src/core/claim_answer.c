@@ -24,22 +24,6 @@ enum {
     REFUSED_MS = 20      /* the first pause after a refusal that may pass */
 };
 
-/* Answers of the scripts; see lua/lock_acquire.lua. */
-enum {
-    ANSWER_QUEUED = 0,
-    ANSWER_GRANTED = 1,
-    ANSWER_BUSY = 2,
-    ANSWER_GONE = 3,
-    ANSWER_ENDS = 4 /* and more: the claim is at an end, for these reasons */
-};
-
-/* What it says of one that is next: who has the name will not hand over to it,
-   or the name lies free, and is the others' for now. */
-enum { NOBODY = 0, HELD = 1, LEFT_FREE = 2 };
-
-static const lk_status ends[] = {LK_ERANGE, LK_EUNSET,   LK_EMISMATCH,
-                                 LK_EGONE,  LK_EUPGRADE, LK_ELOST};
-
 /* ---- when it looks again ----------------------------------------------------- */
 
 /* The answer leads nowhere: it is to be asked once more. */
@@ -188,17 +172,13 @@ static void hold_answered(lk__claim *claim, uint64_t lease_ms)
 }
 
 /* What is left was counted when the server answered, after this was sent. */
-static void on_granted(lk__claim *claim, const redisReply *reply)
+static void on_granted(lk__claim *claim, const lk__seek_answer *answer)
 {
-    bool is_recheck = claim->look.script == claim->place->kind->recheck;
-    int64_t ttl_ms = lk__reply_integer_at(reply, 2, 0);
-    uint64_t lease_ms = ttl_ms < 0 ? 0 : (uint64_t)ttl_ms;
+    uint64_t lease_ms = answer->left_ms < 0 ? 0 : (uint64_t)answer->left_ms;
 
     if (lease_ms > claim->lease_ms)
         lease_ms = claim->lease_ms;
-    lk__claim_set_fence(claim, (uint64_t)lk__reply_integer_at(reply, 1, 0),
-                        (uint64_t)lk__reply_integer_at(reply,
-                                                       is_recheck ? 4 : 3, 0));
+    lk__claim_set_fence(claim, answer->fence, answer->top_fence);
     hold_answered(claim, lease_ms);
 }
 
@@ -209,27 +189,23 @@ static void touch_on(lk__claim *claim, int64_t left_ms)
     lk__touch_later(claim->place, left_ms);
 }
 
-static void on_queued(lk__claim *claim, const redisReply *reply)
+static void on_queued(lk__claim *claim, const lk__seek_answer *answer)
 {
-    int64_t left_ms = lk__reply_integer_at(reply, 1, -1);
-    int64_t contended = lk__reply_integer_at(reply, 3, NOBODY);
-
     claim->state = LK__CLAIM_QUEUED;
     claim->contest.is_on = false;
-    claim->ticket = (uint64_t)lk__reply_integer_at(reply, 2, 0);
+    claim->ticket = answer->ticket;
     lk__claim_still_queued(claim, claim->look.sent_at);
-    if (lk__reply_integer_at(reply, 4, 0) == 1) {
+    if (answer->more) {
         ask_again(claim);
-        lk__claim_look_after(claim,
-                             0); /* more to hand over than one call does */
+        lk__claim_look_after(claim, 0);
     } else if (claim->opened) {
         lk__claim_look_after(claim, opened_ms(claim));
-    } else if (contended != NOBODY) {
-        contend(claim, left_ms, contended == HELD);
+    } else if (answer->next != LK__NEXT_NOT) {
+        contend(claim, answer->left_ms, answer->next == LK__NEXT_HELD);
     } else if (claim->line == LK__LINE_OWN) {
-        touch_on(claim, left_ms);
+        touch_on(claim, answer->left_ms);
     } else {
-        look_later(claim, left_ms);
+        look_later(claim, answer->left_ms);
     }
 }
 
@@ -268,7 +244,7 @@ static void listen_on(lk__claim *claim, int64_t left_ms)
         look_later(claim, left_ms);
 }
 
-static void on_busy(lk__claim *claim, const redisReply *reply)
+static void on_busy(lk__claim *claim, int64_t left_ms)
 {
     lk__place *place = claim->place;
     const lk__wait *head = lk__place_head(claim);
@@ -283,7 +259,7 @@ static void on_busy(lk__claim *claim, const redisReply *reply)
         return;
     }
     if (place->kind->signals) {
-        listen_on(claim, lk__reply_integer_at(reply, 1, -1));
+        listen_on(claim, left_ms);
         return;
     }
     ask_again(claim);
@@ -291,7 +267,7 @@ static void on_busy(lk__claim *claim, const redisReply *reply)
     if (lk__place_can_queue(place))
         lk__claim_look_after(claim, 0);
     else
-        look_later(claim, lk__reply_integer_at(reply, 1, -1));
+        look_later(claim, left_ms);
 }
 
 /* The server does not know the claim: a new one takes its place in line. */
@@ -403,65 +379,58 @@ static bool judge_all(lk__claim *claim, const redisReply *reply)
     return !lk__claim_is_seeking(claim);
 }
 
-/* A holdless kind's ticket is of no use, and may be something else. */
-static bool is_queue_answer(const lk__claim *claim, const redisReply *reply)
+static void on_held(lk__claim *claim, const lk__seek_answer *answer)
 {
     const lk__kind *kind = claim->place->kind;
 
-    return kind->recheck != NULL &&
-           (kind->holdless || lk__reply_integer_at(reply, 2, 0) > 0);
+    if (kind->judge != NULL)
+        seek_on(claim); /* for who came in between */
+    else if (kind->holdless)
+        lk__claim_settle(claim, LK_OK);
+    else
+        on_granted(claim, answer);
 }
 
 void lk__claim_take_answer(lk__claim *claim, const redisReply *reply)
 {
-    int64_t answer = lk__reply_integer_at(reply, 0, -1);
-    uint64_t end = (uint64_t)answer - ANSWER_ENDS; /* hostile numbers wrap */
+    lk__seek_answer answer = {.left_ms = -1};
 
     claim->in_doubt = false;
     claim->refusals = 0;
     if (judge_all(claim, reply))
         return;
-    if (claim->place->kind->has_terms && answer >= ANSWER_ENDS &&
-        end < sizeof(ends) / sizeof(ends[0])) {
-        lk__claim_settle(claim, ends[end]);
+    if (lk__claim_protocol(claim)->read_seek(claim, reply, &answer) != LK_OK) {
+        on_garbage(claim, reply);
         return;
     }
-    switch (answer) {
-    case ANSWER_QUEUED:
-        if (is_queue_answer(claim, reply))
-            on_queued(claim, reply);
-        else
-            on_garbage(claim, reply);
+    switch (answer.what) {
+    case LK__SEEK_QUEUED:
+        on_queued(claim, &answer);
         break;
-    case ANSWER_GRANTED:
-        if (claim->place->kind->judge != NULL)
-            seek_on(claim); /* for who came in between */
-        else if (claim->place->kind->holdless)
-            lk__claim_settle(claim, LK_OK);
-        else if (lk__reply_integer_at(reply, 1, 0) > 0 ||
-                 claim->place->kind->fenceless)
-            on_granted(claim, reply);
-        else
-            on_garbage(claim, reply);
+    case LK__SEEK_HELD:
+        on_held(claim, &answer);
         break;
-    case ANSWER_BUSY:
-        on_busy(claim, reply);
+    case LK__SEEK_BUSY:
+        on_busy(claim, answer.left_ms);
         break;
-    case ANSWER_GONE:
+    case LK__SEEK_GONE:
         on_gone(claim);
         break;
-    default:
-        on_garbage(claim, reply);
+    case LK__SEEK_ENDS:
+        lk__claim_settle(claim, answer.end);
         break;
     }
 }
 
 void lk__claim_take_confirmation(lk__claim *claim, const redisReply *reply)
 {
-    if (lk__reply_integer_at(reply, 0, 0) == 1)
+    lk__keep_answer answer;
+
+    if (lk__claim_protocol(claim)->read_keep(reply, &answer) != LK_OK)
+        on_garbage(claim, reply);
+    else if (answer.is_held)
         hold_answered(claim, claim->lease_ms);
-    else if (lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)) ==
-             LK_LOSS_REVOKED)
+    else if (answer.loss == LK_LOSS_REVOKED)
         on_void(claim);
     else
         on_gone(claim);

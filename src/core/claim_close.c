@@ -7,8 +7,6 @@
  * has dropped the claim by itself.
  */
 
-#include <stdio.h>
-
 #include "core/claim_private.h"
 #include "core/hold.h"
 #include "core/node.h"
@@ -79,25 +77,45 @@ static void wait_for_node(lk__claim *claim)
  * "Not held" after an unanswered release that was sent in time means that the
  * first one did it.
  */
-static lk_status release_status(const lk__claim *claim, const redisReply *reply)
+static lk_status release_status(const lk__claim *claim, bool was_held)
 {
-    if (lk__reply_integer_at(reply, 0, 0) == 1)
+    if (was_held)
         return claim->valid_at_release ? LK_OK : LK_ELOST;
     return claim->valid_at_release && claim->release_unanswered ? LK_OK
                                                                 : LK_ELOST;
 }
 
+/* Whether there is more to hand over; tells whoever waits for the release. */
+static lk_status
+closed_read(lk__claim *claim, const redisReply *reply, bool *ret_more)
+{
+    const lk__protocol *protocol = lk__claim_protocol(claim);
+    lk__close_answer answer;
+    lk_status status;
+
+    if (claim->state == LK__CLAIM_PASSING) {
+        *ret_more = protocol->read_hand_on(reply);
+        return LK_OK;
+    }
+    status = protocol->read_close(reply, &answer);
+    if (status != LK_OK)
+        return status;
+    *ret_more = answer.more;
+    if (claim->state == LK__CLAIM_RELEASING)
+        releaser_tell(claim, release_status(claim, answer.was_held));
+    return LK_OK;
+}
+
 static void on_closed_answer(lk__claim *claim, const redisReply *reply)
 {
     lk_client *client = claim->place->client;
-    bool more = lk__reply_integer_at(reply, 1, 0) == 1;
+    bool more = false;
 
-    if (claim->state == LK__CLAIM_RELEASING)
-        releaser_tell(claim, release_status(claim, reply));
-    else if (claim->state == LK__CLAIM_PASSING)
-        more = lk__reply_integer_at(reply, 0, 0) == 1;
-
-    if (more && claim->place->kind->pass != NULL) {
+    if (closed_read(claim, reply, &more) != LK_OK) {
+        retry_later(claim);
+        return;
+    }
+    if (more && lk__kind_hands_on(claim->place->kind)) {
         claim->state = LK__CLAIM_PASSING;
         lk__tempo_again(&claim->close_tempo, lk__client_now(client));
         if (claim->close_tempo.until == 0)
@@ -146,38 +164,30 @@ on_close(lk__request *request, lk_status status, const redisReply *reply)
 
 /* ---- sending --------------------------------------------------------------- */
 
-static lk_status release_send(lk__claim *claim)
-{
-    char fence[24];
-    lk__arg args[1];
-
-    snprintf(fence, sizeof(fence), "%llu", (unsigned long long)claim->fence);
-    args[0] = lk__arg_text(fence);
-    return lk__claim_call(claim, &claim->close, claim->place->kind->release, 1,
-                          args);
-}
-
-static lk_status leave_send(lk__claim *claim)
+static const lk__question *leave_question(const lk__claim *claim)
 {
     bool tombstone = claim->in_doubt && !claim->place->client->node->can_kill;
-    lk__arg arg = lk__arg_number(tombstone ? TOMBSTONE_MS : 0);
 
-    return lk__claim_call(claim, &claim->close, claim->place->kind->leave, 1,
-                          &arg);
+    return lk__claim_protocol(claim)->leave(claim,
+                                            tombstone ? TOMBSTONE_MS : 0);
+}
+
+static const lk__question *close_question(const lk__claim *claim)
+{
+    switch ((int)claim->state) {
+    case LK__CLAIM_RELEASING:
+        return lk__claim_protocol(claim)->release(claim);
+    case LK__CLAIM_LEAVING:
+        return leave_question(claim);
+    default:
+        return lk__claim_protocol(claim)->hand_on(claim->place);
+    }
 }
 
 static lk_status close_send(lk__claim *claim)
 {
     claim->close.on_reply = on_close;
-    switch ((int)claim->state) {
-    case LK__CLAIM_RELEASING:
-        return release_send(claim);
-    case LK__CLAIM_LEAVING:
-        return leave_send(claim);
-    default:
-        return lk__claim_call(claim, &claim->close, claim->place->kind->pass, 0,
-                              NULL);
-    }
+    return lk__claim_send(claim, &claim->close, close_question(claim));
 }
 
 void lk__claim_close(lk__claim *claim)
@@ -212,7 +222,7 @@ static uint64_t leave_for_ms(const lk__claim *claim)
 void lk__claim_leave(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
-    bool sent = claim->place->kind->leave != NULL &&
+    bool sent = lk__kind_leaves(claim->place->kind) &&
                 (claim->in_doubt || claim->look.busy ||
                  claim->state != LK__CLAIM_WANTED);
 

@@ -10,13 +10,9 @@
  * promised as much of a lease as the one before.
  */
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "core/claim_private.h"
 #include "core/deadline.h"
 #include "core/node.h"
-#include "core/reply.h"
 #include "core/wait.h"
 
 enum {
@@ -50,18 +46,18 @@ bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait)
 
 static void on_answer(lk__claim *claim, const redisReply *reply)
 {
-    uint64_t top = (uint64_t)lk__reply_integer_at(reply, 3, 0);
+    lk__keep_answer answer;
 
-    if (lk__reply_integer_at(reply, 0, 0) != 1) {
-        lk__claim_lose(claim,
-                       lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)));
+    if (lk__claim_protocol(claim)->read_keep(reply, &answer) != LK_OK)
+        return; /* no answer at all says as much */
+    if (!answer.is_held) {
+        lk__claim_lose(claim, answer.loss);
         return;
     }
-    if (top > claim->top_fence)
-        claim->top_fence = top;
-    claim->alone_until = lk__reply_integer_at(reply, 2, 1) == 0
-                             ? claim->look.sent_at + ALONE_MS * LK__MS
-                             : 0;
+    if (answer.top_fence > claim->top_fence)
+        claim->top_fence = answer.top_fence;
+    claim->alone_until =
+        answer.is_alone ? claim->look.sent_at + ALONE_MS * LK__MS : 0;
     lk__claim_prolong(claim,
                       lk__deadline_ns(claim->look.sent_at, claim->lease_ms));
 }
@@ -81,19 +77,16 @@ on_asked(lk__request *request, lk_status status, const redisReply *reply)
 void lk__claim_prepare_pass(lk__claim *claim)
 {
     uint64_t now = lk__client_now(claim->place->client);
-    char fence[24];
-    lk__arg args[3];
 
     if (claim->look.busy ||
         (claim->asked_at != 0 && now < claim->asked_at + ASK_EVERY_MS * LK__MS))
         return;
-    snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
-    args[0] = lk__arg_text(fence);
-    args[1] = lk__arg_number((int64_t)claim->lease_ms);
-    args[2] = lk__arg_number(RESERVE);
     claim->look.on_reply = on_asked;
-    if (lk__claim_call(claim, &claim->look, claim->place->kind->confirm, 3,
-                       args) == LK_OK)
+    if (lk__claim_send(claim, &claim->look,
+                       lk__claim_protocol(claim)->keep(claim->place, claim->id,
+                                                       claim->fence,
+                                                       claim->lease_ms,
+                                                       RESERVE)) == LK_OK)
         claim->asked_at = now;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/claim.h"
 #include "core/place.h"
+#include "core/protocol.h"
 
 /*
  * A claim is written in files, one per stretch of its life: seeking
@@ -56,11 +57,10 @@ void lk__claim_set_fence(lk__claim *claim, uint64_t fence, uint64_t top_fence);
 void lk__claim_on_hold_alarm(lk__claim *claim);
 void lk__claim_on_seek_alarm(lk__claim *claim);
 
-/* Keeps the claim's memory while a request is under way, or not any more. A
-   script that the kind does not have, NULL, is refused. */
-lk_status lk__claim_call(lk__claim *claim, lk__request *request,
-                         const lk__script *script, size_t count,
-                         const lk__arg *args);
+/* Keeps the claim's memory while a request is under way, or not any more. NULL,
+   a question that could not be written, is LK_ENOMEM. */
+lk_status lk__claim_send(lk__claim *claim, lk__request *request,
+                         const lk__question *question);
 void lk__claim_answered(lk__claim *claim);
 
 #endif /* LK_CORE_CLAIM_PRIVATE_H */

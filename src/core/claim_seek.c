@@ -9,13 +9,9 @@
  * clock. A grant that was long on its way is confirmed before it is believed.
  */
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "core/claim_private.h"
 #include "core/deadline.h"
 #include "core/node.h"
-#include "core/reply.h"
 
 enum { RETRY_MS = 5 }; /* when there was no memory for a request */
 
@@ -129,16 +125,12 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
 
 static void confirm_send(lk__claim *claim)
 {
-    char fence[24];
-    lk__arg args[3];
+    const lk__question *question =
+        lk__claim_protocol(claim)->keep(claim->place, claim->id, claim->fence,
+                                        claim->lease_ms, 0);
 
-    snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
-    args[0] = lk__arg_text(fence);
-    args[1] = lk__arg_number((int64_t)claim->lease_ms);
-    args[2] = lk__arg_number(0);
     claim->look.on_reply = on_confirm;
-    if (lk__claim_call(claim, &claim->look, claim->place->kind->confirm, 3,
-                       args) != LK_OK)
+    if (lk__claim_send(claim, &claim->look, question) != LK_OK)
         lk__claim_look_after(claim, RETRY_MS);
 }
 
@@ -175,58 +167,34 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
 
 /* ---- sending --------------------------------------------------------------- */
 
-enum { ACQUIRE_ARGS = 9 };
-
-static size_t terms_add(lk__arg *args, const lk__claim *claim)
-{
-    const lk__terms *terms = &claim->terms;
-    lk__place *place = claim->place;
-
-    args[0] = lk__arg_text(terms->mode);
-    args[1] = lk__arg_number((int64_t)terms->need);
-    args[2] = lk__arg_number((int64_t)terms->number);
-    args[3] = lk__arg_text(place->kind->text != NULL ? place->kind->text(place)
-                                                     : terms->text);
-    return 4;
-}
-
 /* What the server is to do if the claim is not granted. One that waits, but
    cannot queue yet, leaves the others their turn, as it would in the queue. */
-static const char *word_if_busy(const lk__claim *claim)
+static char how_of(const lk__claim *claim)
 {
     const lk__wait *head = lk__place_head(claim);
 
     if (claim->queueable)
-        return "1";
+        return LK__HOW_QUEUE;
     if (head == NULL || (head->try_only && !head->yields))
-        return "0";
-    return head->try_only || !lk__claim_is_spinning(claim) ? "t" : "s";
+        return LK__HOW_TRY;
+    return head->try_only || !lk__claim_is_spinning(claim) ? LK__HOW_YIELD
+                                                           : LK__HOW_SPIN;
 }
 
 static void acquire_send(lk__claim *claim)
 {
     lk__place *place = claim->place;
-    lk_client *client = place->client;
-    lk__node *node = client->node;
     const lk__wait *head = lk__place_head(claim);
-    lk__arg args[ACQUIRE_ARGS];
-    size_t count = 5;
     lk_status status;
 
     claim->queueable = (head == NULL || !head->try_only) &&
                        !lk__claim_is_spinning(claim) && !place->kind->signals &&
                        lk__place_can_queue(place);
-    args[0] = lk__arg_number((int64_t)claim->lease_ms);
-    args[1] = lk__arg_text(word_if_busy(claim));
-    args[2] = lk__arg_text(node->channel);
-    args[3] = lk__arg_text(claim->reason);
-    args[4] = lk__arg_number(1); /* killing may be denied by the time it runs */
-    if (place->kind->has_terms)
-        count += terms_add(args + count, claim);
     claim->opened = false;
     claim->look.on_reply = on_look;
-    status =
-        lk__claim_call(claim, &claim->look, place->kind->acquire, count, args);
+    status = lk__claim_send(claim, &claim->look,
+                            lk__claim_protocol(claim)->acquire(claim,
+                                                               how_of(claim)));
     if (status != LK_OK) {
         lk__claim_give_up(claim, status, NULL);
         return;
@@ -235,14 +203,12 @@ static void acquire_send(lk__claim *claim)
     unqueued_begin(claim, head);
 }
 
-static void recheck_send(lk__claim *claim)
+static void look_send(lk__claim *claim)
 {
-    lk__arg lease = lk__arg_number((int64_t)claim->lease_ms);
-
     claim->opened = false;
     claim->look.on_reply = on_look;
-    if (lk__claim_call(claim, &claim->look, claim->place->kind->recheck, 1,
-                       &lease) == LK_OK) {
+    if (lk__claim_send(claim, &claim->look,
+                       lk__claim_protocol(claim)->look(claim)) == LK_OK) {
         claim->place->client->stats.rechecks++;
         claim->looks++;
     } else {
@@ -268,7 +234,7 @@ void lk__claim_seek(lk__claim *claim)
     if (claim->state == LK__CLAIM_UNSURE) {
         confirm_send(claim);
     } else if (claim->state == LK__CLAIM_QUEUED) {
-        recheck_send(claim);
+        look_send(claim);
     } else if (is_doubt_open(claim)) {
         lk__claim_give_up(claim, LK_OK, NULL);
     } else if (!stays_behind(claim) && !lk__pace_holds_back(claim)) {

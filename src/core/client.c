@@ -87,6 +87,7 @@ static void client_destroy(void *data)
     lk__table_done(&client->topics);
     lk__table_done(&client->places_by_name);
     lk__free(client->kinds);
+    lk__question_done(&client->question);
     if (client->dispatch_fd >= 0)
         close(client->dispatch_fd);
     lk__settings_done(&client->settings);

@@ -11,6 +11,7 @@
 #include "core/guest.h"
 #include "core/options.h"
 #include "core/pace.h"
+#include "core/question.h"
 #include "core/table.h"
 #include "core/world.h"
 
@@ -97,6 +98,7 @@ struct lk_client {
     unsigned corks;  /* who still adds to what is sent */
     int dispatch_fd; /* eventfd, or -1 */
 
+    lk__question question; /* see question.h */
     lk_client_stats stats;
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/exclusive.h"
 
+#include "core/protocol.h"
 #include "core/script.h"
 
 extern const lk__script lk__script_lock_acquire;
@@ -30,8 +31,8 @@ static const char *guard(const lk__claim *claim)
 
 /* The last two keys are read only: Redisson's fair queue, and who spins. */
 #define LOCK_FAMILY                                                            \
-    .family = "lock", .meet = lk__wait_reenter, .guard = guard,                \
-    .key_count = 9,                                                            \
+    .family = "lock", .protocol = &lk__protocol_first,                         \
+    .meet = lk__wait_reenter, .guard = guard, .key_count = 9,                  \
     .keys = {"",                                                               \
              "latchkey:state",                                                 \
              "latchkey:queue",                                                 \

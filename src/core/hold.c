@@ -5,7 +5,6 @@
 #include "core/hold.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@
 #include "core/names.h"
 #include "core/node.h"
 #include "core/place.h"
-#include "core/reply.h"
+#include "core/protocol.h"
 #include "core/transfer.h"
 
 #define MS UINT64_C(1000000)
@@ -308,13 +307,17 @@ extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct extension *extension = (struct extension *)(void *)ask;
     lk__claim *claim = extension->claim;
+    lk__keep_answer answer;
+    lk_status status;
 
     *ret_more = false;
     if (claim->state != LK__CLAIM_HELD)
         return LK_ELOST;
-    if (lk__reply_integer_at(reply, 0, 0) != 1) {
-        lk__claim_lose(claim,
-                       lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)));
+    status = lk__claim_protocol(claim)->read_keep(reply, &answer);
+    if (status != LK_OK)
+        return status;
+    if (!answer.is_held) {
+        lk__claim_lose(claim, answer.loss);
         return LK_ELOST;
     }
     lk__claim_prolong(claim, lk__deadline_ns(ask->request.sent_at,
@@ -340,8 +343,6 @@ extension_new(lk_hold *hold, uint64_t lease_ms, void (*deliver)(lk__call *call))
         (struct extension *)(void *)lk__ask_new(sizeof(*extension),
                                                 hold->client, claim->place,
                                                 deliver);
-    char fence[24];
-    lk__arg args[3];
 
     if (extension == NULL)
         return NULL;
@@ -353,12 +354,11 @@ extension_new(lk_hold *hold, uint64_t lease_ms, void (*deliver)(lk__call *call))
     extension->lease_ms = lease_ms;
     extension->ask.take = extension_take;
     extension->ask.cleanup = extension_cleanup;
-    snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
-    args[0] = lk__arg_text(fence);
-    args[1] = lk__arg_number((int64_t)lease_ms);
-    args[2] = lk__arg_number(0);
-    if (lk__ask_script(&extension->ask, claim->place->kind->confirm, claim->id,
-                       3, args) != LK_OK) {
+    if (lk__ask_question(&extension->ask,
+                         lk__claim_protocol(claim)->keep(claim->place,
+                                                         claim->id,
+                                                         claim->fence, lease_ms,
+                                                         0)) != LK_OK) {
         lk__ask_release(&extension->ask);
         return NULL;
     }

@@ -9,6 +9,7 @@
 
 #include "core/ask.h"
 #include "core/mem.h"
+#include "core/protocol.h"
 #include "core/record.h"
 #include "core/reply.h"
 
@@ -46,12 +47,6 @@ void lk_info_free(lk_info *info)
 }
 
 /* ---- the script's answer --------------------------------------------------------- */
-
-static size_t element_count(const redisReply *reply)
-{
-    return reply != NULL && reply->type == REDIS_REPLY_ARRAY ? reply->elements
-                                                             : 0;
-}
 
 /* The modes of all kinds, by their letters. */
 static const char *mode_text(const char *letter)
@@ -133,36 +128,35 @@ static bool is_list(const redisReply *list, const char *form)
     return true;
 }
 
-static bool is_understood(const redisReply *reply)
+static bool is_understood(const lk__info_answer *answer)
 {
-    return is_list(lk__reply_at(reply, 0), "-####--") &&
-           lk__reply_is_number(lk__reply_at(reply, 1)) &&
-           is_list(lk__reply_at(reply, 2), "-###--");
+    return is_list(answer->holders, "-####--") &&
+           is_list(answer->waiters, "-###--");
 }
 
-static bool rooms_fill(struct building *building, const redisReply *reply)
+static bool rooms_fill(struct building *building, const lk__info_answer *answer)
 {
-    const redisReply *holders = lk__reply_at(reply, 0);
-    const redisReply *waiters = lk__reply_at(reply, 2);
     bool filled = true;
 
     for (size_t i = 0; filled && i < building->info.holder_count; i++)
-        filled = holder_fill(&building->rooms[i], holders, HOLDER_WORDS * i);
+        filled =
+            holder_fill(&building->rooms[i], answer->holders, HOLDER_WORDS * i);
     for (size_t i = 0; filled && i < building->info.listed_count; i++)
         filled = waiter_fill(&building->rooms[building->info.holder_count + i],
-                             waiters, WAITER_WORDS * i);
+                             answer->waiters, WAITER_WORDS * i);
     return filled;
 }
 
-static lk_status rooms_make(struct building *building, const redisReply *reply)
+static lk_status
+rooms_make(struct building *building, const lk__info_answer *answer)
 {
     lk_info *info = &building->info;
 
-    if (!is_understood(reply))
+    if (!is_understood(answer))
         return LK_EPROTO;
-    info->holder_count = element_count(lk__reply_at(reply, 0)) / HOLDER_WORDS;
-    info->waiter_count = (size_t)number_at(reply, 1);
-    info->listed_count = element_count(lk__reply_at(reply, 2)) / WAITER_WORDS;
+    info->holder_count = answer->holders->elements / HOLDER_WORDS;
+    info->waiter_count = answer->number < 0 ? 0 : (size_t)answer->number;
+    info->listed_count = answer->waiters->elements / WAITER_WORDS;
     building->count = info->holder_count + info->listed_count;
     building->rooms =
         lk__alloc((building->count + 1) * sizeof(*building->rooms));
@@ -176,7 +170,7 @@ static lk_status rooms_make(struct building *building, const redisReply *reply)
         building->pointers[i] = &building->rooms[i].party;
     info->holders = building->pointers;
     info->waiters = building->pointers + info->holder_count;
-    return rooms_fill(building, reply) ? LK_OK : LK_ENOMEM;
+    return rooms_fill(building, answer) ? LK_OK : LK_ENOMEM;
 }
 
 /* What stands behind the client's uuid; 0: it is no owner of ours. */
@@ -258,11 +252,14 @@ inquiry_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct inquiry *inquiry = (struct inquiry *)(void *)ask;
     struct building *building = inquiry->building;
+    lk__info_answer answer;
     lk_status status;
 
     if (ask->script == NULL)
         return records_take(building, reply);
-    status = rooms_make(building, reply);
+    status = ask->place->kind->protocol->read_info(reply, &answer);
+    if (status == LK_OK)
+        status = rooms_make(building, &answer);
     if (status != LK_OK || building->count == 0)
         return status;
     *ret_more = true;
@@ -283,7 +280,7 @@ static lk_status inquiry_new(struct inquiry **ret_inquiry, lk__place *place,
     inquiry->ask.cleanup = inquiry_cleanup;
     inquiry->building = lk__alloc(sizeof(*inquiry->building));
     if (inquiry->building == NULL ||
-        lk__ask_script(&inquiry->ask, place->kind->info, "", 0, NULL) !=
+        lk__ask_question(&inquiry->ask, place->kind->protocol->info(place)) !=
             LK_OK) {
         lk__ask_release(&inquiry->ask);
         return LK_ENOMEM;

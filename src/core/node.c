@@ -379,26 +379,17 @@ lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
     return lk__conn_send(&node->command, request, count, args);
 }
 
-lk_status lk__node_call(lk__node *node, lk__request *request,
+lk_status lk__node_call(lk__node *node, lk__conn *conn, lk__request *request,
                         const lk__script *script, size_t key_count,
                         const lk__arg *keys, size_t arg_count,
                         const lk__arg *args)
-{
-    if (!lk__node_is_ready(node))
-        return LK_EOFFLINE;
-    return lk__node_call_over(node, &node->command, request, script, key_count,
-                              keys, arg_count, args);
-}
-
-lk_status lk__node_call_over(lk__node *node, lk__conn *conn,
-                             lk__request *request, const lk__script *script,
-                             size_t key_count, const lk__arg *keys,
-                             size_t arg_count, const lk__arg *args)
 {
     bool seen = node->seen[script->index] != 0;
     lk__arg head[3];
     lk_status status = lk__conn_check(conn);
 
+    if (conn == &node->command && !lk__node_is_ready(node))
+        return LK_EOFFLINE;
     if (status != LK_OK)
         return status;
     head[0] = lk__arg_text(seen ? "EVALSHA" : "EVAL");

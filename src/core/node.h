@@ -81,20 +81,15 @@ lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
                            const lk__arg *args);
 
 /*
- * Queues a call of a script: by its hash if the server has seen it, else in
- * full. After LK_OK and a reply that lk__reply_is_noscript(), the server has
- * forgotten it and did nothing: call again if it is still wanted.
+ * Queues a call of a script on a connection to this server, which is ready: by
+ * its hash if the server has seen it, else in full. After LK_OK and a reply that
+ * lk__reply_is_noscript(), the server has forgotten it and did nothing: call
+ * again if it is still wanted.
  */
-lk_status lk__node_call(lk__node *node, lk__request *request,
+lk_status lk__node_call(lk__node *node, lk__conn *conn, lk__request *request,
                         const lk__script *script, size_t key_count,
                         const lk__arg *keys, size_t arg_count,
                         const lk__arg *args);
-
-/* The same on another connection to the same server, which is ready. */
-lk_status lk__node_call_over(lk__node *node, lk__conn *conn,
-                             lk__request *request, const lk__script *script,
-                             size_t key_count, const lk__arg *keys,
-                             size_t arg_count, const lk__arg *args);
 
 /*
  * Looks at an error that any request may get: a forgotten script is noted, a

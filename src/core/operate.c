@@ -8,13 +8,14 @@
 #include <stdio.h>
 
 #include "core/ask.h"
-#include "core/reply.h"
+#include "core/protocol.h"
 
 /* ---- force ----------------------------------------------------------------- */
 
 struct force {
     lk__ask ask; /* first */
     bool was_held;
+    bool hands_on; /* it has ended, and its name is handed on */
     lk_done_cb cb;
     void *data;
 };
@@ -24,14 +25,22 @@ static lk_status
 force_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct force *force = (struct force *)(void *)ask;
-    bool is_first = ask->script == ask->place->kind->force;
+    const lk__protocol *protocol = ask->place->kind->protocol;
+    lk__close_answer answer = {.more = false};
+    lk_status status;
 
-    if (is_first)
-        force->was_held = lk__reply_integer_at(reply, 0, 0) == 1;
-    *ret_more = lk__reply_integer_at(reply, is_first ? 1 : 0, 0) == 1;
-    if (*ret_more && is_first)
-        return lk__ask_script(ask, ask->place->kind->pass, "", 0, NULL);
-    return *ret_more || force->was_held ? LK_OK : LK_ENOTHELD;
+    if (force->hands_on) {
+        *ret_more = protocol->read_hand_on(reply);
+        return *ret_more || force->was_held ? LK_OK : LK_ENOTHELD;
+    }
+    status = protocol->read_close(reply, &answer);
+    if (status != LK_OK)
+        return status;
+    force->was_held = answer.was_held;
+    *ret_more = force->hands_on = answer.more;
+    if (answer.more)
+        return lk__ask_question(ask, protocol->hand_on(ask->place));
+    return answer.was_held ? LK_OK : LK_ENOTHELD;
 }
 
 static lk_status force_new(struct force **ret_force, lk__place *place,
@@ -44,8 +53,8 @@ static lk_status force_new(struct force **ret_force, lk__place *place,
     if (force == NULL)
         return LK_ENOMEM;
     force->ask.take = force_take;
-    if (lk__ask_script(&force->ask, place->kind->force, owner, 0, NULL) !=
-        LK_OK) {
+    if (lk__ask_question(&force->ask,
+                         place->kind->protocol->force(place, owner)) != LK_OK) {
         lk__ask_release(&force->ask);
         return LK_ENOMEM;
     }
@@ -102,14 +111,14 @@ static lk_status
 revocation_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct revocation *revocation = (struct revocation *)(void *)ask;
-    bool is_told = lk__reply_integer_at(reply, 2, 0) == 1;
+    lk__revoke_answer answer;
+    lk_status status = ask->place->kind->protocol->read_revoke(reply, &answer);
 
     *ret_more = false;
-    if (lk__reply_integer_at(reply, 0, 0) != 1)
-        return LK_ENOTHELD;
-    revocation->left_ms =
-        is_told ? lk__reply_integer_at(reply, 1, LK_FOREVER) : LK_FOREVER;
-    return LK_OK;
+    if (status != LK_OK)
+        return status;
+    revocation->left_ms = answer.left_ms;
+    return answer.is_held ? LK_OK : LK_ENOTHELD;
 }
 
 /* NULL: out of memory. */
@@ -125,8 +134,8 @@ static struct revocation *revocation_new(lk__place *place, const char *owner,
     revocation->left_ms = LK_FOREVER;
     revocation->ask.repeats = true;
     revocation->ask.take = revocation_take;
-    if (lk__ask_script(&revocation->ask, place->kind->revoke, owner, 0, NULL) ==
-        LK_OK)
+    if (lk__ask_question(&revocation->ask,
+                         place->kind->protocol->revoke(place, owner)) == LK_OK)
         return revocation;
     lk__ask_release(&revocation->ask);
     return NULL;
@@ -180,14 +189,9 @@ struct forgetting {
     void *data;
 };
 
-/* What the scripts answer; see lua/part_forget.lua. */
-enum { FORGET_NOTHING, FORGET_DONE, FORGET_HELD, FORGET_WAITED, FORGET_SET };
-
-static void held_words(struct forgetting *forgetting, const redisReply *reply)
+static void
+held_words(struct forgetting *forgetting, const char *owner, int64_t left_ms)
 {
-    const char *owner = lk__reply_text_at(reply, 1);
-    int64_t left_ms = lk__reply_integer_at(reply, 2, -1);
-
     if (left_ms < 0)
         snprintf(forgetting->words, sizeof(forgetting->words),
                  "%.80s holds it, and its lease has no end", owner);
@@ -207,20 +211,18 @@ static void waited_words(struct forgetting *forgetting, int64_t count)
                  "%" PRId64 " wait for it, or did a moment ago", count);
 }
 
-static void busy_words(struct forgetting *forgetting, const redisReply *reply)
+static void
+busy_words(struct forgetting *forgetting, const lk__forget_answer *answer)
 {
-    int64_t code = lk__reply_integer_at(reply, 0, -1);
-    int64_t number = lk__reply_integer_at(reply, 1, 0);
-
-    if (code == FORGET_HELD)
-        held_words(forgetting, reply);
-    else if (code == FORGET_WAITED)
-        waited_words(forgetting, number);
+    if (answer->what == LK__FORGET_HELD)
+        held_words(forgetting, answer->owner, answer->left_ms);
+    else if (answer->what == LK__FORGET_WAITED)
+        waited_words(forgetting, answer->number);
     else
         snprintf(forgetting->words, sizeof(forgetting->words),
                  "it is set, with %" PRId64 " permits free; nobody knows who "
                  "has the others",
-                 number);
+                 answer->number);
     forgetting->ask.words = forgetting->words;
 }
 
@@ -228,26 +230,18 @@ static lk_status
 forgetting_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct forgetting *forgetting = (struct forgetting *)(void *)ask;
-    int64_t code = lk__reply_integer_at(reply, 0, -1);
+    lk__forget_answer answer;
+    lk_status status = ask->place->kind->protocol->read_forget(reply, &answer);
 
     *ret_more = false;
-    if (code >= FORGET_HELD &&
-        !lk__reply_is_number(lk__reply_at(reply, code == FORGET_HELD ? 2 : 1)))
-        return LK_EPROTO;
-    switch (code) {
-    case FORGET_DONE:
-        return LK_OK;
-    case FORGET_NOTHING:
+    if (status != LK_OK || answer.what == LK__FORGET_DONE)
+        return status;
+    if (answer.what == LK__FORGET_NOTHING) {
         ask->words = "nothing is kept under this name";
         return LK_ENOTHELD;
-    case FORGET_HELD:
-    case FORGET_WAITED:
-    case FORGET_SET:
-        busy_words(forgetting, reply);
-        return LK_EBUSY;
-    default:
-        return LK_EPROTO;
     }
+    busy_words(forgetting, &answer);
+    return LK_EBUSY;
 }
 
 /* NULL: out of memory. */
@@ -261,8 +255,8 @@ forgetting_new(lk__place *place, void (*deliver)(lk__call *call))
     if (forgetting == NULL)
         return NULL;
     forgetting->ask.take = forgetting_take;
-    if (lk__ask_script(&forgetting->ask, place->kind->forget, "", 0, NULL) ==
-        LK_OK)
+    if (lk__ask_question(&forgetting->ask,
+                         place->kind->protocol->forget(place)) == LK_OK)
         return forgetting;
     lk__ask_release(&forgetting->ask);
     return NULL;

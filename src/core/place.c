@@ -131,47 +131,6 @@ void lk__place_unref(lk__place *place)
     place_free(place);
 }
 
-/* ---- calls ----------------------------------------------------------------- */
-
-lk_status lk__place_call(lk__place *place, lk__request *request,
-                         const lk__script *script, const char *owner,
-                         size_t count, const lk__arg *args)
-{
-    return lk__place_call_with(place, request, script, owner, NULL, count,
-                               args);
-}
-
-lk_status lk__place_call_with(lk__place *place, lk__request *request,
-                              const lk__script *script, const char *owner,
-                              const char *more_key, size_t count,
-                              const lk__arg *args)
-{
-    lk_client *client = place->client;
-    const lk__kind *kind = place->kind;
-    size_t key_count = kind->key_count;
-    lk__arg keys[LK__PLACE_KEYS + 2];
-    lk__arg all[LK__PLACE_ARGS + LK__PLACE_OWN_ARGS];
-    char claim_key[LK__CLAIM_KEY_SIZE];
-
-    if (count > LK__PLACE_OWN_ARGS || key_count > LK__PLACE_KEYS)
-        return LK_EINVAL;
-    for (size_t i = 0; i < key_count; i++)
-        keys[i] = lk__arg_text(place->keys[i]);
-    if (kind->claim_key != NULL) {
-        lk__name_claim_key(claim_key, kind->claim_key, place->name, owner);
-        keys[key_count++] = lk__arg_text(claim_key);
-    }
-    if (more_key != NULL)
-        keys[key_count++] = lk__arg_text(more_key);
-    all[0] = lk__arg_text(owner);
-    all[1] = lk__arg_text(place->channel);
-    all[2] = lk__arg_number(client->settings.interop == LK_INTEROP_REDISSON);
-    for (size_t i = 0; i < count; i++)
-        all[LK__PLACE_ARGS + i] = args[i];
-    return lk__node_call(client->node, request, script, key_count, keys,
-                         LK__PLACE_ARGS + count, all);
-}
-
 bool lk__place_can_queue(const lk__place *place)
 {
     return lk__node_can_queue(place->client->node) && lk__topics_heard(place);

@@ -67,6 +67,7 @@ typedef struct lk__kind {
     /* Frees what the primitive keeps in place->own. */
     void (*own_free)(void *own);
 
+    const struct lk__protocol *protocol; /* how all of this is asked */
     const lk__script *acquire, *recheck, *touch, *confirm, *renew;
     /* leave NULL: of one that waits the server knows nothing. */
     const lk__script *release, *leave, *pass, *force, *revoke, *info, *forget;
@@ -104,6 +105,12 @@ typedef struct lk__place {
     void *own; /* the primitive's */
 } lk__place;
 
+/* Whether one that leaves has to say so, there is a handing over to go on with,
+   and holds of two kinds can be renewed in one call. */
+bool lk__kind_leaves(const lk__kind *kind);
+bool lk__kind_hands_on(const lk__kind *kind);
+bool lk__kinds_renew_alike(const lk__kind *a, const lk__kind *b);
+
 /* A kind of this family that this client has used; NULL: none. */
 const lk__kind *lk__kind_find(const lk_client *client, const char *family);
 
@@ -111,24 +118,6 @@ const lk__kind *lk__kind_find(const lk_client *client, const char *family);
 lk__place *
 lk__place_get(lk_client *client, const lk__kind *kind, const char *name);
 void lk__place_unref(lk__place *place);
-
-/* The first arguments of every script that may hand over, and how many of its
-   own one may have. */
-enum { LK__PLACE_ARGS = 3, LK__PLACE_OWN_ARGS = 128 };
-
-/*
- * Calls a script of the kind on this place: its keys, the common arguments
- * (owner, channel, interop) and the script's own.
- */
-lk_status lk__place_call(lk__place *place, lk__request *request,
-                         const lk__script *script, const char *owner,
-                         size_t count, const lk__arg *args);
-
-/* The same with one key more behind those of the kind; NULL: none. */
-lk_status lk__place_call_with(lk__place *place, lk__request *request,
-                              const lk__script *script, const char *owner,
-                              const char *more_key, size_t count,
-                              const lk__arg *args);
 
 /* The inbox stands, and whatever else a grant may come by: a claim may queue. */
 bool lk__place_can_queue(const lk__place *place);

@@ -16,9 +16,9 @@
 #include "core/claim.h"
 #include "core/deadline.h"
 #include "core/mem.h"
-#include "core/names.h"
 #include "core/node.h"
 #include "core/place.h"
+#include "core/protocol.h"
 #include "core/reply.h"
 #include "core/watchdog.h"
 
@@ -149,14 +149,18 @@ static void on_renewal_answer(lk__need *need, const redisReply *reply)
     lk_status status = lk__node_check_over(node, &node->replicas.lane.conn,
                                            &need->renewal, reply);
 
+    const redisReply *lost = NULL;
+
     if (lk__reply_is_noscript(reply))
         return; /* it is said again */
+    if (status == LK_OK)
+        status = lk__claim_protocol(need->claim)->read_renew(reply, &lost);
     if (status != LK_OK) {
         end(need, status, lk__reply_words(reply));
-    } else if (reply->elements != 0) {
+    } else if (lost->elements != 0) {
         if (need->claim->state == LK__CLAIM_HELD)
-            lk__claim_lose(need->claim, lk__claim_loss_of(
-                                            lk__reply_integer_at(reply, 1, 0)));
+            lk__claim_lose(need->claim,
+                           lk__claim_loss_of(lk__reply_integer_at(lost, 1, 0)));
         end(need, LK_ELOST, NULL);
     } else {
         need->written = true;
@@ -195,23 +199,15 @@ static uint64_t lease_to_ask(lk__need *need, uint64_t now)
 static void renew(lk__replicas *replicas, lk__need *need)
 {
     lk_client *client = need->call.client;
-    const lk__claim *claim = need->claim;
-    char claim_key[LK__CLAIM_KEY_SIZE];
-    char fence[24];
-    lk__arg keys[LK__RENEW_KEYS + 1];
-    lk__arg args[3];
-    size_t count = lk__watchdog_keys(claim, keys, claim_key);
-    lk_status status;
+    uint64_t lease_ms = lease_to_ask(need, lk__client_now(client));
+    const lk__question *question =
+        lk__claim_protocol(need->claim)->renew(&need->claim, &lease_ms, 1);
+    lk_status status = LK_ENOMEM;
 
-    snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
-    args[0] = lk__arg_text(claim->id);
-    args[1] = lk__arg_text(fence);
-    args[2] =
-        lk__arg_number((int64_t)lease_to_ask(need, lk__client_now(client)));
     need->renewal.on_reply = on_renewal;
-    status =
-        lk__node_call_over(client->node, &replicas->lane.conn, &need->renewal,
-                           claim->place->kind->renew, count, keys, 3, args);
+    if (question != NULL)
+        status = lk__question_send(client, &replicas->lane.conn, &need->renewal,
+                                   question);
     if (status != LK_OK)
         end(need, status, NULL);
 }

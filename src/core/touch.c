@@ -8,13 +8,13 @@
 #include "core/mem.h"
 #include "core/node.h"
 #include "core/place.h"
+#include "core/protocol.h"
 #include "core/reply.h"
 
 enum {
-    BATCH_CLAIMS = LK__PLACE_OWN_ARGS,
+    BATCH_CLAIMS = 128,
     EVERY_MS = 1000, /* the longest sleep between two touches */
-    SOONEST_MS = 5,  /* behind the end of a lease; and if it cannot be sent */
-    FIRST_TICKET = 4 /* in the answer; see lua/lock_touch.lua */
+    SOONEST_MS = 5   /* behind the end of a lease; and if it cannot be sent */
 };
 
 #define MS UINT64_C(1000000)
@@ -24,7 +24,6 @@ struct batch {
     lk__place *place;    /* counted */
     size_t count;
     lk__claim *claims[BATCH_CLAIMS]; /* counted */
-    lk__arg args[BATCH_CLAIMS];
 };
 
 static void touch(lk__place *place);
@@ -76,20 +75,20 @@ static void on_ticket(lk__claim *claim, uint64_t ticket, uint64_t sent_at)
 
 static void on_answer(struct batch *batch, const redisReply *reply)
 {
-    int64_t turn = lk__reply_integer_at(reply, 1, 0);
-    bool more = lk__reply_integer_at(reply, 2, 0) == 1;
-    int64_t left_ms = more ? 0 : lk__reply_integer_at(reply, 0, -1);
+    const lk__protocol *protocol = batch->place->kind->protocol;
+    lk__touch_answer answer = {.left_ms = -1, .turn = batch->count};
 
-    for (size_t i = 0; i < batch->count; i++)
-        on_ticket(batch->claims[i],
-                  (uint64_t)lk__reply_integer_at(reply, FIRST_TICKET + i, 0),
-                  batch->request.sent_at);
-    if (turn >= 1 && (size_t)turn <= batch->count)
-        lk__claim_ask_again(batch->claims[turn - 1]);
-    if (left_ms == 0)
+    if (protocol->read_touch(reply, batch->count, &answer) == LK_OK) {
+        for (size_t i = 0; i < batch->count; i++)
+            on_ticket(batch->claims[i], protocol->read_ticket(reply, i),
+                      batch->request.sent_at);
+    }
+    if (answer.turn < batch->count)
+        lk__claim_ask_again(batch->claims[answer.turn]);
+    if (answer.left_ms == 0)
         lk__tempo_again(&batch->place->touching.tempo,
                         lk__client_now(batch->place->client));
-    lk__touch_later(batch->place, left_ms);
+    lk__touch_later(batch->place, answer.left_ms);
 }
 
 static void batch_free(struct batch *batch)
@@ -149,7 +148,6 @@ static lk__claim *batch_fill(struct batch *batch, lk__claim *claim)
         if (claim->state != LK__CLAIM_QUEUED || claim->line != LK__LINE_OWN ||
             claim->look.busy)
             continue;
-        batch->args[batch->count] = lk__arg_text(claim->id);
         batch->claims[batch->count++] = lk__claim_ref(claim);
     }
     return claim;
@@ -158,10 +156,14 @@ static lk__claim *batch_fill(struct batch *batch, lk__claim *claim)
 static bool batch_send(struct batch *batch)
 {
     lk__place *place = batch->place;
+    const lk__question *question;
 
-    if (batch->count == 0 ||
-        lk__place_call(place, &batch->request, place->kind->touch, "",
-                       batch->count, batch->args) != LK_OK)
+    if (batch->count == 0)
+        return false;
+    question = place->kind->protocol->touch(place, batch->claims, batch->count);
+    if (question == NULL ||
+        lk__question_send(place->client, &place->client->node->command,
+                          &batch->request, question) != LK_OK)
         return false;
     place->touching.under_way++;
     place->client->stats.rechecks++;

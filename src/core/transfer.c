@@ -28,7 +28,7 @@
 #include "core/node.h"
 #include "core/owner.h"
 #include "core/place.h"
-#include "core/reply.h"
+#include "core/protocol.h"
 #include "core/words.h"
 
 /* ---- export ----------------------------------------------------------------- */
@@ -187,19 +187,33 @@ text_parse(const lk__place *place, const char *text, struct exported *ret_from)
 }
 
 /* The fences of what was taken over are the answer's. */
-static bool fences_take(lk__claim *claim, const redisReply *reply)
+static bool fences_take(lk__claim *claim, const lk__import_answer *answer)
 {
-    int64_t fence = lk__reply_integer_at(reply, 2, 0);
-    int64_t top = lk__reply_integer_at(reply, 3, 0);
-
     if (claim->place->kind->fenceless)
         return true;
-    if (fence <= 0 || top < fence || (uint64_t)fence <= claim->top_fence ||
-        (uint64_t)top > LK__NUMBER_MAX)
+    if (answer->fence == 0 || answer->top_fence < answer->fence ||
+        answer->fence <= claim->top_fence || answer->top_fence > LK__NUMBER_MAX)
         return false;
-    claim->fence = claim->local_fence = (uint64_t)fence;
-    claim->top_fence = (uint64_t)top;
+    claim->fence = claim->local_fence = answer->fence;
+    claim->top_fence = answer->top_fence;
     return true;
+}
+
+/* Whether the server keeps it for this client, and then under which fences. */
+static lk_status answer_take(struct import *import, const redisReply *reply)
+{
+    lk__claim *claim = import->claim;
+    const lk__protocol *protocol = claim->place->kind->protocol;
+    lk__import_answer answer = {.is_held = false};
+    lk__keep_answer kept = {.is_held = false};
+    lk_status status = import->borrows ? protocol->read_keep(reply, &kept)
+                                       : protocol->read_import(reply, &answer);
+
+    if (status == LK_OK && !kept.is_held && !answer.is_held)
+        return LK_ELOST;
+    if (status == LK_OK && !import->borrows && !fences_take(claim, &answer))
+        return LK_EPROTO;
+    return status;
 }
 
 static lk_status
@@ -210,11 +224,11 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     uint64_t deadline =
         lk__deadline_ns(ask->request.sent_at, import->from.lease_ms);
 
+    lk_status status = answer_take(import, reply);
+
     *ret_more = false;
-    if (lk__reply_integer_at(reply, 0, 0) != 1)
-        return LK_ELOST;
-    if (!import->borrows && !fences_take(claim, reply))
-        return LK_EPROTO;
+    if (status != LK_OK)
+        return status;
     if (deadline <= lk__client_now(claim->place->client))
         return LK_ELOST; /* the server drops it by itself */
     lk__claim_hold_imported(claim, import->hold, import->owner, deadline);
@@ -256,24 +270,18 @@ static lk_status import_set(struct import *import)
     const struct exported *from = &import->from;
     lk__claim *claim = import->claim;
     lk__place *place = claim->place;
-    char fence[24];
-    lk__arg args[4];
+    const lk__protocol *protocol = place->kind->protocol;
+    const lk__question *question;
     lk_status status;
 
-    snprintf(fence, sizeof(fence), "%" PRIu64, from->fence);
-    args[0] = lk__arg_text(fence);
-    args[1] = lk__arg_number((int64_t)from->lease_ms);
-    if (import->borrows) {
-        args[2] = lk__arg_number(0);
-        status = lk__ask_script(&import->ask, place->kind->confirm, from->id, 3,
-                                args);
-    } else {
-        args[2] = lk__arg_text(place->client->node->channel);
-        args[3] = lk__arg_text(claim->id);
-        import->ask.repeats = true;
-        status = lk__ask_script(&import->ask, place->kind->import, from->id, 4,
-                                args);
-    }
+    if (import->borrows)
+        question =
+            protocol->keep(place, from->id, from->fence, from->lease_ms, 0);
+    else
+        question =
+            protocol->import(claim, from->id, from->fence, from->lease_ms);
+    import->ask.repeats = !import->borrows;
+    status = lk__ask_question(&import->ask, question);
     if (import->borrows || !place->kind->fenceless)
         memcpy(claim->id, from->id, sizeof(from->id));
     return status;

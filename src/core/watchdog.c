@@ -8,13 +8,9 @@
 
 #include "core/watchdog.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "core/claim_private.h"
 #include "core/deadline.h"
 #include "core/mem.h"
-#include "core/names.h"
 #include "core/node.h"
 #include "core/reply.h"
 
@@ -39,37 +35,9 @@ struct batch {
     lk_client *client;
     lk__conn *conn; /* over which it goes */
     size_t count;
-    lk__claim *claims[BATCH_NAMES];
-    char fences[BATCH_NAMES][24];
-    uint64_t leases[BATCH_NAMES]; /* asked for */
-    lk__arg keys[(LK__RENEW_KEYS + 1) * BATCH_NAMES];
-    lk__arg args[3 * BATCH_NAMES];
-    char (*claim_keys)[LK__CLAIM_KEY_SIZE]; /* NULL: the kind has none */
+    lk__claim *claims[BATCH_NAMES]; /* of one kind */
+    uint64_t leases[BATCH_NAMES];   /* asked for */
 };
-
-static void batch_free(struct batch *batch)
-{
-    lk__free(batch->claim_keys);
-    lk__free(batch);
-}
-
-/* All of one kind: it has the names of keys for those that need them. */
-static struct batch *batch_new(lk_client *client)
-{
-    const lk__kind *kind = client->due.first->place->kind;
-    struct batch *batch = lk__alloc(sizeof(*batch));
-
-    if (batch == NULL)
-        return NULL;
-    batch->client = client;
-    if (kind->claim_key == NULL)
-        return batch;
-    batch->claim_keys = lk__alloc(BATCH_NAMES * sizeof(*batch->claim_keys));
-    if (batch->claim_keys != NULL)
-        return batch;
-    lk__free(batch);
-    return NULL;
-}
 
 uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at)
 {
@@ -178,11 +146,11 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
     lk__claim_prolong(claim, deadline_of(claim, sent_at, lease_ms));
 }
 
-static void batch_lost(struct batch *batch, const redisReply *reply)
+static void batch_lost(struct batch *batch, const redisReply *lost)
 {
-    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
-        int64_t index = lk__reply_integer_at(reply, i, 0);
-        int64_t code = lk__reply_integer_at(reply, i + 1, 0);
+    for (size_t i = 0; i + 1 < lost->elements; i += 2) {
+        int64_t index = lk__reply_integer_at(lost, i, 0);
+        int64_t code = lk__reply_integer_at(lost, i + 1, 0);
         lk__claim *claim = index >= 1 && (size_t)index <= batch->count
                                ? batch->claims[index - 1]
                                : NULL;
@@ -212,14 +180,20 @@ static void due_note(lk_client *client, uint64_t took_ns)
         due->room += due->room < BATCHES_MOST;
 }
 
-static lk_status batch_check(struct batch *batch, const redisReply *reply)
+static const lk__protocol *protocol_of(const struct batch *batch)
+{
+    return lk__claim_protocol(batch->claims[0]);
+}
+
+static lk_status batch_check(struct batch *batch, const redisReply *reply,
+                             const redisReply **ret_lost)
 {
     lk__node *node = batch->client->node;
     lk_status status =
         lk__node_check_over(node, batch->conn, &batch->request, reply);
 
-    if (status == LK_OK && reply->type != REDIS_REPLY_ARRAY)
-        status = LK_EPROTO;
+    if (status == LK_OK)
+        status = protocol_of(batch)->read_renew(reply, ret_lost);
     if (status == LK_OK && batch->conn != &node->command)
         lk__lane_serves(&node->road.lane);
     return status;
@@ -242,14 +216,15 @@ static void
 on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
+    const redisReply *lost = NULL;
 
     batch->client->due.batches--;
     if (status == LK_OK) {
         batch_answered(batch, reply);
-        status = batch_check(batch, reply);
+        status = batch_check(batch, reply, &lost);
     }
     if (status == LK_OK)
-        batch_lost(batch, reply);
+        batch_lost(batch, lost);
 
     for (size_t i = 0; i < batch->count; i++) {
         lk__claim *claim = batch->claims[i];
@@ -261,7 +236,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
             renew_again(claim);
         lk__claim_unref(claim);
     }
-    batch_free(batch);
+    lk__free(batch);
 }
 
 /* ---- sending ------------------------------------------------------------------- */
@@ -276,43 +251,15 @@ uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now)
     return elapsed_ms < claim->lease_ms ? claim->lease_ms - elapsed_ms : 1;
 }
 
-size_t lk__watchdog_keys(const lk__claim *claim, lk__arg *keys, char *claim_key)
+static lk_status batch_send(struct batch *batch)
 {
-    const lk__place *place = claim->place;
-    const lk__kind *kind = place->kind;
-    size_t count = 0;
+    const lk__question *question =
+        protocol_of(batch)->renew(batch->claims, batch->leases, batch->count);
 
-    for (size_t k = 0; k < kind->renew_key_count; k++)
-        keys[count++] = lk__arg_text(place->keys[kind->renew_keys[k]]);
-    if (kind->claim_key != NULL) {
-        lk__name_claim_key(claim_key, kind->claim_key, place->name, claim->id);
-        keys[count++] = lk__arg_text(claim_key);
-    }
-    return count;
-}
-
-/* Keys and arguments lie in the batch: no thread's stack has to hold them. */
-static lk_status batch_send(struct batch *batch, const lk__script *script)
-{
-    size_t key_count = 0;
-
-    for (size_t i = 0; i < batch->count; i++) {
-        const lk__claim *claim = batch->claims[i];
-
-        snprintf(batch->fences[i], sizeof(batch->fences[i]), "%" PRIu64,
-                 claim->fence);
-        key_count +=
-            lk__watchdog_keys(claim, batch->keys + key_count,
-                              batch->claim_keys != NULL ? batch->claim_keys[i]
-                                                        : NULL);
-        batch->args[3 * i] = lk__arg_text(claim->id);
-        batch->args[3 * i + 1] = lk__arg_text(batch->fences[i]);
-        batch->args[3 * i + 2] = lk__arg_number((int64_t)batch->leases[i]);
-    }
     batch->request.on_reply = on_renewed;
-    return lk__node_call_over(batch->client->node, batch->conn, &batch->request,
-                              script, key_count, batch->keys, 3 * batch->count,
-                              batch->args);
+    return question == NULL ? LK_ENOMEM
+                            : lk__question_send(batch->client, batch->conn,
+                                                &batch->request, question);
 }
 
 /* Takes the one behind before, NULL: the first, off the list; its reference
@@ -340,11 +287,11 @@ static void batch_add(struct batch *batch, lk__claim *claim, uint64_t now)
 
 /* Takes claims of one kind off the list, those first that have been due for the
    longest. */
-static const lk__script *batch_fill(struct batch *batch)
+static void batch_fill(struct batch *batch)
 {
     lk_client *client = batch->client;
     uint64_t now = lk__client_now(client);
-    const lk__script *script = client->due.first->place->kind->renew;
+    const lk__kind *kind = client->due.first->place->kind;
     lk__claim *before = NULL, *at;
     uint64_t weight = 0, seen = 0;
 
@@ -352,7 +299,8 @@ static const lk__script *batch_fill(struct batch *batch)
                NULL &&
            batch->count < BATCH_NAMES && weight < BATCH_WEIGHT &&
            seen < SEEN_MOST) {
-        if (at->state == LK__CLAIM_HELD && at->place->kind->renew != script) {
+        if (at->state == LK__CLAIM_HELD &&
+            !lk__kinds_renew_alike(at->place->kind, kind)) {
             before = at;
             seen++;
             continue;
@@ -366,7 +314,6 @@ static const lk__script *batch_fill(struct batch *batch)
             lk__claim_unref(at);
         }
     }
-    return script;
 }
 
 static void batch_undo(struct batch *batch)
@@ -376,7 +323,7 @@ static void batch_undo(struct batch *batch)
         renew_again(batch->claims[i]);
         lk__claim_unref(batch->claims[i]);
     }
-    batch_free(batch);
+    lk__free(batch);
 }
 
 /* Without memory for a struct batch its claims are tried again a little later. */
@@ -406,13 +353,13 @@ static uint64_t batches_most(const lk_client *client)
     return most < BATCHES_LEAST ? BATCHES_LEAST : most;
 }
 
-static void batch_go(struct batch *batch, const lk__script *script)
+static void batch_go(struct batch *batch)
 {
     lk_client *client = batch->client;
 
     if (batch->count == 0)
-        batch_free(batch);
-    else if (batch_send(batch, script) != LK_OK)
+        lk__free(batch);
+    else if (batch_send(batch) != LK_OK)
         batch_undo(batch);
     else
         client->due.batches++;
@@ -425,14 +372,16 @@ void lk__watchdog_flush(lk_client *client)
 
     while (client->due.first != NULL && client->due.batches < most &&
            (conn = lk__road_take(&client->node->road, true)) != NULL) {
-        struct batch *batch = batch_new(client);
+        struct batch *batch = lk__alloc(sizeof(*batch));
 
         if (batch == NULL) {
             due_postpone(client);
             return;
         }
+        batch->client = client;
         batch->conn = conn;
-        batch_go(batch, batch_fill(batch));
+        batch_fill(batch);
+        batch_go(batch);
     }
 }
 

@@ -3,7 +3,6 @@
 #define LK_CORE_WATCHDOG_H
 
 #include "core/claim.h"
-#include "core/names.h"
 
 /*
  * The watchdog renews holds in bulk. When a claim falls due it is put on a
@@ -22,11 +21,6 @@ void lk__watchdog_due(lk__claim *claim);
 /* The lease that a renewal is to bring. An explicit one counts from the grant:
    what is left of it. */
 uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now);
-
-/* Fills in the keys that a claim has in its kind's renew, and returns how many;
-   claim_key (LK__CLAIM_KEY_SIZE) has room for one of its own. */
-size_t
-lk__watchdog_keys(const lk__claim *claim, lk__arg *keys, char *claim_key);
 
 /* A HELD claim was renewed by what was sent then. */
 void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at,

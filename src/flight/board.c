@@ -12,6 +12,7 @@
 #include "core/ask.h"
 #include "core/client.h"
 #include "core/mem.h"
+#include "core/protocol.h"
 #include "core/reply.h"
 #include "core/script.h"
 #include "flight/message.h"
@@ -522,6 +523,7 @@ static void hear(lk__place *place, const char *text, size_t size)
 const lk__kind lk__kind_flight = {
     .word = "flight",
     .family = "flight",
+    .protocol = &lk__protocol_first,
     .holdless = true,
     .key_count = 2,
     .keys = {"latchkey:flight", "latchkey:flight-claim"},

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/handle.h"
 #include "core/names.h"
+#include "core/protocol.h"
 #include "core/script.h"
 #include "latch/judge.h"
 #include "latch/operation.h"
@@ -38,6 +39,7 @@ static void hear(lk__place *place, const char *text, size_t size)
 static const lk__kind latch_kind = {
     .word = "latch",
     .family = "latch",
+    .protocol = &lk__protocol_first,
     .holdless = true,
     .key_count = 6,
     .keys = {"", "latchkey:state", "latchkey:waiting", "latchkey:tickets",

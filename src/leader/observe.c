@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/names.h"
+#include "core/protocol.h"
 #include "core/reply.h"
 #include "core/script.h"
 #include "leader/leader.h"
@@ -41,6 +42,7 @@ static void hear(lk__place *place, const char *text, size_t size)
 const lk__kind lk__kind_observer = {
     .word = "leader",
     .family = "leader",
+    .protocol = &lk__protocol_first,
     .holdless = true,
     .key_count = 2,
     .keys = {"", "latchkey:state"},

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/handle.h"
 #include "core/names.h"
+#include "core/protocol.h"
 #include "core/settled.h"
 #include "plainsem/change.h"
 
@@ -29,6 +30,7 @@ static void on_granted(lk__place *place, const lk__claim *claim);
 static const lk__kind kind = {
     .word = "plain",
     .family = "plain",
+    .protocol = &lk__protocol_first,
     .has_terms = true,
     .counts = true,
     .holdless = true,

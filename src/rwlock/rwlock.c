@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/handle.h"
 #include "core/names.h"
+#include "core/protocol.h"
 #include "core/reply.h"
 
 extern const lk__script lk__script_rwlock_acquire;
@@ -41,6 +42,7 @@ static const char *guard(const lk__claim *claim);
 const lk__kind lk__kind_rwlock = {
     .word = "rwlock",
     .family = "rwlock",
+    .protocol = &lk__protocol_first,
     .has_terms = true,
     .joins = true,
     .tends = true,

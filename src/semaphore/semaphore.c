@@ -18,6 +18,7 @@
 #include "core/handle.h"
 #include "core/mem.h"
 #include "core/names.h"
+#include "core/protocol.h"
 #include "semaphore/operate.h"
 
 extern const lk__script lk__script_semaphore_acquire;
@@ -39,6 +40,7 @@ enum { KEY_PERMITS = 5, KEY_VOID = 6, KEY_HOLDERS = 7 };
 static const lk__kind kind = {
     .word = "semaphore",
     .family = "semaphore",
+    .protocol = &lk__protocol_first,
     .has_terms = true,
     .counts = true,
     .key_count = 8,

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/handle.h"
 #include "core/names.h"
+#include "core/protocol.h"
 #include "core/script.h"
 #include "core/wait.h"
 
@@ -30,6 +31,7 @@ enum { KEY_VOID = 2 };
 static const lk__kind kind = {
     .word = "siglock",
     .family = "siglock",
+    .protocol = &lk__protocol_first,
     .fenceless = true,
     .signals = true,
     .meet = lk__wait_reenter,
