@@ -50,6 +50,9 @@ typedef struct cli_command {
     int (*run)(cli *c, int argc, char **argv); /* argv[0]: as it was called */
 } cli_command;
 
+/* The words of --color, by their index. */
+enum { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
+
 /* One run of the tool. */
 struct cli {
     const cli_command *command; /* NULL: none yet */
@@ -58,7 +61,7 @@ struct cli {
     bool json;
     bool quiet;
     bool verbose;
-    int color;            /* index of auto|always|never */
+    int color;            /* CLI_COLOR_AUTO and so on */
     bool ignored_sigpipe; /* it was ignored when the tool began */
     char *resolved_url;   /* owned; of cli_url() */
     bool is_local;        /* it is the private server's */

@@ -28,8 +28,8 @@ bool cli_color(const cli *c, FILE *to)
     const char *terminal = getenv("TERM");
     const char *force = getenv("CLICOLOR_FORCE");
 
-    if (c->color != 0)
-        return c->color == 1;
+    if (c->color != CLI_COLOR_AUTO)
+        return c->color == CLI_COLOR_ALWAYS;
     if (is_set("NO_COLOR"))
         return false;
     if (force != NULL && force[0] != '\0' && strcmp(force, "0") != 0)
@@ -49,6 +49,14 @@ void cli_paint(const cli *c, FILE *to, cli_style style)
         (void)fputs(codes[style], to);
 }
 
+cli cli_painting(const cli *c, FILE *to)
+{
+    cli painting = *c;
+
+    painting.color = cli_color(c, to) ? CLI_COLOR_ALWAYS : CLI_COLOR_NEVER;
+    return painting;
+}
+
 int cli_columns(FILE *to)
 {
     const char *told = getenv("COLUMNS");
@@ -62,6 +70,13 @@ int cli_columns(FILE *to)
     return size.ws_col;
 }
 
+int cli_columns_bound(FILE *to)
+{
+    return isatty(fileno(to)) != 0 || getenv("COLUMNS") != NULL
+               ? cli_columns(to)
+               : CLI_UNBOUND;
+}
+
 /* ---- words -------------------------------------------------------------- */
 
 const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms)
@@ -72,8 +87,6 @@ const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms)
     if (ms < 10000)
         (void)snprintf(text, CLI_TIME_SIZE, "%" PRIu64 ".%02" PRIu64 " s", s,
                        ms % 1000 / 10);
-    else if (s < 60)
-        (void)snprintf(text, CLI_TIME_SIZE, "%" PRIu64 " s", s);
     else if (s < 3600)
         (void)snprintf(text, CLI_TIME_SIZE, "%" PRIu64 ":%02" PRIu64, s / 60,
                        s % 60);
@@ -82,9 +95,8 @@ const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms)
                        "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
                        s / 60 % 60, s % 60);
     else
-        (void)snprintf(text, CLI_TIME_SIZE,
-                       "%" PRIu64 "d %02" PRIu64 ":%02" PRIu64, days,
-                       s / 3600 % 24, s / 60 % 60);
+        (void)snprintf(text, CLI_TIME_SIZE, "%" PRIu64 "d %" PRIu64 "h", days,
+                       s / 3600 % 24);
     return text;
 }
 
@@ -112,6 +124,71 @@ void cli_put_clean(FILE *to, const char *text)
     while (*text != '\0') {
         (void)cli_utf8_show(&text, shown);
         (void)fputs(shown, to);
+    }
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+enum { CONTINUED = 4 }; /* columns that the rest of a line stands further in */
+
+/* Columns of a word of ours, in which the escape sequences of cli_paint() are. */
+static int word_width(const char *word, size_t size)
+{
+    int width = 0;
+
+    for (size_t i = 0; i < size;) {
+        if (word[i] == '\033') {
+            while (i < size && word[i] != 'm')
+                i++;
+            i++;
+        } else {
+            char one[CLI_UTF8_SHOWN] = "";
+            size_t length = cli_utf8_read(word + i, NULL);
+
+            length = length > 0 ? length : 1;
+            memcpy(one, word + i, length);
+            width += cli_utf8_width(one);
+            i += length;
+        }
+    }
+    return width;
+}
+
+static void put_wrapped_line(FILE *to, const char *line, int size, int columns)
+{
+    const char *end = line + size;
+    int indent = (int)strspn(line, " ") + CONTINUED;
+    int at = 0;
+
+    while (line < end) {
+        int blanks = (int)strspn(line, " ");
+        int word = (int)strcspn(line + blanks, " \n");
+        int width = word_width(line + blanks, (size_t)word);
+        bool is_first = at == 0;
+
+        if (is_first || at + blanks + width <= columns) {
+            (void)fprintf(to, "%*s%.*s", blanks, "", word, line + blanks);
+            at += blanks + width;
+        } else {
+            (void)fprintf(to, "\n%*s%.*s", indent, "", word, line + blanks);
+            at = indent + width;
+        }
+        line += blanks + word;
+    }
+}
+
+void cli_put_wrapped(FILE *to, const char *text, int columns)
+{
+    while (*text != '\0') {
+        int size = (int)strcspn(text, "\n");
+
+        if (columns == CLI_UNBOUND)
+            (void)fprintf(to, "%.*s", size, text);
+        else
+            put_wrapped_line(to, text, size, columns);
+        text += size;
+        if (*text == '\n')
+            (void)fputc(*text++, to);
     }
 }
 

@@ -32,13 +32,28 @@ bool cli_color(const struct cli *c, FILE *to);
 /* Writes the escape sequence of a style, or nothing; see cli_color(). */
 void cli_paint(const struct cli *c, FILE *to, cli_style style);
 
+/* The same run, as it is for what is written into memory first and then to that
+   stream. */
+struct cli cli_painting(const struct cli *c, FILE *to);
+
 /* COLUMNS, else those of the terminal behind a stream; 80 if it is none. */
 int cli_columns(FILE *to);
+
+/* The same where lines are to be kept within them: on a terminal, or where
+   COLUMNS says so. CLI_UNBOUND elsewhere: a program that reads it gets all. */
+enum { CLI_UNBOUND = 0 };
+int cli_columns_bound(FILE *to);
+
+/*
+ * Writes text of one or more lines. What is wider than so many columns is
+ * continued, at a blank, in the next line, further in. A word is never broken.
+ */
+void cli_put_wrapped(FILE *to, const char *text, int columns);
 
 /* Bytes that are enough for cli_time_words(). */
 #define CLI_TIME_SIZE 24
 
-/* Writes a time as people say it: 0.42 s, 26 s, 3:07, 2:14:05, 3d 04:10. */
+/* Writes a time as people say it: 0.42 s, 0:26, 3:07, 2:14:05, 3d 4h. */
 const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms);
 
 /*

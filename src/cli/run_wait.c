@@ -11,10 +11,10 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/connect.h"
+#include "cli/line.h"
 #include "cli/output.h"
 #include "cli/run_env.h"
 #include "cli/see.h"
-#include "cli/utf8.h"
 
 enum {
     QUIET_MS = 200, /* of a wait before anything is said of it */
@@ -29,15 +29,15 @@ static struct waiting {
     bool is_asking; /* for who holds it */
     lk_status status;
     lk_hold *hold;
-    bool has_words; /* the line below stands on the terminal */
     bool is_terminal;
+    cli_line line;
     bool is_connected; /* it was, once */
     bool is_over;      /* it is only asked who holds it */
     bool is_nested;    /* it would wait for a tool that it runs under */
-    char holder[256];  /* the answer; empty: nobody does */
-    int64_t looked_ns; /* when it was last asked who holds it */
+    char holder[SEE_PARTY_SIZE + 64]; /* the answer; empty: nobody does */
+    int64_t looked_ns;                /* when it was last asked who holds it */
     int64_t begun_ns;
-    char said[256]; /* the last line that was said, without its times */
+    char said[SEE_PARTY_SIZE + 384]; /* the last line, without its times */
 } the_wait;
 
 typedef struct waiting waiting;
@@ -60,18 +60,18 @@ static size_t position(const waiting *w, const lk_info *info)
 static void
 describe(const waiting *w, const lk_info *info, char *text, size_t size)
 {
-    char name[64];
+    char name[SEE_PART_SIZE];
     char place[64] = "";
-    char holder[160] = "";
+    char holder[SEE_PARTY_SIZE] = "";
     size_t at = position(w, info);
 
     if (at > 0)
         (void)snprintf(place, sizeof(place), "position %zu of %zu, ", at,
                        info->waiter_count);
     if (info->holder_count > 0)
-        see_party_words(holder, sizeof(holder), info->holders[0]);
+        see_party_words(holder, info->holders[0]);
     (void)snprintf(text, size, "waiting for %s: %s%s%s",
-                   cli_clean(name, sizeof(name), w->wait->subject->name), place,
+                   see_name_words(name, w->wait->subject->name), place,
                    info->holder_count > 0 ? "held by " : "free just now",
                    holder);
     if (info->holder_count > 1) {
@@ -100,29 +100,13 @@ static void put_times(char *text, size_t size, const lk_info *info)
                        cli_time_words(time, (uint64_t)first->lease_ms));
 }
 
-/* What is short and changes is kept where the line is too long: the times. */
-static void draw_line(const char *line, const char *times)
-{
-    /* One column is left free: a full line would scroll. */
-    int room = cli_columns(stderr) - 1 - (int)strlen(times);
-    int width = cli_utf8_width(line);
-
-    if (width <= room)
-        (void)fprintf(stderr, "\r%s%s%.*s\033[K", line, times, room - width,
-                      " - ^C leaves");
-    else if (room > 1)
-        (void)fprintf(stderr, "\r%.*s~%s\033[K",
-                      (int)cli_utf8_fit(line, room - 1), line, times);
-    else
-        (void)fprintf(stderr, "\r%.*s\033[K", room + (int)strlen(times),
-                      "waiting");
-}
-
 static void put_line(waiting *w, const char *line, const char *times)
 {
+    char whole[sizeof(w->said) + 96];
+
     if (w->is_terminal) {
-        draw_line(line, times);
-        w->has_words = true;
+        (void)snprintf(whole, sizeof(whole), "%s%s - ^C leaves", line, times);
+        cli_line_draw(&w->line, whole);
     } else if (strcmp(line, w->said) != 0) {
         cli_note(w->wait->c, "%s%s", line, times);
     }
@@ -143,36 +127,29 @@ static void put_info(waiting *w, const lk_info *info)
 static void put_outage(waiting *w)
 {
     char line[sizeof(w->said)];
-    char name[64];
-    char words[101];
+    char name[SEE_PART_SIZE];
+    char words[161];
 
     if (w->wait->c->quiet)
         return;
     (void)snprintf(line, sizeof(line),
                    "waiting for %s: the server cannot be reached: %s; "
                    "waiting for it",
-                   cli_clean(name, sizeof(name), w->wait->subject->name),
+                   see_name_words(name, w->wait->subject->name),
                    cli_clean(words, sizeof(words), lk_last_error()));
     put_line(w, line, "");
 }
 
 static void keep_holder(waiting *w, const lk_info *info)
 {
-    char holder[160];
+    char holder[SEE_PARTY_SIZE];
     char times[64];
 
     if (info->holder_count == 0)
         return;
-    see_party_words(holder, sizeof(holder), info->holders[0]);
+    see_party_words(holder, info->holders[0]);
     put_times(times, sizeof(times), info);
     (void)snprintf(w->holder, sizeof(w->holder), "%s%s", holder, times);
-}
-
-static void clear_line(waiting *w)
-{
-    if (w->has_words)
-        (void)fputs("\r\033[K", stderr);
-    w->has_words = false;
 }
 
 /* ---- events ------------------------------------------------------------- */
@@ -237,7 +214,7 @@ static int until_look(const waiting *w)
 }
 
 /* The signal that ends the wait; 0: none has come. */
-static int ending_signal(const waiting *w)
+static int ending_signal(waiting *w)
 {
     bool is_kernel;
     int number;
@@ -247,8 +224,10 @@ static int ending_signal(const waiting *w)
     while ((number = run_signals_read(w->wait->signals, &is_kernel)) != 0) {
         if (run_signal_ends(number))
             return number;
-        if (number == SIGTSTP)
+        if (number == SIGTSTP) {
             (void)raise(SIGSTOP);
+            cli_line_leave(&w->line);
+        }
     }
     return 0;
 }
@@ -419,7 +398,7 @@ run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
     if (status != LK_OK)
         return status;
     *ret_signal = wait_on(w);
-    clear_line(w);
+    cli_line_clear(&w->line);
     if (*ret_signal != 0 || w->is_nested) {
         give_up(w);
         return w->is_nested ? LK_EALREADY : LK_ECANCELED;

@@ -6,10 +6,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/utf8.h"
 
 enum { REACH_MS = 2000 };
 
@@ -129,6 +131,26 @@ void see_json_info(cli_json *json, const char *name, lk_kind kind,
     cli_json_close(json, ']');
 }
 
+/* ---- pages --------------------------------------------------------------- */
+
+FILE *see_page_begin(see_page *page, const cli *c, FILE *to)
+{
+    int columns = cli_columns_bound(to);
+
+    *page = (see_page){.c = cli_painting(c, to), .to = to, .columns = columns};
+    page->kept = columns != CLI_UNBOUND
+                     ? open_memstream(&page->text, &page->size)
+                     : NULL;
+    return page->kept != NULL ? page->kept : to;
+}
+
+void see_page_end(see_page *page)
+{
+    if (page->kept != NULL && fclose(page->kept) == 0)
+        cli_put_wrapped(page->to, page->text, page->columns);
+    free(page->text);
+}
+
 /* ---- text ------------------------------------------------------------------ */
 
 const char *see_program(const lk_party *party)
@@ -146,26 +168,57 @@ static const char *party_program(const lk_party *party)
     return party->command;
 }
 
-void see_party_words(char *text, size_t size, const lk_party *party)
+/* Columns of a part of a line. */
+enum { PART = 24, NAME = 40, REASON = 64 };
+
+/* A part of what others wrote, cleaned, and as wide as it may be. */
+static const char *
+part(char text[SEE_PART_SIZE], const char *written, int columns)
 {
-    const char *program = party_program(party);
-    char who[2048]; /* a reason has 512 bytes at the most, the others less */
+    char whole[2560]; /* nothing that others write is as long when cleaned */
+
+    (void)cli_clean(whole, sizeof(whole) - CLI_UTF8_SHOWN, written);
+    cli_utf8_shorten(whole, columns);
+    return cli_clean(text, SEE_PART_SIZE, whole);
+}
+
+const char *see_name_words(char text[SEE_PART_SIZE], const char *name)
+{
+    return part(text, name, NAME);
+}
+
+/* "web-3:4121", or the id where no more is known. */
+static int put_place(char text[SEE_PARTY_SIZE], const lk_party *party)
+{
+    bool is_known = party->host[0] != '\0';
+    char place[SEE_PART_SIZE];
     int used;
 
-    if (party->host[0] == '\0')
-        used =
-            snprintf(who, sizeof(who), "%s%s",
-                     see_is_foreign(LK_KIND_LOCK, party) ? "Redisson's " : "",
-                     party->owner);
-    else
-        used =
-            snprintf(who, sizeof(who), "%s:%" PRIu64, party->host, party->pid);
-    if (used >= 0 && (size_t)used < sizeof(who) && program[0] != '\0')
-        (void)snprintf(who + used, sizeof(who) - (size_t)used, " (%s%s%s%s%s)",
-                       program, party->user[0] != '\0' ? ", user " : "",
-                       party->user, party->reason[0] != '\0' ? ": " : "",
-                       party->reason);
-    (void)cli_clean(text, size, who);
+    used = snprintf(text, SEE_PARTY_SIZE, "%s%s",
+                    !is_known && see_is_foreign(LK_KIND_LOCK, party)
+                        ? "Redisson's "
+                        : "",
+                    part(place, is_known ? party->host : party->owner, NAME));
+    if (is_known)
+        used += snprintf(text + used, (size_t)(SEE_PARTY_SIZE - used),
+                         ":%" PRIu64, party->pid);
+    return used;
+}
+
+void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party)
+{
+    char program[SEE_PART_SIZE], user[SEE_PART_SIZE], reason[SEE_PART_SIZE];
+    int used = put_place(text, party);
+
+    (void)part(program, party_program(party), PART);
+    if (program[0] == '\0')
+        return;
+    (void)snprintf(text + used, (size_t)(SEE_PARTY_SIZE - used),
+                   " (%s%s%s%s%s)", program,
+                   party->user[0] != '\0' ? ", user " : "",
+                   part(user, party->user, PART),
+                   party->reason[0] != '\0' ? ": " : "",
+                   part(reason, party->reason, REASON));
 }
 
 void see_put_party(FILE *to, const lk_party *party)
@@ -259,8 +312,8 @@ put_waiter(FILE *to, lk_kind kind, const lk_party *party, size_t position)
     put_more(to, party);
 }
 
-void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
-                  const lk_info *info, const char *more)
+static void put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
+                     const lk_info *info, const char *more)
 {
     cli_paint(c, to, CLI_BOLD);
     cli_put_clean(to, name);
@@ -281,4 +334,14 @@ void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
     if (info->listed_count < info->waiter_count)
         (void)fprintf(to, "  and %zu more\n",
                       info->waiter_count - info->listed_count);
+}
+
+void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
+                  const lk_info *info, const char *more)
+{
+    see_page page;
+    FILE *on = see_page_begin(&page, c, to);
+
+    put_info(&page.c, on, name, kind, info, more);
+    see_page_end(&page);
 }

@@ -2,6 +2,8 @@
 #ifndef LK_CLI_SEE_H
 #define LK_CLI_SEE_H
 
+#include <stdio.h>
+
 #include "cli/cli.h"
 #include "cli/json.h"
 
@@ -18,6 +20,22 @@ enum { SEE_WAIT_MS = 15000 }; /* for one look at a whole server */
  * having complained.
  */
 int see_open(cli *c, lk_client **ret_client);
+
+/*
+ * What is written for people, in lines that a terminal would break in the middle
+ * of a word: between begin and end it is written to what begin returns, and then
+ * wrapped if to is a terminal. c: with the colours that to has.
+ */
+typedef struct see_page {
+    cli c;
+    FILE *to, *kept; /* kept: NULL where nothing is wrapped */
+    int columns;
+    char *text;
+    size_t size;
+} see_page;
+
+FILE *see_page_begin(see_page *page, const cli *c, FILE *to);
+void see_page_end(see_page *page);
 
 /* Whether a holder is another library's: Redisson's. */
 bool see_is_foreign(lk_kind kind, const lk_party *party);
@@ -50,11 +68,17 @@ const char *see_program(const lk_party *party);
 /* "web-3 pid 4121 (make), user ci", or the id where no more is known. */
 void see_put_party(FILE *to, const lk_party *party);
 
-/* The holder of a lock in one line, cut if it is too long:
-   "web-3:4121 (make, user ci: deploy 4.2)". */
-void see_party_words(char *text, size_t size, const lk_party *party);
+/* The holder of a lock in one line: "web-3:4121 (make, user ci: deploy 4.2)".
+   Each part that is long is shortened, so that none pushes another away. */
+enum { SEE_PARTY_SIZE = 1088 };
+void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party);
 
-/* The same name for people, some lines. more: for the end of the first. */
+/* A name as it stands in a line with much else: cleaned, and shortened. */
+enum { SEE_PART_SIZE = 256 };
+const char *see_name_words(char text[SEE_PART_SIZE], const char *name);
+
+/* The same name for people, some lines, that keep within a terminal's columns.
+   more: for the end of the first. */
 void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,
                   const lk_info *info, const char *more);
 

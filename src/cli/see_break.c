@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/line.h"
 #include "cli/output.h"
 #include "cli/see.h"
 
@@ -48,7 +49,7 @@ struct breaking {
     lk_kind kind;
     const lk_info *info;
     int64_t begun_ns, said_ns; /* of the wait; when it was last told of */
-    bool has_line;             /* one stands on the terminal */
+    cli_line line;
 };
 
 static volatile sig_atomic_t signal_seen;
@@ -175,39 +176,46 @@ static const lk_party *party_of(const struct breaking *b, const char *owner)
     return NULL;
 }
 
-static void put_owner(const struct breaking *b, const char *owner)
+static void put_owner(FILE *to, const struct breaking *b, const char *owner)
 {
     const lk_party *party = party_of(b, owner);
 
     if (party != NULL)
-        see_put_party(stderr, party);
+        see_put_party(to, party);
     else
-        cli_put_clean(stderr, owner);
+        cli_put_clean(to, owner);
 }
 
 static void
-put_wait(const struct breaking *b, const char *owner, int64_t left_ms)
+put_wait(FILE *to, const struct breaking *b, const char *owner, int64_t left_ms)
 {
     char time[CLI_TIME_SIZE];
 
-    (void)fputs("waiting for ", stderr);
-    put_owner(b, owner);
+    (void)fputs("waiting for ", to);
+    put_owner(to, b, owner);
     if (left_ms >= 0)
-        (void)fprintf(stderr, " to stop, for %s at most",
+        (void)fprintf(to, " to stop, for %s at most",
                       cli_time_words(time, (uint64_t)left_ms));
     else
         (void)fputs(": it cannot be told, and may keep it; --now does not wait",
-                    stderr);
+                    to);
 }
 
-static void clear_line(struct breaking *b)
+static void draw(struct breaking *b, const char *owner, int64_t left_ms)
 {
-    if (b->has_line)
-        (void)fputs("\r\033[K", stderr);
-    b->has_line = false;
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    if (to == NULL)
+        return;
+    put_wait(to, b, owner, left_ms);
+    if (fclose(to) == 0)
+        cli_line_draw(&b->line, text);
+    free(text);
 }
 
-/* What is waited for: on a terminal in one line that changes. */
+/* What is waited for: on a terminal in a line that is drawn again. */
 static void say(struct breaking *b, const char *owner, int64_t left_ms)
 {
     bool is_terminal = isatty(STDERR_FILENO) != 0;
@@ -216,14 +224,11 @@ static void say(struct breaking *b, const char *owner, int64_t left_ms)
     if (b->c->quiet || now < b->begun_ns + QUIET_MS * CLI_NS_PER_MS)
         return;
     if (is_terminal) {
-        (void)fputs("\r", stderr);
-        put_wait(b, owner, left_ms);
-        (void)fputs("\033[K", stderr);
-        b->has_line = true;
+        draw(b, owner, left_ms);
     } else if (b->said_ns == 0 ||
                now >= b->said_ns + SAY_EVERY_MS * CLI_NS_PER_MS) {
         (void)fprintf(stderr, "latchkey %s: ", b->c->called);
-        put_wait(b, owner, left_ms);
+        put_wait(stderr, b, owner, left_ms);
         (void)fputc('\n', stderr);
         b->said_ns = now;
     }
@@ -257,7 +262,7 @@ static int wait_ended(struct breaking *b, const char *owner, int64_t left_ms)
         if (signal_seen == 0)
             status = lk_revoke(b->client, b->name, owner, &left_ms);
     }
-    clear_line(b);
+    cli_line_clear(&b->line);
     if (signal_seen != 0)
         return interrupted(b, left_ms);
     return is_over(status) ? 0 : failed(b, status, owner);

@@ -43,9 +43,10 @@ static int show(const cli *c, lk_client *client, const lk_list_options *what,
     if (c->json)
         see_json_rows(stdout, &rows);
     else if (values->is_bare)
-        see_put_bare_rows(c, stdout, &rows, rows.count, see_columns());
+        see_put_bare_rows(c, stdout, &rows, rows.count,
+                          cli_columns_bound(stdout));
     else
-        see_put_rows(c, stdout, &rows, rows.count, see_columns());
+        see_put_rows(c, stdout, &rows, rows.count, cli_columns_bound(stdout));
     if (rows.listing->truncated)
         cli_note(c, "there are more names; give a pattern");
     see_rows_free(&rows);
@@ -83,8 +84,9 @@ const cli_command cli_command_ls = {
         "space in small steps, so that other clients do not notice. Of\n"
         "several holders one is shown. A name with blanks or control\n"
         "characters stands in quotes. On a terminal, or with COLUMNS set,\n"
-        "lines are cut, with a ~, long names in their middle; elsewhere\n"
-        "nothing is.",
+        "what is long is shortened in its middle, and where that is not "
+        "enough\n"
+        "each name takes two lines; elsewhere nothing is shortened.",
     .options = options,
     .operands_max = 1,
     .run = run,

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/output.h"
 #include "cli/utf8.h"
@@ -108,12 +107,15 @@ void see_rows_sort(see_rows *rows, see_order order)
 
 /* The widths of many rows are taken from the first of them. */
 enum {
-    COLUMNS = 10,
     CELL = 2560, /* bytes of a cell; no name and no reason is as long */
-    NARROW = 56, /* columns of a cell where the width is bound */
-    NAME_LEAST = 16,
+    NARROW = 56, /* columns of a cell that the others make room for */
+    INDENT = 2,  /* of a second line of a row */
     LOOKED_AT = 2000
 };
+
+/* WHO and what follows it tell of the holder. They stand in a line of their own
+   where one line has no room. */
+enum { NAME, KIND, HOLD, WAIT, SINCE, LEASE, RATE, WHO, USER, WHY, COLUMNS };
 
 static const char *const heads[COLUMNS] = {"NAME",  "KIND",  "HOLD", "WAIT",
                                            "SINCE", "LEASE", "RATE", "WHO",
@@ -121,20 +123,30 @@ static const char *const heads[COLUMNS] = {"NAME",  "KIND",  "HOLD", "WAIT",
 static const bool is_number[COLUMNS] = {false, false, true,  true,  true,
                                         true,  true,  false, false, false};
 
-static void cell_who(char cell[CELL], const lk_entry *entry)
+/* "web-3:4121 make": of what is too wide the host is shortened first. */
+static void cell_who(char cell[CELL], const lk_entry *entry, int columns)
 {
+    enum { HOST_LEAST = 6 };
     const lk_party *holder = entry->holder;
-    char text[512];
+    char host[CELL / 2] = "", program[CELL / 2] = "", text[512] = "";
 
-    if (holder == NULL)
-        text[0] = '\0';
-    else if (holder->pid == 0)
-        (void)snprintf(text, sizeof(text), "%.200s%s", holder->owner,
-                       see_is_foreign(entry->kind, holder) ? " Redisson" : "");
-    else
-        (void)snprintf(text, sizeof(text), "%.200s:%" PRIu64 " %.200s",
-                       holder->host, holder->pid, see_program(holder));
-    cli_clean(cell, CELL, text);
+    if (holder == NULL) {
+        cell[0] = '\0';
+        return;
+    }
+    if (holder->pid != 0)
+        (void)snprintf(text, sizeof(text), ":%" PRIu64 " %.200s", holder->pid,
+                       see_program(holder));
+    else if (see_is_foreign(entry->kind, holder))
+        (void)snprintf(text, sizeof(text), " Redisson");
+    cli_clean(program, sizeof(program) - CLI_UTF8_SHOWN, text);
+    cli_clean(host, sizeof(host) - CLI_UTF8_SHOWN,
+              holder->pid != 0 ? holder->host : holder->owner);
+    if (cli_utf8_width(host) + cli_utf8_width(program) > columns) {
+        cli_utf8_shorten(program, columns - HOST_LEAST);
+        cli_utf8_shorten(host, columns - cli_utf8_width(program));
+    }
+    (void)snprintf(cell, CELL, "%s%s", host, program);
 }
 
 /* Whether a name would be taken for several words, or for something else. */
@@ -198,26 +210,35 @@ static void cell_holds(char cell[CELL], const lk_entry *entry)
         (void)snprintf(cell, CELL, "%" PRIu64, entry->holder_count);
 }
 
-static void cells_fill(char cells[COLUMNS][CELL], const see_row *row)
+static void cells_fill(char cells[COLUMNS][CELL], const see_row *row, int who)
 {
     const lk_entry *entry = row->entry;
     const lk_party *holder = entry->holder;
 
-    cell_name(cells[0], entry->name);
-    (void)snprintf(cells[1], CELL, "%s", lk_kind_text(entry->kind));
-    cell_holds(cells[2], entry);
-    (void)snprintf(cells[3], CELL, "%" PRIu64, entry->waiter_count);
-    cell_time(cells[4], holder != NULL && !see_is_foreign(entry->kind, holder),
+    cell_name(cells[NAME], entry->name);
+    (void)snprintf(cells[KIND], CELL, "%s", lk_kind_text(entry->kind));
+    cell_holds(cells[HOLD], entry);
+    (void)snprintf(cells[WAIT], CELL, "%" PRIu64, entry->waiter_count);
+    cell_time(cells[SINCE],
+              holder != NULL && !see_is_foreign(entry->kind, holder),
               see_held_ms(entry));
-    cell_time(cells[5], holder != NULL && holder->lease_ms >= 0,
+    cell_time(cells[LEASE], holder != NULL && holder->lease_ms >= 0,
               holder != NULL ? (uint64_t)holder->lease_ms : 0);
-    cells[6][0] = '\0';
+    cells[RATE][0] = '\0';
     if (row->rate >= 0)
-        (void)snprintf(cells[6], CELL, "%.1f/s", row->rate);
-    cell_who(cells[7], entry);
-    cli_clean(cells[8], CELL, holder != NULL ? holder->user : "");
-    cli_clean(cells[9], CELL, holder != NULL ? holder->reason : "");
+        (void)snprintf(cells[RATE], CELL, "%.1f/s", row->rate);
+    cell_who(cells[WHO], entry, who);
+    cli_clean(cells[USER], CELL, holder != NULL ? holder->user : "");
+    cli_clean(cells[WHY], CELL, holder != NULL ? holder->reason : "");
 }
+
+/* ---- the layout ------------------------------------------------------------ */
+
+typedef struct layout {
+    int columns;         /* CLI_UNBOUND: as many as there are */
+    int widths[COLUMNS]; /* 0: empty everywhere, and left out */
+    bool is_folded;      /* a row is two lines */
+} layout;
 
 /* A cell that is wider than all others are to be is not made room for. */
 static void widths_grow(int widths[COLUMNS], char cells[COLUMNS][CELL])
@@ -232,33 +253,82 @@ static void widths_grow(int widths[COLUMNS], char cells[COLUMNS][CELL])
     }
 }
 
-/* Leaves so many columns, the last of which says that there was more. */
-static void cell_cut(char cell[CELL], int most)
+static int widths_sum(const int widths[COLUMNS], int from, int to)
 {
-    if (cli_utf8_width(cell) > most)
-        (void)snprintf(cell + cli_utf8_fit(cell, most - 1), 2, "~");
+    int sum = 0;
+
+    for (int i = from; i < to; i++)
+        sum += widths[i] > 0 ? widths[i] + 2 : 0;
+    return sum > 0 ? sum - 2 : 0;
 }
 
-/* Takes the middle out: names often differ at both ends. */
-static void cell_shorten(char cell[CELL], int most)
+/* Makes what may be shortened as narrow as it has to be. False: so many columns
+   are too few even then. */
+static bool squeeze(int widths[COLUMNS], int from, int to, int columns)
 {
-    const char *tail = cell;
-    int left = cli_utf8_width(cell) - most / 2;
-    size_t head;
+    static const struct {
+        int at, least;
+    } steps[] = {{WHY, 24}, {WHO, 28},  {NAME, 24}, {WHY, 12},
+                 {WHO, 20}, {NAME, 16}, {USER, 8}};
+    int over = widths_sum(widths, from, to) - columns;
 
-    if (cli_utf8_width(cell) <= most)
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        int *width = &widths[steps[i].at];
+        int spare = *width - steps[i].least;
+
+        if (over <= 0 || spare <= 0 || steps[i].at < from || steps[i].at >= to)
+            continue;
+        *width -= spare < over ? spare : over;
+        over -= spare < over ? spare : over;
+    }
+    return over <= 0;
+}
+
+static void layout_fit(layout *l)
+{
+    int natural[COLUMNS];
+
+    if (l->columns == CLI_UNBOUND)
         return;
-    head = cli_utf8_fit(cell, most - most / 2 - 1);
-    tail += cli_utf8_fit(cell, left);
-    if (cli_utf8_width(tail) > most / 2) /* half of a wide one is left over */
-        tail += cli_utf8_read(tail, NULL);
-    cell[head] = '~';
-    (void)memmove(cell + head + 1, tail, strlen(tail) + 1);
+    (void)memcpy(natural, l->widths, sizeof(natural));
+    l->is_folded = !squeeze(l->widths, 0, COLUMNS, l->columns);
+    if (!l->is_folded)
+        return;
+    (void)memcpy(l->widths, natural, sizeof(natural));
+    (void)squeeze(l->widths, 0, WHO, l->columns);
+    (void)squeeze(l->widths, WHO, COLUMNS, l->columns - INDENT);
 }
 
-static bool is_last(char cells[COLUMNS][CELL], int at)
+static void heads_fill(char cells[COLUMNS][CELL], const int widths[COLUMNS])
 {
-    for (int i = at + 1; i < COLUMNS; i++) {
+    for (int i = 0; i < COLUMNS; i++)
+        (void)snprintf(cells[i], CELL, "%s",
+                       widths[i] == 0 && i > WAIT ? "" : heads[i]);
+}
+
+static layout
+layout_of(const see_rows *rows, size_t count, int columns, bool has_heads)
+{
+    layout l = {.columns = columns};
+    char cells[COLUMNS][CELL];
+
+    for (size_t i = 0; i < count && i < LOOKED_AT; i++) {
+        cells_fill(cells, &rows->rows[i], NARROW);
+        widths_grow(l.widths, cells);
+    }
+    if (has_heads) {
+        heads_fill(cells, l.widths);
+        widths_grow(l.widths, cells);
+    }
+    layout_fit(&l);
+    return l;
+}
+
+/* ---- lines ------------------------------------------------------------------ */
+
+static bool is_last(char cells[COLUMNS][CELL], int at, int to)
+{
+    for (int i = at + 1; i < to; i++) {
         if (cells[i][0] != '\0')
             return false;
     }
@@ -278,10 +348,10 @@ static void line_end(struct line *line, char cell[CELL], bool number)
     int room = line->left - line->owed;
 
     if (number || room < 2)
-        (void)snprintf(cell, CELL, "~");
+        (void)snprintf(cell, CELL, "%s", cli_utf8_mark());
     if (room < 2)
         line->owed = line->left - 1;
-    cell_cut(cell, line->left - line->owed);
+    cli_utf8_shorten(cell, line->left - line->owed);
     (void)fprintf(line->to, "%*s%s", line->owed, "", cell);
 }
 
@@ -300,21 +370,23 @@ static void line_add(struct line *line, const char *cell, int width)
     line->owed = 0;
 }
 
-/* Makes one line; a column that is empty everywhere is left out. */
-static void put_line(FILE *to, const int widths[COLUMNS],
-                     char cells[COLUMNS][CELL], int columns)
+/* Makes one line of the cells of a row from one column to another. */
+static void put_line(FILE *to, const layout *l, char cells[COLUMNS][CELL],
+                     int from, int end)
 {
     struct line line = {.to = to,
-                        .left = columns != SEE_UNBOUND ? columns : INT_MAX};
+                        .left =
+                            l->columns != CLI_UNBOUND ? l->columns : INT_MAX,
+                        .owed = from > 0 ? INDENT : 0};
 
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = from; i < end; i++) {
         int width = cli_utf8_width(cells[i]);
-        int blanks = width < widths[i] ? widths[i] - width : 0;
+        int blanks = width < l->widths[i] ? l->widths[i] - width : 0;
 
-        if (widths[i] == 0)
+        if (l->widths[i] == 0)
             continue;
         line.owed += is_number[i] ? blanks : 0;
-        if (width > 0 && !line_fits(&line, width, is_last(cells, i))) {
+        if (width > 0 && !line_fits(&line, width, is_last(cells, i, end))) {
             line_end(&line, cells[i], is_number[i]);
             break;
         }
@@ -324,55 +396,43 @@ static void put_line(FILE *to, const int widths[COLUMNS],
     (void)fputc('\n', to);
 }
 
-/* A long name leaves room for the rest of its line. */
-static int name_columns(int columns)
+static void put_row(FILE *to, const layout *l, char cells[COLUMNS][CELL])
 {
-    int most = columns * 2 / 5;
-
-    if (most < NAME_LEAST)
-        return NAME_LEAST;
-    return most < NARROW ? most : NARROW;
+    put_line(to, l, cells, 0, l->is_folded ? WHO : COLUMNS);
+    if (l->is_folded && !is_last(cells, RATE, COLUMNS))
+        put_line(to, l, cells, WHO, COLUMNS);
 }
 
-static void row_fill(char cells[COLUMNS][CELL], const see_row *row, int columns)
+static void
+row_fill(char cells[COLUMNS][CELL], const see_row *row, const layout *l)
 {
-    cells_fill(cells, row);
-    if (columns == SEE_UNBOUND)
+    static const int soft[] = {NAME, USER, WHY};
+
+    if (l->columns == CLI_UNBOUND) {
+        cells_fill(cells, row, CELL);
         return;
-    cell_shorten(cells[0], name_columns(columns));
-    for (int i = 1; i < COLUMNS; i++)
-        cell_cut(cells[i], NARROW);
-}
-
-static void put_heads(const cli *c, FILE *to, int widths[COLUMNS], int columns)
-{
-    char cells[COLUMNS][CELL];
-
-    for (int i = 0; i < COLUMNS; i++)
-        (void)snprintf(cells[i], CELL, "%s",
-                       widths[i] == 0 && i > 3 ? "" : heads[i]);
-    widths_grow(widths, cells);
-    cli_paint(c, to, CLI_FAINT);
-    put_line(to, widths, cells, columns);
-    cli_paint(c, to, CLI_PLAIN);
+    }
+    cells_fill(cells, row, l->widths[WHO]);
+    for (size_t i = 0; i < sizeof(soft) / sizeof(soft[0]); i++)
+        cli_utf8_shorten(cells[soft[i]], l->widths[soft[i]]);
 }
 
 static void put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
                      int columns, bool has_heads)
 {
     char cells[COLUMNS][CELL];
-    int widths[COLUMNS] = {0};
     size_t count = rows->count < most ? rows->count : most;
+    layout l = layout_of(rows, count, columns, has_heads);
 
-    for (size_t i = 0; i < count && i < LOOKED_AT; i++) {
-        row_fill(cells, &rows->rows[i], columns);
-        widths_grow(widths, cells);
+    if (has_heads) {
+        heads_fill(cells, l.widths);
+        cli_paint(c, to, CLI_FAINT);
+        put_row(to, &l, cells);
+        cli_paint(c, to, CLI_PLAIN);
     }
-    if (has_heads)
-        put_heads(c, to, widths, columns);
     for (size_t i = 0; i < count; i++) {
-        row_fill(cells, &rows->rows[i], columns);
-        put_line(to, widths, cells, columns);
+        row_fill(cells, &rows->rows[i], &l);
+        put_row(to, &l, cells);
     }
 }
 
@@ -388,11 +448,11 @@ void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,
     put_rows(c, to, rows, most, columns, false);
 }
 
-int see_columns(void)
+int see_row_lines(const see_rows *rows, size_t most, int columns)
 {
-    return isatty(STDOUT_FILENO) != 0 || getenv("COLUMNS") != NULL
-               ? cli_columns(stdout)
-               : SEE_UNBOUND;
+    size_t count = rows->count < most ? rows->count : most;
+
+    return layout_of(rows, count, columns, true).is_folded ? 2 : 1;
 }
 
 /* ---- JSON ----------------------------------------------------------------- */

@@ -37,15 +37,16 @@ void see_rows_free(see_rows *rows);
 
 void see_rows_sort(see_rows *rows, see_order order);
 
-/* How wide a table may be: COLUMNS, else what the terminal has; where standard
-   output is none, SEE_UNBOUND: who reads it gets all. */
-enum { SEE_UNBOUND = 0 };
-int see_columns(void);
-
-/* At most so many lines below a headline, of so many columns. What does not
-   fit is cut, with a ~ in its place; of a long name that is in its middle. */
+/*
+ * At most so many names below a headline, within so many columns. What is too
+ * wide is shortened in its middle; where even that is not enough, what is known
+ * of the holder stands in a second line. CLI_UNBOUND: nothing is shortened.
+ */
 void see_put_rows(const cli *c, FILE *to, const see_rows *rows, size_t most,
                   int columns);
+
+/* How many lines a name takes then. */
+int see_row_lines(const see_rows *rows, size_t most, int columns);
 
 /* The same without the headline. */
 void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,

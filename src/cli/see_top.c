@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/see_changes.h"
 #include "cli/see_rows.h"
+#include "cli/utf8.h"
 
 enum { LOOK_MS = 1500, ROWS = 20, LEAST_MS = 100 };
 
@@ -137,8 +138,11 @@ static void look(struct top *top)
     lk_status status = lk_list(top->client, LOOK_MS, &top->what, &listing);
 
     if (status != LK_OK) {
+        char words[128];
+
         (void)snprintf(top->trouble, sizeof(top->trouble), "%s: %s",
-                       lk_status_name(status), cli_error_words());
+                       lk_status_name(status),
+                       cli_clean(words, sizeof(words), cli_error_words()));
         return;
     }
     if (top->has_rows)
@@ -152,25 +156,36 @@ static void look(struct top *top)
         (void)snprintf(top->trouble, sizeof(top->trouble), "out of memory");
 }
 
+/* A line that is wider than the terminal would move all others. */
+static void put_short(FILE *to, char *line)
+{
+    cli_utf8_shorten(line, cli_columns(stdout));
+    (void)fprintf(to, "%s\n", line);
+}
+
 static void put_head(FILE *to, const struct top *top)
 {
     uint64_t held = 0, waiters = 0;
     size_t count = top->has_rows ? top->rows.count : 0;
     char time[CLI_TIME_SIZE];
+    char line[256];
 
     for (size_t i = 0; i < count; i++) {
         held += top->rows.rows[i].entry->holder_count > 0;
         waiters += top->rows.rows[i].entry->waiter_count;
     }
-    (void)fprintf(to, "%zu names, %" PRIu64 " held, %" PRIu64 " waiting; ",
-                  count, held, waiters);
-    (void)fprintf(to, "every %s, by %s\n",
-                  cli_time_words(time, (uint64_t)top->values.every_ms),
-                  order_words[top->values.sort]);
-    if (top->trouble[0] != '\0') {
-        cli_put_clean(to, top->trouble);
-        (void)fputs("; what is shown is old\n", to);
-    }
+    (void)snprintf(line, sizeof(line) - CLI_UTF8_SHOWN,
+                   "%zu names, %" PRIu64 " held, %" PRIu64
+                   " waiting; every %s, by %s",
+                   count, held, waiters,
+                   cli_time_words(time, (uint64_t)top->values.every_ms),
+                   order_words[top->values.sort]);
+    put_short(to, line);
+    if (top->trouble[0] == '\0')
+        return;
+    (void)snprintf(line, sizeof(line) - CLI_UTF8_SHOWN,
+                   "what is shown is old: %s", top->trouble);
+    put_short(to, line);
 }
 
 /* The lines above and below the names, and one for the cursor. */
@@ -180,34 +195,46 @@ enum { LINES_AROUND = 4 };
 static size_t room(const struct top *top)
 {
     int lines = screen_lines() - LINES_AROUND - (top->trouble[0] != '\0');
-    uint64_t most = lines > 0 ? (uint64_t)lines : 0;
+    size_t most = lines > 0 ? (size_t)lines : 0;
 
-    return (size_t)(top->values.lines != 0 && top->values.lines < most
-                        ? top->values.lines
-                        : most);
+    /* The headline takes two lines as well then. */
+    if (top->has_rows &&
+        see_row_lines(&top->rows, most, cli_columns(stdout)) == 2)
+        most = most > 0 ? (most - 1) / 2 : 0;
+    return top->values.lines != 0 && top->values.lines < most
+               ? (size_t)top->values.lines
+               : most;
 }
 
 static void put_foot(FILE *to, const struct top *top, size_t most)
 {
+    enum { WIDE = 72 };
+    bool is_wide = cli_columns(stdout) >= WIDE;
+
     if (top->has_rows && top->rows.count > most)
-        (void)fprintf(to, "%zu more names; ", top->rows.count - most);
-    (void)fputs("sort: w waiters, h held, r rate, n name; q quits\n", to);
+        (void)fprintf(to, "%zu more%s; ", top->rows.count - most,
+                      is_wide ? " names" : "");
+    (void)fputs(is_wide ? "sort: w waiters, h held, r rate, n name; q quits\n"
+                        : "sort by w, h, r, n; q quits\n",
+                to);
 }
 
 static void draw(struct top *top)
 {
+    cli c = cli_painting(top->c, stdout);
     char *text = NULL;
     size_t size = 0;
-    size_t most = room(top);
     FILE *to = open_memstream(&text, &size);
+    size_t most;
 
     if (to == NULL)
         return;
     put_head(to, top);
-    if (top->has_rows) {
+    if (top->has_rows)
         see_rows_sort(&top->rows, order_of[top->values.sort]);
-        see_put_rows(top->c, to, &top->rows, most, cli_columns(stdout));
-    }
+    most = room(top);
+    if (top->has_rows)
+        see_put_rows(&c, to, &top->rows, most, cli_columns(stdout));
     put_foot(to, top, most);
     if (fclose(to) == 0)
         screen_put(text, size);
@@ -288,7 +315,8 @@ static int snapshot(struct top *top)
     if (top->c->json)
         see_json_rows(stdout, &rows);
     else
-        see_put_rows(top->c, stdout, &rows, rows.count, see_columns());
+        see_put_rows(top->c, stdout, &rows, rows.count,
+                     cli_columns_bound(stdout));
     see_rows_free(&rows);
     return CLI_OK;
 }

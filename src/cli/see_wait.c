@@ -39,10 +39,10 @@ static const cli_option options[] = {
 struct waiting {
     const cli *c;
     const char *name;
-    char shown[128]; /* the name, for terminals */
-    bool is_away;    /* the server, at the last look */
-    char seen[512];  /* who held it then; empty: not known */
-    char said[512];  /* who was spoken of last */
+    char shown[128];                /* the name, for terminals */
+    bool is_away;                   /* the server, at the last look */
+    char seen[SEE_PARTY_SIZE + 64]; /* who held it then; empty: not known */
+    char said[SEE_PARTY_SIZE + 64]; /* who was spoken of last */
 };
 
 /* Says it once for each holder, and for each outage. */
@@ -55,9 +55,9 @@ static void say(struct waiting *w, const char *what)
 
 static void note_holder(struct waiting *w, const lk_info *info)
 {
-    char party[400];
+    char party[SEE_PARTY_SIZE];
 
-    see_party_words(party, sizeof(party), info->holders[0]);
+    see_party_words(party, info->holders[0]);
     if (info->holder_count > 1)
         (void)snprintf(w->seen, sizeof(w->seen), "held by %s and %zu more",
                        party, info->holder_count - 1);

@@ -47,7 +47,7 @@ struct watch {
 
 /* ---- one event --------------------------------------------------------------------- */
 
-static void put_time(void)
+static void put_time(FILE *to)
 {
     struct timespec now;
     struct tm parts;
@@ -57,28 +57,28 @@ static void put_time(void)
     if (localtime_r(&now.tv_sec, &parts) == NULL ||
         strftime(text, sizeof(text), "%H:%M:%S", &parts) == 0)
         text[0] = '\0';
-    (void)printf("%s.%03ld ", text, now.tv_nsec / 1000000);
+    (void)fprintf(to, "%s.%03ld ", text, now.tv_nsec / 1000000);
 }
 
-static void put_text(const char *event, const lk_party *party, bool is_holder,
-                     size_t position)
+static void put_text(FILE *to, const char *event, const lk_party *party,
+                     bool is_holder, size_t position)
 {
-    put_time();
-    (void)printf("%-8s ", event);
+    put_time(to);
+    (void)fprintf(to, "%-8s ", event);
     if (party != NULL) {
-        see_put_party(stdout, party);
+        see_put_party(to, party);
         if (party->mode[0] != '\0')
-            (void)printf(", %s", party->mode);
+            (void)fprintf(to, ", %s", party->mode);
         if (is_holder && party->fence != 0)
-            (void)printf(", fence %" PRIu64, party->fence);
+            (void)fprintf(to, ", fence %" PRIu64, party->fence);
         if (position > 0)
-            (void)printf(", position %zu", position);
+            (void)fprintf(to, ", position %zu", position);
         if (party->reason[0] != '\0') {
-            (void)fputs(", ", stdout);
-            cli_put_clean(stdout, party->reason);
+            (void)fputs(", ", to);
+            cli_put_clean(to, party->reason);
         }
     }
-    (void)fputc('\n', stdout);
+    (void)fputc('\n', to);
 }
 
 static void put_json(const struct watch *w, const char *event,
@@ -109,12 +109,18 @@ static void put_json(const struct watch *w, const char *event,
 static void tell(struct watch *w, const char *event, const lk_party *party,
                  bool is_holder, size_t position)
 {
+    see_page page;
+
     if (w->values->count != 0 && w->events >= w->values->count)
         return;
-    if (w->c->json)
+    if (w->c->json) {
         put_json(w, event, party, is_holder, position);
-    else
-        put_text(event, party, is_holder, position);
+    } else {
+        FILE *to = see_page_begin(&page, w->c, stdout);
+
+        put_text(to, event, party, is_holder, position);
+        see_page_end(&page);
+    }
     (void)cli_flush();
     w->events++;
 }

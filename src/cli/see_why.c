@@ -31,72 +31,79 @@ static const cli_option options[] = {
 
 /* ---- text --------------------------------------------------------------------- */
 
-static void indent(int depth)
+static void indent(FILE *to, int depth)
 {
-    (void)printf("%*s", 2 * depth, "");
+    (void)fprintf(to, "%*s", 2 * depth, "");
 }
 
 /* path: the names above this one. */
-static void put_chain(const see_graph *graph, const char *name,
+static void put_chain(FILE *to, const see_graph *graph, const char *name,
                       const char **path, int depth)
 {
     const see_node *node = see_graph_find(graph, name);
     char time[CLI_TIME_SIZE];
 
-    cli_put_clean(stdout, name);
+    cli_put_clean(to, name);
     for (int i = 0; i < depth; i++) {
         if (strcmp(path[i], name) == 0) {
-            (void)printf(": see above, the circle is closed\n");
+            (void)fprintf(to, ": see above, the circle is closed\n");
             return;
         }
     }
     if (node == NULL || node->info == NULL) {
-        (void)printf(": not followed, or not there any more\n");
+        (void)fprintf(to, ": not followed, or not there any more\n");
         return;
     }
-    (void)printf(": %s, %zu holding, %zu waiting\n", lk_kind_text(node->kind),
-                 node->info->holder_count, node->info->waiter_count);
+    (void)fprintf(to, ": %s, %zu holding, %zu waiting\n",
+                  lk_kind_text(node->kind), node->info->holder_count,
+                  node->info->waiter_count);
     path[depth] = name;
     for (size_t i = 0; i < node->info->holder_count; i++) {
         const lk_party *party = node->info->holders[i];
 
-        indent(depth + 1);
-        (void)fputs("held by ", stdout);
-        see_put_party(stdout, party);
+        indent(to, depth + 1);
+        (void)fputs("held by ", to);
+        see_put_party(to, party);
         if (!see_is_foreign(node->kind, party))
-            (void)printf(", since %s", cli_time_words(time, party->since_ms));
-        (void)printf("%s\n", see_is_foreign(node->kind, party)
-                                 ? ", by Redisson: what it waits for is not "
-                                   "known"
-                                 : "");
+            (void)fprintf(to, ", since %s",
+                          cli_time_words(time, party->since_ms));
+        if (party->reason[0] != '\0') {
+            (void)fputs(", ", to);
+            cli_put_clean(to, party->reason);
+        }
+        (void)fprintf(to, "%s\n",
+                      see_is_foreign(node->kind, party)
+                          ? ", by Redisson: what it waits for is not "
+                            "known"
+                          : "");
         if (party->waits_for[0] == '\0')
             continue;
-        indent(depth + 1);
-        (void)fputs("who waits for ", stdout);
-        put_chain(graph, party->waits_for, path, depth + 1);
+        indent(to, depth + 1);
+        (void)fputs("who waits for ", to);
+        put_chain(to, graph, party->waits_for, path, depth + 1);
     }
 }
 
-static void put_deadlock(const cli *c, const see_graph *graph)
+static void put_deadlock(const cli *c, FILE *to, const see_graph *graph)
 {
     bool is_first = true;
 
-    cli_paint(c, stdout, CLI_RED);
-    (void)fputs("DEADLOCK: ", stdout);
+    cli_paint(c, to, CLI_RED);
+    (void)fputs("DEADLOCK: ", to);
     for (size_t i = 0; i < graph->count; i++) {
         if (!graph->nodes[i].is_stuck)
             continue;
-        (void)fputs(is_first ? "" : ", ", stdout);
-        cli_put_clean(stdout, graph->nodes[i].name);
+        (void)fputs(is_first ? "" : ", ", to);
+        cli_put_clean(to, graph->nodes[i].name);
         is_first = false;
     }
-    cli_paint(c, stdout, CLI_PLAIN);
+    cli_paint(c, to, CLI_PLAIN);
     (void)
         fputs(": whoever holds these waits for one of them, and none of these "
               "waits can end but by its time\n"
               "  to do: end one of the holders, or `latchkey break` one of the "
               "names; then have all take them in one order\n",
-              stdout);
+              to);
 }
 
 /* ---- JSON ----------------------------------------------------------------------- */
@@ -185,15 +192,19 @@ confirm(see_graph *graph, lk_client *client, const char *name, int64_t again_ms)
 static int put_text(const cli *c, const see_graph *graph, const char *name)
 {
     const char **path = calloc(graph->count + 1, sizeof(*path));
+    see_page page;
+    FILE *to;
 
     if (path == NULL)
         return cli_fail(c, CLI_INTERNAL, "out of memory");
+    to = see_page_begin(&page, c, stdout);
     for (size_t i = 0; i < graph->count && (name == NULL || i == 0); i++)
-        put_chain(graph, graph->nodes[i].name, path, 0);
+        put_chain(to, graph, graph->nodes[i].name, path, 0);
     free(path);
     if (any_stuck(graph))
-        put_deadlock(c, graph);
-    else if (graph->count == 0)
+        put_deadlock(&page.c, to, graph);
+    see_page_end(&page);
+    if (graph->count == 0)
         cli_note(c, "nobody waits for anything");
     return 0;
 }

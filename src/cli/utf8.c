@@ -3,6 +3,7 @@
 #include "cli/utf8.h"
 
 #include <inttypes.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,4 +138,42 @@ int cli_utf8_width(const char *text)
         text += length > 0 ? length : 1;
     }
     return width;
+}
+
+const char *cli_utf8_mark(void)
+{
+    static const char *mark;
+    locale_t users;
+
+    if (mark != NULL)
+        return mark;
+    mark = "~";
+    users = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    if (users == (locale_t)0)
+        return mark;
+    if (strcmp(nl_langinfo_l(CODESET, users), "UTF-8") == 0)
+        mark = "\342\200\246";
+    freelocale(users);
+    return mark;
+}
+
+void cli_utf8_shorten(char *text, int columns)
+{
+    const char *mark = cli_utf8_mark();
+    const size_t size = strlen(mark);
+    const int width = cli_utf8_width(text);
+    const int most = columns > 1 ? columns : 1;
+    const int behind = most / 2;
+    const char *tail = text;
+    size_t head;
+
+    if (width <= most)
+        return;
+    head = cli_utf8_fit(text, most - behind - 1);
+    tail += cli_utf8_fit(text, width - behind);
+    if (cli_utf8_width(tail) > behind) /* half of a wide one is left over */
+        tail += cli_utf8_fit(tail, 2);
+    (void)memmove(text + head + size, tail, strlen(tail) + 1);
+    for (size_t i = 0; i < size; i++)
+        text[head + i] = mark[i];
 }

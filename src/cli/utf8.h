@@ -41,4 +41,15 @@ int cli_utf8_width(const char *text);
 /* Bytes of as much of a text as takes so many columns at the most. */
 size_t cli_utf8_fit(const char *text, int columns);
 
+/* What stands where something was left out, one column: an ellipsis, or ~ where
+   the locale has none. */
+const char *cli_utf8_mark(void);
+
+/*
+ * Makes a text no wider than so many columns, or than one: its middle is left
+ * out, since names often differ at both ends. text has room for CLI_UTF8_SHOWN
+ * more bytes.
+ */
+void cli_utf8_shorten(char *text, int columns);
+
 #endif /* LK_CLI_UTF8_H */

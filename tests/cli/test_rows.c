@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "cli/see_rows.h"
 #include "support/check.h"
 
@@ -21,7 +22,7 @@ static char *table_of(const lk_entry *entry)
     FILE *to = open_memstream(&text, &size);
 
     assert_non_null(to);
-    see_put_rows(&c, to, &rows, 1, SEE_UNBOUND);
+    see_put_rows(&c, to, &rows, 1, CLI_UNBOUND);
     assert_int_equal(fclose(to), 0);
     return text;
 }

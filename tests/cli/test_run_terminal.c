@@ -52,27 +52,6 @@ static int forget(void **state)
     return 0;
 }
 
-/* The holder's words are cut, not the times. */
-static void a_narrow_terminal_shows_the_times(void **state)
-{
-    static const char *const narrow[] = {"COLUMNS=60", NULL};
-    tool_how how = terminal;
-    tool *holder = tool_start(&plain, "run", "--why",
-                              "a reason that goes on and on and on", "n", "-c",
-                              "echo child=$$; exec sleep 100", NULL);
-    tool *t;
-
-    (void)state;
-    (void)tool_wait_number(holder, "child", SOON_MS);
-    how.env = narrow;
-    t = tool_start(&how, "run", "n", "true", NULL);
-    tool_wait_out(t, "\rwaiting for n: position 1 of 1, ", SOON_MS);
-    tool_wait_out(t, "~ for ", SOON_MS);
-    tool_wait_out(t, " s, lease ", SOON_MS);
-    tool_free(t);
-    tool_free(holder);
-}
-
 static void who_waits_has_one_line_that_is_drawn_again(void **state)
 {
     tool *holder = tool_start(&plain, "run", "n", "-c",
@@ -256,7 +235,6 @@ static void a_command_in_a_script_reads_the_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_narrow_terminal_shows_the_times, forget),
         cmocka_unit_test_teardown(who_waits_has_one_line_that_is_drawn_again,
                                   forget),
         cmocka_unit_test_teardown(a_key_ends_the_wait, forget),

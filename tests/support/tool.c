@@ -108,9 +108,11 @@ static int memory_file(void)
     return fd;
 }
 
-static int terminal_open(char *path, size_t size)
+static int terminal_open(const tool_how *how, char *path, size_t size)
 {
-    const struct winsize window = {.ws_row = 24, .ws_col = 120};
+    const struct winsize window = {.ws_row = 24,
+                                   .ws_col =
+                                       how->columns != 0 ? how->columns : 120};
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 
     assert_true(master >= 0);
@@ -153,7 +155,7 @@ tool *tool_start_list(const tool_how *how, const char *const *arguments)
     argv[count] = NULL;
     t->out = t->err = t->master = -1;
     if (how->has_terminal) {
-        t->master = terminal_open(terminal, sizeof(terminal));
+        t->master = terminal_open(how, terminal, sizeof(terminal));
     } else {
         t->out = memory_file();
         t->err = memory_file();

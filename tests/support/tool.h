@@ -22,8 +22,9 @@ typedef struct tool_how {
     const char *url;        /* LATCHKEY_URL; NULL: unset */
     const char *const *env; /* more "NAME=value", ended by NULL */
     const char *program;    /* another one than the tool, looked for in PATH */
-    bool has_terminal;      /* a pseudo-terminal of 120 columns is all three
-                               of its streams, and controls it */
+    bool has_terminal;      /* a pseudo-terminal is all three of its streams,
+                               and controls it */
+    unsigned short columns; /* of the terminal; 0: 120 */
     int in, out;            /* its streams; 0: /dev/null, and what is kept */
 } tool_how;
 

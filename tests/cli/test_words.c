@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Times, names that are too long and lines that are too wide, as people see
+   them. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "cli/utf8.h"
+#include "support/check.h"
+
+#define DAY UINT64_C(86400000)
+
+static void assert_time(uint64_t ms, const char *words)
+{
+    char text[CLI_TIME_SIZE];
+
+    assert_string_equal(cli_time_words(text, ms), words);
+}
+
+static void a_time_is_as_people_say_it(void **state)
+{
+    (void)state;
+    assert_time(0, "0.00 s");
+    assert_time(9999, "9.99 s");
+    assert_time(10000, "0:10");
+    assert_time(42999, "0:42");
+    assert_time(3599999, "59:59");
+    assert_time(3723000, "1:02:03");
+    assert_time(DAY - 1, "23:59:59");
+    assert_time(DAY, "1d 0h");
+    assert_time(3 * DAY + DAY / 6, "3d 4h");
+    assert_time(UINT64_MAX, "213503982334d 14h");
+}
+
+static void assert_shortened(const char *text, int columns, const char *wanted)
+{
+    char cut[256];
+
+    (void)snprintf(cut, sizeof(cut) - CLI_UTF8_SHOWN, "%s", text);
+    cli_utf8_shorten(cut, columns);
+    assert_string_equal(cut, wanted);
+    assert_true(cli_utf8_width(cut) <= columns);
+}
+
+/* The test's own locale is C: the mark is ~. */
+static void both_ends_of_a_long_name_are_left(void **state)
+{
+    (void)state;
+    assert_shortened("abcdef", 6, "abcdef");
+    assert_shortened("abcdefg", 6, "ab~efg");
+    assert_shortened("abcdefg", 5, "ab~fg");
+    assert_shortened("abcdefg", 2, "~g");
+    assert_shortened("abcdefg", 1, "~");
+    assert_shortened("", 1, "");
+}
+
+/* \346\227\245 takes two columns, \314\201 none: it stands over the letter
+   before it, and goes with it. \360\237\232\200 is a rocket. */
+static void characters_are_counted_by_their_columns(void **state)
+{
+    (void)state;
+    assert_int_equal(cli_utf8_width("\346\227\245\360\237\232\200e\314\201"),
+                     5);
+    assert_shortened("\346\227\245\346\227\245\346\227\245\346\227\245", 7,
+                     "\346\227\245~\346\227\245");
+    assert_shortened("\346\227\245\346\227\245\346\227\245\346\227\245", 6,
+                     "\346\227\245~\346\227\245");
+    assert_shortened("e\314\201abcde\314\201", 4, "e\314\201~de\314\201");
+    assert_shortened("ab\346\227\245\314\201cd", 5, "ab~cd");
+    assert_shortened("ab\346\227\245\314\201cde", 6, "ab~cde");
+    assert_shortened("ab\346\227\245\314\201c", 4, "a~c");
+}
+
+static void assert_wrapped(const char *text, int columns, const char *wanted)
+{
+    char *lines = NULL;
+    size_t size;
+    FILE *to = open_memstream(&lines, &size);
+
+    assert_non_null(to);
+    cli_put_wrapped(to, text, columns);
+    assert_int_equal(fclose(to), 0);
+    assert_string_equal(lines, wanted);
+    free(lines);
+}
+
+static void a_wide_line_goes_on_in_the_next(void **state)
+{
+    (void)state;
+    assert_wrapped("one two three", 13, "one two three");
+    assert_wrapped("one two three\n", 12, "one two\n    three\n");
+    assert_wrapped("  a bc def ghi\nb\n", 9,
+                   "  a bc\n      def\n      ghi\nb\n");
+    assert_wrapped("one  two  three", 8, "one  two\n    three");
+    assert_wrapped("one two three", CLI_UNBOUND, "one two three");
+}
+
+/* What is copied from a terminal is the whole word. */
+static void a_word_is_never_broken(void **state)
+{
+    (void)state;
+    assert_wrapped("a longer-than-that b", 6, "a\n    longer-than-that\n    b");
+}
+
+static void colours_take_no_columns(void **state)
+{
+    (void)state;
+    assert_wrapped("\033[1mone\033[0m two", 7, "\033[1mone\033[0m two");
+    assert_wrapped("\346\227\245\346\227\245 b", 6,
+                   "\346\227\245\346\227\245 b");
+    assert_wrapped("\346\227\245\346\227\245 b", 5,
+                   "\346\227\245\346\227\245\n    b");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_is_as_people_say_it),
+        cmocka_unit_test(both_ends_of_a_long_name_are_left),
+        cmocka_unit_test(characters_are_counted_by_their_columns),
+        cmocka_unit_test(a_wide_line_goes_on_in_the_next),
+        cmocka_unit_test(a_word_is_never_broken),
+        cmocka_unit_test(colours_take_no_columns),
+    };
+
+    /* newlocale() asks the environment. */
+    (void)setenv("LC_ALL", "C", 1);
+    return cmocka_run_group_tests_name("words", tests, NULL, NULL);
+}
