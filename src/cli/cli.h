@@ -119,4 +119,7 @@ int cli_fail_status(const cli *c, lk_status status, const char *what);
    a server that cannot be reached. */
 int cli_fail_call(const cli *c, lk_status status, const char *what);
 
+/* Complains about a URL that the library does not take, and says who said it. */
+int cli_fail_url(const cli *c, lk_status status, const char *from);
+
 #endif /* LK_CLI_CLI_H */

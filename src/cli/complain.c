@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cause.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/output.h"
@@ -94,8 +95,8 @@ static const struct remedy {
     {LK_OK, CLI_OK, NULL},
     {LK_EINVAL, CLI_USAGE, NULL},
     {LK_ERANGE, CLI_CONFIG, NULL},
-    {LK_EURL, CLI_CONFIG, "docs/url.md has the forms that are understood"},
-    {LK_ENOTSUP, CLI_CONFIG, NULL},
+    {LK_EURL, CLI_CONFIG, "`latchkey help url` shows the forms"},
+    {LK_ENOTSUP, CLI_CONFIG, "`latchkey help url` shows the forms"},
     {LK_EMISMATCH, CLI_CONFIG,
      "use the settings that the others use, or "
      "another name"},
@@ -110,16 +111,18 @@ static const struct remedy {
     {LK_EALREADY, CLI_BUSY, NULL},
     {LK_EUPGRADE, CLI_BUSY, NULL},
     {LK_ELOST, CLI_LOST, NULL},
-    {LK_EINDOUBT, CLI_UNAVAILABLE, "look at the server; then try again"},
+    {LK_EINDOUBT, CLI_UNAVAILABLE,
+     "look at the server's process and log, then try again"},
     {LK_EOFFLINE, CLI_UNAVAILABLE, "start Redis there, or correct the URL"},
     {LK_ELOADING, CLI_UNAVAILABLE, "wait until it has loaded"},
-    {LK_EREADONLY, CLI_UNAVAILABLE, "point the URL at the primary"},
-    {LK_ESERVERMEM, CLI_UNAVAILABLE, "raise its maxmemory, or free some"},
+    {LK_EREADONLY, CLI_UNAVAILABLE, "let the URL name the primary"},
+    {LK_ESERVERMEM, CLI_UNAVAILABLE,
+     "raise its maxmemory, or delete what nobody needs"},
     {LK_ESERVER, CLI_UNAVAILABLE, NULL},
-    {LK_EPROTO, CLI_UNAVAILABLE, "is it a Redis server that the URL names?"},
+    {LK_EPROTO, CLI_UNAVAILABLE, "let the URL name a Redis server"},
     {LK_EAUTH, CLI_DENIED, "check user and password in the URL"},
     {LK_EDENIED, CLI_DENIED,
-     "the page of each primitive in docs/ lists the rights that it needs"},
+     "give the user this right; `latchkey doctor --name NAME` finds all"},
 };
 
 static const struct remedy *remedy_find(lk_status status)
@@ -170,30 +173,50 @@ static const char *cause_words(void)
 /* Which server was meant is said by somebody: the URL may be wrong. */
 static void put_origin(char *text, size_t size, const cli *c, lk_status status)
 {
+    bool is_of_url =
+        status == LK_EOFFLINE || status == LK_EAUTH || status == LK_EPROTO;
+
     text[0] = '\0';
-    if (status == LK_EOFFLINE && c->is_local)
+    if (is_of_url && c->is_local)
         (void)snprintf(text, size, "; it is the private server");
-    else if (status == LK_EOFFLINE && c->resolved_from != NULL)
+    else if (is_of_url && c->resolved_from != NULL)
         (void)snprintf(text, size, "; the URL is of %s", c->resolved_from);
+}
+
+/* "redis://h:1/0 cannot be reached: ", where that is what failed. */
+static void put_server(char *text, size_t size, lk_status status,
+                       const cli_cause *cause, const char *server)
+{
+    text[0] = '\0';
+    if (status == LK_EOFFLINE)
+        (void)snprintf(text, size, "%s cannot be reached: ", server);
+    else if (cause->words != NULL)
+        (void)snprintf(text, size, "%s cannot be used: ", server);
 }
 
 int cli_fail_status(const cli *c, lk_status status, const char *what)
 {
     const struct remedy *remedy = remedy_find(status);
     const char *advice = remedy != NULL ? remedy->advice : NULL;
+    const char *words =
+        status == LK_EOFFLINE ? cause_words() : cli_error_words();
     char server[LK_URL_DESCRIPTION_SIZE];
+    char at[LK_URL_DESCRIPTION_SIZE + 32];
     char origin[256];
     char name[128];
-    bool is_away = status == LK_EOFFLINE;
+    cli_cause cause =
+        cli_cause_find(status, words,
+                       cli_server_words(c, server, sizeof(server)));
 
     (void)cli_clean(name, sizeof(name), what);
     put_origin(origin, sizeof(origin), c, status);
-    return cli_fail(c, cli_status_exit(status), "%s%s%s%.400s%s%s%s%s%s", name,
+    put_server(at, sizeof(at), status, &cause, server);
+    if (cause.advice != NULL)
+        advice = cause.advice;
+    return cli_fail(c, cli_status_exit(status), "%s%s%s%s%.400s%s%s%s", name,
                     strlen(name) < strlen(what) ? "..." : "",
-                    what[0] != '\0' ? ": " : "",
-                    is_away ? cli_server_words(c, server, sizeof(server)) : "",
-                    is_away ? " cannot be reached: " : "",
-                    is_away ? cause_words() : cli_error_words(),
+                    what[0] != '\0' ? ": " : "", at,
+                    cause.words != NULL ? cause.words : words,
                     advice != NULL ? "\n  " : "", advice != NULL ? advice : "",
                     origin);
 }
@@ -202,4 +225,14 @@ int cli_fail_call(const cli *c, lk_status status, const char *what)
 {
     return cli_fail_status(c, status == LK_ETIMEDOUT ? LK_EOFFLINE : status,
                            what);
+}
+
+int cli_fail_url(const cli *c, lk_status status, const char *from)
+{
+    const struct remedy *remedy = remedy_find(status);
+    bool has_advice = remedy != NULL && remedy->advice != NULL;
+
+    return cli_fail(c, cli_status_exit(status), "the URL of %s: %s%s%s", from,
+                    lk_last_error(), has_advice ? "\n  " : "",
+                    has_advice ? remedy->advice : "");
 }

@@ -170,6 +170,5 @@ int cli_client_open(cli *c, const lk_client_options *more,
     status = lk_client_open(ret_client, c->resolved_url, &options);
     if (status == LK_OK)
         return 0;
-    return cli_fail(c, cli_status_exit(status), "the URL of %s: %s",
-                    c->resolved_from, lk_last_error());
+    return cli_fail_url(c, status, c->resolved_from);
 }

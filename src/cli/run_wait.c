@@ -329,6 +329,15 @@ is_about_permits(const run_wait *wait, lk_status status, uint64_t *ret_permits)
            (status == LK_EMISMATCH || wait->subject->count > *ret_permits);
 }
 
+/* A callback is told the status alone: this has the words as well. */
+static lk_status why_not_ready(const waiting *w, lk_status status)
+{
+    lk_status ready =
+        w->is_connected ? LK_OK : lk_client_wait_ready(w->wait->client, 0);
+
+    return ready != LK_OK && ready != LK_ETIMEDOUT ? ready : status;
+}
+
 int run_wait_fail(const run_wait *wait, lk_status status)
 {
     uint64_t permits = 0;
@@ -345,7 +354,7 @@ int run_wait_fail(const run_wait *wait, lk_status status)
                         "use another name",
                         cli_clean(name, sizeof(name), wait->subject->name),
                         wait->c->called);
-    status = cli_client_judge(wait->client, status);
+    status = cli_client_judge(wait->client, why_not_ready(w, status));
     code = cli_status_exit(status);
     if (is_about_permits(wait, status, &permits))
         return cli_fail(wait->c, status == LK_ERANGE ? CLI_USAGE : code,

@@ -113,36 +113,39 @@ static void note_still(run *r, int64_t expected_ns)
 }
 
 /* Why it is lost. A tool that stood still while a renewal was due is the reason,
-   whatever the server is like. */
-static void put_reason(run *r, lk_loss loss, char *text, size_t size)
+   whatever the server is like. Returns what to do about it. */
+static const char *put_reason(run *r, lk_loss loss, char *text, size_t size)
 {
+    static const char longer[] = "\n  a longer --lease outlasts that";
     char time[CLI_TIME_SIZE];
 
     note_still(r, 0);
     if (r->still_ns < r->plan.lease_ns / 4 || loss == LK_LOSS_REVOKED ||
-        loss == LK_LOSS_CLOSED)
+        loss == LK_LOSS_CLOSED) {
         (void)snprintf(text, size, "%s", loss_words(loss));
-    else
-        (void)snprintf(text, size,
-                       "the tool itself stood still for %s and did not renew "
-                       "it",
-                       cli_time_words(time,
-                                      (uint64_t)(r->still_ns / CLI_NS_PER_MS)));
+        return loss == LK_LOSS_UNREACHABLE ? longer : "";
+    }
+    (void)snprintf(text, size,
+                   "the tool itself stood still for %s and did not renew it",
+                   cli_time_words(time,
+                                  (uint64_t)(r->still_ns / CLI_NS_PER_MS)));
+    return longer;
 }
 
 static void on_lost(run *r, lk_loss loss)
 {
+    const char *advice;
     char reason[128];
     char name[128];
 
     if (r->is_lost)
         return;
     r->is_lost = true;
-    put_reason(r, loss, reason, sizeof(reason));
-    (void)cli_fail(r->c, 0, "%s '%s' is lost: %s; the command %s",
+    advice = put_reason(r, loss, reason, sizeof(reason));
+    (void)cli_fail(r->c, 0, "%s '%s' is lost: %s; the command %s%s",
                    cli_subject_noun(r->subject.kind),
                    cli_clean(name, sizeof(name), r->subject.name), reason,
-                   r->plan.policy == RUN_WARN ? "goes on" : "is ended");
+                   r->plan.policy == RUN_WARN ? "goes on" : "is ended", advice);
     if (!run_guard_lost(&r->guard))
         restart_guardian(r);
 }

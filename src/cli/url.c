@@ -23,10 +23,9 @@ static int run(cli *c, int argc, char **argv)
         return code;
     status = lk_url_describe(c->resolved_url, text, sizeof(text));
     if (status != LK_OK)
-        return cli_fail(c, cli_status_exit(status), "the URL of %s: %s",
-                        args.operand_count == 1 ? "the command line"
-                                                : c->resolved_from,
-                        lk_last_error());
+        return cli_fail_url(c, status,
+                            args.operand_count == 1 ? "the command line"
+                                                    : c->resolved_from);
     if (c->json) {
         cli_json json = {.to = stdout};
 
@@ -46,7 +45,17 @@ const cli_command cli_command_url = {
     .summary = "show which server is used, without the password",
     .usage = "[URL]",
     .about = "Shows how a URL is understood: the one given, or the one that\n"
-             "every command would use. Talks to nobody.",
+             "every command would use. Talks to nobody.\n"
+             "\n"
+             "  redis://host                     port 6379, database 0\n"
+             "  redis://host:6380/2              another port and database\n"
+             "  redis://:PASSWORD@host           with a password\n"
+             "  redis://USER:PASSWORD@host       with an ACL user\n"
+             "  unix:/run/redis.sock?db=2        a unix socket\n"
+             "  redis://host?offline_ms=10s      with an option\n"
+             "  local:                           the private server\n"
+             "\n"
+             "TLS, Sentinel and Redis Cluster are not supported.",
     .operands_max = 1,
     .run = run,
 };

@@ -158,7 +158,7 @@ static void it_is_never_in_the_place_of_another(void **state)
 
     (void)state;
     away.url = "unix:/nonexistent/s?offline_ms=100ms";
-    assert_tool(&away, 69, "", "start Redis there", "run", "n", "echo", "hi",
+    assert_tool(&away, 69, "", "start Redis with", "run", "n", "echo", "hi",
                 NULL);
     assert_tool(&how, 75, "not running\n", "", "server", NULL);
 }

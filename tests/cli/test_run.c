@@ -179,7 +179,7 @@ static void without_a_server_it_is_69(void **state)
     const tool_how nowhere = {.url = "unix:/nonexistent/s?offline_ms=100ms"};
 
     (void)state;
-    assert_tool(&nowhere, 69, "", "start Redis there, or correct the URL",
+    assert_tool(&nowhere, 69, "", "there is no such socket\n  start Redis with",
                 "run", "n", "true", NULL);
     assert_tool(&nowhere, 69, "", NULL, "run", "-n", "n", "true", NULL);
 }

@@ -143,6 +143,10 @@ static void a_tool_that_stands_still_does_not_hold_the_guardian_up(void **state)
     assert_int_equal(tool_wait(t, SOON_MS), 74);
     tool_wait_err(t, "lock 'n' is lost: the tool itself stood still for ",
                   SOON_MS);
+    tool_wait_err(t,
+                  " and did not renew it; the command is ended\n"
+                  "  a longer --lease outlasts that\n",
+                  SOON_MS);
 }
 
 /* The same signal to the whole group of the tool: the guardian is elsewhere. */

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What goes wrong with a server: one sentence says what has happened, the next
+   one what to do. */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/socket.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SOON_MS = 10000, URL_SIZE = 512 };
+
+/* What the server is asked for is short, so that a test is. */
+#define QUICK                                                                  \
+    "offline_ms=300ms&connect_timeout_ms=200ms&command_timeout_ms=200ms"
+
+static server *redis;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start_tcp(NULL);
+    return redis != NULL ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    return server_restart(redis) ? 0 : -1;
+}
+
+static void assert_one_says(const char *url, const char *const *arguments,
+                            int code, const char *what, const char *to_do)
+{
+    const tool_how how = {.url = url};
+    tool *t = tool_start_list(&how, arguments);
+    int ended = tool_wait(t, SOON_MS);
+    const char *said = strstr(tool_err(t), what);
+
+    if (ended != code || said == NULL ||
+        strncmp(said + strlen(what), "\n  ", 3) != 0 ||
+        strncmp(said + strlen(what) + 3, to_do, strlen(to_do)) != 0)
+        fail_msg("%s: code %d: %s", arguments[0], ended, tool_err(t));
+    tool_free(t);
+}
+
+static void
+assert_lock_says(const char *url, int code, const char *what, const char *to_do)
+{
+    static const char *const lock[] = {"lock", "-n", "n", "true", NULL};
+
+    assert_one_says(url, lock, code, what, to_do);
+}
+
+/* A command that takes a lock, and one that only looks. */
+static void
+assert_says(const char *url, int code, const char *what, const char *to_do)
+{
+    static const char *const ls[] = {"ls", NULL};
+
+    assert_lock_says(url, code, what, to_do);
+    assert_one_says(url, ls, code, what, to_do);
+}
+
+static void command(const char *words)
+{
+    redisReply *reply = server_command(redis, words);
+
+    assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
+    freeReplyObject(reply);
+}
+
+/* ---- where the server is ------------------------------------------------ */
+
+/* No resolver is asked for a part of a name that is so long. */
+static void a_host_that_nobody_knows(void **state)
+{
+    char host[71] = "";
+    char url[URL_SIZE];
+
+    (void)state;
+    memset(host, 'x', sizeof(host) - 1);
+    (void)snprintf(url, sizeof(url), "redis://%s?" QUICK, host);
+    assert_says(url, 69, "cannot be reached: there is no host of this name",
+                "correct the host in the URL, or this machine's DNS; the URL "
+                "is of LATCHKEY_URL\n");
+}
+
+static void a_port_on_which_nobody_listens(void **state)
+{
+    char url[URL_SIZE];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u?" QUICK,
+                   (unsigned)socket_free_port());
+    assert_says(url, 69, "cannot be reached: connection refused",
+                "start Redis there, or correct the URL; the URL is of "
+                "LATCHKEY_URL\n");
+}
+
+static void a_socket_that_is_not_there(void **state)
+{
+    char url[URL_SIZE];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "unix:%s.not?" QUICK,
+                   server_socket(redis));
+    assert_says(url, 69, "cannot be reached: there is no such socket",
+                "start Redis with this path as its `unixsocket`, or correct "
+                "the URL; the URL is of LATCHKEY_URL\n");
+}
+
+static void a_socket_on_which_nobody_listens(void **state)
+{
+    char path[URL_SIZE / 2];
+    char url[URL_SIZE];
+    int fd;
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s.left", server_socket(redis));
+    (void)snprintf(url, sizeof(url), "unix:%s?" QUICK, path);
+    fd = socket_listen_unix(path);
+    assert_true(fd >= 0);
+    (void)close(fd); /* its file stays */
+    assert_says(url, 69, "cannot be reached: nobody listens on this socket",
+                "start Redis there, or correct the URL; the URL is of "
+                "LATCHKEY_URL\n");
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Of root, who may do anything, the rights are taken. */
+static void a_socket_that_the_user_may_not_use(void **state)
+{
+    char url[URL_SIZE];
+    tool_how how = {.url = url};
+    tool *t;
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s?" QUICK, server_url(redis));
+    assert_int_equal(chmod(server_socket(redis), 0), 0);
+    if (geteuid() == 0) {
+        how.program = "setpriv";
+        t = tool_start(&how, "--bounding-set=-all", "--inh-caps=-all", LK_TOOL,
+                       "ls", NULL);
+    } else {
+        t = tool_start(&how, "ls", NULL);
+    }
+    assert_int_equal(tool_wait(t, SOON_MS), 69);
+    tool_wait_err(t,
+                  "cannot be reached: this user has no right to the socket\n"
+                  "  let the user into its group, with `unixsocketperm 770`; "
+                  "the URL is of LATCHKEY_URL\n",
+                  SOON_MS);
+}
+
+/* ---- what is there is no Redis ------------------------------------------ */
+
+/* In the child. */
+static _Noreturn void answer_all(int fd, const char *answer)
+{
+    char asked[512];
+    int one;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while ((one = accept(fd, NULL, NULL)) >= 0) {
+        if (read(one, asked, sizeof(asked)) > 0)
+            (void)!write(one, answer, strlen(answer));
+        (void)close(one);
+    }
+    _exit(99);
+}
+
+/* A server of which each connection is told this, in a process of its own. */
+static pid_t answering(const char *answer, uint16_t *ret_port)
+{
+    int fd = socket_listen_tcp(ret_port);
+    pid_t pid;
+
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        answer_all(fd, answer);
+    (void)close(fd);
+    return pid;
+}
+
+static void an_http_server(void **state)
+{
+    uint16_t port = 0;
+    pid_t pid = answering("HTTP/1.1 400 Bad Request\r\n\r\n", &port);
+    char url[URL_SIZE];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u?" QUICK,
+                   (unsigned)port);
+    assert_says(url, 69,
+                "cannot be used: an HTTP server answers there, and not Redis",
+                "correct host and port in the URL; the URL is of "
+                "LATCHKEY_URL\n");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void a_server_of_something_else(void **state)
+{
+    uint16_t port = 0;
+    pid_t pid = answering("220 mail.example ESMTP\r\n", &port);
+    char url[URL_SIZE];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u?" QUICK,
+                   (unsigned)port);
+    assert_says(url, 69, "the reply is not understood",
+                "let the URL name a Redis server; the URL is of "
+                "LATCHKEY_URL\n");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Of nobody, for a server that nobody keeps a secret with. */
+static const char certificate[] =
+    "-----BEGIN EC PRIVATE KEY-----\n"
+    "MHcCAQEEICDSbVNwqcA/7b5oANxe0L+YspFr9j3rL3m5c+omC4tioAoGCCqGSM49\n"
+    "AwEHoUQDQgAExfywfJPhFKdyi2LaccYRLqWYzgbhOoOAGQAj47R8TuBLVOCWNsIL\n"
+    "UnkdsvU+axAkimJXVT9V12muAzdeEHmKQg==\n"
+    "-----END EC PRIVATE KEY-----\n"
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBdDCCARugAwIBAgIUJlOYh5ZHu32WIGUOJIlV5Um5w8YwCgYIKoZIzj0EAwIw\n"
+    "DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjMxMjMwMjRaGA8yMTI2MTAzMDEyMzAy\n"
+    "NFowDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABMX8\n"
+    "sHyT4RSncoti2nHGES6lmM4G4TqDgBkAI+O0fE7gS1TgljbCC1J5HbL1PmsQJIpi\n"
+    "V1U/VddprgM3XhB5ikKjUzBRMB0GA1UdDgQWBBTfY4+ty2FAfALb6HKBnQO6yX2d\n"
+    "tzAfBgNVHSMEGDAWgBTfY4+ty2FAfALb6HKBnQO6yX2dtzAPBgNVHRMBAf8EBTAD\n"
+    "AQH/MAoGCCqGSM49BAMCA0cAMEQCIE2TfeaHR+9sZTrh3EpEZJRod/5LMayjqSeT\n"
+    "50VZdk+xAiBR2Ik/I47or2WEnD3woScuZDydUI67cM7xuvDI16iUqw==\n"
+    "-----END CERTIFICATE-----\n";
+
+static void write_certificate(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, certificate, sizeof(certificate) - 1),
+                     sizeof(certificate) - 1);
+    assert_int_equal(close(fd), 0);
+}
+
+static void a_port_that_speaks_tls(void **state)
+{
+    char path[] = "/tmp/lk-messages-XXXXXX";
+    char port[16], url[URL_SIZE];
+    const char *const arguments[] = {"--tls-port",
+                                     port,
+                                     "--tls-cert-file",
+                                     path,
+                                     "--tls-key-file",
+                                     path,
+                                     "--tls-auth-clients",
+                                     "no",
+                                     NULL};
+    server *secret;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    (void)close(fd);
+    write_certificate(path);
+    (void)snprintf(port, sizeof(port), "%u", (unsigned)socket_free_port());
+    secret = server_start(arguments);
+    assert_non_null(secret);
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%s?" QUICK, port);
+    assert_says(url, 69, "cannot be reached: it looks like TLS",
+                "name a port without TLS, which Latchkey does not speak; the "
+                "URL is of LATCHKEY_URL\n");
+    server_stop(secret);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* ---- who may use it ----------------------------------------------------- */
+
+static void a_password_that_is_wrong(void **state)
+{
+    char url[URL_SIZE];
+
+    (void)state;
+    command("ACL SETUSER ann on >right ~* &* +@all");
+    (void)snprintf(url, sizeof(url), "redis://ann:wrong@127.0.0.1:%u",
+                   (unsigned)server_port(redis));
+    assert_says(url, 77, "cannot be used: the user or the password is wrong",
+                "check user and password in the URL; the URL is of "
+                "LATCHKEY_URL\n");
+    (void)snprintf(url, sizeof(url), "redis://:any@127.0.0.1:%u",
+                   (unsigned)server_port(redis));
+    assert_says(url, 77, "the URL has a password, and the server has none",
+                "take it out of the URL, or set `requirepass` at the server");
+}
+
+static void a_password_that_is_missing(void **state)
+{
+    (void)state;
+    command("CONFIG SET requirepass secret");
+    assert_says(server_tcp_url(redis), 77,
+                "cannot be used: the server wants a password",
+                "write it into the URL, as redis://:PASSWORD@host; the URL is "
+                "of LATCHKEY_URL\n");
+}
+
+static void a_right_that_is_missing(void **state)
+{
+    static const char to_do[] =
+        "give the user this right; `latchkey doctor --name NAME` finds all\n";
+    char url[URL_SIZE];
+
+    (void)state;
+    command("ACL SETUSER bob on >b ~* &* +@all -eval -evalsha");
+    command("ACL SETUSER eve on >e ~other &* +@all");
+    (void)snprintf(url, sizeof(url), "redis://bob:b@127.0.0.1:%u",
+                   (unsigned)server_port(redis));
+    assert_lock_says(url, 77, "no permissions to run the 'eval' command",
+                     to_do);
+    (void)snprintf(url, sizeof(url), "redis://eve:e@127.0.0.1:%u",
+                   (unsigned)server_port(redis));
+    assert_lock_says(url, 77,
+                     "no permissions to access one of the keys used as "
+                     "arguments; ACL LOG at the server tells what",
+                     to_do);
+}
+
+/* ---- what it can do ----------------------------------------------------- */
+
+static void a_database_that_is_not_there(void **state)
+{
+    char url[URL_SIZE];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s/99", server_tcp_url(redis));
+    assert_says(url, 69, "cannot be used: it has no database of this number",
+                "choose one below the server's `databases`, 16 unless it is "
+                "changed\n");
+}
+
+static void memory_that_is_full(void **state)
+{
+    (void)state;
+    command("CONFIG SET maxmemory 1");
+    assert_lock_says(server_url(redis), 69, "the server's memory is full",
+                     "raise its maxmemory, or delete what nobody needs\n");
+}
+
+/* The connection of the test is the one that there may be. */
+static void too_many_clients(void **state)
+{
+    char url[URL_SIZE];
+
+    (void)state;
+    command("CONFIG SET maxclients 1");
+    (void)snprintf(url, sizeof(url), "%s?" QUICK, server_url(redis));
+    assert_says(url, 69,
+                "cannot be reached: the server has reached its limit of "
+                "clients",
+                "raise its maxclients, or end clients that CLIENT LIST shows; "
+                "the URL is of LATCHKEY_URL\n");
+}
+
+static void a_replica(void **state)
+{
+    (void)state;
+    command("REPLICAOF 127.0.0.1 1");
+    assert_says(server_url(redis), 69,
+                "cannot be used: it is a replica, and only its primary grants",
+                "let the URL name that one; `redis-cli info replication` tells "
+                "which\n");
+}
+
+static bool is_loading(void *data)
+{
+    return tool_code(data, "ls", NULL) == 69;
+}
+
+/* So many keys, each of which takes its time. */
+static void a_server_that_loads(void **state)
+{
+    const tool_how how = {.url = server_url(redis)};
+    redisContext *begin;
+
+    (void)state;
+    command("DEBUG POPULATE 10000 key 1024");
+    command("CONFIG SET loading-process-events-interval-bytes 1024");
+    command("CONFIG SET key-load-delay 10000");
+    begin = redisConnectUnix(server_socket(redis));
+    assert_non_null(begin);
+    assert_int_equal(redisAppendCommand(begin, "DEBUG RELOAD"), REDIS_OK);
+    assert_int_equal(redisBufferWrite(begin, &(int){0}), REDIS_OK);
+    assert_true(wait_until(is_loading, (void *)(uintptr_t)&how, SOON_MS));
+    assert_says(server_url(redis), 69, "the server still loads its data",
+                "wait until it has loaded\n");
+    redisFree(begin);
+}
+
+/* ---- whether it answers ------------------------------------------------- */
+
+static void assert_silent(const char *where)
+{
+    char url[URL_SIZE];
+
+    (void)snprintf(url, sizeof(url), "%s?" QUICK, where);
+    assert_says(url, 69,
+                "cannot be reached: it takes connections and does not answer",
+                "look at its process and log: it is stopped, paused or busy; "
+                "the URL is of LATCHKEY_URL\n");
+}
+
+static void a_server_that_is_stopped(void **state)
+{
+    (void)state;
+    server_freeze(redis);
+    assert_silent(server_url(redis));
+    assert_silent(server_tcp_url(redis));
+    server_thaw(redis);
+}
+
+static void a_server_that_is_paused(void **state)
+{
+    (void)state;
+    command("CLIENT PAUSE 1000000 ALL");
+    assert_silent(server_url(redis));
+}
+
+/* It can be looked at, and is asked in vain for a lock. */
+static void a_server_that_pauses_what_writes(void **state)
+{
+    char url[URL_SIZE];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "%s?" QUICK, server_url(redis));
+    command("CLIENT PAUSE 1000000 WRITE");
+    assert_lock_says(url, 69, "it was sent, but no answer came",
+                     "look at the server's process and log, then try again\n");
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_teardown(test, forget)
+    const struct CMUnitTest tests[] = {
+        TEST(a_host_that_nobody_knows),
+        TEST(a_port_on_which_nobody_listens),
+        TEST(a_socket_that_is_not_there),
+        TEST(a_socket_on_which_nobody_listens),
+        TEST(a_socket_that_the_user_may_not_use),
+        TEST(an_http_server),
+        TEST(a_server_of_something_else),
+        TEST(a_port_that_speaks_tls),
+        TEST(a_password_that_is_wrong),
+        TEST(a_password_that_is_missing),
+        TEST(a_right_that_is_missing),
+        TEST(a_database_that_is_not_there),
+        TEST(memory_that_is_full),
+        TEST(too_many_clients),
+        TEST(a_replica),
+        TEST(a_server_that_loads),
+        TEST(a_server_that_is_stopped),
+        TEST(a_server_that_is_paused),
+        TEST(a_server_that_pauses_what_writes),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, start, end);
+}
