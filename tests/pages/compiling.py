@@ -25,6 +25,7 @@ extern void *data;
 lk_status render(lk_flight_ticket *ticket, void *data);
 void send_page(const void *bytes, size_t size);
 void write_order(uint64_t fence);
+void write_report(void);
 void page_fragment(void);
 
 void page_fragment(void)
