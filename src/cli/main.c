@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -63,10 +64,30 @@ const cli_command *cli_command_find(const char *name)
     return NULL;
 }
 
+/* Which command is meant by a word of other tools and libraries, or NULL. */
+static const char *called_elsewhere(const char *name)
+{
+    static const struct {
+        const char *word, *command;
+    } words[] = {{"unlock", "release"},     {"trylock", "lock"},
+                 {"flock", "lock"},         {"islocked", "who"},
+                 {"status", "who"},         {"info", "who"},
+                 {"show", "who"},           {"ttl", "who"},
+                 {"rwlock", "read"},        {"readlock", "read"},
+                 {"writelock", "write"},    {"forceunlock", "break"},
+                 {"force-unlock", "break"}, {"countdown", "latch"}};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcasecmp(words[i].word, name) == 0)
+            return words[i].command;
+    }
+    return NULL;
+}
+
 static _Noreturn void unknown_command(const cli *c, const char *name)
 {
-    const char *near = NULL;
-    size_t least = 3;
+    const char *near = called_elsewhere(name);
+    size_t least = near != NULL ? 0 : cli_nearness(name);
 
     for (size_t i = 0; cli_commands[i] != NULL; i++) {
         size_t distance = cli_distance(name, cli_commands[i]->name);

@@ -155,6 +155,11 @@ size_t cli_distance(const char *a, const char *b)
     return row[b_size];
 }
 
+size_t cli_nearness(const char *word)
+{
+    return strlen(word) > 2 ? 3 : 2;
+}
+
 /* ---- tables ------------------------------------------------------------- */
 
 bool cli_option_takes_value(const cli_option *option)
@@ -188,13 +193,23 @@ static const cli_option *find_letter(const cli_option *table, char letter)
     return NULL;
 }
 
+/* How far it is from what is there; --lease-time is near --lease. */
+static size_t likeness(const char *name, const char *there)
+{
+    size_t size = strlen(there);
+
+    if (strncmp(name, there, size) == 0 && name[size] == '-')
+        return 1;
+    return cli_distance(name, there);
+}
+
 static void nearest(const cli_option *table, const char *name,
                     const char **ret_name, size_t *ret_distance)
 {
     for (; table != NULL && table->kind != CLI_END; table++) {
         size_t d = table->name == NULL || !cli_option_is_shown(table)
                        ? SIZE_MAX
-                       : cli_distance(name, table->name);
+                       : likeness(name, table->name);
 
         if (d < *ret_distance) {
             *ret_distance = d;
@@ -221,7 +236,7 @@ static _Noreturn void version(const reader *r)
 static _Noreturn void unknown_long(const reader *r, const char *name)
 {
     const char *near = NULL;
-    size_t distance = 3;
+    size_t distance = cli_nearness(name);
 
     if (strcmp(name, "help") == 0)
         help(r);
@@ -235,13 +250,31 @@ static _Noreturn void unknown_long(const reader *r, const char *name)
     cli_usage(r->c, "there is no option --%s", name);
 }
 
-static _Noreturn void unknown_letter(const reader *r, char letter)
+/* at: the letter in word, which is what stands behind the dash. Help that is
+   asked for in the middle of a word is a mistake: it would end a script with 0. */
+static _Noreturn void
+unknown_letter(const reader *r, const char *word, const char *at)
 {
-    if (letter == 'h')
+    if (*at == 'h' && at[1] == '\0')
         help(r);
-    if (letter == 'V' && r->c->command == NULL)
+    if (*at == 'V' && at[1] == '\0' && r->c->command == NULL)
         version(r);
-    cli_usage(r->c, "there is no option -%c", letter);
+    if (word[1] == '\0')
+        cli_usage(r->c, "there is no option -%c", *at);
+    cli_usage(r->c,
+              "'-%s' is not understood at '%c'; long options have two dashes",
+              word, *at);
+}
+
+/* Other tools write long options with one dash. */
+static void refuse_long(const reader *r, const char *word)
+{
+    size_t size = strcspn(word, "=");
+
+    if (size > 2 && (find_long(r->own, word, size) != NULL ||
+                     find_long(cli_global_options, word, size) != NULL))
+        cli_usage(r->c, "'-%s' has one dash; did you mean --%.*s?", word,
+                  (int)size, word);
 }
 
 /* ---- values ------------------------------------------------------------- */
@@ -336,14 +369,15 @@ letter_option(const reader *r, char letter, bool *ret_is_own)
 }
 
 /* -nq, -w2, -w 2 */
-static void read_letters(reader *r, const char *text)
+static void read_letters(reader *r, const char *word)
 {
-    for (; *text != '\0'; text++) {
+    refuse_long(r, word);
+    for (const char *text = word; *text != '\0'; text++) {
         bool is_own = false;
         const cli_option *option = letter_option(r, *text, &is_own);
 
         if (option == NULL) {
-            unknown_letter(r, *text);
+            unknown_letter(r, word, text);
         } else if (cli_option_takes_value(option)) {
             store(r, option, is_own,
                   text[1] != '\0' ? text + 1 : value_behind(r, option));

@@ -81,4 +81,7 @@ int cli_word_find(const char *words, const char *text);
 /* How many letters have to change to make b of a; long words are far. */
 size_t cli_distance(const char *a, const char *b);
 
+/* From which distance on another word is not what was meant. */
+size_t cli_nearness(const char *word);
+
 #endif /* LK_CLI_OPTIONS_H */

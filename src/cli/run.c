@@ -70,13 +70,21 @@ static void check_status_fd(run *r)
         cli_usage(r->c, "--status-fd %" PRIu64 " is not open", fd);
 }
 
+static _Noreturn void miss_command(const run *r)
+{
+    static const char shell[] =
+        "\n  for a shell itself: eval \"$(latchkey hold NAME)\"";
+
+    cli_usage(r->c, "which command? %s %s%s", r->c->called,
+              r->c->command->usage, r->options.kind == CLI_LOCK ? shell : "");
+}
+
 static void check_options(run *r, const cli_args *args)
 {
     run_options *o = &r->options;
 
     if (o->line == NULL && args->rest == NULL)
-        cli_usage(r->c, "which command? %s %s", r->c->called,
-                  r->c->command->usage);
+        miss_command(r);
     if (o->line != NULL && args->rest != NULL)
         cli_usage(r->c, "either -c LINE or a command");
     if (o->is_try && o->wait_ms != LK_FOREVER)
@@ -247,6 +255,26 @@ static int start_child(run *r, char **argv, int gate)
     return 0;
 }
 
+/* Says that the command could not be run. What was meant is told where it may
+   have been something else. */
+static int not_run(run *r, const char *program, int reason)
+{
+    char name[128];
+
+    if (reason != ENOENT)
+        return cli_fail(r->c, CLI_CANNOT_RUN, "%s: %s", program,
+                        strerror(reason));
+    if (strchr(program, ' ') != NULL)
+        return cli_fail(r->c, CLI_NOT_FOUND,
+                        "%s: %s\n  a line for a shell is run by -c", program,
+                        strerror(reason));
+    return cli_fail(r->c, CLI_NOT_FOUND,
+                    "%s: %s\n  it stands where the command does, behind NAME, "
+                    "which is '%s'",
+                    program, strerror(reason),
+                    cli_clean(name, sizeof(name), r->subject.name));
+}
+
 /* The exit code of a child that has ended. */
 static int ended(run *r, const char *program)
 {
@@ -257,8 +285,7 @@ static int ended(run *r, const char *program)
         return cli_fail(r->c, CLI_INTERNAL,
                         "the guardian has died; the command was not run");
     if (reason != 0)
-        return cli_fail(r->c, reason == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
-                        "%s: %s", program, strerror(reason));
+        return not_run(r, program, reason);
     if (r->is_lost)
         return CLI_LOST;
     if (r->is_overdue)

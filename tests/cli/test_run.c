@@ -77,8 +77,14 @@ static void a_command_that_cannot_be_run_is_126_or_127(void **state)
 {
     (void)state;
     assert_tool(&how, 127, "",
-                "latchkey run: no-such-thing: No such file or directory\n",
+                "latchkey run: no-such-thing: No such file or directory\n"
+                "  it stands where the command does, behind NAME, which is "
+                "'n'\n",
                 "run", "n", "no-such-thing", NULL);
+    assert_tool(&how, 127, "",
+                "latchkey run: echo $HOME: No such file or directory\n"
+                "  a line for a shell is run by -c\n",
+                "run", "n", "echo $HOME", NULL);
     assert_tool(&how, 126, "", "/etc/passwd: Permission denied", "run", "n",
                 "/etc/passwd", NULL);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);

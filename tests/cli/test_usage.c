@@ -68,6 +68,50 @@ static void a_wrong_command_line_is_64(void **state)
                 NULL);
 }
 
+/* As consul and other programs of Go write them. A script that meant something
+   else than help must not end with 0. */
+static void long_options_with_one_dash_are_refused(void **state)
+{
+    static const char *const words[] = {"-try=15s", "-n=3", "-shell=false",
+                                        "-http-addr=h"};
+
+    (void)state;
+    assert_tool(NULL, 64, "",
+                "'-verbose' has one dash; did you mean --verbose?", "lock",
+                "-verbose", "n", "true", NULL);
+    assert_tool(NULL, 64, "", "'-url=x' has one dash; did you mean --url?",
+                "-url=x", "ls", NULL);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        assert_tool(NULL, 64, "", "'; long options have two dashes", "lock",
+                    words[i], "n", "true", NULL);
+    assert_tool(NULL, 64, "", "'-hq' is not understood at 'h'", "-hq", NULL);
+}
+
+/* Who comes from elsewhere is told what it is called here. */
+static void words_of_other_tools_are_known(void **state)
+{
+    static const char *const words[][2] = {{"unlock", "release"},
+                                           {"tryLock", "lock"},
+                                           {"flock", "lock"},
+                                           {"forceUnlock", "break"},
+                                           {"isLocked", "who"},
+                                           {"status", "who"},
+                                           {"writeLock", "write"}};
+    char wanted[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        (void)snprintf(wanted, sizeof(wanted), "; did you mean '%s'?",
+                       words[i][1]);
+        assert_tool(NULL, 64, "", wanted, words[i][0], "n", NULL);
+    }
+    assert_tool(NULL, 64, "", "no command 'kv'\n  `latchkey help`", "kv", NULL);
+    assert_tool(NULL, 64, "", "no option --lease-time; did you mean --lease?",
+                "lock", "--lease-time", "5", "n", "true", NULL);
+    assert_tool(NULL, 64, "", "a shell itself: eval \"$(latchkey hold NAME)\"",
+                "lock", "9", NULL);
+}
+
 static void options_stand_before_and_behind_the_command(void **state)
 {
     static const char json[] =
@@ -175,6 +219,8 @@ int main(void)
         cmocka_unit_test(help_lists_commands_options_and_exit_codes),
         cmocka_unit_test(a_command_explains_itself),
         cmocka_unit_test(a_wrong_command_line_is_64),
+        cmocka_unit_test(long_options_with_one_dash_are_refused),
+        cmocka_unit_test(words_of_other_tools_are_known),
         cmocka_unit_test(options_stand_before_and_behind_the_command),
         cmocka_unit_test(a_letter_means_the_same_everywhere),
         cmocka_unit_test(a_stream_that_is_closed_is_not_the_server_s),
