@@ -65,16 +65,33 @@ class Block:
         return self.kind in RUN and "elsewhere" not in self.how
 
 
+def check_indented(page, lines):
+    """lines: (number, line) of all that stands in no fence. Fault: a block that
+    is made by blanks before its lines alone. In a list these go on with it."""
+    before = ""
+    in_list = False
+    for number, line in lines:
+        if re.match(r"(-|\*|\d+\.) ", line):
+            in_list = True
+        elif line and not line.startswith(" "):
+            in_list = False
+        if line.startswith("    ") and not before and not in_list:
+            raise Fault(f"{page}:{number}: a block without a fence")
+        before = line.strip()
+
+
 def blocks_of(page, text):
-    """All blocks of a page, in order. Fault: a mark that is not known, or a
-    block without an end."""
-    found = []
+    """All blocks of a page, in order. Fault: one is not marked as it should
+    be."""
+    found, outside = [], []
     block = None
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()
         if not bare.startswith("```"):
             if block:
                 block.lines.append(line)
+            else:
+                outside.append((number, line))
         elif not block:
             block = Block(page, number, bare[3:])
         elif bare == "```":
@@ -84,4 +101,5 @@ def blocks_of(page, text):
             raise Fault(f"{page}:{number}: a block begins within another")
     if block:
         raise Fault(f"{block.place}: a block has no end")
+    check_indented(page, outside)
     return found

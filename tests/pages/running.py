@@ -3,7 +3,7 @@
 
 A page has a fresh directory and a server with nothing in it. LATCHKEY_URL says
 where that is, so a page may say something else of its own. Programs that a page
-takes from its reader's world are there, and do nothing well (STAND_INS); so is
+takes from its reader's world are there, and do nothing, well (STAND_INS); so is
 each ./program that it runs.
 
 What is written is compared but for what differs from run to run (VARYING), and
@@ -26,7 +26,7 @@ LIMIT_S = 60 * int(os.environ.get("LK_TEST_SLOW", "1"))
 
 # make works for as long as it is let.
 STAND_INS = ("exec sleep 600", ["make"]), ("exit 0", [
-    "ffmpeg", "mail", "pg_dump", "rsync", "systemctl"])
+    "curl", "ffmpeg", "pg_dump", "rsync", "systemctl"])
 
 READER = {"CI_PIPELINE_URL": "https://ci.example/17", "VERSION": "4.2"}
 
@@ -228,13 +228,19 @@ class Reader:
     def _wait_in_use(self, command, expected):
         """Waits until a command that goes on has written what the page shows;
         or holds something, or waits for it, if the page shows nothing."""
-        if expected and expected != [""]:
-            wait_for(f"{command.place}: what is shown:\n{command.written()}",
-                     lambda: same_each_time(command.written(), False)
-                     == expected)
-        else:
-            wait_for(f"{command.place}: it holds or waits",
-                     lambda: self._users() >= len(self._beside))
+        def is_so():
+            if command.process.poll():
+                command.end_with(0)
+            if expected and expected != [""]:
+                return same_each_time(command.written(), False) == expected
+            return self._users() >= len(self._beside)
+
+        try:
+            wait_for(f"{command.place}: it holds or waits", is_so)
+        except Fault:
+            if expected:
+                command.check_written(expected)
+            raise
 
     def _users(self):
         """How many hold or wait, over all names."""
