@@ -118,15 +118,15 @@ static cli_cause peer_cause(const char *words, const char *server)
     static const char *const before[] = {"connecting took too long",
                                          "not connected yet"};
     bool is_silent = is_silence(words);
-    cli_peer peer = CLI_PEER_UNKNOWN;
+    cli_peer_hint hint = CLI_PEER_ANSWERS;
 
     if (!is_silent && !is_strange(words))
         return of_peer[CLI_PEER_UNKNOWN];
-    if (strncmp(server, "unix:", 5) != 0)
-        peer = cli_peer_find(server, !has_any(words, before, 2));
-    else if (is_silent)
-        peer = CLI_PEER_SILENT;
-    return of_peer[peer];
+    if (strncmp(server, "unix:", 5) == 0)
+        return of_peer[is_silent ? CLI_PEER_SILENT : CLI_PEER_UNKNOWN];
+    if (is_silent)
+        hint = has_any(words, before, 2) ? CLI_PEER_NOTHING : CLI_PEER_TAKES;
+    return of_peer[cli_peer_find(server, hint)];
 }
 
 cli_cause

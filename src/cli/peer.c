@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 500, HOST_SIZE = 256, PORT_SIZE = 8 };
+enum { PATIENCE_MS = 2000, HOST_SIZE = 256, PORT_SIZE = 8 };
 
 /* The least that a TLS server answers, if only with an alert. Nothing is kept
    secret by it, so that its random number need not be one. */
@@ -104,11 +104,12 @@ static cli_peer ask(const struct addrinfo *to, const void *words, size_t size)
     return peer;
 }
 
-cli_peer cli_peer_find(const char *server, bool may_look_up)
+cli_peer cli_peer_find(const char *server, cli_peer_hint hint)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                                   .ai_flags =
-                                       may_look_up ? 0 : AI_NUMERICHOST};
+                                   .ai_flags = hint == CLI_PEER_NOTHING
+                                                   ? AI_NUMERICHOST
+                                                   : 0};
     struct addrinfo *found = NULL;
     char host[HOST_SIZE];
     char port[PORT_SIZE];
@@ -118,7 +119,7 @@ cli_peer cli_peer_find(const char *server, bool may_look_up)
         getaddrinfo(host, port, &hints, &found) != 0)
         return CLI_PEER_UNKNOWN;
     peer = ask(found, hello, sizeof(hello) - 1);
-    if (peer == CLI_PEER_UNKNOWN || peer == CLI_PEER_SILENT) {
+    if (hint == CLI_PEER_ANSWERS && peer != CLI_PEER_TLS) {
         cli_peer second = ask(found, question, sizeof(question) - 1);
 
         peer = second == CLI_PEER_HTTP ? second : peer;

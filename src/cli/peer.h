@@ -2,11 +2,9 @@
 #ifndef LK_CLI_PEER_H
 #define LK_CLI_PEER_H
 
-#include <stdbool.h>
-
 /*
  * What listens at an address where no Redis answers. It is asked over a
- * connection of its own, which takes a second or two at most.
+ * connection of its own, which takes four seconds at most.
  */
 
 typedef enum cli_peer {
@@ -17,8 +15,14 @@ typedef enum cli_peer {
     CLI_PEER_HTTP
 } cli_peer;
 
-/* server: as lk_url_describe() writes it. A unix socket's is not known, nor that
-   of a host with a name, if names may not be looked up. */
-cli_peer cli_peer_find(const char *server, bool may_look_up);
+/* What is known before. */
+typedef enum cli_peer_hint {
+    CLI_PEER_NOTHING, /* nor whether the name of its host can be looked up */
+    CLI_PEER_TAKES,   /* it takes connections */
+    CLI_PEER_ANSWERS  /* it says something, or closes */
+} cli_peer_hint;
+
+/* server: as lk_url_describe() writes it. A unix socket's is not known. */
+cli_peer cli_peer_find(const char *server, cli_peer_hint hint);
 
 #endif /* LK_CLI_PEER_H */

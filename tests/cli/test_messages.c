@@ -20,11 +20,7 @@
 #include "support/tool.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 10000, URL_SIZE = 512 };
-
-/* What the server is asked for is short, so that a test is. */
-#define QUICK                                                                  \
-    "offline_ms=300ms&connect_timeout_ms=200ms&command_timeout_ms=200ms"
+enum { SOON_MS = 20000, URL_SIZE = 512 };
 
 static server *redis;
 
@@ -49,37 +45,43 @@ static int forget(void **state)
     return server_restart(redis) ? 0 : -1;
 }
 
-static void assert_one_says(const char *url, const char *const *arguments,
-                            int code, const char *what, const char *to_do)
+static tool *lock_start(const char *url)
 {
     const tool_how how = {.url = url};
-    tool *t = tool_start_list(&how, arguments);
+
+    return tool_start(&how, "lock", "-n", "n", "true", NULL);
+}
+
+/* Waits for its end, and for both sentences. */
+static void check(tool *t, int code, const char *what, const char *to_do)
+{
     int ended = tool_wait(t, SOON_MS);
     const char *said = strstr(tool_err(t), what);
 
     if (ended != code || said == NULL ||
         strncmp(said + strlen(what), "\n  ", 3) != 0 ||
         strncmp(said + strlen(what) + 3, to_do, strlen(to_do)) != 0)
-        fail_msg("%s: code %d: %s", arguments[0], ended, tool_err(t));
+        fail_msg("code %d: %s", ended, tool_err(t));
     tool_free(t);
 }
 
 static void
 assert_lock_says(const char *url, int code, const char *what, const char *to_do)
 {
-    static const char *const lock[] = {"lock", "-n", "n", "true", NULL};
-
-    assert_one_says(url, lock, code, what, to_do);
+    check(lock_start(url), code, what, to_do);
 }
 
-/* A command that takes a lock, and one that only looks. */
+/* A command that takes a lock, and one that only looks, at the same time: each
+   takes as long as it tries to reach a server. */
 static void
 assert_says(const char *url, int code, const char *what, const char *to_do)
 {
-    static const char *const ls[] = {"ls", NULL};
+    const tool_how how = {.url = url};
+    tool *lock = lock_start(url);
+    tool *ls = tool_start(&how, "ls", NULL);
 
-    assert_lock_says(url, code, what, to_do);
-    assert_one_says(url, ls, code, what, to_do);
+    check(lock, code, what, to_do);
+    check(ls, code, what, to_do);
 }
 
 static void command(const char *words)
@@ -100,7 +102,7 @@ static void a_host_that_nobody_knows(void **state)
 
     (void)state;
     memset(host, 'x', sizeof(host) - 1);
-    (void)snprintf(url, sizeof(url), "redis://%s?" QUICK, host);
+    (void)snprintf(url, sizeof(url), "redis://%s", host);
     assert_says(url, 69, "cannot be reached: there is no host of this name",
                 "correct the host in the URL, or this machine's DNS; the URL "
                 "is of LATCHKEY_URL\n");
@@ -111,7 +113,7 @@ static void a_port_on_which_nobody_listens(void **state)
     char url[URL_SIZE];
 
     (void)state;
-    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u?" QUICK,
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u",
                    (unsigned)socket_free_port());
     assert_says(url, 69, "cannot be reached: connection refused",
                 "start Redis there, or correct the URL; the URL is of "
@@ -123,8 +125,7 @@ static void a_socket_that_is_not_there(void **state)
     char url[URL_SIZE];
 
     (void)state;
-    (void)snprintf(url, sizeof(url), "unix:%s.not?" QUICK,
-                   server_socket(redis));
+    (void)snprintf(url, sizeof(url), "unix:%s.not", server_socket(redis));
     assert_says(url, 69, "cannot be reached: there is no such socket",
                 "start Redis with this path as its `unixsocket`, or correct "
                 "the URL; the URL is of LATCHKEY_URL\n");
@@ -138,7 +139,7 @@ static void a_socket_on_which_nobody_listens(void **state)
 
     (void)state;
     (void)snprintf(path, sizeof(path), "%s.left", server_socket(redis));
-    (void)snprintf(url, sizeof(url), "unix:%s?" QUICK, path);
+    (void)snprintf(url, sizeof(url), "unix:%s", path);
     fd = socket_listen_unix(path);
     assert_true(fd >= 0);
     (void)close(fd); /* its file stays */
@@ -151,12 +152,10 @@ static void a_socket_on_which_nobody_listens(void **state)
 /* Of root, who may do anything, the rights are taken. */
 static void a_socket_that_the_user_may_not_use(void **state)
 {
-    char url[URL_SIZE];
-    tool_how how = {.url = url};
+    tool_how how = {.url = server_url(redis)};
     tool *t;
 
     (void)state;
-    (void)snprintf(url, sizeof(url), "%s?" QUICK, server_url(redis));
     assert_int_equal(chmod(server_socket(redis), 0), 0);
     if (geteuid() == 0) {
         how.program = "setpriv";
@@ -213,8 +212,7 @@ static void an_http_server(void **state)
     char url[URL_SIZE];
 
     (void)state;
-    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u?" QUICK,
-                   (unsigned)port);
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
     assert_says(url, 69,
                 "cannot be used: an HTTP server answers there, and not Redis",
                 "correct host and port in the URL; the URL is of "
@@ -230,8 +228,7 @@ static void a_server_of_something_else(void **state)
     char url[URL_SIZE];
 
     (void)state;
-    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u?" QUICK,
-                   (unsigned)port);
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
     assert_says(url, 69, "the reply is not understood",
                 "let the URL name a Redis server; the URL is of "
                 "LATCHKEY_URL\n");
@@ -290,7 +287,7 @@ static void a_port_that_speaks_tls(void **state)
     (void)snprintf(port, sizeof(port), "%u", (unsigned)socket_free_port());
     secret = server_start(arguments);
     assert_non_null(secret);
-    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%s?" QUICK, port);
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%s", port);
     assert_says(url, 69, "cannot be reached: it looks like TLS",
                 "name a port without TLS, which Latchkey does not speak; the "
                 "URL is of LATCHKEY_URL\n");
@@ -372,12 +369,9 @@ static void memory_that_is_full(void **state)
 /* The connection of the test is the one that there may be. */
 static void too_many_clients(void **state)
 {
-    char url[URL_SIZE];
-
     (void)state;
     command("CONFIG SET maxclients 1");
-    (void)snprintf(url, sizeof(url), "%s?" QUICK, server_url(redis));
-    assert_says(url, 69,
+    assert_says(server_url(redis), 69,
                 "cannot be reached: the server has reached its limit of "
                 "clients",
                 "raise its maxclients, or end clients that CLIENT LIST shows; "
@@ -421,11 +415,8 @@ static void a_server_that_loads(void **state)
 
 /* ---- whether it answers ------------------------------------------------- */
 
-static void assert_silent(const char *where)
+static void assert_silent(const char *url)
 {
-    char url[URL_SIZE];
-
-    (void)snprintf(url, sizeof(url), "%s?" QUICK, where);
     assert_says(url, 69,
                 "cannot be reached: it takes connections and does not answer",
                 "look at its process and log: it is stopped, paused or busy; "
@@ -451,12 +442,9 @@ static void a_server_that_is_paused(void **state)
 /* It can be looked at, and is asked in vain for a lock. */
 static void a_server_that_pauses_what_writes(void **state)
 {
-    char url[URL_SIZE];
-
     (void)state;
-    (void)snprintf(url, sizeof(url), "%s?" QUICK, server_url(redis));
     command("CLIENT PAUSE 1000000 WRITE");
-    assert_lock_says(url, 69, "it was sent, but no answer came",
+    assert_lock_says(server_url(redis), 69, "it was sent, but no answer came",
                      "look at the server's process and log, then try again\n");
 }
 
