@@ -11,9 +11,9 @@ for how many blanks are between two words. On a page the user is called ci, and
 the host web-3; who sees what a reader does at different hosts is this one.
 """
 
-import getpass
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -50,7 +50,7 @@ def same_each_time(text, is_page):
     """The lines of a text without what varies."""
     if is_page:
         text = re.sub(r"\bweb-3\b", socket.gethostname(), text)
-        text = re.sub(r"\bci\b", getpass.getuser(), text)
+        text = re.sub(r"\bci\b", pwd.getpwuid(os.getuid()).pw_name, text)
     for pattern, word in VARYING:
         text = pattern.sub(word, text)
     return [line.rstrip() for line in text.rstrip("\n").split("\n")]
