@@ -86,7 +86,7 @@ static void change_begins(checker_call *change)
             call->opened_at = 0;
 }
 
-/* Counts that may be of the next generation. */
+/* Counts and arrivals that may be of the next generation. */
 static uint64_t straddling(const checker_key *key)
 {
     uint64_t sum = key->latch.loose + key->latch.during;
@@ -94,6 +94,8 @@ static uint64_t straddling(const checker_key *key)
     for (const checker_call *call = key->calls; call != NULL; call = call->next)
         if (call->invoke.call == HISTORY_COUNT)
             sum += call->invoke.count;
+        else if (call->invoke.call == HISTORY_ARRIVE)
+            sum++;
     return sum;
 }
 
@@ -123,6 +125,15 @@ static void see_armed_twice(checker *c, const checker_call *call,
                        (unsigned long long)latch->size);
 }
 
+/* What arrives may arm what was deleted meanwhile. */
+static bool is_arriving(const checker_key *key)
+{
+    for (const checker_call *call = key->calls; call != NULL; call = call->next)
+        if (call->invoke.call == HISTORY_ARRIVE)
+            return true;
+    return false;
+}
+
 /* Of two at one time nobody knows which one came last. */
 static void changed(checker_call *call, uint64_t at)
 {
@@ -137,8 +148,10 @@ static void changed(checker_call *call, uint64_t at)
         latch->by_reset = call->invoke.call == HISTORY_RESET;
     } else {
         forget(latch);
-        latch->phase = latch->arming > 0 || latch->loose_arming ? CHECKER_VAGUE
-                                                                : CHECKER_UNSET;
+        latch->phase =
+            latch->arming > 0 || latch->loose_arming || is_arriving(call->key)
+                ? CHECKER_VAGUE
+                : CHECKER_UNSET;
     }
 }
 
@@ -238,27 +251,69 @@ static bool member_add(checker_latch *latch, uint64_t id)
     return true;
 }
 
-/* The first one arms it. */
+/* One that may find it unset may arm it. */
 static void arrive_begins(checker *c, checker_call *call)
 {
     checker_latch *latch = &call->key->latch;
 
-    if (latch->phase == CHECKER_UNSET) {
-        armed(call->key, call->invoke.count, call->invoke.at);
-        call->generation = latch->generation;
+    if (!is_surely_armed(latch)) {
+        call->arms = true;
+        latch->changing++;
+        latch->arming++;
     }
-    if (member(latch, call->invoke.hold) != NULL)
-        return;
-    latch->most++;
-    if (!member_add(latch, call->invoke.hold))
-        c->failed = true;
+    if (latch->phase == CHECKER_ARMED &&
+        member(latch, call->invoke.hold) == NULL) {
+        latch->most++;
+        c->failed |= !member_add(latch, call->invoke.hold);
+    }
 }
 
-static void arrive_ends(checker_call *call, const history_event *event)
+/* It is armed now, by this one or by another: the first that says so counts. */
+static void
+arming_ends(checker *c, checker_call *call, const history_event *event)
+{
+    checker_latch *latch = &call->key->latch;
+
+    latch->changing--;
+    latch->arming--;
+    if (event->phase == HISTORY_UNKNOWN && latch->phase == CHECKER_UNSET) {
+        latch->phase = CHECKER_VAGUE;
+    } else if (event->phase == HISTORY_OK && latch->changing > latch->arming) {
+        forget(latch);
+        latch->phase = CHECKER_VAGUE;
+    } else if (event->phase == HISTORY_OK && latch->phase == CHECKER_UNSET &&
+               !latch->loose_arming && latch->generation == call->generation) {
+        armed(call->key, call->invoke.count, event->at);
+        latch->most++;
+        latch->least = 1;
+        c->failed |= !member_add(latch, call->invoke.hold);
+        latch->members[0].counted = true;
+        call->generation = latch->generation;
+    } else if (event->phase == HISTORY_OK && latch->phase == CHECKER_UNSET) {
+        latch->phase = CHECKER_VAGUE;
+    }
+    if (event->phase == HISTORY_OK && latch->changing > 0)
+        latch->during++;
+    if (latch->changing == 0)
+        latch->during = 0;
+}
+
+static void
+arrive_ends(checker *c, checker_call *call, const history_event *event)
 {
     checker_latch *latch = &call->key->latch;
     checker_member *who = member(latch, call->invoke.hold);
 
+    if (event->phase == HISTORY_UNKNOWN) {
+        latch->loose++;
+        latch->loose_arming = true;
+    }
+    if (call->arms) {
+        arming_ends(c, call, event);
+        return;
+    }
+    if (event->phase == HISTORY_OK && latch->changing > 0)
+        latch->during++;
     if (event->phase != HISTORY_OK || call->generation != latch->generation ||
         who == NULL || who->counted)
         return;
@@ -392,7 +447,7 @@ void checker_latch_ends(checker *c, checker_call *call,
     else if (call->invoke.call == HISTORY_COUNT)
         count_ends(c, call, event);
     else if (call->invoke.call == HISTORY_ARRIVE)
-        arrive_ends(call, event);
+        arrive_ends(c, call, event);
     else if (call->invoke.call == HISTORY_ASK)
         asked(c, call, event);
     else if (call->invoke.call == HISTORY_ACQUIRE)

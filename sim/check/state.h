@@ -41,6 +41,7 @@ struct checker_call {
     uint64_t queued_at;   /* it was in the queue; 0: not known */
     uint64_t opened_at;   /* its latch was open, and it may pass; 0: no */
     uint64_t lease_ns;    /* for so long may the server keep what it leaves */
+    bool arms;            /* an arrival at a latch that may be unset */
     bool muddied;         /* somebody may have had permits meanwhile */
     history_event overtaker; /* the first; its call 0: nobody */
     uint64_t overtaker_began;

@@ -11,6 +11,7 @@
 #include "core/hold.h"
 #include "play/art.h"
 #include "play/client.h"
+#include "play/errand.h"
 #include "play/judge.h"
 #include "play/record.h"
 #include "world/random.h"
@@ -807,6 +808,11 @@ void sim_actor_rests(sim_actor *actor)
     round_end(actor);
 }
 
+void sim_actor_goes_on(sim_actor *actor, void (*next)(sim_actor *actor))
+{
+    later(actor, while_of(actor, actor->plan->hold_ms), next);
+}
+
 static void round_end(sim_actor *actor)
 {
     actor->at = actor->home;
@@ -881,6 +887,7 @@ void sim_actor_leave(sim_actor *actor, const sim_client *client)
         return;
     }
     actor->over = true;
+    sim_flight_leave(actor);
     sim_event_clear(&actor->run->schedule, &actor->event);
     sim_event_clear(&actor->run->schedule, &actor->cancel_event);
     if (actor->handle != NULL)

@@ -17,6 +17,9 @@ void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item);
 void sim_actor_calls(sim_actor *actor, int64_t wait_ms);
 bool sim_actor_called(sim_actor *actor, const char *call, lk_status status);
 void sim_actor_rests(sim_actor *actor);
+
+/* It does that after a while, as if it held something. */
+void sim_actor_goes_on(sim_actor *actor, void (*next)(sim_actor *actor));
 void sim_actor_says(const sim_actor *actor, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -401,42 +401,79 @@ static void plain_free(void *handle)
     lk_plain_semaphore_free(handle);
 }
 
+static lk_status cell_make(void **ret_handle, const sim_client *home,
+                           const char *name, const sim_plan *plan)
+{
+    (void)plan;
+    return lk_cell_new((lk_cell **)ret_handle, home->client, name, NULL);
+}
+
+static void cell_free(void *handle)
+{
+    lk_cell_free(handle);
+}
+
+static lk_status flight_make(void **ret_handle, const sim_client *home,
+                             const char *name, const sim_plan *plan)
+{
+    const lk_flight_options options = {LK_FLIGHT_OPTIONS_INIT,
+                                       .ttl_ms = SIM_FLIGHT_TTL_MS,
+                                       .error_ttl_ms = SIM_FLIGHT_TTL_MS / 4,
+                                       .lease_ms = SIM_FLIGHT_LEASE_MS};
+
+    (void)plan;
+    return lk_flight_new((lk_flight **)ret_handle, home->client, name,
+                         &options);
+}
+
+static void flight_free(void *handle)
+{
+    lk_flight_free(handle);
+}
+
 /* -------------------------------------------------------------------------------- */
 
 const sim_art sim_arts[SIM_PRIMITIVES] = {
     [SIM_LOCK] = {SIM_OF_LOCK, true, false, lock_make, lock_free, lock_acquire,
-                  lock_import, lock_revoke, lock_force, NULL},
+                  lock_import, lock_revoke, lock_force, true, NULL},
     [SIM_SPINLOCK] = {SIM_OF_LOCK, true, false, spinlock_make, lock_free,
-                      lock_acquire, lock_import, lock_revoke, lock_force, NULL},
+                      lock_acquire, lock_import, lock_revoke, lock_force, true,
+                      NULL},
     [SIM_FAIRLOCK] = {SIM_OF_LOCK, true, false, fairlock_make, fairlock_free,
                       fairlock_acquire, fairlock_import, fairlock_revoke,
-                      fairlock_force, NULL},
+                      fairlock_force, true, NULL},
     [SIM_LEADER] = {SIM_OF_LOCK, true, false, leader_make, leader_free,
-                    leader_acquire, NULL, NULL, NULL, NULL},
+                    leader_acquire, NULL, NULL, NULL, true, NULL},
     [SIM_READ] = {SIM_OF_RWLOCK, false, false, rwlock_make, rwlock_free,
                   rwlock_acquire, rwlock_import, rwlock_revoke, rwlock_force,
-                  NULL},
+                  true, NULL},
     [SIM_UPGRADEABLE] = {SIM_OF_RWLOCK, false, false, rwlock_make, rwlock_free,
                          rwlock_acquire, rwlock_import, rwlock_revoke,
-                         rwlock_force, NULL},
+                         rwlock_force, true, NULL},
     [SIM_WRITE] = {SIM_OF_RWLOCK, true, false, rwlock_make, rwlock_free,
                    rwlock_acquire, rwlock_import, rwlock_revoke, rwlock_force,
-                   NULL},
+                   true, NULL},
     [SIM_SEMAPHORE] = {SIM_OF_SEMAPHORE, false, false, semaphore_make,
                        semaphore_free, semaphore_acquire, semaphore_import,
-                       semaphore_revoke, semaphore_force, NULL},
+                       semaphore_revoke, semaphore_force, true, NULL},
     [SIM_SIGLOCK] = {SIM_OF_SIGLOCK, false, false, siglock_make, siglock_free,
                      siglock_acquire, siglock_import, siglock_revoke,
-                     siglock_force, NULL},
+                     siglock_force, true, NULL},
     [SIM_STRIPE] = {SIM_OF_STRIPES, true, false, stripes_make, stripes_free,
-                    stripes_acquire, NULL, NULL, NULL, NULL},
+                    stripes_acquire, NULL, NULL, NULL, true, NULL},
     [SIM_MULTILOCK] = {SIM_OF_MULTILOCK, false, true, multilock_make,
                        multilock_free, multilock_acquire, NULL, NULL, NULL,
-                       NULL},
+                       true, NULL},
     [SIM_LATCH] = {SIM_OF_LATCH, false, false, latch_make, latch_free, NULL,
-                   NULL, NULL, NULL, sim_errand_latch},
+                   NULL, NULL, NULL, false, sim_errand_latch},
     [SIM_PLAIN] = {SIM_OF_PLAIN, false, false, plain_make, plain_free, NULL,
-                   NULL, NULL, NULL, sim_errand_plain},
+                   NULL, NULL, NULL, false, sim_errand_plain},
     [SIM_REDLOCK] = {SIM_OF_REDLOCK, false, true, redlock_make, redlock_free,
-                     redlock_acquire, NULL, NULL, NULL, NULL},
+                     redlock_acquire, NULL, NULL, NULL, true, NULL},
+    [SIM_BARRIER] = {SIM_OF_BARRIER, false, false, latch_make, latch_free, NULL,
+                     NULL, NULL, NULL, false, sim_errand_barrier},
+    [SIM_CELL] = {SIM_OF_CELL, false, false, cell_make, cell_free, NULL, NULL,
+                  NULL, NULL, true, sim_errand_cell},
+    [SIM_FLIGHT] = {SIM_OF_FLIGHT, false, false, flight_make, flight_free, NULL,
+                    NULL, NULL, NULL, true, sim_errand_flight},
 };

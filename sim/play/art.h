@@ -24,6 +24,7 @@ typedef struct sim_art {
     lk_status (*revoke)(void *handle, const char *owner, lk_revoke_cb cb,
                         void *data);
     lk_status (*force)(void *handle, lk_done_cb cb, void *data);
+    bool probed; /* what nobody holds can be had at the end; see probe.h */
     /* What its rounds are where nothing is held; NULL: acquire, and so on. */
     void (*errand)(sim_actor *actor);
 } sim_art;

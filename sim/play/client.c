@@ -9,6 +9,7 @@
 #include "core/client.h"
 #include "core/node.h"
 #include "play/actor.h"
+#include "play/errand.h"
 #include "play/record.h"
 #include "world/random.h"
 
@@ -178,10 +179,22 @@ static void on_buried(sim_event *event)
         sim_wrong("a call of %s does not end", client->name);
 }
 
+/* What its process computed nobody will complete. */
+static void flights_leave(const sim_client *client)
+{
+    sim_run *run = client->run;
+
+    for (size_t i = 0; i < run->actor_count; i++) {
+        if (run->actors[i].home == client)
+            sim_flight_leave(&run->actors[i]);
+    }
+}
+
 static void on_burial(sim_event *event)
 {
     sim_client *client = client_of(event);
 
+    flights_leave(client);
     lk_client_shutdown(client->client, 0);
     client->shut = true;
     event->happen = on_buried;

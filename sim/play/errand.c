@@ -128,6 +128,50 @@ void sim_errand_latch(sim_actor *actor)
         latch_count(actor);
 }
 
+/* ---- barrier -------------------------------------------------------------------- */
+
+/* How many are expected under a name: all say the same. */
+static uint64_t expected_at(const sim_actor *actor)
+{
+    return 1 + (actor->run->plan->seed + actor->plan->name) % COUNT_MOST;
+}
+
+/* Who arrives may be any of them, said by anybody, and one too many. */
+static void barrier_arrive(sim_actor *actor)
+{
+    uint64_t expected = expected_at(actor);
+    char member[16];
+
+    actor->value = sim_between(&actor->random, 1, expected + 1);
+    (void)snprintf(member, sizeof(member), "m%zu", actor->value);
+    begin(actor, HISTORY_ARRIVE, "has a member arrive at", expected, 0);
+    check(actor, lk_latch_arrive_async(actor->handle, expected, member, on_done,
+                                       actor));
+}
+
+static void barrier_reset(sim_actor *actor)
+{
+    begin(actor, HISTORY_RESET, "arms anew", expected_at(actor), 0);
+    check(actor, lk_latch_reset_async(actor->handle, expected_at(actor),
+                                      on_done, actor));
+}
+
+void sim_errand_barrier(sim_actor *actor)
+{
+    uint64_t dice = sim_below(&actor->random, 100);
+
+    if (dice < 10)
+        barrier_reset(actor);
+    else if (dice < 12)
+        latch_delete(actor);
+    else if (dice < 22)
+        latch_ask(actor);
+    else if (dice < 55)
+        latch_wait(actor);
+    else
+        barrier_arrive(actor);
+}
+
 /* ---- plain semaphore -------------------------------------------------------------- */
 
 static void on_given(lk_status status, void *data)

@@ -123,6 +123,12 @@ static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
         return SIM_PLAIN;
     case SIM_PROFILE_REDLOCK:
         return SIM_REDLOCK;
+    case SIM_PROFILE_BARRIER:
+        return SIM_BARRIER;
+    case SIM_PROFILE_CELL:
+        return SIM_CELL;
+    case SIM_PROFILE_FLIGHT:
+        return SIM_FLIGHT;
     case SIM_PROFILE_LOCK:
     case SIM_PROFILE_ALL:
     default:

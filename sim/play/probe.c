@@ -43,6 +43,9 @@ static sim_primitive whole(sim_primitive primitive)
     case SIM_LATCH:
     case SIM_PLAIN:
     case SIM_REDLOCK:
+    case SIM_BARRIER:
+    case SIM_CELL:
+    case SIM_FLIGHT:
     case SIM_PRIMITIVES:
     default:
         return primitive;
@@ -87,7 +90,7 @@ void sim_probe_begin(sim_run *run)
         const sim_actor *actor = &run->actors[i];
 
         if (actor->home != NULL && !is_known(run, i) &&
-            sim_arts[actor->plan->primitive].acquire != NULL)
+            sim_arts[actor->plan->primitive].probed)
             actor_make(run, SIM_ITEMS_MOST + actor->of->db, actor->plan);
     }
 }

@@ -9,7 +9,8 @@ const char *sim_primitive_word(sim_primitive primitive)
     static const char *const words[SIM_PRIMITIVES] =
         {"lock",        "spin lock", "fair lock",       "leader",  "read",
          "upgradeable", "write",     "semaphore",       "siglock", "stripe",
-         "multilock",   "latch",     "plain semaphore", "redlock"};
+         "multilock",   "latch",     "plain semaphore", "redlock", "barrier",
+         "cell",        "flight"};
 
     return words[primitive];
 }
@@ -17,8 +18,9 @@ const char *sim_primitive_word(sim_primitive primitive)
 const char *sim_profile_word(sim_profile profile)
 {
     static const char *const words[SIM_PROFILES + 1] =
-        {"lock",      "fairlock", "rwlock", "semaphore", "siglock", "stripes",
-         "multilock", "latch",    "plain",  "redlock",   "all"};
+        {"lock",    "fairlock",  "rwlock", "semaphore", "siglock",
+         "stripes", "multilock", "latch",  "plain",     "redlock",
+         "barrier", "cell",      "flight", "all"};
 
     return words[profile];
 }

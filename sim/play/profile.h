@@ -20,6 +20,9 @@ typedef enum sim_primitive {
     SIM_LATCH,
     SIM_PLAIN,
     SIM_REDLOCK,
+    SIM_BARRIER, /* a latch whose members arrive */
+    SIM_CELL,
+    SIM_FLIGHT,
     SIM_PRIMITIVES
 } sim_primitive;
 
@@ -35,6 +38,9 @@ typedef enum sim_profile {
     SIM_PROFILE_LATCH,
     SIM_PROFILE_PLAIN,
     SIM_PROFILE_REDLOCK, /* with three servers; the others have one */
+    SIM_PROFILE_BARRIER,
+    SIM_PROFILE_CELL,
+    SIM_PROFILE_FLIGHT,
     SIM_PROFILES,
     SIM_PROFILE_ALL = SIM_PROFILES /* by the seed, one of them */
 } sim_profile;

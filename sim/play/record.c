@@ -24,7 +24,8 @@ static history_kind kind_of(sim_primitive primitive)
          [SIM_WRITE] = HISTORY_RWLOCK,      [SIM_SEMAPHORE] = HISTORY_SEMAPHORE,
          [SIM_SIGLOCK] = HISTORY_SIGLOCK,   [SIM_STRIPE] = HISTORY_STRIPES,
          [SIM_MULTILOCK] = HISTORY_REDLOCK, [SIM_LATCH] = HISTORY_LATCH,
-         [SIM_PLAIN] = HISTORY_PLAIN,       [SIM_REDLOCK] = HISTORY_REDLOCK};
+         [SIM_PLAIN] = HISTORY_PLAIN,       [SIM_REDLOCK] = HISTORY_REDLOCK,
+         [SIM_BARRIER] = HISTORY_LATCH};
 
     return kinds[primitive];
 }
@@ -50,6 +51,9 @@ static history_mode mode_of(sim_primitive primitive)
     case SIM_LATCH:
     case SIM_PLAIN:
     case SIM_REDLOCK:
+    case SIM_BARRIER:
+    case SIM_CELL:
+    case SIM_FLIGHT:
     case SIM_PRIMITIVES:
     default:
         return HISTORY_EXCLUSIVE;
@@ -225,6 +229,7 @@ uint64_t sim_record_ask(const sim_actor *actor, history_call call,
     event.call = (uint8_t)call;
     event.owner = actor->number;
     event.count = count;
+    event.hold = call == HISTORY_ARRIVE ? actor->value : 0;
     event.deadline = deadline;
     feed(run, &event);
     return event.operation;

@@ -77,7 +77,10 @@ static void name_make(sim_name *name, sim_family family, unsigned db, int i)
          {"all", "{all}", "all2", "{all2}"},
          {"gate", "{gate}", "gate2", "{gate2}"},
          {"seat", "{seat}", "seat2", "{seat2}"},
-         {"vote", "{vote}", "vote2", "{vote2}"}};
+         {"vote", "{vote}", "vote2", "{vote2}"},
+         {"yard", "{yard}", "yard2", "{yard2}"},
+         {"note", "{note}", "note2", "{note2}"},
+         {"plane", "{plane}", "plane2", "{plane2}"}};
 
     name->family = family;
     name->db = db;
@@ -212,6 +215,16 @@ static void bury(sim_run *run)
     sim_run_until(&run->schedule, run->schedule.now + SIM_S);
 }
 
+static void names_done(sim_run *run)
+{
+    for (int family = 0; family < SIM_FAMILIES; family++) {
+        for (unsigned db = 0; db < SIM_DBS; db++) {
+            for (int i = 0; i < SIM_NAMES; i++)
+                sim_known_done(&run->names[family][db][i]);
+        }
+    }
+}
+
 static void run_free(sim_run *run)
 {
     for (size_t i = 0; i < run->client_count; i++) {
@@ -223,6 +236,7 @@ static void run_free(sim_run *run)
     for (unsigned i = 0; i < run->plan->hosts; i++)
         sim_host_done(&run->hosts[i]);
     sim_schedule_done(&run->schedule);
+    names_done(run);
     free(run->clients);
     free(run->actors);
     free(run->faults);

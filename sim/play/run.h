@@ -5,6 +5,7 @@
 #include <latchkey/latchkey.h>
 
 #include "check/check.h"
+#include "play/known.h"
 #include "play/plan.h"
 #include "world/host.h"
 
@@ -13,8 +14,6 @@
  * who holds what.
  */
 
-typedef struct sim_run sim_run;
-typedef struct sim_actor sim_actor;
 typedef struct sim_fault sim_fault;
 
 typedef enum sim_family {
@@ -27,6 +26,9 @@ typedef enum sim_family {
     SIM_OF_LATCH,
     SIM_OF_PLAIN,
     SIM_OF_REDLOCK,
+    SIM_OF_BARRIER,
+    SIM_OF_CELL,
+    SIM_OF_FLIGHT,
     SIM_FAMILIES
 } sim_family;
 
@@ -49,7 +51,7 @@ typedef struct sim_client {
 } sim_client;
 
 /* What is held under one name. */
-typedef struct sim_name {
+struct sim_name {
     sim_family family;
     unsigned db;
     const char *text;
@@ -57,7 +59,9 @@ typedef struct sim_name {
     uint64_t fence;      /* the largest of an exclusive hold so far */
     uint64_t excused_to; /* holds from before this time were forced to end */
     bool was_ended;      /* somebody had a hold of it end */
-} sim_name;
+    sim_values values;   /* of a cell */
+    sim_computings computings;
+};
 
 /* One hold, and whose. */
 typedef struct sim_grip {
@@ -111,12 +115,17 @@ struct sim_actor {
     uint64_t operation; /* the call under way there; 0: none */
     bool queued;        /* and it was seen in the queue */
     sim_change change;
-    lk_cell *cell;           /* that what it holds guards; NULL: none yet */
-    sim_change write;        /* to that */
-    history_call errand;     /* the call under way; see errand.h */
-    uint64_t taken;          /* permits of a plain semaphore */
-    uint64_t forcing;        /* the id of the force under way */
-    sim_client *released_in; /* the client of the release under way */
+    lk_cell *cell;            /* that what it holds guards; NULL: none yet */
+    sim_change write;         /* to that */
+    history_call errand;      /* the call under way; see errand.h */
+    uint64_t taken;           /* permits of a plain semaphore */
+    uint64_t version;         /* of the cell, as it saw it last */
+    uint64_t newest;          /* that was known when its call began */
+    size_t value;             /* that it writes, or computes; see known.h */
+    lk_flight_ticket *ticket; /* of what it computes; NULL: nothing */
+    uint64_t began_at;        /* its call */
+    uint64_t forcing;         /* the id of the force under way */
+    sim_client *released_in;  /* the client of the release under way */
     sim_want want;
     uint64_t asked_at;       /* by its client's clock */
     uint64_t ends_at;        /* the call has to have ended by then; the same */
