@@ -308,6 +308,13 @@ static void on_cancel(sim_event *event)
     lk_cancel_fire(actor->cancel);
 }
 
+/* A multilock whose members are of several clients: owners and tokens are not. */
+static bool is_over_several(const sim_actor *actor)
+{
+    return actor->plan->primitive == SIM_MULTILOCK &&
+           actor->run->plan->hosts > 1;
+}
+
 /* A token that was fired stays so: each call has one of its own. */
 static void cancel_prepare(sim_actor *actor, lk_acquire_options *options)
 {
@@ -316,7 +323,7 @@ static void cancel_prepare(sim_actor *actor, lk_acquire_options *options)
 
     lk_cancel_free(actor->cancel);
     actor->cancel = NULL;
-    if (!cancels || !can(actor, SIM_CANCELS) ||
+    if (!cancels || !can(actor, SIM_CANCELS) || is_over_several(actor) ||
         lk_cancel_new(&actor->cancel, actor->home->client) != LK_OK)
         return;
     options->cancel = actor->cancel;
@@ -429,7 +436,7 @@ static bool reenter(sim_actor *actor)
     else if (actor->want.mode == SIM_WRITE && turns)
         actor->want.mode = SIM_READ;
     else if (!can(actor, SIM_REENTERS) || actor->want.mode == SIM_SEMAPHORE ||
-             actor->want.mode == SIM_REDLOCK)
+             actor->run->plan->hosts > 1)
         return false;
     actor->want.wait_ms = EXTRA_WAIT_MS;
     acquire(actor);
@@ -845,7 +852,8 @@ void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item)
 void sim_actor_begin(sim_actor *actor)
 {
     const sim_client *home = actor->home;
-    const bool owns = actor->plan->primitive != SIM_REDLOCK; /* has no owners */
+    const bool owns =
+        actor->run->plan->hosts == 1; /* an owner is of a client */
 
     if (art_of(actor)->make(&actor->handle, home, actor->of->text,
                             actor->run->plan) != LK_OK ||

@@ -296,17 +296,27 @@ typedef struct sim_joint {
     lk_rwlock *rwlock;
 } sim_joint;
 
-static lk_status
-members_make(sim_joint *joint, lk_client *client, const char *name)
+/* The process' client for the server that the i-th member is at. */
+static lk_client *
+client_for(const sim_client *home, unsigned i, const sim_plan *plan)
+{
+    return home->first[i % plan->hosts].client;
+}
+
+static lk_status members_make(sim_joint *joint, const sim_client *home,
+                              const char *name, const sim_plan *plan)
 {
     char fair[32], book[32];
 
     (void)snprintf(fair, sizeof(fair), "fair-%s", name);
     (void)snprintf(book, sizeof(book), "book-%s", name);
     if (lk_multilock_new(&joint->multilock) != LK_OK ||
-        lk_lock_new(&joint->lock, client, name, NULL) != LK_OK ||
-        lk_fairlock_new(&joint->fairlock, client, fair, NULL) != LK_OK ||
-        lk_rwlock_new(&joint->rwlock, client, book, NULL) != LK_OK ||
+        lk_lock_new(&joint->lock, client_for(home, 0, plan), name, NULL) !=
+            LK_OK ||
+        lk_fairlock_new(&joint->fairlock, client_for(home, 1, plan), fair,
+                        NULL) != LK_OK ||
+        lk_rwlock_new(&joint->rwlock, client_for(home, 2, plan), book, NULL) !=
+            LK_OK ||
         lk_multilock_add_lock(joint->multilock, joint->lock) != LK_OK ||
         lk_multilock_add_fairlock(joint->multilock, joint->fairlock) != LK_OK)
         return LK_EINVAL;
@@ -318,9 +328,8 @@ static lk_status multilock_make(void **ret_handle, const sim_client *home,
 {
     sim_joint *joint = sim_alloc(sizeof(*joint));
 
-    (void)plan;
     *ret_handle = joint;
-    return members_make(joint, home->client, name);
+    return members_make(joint, home, name, plan);
 }
 
 static void multilock_free(void *handle)

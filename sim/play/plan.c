@@ -230,6 +230,13 @@ fault_add(sim_plan *plan, uint64_t *random, size_t clients, unsigned number)
     fault->detail = sim_draw(random);
 }
 
+/* Every other multilock has its members at several servers. */
+static bool is_spread(const sim_plan *plan)
+{
+    return plan->profile == SIM_PROFILE_REDLOCK ||
+           (plan->profile == SIM_PROFILE_MULTILOCK && plan->seed / 16 % 2 != 0);
+}
+
 /* ---- the plan --------------------------------------------------------------- */
 
 void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
@@ -244,7 +251,7 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
     plan->profile = profile == SIM_PROFILE_ALL
                         ? (sim_profile)(seed % SIM_PROFILES)
                         : profile;
-    plan->hosts = plan->profile == SIM_PROFILE_REDLOCK ? MAJORITY_OF : 1;
+    plan->hosts = is_spread(plan) ? MAJORITY_OF : 1;
     plan->leaves_model = sim_chance(&random, LEAVES_MODEL_PERCENT);
     plan->ends_at = sim_spread(&random, 1000, 20000) * SIM_MS;
     plan->permits = sim_between(&random, 1, 5);

@@ -34,10 +34,10 @@ typedef enum sim_profile {
     SIM_PROFILE_SEMAPHORE,
     SIM_PROFILE_SIGLOCK,
     SIM_PROFILE_STRIPES,
-    SIM_PROFILE_MULTILOCK,
+    SIM_PROFILE_MULTILOCK, /* with one server, or three */
     SIM_PROFILE_LATCH,
     SIM_PROFILE_PLAIN,
-    SIM_PROFILE_REDLOCK, /* with three servers; the others have one */
+    SIM_PROFILE_REDLOCK, /* with three servers; the rest have one */
     SIM_PROFILE_BARRIER,
     SIM_PROFILE_CELL,
     SIM_PROFILE_FLIGHT,
