@@ -63,6 +63,15 @@ static void forget(checker_latch *latch)
 
 /* ---- what makes it something else ---- */
 
+/* One has ended: whoever counts from now on does not count during another. */
+static void settle_change(checker_latch *latch)
+{
+    if (latch->changing > 0)
+        return;
+    latch->during = 0;
+    latch->arrived = false;
+}
+
 static bool is_change(const checker_call *call)
 {
     return call->invoke.call == HISTORY_ARM ||
@@ -148,10 +157,10 @@ static void changed(checker_call *call, uint64_t at)
         latch->by_reset = call->invoke.call == HISTORY_RESET;
     } else {
         forget(latch);
-        latch->phase =
-            latch->arming > 0 || latch->loose_arming || is_arriving(call->key)
-                ? CHECKER_VAGUE
-                : CHECKER_UNSET;
+        latch->phase = latch->arming > 0 || latch->loose_arming ||
+                               latch->arrived || is_arriving(call->key)
+                           ? CHECKER_VAGUE
+                           : CHECKER_UNSET;
     }
 }
 
@@ -186,8 +195,7 @@ change_ends(checker *c, checker_call *call, const history_event *event)
         see_armed_twice(c, call, event);
         changed(call, event->at);
     }
-    if (latch->changing == 0)
-        latch->during = 0;
+    settle_change(latch);
 }
 
 /* ---- counting ---- */
@@ -292,10 +300,11 @@ arming_ends(checker *c, checker_call *call, const history_event *event)
     } else if (event->phase == HISTORY_OK && latch->phase == CHECKER_UNSET) {
         latch->phase = CHECKER_VAGUE;
     }
-    if (event->phase == HISTORY_OK && latch->changing > 0)
+    if (event->phase == HISTORY_OK && latch->changing > 0) {
         latch->during++;
-    if (latch->changing == 0)
-        latch->during = 0;
+        latch->arrived = true;
+    }
+    settle_change(latch);
 }
 
 static void
@@ -312,8 +321,10 @@ arrive_ends(checker *c, checker_call *call, const history_event *event)
         arming_ends(c, call, event);
         return;
     }
-    if (event->phase == HISTORY_OK && latch->changing > 0)
+    if (event->phase == HISTORY_OK && latch->changing > 0) {
         latch->during++;
+        latch->arrived = true;
+    }
     if (event->phase != HISTORY_OK || call->generation != latch->generation ||
         who == NULL || who->counted)
         return;

@@ -93,7 +93,8 @@ typedef struct checker_latch {
     uint64_t armed_at;      /* it was, by then */
     uint64_t most, least;   /* that has been counted */
     uint64_t loose;         /* counted at some time, perhaps not yet */
-    uint64_t during;        /* counted while it was changing */
+    uint64_t during;        /* counted while it was changing, */
+    bool arrived;           /* and by a member that came */
     uint64_t maybe_open_at; /* when it may have been open last */
     uint64_t open_at;       /* surely since then; 0: not known */
     uint64_t gone_at;       /* when it may have been deleted last */

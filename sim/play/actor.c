@@ -211,6 +211,21 @@ static uint64_t clock_of(const sim_actor *actor)
     return sim_process_clock(&actor->home->process);
 }
 
+/* The same when a call begins. One of its clients may have got ahead, held up in
+   the middle of something, and the call goes by that one's clock. */
+static uint64_t clock_now(const sim_actor *actor)
+{
+    uint64_t latest = clock_of(actor);
+
+    for (unsigned host = 0; host < actor->run->plan->hosts; host++) {
+        uint64_t clock = sim_process_now(&actor->home->first[host].process);
+
+        if (clock > latest)
+            latest = clock;
+    }
+    return latest;
+}
+
 /* Also the time that its process stands in between. */
 static void judge_time(sim_actor *actor, const char *call)
 {
@@ -235,7 +250,7 @@ void sim_actor_calls(sim_actor *actor, int64_t wait_ms)
     uint64_t timeout = actor->home->item->as.client.command_timeout_ms;
 
     actor->calls = true;
-    actor->asked_at = clock_of(actor);
+    actor->asked_at = clock_now(actor);
     actor->stopped_before = sim_client_stood_ns(actor->home);
     actor->ends_at =
         actor->asked_at +
