@@ -48,7 +48,8 @@ static void usage(void)
         "story\n"
         "  --edit TEXT      plays --seed with these changes, as --shrink says\n"
         "  --profile NAME   lock fairlock rwlock semaphore siglock stripes\n"
-        "                   multilock latch plain redlock barrier cell flight;\n"
+        "                   multilock latch plain redlock barrier cell "
+        "flight;\n"
         "                   default: by the seed\n"
         "  --jobs N         processes; default: one for each processor\n"
         "  --twice          plays each seed twice: both have to be the same\n");
