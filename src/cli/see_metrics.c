@@ -14,51 +14,12 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/see_rows.h"
-
-enum { KINDS = LK_KIND_LATCH + 1 };
-
-/* What the names of one kind come to. */
-typedef struct sums {
-    uint64_t names, held, holders, waiters, foreign, longest_held_ms;
-} sums;
-
-typedef struct totals {
-    sums kinds[KINDS];
-    sums all;
-    const lk_health *health;
-    bool truncated;
-} totals;
-
-static void sums_add(sums *to, const lk_entry *entry)
-{
-    uint64_t held_ms = see_held_ms(entry);
-
-    to->names++;
-    to->held += entry->holder_count > 0;
-    to->holders += entry->holder_count;
-    to->waiters += entry->waiter_count;
-    to->foreign += !entry->ours;
-    if (held_ms > to->longest_held_ms)
-        to->longest_held_ms = held_ms;
-}
-
-static totals totals_of(const see_rows *rows, const lk_health *health)
-{
-    totals stats = {.health = health, .truncated = rows->listing->truncated};
-
-    for (size_t i = 0; i < rows->count; i++) {
-        const lk_entry *entry = rows->rows[i].entry;
-
-        sums_add(&stats.kinds[entry->kind], entry);
-        sums_add(&stats.all, entry);
-    }
-    return stats;
-}
+#include "cli/see_export.h"
+#include "cli/see_sums.h"
 
 /* ---- stat -------------------------------------------------------------------- */
 
-static void put_sums(const char *word, const sums *s)
+static void put_sums(const char *word, const see_sums *s)
 {
     char time[CLI_TIME_SIZE];
 
@@ -72,13 +33,13 @@ static void put_sums(const char *word, const sums *s)
                          : "-");
 }
 
-static void put_text(const totals *stats)
+static void put_text(const see_totals *stats)
 {
     const lk_health *health = stats->health;
 
     (void)printf("%-16s %8s %8s %8s %8s %8s  %s\n", "KIND", "NAMES", "HELD",
                  "HOLDERS", "WAITERS", "FOREIGN", "LONGEST");
-    for (int i = LK_KIND_LOCK; i < KINDS; i++)
+    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
         put_sums(lk_kind_text((lk_kind)i), &stats->kinds[i]);
     put_sums("all", &stats->all);
     (void)fputs("server ", stdout);
@@ -89,7 +50,7 @@ static void put_text(const totals *stats)
                  (double)health->rtt_max_us / 1000);
 }
 
-static void json_sums(cli_json *json, const char *key, const sums *s)
+static void json_sums(cli_json *json, const char *key, const see_sums *s)
 {
     cli_json_open(json, key, '{');
     cli_json_count(json, "names", s->names);
@@ -101,13 +62,13 @@ static void json_sums(cli_json *json, const char *key, const sums *s)
     cli_json_close(json, '}');
 }
 
-static void put_json(const totals *stats)
+static void put_json(const see_totals *stats)
 {
     cli_json json = {.to = stdout};
 
     cli_json_open(&json, NULL, '{');
     cli_json_open(&json, "kinds", '{');
-    for (int i = LK_KIND_LOCK; i < KINDS; i++)
+    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
         json_sums(&json, lk_kind_text((lk_kind)i), &stats->kinds[i]);
     cli_json_close(&json, '}');
     json_sums(&json, "all", &stats->all);
@@ -120,120 +81,10 @@ static void put_json(const totals *stats)
     cli_json_line(&json);
 }
 
-/* ---- metrics ------------------------------------------------------------------- */
-
-/* A label's value: backslash, quote and newline are escaped. */
-static void put_label(FILE *to, const char *text)
-{
-    char clean[1024];
-
-    for (const char *at = cli_clean(clean, sizeof(clean), text); *at != '\0';
-         at++) {
-        if (*at == '\\' || *at == '"')
-            (void)fputc('\\', to);
-        (void)fputc(*at, to);
-    }
-}
-
-static void put_head(FILE *to, const char *metric, const char *help)
-{
-    (void)fprintf(to, "# HELP latchkey_%s %s\n# TYPE latchkey_%s gauge\n",
-                  metric, help, metric);
-}
-
-static void put_kinds(FILE *to, const totals *stats, const char *metric,
-                      const char *help, size_t at)
-{
-    put_head(to, metric, help);
-    for (int i = LK_KIND_LOCK; i < KINDS; i++) {
-        uint64_t value;
-
-        memcpy(&value, (const char *)&stats->kinds[i] + at, sizeof(value));
-        (void)fprintf(to, "latchkey_%s{kind=\"%s\"} %" PRIu64 "\n", metric,
-                      lk_kind_text((lk_kind)i), value);
-    }
-}
-
-static void put_server(FILE *to, const lk_health *health)
-{
-    put_head(to, "rtt_seconds", "Round trip to the server.");
-    (void)fprintf(to,
-                  "latchkey_rtt_seconds{quantile=\"0\"} %.6f\n"
-                  "latchkey_rtt_seconds{quantile=\"0.5\"} %.6f\n"
-                  "latchkey_rtt_seconds{quantile=\"1\"} %.6f\n",
-                  (double)health->rtt_min_us / 1e6,
-                  (double)health->rtt_median_us / 1e6,
-                  (double)health->rtt_max_us / 1e6);
-    put_head(to, "clock_ahead_seconds", "The server's clock less this host's.");
-    (void)fprintf(to, "latchkey_clock_ahead_seconds %.6f\n",
-                  (double)health->clock_ahead_us / 1e6);
-    put_head(to, "check",
-             "What doctor finds: 0 ok, 1 note, 2 warn, 3 fail, 4 unknown; the "
-             "worst of each id.");
-    for (size_t i = 0; i < health->count; i++) {
-        int worst = (int)health->checks[i]->level;
-        bool is_first = true;
-
-        for (size_t j = 0; j < health->count; j++) {
-            if (strcmp(health->checks[j]->id, health->checks[i]->id) != 0)
-                continue;
-            is_first &= j >= i;
-            if ((int)health->checks[j]->level > worst)
-                worst = (int)health->checks[j]->level;
-        }
-        if (is_first)
-            (void)fprintf(to, "latchkey_check{id=\"%s\"} %d\n",
-                          health->checks[i]->id, worst);
-    }
-}
-
-static void put_names(FILE *to, const see_rows *rows)
-{
-    put_head(to, "name_waiters", "Who waits for a name.");
-    for (size_t i = 0; i < rows->count; i++) {
-        (void)fputs("latchkey_name_waiters{name=\"", to);
-        put_label(to, rows->rows[i].entry->name);
-        (void)fprintf(to, "\"} %" PRIu64 "\n",
-                      rows->rows[i].entry->waiter_count);
-    }
-    put_head(to, "name_held_seconds", "For how long a name has been held.");
-    for (size_t i = 0; i < rows->count; i++) {
-        (void)fputs("latchkey_name_held_seconds{name=\"", to);
-        put_label(to, rows->rows[i].entry->name);
-        (void)fprintf(to, "\"} %.3f\n",
-                      (double)see_held_ms(rows->rows[i].entry) / 1000);
-    }
-}
-
-/* stats NULL: the server could not be looked at, and nothing is known. */
-static void put_metrics(FILE *to, const totals *stats, const see_rows *rows)
-{
-    put_head(to, "up", "The server could be looked at.");
-    (void)fprintf(to, "latchkey_up %d\n", stats != NULL);
-    if (stats == NULL)
-        return;
-    put_kinds(to, stats, "names", "Names in use.", offsetof(sums, names));
-    put_kinds(to, stats, "held", "Names that somebody holds.",
-              offsetof(sums, held));
-    put_kinds(to, stats, "holders", "Holders, or permits that are taken.",
-              offsetof(sums, holders));
-    put_kinds(to, stats, "waiters", "Who waits.", offsetof(sums, waiters));
-    put_kinds(to, stats, "foreign", "Names that only Redisson has used.",
-              offsetof(sums, foreign));
-    put_head(to, "longest_held_seconds", "The longest of the present holds.");
-    for (int i = LK_KIND_LOCK; i < KINDS; i++)
-        (void)fprintf(to, "latchkey_longest_held_seconds{kind=\"%s\"} %.3f\n",
-                      lk_kind_text((lk_kind)i),
-                      (double)stats->kinds[i].longest_held_ms / 1000);
-    put_server(to, stats->health);
-    if (rows != NULL)
-        put_names(to, rows);
-}
-
 /* ---- the textfile ---------------------------------------------------------------- */
 
 /* A reader finds the old file or the new one, never a part of one. */
-static int file_write(const cli *c, const char *path, const totals *stats,
+static int file_write(const cli *c, const char *path, const see_totals *stats,
                       const see_rows *rows)
 {
     char *made = NULL;
@@ -247,7 +98,7 @@ static int file_write(const cli *c, const char *path, const totals *stats,
         file = fdopen(fd, "w");
     ok = file != NULL && fchmod(fd, 0644) == 0;
     if (ok)
-        put_metrics(file, stats, rows);
+        see_put_metrics(file, stats, rows, SIZE_MAX);
     if (file != NULL)
         ok = fflush(file) == 0 && ferror(file) == 0 && fsync(fd) == 0 && ok;
     if (file != NULL && fclose(file) != 0)
@@ -267,9 +118,12 @@ static int file_write(const cli *c, const char *path, const totals *stats,
 
 /* ---- the commands ------------------------------------------------------------------ */
 
+enum { EVERY_MS = 1000, LEAST_MS = 100 };
+
 struct values {
     bool names;
-    const char *file;
+    const char *file, *listen;
+    int64_t every_ms;
 };
 
 static const cli_option options[] = {
@@ -277,6 +131,10 @@ static const cli_option options[] = {
      "one series for each name as well: as many as there are names", 0},
     {CLI_TEXT, 0, "textfile", offsetof(struct values, file), "PATH",
      "write to this file, in one step, for node_exporter", 0},
+    {CLI_TEXT, 0, "listen", offsetof(struct values, listen), "[ADDR:]PORT",
+     "serve it as http://ADDR:PORT/metrics; ADDR: 127.0.0.1", 0},
+    {CLI_TIME, 0, "every", offsetof(struct values, every_ms), "TIME",
+     "with --listen: how often it looks; 1", 0},
     {.kind = CLI_END},
 };
 
@@ -285,15 +143,15 @@ static bool is_metrics(const cli *c)
     return strcmp(c->command->name, "metrics") == 0;
 }
 
-/* stats NULL: see put_metrics(). */
+/* stats NULL: see see_put_metrics(). */
 static int write_metrics(const cli *c, const struct values *values,
-                         const totals *stats, const see_rows *rows)
+                         const see_totals *stats, const see_rows *rows)
 {
     const see_rows *named = values->names ? rows : NULL;
 
     if (values->file != NULL)
         return file_write(c, values->file, stats, named);
-    put_metrics(stdout, stats, named);
+    see_put_metrics(stdout, stats, named, SIZE_MAX);
     return CLI_OK;
 }
 
@@ -302,12 +160,12 @@ static int write_all(const cli *c, lk_client *client, const see_rows *rows,
 {
     lk_health *health;
     lk_status status = lk_health_check(client, SEE_WAIT_MS, &health);
-    totals stats;
+    see_totals stats;
     int code = CLI_OK;
 
     if (status != LK_OK)
         return cli_fail_call(c, status, "checking the server");
-    stats = totals_of(rows, health);
+    stats = see_totals_of(rows, health);
     if (c->json)
         put_json(&stats);
     else if (is_metrics(c))
@@ -337,6 +195,22 @@ look(cli *c, const lk_list_options *what, const struct values *values)
     return code;
 }
 
+static int
+serve(cli *c, const lk_list_options *what, const struct values *values)
+{
+    see_export how = {.listen = values->listen,
+                      .what = *what,
+                      .names = values->names,
+                      .every_ms =
+                          values->every_ms != 0 ? values->every_ms : EVERY_MS};
+
+    if (c->json || values->file != NULL)
+        cli_usage(c, "--listen does not go with --json or --textfile");
+    if (how.every_ms < LEAST_MS)
+        cli_usage(c, "--every has to be 100 ms at least");
+    return see_export_run(c, &how);
+}
+
 static int run(cli *c, int argc, char **argv)
 {
     struct values values = {.names = false};
@@ -347,6 +221,10 @@ static int run(cli *c, int argc, char **argv)
     cli_parse(c, argc, argv, &values, &args);
     if (args.operand_count == 1)
         what.pattern = args.operands[0];
+    if (values.listen != NULL)
+        return serve(c, &what, &values);
+    if (values.every_ms != 0)
+        cli_usage(c, "--every goes with --listen");
     code = look(c, &what, &values);
     /* Else who reads a file would take old numbers for present ones. What goes
        wrong here was told of already, by its first cause. */
@@ -375,7 +253,15 @@ const cli_command cli_command_metrics = {
         "file for node_exporter's textfile collector. PATTERN is as for\n"
         "`ls`. With --json it writes what `stat --json` writes. Where the\n"
         "server cannot be looked at, latchkey_up 0 is all that is written,\n"
-        "and the exit code is 69.",
+        "and the exit code is 69.\n"
+        "\n"
+        "With --listen it goes on until a signal ends it, looks every second,\n"
+        "and serves what it saw, with histograms of the holds and waits that\n"
+        "ended since it began; what begins and ends between two looks is not\n"
+        "seen. It says where on standard output; port 0 takes a free one. "
+        "Then\n"
+        "--names is of the 1000 names with the most waiters. Whoever reaches\n"
+        "the address can read it.",
     .options = options,
     .operands_max = 1,
     .run = run,
