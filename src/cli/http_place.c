@@ -4,21 +4,25 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "cli/http.h"
-#include "cli/options.h"
 
+/* One to five digits. */
 static bool port_read(const char *text, unsigned short *ret_port)
 {
-    uint64_t port;
+    size_t digits = strspn(text, "0123456789");
+    unsigned long port;
 
-    if (!cli_count_read(text, &port) || port > 65535)
+    if (digits == 0 || digits > 5 || text[digits] != '\0')
         return false;
+    port = strtoul(text, NULL, 10);
     *ret_port = (unsigned short)port;
-    return true;
+    return port <= UINT16_MAX;
 }
 
 /* False: it is no address. */
