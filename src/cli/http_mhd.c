@@ -36,7 +36,7 @@
 
 /* Filled once, before there is a second thread that looks at it. */
 static struct {
-#define X(call) __typeof__(&MHD_##call) call;
+#define X(call) __typeof__ (&MHD_##call)(call);
     CALLS(X)
 #undef X
 } mhd;
@@ -390,7 +390,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection,
 
     (void)version;
     (void)body_text;
-    (void)body_size;
+    *body_size = 0; /* a body is passed over */
     (void)request;
     if (words != NULL)
         return answer_words(connection, status, words);
