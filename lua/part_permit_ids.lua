@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- part_permit_ids: which permits are a claim's, and how long they live.
--- Needs: part_error, and that part_clock's clock was looked at for lengthen.
+-- Needs: part_error, and that part_clock's clock was looked at for lengthen
+-- and may_live.
 --
 -- A permit is a member of the zset `{name}:timeout`: 16 bytes. Those of a claim
 -- follow from its id, so nobody has to be told them. The hash
@@ -140,6 +141,12 @@ function permit.keep(holders, ms, must)
     end
     return failed(redis.pcall('PEXPIRE', holders,
         math.max(left, ms + SLACK_MS)))
+end
+
+-- Whether a lease of those known of may last still; ends: no lease that was
+-- given ends later. Where one was lengthened, so was the record of who holds.
+function permit.may_live(holders, ends)
+    return ends > clock.ms or redis.call('PTTL', holders) > SLACK_MS
 end
 
 -- Makes the lease of a claim that holds last at least ms from now. Returns how

@@ -14,7 +14,8 @@ do
     local alone = need and redis.pcall('EXISTS', KEYS[3], KEYS[5], KEYS[7]) == 0
     local free = alone and redis.pcall('GET', counter)
     local marks = type(free) == 'string' and string.find(free, '^[1-9]%d*$')
-        and redis.pcall('HMGET', KEYS[2], 'v', 'kind', 'fence', 'kept', 'open')
+        and redis.pcall('HMGET', KEYS[2], 'v', 'kind', 'fence', 'kept', 'open',
+            'ends')
     if marks and not marks.err and marks[1] == '1' and marks[2] == 'leased'
             and (marks[5] or '0') == '0'
             and (tonumber(marks[3]) or 0) < 9007199254740991
@@ -44,7 +45,8 @@ do
                 left = redis.pcall('PEXPIRE', holders, ms + 3600000)
             end
             if type(left) == 'number' then
-                reply = redis.pcall('HSET', KEYS[2], 'fence', fence)
+                reply = redis.pcall('HSET', KEYS[2], 'fence', fence, 'ends',
+                    math.max(tonumber(marks[6]) or 0, now + ms))
             else
                 reply = left or reply
             end

@@ -8,6 +8,8 @@
 -- record.taken  permits that somebody has, or had until their lease ended
 -- record.kind, .fence, .open, .till, .kept  of the state hash
 -- record.all    N as it was at the last grant, of the state hash; or nil
+-- record.ends   no lease that was given ends later, by its score, unless it was
+--               lengthened; of the state hash; nil: it is not known
 --
 -- Together free and taken are N. A counter that is gone makes a name of another
 -- kind ours to set; a latch that is open has no counter either, and stays one.
@@ -20,7 +22,7 @@ do
     local free = redis.pcall('GET', lock)
     local taken = redis.pcall('ZCARD', zset)
     local marks = redis.pcall('HMGET', state, 'v', 'kind', 'fence', 'open',
-        'until', 'kept', 'n')
+        'until', 'kept', 'n', 'ends')
     local bad = failed(free) or failed(taken) or failed(marks)
     if bad and string.find(bad.err, 'WRONGTYPE', 1, true) then
         return redis.error_reply('LKTYPE the key is not a semaphore')
@@ -44,4 +46,5 @@ do
     record.till = tonumber(marks[5])
     record.kept = tonumber(marks[6])
     record.all = tonumber(marks[7])
+    record.ends = tonumber(marks[8])
 end

@@ -28,6 +28,7 @@ local LOOKS, TOLD = 64, 1000
 
 local skew = ARGV[3] == '1' and SKEW_MS or 0
 local last_fence, open_since = record.fence, record.open or 0
+local last_end = record.ends or 0
 local given_up, is_swept = {}, false
 
 -- Adds to what is free, if there is a number at all. Returns an error or nil.
@@ -116,14 +117,16 @@ end
 
 -- Puts the permits of ours back that went with the zset, which somebody deleted
 -- or the server evicted: it is empty, and just as many as are known of here are
--- missing to N. Where it still has some, Redisson took the others. Their leases
+-- missing to N. Where it still has some, Redisson took the others; where all
+-- leases have ended, it may have taken all. The leases of those that come back
 -- are not known any more: they end with the record of the holders, unless they
 -- are given back before.
 function permits.recover()
     local missing = (record.all or 0) - (permits.free or 0)
     local known = permits.free and permits.taken == 0 and missing > 0
         and redis.call('HLEN', holders) or 0
-    if known < missing or known > SWEEP or missing <= 0 then
+    if known < missing or known > SWEEP or missing <= 0
+            or record.ends and not permit.may_live(holders, record.ends) then
         return
     end
     local lost = {}
@@ -209,11 +212,12 @@ local function turn_ms()
     return math.floor(math.min(away * (math.max(all / ours, 1) - 0.5), 500))
 end
 
--- Writes the record of a grant of n. A turn of the others that was open ends
--- here.
-local function write_state(fence, n)
+-- Writes the record of a grant of n for ms. A turn of the others that was open
+-- ends here.
+local function write_state(fence, n, ms)
+    last_end = math.max(last_end, clock.ms + ms + skew)
     local fields = {'v', '1', 'kind', 'leased', 'fence', fence,
-        'n', permits.free + permits.taken + n}
+        'n', permits.free + permits.taken + n, 'ends', last_end}
     if open_since > 0 then
         for _, word in ipairs({'open', 0, 'until', clock.ms + turn_ms()}) do
             fields[#fields + 1] = word
@@ -235,7 +239,7 @@ local function sign(claim, entry, ids, fence, ms, n)
     local bad = failed(redis.pcall('HSET', holders,
             unpack(permit.fields(own, ids))))
         or permit.keep(holders, ms + skew)
-        or write_state(fence, n)
+        or write_state(fence, n, ms)
     if bad then
         return bad
     end

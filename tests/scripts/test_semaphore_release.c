@@ -9,7 +9,10 @@
 #include "support/check.h"
 #include "support/permits.h"
 
-enum { LOOKS = 64 }; /* waiters looked at in one call */
+enum {
+    LOOKS = 64,         /* waiters looked at in one call */
+    RECORD_MS = 3600000 /* who holds is known for so long after it has ended */
+};
 
 static long long number(const char *text)
 {
@@ -490,6 +493,57 @@ static void one_that_nobody_gives_back_ends_with_the_record(void **state)
     assert_books(f, 3, 0);
 }
 
+/* u:1 had one of 3, for a millisecond. The record of who holds is to live for so
+   much longer; its end is set a moment after that of the lease. */
+static void one_has_ended(script_fixture *f)
+{
+    permits_set(f, 3);
+    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "1"});
+    while (permits_left(f, "u:1", 1) > 0 ||
+           number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
+               RECORD_MS)
+        ;
+}
+
+/* Redisson took the permit of a dead claim back, and lets there be one fewer:
+   just as many are missing as if the zset were lost. */
+static void one_that_had_ended_does_not_come_back(void **state)
+{
+    script_fixture *f = *state;
+
+    one_has_ended(f);
+    permits_sweep_one(f, "u:1", 1);
+    script_redis(f, "DECRBY n 1");
+    permits_pass(f);
+    assert_books(f, 2, 2);
+}
+
+static void one_that_was_lengthened_comes_back(void **state)
+{
+    script_fixture *f = *state;
+
+    one_has_ended(f);
+    assert_like(permits_renew(f, "u:1", NULL, "30000"), "");
+    script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
+    permits_pass(f);
+    assert_books(f, 3, 2);
+}
+
+/* One by the few commands of the quick way, two by the others. */
+static void so_do_those_granted_after_others_had_ended(void **state)
+{
+    script_fixture *f = *state;
+
+    for (int need = 1; need <= 2; need++) {
+        one_has_ended(f);
+        assert_like(permits_acquire(f, "u:2", need), "1 *");
+        script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
+        permits_pass(f);
+        assert_books(f, 3, 2 - need);
+        script_redis(f, "FLUSHALL");
+    }
+}
+
 /* Redisson's setPermits() changes the counter alone. */
 static void permits_that_redisson_took_away_do_not_come_back(void **state)
 {
@@ -541,6 +595,9 @@ int main(void)
         PERMITS_TEST(a_zset_that_is_lost_comes_back),
         PERMITS_TEST(one_that_is_lost_can_be_given_back),
         PERMITS_TEST(one_that_nobody_gives_back_ends_with_the_record),
+        PERMITS_TEST(one_that_had_ended_does_not_come_back),
+        PERMITS_TEST(one_that_was_lengthened_comes_back),
+        PERMITS_TEST(so_do_those_granted_after_others_had_ended),
         PERMITS_TEST(permits_that_redisson_took_away_do_not_come_back),
     };
 
