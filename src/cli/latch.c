@@ -281,7 +281,7 @@ static const cli_option latch_options[] = {
 const cli_command cli_command_latch = {
     .name = "latch",
     .summary = "a gate that opens for all when a count is 0",
-    .usage = "[OPTION]... set|down|wait|arrive|count|reset|delete NAME [N]",
+    .usage = "[OPTION]... ACTION NAME [N]",
     .about = "  set NAME N      let N things be awaited; 75 if it is set\n"
              "  down NAME [N]   one of them, or N, have happened\n"
              "  wait NAME       wait until all have\n"

@@ -40,13 +40,9 @@
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},           \
         {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", \
          0},                                                                   \
-        {CLI_TIME,                                                             \
-         'l',                                                                  \
-         "lease",                                                              \
-         AT(lease_ms),                                                         \
-         "TIME",                                                               \
-         "others get it so long after a crash; the URL's watchdog_ms, else "   \
-         "30s",                                                                \
+        {CLI_TIME, 'l',                                                        \
+         "lease",  AT(lease_ms),                                               \
+         "TIME",   "others get it so long after a crash; 30s",                 \
          0},                                                                   \
         {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},      \
         {CLI_TEXT, 'c',    "command",                                          \
@@ -68,7 +64,7 @@
          "time-limit",                                                         \
          AT(limit_ms),                                                         \
          "TIME",                                                               \
-         "end the command after that, with SIGTERM; exit code 124",            \
+         "end the command after that; exit code 124",                          \
          0},                                                                   \
         {CLI_TIME,   0,                                                        \
          "at-least", AT(at_least_ms),                                          \
@@ -226,7 +222,7 @@ const cli_command cli_command_semaphore = {
 
 static const cli_option leader_options[] = {
     {CLI_TEXT, 0, "value", AT(why), "TEXT",
-     "what everybody is told of the leader; the same as --why", 0},
+     "what everybody is told of the leader, as by --why", 0},
     COMMON_OPTIONS,
     {.kind = CLI_END},
 };

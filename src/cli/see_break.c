@@ -32,7 +32,7 @@ static const cli_option options[] = {
     {CLI_FLAG, 0, "all", offsetof(struct values, all), NULL,
      "every hold, where several hold it", 0},
     {CLI_FLAG, 0, "now", offsetof(struct values, now), NULL,
-     "let the next one in at once, though its work may go on", 0},
+     "let the next one in at once; its work may go on", 0},
     {CLI_FLAG, 0, "dry-run", offsetof(struct values, dry_run), NULL,
      "show it and end nothing", 0},
     {CLI_FLAG, 'y', "yes", offsetof(struct values, yes), NULL, NULL, 0},

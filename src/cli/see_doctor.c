@@ -17,8 +17,7 @@ struct values {
 
 static const cli_option options[] = {
     {CLI_TEXT, 0, "name", offsetof(struct values, name), "NAME",
-     "take a lock of this name and give it back, with the rights of the user",
-     0},
+     "take a lock of this name, with the user's rights", 0},
     {CLI_TIME, 0, "watch", offsetof(struct values, watch_ms), "TIME",
      "watch the server's clock for so long; 1", 0},
     {CLI_TEXT, 'n', "name", offsetof(struct values, name), "NAME", NULL, 0},

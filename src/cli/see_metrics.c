@@ -128,11 +128,11 @@ struct values {
 
 static const cli_option options[] = {
     {CLI_FLAG, 0, "names", offsetof(struct values, names), NULL,
-     "one series for each name as well: as many as there are names", 0},
+     "a series for each name as well", 0},
     {CLI_TEXT, 0, "textfile", offsetof(struct values, file), "PATH",
      "write to this file, in one step, for node_exporter", 0},
     {CLI_TEXT, 0, "listen", offsetof(struct values, listen), "[ADDR:]PORT",
-     "serve it as http://ADDR:PORT/metrics; ADDR: 127.0.0.1", 0},
+     "serve http://ADDR:PORT/metrics; ADDR: 127.0.0.1", 0},
     {CLI_TIME, 0, "every", offsetof(struct values, every_ms), "TIME",
      "with --listen: how often it looks; 1", 0},
     {.kind = CLI_END},

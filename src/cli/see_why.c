@@ -23,7 +23,7 @@ struct values {
 
 static const cli_option options[] = {
     {CLI_TIME, 0, "again", offsetof(struct values, again_ms), "TIME",
-     "look so long after a circle was seen whether it stands; 2.5", 0},
+     "look again so long after a circle was seen; 2.5", 0},
     {CLI_TIME, 'd', "again", offsetof(struct values, again_ms), "TIME", NULL,
      0},
     {.kind = CLI_END},

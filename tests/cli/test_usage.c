@@ -158,23 +158,55 @@ static void letters_learn(const char *command, char names[LETTERS][NAME_SIZE])
     tool_free(t);
 }
 
-/* A user who knows -w of one command need not look it up for another. */
-static void a_letter_means_the_same_everywhere(void **state)
+/* Calls it for each command that there is. */
+static void
+for_each_command(void (*look)(const char *command, char names[][NAME_SIZE]),
+                 char names[][NAME_SIZE])
 {
     static char commands[1 << 14];
-    char names[LETTERS][NAME_SIZE] = {""};
     char *at = commands;
     char *command;
     tool *all = tool_start(NULL, "__complete", "", NULL);
 
-    (void)state;
     assert_int_equal(tool_wait(all, 10000), 0);
     (void)snprintf(commands, sizeof(commands), "%s", tool_out(all));
     tool_free(all);
+    assert_non_null(strstr(commands, "lock"));
     while ((command = strsep(&at, "\n")) != NULL && command[0] != '\0') {
         command[strcspn(command, "\t")] = '\0';
-        letters_learn(command, names);
+        look(command, names);
     }
+}
+
+/* A user who knows -w of one command need not look it up for another. */
+static void a_letter_means_the_same_everywhere(void **state)
+{
+    char names[LETTERS][NAME_SIZE] = {""};
+
+    (void)state;
+    for_each_command(letters_learn, names);
+}
+
+static void help_is_narrow(const char *command, char names[][NAME_SIZE])
+{
+    enum { COLUMNS = 80 };
+    tool *t = tool_start(NULL, "help", command, NULL);
+    const char *line;
+
+    (void)names;
+    assert_int_equal(tool_wait(t, 10000), 0);
+    for (line = tool_out(t); line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strcspn(line, "\n") > COLUMNS)
+            fail_msg("%s: %s", command, line);
+    }
+    tool_free(t);
+}
+
+static void help_fits_a_terminal(void **state)
+{
+    (void)state;
+    for_each_command(help_is_narrow, NULL);
 }
 
 static void output_that_does_not_arrive_is_an_error(void **state)
@@ -223,6 +255,7 @@ int main(void)
         cmocka_unit_test(words_of_other_tools_are_known),
         cmocka_unit_test(options_stand_before_and_behind_the_command),
         cmocka_unit_test(a_letter_means_the_same_everywhere),
+        cmocka_unit_test(help_fits_a_terminal),
         cmocka_unit_test(a_stream_that_is_closed_is_not_the_server_s),
         cmocka_unit_test(output_that_does_not_arrive_is_an_error),
     };
