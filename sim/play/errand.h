@@ -15,9 +15,11 @@ void sim_errand_cell(sim_actor *actor);
 void sim_errand_flight(sim_actor *actor);
 
 /* What has landed can be had for so long, and a dead leader is waited for. */
-enum { SIM_FLIGHT_TTL_MS = 700, SIM_FLIGHT_LEASE_MS = 1500 };
+enum { SIM_FLIGHT_TTL_MS = 700, SIM_FLIGHT_LEASE_MS = 400 };
 
-/* Its network lets it renew in time, as long as nothing happens to it. */
+/* As long as nothing happens to it: its network lets it have each answer in a
+   command's time; and renew in time, too. */
+bool sim_flight_is_answered(const sim_actor *actor);
 bool sim_flight_is_calm(const sim_actor *actor);
 
 /* It computes no more: its client ends. */

@@ -15,16 +15,29 @@ enum { WAIT_MOST_MS = 6000, LAST_WAIT_MS = 8000, FAILS_PERCENT = 15 };
 /* What a computation that fails ends with; no call ends so by itself. */
 #define FAILED LK_EMISMATCH
 
-bool sim_flight_is_calm(const sim_actor *actor)
+static uint64_t round_ns(const sim_actor *actor)
 {
-    const sim_client_plan *client = &actor->home->item->as.client;
-    const sim_path *path = &client->path;
-    uint64_t round_ns = 0;
+    const sim_path *path = &actor->home->process.paths[0];
+    uint64_t ns = 0;
 
     for (int way = 0; way < SIM_WAYS; way++)
-        round_ns += path->ns[way] + path->jitter_ns[way] + client->spread_ns;
-    return 2 * round_ns < client->command_timeout_ms * SIM_MS &&
+        ns += path->ns[way] + path->jitter_ns[way] +
+              actor->home->item->as.client.spread_ns;
+    return ns;
+}
+
+bool sim_flight_is_answered(const sim_actor *actor)
+{
+    const sim_client_plan *client = &actor->home->item->as.client;
+
+    return 2 * round_ns(actor) < client->command_timeout_ms * SIM_MS &&
            client->send_limit == 0;
+}
+
+bool sim_flight_is_calm(const sim_actor *actor)
+{
+    return sim_flight_is_answered(actor) &&
+           2 * round_ns(actor) < SIM_FLIGHT_LEASE_MS * SIM_MS;
 }
 
 /* ---- computing ---- */
@@ -93,6 +106,8 @@ static void on_done(lk_status status, lk_flight_value *value, void *data)
         if (status == LK_OK || status == FAILED)
             sim_computing_told(actor->run, actor->of, actor,
                                value != NULL ? value->bytes : NULL);
+        if (status == LK_ETIMEDOUT)
+            sim_computing_missed(actor->run, actor->of, actor);
         judge_last(actor, status);
         sim_actor_rests(actor);
     }

@@ -528,6 +528,17 @@ static void record(sim_fault *fault)
                   run->schedule.now + fault->plan->ns + CALM_S * SIM_S);
 }
 
+/* A death troubles nobody else. */
+static void trouble(const sim_fault *fault)
+{
+    sim_run *run = fault->run;
+    uint64_t to = run->schedule.now + fault->plan->ns + CALM_S * SIM_S;
+
+    if (sim_fault_classes[fault->plan->class].happen != death &&
+        to > run->calm_from)
+        run->calm_from = to;
+}
+
 static void on_fault(sim_event *event)
 {
     sim_fault *fault =
@@ -542,6 +553,7 @@ static void on_fault(sim_event *event)
     }
     fault->begun = true;
     run->left_model |= class->end == NULL && leaves_model(fault);
+    trouble(fault);
     run->counts.faults++;
     run->fault_counts[fault->plan->class]++;
     record(fault);

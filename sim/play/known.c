@@ -11,7 +11,9 @@
 #include "play/errand.h"
 #include "play/run.h"
 
-enum { ROOM = 64 };
+/* After the end of a lease somebody else computes so soon: whoever waits looks
+   once in a second. */
+enum { ROOM = 64, TAKEN_OVER_MS = 2500 };
 
 /* Room for one more of a list. */
 static void *grown(void *all, size_t count, size_t *room, size_t size)
@@ -87,6 +89,11 @@ static void note_version(sim_name *name, size_t number, uint64_t version)
         name->values.newest = version;
 }
 
+static bool is_made(const sim_write *write)
+{
+    return write->state == SIM_MADE || write->version != 0;
+}
+
 /* Of all that name one version, one is made. */
 static void judge_replaced(sim_run *run, const sim_name *name, size_t number)
 {
@@ -97,8 +104,7 @@ static void judge_replaced(sim_run *run, const sim_name *name, size_t number)
     for (size_t i = 1; i <= name->values.count; i++) {
         const sim_write *other = write_at(name, i);
 
-        if (i != number && other->state == SIM_MADE &&
-            other->expected == write->expected)
+        if (i != number && is_made(other) && other->expected == write->expected)
             sim_violated(run,
                          "value %zu and value %zu of %s both replaced version "
                          "%" PRIu64,
@@ -185,20 +191,29 @@ void sim_value_read(sim_run *run, sim_name *name, lk_status status,
                      name->text, version, newest);
     judge_version(run, name, number, version);
     note_version(name, number, version);
+    judge_replaced(run, name, number);
 }
 
 /* ---- flights ---- */
 
-/* Of two that compute at one time one was taken over from. Without any fault
-   nobody is. */
+/* Since then nothing has happened that may keep a claim from being renewed, or
+   a call from being answered. */
+static bool was_calm(const sim_run *run, uint64_t since)
+{
+    return !run->left_model && run->calm_from <= since;
+}
+
+/* A client has one leader. Of two in different clients one was taken over from,
+   and nobody is who can renew its claim. */
 static void
 judge_alone(sim_run *run, const sim_name *name, const sim_actor *leader)
 {
     for (size_t i = 0; i < name->computings.count; i++) {
         const sim_computing *other = &name->computings.all[i];
 
-        if (other->ended_at == 0 && run->counts.faults == 0 &&
-            sim_flight_is_calm(other->leader) && sim_flight_is_calm(leader))
+        if (other->ended_at == 0 && (other->leader->home == leader->home ||
+                                     (was_calm(run, other->began_at) &&
+                                      sim_flight_is_calm(other->leader))))
             sim_violated(run, "%s and %s both compute %s", other->leader->name,
                          leader->name, name->text);
     }
@@ -211,7 +226,8 @@ sim_computing_begins(sim_run *run, sim_name *name, const sim_actor *leader)
 
     judge_alone(run, name, leader);
     list->all = grown(list->all, list->count, &list->room, sizeof(*list->all));
-    list->all[list->count] = (sim_computing){.leader = leader};
+    list->all[list->count] =
+        (sim_computing){.leader = leader, .began_at = run->schedule.now};
     return ++list->count;
 }
 
@@ -267,4 +283,47 @@ void sim_computing_told(sim_run *run, sim_name *name, const sim_actor *actor,
                      (double)(asked_at - one->told_at) / 1e9);
     if (one->told_at == 0 && one->leader->home != actor->home)
         one->told_at = run->schedule.now;
+}
+
+/* ---- taking over ---- */
+
+/* Since when nobody computes, as far as a call that began then knows; 0: somebody
+   does. */
+static uint64_t idle_since(const sim_name *name, uint64_t began_at)
+{
+    uint64_t since = began_at;
+
+    for (size_t i = 0; i < name->computings.count; i++) {
+        const sim_computing *one = &name->computings.all[i];
+
+        if (one->ended_at == 0)
+            return 0;
+        if (one->ended_at > since)
+            since = one->ended_at;
+    }
+    return since;
+}
+
+/* Whoever could hold the claim without knowing yet answers soon. */
+static bool are_all_answered(const sim_run *run)
+{
+    for (size_t i = 0; i < run->actor_count; i++) {
+        if (run->actors[i].home != NULL &&
+            !sim_flight_is_answered(&run->actors[i]))
+            return false;
+    }
+    return true;
+}
+
+void sim_computing_missed(sim_run *run, const sim_name *name,
+                          const sim_actor *actor)
+{
+    uint64_t since = idle_since(name, actor->began_at);
+
+    if (since != 0 && was_calm(run, actor->began_at) && are_all_answered(run) &&
+        run->schedule.now >
+            since + (SIM_FLIGHT_LEASE_MS + TAKEN_OVER_MS) * SIM_MS)
+        sim_violated(run, "%s waited %.3f s for %s, and nobody computed it",
+                     actor->name, (double)(run->schedule.now - since) / 1e9,
+                     name->text);
 }

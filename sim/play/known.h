@@ -38,6 +38,7 @@ typedef struct sim_values {
 /* A computation; its number is the value. */
 typedef struct sim_computing {
     const sim_actor *leader;
+    uint64_t began_at;
     uint64_t ended_at; /* 0: not yet */
     uint64_t told_at;  /* when its value was first got elsewhere; 0: never */
     bool failed;
@@ -68,6 +69,10 @@ void sim_computing_ends(sim_run *run, sim_name *name, size_t number,
 /* An actor's call got this value; NULL: the computation's error. */
 void sim_computing_told(sim_run *run, sim_name *name, const sim_actor *actor,
                         const char *bytes);
+
+/* An actor's call waited in vain. */
+void sim_computing_missed(sim_run *run, const sim_name *name,
+                          const sim_actor *actor);
 
 void sim_known_done(sim_name *name);
 
