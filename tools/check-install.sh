@@ -91,7 +91,30 @@ has()
 # The tool has the library in it and runs from wherever it lies.
 PATH=$prefix/bin:$PATH
 has "latchkey $(LD_LIBRARY_PATH=$library "$work/shared")" latchkey --version
-has '.SH EXIT STATUS' cat "$prefix/share/man/man1/latchkey.1"
+man=$prefix/share/man/man1
+has '.SH EXIT STATUS' cat "$man/latchkey.1"
+has "ExecStart=$prefix/bin/latchkey leader \\-q billing \\-\\- /usr/local/bin/billing" \
+    cat "$man/latchkey.1"
+if grep -n '@[A-Z_]*@' "$man"/*; then
+    printf 'check-install: the man pages have marks that nothing has filled\n' >&2
+    exit 1
+fi
+has lock latchkey __manual
+for page in $(latchkey __manual); do
+    latchkey __manual "$page" | cmp - "$man/latchkey-$page.1"
+done
+# The tool names no document that is not installed.
+if grep -ao 'docs/[a-z-]*\.md' "$prefix/bin/latchkey"; then
+    printf 'check-install: the tool names what only the sources have\n' >&2
+    exit 1
+fi
+for file in share/doc/latchkey/guarantees.md \
+    $(grep -ao 'share/doc/[a-z/-]*\.md' "$prefix/bin/latchkey"); do
+    test -s "$prefix/$file" || {
+        printf 'check-install: no %s\n' "$file" >&2
+        exit 1
+    }
+done
 has '#compdef latchkey' cat "$prefix/share/zsh/site-functions/_latchkey"
 has 'function __latchkey_candidates' cat \
     "$prefix/share/fish/vendor_completions.d/latchkey.fish"

@@ -17,8 +17,8 @@ const cli_setting cli_settings[] = {
      "--url",
      {"LATCHKEY_URL", "REDIS_URL"},
      "local:",
-     "the server; docs/url.md has the forms, local: is a private one, none "
-     "forbids it"},
+     "the server; `latchkey help url` has the forms, local: is a private "
+     "one, none forbids it"},
     {"server-program",
      NULL,
      {"LATCHKEY_SERVER_PROGRAM", NULL},

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * `latchkey __manual FILE`: the man page. FILE is its source, with lines in
- * which @COMMANDS@, @OPTIONS@ and @SETTINGS@ stand for what the tables of the
- * tool say, and @VERSION@ for its version. So the page cannot lack a command.
+ * The man pages, made of the tables of the tool, so that none can lack a command
+ * or an option.
+ *
+ * `latchkey __manual` names the pages of the commands, a line each.
+ * `latchkey __manual COMMAND` is the page of one of them.
+ * `latchkey __manual FILE` is the overview. FILE is its source, with lines in
+ * which @COMMANDS@, @OPTIONS@ and @SETTINGS@ stand for what the tables say, and
+ * @VERSION@ for the version.
  */
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +19,7 @@
 
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "cli/output.h"
 
 enum { LINE_SIZE = 256 }; /* of a line of what a command says of itself */
 
@@ -104,32 +111,16 @@ static void put_options(const cli_option *option)
     }
 }
 
-static void put_command(const cli_command *command)
-{
-    (void)fputs(".SS ", stdout);
-    put_bold("", command->name);
-    (void)fputc(' ', stdout);
-    put_text(command->usage);
-    (void)fputc('\n', stdout);
-    put_text(command->summary);
-    (void)fputs(".\n", stdout);
-    if (command->aliases != NULL) {
-        (void)fputs("Also called ", stdout);
-        put_bold("", command->aliases);
-        (void)fputs(".\n", stdout);
-    }
-    if (command->about != NULL) {
-        (void)puts(".sp");
-        put_about(command->about);
-    }
-    put_options(command->options);
-}
-
 static void put_commands(void)
 {
     for (size_t i = 0; cli_commands[i] != NULL; i++) {
-        if (!cli_commands[i]->is_hidden)
-            put_command(cli_commands[i]);
+        if (cli_commands[i]->is_hidden)
+            continue;
+        (void)puts(".TP");
+        put_bold("latchkey-", cli_commands[i]->name);
+        (void)puts("(1)");
+        put_text(cli_commands[i]->summary);
+        (void)fputc('\n', stdout);
     }
 }
 
@@ -153,7 +144,93 @@ static void put_settings(void)
     }
 }
 
-/* ---- the page ----------------------------------------------------------- */
+/* ---- the page of a command ---------------------------------------------- */
+
+static void put_title(const char *name)
+{
+    (void)fputs(".TH LATCHKEY\\-", stdout);
+    for (; *name != '\0'; name++)
+        (void)fputc(toupper((unsigned char)*name), stdout);
+    (void)printf(" 1 \"\" \"latchkey %s\" \"User Commands\"\n", lk_version());
+}
+
+static void put_synopsis(const cli_command *command)
+{
+    (void)fputs(".SH NAME\nlatchkey\\-", stdout);
+    put_text(command->name);
+    (void)fputs(" \\- ", stdout);
+    put_text(command->summary);
+    (void)fputs("\n.SH SYNOPSIS\n", stdout);
+    put_bold("latchkey ", command->name);
+    (void)fputc(' ', stdout);
+    put_text(command->usage);
+    (void)fputc('\n', stdout);
+}
+
+static void put_description(const cli_command *command)
+{
+    (void)puts(".SH DESCRIPTION");
+    if (command->about != NULL) {
+        put_about(command->about);
+    } else {
+        (void)fputc(toupper((unsigned char)command->summary[0]), stdout);
+        put_text(command->summary + 1);
+        (void)puts(".");
+    }
+    if (command->aliases != NULL) {
+        (void)fputs(".PP\nAlso called ", stdout);
+        put_bold("", command->aliases);
+        (void)puts(".");
+    }
+}
+
+static void put_page(const cli_command *command)
+{
+    put_title(command->name);
+    put_synopsis(command);
+    put_description(command);
+    (void)puts(".SH OPTIONS");
+    put_options(command->options);
+    if (command->options != NULL)
+        (void)puts(".SS Options of every command");
+    put_options(cli_global_options);
+    (void)puts(".SH SEE ALSO\n"
+               ".BR latchkey (1)\n"
+               "has the exit codes, the environment, the files, and examples");
+}
+
+/* Another name of a command is a page that names the command's. */
+static void put_page_called(const cli_command *command, const char *name)
+{
+    if (strcmp(command->name, name) == 0)
+        put_page(command);
+    else
+        (void)printf(".so man1/latchkey-%s.1\n", command->name);
+}
+
+/* Words with blanks between them, a line each. NULL: none. */
+static void put_lines(const char *words)
+{
+    if (words == NULL)
+        return;
+    for (; *words != '\0'; words++)
+        (void)fputc(*words == ' ' ? '\n' : *words, stdout);
+    (void)fputc('\n', stdout);
+}
+
+static void put_names(void)
+{
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        const cli_command *command = cli_commands[i];
+
+        if (command->is_hidden)
+            continue;
+        (void)puts(command->name);
+        put_lines(command->aliases);
+    }
+}
+
+/* ---- the overview ------------------------------------------------------- */
 
 static void put_source_line(const char *line)
 {
@@ -172,35 +249,46 @@ static void put_source_line(const char *line)
         (void)fputs(line, stdout);
 }
 
-static int run(cli *c, int argc, char **argv)
+static int put_overview(const cli *c, const char *path)
 {
+    FILE *source = fopen(path, "re");
     char *line = NULL;
     size_t room = 0;
-    cli_args args;
-    FILE *source;
     int code = CLI_OK;
 
-    cli_parse(c, argc, argv, NULL, &args);
-    source = fopen(args.operands[0], "re");
     if (source == NULL)
-        return cli_fail(c, CLI_USAGE, "%s: %s", args.operands[0],
-                        strerror(errno));
+        return cli_fail(c, CLI_USAGE, "%s: %s", path, strerror(errno));
     while (getline(&line, &room, source) > 0)
         put_source_line(line);
     if (feof(source) == 0)
-        code = cli_fail(c, CLI_INTERNAL, "%s: not read to its end",
-                        args.operands[0]);
+        code = cli_fail(c, CLI_INTERNAL, "%s: not read to its end", path);
     free(line);
     (void)fclose(source);
     return code;
 }
 
+static int run(cli *c, int argc, char **argv)
+{
+    const cli_command *command;
+    cli_args args;
+
+    cli_parse(c, argc, argv, NULL, &args);
+    if (args.operand_count == 0) {
+        put_names();
+        return cli_finish(CLI_OK);
+    }
+    command = cli_command_find(args.operands[0]);
+    if (command == NULL)
+        return cli_finish(put_overview(c, args.operands[0]));
+    put_page_called(command, args.operands[0]);
+    return cli_finish(CLI_OK);
+}
+
 const cli_command cli_command_manual = {
     .name = "__manual",
     .is_hidden = true,
-    .summary = "the man page, made of its source and the tables",
-    .usage = "FILE",
-    .operands_min = 1,
+    .summary = "the man pages, made of a source and the tables",
+    .usage = "[COMMAND|FILE]",
     .operands_max = 1,
     .run = run,
 };

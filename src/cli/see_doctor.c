@@ -104,7 +104,7 @@ static void try_name(struct report *report, lk_client *client, const char *name)
     } else {
         check.level = LK_CHECK_FAIL;
         check.advice = status == LK_EDENIED
-                           ? "docs/lock.md has the access rules that it takes"
+                           ? "share/doc/latchkey/lock.md has the access rules"
                            : lk_status_text(status);
     }
     put(report, &check);

@@ -310,7 +310,7 @@ static void judge_rights(struct report *report, const lk__facts *facts)
 
         snprintf(advice, sizeof(advice),
                  "ACL SETUSER <user> %s, with the keys and channels that "
-                 "docs/trust.md names: else %s",
+                 "share/doc/latchkey/trust.md names: else %s",
                  denial->command, denial->loses);
         add(report, "rights", denial->level, advice, "%s is denied: %s",
             denial->command, denial->words != NULL ? denial->words : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The man page and docs/cli.md name every command and option, and no other. */
+/* The man pages and docs/cli.md name every command and option, and no other. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,9 @@
 
 enum { WORD = 64, TEXT = 1 << 18 };
 
-static char page[TEXT];   /* the man page's source, made by the tool */
+static char page[TEXT];   /* the source of latchkey(1), made by the tool */
+static char pages[TEXT];  /* those of all pages */
+static char names[TEXT];  /* of the pages of commands, a line each */
 static char guide[TEXT];  /* docs/cli.md */
 static char wanted[TEXT]; /* what the tool says, a line each */
 static char common[TEXT]; /* the options of every command */
@@ -28,6 +30,27 @@ static void run(char *to, const char *const *arguments)
         fail_msg("%s", tool_err(t));
     (void)snprintf(to, TEXT, "%s", tool_out(t));
     tool_free(t);
+}
+
+/* Appends the pages of the commands. */
+static void pages_make(void)
+{
+    static const char *const list[] = {"__manual", NULL};
+    static char text[TEXT];
+    size_t used = strlen(page);
+
+    run(names, list);
+    (void)snprintf(pages, TEXT, "%s", page);
+    for (const char *at = names; *at != '\0'; at += strcspn(at, "\n") + 1) {
+        char name[WORD];
+        const char *const arguments[] = {"__manual", name, NULL};
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "\n"), at);
+        run(text, arguments);
+        assert_true(used + strlen(text) < TEXT);
+        (void)snprintf(pages + used, TEXT - used, "%s", text);
+        used += strlen(text);
+    }
 }
 
 static int texts_make(void **state)
@@ -44,6 +67,7 @@ static int texts_make(void **state)
     (void)fclose(file);
     run(page, manual);
     run(common, options);
+    pages_make();
     return 0;
 }
 
@@ -90,39 +114,43 @@ static void set_bold(char to[4 * WORD], const char *text)
 
 /* ---- what the tool has -------------------------------------------------- */
 
-/* The part of the page that is about one command. */
-static void part_of_page(const char *command, char part[TEXT])
+/* The page of a command, which latchkey(1) names. */
+static void page_of(const char *command, char text[TEXT])
 {
+    const char *const arguments[] = {"__manual", command, NULL};
+    char name[2 * WORD];
     char mark[4 * WORD];
-    char head[5 * WORD];
-    const char *from;
-    const char *end;
+    char head[6 * WORD];
 
-    set_bold(mark, command);
-    (void)snprintf(head, sizeof(head), "\n.SS %s ", mark);
-    from = strstr(page, head);
-    end = from != NULL ? strstr(from + 1, "\n.S") : NULL;
-    if (end == NULL)
-        fail_msg("the man page has no %s", command);
-    else
-        (void)snprintf(part, TEXT, "%.*s", (int)(end - from), from);
+    run(text, arguments);
+    (void)snprintf(name, sizeof(name), "latchkey-%s", command);
+    set_bold(mark, name);
+    (void)snprintf(head, sizeof(head), "\n.TP\n%s(1)\n", mark);
+    if (strstr(page, head) == NULL)
+        fail_msg("latchkey(1) does not name %s(1)", name);
+    (void)snprintf(name, sizeof(name), "latchkey %s", command);
+    set_bold(mark, name);
+    (void)snprintf(head, sizeof(head), "\n.SH SYNOPSIS\n%s ", mark);
+    if (strstr(text, head) == NULL)
+        fail_msg("the page of %s does not begin with it", command);
 }
 
 static void check_options(const char *command)
 {
     const char *const arguments[] = {"__complete", command, "-", NULL};
     static char options[TEXT];
-    static char part[TEXT];
+    static char text[TEXT];
     char mark[4 * WORD];
     char *at = options;
     char *option;
 
-    part_of_page(command, part);
+    page_of(command, text);
     run(options, arguments);
     while ((option = word_next(&at)) != NULL) {
         set_bold(mark, option);
-        if (!has_word(common, option) && strstr(part, mark) == NULL)
-            fail_msg("the man page lacks %s %s", command, option);
+        /* This one is latchkey(1)'s to tell of. */
+        if (strcmp(option, "--help") != 0 && strstr(text, mark) == NULL)
+            fail_msg("latchkey-%s(1) lacks %s", command, option);
         if (!has_word(guide, option))
             fail_msg("docs/cli.md lacks %s %s", command, option);
     }
@@ -150,10 +178,10 @@ static void every_command_and_option_is_told_of(void **state)
 
 /* ---- what the pages have ------------------------------------------------ */
 
-/* The page without what sets it. */
-static void page_text(char *to)
+/* The pages without what sets them. */
+static void pages_text(char *to)
 {
-    const char *from = page;
+    const char *from = pages;
 
     while (*from != '\0') {
         if (from[0] == '\\' && from[1] == 'f')
@@ -214,8 +242,8 @@ static void no_other_command_or_option_is_told_of(void **state)
     static char text[TEXT];
 
     (void)state;
-    page_text(text);
-    check_words(text, "the man page");
+    pages_text(text);
+    check_words(text, "a man page");
     check_words(guide, "docs/cli.md");
 }
 
@@ -258,20 +286,57 @@ static void all_tables_of_exit_codes_are_the_same(void **state)
 
 /* ---- the form ----------------------------------------------------------- */
 
-static void groff_finds_no_fault_with_the_page(void **state)
+static void groff_takes(const char *text, const char *width, const char *name)
 {
     const int fd = memfd_create("page", MFD_CLOEXEC);
     const tool_how how = {.program = "groff", .in = fd};
+    const char *const arguments[] = {"-man",   "-ww",    "-z",
+                                     "-Tutf8", "-Kutf8", "-rCHECKSTYLE=3",
+                                     width,    NULL};
+    tool *t;
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    t = tool_start_list(&how, arguments);
+    if (tool_wait(t, 60000) != 0 || tool_err(t)[0] != '\0')
+        fail_msg("%s, %s: %s", name, width, tool_err(t));
+    tool_free(t);
+    (void)close(fd);
+}
+
+static void groff_finds_no_fault_with_the_pages(void **state)
+{
     const tool_how look = {.program = "groff"};
 
     (void)state;
     if (tool_code(&look, "-v", NULL) != 0)
         skip();
-    assert_int_equal(write(fd, page, strlen(page)), strlen(page));
-    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    assert_tool(&how, 0, "", "", "-man", "-ww", "-z", "-Tutf8", "-Kutf8",
-                "-rCHECKSTYLE=3", NULL);
-    (void)close(fd);
+    groff_takes(page, "-rLL=60n", "latchkey(1)");
+    groff_takes(page, "-rLL=80n", "latchkey(1)");
+    for (const char *at = names; *at != '\0'; at += strcspn(at, "\n") + 1) {
+        static char text[TEXT];
+        char name[WORD];
+        const char *const arguments[] = {"__manual", name, NULL};
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "\n"), at);
+        run(text, arguments);
+        if (strncmp(text, ".so ", 4) == 0)
+            continue;
+        groff_takes(text, "-rLL=60n", name);
+        groff_takes(text, "-rLL=80n", name);
+    }
+}
+
+/* ---- other names -------------------------------------------------------- */
+
+static void another_name_has_a_page_that_names_the_commands(void **state)
+{
+    (void)state;
+    assert_tool(NULL, 0, ".so man1/latchkey-semaphore.1\n", "", "__manual",
+                "sem", NULL);
+    assert_true(has_word(names, "sem"));
+    assert_true(has_word(names, "semaphore"));
+    assert_false(has_word(names, "__manual"));
 }
 
 int main(void)
@@ -280,7 +345,8 @@ int main(void)
         cmocka_unit_test(every_command_and_option_is_told_of),
         cmocka_unit_test(no_other_command_or_option_is_told_of),
         cmocka_unit_test(all_tables_of_exit_codes_are_the_same),
-        cmocka_unit_test(groff_finds_no_fault_with_the_page),
+        cmocka_unit_test(groff_finds_no_fault_with_the_pages),
+        cmocka_unit_test(another_name_has_a_page_that_names_the_commands),
     };
 
     return cmocka_run_group_tests(tests, texts_make, NULL);
