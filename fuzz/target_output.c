@@ -191,7 +191,7 @@ static void show_rows(const cli *c, const lk_party *party, input *in)
     see_put_rows(c, s.to, &all, ROWS, columns);
     check_lines(&s, columns);
     sheet_open(&s);
-    see_put_rows(c, s.to, &all, ROWS, SEE_UNBOUND);
+    see_put_rows(c, s.to, &all, ROWS, CLI_UNBOUND);
     check_lines(&s, 0);
     sheet_open(&s);
     see_json_rows(s.to, &all);
