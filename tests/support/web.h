@@ -30,7 +30,8 @@ char *web_get(uint16_t port, const char *path);
 void web_wait(uint16_t port, const char *path, const char *text,
               unsigned deadline_ms);
 
-/* Reads from a descriptor until text came. The test fails if it does not. */
-void web_wait_read(int fd, const char *text, unsigned deadline_ms);
+/* Reads from a descriptor until what is wanted came. The test fails if it does
+   not. */
+void web_wait_read(int fd, const char *wanted, unsigned deadline_ms);
 
 #endif /* LK_TESTS_SUPPORT_WEB_H */
