@@ -253,8 +253,8 @@ static const story fences[] = {
      "fence went back",
      HISTORY_LOCK,
      2000,
-     {WANTS(1, 1, 1, 100), GETS(2, 1, 1, 7, 500), FORGETS(3, 1500),
-      WANTS(5, 2, 3, 100), GETS(6, 2, 3, 6, 500)}},
+     {WANTS(1, 1, 1, 100), GETS(2, 1, 1, 300007, 500), FORGETS(3, 1500),
+      WANTS(5, 2, 3, 100), GETS(6, 2, 3, 200006, 500)}},
     {"a smaller one of somebody who waited meanwhile",
      "fence below that of an earlier hold",
      HISTORY_LOCK,
@@ -363,6 +363,12 @@ static const story losses[] = {
 };
 
 static const story valid[] = {
+    {"a fence that was ahead of the clock when the server forgot it",
+     NULL,
+     HISTORY_LOCK,
+     2000,
+     {WANTS(1, 1, 1, 100), GETS(2, 1, 1, 300007, 500), FORGETS(3, 1500),
+      WANTS(5, 2, 3, 100), GETS(6, 2, 3, 200008, 500)}},
     {"one after the other",
      NULL,
      HISTORY_LOCK,
