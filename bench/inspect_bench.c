@@ -60,17 +60,15 @@ static struct owner owner_of(unsigned i)
 static void name_make(redisContext *redis, unsigned i, const char *now_ms)
 {
     struct owner owner = owner_of(i);
+    char record[256];
 
+    (void)
+        snprintf(record, sizeof(record),
+                 "2l %s000 0 0 - - - %s %s 0123456789abcdef l 1 %d - p nightly",
+                 now_ms, now_ms, owner.id, LEASE_MS);
     redisAppendCommand(redis, "HSET orders:%u %s 1", i, owner.id);
     redisAppendCommand(redis, "PEXPIRE orders:%u %d", i, LEASE_MS);
-    redisAppendCommand(redis,
-                       "HSET latchkey:state:{orders:%u} v 1 fence %s000 top "
-                       "%s000 claim %s ticket 0 since %s lease %d inbox "
-                       "latchkey:inbox:%s:0 reason nightly open 0 until 0 "
-                       "kept %s",
-                       i, now_ms, now_ms, owner.id, now_ms, LEASE_MS,
-                       owner.uuid, now_ms);
-    redisAppendCommand(redis, "PEXPIRE latchkey:state:{orders:%u} %d", i,
+    redisAppendCommand(redis, "SET latchkey:{orders:%u}:r %s PX %d", i, record,
                        2 * LEASE_MS);
 }
 
@@ -90,7 +88,7 @@ static void names_make(redisContext *redis)
     for (unsigned i = 0; i < NAMES; i++) {
         name_make(redis, i, "1700000000000");
         if (i % 1000 == 999)
-            replies_take(redis, 4 * 1000);
+            replies_take(redis, 3 * 1000);
     }
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct owner owner = owner_of(i);

@@ -236,7 +236,8 @@ static void wait_for_queue(redisContext *redis, unsigned waits)
 {
     for (int step = 0; step < START_STEPS; step++) {
         redisReply *reply =
-            redisCommand(redis, "ZCARD latchkey:queue:{orders}");
+            redisCommand(redis,
+                         "ZCOUNT latchkey:{orders}:q 0 (2533274790395904");
         bool there = reply != NULL && reply->integer == (long long)waits;
 
         freeReplyObject(reply);

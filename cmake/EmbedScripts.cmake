@@ -64,18 +64,89 @@ function(lk__script_body path out)
   set(${out} "${body}${text}" PARENT_SCOPE)
 endfunction()
 
-# lk_embed_scripts(<target> <script.lua>...)
+# lk__script_c(<symbol> <name> <body> <index> <key_count> <has_texts> <out>)
 #
-# Embeds each script in <target> as `const lk__script lk__script_<name>`. Files
-# named part_*.lua are fragments and only go into those that use them. Sets
-# LK_ALL_SCRIPTS: a source with the list all_scripts[lk__script_count], for those
-# who have to know them all.
+# Returns the C that defines one script.
+function(lk__script_c symbol name body index key_count has_texts out)
+  string(SHA1 sha1 "${body}")
+  string(HEX "${body}" hex)
+  string(LENGTH "${hex}" size)
+  math(EXPR size "${size} / 2")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
+  string(CONCAT text
+    "\nstatic const char ${name}_body[] = {${bytes}0};\n"
+    "extern const lk__script ${symbol};\n"
+    "const lk__script ${symbol} = {\n"
+    "    .name = \"${name}\",\n    .body = ${name}_body,\n"
+    "    .size = ${size},\n    .sha1 = \"${sha1}\",\n"
+    "    .index = ${index},\n    .key_count = ${key_count},\n"
+    "    .has_texts = ${has_texts},\n};\n")
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# lk__tables_make(<out dir> <family>...)
+#
+# Makes C and Lua of lua/<family>/<family>.table, as tools/table/ says. A table, a
+# script or a fragment that does not fit is an error here.
+function(lk__tables_make out)
+  find_program(AWK awk REQUIRED)
+  set(tools "${PROJECT_SOURCE_DIR}/tools/table")
+  file(MAKE_DIRECTORY "${out}")
+  file(GLOB used CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lua/*/*.lua"
+    "${PROJECT_SOURCE_DIR}/lua/*/*.table" "${tools}/*.awk")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${used})
+  foreach(family IN LISTS ARGN)
+    execute_process(RESULT_VARIABLE failed ERROR_VARIABLE words
+      WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+      COMMAND "${AWK}" -v family=${family} -v lua=lua -v "out=${out}"
+        -f "${tools}/read.awk" -f "${tools}/c.awk" -f "${tools}/lua.awk"
+        "lua/${family}/${family}.table")
+    if(failed)
+      message(FATAL_ERROR "${words}")
+    endif()
+  endforeach()
+endfunction()
+
+# lk__table_scripts(<family> <out>)
+#
+# Returns the names of the scripts of a family's table.
+function(lk__table_scripts family out)
+  file(STRINGS "${PROJECT_SOURCE_DIR}/lua/${family}/${family}.table" names
+    REGEX "^script ")
+  string(REPLACE "script " "" names "${names}")
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()
+
+# lk_embed_scripts(<target> TABLES <family>... SCRIPTS <script.lua>...)
+#
+# Embeds in <target> each script of a table as `const lk__script
+# lk__<family>_<script>_script`, with what C needs of its table, and each other
+# one as `const lk__script lk__script_<name>`. Files named part_*.lua are
+# fragments and only go into those that use them. Sets LK_ALL_SCRIPTS: a source
+# with the list all_scripts[lk__script_count], for those who have to know them
+# all.
 function(lk_embed_scripts target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "TABLES;SCRIPTS")
+  set(tables "${PROJECT_BINARY_DIR}/generated/tables")
   set(text "#include \"core/script.h\"\n")
   set(index 0)
   set(declared "")
   set(listed "")
-  foreach(path IN LISTS ARGN)
+  lk__tables_make("${tables}" ${ARG_TABLES})
+  foreach(family IN LISTS ARG_TABLES)
+    lk__table_scripts(${family} names)
+    foreach(name IN LISTS names)
+      file(READ "${tables}/${family}_${name}.lua" body)
+      set(symbol "lk__${family}_${name}_script")
+      lk__script_c("${symbol}" "${family}_${name}" "${body}" ${index} 0 1 one)
+      string(APPEND text "${one}")
+      string(APPEND declared "extern const lk__script ${symbol};\n")
+      string(APPEND listed "    &${symbol},\n")
+      math(EXPR index "${index} + 1")
+    endforeach()
+    target_sources(${target} PRIVATE "${tables}/${family}_table.c")
+  endforeach()
+  foreach(path IN LISTS ARG_SCRIPTS)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
     get_filename_component(name "${path}" NAME_WE)
     if(name MATCHES "^part_")
@@ -84,21 +155,12 @@ function(lk_embed_scripts target)
     lk__script_body("${path}" body)
     lk__script_key_count("${path}" key_count)
     lk__script_has_texts("${path}" has_texts)
-    string(SHA1 sha1 "${body}")
-    string(HEX "${body}" hex)
-    string(LENGTH "${hex}" size)
-    math(EXPR size "${size} / 2")
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
-    string(APPEND text
-      "\nstatic const char ${name}_body[] = {${bytes}0};\n"
-      "extern const lk__script lk__script_${name};\n"
-      "const lk__script lk__script_${name} = {\n"
-      "    .name = \"${name}\",\n    .body = ${name}_body,\n"
-      "    .size = ${size},\n    .sha1 = \"${sha1}\",\n"
-      "    .index = ${index},\n    .key_count = ${key_count},\n"
-      "    .has_texts = ${has_texts},\n};\n")
-    string(APPEND declared "extern const lk__script lk__script_${name};\n")
-    string(APPEND listed "    &lk__script_${name},\n")
+    set(symbol "lk__script_${name}")
+    lk__script_c("${symbol}" "${name}" "${body}" ${index} ${key_count}
+      ${has_texts} one)
+    string(APPEND text "${one}")
+    string(APPEND declared "extern const lk__script ${symbol};\n")
+    string(APPEND listed "    &${symbol},\n")
     math(EXPR index "${index} + 1")
   endforeach()
   string(APPEND text "\nconst unsigned lk__script_count = ${index};\n")

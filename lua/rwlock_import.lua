@@ -70,7 +70,8 @@ if has ~= tonumber(fence) then
     return {1, left, has, has}
 end
 
-local new = math.max(record.top + 1, clock.us)
+-- The state may be gone, and the clock behind it.
+local new = math.max(record.top + 1, has + 1, clock.us)
 -- Changes nothing; a full server lets through what follows such a write.
 local bad = beyond(new, 'fences')
     or failed(redis.pcall('PEXPIRE', lock, redis.call('PTTL', lock)))

@@ -58,7 +58,8 @@ if own.fence ~= fence then
 end
 
 -- The lengthening has written: a full server lets through what follows.
-own.fence = math.max(record.fence + 1, clock.us)
+-- The state may be gone, and the clock behind it.
+own.fence = math.max(record.fence + 1, fence + 1, clock.us)
 own.ticket, own.inbox = fence, inbox
 bad = beyond(own.fence, 'fences')
     or failed(redis.pcall('HSET', state, 'fence', own.fence))

@@ -4,7 +4,9 @@
 # Fails if luacheck finds fault with a script. A fragment (part_*.lua) defines
 # names that the scripts using it see, so each script is told the names of its
 # own fragments. A fragment may use those of all others and leave its own
-# unused.
+# unused. Scripts of a table are looked at as the server gets them: there their
+# fragments stand before them. Names that hide others are allowed then, since
+# parameters of a fragment may be called as a script's arguments.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,5 +51,15 @@ for script in lua/*.lua; do
         ;;
     *) lint "$script" "$(uses "$script")" ;;
     esac
+done
+
+made=$(mktemp -d)
+trap 'rm -r "$made"' EXIT
+for table in lua/*/*.table; do
+    family=$(basename "$table" .table)
+    awk -v family="$family" -v lua=lua -v out="$made" -f tools/table/read.awk \
+        -f tools/table/c.awk -f tools/table/lua.awk "$table" || status=1
+    luacheck --no-color --quiet --ignore 4 631 -- "$made/$family"_*.lua >&2 ||
+        status=1
 done
 exit "$status"

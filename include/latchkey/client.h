@@ -68,6 +68,13 @@ typedef enum lk_interop {
     LK_INTEROP_REDISSON = 1 /**< always assume that Redisson waits as well */
 } lk_interop;
 
+/** What is asked of the server's certificate; see docs/tls.md. */
+typedef enum lk_tls_verify {
+    LK_TLS_FULL = 0, /**< a CA that is trusted, and the host's name */
+    LK_TLS_CA = 1,   /**< a CA that is trusted; any name */
+    LK_TLS_NONE = 2  /**< nothing: whoever is in between can read and change */
+} lk_tls_verify;
+
 /**
  * Zero in any field means its default. A field that is not zero beats the
  * same setting in the URL. New fields are only ever appended. In C:
@@ -95,6 +102,14 @@ typedef struct lk_client_options {
     lk_log_cb log;               /**< default: silent */
     void *log_data;              /**< handed to log */
     uint64_t log_level;          /**< an lk_log_level; LK_LOG_WARN */
+    uint64_t fence_keep_ms;      /**< the record of an unused name lives so
+                                      long; 3600000 */
+    const char *tls_ca_file;     /**< PEM; the only CAs trusted; the system's */
+    const char *tls_ca_dir;      /**< the same, as openssl rehash makes it */
+    const char *tls_cert_file;   /**< PEM, shown to the server; none */
+    const char *tls_key_file;    /**< PEM, no password; in tls_cert_file */
+    const char *tls_server_name; /**< in the certificate; the URL's host */
+    uint64_t tls_verify;         /**< an lk_tls_verify */
 } lk_client_options;
 
 #define LK_CLIENT_OPTIONS_INIT LK_SIZED(lk_client_options)
@@ -137,6 +152,10 @@ typedef struct lk_client_stats {
  *
  * Options in the URL bear the names of the fields above; times take a unit
  * (`500ms`, `5s`, `2m`). docs/url.md lists every spelling that is accepted.
+ *
+ * With TLS the server has to prove that it is the URL's host before anything
+ * is sent, and nothing is ever sent without TLS instead. The files of TLS are
+ * read here. docs/tls.md has the settings.
  *
  * @return LK_OK, LK_EURL, LK_EINVAL, LK_ENOTSUP or LK_ENOMEM; lk_last_error()
  *         says what is wrong with which part

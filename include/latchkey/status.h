@@ -41,7 +41,7 @@ extern "C" {
       "sent, but no answer came; the library settles it in the background")    \
     X(EOFFLINE, -12, true, "the server cannot be reached; nothing was done")   \
     X(EFULL, -13, true, "too many requests under way in this client")          \
-    X(EAUTH, -14, false, "the server refuses the user or password")            \
+    X(EAUTH, -14, false, "a user, password or certificate is refused")         \
     X(EDENIED, -15, false,                                                     \
       "the server's access rules deny a command, key or channel")              \
     X(ETYPE, -16, false, "the key holds something else; nothing was changed")  \

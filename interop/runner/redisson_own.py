@@ -4,7 +4,8 @@
 import time
 
 from runner.redisson_ways import (BRIEF_MS, LONG_MS, WATCHDOG_MS, each_way,
-                                  until_waits, wait_for)
+                                  until_waits, wait_for,
+                                  waiting_in)
 from runner.scenario import scenario
 
 RENEWED_MS = 3000
@@ -209,11 +210,12 @@ def fair_order(run):
     run.expect(c.ask("first", "lock", "fair", "f", 0, 0), "ok*", "first")
     waiting = []
     for turn in range(4):
-        for driver, key in ((c, "latchkey:queue:{f}"),
-                            (java, "redisson_lock_timeout:{f}")):
+        for driver, count in (
+                (c, lambda: waiting_in(run.server, "f")),
+                (java, lambda: run.server.command(
+                    "ZCARD", "redisson_lock_timeout:{f}"))):
             driver.send(f"w{turn}", "lock", "fair", "f", 3 * LONG_MS, 0)
-            run.until(lambda k=key, t=turn:
-                      run.server.command("ZCARD", k) == t + 1, 60,
+            run.until(lambda k=count, t=turn: k() == t + 1, 60,
                       f"{driver.side} stands in line")
             waiting.append((driver, f"w{turn}"))
     run.expect(c.ask("first", "unlock", "fair", "f"), "ok", "first")
@@ -239,10 +241,9 @@ def fair_given_up(run):
         for wait_ms in (0, BRIEF_MS):
             run.expect(other.ask("b", "lock", "fair", name, wait_ms, 0), "no",
                        name)
-            run.until(lambda n=name: not any(
+            run.until(lambda n=name: not waiting_in(run.server, n) and not any(
                 run.server.command("EXISTS", key % n) for key in
-                ("latchkey:queue:{%s}", "redisson_lock_queue:{%s}",
-                 "redisson_lock_timeout:{%s}")), 60,
+                ("redisson_lock_queue:{%s}", "redisson_lock_timeout:{%s}")), 60,
                 f"{name}: nobody stands in line")
         run.expect(taker.ask("a", "unlock", "fair", name), "ok", name)
         run.expect(other.ask("b", "lock", "fair", name, 0, 0), "ok*", name)

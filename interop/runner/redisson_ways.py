@@ -16,8 +16,10 @@ PAIRS = [("lock", "lock"), ("fenced", "fenced"), ("spin", "spin"),
 
 # How it is seen at the server that somebody waits, by side and kind. Who spins
 # in Java is not seen.
-MARKS = {"c": {"spin": "latchkey:spin:{%s}", "read": "latchkey:readers:{%s}",
-               "latch": "latchkey:waiting:{%s}"},
+MARKS = {"c": {"spin": "latchkey:{%s}:s", "read": "latchkey:readers:{%s}",
+               "write": "latchkey:queue:{%s}", "latch": "latchkey:waiting:{%s}",
+               "semaphore": "latchkey:queue:{%s}",
+               "permits": "latchkey:queue:{%s}"},
          "java": {"fair": "redisson_lock_queue:{%s}", "spin": ""}}
 CHANNELS = {"read": "redisson_rwlock:{%s}", "write": "redisson_rwlock:{%s}",
             "semaphore": "redisson_sc:{%s}", "permits": "redisson_sc:{%s}",
@@ -41,6 +43,12 @@ def each_way(run, **env):
     yield java, c, "java-c"
 
 
+def waiting_in(server, name):
+    """How many of ours wait for a lock, and are not parked."""
+    return server.command("ZCOUNT", f"latchkey:{{{name}}}:q", "0",
+                          f"({8 * 2 ** 48}")
+
+
 def _is_waited(server, side, kind, name):
     mark = MARKS["java" if side == "java" else "c"].get(kind)
     if mark == "":
@@ -48,7 +56,9 @@ def _is_waited(server, side, kind, name):
     if mark is None and side == "java":
         channel = CHANNELS.get(kind, "redisson_lock__channel:{%s}") % name
         return server.command("PUBSUB", "NUMSUB", channel)[1] > 0
-    return server.command("EXISTS", (mark or "latchkey:queue:{%s}") % name) > 0
+    if mark is None:
+        return waiting_in(server, name) > 0
+    return server.command("EXISTS", mark % name) > 0
 
 
 def until_waits(run, driver, kind, name, database=0):

@@ -213,6 +213,7 @@ static const char *const commands[] = {
     "ZINCRBY k d f",
     "ZREM k f",
     "ZSCORE k f",
+    "ZMSCORE k f f",
     "ZCARD k",
     "ZCOUNT k d d",
     "ZRANK k f",

@@ -55,11 +55,60 @@ static void read_series(script *s, const char *line, const char *list,
     }
 }
 
+static void
+add_name(char words[][SCRIPT_WORD], unsigned *count, const char *name)
+{
+    if (*count < SCRIPT_WORDS)
+        memcpy(words[(*count)++], name, SCRIPT_WORD);
+}
+
+/* A line of a family's table: "key record :r", "each claims text". */
+static void read_row(script *s, const char *line)
+{
+    char word[SCRIPT_WORD] = {0}, name[SCRIPT_WORD] = {0};
+
+    if (sscanf(line, " %23s %23s", word, name) != 2)
+        return;
+    s->is_series = s->is_series || strcmp(word, "keys") == 0;
+    if (strcmp(word, "key") == 0 || strcmp(word, "keys") == 0)
+        add_name(s->keys, &s->key_count, name);
+    else if (strcmp(word, "arg") == 0 || strcmp(word, "option") == 0 ||
+             strcmp(word, "each") == 0)
+        add_name(s->args, &s->arg_count, name);
+}
+
+/* False: the family has no table. */
+static bool read_table(script *s)
+{
+    char path[512], line[256], title[64];
+    bool is_in = false;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/lua/%s/%s.table", LK_SOURCE_DIR, s->family,
+             s->family);
+    snprintf(title, sizeof(title), "script %s",
+             strchr(s->script->name, '_') + 1);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strcmp(line, "end") == 0 || strcmp(line, title) == 0)
+            is_in = strcmp(line, title) == 0;
+        else if (is_in)
+            read_row(s, line);
+    }
+    fclose(file);
+    return true;
+}
+
 static void read_header(script *s)
 {
     char path[512], line[256];
     FILE *file;
 
+    if (read_table(s))
+        return;
     snprintf(path, sizeof(path), "%s/lua/%s.lua", LK_SOURCE_DIR,
              s->script->name);
     file = fopen(path, "re");

@@ -62,8 +62,38 @@ void words_key(words *w, const char *family, unsigned name, const char *role)
 
 static void add_owner(words *w)
 {
-    words_print(w, "c%ua0b%u:%u", words_chance(w, 3), words_chance(w, 2),
-                words_chance(w, 4));
+    snprintf(w->owner, sizeof(w->owner), "c%ua0b%u:%u", words_chance(w, 3),
+             words_chance(w, 2), words_chance(w, 4));
+    words_print(w, "%s", w->owner);
+}
+
+/* A waiter as one text, most often of the owner that was named before. */
+static void add_member(words *w)
+{
+    static const char *const modes[] = {"l", "l", "f", "w"};
+    static const unsigned leases[] = {30000, 30000, 50};
+    char owner[SIM_NUMBER];
+
+    snprintf(owner, sizeof(owner), "c%ua0b%u:%u", words_chance(w, 3),
+             words_chance(w, 2), words_chance(w, 4));
+    words_print(w, "%s 0123456789abcdef %s 1 %u - p why not",
+                words_chance(w, 4) != 0 && w->owner[0] != '\0' ? w->owner
+                                                               : owner,
+                modes[words_chance(w, 4)], leases[words_chance(w, 3)]);
+}
+
+static void add_how(words *w)
+{
+    static const char *const hows[] = {"q", "q", "q", "t", "y", "s", ""};
+
+    words_add(w, sim_str_of(hows[words_chance(w, 7)]));
+}
+
+static void add_why(words *w)
+{
+    static const char *const whys[] = {"r", "r", "l", "l", "f", ""};
+
+    words_add(w, sim_str_of(whys[words_chance(w, 6)]));
 }
 
 static void add_fence(words *w)
@@ -151,7 +181,10 @@ void words_argument(words *w, const char *called, unsigned name)
                   {"amount", add_number},     {"number", add_number},
                   {"queue", add_queue},       {"mode", add_mode},
                   {"text", add_text},         {"settled", add_settled},
-                  {"field", add_owner}};
+                  {"field", add_owner},       {"claim", add_owner},
+                  {"claims", add_owner},      {"own", add_member},
+                  {"members", add_member},    {"how", add_how},
+                  {"why", add_why},           {"life", add_time}};
 
     if (strcmp(called, "channel") == 0) {
         words_print(w, "channel:{n%u}", name);

@@ -13,6 +13,7 @@ typedef struct words {
     uint64_t random;
     char fences[FENCES][SIM_NUMBER]; /* seen in replies */
     sim_buffer text;                 /* of the arguments */
+    char owner[SIM_NUMBER];          /* the last one */
     size_t offsets[WORDS_MOST];
     int count;
 } words;

@@ -5,6 +5,7 @@
 #include "play/actor.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/client.h"
@@ -597,7 +598,16 @@ static uint64_t now_in(const sim_client *client)
     return client->process.ahead > now ? client->process.ahead : now;
 }
 
-/* Only an end of the hold makes the text worth nothing. */
+/* The lease that a text asks for, in ns. */
+static uint64_t lease_of(const char *text)
+{
+    for (int i = 0; i < 6 && text != NULL; i++)
+        text = strchr(text + 1, ' ');
+    return text == NULL ? 0 : strtoull(text, NULL, 10) * SIM_MS;
+}
+
+/* Only an end of the hold makes the text worth nothing, or an answer that takes
+   longer than the lease that it asks for. */
 static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
 {
     sim_actor_says(actor, "cannot import it: %s", lk_status_name(status));
@@ -606,7 +616,8 @@ static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
     actor->operation = 0;
     sim_judge_status(actor, "import", status);
     if (status == LK_ELOST && now_in(client) < actor->good_to &&
-        !actor->of->was_ended && !actor->run->left_model)
+        now_in(client) < actor->imports_to && !actor->of->was_ended &&
+        !actor->run->left_model)
         sim_violated(actor->run,
                      "%s cannot import %s, which is good for %.3f s more",
                      actor->name, actor->of->text,
@@ -638,6 +649,7 @@ static void import_in(sim_actor *actor, sim_client *client)
     if (lk_owner_new(&options.owner, client->client) != LK_OK)
         sim_wrong("no owner for an import");
     actor->calls = true;
+    actor->imports_to = now_in(client) + lease_of(actor->text);
     actor->operation =
         sim_record_invoke(actor, client, HISTORY_ACQUIRE, NULL, 0, 0);
     status = art->import(handle, actor->text, &options, &hold);

@@ -135,6 +135,7 @@ struct sim_actor {
     sim_grip grips[SIM_GRIPS];
     char text[LK_EXPORT_SIZE]; /* exported; "": none */
     uint64_t good_to;          /* what was exported lasts so long */
+    uint64_t imports_to;       /* an answer of then brings no hold any more */
     bool calls;                /* one is under way */
     bool last;                 /* see probe.h */
     bool over;

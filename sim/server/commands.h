@@ -104,6 +104,7 @@ void sim_run_zremrangebyscore(sim_call *call);
 void sim_run_zrevrange(sim_call *call);
 void sim_run_zrevrangebyscore(sim_call *call);
 void sim_run_zscan(sim_call *call);
+void sim_run_zmscore(sim_call *call);
 void sim_run_zscore(sim_call *call);
 
 /* What commands share. */

@@ -199,6 +199,25 @@ void sim_run_zscore(sim_call *call)
         sim_reply_double(call, entry->score);
 }
 
+void sim_run_zmscore(sim_call *call)
+{
+    sim_value *value;
+
+    if (!sim_key_get(call, SIM_ZSET, &value))
+        return;
+    sim_reply_array(call, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++) {
+        const sim_entry *entry =
+            value == NULL ? NULL
+                          : sim_map_find(&value->zset.scores, call->argv[i]);
+
+        if (entry == NULL)
+            sim_reply_nil(call);
+        else
+            sim_reply_double(call, entry->score);
+    }
+}
+
 void sim_run_zrank(sim_call *call)
 {
     sim_value *value;

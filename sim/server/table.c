@@ -99,6 +99,8 @@ static const sim_command table[] = {
     {"zrem", -3, SIM_WRITE | SIM_FAST, SIM_GROUP_ZSET, 1, 1, 1, sim_run_zrem},
     {"zscore", 3, SIM_READS | SIM_FAST, SIM_GROUP_ZSET, 1, 1, 1,
      sim_run_zscore},
+    {"zmscore", -3, SIM_READS | SIM_FAST, SIM_GROUP_ZSET, 1, 1, 1,
+     sim_run_zmscore},
     {"zcard", 2, SIM_READS | SIM_FAST, SIM_GROUP_ZSET, 1, 1, 1, sim_run_zcard},
     {"zcount", 4, SIM_READS | SIM_FAST, SIM_GROUP_ZSET, 1, 1, 1,
      sim_run_zcount},

@@ -24,7 +24,8 @@ static const lk__kind kind = {
     .protocol = &lk__protocol_first,
     .holdless = true,
     .key_count = 3,
-    .keys = {"latchkey:cell", "latchkey:cell-memo", "latchkey:cell-mark"},
+    .keys = (const char *const[]){"latchkey:cell", "latchkey:cell-memo",
+                                  "latchkey:cell-mark"},
     .channel = "latchkey:cell",
     .own_free = lk__settled_free,
 };

@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "cli/run_wait.h"
 #include "cli/subject.h"
+#include "cli/word.h"
 
 enum {
     NAME_MAX_BYTES = 512,
@@ -263,8 +264,9 @@ static const cli_option acquire_options[] = {
     {CLI_FLAG, 0, "export", AT(exports), NULL, "write lines for a shell's eval",
      0},
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},
-    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", 0},
-    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most", 0},
+    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to whoever looks at NAME",
+     0},
     {CLI_COUNT, 'E', "conflict-exit-code", AT(busy_code), "CODE",
      "exit code if it is not obtained; 75", 0},
     {CLI_FLAG, 0, "fair", AT(said.fair), NULL, "in order without exception", 0},

@@ -58,6 +58,7 @@ struct cli {
     const cli_command *command; /* NULL: none yet */
     const char *called;         /* the name or alias that was used */
     const char *url;            /* --url; NULL: look elsewhere */
+    const char *profile;        /* --profile; NULL: look elsewhere */
     bool json;
     bool quiet;
     bool verbose;
@@ -66,6 +67,9 @@ struct cli {
     char *resolved_url;   /* owned; of cli_url() */
     bool is_local;        /* it is the private server's */
     char *resolved_from;  /* owned: where it came from */
+    char *password;       /* owned: LATCHKEY_PASSWORD's; NULL: not set */
+    char *password_from;  /* owned: who says the one that is used; NULL: the
+                             URL, or there is none */
 };
 
 /* The commands, in the order of the help; ended by NULL. */

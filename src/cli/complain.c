@@ -120,7 +120,9 @@ static const struct remedy {
      "raise its maxmemory, or delete what nobody needs"},
     {LK_ESERVER, CLI_UNAVAILABLE, NULL},
     {LK_EPROTO, CLI_UNAVAILABLE, "let the URL name a Redis server"},
-    {LK_EAUTH, CLI_DENIED, "check user and password in the URL"},
+    {LK_EAUTH, CLI_DENIED,
+     "check the user in the URL, and the password there, in "
+     "LATCHKEY_PASSWORD or in the password file"},
     {LK_EDENIED, CLI_DENIED,
      "give the user this right; `latchkey doctor --name NAME` finds all"},
 };
@@ -175,12 +177,15 @@ static void put_origin(char *text, size_t size, const cli *c, lk_status status)
 {
     bool is_of_url =
         status == LK_EOFFLINE || status == LK_EAUTH || status == LK_EPROTO;
+    bool has_other = status == LK_EAUTH && c->password_from != NULL;
 
     text[0] = '\0';
     if (is_of_url && c->is_local)
         (void)snprintf(text, size, "; it is the private server");
     else if (is_of_url && c->resolved_from != NULL)
-        (void)snprintf(text, size, "; the URL is of %s", c->resolved_from);
+        (void)snprintf(text, size, "; the URL is of %s%s%s", c->resolved_from,
+                       has_other ? ", the password of " : "",
+                       has_other ? c->password_from : "");
 }
 
 /* "redis://h:1/0 cannot be reached: ", where that is what failed. */

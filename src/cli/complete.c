@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/config.h"
 #include "cli/connect.h"
 #include "cli/local.h"
 #include "cli/utf8.h"
@@ -32,6 +33,7 @@ typedef struct reading {
     const cli_command *command; /* NULL: not said yet */
     const cli_option *pending;  /* its value is what comes next */
     const char *url;            /* said as an option; NULL: not */
+    const char *profile;        /* the same */
     int operands;
     bool only_operands; /* a -- has ended the options */
     bool in_rest;       /* what comes next is of another command line */
@@ -70,6 +72,8 @@ static void note_value(reading *r, const cli_option *option, const char *value)
 {
     if (option == find_in(cli_global_options, "url", 3, 0))
         r->url = value;
+    else if (option == find_in(cli_global_options, "profile", 7, 0))
+        r->profile = value;
 }
 
 static void read_long(reading *r, const char *text)
@@ -199,6 +203,14 @@ offer_words(const char *before, const char *words, const char *begun)
     }
 }
 
+static void offer_profiles(const cli *c, const char *before, const char *begun)
+{
+    char names[CLI_PROFILES_SIZE];
+
+    if (cli_profiles(c, names) == 0)
+        offer_words(before, names, begun);
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 /* Whether the parser would take a name for an option. */
@@ -281,7 +293,7 @@ static void offer_names(cli *c, const reading *r, const char *begun)
     lk_listing *listing = NULL;
 
     if (pattern_make(pattern, sizeof(pattern), begun) && is_there(c) &&
-        lk_client_open(&client, c->resolved_url, NULL) == LK_OK &&
+        cli_client_of_url(c, NULL, &client) == 0 &&
         lk_list(client, NAMES_WAIT_MS, &options, &listing) == LK_OK) {
         offer_listed(r, listing, begun);
         lk_listing_free(listing);
@@ -298,6 +310,8 @@ static void offer_value(cli *c, const reading *r, const cli_option *option,
         offer_words(before, value, begun);
     else if (strcmp(value, "FILE") == 0 || strcmp(value, "PATH") == 0)
         (void)puts(":files");
+    else if (strcmp(value, "PROFILE") == 0)
+        offer_profiles(c, before, begun);
     else if (strcmp(value, "NAME") == 0 && r->command != NULL &&
              before[0] == '\0')
         offer_names(c, r, begun);
@@ -413,6 +427,8 @@ static int run(cli *c, int argc, char **argv)
         read_word(&r, argv[i]);
     if (r.url != NULL)
         c->url = r.url;
+    if (r.profile != NULL)
+        c->profile = r.profile;
     complete(c, &r, argc > 1 ? argv[argc - 1] : "");
     return CLI_OK;
 }

@@ -10,6 +10,7 @@
 #include "cli/config.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/password.h"
 
 typedef struct choices {
     bool explains;
@@ -55,22 +56,58 @@ static void put_json(cli_json *json, const cli_setting *setting,
     cli_json_close(json, '}');
 }
 
+static void put(const cli *c, cli_json *json, const cli_setting *setting,
+                const char *text, const char *from, bool explains)
+{
+    if (c->json)
+        put_json(json, setting, text, from);
+    else
+        put_plain(setting, text, from, explains);
+}
+
 static int
 show(const cli *c, cli_json *json, const cli_setting *setting, bool explains)
 {
     char room[LK_URL_DESCRIPTION_SIZE];
     const char *given = strcmp(setting->key, "url") == 0 ? c->url : NULL;
-    const char *text;
     cli_value value;
     int code = cli_setting_find(c, setting->key, given, &value);
 
     if (code != 0)
         return code;
-    text = show_text(setting, value.text, room, sizeof(room));
-    if (c->json)
-        put_json(json, setting, text, value.from);
-    else
-        put_plain(setting, text, value.from, explains);
+    put(c, json, setting, show_text(setting, value.text, room, sizeof(room)),
+        value.from, explains);
+    cli_value_done(&value);
+    return 0;
+}
+
+/* What is no setting, since a file cannot say it. */
+static int show_profile(const cli *c, cli_json *json, bool explains)
+{
+    static const cli_setting profile =
+        {.key = "profile", .help = "the section of the files that is chosen"};
+    const char *name;
+    const char *from;
+    int code = cli_profile(c, &name, &from);
+
+    if (code == 0)
+        put(c, json, &profile, name != NULL ? name : "none",
+            name != NULL ? from : "default", explains);
+    return code;
+}
+
+/* Nor is the password: a file of settings may be for everybody to read. */
+static int show_password(const cli *c, cli_json *json, bool explains)
+{
+    static const cli_setting password =
+        {.key = "password", .help = "of the server, where the URL has none"};
+    cli_value value;
+    int code = cli_password_find(c, &value);
+
+    if (code != 0)
+        return code;
+    put(c, json, &password, value.text != NULL ? "***" : "none",
+        value.text != NULL ? value.from : "default", explains);
     cli_value_done(&value);
     return 0;
 }
@@ -88,6 +125,10 @@ static int run(cli *c, int argc, char **argv)
     for (const cli_setting *setting = cli_settings;
          code == 0 && setting->key != NULL; setting++)
         code = show(c, &json, setting, chosen.explains);
+    if (code == 0)
+        code = show_profile(c, &json, chosen.explains);
+    if (code == 0)
+        code = show_password(c, &json, chosen.explains);
     if (c->json) {
         cli_json_close(&json, '}');
         cli_json_line(&json);
@@ -99,10 +140,12 @@ const cli_command cli_command_config = {
     .name = "config",
     .summary = "show what is configured, and who says so",
     .usage = "[--explain]",
-    .about = "For each setting the first of these counts: its option, its\n"
-             "environment variables, the user's file, the system's file, the\n"
-             "default. A file has to be yours or root's, and nobody else may\n"
-             "write to it. Passwords are not shown.",
+    .about =
+        "For each setting the first of these counts: its option, its\n"
+        "environment variables, the profile that --profile or\n"
+        "LATCHKEY_PROFILE chooses, the user's file, the system's file, the\n"
+        "default. A file has to be yours or root's, and nobody else may\n"
+        "write to it. Passwords are not shown.",
     .options = options,
     .run = run,
 };

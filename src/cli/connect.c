@@ -10,6 +10,7 @@
 #include "cli/config.h"
 #include "cli/local.h"
 #include "cli/output.h"
+#include "cli/password.h"
 
 enum { OFFLINE_MS = 5000, TRY_MS = 2000, LEAST_MS = 1000 };
 
@@ -134,6 +135,81 @@ lk_status cli_client_judge(lk_client *client, lk_status status)
     return ready == LK_ETIMEDOUT ? LK_EOFFLINE : ready;
 }
 
+/* What is said of TLS beside the URL, for a URL that asks for it. */
+static const struct {
+    const char *key, *option;
+} tls_settings[] = {{"tls-ca-file", "tls_ca_file"},
+                    {"tls-cert-file", "tls_cert_file"},
+                    {"tls-key-file", "tls_key_file"}};
+
+enum { TLS_SETTINGS = sizeof(tls_settings) / sizeof(tls_settings[0]) };
+
+/* One of them, unless the URL says it. 0, or has complained. */
+static int
+tls_set(const cli *c, size_t i, lk_client_options *options, cli_value *value)
+{
+    int code;
+
+    if (cli_url_option(c, tls_settings[i].option) != NULL)
+        return 0;
+    code = cli_setting_find(c, tls_settings[i].key, NULL, value);
+    if (code != 0 || strcmp(value->from, "default") == 0)
+        return code;
+    if (lk_client_options_set(options, tls_settings[i].option, value->text) ==
+        LK_OK)
+        return 0;
+    return cli_fail(c, CLI_CONFIG, "%s: %s", value->from, lk_last_error());
+}
+
+/* The options borrow the values. 0, or has complained. */
+static int tls_fill(const cli *c, lk_client_options *options,
+                    cli_value values[TLS_SETTINGS])
+{
+    char text[LK_URL_DESCRIPTION_SIZE];
+    int code = 0;
+
+    if (strncmp(cli_server_words(c, text, sizeof(text)), "rediss://",
+                strlen("rediss://")) != 0)
+        return 0;
+    for (size_t i = 0; i < TLS_SETTINGS && code == 0; i++)
+        code = tls_set(c, i, options, &values[i]);
+    return code;
+}
+
+/* Whether the URL has a password, which stands in front of the host as ***. */
+static bool has_password(const cli *c)
+{
+    char text[LK_URL_DESCRIPTION_SIZE];
+    const char *login = strstr(cli_server_words(c, text, sizeof(text)), "://");
+    size_t size;
+
+    if (login == NULL)
+        return false;
+    login += strlen("://");
+    size = strcspn(login, "@/?");
+    return login[size] == '@' && size >= strlen(":***") &&
+           strncmp(login + size - strlen(":***"), ":***", strlen(":***")) == 0;
+}
+
+/* The options borrow the value. The private server has no password. 0, or has
+   complained. */
+static int password_fill(cli *c, lk_client_options *options, cli_value *value)
+{
+    int code;
+
+    if (c->is_local || has_password(c))
+        return 0;
+    code = cli_password_find(c, value);
+    if (code != 0 || value->text == NULL)
+        return code;
+    options->password = value->text;
+    free(c->password_from);
+    c->password_from = strdup(value->from);
+    return c->password_from != NULL
+               ? 0
+               : cli_fail(c, CLI_INTERNAL, "out of memory");
+}
+
 static void on_log(lk_log_level level, const char *text, void *data)
 {
     static const char *const words[] = {"", "error", "warning", "info",
@@ -146,17 +222,12 @@ static void on_log(lk_log_level level, const char *text, void *data)
                   cli_clean(clean, sizeof(clean), text));
 }
 
-int cli_client_open(cli *c, const lk_client_options *more,
-                    lk_client **ret_client)
+/* What the command wants, as far as the URL does not say it, and the log. */
+static lk_client_options
+options_make(const cli *c, const lk_client_options *more)
 {
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT};
-    lk_status status;
-    int code = cli_url(c);
 
-    if (code == 0 && c->is_local)
-        code = start_local(c);
-    if (code != 0)
-        return code;
     if (more != NULL)
         options = *more;
     if (cli_url_option(c, "name") != NULL)
@@ -167,8 +238,36 @@ int cli_client_open(cli *c, const lk_client_options *more,
         options.log = on_log;
     if (c->verbose && cli_url_option(c, "log_level") == NULL)
         options.log_level = LK_LOG_INFO;
-    status = lk_client_open(ret_client, c->resolved_url, &options);
-    if (status == LK_OK)
-        return 0;
-    return cli_fail_url(c, status, c->resolved_from);
+    return options;
+}
+
+int cli_client_of_url(cli *c, const lk_client_options *more,
+                      lk_client **ret_client)
+{
+    lk_client_options options = options_make(c, more);
+    cli_value values[TLS_SETTINGS] = {{NULL, NULL}};
+    cli_value password = {NULL, NULL};
+    lk_status status = LK_OK;
+    int code = tls_fill(c, &options, values);
+
+    if (code == 0)
+        code = password_fill(c, &options, &password);
+    if (code == 0)
+        status = lk_client_open(ret_client, c->resolved_url, &options);
+    cli_value_done(&password);
+    for (size_t i = 0; i < TLS_SETTINGS; i++)
+        cli_value_done(&values[i]);
+    return code != 0 || status == LK_OK
+               ? code
+               : cli_fail_url(c, status, c->resolved_from);
+}
+
+int cli_client_open(cli *c, const lk_client_options *more,
+                    lk_client **ret_client)
+{
+    int code = cli_url(c);
+
+    if (code == 0 && c->is_local)
+        code = start_local(c);
+    return code == 0 ? cli_client_of_url(c, more, ret_client) : code;
 }

@@ -35,6 +35,13 @@ int cli_client_open(struct cli *c, const lk_client_options *more,
                     lk_client **ret_client);
 
 /*
+ * The same of a URL that cli_url() has found, and without starting the private
+ * server.
+ */
+int cli_client_of_url(struct cli *c, const lk_client_options *more,
+                      lk_client **ret_client);
+
+/*
  * What the URL says as one of its options, in the spelling of lk_url_describe();
  * NULL: it does not say it. Of a URL that cli_url() has found. The text is
  * there until the next call.
@@ -52,8 +59,8 @@ int64_t cli_url_ms(const struct cli *c, const char *key);
 int64_t cli_connect_ms(const struct cli *c, int64_t wait_ms);
 
 /*
- * What a wait that ended says: where it ended for want of a server that is
- * LK_EOFFLINE, or why it refuses, with lk_last_error().
+ * What a wait that ended says: where it ended because no server was there that
+ * is LK_EOFFLINE, or why it refuses, with lk_last_error().
  */
 lk_status cli_client_judge(lk_client *client, lk_status status);
 

@@ -263,7 +263,7 @@ static int run(cli *c, int argc, char **argv)
 static const cli_option options[] = {
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL,
      "do not wait for who runs it now", 0},
-    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most", 0},
     {CLI_TIME, 't', "ttl", AT(ttl_ms), "TIME",
      "what it printed can be had for so long; 1s", 0},
     {CLI_TIME, 0, "error-ttl", AT(error_ttl_ms), "TIME",

@@ -76,7 +76,9 @@ int cli_help_all(cli *c)
         "  -V, --version             the version, as `version` shows it\n\n"
         "The server: --url, else LATCHKEY_URL, REDIS_URL,\n"
         "~/.config/latchkey/config, /etc/latchkey/config; else a\n"
-        "private one, `local:`.\n\n",
+        "private one, `local:`. Its password: in the URL, else\n"
+        "LATCHKEY_PASSWORD, the file that LATCHKEY_PASSWORD_FILE or\n"
+        "`password-file` names, REDISCLI_AUTH.\n\n",
         stdout);
     put_exits();
     return cli_finish(CLI_OK);

@@ -15,6 +15,7 @@
 #include "cli/connect.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/word.h"
 
 /* What the tool makes is not to stay for ever on a server that evicts nothing. */
 enum { TTL_MS = 7 * 86400000 };
@@ -274,7 +275,8 @@ static const cli_option latch_options[] = {
      "it ends so long after its last change; 7d", 0},
     {CLI_TEXT, 0, "as", AT(member), "MEMBER",
      "arrive: who it is; the host and the process", 0},
-    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "wait: shown to who looks", 0},
+    {CLI_TEXT, 'y', "why", AT(why), "TEXT",
+     "wait: shown to whoever looks at NAME", 0},
     {.kind = CLI_END},
 };
 
@@ -345,7 +347,8 @@ static const cli_option barrier_options[] = {
      "it ends so long after its last change; 7d", 0},
     {CLI_TEXT, 0, "as", AT(member), "MEMBER",
      "who it is; the host and the process", 0},
-    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},
+    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to whoever looks at NAME",
+     0},
     {CLI_COUNT, 'n', "count", AT(count), "N", NULL, 0},
     {.kind = CLI_END},
 };

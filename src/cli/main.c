@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/password.h"
 
 const cli_command *const cli_commands[] = {
 #define X(name) &cli_command_##name,
@@ -28,6 +29,8 @@ const cli_command *const cli_commands[] = {
 const cli_option cli_global_options[] = {
     {CLI_TEXT, 'u', "url", offsetof(cli, url), "URL",
      "the server: redis://host:port/db, unix:/path", 0},
+    {CLI_TEXT, 0, "profile", offsetof(cli, profile), "PROFILE",
+     "settings of [profile PROFILE] in the configuration", 0},
     {CLI_FLAG, 0, "json", offsetof(cli, json), NULL,
      "write JSON where there is something to write", 0},
     {CLI_FLAG, 'q', "quiet", offsetof(cli, quiet), NULL,
@@ -153,6 +156,14 @@ static int dispatch(cli *c, int argc, char **argv)
     return c->command->run(c, argc - at, argv + at);
 }
 
+/* Frees what holds a password, or may. NULL is allowed. */
+static void wipe(char *text)
+{
+    if (text != NULL)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
 int main(int argc, char **argv)
 {
     cli c = {.command = NULL};
@@ -161,10 +172,11 @@ int main(int argc, char **argv)
     hold_streams();
     ignore_sigpipe(&c);
     heed_children();
-    code = cli_finish(dispatch(&c, argc, argv));
-    if (c.resolved_url != NULL)
-        explicit_bzero(c.resolved_url, strlen(c.resolved_url));
-    free(c.resolved_url);
+    code = cli_password_take(&c) ? cli_finish(dispatch(&c, argc, argv))
+                                 : cli_fail(&c, CLI_INTERNAL, "out of memory");
+    wipe(c.resolved_url);
+    wipe(c.password);
     free(c.resolved_from);
+    free(c.password_from);
     return code;
 }

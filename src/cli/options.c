@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/word.h"
 
 /* One pass over a command line. */
 typedef struct reader {
@@ -22,26 +23,7 @@ typedef struct reader {
     int operand_max; /* the next one begins the rest; INT_MAX: none does */
 } reader;
 
-/* ---- words, numbers, times ---------------------------------------------- */
-
-int cli_word_find(const char *words, const char *text)
-{
-    size_t size = strlen(text);
-    int index = 0;
-
-    while (size > 0) {
-        const char *end = strchr(words, '|');
-
-        if (strncmp(words, text, size) == 0 &&
-            (words[size] == '|' || words[size] == '\0'))
-            return index;
-        if (end == NULL)
-            break;
-        words = end + 1;
-        index++;
-    }
-    return -1;
-}
+/* ---- numbers and times -------------------------------------------------- */
 
 bool cli_count_read(const char *text, uint64_t *ret_count)
 {

@@ -75,9 +75,6 @@ bool cli_time_read(const char *text, int64_t *ret_ms);
 /* Reads decimal digits. False: something else, or more than 64 bits hold. */
 bool cli_count_read(const char *text, uint64_t *ret_count);
 
-/* Which of the words in "a|b|c" text is; -1: none. */
-int cli_word_find(const char *words, const char *text);
-
 /* How many letters have to change to make b of a; long words are far. */
 size_t cli_distance(const char *a, const char *b);
 

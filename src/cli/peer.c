@@ -33,7 +33,7 @@ address_read(const char *server, char host[HOST_SIZE], char port[PORT_SIZE])
     const char *at = strstr(server, "://");
     const char *end, *user;
 
-    if (at == NULL || strncmp(server, "redis", 5) != 0)
+    if (at == NULL || strncmp(server, "redis://", 8) != 0)
         return false;
     at += 3;
     end = at + strcspn(at, "/");

@@ -38,13 +38,15 @@
 /* Those of every kind. */
 #define COMMON_OPTIONS                                                         \
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},           \
-        {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than so", \
+        {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most",  \
          0},                                                                   \
         {CLI_TIME, 'l',                                                        \
          "lease",  AT(lease_ms),                                               \
          "TIME",   "others get it so long after a crash; 30s",                 \
          0},                                                                   \
-        {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to who looks", 0},      \
+        {CLI_TEXT, 'y',    "why",                                              \
+         AT(why),  "TEXT", "shown to whoever looks at NAME",                   \
+         0},                                                                   \
         {CLI_TEXT, 'c',    "command",                                          \
          AT(line), "LINE", "run this line with /bin/sh",                       \
          0},                                                                   \

@@ -44,18 +44,31 @@ const cli_command cli_command_url = {
     .name = "url",
     .summary = "show which server is used, without the password",
     .usage = "[URL]",
-    .about = "Shows how a URL is understood: the one given, or the one that\n"
-             "every command would use. Talks to nobody.\n"
-             "\n"
-             "  redis://host                     port 6379, database 0\n"
-             "  redis://host:6380/2              another port and database\n"
-             "  redis://:PASSWORD@host           with a password\n"
-             "  redis://USER:PASSWORD@host       with an ACL user\n"
-             "  unix:/run/redis.sock?db=2        a unix socket\n"
-             "  redis://host?offline_ms=10s      with an option\n"
-             "  local:                           the private server\n"
-             "\n"
-             "TLS, Sentinel and Redis Cluster are not supported.",
+    .about =
+        "Shows how a URL is understood: the one given, or the one that\n"
+        "every command would use. Talks to nobody.\n"
+        "\n"
+        "  redis://host                     port 6379, database 0\n"
+        "  redis://host:6380/2              another port and database\n"
+        "  redis://:PASSWORD@host           with a password\n"
+        "  redis://USER:PASSWORD@host       with an ACL user\n"
+        "  unix:/run/redis.sock?db=2        a unix socket\n"
+        "  redis://host?offline_ms=10s      with an option\n"
+        "  rediss://host                    with TLS: the server's\n"
+        "                                   certificate has to be for host\n"
+        "  rediss://host?tls_ca_file=FILE   and from a CA in this file\n"
+        "  ...&tls_cert_file=FILE           with a certificate of our own;\n"
+        "                                   tls_key_file=FILE has its key\n"
+        "  local:                           the private server\n"
+        "\n"
+        "Where the URL has no password, it is LATCHKEY_PASSWORD's, else that\n"
+        "of the file which LATCHKEY_PASSWORD_FILE or the setting\n"
+        "`password-file` names, else REDISCLI_AUTH's. A user goes with it:\n"
+        "redis://USER:@host.\n"
+        "\n"
+        "Sentinel and Redis Cluster are not supported. "
+        "share/doc/latchkey/tls.md has\n"
+        "the rest of TLS.",
     .operands_max = 1,
     .run = run,
 };

@@ -116,6 +116,8 @@ lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
         return NULL;
     }
     snprintf(claim->id, sizeof(claim->id), "%s:%" PRIu64, client->id, number);
+    snprintf(claim->nonce, sizeof(claim->nonce), "%016" PRIx64,
+             lk__client_random(client, UINT64_MAX));
     claim->refs = 1;
     claim->state = LK__CLAIM_WANTED;
     claim->bound = LK__NEVER;

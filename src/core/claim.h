@@ -64,8 +64,9 @@ struct lk__claim {
     struct lk__claim *next, *prev; /* in the place; held ones come first */
     lk__entry entry;               /* by its number */
     struct lk__place *place;
-    unsigned refs; /* alive, each handle, each request and batch under way */
-    char id[64];   /* "<client uuid>:<number>", as it stands in Redis */
+    unsigned refs;  /* alive, each handle, each request and batch under way */
+    char id[64];    /* "<client uuid>:<number>", as it stands in Redis */
+    char nonce[17]; /* known to the server and to this client alone */
     lk__claim_state state;
     lk__line line;
     lk__terms terms;
@@ -112,6 +113,8 @@ struct lk__claim {
     unsigned renew_failures;
     bool confirmed; /* it has its own lease, not only that of a pushed grant */
     bool renewing;  /* in a batch that is due or under way */
+    uint64_t kept_at; /* when its record was last made to last */
+    uint64_t kept_by; /* and the inbox that stood then; 0: none */
     struct lk__claim *next_due;
     uint64_t late_at;    /* not renewed by then, it is late; 0: it is not due */
     bool late;           /* and counted as such */
@@ -209,6 +212,9 @@ lk_loss lk__claim_loss_of(int64_t code);
 
 /* Has a HELD claim looked after at once, by a renewal that is sent from now on. */
 void lk__claim_renew_soon(lk__claim *claim);
+
+/* What was sent then has kept it whole, while this inbox stood; 0: none. */
+void lk__claim_kept(lk__claim *claim, uint64_t sent_at, uint64_t inbox_at);
 
 /* The server is asked to keep it for so long: it may do so, unanswered. */
 void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms);

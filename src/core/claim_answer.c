@@ -156,12 +156,13 @@ static bool rides_out(const lk__claim *claim)
  * than that brings a hold that is over already: it is given back, and the wait
  * goes on. A try has no time to wait with.
  */
-static void hold_answered(lk__claim *claim, uint64_t lease_ms)
+static void
+hold_answered(lk__claim *claim, uint64_t lease_ms, lk__grant_how how)
 {
     uint64_t deadline = lk__deadline_ns(claim->look.sent_at, lease_ms);
 
     if (deadline > lk__client_now(claim->place->client)) {
-        lk__claim_hold(claim, deadline, false);
+        lk__claim_hold(claim, deadline, how);
     } else if (rides_out(claim)) {
         ask_again(claim);
         lk__claim_give_up(claim, LK_OK, NULL);
@@ -179,7 +180,10 @@ static void on_granted(lk__claim *claim, const lk__seek_answer *answer)
     if (lease_ms > claim->lease_ms)
         lease_ms = claim->lease_ms;
     lk__claim_set_fence(claim, answer->fence, answer->top_fence);
-    hold_answered(claim, lease_ms);
+    hold_answered(claim, lease_ms,
+                  answer->found && lease_ms < claim->lease_ms
+                      ? LK__GRANT_FOUND
+                      : LK__GRANT_ANSWERED);
 }
 
 /* From now on it looks with the others of its place. */
@@ -426,10 +430,11 @@ void lk__claim_take_confirmation(lk__claim *claim, const redisReply *reply)
 {
     lk__keep_answer answer;
 
-    if (lk__claim_protocol(claim)->read_keep(reply, &answer) != LK_OK)
+    if (lk__claim_protocol(claim)->read_keep(reply, claim->fence, &answer) !=
+        LK_OK)
         on_garbage(claim, reply);
     else if (answer.is_held)
-        hold_answered(claim, claim->lease_ms);
+        hold_answered(claim, claim->lease_ms, LK__GRANT_ANSWERED);
     else if (answer.loss == LK_LOSS_REVOKED)
         on_void(claim);
     else

@@ -27,7 +27,7 @@ static bool is_full(const lk__claim *claim, uint64_t now)
     return claim->deadline > now + claim->lease_ms * LK__MS / 3 * 2;
 }
 
-static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
+static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
 {
     lk_client *client = claim->place->client;
     uint64_t now = lk__client_now(client);
@@ -38,13 +38,18 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
         lk__node_want_inbox(client->node);
     claim->deadline = deadline;
     claim->granted_at = now;
+    lk__claim_kept(claim, now,
+                   how == LK__GRANT_PUSHED ? lk__node_inbox_at(client->node)
+                                           : 0);
     lk__claim_asked(claim, now, claim->lease_ms);
-    claim->confirmed = !pushed;
+    claim->confirmed = how == LK__GRANT_ANSWERED;
     claim->state = LK__CLAIM_HELD;
     lk__claim_held_first(claim);
     client->stats.holding++;
-    if (pushed)
+    if (how == LK__GRANT_PUSHED)
         claim->renew_at = now + FIRST_RENEWAL_MS * LK__MS;
+    else if (how == LK__GRANT_FOUND)
+        claim->renew_at = now;
     else if (claim->watchdog)
         claim->renew_at =
             is_full(claim, now) ? lk__watchdog_next(claim, now) : now;
@@ -53,20 +58,20 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, bool pushed)
     lk__claim_arm(claim);
 }
 
-void lk__claim_hold(lk__claim *claim, uint64_t deadline, bool pushed)
+void lk__claim_hold(lk__claim *claim, uint64_t deadline, lk__grant_how how)
 {
     if (claim->place->kind->holdless) {
         lk__claim_settle(claim, LK_OK);
         return;
     }
-    hold_begin(claim, deadline, pushed);
+    hold_begin(claim, deadline, how);
     lk__place_granted(claim->place, claim);
 }
 
 void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t owner,
                              uint64_t deadline)
 {
-    hold_begin(claim, deadline, false);
+    hold_begin(claim, deadline, LK__GRANT_ANSWERED);
     lk__hold_bind(hold, claim, owner);
     lk__claim_arm(claim);
     claim->place->client->stats.acquires++;
@@ -166,6 +171,12 @@ void lk__claim_renew_soon(lk__claim *claim)
     claim->renew_at = lk__client_now(claim->place->client);
     claim->ask_since = claim->renew_at;
     lk__claim_arm(claim);
+}
+
+void lk__claim_kept(lk__claim *claim, uint64_t sent_at, uint64_t inbox_at)
+{
+    claim->kept_at = sent_at;
+    claim->kept_by = inbox_at;
 }
 
 void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms)

@@ -48,7 +48,8 @@ static void on_answer(lk__claim *claim, const redisReply *reply)
 {
     lk__keep_answer answer;
 
-    if (lk__claim_protocol(claim)->read_keep(reply, &answer) != LK_OK)
+    if (lk__claim_protocol(claim)->read_keep(reply, claim->fence, &answer) !=
+        LK_OK)
         return; /* no answer at all says as much */
     if (!answer.is_held) {
         lk__claim_lose(claim, answer.loss);

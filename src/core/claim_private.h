@@ -44,11 +44,17 @@ bool lk__claim_is_spinning(const lk__claim *claim);
 /* Sends the release, leave or pass that the state asks for. */
 void lk__claim_close(lk__claim *claim);
 
+typedef enum lk__grant_how {
+    LK__GRANT_ANSWERED, /* for its lease */
+    LK__GRANT_FOUND, /* answered, for less than its lease: it is kept at once */
+    LK__GRANT_PUSHED /* for the claim lease: it is kept soon */
+} lk__grant_how;
+
 /*
  * The claim, whose fences are set, owns the name and is believed until the
  * deadline: HELD, or given back if nobody wants it.
  */
-void lk__claim_hold(lk__claim *claim, uint64_t deadline, bool pushed);
+void lk__claim_hold(lk__claim *claim, uint64_t deadline, lk__grant_how how);
 
 /* Notes the fence of a grant and the range that came with it. */
 void lk__claim_set_fence(lk__claim *claim, uint64_t fence, uint64_t top_fence);

@@ -157,7 +157,7 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
     client->stats.grants++;
     lk__claim_set_fence(claim, fence, top_fence);
     if (deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
-        lk__claim_hold(claim, deadline, true);
+        lk__claim_hold(claim, deadline, LK__GRANT_PUSHED);
         return;
     }
     client->stats.grants_late++;

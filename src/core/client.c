@@ -115,6 +115,12 @@ static lk_status client_start(lk_client *client)
         0)
         return lk__fail(LK_ENOMEM, "the loop thread cannot be started");
     lk__client_lock(client);
+    if (client->settings.tls_verify != LK_TLS_FULL)
+        lk__client_log(client, LK_LOG_WARN,
+                       "tls_verify=%s: the server need not be the one that the "
+                       "URL names",
+                       client->settings.tls_verify == LK_TLS_CA ? "ca"
+                                                                : "none");
     lk__node_start(client->node);
     lk__client_leave(client);
     return LK_OK;

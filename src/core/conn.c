@@ -13,6 +13,7 @@
 
 #include "core/conn.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -243,6 +244,23 @@ static void on_ready_alarm(lk__conn *conn, uint64_t now)
     lk__alarm_set(&conn->client->alarms, &conn->alarm, idle_at);
 }
 
+/* What the world knows of the link beyond an error number. Empty: nothing. */
+static void link_words(const lk__conn *conn, char *words, size_t size)
+{
+    words[0] = '\0';
+    if (conn->client->world->class->link_words != NULL)
+        conn->client->world->class->link_words(conn->link, words, size);
+}
+
+static void break_slow(lk__conn *conn)
+{
+    char words[160];
+
+    link_words(conn, words, sizeof(words));
+    lk__conn_break(conn, LK_EOFFLINE,
+                   words[0] != '\0' ? words : "connecting took too long");
+}
+
 static void on_alarm(lk__alarm *alarm)
 {
     lk__conn *conn = conn_of_alarm(alarm);
@@ -255,7 +273,7 @@ static void on_alarm(lk__alarm *alarm)
         attempt_begin(conn);
         break;
     case LK__CONN_OPENING:
-        lk__conn_break(conn, LK_EOFFLINE, "connecting took too long");
+        break_slow(conn);
         break;
     case LK__CONN_GREETING:
         lk__conn_break(conn, LK_EOFFLINE, "the greeting took too long");
@@ -457,18 +475,42 @@ static void error_words(int error, char *words, size_t size)
         uv_strerror_r(error, words, size);
 }
 
+/* A port with TLS ends a stream that greets without, and says nothing. */
+static bool looks_like_tls(const lk__conn *conn, int error)
+{
+    const lk__address *address = &conn->client->settings.address;
+
+    return conn->state == LK__CONN_GREETING && conn->heard_at < conn->open_at &&
+           address->path == NULL && address->tls == NULL &&
+           (error == 0 || error == -ECONNRESET);
+}
+
+/* The stream ended, or could not be had. */
+static void link_lost(lk__conn *conn, int error)
+{
+    char words[160];
+
+    link_words(conn, words, sizeof(words));
+    if (words[0] == '\0')
+        error_words(error, words, sizeof(words));
+    if (looks_like_tls(conn, error))
+        snprintf(words + strlen(words), sizeof(words) - strlen(words),
+                 "; perhaps the port speaks TLS: rediss://");
+    lk__conn_break(conn, error == -EKEYREJECTED ? LK_EAUTH : LK_EOFFLINE,
+                   words);
+}
+
 static void on_open(void *user, void *tag, lk__link *link, int error)
 {
     lk_client *client = user;
     lk__conn *conn = tag;
-    char words[128];
 
     lk__client_lock(client);
     if (conn->link == link && error != 0) {
-        error_words(error, words, sizeof(words));
-        lk__conn_break(conn, LK_EOFFLINE, words);
+        link_lost(conn, error);
     } else if (conn->link == link) {
         conn->state = LK__CONN_GREETING;
+        conn->open_at = lk__client_now(client);
         conn->class->on_open(conn);
     }
     lk__client_leave(client);
@@ -478,13 +520,10 @@ static void on_end(void *user, void *tag, lk__link *link, int error)
 {
     lk_client *client = user;
     lk__conn *conn = tag;
-    char words[128];
 
     lk__client_lock(client);
-    if (conn->link == link) {
-        error_words(error, words, sizeof(words));
-        lk__conn_break(conn, LK_EOFFLINE, words);
-    }
+    if (conn->link == link)
+        link_lost(conn, error);
     lk__client_leave(client);
 }
 

@@ -81,6 +81,7 @@ struct lk__conn {
     uint64_t each_ns; /* a request takes the server, on average of late */
     lk__alarm alarm;
     uint64_t limit_at; /* end of the attempt to connect and greet */
+    uint64_t open_at;  /* when the stream stood */
     uint64_t heard_at; /* when bytes last came */
     uint64_t patience; /* what its requests may take beyond the usual; ns */
     unsigned failures; /* attempts since it was last of use */

@@ -313,7 +313,7 @@ extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     *ret_more = false;
     if (claim->state != LK__CLAIM_HELD)
         return LK_ELOST;
-    status = lk__claim_protocol(claim)->read_keep(reply, &answer);
+    status = lk__claim_protocol(claim)->read_keep(reply, claim->fence, &answer);
     if (status != LK_OK)
         return status;
     if (!answer.is_held) {

@@ -18,6 +18,7 @@
 #include "core/names.h"
 #include "core/node.h"
 #include "core/place.h"
+#include "core/protocol.h"
 #include "core/words.h"
 
 enum { NUMBERS = 4 };
@@ -25,11 +26,17 @@ enum { NUMBERS = 4 };
 /* What a message says; a number that it does not have is 0. */
 typedef struct message {
     const char *family, *id, *name;
-    uint64_t claim; /* its number; 0: it is not of this client */
+    const char *nonce; /* NULL: the first layout's, which has none */
+    uint64_t claim;    /* its number; 0: it is not of this client */
     uint64_t ticket, fence, top_fence, lease_ms;
 } message;
 
 /* ---- whom it concerns --------------------------------------------------------- */
+
+static bool is_layout_of(const message *m, const lk__kind *kind)
+{
+    return kind->protocol->is_second == (m->nonce != NULL);
+}
 
 /* NULL: none, or one of another name or family than the message is about. */
 static lk__claim *claim_of(const lk_client *client, const message *m)
@@ -38,9 +45,10 @@ static lk__claim *claim_of(const lk_client *client, const message *m)
     const lk__place *place = claim == NULL ? NULL : claim->place;
 
     if (place == NULL || strcmp(place->kind->family, m->family) != 0 ||
-        strcmp(place->name, m->name) != 0)
+        strcmp(place->name, m->name) != 0 || !is_layout_of(m, place->kind))
         return NULL;
-    return claim;
+    return m->nonce == NULL || strcmp(m->nonce, claim->nonce) == 0 ? claim
+                                                                   : NULL;
 }
 
 /* What was imported here, and is held under this id; NULL: nothing. */
@@ -72,7 +80,8 @@ static void pass_on(lk_client *client, const message *m)
 
     client->stats.grants_void++;
     if (m->claim > client->last_claim_number || kind == NULL ||
-        kind->release == NULL || lk__name_check_slot(m->name) != LK_OK)
+        !lk__kind_releases(kind) || !is_layout_of(m, kind) ||
+        lk__name_check_slot(m->name) != LK_OK)
         return; /* of such a kind nothing is ever granted so */
     place = lk__place_get(client, kind, m->name);
     if (place == NULL)
@@ -121,17 +130,18 @@ typedef struct message_form {
     struct {
         size_t at;
         uint64_t most;
+        bool (*read)(const char *word, uint64_t most, uint64_t *ret);
     } numbers[NUMBERS];
     void (*take)(lk_client *client, const message *m);
 } message_form;
 
 #define TICKET                                                                 \
     {                                                                          \
-        offsetof(message, ticket), LK__NUMBER_MAX                              \
+        offsetof(message, ticket), LK__NUMBER_MAX, lk__word_number             \
     }
 #define FENCE                                                                  \
     {                                                                          \
-        offsetof(message, fence), LK__NUMBER_MAX                               \
+        offsetof(message, fence), LK__NUMBER_MAX, lk__word_number              \
     }
 
 static const message_form forms[] = {
@@ -139,8 +149,8 @@ static const message_form forms[] = {
      4,
      {TICKET,
       FENCE,
-      {offsetof(message, top_fence), LK__NUMBER_MAX},
-      {offsetof(message, lease_ms), LK__TIME_MAX_MS}},
+      {offsetof(message, top_fence), LK__NUMBER_MAX, lk__word_count},
+      {offsetof(message, lease_ms), LK__TIME_MAX_MS, lk__word_number}},
      take_grant},
     {"open", 1, {TICKET}, take_open},
     {"revoked", 1, {FENCE}, take_revoked},
@@ -155,7 +165,40 @@ static bool claim_read(const lk_client *client, const char *id, uint64_t *ret)
            lk__word_number(id + size + 1, LK__NUMBER_MAX, ret);
 }
 
-/* Takes the words behind the first one. */
+/* Reads the numbers, and the name behind them. */
+static bool
+numbers_fill(message *m, const message_form *form, char *const *words)
+{
+    for (size_t i = 0; i < form->count; i++) {
+        char *at = (char *)m + form->numbers[i].at;
+
+        if (!form->numbers[i].read(words[i], form->numbers[i].most,
+                                   (uint64_t *)(void *)at))
+            return false;
+    }
+    m->name = words[form->count];
+    return true;
+}
+
+/* Takes the words behind the first one. In the second layout a database comes
+   first, a nonce behind the claim, and for the end of a range how many there are
+   above its begin. */
+static bool fill_second(message *m, const message_form *form,
+                        const lk_client *client, char *const *words)
+{
+    uint64_t db;
+
+    m->family = words[1];
+    m->id = words[2];
+    m->nonce = words[3];
+    if (!lk__word_count(words[0], INT32_MAX, &db) ||
+        db != client->settings.db || !claim_read(client, m->id, &m->claim) ||
+        !numbers_fill(m, form, words + 4))
+        return false;
+    m->top_fence += m->fence;
+    return m->top_fence <= LK__NUMBER_MAX;
+}
+
 static bool fill(message *m, const message_form *form, const lk_client *client,
                  char *const *words)
 {
@@ -165,35 +208,40 @@ static bool fill(message *m, const message_form *form, const lk_client *client,
     m->id = words[1];
     if (!is_ours && form->take != take_revoked)
         return false;
-    for (size_t i = 0; i < form->count; i++) {
-        char *at = (char *)m + form->numbers[i].at;
-
-        if (!lk__word_number(words[2 + i], form->numbers[i].most,
-                             (uint64_t *)(void *)at))
-            return false;
-    }
-    m->name = words[2 + form->count];
+    if (!numbers_fill(m, form, words + 2))
+        return false;
     if (!is_ours && imported_of(client, m) == NULL)
         return false;
-    return m->top_fence == 0 || m->top_fence >= m->fence;
+    return form->take != take_grant || m->top_fence >= m->fence;
+}
+
+/* Takes the words apart and sees whom they concern. */
+static bool take_form(lk_client *client, const message_form *form, char *text)
+{
+    message m = {.family = NULL};
+    char *words[6 + NUMBERS];
+    const char *second = text + strlen(form->word) + 1;
+    bool is_second = *second >= '0' && *second <= '9';
+    size_t count = (is_second ? 6 : 4) + form->count;
+
+    if (lk__words_split(text, count, words) != count)
+        return false;
+    if (is_second ? !fill_second(&m, form, client, words + 1)
+                  : !fill(&m, form, client, words + 1))
+        return false;
+    form->take(client, &m);
+    return true;
 }
 
 static bool take(lk_client *client, char *text)
 {
-    char *words[4 + NUMBERS];
-    message m = {.family = NULL};
-
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         const message_form *form = &forms[i];
         size_t size = strlen(form->word);
 
         if (strncmp(text, form->word, size) != 0 || text[size] != ' ')
             continue;
-        if (lk__words_split(text, 4 + form->count, words) != 4 + form->count ||
-            !fill(&m, form, client, words + 1))
-            return false;
-        form->take(client, &m);
-        return true;
+        return take_form(client, form, text);
     }
     return false;
 }

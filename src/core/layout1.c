@@ -17,17 +17,25 @@
 
 bool lk__kind_leaves(const lk__kind *kind)
 {
-    return kind->leave != NULL;
+    return kind->protocol->is_second ? kind->protocol->leave != NULL
+                                     : kind->leave != NULL;
+}
+
+bool lk__kind_releases(const lk__kind *kind)
+{
+    return kind->protocol->is_second ? kind->protocol->release != NULL
+                                     : kind->release != NULL;
 }
 
 bool lk__kind_hands_on(const lk__kind *kind)
 {
-    return kind->pass != NULL;
+    return kind->protocol->is_second ? kind->protocol->hand_on != NULL
+                                     : kind->pass != NULL;
 }
 
 bool lk__kinds_renew_alike(const lk__kind *a, const lk__kind *b)
 {
-    return a->renew == b->renew;
+    return a->protocol == b->protocol && a->renew == b->renew;
 }
 
 /* ---- asking ---- */
@@ -331,8 +339,10 @@ static uint64_t first_read_ticket(const redisReply *reply, size_t i)
     return (uint64_t)lk__reply_integer_at(reply, FIRST_TICKET + i, 0);
 }
 
-static lk_status first_read_keep(const redisReply *reply, lk__keep_answer *ret)
+static lk_status
+first_read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
 {
+    (void)fence;
     ret->is_held = lk__reply_integer_at(reply, 0, 0) == 1;
     ret->loss = lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0));
     ret->is_alone = lk__reply_integer_at(reply, 2, 1) == 0;
@@ -351,6 +361,7 @@ static lk_status
 first_read_import(const redisReply *reply, lk__import_answer *ret)
 {
     ret->is_held = lk__reply_integer_at(reply, 0, 0) == 1;
+    ret->left_ms = lk__reply_integer_at(reply, 1, 0);
     ret->fence = (uint64_t)lk__reply_integer_at(reply, 2, 0);
     ret->top_fence = (uint64_t)lk__reply_integer_at(reply, 3, 0);
     return LK_OK;

@@ -239,7 +239,7 @@ lk__node *lk__node_new(lk_client *client)
     node->can_kill = true;
     node->offline_alarm.fire = on_offline;
     lk__record_init(node);
-    snprintf(node->channel, sizeof(node->channel), "latchkey:inbox:%s:0",
+    snprintf(node->channel, sizeof(node->channel), "latchkey:in::%s",
              client->id);
     lk__conn_init(&node->command, &command_class, client, node);
     lk__conn_init(&node->inbox, &inbox_class, client, node);
@@ -308,6 +308,11 @@ bool lk__node_can_queue(const lk__node *node)
 {
     return node->command.state == LK__CONN_READY &&
            node->inbox.state == LK__CONN_READY && is_together(node);
+}
+
+uint64_t lk__node_inbox_at(const lk__node *node)
+{
+    return lk__node_can_queue(node) ? node->inbox.ready_at : 0;
 }
 
 void lk__node_want_inbox(lk__node *node)

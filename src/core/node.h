@@ -64,6 +64,9 @@ bool lk__node_is_away(const lk__node *node);
 /* The inbox stands, at the server process that runs the scripts. */
 bool lk__node_can_queue(const lk__node *node);
 
+/* When the inbox was ready that stands now: it has heard all since; 0: none. */
+uint64_t lk__node_inbox_at(const lk__node *node);
+
 /* Opens the inbox, if that was not done. */
 void lk__node_want_inbox(lk__node *node);
 

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/tls.h"
 #include "core/url.h"
 
 /* ---- the table ---------------------------------------------------------- */
@@ -24,6 +25,11 @@
 
 static const lk__choice interops[] = {{"auto", LK_INTEROP_AUTO},
                                       {"redisson", LK_INTEROP_REDISSON},
+                                      {NULL, 0}};
+
+static const lk__choice verifies[] = {{"full", LK_TLS_FULL},
+                                      {"ca", LK_TLS_CA},
+                                      {"none", LK_TLS_NONE},
                                       {NULL, 0}};
 
 static const lk__choice log_levels[] = {{"error", LK_LOG_ERROR},
@@ -47,6 +53,8 @@ const lk__option lk__options[] = {
      NULL},
     {"watchdog_ms", LK__OPTION_MS, AT(watchdog_ms), 30 * SECOND_MS, 100, DAY_MS,
      NULL},
+    {"fence_keep_ms", LK__OPTION_MS, AT(fence_keep_ms), HOUR_MS, MINUTE_MS,
+     7 * DAY_MS, NULL},
     {"max_pending", LK__OPTION_COUNT, AT(max_pending), 100000, 16, 10000000,
      NULL},
     {"interop", LK__OPTION_CHOICE, AT(interop), LK_INTEROP_AUTO,
@@ -54,6 +62,14 @@ const lk__option lk__options[] = {
     {"dispatch", LK__OPTION_FLAG, AT(dispatch), 0, 0, 1, NULL},
     {"log_level", LK__OPTION_CHOICE, AT(log_level), LK_LOG_WARN, LK_LOG_ERROR,
      LK_LOG_DEBUG, log_levels},
+    {"tls_ca_file", LK__OPTION_STRING, AT(tls_ca_file), 0, 1, 4095, NULL},
+    {"tls_ca_dir", LK__OPTION_STRING, AT(tls_ca_dir), 0, 1, 4095, NULL},
+    {"tls_cert_file", LK__OPTION_STRING, AT(tls_cert_file), 0, 1, 4095, NULL},
+    {"tls_key_file", LK__OPTION_STRING, AT(tls_key_file), 0, 1, 4095, NULL},
+    {"tls_server_name", LK__OPTION_STRING, AT(tls_server_name), 0, 1, 255,
+     NULL},
+    {"tls_verify", LK__OPTION_CHOICE, AT(tls_verify), LK_TLS_FULL, LK_TLS_FULL,
+     LK_TLS_NONE, verifies},
 };
 
 #undef AT
@@ -247,6 +263,14 @@ static bool read_flag(const char *text, uint64_t *ret_number)
     return read_choice(words, text, ret_number);
 }
 
+static const char *choice_words(const lk__choice *choices)
+{
+    if (choices == interops)
+        return "auto or redisson";
+    return choices == verifies ? "full, ca or none"
+                               : "error, warn, info or debug";
+}
+
 /* Reads a number of any kind and tells in words what it ought to be. */
 static bool read_number(const lk__option *option, const char *value,
                         uint64_t *ret_number, const char **ret_wanted)
@@ -262,9 +286,7 @@ static bool read_number(const lk__option *option, const char *value,
         *ret_wanted = "a flag: 1, true, yes, on, 0, false, no or off";
         return read_flag(value, ret_number);
     case LK__OPTION_CHOICE:
-        *ret_wanted = option->choices == interops
-                          ? "auto or redisson"
-                          : "error, warn, info or debug";
+        *ret_wanted = choice_words(option->choices);
         return read_choice(option->choices, value, ret_number);
     case LK__OPTION_STRING:
         break;
@@ -371,6 +393,50 @@ lk_status lk_client_options_set(lk_client_options *options, const char *key,
     return status;
 }
 
+/* ---- TLS ----------------------------------------------------------------- */
+
+bool lk__option_is_tls(const lk__option *option)
+{
+    return option->offset >= offsetof(lk_client_options, tls_ca_file);
+}
+
+/* Whoever asks for TLS by a field of the struct shall not get a plain stream. */
+static lk_status check_plain(const lk_client_options *options)
+{
+    for (size_t i = 0; i < lk__option_count; i++) {
+        const lk__option *option = &lk__options[i];
+
+        if (lk__option_is_tls(option) &&
+            (option->kind == LK__OPTION_STRING
+                 ? get_string(options, option) != NULL
+                 : get_number(options, option) != 0))
+            return lk__fail(LK_EINVAL,
+                            "%s is said, but the URL is without TLS: write "
+                            "rediss://",
+                            option->key);
+    }
+    return LK_OK;
+}
+
+static lk_status tls_make(lk__settings *settings, const lk__url *url,
+                          const lk_client_options *options)
+{
+    const lk__tls_wishes wishes = {
+        .ca_file = options->tls_ca_file,
+        .ca_dir = options->tls_ca_dir,
+        .cert_file = options->tls_cert_file,
+        .key_file = options->tls_key_file,
+        .server_name = options->tls_server_name != NULL
+                           ? options->tls_server_name
+                           : url->host,
+        .verify = (lk_tls_verify)options->tls_verify,
+    };
+
+    if (!url->tls)
+        return check_plain(options);
+    return lk__tls_new(&settings->tls, &wishes);
+}
+
 /* ---- settings ----------------------------------------------------------- */
 
 /* Fills what options leave open from the URL, then from the defaults. */
@@ -444,7 +510,9 @@ copy_numbers(lk__settings *settings, const lk_client_options *options)
     settings->command_timeout_ms = options->command_timeout_ms;
     settings->offline_ms = options->offline_ms;
     settings->watchdog_ms = options->watchdog_ms;
+    settings->fence_keep_ms = options->fence_keep_ms;
     settings->max_pending = options->max_pending;
+    settings->tls_verify = (lk_tls_verify)options->tls_verify;
     settings->interop = (lk_interop)options->interop;
     settings->dispatch = options->dispatch != 0;
     settings->log = options->log;
@@ -483,14 +551,18 @@ lk_status lk__settings_make(lk__settings *ret_settings, const char *url,
 
     fill(&own, &parsed.options);
     copy_numbers(&settings, &own);
-    if (copy_strings(&settings, &parsed, &own)) {
+    if (!copy_strings(&settings, &parsed, &own))
+        status = lk__fail(LK_ENOMEM, "out of memory");
+    else
+        status = tls_make(&settings, &parsed, &own);
+    if (status == LK_OK) {
         settings.address.host = settings.host;
         settings.address.path = settings.path;
         settings.address.port = parsed.port;
+        settings.address.tls = settings.tls;
         *ret_settings = settings;
     } else {
         lk__settings_done(&settings);
-        status = lk__fail(LK_ENOMEM, "out of memory");
     }
     lk__url_done(&parsed);
     return status;
@@ -505,5 +577,6 @@ void lk__settings_done(lk__settings *settings)
     lk__free(settings->name);
     lk__free(settings->path);
     lk__free(settings->host);
+    lk__tls_free(settings->tls);
     memset(settings, 0, sizeof(*settings));
 }

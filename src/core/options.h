@@ -50,6 +50,9 @@ extern const size_t lk__option_count;
 /* Returns the option of that key, or NULL. */
 const lk__option *lk__option_find(const char *key);
 
+/* Tells whether it is one that only a URL with TLS may have. */
+bool lk__option_is_tls(const lk__option *option);
+
 /*
  * Sets a field by its key. value is borrowed by string options. bad is what to
  * answer for an unknown key or a value that cannot be taken.
@@ -62,7 +65,8 @@ lk_status lk__options_set(lk_client_options *options, const char *key,
  * owned; those that may be NULL say so. Do not copy the struct.
  */
 typedef struct lk__settings {
-    lk__address address; /* borrows host or path below */
+    lk__address address; /* borrows host or path, and tls, below */
+    struct lk__tls *tls; /* NULL: plain */
     char *host;          /* NULL: unix socket; IPv6 without brackets */
     char *path;          /* NULL: TCP */
     char *user;          /* NULL: the server's default user */
@@ -74,7 +78,9 @@ typedef struct lk__settings {
     uint64_t command_timeout_ms;
     uint64_t offline_ms;
     uint64_t watchdog_ms;
+    uint64_t fence_keep_ms; /* records of unused names live so long */
     uint64_t max_pending;
+    lk_tls_verify tls_verify;
     lk_interop interop;
     bool dispatch;
     lk_log_cb log; /* NULL: silent */

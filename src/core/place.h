@@ -19,6 +19,7 @@ enum { LK__PLACE_KEYS = 11, LK__RENEW_KEYS = 4 }; /* at most */
  */
 typedef struct lk__kind {
     const char *word;   /* in exports and the log: "fairlock" */
+    const char *mode;   /* of a member in the second layout */
     const char *family; /* in inbox messages: "lock" */
     bool has_terms; /* the wish's four are appended to acquire's arguments */
     bool passes;    /* a hold may be handed over within a client */
@@ -30,10 +31,10 @@ typedef struct lk__kind {
     bool counts;    /* its name holds a number: it changes, and stays there */
 
     size_t key_count;
-    const char *keys[LK__PLACE_KEYS]; /* forms; see names.h */
-    const char *claim_key; /* form of a last key, of one claim; NULL: none */
-    const char *channel;   /* form; Redisson's, or the topic if it has none */
-    const char *topic;     /* form; subscribed to while somebody waits, and
+    const char *const *keys; /* forms; see names.h, or a table's */
+    const char *claim_key;   /* form of a last key, of one claim; NULL: none */
+    const char *channel;     /* form; Redisson's, or the topic if it has none */
+    const char *topic;       /* form; subscribed to while somebody waits, and
                               Redisson's channel too; NULL: neither is */
 
     size_t renew_key_count;
@@ -105,9 +106,11 @@ typedef struct lk__place {
     void *own; /* the primitive's */
 } lk__place;
 
-/* Whether one that leaves has to say so, there is a handing over to go on with,
-   and holds of two kinds can be renewed in one call. */
+/* Whether one that leaves has to say so, there are holds to be released and a
+   handing over to go on with, and holds of two kinds can be renewed in one
+   call. */
 bool lk__kind_leaves(const lk__kind *kind);
+bool lk__kind_releases(const lk__kind *kind);
 bool lk__kind_hands_on(const lk__kind *kind);
 bool lk__kinds_renew_alike(const lk__kind *a, const lk__kind *b);
 

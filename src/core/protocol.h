@@ -46,6 +46,7 @@ typedef struct lk__seek_answer {
     bool more; /* there was more to hand over than a call may do */
     uint64_t fence, top_fence;
     lk_status end;
+    bool found; /* HELD: it was granted before, perhaps for the claim lease */
 } lk__seek_answer;
 
 typedef struct lk__keep_answer {
@@ -70,6 +71,8 @@ typedef struct lk__touch_answer {
 typedef struct lk__import_answer {
     bool is_held;
     uint64_t fence, top_fence;
+    int64_t left_ms; /* of the lease: less than was asked for if it was asked
+                        before */
 } lk__import_answer;
 
 typedef struct lk__revoke_answer {
@@ -99,7 +102,14 @@ typedef struct lk__info_answer {
     int64_t number;            /* of all that wait */
 } lk__info_answer;
 
+/* At most, in one question. */
+enum { LK__TOUCH_CLAIMS = 128, LK__RENEW_CLAIMS = 32 };
+
 typedef struct lk__protocol {
+    /* Of the second layout: its keys are the table's, an import ends the old
+       claim, a renewal of many has one lease and leaves their records alone. */
+    bool is_second;
+
     /* ---- seeking ---- */
 
     lk__question *(*acquire)(const lk__claim *claim, char how);
@@ -121,7 +131,8 @@ typedef struct lk__protocol {
        reserve: so many fences more. */
     lk__question *(*keep)(const struct lk__place *place, const char *id,
                           uint64_t fence, uint64_t lease_ms, uint64_t reserve);
-    lk_status (*read_keep)(const redisReply *reply, lk__keep_answer *ret);
+    lk_status (*read_keep)(const redisReply *reply, uint64_t fence,
+                           lk__keep_answer *ret);
 
     /* Many at once. The answer has an index, from 1, and a code in turn for
        each that is lost. */
@@ -163,6 +174,9 @@ const lk__protocol *lk__claim_protocol(const lk__claim *claim);
 /* That of the kinds whose scripts are in lua/ itself; asks what the kind's
    scripts say. */
 extern const lk__protocol lk__protocol_first;
+
+/* That of the lock and the fair lock. */
+extern const lk__protocol lk__protocol_lock;
 
 /*
  * Begins a question to a script of that form: the kind's keys, with those of

@@ -63,3 +63,15 @@ lk_status lk__question_send(lk_client *client, lk__conn *conn,
                          question->key_count, question->keys,
                          question->arg_count, question->args);
 }
+
+void lk__question_fill(lk__question *question, const lk__signature *signature,
+                       size_t key_count, char *const *keys, const void *args)
+{
+    for (size_t i = 0; i < key_count; i++)
+        lk__question_key(question, keys[signature->keys[i]]);
+    if (signature->args == NULL)
+        return;
+    assert(lk__args_count(signature->args, args) <= LK__QUESTION_ARGS);
+    lk__args_write(signature->args, args, question->args);
+    question->arg_count = lk__args_count(signature->args, args);
+}

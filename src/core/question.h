@@ -3,6 +3,7 @@
 #define LK_CORE_QUESTION_H
 
 #include "core/conn.h"
+#include "core/shape.h"
 
 /* At most: what a batch of renewals, or of waits, needs. */
 enum { LK__QUESTION_KEYS = 160, LK__QUESTION_ARGS = 136 };
@@ -33,5 +34,9 @@ void lk__question_arg(lk__question *question, lk__arg arg);
 
 /* So many bytes of the room that lk__question_begin() made. */
 char *lk__question_text(lk__question *question, size_t size);
+
+/* Adds the keys and arguments of a signature, given the keys of the name. */
+void lk__question_fill(lk__question *question, const lk__signature *signature,
+                       size_t key_count, char *const *keys, const void *args);
 
 #endif /* LK_CORE_QUESTION_H */

@@ -12,7 +12,7 @@
 #include "core/reply.h"
 
 enum {
-    BATCH_CLAIMS = 128,
+    BATCH_CLAIMS = LK__TOUCH_CLAIMS,
     EVERY_MS = 1000, /* the longest sleep between two touches */
     SOONEST_MS = 5   /* behind the end of a lease; and if it cannot be sent */
 };

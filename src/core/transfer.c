@@ -117,6 +117,7 @@ struct import {
     lk__ask ask; /* first */
     struct exported from;
     bool borrows;
+    uint64_t left_ms; /* of the lease, when the question was sent */
     lk__claim *claim; /* FOREIGN, counted; killed if it is not to be */
     lk_hold *hold;
     uint64_t owner;
@@ -199,20 +200,34 @@ static bool fences_take(lk__claim *claim, const lk__import_answer *answer)
     return true;
 }
 
-/* Whether the server keeps it for this client, and then under which fences. */
+/* A repeated question is answered with what is left from the first one. */
+static void lease_take(struct import *import, const lk__import_answer *answer)
+{
+    if (answer->left_ms < 0)
+        import->left_ms = 0;
+    else if ((uint64_t)answer->left_ms < import->left_ms)
+        import->left_ms = (uint64_t)answer->left_ms;
+}
+
+/* Whether the server keeps it for this client, and then under which fences and
+   for how long. */
 static lk_status answer_take(struct import *import, const redisReply *reply)
 {
     lk__claim *claim = import->claim;
     const lk__protocol *protocol = claim->place->kind->protocol;
     lk__import_answer answer = {.is_held = false};
     lk__keep_answer kept = {.is_held = false};
-    lk_status status = import->borrows ? protocol->read_keep(reply, &kept)
-                                       : protocol->read_import(reply, &answer);
+    lk_status status =
+        import->borrows ? protocol->read_keep(reply, import->from.fence, &kept)
+                        : protocol->read_import(reply, &answer);
 
+    import->left_ms = import->from.lease_ms;
     if (status == LK_OK && !kept.is_held && !answer.is_held)
         return LK_ELOST;
     if (status == LK_OK && !import->borrows && !fences_take(claim, &answer))
         return LK_EPROTO;
+    if (status == LK_OK && !import->borrows)
+        lease_take(import, &answer);
     return status;
 }
 
@@ -221,10 +236,8 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct import *import = (struct import *)(void *)ask;
     lk__claim *claim = import->claim;
-    uint64_t deadline =
-        lk__deadline_ns(ask->request.sent_at, import->from.lease_ms);
-
     lk_status status = answer_take(import, reply);
+    uint64_t deadline = lk__deadline_ns(ask->request.sent_at, import->left_ms);
 
     *ret_more = false;
     if (status != LK_OK)
@@ -282,7 +295,7 @@ static lk_status import_set(struct import *import)
             protocol->import(claim, from->id, from->fence, from->lease_ms);
     import->ask.repeats = !import->borrows;
     status = lk__ask_question(&import->ask, question);
-    if (import->borrows || !place->kind->fenceless)
+    if (import->borrows || (!place->kind->fenceless && !protocol->is_second))
         memcpy(claim->id, from->id, sizeof(from->id));
     return status;
 }

@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/options.h"
+#include "core/url_alias.h"
 
 enum {
     DEFAULT_PORT = 6379,
@@ -34,6 +35,7 @@ typedef enum scheme_kind {
     SCHEME_TCP,
     SCHEME_UNIX,
     SCHEME_TLS,
+    SCHEME_UNIX_TLS,
     SCHEME_SENTINEL,
     SCHEME_CLUSTER
 } scheme_kind;
@@ -53,8 +55,8 @@ static const struct scheme {
     {"valkey+uds", SCHEME_UNIX},
     {"rediss", SCHEME_TLS},
     {"valkeys", SCHEME_TLS},
-    {"rediss+unix", SCHEME_TLS},
-    {"valkeys+unix", SCHEME_TLS},
+    {"rediss+unix", SCHEME_UNIX_TLS},
+    {"valkeys+unix", SCHEME_UNIX_TLS},
     {"sentinel", SCHEME_SENTINEL},
     {"redis+sentinel", SCHEME_SENTINEL},
     {"redis-sentinel", SCHEME_SENTINEL},
@@ -93,11 +95,14 @@ static lk_status scheme_unknown(const char *text, size_t size)
 
 static lk_status scheme_refuse(const struct scheme *scheme)
 {
-    const char *what = "TLS";
+    const char *what = "Sentinel";
 
-    if (scheme->kind == SCHEME_SENTINEL)
-        what = "Sentinel";
-    else if (scheme->kind == SCHEME_CLUSTER)
+    if (scheme->kind == SCHEME_UNIX_TLS)
+        return lk__fail(LK_ENOTSUP,
+                        "the URL's scheme '%s' asks for TLS on a unix socket, "
+                        "which no server has; write unix:/path",
+                        scheme->word);
+    if (scheme->kind == SCHEME_CLUSTER)
         what = "Redis Cluster";
     return lk__fail(LK_ENOTSUP,
                     "the URL's scheme '%s' asks for %s, which this version "
@@ -121,6 +126,11 @@ typedef struct url_parser {
 static bool has_late_at(const url_parser *parser)
 {
     return strchr(parser->text + parser->authority_end, '@') != NULL;
+}
+
+static bool is_tcp(scheme_kind kind)
+{
+    return kind == SCHEME_TCP || kind == SCHEME_TLS;
 }
 
 /* Refuses what stands at a place in the copy. what: "the port is not ...". */
@@ -200,6 +210,10 @@ static lk_status parse_user_info(url_parser *parser, char *begin, char *end)
     if (colon == NULL)
         return refuse(parser, begin,
                       "user or password? write user:@ or :password@");
+    if (memchr(colon + 1, ':', (size_t)(end - colon - 1)) != NULL ||
+        memchr(begin, '@', (size_t)(end - begin)) != NULL)
+        return refuse(parser, begin,
+                      "in a user or password write : as %3A and @ as %40");
 
     status = decode(parser, begin, colon);
     if (status == LK_OK)
@@ -369,6 +383,8 @@ static lk_status
 parse_option(url_parser *parser, char *begin, char *end, uint64_t *seen)
 {
     char *equals = memchr(begin, '=', (size_t)(end - begin));
+    const char *key = begin;
+    const char *value;
     const lk__option *option;
     uint64_t bit;
     lk_status status;
@@ -381,12 +397,18 @@ parse_option(url_parser *parser, char *begin, char *end, uint64_t *seen)
     if (status != LK_OK)
         return status;
 
-    status = lk__options_set(&parser->url->options, begin, equals + 1, LK_EURL);
+    value = equals + 1;
+    lk__url_alias(&key, &value);
+    status = lk__options_set(&parser->url->options, key, value, LK_EURL);
     if (status != LK_OK)
         return refuse(parser, begin,
                       has_late_at(parser) ? "not an option that is understood"
                                           : lk_last_error());
-    option = lk__option_find(begin);
+    option = lk__option_find(key);
+    if (lk__option_is_tls(option) && !parser->url->tls)
+        return refuse(parser, begin,
+                      "an option of TLS, and the URL is without; write "
+                      "rediss://");
     bit = UINT64_C(1) << (option - lk__options);
     if ((*seen & bit) != 0)
         return refuse(parser, begin, "an option for the second time");
@@ -437,7 +459,7 @@ parse_authority(url_parser *parser, scheme_kind kind, char *begin, char *end)
     }
     if (status != LK_OK)
         return status;
-    if (kind == SCHEME_TCP)
+    if (is_tcp(kind))
         return parse_server(parser, begin, end);
     if (begin < end)
         return refuse(parser, begin,
@@ -461,12 +483,12 @@ static lk_status parse_rest(url_parser *parser, scheme_kind kind, char *rest)
     lk_status status;
 
     parser->authority_end = (size_t)(path - parser->url->text);
-    if (kind == SCHEME_TCP && !has_authority)
+    if (is_tcp(kind) && !has_authority)
         return refuse(parser, rest, "two slashes have to follow the scheme");
     status = parse_authority(parser, kind, begin, path);
     if (status != LK_OK)
         return status;
-    if (kind == SCHEME_TCP)
+    if (is_tcp(kind))
         status = parse_db(parser, path, path_end);
     else
         status = parse_path(parser, path, path_end);
@@ -485,8 +507,9 @@ lk_status lk__url_parse(lk__url *ret_url, const char *text)
 
     if (scheme == NULL || text[scheme_size] != ':')
         return scheme_unknown(text, scheme_size);
-    if (scheme->kind != SCHEME_TCP && scheme->kind != SCHEME_UNIX)
+    if (!is_tcp(scheme->kind) && scheme->kind != SCHEME_UNIX)
         return scheme_refuse(scheme);
+    url.tls = scheme->kind == SCHEME_TLS;
 
     url.size = strlen(text);
     url.text = lk__strdup(text);

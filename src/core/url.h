@@ -4,6 +4,7 @@
 
 #include <latchkey/client.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@
  * Where a server is and how to talk to it, out of one line of text.
  *
  *   redis://[user[:password]@]host[:port][/db][?key=value&...]
+ *   rediss://...
  *   unix:/path[?key=value&...]
  *
  * docs/url.md lists the other spellings. Every part is percent-decoded once.
@@ -22,13 +24,14 @@ typedef struct lk__url {
     const char *host; /* NULL: unix socket; IPv6 without brackets */
     const char *path; /* NULL: TCP */
     uint16_t port;    /* 0 for a unix socket */
+    bool tls;
     lk_client_options options; /* from user info, path and query */
 } lk__url;
 
 /*
  * Reads text into ret_url, which is untouched unless LK_OK. LK_EURL: not
  * understood; LK_ENOTSUP: understood, but no such connection can be made yet
- * (TLS, Sentinel, Cluster, several hosts); LK_ENOMEM.
+ * (Sentinel, Cluster, several hosts, a socket with TLS); LK_ENOMEM.
  */
 lk_status lk__url_parse(lk__url *ret_url, const char *text);
 

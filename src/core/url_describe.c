@@ -148,7 +148,9 @@ lk_status lk_url_describe(const char *url, char *text, size_t size)
     if (status != LK_OK)
         return status;
 
-    put_text(&s, parsed.host != NULL ? "redis://" : "unix://");
+    put_text(&s, parsed.tls            ? "rediss://"
+                 : parsed.host != NULL ? "redis://"
+                                       : "unix://");
     put_login(&s, &parsed.options);
     if (parsed.host != NULL) {
         put_host(&s, &parsed);

@@ -8,6 +8,8 @@
 
 #include "core/watchdog.h"
 
+#include <string.h>
+
 #include "core/claim_private.h"
 #include "core/deadline.h"
 #include "core/mem.h"
@@ -15,9 +17,10 @@
 #include "core/reply.h"
 
 enum {
-    BATCH_NAMES = 32,   /* a fifth of a millisecond of the server's time */
-    BATCH_WEIGHT = 256, /* in permits, where a hold has many */
-    BATCHES_LEAST = 4,  /* under way at a time; more where these do not do */
+    BATCH_NAMES = LK__RENEW_CLAIMS, /* a fifth of a millisecond of the
+                                       server's time */
+    BATCH_WEIGHT = 256,             /* in permits, where a hold has many */
+    BATCHES_LEAST = 4, /* under way at a time; more where these do not do */
     BATCHES_MOST = 256,
     DRAIN_SHARE =
         30,          /* what is due at once is to leave in so much of a lease */
@@ -27,7 +30,9 @@ enum {
     RETRY_MAX_MS = 1000,
     RETRY_SHARE = 8,   /* nor longer than this part of the lease */
     TENDED_MS = 30000, /* to so much Redisson's renewals cut another's lease */
-    GRID = 600
+    GRID = 600,
+    RECORD_PART = 4,      /* of a record's life: so often it is made to last, */
+    WHOLE_MS = 15 * 60000 /* and so often at least */
 };
 
 struct batch {
@@ -35,6 +40,8 @@ struct batch {
     lk_client *client;
     lk__conn *conn; /* over which it goes */
     size_t count;
+    bool whole;        /* there is one, and its record is kept as well */
+    uint64_t inbox_at; /* when the inbox was ready that stands now; 0: none */
     lk__claim *claims[BATCH_NAMES]; /* of one kind */
     uint64_t leases[BATCH_NAMES];   /* asked for */
 };
@@ -185,15 +192,45 @@ static const lk__protocol *protocol_of(const struct batch *batch)
     return lk__claim_protocol(batch->claims[0]);
 }
 
-static lk_status batch_check(struct batch *batch, const redisReply *reply,
-                             const redisReply **ret_lost)
+/* It is looked at as a whole: whether it is revoked, too. */
+static lk_status read_whole(struct batch *batch, const redisReply *reply)
+{
+    lk__claim *claim = batch->claims[0];
+    lk__keep_answer answer;
+    lk_status status =
+        protocol_of(batch)->read_keep(reply, claim->fence, &answer);
+
+    if (status != LK_OK || claim->state != LK__CLAIM_HELD)
+        return status;
+    if (!answer.is_held)
+        lk__claim_lose(claim, answer.loss);
+    else
+        lk__claim_kept(claim, batch->request.sent_at, batch->inbox_at);
+    return LK_OK;
+}
+
+/* Those lost are lost then. */
+static lk_status batch_read(struct batch *batch, const redisReply *reply)
+{
+    const redisReply *lost = NULL;
+    lk_status status;
+
+    if (batch->whole)
+        return read_whole(batch, reply);
+    status = protocol_of(batch)->read_renew(reply, &lost);
+    if (status == LK_OK)
+        batch_lost(batch, lost);
+    return status;
+}
+
+static lk_status batch_check(struct batch *batch, const redisReply *reply)
 {
     lk__node *node = batch->client->node;
     lk_status status =
         lk__node_check_over(node, batch->conn, &batch->request, reply);
 
     if (status == LK_OK)
-        status = protocol_of(batch)->read_renew(reply, ret_lost);
+        status = batch_read(batch, reply);
     if (status == LK_OK && batch->conn != &node->command)
         lk__lane_serves(&node->road.lane);
     return status;
@@ -216,15 +253,12 @@ static void
 on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
-    const redisReply *lost = NULL;
 
     batch->client->due.batches--;
     if (status == LK_OK) {
         batch_answered(batch, reply);
-        status = batch_check(batch, reply, &lost);
+        status = batch_check(batch, reply);
     }
-    if (status == LK_OK)
-        batch_lost(batch, lost);
 
     for (size_t i = 0; i < batch->count; i++) {
         lk__claim *claim = batch->claims[i];
@@ -253,8 +287,13 @@ uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now)
 
 static lk_status batch_send(struct batch *batch)
 {
+    const lk__claim *first = batch->claims[0];
     const lk__question *question =
-        protocol_of(batch)->renew(batch->claims, batch->leases, batch->count);
+        batch->whole
+            ? protocol_of(batch)->keep(first->place, first->id, first->fence,
+                                       batch->leases[0], 0)
+            : protocol_of(batch)->renew(batch->claims, batch->leases,
+                                        batch->count);
 
     batch->request.on_reply = on_renewed;
     return question == NULL ? LK_ENOMEM
@@ -278,11 +317,43 @@ static lk__claim *due_take(lk__due *due, lk__claim *before)
     return claim;
 }
 
+/* By its own key alone a hold is renewed while the inbox stands that would hear
+   of its end, and its record lasts. */
+static bool wants_whole(const lk__claim *claim, uint64_t now)
+{
+    const lk_client *client = claim->place->client;
+    uint64_t ns = client->settings.fence_keep_ms * LK__MS / RECORD_PART;
+
+    if (!claim->place->kind->protocol->is_second)
+        return false;
+    if (strncmp(claim->id, client->id, strlen(client->id)) != 0)
+        return true; /* borrowed: its end is told to another */
+    if (ns > WHOLE_MS * LK__MS)
+        ns = WHOLE_MS * LK__MS;
+    return claim->kept_by == 0 || now >= claim->kept_at + ns ||
+           claim->kept_by != lk__node_inbox_at(client->node);
+}
+
 static void batch_add(struct batch *batch, lk__claim *claim, uint64_t now)
 {
     batch->leases[batch->count] = lk__watchdog_lease(claim, now);
     lk__claim_asked(claim, now, batch->leases[batch->count]);
     batch->claims[batch->count++] = claim;
+}
+
+/* Whether it may be renewed by the same question as those in the batch. */
+static bool
+goes_along(const struct batch *batch, const lk__claim *claim, uint64_t now)
+{
+    const lk__claim *first = batch->claims[0];
+
+    if (batch->count == 0)
+        return batch->whole == wants_whole(claim, now);
+    if (batch->whole || wants_whole(claim, now) ||
+        !lk__kinds_renew_alike(claim->place->kind, first->place->kind))
+        return false;
+    return !protocol_of(batch)->is_second ||
+           batch->leases[0] == lk__watchdog_lease(claim, now);
 }
 
 /* Takes claims of one kind off the list, those first that have been due for the
@@ -291,16 +362,15 @@ static void batch_fill(struct batch *batch)
 {
     lk_client *client = batch->client;
     uint64_t now = lk__client_now(client);
-    const lk__kind *kind = client->due.first->place->kind;
     lk__claim *before = NULL, *at;
     uint64_t weight = 0, seen = 0;
 
+    batch->whole = wants_whole(client->due.first, now);
     while ((at = before == NULL ? client->due.first : before->next_due) !=
                NULL &&
            batch->count < BATCH_NAMES && weight < BATCH_WEIGHT &&
            seen < SEEN_MOST) {
-        if (at->state == LK__CLAIM_HELD &&
-            !lk__kinds_renew_alike(at->place->kind, kind)) {
+        if (at->state == LK__CLAIM_HELD && !goes_along(batch, at, now)) {
             before = at;
             seen++;
             continue;
@@ -380,6 +450,7 @@ void lk__watchdog_flush(lk_client *client)
         }
         batch->client = client;
         batch->conn = conn;
+        batch->inbox_at = lk__node_inbox_at(client->node);
         batch_fill(batch);
         batch_go(batch);
     }

@@ -23,6 +23,14 @@ size_t lk__words_split(char *text, size_t most, char **words)
     return count;
 }
 
+bool lk__word_count(const char *word, uint64_t most, uint64_t *ret_count)
+{
+    if (strcmp(word, "0") != 0)
+        return lk__word_number(word, most, ret_count);
+    *ret_count = 0;
+    return true;
+}
+
 bool lk__word_number(const char *word, uint64_t most, uint64_t *ret_number)
 {
     uint64_t number = 0;

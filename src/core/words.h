@@ -19,4 +19,7 @@ size_t lk__words_split(char *text, size_t most, char **words);
    most. False: it is none. */
 bool lk__word_number(const char *word, uint64_t most, uint64_t *ret_number);
 
+/* The same of 0 to most. */
+bool lk__word_count(const char *word, uint64_t most, uint64_t *ret_count);
+
 #endif /* LK_CORE_WORDS_H */

@@ -31,6 +31,8 @@ typedef struct lk__address {
     const char *path; /* unix socket; NULL: TCP */
     const char *host; /* name or number; NULL for a unix socket */
     uint16_t port;
+    struct lk__tls *tls; /* borrowed; NULL: plain. With it no byte goes out
+                            before the server has proven who it is */
 } lk__address;
 
 /*
@@ -40,6 +42,7 @@ typedef struct lk__address {
  * the mutex, that the link is still its own.
  *
  * Errors are negative errno values, or libuv's UV_EAI_... for names.
+ * -EKEYREJECTED: a certificate, the server's or the client's, is not accepted.
  */
 typedef struct lk__events {
     /* The stream stands (error 0) or could not be had; then it is dead. */
@@ -113,6 +116,12 @@ typedef struct lk__world_class {
      * for it begins after this. Once for each link that is not left to stop.
      */
     void (*link_close)(lk__link *link);
+    /*
+     * Says in words why the stream did not stand, or ended, or what it waits
+     * for, if the world knows more than the error; else there are none. Within
+     * an event. NULL: a world that never knows more.
+     */
+    void (*link_words)(lk__link *link, char *words, size_t size);
 
     void (*parking_init)(lk__world *world, lk__parking *parking);
     /* Sleeps until unparked (true) or until the time has come (false). */

@@ -115,6 +115,11 @@ static void world_wake(lk__world *base)
     errno = error;
 }
 
+static void on_prepare(uv_prepare_t *handle)
+{
+    lk__uv_links_seal(handle->data);
+}
+
 /* ---- the loop thread ---------------------------------------------------- */
 
 /* Closes all that keeps the loop running. */
@@ -123,6 +128,7 @@ static void world_close(lk__uv_world *world)
     lk__uv_links_free(world);
     lk__uv_lookups_drop(world);
     uv_close((uv_handle_t *)&world->timer, NULL);
+    uv_close((uv_handle_t *)&world->prepare, NULL);
     uv_close((uv_handle_t *)&world->async, NULL);
     lk__fork_close(&world->timer_fd);
 }
@@ -285,6 +291,7 @@ static const lk__world_class uv_class = {
     .link_open = lk__uv_link_open,
     .link_send = lk__uv_link_send,
     .link_close = lk__uv_link_close,
+    .link_words = lk__uv_link_words,
     .parking_init = world_parking_init,
     .park = world_park,
     .unpark = world_unpark,
@@ -335,8 +342,11 @@ static int loop_open(lk__uv_world *world)
         error = uv_poll_init(&world->loop, &world->timer, world->timer_fd.fd);
     if (error == 0)
         error = uv_poll_start(&world->timer, UV_READABLE, on_timer);
-    if (error == 0)
+    if (error == 0) {
+        (void)uv_prepare_init(&world->loop, &world->prepare);
+        (void)uv_prepare_start(&world->prepare, on_prepare);
         return 0;
+    }
     uv_walk(&world->loop, handle_close, NULL);
     (void)uv_run(&world->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&world->loop);
@@ -358,6 +368,7 @@ lk__world *lk__world_uv_new(void)
         goto fail;
     world->async.data = world;
     world->timer.data = world;
+    world->prepare.data = world;
     (void)pthread_mutex_init(&world->mutex, NULL);
     return &world->base;
 

@@ -14,7 +14,7 @@
 /*
  * The inside of the real world: world_uv.c has the loop, the timer and the
  * parking, world_uv_link.c the streams, world_uv_dial.c how they are opened,
- * world_uv_lookup.c how names are looked up.
+ * world_uv_lookup.c how names are looked up, world_uv_tls.c what is encrypted.
  *
  * Everything belongs to the loop thread except what is said to be shared.
  * Other threads leave work for the loop in the links and wake it.
@@ -24,6 +24,7 @@ typedef struct lk__uv_world lk__uv_world;
 typedef struct lk__uv_socket lk__uv_socket;
 typedef struct lk__uv_dial lk__uv_dial;
 typedef struct lk__uv_lookup lk__uv_lookup;
+typedef struct lk__uv_tls lk__uv_tls;
 
 enum { LK__UV_RECEIVE_BYTES = 64 * 1024 };
 
@@ -47,6 +48,8 @@ struct lk__uv_world {
 
     uv_loop_t loop;
     uv_poll_t timer;
+    uv_prepare_t prepare;      /* called before the loop waits */
+    bool seals;                /* something was taken to be encrypted then */
     lk__uv_lookup *lookups;    /* under way, wanted or not */
     void (*ended)(void *data); /* of stop_later(); else NULL */
     void *ended_data;
@@ -81,6 +84,9 @@ struct lk__link {
     lk__uv_dial *dial; /* while it is being opened */
     lk__uv_socket *socket;
     bool ended; /* on_end was due */
+
+    lk__uv_tls *tls; /* NULL: a plain stream */
+    bool greeting;   /* TLS is not agreed upon yet, and on_open is still due */
 };
 
 /* ---- world_uv_link.c ---------------------------------------------------- */
@@ -92,6 +98,9 @@ void lk__uv_link_close(lk__link *link);
 
 /* Does what other threads have left to be done. */
 void lk__uv_links_work(lk__uv_world *world);
+
+/* The loop is about to wait: sends what was put off until then. */
+void lk__uv_links_seal(lk__uv_world *world);
 
 /* Ends and frees every link, without events. */
 void lk__uv_links_free(lk__uv_world *world);
@@ -105,6 +114,49 @@ int lk__uv_socket_new(lk__uv_socket **ret_socket, lk__uv_world *world,
 
 /* Takes it out of the loop and closes it; no callback comes any more. */
 void lk__uv_socket_free(lk__uv_socket *socket);
+
+/* Leaves work for the loop. */
+enum {
+    LK__UV_OPEN = 1,  /* begin to open it */
+    LK__UV_WRITE = 2, /* tell when it takes bytes again */
+    LK__UV_FAIL = 4,  /* error is set: take what came before, then end it */
+    LK__UV_CLOSE = 8  /* free it */
+};
+void lk__uv_link_work(lk__link *link, unsigned work);
+
+/* Hands bytes to the socket and returns how much it took. An error is noted:
+   the stream will end with it. */
+ssize_t lk__uv_link_put(lk__link *link, const void *bytes, size_t size);
+
+/* Tells whether events for the link may still begin. */
+bool lk__uv_link_listens(const lk__link *link);
+
+/* The stream is over: on_end, or on_open if that was still due. */
+void lk__uv_link_end(lk__link *link, int error);
+
+/* ---- world_uv_tls.c ------------------------------------------------------ */
+
+/* NULL: no memory. tls is borrowed. */
+lk__uv_tls *lk__uv_tls_new(struct lk__tls *tls);
+void lk__uv_tls_free(lk__uv_tls *uv_tls);
+
+/* The socket is connected: begins the handshake. Like all below but send,
+   seal and words, on the loop only. */
+void lk__uv_tls_begin(lk__link *link);
+
+/* Takes what the socket received, and delivers what is in it. */
+void lk__uv_tls_take(lk__link *link, const char *bytes, size_t size);
+
+/* Sends what waits. True: nothing is left. */
+bool lk__uv_tls_flush(lk__link *link);
+
+/* Encrypts and sends what was taken and waits for more. */
+void lk__uv_tls_seal(lk__link *link);
+
+/* As link_send() and link_words(). What the loop sends waits until
+   lk__uv_links_seal(). */
+ssize_t lk__uv_tls_send(lk__link *link, const void *bytes, size_t size);
+void lk__uv_link_words(lk__link *link, char *words, size_t size);
 
 /* ---- world_uv_dial.c ---------------------------------------------------- */
 

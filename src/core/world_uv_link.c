@@ -21,13 +21,6 @@
 /* Receives per event, so that one busy stream does not starve the others. */
 enum { RECEIVES_MAX = 4 };
 
-enum {
-    WORK_OPEN = 1,  /* begin to open it */
-    WORK_WRITE = 2, /* tell when it takes bytes again */
-    WORK_FAIL = 4,  /* error is set: take what came before, then end it */
-    WORK_CLOSE = 8  /* free it */
-};
-
 /* ---- sockets ------------------------------------------------------------ */
 
 static void socket_on_closed(uv_handle_t *handle)
@@ -64,7 +57,7 @@ void lk__uv_socket_free(lk__uv_socket *socket)
 
 /* ---- work for the loop -------------------------------------------------- */
 
-static void work_add(lk__link *link, unsigned work)
+void lk__uv_link_work(lk__link *link, unsigned work)
 {
     lk__uv_world *world = link->world;
 
@@ -81,24 +74,41 @@ static void work_add(lk__link *link, unsigned work)
 
 /* ---- events ------------------------------------------------------------- */
 
-/* Tells whether events for the link may still begin. */
-static bool link_listens(const lk__link *link)
+bool lk__uv_link_listens(const lk__link *link)
 {
     return link->socket != NULL && !link->ended && !atomic_load(&link->closed);
 }
 
-static void link_end(lk__link *link, int error)
+void lk__uv_link_end(lk__link *link, int error)
 {
+    lk__uv_world *world = link->world;
     int known = 0;
 
     /* From here on nothing is sent. What a sender saw says more than the end
-       that the receiving side finds after it. */
+       that the receiving side finds after it, but less than why the server
+       refuses the client. */
     if (!atomic_compare_exchange_strong(&link->error, &known,
-                                        error != 0 ? error : -EPIPE))
+                                        error != 0 ? error : -EPIPE) &&
+        error != -EKEYREJECTED)
         error = known;
     link->ended = true;
     (void)uv_poll_stop(&link->socket->poll);
-    link->world->events->on_end(link->world->user, link->tag, link, error);
+    if (link->greeting)
+        world->events->on_open(world->user, link->tag, link,
+                               error != 0 ? error : -ECONNRESET);
+    else
+        world->events->on_end(world->user, link->tag, link, error);
+}
+
+static void bytes_take(lk__link *link, size_t size)
+{
+    lk__uv_world *world = link->world;
+
+    if (link->tls != NULL)
+        lk__uv_tls_take(link, world->bytes, size);
+    else
+        world->events->on_data(world->user, link->tag, link, world->bytes,
+                               size);
 }
 
 /* Returns true if there was no more for now, or if the stream has ended. */
@@ -108,7 +118,7 @@ static bool link_receive(lk__link *link)
     ssize_t size;
     int i;
 
-    for (i = 0; i < RECEIVES_MAX && link_listens(link); i++) {
+    for (i = 0; i < RECEIVES_MAX && lk__uv_link_listens(link); i++) {
         size =
             recv(link->socket->entry.fd, world->bytes, sizeof(world->bytes), 0);
         if (size < 0 && errno == EINTR)
@@ -116,24 +126,23 @@ static bool link_receive(lk__link *link)
         if (size < 0 && errno == EAGAIN)
             return true;
         if (size <= 0) {
-            link_end(link, size < 0 ? -errno : 0);
+            lk__uv_link_end(link, size < 0 ? -errno : 0);
             return true;
         }
-        world->events->on_data(world->user, link->tag, link, world->bytes,
-                               (size_t)size);
+        bytes_take(link, (size_t)size);
         if ((size_t)size < sizeof(world->bytes))
             return true;
     }
-    return !link_listens(link);
+    return !lk__uv_link_listens(link);
 }
 
 /* The stream is broken. What had come before is still delivered. */
 static void link_fail(lk__link *link)
 {
     if (!link_receive(link))
-        work_add(link, WORK_FAIL);
-    else if (link_listens(link))
-        link_end(link, atomic_load(&link->error));
+        lk__uv_link_work(link, LK__UV_FAIL);
+    else if (lk__uv_link_listens(link))
+        lk__uv_link_end(link, atomic_load(&link->error));
 }
 
 static void link_poll(lk__link *link, int events);
@@ -155,9 +164,11 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     }
     if (events & UV_READABLE)
         (void)link_receive(link);
-    if ((events & UV_WRITABLE) && link_listens(link)) {
+    if ((events & UV_WRITABLE) && lk__uv_link_listens(link)) {
         link_poll(link, UV_READABLE);
-        link->world->events->on_writable(link->world->user, link->tag, link);
+        if (link->tls == NULL || (lk__uv_tls_flush(link) && !link->greeting))
+            link->world->events->on_writable(link->world->user, link->tag,
+                                             link);
     }
 }
 
@@ -168,7 +179,7 @@ static void link_poll(lk__link *link, int events)
 
     if (error != 0) {
         (void)atomic_compare_exchange_strong(&link->error, &known, error);
-        work_add(link, WORK_FAIL);
+        lk__uv_link_work(link, LK__UV_FAIL);
     }
 }
 
@@ -184,6 +195,11 @@ void lk__uv_link_opened(lk__link *link, lk__uv_socket *socket, int error)
         socket->owner = link;
         atomic_store(&link->fd, socket->entry.fd);
         link_poll(link, UV_READABLE);
+    }
+    if (socket != NULL && link->tls != NULL) {
+        link->greeting = true;
+        lk__uv_tls_begin(link);
+        return;
     }
     if (!atomic_load(&link->closed))
         world->events->on_open(world->user, link->tag, link, error);
@@ -203,6 +219,7 @@ static void link_free(lk__link *link)
     if (link->next != NULL)
         link->next->link = link->link;
     (void)pthread_mutex_unlock(&world->mutex);
+    lk__uv_tls_free(link->tls);
     lk__free(link->path);
     lk__free(link->host);
     lk__free(link);
@@ -210,15 +227,15 @@ static void link_free(lk__link *link)
 
 static void link_work(lk__link *link, unsigned work)
 {
-    if (work & WORK_CLOSE) {
+    if (work & LK__UV_CLOSE) {
         link_free(link);
         return;
     }
-    if (work & WORK_OPEN)
+    if (work & LK__UV_OPEN)
         lk__uv_dial_start(link);
-    if ((work & WORK_WRITE) && link_listens(link))
+    if ((work & LK__UV_WRITE) && lk__uv_link_listens(link))
         link_poll(link, UV_READABLE | UV_WRITABLE);
-    if ((work & WORK_FAIL) && link_listens(link))
+    if ((work & LK__UV_FAIL) && lk__uv_link_listens(link))
         link_fail(link);
 }
 
@@ -245,6 +262,24 @@ void lk__uv_links_work(lk__uv_world *world)
     }
 }
 
+/* Only the loop takes links away, and others add them in front: so what comes
+   behind one that was seen stays. */
+void lk__uv_links_seal(lk__uv_world *world)
+{
+    lk__link *link;
+
+    if (!world->seals)
+        return;
+    world->seals = false;
+    (void)pthread_mutex_lock(&world->mutex);
+    link = world->links;
+    (void)pthread_mutex_unlock(&world->mutex);
+    for (; link != NULL; link = link->next) {
+        if (link->tls != NULL && !atomic_load(&link->closed))
+            lk__uv_tls_seal(link);
+    }
+}
+
 void lk__uv_links_free(lk__uv_world *world)
 {
     while (world->links != NULL)
@@ -255,7 +290,8 @@ void lk__uv_links_free(lk__uv_world *world)
 
 /* ---- the owner's side --------------------------------------------------- */
 
-/* Copies: the owner may drop the strings while the loop resolves them. */
+/* Copies: the owner may drop the strings while the loop resolves them. TLS goes
+   with it; a link that should have it is never made without. */
 static bool address_copy(lk__link *link, const lk__address *address)
 {
     const char *text = address->path != NULL ? address->path : address->host;
@@ -265,7 +301,9 @@ static bool address_copy(lk__link *link, const lk__address *address)
     copy = lk__strdup(text);
     *(address->path != NULL ? &link->path : &link->host) = copy;
     link->port = address->port;
-    return copy != NULL;
+    if (address->tls != NULL)
+        link->tls = lk__uv_tls_new(address->tls);
+    return copy != NULL && (address->tls == NULL || link->tls != NULL);
 }
 
 lk__link *
@@ -277,6 +315,9 @@ lk__uv_link_open(lk__world *base, const lk__address *address, void *tag)
     if (link == NULL)
         return NULL;
     if (!address_copy(link, address)) {
+        lk__uv_tls_free(link->tls);
+        lk__free(link->path);
+        lk__free(link->host);
         lk__free(link);
         return NULL;
     }
@@ -293,39 +334,47 @@ lk__uv_link_open(lk__world *base, const lk__address *address, void *tag)
         link->next->link = &link->next;
     world->links = link;
     (void)pthread_mutex_unlock(&world->mutex);
-    work_add(link, WORK_OPEN);
+    lk__uv_link_work(link, LK__UV_OPEN);
     return link;
 }
 
-ssize_t lk__uv_link_send(lk__link *link, const void *bytes, size_t size)
+ssize_t lk__uv_link_put(lk__link *link, const void *bytes, size_t size)
 {
     ssize_t sent;
     int error, known = 0;
 
-    if (atomic_load(&link->error) != 0)
-        return -EPIPE;
     do
         sent = send(atomic_load(&link->fd), bytes, size, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent < 0 && errno != EAGAIN) {
         error = -errno;
         (void)atomic_compare_exchange_strong(&link->error, &known, error);
-        work_add(link, WORK_FAIL);
+        lk__uv_link_work(link, LK__UV_FAIL);
         return error;
     }
     if (sent < 0)
         sent = 0;
     if ((size_t)sent < size)
-        work_add(link, WORK_WRITE);
+        lk__uv_link_work(link, LK__UV_WRITE);
     return sent;
+}
+
+ssize_t lk__uv_link_send(lk__link *link, const void *bytes, size_t size)
+{
+    if (atomic_load(&link->error) != 0)
+        return -EPIPE;
+    return link->tls != NULL ? lk__uv_tls_send(link, bytes, size)
+                             : lk__uv_link_put(link, bytes, size);
 }
 
 void lk__uv_link_close(lk__link *link)
 {
     int fd = atomic_load(&link->fd);
 
+    if (link->tls != NULL && atomic_load(&link->error) == 0)
+        lk__uv_tls_seal(link);
     atomic_store(&link->closed, true);
     if (fd >= 0)
         (void)shutdown(fd, SHUT_RDWR);
-    work_add(link, WORK_CLOSE);
+    lk__uv_link_work(link, LK__UV_CLOSE);
 }

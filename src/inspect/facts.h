@@ -4,6 +4,8 @@
 
 #include <latchkey/inspect.h>
 
+#include "core/tls.h"
+
 /*
  * What was found out about a server, and what it means. The judging talks to
  * nobody, so that every sort of server can be tried in a test.
@@ -29,6 +31,9 @@ typedef struct lk__facts {
     int64_t ahead_us;  /* the server's clock less this host's */
     int64_t gained_us; /* what the server's clock gained while it was looked
                           at, on a clock that does not step */
+    bool has_tls;
+    lk__tls_facts tls; /* of the client's last connection */
+    int64_t now;       /* this host's, in seconds since 1970 */
     size_t denial_count;
     lk__denial denials[LK__DENIALS];
 } lk__facts;

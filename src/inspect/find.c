@@ -14,16 +14,17 @@
 #include "core/reply.h"
 #include "inspect/kinds.h"
 #include "inspect/probe.h"
+#include "lock_table.h"
 
-enum { RECORD, FIELDS, LEASES, ASKS };
+enum { SECOND, RECORD, FIELDS, LEASES, ASKS };
 
 struct finder {
     lk__probe probe; /* first */
     char *keys[ASKS];
     lk__probing probings[ASKS];
-    bool has_record, has_leases;
+    bool has_record, has_leases, is_no_hash;
     char denied[160]; /* why the leases may not be looked at; "" */
-    lk_kind record_kind, hash_kind;
+    lk_kind second_kind, record_kind, hash_kind;
     lk__find_cb cb;
     void *data;
 };
@@ -31,6 +32,19 @@ struct finder {
 static struct finder *finder_of(lk__probe *probe)
 {
     return (struct finder *)(void *)probe;
+}
+
+/* A record of the second layout tells of its own family. */
+static void take_second(struct finder *finder, const redisReply *reply)
+{
+    lk__record_text record;
+
+    if (reply->type != REDIS_REPLY_STRING ||
+        !lk__packed_read(&lk__record_text_packed,
+                         (lk__text){reply->str, reply->len}, &record) ||
+        lk__kind_of_layout(record.layout) == LK_KIND_NONE)
+        return;
+    finder->second_kind = lk__kind_of_layout(record.layout);
 }
 
 /* A hash of the name that is no hash is answered with an error. The leases are
@@ -41,12 +55,18 @@ static void take(lk__probing *probing, const redisReply *reply)
     lk_status status = lk__reply_status(reply);
     lk__fields fields;
 
+    if (status == LK_ETYPE && probing == &finder->probings[FIELDS])
+        finder->is_no_hash = true;
     if (status == LK_EDENIED && probing == &finder->probings[LEASES]) {
         snprintf(finder->denied, sizeof(finder->denied), "%s", reply->str);
     } else if (status != LK_OK && status != LK_ETYPE) {
         lk__probe_end(&finder->probe, status, lk__reply_words(reply));
+    } else if (status == LK_OK && probing == &finder->probings[SECOND]) {
+        take_second(finder, reply);
     } else if (status == LK_OK && probing == &finder->probings[RECORD]) {
-        finder->has_record = lk__reply_text_at(reply, 0)[0] != '\0';
+        if (lk__reply_text_at(reply, 0)[0] == '\0')
+            return;
+        finder->has_record = true;
         finder->record_kind = lk__kind_of_record(lk__reply_text_at(reply, 1));
     } else if (status == LK_OK && probing == &finder->probings[FIELDS]) {
         lk__fields_read(&fields, lk__reply_at(reply, 1));
@@ -59,6 +79,8 @@ static void take(lk__probing *probing, const redisReply *reply)
 static void begin(lk__probe *probe)
 {
     struct finder *finder = finder_of(probe);
+    lk__arg second[2] = {lk__arg_text("GET"),
+                         lk__arg_text(finder->keys[SECOND])};
     lk__arg record[4] = {lk__arg_text("HMGET"),
                          lk__arg_text(finder->keys[RECORD]), lk__arg_text("v"),
                          lk__arg_text("kind")};
@@ -70,6 +92,7 @@ static void begin(lk__probe *probe)
 
     for (size_t i = 0; i < ASKS; i++)
         finder->probings[i].take = take;
+    lk__probe_send(probe, &finder->probings[SECOND], 2, second);
     lk__probe_send(probe, &finder->probings[RECORD], 4, record);
     lk__probe_send(probe, &finder->probings[FIELDS], 5, fields);
     lk__probe_send(probe, &finder->probings[LEASES], 2, leases);
@@ -81,13 +104,17 @@ static void cleanup(lk__probe *probe)
         lk__free(finder_of(probe)->keys[i]);
 }
 
-/* As for a list of names: the hash is the truth, else the record. */
+/* As for a list of names: the hash is the truth, else the record. That of a lock
+   stays behind when the name becomes what is no hash. */
 static lk_status finder_result(const struct finder *finder, lk_kind *ret_kind)
 {
     char words[240];
 
     if (finder->hash_kind != LK_KIND_NONE)
         *ret_kind = finder->hash_kind;
+    else if (finder->second_kind != LK_KIND_NONE &&
+             !(finder->is_no_hash && finder->has_record))
+        *ret_kind = finder->second_kind;
     else if (finder->has_record)
         *ret_kind = finder->record_kind;
     else
@@ -104,7 +131,8 @@ static lk_status finder_result(const struct finder *finder, lk_kind *ret_kind)
 
 static lk_status finder_new(struct finder **ret_finder, const char *name)
 {
-    static const char *const forms[ASKS] = {"latchkey:state", "", ":timeout"};
+    static const char *const forms[ASKS] = {"", "latchkey:state", "",
+                                            ":timeout"};
     lk_status status = lk__name_check(name);
     struct finder *finder;
 
@@ -116,7 +144,8 @@ static lk_status finder_new(struct finder **ret_finder, const char *name)
     finder->probe.begin = begin;
     finder->probe.cleanup = cleanup;
     for (size_t i = 0; i < ASKS; i++) {
-        finder->keys[i] = lk__name_form(forms[i], name);
+        finder->keys[i] = i == SECOND ? lk__key_make(":r", name)
+                                      : lk__name_form(forms[i], name);
         if (finder->keys[i] == NULL)
             status = LK_ENOMEM;
     }

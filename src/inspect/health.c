@@ -252,7 +252,7 @@ static void begin(lk__probe *probe)
     char key[80], channel[80];
 
     snprintf(key, sizeof(key), "latchkey:client:%s:doctor", id);
-    snprintf(channel, sizeof(channel), "latchkey:inbox:%s:doctor", id);
+    snprintf(channel, sizeof(channel), "latchkey:in::%s:doctor", id);
     doctor->info.take = info_take;
     doctor->fsync.take = fsync_take;
     doctor->needed.take = needed_take;
@@ -284,6 +284,11 @@ static struct doctor *doctor_new(void)
 
 static lk_status doctor_result(struct doctor *doctor, lk_health **ret_health)
 {
+    lk__tls *tls = doctor->probe.call.client->settings.tls;
+    lk__facts *facts = &doctor->facts;
+
+    facts->has_tls = tls != NULL && lk__tls_facts_get(tls, &facts->tls);
+    facts->now = host_us() / 1000000;
     *ret_health = lk__health_judge(&doctor->facts);
     return *ret_health != NULL ? LK_OK : LK_ENOMEM;
 }

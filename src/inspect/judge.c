@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/mem.h"
 #include "inspect/facts.h"
@@ -298,6 +299,34 @@ static void judge_clock(struct report *report, const lk__facts *facts)
             ahead < 0 ? "behind" : "ahead of");
 }
 
+enum { DAY_S = 86400, SOON_DAYS = 14 };
+
+/* A client without TLS has no line. */
+static void judge_tls(struct report *report, const lk__facts *facts)
+{
+    int64_t days = (facts->tls.ends_at - facts->now) / DAY_S;
+    time_t at = (time_t)facts->tls.ends_at;
+    char date[VALUE] = "";
+    struct tm end;
+
+    if (!facts->has_tls)
+        return;
+    if (facts->tls.ends_at == 0) {
+        add(report, "tls", LK_CHECK_UNKNOWN, "look at the certificate's end",
+            "%s with %s; when the certificate ends is not known",
+            facts->tls.version, facts->tls.cipher);
+        return;
+    }
+    if (gmtime_r(&at, &end) != NULL)
+        (void)strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &end);
+    add(report, "tls", days < SOON_DAYS ? LK_CHECK_WARN : LK_CHECK_OK,
+        days < SOON_DAYS ? "renew the certificate: once it has ended, nobody "
+                           "can connect"
+                         : "",
+        "%s with %s; the server's certificate ends on %s, in %" PRId64 " days",
+        facts->tls.version, facts->tls.cipher, date, days);
+}
+
 static void judge_rights(struct report *report, const lk__facts *facts)
 {
     char advice[TEXT];
@@ -331,6 +360,7 @@ lk_health *lk__health_judge(lk__facts *facts)
     judge_clients(report, facts);
     judge_latency(report, facts);
     judge_clock(report, facts);
+    judge_tls(report, facts);
     judge_rights(report, facts);
     return &report->health;
 }

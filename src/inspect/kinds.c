@@ -78,12 +78,31 @@ static bool skip_own(const char *prefix, const char **key, size_t *size)
     return true;
 }
 
+/* latchkey:{N}:r, or latchkey::N:r for a name with braces of its own. */
+static bool is_record(const char **key, size_t *size)
+{
+    const char *name = *key;
+    size_t length = *size;
+
+    if (!skip_prefix("latchkey:", &name, &length) ||
+        !skip_suffix(":r", name, &length) ||
+        (*name != '{' && !skip_prefix(":", &name, &length)))
+        return false;
+    if (name[-2] != ':')
+        unwrap(&name, &length);
+    *key = name;
+    *size = length;
+    return true;
+}
+
 static lk__trace trace_of(const char **key, size_t *size)
 {
     if (skip_own("latchkey:state:", key, size))
         return LK__TRACE_STATE;
     if (skip_own("latchkey:tickets:", key, size))
         return LK__TRACE_TICKETS;
+    if (is_record(key, size))
+        return LK__TRACE_RECORD;
     if (skip_prefix("latchkey:", key, size) ||
         skip_prefix("redisson_", key, size))
         return LK__TRACE_NONE;
@@ -124,6 +143,13 @@ lk_kind lk__kind_of_record(const char *word)
             return kinds[i].kind;
     }
     return LK_KIND_NONE;
+}
+
+lk_kind lk__kind_of_layout(lk__text layout)
+{
+    return layout.size == 2 && memcmp(layout.bytes, "2l", 2) == 0
+               ? LK_KIND_LOCK
+               : LK_KIND_NONE;
 }
 
 /* ---- the hash of a lock ----------------------------------------------------------- */

@@ -6,6 +6,8 @@
 
 #include <hiredis/hiredis.h>
 
+#include "core/shape.h"
+
 /*
  * What keys say about names. Nothing here talks to anybody.
  */
@@ -13,6 +15,7 @@
 /* Keys that a name is found by. */
 typedef enum lk__trace {
     LK__TRACE_NONE,
+    LK__TRACE_RECORD,  /* latchkey:{N}:r */
     LK__TRACE_STATE,   /* latchkey:state:{N} */
     LK__TRACE_TICKETS, /* latchkey:tickets:{N} */
     LK__TRACE_TIMEOUT, /* {N}:timeout */
@@ -29,6 +32,9 @@ lk__trace lk__trace_of(const char *key, size_t size, const char **ret_name,
 
 /* The kind that the record's field says: NULL or "" is a lock's. */
 lk_kind lk__kind_of_record(const char *word);
+
+/* The same for the first field of a record in the second layout. */
+lk_kind lk__kind_of_layout(lk__text layout);
 
 /* What stands in a hash that may be a lock's. */
 typedef struct lk__fields {

@@ -27,6 +27,10 @@ enum {
     LIMIT = 1000000
 };
 
+/* What each of the lister's scans looks for; the leases of Redisson's semaphores
+   only where others' names are wanted, too. */
+enum scan_type { SCAN_HASHES, SCAN_RECORDS, SCAN_LEASES };
+
 static struct lk__lister *lister_of(lk__probe *probe)
 {
     return (struct lk__lister *)(void *)probe;
@@ -44,8 +48,23 @@ static void scan_send(struct lk__lister *lister, struct lk__scan *scan)
     lk__probe_send(&lister->probe, &scan->probing, 8, args);
 }
 
+/* A key of one type is no trace that keys of another type leave. */
+static bool is_trace_of(enum scan_type type, lk__trace trace)
+{
+    switch (type) {
+    case SCAN_RECORDS:
+        return trace == LK__TRACE_RECORD;
+    case SCAN_LEASES:
+        return trace == LK__TRACE_TIMEOUT;
+    case SCAN_HASHES:
+    default:
+        return trace != LK__TRACE_TIMEOUT && trace != LK__TRACE_RECORD &&
+               trace != LK__TRACE_NONE;
+    }
+}
+
 static void
-key_add(struct lk__lister *lister, const redisReply *key, bool is_hash)
+key_add(struct lk__lister *lister, const redisReply *key, enum scan_type type)
 {
     const char *text = key->str;
     size_t size = (size_t)key->len;
@@ -53,12 +72,13 @@ key_add(struct lk__lister *lister, const redisReply *key, bool is_hash)
     lk__lister_name *name;
     bool is_full;
 
-    if (is_hash && trace == LK__TRACE_TIMEOUT) { /* a lock called so */
+    if (type == SCAN_HASHES &&
+        trace == LK__TRACE_TIMEOUT) { /* a lock called so */
         trace = LK__TRACE_NAME;
         text = key->str;
         size = (size_t)key->len;
     }
-    if (trace == LK__TRACE_NONE || is_hash == (trace == LK__TRACE_TIMEOUT))
+    if (!is_trace_of(type, trace))
         return;
     if (trace == LK__TRACE_NAME && lister->options.ours != 0)
         return;
@@ -70,6 +90,7 @@ key_add(struct lk__lister *lister, const redisReply *key, bool is_hash)
         lk__probe_end(&lister->probe, LK_ENOMEM, NULL);
     if (name == NULL)
         return;
+    name->has_record |= trace == LK__TRACE_RECORD;
     name->has_state |= trace == LK__TRACE_STATE;
     name->has_tickets |= trace == LK__TRACE_TICKETS;
     name->has_timeout |= trace == LK__TRACE_TIMEOUT;
@@ -109,7 +130,8 @@ static void scan_take(lk__probing *probing, const redisReply *reply)
     }
     for (size_t i = 0; i < keys->elements; i++) {
         if (keys->element[i]->type == REDIS_REPLY_STRING)
-            key_add(lister, keys->element[i], scan == &lister->scans[0]);
+            key_add(lister, keys->element[i],
+                    (enum scan_type)(scan - lister->scans));
     }
     snprintf(scan->cursor, sizeof(scan->cursor), "%s",
              lk__reply_text_at(reply, 0));
@@ -152,8 +174,8 @@ static void cleanup(lk__probe *probe)
     }
     lk__names_free(lister->names);
     lk__free(lister->pattern);
-    lk__free(lister->scans[0].match);
-    lk__free(lister->scans[1].match);
+    for (size_t i = 0; i < LK__LISTER_SCANS; i++)
+        lk__free(lister->scans[i].match);
 }
 
 /* Matches every key that tells of a name of the pattern, and some more. */
@@ -168,6 +190,30 @@ match_of(const char *pattern, const char *before, const char *after)
     return match;
 }
 
+/* False: no memory. */
+static bool scans_fill(struct lk__lister *lister, const char *pattern)
+{
+    const struct {
+        const char *type, *before, *after;
+    } forms[LK__LISTER_SCANS] =
+        {[SCAN_HASHES] = {"hash", lister->options.ours ? "latchkey:" : "", ""},
+         [SCAN_RECORDS] = {"string", "latchkey:", ":r"},
+         [SCAN_LEASES] = {"zset", "", ":timeout"}};
+    bool is_complete = true;
+
+    for (size_t i = 0; i < LK__LISTER_SCANS; i++) {
+        struct lk__scan *scan = &lister->scans[i];
+
+        scan->match = match_of(pattern != NULL ? pattern : "", forms[i].before,
+                               forms[i].after);
+        scan->type = forms[i].type;
+        scan->probing.take = scan_take;
+        snprintf(scan->cursor, sizeof(scan->cursor), "0");
+        is_complete = is_complete && scan->match != NULL;
+    }
+    return is_complete;
+}
+
 static lk_status lister_fill(struct lk__lister *lister)
 {
     const char *pattern = lister->options.pattern;
@@ -176,20 +222,9 @@ static lk_status lister_fill(struct lk__lister *lister)
     if (pattern != NULL)
         lister->pattern = lk__strdup(pattern);
     lister->options.pattern = NULL; /* the caller's */
-    lister->scans[0].match =
-        match_of(pattern != NULL ? pattern : "",
-                 lister->options.ours ? "latchkey:" : "", "");
-    lister->scans[1].match =
-        match_of(pattern != NULL ? pattern : "", "", ":timeout");
-    lister->scans[0].type = "hash";
-    lister->scans[1].type = "zset";
-    lister->scans_left = lister->options.ours != 0 ? 1 : 2;
-    for (size_t i = 0; i < 2; i++) {
-        lister->scans[i].probing.take = scan_take;
-        snprintf(lister->scans[i].cursor, sizeof(lister->scans[i].cursor), "0");
-    }
-    return lister->names != NULL && lister->scans[0].match != NULL &&
-                   lister->scans[1].match != NULL &&
+    lister->scans_left =
+        lister->options.ours != 0 ? SCAN_LEASES : LK__LISTER_SCANS;
+    return lister->names != NULL && scans_fill(lister, pattern) &&
                    (pattern == NULL || lister->pattern != NULL)
                ? LK_OK
                : LK_ENOMEM;

@@ -14,6 +14,7 @@
 #include "core/names.h"
 #include "core/reply.h"
 #include "inspect/kinds.h"
+#include "lock_table.h"
 
 enum { FLUSH_EVERY = 16 }; /* names whose questions go out together */
 
@@ -39,7 +40,9 @@ slot_ask(struct lk__slot *slot, const char *command, const char *form,
          void (*take)(struct lk__slot *slot, const redisReply *reply))
 {
     struct lk__slot_ask *ask = &slot->asks[slot->pending++];
-    char *key = lk__name_form(form, slot->name->name);
+    bool is_second = form[0] == ':' && form[2] == '\0';
+    char *key = is_second ? lk__key_make(form, slot->name->name)
+                          : lk__name_form(form, slot->name->name);
     lk__arg args[8] = {lk__arg_text(command)};
 
     if (key == NULL) {
@@ -140,14 +143,34 @@ static void take_record(struct lk__slot *slot, const redisReply *reply)
     lk__lister_name *name = slot->name;
     uint64_t since = (uint64_t)strtoull(lk__reply_text_at(reply, 4), NULL, 10);
 
-    if (lk__reply_text_at(reply, 0)[0] == '\0')
-        return; /* it is gone */
+    if (lk__reply_text_at(reply, 0)[0] == '\0' || slot->claim != NULL)
+        return; /* it is gone, or the second layout's is the later one */
     name->entry.ours = true;
     slot->record_kind = lk__kind_of_record(lk__reply_text_at(reply, 1));
     slot->claim = lk__strdup(lk__reply_text_at(reply, 2));
     name->reason = lk__strdup(lk__reply_text_at(reply, 5));
     name->party.fence = strtoull(lk__reply_text_at(reply, 3), NULL, 10);
     name->party.since_ms = span_since(slot->lister, since);
+    if (slot->claim == NULL || name->reason == NULL)
+        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+}
+
+/* The same in the second layout. */
+static void take_second(struct lk__slot *slot, const redisReply *reply)
+{
+    lk__lister_name *name = slot->name;
+    lk__record_text record;
+
+    if (reply->type != REDIS_REPLY_STRING ||
+        !lk__packed_read(&lk__record_text_packed,
+                         (lk__text){reply->str, reply->len}, &record))
+        return;
+    slot->record_kind = lk__kind_of_layout(record.layout);
+    name->entry.ours = slot->record_kind != LK_KIND_NONE;
+    slot->claim = lk__strndup(record.claim.bytes, record.claim.size);
+    name->reason = lk__strndup(record.reason.bytes, record.reason.size);
+    name->party.fence = (uint64_t)record.fence;
+    name->party.since_ms = span_since(slot->lister, (uint64_t)record.since);
     if (slot->claim == NULL || name->reason == NULL)
         lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
 }
@@ -167,7 +190,13 @@ static void ask_record(struct lk__slot *slot)
 {
     static const char *const record[] = {"v",     "kind",  "claim",
                                          "fence", "since", "reason"};
+    /* From the first band to the claims that are void. */
+    static const char *const waiters[] = {"0", "(2533274790395904"};
 
+    if (slot->name->has_record) {
+        slot_ask(slot, "GET", ":r", 0, NULL, take_second);
+        slot_ask(slot, "ZCOUNT", ":q", 2, waiters, take_waiters);
+    }
     if (slot->name->has_state)
         slot_ask(slot, "HMGET", "latchkey:state", 6, record, take_record);
     if (slot->name->has_tickets)

@@ -11,6 +11,7 @@
  */
 
 enum {
+    LK__LISTER_SCANS = 3,  /* of the key space: hashes, records, leases */
     LK__LISTER_SLOTS = 48, /* names that are read at once */
     LK__LISTER_ASKS = 5    /* commands of one name under way */
 };
@@ -46,7 +47,7 @@ struct lk__lister {
     lk_list_options options;
     char *pattern; /* of names; NULL: all */
     lk__names *names;
-    struct lk__scan scans[2];
+    struct lk__scan scans[LK__LISTER_SCANS];
     unsigned scans_left;
     lk__probing time;
     uint64_t server_ms;

@@ -7,26 +7,64 @@
  * is then asked for.
  */
 
+#include "core/client.h"
 #include "core/deadline.h"
 #include "core/error.h"
 #include "core/mem.h"
 #include "core/names.h"
 #include "core/protocol.h"
-#include "core/reply.h"
-#include "core/script.h"
 #include "leader/leader.h"
+#include "lock_table.h"
 
-extern const lk__script lk__script_leader_look;
+/* ---- what it asks ---- */
 
-enum { ANSWER_TERM = 5 }; /* see lua/leader_look.lua */
+static lk__question *look(const lk__claim *claim)
+{
+    const lk__place *place = claim->place;
+    lk__question *q = &place->client->question;
+
+    if (!lk__question_begin(q, lk__lock_term.script, 0))
+        return NULL;
+    lk__question_fill(q, &lk__lock_term, LK__LOCK_TERM_WHOLE, place->keys,
+                      NULL);
+    return q;
+}
+
+/* It takes nothing and stands in no queue. */
+static lk__question *acquire(const lk__claim *claim, char how)
+{
+    (void)how;
+    return look(claim);
+}
+
+/* Each look is answered as if it queued: it looks again. */
+static lk_status
+read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
+{
+    lk__lock_term_answer a;
+
+    (void)claim;
+    if (lk__answer_read(&lk__lock_term_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    ret->what = LK__SEEK_QUEUED;
+    ret->left_ms = a.term.left;
+    ret->ticket = 1;
+    return LK_OK;
+}
+
+static const lk__protocol protocol = {.is_second = true,
+                                      .acquire = acquire,
+                                      .look = look,
+                                      .read_seek = read_seek};
 
 static lk__verdict judge(uint64_t *mark, const void *reply)
 {
-    int64_t term = lk__reply_integer_at(reply, ANSWER_TERM, -1);
+    lk__lock_term_answer a;
 
-    if (term < 0 || (uint64_t)term == *mark)
+    if (lk__answer_read(&lk__lock_term_answers, reply, &a) != LK_OK ||
+        (uint64_t)a.term.term == *mark)
         return LK__VERDICT_WAIT;
-    *mark = (uint64_t)term; /* known from now on */
+    *mark = (uint64_t)a.term.term; /* known from now on */
     return LK__VERDICT_OK;
 }
 
@@ -42,16 +80,14 @@ static void hear(lk__place *place, const char *text, size_t size)
 const lk__kind lk__kind_observer = {
     .word = "leader",
     .family = "leader",
-    .protocol = &lk__protocol_first,
+    .protocol = &protocol,
     .holdless = true,
-    .key_count = 2,
-    .keys = {"", "latchkey:state"},
+    .key_count = LK__LOCK_KEYS,
+    .keys = lk__lock_keys,
     .channel = "latchkey:leader",
     .topic = "latchkey:leader",
     .hear = hear,
     .judge = judge,
-    .acquire = &lk__script_leader_look,
-    .recheck = &lk__script_leader_look,
 };
 
 /* ---- who leads now --------------------------------------------------------------- */

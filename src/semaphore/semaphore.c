@@ -44,9 +44,11 @@ static const lk__kind kind = {
     .has_terms = true,
     .counts = true,
     .key_count = 8,
-    .keys = {"", "latchkey:state", "latchkey:queue", "latchkey:tickets",
-             "latchkey:skipped", [KEY_PERMITS] = ":timeout",
-             [KEY_VOID] = "latchkey:void", [KEY_HOLDERS] = "latchkey:holders"},
+    .keys =
+        (const char *const[]){
+            "", "latchkey:state", "latchkey:queue", "latchkey:tickets",
+            "latchkey:skipped", [KEY_PERMITS] = ":timeout",
+            [KEY_VOID] = "latchkey:void", [KEY_HOLDERS] = "latchkey:holders"},
     .channel = "redisson_sc",
     .renew_key_count = 3,
     .renew_keys = {KEY_PERMITS, KEY_HOLDERS, KEY_VOID},

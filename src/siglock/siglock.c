@@ -36,7 +36,9 @@ static const lk__kind kind = {
     .signals = true,
     .meet = lk__wait_reenter,
     .key_count = 3,
-    .keys = {"lock:*", "lock-signal:*", [KEY_VOID] = "latchkey:void"},
+    .keys =
+        (const char *const[]){"lock:*",
+                              "lock-signal:*", [KEY_VOID] = "latchkey:void"},
     .channel = "",
     .renew_key_count = 2,
     .renew_keys = {LK__KEY_NAME, KEY_VOID},

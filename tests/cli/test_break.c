@@ -95,7 +95,7 @@ static void the_next_in_line_gets_it(void **state)
 
     start(f, (keeper_how){.holds = "deploy"});
     start(f, (keeper_how){.waits = "deploy", .reason = "next"});
-    while (server_integer(f->server, "ZCARD latchkey:queue:{deploy}") == 0)
+    while (server_integer(f->server, SERVER_WAITERS("deploy")) == 0)
         continue; /* the test's time limit ends it */
     assert_tool(&f->how, 0, NULL, NULL, "break", "-y", "deploy", NULL);
     assert_tool(&f->how, 0, "why   next", NULL, "who", "deploy", NULL);
@@ -234,7 +234,7 @@ static tool *start_next(seeing *f)
 
     (void)snprintf(line, sizeof(line), "mkdir %s/d", scratch_path(f->scratch));
     t = tool_start(&f->how, "lock", "n", "-c", line, NULL);
-    while (server_integer(f->server, "ZCARD latchkey:queue:{n}") == 0)
+    while (server_integer(f->server, SERVER_WAITERS("n")) == 0)
         continue; /* the test's time limit ends it */
     return t;
 }

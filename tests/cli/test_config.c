@@ -143,8 +143,12 @@ static void config_tells_each_value_and_who_says_so(void **state)
                 "server-program = valkey\n    from LATCHKEY_SERVER_PROGRAM", "",
                 "config", "--explain", NULL);
     assert_tool(&how, 0,
-                "url = redis://x:6379/0\nserver-program = valkey\n"
-                "server-directory = ~/.local/state/latchkey\n",
+                "url = redis://x:6379/0\npassword-file = none\nserver-program "
+                "= valkey\n"
+                "server-directory = ~/.local/state/latchkey\n"
+                "tls-ca-file = the system's\ntls-cert-file = none\n"
+                "tls-key-file = in tls-cert-file\nprofile = none\n"
+                "password = none\n",
                 "", "config", "-u", "redis://x", NULL);
     assert_tool(&how, 0,
                 "{\"url\":{\"value\":\"redis://x:6379/0\","
@@ -254,7 +258,7 @@ static void the_private_server_can_be_forbidden(void **state)
     assert_tool(&none, 78, "",
                 "no server is configured, and LATCHKEY_URL forbids the private",
                 "run", "n", "true", NULL);
-    assert_tool(&none, 0, "url = none\nserver-program", "", "config", NULL);
+    assert_tool(&none, 0, "url = none\npassword-file", "", "config", NULL);
     assert_tool(&none, 0, "redis://h:6379/0\n", "", "url", "-uredis://h", NULL);
 }
 

@@ -42,11 +42,12 @@ static int teardown(void **state)
     return 0;
 }
 
-static void a_locks_name_becomes_a_latchs(void **state)
+static void a_read_write_locks_name_becomes_a_latchs(void **state)
 {
     forgetting *f = *state;
 
-    assert_tool(&f->how, 0, NULL, NULL, "lock", "n", "--", "true", NULL);
+    assert_tool(&f->how, 0, NULL, NULL, "lock", "--shared", "n", "--", "true",
+                NULL);
     assert_tool(&f->how, 78, NULL, "use another name", "latch", "set", "n", "2",
                 NULL);
     assert_tool(&f->how, 0, "", "latchkey forget: forgotten\n", "forget", "n",
@@ -64,8 +65,7 @@ static void a_name_that_is_held_is_shown_and_stays(void **state)
                                            .reason = "4.2"});
     assert_tool(&f->how, 75, "why   4.2", "holds it; its lease ends in",
                 "forget", "n", NULL);
-    assert_int_equal(server_integer(f->server, "EXISTS n latchkey:state:{n}"),
-                     2);
+    assert_int_equal(server_integer(f->server, "EXISTS n latchkey:{n}:r"), 2);
     assert_tool(&f->how, 75, "", "holds it", "--json", "forget", "n", NULL);
 }
 
@@ -118,7 +118,7 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_locks_name_becomes_a_latchs),
+        TEST(a_read_write_locks_name_becomes_a_latchs),
         TEST(a_name_that_is_held_is_shown_and_stays),
         TEST(a_semaphores_number_goes_with_it),
         TEST(a_name_that_nobody_knows_is_not_forgotten),

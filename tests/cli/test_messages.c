@@ -289,8 +289,8 @@ static void a_port_that_speaks_tls(void **state)
     assert_non_null(secret);
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%s", port);
     assert_says(url, 69, "cannot be reached: it looks like TLS",
-                "name a port without TLS, which Latchkey does not speak; the "
-                "URL is of LATCHKEY_URL\n");
+                "write rediss:// in the place of redis:// in the URL; the URL "
+                "is of LATCHKEY_URL\n");
     server_stop(secret);
     assert_int_equal(unlink(path), 0);
 }
@@ -306,12 +306,14 @@ static void a_password_that_is_wrong(void **state)
     (void)snprintf(url, sizeof(url), "redis://ann:wrong@127.0.0.1:%u",
                    (unsigned)server_port(redis));
     assert_says(url, 77, "cannot be used: the user or the password is wrong",
-                "check user and password in the URL; the URL is of "
+                "check the user in the URL, and the password there, in "
+                "LATCHKEY_PASSWORD or in the password file; the URL is of "
                 "LATCHKEY_URL\n");
     (void)snprintf(url, sizeof(url), "redis://:any@127.0.0.1:%u",
                    (unsigned)server_port(redis));
-    assert_says(url, 77, "the URL has a password, and the server has none",
-                "take it out of the URL, or set `requirepass` at the server");
+    assert_says(url, 77, "a password was sent, and the server has none",
+                "`latchkey config --explain` tells where it comes from: take "
+                "it out there, or set `requirepass` at the server");
 }
 
 static void a_password_that_is_missing(void **state)
@@ -320,8 +322,9 @@ static void a_password_that_is_missing(void **state)
     command("CONFIG SET requirepass secret");
     assert_says(server_tcp_url(redis), 77,
                 "cannot be used: the server wants a password",
-                "write it into the URL, as redis://:PASSWORD@host; the URL is "
-                "of LATCHKEY_URL\n");
+                "set LATCHKEY_PASSWORD_FILE or LATCHKEY_PASSWORD, or write it "
+                "into the URL, as redis://:PASSWORD@host; the URL is of "
+                "LATCHKEY_URL\n");
 }
 
 static void a_right_that_is_missing(void **state)

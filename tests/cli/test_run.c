@@ -197,7 +197,7 @@ static void a_login_that_is_refused_is_77(void **state)
 
     (void)state;
     (void)snprintf(url, sizeof(url), "unix://u:wrong@%s", server_socket(redis));
-    assert_tool(&wrong, 77, "", "check user and password", "run", "n", "true",
+    assert_tool(&wrong, 77, "", "the password is wrong", "run", "n", "true",
                 NULL);
 }
 
@@ -305,7 +305,7 @@ static void the_command_knows_what_it_holds(void **state)
     more.env = env;
     t = tool_start(&more, "run", "n", "env", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
-    fence = server_string(redis, "HGET latchkey:state:{n} fence");
+    fence = server_record(redis, "n", SERVER_FENCE);
     assert_non_null(fence);
     (void)snprintf(line, sizeof(line), "LATCHKEY_FENCE=%s\n", fence);
     free(fence);

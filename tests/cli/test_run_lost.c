@@ -154,7 +154,7 @@ static void a_command_of_one_s_own_is_run_instead(void **state)
                    "--on-lost=run:echo lost $LATCHKEY_NAME $LATCHKEY_FENCE >&2",
                    "-k0.1", "n", "-c", DEAF "; echo $LATCHKEY_FENCE", NULL);
     pid_t child = (pid_t)tool_wait_number(t, "child", SOON_MS);
-    char *fence = server_string(redis, "HGET latchkey:state:{n} fence");
+    char *fence = server_record(redis, "n", SERVER_FENCE);
     char line[64];
 
     (void)state;

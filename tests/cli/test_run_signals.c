@@ -134,13 +134,13 @@ static void nohup_is_respected(void **state)
 static bool is_alone(void *data)
 {
     (void)data;
-    return server_integer(redis, "ZCARD latchkey:queue:{n}") == 0;
+    return server_integer(redis, SERVER_WAITERS("n")) == 0;
 }
 
 static bool is_queued(void *data)
 {
     (void)data;
-    return server_integer(redis, "ZCARD latchkey:queue:{n}") == 1;
+    return server_integer(redis, SERVER_WAITERS("n")) == 1;
 }
 
 static void who_waits_leaves_the_queue_when_told_to_end(void **state)

@@ -57,7 +57,7 @@ static pid_t start(seeing *f, keeper_how how)
 
 static bool two_wait(void *data)
 {
-    return server_integer(data, "ZCARD latchkey:queue:{deploy}") == 2;
+    return server_integer(data, SERVER_WAITERS("deploy")) == 2;
 }
 
 /* One holds the lock "deploy", two wait for it. */
@@ -116,7 +116,7 @@ static void who_tells_who_waits_for_redissons_fair_lock(void **state)
                 "\"count\":0,\"library\":\"redisson\",\"waited_ms\":null", "",
                 "who", "job", "--json", NULL);
     start(f, (keeper_how){.waits = "job"});
-    while (server_integer(f->server, "ZCARD latchkey:queue:{job}") == 0)
+    while (server_integer(f->server, SERVER_WAITERS("job")) == 0)
         continue; /* the test's time limit ends it */
     assert_tool(&f->how, 0,
                 "  waiting 3: 21234567-89ab-cdef-0123-456789abcdef:6, by "
@@ -135,9 +135,10 @@ static void numbers_that_cannot_be_are_told_as_what_they_mean(void **state)
                 "who", "sem", NULL);
     server_integer(f->server, "HSET job " JAVA " 1");
     server_integer(f->server, "PEXPIRE job 60000");
-    server_integer(f->server, "HSET latchkey:state:{job} v 1 claim " JAVA
-                              " fence inf since inf lease inf");
-    assert_tool(&f->how, 0, "\n    lease left 0:", "", "who", "job", NULL);
+    free(server_string(f->server, "SET latchkey:{job}:r %s",
+                       "2l 9007199254740991 0 0 - - - 9007199254740991 " JAVA
+                       " 0 l 1 9007199254740991 - p "));
+    assert_tool(&f->how, 0, ", lease left 0:", "", "who", "job", NULL);
     server_integer(f->server, "DEL job");
     assert_tool(&f->how, 78, "", "no more fences: one was set to 2^53", "run",
                 "job", "true", NULL);

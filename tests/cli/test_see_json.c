@@ -140,7 +140,7 @@ static void a_name(void **state)
          "\"waiter_count\":*,\"waiters\":[*],\"permits\":null,"
          "\"value\":null}\n",
          "who", "o");
-    while (server_integer(f->server, "ZCARD latchkey:queue:{o}") == 0)
+    while (server_integer(f->server, SERVER_WAITERS("o")) == 0)
         continue; /* the test's time limit ends it */
     JSON(f,
          "{\"name\":\"o\",\"kind\":\"lock\",\"holders\":[" JAVAS "],"

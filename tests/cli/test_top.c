@@ -64,7 +64,7 @@ static void top_without_a_terminal_is_one_look(void **state)
         continue;
     start(f, (keeper_how){.holds = "busy"});
     start(f, (keeper_how){.waits = "busy"});
-    while (server_integer(f->server, "ZCARD latchkey:queue:{busy}") == 0)
+    while (server_integer(f->server, SERVER_WAITERS("busy")) == 0)
         continue; /* the test's time limit ends it */
     assert_tool(&f->how, 0, "\nbusy   lock     1     1", "", "top", NULL);
     assert_tool(&f->how, 0, "\nbusy ", "", "top", "-n", "1", NULL);

@@ -81,7 +81,7 @@ static void a_waiter_that_goes_is_told(void **state)
     t = tool_start(&f->how, "watch", "-d", "50ms", "n", NULL);
     start(f, (keeper_how){.waits = "n", .reason = "patient"});
     tool_wait_out(t, " waits    ", LONG_MS);
-    server_integer(f->server, "DEL latchkey:queue:{n}");
+    server_integer(f->server, "DEL latchkey:{n}:q");
     tool_wait_out(t, " left     ", LONG_MS);
     tool_free(t);
 }
@@ -96,7 +96,7 @@ static void a_waiter_that_may_have_finished_is_gone(void **state)
     t = tool_start(&f->how, "watch", "-d", "50ms", "n", NULL);
     start(f, (keeper_how){.waits = "n"});
     tool_wait_out(t, " waits    ", LONG_MS);
-    server_integer(f->server, "DEL n latchkey:queue:{n}");
+    server_integer(f->server, "DEL n latchkey:{n}:q");
     tool_wait_out(t, " ended    ", LONG_MS);
     tool_wait_out(t, " gone     ", LONG_MS);
     assert_null(strstr(tool_out(t), " left     "));

@@ -109,7 +109,7 @@ static void waits_ride_out_a_short_outage(void **state)
         assert_status(lk_lock_acquire_async(sc->far_lock, LK_FOREVER, NULL,
                                             call_on_acquire, &calls[i]),
                       LK_OK);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     for (int i = 0; i < 3; i++) {
         uint64_t connects = scene_stats(sc->far).connects;
 
@@ -143,7 +143,7 @@ static void an_outage_that_lasts_ends_every_wait_once(void **state)
         assert_status(lk_lock_acquire_async(sc->far_lock, LK_FOREVER, NULL,
                                             call_on_acquire, &calls[i]),
                       LK_OK);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     began = wait_now_ms();
     proxy_refuse(sc->proxy, true);
     proxy_reset(sc->proxy, PROXY_ALL);

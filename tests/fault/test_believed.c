@@ -114,7 +114,7 @@ static void a_lock_whose_name_has_braces_is_handed_to_its_own(void **state)
     taker *t = locking_take(f, locking_lock(f, waiting, "{n}"), 5000, NULL);
 
     locking_wait_queued(f, "n", 0);
-    locking_wait_integer(f, 1, "ZCARD %s", "latchkey:queue::{n}");
+    locking_wait_integer(f, 1, "ZCOUNT %s 0 +inf", "latchkey::{n}:q");
     assert_status(lk_hold_release(plain), LK_OK);
     wait_looked(waiting);
     assert_false(atomic_load(&t->done));
@@ -158,15 +158,15 @@ static void publish(const stage *s, const char *text)
 
 static void find_inbox(stage *s)
 {
-    redisReply *reply = server_command(s->base->server, "ZRANGE %s 0 0",
-                                       "latchkey:queue:{lock}");
+    redisReply *reply =
+        server_command(s->base->server, SERVER_LINE("lock") " LIMIT 0 1");
     redisReply *found;
 
     assert_int_equal(reply->elements, 1);
     (void)snprintf(s->uuid, sizeof(s->uuid), "%.36s", reply->element[0]->str);
     freeReplyObject(reply);
-    found = server_command(s->base->server,
-                           "PUBSUB CHANNELS latchkey:inbox:%s:*", s->uuid);
+    found = server_command(s->base->server, "PUBSUB CHANNELS latchkey:in::%s",
+                           s->uuid);
     assert_int_equal(found->elements, 1);
     (void)snprintf(s->inbox, sizeof(s->inbox), "%s", found->element[0]->str);
     freeReplyObject(found);
@@ -354,29 +354,39 @@ static void forged_messages_are_believed_by_nobody(void **state)
     stage_end(s);
 }
 
-/* The claim of a waiter and its ticket, as they stand in its queue. */
-static void
-ticket_of(const stage *s, const char *queue, char *claim, char *ticket)
+/* The claim of a waiter and its ticket, as they stand in its queue; with words:
+   so many of its text, the claim and the nonce. */
+static void ticket_of(const stage *s, const char *queue, int words, char *claim,
+                      char *ticket)
 {
     redisReply *reply =
-        server_command(s->base->server, "ZRANGE %s 0 0 WITHSCORES", queue);
+        server_command(s->base->server,
+                       "ZRANGEBYSCORE %s 0 +inf WITHSCORES LIMIT 0 1", queue);
+    size_t size = 0;
 
     assert_int_equal(reply->elements, 2);
-    (void)snprintf(claim, 64, "%s", reply->element[0]->str);
-    (void)snprintf(ticket, 32, "%s", reply->element[1]->str);
+    for (int i = 0; i < words; i++)
+        size += strcspn(reply->element[0]->str + size + (i > 0), " ") + (i > 0);
+    (void)snprintf(claim, 64, "%.*s", (int)size, reply->element[0]->str);
+    (void)snprintf(ticket, 32, "%lld",
+                   strtoll(reply->element[1]->str, NULL, 10) % SERVER_BAND);
     freeReplyObject(reply);
 }
 
-/* Whoever reads the queue knows the ticket; the rest has to be right, too. */
+/* Whoever reads the queue knows the ticket, and the nonce; the rest has to be
+   right, too. */
 static void a_ticket_alone_is_believed_by_nobody(void **state)
 {
     static const struct {
         const char *queue, *family, *name, *other;
+        int words;
     } waits[] = {
-        {"latchkey:queue:{lock}", "lock", "lock", "rwlock"},
-        {"latchkey:queue:{fair}", "lock", "fair", "semaphore"},
-        {"latchkey:queue:{rw}", "rwlock", "rw", "lock"},
-        {"latchkey:queue:{sem}", "semaphore", "sem", "lock"},
+        {"latchkey:{lock}:q", "0 lock", "lock", "0 rwlock", 2},
+        {"latchkey:{lock}:q", "0 lock", "{lock}", "lock", 2},
+        {"latchkey:{fair}:q", "0 lock", "fair", "0 semaphore", 2},
+        {"latchkey:{fair}:q", "0 lock", "lock", "lock", 1},
+        {"latchkey:queue:{rw}", "rwlock", "rw", "lock", 1},
+        {"latchkey:queue:{sem}", "semaphore", "sem", "lock", 1},
     };
     static const char *const numbers[] = {
         "0 5 5 3000",
@@ -384,7 +394,7 @@ static void a_ticket_alone_is_believed_by_nobody(void **state)
         " 5 5 3000",
         "5 5 3000",
         "%s 0 0 3000",
-        "%s 5 4 3000",
+        "%s 5 4 -3000",
         "%s 5 5 0",
         "%s 5 5 -1",
         "%s 5x 5 3000",
@@ -400,7 +410,7 @@ static void a_ticket_alone_is_believed_by_nobody(void **state)
     char claim[64], ticket[32], with[TEXT / 2], text[TEXT];
 
     for (size_t i = 0; i < COUNT(waits); i++) {
-        ticket_of(s, waits[i].queue, claim, ticket);
+        ticket_of(s, waits[i].queue, waits[i].words, claim, ticket);
         (void)snprintf(text, sizeof(text), "grant %s %s %s 5 5 3000 other",
                        waits[i].family, claim, ticket);
         publish(s, text);
@@ -426,6 +436,26 @@ static void a_ticket_alone_is_believed_by_nobody(void **state)
     stage_end(s);
 }
 
+/* A grant that is right but for one word. */
+static void
+a_grant_of_another_database_or_wait_is_believed_by_nobody(void **state)
+{
+    stage *s = stage_new(*state);
+    char claim[64], ticket[32], text[TEXT];
+
+    ticket_of(s, "latchkey:{lock}:q", 2, claim, ticket);
+    (void)snprintf(text, sizeof(text), "grant 1 lock %s %s 5 0 3000 lock",
+                   claim, ticket);
+    publish(s, text);
+    ticket_of(s, "latchkey:{lock}:q", 1, claim, ticket);
+    (void)snprintf(text, sizeof(text),
+                   "grant 0 lock %s 0123456789abcdef %s 5 0 3000 lock", claim,
+                   ticket);
+    publish(s, text);
+    assert_nothing_believed(s);
+    stage_end(s);
+}
+
 int main(void)
 {
 #define TEST(test)                                                             \
@@ -436,6 +466,7 @@ int main(void)
         TEST(a_lock_whose_name_has_braces_is_handed_to_its_own),
         TEST(forged_messages_are_believed_by_nobody),
         TEST(a_ticket_alone_is_believed_by_nobody),
+        TEST(a_grant_of_another_database_or_wait_is_believed_by_nobody),
     };
 
     return cmocka_run_group_tests_name("believed", tests, locking_start_server,

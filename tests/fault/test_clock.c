@@ -29,13 +29,15 @@ static redisContext *hear(locking *f, const char *channel)
 static void leave_open_in_an_hour(locking *f, const char *name)
 {
     static const char script[] =
-        "local time = redis.call('TIME') "
-        "redis.call('HSET', KEYS[2], 'came', 0, 'open', "
-        "time[1] * 1000 + tonumber(ARGV[1])) "
+        "local time, text = redis.call('TIME'), redis.call('GET', KEYS[2]) "
+        "local turn = string.format('t,%.0f,-1,0,0', time[1] * 1000 + "
+        "tonumber(ARGV[1])) "
+        "redis.call('SET', KEYS[2], (string.gsub(text, "
+        "'^(%S+ %S+ %S+ %S+ %S+) %S+', '%1 ' .. turn, 1)), 'KEEPTTL') "
         "return redis.call('DEL', KEYS[1])";
     char state[64];
 
-    snprintf(state, sizeof(state), "latchkey:state:{%s}", name);
+    snprintf(state, sizeof(state), "latchkey:{%s}:r", name);
     assert_int_equal(server_integer(f->server, "EVAL %s 2 %s %s %d", script,
                                     name, state, (int)HOUR_MS),
                      1);

@@ -99,7 +99,7 @@ static bool is_queued(void *data)
 {
     const expectation *e = data;
 
-    return server_integer(e->server, "ZCARD latchkey:queue:{line}") >= e->least;
+    return server_integer(e->server, SERVER_WAITERS("line")) >= e->least;
 }
 
 static void queue_reaches(server *s, long long least)

@@ -127,7 +127,7 @@ static bool is_queued(void *data)
 {
     const expectation *e = data;
 
-    return server_integer(e->server, "ZCARD latchkey:queue:{n}") == e->waiting;
+    return server_integer(e->server, SERVER_STANDING("n")) == e->waiting;
 }
 
 static void queue_becomes(const plan *p, long long waiting)
@@ -284,13 +284,11 @@ static void who_stood_still_has_its_places_again(void **state)
 
     holder_begin(&h, &p);
     queue_up(w, &p, 0, 3, 0);
-    before =
-        server_command(p.server, "ZRANGE latchkey:queue:{n} 0 -1 WITHSCORES");
+    before = server_command(p.server, SERVER_LINE("n") " WITHSCORES");
     workers_kill(w, 0, SIGSTOP);
     locking_pass_time(4000);
     workers_kill(w, 0, SIGCONT);
-    after =
-        server_command(p.server, "ZRANGE latchkey:queue:{n} 0 -1 WITHSCORES");
+    after = server_command(p.server, SERVER_LINE("n") " WITHSCORES");
     assert_int_equal(before->elements, after->elements);
     for (size_t i = 0; i < before->elements; i++)
         assert_string_equal(before->element[i]->str, after->element[i]->str);

@@ -115,10 +115,10 @@ static void a_right_that_is_taken_away_ends_the_waits(void **state)
     hold = fairline_hold(l->near, NULL);
     fairline_queue_many(l, l->far, 3);
     (void)fairline_queue(l, l->third);
-    scene_command(l->scene, "ACL SETUSER far -hmget");
+    scene_command(l->scene, "ACL SETUSER far -hexists");
     for (int i = 0; i < 3; i++)
         assert_status(call_wait(l->waits[i], NULL), LK_EDENIED);
-    scene_command(l->scene, "ACL SETUSER far +hmget");
+    scene_command(l->scene, "ACL SETUSER far +hexists");
     assert_true(fairline_becomes_queued(l, 1));
     assert_status(lk_hold_release(hold), LK_OK);
     fairline_serve(l, 3);

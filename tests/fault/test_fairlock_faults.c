@@ -218,28 +218,15 @@ static void a_lock_that_is_deleted_goes_to_the_first(void **state)
     scene_is_clean(l->scene);
 }
 
-/* The tickets are kept twice: each client brings its own back. */
-static void a_queue_that_is_deleted_comes_back_in_order(void **state)
-{
-    fairline *l = *state;
-    lk_hold *hold = six_wait(l);
-
-    scene_command(l->scene, "DEL latchkey:queue:{job}");
-    assert_true(fairline_becomes_queued(l, 6));
-    assert_status(lk_hold_release(hold), LK_OK);
-    fairline_serve(l, 0);
-    scene_is_clean(l->scene);
-}
-
-static void waits_whose_tickets_are_deleted_queue_anew(void **state)
+/* Each client queues anew as soon as it looks. */
+static void a_queue_that_is_deleted_comes_back(void **state)
 {
     fairline *l = *state;
     lk_hold *hold = six_wait(l);
 
     release_at_once(l);
-    scene_command(l->scene, "DEL latchkey:tickets:{job}");
-    assert_true(scene_reaches(l->scene, SERVER_TICKETS("job"), 6));
-    assert_true(fairline_waits(l->waits[0]));
+    scene_command(l->scene, "DEL latchkey:{job}:q");
+    assert_true(fairline_becomes_queued(l, 6));
     assert_status(lk_hold_release(hold), LK_OK);
     all_have_had_it(l);
 }
@@ -251,7 +238,7 @@ static void a_record_that_is_deleted_costs_no_order(void **state)
     uint64_t fence = lk_hold_fence(hold);
     lk_hold *next;
 
-    scene_command(l->scene, "DEL latchkey:state:{job}");
+    scene_command(l->scene, "DEL latchkey:{job}:r");
     (void)lk_hold_release(hold);
     next = fairline_granted(l->waits[0]);
     assert_true(lk_hold_fence(next) > fence);
@@ -289,8 +276,7 @@ int main(void)
         FAIRLINE_TEST(waits_survive_the_loss_of_all_data),
         FAIRLINE_TEST(waits_survive_the_loss_of_the_scripts),
         FAIRLINE_TEST(a_lock_that_is_deleted_goes_to_the_first),
-        FAIRLINE_TEST(a_queue_that_is_deleted_comes_back_in_order),
-        FAIRLINE_TEST(waits_whose_tickets_are_deleted_queue_anew),
+        FAIRLINE_TEST(a_queue_that_is_deleted_comes_back),
         FAIRLINE_TEST(a_record_that_is_deleted_costs_no_order),
         FAIRLINE_TEST(waits_for_a_key_that_is_no_lock_any_more_end),
     };

@@ -120,28 +120,32 @@ static bool book_write(const lane *l, uint64_t fence)
 {
     book *b = l->crew->book;
     unsigned long at = atomic_fetch_add(&b->count, 1);
-    redisReply *reply =
-        server_command(b->server, "HMGET latchkey:state:{n} fence ticket");
-    bool good = at < GRANTS_MOST && reply->type == REDIS_REPLY_ARRAY &&
-                reply->element[0]->str != NULL &&
-                strtoull(reply->element[0]->str, NULL, 10) == fence;
+    char *newest = server_record(b->server, "n", SERVER_FENCE);
+    char *ticket = server_record(b->server, "n", SERVER_FLOOR);
+    bool good = at < GRANTS_MOST && newest != NULL && ticket != NULL &&
+                strtoull(newest, NULL, 10) == fence;
 
     if (good)
-        b->grants[at] =
-            (grant){fence, strtoull(reply->element[1]->str, NULL, 10), l->call,
-                    l->begun_ms, l->crew->index};
-    freeReplyObject(reply);
+        b->grants[at] = (grant){fence, strtoull(ticket, NULL, 10), l->call,
+                                l->begun_ms, l->crew->index};
+    free(newest);
+    free(ticket);
     return good;
 }
 
 /* Whoever had a ticket by now may be overtaken. */
 static void note_cut(book *b, unsigned worker)
 {
-    char *last = server_string(b->server, "HGET latchkey:tickets:{n} #");
+    redisReply *last =
+        server_command(b->server,
+                       "ZRANGE latchkey:{n}:q 562949953421311 281474976710656 "
+                       "BYSCORE REV LIMIT 0 1 WITHSCORES");
 
-    b->cut_ticket[worker] = last == NULL ? 0 : strtoull(last, NULL, 10);
+    if (last->elements == 2)
+        b->cut_ticket[worker] =
+            strtoull(last->element[1]->str, NULL, 10) % SERVER_BAND;
     b->cut_ms[worker] = wait_now_ms();
-    free(last);
+    freeReplyObject(last);
 }
 
 static void lane_begin(lane *l);
@@ -333,8 +337,7 @@ static bool is_queued(void *data)
 {
     const goal *g = data;
 
-    return server_integer(g->book->server, "ZCARD latchkey:queue:{n}") >=
-           g->queued;
+    return server_integer(g->book->server, SERVER_WAITERS("n")) >= g->queued;
 }
 
 static void reach_percent(book *b, unsigned percent)
@@ -473,11 +476,8 @@ static void assert_shares(const book *b, unsigned long count)
 static void assert_nothing_is_left(server *s)
 {
     assert_int_equal(server_integer(s, "EXISTS n"), 0);
-    assert_int_equal(server_integer(s, "EXISTS latchkey:queue:{n}"), 0);
-    /* What is left is the number of the last ticket, and whom nobody asked
-       for any more. */
-    assert_true(server_integer(s, "PTTL latchkey:tickets:{n}") > 0);
-    assert_true(server_integer(s, "PTTL latchkey:state:{n}") > 0);
+    assert_int_equal(server_integer(s, SERVER_STANDING("n")), 0);
+    assert_true(server_integer(s, "PTTL latchkey:{n}:r") > 0);
 }
 
 static int start_server(void **state)

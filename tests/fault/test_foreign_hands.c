@@ -125,7 +125,7 @@ flushing_the_server_loses_the_hold_and_serves_the_waiter(void **state)
     uint64_t fence = lk_hold_fence(hold);
     attempt *a = scene_attempt(sc, sc->near_lock, SCENE_MS, NULL);
 
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     scene_command(sc, "FLUSHALL");
     assert_true(wait_until(is_lost, hold, SCENE_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -164,7 +164,7 @@ static void a_full_server_renews_releases_and_hands_over(void **state)
     lk_hold *hold = far_holds(sc);
     attempt *a = scene_attempt(sc, sc->near_lock, SCENE_MS, NULL);
 
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     scene_command(sc, "CONFIG SET maxmemory 1");
     scene_renews(sc->far, 6); /* two leases long */
     assert_status(lk_hold_check(hold), LK_OK);
@@ -185,10 +185,10 @@ static void a_waiter_leaves_the_queue_of_a_full_server(void **state)
     lk_hold *hold = far_holds(sc);
     attempt *a = scene_attempt(sc, sc->near_lock, 700, NULL);
 
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     scene_command(sc, "CONFIG SET maxmemory 1");
     assert_status(attempt_status(a), LK_ETIMEDOUT);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 0));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 0));
     assert_status(lk_hold_release(hold), LK_OK);
     scene_is_clean(sc);
 }

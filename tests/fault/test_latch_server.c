@@ -266,7 +266,7 @@ static void who_may_not_hear_redisson_waits_all_the_same(void **state)
 {
     latching *f = *state;
     lk_latch *latch =
-        latch_with(f, "resetchannels &latchkey:inbox:* &latchkey:latch:*");
+        latch_with(f, "resetchannels &latchkey:in:* &latchkey:latch:*");
     lk_latch *other = latching_latch(f);
     uint64_t opened_at;
     waiter *w;
@@ -284,7 +284,7 @@ static void who_may_not_hear_redisson_waits_all_the_same(void **state)
 static void who_may_not_hear_anything_looks(void **state)
 {
     latching *f = *state;
-    lk_latch *latch = latch_with(f, "resetchannels &latchkey:inbox:*");
+    lk_latch *latch = latch_with(f, "resetchannels &latchkey:in:*");
     lk_latch *other = latching_latch(f);
     waiter *w;
 
@@ -309,7 +309,7 @@ static void the_rights_of_the_page_are_enough(void **state)
     latching *f = *state;
     lk_latch *latch = latch_with(
         f, "resetkeys ~n ~latchkey:*:{n} ~latchkey:client:* resetchannels "
-           "&latchkey:inbox:* &latchkey:latch:{n} "
+           "&latchkey:in:* &latchkey:latch:{n} "
            "&redisson_countdownlatch__channel__{n} -@all +auth +ping +select "
            "+client|setname +client|id +client|kill +@hash +@sortedset +get "
            "+mget +set +del +decrby "

@@ -14,7 +14,7 @@
 #include "support/scene.h"
 #include "support/wait.h"
 
-enum { COMMAND = 0, INBOX = 1, CLAIM_LEASE_MS = 3000 };
+enum { COMMAND = 0, INBOX = 1, CLAIM_LEASE_MS = 3000, NONCE = 17 };
 
 /* So that a connection kept silent is not given up meanwhile. */
 static const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
@@ -35,13 +35,39 @@ a_grant_before_the_answer_to_the_enqueue_waits_for_that(void **state)
     hold = scene_hold(sc->near_lock, NULL);
     proxy_hold(sc->proxy, COMMAND, PROXY_REPLIES);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(attempt_has_ended(a, 100));
     proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
     hold = attempt_hold(a);
     assert_status(lk_hold_check(hold), LK_OK);
-    assert_true(server_integer(sc->server, "PTTL job") > 20000);
+    assert_true(scene_reaches(sc, "PTTL job", 20000)); /* it is kept at once */
+    assert_status(lk_hold_release(hold), LK_OK);
+    scene_is_clean(sc);
+}
+
+/* The same with a lease of its own: all of it is had. */
+static void a_fixed_lease_that_is_found_by_looking_is_had_in_full(void **state)
+{
+    const lk_acquire_options lease = {LK_ACQUIRE_OPTIONS_INIT,
+                                      .lease_ms = 30000};
+    scene *sc = *state;
+    lk_hold *hold;
+    attempt *a;
+
+    scene_far(sc, &patient);
+    hold = scene_hold(sc->near_lock, NULL);
+    proxy_hold(sc->proxy, COMMAND, PROXY_REPLIES);
+    a = scene_attempt(sc, sc->far_lock, SCENE_MS, &lease);
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_false(attempt_has_ended(a, 100));
+    proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
+    hold = attempt_hold(a);
+    assert_true(scene_reaches(sc, "PTTL job", 20000));
+    scene_pass_ms(2 * CLAIM_LEASE_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_in_range(lk_hold_remaining_ms(hold), 1, 27000);
     assert_status(lk_hold_release(hold), LK_OK);
     scene_is_clean(sc);
 }
@@ -55,7 +81,7 @@ static attempt *grant_in_silence(scene *sc)
     proxy_hold(sc->proxy, COMMAND, PROXY_REPLIES);
     proxy_hold(sc->proxy, INBOX, PROXY_REPLIES);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     assert_status(lk_hold_release(hold), LK_OK);
     assert_int_equal(server_integer(sc->server, "EXISTS job"), 1);
     return a;
@@ -102,7 +128,7 @@ static void a_late_grant_is_confirmed_behind_a_look_under_way(void **state)
     scene_far(sc, &patient);
     hold = scene_hold(sc->near_lock, NULL);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     assert_true(wait_until(is_answered, sc->far, SCENE_MS));
     proxy_hold(sc->proxy, COMMAND, PROXY_REPLIES);
     proxy_hold(sc->proxy, INBOX, PROXY_REPLIES);
@@ -129,7 +155,7 @@ static void a_grant_beyond_its_lease_is_not_believed(void **state)
     fence = lk_hold_fence(hold);
     proxy_release(sc->proxy, INBOX, PROXY_REPLIES);
     proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     assert_false(attempt_has_ended(a, 1));
     assert_status(lk_hold_release(hold), LK_OK);
     hold = attempt_hold(a);
@@ -152,7 +178,7 @@ static void a_grant_is_void_after_a_look_that_denied_it(void **state)
     a = grant_in_silence(sc);
     hold = scene_hold(sc->near_lock, NULL);
     proxy_release(sc->proxy, COMMAND, PROXY_REPLIES);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     proxy_release(sc->proxy, INBOX, PROXY_REPLIES);
     assert_false(attempt_has_ended(a, 200));
     assert_status(lk_hold_check(hold), LK_OK);
@@ -176,9 +202,9 @@ static void a_grant_that_nobody_wants_is_passed_on(void **state)
     scene_far(sc, &patient);
     hold = scene_hold(sc->near_lock, NULL);
     a = scene_attempt(sc, sc->far_lock, 700, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     behind = scene_attempt(sc, sc->third_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 2));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 2));
     proxy_hold(sc->proxy, COMMAND, PROXY_REQUESTS); /* its leave */
     assert_status(attempt_status(a), LK_ETIMEDOUT);
     assert_status(lk_hold_release(hold), LK_OK);
@@ -190,13 +216,14 @@ static void a_grant_that_nobody_wants_is_passed_on(void **state)
 }
 
 /* Has the far client's inbox told of a grant: ticket, fence and top 1, 60 s. */
+/* claim: with its nonce. */
 static void publish_grant(scene *sc, const char *claim)
 {
     char text[160];
 
-    (void)snprintf(text, sizeof(text), "grant lock %s 1 1 1 60000 job", claim);
-    assert_int_equal(server_integer(sc->server,
-                                    "PUBLISH latchkey:inbox:%s:0 %b",
+    (void)snprintf(text, sizeof(text), "grant 0 lock %s 1 1 0 60000 job",
+                   claim);
+    assert_int_equal(server_integer(sc->server, "PUBLISH latchkey:in::%s %b",
                                     lk_client_id(sc->far), text, strlen(text)),
                      1);
 }
@@ -211,15 +238,20 @@ static void a_grant_for_another_ticket_is_void(void **state)
     redisReply *front;
     lk_hold *hold;
     attempt *a;
+    char claim[64 + NONCE];
 
     scene_far(sc, NULL);
     hold = scene_hold(sc->near_lock, NULL);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     assert_true(wait_until(is_answered, sc->far, SCENE_MS));
-    front = server_command(sc->server, "ZRANGE latchkey:queue:{job} 0 0");
+    front = server_command(sc->server, SERVER_LINE("job") " LIMIT 0 1");
     assert_int_equal(front->elements, 1);
-    publish_grant(sc, front->element[0]->str);
+    (void)snprintf(claim, sizeof(claim), "%.*s",
+                   (int)(strchr(front->element[0]->str, ' ') + NONCE -
+                         front->element[0]->str),
+                   front->element[0]->str);
+    publish_grant(sc, claim);
     freeReplyObject(front);
     assert_false(attempt_has_ended(a, 300));
     assert_status(lk_hold_release(hold), LK_OK);
@@ -234,13 +266,15 @@ static void a_grant_for_another_ticket_is_void(void **state)
 static void a_grant_for_an_unknown_claim_is_given_back(void **state)
 {
     scene *sc = *state;
-    char claim[64];
+    char claim[64 + NONCE];
 
     scene_far(sc, NULL);
     assert_status(lk_hold_release(scene_hold(sc->far_lock, NULL)), LK_OK);
     (void)snprintf(claim, sizeof(claim), "%s:1", lk_client_id(sc->far));
     assert_int_equal(server_integer(sc->server, "HSET job %s 1", claim), 1);
     scene_command(sc, "PEXPIRE job 60000");
+    (void)snprintf(claim, sizeof(claim), "%s:1 0123456789abcdef",
+                   lk_client_id(sc->far));
     publish_grant(sc, claim);
     scene_is_clean(sc);
     assert_int_equal(scene_stats(sc->far).grants_void, 1);
@@ -250,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(a_grant_before_the_answer_to_the_enqueue_waits_for_that),
+        SCENE_TEST(a_fixed_lease_that_is_found_by_looking_is_had_in_full),
         SCENE_TEST(a_late_grant_is_confirmed_behind_a_look_under_way),
         SCENE_TEST(a_grant_beyond_its_lease_is_not_believed),
         SCENE_TEST(a_grant_is_void_after_a_look_that_denied_it),

@@ -119,7 +119,7 @@ static void an_observer_that_may_not_listen_looks(void **state)
 
     free(server_string(f->base->server,
                        "ACL SETUSER deaf on >p ~* +@all resetchannels "
-                       "&latchkey:inbox:*"));
+                       "&latchkey:in:*"));
     memset(&t, 0, sizeof(t));
     assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
                                       tells_change, &t),

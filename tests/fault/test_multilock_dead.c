@@ -221,7 +221,7 @@ static void stripes_are_known_to_be_lost_after_standing_still(void **state)
 
 static bool waits_for_i(void *data)
 {
-    return server_integer(data, "ZCARD latchkey:queue:{i}") == 1;
+    return server_integer(data, SERVER_WAITERS("i")) == 1;
 }
 
 /* It waits for i, and holds g and h. */

@@ -215,7 +215,7 @@ static lk_rwlock *restricted(rwlocking *f, const char *without)
 
     (void)snprintf(command, sizeof(command),
                    "ACL SETUSER restricted reset on >secret ~n ~{n}:* "
-                   "~latchkey:* resetchannels &latchkey:inbox:* "
+                   "~latchkey:* resetchannels &latchkey:in:* "
                    "&redisson_rwlock:* -@all +@connection +@hash +@sortedset "
                    "+get +mget +set +del +exists +pexpire +pttl +eval +evalsha "
                    "+publish +subscribe +pubsub|numsub +time +info %s",

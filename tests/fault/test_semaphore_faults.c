@@ -409,7 +409,7 @@ static void the_rights_of_the_manual_are_enough(void **state)
     free(server_string(
         f->base->server,
         "ACL SETUSER far reset on >word ~n* ~{n*}:timeout ~latchkey:*"
-        " resetchannels &latchkey:inbox:* &redisson_sc:*"
+        " resetchannels &latchkey:in:* &redisson_sc:*"
         " -@all +@connection +@hash +@sortedset +get +mget +set +del +exists"
         " +incrby +pexpire +pttl +eval +evalsha +publish +subscribe"
         " +pubsub|numsub +time +info"));

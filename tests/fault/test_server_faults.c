@@ -91,7 +91,7 @@ static void a_waiter_gets_the_lock_of_a_restarted_server(void **state)
     scene_far(sc, NULL);
     hold = scene_hold(sc->near_lock, NULL);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     assert_true(server_restart(sc->server));
     assert_true(attempt_has_ended(a, LOOK_MS + SLACK_MS));
     assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
@@ -131,7 +131,7 @@ static void a_short_pause_of_the_server_loses_nothing(void **state)
     scene_far(sc, NULL);
     hold = scene_hold(sc->near_lock, NULL);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     server_freeze(sc->server);
     scene_pass_ms(1000);
     assert_status(lk_hold_check(hold), LK_OK);
@@ -274,12 +274,12 @@ static void a_queued_wait_that_went_offline_leaves_the_queue(void **state)
     far_with_offline(sc, 300);
     hold = scene_hold(sc->near_lock, NULL);
     a = scene_attempt(sc, sc->far_lock, LK_FOREVER, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     proxy_refuse(sc->proxy, true);
     proxy_reset(sc->proxy, PROXY_ALL);
     assert_status(attempt_status(a), LK_EOFFLINE);
     proxy_refuse(sc->proxy, false);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 0));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 0));
     assert_status(lk_hold_release(hold), LK_OK);
     scene_is_clean(sc);
 }

@@ -144,11 +144,11 @@ static void threads_of_many_processes_are_never_inside_together(void **state)
     workers_free(w);
 
     assert_int_equal(server_integer(s, "EXISTS stress"), 0);
-    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{stress}"), 0);
-    assert_int_equal(server_integer(s, "ZCARD latchkey:skipped:{stress}"), 0);
+    assert_int_equal(server_integer(s, SERVER_WAITERS("stress")), 0);
+    assert_int_equal(server_integer(s, SERVER_PARKED("stress")), 0);
     /* What is left is the number of the last ticket. */
-    assert_int_equal(server_integer(s, SERVER_TICKETS("stress")), 0);
-    assert_true(server_integer(s, "PTTL latchkey:state:{stress}") > 0);
+    assert_int_equal(server_integer(s, SERVER_WAITERS("stress")), 0);
+    assert_true(server_integer(s, "PTTL latchkey:{stress}:r") > 0);
 }
 
 int main(void)

@@ -92,7 +92,7 @@ static void a_wait_that_times_out_leaves_the_queue(void **state)
     locking_wait_queued(f, "n", 1);
     assert_status(taker_join(t), LK_ETIMEDOUT);
     locking_wait_queued(f, "n", 0);
-    locking_wait_integer(f, 0, SERVER_TICKETS("n"), NULL);
+    locking_wait_integer(f, 0, SERVER_WAITERS("n"), NULL);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(locking_exists(f, "n"));
 }

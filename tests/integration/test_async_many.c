@@ -163,7 +163,7 @@ static void crowd_free(crowd *c)
 static long long count_queues(locking *f)
 {
     return server_integer(f->server, "EVAL %s 0",
-                          "return #redis.call('KEYS', 'latchkey:queue:*')");
+                          "return #redis.call('KEYS', 'latchkey:*:q')");
 }
 
 static bool all_queue(void *data)

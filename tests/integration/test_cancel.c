@@ -84,7 +84,7 @@ static void a_token_ends_a_wait_and_its_place_in_the_queue(void **state)
     assert_in_range(wait_now_ms() - fired, 0,
                     wait_allowed_ms(wait_scaled_ms(250)));
     locking_wait_queued(f, "n", 0);
-    locking_wait_integer(f, 0, SERVER_TICKETS("n"), NULL);
+    locking_wait_integer(f, 0, SERVER_WAITERS("n"), NULL);
     lk_cancel_free(options.cancel);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(locking_exists(f, "n"));

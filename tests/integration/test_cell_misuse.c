@@ -115,7 +115,7 @@ static void a_grant_that_cannot_be_is_not_taken(void **state)
         (void)snprintf(message, sizeof(message), "grant %s %s:77 1 2 3 4000 n",
                        families[i], lk_client_id(client));
         assert_int_equal(server_integer(f->base->server,
-                                        "PUBLISH latchkey:inbox:%s:0 %s",
+                                        "PUBLISH latchkey:in::%s %s",
                                         lk_client_id(client), message),
                          1);
     }

@@ -101,8 +101,7 @@ static void waits_of_a_client_share_their_looks(void **state)
     ms = fair_since_ms(began);
     /* Every 750 to 1000 ms; the first may have been due at once. */
     assert_in_range(looks, BATCHES * (SECONDS - 1), BATCHES * (ms / 750 + 1));
-    assert_int_equal(server_integer(f->base->server,
-                                    "ZCARD latchkey:queue:{n}"),
+    assert_int_equal(server_integer(f->base->server, SERVER_WAITERS("n")),
                      WAITS);
     assert_status(lk_client_shutdown(client, 5000), LK_OK);
     for (int i = 0; i < WAITS; i++)

@@ -48,22 +48,21 @@ static void a_hold_is_redissons_hash(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-/* The state keeps the fence; it goes a week after the last hold. */
-static void only_the_state_is_left_of_an_uncontended_lock(void **state)
+/* It keeps the fence, for an hour. */
+static void only_the_record_is_left_of_an_uncontended_lock(void **state)
 {
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
-    const long long day = 86400000;
+    const long long hour = 3600000;
 
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(lk_client_shutdown(client, 1000), LK_OK);
     locking_wait_integer(f, 1, "DBSIZE", NULL);
-    assert_in_range(locking_pttl(f, "latchkey:state:{n}"), 6 * day, 8 * day);
+    assert_in_range(locking_pttl(f, "latchkey:{n}:r"), hour / 2, hour + 30000);
 }
 
-/* The last ticket's number stays a minute as well. */
-static void of_a_contended_lock_the_last_ticket_is_left(void **state)
+static void of_a_contended_lock_no_more_is_left(void **state)
 {
     locking *f = *state;
     lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
@@ -75,10 +74,8 @@ static void of_a_contended_lock_the_last_ticket_is_left(void **state)
     assert_status(taker_release(t), LK_OK);
     for (size_t i = 0; i < 2; i++)
         assert_status(lk_client_shutdown(f->clients[i], 1000), LK_OK);
-    locking_wait_integer(f, 2, "DBSIZE", NULL);
-    assert_true(locking_pttl(f, "latchkey:state:{n}") > 0);
-    assert_in_range(locking_pttl(f, "latchkey:tickets:{n}"), 1, 60000);
-    assert_int_equal(server_integer(f->server, SERVER_TICKETS("n")), 0);
+    locking_wait_integer(f, 1, "DBSIZE", NULL);
+    assert_true(locking_pttl(f, "latchkey:{n}:r") > 0);
 }
 
 static void every_key_ends_by_itself(void **state)
@@ -124,8 +121,8 @@ static void a_tag_in_the_name_is_that_of_all_its_keys(void **state)
                      LK_FOREVER, NULL);
 
     assert_true(locking_exists(f, "orders:{eu}:1"));
-    assert_true(locking_exists(f, "latchkey:state::orders:{eu}:1"));
-    locking_wait_integer(f, 1, "ZCARD latchkey:queue::%s", "orders:{eu}:1");
+    assert_true(locking_exists(f, "latchkey::orders:{eu}:1:r"));
+    locking_wait_integer(f, 1, "ZCOUNT latchkey::%s:q 0 +inf", "orders:{eu}:1");
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
 }
@@ -158,7 +155,7 @@ static void a_name_may_hold_any_bytes(void **state)
     taker *t = locking_take(f, locking_lock(f, locking_open(f, NULL), name),
                             LK_FOREVER, NULL);
 
-    locking_wait_integer(f, 1, "ZCARD latchkey:queue:{%s}", name);
+    locking_wait_queued(f, name, 1);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
     assert_false(locking_exists(f, name));
@@ -209,8 +206,8 @@ static void a_state_that_is_not_ours_is_left_alone(void **state)
 {
     locking *f = *state;
 
-    free(server_string(f->server, "SET latchkey:state:{n} precious"));
-    assert_refused(f, "n", LK_ETYPE);
+    free(server_string(f->server, "SET latchkey:{n}:r precious"));
+    assert_refused(f, "n", LK_EMISMATCH);
     assert_false(locking_exists(f, "n"));
     locking_wait_integer(f, 2, "DBSIZE", NULL);
 }
@@ -219,12 +216,11 @@ static void another_layout_is_a_mismatch(void **state)
 {
     locking *f = *state;
 
-    assert_int_equal(server_integer(f->server,
-                                    "HSET latchkey:state:{n} v 2 fence 7"),
-                     2);
+    free(server_string(f->server, "SET latchkey:{n}:r %s",
+                       "3l 7 0 0 - - - 0 - - - 0 0 - - "));
     assert_refused(f, "n", LK_EMISMATCH);
     assert_false(locking_exists(f, "n"));
-    assert_int_equal(server_integer(f->server, "HLEN latchkey:state:{n}"), 2);
+    assert_true(locking_exists(f, "latchkey:{n}:r"));
 }
 
 /* What becomes wrong under a waiter ends its wait. */
@@ -267,8 +263,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_hold_is_redissons_hash),
-        TEST(only_the_state_is_left_of_an_uncontended_lock),
-        TEST(of_a_contended_lock_the_last_ticket_is_left),
+        TEST(only_the_record_is_left_of_an_uncontended_lock),
+        TEST(of_a_contended_lock_no_more_is_left),
         TEST(every_key_ends_by_itself),
         TEST(a_try_that_fails_writes_nothing),
         TEST(a_tag_in_the_name_is_that_of_all_its_keys),

@@ -210,7 +210,7 @@ static void an_observer_waits_until_the_term_is_another(void **state)
     assert_status(lk_leader_observe(observer, term, 5000, NULL, &info), LK_OK);
     assert_true(lk_leader_term(info) == 0);
     lk_info_free(info);
-    locking_wait_integer(f->base, 0, "EXISTS %s", "latchkey:queue:{n}");
+    locking_wait_integer(f->base, 0, "EXISTS %s", "latchkey:{n}:q");
 }
 
 /* Of one that the server does not answer it takes nothing: it is not in doubt. */

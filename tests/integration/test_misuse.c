@@ -159,7 +159,7 @@ static void a_bad_name_is_refused(void **state)
 /* Else a lock's owner would be written into another's record or queue. */
 static void no_primitive_takes_the_name_of_a_key_of_ours(void **state)
 {
-    static const char name[] = "latchkey:queue:{n}";
+    static const char name[] = "latchkey:{n}:q";
     static const char word[] = "\"latchkey:\"";
     lk_client *client = locking_open(*state, NULL);
     union {

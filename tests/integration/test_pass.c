@@ -211,7 +211,7 @@ static void a_wait_behind_a_watchdog_hold_does_not_queue(void **state)
     taker *t = locking_take(f, lock, LONG_MS, NULL);
 
     locking_wait_waiting(client, 1);
-    assert_int_equal(server_integer(f->server, "ZCARD latchkey:queue:{n}"), 0);
+    assert_int_equal(server_integer(f->server, SERVER_WAITERS("n")), 0);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(t), LK_OK);
     assert_true(lk_hold_fence(t->hold) > fence);

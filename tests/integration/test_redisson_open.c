@@ -82,7 +82,7 @@ an_open_name_is_taken_though_the_queueing_is_answered_later(void **state)
     (void)listener(sc);
     proxy_hold(sc->proxy, COMMANDS, PROXY_REPLIES);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     release_openly(sc, hold);
     it_is_at_once_the_far_clients(sc, a);
 }
@@ -104,7 +104,7 @@ static void an_open_name_is_taken_though_a_look_is_answered_later(void **state)
     hold = scene_hold(sc->near_lock, NULL);
     (void)listener(sc);
     a = scene_attempt(sc, sc->far_lock, SCENE_MS, NULL);
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 1));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     scene_hears(sc->far, 0); /* that is answered */
     before = proxy_received(sc->proxy, COMMANDS, PROXY_REPLIES);
     proxy_hold(sc->proxy, COMMANDS, PROXY_REPLIES);

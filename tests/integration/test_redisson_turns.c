@@ -311,7 +311,7 @@ static bool is_long_enough(void *data)
 
 static bool is_waited_for(void *data)
 {
-    redisReply *reply = server_command(data, "ZCARD latchkey:queue:{job}");
+    redisReply *reply = server_command(data, SERVER_WAITERS("job"));
     bool is_so = reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
 
     freeReplyObject(reply);
@@ -391,7 +391,7 @@ redissons_fair_lock_and_one_client_of_ours_share_a_name(void **state)
 static void
 spinners_and_ours_share_a_name_while_the_marker_is_there(void **state)
 {
-    free(server_string(*state, "SET latchkey:spin:{job} 1"));
+    free(server_string(*state, "SET latchkey:{job}:s 1"));
     contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_SPIN, 4, false});
 }
 

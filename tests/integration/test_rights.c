@@ -19,7 +19,8 @@
     "+client|setname +client|id +info +eval +evalsha +publish +subscribe "     \
     "+unsubscribe +pubsub|numsub +time +@hash +@sortedset +get +mget +set "    \
     "+del +exists +pexpire +pttl "                                             \
-    "~orders:* ~latchkey:*:{orders:* ~latchkey:client:* &latchkey:inbox:* "
+    "~orders:* ~latchkey:{orders:* ~latchkey:*:{orders:* "                     \
+    "~latchkey:client:* &latchkey:in:* "
 
 static const lk_client_options app = {LK_CLIENT_OPTIONS_INIT, .user = "app",
                                       .password = "secret"};
@@ -112,7 +113,7 @@ static void a_tag_needs_a_pattern_of_its_own(void **state)
                   LK_EDENIED);
     freeReplyObject(server_command(
         f->server,
-        "ACL SETUSER app ~latchkey:*::orders:* "
+        "ACL SETUSER app ~latchkey::orders:* "
         "~redisson_lock_*:orders:* &redisson_lock__channel:orders:*"));
     hold = locking_hold(locking_lock(f, client, "orders:{eu}:1"));
     assert_status(lk_hold_release(hold), LK_OK);

@@ -130,7 +130,7 @@ static void a_queued_wait_ends_and_leaves_the_queue(void **state)
     locking_wait_queued(f, "n", 1);
     shut_down(client);
     assert_status(taker_join(t), LK_ECLOSED);
-    assert_int_equal(server_integer(f->server, "ZCARD latchkey:queue:{n}"), 0);
+    assert_int_equal(server_integer(f->server, SERVER_WAITERS("n")), 0);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_false(locking_exists(f, "n"));
 }

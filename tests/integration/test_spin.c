@@ -33,7 +33,7 @@ static void a_spinner_gets_what_is_released(void **state)
     lk_lock *lock = spin_lock(client, 1, 4);
     taker *t = locking_take(f, lock, LK_FOREVER, NULL);
 
-    locking_wait_integer(f, 1, "EXISTS %s", "latchkey:spin:{n}");
+    locking_wait_integer(f, 1, "EXISTS %s", "latchkey:{n}:s");
     locking_wait_queued(f, "n", 0);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(t), LK_OK);

@@ -16,7 +16,6 @@
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
-extern const lk__script lk__script_lock_forget;
 extern const lk__script lk__script_rwlock_forget;
 extern const lk__script lk__script_semaphore_forget;
 extern const lk__script lk__script_plain_forget;
@@ -94,168 +93,6 @@ assert_stays(script_fixture *f, const lk__script *script, const char *answer)
     assert_like(forget(f, script), answer);
     dump(f, after);
     assert_string_equal(after, before);
-}
-
-/* ---- the lock ---- */
-
-static void use_lock(script_fixture *f)
-{
-    script_acquire(f, "u:1");
-    script_release(f, "u:1", NULL);
-}
-
-static void a_lock_at_rest_is_forgotten_but_for_its_fence(void **state)
-{
-    script_fixture *f = *state;
-    long long top;
-
-    use_lock(f);
-    top = mark(f, "top");
-    script_redis(f, "HSET %s # 5 @ 1", f->keys[KEY_TICKETS]);
-    assert_like(forget(f, &lk__script_lock_forget), "1 1");
-    assert_only_fence(f, top);
-    assert_stays(f, &lk__script_lock_forget, "0");
-}
-
-static void the_next_fence_is_larger_though_the_clock_is_behind(void **state)
-{
-    script_fixture *f = *state;
-    long long ahead = (script_now_ms(f) + HOUR_MS) * 1000;
-
-    use_lock(f);
-    script_redis(f, "HSET %s top %lld", f->keys[KEY_STATE], ahead);
-    assert_like(forget(f, &lk__script_lock_forget), "1 1");
-    script_acquire(f, "u:2");
-    assert_int_equal(script_item(f, 1), ahead + 1);
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])) >
-                24LL * HOUR_MS); /* a record like any other */
-}
-
-static void a_lock_that_is_held_stays(void **state)
-{
-    script_fixture *f = *state;
-
-    script_acquire(f, "u:1");
-    assert_stays(f, &lk__script_lock_forget, "2 u:1 ?????");
-    script_redis(f, "DEL n");
-    script_redis(f, "HSET n " JAVA " 1");
-    assert_stays(f, &lk__script_lock_forget, "2 " JAVA " -1");
-}
-
-static void a_lock_that_is_waited_for_stays(void **state)
-{
-    script_fixture *f = *state;
-
-    use_lock(f);
-    script_redis(f, "ZADD %s 1 u:2", f->keys[KEY_QUEUE]);
-    assert_stays(f, &lk__script_lock_forget, "3 1");
-    script_redis(f, "DEL %s", f->keys[KEY_QUEUE]);
-    script_redis(f, "ZADD %s 1 u:2", f->keys[KEY_SKIPPED]);
-    assert_stays(f, &lk__script_lock_forget, "3 1");
-    script_redis(f, "DEL %s", f->keys[KEY_SKIPPED]);
-    script_redis(f, "RPUSH %s a b", f->keys[KEY_FAIRQ]);
-    assert_stays(f, &lk__script_lock_forget, "3 2");
-    script_redis(f, "DEL %s", f->keys[KEY_FAIRQ]);
-    script_redis(f, "SET %s 1", f->keys[KEY_SPIN]);
-    assert_stays(f, &lk__script_lock_forget, "3 1");
-    script_redis(f, "DEL %s", f->keys[KEY_SPIN]);
-    script_listen(f, f->channel); /* as Redisson's waiters do */
-    assert_stays(f, &lk__script_lock_forget, "3 1");
-    script_deafen(f, f->channel);
-    assert_like(forget(f, &lk__script_lock_forget), "1 1");
-}
-
-static void what_is_void_still_and_what_is_redissons_stays(void **state)
-{
-    script_fixture *f = *state;
-
-    use_lock(f);
-    script_redis(f, "SET %s 7", f->keys[KEY_TOKEN]);
-    script_redis(f, "ZADD %s %lld u:8", f->keys[KEY_VOID],
-                 script_now_ms(f) + 60000);
-    assert_like(forget(f, &lk__script_lock_forget), "1 1");
-    assert_like(script_redis(f, "GET %s", f->keys[KEY_TOKEN]), "7");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_VOID]), "u:8");
-    assert_like(script_acquire_with(f, "u:8", "30000", "1", "in", "", "1"),
-                "!LKVOID*");
-
-    use_lock(f);
-    script_redis(f, "ZADD %s 1 u:8", f->keys[KEY_VOID]); /* it is over */
-    assert_like(forget(f, &lk__script_lock_forget), "1 1");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_VOID]), "0");
-}
-
-/* Each key of the lock's that would go, and each that is looked at. */
-static void a_key_of_another_type_keeps_all_of_them(void **state)
-{
-    static const int keys[] = {KEY_LOCK,    KEY_STATE, KEY_QUEUE, KEY_TICKETS,
-                               KEY_SKIPPED, KEY_VOID,  KEY_FAIRQ};
-    script_fixture *f = *state;
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        use_lock(f);
-        script_redis(f, "SET %s other", f->keys[keys[i]]);
-        assert_stays(f, &lk__script_lock_forget, "!*TYPE*");
-        server_flush(f->server);
-    }
-    use_lock(f);
-    script_redis(f, "HSET %s kind latch", f->keys[KEY_STATE]);
-    assert_stays(f, &lk__script_lock_forget, "!LKTYPE*another kind: latch");
-    script_redis(f, "HSET %s v 2", f->keys[KEY_STATE]);
-    assert_stays(f, &lk__script_lock_forget, "!LKLAYOUT*");
-}
-
-static void a_full_server_forgets(void **state)
-{
-    script_fixture *f = *state;
-
-    use_lock(f);
-    script_fill_memory(f, true);
-    assert_like(forget(f, &lk__script_lock_forget), "1 1");
-    script_fill_memory(f, false);
-    assert_only_fence(f, 1);
-}
-
-/* Whatever is denied, either all of it is there still, or none; and nothing
-   stays for ever. */
-static void without_a_right_all_is_forgotten_or_nothing(void **state)
-{
-    static const char *const denied[] = {"hgetall", "hmget",  "zcard", "llen",
-                                         "exists",  "pubsub", "hlen",  "zcount",
-                                         "time",    "del"};
-    script_fixture *f = *state;
-
-    for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
-        use_lock(f);
-        script_deny(f, denied[i]);
-        assert_stays(f, &lk__script_lock_forget, cannot);
-        script_deny(f, NULL);
-        server_flush(f->server);
-    }
-    use_lock(f);
-    script_deny(f, "hset"); /* then only the clock has fences grow */
-    assert_like(forget(f, &lk__script_lock_forget), "1 0");
-    assert_like(script_redis(f, "DBSIZE"), "0");
-    script_deny(f, NULL);
-    use_lock(f);
-    script_deny(f, "pexpire");
-    assert_like(forget(f, &lk__script_lock_forget), "1 0");
-    assert_like(script_redis(f, "DBSIZE"), "0");
-}
-
-/* What it says is old: neither that it is free nor that it is held counts. */
-static void a_replica_is_not_asked(void **state)
-{
-    script_fixture *f = *state;
-
-    use_lock(f);
-    script_redis(f, "REPLICAOF 127.0.0.1 1");
-    assert_stays(f, &lk__script_lock_forget, "!READONLY*");
-    script_redis(f, "REPLICAOF NO ONE");
-    script_acquire(f, "u:1");
-    script_redis(f, "REPLICAOF 127.0.0.1 1");
-    assert_stays(f, &lk__script_lock_forget, "!READONLY*");
-    script_redis(f, "REPLICAOF NO ONE");
 }
 
 /* ---- the read-write lock ---- */
@@ -546,15 +383,6 @@ static void what_is_no_latch_of_ours_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_lock_at_rest_is_forgotten_but_for_its_fence),
-        SCRIPT_TEST(the_next_fence_is_larger_though_the_clock_is_behind),
-        SCRIPT_TEST(a_lock_that_is_held_stays),
-        SCRIPT_TEST(a_lock_that_is_waited_for_stays),
-        SCRIPT_TEST(what_is_void_still_and_what_is_redissons_stays),
-        SCRIPT_TEST(a_key_of_another_type_keeps_all_of_them),
-        SCRIPT_TEST(a_full_server_forgets),
-        SCRIPT_TEST(without_a_right_all_is_forgotten_or_nothing),
-        SCRIPT_TEST(a_replica_is_not_asked),
         RW_TEST(a_read_write_lock_at_rest_is_forgotten),
         RW_TEST(a_read_write_lock_in_use_stays),
         RW_TEST(a_full_server_forgets_a_read_write_lock),

@@ -9,8 +9,6 @@
 #include "support/permits.h"
 #include "support/rw_script.h"
 
-extern const lk__script lk__script_lock_import;
-extern const lk__script lk__script_lock_revoke;
 extern const lk__script lk__script_rwlock_import;
 extern const lk__script lk__script_semaphore_import;
 extern const lk__script lk__script_siglock_acquire;
@@ -61,118 +59,19 @@ static void assert_refused(script_fixture *f, const lk__script *script,
     assert_like(import_with(f, script, "u:1", fence, inbox), answer);
 }
 
-/* ---- the lock ---- */
-
-static number lock_held(script_fixture *f)
+/* Replaces the fence in the holders' records by one of an hour ahead. */
+static number
+fence_of_an_hour_ahead(script_fixture *f, const char *holders, number old)
 {
-    script_acquire(f, "u:1");
-    return text_of(script_item(f, 1));
-}
+    number ahead = text_of(value_of(old.text) + 3600000000LL);
 
-static number lock_import(script_fixture *f, number fence, const char *inbox)
-{
-    return imported(f, &lk__script_lock_import, "u:1", fence, inbox);
-}
-
-static void one_importer_has_the_lock(void **state)
-{
-    script_fixture *f = *state;
-    number old = lock_held(f);
-    long long top = script_item(f, 3);
-    number fence = lock_import(f, old, "in:v");
-
-    assert_true(value_of(fence.text) > top);
-    assert_in_range(value_of(script_redis(f, "PTTL n")), 59000, 60000);
-    assert_refused(f, &lk__script_lock_import, old, "in:w", "0 3");
-    assert_like(script_confirm(f, "u:1", old.text, "90000"), "0 3");
-    assert_like(script_release(f, "u:1", old.text), "0 3");
-    assert_like(script_redis(f, "HGETALL n"), "u:1 1");
-    assert_like(script_confirm(f, "u:1", fence.text, "70000"), "1 70000 *");
-    assert_like(script_release(f, "u:1", fence.text), "1 0 0");
-    assert_refused(f, &lk__script_lock_import, old, "in:v", "0 0");
-}
-
-static void the_one_importer_may_ask_again(void **state)
-{
-    script_fixture *f = *state;
-    number old = lock_held(f);
-    number fence = lock_import(f, old, "in:v");
-    number again = lock_import(f, old, "in:v");
-    number next;
-
-    assert_string_equal(again.text, fence.text);
-    next = lock_import(f, fence, "in:w");
-    assert_true(value_of(next.text) > value_of(fence.text));
-    assert_refused(f, &lk__script_lock_import, old, "in:v", "0 3");
-    assert_refused(f, &lk__script_lock_import, old, "in:w", "0 3");
-    assert_refused(f, &lk__script_lock_import, fence, "in:v", "0 3");
-}
-
-static void what_is_not_held_is_not_imported(void **state)
-{
-    script_fixture *f = *state;
-    number fence = text_of(5);
-
-    assert_refused(f, &lk__script_lock_import, fence, "in:v", "0 0");
-    script_acquire(f, "u:2");
-    assert_refused(f, &lk__script_lock_import, fence, "in:v", "0 2");
-    script_expire(f);
-    fence = lock_held(f);
-    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
-    assert_refused(f, &lk__script_lock_import, fence, "in:v", "0 0");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_STATE]), "0");
-}
-
-static void what_is_revoked_is_not_imported(void **state)
-{
-    script_fixture *f = *state;
-    number old = lock_held(f);
-    number fence;
-
-    fence = lock_import(f, old, "in:v");
-    script_listen(f, "in:v");
-    assert_like(script_call(f, &lk__script_lock_revoke, "u:1", (char *)NULL),
-                "1 * 1");
-    assert_like(script_heard(f), "in:v revoked lock u:1 *");
-    assert_refused(f, &lk__script_lock_import, fence, "in:w", "0 4");
-    assert_refused(f, &lk__script_lock_import, old, "in:v", "0 4");
-}
-
-/* Redisson's counter goes along, so that its next fence is larger. */
-static void the_count_of_grants_goes_along(void **state)
-{
-    script_fixture *f = *state;
-    number old = lock_held(f);
-
-    script_redis(f, "SET %s %s", f->keys[KEY_TOKEN], old.text);
-    (void)lock_import(f, old, "in:v");
-    assert_int_equal(value_of(script_redis(f, "GET %s", f->keys[KEY_TOKEN])),
-                     script_item(f, 3));
-}
-
-static void a_full_server_does_not_refuse_an_import(void **state)
-{
-    script_fixture *f = *state;
-    number old = lock_held(f);
-
-    script_fill_memory(f, true);
-    (void)lock_import(f, old, "in:v");
-    script_fill_memory(f, false);
-}
-
-static void an_import_that_is_denied_changes_no_fence(void **state)
-{
-    static const char *const commands[] = {"hset", "pexpire"};
-    script_fixture *f = *state;
-    number old = lock_held(f);
-
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        script_deny(f, commands[i]);
-        assert_refused(f, &lk__script_lock_import, old, "in:v", cannot);
-        script_deny(f, NULL);
-    }
-    assert_like(script_confirm(f, "u:1", old.text, "1000"), "1 *");
-    (void)lock_import(f, old, "in:w");
+    script_redis(f, "EVAL %s 1 %s %s %s",
+                 "for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do"
+                 " local record = redis.call('HGET', KEYS[1], id)"
+                 " redis.call('HSET', KEYS[1], id,"
+                 " (string.gsub(record, ARGV[1], ARGV[2]))) end",
+                 holders, old.text, ahead.text);
+    return ahead;
 }
 
 /* ---- the read-write lock ---- */
@@ -219,6 +118,20 @@ static void a_reader_beside_an_import_keeps_its_fence(void **state)
     assert_like(rw_confirm(f, "u:2", other.text, "90000"), "1 90000 *");
     assert_like(rw_release(f, "u:2", other.text), "1 0 0");
     assert_held(f, "u:1 read");
+}
+
+static void a_reader_gets_a_higher_fence_without_state_and_clock(void **state)
+{
+    script_fixture *f = *state;
+    number old;
+    number fence;
+
+    rw_acquire(f, "u:1", "r");
+    old = text_of(script_item(f, 1));
+    old = fence_of_an_hour_ahead(f, f->keys[KEY_HOLDERS], old);
+    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
+    fence = imported(f, &lk__script_rwlock_import, "u:1", old, "in:v");
+    assert_int_equal(value_of(fence.text), value_of(old.text) + 1);
 }
 
 static void what_is_not_held_to_read_or_write_is_not_imported(void **state)
@@ -299,6 +212,21 @@ static void one_importer_has_the_permits(void **state)
     assert_like(permits_release(f, "u:1", fence.text), "1 *");
     assert_books(f, 3, 2);
     assert_refused(f, script, old, "in:v", "0 0");
+}
+
+static void permits_get_a_higher_fence_without_state_and_clock(void **state)
+{
+    script_fixture *f = *state;
+    number old;
+    number fence;
+
+    permits_set(f, 3);
+    permits_acquire(f, "u:1", 2);
+    old = text_of(script_item(f, 1));
+    old = fence_of_an_hour_ahead(f, f->keys[PERMITS_HOLDERS], old);
+    script_redis(f, "DEL %s", f->keys[PERMITS_STATE]);
+    fence = imported(f, &lk__script_semaphore_import, "u:1", old, "in:v");
+    assert_int_equal(value_of(fence.text), value_of(old.text) + 1);
 }
 
 static void permits_that_are_revoked_are_not_imported(void **state)
@@ -428,19 +356,14 @@ static void a_siglock_that_is_denied_stays_what_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(one_importer_has_the_lock),
-        SCRIPT_TEST(the_one_importer_may_ask_again),
-        SCRIPT_TEST(what_is_not_held_is_not_imported),
-        SCRIPT_TEST(what_is_revoked_is_not_imported),
-        SCRIPT_TEST(the_count_of_grants_goes_along),
-        SCRIPT_TEST(a_full_server_does_not_refuse_an_import),
-        SCRIPT_TEST(an_import_that_is_denied_changes_no_fence),
         RW_TEST(one_importer_has_the_read_write_lock),
         RW_TEST(a_reader_beside_an_import_keeps_its_fence),
+        RW_TEST(a_reader_gets_a_higher_fence_without_state_and_clock),
         RW_TEST(what_is_not_held_to_read_or_write_is_not_imported),
         RW_TEST(a_full_server_does_not_refuse_a_reader_or_a_writer),
         RW_TEST(a_reader_that_is_denied_keeps_its_fence),
         PERMITS_TEST(one_importer_has_the_permits),
+        PERMITS_TEST(permits_get_a_higher_fence_without_state_and_clock),
         PERMITS_TEST(permits_that_are_revoked_are_not_imported),
         PERMITS_TEST(permits_are_imported_from_a_full_server),
         PERMITS_TEST(permits_that_are_denied_keep_their_fence),

@@ -29,69 +29,6 @@ static void set_state(script_fixture *f, const char *field, const char *number)
                 "?");
 }
 
-/* ---- the lock ---- */
-
-static void a_lock_has_no_fence_beyond_redissons_last(void **state)
-{
-    script_fixture *f = *state;
-
-    script_redis(f, "SET %s %s", f->keys[KEY_TOKEN], BEYOND);
-    for (int i = 0; i < 3; i++)
-        assert_like(script_acquire(f, "u:1"), ended);
-    assert_like(script_redis(f, "EXISTS n"), "0");
-    script_redis(f, "SET %s %s", f->keys[KEY_TOKEN], "9223372036854775807");
-    assert_like(script_acquire(f, "u:1"), ended);
-}
-
-static void the_last_fence_of_a_lock_is_given_once(void **state)
-{
-    script_fixture *f = *state;
-
-    script_redis(f, "SET %s %s", f->keys[KEY_TOKEN], LAST_BUT_ONE);
-    assert_like(script_acquire(f, "u:1"), "1 " LAST " 30000 " LAST);
-    assert_like(script_release(f, "u:1", LAST), "1 0 0");
-    assert_like(script_acquire(f, "u:1"), ended);
-}
-
-static void the_quick_road_ends_there_as_well(void **state)
-{
-    script_fixture *f = *state;
-
-    assert_like(script_acquire(f, "u:1"), "1 *");
-    script_release(f, "u:1", NULL);
-    set_state(f, "fence", LAST);
-    assert_like(script_acquire(f, "u:1"), ended);
-    set_state(f, "fence", "5");
-    set_state(f, "top", LAST);
-    assert_like(script_acquire(f, "u:1"), ended);
-    assert_like(script_redis(f, "EXISTS n"), "0");
-}
-
-static void a_hand_over_ends_there_as_well(void **state)
-{
-    script_fixture *f = *state;
-
-    script_listen(f, "in:u:2");
-    script_acquire(f, "u:1");
-    script_acquire(f, "u:2");
-    set_state(f, "top", LAST);
-    assert_like(script_release(f, "u:1", NULL), "1 0 1");
-    assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(script_heard(f), "in:u:2 open lock u:2 * n\n");
-    assert_like(script_recheck(f, "u:2"), ended);
-}
-
-static void a_ticket_is_not_given_twice(void **state)
-{
-    script_fixture *f = *state;
-
-    script_acquire(f, "u:1");
-    script_redis(f, "HSET %s # %s", f->keys[KEY_TICKETS], LAST);
-    assert_like(script_acquire(f, "u:2"), ended);
-    assert_like(script_acquire(f, "u:3"), ended);
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_QUEUE]), "0");
-}
-
 /* ---- the read-write lock and the semaphore ---- */
 
 static void a_writer_has_no_fence_beyond_the_last(void **state)
@@ -152,33 +89,16 @@ static void a_count_forgets_few_of_many_old_ones(void **state)
                     9900, 9990);
 }
 
-static void a_tombstone_clears_away_few_of_many_old_ones(void **state)
-{
-    script_fixture *f = *state;
-
-    fill(f, f->keys[KEY_VOID]);
-    assert_like(script_leave(f, "u:1", "60000"), "0 0 0");
-    assert_in_range(strtoll(script_redis(f, "ZCARD %s", f->keys[KEY_VOID]),
-                            NULL, 10),
-                    9900, 9990);
-}
-
 #define TEST(f, setup)                                                         \
     cmocka_unit_test_setup_teardown(f, setup, script_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_lock_has_no_fence_beyond_redissons_last),
-        SCRIPT_TEST(the_last_fence_of_a_lock_is_given_once),
-        SCRIPT_TEST(the_quick_road_ends_there_as_well),
-        SCRIPT_TEST(a_hand_over_ends_there_as_well),
-        SCRIPT_TEST(a_ticket_is_not_given_twice),
         TEST(a_writer_has_no_fence_beyond_the_last, rw_setup),
         TEST(a_permit_has_no_fence_beyond_the_last, permits_setup),
         TEST(a_latch_has_no_generation_beyond_the_last, script_setup),
         TEST(a_count_forgets_few_of_many_old_ones, script_setup),
-        SCRIPT_TEST(a_tombstone_clears_away_few_of_many_old_ones),
     };
 
     return cmocka_run_group_tests(tests, script_start_server,

@@ -9,14 +9,13 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/lock2.h"
 #include "support/script.h"
 
 extern const lk__script lk__script_cell_read;
 extern const lk__script lk__script_latch_count;
 extern const lk__script lk__script_latch_info;
 extern const lk__script lk__script_latch_look;
-extern const lk__script lk__script_leader_look;
-extern const lk__script lk__script_lock_info;
 extern const lk__script lk__script_plain_count;
 extern const lk__script lk__script_plain_info;
 extern const lk__script lk__script_rwlock_info;
@@ -27,7 +26,6 @@ extern const lk__script lk__script_semaphore_info;
 static const lk__script *const readers[] = {
     &lk__script_cell_read,       &lk__script_latch_count,
     &lk__script_latch_info,      &lk__script_latch_look,
-    &lk__script_leader_look,     &lk__script_lock_info,
     &lk__script_plain_count,     &lk__script_plain_info,
     &lk__script_rwlock_info,     &lk__script_rwlock_state,
     &lk__script_semaphore_count, &lk__script_semaphore_info,
@@ -56,10 +54,23 @@ static void a_script_that_only_reads_refuses_on_a_replica(void **state)
         assert_null(strstr(look(f, readers[i]), "READONLY"));
 }
 
+static void so_does_one_of_a_lock(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(lock2_see(f), "!READONLY *");
+    assert_like(lock2_term(f), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+    assert_like(lock2_see(f), "1 0*");
+    assert_like(lock2_term(f), "1 *");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(a_script_that_only_reads_refuses_on_a_replica),
+        SCRIPT_TEST(so_does_one_of_a_lock),
     };
 
     return cmocka_run_group_tests_name("replica", tests, script_start_server,

@@ -6,7 +6,7 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-static const char how_many[] = "ZCARD latchkey:queue:{job}";
+static const char how_many[] = SERVER_WAITERS("job");
 
 static lk_fairlock *lock_new(fairline *l, lk_client *client)
 {

@@ -75,7 +75,7 @@ lk_client *locking_open_calm(locking *f, const lk_client_options *options)
     assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
     lk_lock_free(lock);
     locking_wait_connects(client, 2);
-    locking_wait_integer(f, 1, "DEL %s", "latchkey:state:{calm}");
+    locking_wait_integer(f, 1, "DEL %s", "latchkey:{calm}:r");
     return client;
 }
 
@@ -278,7 +278,11 @@ void locking_wait_integer(locking *f, long long expected, const char *format,
 
 void locking_wait_queued(locking *f, const char *name, long long count)
 {
-    locking_wait_integer(f, count, "ZCARD latchkey:queue:{%s}", name);
+    locking_wait_integer(f, count,
+                         "EVAL return(redis.call('ZCARD','latchkey:queue:{'.."
+                         "ARGV[1]..'}')+redis.call('ZCOUNT','latchkey:{'.."
+                         "ARGV[1]..'}:q',0,'(2533274790395904')) 0 %s",
+                         name);
 }
 
 static bool is_waiting(void *data)

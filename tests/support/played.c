@@ -9,6 +9,7 @@
 
 #include "core/client.h"
 #include "core/script.h"
+#include "lock_table.h"
 #include "support/check.h"
 
 enum { LEASE_MS = 30000, SPARE = 63, READY_MS = 1000 };
@@ -16,46 +17,28 @@ enum { LEASE_MS = 30000, SPARE = 63, READY_MS = 1000 };
 const char played_silence[] = "";
 const char played_end[] = "the end";
 
-extern const lk__script lk__script_lock_acquire;
-extern const lk__script lk__script_fairlock_acquire;
-extern const lk__script lk__script_lock_recheck;
-extern const lk__script lk__script_lock_touch;
-extern const lk__script lk__script_lock_confirm;
-extern const lk__script lk__script_lock_import;
-extern const lk__script lk__script_lock_renew;
-extern const lk__script lk__script_lock_release;
-extern const lk__script lk__script_lock_leave;
-extern const lk__script lk__script_lock_pass;
-extern const lk__script lk__script_lock_force;
-extern const lk__script lk__script_lock_revoke;
-extern const lk__script lk__script_lock_forget;
-extern const lk__script lk__script_lock_info;
-extern const lk__script lk__script_leader_look;
 extern const lk__script lk__script_redlock_acquire;
 extern const lk__script lk__script_redlock_renew;
 extern const lk__script lk__script_redlock_release;
 extern const lk__script lk__script_flight_join;
 extern const lk__script lk__script_flight_land;
 
+/* Those of a touch and of a close are told apart by what they ask; see
+   script_asked(). */
 static const struct {
     const lk__script *text;
     played_script script;
 } scripts[] = {
-    {&lk__script_lock_acquire, PLAYED_ACQUIRE},
-    {&lk__script_fairlock_acquire, PLAYED_ACQUIRE},
-    {&lk__script_lock_recheck, PLAYED_RECHECK},
-    {&lk__script_lock_touch, PLAYED_TOUCH},
-    {&lk__script_lock_confirm, PLAYED_CONFIRM},
-    {&lk__script_lock_import, PLAYED_IMPORT},
-    {&lk__script_lock_renew, PLAYED_RENEW},
-    {&lk__script_lock_release, PLAYED_RELEASE},
-    {&lk__script_lock_leave, PLAYED_LEAVE},
-    {&lk__script_lock_pass, PLAYED_PASS},
-    {&lk__script_lock_force, PLAYED_FORCE},
-    {&lk__script_lock_revoke, PLAYED_REVOKE},
-    {&lk__script_lock_forget, PLAYED_FORGET},
-    {&lk__script_lock_info, PLAYED_INFO},
-    {&lk__script_leader_look, PLAYED_OBSERVE},
+    {&lk__lock_acquire_script, PLAYED_ACQUIRE},
+    {&lk__lock_touch_script, PLAYED_TOUCH},
+    {&lk__lock_keep_script, PLAYED_CONFIRM},
+    {&lk__lock_import_script, PLAYED_IMPORT},
+    {&lk__lock_renew_script, PLAYED_RENEW},
+    {&lk__lock_close_script, PLAYED_RELEASE},
+    {&lk__lock_revoke_script, PLAYED_REVOKE},
+    {&lk__lock_forget_script, PLAYED_FORGET},
+    {&lk__lock_see_script, PLAYED_INFO},
+    {&lk__lock_term_script, PLAYED_OBSERVE},
     {&lk__script_redlock_acquire, PLAYED_TOKEN_ACQUIRE},
     {&lk__script_redlock_renew, PLAYED_TOKEN_RENEW},
     {&lk__script_redlock_release, PLAYED_TOKEN_RELEASE},
@@ -142,6 +125,7 @@ static uint64_t ticket_give(played *p, const char *owner)
         assert_true(p->waiter_count < PLAYED_WAITERS);
         waiter = &p->waiters[p->waiter_count++];
         (void)snprintf(waiter->owner, sizeof(waiter->owner), "%s", owner);
+        (void)snprintf(waiter->nonce, sizeof(waiter->nonce), "%s", p->nonce);
         waiter->ticket = ++p->ticket;
     }
     return waiter->ticket;
@@ -157,16 +141,64 @@ static void waiter_remove(played *p, const char *owner)
 
 /* ---- the model's answers --------------------------------------------------- */
 
+/* The arguments, as lua/lock/lock.table has them. */
+enum {
+    ACQUIRE_CLAIM = 0,
+    ACQUIRE_LEASE = 1,
+    ACQUIRE_HOW = 2,
+    ACQUIRE_OWN = 5,
+    TOUCH_MEMBERS = 6,
+    KEEP_LEASE = 2,
+    KEEP_RESERVE = 4,
+    CLOSE_WHY = 0,
+    CLOSE_CLAIM = 1,
+    CLOSE_STONE = 8,
+    IMPORT_LEASE = 2
+};
+
+static int arg_count(const command *c)
+{
+    return c->argc - 3 - (int)number(c->argv[2]);
+}
+
+/* A touch of one is a look, of none it goes on handing over. */
+static played_script script_asked(const command *c)
+{
+    played_script script = script_of(c);
+
+    if (script == PLAYED_TOUCH && arg_count(c) == TOUCH_MEMBERS)
+        return PLAYED_PASS;
+    if (script == PLAYED_TOUCH && arg_count(c) == TOUCH_MEMBERS + 1)
+        return PLAYED_RECHECK;
+    if (script == PLAYED_RELEASE && arg(c, CLOSE_WHY)[0] == 'l')
+        return PLAYED_LEAVE;
+    if (script == PLAYED_RELEASE && arg(c, CLOSE_WHY)[0] == 'f')
+        return PLAYED_FORCE;
+    return script;
+}
+
+/* Of the member that an argument is: its claim and its lease. */
+static void member_read(const command *c, int i, char claim[80], char lease[24])
+{
+    lk__member_text member;
+    lk__text text = {arg(c, i), strlen(arg(c, i))};
+
+    assert_true(lk__packed_read(&lk__member_text_packed, text, &member));
+    (void)snprintf(claim, 80, "%.*s", (int)member.claim.size,
+                   member.claim.bytes);
+    (void)snprintf(lease, 24, "%" PRId64, member.lease);
+}
+
 static void answer_acquire(played *p, fake_link *link, const command *c)
 {
-    if (p->is_held && strcmp(arg(c, 4), "1") != 0) {
-        say(link, "*2\r\n:2\r\n:%d\r\n", LEASE_MS);
+    if (p->is_held && arg(c, ACQUIRE_HOW)[0] != 'q') {
+        say(link, "*2\r\n:3\r\n:%d\r\n", LEASE_MS);
     } else if (p->is_held) {
-        say(link, "*4\r\n:0\r\n:%d\r\n:%" PRIu64 "\r\n:0\r\n", LEASE_MS,
-            ticket_give(p, arg(c, 0)));
+        say(link, "*4\r\n:2\r\n:%d\r\n:%" PRIu64 "\r\n:0\r\n", LEASE_MS,
+            ticket_give(p, arg(c, ACQUIRE_CLAIM)));
     } else {
-        say(link, "*4\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%" PRIu64 "\r\n",
-            p->fence, arg(c, 3), p->fence + SPARE);
+        say(link, "*4\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%d\r\n", p->fence,
+            arg(c, ACQUIRE_LEASE), SPARE);
         p->fence += 1000000;
         p->is_held = true;
     }
@@ -174,35 +206,43 @@ static void answer_acquire(played *p, fake_link *link, const command *c)
 
 static void answer_recheck(played *p, fake_link *link, const command *c)
 {
-    uint64_t ticket = ticket_of(p, arg(c, 0));
+    char claim[80], lease[24];
 
+    member_read(c, TOUCH_MEMBERS, claim, lease);
     if (p->is_held) {
-        say(link, "*6\r\n:0\r\n:%d\r\n:%" PRIu64 "\r\n:0\r\n:0\r\n:0\r\n",
-            LEASE_MS, ticket);
+        say(link,
+            "*7\r\n:2\r\n:%d\r\n:0\r\n:0\r\n:0\r\n*1\r\n:%" PRIu64 "\r\n*0\r\n",
+            LEASE_MS, ticket_of(p, claim));
         return;
     }
     say(link,
-        "*5\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%" PRIu64 "\r\n:%" PRIu64 "\r\n",
-        p->fence, arg(c, 3), ticket, p->fence + SPARE);
-    waiter_remove(p, arg(c, 0));
+        "*7\r\n:2\r\n:%s\r\n:0\r\n:0\r\n:0\r\n*1\r\n:0\r\n*4\r\n:1\r\n"
+        ":%" PRIu64 "\r\n:%s\r\n:%d\r\n",
+        lease, p->fence, lease, SPARE);
+    waiter_remove(p, claim);
     p->fence += 1000000;
     p->is_held = true;
 }
 
 static void answer_touch(played *p, fake_link *link, const command *c)
 {
-    int count = c->argc - 3 - (int)number(c->argv[2]) - 3;
+    int count = arg_count(c) - TOUCH_MEMBERS;
+    char claim[80], lease[24];
 
-    say(link, "*%d\r\n:%d\r\n:0\r\n:0\r\n:0\r\n", 4 + count, LEASE_MS);
-    for (int i = 0; i < count; i++)
-        say(link, ":%" PRIu64 "\r\n", ticket_of(p, arg(c, 3 + i)));
+    say(link, "*7\r\n:2\r\n:%d\r\n:0\r\n:0\r\n:0\r\n*%d\r\n", LEASE_MS, count);
+    for (int i = 0; i < count; i++) {
+        member_read(c, TOUCH_MEMBERS + i, claim, lease);
+        say(link, ":%" PRIu64 "\r\n", ticket_of(p, claim));
+    }
+    say(link, "*0\r\n");
 }
 
 static void answer_leave(played *p, fake_link *link, const command *c)
 {
-    waiter_remove(p, arg(c, 0));
-    p->tombstone_ms = number(arg(c, 3));
-    say(link, "*3\r\n:1\r\n:0\r\n:0\r\n");
+    waiter_remove(p, arg(c, CLOSE_CLAIM));
+    p->tombstone_ms =
+        arg_count(c) > CLOSE_STONE ? number(arg(c, CLOSE_STONE)) : 0;
+    say(link, "*4\r\n:1\r\n:1\r\n:0\r\n:0\r\n");
 }
 
 static void
@@ -216,42 +256,39 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
         answer_recheck(p, link, c);
         break;
     case PLAYED_TOUCH:
+    case PLAYED_PASS:
         answer_touch(p, link, c);
         break;
     case PLAYED_CONFIRM:
-        say(link, "*4\r\n:1\r\n:%s\r\n:%d\r\n:%" PRIu64 "\r\n", arg(c, 4),
-            p->waits ? 1 : 0, number(arg(c, 3)) + number(arg(c, 5)));
+        say(link, "*4\r\n:1\r\n:%s\r\n:%d\r\n:%s\r\n", arg(c, KEEP_LEASE),
+            p->waits ? 1 : 0, arg(c, KEEP_RESERVE));
         break;
     case PLAYED_IMPORT:
-        say(link, "*4\r\n:1\r\n:%s\r\n:%" PRIu64 "\r\n:%" PRIu64 "\r\n",
-            arg(c, 4), p->fence, p->fence + SPARE);
+        say(link, "*4\r\n:1\r\n:%" PRIu64 "\r\n:%s\r\n:%d\r\n", p->fence,
+            arg(c, IMPORT_LEASE), SPARE);
         break;
     case PLAYED_RENEW:
-        say(link, "*0\r\n");
+        say(link, "*2\r\n:1\r\n*0\r\n");
         break;
     case PLAYED_RELEASE:
     case PLAYED_FORCE:
         p->is_held = false;
-        say(link, "*3\r\n:1\r\n:0\r\n:0\r\n");
+        say(link, "*4\r\n:1\r\n:2\r\n:0\r\n:0\r\n");
         break;
     case PLAYED_REVOKE:
         say(link, "*3\r\n:1\r\n:%d\r\n:1\r\n", LEASE_MS);
         break;
     case PLAYED_FORGET:
-        say(link, "*2\r\n:1\r\n:0\r\n");
+        say(link, "*1\r\n:2\r\n");
         break;
     case PLAYED_LEAVE:
         answer_leave(p, link, c);
         break;
-    case PLAYED_PASS:
-        say(link, "*2\r\n:0\r\n:0\r\n");
-        break;
     case PLAYED_INFO:
-        say(link, "*3\r\n*0\r\n:0\r\n*0\r\n");
+        say(link, "*4\r\n:1\r\n:0\r\n*0\r\n*0\r\n");
         break;
     case PLAYED_OBSERVE:
-        say(link, "*6\r\n:0\r\n:%d\r\n:1\r\n:0\r\n:0\r\n:%" PRIu64 "\r\n",
-            LEASE_MS, p->term);
+        say(link, "*3\r\n:1\r\n:%d\r\n:%" PRIu64 "\r\n", LEASE_MS, p->term);
         break;
     case PLAYED_TOKEN_ACQUIRE:
     case PLAYED_TOKEN_RENEW:
@@ -273,13 +310,15 @@ static void note(played *p, played_script script, const command *c)
     p->times[script] = fake_world_now(p->world);
     if (script != PLAYED_ACQUIRE)
         return;
-    (void)snprintf(p->owner, sizeof(p->owner), "%s", arg(c, 0));
-    (void)snprintf(p->inbox, sizeof(p->inbox), "%s", arg(c, 5));
+    (void)snprintf(p->owner, sizeof(p->owner), "%s", arg(c, ACQUIRE_CLAIM));
+    (void)snprintf(p->inbox, sizeof(p->inbox), "latchkey:in::%.36s", p->owner);
+    (void)snprintf(p->nonce, sizeof(p->nonce), "%.16s",
+                   arg(c, ACQUIRE_OWN) + strlen(p->owner) + 1);
 }
 
 static void answer_script(played *p, fake_link *link, const command *c)
 {
-    played_script script = script_of(c);
+    played_script script = script_asked(c);
 
     note(p, script, c);
     p->links[script] = fake_link_number(link);
@@ -470,9 +509,9 @@ void played_grant(played *p, uint64_t ticket, uint64_t fence, uint64_t lease_ms)
     p->is_held = true;
     waiter_remove(p, p->owner);
     (void)snprintf(text, sizeof(text),
-                   "grant lock %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                   "grant 0 lock %s %s %" PRIu64 " %" PRIu64 " %d %" PRIu64
                    " n",
-                   p->owner, ticket, fence, fence + SPARE, lease_ms);
+                   p->owner, p->nonce, ticket, fence, SPARE, lease_ms);
     played_publish(p, text);
 }
 
@@ -491,4 +530,29 @@ lk_client_stats played_stats(played *p)
 
     assert_status(lk_client_stats_get(p->client, &stats), LK_OK);
     return stats;
+}
+
+unsigned played_renewals(const played *p)
+{
+    return p->counts[PLAYED_RENEW] + p->counts[PLAYED_CONFIRM];
+}
+
+uint64_t played_renewed_at(const played *p)
+{
+    return p->times[PLAYED_RENEW] > p->times[PLAYED_CONFIRM]
+               ? p->times[PLAYED_RENEW]
+               : p->times[PLAYED_CONFIRM];
+}
+
+unsigned played_renewed_over(const played *p)
+{
+    return p->times[PLAYED_RENEW] > p->times[PLAYED_CONFIRM]
+               ? p->links[PLAYED_RENEW]
+               : p->links[PLAYED_CONFIRM];
+}
+
+void played_renew_so(played *p, const char *answer)
+{
+    p->answers[PLAYED_RENEW] = answer;
+    p->answers[PLAYED_CONFIRM] = answer;
 }

@@ -16,14 +16,14 @@
 
 typedef enum played_script {
     PLAYED_ACQUIRE, /* a lock's or a fair lock's */
-    PLAYED_RECHECK,
-    PLAYED_TOUCH,
+    PLAYED_RECHECK, /* a touch of one claim */
+    PLAYED_TOUCH,   /* of several */
     PLAYED_CONFIRM,
     PLAYED_IMPORT,
     PLAYED_RENEW,
     PLAYED_RELEASE,
     PLAYED_LEAVE,
-    PLAYED_PASS,
+    PLAYED_PASS, /* a touch of none */
     PLAYED_FORCE,
     PLAYED_REVOKE,
     PLAYED_FORGET,
@@ -39,9 +39,20 @@ typedef enum played_script {
 
 enum { PLAYED_WAITERS = 16 };
 
+/* Answers to a lock's questions. */
+#define PLAYED_GRANTED(fence, left)                                            \
+    "*4\r\n:1\r\n:" fence "\r\n:" left "\r\n:63\r\n"
+#define PLAYED_QUEUED(left, ticket, next)                                      \
+    "*4\r\n:2\r\n:" left "\r\n:" ticket "\r\n:" next "\r\n"
+#define PLAYED_LOOKED(left, next, more, tickets)                               \
+    "*7\r\n:2\r\n:" left "\r\n:" next "\r\n:" more "\r\n:0\r\n" tickets "*0\r" \
+    "\n"
+#define PLAYED_LOST(code) "*2\r\n:2\r\n:" code "\r\n"
+
 /* A claim that stands in the queue. */
 typedef struct played_waiter {
     char owner[80];
+    char nonce[20];
     uint64_t ticket;
 } played_waiter;
 
@@ -80,6 +91,7 @@ typedef struct played {
     uint64_t times[PLAYED_SCRIPTS]; /* when the last one did */
     unsigned links[PLAYED_SCRIPTS]; /* on which stream; see fake_link_number */
     char owner[80];                 /* of the last acquire */
+    char nonce[20];
     char inbox[80];
     uint64_t tombstone_ms; /* of the last leave */
     unsigned connects, pings, kills;
@@ -122,5 +134,12 @@ void played_grant(played *p, uint64_t ticket, uint64_t fence,
 void played_break(played *p);
 
 lk_client_stats played_stats(played *p);
+
+/* Renewals of holds, whole or by their keys alone: how many, when the last one
+   came, and what is answered from now on; NULL: what the model answers. */
+unsigned played_renewals(const played *p);
+uint64_t played_renewed_at(const played *p);
+unsigned played_renewed_over(const played *p); /* the number of the link */
+void played_renew_so(played *p, const char *answer);
 
 #endif /* LK_TESTS_SUPPORT_PLAYED_H */

@@ -211,6 +211,14 @@ void scene_command(scene *sc, const char *command)
     freeReplyObject(reply);
 }
 
+void scene_deafens(scene *sc, int inbox)
+{
+    long long before = server_integer(sc->server, SCENE_INBOXES);
+
+    proxy_reset(sc->proxy, inbox);
+    assert_true(scene_becomes(sc, SCENE_INBOXES, before - 1));
+}
+
 long long scene_immortal_keys(scene *sc)
 {
     redisReply *keys = server_command(sc->server, "KEYS *");
@@ -226,7 +234,7 @@ long long scene_immortal_keys(scene *sc)
 void scene_is_clean(scene *sc)
 {
     assert_true(scene_becomes(sc, "EXISTS job", 0));
-    assert_true(scene_becomes(sc, "ZCARD latchkey:queue:{job}", 0));
+    assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 0));
     assert_int_equal(scene_immortal_keys(sc), 0);
 }
 

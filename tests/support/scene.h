@@ -74,6 +74,13 @@ bool scene_becomes(scene *sc, const char *command, long long integer);
 bool scene_reaches(scene *sc, const char *command, long long integer);
 /* Runs a command whose answer does not matter. An error fails the test. */
 void scene_command(scene *sc, const char *command);
+/* How many inboxes the server has a subscriber of. A client that has connected
+   again has not yet subscribed: while it has not, its waiters are passed over. */
+#define SCENE_INBOXES                                                          \
+    "EVAL return(#redis.call('PUBSUB','CHANNELS','latchkey:in:*')) 0"
+/* Breaks the connections of that number that go through the proxy, which is
+   the inbox's and cannot come back now: the server has noticed. */
+void scene_deafens(scene *sc, int inbox);
 /* How many keys of the lock exist that have no end. */
 long long scene_immortal_keys(scene *sc);
 /* The name is free and nobody waits, soon. */

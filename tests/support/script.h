@@ -105,33 +105,6 @@ void script_deny(script_fixture *f, const char *command);
 /* Whether the server says that its memory is used up. */
 void script_fill_memory(script_fixture *f, bool is_full);
 
-/* ---- the lock's scripts; an inbox is called in:<claim> ---- */
-
-/* Lease 30000; queues if need be; or does not. */
-const char *script_acquire(script_fixture *f, const char *claim);
-const char *script_try(script_fixture *f, const char *claim);
-/* The same with every argument. */
-const char *script_acquire_with(script_fixture *f, const char *claim,
-                                const char *lease, const char *queue,
-                                const char *inbox, const char *reason,
-                                const char *check_void);
-const char *script_recheck(script_fixture *f, const char *claim);
-/* fence NULL: the one that is recorded. */
-const char *
-script_release(script_fixture *f, const char *claim, const char *fence);
-const char *
-script_leave(script_fixture *f, const char *claim, const char *tombstone_ms);
-const char *script_confirm(script_fixture *f, const char *claim,
-                           const char *fence, const char *lease);
-/* A confirm that asks for so many more fences, and not for a longer lease. */
-const char *script_reserve(script_fixture *f, const char *claim,
-                           const char *fence, const char *count);
-const char *script_force(script_fixture *f);
-/* Only if this claim holds. */
-const char *script_force_of(script_fixture *f, const char *claim);
-const char *script_pass(script_fixture *f);
-const char *script_info(script_fixture *f);
-
 /* Makes a queued claim look as if it was last seen ms ago, and others now. */
 void script_age(script_fixture *f, const char *claim, long long ms);
 /* Each script from now on finds this time in a field of the state, counted from

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/certificates.h"
 #include "support/redis.h"
 #include "support/scratch.h"
 #include "support/socket.h"
@@ -19,7 +20,7 @@
 enum {
     READY_MS = 10000, /* from fork to PING, scaled */
     PORT_TRIES = 5,   /* somebody else may take the port first */
-    MAX_ARGS = 64
+    MAX_ARGS = 80
 };
 
 struct server {
@@ -28,15 +29,27 @@ struct server {
     char socket[96];
     char log[96];
     char url[112];
-    char tcp_url[48];
-    char port_text[8];
-    uint16_t port;
+    char tcp_url[112];
+    char port_text[8], tls_port_text[8];
+    char tls_cert[128], tls_key[128], tls_ca[128];
+    uint16_t port, tls_port;
     char **extra; /* copies, ended by NULL */
     pid_t pid;    /* 0: not running */
     bool is_frozen;
 };
 
 /* ---- the process ---- */
+
+/* Appends a list that ends with NULL. False: it does not fit. */
+static bool argv_add(const char **argv, size_t *n, const char *const *more)
+{
+    for (; *more != NULL; more++) {
+        if (*n == MAX_ARGS)
+            return false;
+        argv[(*n)++] = *more;
+    }
+    return true;
+}
 
 /* Returns whether all arguments fitted. argv borrows the strings. */
 static bool argv_make(const server *s, const char **argv)
@@ -64,17 +77,27 @@ static bool argv_make(const server *s, const char **argv)
                                  "--enable-debug-command",
                                  "yes",
                                  "--daemonize",
-                                 "no"};
-    size_t n = sizeof(fixed) / sizeof(fixed[0]);
+                                 "no",
+                                 NULL};
+    const char *const tls[] = {"--tls-port",
+                               s->tls_port_text,
+                               "--tls-cert-file",
+                               s->tls_cert,
+                               "--tls-key-file",
+                               s->tls_key,
+                               "--tls-ca-cert-file",
+                               s->tls_ca,
+                               "--tls-auth-clients",
+                               "no",
+                               NULL};
+    size_t n = 0;
+    bool fits = argv_add(argv, &n, fixed);
 
-    memcpy(argv, fixed, sizeof(fixed));
-    for (size_t i = 0; s->extra[i] != NULL; i++) {
-        if (n == MAX_ARGS)
-            return false;
-        argv[n++] = s->extra[i];
-    }
+    if (s->tls_port != 0)
+        fits = fits && argv_add(argv, &n, tls);
+    fits = fits && argv_add(argv, &n, (const char *const *)s->extra);
     argv[n] = NULL;
-    return true;
+    return fits;
 }
 
 static void child_run(const char **argv, pid_t parent)
@@ -199,10 +222,34 @@ fail:
     return NULL;
 }
 
-static server *start(const char *const *extra_args, bool is_tcp)
+static bool tls_everywhere(void)
+{
+    return getenv("LK_TEST_TLS") != NULL;
+}
+
+/* The URLs are then those of TLS, if all tests run so. */
+static bool tls_set(server *s)
+{
+    if (certificates_folder() == NULL)
+        return false;
+    s->tls_port = socket_free_port();
+    (void)snprintf(s->tls_port_text, sizeof(s->tls_port_text), "%u",
+                   s->tls_port);
+    (void)certificates_path(s->tls_cert, "server.crt");
+    (void)certificates_path(s->tls_key, "server.key");
+    (void)certificates_path(s->tls_ca, "ca.crt");
+    if (!tls_everywhere())
+        return true;
+    (void)snprintf(s->url, sizeof(s->url), "rediss://127.0.0.1:%u",
+                   s->tls_port);
+    (void)snprintf(s->tcp_url, sizeof(s->tcp_url), "%s", s->url);
+    return setenv("SSL_CERT_FILE", s->tls_ca, 1) == 0;
+}
+
+static server *start(const char *const *extra_args, bool is_tcp, bool is_tls)
 {
     server *s = server_new(extra_args);
-    int tries = is_tcp ? PORT_TRIES : 1;
+    int tries = is_tcp || is_tls ? PORT_TRIES : 1;
 
     if (s == NULL) {
         (void)fprintf(stderr, "server: %s\n", strerror(errno));
@@ -211,6 +258,8 @@ static server *start(const char *const *extra_args, bool is_tcp)
     for (int i = 0; i < tries; i++) {
         if (is_tcp)
             port_set(s, socket_free_port());
+        if (is_tls && !tls_set(s))
+            break;
         if (launch(s))
             return s;
     }
@@ -221,12 +270,17 @@ static server *start(const char *const *extra_args, bool is_tcp)
 
 server *server_start(const char *const *extra_args)
 {
-    return start(extra_args, false);
+    return start(extra_args, false, tls_everywhere());
 }
 
 server *server_start_tcp(const char *const *extra_args)
 {
-    return start(extra_args, true);
+    return start(extra_args, true, tls_everywhere());
+}
+
+server *server_start_tls(const char *const *extra_args)
+{
+    return start(extra_args, true, true);
 }
 
 void server_stop(server *s)
@@ -260,6 +314,11 @@ uint16_t server_port(const server *s)
 const char *server_tcp_url(const server *s)
 {
     return s->tcp_url;
+}
+
+uint16_t server_tls_port(const server *s)
+{
+    return s->tls_port;
 }
 
 pid_t server_pid(const server *s)
@@ -366,6 +425,23 @@ char *server_string(server *s, const char *format, ...)
     string = redis_vstring(s->redis, format, args);
     va_end(args);
     return string;
+}
+
+char *server_record(server *s, const char *name, unsigned field)
+{
+    char *text = server_string(s, "GET latchkey:{%s}:r", name);
+    char *at = text, *end;
+
+    for (; at != NULL && field > 0; field--) {
+        at = strchr(at, ' ');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    if (at != NULL) {
+        end = strchr(at, ' ');
+        at = strndup(at, end != NULL ? (size_t)(end - at) : strlen(at));
+    }
+    free(text);
+    return at;
 }
 
 void server_flush(server *s)

@@ -11,7 +11,9 @@
 /*
  * A private redis-server on a unix socket in a directory of its own: no
  * persistence, no eviction, DEBUG allowed, and no TCP port unless asked for.
- * LK_TEST_REDIS_SERVER in the environment names another program.
+ * LK_TEST_REDIS_SERVER in the environment names another program. With
+ * LK_TEST_TLS there each server speaks TLS as well, the URLs below are of that
+ * port, and SSL_CERT_FILE in the environment becomes the CA that it needs.
  *
  * The server is killed when the thread that started it ends, so start it from
  * the main thread. It inherits no descriptor. A program that is killed leaves
@@ -28,6 +30,9 @@ typedef struct server server;
 server *server_start(const char *const *extra_args);
 /* The same with a free TCP port on 127.0.0.1 besides the socket. */
 server *server_start_tcp(const char *const *extra_args);
+/* The same with a second port that speaks TLS with server.crt, see
+   certificates.h. A client need not have a certificate. */
+server *server_start_tls(const char *const *extra_args);
 /* Kills it, frozen or not, and removes its directory. NULL is allowed. */
 void server_stop(server *s);
 
@@ -35,6 +40,7 @@ const char *server_socket(const server *s);  /* path */
 const char *server_url(const server *s);     /* "unix:<path>" */
 uint16_t server_port(const server *s);       /* 0: no TCP */
 const char *server_tcp_url(const server *s); /* "redis://127.0.0.1:<port>" */
+uint16_t server_tls_port(const server *s);   /* 0: no TLS */
 pid_t server_pid(const server *s);           /* 0 after server_kill() */
 
 /* True: its process has ended by itself; stderr tells how, and its log. */
@@ -61,6 +67,20 @@ redisReply *server_command(server *s, const char *format, ...);
 long long server_integer(server *s, const char *format, ...);
 /* A string or a status, freed by free(); NULL for nil; else the test fails. */
 char *server_string(server *s, const char *format, ...);
+/* A field of the record of a lock, counted from 0, freed by free(); NULL: there is
+   none. See lua/lock/lock.table. */
+char *server_record(server *s, const char *name, unsigned field);
+enum { SERVER_FENCE = 1, SERVER_FLOOR = 3 };
+/* A score in a queue is a band, times this, and a ticket. */
+#define SERVER_BAND 281474976710656LL
+/* Commands that say how many wait for a lock, how many of them are not parked,
+   how many are, and who waits, in their order: neither marks nor claims that are void. */
+#define SERVER_WAITERS(name)  "ZCOUNT latchkey:{" name "}:q 0 (2533274790395904"
+#define SERVER_STANDING(name) "ZCOUNT latchkey:{" name "}:q 0 (2251799813685248"
+#define SERVER_PARKED(name)                                                    \
+    "ZCOUNT latchkey:{" name "}:q 2251799813685248 (2533274790395904"
+#define SERVER_LINE(name)                                                      \
+    "ZRANGEBYSCORE latchkey:{" name "}:q 0 (2533274790395904"
 /* A command that says how many claims wait for a name. What the hash of tickets
    has besides is no claim's. */
 #define SERVER_TICKETS(name)                                                   \

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "core/url.h"
 #include "support/check.h"
 
 /* Reads a file of docs/. Free it. */
@@ -160,14 +161,14 @@ static void the_examples_of_url_md_are_understood(void **state)
     *end = '\0';
     for (char *at = strstr(page, "\n| `"); at != NULL;
          at = strstr(at, "\n| `")) {
-        lk__settings settings;
+        lk__url parsed;
         char *url = at + 4;
 
         at = strchr(url, '`');
         assert_non_null(at);
         *at++ = '\0';
-        assert_status(lk__settings_make(&settings, url, NULL), LK_OK);
-        lk__settings_done(&settings);
+        assert_status(lk__url_parse(&parsed, url), LK_OK);
+        lk__url_done(&parsed);
         examples++;
     }
     assert_true(examples >= 8);

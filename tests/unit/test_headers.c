@@ -33,6 +33,13 @@ the_client_options_are_laid_out_as_in_the_first_release(void **state)
     assert_int_equal(offsetof(lk_client_options, log), 96);
     assert_int_equal(offsetof(lk_client_options, log_data), 104);
     assert_int_equal(offsetof(lk_client_options, log_level), 112);
+    assert_int_equal(offsetof(lk_client_options, fence_keep_ms), 120);
+    assert_int_equal(offsetof(lk_client_options, tls_ca_file), 128);
+    assert_int_equal(offsetof(lk_client_options, tls_ca_dir), 136);
+    assert_int_equal(offsetof(lk_client_options, tls_cert_file), 144);
+    assert_int_equal(offsetof(lk_client_options, tls_key_file), 152);
+    assert_int_equal(offsetof(lk_client_options, tls_server_name), 160);
+    assert_int_equal(offsetof(lk_client_options, tls_verify), 168);
 }
 
 static void

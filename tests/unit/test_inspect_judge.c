@@ -182,6 +182,20 @@ static void a_clock_that_steps_is_found_out(void **state)
     assert_int_equal(level(b, "clock"), LK_CHECK_UNKNOWN);
 }
 
+static void a_certificate_that_ends_soon_is_found_out(void **state)
+{
+    bench *b = *state;
+
+    assert_int_equal(level(b, "tls"), -1);
+    b->facts.has_tls = true;
+    b->facts.now = 1800000000;
+    assert_int_equal(level(b, "tls"), LK_CHECK_UNKNOWN);
+    b->facts.tls.ends_at = b->facts.now + INT64_C(14) * 86400;
+    assert_int_equal(level(b, "tls"), LK_CHECK_OK);
+    b->facts.tls.ends_at -= 1;
+    assert_int_equal(level(b, "tls"), LK_CHECK_WARN);
+}
+
 /* What is said first under an id; "" if nothing is. */
 static const char *text(bench *b, const char *id)
 {
@@ -253,6 +267,7 @@ int main(void)
         TEST(a_server_full_of_clients_is_found_out),
         TEST(slow_answers_are_found_out),
         TEST(a_clock_that_steps_is_found_out),
+        TEST(a_certificate_that_ends_soon_is_found_out),
         TEST(numbers_read_as_people_write_them),
         TEST(what_is_denied_is_named_with_what_it_costs),
         TEST(a_server_that_tells_nothing_is_not_called_good),

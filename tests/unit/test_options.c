@@ -175,6 +175,7 @@ static void a_choice_takes_its_words(void **state)
     assert_set("log_level", "debug");
     assert_int_equal(options.log_level, LK_LOG_DEBUG);
     assert_refused("log_level", "loud", "error, warn, info or debug");
+    assert_refused("tls_verify", "some", "full, ca or none");
     assert_refused("interop", "Redisson", "auto or redisson");
 }
 

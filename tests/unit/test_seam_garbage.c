@@ -209,7 +209,7 @@ static void renewal_fails(played *p, const char *text)
 {
     lk_hold *hold = take(p);
 
-    p->answers[PLAYED_RENEW] = text;
+    played_renew_so(p, text);
     played_run_ms(p, 28000);
     assert_status(lk_hold_check(hold), LK_OK);
     played_run_ms(p, 2000);
@@ -230,9 +230,9 @@ static void renewal_recovers(played *p, const char *text)
 {
     lk_hold *hold = take(p);
 
-    p->answers[PLAYED_RENEW] = text;
+    played_renew_so(p, text);
     played_run_ms(p, 15000);
-    p->answers[PLAYED_RENEW] = NULL;
+    played_renew_so(p, NULL);
     played_run_ms(p, 2000);
     assert_in_range(lk_hold_remaining_ms(hold), 25000, 30000);
     assert_status(lk_hold_release(hold), LK_OK);

@@ -126,7 +126,7 @@ static void a_late_grant_that_was_revoked_is_given_back(void **state)
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
-    p->answers[PLAYED_CONFIRM] = "*2\r\n:0\r\n:4\r\n";
+    p->answers[PLAYED_CONFIRM] = PLAYED_LOST("4");
     played_grant(p, p->ticket, 5000, 3000);
     fake_world_freeze(p->world, 2000 * FAKE_MS);
     p->is_held = false; /* from when it has been given back */
@@ -142,7 +142,7 @@ static void a_late_grant_that_does_not_stand_is_no_hold(void **state)
     call c = {0};
 
     queue_up(p, &c, LK_FOREVER);
-    p->answers[PLAYED_CONFIRM] = "*2\r\n:0\r\n:2\r\n";
+    p->answers[PLAYED_CONFIRM] = PLAYED_LOST("2");
     played_grant(p, p->ticket, 5000, 3000);
     fake_world_freeze(p->world, 4000 * FAKE_MS);
     played_run_ms(p, 10);
@@ -375,7 +375,7 @@ static void a_hold_that_the_server_does_not_know_is_passed_no_more(void **state)
     line *l = calloc(1, sizeof(*l));
     lk_hold *hold;
 
-    p->answers[PLAYED_CONFIRM] = "*2\r\n:0\r\n:0\r\n";
+    p->answers[PLAYED_CONFIRM] = PLAYED_LOST("0");
     hold = line_begin(l, p, 10, 0);
     played_run_ms(p, 3);
     assert_status(lk_hold_check(hold), LK_ELOST);

@@ -31,10 +31,10 @@ static void a_short_lease_outlives_refusals_nearly_as_long(void **state)
 
         assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
         played_run_ms(p, 100);
-        p->answers[PLAYED_RENEW] = "-ERR not now\r\n";
+        played_renew_so(p, "-ERR not now\r\n");
         played_run_ms(p, REFUSED_MS - 100);
         assert_in_range(p->counts[PLAYED_RENEW], 3, 50);
-        p->answers[PLAYED_RENEW] = NULL;
+        played_renew_so(p, NULL);
         played_run_ms(p, PAUSE_MS + 10);
         assert_true(lk_hold_remaining_ms(hold) > LEASE_MS / 2);
         assert_status(lk_hold_release(hold), LK_OK);
@@ -53,7 +53,8 @@ static void what_was_deleted_is_lost_within_a_third_of_the_lease(void **state)
 
         assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
         played_run_ms(p, seed * 7);
-        p->answers[PLAYED_RENEW] = "*2\r\n:1\r\n:0\r\n";
+        p->answers[PLAYED_RENEW] = "*2\r\n:1\r\n*2\r\n:1\r\n:0\r\n";
+        p->answers[PLAYED_CONFIRM] = PLAYED_LOST("0");
         assert_status(lk_hold_check(hold), LK_OK);
         played_run_ms(p, LEASE_MS / 3 + ANSWER_MS);
         assert_status(lk_hold_check(hold), LK_ELOST);

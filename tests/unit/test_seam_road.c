@@ -27,7 +27,7 @@ enum {
 };
 
 /* To any name. */
-static const char granted[] = "*4\r\n:1\r\n:500000\r\n:3000\r\n:500063\r\n";
+static const char granted[] = PLAYED_GRANTED("500000", "3000");
 
 /* ---- what the log says ------------------------------------------------------- */
 
@@ -65,8 +65,8 @@ static lk_hold *take(played *p)
 
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
     played_run_ms(p, 100);
-    assert_int_equal(p->counts[PLAYED_RENEW], 1);
-    assert_int_equal(p->links[PLAYED_RENEW], COMMAND_LINK);
+    assert_int_equal(p->counts[PLAYED_CONFIRM], 1);
+    assert_int_equal(p->links[PLAYED_CONFIRM], COMMAND_LINK);
     return hold;
 }
 
@@ -103,7 +103,7 @@ static void a_renewal_does_not_stand_behind_commands(void **state)
     fake_stall(fake_world_link(p->world, COMMAND_LINK),
                fake_world_now(p->world) + LONG_MS * FAKE_MS);
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
-    assert_in_range(p->counts[PLAYED_RENEW], 8, 12);
+    assert_in_range(played_renewals(p), 8, 12);
     assert_status(lk_hold_check(hold), LK_OK);
     lk_hold_release(hold);
     played_free(p);
@@ -137,7 +137,7 @@ static void a_lane_that_does_not_come_is_not_waited_for(void **state)
     (void)state;
     p->connect_answer = FAKE_SILENT;
     played_run_ms(p, DUE_MS + LEASE_MS / 16);
-    assert_int_equal(p->counts[PLAYED_RENEW], 2);
+    assert_int_equal(played_renewals(p), 2);
     assert_int_equal(p->links[PLAYED_RENEW], COMMAND_LINK);
     assert_status(lk_hold_release(hold), LK_OK);
     played_free(p);
@@ -149,15 +149,15 @@ static void what_a_broken_lane_did_not_answer_is_renewed_again(void **state)
     lk_hold *hold = take(p);
 
     (void)state;
-    p->answers[PLAYED_RENEW] = played_silence;
+    played_renew_so(p, played_silence);
     played_run_ms(p, DUE_MS);
     assert_int_equal(p->silent, fake_world_link(p->world, LANE_LINK));
-    assert_int_equal(p->counts[PLAYED_RENEW], 2);
-    p->answers[PLAYED_RENEW] = NULL;
+    assert_int_equal(played_renewals(p), 2);
+    played_renew_so(p, NULL);
     p->silent = NULL;
     fake_break(fake_world_link(p->world, LANE_LINK), -ECONNRESET);
     played_run_ms(p, 200);
-    assert_int_equal(p->counts[PLAYED_RENEW], 3);
+    assert_int_equal(played_renewals(p), 3);
     assert_true(lk_hold_remaining_ms(hold) > LEASE_MS * 8 / 10);
     assert_status(lk_hold_release(hold), LK_OK);
     played_free(p);
@@ -173,7 +173,7 @@ static void a_lane_to_another_server_renews_nothing(void **state)
     server_becomes(p, "fedcba");
     played_run_ms(p, UINT64_C(3) * LEASE_MS);
     assert_true(p->connects > 3);
-    assert_in_range(p->counts[PLAYED_RENEW], 8, 12);
+    assert_in_range(played_renewals(p), 8, 12);
     assert_int_equal(p->links[PLAYED_RENEW], COMMAND_LINK);
     server_becomes(p, "abcdef");
     played_run_ms(p, LEASE_MS);
@@ -194,14 +194,14 @@ static void a_lane_to_a_nameless_server_renews_nothing(void **state)
     played_break(p);
     played_run_ms(p, LEASE_MS);
     p->connect_answer = FAKE_SILENT;
-    fake_break(fake_world_link(p->world, p->links[PLAYED_RENEW]), -ECONNRESET);
+    fake_break(fake_world_link(p->world, played_renewed_over(p)), -ECONNRESET);
     played_run_ms(p, 10);
-    renewals = p->counts[PLAYED_RENEW];
+    renewals = played_renewals(p);
     connects = p->connects;
     p->connect_answer = 0;
     played_run_ms(p, LEASE_MS / 2);
     assert_true(p->connects > connects);
-    assert_int_equal(p->counts[PLAYED_RENEW], renewals);
+    assert_int_equal(played_renewals(p), renewals);
     lk_hold_release(hold);
     played_free(p);
 }
@@ -219,9 +219,9 @@ static void a_lane_is_left_when_the_commands_go_elsewhere(void **state)
     server_becomes(p, "fedcba");
     fake_break(fake_world_link(p->world, COMMAND_LINK), -ECONNRESET);
     played_run_ms(p, 100);
-    renewals = p->counts[PLAYED_RENEW];
+    renewals = played_renewals(p);
     played_run_ms(p, LEASE_MS);
-    assert_true(p->counts[PLAYED_RENEW] > renewals);
+    assert_true(played_renewals(p) > renewals);
     assert_true(p->links[PLAYED_RENEW] > LANE_LINK);
     lk_hold_release(hold);
     played_free(p);
@@ -375,7 +375,7 @@ static void an_inbox_that_comes_back_is_followed_by_a_renewal(void **state)
 
     (void)state;
     played_run_ms(p, UINT64_C(12) * DUE_MS);
-    assert_int_equal(p->counts[PLAYED_RENEW], 2);
+    assert_int_equal(played_renewals(p), 2);
     fake_stall(fake_world_link(p->world, LANE_LINK),
                fake_world_now(p->world) + UINT64_C(12) * DUE_MS * FAKE_MS);
     played_run_ms(p, UINT64_C(10) * DUE_MS);
@@ -384,7 +384,8 @@ static void an_inbox_that_comes_back_is_followed_by_a_renewal(void **state)
     assert_int_equal(p->connects, 4);
     assert_int_equal(played_stats(p).renewals, 2);
     played_run_ms(p, UINT64_C(2) * DUE_MS);
-    assert_int_equal(p->counts[PLAYED_RENEW], 4);
+    assert_int_equal(played_renewals(p), 4);
+    assert_int_equal(p->counts[PLAYED_CONFIRM], 2); /* with its record */
     assert_status(lk_hold_release(hold), LK_OK);
     played_free(p);
 }
@@ -438,7 +439,7 @@ static void acquires_stay_here_while_a_renewal_is_late(void **state)
 
     (void)state;
     p->answers[PLAYED_ACQUIRE] = granted;
-    p->answers[PLAYED_RENEW] = played_silence;
+    played_renew_so(p, played_silence);
     played_run_ms(p, UINT64_C(10) * DUE_MS);
     assert_int_equal(played_stats(p).renewals_late, 0);
     played_run_ms(p, 5 * LEASE_MS / 4);
@@ -450,7 +451,7 @@ static void acquires_stay_here_while_a_renewal_is_late(void **state)
     assert_int_equal(p->counts[PLAYED_ACQUIRE], 1);
     assert_int_equal(played_stats(p).holding_back, 3);
 
-    p->answers[PLAYED_RENEW] = NULL;
+    played_renew_so(p, NULL);
     p->silent = NULL;
     fake_break(fake_world_link(p->world, LANE_LINK), -ECONNRESET);
     played_run_ms(p, 200);
@@ -477,7 +478,7 @@ static void what_is_held_back_ends_in_its_own_time(void **state)
     lk_lock *lock;
 
     (void)state;
-    p->answers[PLAYED_RENEW] = played_silence;
+    played_renew_so(p, played_silence);
     played_run_ms(p, UINT64_C(14) * DUE_MS);
     assert_int_equal(played_stats(p).renewals_late, 1);
     ask(p, &many, 1, DUE_MS);
@@ -507,7 +508,7 @@ static void a_try_that_is_held_back_does_not_call_the_name_busy(void **state)
 
     (void)state;
     assert_status(lk_lock_new(&lock, p->client, "other", NULL), LK_OK);
-    p->answers[PLAYED_RENEW] = played_silence;
+    played_renew_so(p, played_silence);
     played_run_ms(p, UINT64_C(126) * DUE_MS);
     assert_int_equal(played_stats(p).renewals_late, 1);
     assert_status(lk_lock_acquire(lock, 0, NULL, &none), LK_ETIMEDOUT);

@@ -167,12 +167,12 @@ static void a_watchdog_hold_is_renewed_at_every_third_for_hours(void **state)
     for (uint64_t ms = 0; ms < 3 * HOUR; ms += 50) {
         played_run_ms(p, 50);
         assert_status(lk_hold_check(hold), LK_OK);
-        if (p->counts[PLAYED_RENEW] == renewals)
+        if (played_renewals(p) == renewals)
             continue;
-        assert_int_equal(p->counts[PLAYED_RENEW], renewals + 1);
-        assert_in_range(p->times[PLAYED_RENEW] - last, 9900 * FAKE_MS,
+        assert_int_equal(played_renewals(p), renewals + 1);
+        assert_in_range(played_renewed_at(p) - last, 9900 * FAKE_MS,
                         10010 * FAKE_MS);
-        last = p->times[PLAYED_RENEW];
+        last = played_renewed_at(p);
         renewals++;
     }
     assert_in_range(renewals, 1075, 1095);

@@ -68,9 +68,10 @@ static void run_until_touched(played *p, unsigned count)
 static void grant(played *p, uint64_t ticket)
 {
     for (size_t i = 0; i < p->waiter_count; i++) {
-        if (p->waiters[i].ticket == ticket)
-            (void)snprintf(p->owner, sizeof(p->owner), "%s",
-                           p->waiters[i].owner);
+        if (p->waiters[i].ticket != ticket)
+            continue;
+        (void)snprintf(p->owner, sizeof(p->owner), "%s", p->waiters[i].owner);
+        (void)snprintf(p->nonce, sizeof(p->nonce), "%s", p->waiters[i].nonce);
     }
     played_grant(p, ticket, 5000, GRANT_MS);
 }
@@ -117,8 +118,8 @@ a_grant_lasts_from_when_a_touch_with_a_slow_answer_was_sent(void **state)
     assert_granted_since(s, 1, sent);
 }
 
-/* "*7": three numbers and one more, then a ticket of each. */
-#define TOUCHED(tickets) "*7\r\n:30000\r\n:0\r\n:0\r\n:0\r\n" tickets
+/* The ticket of each. */
+#define TOUCHED(tickets) PLAYED_LOOKED("30000", "0", "0", "*3\r\n" tickets)
 
 /*
  * The server has an older state: the second one's ticket is another's, and of
@@ -160,7 +161,7 @@ static void a_touch_says_whose_turn_it_is(void **state)
     played *p = s->p;
 
     p->answers[PLAYED_TOUCH] =
-        "*7\r\n:30000\r\n:1\r\n:0\r\n:0\r\n:1\r\n:2\r\n:3\r\n";
+        PLAYED_LOOKED("30000", "1", "0", "*3\r\n:1\r\n:2\r\n:3\r\n");
     run_until_touched(p, 1);
     p->is_held = false;
     played_run_ms(p, 3);

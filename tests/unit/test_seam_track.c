@@ -11,10 +11,10 @@
 
 /* Queued and next, and again at every look: others hold it, with so much of
    the lease left; or it lies free for them for another 150 ms. */
-static const char queued[] = "*4\r\n:0\r\n:30000\r\n:7\r\n:1\r\n";
-static const char held[] = "*6\r\n:0\r\n:30000\r\n:7\r\n:1\r\n:0\r\n:0\r\n";
-static const char ends_soon[] = "*6\r\n:0\r\n:300\r\n:7\r\n:1\r\n:0\r\n:0\r\n";
-static const char is_theirs[] = "*6\r\n:0\r\n:150\r\n:7\r\n:2\r\n:0\r\n:0\r\n";
+static const char queued[] = PLAYED_QUEUED("30000", "7", "1");
+static const char held[] = PLAYED_LOOKED("30000", "1", "0", "*1\r\n:7\r\n");
+static const char ends_soon[] = PLAYED_LOOKED("300", "1", "0", "*1\r\n:7\r\n");
+static const char is_theirs[] = PLAYED_LOOKED("150", "2", "0", "*1\r\n:7\r\n");
 static const char refused[] = "-NOPERM this user has no permissions to run "
                               "the 'client|tracking' command\r\n";
 

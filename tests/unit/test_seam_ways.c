@@ -173,11 +173,11 @@ static void a_lease_is_never_longer_than_it_was_asked_for(void **state)
     lk_hold *hold;
 
     (void)state;
-    p->answers[PLAYED_ACQUIRE] = "*4\r\n:1\r\n:5000\r\n:90000\r\n:5000\r\n";
+    p->answers[PLAYED_ACQUIRE] = PLAYED_GRANTED("5000", "90000");
     hold = take(p);
     assert_lasts(p, hold, sent, LEASE_MS);
     assert_status(lk_hold_release(hold), LK_OK);
-    p->answers[PLAYED_ACQUIRE] = "*4\r\n:1\r\n:6000\r\n:-1\r\n:6000\r\n";
+    p->answers[PLAYED_ACQUIRE] = PLAYED_GRANTED("6000", "-1");
     hold = NULL;
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_EINDOUBT);
     assert_null(hold);
@@ -317,7 +317,7 @@ static void a_grant_before_its_ticket_is_known_is_looked_after(void **state)
     assert_int_equal(atomic_load(&c.ends), 0);
     assert_int_equal(p->counts[PLAYED_RECHECK], 0);
     p->is_held = false; /* by another: it is granted to this one */
-    fake_say(p->silent, "*4\r\n:0\r\n:3000\r\n:7\r\n:0\r\n");
+    fake_say(p->silent, PLAYED_QUEUED("3000", "7", "0"));
     p->silent = NULL;
     played_run_ms(p, 10);
     assert_int_equal(p->counts[PLAYED_RECHECK], 1);
@@ -388,7 +388,7 @@ static void extended(played *p, ways w)
     lk_hold *hold = take(p);
     uint64_t sent;
 
-    p->answers[PLAYED_CONFIRM] = "*1\r\n:1\r\n";
+    p->answers[PLAYED_CONFIRM] = "*4\r\n:1\r\n:60000\r\n:0\r\n:63\r\n";
     go(p, w);
     sent = now(p);
     assert_status(lk_hold_extend(hold, 60000), LK_OK);
@@ -481,7 +481,7 @@ static void a_late_extension_does_not_bring_a_hold_back(void **state)
     call c = {0};
 
     (void)state;
-    p->answers[PLAYED_CONFIRM] = "*1\r\n:1\r\n";
+    p->answers[PLAYED_CONFIRM] = "*4\r\n:1\r\n:60000\r\n:0\r\n:63\r\n";
     assert_status(lk_lock_acquire(p->lock, 0, &options, &hold), LK_OK);
     assert_status(lk_hold_extend_async(hold, 60000, call_on_done, &c), LK_OK);
     run_until_count(p, PLAYED_CONFIRM, 1);

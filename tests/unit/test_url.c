@@ -95,6 +95,41 @@ static void both_names_of_the_server_are_understood(void **state)
     assert_tcp("REDIS://h:1/2", "h", 1, 2);
 }
 
+static void an_s_means_tls(void **state)
+{
+    (void)state;
+    assert_tcp("rediss://h:1/2", "h", 1, 2);
+    assert_true(url.tls);
+    assert_tcp("valkeys://", "127.0.0.1", 6379, 0);
+    assert_true(url.tls);
+    assert_tcp("redis://h", "h", 6379, 0);
+    assert_false(url.tls);
+}
+
+static void others_spellings_of_tls_are_understood(void **state)
+{
+    (void)state;
+    parse("rediss://h?ssl_ca_certs=/a&ssl_ca_path=/d&ssl_certfile=/c&"
+          "ssl_keyfile=/k&ssl_cert_reqs=none");
+    assert_text(url.options.tls_ca_file, "/a");
+    assert_text(url.options.tls_ca_dir, "/d");
+    assert_text(url.options.tls_cert_file, "/c");
+    assert_text(url.options.tls_key_file, "/k");
+    assert_int_equal(url.options.tls_verify, LK_TLS_NONE);
+    parse("rediss://h?cacert=/a&cacertdir=/d&cert=/c&key=/k&sni=n&"
+          "verifyPeer=CA");
+    assert_text(url.options.tls_ca_file, "/a");
+    assert_text(url.options.tls_ca_dir, "/d");
+    assert_text(url.options.tls_cert_file, "/c");
+    assert_text(url.options.tls_key_file, "/k");
+    assert_text(url.options.tls_server_name, "n");
+    assert_int_equal(url.options.tls_verify, LK_TLS_CA);
+    parse("rediss://h?skip_verify=true");
+    assert_int_equal(url.options.tls_verify, LK_TLS_NONE);
+    parse("rediss://h?tls_verify=full");
+    assert_int_equal(url.options.tls_verify, LK_TLS_FULL);
+}
+
 static void an_ipv6_address_stands_in_brackets(void **state)
 {
     (void)state;
@@ -136,15 +171,6 @@ static void user_and_password_are_told_apart(void **state)
     assert_user("redis://u:@h", "u", "");
     assert_user("redis://:@h", NULL, NULL);
     assert_user("redis://@h", NULL, NULL);
-    assert_user("redis://u:p:q@h", "u", "p:q");
-}
-
-static void the_last_at_before_the_host_counts(void **state)
-{
-    (void)state;
-    assert_user("redis://u:p@q@h:1/2", "u", "p@q");
-    assert_text(url.host, "h");
-    assert_int_equal(url.options.db, 2);
 }
 
 static void every_part_is_decoded_once(void **state)
@@ -185,8 +211,7 @@ static void an_option_beats_the_path_and_the_user_info(void **state)
 static void what_comes_later_is_refused_by_name(void **state)
 {
     (void)state;
-    assert_refused("rediss://h", LK_ENOTSUP, "TLS");
-    assert_refused("valkeys://h", LK_ENOTSUP, "TLS");
+    assert_refused("rediss+unix:///s", LK_ENOTSUP, "TLS on a unix socket");
     assert_refused("redis-sentinel://h1,h2/0#m", LK_ENOTSUP, "Sentinel");
     assert_refused("redis+sentinel://h1:1,h2:2/m/0", LK_ENOTSUP, "Sentinel");
     assert_refused("sentinel://h1/0;sentinel://h2/0", LK_ENOTSUP, "Sentinel");
@@ -237,6 +262,27 @@ static void a_user_info_without_a_colon_is_refused(void **state)
     (void)state;
     assert_refused("redis://word@h", LK_EURL, "write user:@ or :password@");
     assert_refused("unix://word@/s", LK_EURL, "write user:@ or :password@");
+}
+
+/* Clients do not agree on what they mean. */
+static void a_user_info_that_is_not_encoded_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("redis://u:p:q@h", LK_EURL, "write : as %3A and @ as %40");
+    assert_refused("redis://u:p@q@h:1/2", LK_EURL, "at byte 9: in a user or");
+    assert_refused("redis://u@a:p@h", LK_EURL, "@ as %40");
+    assert_refused("redis://u:p/q@h", LK_EURL, "write / ? # @ as %2F");
+}
+
+static void tls_is_never_left_out_in_silence(void **state)
+{
+    (void)state;
+    assert_refused("redis://h?tls_ca_file=/a", LK_EURL, "write rediss://");
+    assert_refused("redis://h?ssl_cert_reqs=none", LK_EURL, "write rediss://");
+    assert_refused("unix:/s?tls_verify=full", LK_EURL, "write rediss://");
+    assert_refused("rediss://h?tls_verify=some", LK_EURL, "full, ca or none");
+    assert_refused("rediss://h?tls_verify=ca&skip_verify=1", LK_EURL,
+                   "for the second time");
 }
 
 static void a_wrong_port_is_refused(void **state)
@@ -329,9 +375,10 @@ static void no_error_repeats_the_password(void **state)
         "redis://:hunter#2@h",      "redis://:hunter 2@h",
         "redis://:hunter,2@h,i",    "redis://u:[hunter/@h",
         "unix://u:hunter@h/p",      "unix://u:hunter@",
-        "unix://hunter@/p",         "rediss://:hunter@h",
+        "unix://hunter@/p",         "rediss://:hunter@h:x",
         "reddis://:hunter@h",       "hunter:hunter@h",
         "redis:hunter@h",           "redis://h?password=hunter&x=1",
+        "redis://:1:hunter@h",      "redis://:hunter@1@h",
     };
 
     (void)state;
@@ -392,11 +439,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         URL_TEST(host_port_and_db_may_each_be_left_out),
         URL_TEST(both_names_of_the_server_are_understood),
+        URL_TEST(an_s_means_tls),
+        URL_TEST(others_spellings_of_tls_are_understood),
         URL_TEST(an_ipv6_address_stands_in_brackets),
         URL_TEST(every_spelling_of_a_socket_is_understood),
         URL_TEST(a_socket_takes_a_user_and_options),
         URL_TEST(user_and_password_are_told_apart),
-        URL_TEST(the_last_at_before_the_host_counts),
         URL_TEST(every_part_is_decoded_once),
         URL_TEST(options_are_read),
         URL_TEST(an_option_beats_the_path_and_the_user_info),
@@ -405,6 +453,8 @@ int main(void)
         URL_TEST(slashes_are_counted),
         URL_TEST(a_path_too_long_for_a_socket_is_refused),
         URL_TEST(a_user_info_without_a_colon_is_refused),
+        URL_TEST(a_user_info_that_is_not_encoded_is_refused),
+        URL_TEST(tls_is_never_left_out_in_silence),
         URL_TEST(a_wrong_port_is_refused),
         URL_TEST(a_wrong_host_is_refused),
         URL_TEST(a_wrong_database_is_refused),

@@ -43,6 +43,9 @@ static void a_password_is_masked_whatever_it_is(void **state)
     assert_described("redis://h?user=u%2Fv&password=p",
                      "redis://u%2Fv:***@h:6379/0");
     assert_described("unix://u:p@/s", "unix://u:***@/s");
+    assert_described("valkeys://u:p@h?cacert=/a%20b&verifyPeer=CA",
+                     "rediss://u:***@h:6379/0?tls_ca_file=/a%20b&"
+                     "tls_verify=ca");
 }
 
 static void what_is_wrong_is_refused_as_on_open(void **state)
@@ -51,7 +54,7 @@ static void what_is_wrong_is_refused_as_on_open(void **state)
 
     (void)state;
     assert_status(lk_url_describe("gopher://h", text, sizeof(text)), LK_EURL);
-    assert_status(lk_url_describe("rediss://h", text, sizeof(text)),
+    assert_status(lk_url_describe("redis-cluster://h", text, sizeof(text)),
                   LK_ENOTSUP);
     assert_status(lk_url_describe(NULL, text, sizeof(text)), LK_EINVAL);
     assert_status(lk_url_describe("redis://h", NULL, 0), LK_EINVAL);

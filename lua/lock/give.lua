@@ -1,0 +1,155 @@
+-- SPDX-License-Identifier: MIT
+-- give: who of the queue is next, and making that one the owner.
+-- needs: failed fences hand holder queue message alive turns
+
+local give = {}
+
+-- A grant lasts at most so long until its owner is heard of.
+local CLAIM_MS = 3000
+-- So many are looked at in one call.
+local LOOKS = 64
+
+-- The first count members of the line, with those to be put back, without the
+-- one that leaves; in order.
+local function line_of(key, count, back, leaving)
+    local found, entries = queue.first(key, 1, count), {unpack(back)}
+    for i = 1, #found, 2 do
+        local it = queue.entry(found[i], found[i + 1])
+        if it and found[i] ~= leaving then
+            entries[#entries + 1] = it
+        end
+    end
+    if #back > 0 then
+        table.sort(entries, function(a, b) return a.ticket < b.ticket end)
+    end
+    return entries, #found == count * 2
+end
+
+-- Finds who is next and alive. mine holds the texts of members that are known
+-- to be; back those that return to their places. Sets
+--   it       that member, nil: nobody is there
+--   parked   what ZADD parks, behind the first write
+--   more     1: there are more to look at than a call may
+--   heard    how many listen on Redisson's channel
+-- Returns this; or nil and the error by which it could not be found out, and
+-- the first member.
+function give.find(key, channel, mine, back, leaving)
+    local found = {parked = {}, more = 0}
+    local entries = line_of(key, leaving and 2 or 1, back, leaving)
+    local head = entries[1]
+    local counts = head
+        and redis.pcall('PUBSUB', 'NUMSUB', channel, message.inbox(head))
+        or redis.pcall('PUBSUB', 'NUMSUB', channel)
+    if failed(counts) and head and mine[head.text] then
+        found.it, found.heard = head, 0
+        return found
+    elseif failed(counts) then
+        return nil, counts, head
+    end
+    found.heard = counts[2]
+    if not head or mine[head.text]
+            or counts[4] > 0 and alive.is_young(head) then
+        found.it = head
+        return found
+    end
+    local is_full
+    entries, is_full = line_of(key, LOOKS, back, leaving)
+    local bad = alive.look(key, entries)
+    if bad then
+        return nil, bad, head
+    end
+    for i = 1, #entries do
+        local it = entries[i]
+        if it.lives or mine[it.text] then
+            found.it = it
+            return found
+        end
+        found.parked[#found.parked + 1] = queue.score(queue.PARKED, it.ticket)
+        found.parked[#found.parked + 1] = it.text
+    end
+    found.more = is_full and 1 or 0
+    return found
+end
+
+-- Parks the dead, and notes the gap; behind the first write, or as that. Returns
+-- an error or nil; where nobody was parked there is no more to look at.
+function give.park(key, found)
+    local bad
+    if #found.parked > 0 then
+        -- Changes nothing; a full server lets through what follows.
+        redis.pcall('ZREM', key, '')
+        bad = failed(redis.pcall('ZADD', key, 'XX', unpack(found.parked)))
+        found.more = bad and 0 or found.more
+    end
+    if alive.gap then
+        redis.pcall('ZADD', key, unpack(alive.gap))
+        alive.gap = nil
+    end
+    return bad
+end
+
+-- The writes of a grant. Redisson's count goes first, behind one that changes
+-- nothing and that a full server does not refuse: one that is ahead does no
+-- harm. A hash that is not there gets the field before its end.
+local function write(to, it, fields, grant)
+    local bad = failed(redis.pcall('ZREM', to.queue, ''))
+    if not bad and grant.token then
+        bad = failed(redis.pcall('SET', to.token,
+            queue.text(grant.fence + grant.spare), 'KEEPTTL'))
+    end
+    local life = queue.text(it.lease + to.life)
+    if bad then
+        return bad
+    elseif #fields > 0 then
+        return hand(to.lock, to.record, to.queue, it.text, it.claim, fields[1],
+            grant.ms, grant.text, life) or fields[2]
+            and failed(redis.pcall('HDEL', to.lock, unpack(fields, 2)))
+    end
+    return failed(redis.pcall('HSET', to.lock, it.claim, '1'))
+        or failed(redis.pcall('PEXPIRE', to.lock, grant.ms))
+        or failed(redis.pcall('SET', to.record, grant.text, 'PX', life))
+        or failed(redis.pcall('ZREM', to.queue, it.text))
+end
+
+-- Takes a grant back: the name is free, the member waits as before and looks
+-- for itself. What was free before goes whole, so that one right of two is
+-- enough.
+function give.undo(to, it, fields)
+    if #fields > 0 then
+        redis.pcall('HDEL', to.lock, it.claim, unpack(fields))
+    elseif redis.pcall('DEL', to.lock) ~= 1 then
+        redis.pcall('HDEL', to.lock, it.claim)
+    end
+    message.opened(it, to.db, 'lock', queue.text(it.ticket), to.lock)
+    turns.tell(to.fairq, to.channel)
+end
+
+-- Gives the name to a member. to: the keys lock, record, queue, token, fairq
+-- and channel, db, life. fields: of the owners that go; none: the name is free.
+-- ms: its lease at first, nil: the claim lease. Numbers are looked at before
+-- anything is written; an error of theirs comes alone. Returns {fence, spare,
+-- ms}; or nil, an error, and true if something was written and taken back.
+function give.hand(to, it, fields, was, token, interop, turned, ms)
+    local fence, spare = fences(clock.us, was.fence, was.spare, token)
+    if not fence then
+        return nil, spare
+    end
+    local grant = {fence = fence, spare = spare,
+        ms = ms or math.min(tonumber(it.lease), CLAIM_MS),
+        token = token or interop == '1',
+        text = holder.sign(was, it, fence, spare, it.ticket,
+            #fields > 0 and turns.handed(turned) or turns.taken(turned))}
+    local bad = write(to, it, fields, grant)
+    if bad then
+        give.undo(to, it, fields)
+        return nil, bad, true
+    end
+    return grant
+end
+
+-- Tells a member of its grant. An error takes nothing back: the next touch
+-- finds the grant.
+function give.tell(to, it, grant)
+    return message.granted(it, to.db, 'lock', queue.text(it.ticket),
+        queue.text(grant.fence), grant.spare, grant.ms, to.lock)
+end

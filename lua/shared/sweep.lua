@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: MIT
+-- sweep: takes out of a queue what nobody comes back for, faster than it comes:
+-- those parked that were not heard of for 13 s, claims void for longer than any
+-- request may be late, and marks of clients that are gone.
+-- needs: clock queue
+
+local sweep = {}
+
+local SILENT, MARK, VOID = 13000, 60000, 660000
+
+-- Adds to gone those parked whose last sign is far away.
+local function find_parked(key, gone)
+    local found = redis.call('ZRANGEBYSCORE', key,
+        queue.score(queue.PARKED, 0), '(' .. queue.score(queue.VOID, 0),
+        'WITHSCORES', 'LIMIT', '0', '64')
+    local uuids = {'gap'}
+    for i = 1, #found, 2 do
+        uuids[#uuids + 1] = string.match(found[i], '^([^ ]*):') or ''
+    end
+    local marks = #found > 0 and redis.call('ZMSCORE', key, unpack(uuids))
+        or {}
+    for i = 1, #found, 2 do
+        local _, ticket = queue.parts(tonumber(found[i + 1]))
+        local mark = marks[(i + 3) / 2]
+        local sign = mark and -mark or queue.time_of(ticket)
+        if not clock.is_near(sign, SILENT)
+                and not (marks[1] and clock.is_near(-marks[1], SILENT)) then
+            gone[#gone + 1] = found[i]
+        end
+    end
+end
+
+local function find_marks(key, first, last, gone)
+    local found = redis.call('ZRANGEBYSCORE', key, first, last, 'LIMIT', '0',
+        '32')
+    for i = 1, #found do
+        if found[i] ~= 'gap' and found[i] ~= 'gap0' then
+            gone[#gone + 1] = found[i]
+        end
+    end
+end
+
+-- What is to go; reads only.
+function sweep.find(key)
+    local gone = redis.call('ZRANGEBYSCORE', key, queue.score(queue.VOID, 0),
+        queue.score(queue.VOID, math.max(0,
+            math.floor((clock.us - VOID * 1000) / 16))), 'LIMIT', '0', '32')
+    find_parked(key, gone)
+    find_marks(key, '(' .. queue.text(MARK - clock.ms), '(0', gone)
+    find_marks(key, '-inf', '(' .. queue.text(-clock.ms - MARK), gone)
+    return gone
+end

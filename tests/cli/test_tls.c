@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The tool over TLS: who says which CA, and what it tells of a certificate. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/certificates.h"
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+static server *tls_server;
+static char url[96];
+
+static int start(void **state)
+{
+    (void)state;
+    tls_server = server_start_tls(NULL);
+    if (tls_server == NULL)
+        return -1;
+    /* A handshake takes long where each instruction is looked at. */
+    (void)snprintf(url, sizeof(url),
+                   "rediss://localhost:%u?connect_timeout_ms=%u",
+                   server_tls_port(tls_server), wait_scaled_ms(2000));
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    server_stop(tls_server);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    tool_free_all();
+    return 0;
+}
+
+/* LATCHKEY_TLS_CA_FILE with one of the certificates. */
+static const char *ca_variable(char text[192], const char *file)
+{
+    char path[128];
+
+    (void)snprintf(text, 192, "LATCHKEY_TLS_CA_FILE=%s",
+                   certificates_path(path, file));
+    return text;
+}
+
+/* Its own patience is short, and can't be made longer. */
+static bool doctor_tells_of_it(void *how)
+{
+    tool *t = tool_start(how, "doctor", "-w", "1ms", NULL);
+    bool is_told;
+
+    (void)tool_wait(t, 10000);
+    is_told = strstr(tool_out(t), "tls          TLSv1.3 with TLS_") != NULL;
+    tool_free(t);
+    return is_told;
+}
+
+static void the_environment_names_the_ca(void **state)
+{
+    char ca[192];
+    const char *env[] = {ca_variable(ca, "ca.crt"), NULL};
+    tool_how how = {.url = url, .env = env};
+
+    (void)state;
+    assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
+    assert_true(wait_until(doctor_tells_of_it, &how, 20000));
+}
+
+static void the_url_beats_the_environment(void **state)
+{
+    char ca[192], path[128], longer[256];
+    const char *env[] = {ca_variable(ca, "other.crt"), NULL};
+    const tool_how how = {.url = longer, .env = env};
+
+    (void)state;
+    (void)snprintf(longer, sizeof(longer), "%s&tls_ca_file=%s", url,
+                   certificates_path(path, "ca.crt"));
+    assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
+}
+
+static void a_url_without_tls_has_no_use_for_it(void **state)
+{
+    char ca[192], plain[128];
+    const char *env[] = {ca_variable(ca, "ca.crt"), NULL};
+    const tool_how how = {.url = plain, .env = env};
+
+    (void)state;
+    (void)snprintf(plain, sizeof(plain), "unix:%s", server_socket(tls_server));
+    assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
+}
+
+static void what_is_not_believed_is_told_with_what_to_do(void **state)
+{
+    char ca[192];
+    const char *env[] = {ca_variable(ca, "other.crt"), NULL};
+    const char *none[] = {"LATCHKEY_TLS_CA_FILE=/dev/null/ca", NULL};
+    const tool_how how = {.url = url, .env = env};
+    const tool_how missing = {.url = url, .env = none};
+
+    (void)state;
+    assert_tool(&how, 77, "", "name the CA's file with tls_ca_file", "lock",
+                "n", "--", "echo", "x", NULL);
+    assert_tool(&how, 77, "", "share/doc/latchkey/tls.md", "lock", "n", "--",
+                "echo", "x", NULL);
+    assert_tool(&missing, 64, "", "/dev/null/ca: Not a directory", "lock", "n",
+                "--", "echo", "x", NULL);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_teardown(test, end)
+    const struct CMUnitTest tests[] = {
+        TEST(the_environment_names_the_ca),
+        TEST(the_url_beats_the_environment),
+        TEST(a_url_without_tls_has_no_use_for_it),
+        TEST(what_is_not_believed_is_told_with_what_to_do),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

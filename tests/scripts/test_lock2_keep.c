@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+
+/* keep and renew: lengthening leases. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/lock2.h"
+
+static long long pttl(script_fixture *f, const char *key)
+{
+    return strtoll(script_redis(f, "PTTL %s", key), NULL, 10);
+}
+
+/* ---- keep ---- */
+
+static void it_lengthens_and_never_shortens(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "1 60000 0 63");
+    assert_in_range(pttl(f, "n"), 50000, 60000);
+    assert_like(lock2_keep(f, "a:1", 0, 1000, 0), "1 * 0 63");
+    assert_in_range(pttl(f, "n"), 50000, 60000);
+    assert_in_range(pttl(f, LOCK2_RECORD), 3640000, 3660000);
+}
+
+static void it_says_whether_anybody_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    lock2_acquire(f, "b:1");
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+}
+
+static void redissons_listeners_wait_as_well(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_listen(f, LOCK2_CHANNEL);
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+}
+
+/* Killed, Redisson's waiters leave their queue, which has no end. */
+static void of_redissons_fair_queue_those_who_listen_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "RPUSH " LOCK2_FAIRQ " java:7 java:8");
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
+    script_listen(f, LOCK2_CHANNEL ":java:8");
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+}
+
+static void those_who_spin_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "SET " LOCK2_SPIN " 1");
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+    script_redis(f, "DEL " LOCK2_SPIN);
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
+    f->interop = "1";
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+}
+
+static void neither_the_void_nor_the_parked_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    lock2_leave(f, "b:1", true);
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
+    lock2_acquire(f, "c:1");
+    lock2_release(f, "a:1", 0); /* nobody hears it: c:1 is parked */
+    lock2_acquire(f, "a:2");
+    assert_like(lock2_keep(f, "a:2", 0, 30000, 0), "1 * 0 63");
+    lock2_touch(f, "c:1", NULL);
+    assert_like(lock2_keep(f, "a:2", 0, 30000, 0), "1 * 1 63");
+}
+
+static void a_hold_that_is_gone_is_lost_and_no_key_is_made(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lock2_acquire(f, "a:1");
+    fence = lock2_fence(f);
+    assert_like(lock2_keep(f, "a:1", fence + 1, 30000, 0), "2 3");
+    script_redis(f, "DEL n");
+    assert_like(lock2_keep(f, "a:1", fence, 30000, 0), "2 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    script_redis(f, "HSET n java:7 1");
+    assert_like(lock2_keep(f, "a:1", fence, 30000, 0), "2 2");
+}
+
+static void a_revoked_hold_is_lost(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "EVAL %s 1 " LOCK2_RECORD,
+                 "local r = redis.call('GET', KEYS[1]) return redis.call("
+                 "'SET', KEYS[1], (string.gsub(r, '^(%S+ %S+ %S+ %S+) %-', "
+                 "'%1 v')), 'KEEPTTL')");
+    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "2 4");
+    assert_in_range(pttl(f, "n"), 1, 30000);
+}
+
+static void fences_are_reserved_as_far_as_the_clock_goes(void **state)
+{
+    script_fixture *f = *state;
+    lk__record_text record;
+
+    lock2_acquire(f, "a:1");
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 100), "1 * 0 163");
+    assert_true(lock2_record(f, &record));
+    assert_int_equal(record.spare, 163);
+    lock2_keep(f, "a:1", 0, 30000, 1000000000);
+    assert_true(lock2_record(f, &record));
+    assert_true(record.fence + record.spare <=
+                script_now_ms(f) * 1000 + 200000);
+}
+
+static void none_are_reserved_where_redisson_counted_on(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "SET " LOCK2_TOKEN " 9000000000000000");
+    assert_like(lock2_keep(f, "a:1", 0, 30000, 100), "1 * 0 63");
+}
+
+static void without_a_record_the_hold_is_kept(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lock2_acquire(f, "a:1");
+    fence = lock2_fence(f);
+    script_redis(f, "DEL " LOCK2_RECORD);
+    assert_like(lock2_keep(f, "a:1", fence, 60000, 0), "1 60000 0 0");
+    assert_like(script_redis(f, "EXISTS " LOCK2_RECORD), "0");
+}
+
+static void a_hold_without_an_end_gets_one(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "PERSIST n");
+    lock2_keep(f, "a:1", 0, 30000, 0);
+    assert_in_range(pttl(f, "n"), 1, 30000);
+}
+
+static void a_full_server_does_not_refuse_it(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_fill_memory(f, true);
+    assert_like(lock2_keep(f, "a:1", 0, 60000, 5), "1 60000 0 68");
+    assert_like(lock2_keep(f, "a:1", 0, 1000, 5), "1 * 0 73");
+    assert_like(lock2_renew(f, "a:1", "b:1", 90000), "1 (2 0)");
+    script_fill_memory(f, false);
+}
+
+/* ---- renew ---- */
+
+static void one_name_does_not_keep_another_from_being_renewed(void **state)
+{
+    script_fixture *f = *state;
+
+    script_set_name(f, "m");
+    lock2_acquire(f, "b:1");
+    script_set_name(f, "n");
+    script_redis(f, "SET n 1");
+    assert_like(lock2_renew(f, "a:1", "b:1", 60000), "1 (1 2)");
+    assert_in_range(pttl(f, "m"), 50000, 60000);
+}
+
+static void a_renewal_never_shortens_and_makes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    assert_like(lock2_renew(f, "a:1", "b:1", 1000), "1 (2 0)");
+    assert_in_range(pttl(f, "n"), 20000, 30000);
+    assert_like(script_redis(f, "EXISTS m"), "0");
+}
+
+static void a_renewal_gives_an_end_to_what_has_none(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "PERSIST n");
+    lock2_renew(f, "a:1", "b:1", 30000);
+    assert_in_range(pttl(f, "n"), 1, 30000);
+}
+
+/* Before 7.0 PEXPIRE has no GT. */
+static void a_server_without_gt_renews_the_same(void **state)
+{
+    script_fixture *f = *state;
+
+    snprintf(f->stamp, sizeof(f->stamp),
+             "local R = redis local redis = setmetatable({pcall = function(...)"
+             " if select('#', ...) == 4 and select(4, ...) == 'GT' then return "
+             "{err = 'ERR syntax error'} end return R.pcall(...) end}, {__index"
+             " = R}) ");
+    lock2_acquire(f, "a:1");
+    assert_like(lock2_renew(f, "a:1", "b:1", 60000), "1 (2 0)");
+    assert_in_range(pttl(f, "n"), 50000, 60000);
+    lock2_renew(f, "a:1", "b:1", 1000);
+    assert_in_range(pttl(f, "n"), 50000, 60000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(it_lengthens_and_never_shortens),
+        SCRIPT_TEST(it_says_whether_anybody_waits),
+        SCRIPT_TEST(redissons_listeners_wait_as_well),
+        SCRIPT_TEST(of_redissons_fair_queue_those_who_listen_wait),
+        SCRIPT_TEST(those_who_spin_wait),
+        SCRIPT_TEST(neither_the_void_nor_the_parked_wait),
+        SCRIPT_TEST(a_hold_that_is_gone_is_lost_and_no_key_is_made),
+        SCRIPT_TEST(a_revoked_hold_is_lost),
+        SCRIPT_TEST(fences_are_reserved_as_far_as_the_clock_goes),
+        SCRIPT_TEST(none_are_reserved_where_redisson_counted_on),
+        SCRIPT_TEST(without_a_record_the_hold_is_kept),
+        SCRIPT_TEST(a_hold_without_an_end_gets_one),
+        SCRIPT_TEST(a_full_server_does_not_refuse_it),
+        SCRIPT_TEST(one_name_does_not_keep_another_from_being_renewed),
+        SCRIPT_TEST(a_renewal_never_shortens_and_makes_nothing),
+        SCRIPT_TEST(a_renewal_gives_an_end_to_what_has_none),
+        SCRIPT_TEST(a_server_without_gt_renews_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, script_start_server,
+                                  script_stop_server);
+}

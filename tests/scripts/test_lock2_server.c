@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The lock's scripts where the server is full, or a key is not what it should
+ * be, or a right is missing. A full server refuses what is new; what is held can
+ * still be kept, given up and handed over.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/lock2.h"
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+/* a:1 holds; b:1 and c:1 wait, and can be reached. */
+static void two_wait(script_fixture *f)
+{
+    lock2_hear(f, "b", "c", NULL);
+    lock2_acquire(f, "a:1");
+    lock2_acquire(f, "b:1");
+    lock2_acquire(f, "c:1");
+}
+
+/* Nobody listens for them. */
+static void dead_wait(script_fixture *f, int count)
+{
+    char claim[16];
+
+    for (int i = 0; i < count; i++) {
+        snprintf(claim, sizeof(claim), "dead:%d", i);
+        lock2_acquire(f, claim);
+    }
+}
+
+/* ---- a full server ---- */
+
+/* Once a script did a write that a full server allows, the rest gets through. */
+static void a_full_server_refuses_to_queue_a_claim(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    dead_wait(f, 1);
+    lock2_release(f, "a:1", 0);
+    lock2_acquire(f, "a:2");
+    script_fill_memory(f, true);
+    assert_like(lock2_acquire(f, "b:1"), "!*OOM*");
+    assert_like(lock2_acquire_with(f, "b:1", 'f', 'q', 30000), "!*OOM*");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 0 +inf"), "1");
+}
+
+static void a_full_server_lets_a_release_be_open(void **state)
+{
+    script_fixture *f = *state;
+    lk__record_text record;
+
+    two_wait(f);
+    f->interop = "1";
+    script_fill_memory(f, true);
+    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    script_fill_memory(f, false);
+    assert_true(lock2_record(f, &record));
+    assert_memory_equal(record.turn.bytes, "t,", 2);
+}
+
+static void a_full_server_lets_redissons_count_follow(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_redis(f, "SET " LOCK2_TOKEN " 5");
+    script_fill_memory(f, true);
+    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "HGETALL n"), "b:1 1");
+    assert_true(number(script_redis(f, "GET " LOCK2_TOKEN)) > lock2_fence(f));
+}
+
+static void a_full_server_lets_dead_waiters_be_parked(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    dead_wait(f, 1);
+    lock2_hear(f, "b", NULL);
+    lock2_acquire(f, "b:1");
+    script_fill_memory(f, true);
+    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "HGETALL n"), "b:1 1");
+    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 2251799813685248 +inf"),
+                "1");
+}
+
+/* Else who hands on would be told of more again and again. */
+static void so_does_it_where_nobody_is_alive(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    dead_wait(f, 70);
+    script_redis(f, "DEL n");
+    script_fill_memory(f, true);
+    assert_like(lock2_touch(f, NULL, NULL), "2 -2 0 1 0 () ()");
+    assert_like(lock2_touch(f, NULL, NULL), "2 -2 0 0 0 () ()");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 2251799813685248 +inf"),
+                "70");
+}
+
+static void where_none_may_be_parked_there_is_no_more_to_do(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    dead_wait(f, 70);
+    script_redis(f, "DEL n");
+    script_deny(f, "zadd");
+    assert_like(lock2_touch(f, NULL, NULL), "2 -2 0 0 1 () ()");
+    script_deny(f, NULL);
+}
+
+static void a_full_server_lets_a_claim_end(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_fill_memory(f, true);
+    assert_like(lock2_leave(f, "a:1", true), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "b:1 1");
+    assert_like(lock2_leave(f, "c:1", true), "1 1 0 0");
+    assert_like(lock2_leave(f, "d:1", true), "1 0 0 0");
+    assert_like(lock2_force(f, ""), "1 2 0 0");
+    script_fill_memory(f, false);
+    assert_like(lock2_acquire(f, "a:1"), "!LKVOID*");
+    assert_like(lock2_acquire(f, "c:1"), "!LKVOID*");
+    assert_like(lock2_acquire(f, "d:1"), "!LKVOID*");
+}
+
+static void a_full_server_lets_a_hold_be_revoked(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_fill_memory(f, true);
+    assert_like(lock2_revoke(f, "a:1"), "1 * 1");
+    script_fill_memory(f, false);
+    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "2 4");
+}
+
+/* ---- keys that are not ours ---- */
+
+static void
+assert_all_refuse(script_fixture *f, const char *error, const char *kept)
+{
+    assert_like(lock2_acquire(f, "a:1"), error);
+    assert_like(lock2_acquire_with(f, "a:1", 'l', 's', 30000), error);
+    assert_like(lock2_release(f, "a:1", 5), error);
+    assert_like(lock2_leave(f, "a:1", true), error);
+    assert_like(lock2_force(f, ""), error);
+    assert_like(lock2_touch(f, "a:1", NULL), error);
+    assert_like(lock2_keep(f, "a:1", 5, 30000, 0), kept);
+    assert_like(lock2_see(f), error);
+    assert_like(lock2_import(f, "a:1", 5, "b:1"), error);
+    assert_like(lock2_revoke(f, "a:1"), error);
+    assert_like(lock2_forget(f), error);
+    assert_like(lock2_term(f), error);
+}
+
+static void a_name_that_is_no_lock_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET n 5");
+    assert_all_refuse(f, "!LKTYPE*", "2 2");
+    assert_like(script_redis(f, "GET n"), "5");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+/* A later release may keep other things in the same keys. */
+static void another_layout_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET " LOCK2_RECORD " %s",
+                 "3l 5 0 0 - - - 0 - - - 0 0 - - ");
+    assert_all_refuse(f, "!LKLAYOUT*", "!LKLAYOUT*");
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+/* It is no hold whose end could come; none of ours is in it. */
+static void assert_left_alone(script_fixture *f)
+{
+    char before[200];
+
+    snprintf(before, sizeof(before), "%s", script_redis(f, "HGETALL n"));
+    assert_like(lock2_acquire(f, "a:1"), "!LKTYPE*");
+    assert_like(lock2_force(f, ""), "!LKTYPE*");
+    assert_like(lock2_see(f), "!LKTYPE*");
+    assert_like(lock2_forget(f), "!LKTYPE*");
+    assert_like(lock2_release(f, "a:1", 5), "2 2");
+    assert_like(lock2_keep(f, "a:1", 5, 30000, 0), "2 2");
+    assert_like(lock2_import(f, "a:1", 5, "b:1"), "2 2");
+    assert_like(lock2_revoke(f, "a:1"), "2");
+    assert_string_equal(script_redis(f, "HGETALL n"), before);
+    assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+static void a_map_or_another_kind_of_lock_is_left_alone(void **state)
+{
+    static const char *const maps[][2] = {{"key", "value"},
+                                          {"a:1b", "value"},
+                                          {"key", "1"},
+                                          {"mode", "read"}};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+        script_redis(f, "HSET n %s %s", maps[i][0], maps[i][1]);
+        assert_left_alone(f);
+        script_redis(f, "FLUSHALL");
+    }
+    script_redis(f, "HSET n mode read u:1 1");
+    assert_left_alone(f);
+}
+
+/* Types are looked at before the first write: nothing is done by halves. */
+static void
+a_queue_of_another_type_stops_a_script_before_it_begins(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "SET " LOCK2_QUEUE " x");
+    assert_like(lock2_release(f, "a:1", 0), "!*WRONGTYPE*");
+    assert_like(lock2_leave(f, "a:1", true), "!*WRONGTYPE*");
+    assert_like(lock2_force(f, ""), "!*WRONGTYPE*");
+    assert_like(lock2_acquire(f, "b:1"), "!*WRONGTYPE*");
+    assert_like(lock2_touch(f, "b:1", NULL), "!*WRONGTYPE*");
+    assert_like(script_redis(f, "HGETALL n"), "a:1 1");
+    assert_like(script_redis(f, "DBSIZE"), "3");
+}
+
+static void a_token_that_is_no_counter_leaves_the_name_free(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET " LOCK2_TOKEN " word");
+    assert_like(lock2_acquire(f, "a:1"), "!LKTYPE*");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    script_redis(f, "DEL " LOCK2_TOKEN);
+    two_wait(f);
+    script_redis(f, "SET " LOCK2_TOKEN " word");
+    assert_like(lock2_release(f, "a:1", 0), "1 2 0 1");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "2");
+    assert_like(lock2_touch(f, "b:1", NULL), "!LKTYPE*");
+}
+
+static void a_fair_queue_of_another_type_does_not_stop_a_release(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "SET " LOCK2_FAIRQ " x");
+    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+static void what_is_no_member_does_not_keep_a_hold_from_its_end(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_redis(f, "ZADD " LOCK2_QUEUE " 281474976710657 x");
+    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+/* ---- without a right ---- */
+
+/* Without word of who lives, each takes it at its own turn, in order. */
+static void waiters_that_may_not_ask_still_get_the_lock(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    script_deny(f, "pubsub");
+    lock2_release(f, "a:1", 0);
+    assert_like(lock2_touch(f, "c:1", NULL), "2 -2 0 0 1 (*) ()");
+    assert_like(lock2_touch(f, "b:1", NULL), "2 30000 0 0 * (0) (1 * 30000 *)");
+    script_deny(f, NULL);
+}
+
+/* The hold has ended by then. */
+static void a_close_that_may_not_count_is_answered(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    dead_wait(f, 1);
+    script_deny(f, "zcount");
+    assert_like(lock2_leave(f, "dead:0", false), "1 1 0 0");
+    assert_like(lock2_force(f, ""), "1 2 0 0");
+    script_deny(f, NULL);
+}
+
+static void a_revocation_that_may_not_be_told_is_one(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_deny(f, "publish");
+    assert_like(lock2_revoke(f, "a:1"), "1 * 1");
+    script_deny(f, NULL);
+    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "2 4");
+}
+
+static void a_renewal_that_is_denied_says_so(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_deny(f, "pexpire");
+    assert_like(lock2_renew(f, "a:1", "b:1", 60000), "!*can't*");
+    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "!*can't*");
+    script_deny(f, "hexists");
+    assert_like(lock2_renew(f, "a:1", "b:1", 60000), "!*can't*");
+    script_deny(f, NULL);
+}
+
+/* When it cannot be told whether somebody waits, somebody may. */
+static void a_keep_that_may_not_ask_says_that_somebody_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_acquire(f, "a:1");
+    script_deny(f, "pubsub");
+    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "1 60000 1 *");
+    script_deny(f, NULL);
+}
+
+/* ---- cost ---- */
+
+/* How many commands the scripts called since the statistics were reset. */
+static long long commands_called(script_fixture *f)
+{
+    const char *line = script_redis(f, "INFO commandstats");
+    long long sum = 0;
+
+    while ((line = strstr(line, "cmdstat_")) != NULL) {
+        const char *calls = strstr(line, ":calls=");
+
+        assert_non_null(calls);
+        if (strncmp(line, "cmdstat_eval:", 13) != 0 &&
+            strncmp(line, "cmdstat_config", 14) != 0)
+            sum += number(calls + strlen(":calls="));
+        line = calls;
+    }
+    return sum;
+}
+
+static void a_lock_that_nobody_else_wants_costs_few_commands(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lock2_acquire(f, "a:1");
+    lock2_release(f, "a:1", 0);
+    script_redis(f, "CONFIG RESETSTAT");
+    lock2_acquire(f, "a:2");
+    assert_in_range(commands_called(f), 1, 6);
+    fence = lock2_fence(f);
+    script_redis(f, "CONFIG RESETSTAT");
+    lock2_release(f, "a:2", fence);
+    assert_in_range(commands_called(f), 1, 4);
+}
+
+/* A release costs the same however many wait. */
+static void a_hand_over_costs_the_same_with_many_waiters(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+    int64_t fence;
+    long long cost;
+
+    two_wait(f);
+    fence = lock2_fence(f);
+    script_redis(f, "CONFIG RESETSTAT");
+    lock2_release(f, "a:1", fence);
+    cost = commands_called(f);
+    assert_in_range(cost, 1, 20);
+    for (int i = 0; i < 200; i++) {
+        snprintf(claim, sizeof(claim), "w:%d", i);
+        lock2_acquire(f, claim);
+    }
+    lock2_touch(f, "c:1", NULL); /* heard of lately, however slow we are */
+    fence = lock2_fence(f);
+    script_redis(f, "CONFIG RESETSTAT");
+    lock2_release(f, "b:1", fence);
+    assert_like(script_redis(f, "HGETALL n"), "c:1 1");
+    assert_in_range(commands_called(f), 1, cost + 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(a_full_server_refuses_to_queue_a_claim),
+        SCRIPT_TEST(a_full_server_lets_a_release_be_open),
+        SCRIPT_TEST(a_full_server_lets_redissons_count_follow),
+        SCRIPT_TEST(a_full_server_lets_dead_waiters_be_parked),
+        SCRIPT_TEST(so_does_it_where_nobody_is_alive),
+        SCRIPT_TEST(where_none_may_be_parked_there_is_no_more_to_do),
+        SCRIPT_TEST(a_full_server_lets_a_claim_end),
+        SCRIPT_TEST(a_full_server_lets_a_hold_be_revoked),
+        SCRIPT_TEST(a_name_that_is_no_lock_is_refused),
+        SCRIPT_TEST(another_layout_is_refused),
+        SCRIPT_TEST(a_map_or_another_kind_of_lock_is_left_alone),
+        SCRIPT_TEST(a_queue_of_another_type_stops_a_script_before_it_begins),
+        SCRIPT_TEST(a_token_that_is_no_counter_leaves_the_name_free),
+        SCRIPT_TEST(a_fair_queue_of_another_type_does_not_stop_a_release),
+        SCRIPT_TEST(what_is_no_member_does_not_keep_a_hold_from_its_end),
+        SCRIPT_TEST(waiters_that_may_not_ask_still_get_the_lock),
+        SCRIPT_TEST(a_close_that_may_not_count_is_answered),
+        SCRIPT_TEST(a_revocation_that_may_not_be_told_is_one),
+        SCRIPT_TEST(a_renewal_that_is_denied_says_so),
+        SCRIPT_TEST(a_keep_that_may_not_ask_says_that_somebody_waits),
+        SCRIPT_TEST(a_lock_that_nobody_else_wants_costs_few_commands),
+        SCRIPT_TEST(a_hand_over_costs_the_same_with_many_waiters),
+    };
+
+    return cmocka_run_group_tests(tests, script_start_server,
+                                  script_stop_server);
+}

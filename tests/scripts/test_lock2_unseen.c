@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Turns of those who are not seen to wait: who had the name unasked, who leaves
+ * no trace as Redisson's spin lock, and where nobody of ours waits.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/lock2.h"
+
+enum { HOUR_MS = 3600000 };
+
+static const char held[] = "2 30000 0 0 0 (0) (1 * 30000 *)";
+
+/* a:1 holds, b:1 and c:1 wait and can be reached; it is 0. */
+static void two_wait(script_fixture *f)
+{
+    lock2_at(f, 0);
+    lock2_hear(f, "b", "c", NULL);
+    lock2_acquire(f, "a:1");
+    lock2_acquire(f, "b:1");
+    lock2_acquire(f, "c:1");
+}
+
+static void assert_turn(script_fixture *f, char side, long long length)
+{
+    lk__turn_text turn;
+
+    lock2_turn(f, &turn);
+    assert_int_equal(turn.side.bytes[0], side);
+    assert_int_equal(turn.length, length);
+}
+
+static void assert_left_open(script_fixture *f)
+{
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_turn(f, 't', -1);
+}
+
+/* Redisson is there, unseen; a:1 has left the name open at 0. */
+static void left_open(script_fixture *f)
+{
+    two_wait(f);
+    f->interop = "1";
+    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_left_open(f);
+    script_heard(f);
+}
+
+/* One of theirs takes the open name at this time, and gives it back later. */
+static void theirs_had_it(script_fixture *f, long long from, long long till)
+{
+    script_redis(f, "HSET n java:7 1");
+    script_redis(f, "PEXPIRE n 30000");
+    lock2_at(f, from);
+    assert_like(lock2_touch(f, "b:1", NULL), "2 * 1 0 0 (*) ()");
+    script_redis(f, "DEL n");
+    lock2_at(f, till);
+}
+
+/* ---- who is not seen to wait ---- */
+
+/* b:1 and c:1 wait behind one of theirs, who gives it to b:1. */
+static void one_was_met(script_fixture *f)
+{
+    lock2_at(f, 0);
+    lock2_hear(f, "b", "c", NULL);
+    script_redis(f, "HSET n java:7 1");
+    script_redis(f, "PEXPIRE n 30000");
+    lock2_acquire(f, "b:1");
+    lock2_acquire(f, "c:1");
+    lock2_touch(f, "b:1", NULL);
+    script_redis(f, "DEL n");
+    assert_like(lock2_touch(f, "b:1", NULL), held);
+}
+
+static void who_had_it_unasked_gets_a_turn_unseen(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    lock2_release(f, "b:1", 0);
+    assert_left_open(f);
+}
+
+static void long_ago_they_were_met_no_more(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    lock2_at(f, 10001);
+    lock2_touch(f, "c:1", NULL);
+    lock2_release(f, "b:1", 0);
+    assert_like(script_redis(f, "HKEYS n"), "c:1");
+}
+
+static void met_in_an_hour_is_not_met(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    lock2_at(f, -HOUR_MS);
+    lock2_touch(f, "c:1", NULL);
+    lock2_release(f, "b:1", 0);
+    assert_like(script_redis(f, "HKEYS n"), "c:1");
+}
+
+static void in_vain_twice_they_are_taken_to_be_gone(void **state)
+{
+    script_fixture *f = *state;
+
+    one_was_met(f);
+    lock2_release(f, "b:1", 0);
+    lock2_at(f, 200);
+    assert_like(lock2_touch(f, "c:1", NULL), held);
+    lock2_acquire(f, "b:2");
+    lock2_at(f, 800);
+    lock2_release(f, "c:1", 0);
+    assert_left_open(f);
+    lock2_at(f, 1000);
+    assert_like(lock2_touch(f, "b:2", NULL), held);
+    lock2_acquire(f, "c:2");
+    lock2_at(f, 1700);
+    lock2_release(f, "b:2", 0);
+    assert_like(script_redis(f, "HKEYS n"), "c:2");
+}
+
+/* It came because it listened; it will again. */
+static void who_was_seen_to_wait_is_not_met(void **state)
+{
+    script_fixture *f = *state;
+    lk__turn_text turn;
+
+    left_open(f);
+    theirs_had_it(f, 10, 10);
+    lock2_turn(f, &turn);
+    assert_int_equal(turn.met, 0);
+}
+
+/* ---- those that leave no trace, as Redisson's spin lock ---- */
+
+/* a:1 took the name free, b:1 was given it at 0; c:1 waits. */
+static void one_was_given_it(script_fixture *f)
+{
+    two_wait(f);
+    lock2_release(f, "a:1", 0);
+    assert_like(script_redis(f, "HKEYS n"), "b:1");
+    assert_turn(f, 'o', 0);
+}
+
+static void left_to_the_unseen(script_fixture *f)
+{
+    one_was_given_it(f);
+    lock2_at(f, 1000);
+    lock2_touch(f, "c:1", NULL);
+    lock2_release(f, "b:1", 0);
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_turn(f, 'p', -1);
+}
+
+static void after_less_than_a_second_it_is_handed_over(void **state)
+{
+    script_fixture *f = *state;
+    lk__turn_text first, second;
+
+    one_was_given_it(f);
+    lock2_turn(f, &first);
+    lock2_at(f, 999);
+    lock2_release(f, "b:1", 0);
+    assert_like(script_redis(f, "HKEYS n"), "c:1");
+    lock2_turn(f, &second);
+    assert_int_equal(first.since, second.since);
+}
+
+/* It was free then, and who spins could have had it. */
+static void who_took_it_free_begins_the_time(void **state)
+{
+    script_fixture *f = *state;
+    lk__turn_text first, second;
+
+    one_was_given_it(f);
+    lock2_turn(f, &first);
+    script_redis(f, "DEL n");
+    lock2_at(f, 900);
+    assert_like(lock2_touch(f, "c:1", NULL), held);
+    lock2_acquire(f, "b:2");
+    lock2_at(f, 1800);
+    lock2_release(f, "c:1", 0);
+    assert_like(script_redis(f, "HKEYS n"), "b:2");
+    lock2_turn(f, &second);
+    assert_true(second.since > first.since);
+}
+
+static void in_our_turn_no_moment_is_left_to_the_unseen(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f);
+    f->interop = "0";
+    script_redis(f, "EVAL %s 1 " LOCK2_RECORD,
+                 "local r = redis.call('GET', KEYS[1]) return redis.call("
+                 "'SET', KEYS[1], (string.gsub(r, 't,(%d+),%-1,0,0', "
+                 "'o,%1,2000,0,4')), 'KEEPTTL')");
+    lock2_acquire(f, "a:2");
+    lock2_at(f, 1500);
+    lock2_touch(f, "b:1", NULL);
+    lock2_release(f, "a:2", 0);
+    assert_like(script_redis(f, "HKEYS n"), "b:1");
+}
+
+static void the_first_of_ours_waits_for_a_moment(void **state)
+{
+    script_fixture *f = *state;
+
+    left_to_the_unseen(f);
+    lock2_at(f, 1011);
+    assert_like(lock2_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
+    assert_like(lock2_acquire(f, "b:2"), "2 0 * 0");
+    lock2_at(f, 1012);
+    assert_like(lock2_touch(f, "c:1", NULL), held);
+    assert_turn(f, 'o', 0);
+}
+
+static void a_listener_that_comes_then_has_a_whole_turn(void **state)
+{
+    script_fixture *f = *state;
+
+    left_to_the_unseen(f);
+    script_listen(f, LOCK2_CHANNEL);
+    lock2_at(f, 1149);
+    assert_like(lock2_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
+    lock2_at(f, 1150);
+    assert_like(lock2_touch(f, "c:1", NULL), held);
+}
+
+static void who_comes_then_is_met(void **state)
+{
+    script_fixture *f = *state;
+    lk__turn_text turn;
+
+    left_to_the_unseen(f);
+    script_redis(f, "HSET n java:7 1");
+    lock2_touch(f, "c:1", NULL);
+    lock2_turn(f, &turn);
+    assert_int_equal(turn.side.bytes[0], 't');
+    assert_true(turn.met >= turn.since);
+    assert_int_equal(turn.vain, 0);
+}
+
+/* ---- where nobody of ours waits ---- */
+
+static void without_a_waiter_no_turn_begins(void **state)
+{
+    script_fixture *f = *state;
+
+    lock2_at(f, 0);
+    f->interop = "1";
+    lock2_acquire(f, "a:1");
+    lock2_release(f, "a:1", 0);
+    assert_turn(f, '-', 0);
+}
+
+/* Else the next thread of the same client would always come before them. */
+static void without_a_waiter_those_who_are_seen_have_a_turn(void **state)
+{
+    static const char *const seen[] = {"PING", "SET " LOCK2_SPIN " 1",
+                                       "RPUSH " LOCK2_FAIRQ " java:7"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+        lock2_at(f, 0);
+        lock2_acquire(f, "a:1");
+        script_redis(f, seen[i]);
+        script_listen(f, i == 0 ? LOCK2_CHANNEL : LOCK2_CHANNEL ":java:7");
+        assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+        assert_like(lock2_acquire(f, "b:1"), "2 0 * 2");
+        script_deafen(f, LOCK2_CHANNEL);
+        script_redis(f, "FLUSHALL");
+    }
+}
+
+static void without_a_waiter_no_turn_of_ours_is_cut_short(void **state)
+{
+    script_fixture *f = *state;
+
+    left_open(f);
+    lock2_at(f, 200);
+    assert_like(lock2_touch(f, "b:1", NULL), held);
+    lock2_leave(f, "c:1", false);
+    script_listen(f, LOCK2_CHANNEL);
+    lock2_release(f, "b:1", 0);
+    assert_turn(f, 'o', 500);
+    assert_like(lock2_acquire(f, "d:1"), "1 *");
+    assert_turn(f, 'o', 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(who_had_it_unasked_gets_a_turn_unseen),
+        SCRIPT_TEST(long_ago_they_were_met_no_more),
+        SCRIPT_TEST(met_in_an_hour_is_not_met),
+        SCRIPT_TEST(in_vain_twice_they_are_taken_to_be_gone),
+        SCRIPT_TEST(who_was_seen_to_wait_is_not_met),
+        SCRIPT_TEST(after_less_than_a_second_it_is_handed_over),
+        SCRIPT_TEST(who_took_it_free_begins_the_time),
+        SCRIPT_TEST(in_our_turn_no_moment_is_left_to_the_unseen),
+        SCRIPT_TEST(the_first_of_ours_waits_for_a_moment),
+        SCRIPT_TEST(a_listener_that_comes_then_has_a_whole_turn),
+        SCRIPT_TEST(who_comes_then_is_met),
+        SCRIPT_TEST(without_a_waiter_no_turn_begins),
+        SCRIPT_TEST(without_a_waiter_those_who_are_seen_have_a_turn),
+        SCRIPT_TEST(without_a_waiter_no_turn_of_ours_is_cut_short),
+    };
+
+    return cmocka_run_group_tests(tests, script_start_server,
+                                  script_stop_server);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_CERTIFICATES_H
+#define LK_TESTS_SUPPORT_CERTIFICATES_H
+
+/*
+ * Throw-away certificates, made once for a program and removed when it ends:
+ *
+ *   ca.crt       the CA of all the others
+ *   other.crt    a CA that nobody uses; its own certificate, with other.key
+ *   server.crt   for localhost and 127.0.0.1; server.key
+ *   expired.crt  the same, since yesterday
+ *   stranger.crt for elsewhere.example and 192.0.2.1
+ *   client.crt   client.key; client.pem has both; locked.key has a password
+ */
+
+/* The folder; NULL when they cannot be made, stderr tells why. Not from two
+   threads at once. */
+const char *certificates_folder(void);
+
+/* The path of one of the files, in memory of the caller's. */
+const char *certificates_path(char path[128], const char *file);
+
+#endif /* LK_TESTS_SUPPORT_CERTIFICATES_H */

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/lock2.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+
+enum { KEYS = 6, ARGS = 16, LIFE_MS = 3600000, STONE_MS = 600000, FIELD = 400 };
+
+/* ---- what is common ---- */
+
+static lk__text text_of(const char *text)
+{
+    return (lk__text){text, strlen(text)};
+}
+
+const char *lock2_member(const char *claim, char mode)
+{
+    static char texts[4][FIELD];
+    static unsigned next;
+    char *text = texts[next++ % 4];
+    const lk__member_text member = {
+        .claim = text_of(claim),
+        .nonce = text_of(LOCK2_NONCE),
+        .mode = {&mode, 1},
+        .need = 1,
+        .lease = 30000,
+        .base = text_of("-"),
+        .inbox = text_of("p"),
+        .reason = text_of("because"),
+    };
+
+    lk__packed_write(&lk__member_text_packed, &member, text, FIELD);
+    return text;
+}
+
+/* Fails the test unless the answer is one of the table's, or an error. */
+static void check_answer(const script_fixture *f, const lk__answers *answers)
+{
+    max_align_t answer[16]; /* more than any has */
+
+    if (f->answer->type != REDIS_REPLY_ERROR)
+        assert_int_equal(lk__answer_read(answers, f->answer, answer), LK_OK);
+}
+
+/* Runs a script with so many of its keys. */
+static const char *run(script_fixture *f, const lk__signature *signature,
+                       size_t key_count, const void *args)
+{
+    static const lk__args_shape none = {NULL, 0, LK__NOT_GIVEN, LK__NOT_GIVEN};
+    const lk__args_shape *shape =
+        signature->args != NULL ? signature->args : &none;
+    char keys[KEYS][FIELD], numbers[ARGS][24], texts[ARGS][FIELD];
+    const char *key_list[KEYS], *arg_list[ARGS + 1] = {NULL};
+    lk__arg values[ARGS];
+    const char *answer;
+
+    assert_true(lk__args_count(shape, args) <= ARGS && key_count <= KEYS);
+    for (size_t i = 0; i < key_count; i++) {
+        lk__key_write(lk__lock_keys[signature->keys[i]], f->name, keys[i],
+                      FIELD);
+        key_list[i] = keys[i];
+    }
+    lk__args_write(shape, args, values);
+    for (size_t i = 0; i < lk__args_count(shape, args); i++) {
+        snprintf(numbers[i], sizeof(numbers[i]), "%" PRId64, values[i].number);
+        snprintf(texts[i], FIELD, "%.*s", (int)values[i].size,
+                 values[i].bytes != NULL ? values[i].bytes : "");
+        arg_list[i] = values[i].bytes != NULL ? texts[i] : numbers[i];
+    }
+    answer =
+        script_run_keys(f, signature->script, key_list, key_count, arg_list);
+    check_answer(f, signature->answers);
+    return answer;
+}
+
+/* ---- scripts ---- */
+
+const char *lock2_acquire_with(script_fixture *f, const char *claim, char mode,
+                               char how, int64_t lease)
+{
+    char own[FIELD];
+    const lk__member_text member = {
+        .claim = text_of(claim),
+        .nonce = text_of(LOCK2_NONCE),
+        .mode = {&mode, 1},
+        .need = 1,
+        .lease = lease,
+        .base = text_of("-"),
+        .inbox = text_of("p"),
+        .reason = text_of("because"),
+    };
+    const lk__lock_acquire_args args = {
+        .claim = text_of(claim),
+        .lease = lease,
+        .how = how,
+        .interop = f->interop[0],
+        .life = LIFE_MS,
+        .own = {own, lk__packed_write(&lk__member_text_packed, &member, own,
+                                      sizeof(own))},
+    };
+
+    return run(f, &lk__lock_acquire,
+               how == 's' ? LK__LOCK_ACQUIRE_SPINS : LK__LOCK_ACQUIRE_USUAL,
+               &args);
+}
+
+const char *lock2_acquire(script_fixture *f, const char *claim)
+{
+    return lock2_acquire_with(f, claim, 'l', 'q', 30000);
+}
+
+static lk__lock_close_args
+close_args(const script_fixture *f, const char *claim, char why)
+{
+    return (lk__lock_close_args){.why = why,
+                                 .claim = text_of(claim),
+                                 .channel = text_of(LOCK2_CHANNEL),
+                                 .interop = f->interop[0],
+                                 .life = LIFE_MS};
+}
+
+const char *lock2_release(script_fixture *f, const char *claim, int64_t fence)
+{
+    lk__lock_close_args args = close_args(f, claim, 'r');
+
+    args.fence = fence != 0 ? fence : lock2_fence(f);
+    return run(f, &lk__lock_close, LK__LOCK_CLOSE_WHOLE, &args);
+}
+
+const char *lock2_release_alone(script_fixture *f, const char *claim)
+{
+    lk__lock_close_args args = close_args(f, claim, 'r');
+
+    return run(f, &lk__lock_close, LK__LOCK_CLOSE_ALONE, &args);
+}
+
+const char *lock2_leave(script_fixture *f, const char *claim, bool stone)
+{
+    lk__lock_close_args args = close_args(f, claim, 'l');
+
+    args.has_own = true;
+    args.own = text_of(lock2_member(claim, 'l'));
+    args.has_stone = stone;
+    args.stone = STONE_MS;
+    return run(f, &lk__lock_close, LK__LOCK_CLOSE_WHOLE, &args);
+}
+
+const char *lock2_force(script_fixture *f, const char *claim)
+{
+    lk__lock_close_args args = close_args(f, claim, 'f');
+
+    return run(f, &lk__lock_close, LK__LOCK_CLOSE_WHOLE, &args);
+}
+
+static const char *
+touch(script_fixture *f, const char *first, const char *second, char peek)
+{
+    const char *end = first != NULL ? strchr(first, ':') : NULL;
+    lk__text members[2] = {first != NULL ? text_of(lock2_member(first, 'l'))
+                                         : text_of(""),
+                           second != NULL ? text_of(lock2_member(second, 'l'))
+                                          : text_of("")};
+    const lk__lock_touch_args args = {
+        .uuid = {first, end != NULL ? (size_t)(end - first) : 0},
+        .channel = text_of(LOCK2_CHANNEL),
+        .interop = f->interop[0],
+        .life = LIFE_MS,
+        .peek = peek,
+        .members = members,
+        .members_count = (first != NULL ? 1U : 0U) + (second != NULL ? 1U : 0U),
+    };
+
+    return run(f, &lk__lock_touch, LK__LOCK_TOUCH_WHOLE, &args);
+}
+
+const char *
+lock2_touch(script_fixture *f, const char *first, const char *second)
+{
+    return touch(f, first, second, '0');
+}
+
+const char *lock2_peek(script_fixture *f, const char *claim)
+{
+    return touch(f, claim, NULL, '1');
+}
+
+const char *lock2_keep(script_fixture *f, const char *claim, int64_t fence,
+                       int64_t lease, int64_t reserve)
+{
+    const lk__lock_keep_args args = {
+        .claim = text_of(claim),
+        .fence = fence != 0 ? fence : lock2_fence(f),
+        .lease = lease,
+        .life = LIFE_MS,
+        .reserve = reserve,
+        .channel = text_of(LOCK2_CHANNEL),
+        .interop = f->interop[0],
+    };
+
+    return run(f, &lk__lock_keep, LK__LOCK_KEEP_WHOLE, &args);
+}
+
+const char *lock2_renew(script_fixture *f, const char *claim, const char *other,
+                        int64_t lease)
+{
+    char number[24];
+    const char *keys[] = {"n", "m"};
+    const char *args[] = {number, claim, other, NULL};
+
+    snprintf(number, sizeof(number), "%" PRId64, lease);
+    script_run_keys(f, &lk__lock_renew_script, keys, 2, args);
+    check_answer(f, &lk__lock_renew_answers);
+    return f->answer_text;
+}
+
+const char *lock2_see(script_fixture *f)
+{
+    return run(f, &lk__lock_see, LK__LOCK_SEE_WHOLE, NULL);
+}
+
+const char *
+lock2_import(script_fixture *f, const char *from, int64_t fence, const char *to)
+{
+    const char *own = lock2_member(to, 'l');
+    const lk__lock_import_args args = {
+        .claim = text_of(from),
+        .fence = fence,
+        .lease = 60000,
+        .life = LIFE_MS,
+        .interop = f->interop[0],
+        .own = text_of(own),
+    };
+
+    return run(f, &lk__lock_import, LK__LOCK_IMPORT_WHOLE, &args);
+}
+
+const char *lock2_revoke(script_fixture *f, const char *claim)
+{
+    const lk__lock_revoke_args args = {.claim = text_of(claim)};
+
+    return run(f, &lk__lock_revoke, LK__LOCK_REVOKE_WHOLE, &args);
+}
+
+const char *lock2_forget(script_fixture *f)
+{
+    const lk__lock_forget_args args = {.channel = text_of(LOCK2_CHANNEL)};
+
+    return run(f, &lk__lock_forget, LK__LOCK_FORGET_WHOLE, &args);
+}
+
+const char *lock2_term(script_fixture *f)
+{
+    return run(f, &lk__lock_term, LK__LOCK_TERM_WHOLE, NULL);
+}
+
+/* ---- what is there ---- */
+
+bool lock2_record(script_fixture *f, lk__record_text *ret)
+{
+    const char *text = script_redis(f, "GET " LOCK2_RECORD);
+
+    return lk__packed_read(&lk__record_text_packed, text_of(text), ret);
+}
+
+void lock2_turn(script_fixture *f, lk__turn_text *ret)
+{
+    lk__record_text record;
+
+    assert_true(lock2_record(f, &record));
+    memset(ret, 0, sizeof(*ret));
+    ret->side = text_of("-");
+    if (record.turn.size > 1)
+        assert_true(lk__packed_read(&lk__turn_text_packed, record.turn, ret));
+}
+
+int64_t lock2_fence(script_fixture *f)
+{
+    lk__record_text record;
+
+    return lock2_record(f, &record) ? record.fence : 0;
+}
+
+/* Times are multiples of step, in us. */
+static void shift(script_fixture *f, long long ms, int step)
+{
+    snprintf(f->stamp, sizeof(f->stamp),
+             "local R = redis local redis = setmetatable({call = "
+             "function(name, ...) if name ~= 'TIME' then return R.call(name, "
+             "...) end local t = R.call('TIME') local us = t[1] * 1000000 + "
+             "t[2] + %lld * 1000 us = us - us %% %d return {math.floor(us / "
+             "1000000), us %% 1000000} end}, {__index = R}) ",
+             ms, step);
+}
+
+void lock2_shift(script_fixture *f, long long ms)
+{
+    shift(f, ms, 1);
+}
+
+void lock2_shift_to_sweep(script_fixture *f, long long ms)
+{
+    shift(f, ms, 16000);
+}
+
+void lock2_at(script_fixture *f, long long ms)
+{
+    static long long start;
+
+    if (f->stamp[0] == '\0')
+        start = script_now_ms(f);
+    ms += start;
+    snprintf(f->stamp, sizeof(f->stamp),
+             "local R = redis local redis = setmetatable({call = "
+             "function(name, ...) if name ~= 'TIME' then return R.call(name, "
+             "...) end return {%lld, %lld} end}, {__index = R}) ",
+             ms / 1000, ms % 1000 * 1000);
+}
+
+void lock2_hear(script_fixture *f, ...)
+{
+    va_list clients;
+    const char *client;
+    char inbox[FIELD];
+
+    va_start(clients, f);
+    while ((client = va_arg(clients, const char *)) != NULL) {
+        snprintf(inbox, sizeof(inbox), "latchkey:in::%s", client);
+        script_listen(f, inbox);
+    }
+    va_end(clients);
+}

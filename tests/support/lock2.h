@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_LOCK2_H
+#define LK_TESTS_SUPPORT_LOCK2_H
+
+#include "lock_table.h"
+#include "support/script.h"
+
+/*
+ * Runs the lock's scripts of the next layout alone, over a fixture of script.h,
+ * for the name "n". Keys, arguments and answers go through what was made of the
+ * table, so that both of its sides are tested. Texts are as in script.h.
+ *
+ * A claim is <client>:<number>; its inbox is latchkey:in::<client>, its reason
+ * "because", its nonce 0123456789abcdef.
+ */
+
+#define LOCK2_RECORD  "latchkey:{n}:r"
+#define LOCK2_QUEUE   "latchkey:{n}:q"
+#define LOCK2_SPIN    "latchkey:{n}:s"
+#define LOCK2_TOKEN   "redisson_lock_token:{n}"
+#define LOCK2_FAIRQ   "redisson_lock_queue:{n}"
+#define LOCK2_CHANNEL "redisson_lock__channel:{n}"
+#define LOCK2_NONCE   "0123456789abcdef"
+
+/* The text in the queue of a claim with this mode. */
+const char *lock2_member(const char *claim, char mode);
+
+/* Lease 30000; how as in the table: it queues, or tries, or spins. */
+const char *lock2_acquire(script_fixture *f, const char *claim);
+const char *lock2_acquire_with(script_fixture *f, const char *claim, char mode,
+                               char how, int64_t lease);
+
+/* fence 0: that of the record. */
+const char *lock2_release(script_fixture *f, const char *claim, int64_t fence);
+const char *lock2_release_alone(script_fixture *f, const char *claim);
+/* stone: it may not acquire any more. */
+const char *lock2_leave(script_fixture *f, const char *claim, bool stone);
+/* claim "": whoever holds. */
+const char *lock2_force(script_fixture *f, const char *claim);
+
+/* One or two members of one client; second NULL: one; first NULL: none. */
+const char *
+lock2_touch(script_fixture *f, const char *first, const char *second);
+const char *lock2_peek(script_fixture *f, const char *claim);
+
+const char *lock2_keep(script_fixture *f, const char *claim, int64_t fence,
+                       int64_t lease, int64_t reserve);
+/* The name n, held by this claim, and the name m by the other. */
+const char *lock2_renew(script_fixture *f, const char *claim, const char *other,
+                        int64_t lease);
+const char *lock2_see(script_fixture *f);
+
+/* The hold of a claim becomes that of another one, for 60000 ms. */
+const char *lock2_import(script_fixture *f, const char *from, int64_t fence,
+                         const char *to);
+const char *lock2_revoke(script_fixture *f, const char *claim);
+const char *lock2_forget(script_fixture *f);
+const char *lock2_term(script_fixture *f);
+
+/* The fence of the record; its text. */
+int64_t lock2_fence(script_fixture *f);
+bool lock2_record(script_fixture *f, lk__record_text *ret);
+/* The turn of the record; side "-": none. */
+void lock2_turn(script_fixture *f, lk__turn_text *ret);
+
+/* Scripts find the server's clock so many ms ahead from now on. */
+void lock2_shift(script_fixture *f, long long ms);
+/* The same, and each touch finds one of the times at which it sweeps. */
+void lock2_shift_to_sweep(script_fixture *f, long long ms);
+
+/* Scripts find the clock at so many ms behind the first call of the test, and it
+   stands still. */
+void lock2_at(script_fixture *f, long long ms);
+
+/* Hears what is said to these clients, ended by NULL, from now on. */
+void lock2_hear(script_fixture *f, ...) __attribute__((sentinel));
+
+#endif /* LK_TESTS_SUPPORT_LOCK2_H */

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Makes throw-away certificates in a folder: a CA, another one, and what
+# certificates.h names. OpenSSL's words go to a log there.
+
+set -eu
+cd "$1"
+exec 2>log
+
+key='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+
+# authority <name>: a CA, which nobody else trusts.
+authority()
+{
+    # shellcheck disable=SC2086 # several words
+    openssl req -x509 $key -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.crt"
+}
+
+# leaf <name> <days> <alternative names>: signed by the first CA.
+leaf()
+{
+    printf 'subjectAltName=%s\n' "$3" >"$1.ext"
+    # shellcheck disable=SC2086
+    openssl req $key -subj "/CN=$1" -keyout "$1.key" -out "$1.csr"
+    openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial \
+        -days "$2" -extfile "$1.ext" -out "$1.crt"
+}
+
+authority ca
+authority other
+leaf server 2 'DNS:localhost,IP:127.0.0.1'
+leaf expired -1 'DNS:localhost,IP:127.0.0.1'
+leaf stranger 2 'DNS:elsewhere.example,IP:192.0.2.1'
+leaf client 2 'DNS:client.example'
+openssl pkey -in client.key -aes256 -passout pass:hush -out locked.key
+cat client.crt client.key >client.pem
