@@ -91,11 +91,11 @@ static void a_waiter_without_inbox_keeps_its_place_in_line(void **state)
     hold = attempt_hold(behind); /* the far client was skipped */
 
     proxy_refuse(sc->proxy, false);
+    assert_true(scene_becomes(sc, SCENE_INBOXES, inboxes));
     assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     assert_int_equal(first_ticket(sc), before);
     last = scene_attempt(sc, sc->near_lock, SCENE_MS, NULL);
     assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 2));
-    assert_true(scene_becomes(sc, SCENE_INBOXES, inboxes));
     assert_status(lk_hold_release(hold), LK_OK);
     hold = attempt_hold(a);
     assert_false(attempt_has_ended(last, 1));

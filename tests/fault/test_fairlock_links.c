@@ -162,11 +162,11 @@ static void waits_without_an_inbox_keep_their_places(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     hold = fairline_granted(l->waits[3]); /* the far client was passed by */
     proxy_refuse(l->scene->proxy, false);
+    assert_true(scene_becomes(l->scene, SCENE_INBOXES, inboxes));
     assert_true(fairline_becomes_queued(l, 3));
     after = places(l);
     assert_same_places(before, after);
     (void)fairline_queue(l, l->near);
-    assert_true(scene_becomes(l->scene, SCENE_INBOXES, inboxes));
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < 3; i++)
         assert_status(lk_hold_release(fairline_granted(l->waits[i])), LK_OK);
