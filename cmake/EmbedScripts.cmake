@@ -86,7 +86,8 @@ endfunction()
 
 # lk__tables_make(<out dir> <family>...)
 #
-# Makes C and Lua of lua/<family>/<family>.table, as tools/table/ says. A table, a
+# Makes C and Lua of lua/<family>/<family>.table, and C of the packed texts that
+# all families have, as tools/table/ says. A table, a
 # script or a fragment that does not fit is an error here.
 function(lk__tables_make out)
   find_program(AWK awk REQUIRED)
@@ -95,12 +96,14 @@ function(lk__tables_make out)
   file(GLOB used CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lua/*/*.lua"
     "${PROJECT_SOURCE_DIR}/lua/*/*.table" "${tools}/*.awk")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${used})
-  foreach(family IN LISTS ARGN)
+  foreach(family IN LISTS ARGN ITEMS shared)
+    set(read "lua/shared/shared.table" "lua/${family}/${family}.table")
+    list(REMOVE_DUPLICATES read)
     execute_process(RESULT_VARIABLE failed ERROR_VARIABLE words
       WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
       COMMAND "${AWK}" -v family=${family} -v lua=lua -v "out=${out}"
         -f "${tools}/read.awk" -f "${tools}/c.awk" -f "${tools}/lua.awk"
-        "lua/${family}/${family}.table")
+        ${read})
     if(failed)
       message(FATAL_ERROR "${words}")
     endif()
@@ -133,6 +136,7 @@ function(lk_embed_scripts target)
   set(declared "")
   set(listed "")
   lk__tables_make("${tables}" ${ARG_TABLES})
+  target_sources(${target} PRIVATE "${tables}/shared_table.c")
   foreach(family IN LISTS ARG_TABLES)
     lk__table_scripts(${family} names)
     foreach(name IN LISTS names)

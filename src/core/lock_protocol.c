@@ -5,112 +5,49 @@
  * lua/lock/lock.table, and docs/protocol.md says what stands behind it.
  */
 
-#include <string.h>
-
 #include "core/claim.h"
 #include "core/client.h"
 #include "core/exclusive.h"
-#include "core/node.h"
-#include "core/place.h"
+#include "core/layout2.h"
 #include "core/protocol.h"
-#include "core/words.h"
 #include "lock_table.h"
-
-/* Longest text of a member: see docs/protocol.md, and words.h for reasons. */
-enum { MEMBER_SIZE = 512 };
-
-/* ---- texts ---- */
-
-static lk__text text_of(const char *text)
-{
-    return (lk__text){text, strlen(text)};
-}
-
-/* A waiter, as it stands in the queue; the same each time it is made. */
-static lk__text member_of(lk__question *q, const lk__claim *claim)
-{
-    const lk__member_text member = {
-        .claim = text_of(claim->id),
-        .nonce = text_of(claim->nonce),
-        .mode = text_of(claim->place->kind->mode),
-        .need = 1,
-        .lease = (int64_t)claim->lease_ms,
-        .base = text_of("-"),
-        .inbox = text_of("p"),
-        .reason = text_of(claim->reason != NULL ? claim->reason : ""),
-    };
-    char *text = lk__question_text(q, MEMBER_SIZE);
-
-    return (lk__text){text, lk__packed_write(&lk__member_text_packed, &member,
-                                             text, MEMBER_SIZE)};
-}
-
-static char interop_of(const lk__place *place)
-{
-    return place->client->settings.interop == LK_INTEROP_REDISSON ? '1' : '0';
-}
-
-static int64_t life_of(const lk__place *place)
-{
-    return (int64_t)place->client->settings.fence_keep_ms;
-}
-
-static int64_t db_of(const lk__place *place)
-{
-    return (int64_t)place->client->settings.db;
-}
-
-/* NULL: no memory. */
-static lk__question *
-begin(const lk__place *place, const lk__signature *signature, size_t room)
-{
-    lk__question *q = &place->client->question;
-
-    return lk__question_begin(q, signature->script, room) ? q : NULL;
-}
-
-static lk__question *fill(lk__question *q, const lk__place *place,
-                          const lk__signature *signature, size_t key_count,
-                          const void *args)
-{
-    lk__question_fill(q, signature, key_count, place->keys, args);
-    return q;
-}
 
 /* ---- seeking ---- */
 
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
-    lk__question *q = begin(place, &lk__lock_acquire, MEMBER_SIZE);
+    lk__question *q =
+        lk__layout2_begin(place, &lk__lock_acquire, LK__MEMBER_SIZE);
     lk__lock_acquire_args args = {
-        .claim = text_of(claim->id),
+        .claim = lk__text_of(claim->id),
         .lease = (int64_t)claim->lease_ms,
         .how = how,
-        .interop = interop_of(place),
-        .life = life_of(place),
+        .interop = lk__layout2_interop(place),
+        .life = lk__layout2_life(place),
     };
 
     if (q == NULL)
         return NULL;
-    args.own = member_of(q, claim);
-    return fill(q, place, &lk__lock_acquire,
-                how == LK__HOW_SPIN ? LK__LOCK_ACQUIRE_SPINS
-                                    : LK__LOCK_ACQUIRE_USUAL,
-                &args);
+    args.own = lk__layout2_member(q, claim);
+    return lk__layout2_fill(q, place, &lk__lock_acquire,
+                            how == LK__HOW_SPIN ? LK__LOCK_ACQUIRE_SPINS
+                                                : LK__LOCK_ACQUIRE_USUAL,
+                            &args);
 }
 
 static lk__question *
 touch(const lk__place *place, lk__claim *const *claims, size_t count)
 {
-    lk__question *q = begin(place, &lk__lock_touch, count * MEMBER_SIZE);
+    lk__question *q =
+        lk__layout2_begin(place, &lk__lock_touch, count * LK__MEMBER_SIZE);
     lk__text members[LK__TOUCH_CLAIMS];
     const lk__lock_touch_args args = {
-        .uuid = text_of(place->client->id),
-        .db = db_of(place),
-        .channel = text_of(place->channel),
-        .interop = interop_of(place),
-        .life = life_of(place),
+        .uuid = lk__text_of(place->client->id),
+        .db = lk__layout2_db(place),
+        .channel = lk__text_of(place->channel),
+        .interop = lk__layout2_interop(place),
+        .life = lk__layout2_life(place),
         .peek = '0',
         .members = members,
         .members_count = count,
@@ -119,8 +56,9 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        members[i] = member_of(q, claims[i]);
-    return fill(q, place, &lk__lock_touch, LK__LOCK_TOUCH_WHOLE, &args);
+        members[i] = lk__layout2_member(q, claims[i]);
+    return lk__layout2_fill(q, place, &lk__lock_touch, LK__LOCK_TOUCH_WHOLE,
+                            &args);
 }
 
 static lk__question *look(const lk__claim *claim)
@@ -246,20 +184,20 @@ static uint64_t read_ticket(const redisReply *reply, size_t i)
 static lk__question *keep(const lk__place *place, const char *id,
                           uint64_t fence, uint64_t lease_ms, uint64_t reserve)
 {
-    lk__question *q = begin(place, &lk__lock_keep, 0);
+    lk__question *q = lk__layout2_begin(place, &lk__lock_keep, 0);
     const lk__lock_keep_args args = {
-        .claim = text_of(id),
+        .claim = lk__text_of(id),
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
-        .life = life_of(place),
+        .life = lk__layout2_life(place),
         .reserve = (int64_t)reserve,
-        .channel = text_of(place->channel),
-        .interop = interop_of(place),
+        .channel = lk__text_of(place->channel),
+        .interop = lk__layout2_interop(place),
     };
 
-    return q != NULL
-               ? fill(q, place, &lk__lock_keep, LK__LOCK_KEEP_WHOLE, &args)
-               : NULL;
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_keep,
+                                        LK__LOCK_KEEP_WHOLE, &args)
+                     : NULL;
 }
 
 static lk_status
@@ -283,7 +221,7 @@ read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
 static lk__question *
 renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
-    lk__question *q = begin(claims[0]->place, &lk__lock_renew, 0);
+    lk__question *q = lk__layout2_begin(claims[0]->place, &lk__lock_renew, 0);
     lk__text ids[LK__RENEW_CLAIMS];
     const lk__lock_renew_args args = {.lease = (int64_t)leases[0],
                                       .claims = ids,
@@ -292,10 +230,10 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++) {
-        ids[i] = text_of(claims[i]->id);
+        ids[i] = lk__text_of(claims[i]->id);
         lk__question_key(q, claims[i]->place->keys[LK__LOCK_KEY_LOCK]);
     }
-    return fill(q, claims[0]->place, &lk__lock_renew, 0, &args);
+    return lk__layout2_fill(q, claims[0]->place, &lk__lock_renew, 0, &args);
 }
 
 static lk_status read_renew(const redisReply *reply, const redisReply **ret)
@@ -314,48 +252,50 @@ static lk__lock_close_args
 close_args(const lk__place *place, char why, const char *id)
 {
     return (lk__lock_close_args){.why = why,
-                                 .claim = text_of(id),
-                                 .db = db_of(place),
-                                 .channel = text_of(place->channel),
-                                 .interop = interop_of(place),
-                                 .life = life_of(place)};
+                                 .claim = lk__text_of(id),
+                                 .db = lk__layout2_db(place),
+                                 .channel = lk__text_of(place->channel),
+                                 .interop = lk__layout2_interop(place),
+                                 .life = lk__layout2_life(place)};
 }
 
 static lk__question *release(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
-    lk__question *q = begin(place, &lk__lock_close, 0);
+    lk__question *q = lk__layout2_begin(place, &lk__lock_close, 0);
     lk__lock_close_args args = close_args(place, 'r', claim->id);
 
     args.fence = (int64_t)claim->fence;
-    return q != NULL
-               ? fill(q, place, &lk__lock_close, LK__LOCK_CLOSE_WHOLE, &args)
-               : NULL;
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_close,
+                                        LK__LOCK_CLOSE_WHOLE, &args)
+                     : NULL;
 }
 
 static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
 {
     const lk__place *place = claim->place;
-    lk__question *q = begin(place, &lk__lock_close, MEMBER_SIZE);
+    lk__question *q =
+        lk__layout2_begin(place, &lk__lock_close, LK__MEMBER_SIZE);
     lk__lock_close_args args = close_args(place, 'l', claim->id);
 
     if (q == NULL)
         return NULL;
     args.has_own = true;
-    args.own = member_of(q, claim);
+    args.own = lk__layout2_member(q, claim);
     args.has_stone = stone_ms > 0;
     args.stone = (int64_t)stone_ms;
-    return fill(q, place, &lk__lock_close, LK__LOCK_CLOSE_WHOLE, &args);
+    return lk__layout2_fill(q, place, &lk__lock_close, LK__LOCK_CLOSE_WHOLE,
+                            &args);
 }
 
 static lk__question *force(const lk__place *place, const char *owner)
 {
-    lk__question *q = begin(place, &lk__lock_close, 0);
+    lk__question *q = lk__layout2_begin(place, &lk__lock_close, 0);
     lk__lock_close_args args = close_args(place, 'f', owner);
 
-    return q != NULL
-               ? fill(q, place, &lk__lock_close, LK__LOCK_CLOSE_WHOLE, &args)
-               : NULL;
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_close,
+                                        LK__LOCK_CLOSE_WHOLE, &args)
+                     : NULL;
 }
 
 static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
@@ -390,19 +330,21 @@ static lk__question *import(const lk__claim *claim, const char *id,
                             uint64_t fence, uint64_t lease_ms)
 {
     const lk__place *place = claim->place;
-    lk__question *q = begin(place, &lk__lock_import, MEMBER_SIZE);
+    lk__question *q =
+        lk__layout2_begin(place, &lk__lock_import, LK__MEMBER_SIZE);
     lk__lock_import_args args = {
-        .claim = text_of(id),
+        .claim = lk__text_of(id),
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
-        .life = life_of(place),
-        .interop = interop_of(place),
+        .life = lk__layout2_life(place),
+        .interop = lk__layout2_interop(place),
     };
 
     if (q == NULL)
         return NULL;
-    args.own = member_of(q, claim);
-    return fill(q, place, &lk__lock_import, LK__LOCK_IMPORT_WHOLE, &args);
+    args.own = lk__layout2_member(q, claim);
+    return lk__layout2_fill(q, place, &lk__lock_import, LK__LOCK_IMPORT_WHOLE,
+                            &args);
 }
 
 static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
@@ -424,13 +366,13 @@ static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
 
 static lk__question *revoke(const lk__place *place, const char *owner)
 {
-    lk__question *q = begin(place, &lk__lock_revoke, 0);
-    const lk__lock_revoke_args args = {.claim = text_of(owner),
-                                       .db = db_of(place)};
+    lk__question *q = lk__layout2_begin(place, &lk__lock_revoke, 0);
+    const lk__lock_revoke_args args = {.claim = lk__text_of(owner),
+                                       .db = lk__layout2_db(place)};
 
-    return q != NULL
-               ? fill(q, place, &lk__lock_revoke, LK__LOCK_REVOKE_WHOLE, &args)
-               : NULL;
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_revoke,
+                                        LK__LOCK_REVOKE_WHOLE, &args)
+                     : NULL;
 }
 
 static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
@@ -448,12 +390,12 @@ static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
 
 static lk__question *forget(const lk__place *place)
 {
-    lk__question *q = begin(place, &lk__lock_forget, 0);
-    const lk__lock_forget_args args = {.channel = text_of(place->channel)};
+    lk__question *q = lk__layout2_begin(place, &lk__lock_forget, 0);
+    const lk__lock_forget_args args = {.channel = lk__text_of(place->channel)};
 
-    return q != NULL
-               ? fill(q, place, &lk__lock_forget, LK__LOCK_FORGET_WHOLE, &args)
-               : NULL;
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_forget,
+                                        LK__LOCK_FORGET_WHOLE, &args)
+                     : NULL;
 }
 
 /* An owner's text is followed by a NUL, as hiredis has it. */
@@ -485,9 +427,10 @@ static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
 
 static lk__question *info(const lk__place *place)
 {
-    lk__question *q = begin(place, &lk__lock_see, 0);
+    lk__question *q = lk__layout2_begin(place, &lk__lock_see, 0);
 
-    return q != NULL ? fill(q, place, &lk__lock_see, LK__LOCK_SEE_WHOLE, NULL)
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_see,
+                                        LK__LOCK_SEE_WHOLE, NULL)
                      : NULL;
 }
 

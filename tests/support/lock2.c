@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/layout2.h"
 
-enum { KEYS = 6, ARGS = 16, LIFE_MS = 3600000, STONE_MS = 600000, FIELD = 400 };
+enum { LIFE_MS = 3600000, STONE_MS = 600000, FIELD = 400 };
 
 /* ---- what is common ---- */
 
@@ -38,44 +39,10 @@ const char *lock2_member(const char *claim, char mode)
     return text;
 }
 
-/* Fails the test unless the answer is one of the table's, or an error. */
-static void check_answer(const script_fixture *f, const lk__answers *answers)
-{
-    max_align_t answer[16]; /* more than any has */
-
-    if (f->answer->type != REDIS_REPLY_ERROR)
-        assert_int_equal(lk__answer_read(answers, f->answer, answer), LK_OK);
-}
-
-/* Runs a script with so many of its keys. */
 static const char *run(script_fixture *f, const lk__signature *signature,
                        size_t key_count, const void *args)
 {
-    static const lk__args_shape none = {NULL, 0, LK__NOT_GIVEN, LK__NOT_GIVEN};
-    const lk__args_shape *shape =
-        signature->args != NULL ? signature->args : &none;
-    char keys[KEYS][FIELD], numbers[ARGS][24], texts[ARGS][FIELD];
-    const char *key_list[KEYS], *arg_list[ARGS + 1] = {NULL};
-    lk__arg values[ARGS];
-    const char *answer;
-
-    assert_true(lk__args_count(shape, args) <= ARGS && key_count <= KEYS);
-    for (size_t i = 0; i < key_count; i++) {
-        lk__key_write(lk__lock_keys[signature->keys[i]], f->name, keys[i],
-                      FIELD);
-        key_list[i] = keys[i];
-    }
-    lk__args_write(shape, args, values);
-    for (size_t i = 0; i < lk__args_count(shape, args); i++) {
-        snprintf(numbers[i], sizeof(numbers[i]), "%" PRId64, values[i].number);
-        snprintf(texts[i], FIELD, "%.*s", (int)values[i].size,
-                 values[i].bytes != NULL ? values[i].bytes : "");
-        arg_list[i] = values[i].bytes != NULL ? texts[i] : numbers[i];
-    }
-    answer =
-        script_run_keys(f, signature->script, key_list, key_count, arg_list);
-    check_answer(f, signature->answers);
-    return answer;
+    return layout2_run(f, signature, lk__lock_keys, key_count, args);
 }
 
 /* ---- scripts ---- */
@@ -214,7 +181,7 @@ const char *lock2_renew(script_fixture *f, const char *claim, const char *other,
 
     snprintf(number, sizeof(number), "%" PRId64, lease);
     script_run_keys(f, &lk__lock_renew_script, keys, 2, args);
-    check_answer(f, &lk__lock_renew_answers);
+    layout2_check(f, &lk__lock_renew_answers);
     return f->answer_text;
 }
 

@@ -207,7 +207,7 @@ function write_signature(base, owner)
         "_args_shape" : "NULL", base > source
 }
 
-function write_c(    names, n, i, base, guard)
+function write_c(    names, n, i, base, guard, shared)
 {
     header = out "/" family "_table.h"
     source = out "/" family "_table.c"
@@ -219,8 +219,12 @@ function write_c(    names, n, i, base, guard)
         family, family, family > source
     n = split(packed, names, " ")
     for (i = 1; i <= n; i++)
-        write_packed(names[i])
-    write_all_keys()
+        if (!is_shared[names[i]])
+            write_packed(names[i])
+        else if (!shared++)
+            printf "#include \"shared_table.h\"\n\n" > header
+    if (scripts != "")
+        write_all_keys()
     n = split(scripts, names, " ")
     for (i = 1; i <= n; i++) {
         base = "lk__" family "_" names[i]

@@ -5,7 +5,10 @@
 # comment. c.awk and lua.awk make C's side and the scripts of it:
 #
 #   awk -v family=lock -v lua=lua -v out=DIR -f read.awk -f c.awk -f lua.awk \
-#       lua/lock/lock.table
+#       lua/shared/shared.table lua/lock/lock.table
+#
+# The packed texts of the table lua/shared/shared.table are there for all
+# families; C's side of them is made once, for the family "shared".
 #
 #   packed <name> [comma]       a text of fields, with blanks or commas between
 #     field <name> <type>       text, number, signed, or, as the last one, rest
@@ -179,6 +182,7 @@ function begin()
     stage = ""
     if ($1 == "packed" && (NF == 2 || NF == 3 && $3 == "comma")) {
         packed = add(packed, $2, "packed text")
+        is_shared[$2] = family != "shared" && FILENAME ~ /\/shared\.table$/
         comma["packed " $2] = NF == 3
     } else if ($1 == "script" && NF == 2) {
         scripts = add(scripts, $2, "script")

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/layout2.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "support/check.h"
+
+enum { KEYS = 6, ARGS = 16, FIELD = 400 };
+
+void layout2_check(const script_fixture *f, const lk__answers *answers)
+{
+    max_align_t answer[16]; /* more than any has */
+
+    if (f->answer->type != REDIS_REPLY_ERROR)
+        assert_int_equal(lk__answer_read(answers, f->answer, answer), LK_OK);
+}
+
+const char *layout2_run(script_fixture *f, const lk__signature *signature,
+                        const char *const *forms, size_t key_count,
+                        const void *args)
+{
+    static const lk__args_shape none = {NULL, 0, LK__NOT_GIVEN, LK__NOT_GIVEN};
+    const lk__args_shape *shape =
+        signature->args != NULL ? signature->args : &none;
+    char keys[KEYS][FIELD], numbers[ARGS][24], texts[ARGS][FIELD];
+    const char *key_list[KEYS], *arg_list[ARGS + 1] = {NULL};
+    lk__arg values[ARGS];
+    const char *answer;
+
+    assert_true(lk__args_count(shape, args) <= ARGS && key_count <= KEYS);
+    for (size_t i = 0; i < key_count; i++) {
+        lk__key_write(forms[signature->keys[i]], f->name, keys[i], FIELD);
+        key_list[i] = keys[i];
+    }
+    lk__args_write(shape, args, values);
+    for (size_t i = 0; i < lk__args_count(shape, args); i++) {
+        snprintf(numbers[i], sizeof(numbers[i]), "%" PRId64, values[i].number);
+        snprintf(texts[i], FIELD, "%.*s", (int)values[i].size,
+                 values[i].bytes != NULL ? values[i].bytes : "");
+        arg_list[i] = values[i].bytes != NULL ? texts[i] : numbers[i];
+    }
+    answer =
+        script_run_keys(f, signature->script, key_list, key_count, arg_list);
+    layout2_check(f, signature->answers);
+    return answer;
+}
