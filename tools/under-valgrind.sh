@@ -5,7 +5,7 @@
 # and the processes that it starts as well, but for what is not ours: servers,
 # shells and the system's commands. LK_TEST_TRACE=long follows processes only
 # if LK_LONG is set, for tests that start hundreds of them; LK_TEST_TRACE=never
-# is for what this Valgrind misreads.
+# follows none.
 #
 # What Valgrind finds goes to files, one for each process, since tests compare
 # what the tool writes. So a process that is killed tells what was found until
