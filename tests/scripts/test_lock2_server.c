@@ -384,8 +384,8 @@ static void a_lock_that_nobody_else_wants_costs_few_commands(void **state)
 }
 
 /* What a release costs that hands the name from this claim to that one. */
-static long long hand_over_cost(script_fixture *f, const char *from,
-                                const char *to)
+static long long
+hand_over_cost(script_fixture *f, const char *from, const char *to)
 {
     int64_t fence = lock2_fence(f);
 
