@@ -10,6 +10,7 @@
 
 #include "core/client.h"
 #include "core/hold.h"
+#include "core/work.h"
 #include "play/art.h"
 #include "play/client.h"
 #include "play/errand.h"
@@ -896,7 +897,7 @@ bool sim_actor_is_queued(const sim_actor *actor)
     if (actor->home == NULL || actor->home->client == NULL || actor->over ||
         actor->home->process.dead || art_of(actor)->acquire == NULL)
         return false;
-    for (wait = actor->home->client->first_wait; wait != NULL;
+    for (wait = actor->home->client->work->first_wait; wait != NULL;
          wait = wait->next_all) {
         if (wait->data == actor)
             return wait->claim != NULL && wait->claim->ticket != 0 &&

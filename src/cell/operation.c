@@ -17,6 +17,7 @@
 #include "core/names.h"
 #include "core/reply.h"
 #include "core/settled.h"
+#include "core/work.h"
 
 enum {
     ANSWER_STALE = 0,
@@ -210,7 +211,7 @@ static lk_status operation_new(operation **ret_op, lk__place *place,
     op->ask.reads = order->script == &lk__script_cell_read;
     op->ask.repeats = !op->ask.reads;
     if (op->ask.repeats)
-        op->number = ++place->client->last_claim_number;
+        op->number = ++place->client->work->last_claim_number;
     if (!lock_key_take(op, place, order) ||
         question(op, place, order) != LK_OK) {
         lk__ask_release(&op->ask);

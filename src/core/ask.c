@@ -14,6 +14,7 @@
 #include "core/node.h"
 #include "core/protocol.h"
 #include "core/reply.h"
+#include "core/work.h"
 
 #define MS UINT64_C(1000000)
 
@@ -36,10 +37,10 @@ static void list_add(lk__ask *ask)
 {
     lk_client *client = ask->call.client;
 
-    ask->next = client->first_ask;
+    ask->next = client->work->first_ask;
     if (ask->next != NULL)
         ask->next->prev = ask;
-    client->first_ask = ask;
+    client->work->first_ask = ask;
     ask->listed = true;
 }
 
@@ -48,7 +49,7 @@ static void list_remove(lk__ask *ask)
     if (ask->prev != NULL)
         ask->prev->next = ask->next;
     else
-        ask->call.client->first_ask = ask->next;
+        ask->call.client->work->first_ask = ask->next;
     if (ask->next != NULL)
         ask->next->prev = ask->prev;
     ask->next = ask->prev = NULL;
@@ -437,7 +438,7 @@ lk_status lk__ask_sleep(lk__ask *ask)
 
 void lk__asks_on_ready(lk_client *client)
 {
-    lk__ask *ask = client->first_ask;
+    lk__ask *ask = client->work->first_ask;
 
     while (ask != NULL) {
         lk__ask *next = ask->next;
@@ -460,7 +461,7 @@ static bool is_on_its_own_road(const lk__ask *ask)
 void lk__asks_leave_doubtful(lk_client *client, lk_status status,
                              const char *words)
 {
-    lk__ask *ask = client->first_ask;
+    lk__ask *ask = client->work->first_ask;
 
     while (ask != NULL) {
         lk__ask *next = ask->next;
@@ -481,6 +482,6 @@ void lk__asks_leave_doubtful(lk_client *client, lk_status status,
 
 void lk__asks_end(lk_client *client, lk_status status, const char *words)
 {
-    while (client->first_ask != NULL)
-        end(client->first_ask, status, words);
+    while (client->work->first_ask != NULL)
+        end(client->work->first_ask, status, words);
 }

@@ -5,6 +5,7 @@
 #include "core/call.h"
 #include "core/conn.h"
 #include "core/place.h"
+#include "core/question.h"
 
 /*
  * A question to the server and its answer, within command_timeout_ms,
@@ -70,7 +71,7 @@ lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
 
 /* Sets what is asked. Bytes are copied. LK_OK or LK_ENOMEM, also where the
    question is NULL. */
-lk_status lk__ask_question(lk__ask *ask, const struct lk__question *question);
+lk_status lk__ask_question(lk__ask *ask, const lk__question *question);
 
 /* The same for a script of the place's kind. */
 lk_status lk__ask_script(lk__ask *ask, const lk__script *script,

@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 #include "core/error.h"
-#include "core/node.h"
 
 static void run(lk__post *post)
 {
@@ -36,8 +35,8 @@ void lk__call_done(lk__call *call, lk_status status, const char *words)
 
     call->status = status;
     call->done = true;
-    lk__node_words(client->node, status, words, call->words,
-                   sizeof(call->words));
+    client->upper->explain(client, status, words, call->words,
+                           sizeof(call->words));
     if (call->deliver == NULL) {
         client->world->class->unpark(client->world, &call->parking);
     } else {

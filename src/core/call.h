@@ -29,7 +29,7 @@ struct lk__call {
 void lk__call_init(lk__call *call, lk_client *client,
                    void (*deliver)(lk__call *call));
 
-/* Ends it, with words as lk__node_words() has them. Inside the monitor. */
+/* Ends it; words NULL: the status has its own. Inside the monitor. */
 void lk__call_done(lk__call *call, lk_status status, const char *words);
 
 /*

@@ -12,6 +12,7 @@
 #include "core/hold.h"
 #include "core/mem.h"
 #include "core/node.h"
+#include "core/work.h"
 
 static lk__claim *claim_of_entry(lk__entry *entry)
 {
@@ -20,7 +21,7 @@ static lk__claim *claim_of_entry(lk__entry *entry)
 
 lk__claim *lk__claim_find(const lk_client *client, uint64_t number)
 {
-    lk__entry *entry = lk__table_find(&client->claims, number);
+    lk__entry *entry = lk__table_find(&client->work->claims, number);
 
     return entry == NULL ? NULL : claim_of_entry(entry);
 }
@@ -111,7 +112,7 @@ lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
 
     if (claim == NULL)
         return NULL;
-    if (!lk__table_add(&client->claims, &claim->entry, number)) {
+    if (!lk__table_add(&client->work->claims, &claim->entry, number)) {
         lk__free(claim);
         return NULL;
     }
@@ -137,7 +138,8 @@ lk__claim *lk__claim_new(lk__place *place, uint64_t lease_ms, bool watchdog,
 
     if (copy != NULL)
         claim =
-            lk__claim_new_numbered(place, ++place->client->last_claim_number);
+            lk__claim_new_numbered(place,
+                                   ++place->client->work->last_claim_number);
     if (claim == NULL) {
         lk__free(copy);
         return NULL;
@@ -175,7 +177,7 @@ void lk__claim_kill(lk__claim *claim)
     lk__pace_drop(claim);
     lk__pace_done(claim);
     lk__alarm_clear(&client->alarms, &claim->alarm);
-    lk__table_remove(&client->claims, &claim->entry);
+    lk__table_remove(&client->work->claims, &claim->entry);
     place_unlink(claim);
     if (claim->place->front == claim)
         claim->place->front = NULL;

@@ -11,6 +11,7 @@
 #include "core/hold.h"
 #include "core/node.h"
 #include "core/reply.h"
+#include "core/work.h"
 
 enum {
     TICKET_TTL_MS = 60000,     /* as the scripts set it */
@@ -306,7 +307,7 @@ void lk__claim_signal(lk__place *place)
 {
     lk_client *client = place->client;
     lk__claim *claim =
-        lk__claim_new_numbered(place, ++client->last_claim_number);
+        lk__claim_new_numbered(place, ++client->work->last_claim_number);
 
     if (claim == NULL)
         return; /* no memory: who waits here finds out by looking */

@@ -10,6 +10,7 @@
 #include "core/deadline.h"
 #include "core/hold.h"
 #include "core/node.h"
+#include "core/pace.h"
 #include "core/watchdog.h"
 
 enum { FIRST_RENEWAL_MS = 50 };

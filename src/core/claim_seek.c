@@ -12,6 +12,7 @@
 #include "core/claim_private.h"
 #include "core/deadline.h"
 #include "core/node.h"
+#include "core/pace.h"
 
 enum { RETRY_MS = 5 }; /* when there was no memory for a request */
 

@@ -20,6 +20,7 @@
 #include "core/record.h"
 #include "core/watch.h"
 #include "core/watchdog.h"
+#include "core/work.h"
 
 uint64_t lk__client_now(const lk_client *client)
 {
@@ -82,12 +83,7 @@ static void client_destroy(void *data)
 {
     lk_client *client = data;
 
-    lk__node_free(client->node);
-    lk__table_done(&client->claims);
-    lk__table_done(&client->topics);
-    lk__table_done(&client->places_by_name);
-    lk__free(client->kinds);
-    lk__question_done(&client->question);
+    lk__work_free(client);
     if (client->dispatch_fd >= 0)
         close(client->dispatch_fd);
     lk__settings_done(&client->settings);
@@ -103,8 +99,7 @@ static lk_status client_start(lk_client *client)
     client->fork_generation = lk__fork_generation();
     if (!id_make(client))
         return lk__fail(LK_ENOMEM, "the system has no random numbers");
-    client->node = lk__node_new(client);
-    if (client->node == NULL)
+    if (!lk__work_new(client))
         return LK_ENOMEM;
     if (client->settings.dispatch) {
         client->dispatch_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -210,11 +205,8 @@ lk_status lk_client_stats_get(lk_client *client, lk_client_stats *stats)
 
     lk__client_lock(client);
     all = client->stats;
-    all.pending = client->node->command.pending + client->node->inbox.pending +
-                  client->node->signals.lane.conn.pending +
-                  client->node->replicas.lane.conn.pending +
-                  client->node->road.lane.conn.pending;
-    all.renewals_late = client->pace.late;
+    all.pending = lk__node_pending(client->node);
+    all.renewals_late = client->work->pace.late;
     lk__client_leave(client);
     lk__result_give(stats, &all, sizeof(all));
     return LK_OK;
@@ -292,7 +284,7 @@ static void shutdown_begin(lk_client *client)
    on its way here that others would wait for in vain. */
 static bool is_closed(const lk_client *client)
 {
-    return client->first_ask == NULL && lk__places_are_closed(client) &&
+    return client->work->first_ask == NULL && lk__places_are_closed(client) &&
            !lk__signals_are_busy(&client->node->signals);
 }
 

@@ -10,18 +10,11 @@
 #include "core/alarm.h"
 #include "core/guest.h"
 #include "core/options.h"
-#include "core/pace.h"
-#include "core/question.h"
-#include "core/table.h"
 #include "core/world.h"
 
-struct lk__kind;
 struct lk__node;
-struct lk__place;
-struct lk__claim;
-struct lk__wait;
 struct lk__watch;
-struct lk__ask;
+struct lk__work;
 
 /*
  * A callback of the user's that is due. Intrusive: whoever posts it owns it
@@ -42,14 +35,15 @@ typedef struct lk__posts {
     pthread_t runner; /* that runs it */
 } lk__posts;
 
-/* What is to be renewed at once, and the batches under way; see watchdog.h. */
-typedef struct lk__due {
-    struct lk__claim *first, *last;
-    size_t count;
-    unsigned batches;
-    uint64_t room;    /* for so many, as far as the server keeps up */
-    uint64_t took_ns; /* the last batch that was answered */
-} lk__due;
+/* What the floor above is told, and asked; inside the monitor. See work.h. */
+typedef struct lk__upper {
+    void (*settle)(lk_client *client); /* a thread leaves: queue what is due */
+    void (*send)(lk_client *client);   /* hand what is queued to the streams */
+    void (*woken)(lk_client *client);  /* the loop was: look for fired tokens */
+    /* The text of a call that ends; words NULL: the status' own. */
+    void (*explain)(const lk_client *client, lk_status status,
+                    const char *words, char *text, size_t size);
+} lk__upper;
 
 /*
  * The client is a monitor. One mutex guards it and everything that hangs on
@@ -74,20 +68,11 @@ struct lk_client {
     lk_status shutdown_status; /* once CLOSED */
 
     lk__alarms alarms;
+    const lk__upper *upper;
     struct lk__node *node;
+    struct lk__work *work;
 
-    const struct lk__kind **kinds; /* that were used, one of each family */
-    size_t kind_count;
-    struct lk__place *places; /* every place */
-    lk__table places_by_name;
-    lk__table topics;            /* by channel */
-    lk__table claims;            /* that live, by number */
-    struct lk__wait *first_wait; /* every wait under way */
-    struct lk__ask *first_ask;   /* every question under way */
     struct lk__watch *first_watch;
-    lk__due due;
-    lk__pace pace;
-    uint64_t last_claim_number;
 
     lk__guest *first_waker;  /* told whenever the loop is woken */
     lk__guest *first_leaver; /* told when the shutdown begins */
@@ -98,7 +83,6 @@ struct lk_client {
     unsigned corks;  /* who still adds to what is sent */
     int dispatch_fd; /* eventfd, or -1 */
 
-    lk__question question; /* see question.h */
     lk_client_stats stats;
 };
 

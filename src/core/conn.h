@@ -65,6 +65,7 @@ typedef struct lk__conn_class {
  * broken connection can be proven dead at the server.
  */
 struct lk__conn {
+    lk__conn *next; /* in the list of its node */
     const lk__conn_class *class;
     struct lk_client *client;
     void *owner;

@@ -20,6 +20,7 @@
 #include "core/place.h"
 #include "core/protocol.h"
 #include "core/words.h"
+#include "core/work.h"
 
 enum { NUMBERS = 4 };
 
@@ -54,7 +55,7 @@ static lk__claim *claim_of(const lk_client *client, const message *m)
 /* What was imported here, and is held under this id; NULL: nothing. */
 static lk__claim *imported_of(const lk_client *client, const message *m)
 {
-    for (const lk__place *place = client->places; place != NULL;
+    for (const lk__place *place = client->work->places; place != NULL;
          place = place->next) {
         if (strcmp(place->kind->family, m->family) != 0 ||
             strcmp(place->name, m->name) != 0)
@@ -79,7 +80,7 @@ static void pass_on(lk_client *client, const message *m)
     lk__place *place;
 
     client->stats.grants_void++;
-    if (m->claim > client->last_claim_number || kind == NULL ||
+    if (m->claim > client->work->last_claim_number || kind == NULL ||
         !lk__kind_releases(kind) || !is_layout_of(m, kind) ||
         lk__name_check_slot(m->name) != LK_OK)
         return; /* of such a kind nothing is ever granted so */

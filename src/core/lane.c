@@ -44,11 +44,6 @@ void lk__lane_init(lk__lane *lane, const char *word, struct lk_client *client,
     lane->greeting.done = lane_greeted;
 }
 
-void lk__lane_done(lk__lane *lane)
-{
-    lk__conn_done(&lane->conn);
-}
-
 bool lk__lane_is_ready(const lk__lane *lane)
 {
     return lane->conn.state == LK__CONN_READY;

@@ -24,7 +24,6 @@ struct lk__lane {
 void lk__lane_init(lk__lane *lane, const char *word, struct lk_client *client,
                    void (*on_ready)(lk__lane *lane),
                    void (*on_down)(lk__lane *lane));
-void lk__lane_done(lk__lane *lane);
 
 bool lk__lane_is_ready(const lk__lane *lane);
 

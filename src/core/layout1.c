@@ -12,6 +12,7 @@
 #include "core/place.h"
 #include "core/protocol.h"
 #include "core/reply.h"
+#include "core/work.h"
 
 /* ---- what a kind has ---- */
 
@@ -45,7 +46,7 @@ lk__question *lk__first_begin(const lk__place *place, const lk__script *script,
 {
     lk_client *client = place->client;
     const lk__kind *kind = place->kind;
-    lk__question *q = &client->question;
+    lk__question *q = &client->work->question;
 
     if (script == NULL || !lk__question_begin(q, script, LK__CLAIM_KEY_SIZE))
         return NULL;
@@ -170,7 +171,7 @@ static lk__question *
 first_renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
     const lk__place *place = claims[0]->place;
-    lk__question *q = &place->client->question;
+    lk__question *q = &place->client->work->question;
     size_t room =
         place->kind->claim_key != NULL ? count * LK__CLAIM_KEY_SIZE : 0;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/client.h"
+#include "core/work.h"
 #include "shared_table.h"
 
 lk__text lk__text_of(const char *text)
@@ -50,7 +51,7 @@ int64_t lk__layout2_db(const lk__place *place)
 lk__question *lk__layout2_begin(const lk__place *place,
                                 const lk__signature *signature, size_t room)
 {
-    lk__question *q = &place->client->question;
+    lk__question *q = &place->client->work->question;
 
     return lk__question_begin(q, signature->script, room) ? q : NULL;
 }

@@ -7,9 +7,7 @@
 
 #include "core/client.h"
 #include "core/error.h"
-#include "core/node.h"
 #include "core/watch.h"
-#include "core/watchdog.h"
 
 /* ---- the door ---------------------------------------------------------------- */
 
@@ -109,19 +107,11 @@ void lk__client_leave(lk_client *client)
 {
     uint64_t at;
 
-    if (client->due.first != NULL)
-        lk__watchdog_flush(client);
-    if (client->pace.first != NULL)
-        lk__pace_go(client);
+    client->upper->settle(client);
     if (client->first_watch != NULL)
         lk__watches_look(client);
-    if (client->corks == 0) {
-        lk__conn_flush(&client->node->road.lane.conn);
-        lk__conn_flush(&client->node->command);
-        lk__conn_flush(&client->node->inbox);
-        lk__conn_flush(&client->node->signals.lane.conn);
-        lk__conn_flush(&client->node->replicas.lane.conn);
-    }
+    if (client->corks == 0)
+        client->upper->send(client);
     if (lk__alarms_rearm(&client->alarms, &at))
         client->world->class->set_timer(client->world, at);
     monitor_unlock(client);
@@ -214,8 +204,7 @@ bool lk__client_runs(const lk_client *client, const lk__post *post)
 
 void lk__client_on_wake(lk_client *client)
 {
-    lk__waits_cancel(client);
-    lk__needs_cancel(client);
+    client->upper->woken(client);
     lk__guests_tell(client->first_waker);
     posts_run(client, &client->inner);
     if (client->dispatch_fd < 0)

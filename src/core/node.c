@@ -227,6 +227,30 @@ static const lk__conn_class inbox_class = {.word = "inbox",
                                            .on_down = on_inbox_down,
                                            .on_push = on_inbox_push};
 
+/* ---- its connections ------------------------------------------------------- */
+
+/* Before those that were added. */
+static void conn_add(lk__node *node, lk__conn *conn)
+{
+    conn->next = node->conns;
+    node->conns = conn;
+}
+
+void lk__node_flush(lk__node *node)
+{
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_flush(conn);
+}
+
+size_t lk__node_pending(const lk__node *node)
+{
+    size_t sum = 0;
+
+    for (const lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        sum += conn->pending;
+    return sum;
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 lk__node *lk__node_new(lk_client *client)
@@ -252,6 +276,11 @@ lk__node *lk__node_new(lk_client *client)
     lk__signals_init(&node->signals, client);
     lk__replicas_init(&node->replicas, client);
     lk__road_init(&node->road, client);
+    conn_add(node, &node->replicas.lane.conn);
+    conn_add(node, &node->signals.lane.conn);
+    conn_add(node, &node->inbox);
+    conn_add(node, &node->command);
+    conn_add(node, &node->road.lane.conn);
     node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);
     if (node->seen == NULL) {
         lk__node_free(node);
@@ -264,11 +293,8 @@ void lk__node_free(lk__node *node)
 {
     if (node == NULL)
         return;
-    lk__conn_done(&node->command);
-    lk__conn_done(&node->inbox);
-    lk__lane_done(&node->signals.lane);
-    lk__lane_done(&node->replicas.lane);
-    lk__lane_done(&node->road.lane);
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_done(conn);
     lk__free(node->seen);
     lk__free(node->record_text);
     lk__free(node);

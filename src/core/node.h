@@ -23,6 +23,7 @@ typedef struct lk__node lk__node;
 
 struct lk__node {
     struct lk_client *client;
+    lk__conn *conns; /* all there are, in the order in which they are flushed */
     lk__conn command, inbox;
     lk__greeting command_greeting, inbox_greeting;
     lk__signals signals;
@@ -78,6 +79,12 @@ void lk__node_want_inbox(lk__node *node);
  */
 void lk__node_words(const lk__node *node, lk_status status, const char *words,
                     char *text, size_t size);
+
+/* Hands what is queued on its connections to the streams. */
+void lk__node_flush(lk__node *node);
+
+/* Requests that were queued and not answered. */
+size_t lk__node_pending(const lk__node *node);
 
 /* Queues a plain command. */
 lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,

@@ -8,6 +8,7 @@
 
 #include "core/claim_private.h"
 #include "core/node.h"
+#include "core/work.h"
 
 enum {
     WINDOW_SHARE = 12, /* of the watchdog's lease */
@@ -20,7 +21,7 @@ enum {
 
 static void tell_late(lk_client *client)
 {
-    lk__pace *pace = &client->pace;
+    lk__pace *pace = &client->work->pace;
     uint64_t now = lk__client_now(client);
 
     if (pace->told ||
@@ -35,7 +36,7 @@ static void tell_late(lk_client *client)
 
 static void tell_in_time(lk_client *client)
 {
-    lk__pace *pace = &client->pace;
+    lk__pace *pace = &client->work->pace;
 
     if (!pace->told)
         return;
@@ -65,7 +66,7 @@ void lk__pace_look(lk__claim *claim, uint64_t now)
     if (claim->late_at == 0 || now < claim->late_at || claim->late)
         return;
     claim->late = true;
-    client->pace.late++;
+    client->work->pace.late++;
     tell_late(client);
 }
 
@@ -77,7 +78,7 @@ void lk__pace_done(lk__claim *claim)
     if (!claim->late)
         return;
     claim->late = false;
-    if (--client->pace.late == 0)
+    if (--client->work->pace.late == 0)
         tell_in_time(client);
 }
 
@@ -95,7 +96,7 @@ static uint64_t window(const lk_client *client)
 
 static bool is_open(const lk_client *client)
 {
-    return client->pace.late == 0 &&
+    return client->work->pace.late == 0 &&
            (client->stats.holding == 0 ||
             client->node->command.pending < window(client));
 }
@@ -129,7 +130,7 @@ static void list_add(lk__pace *pace, lk__claim *claim)
 bool lk__pace_holds_back(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
-    lk__pace *pace = &client->pace;
+    lk__pace *pace = &client->work->pace;
 
     if (claim->held_back)
         return true;
@@ -148,13 +149,13 @@ void lk__pace_drop(lk__claim *claim)
 
     if (!claim->held_back)
         return;
-    list_remove(&client->pace, claim);
+    list_remove(&client->work->pace, claim);
     client->stats.holding_back--;
 }
 
 void lk__pace_go(lk_client *client)
 {
-    lk__pace *pace = &client->pace;
+    lk__pace *pace = &client->work->pace;
 
     while (pace->first != NULL && lk__node_is_ready(client->node) &&
            is_open(client)) {

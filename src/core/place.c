@@ -12,6 +12,7 @@
 #include "core/names.h"
 #include "core/node.h"
 #include "core/protocol.h"
+#include "core/work.h"
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -54,23 +55,23 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
     place->name = lk__strdup(name);
     lk__touching_init(&place->touching);
     if (place->name == NULL || !keys_make(place) ||
-        !lk__table_add(&client->places_by_name, &place->entry,
+        !lk__table_add(&client->work->places_by_name, &place->entry,
                        lk__table_hash(name))) {
         place_free(place);
         return NULL;
     }
-    place->next = client->places;
+    place->next = client->work->places;
     if (place->next != NULL)
         place->next->prev = place;
-    client->places = place;
+    client->work->places = place;
     return place;
 }
 
 const lk__kind *lk__kind_find(const lk_client *client, const char *family)
 {
-    for (size_t i = 0; i < client->kind_count; i++) {
-        if (strcmp(client->kinds[i]->family, family) == 0)
-            return client->kinds[i];
+    for (size_t i = 0; i < client->work->kind_count; i++) {
+        if (strcmp(client->work->kinds[i]->family, family) == 0)
+            return client->work->kinds[i];
     }
     return NULL;
 }
@@ -82,12 +83,12 @@ static bool kind_note(lk_client *client, const lk__kind *kind)
 
     if (lk__kind_find(client, kind->family) != NULL)
         return true;
-    kinds = lk__realloc(client->kinds,
-                        (client->kind_count + 1) * sizeof(const lk__kind *));
+    kinds = lk__realloc(client->work->kinds, (client->work->kind_count + 1) *
+                                                 sizeof(const lk__kind *));
     if (kinds == NULL)
         return false;
-    client->kinds = kinds;
-    client->kinds[client->kind_count++] = kind;
+    client->work->kinds = kinds;
+    client->work->kinds[client->work->kind_count++] = kind;
     return true;
 }
 
@@ -95,7 +96,7 @@ static lk__place *
 place_find(const lk_client *client, const lk__kind *kind, const char *name)
 {
     lk__entry *entry =
-        lk__table_find(&client->places_by_name, lk__table_hash(name));
+        lk__table_find(&client->work->places_by_name, lk__table_hash(name));
 
     for (; entry != NULL; entry = lk__table_find_next(entry)) {
         lk__place *place =
@@ -124,11 +125,11 @@ void lk__place_unref(lk__place *place)
     if (--place->refs > 0)
         return;
     lk__alarm_clear(&place->client->alarms, &place->touching.alarm);
-    lk__table_remove(&place->client->places_by_name, &place->entry);
+    lk__table_remove(&place->client->work->places_by_name, &place->entry);
     if (place->prev != NULL)
         place->prev->next = place->next;
     else
-        place->client->places = place->next;
+        place->client->work->places = place->next;
     if (place->next != NULL)
         place->next->prev = place->prev;
     place_free(place);
@@ -423,7 +424,7 @@ void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
 /* A visit may end claims, and with the last of them a place: so it is pinned. */
 static void places_visit(lk_client *client, void (*visit)(lk__place *place))
 {
-    lk__place *place = client->places;
+    lk__place *place = client->work->places;
 
     if (place != NULL)
         place->refs++;
@@ -527,7 +528,7 @@ void lk__places_abandon(lk_client *client)
 
 bool lk__places_are_closed(const lk_client *client)
 {
-    for (const lk__place *place = client->places; place != NULL;
+    for (const lk__place *place = client->work->places; place != NULL;
          place = place->next) {
         for (const lk__claim *claim = place->first_claim; claim != NULL;
              claim = claim->next) {

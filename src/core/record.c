@@ -17,6 +17,7 @@
 #include "core/names.h"
 #include "core/node.h"
 #include "core/place.h"
+#include "core/work.h"
 
 enum {
     WRITE_EVERY_MS = 20000,
@@ -96,7 +97,7 @@ static bool holds_add(struct text *text, const lk__wait *wait, unsigned *budget)
 {
     unsigned named = 0;
 
-    for (const lk__place *place = wait->call.client->places;
+    for (const lk__place *place = wait->call.client->work->places;
          place != NULL && *budget > 0; place = place->next)
         claims_add(text, place, wait, budget, &named);
     return named > 0;
@@ -106,7 +107,7 @@ static void waits_add(struct text *text, const lk_client *client)
 {
     unsigned waits = WAITS_LOOKED_AT, budget = LOOKS_MOST, lines = 0;
 
-    for (const lk__wait *wait = client->first_wait;
+    for (const lk__wait *wait = client->work->first_wait;
          wait != NULL && waits > 0 && lines < LK__RECORD_WAITS;
          wait = wait->next_all) {
         waits--;
@@ -128,7 +129,8 @@ static char *text_make(const lk__node *node)
     struct text text = {.left = 0};
     char *made;
 
-    if (node->client->first_wait != NULL && node->client->stats.holding > 0)
+    if (node->client->work->first_wait != NULL &&
+        node->client->stats.holding > 0)
         size += WAITS_LOOKED_AT + LK__RECORD_WAITS * LINE_MAX_SIZE;
     made = lk__alloc(size);
     if (made == NULL)

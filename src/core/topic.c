@@ -14,6 +14,7 @@
 #include "core/names.h"
 #include "core/node.h"
 #include "core/place.h"
+#include "core/work.h"
 
 static void topic_drive(lk__topic *topic);
 
@@ -36,7 +37,7 @@ static bool topic_init(lk__topic *topic, lk__place *place, const char *form)
     topic->channel = lk__name_form(form, place->name);
     if (topic->channel == NULL)
         return false;
-    if (lk__table_add(&place->client->topics, &topic->entry,
+    if (lk__table_add(&place->client->work->topics, &topic->entry,
                       lk__table_hash(topic->channel)))
         return true;
     lk__free(topic->channel);
@@ -62,7 +63,7 @@ void lk__topics_done(lk__place *place)
 
         if (topic->channel == NULL)
             continue;
-        lk__table_remove(&place->client->topics, &topic->entry);
+        lk__table_remove(&place->client->work->topics, &topic->entry);
         lk__free(topic->channel);
     }
 }
@@ -198,7 +199,7 @@ void lk__topic_take(lk__node *node, const char *channel, const char *text,
                     size_t size)
 {
     lk__entry *entry =
-        lk__table_find(&node->client->topics, lk__table_hash(channel));
+        lk__table_find(&node->client->work->topics, lk__table_hash(channel));
 
     while (entry != NULL) {
         lk__topic *topic = topic_of_entry(entry);

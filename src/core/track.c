@@ -17,6 +17,7 @@
 #include "core/node.h"
 #include "core/place.h"
 #include "core/reply.h"
+#include "core/work.h"
 
 #define CHANNEL "__redis__:invalidate"
 
@@ -197,7 +198,7 @@ static void take(lk__place *place)
 static void take_name(const lk_client *client, const char *name)
 {
     lk__entry *entry =
-        lk__table_find(&client->places_by_name, lk__table_hash(name));
+        lk__table_find(&client->work->places_by_name, lk__table_hash(name));
 
     for (; entry != NULL; entry = lk__table_find_next(entry)) {
         lk__place *place =
@@ -214,7 +215,7 @@ bool lk__track_take(lk__node *node, const char *channel, const redisReply *keys)
     if (strcmp(channel, CHANNEL) != 0)
         return false;
     if (keys == NULL || keys->type != REDIS_REPLY_ARRAY) {
-        for (lk__place *place = node->client->places; place != NULL;
+        for (lk__place *place = node->client->work->places; place != NULL;
              place = place->next)
             take(place);
         return true;

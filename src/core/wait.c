@@ -16,6 +16,7 @@
 #include "core/owner.h"
 #include "core/place.h"
 #include "core/record.h"
+#include "core/work.h"
 
 /* ---- lists --------------------------------------------------------------- */
 
@@ -31,10 +32,10 @@ static void lists_add(lk__wait *wait)
         place->first_wait = wait;
     place->last_wait = wait;
 
-    wait->next_all = client->first_wait;
+    wait->next_all = client->work->first_wait;
     if (wait->next_all != NULL)
         wait->next_all->prev_all = wait;
-    client->first_wait = wait;
+    client->work->first_wait = wait;
     client->stats.waiting++;
     place->refs++;
 }
@@ -55,7 +56,7 @@ static void lists_remove(lk__wait *wait)
     if (wait->prev_all != NULL)
         wait->prev_all->next_all = wait->next_all;
     else
-        wait->call.client->first_wait = wait->next_all;
+        wait->call.client->work->first_wait = wait->next_all;
     if (wait->next_all != NULL)
         wait->next_all->prev_all = wait->prev_all;
     wait->call.client->stats.waiting--;
@@ -491,13 +492,13 @@ lk_status lk__wait_for_async(const lk__wish *wish, lk_done_cb cb, void *data)
 
 void lk__waits_end(lk_client *client, lk_status status, const char *words)
 {
-    while (client->first_wait != NULL)
-        lk__wait_end(client->first_wait, status, words);
+    while (client->work->first_wait != NULL)
+        lk__wait_end(client->work->first_wait, status, words);
 }
 
 void lk__waits_cancel(lk_client *client)
 {
-    lk__wait *wait = client->first_wait;
+    lk__wait *wait = client->work->first_wait;
 
     while (wait != NULL) {
         lk__wait *next = wait->next_all;

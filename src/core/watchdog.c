@@ -15,6 +15,7 @@
 #include "core/mem.h"
 #include "core/node.h"
 #include "core/reply.h"
+#include "core/work.h"
 
 enum {
     BATCH_NAMES = LK__RENEW_CLAIMS, /* a fifth of a millisecond of the
@@ -79,7 +80,7 @@ static bool wants_lane(const lk__claim *claim)
 void lk__watchdog_due(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
-    lk__due *due = &client->due;
+    lk__due *due = &client->work->due;
 
     if (wants_lane(claim))
         lk__road_want(&client->node->road);
@@ -178,7 +179,7 @@ static uint64_t drain_ns(const lk_client *client)
    their leases run. */
 static void due_note(lk_client *client, uint64_t took_ns)
 {
-    lk__due *due = &client->due;
+    lk__due *due = &client->work->due;
 
     due->took_ns = took_ns;
     if (took_ns > drain_ns(client))
@@ -254,7 +255,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
 
-    batch->client->due.batches--;
+    batch->client->work->due.batches--;
     if (status == LK_OK) {
         batch_answered(batch, reply);
         status = batch_check(batch, reply);
@@ -365,8 +366,8 @@ static void batch_fill(struct batch *batch)
     lk__claim *before = NULL, *at;
     uint64_t weight = 0, seen = 0;
 
-    batch->whole = wants_whole(client->due.first, now);
-    while ((at = before == NULL ? client->due.first : before->next_due) !=
+    batch->whole = wants_whole(client->work->due.first, now);
+    while ((at = before == NULL ? client->work->due.first : before->next_due) !=
                NULL &&
            batch->count < BATCH_NAMES && weight < BATCH_WEIGHT &&
            seen < SEEN_MOST) {
@@ -375,7 +376,7 @@ static void batch_fill(struct batch *batch)
             seen++;
             continue;
         }
-        at = due_take(&client->due, before);
+        at = due_take(&client->work->due, before);
         if (at->state == LK__CLAIM_HELD) {
             batch_add(batch, at, now);
             weight += at->terms.need;
@@ -399,8 +400,8 @@ static void batch_undo(struct batch *batch)
 /* Without memory for a struct batch its claims are tried again a little later. */
 static void due_postpone(lk_client *client)
 {
-    while (client->due.first != NULL) {
-        lk__claim *claim = due_take(&client->due, NULL);
+    while (client->work->due.first != NULL) {
+        lk__claim *claim = due_take(&client->work->due, NULL);
 
         claim->renewing = false;
         if (claim->state == LK__CLAIM_HELD)
@@ -414,7 +415,7 @@ static void due_postpone(lk_client *client)
    outage, others are not kept waiting for longer than they must. */
 static uint64_t batches_most(const lk_client *client)
 {
-    const lk__due *due = &client->due;
+    const lk__due *due = &client->work->due;
     uint64_t most = (due->count / BATCH_NAMES + 1) * (due->took_ns / 1000) /
                     (drain_ns(client) / 1000);
 
@@ -432,7 +433,7 @@ static void batch_go(struct batch *batch)
     else if (batch_send(batch) != LK_OK)
         batch_undo(batch);
     else
-        client->due.batches++;
+        client->work->due.batches++;
 }
 
 void lk__watchdog_flush(lk_client *client)
@@ -440,7 +441,8 @@ void lk__watchdog_flush(lk_client *client)
     uint64_t most = batches_most(client);
     lk__conn *conn;
 
-    while (client->due.first != NULL && client->due.batches < most &&
+    while (client->work->due.first != NULL &&
+           client->work->due.batches < most &&
            (conn = lk__road_take(&client->node->road, true)) != NULL) {
         struct batch *batch = lk__alloc(sizeof(*batch));
 
@@ -458,8 +460,8 @@ void lk__watchdog_flush(lk_client *client)
 
 void lk__watchdog_stop(lk_client *client)
 {
-    while (client->due.first != NULL) {
-        lk__claim *claim = due_take(&client->due, NULL);
+    while (client->work->due.first != NULL) {
+        lk__claim *claim = due_take(&client->work->due, NULL);
 
         claim->renewing = false;
         lk__claim_unref(claim);

@@ -15,6 +15,7 @@
 #include "core/protocol.h"
 #include "core/reply.h"
 #include "core/script.h"
+#include "core/work.h"
 #include "flight/message.h"
 #include "flight/value.h"
 
@@ -397,7 +398,7 @@ static lk_status look_send(board *b)
     if (l == NULL)
         return LK_ENOMEM;
     if (b->claim == 0)
-        b->claim = ++client_of(b)->last_claim_number;
+        b->claim = ++client_of(b)->work->last_claim_number;
     claim_id(id, b, b->claim);
     l->board = b;
     l->claim = b->claim;

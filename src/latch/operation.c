@@ -11,6 +11,7 @@
 #include "core/ask.h"
 #include "core/error.h"
 #include "core/reply.h"
+#include "core/work.h"
 
 enum { MEMBER_MAX = 200, ID_SIZE = 64 };
 
@@ -126,7 +127,7 @@ static lk_status question_set(operation *op, const lk__latch_order *order)
     lk__arg args[3];
 
     snprintf(id, sizeof(id), "%s:%" PRIu64, client->id,
-             ++client->last_claim_number);
+             ++client->work->last_claim_number);
     args[0] = lk__arg_number((int64_t)order->count);
     args[1] = lk__arg_number((int64_t)order->ttl_ms);
     args[2] = lk__arg_text(member);

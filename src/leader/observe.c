@@ -13,6 +13,7 @@
 #include "core/mem.h"
 #include "core/names.h"
 #include "core/protocol.h"
+#include "core/work.h"
 #include "leader/leader.h"
 #include "lock_table.h"
 
@@ -21,7 +22,7 @@
 static lk__question *look(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
-    lk__question *q = &place->client->question;
+    lk__question *q = &place->client->work->question;
 
     if (!lk__question_begin(q, lk__lock_term.script, 0))
         return NULL;

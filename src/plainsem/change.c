@@ -11,6 +11,7 @@
 #include "core/client.h"
 #include "core/reply.h"
 #include "core/settled.h"
+#include "core/work.h"
 
 /* Answers of the scripts; see lua/plain_add.lua and its like. */
 enum {
@@ -112,7 +113,7 @@ static lk_status making_new(struct making **ret_making, lk__place *place,
     making->ask.repeats = !making->ask.reads;
     making->ask.persists = is_relative(change);
     if (making->ask.repeats)
-        making->number = ++place->client->last_claim_number;
+        making->number = ++place->client->work->last_claim_number;
     if (question(making, change) != LK_OK) {
         lk__ask_release(&making->ask);
         return LK_ENOMEM;
