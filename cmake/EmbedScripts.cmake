@@ -131,7 +131,7 @@ endfunction()
 function(lk_embed_scripts target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "TABLES;SCRIPTS")
   set(tables "${PROJECT_BINARY_DIR}/generated/tables")
-  set(text "#include \"core/script.h\"\n")
+  set(text "#include \"base/script.h\"\n")
   set(index 0)
   set(declared "")
   set(listed "")
@@ -173,7 +173,7 @@ function(lk_embed_scripts target)
   file(CONFIGURE OUTPUT "${out}" CONTENT "${text}" @ONLY)
 
   set(list "${PROJECT_BINARY_DIR}/generated/all_scripts.c")
-  file(CONFIGURE OUTPUT "${list}" CONTENT "#include \"core/script.h\"\n
+  file(CONFIGURE OUTPUT "${list}" CONTENT "#include \"base/script.h\"\n
 extern const lk__script *const all_scripts[];\n${declared}
 const lk__script *const all_scripts[] = {\n${listed}};\n" @ONLY)
   set(LK_ALL_SCRIPTS "${list}" PARENT_SCOPE)

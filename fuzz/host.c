@@ -10,7 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/client.h"
+#include "engine/client.h"
+#include "handle/open.h"
 
 enum {
     ANSWER_SIZE = 4096,

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "core/script.h"
+#include "base/script.h"
 #include "input.h"
 #include "support/fake_world.h"
 

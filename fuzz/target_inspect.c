@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "calls.h"
-#include "core/record.h"
+#include "claims/record.h"
 #include "inspect/kinds.h"
 
 /* ---- what talks to nobody ------------------------------------------------------ */

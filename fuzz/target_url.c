@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/options.h"
-#include "core/url.h"
 #include "input.h"
+#include "settings/options.h"
+#include "settings/url.h"
 
 static void describe(const char *text)
 {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/script.h"
+#include "base/script.h"
 
 /*
  * The library's scripts, with what their headers say of keys and arguments.

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/client.h"
-#include "core/hold.h"
-#include "core/work.h"
+#include "claims/hold.h"
+#include "claims/work.h"
+#include "engine/client.h"
 #include "play/art.h"
 #include "play/client.h"
 #include "play/errand.h"

@@ -6,8 +6,9 @@
 
 #include <inttypes.h>
 
-#include "core/client.h"
-#include "core/node.h"
+#include "claims/node.h"
+#include "engine/client.h"
+#include "handle/open.h"
 #include "play/actor.h"
 #include "play/errand.h"
 #include "play/record.h"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/hold.h"
+#include "claims/hold.h"
 #include "play/art.h"
 
 /* What is claimed: a call ends, and a loss is told, so soon after its time; what

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The world's functions of src/core/world.h on a schedule. */
+/* The world's functions of src/world/world.h on a schedule. */
 
 #include "world/process.h"
 

@@ -2,9 +2,9 @@
 #ifndef SIM_WORLD_PROCESS_H
 #define SIM_WORLD_PROCESS_H
 
-#include "core/world.h"
 #include "world/clock.h"
 #include "world/schedule.h"
+#include "world/world.h"
 
 struct sim_host;
 

@@ -2,18 +2,18 @@
 
 /*
  * Cells: a hash with a version and a value, a memo of the changes that were
- * made (core/settled.h), and a mark of the fence that outlives the hash.
+ * made (claims/settled.h), and a mark of the fence that outlives the hash.
  */
 
 #include "cell/cell.h"
 
 #include <inttypes.h>
 
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/protocol.h"
-#include "core/settled.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/protocol.h"
+#include "claims/settled.h"
 
 enum { SIZE_DEFAULT = 1024 * 1024 };
 

@@ -5,7 +5,7 @@
 #include <latchkey/cell.h>
 
 #include "cell/operation.h"
-#include "core/handle.h"
+#include "handle/handle.h"
 
 struct lk_cell {
     lk__handle handle; /* first */

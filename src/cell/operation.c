@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ask.h"
-#include "core/client.h"
-#include "core/error.h"
-#include "core/hold.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/reply.h"
-#include "core/settled.h"
-#include "core/work.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/ask.h"
+#include "claims/hold.h"
+#include "claims/settled.h"
+#include "claims/work.h"
+#include "engine/client.h"
+#include "server/reply.h"
 
 enum {
     ANSWER_STALE = 0,

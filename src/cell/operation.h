@@ -4,8 +4,8 @@
 
 #include <latchkey/cell.h>
 
-#include "core/place.h"
-#include "core/script.h"
+#include "base/script.h"
+#include "claims/place.h"
 
 extern const lk__script lk__script_cell_read;
 extern const lk__script lk__script_cell_write;

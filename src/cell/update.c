@@ -8,11 +8,11 @@
 
 #include <string.h>
 
+#include "base/error.h"
+#include "base/mem.h"
 #include "cell/cell.h"
-#include "core/ask.h"
-#include "core/client.h"
-#include "core/error.h"
-#include "core/mem.h"
+#include "claims/ask.h"
+#include "engine/client.h"
 
 enum { TRIES_DEFAULT = 16, PAUSE_MAX_MS = 64 };
 

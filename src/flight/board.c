@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ask.h"
-#include "core/client.h"
-#include "core/mem.h"
-#include "core/protocol.h"
-#include "core/reply.h"
-#include "core/script.h"
-#include "core/work.h"
+#include "base/mem.h"
+#include "base/script.h"
+#include "claims/ask.h"
+#include "claims/protocol.h"
+#include "claims/work.h"
+#include "engine/client.h"
 #include "flight/message.h"
 #include "flight/value.h"
+#include "server/reply.h"
 
 extern const lk__script lk__script_flight_join;
 extern const lk__script lk__script_flight_land;

@@ -4,7 +4,7 @@
 
 #include <latchkey/flight.h>
 
-#include "core/place.h"
+#include "claims/place.h"
 
 /*
  * One key in one client: the waits of its callers, and what is known of who

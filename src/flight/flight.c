@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/client.h"
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/mem.h"
-#include "core/names.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "engine/client.h"
 #include "flight/board.h"
 #include "flight/message.h"
 #include "flight/value.h"
+#include "handle/handle.h"
 
 enum {
     TTL_DEFAULT = 1000,

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 
 typedef struct shared_value {
     lk_flight_value value; /* first */

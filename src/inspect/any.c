@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-#include "core/error.h"
-#include "core/handle.h"
+#include "base/error.h"
+#include "handle/handle.h"
 
 /* Puts a handle of any type where a pointer to void is. */
 static void any_set(lk__any *any, lk_kind kind, void *handle)

@@ -4,7 +4,7 @@
 
 #include <latchkey/inspect.h>
 
-#include "core/tls.h"
+#include "world/tls.h"
 
 /*
  * What was found out about a server, and what it means. The judging talks to

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/node.h"
-#include "core/reply.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/node.h"
 #include "inspect/kinds.h"
 #include "inspect/probe.h"
 #include "lock_table.h"
+#include "server/reply.h"
 
 enum { SECOND, RECORD, FIELDS, LEASES, ASKS };
 

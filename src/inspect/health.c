@@ -13,12 +13,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/node.h"
-#include "core/reply.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "claims/node.h"
 #include "inspect/facts.h"
 #include "inspect/probe.h"
+#include "server/reply.h"
 
 #define US UINT64_C(1000)
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "inspect/facts.h"
 
 enum { CHECKS = 48, TEXT = 240, VALUE = 64 };

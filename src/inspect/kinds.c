@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/names.h"
+#include "base/names.h"
 
 const char *lk_kind_text(lk_kind kind)
 {

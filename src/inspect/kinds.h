@@ -6,7 +6,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "core/shape.h"
+#include "server/shape.h"
 
 /*
  * What keys say about names. Nothing here talks to anybody.

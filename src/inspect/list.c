@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/reply.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "handle/handle.h"
 #include "inspect/kinds.h"
 #include "inspect/lister.h"
+#include "server/reply.h"
 
 enum {
     SCAN_COUNT = 300, /* keys that the server looks at in one step */

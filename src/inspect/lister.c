@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/reply.h"
+#include "base/mem.h"
+#include "base/names.h"
 #include "inspect/kinds.h"
 #include "lock_table.h"
+#include "server/reply.h"
 
 enum { FLUSH_EVERY = 16 }; /* names whose questions go out together */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 
 #define FIND(type, entry)                                                      \
     ((type *)(void *)((char *)(entry)-offsetof(type, link)))

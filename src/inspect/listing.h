@@ -4,8 +4,8 @@
 
 #include <latchkey/inspect.h>
 
-#include "core/record.h"
-#include "core/table.h"
+#include "base/table.h"
+#include "claims/record.h"
 #include "inspect/probe.h"
 
 /*

@@ -4,11 +4,11 @@
 
 #include "inspect/probe.h"
 
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/node.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/node.h"
 
 static void probe_free(lk__probe *probe)
 {

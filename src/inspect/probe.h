@@ -2,8 +2,8 @@
 #ifndef LK_INSPECT_PROBE_H
 #define LK_INSPECT_PROBE_H
 
-#include "core/call.h"
-#include "core/conn.h"
+#include "engine/call.h"
+#include "server/conn.h"
 
 /*
  * A call that is made of any number of plain commands, several of them under

@@ -5,9 +5,9 @@
 
 #include <latchkey/inspect.h>
 
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/names.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
 #include "inspect/any.h"
 #include "inspect/find.h"
 

@@ -4,7 +4,7 @@
 
 #include "latch/judge.h"
 
-#include "core/reply.h"
+#include "server/reply.h"
 
 /* Answers of the scripts; see lua/latch_wait.lua. */
 enum { ANSWER_WAIT = 0, ANSWER_OPEN = 1 };

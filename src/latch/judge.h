@@ -2,7 +2,7 @@
 #ifndef LK_LATCH_JUDGE_H
 #define LK_LATCH_JUDGE_H
 
-#include "core/wait.h"
+#include "claims/wait.h"
 
 /*
  * What the server says of a latch, and what that means for one wait. Numbers

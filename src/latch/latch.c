@@ -9,11 +9,11 @@
 
 #include <latchkey/latch.h>
 
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/names.h"
-#include "core/protocol.h"
-#include "core/script.h"
+#include "base/error.h"
+#include "base/names.h"
+#include "base/script.h"
+#include "claims/protocol.h"
+#include "handle/handle.h"
 #include "latch/judge.h"
 #include "latch/operation.h"
 

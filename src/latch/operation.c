@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/ask.h"
-#include "core/error.h"
-#include "core/reply.h"
-#include "core/work.h"
+#include "base/error.h"
+#include "claims/ask.h"
+#include "claims/work.h"
+#include "server/reply.h"
 
 enum { MEMBER_MAX = 200, ID_SIZE = 64 };
 

@@ -4,8 +4,8 @@
 
 #include <latchkey/latch.h>
 
-#include "core/handle.h"
-#include "core/script.h"
+#include "base/script.h"
+#include "handle/handle.h"
 
 /*
  * What is done to a latch, but for waiting. An operation that changes it has a

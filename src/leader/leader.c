@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/ask.h"
-#include "core/error.h"
-#include "core/exclusive.h"
-#include "core/mem.h"
-#include "core/names.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/ask.h"
+#include "lock/exclusive.h"
 
 /* ---- new and free ------------------------------------------------------------ */
 

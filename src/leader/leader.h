@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "core/handle.h"
+#include "handle/handle.h"
 
 /*
  * A handle on an election: two places of one name. Candidates wait in the fair

@@ -7,13 +7,13 @@
  * is then asked for.
  */
 
-#include "core/client.h"
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/protocol.h"
-#include "core/work.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/protocol.h"
+#include "claims/work.h"
+#include "engine/client.h"
 #include "leader/leader.h"
 #include "lock_table.h"
 

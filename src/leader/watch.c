@@ -13,9 +13,9 @@
  * sets ENDED inside the monitor and lets go of that reference outside.
  */
 
-#include "core/alarm.h"
-#include "core/error.h"
-#include "core/mem.h"
+#include "base/alarm.h"
+#include "base/error.h"
+#include "base/mem.h"
 #include "leader/leader.h"
 
 enum { PAUSE_MS = 1000 };

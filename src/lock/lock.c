@@ -4,10 +4,10 @@
 
 #include <latchkey/lock.h>
 
-#include "core/error.h"
-#include "core/exclusive.h"
-#include "core/handle.h"
-#include "core/names.h"
+#include "base/error.h"
+#include "base/names.h"
+#include "handle/handle.h"
+#include "lock/exclusive.h"
 
 struct lk_lock {
     lk__handle handle; /* first */

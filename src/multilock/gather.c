@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-#include "core/error.h"
-#include "core/hold.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/place.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/hold.h"
+#include "claims/place.h"
 #include "multilock/joint.h"
 
 lk__gather *lk__gather_new(lk__joint *joint)

@@ -10,10 +10,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/hold.h"
-#include "core/names.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/names.h"
+#include "claims/hold.h"
 #include "multilock/joint.h"
 
 static lk__joint *joint_of(lk_hold *hold)

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "core/hold.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/place.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/hold.h"
+#include "claims/place.h"
 
 #define MS UINT64_C(1000000)
 

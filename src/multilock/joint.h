@@ -4,13 +4,13 @@
 
 #include <latchkey/multilock.h>
 
-#include "core/alarm.h"
-#include "core/call.h"
-#include "core/cancel.h"
-#include "core/claim.h"
-#include "core/hold_class.h"
-#include "core/owner.h"
-#include "core/place.h"
+#include "base/alarm.h"
+#include "claims/claim.h"
+#include "claims/hold_class.h"
+#include "claims/place.h"
+#include "engine/call.h"
+#include "engine/cancel.h"
+#include "engine/owner.h"
 
 /*
  * One acquire of several members and, if it succeeds, the hold on all of them.

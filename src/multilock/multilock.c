@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/mem.h"
-#include "core/names.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "handle/handle.h"
 #include "multilock/joint.h"
 
 /* The name of one that was added, by its place. */

@@ -21,10 +21,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/hold.h"
-#include "core/place.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "claims/hold.h"
+#include "claims/place.h"
 #include "multilock/joint.h"
 
 #define MS UINT64_C(1000000)

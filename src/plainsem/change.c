@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Changes of the counter: questions that persist; see core/ask.h. */
+/* Changes of the counter: questions that persist; see claims/ask.h. */
 
 #include "plainsem/change.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "core/ask.h"
-#include "core/client.h"
-#include "core/reply.h"
-#include "core/settled.h"
-#include "core/work.h"
+#include "claims/ask.h"
+#include "claims/settled.h"
+#include "claims/work.h"
+#include "engine/client.h"
+#include "server/reply.h"
 
 /* Answers of the scripts; see lua/plain_add.lua and its like. */
 enum {

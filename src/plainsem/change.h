@@ -4,8 +4,8 @@
 
 #include <latchkey/plain_semaphore.h>
 
-#include "core/place.h"
-#include "core/script.h"
+#include "base/script.h"
+#include "claims/place.h"
 
 extern const lk__script lk__script_plain_add;
 extern const lk__script lk__script_plain_count;

@@ -8,12 +8,12 @@
 
 #include <latchkey/plain_semaphore.h>
 
-#include "core/client.h"
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/names.h"
-#include "core/protocol.h"
-#include "core/settled.h"
+#include "base/error.h"
+#include "base/names.h"
+#include "claims/protocol.h"
+#include "claims/settled.h"
+#include "engine/client.h"
+#include "handle/handle.h"
 #include "plainsem/change.h"
 
 extern const lk__script lk__script_plain_acquire;

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/cancel.h"
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/wait.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/wait.h"
+#include "engine/cancel.h"
 #include "redlock/redlock.h"
 
 #define MS UINT64_C(1000000)

@@ -2,15 +2,15 @@
 
 /* A token as a hold; what each function promises is in hold.h. */
 
-#include "core/hold.h"
+#include "claims/hold.h"
 
 #include <inttypes.h>
 #include <sys/timerfd.h>
 
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/names.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
 #include "redlock/token.h"
 
 #define MS UINT64_C(1000000)

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/mem.h"
-#include "core/names.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "handle/handle.h"
 
 #define MS UINT64_C(1000000)
 

@@ -11,7 +11,7 @@
 
 #include "redlock/task.h"
 
-#include "core/error.h"
+#include "base/error.h"
 
 enum { IDLE, RUNNING, RUNNING_AGAIN };
 

@@ -2,7 +2,7 @@
 #ifndef LK_REDLOCK_TASK_H
 #define LK_REDLOCK_TASK_H
 
-#include "core/call.h"
+#include "engine/call.h"
 
 /*
  * What has to be done step by step and outside every monitor, because a step

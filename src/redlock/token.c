@@ -8,8 +8,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "core/deadline.h"
-#include "core/mem.h"
+#include "base/deadline.h"
+#include "base/mem.h"
 
 #define MS UINT64_C(1000000)
 

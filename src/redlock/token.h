@@ -4,9 +4,9 @@
 
 #include <latchkey/redlock.h>
 
-#include "core/ask.h"
-#include "core/guest.h"
-#include "core/hold_class.h"
+#include "base/guest.h"
+#include "claims/ask.h"
+#include "claims/hold_class.h"
 #include "redlock/task.h"
 #include "redlock/validity.h"
 

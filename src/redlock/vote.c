@@ -17,11 +17,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/deadline.h"
-#include "core/mem.h"
-#include "core/node.h"
-#include "core/reply.h"
+#include "base/deadline.h"
+#include "base/mem.h"
+#include "claims/node.h"
 #include "redlock/token.h"
+#include "server/reply.h"
 
 #define MS UINT64_C(1000000)
 

@@ -16,12 +16,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "core/ask.h"
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/hold.h"
-#include "core/reply.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "claims/ask.h"
+#include "claims/hold.h"
 #include "rwlock/rwlock.h"
+#include "server/reply.h"
 
 extern const lk__script lk__script_rwlock_downgrade;
 

@@ -12,12 +12,12 @@
 
 #include <string.h>
 
-#include "core/ask.h"
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/names.h"
-#include "core/protocol.h"
-#include "core/reply.h"
+#include "base/error.h"
+#include "base/names.h"
+#include "claims/ask.h"
+#include "claims/protocol.h"
+#include "handle/handle.h"
+#include "server/reply.h"
 
 extern const lk__script lk__script_rwlock_acquire;
 extern const lk__script lk__script_rwlock_recheck;

@@ -2,7 +2,7 @@
 #ifndef LK_RWLOCK_RWLOCK_H
 #define LK_RWLOCK_RWLOCK_H
 
-#include "core/place.h"
+#include "claims/place.h"
 
 extern const lk__kind lk__kind_rwlock;
 

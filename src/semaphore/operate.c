@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Questions to a semaphore; see core/ask.h. */
+/* Questions to a semaphore; see claims/ask.h. */
 
 #include "semaphore/operate.h"
 
-#include "core/ask.h"
-#include "core/client.h"
-#include "core/reply.h"
+#include "claims/ask.h"
+#include "engine/client.h"
+#include "server/reply.h"
 
 enum { ANSWER_DONE = 1, ANSWER_UNSET = 5 };
 

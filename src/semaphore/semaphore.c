@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/client.h"
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/protocol.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/protocol.h"
+#include "engine/client.h"
+#include "handle/handle.h"
 #include "semaphore/operate.h"
 
 extern const lk__script lk__script_semaphore_acquire;

@@ -7,12 +7,12 @@
 
 #include <latchkey/siglock.h>
 
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/names.h"
-#include "core/protocol.h"
-#include "core/script.h"
-#include "core/wait.h"
+#include "base/error.h"
+#include "base/names.h"
+#include "base/script.h"
+#include "claims/protocol.h"
+#include "claims/wait.h"
+#include "handle/handle.h"
 
 extern const lk__script lk__script_siglock_acquire;
 extern const lk__script lk__script_siglock_confirm;

@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/ask.h"
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/node.h"
-#include "core/reply.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/ask.h"
+#include "claims/node.h"
+#include "server/reply.h"
 
 #define MS UINT64_C(1000000)
 

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "core/client.h"
+#include "engine/client.h"
 
 /*
  * Whether all processes have the same number of stripes. It is kept in

@@ -13,15 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/call.h"
-#include "core/deadline.h"
-#include "core/error.h"
-#include "core/handle.h"
-#include "core/mem.h"
-#include "core/names.h"
-#include "core/options.h"
-#include "core/owner.h"
-#include "core/wait.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "claims/wait.h"
+#include "engine/call.h"
+#include "engine/owner.h"
+#include "handle/handle.h"
+#include "settings/options.h"
 #include "stripes/agree.h"
 #include "stripes/fold.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/call.h"
 #include "support/cells.h"
 #include "support/check.h"

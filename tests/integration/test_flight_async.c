@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/flights.h"

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/locking.h"

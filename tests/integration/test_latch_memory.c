@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/check.h"
 #include "support/latching.h"
 #include "support/wait.h"

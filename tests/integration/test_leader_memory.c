@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/leading.h"

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/wait.h"

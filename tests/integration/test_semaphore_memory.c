@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/semaphores.h"

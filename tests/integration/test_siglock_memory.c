@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/check.h"
 #include "support/siglocking.h"
 #include "support/wait.h"

@@ -15,14 +15,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/client.h"
-#include "core/mem.h"
-#include "core/tls.h"
+#include "base/mem.h"
+#include "engine/client.h"
 #include "support/certificates.h"
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/socket.h"
 #include "support/wait.h"
+#include "world/tls.h"
 
 enum { READY_MS = 20000, REFUSED_MS = 5000 };
 

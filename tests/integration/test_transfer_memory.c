@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/locking.h"

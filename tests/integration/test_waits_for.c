@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/record.h"
+#include "claims/record.h"
 #include "support/check.h"
 #include "support/locking.h"
 #include "support/wait.h"

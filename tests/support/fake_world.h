@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/world.h"
+#include "world/world.h"
 
 /*
  * A world without threads, clocks or sockets: virtual time, seeded randomness

@@ -2,7 +2,7 @@
 #ifndef LK_TESTS_SUPPORT_LAYOUT2_H
 #define LK_TESTS_SUPPORT_LAYOUT2_H
 
-#include "core/shape.h"
+#include "server/shape.h"
 #include "support/script.h"
 
 /*

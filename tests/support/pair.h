@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/world.h"
 #include "support/scratch.h"
 #include "support/witness.h"
+#include "world/world.h"
 
 /*
  * The fixture for streams of the real world: a listening socket, a world with

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/client.h"
-#include "core/script.h"
+#include "base/script.h"
+#include "engine/client.h"
+#include "handle/open.h"
 #include "lock_table.h"
 #include "support/check.h"
 

@@ -4,7 +4,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "core/script.h"
+#include "base/script.h"
 #include "support/server.h"
 
 /*

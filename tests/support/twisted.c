@@ -6,8 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/client.h"
-#include "core/script.h"
+#include "base/script.h"
+#include "engine/client.h"
+#include "handle/open.h"
 
 enum {
     READY_MS = 1000,

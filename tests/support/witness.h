@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/world.h"
+#include "world/world.h"
 
 /*
  * One who uses a world as the core does, under a mutex of its own, and writes

@@ -9,10 +9,10 @@
 
 #include <stdbool.h>
 
-#include "core/deadline.h"
-#include "core/names.h"
-#include "core/world.h"
+#include "base/deadline.h"
+#include "base/names.h"
 #include "support/check.h"
+#include "world/world.h"
 
 #define MS UINT64_C(1000000)
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/options.h"
-#include "core/url.h"
+#include "settings/options.h"
+#include "settings/url.h"
 #include "support/check.h"
 
 /* Reads a file of docs/. Free it. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/heap.h"
+#include "base/heap.h"
 #include "support/check.h"
 
 static void an_empty_heap_has_no_first(void **state)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "inspect/facts.h"
 #include "support/check.h"
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/mem.h"
-#include "core/names.h"
+#include "base/mem.h"
+#include "base/names.h"
 #include "support/check.h"
 
 static void plain_names_are_taken(void **state)

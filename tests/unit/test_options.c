@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/mem.h"
-#include "core/options.h"
+#include "base/mem.h"
+#include "settings/options.h"
 #include "support/check.h"
 
 /* ---- sized structs ------------------------------------------------------ */

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "core/deadline.h"
+#include "base/deadline.h"
 #include "redlock/validity.h"
 #include "support/check.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/reply.h"
+#include "server/reply.h"
 #include "support/check.h"
 
 static redisReply error(const char *text)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/mem.h"
-#include "core/resp.h"
+#include "base/mem.h"
+#include "base/resp.h"
 #include "support/check.h"
 
 static lk__buffer buffer;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/script.h"
+#include "base/script.h"
 #include "support/check.h"
 #include "support/twisted_scenes.h"
 #include "support/wait.h"

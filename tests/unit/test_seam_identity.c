@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "core/client.h"
-#include "core/node.h"
+#include "claims/node.h"
+#include "engine/client.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/played.h"

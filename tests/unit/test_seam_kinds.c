@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/place.h"
+#include "claims/place.h"
 #include "support/check.h"
 #include "support/played.h"
 

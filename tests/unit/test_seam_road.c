@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/client.h"
-#include "core/node.h"
+#include "claims/node.h"
+#include "engine/client.h"
 #include "redlock/token.h"
 #include "support/check.h"
 #include "support/played.h"

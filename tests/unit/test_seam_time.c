@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/client.h"
-#include "core/deadline.h"
+#include "base/deadline.h"
+#include "engine/client.h"
+#include "handle/open.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/played.h"

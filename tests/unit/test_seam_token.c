@@ -7,7 +7,7 @@
 
 #include <latchkey/redlock.h>
 
-#include "core/deadline.h"
+#include "base/deadline.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/played.h"

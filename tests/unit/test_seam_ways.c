@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "core/deadline.h"
+#include "base/deadline.h"
 #include "support/call.h"
 #include "support/check.h"
 #include "support/played.h"

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "support/check.h"
 
 static void a_name_stands_for_its_value(void **state)

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "core/mem.h"
-#include "core/table.h"
+#include "base/mem.h"
+#include "base/table.h"
 #include "support/check.h"
 
 enum { MANY = 1000 };

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/mem.h"
-#include "core/url.h"
+#include "base/mem.h"
+#include "settings/url.h"
 #include "support/check.h"
 
 static lk__url url;

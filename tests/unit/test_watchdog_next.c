@@ -2,9 +2,9 @@
 
 /* When a hold is looked after next. */
 
-#include "core/client.h"
-#include "core/place.h"
-#include "core/watchdog.h"
+#include "claims/place.h"
+#include "claims/watchdog.h"
+#include "engine/client.h"
 #include "support/check.h"
 
 static const uint64_t second = UINT64_C(1000000000);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/words.h"
+#include "base/words.h"
 #include "support/check.h"
 
 static size_t cut(const char *line, size_t most, char **words)

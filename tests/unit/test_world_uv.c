@@ -9,13 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/mem.h"
-#include "core/world.h"
+#include "base/mem.h"
 #include "support/check.h"
 #include "support/descriptors.h"
 #include "support/gate.h"
 #include "support/wait.h"
 #include "support/witness.h"
+#include "world/world.h"
 
 #define MS UINT64_C(1000000)
 

@@ -14,7 +14,7 @@
 
 #include <uv.h>
 
-#include "core/mem.h"
+#include "base/mem.h"
 #include "support/check.h"
 #include "support/descriptors.h"
 #include "support/gate.h"

@@ -2,7 +2,7 @@
 #
 # Of the tables that read.awk read: <family>_table.h, with the structs of each
 # script's arguments and answers and of each packed text, and <family>_table.c,
-# with what src/core/shape.c needs to write and to read them.
+# with what src/server/shape.c needs to write and to read them.
 
 function member(type_of, name)
 {
@@ -213,7 +213,7 @@ function write_c(    names, n, i, base, guard, shared)
     source = out "/" family "_table.c"
     guard = "LK_" toupper(family) "_TABLE_H"
     printf "/* Made from lua/%s/%s.table. */\n#ifndef %s\n#define %s\n\n" \
-        "#include \"core/script.h\"\n#include \"core/shape.h\"\n\n", family, \
+        "#include \"base/script.h\"\n#include \"server/shape.h\"\n\n", family, \
         family, guard, guard > header
     printf "/* Made from lua/%s/%s.table. */\n#include \"%s_table.h\"\n\n", \
         family, family, family > source

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Allocation through one door, with a way to fail it. */
+
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static bool (*fails_now)(void);
+
+void lk__mem_fail(bool (*fails)(void))
+{
+    fails_now = fails;
+}
+
+/* What every LK_ENOMEM says, wherever it comes from. */
+static void *noted(void *block)
+{
+    if (block == NULL)
+        lk__error_set(lk_status_text(LK_ENOMEM));
+    return block;
+}
+
+void *lk__alloc(size_t size)
+{
+    if (fails_now != NULL && fails_now())
+        return noted(NULL);
+    return noted(calloc(1, size));
+}
+
+void *lk__realloc(void *block, size_t size)
+{
+    if (fails_now != NULL && fails_now())
+        return noted(NULL);
+    return noted(realloc(block, size));
+}
+
+void lk__free(void *block)
+{
+    free(block);
+}
+
+char *lk__strdup(const char *text)
+{
+    return lk__strndup(text, strlen(text));
+}
+
+char *lk__strndup(const char *text, size_t size)
+{
+    char *copy = lk__alloc(size + 1);
+
+    if (copy != NULL)
+        memcpy(copy, text, size);
+    return copy;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_BASE_NAMES_H
+#define LK_BASE_NAMES_H
+
+#include <latchkey/status.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Names of locks and of the keys and channels made from them, and the checks
+ * of times that all primitives share.
+ *
+ * A name without a brace is wrapped when a key is made from it, `prefix:{N}`,
+ * so that Redis Cluster keeps both in one slot. A name that holds a '{' stands
+ * as it is, `prefix:N`: then its own tag does that.
+ *
+ * In Redisson's keys `n` and `{n}` are the same so. Where the prefix is the
+ * library's own, a name that stands as it is has two colons before it,
+ * `latchkey:state::{n}`: what is wrapped begins with a brace, so no key is
+ * shared by two names.
+ */
+
+enum { LK__NAME_MAX = 512 };
+
+/*
+ * Tells whether every key made from the name lies in the name's own slot: 1
+ * to LK__NAME_MAX bytes, and either no brace at all, or, as Redis looks for a
+ * tag, a first '{' with a '}' somewhere after it and at least one byte between
+ * it and the next '}'. LK_EINVAL with words otherwise, also for NULL.
+ */
+lk_status lk__name_check_slot(const char *name);
+
+/* LK_OK unless the name begins as the library's own keys do, and might be one
+   of them where it is a key as it is. LK_EINVAL with words. */
+lk_status lk__name_check_own(const char *name);
+
+/* Both: for what a caller calls something by. */
+lk_status lk__name_check(const char *name);
+
+/* LK_OK for an owner as lk_party has it; else, as for NULL or "", LK_EINVAL with
+   words. */
+lk_status lk__owner_check(const char *owner);
+
+/* Makes `prefix:{N}`, or `prefix:N`, or `latchkey:prefix::N`. Free with
+   lk__free(). NULL: no memory. */
+char *lk__name_prefixed(const char *prefix, const char *name);
+
+/* Makes `{N}:suffix` or `N:suffix`. Free with lk__free(). NULL: no memory. */
+char *lk__name_suffixed(const char *name, const char *suffix);
+
+/*
+ * Makes a key or channel by its form: "" is the name itself, "a:b" is
+ * as lk__name_prefixed() makes it, ":c" is `{N}:c`, and "d{}" is `d{N}` whatever the name is, which
+ * for a name with a brace is another slot; "e*" is `eN`, as others call it, in
+ * the name's slot only if that has a tag. Free with lk__free(). NULL: no
+ * memory.
+ */
+char *lk__name_form(const char *form, const char *name);
+
+enum { LK__CLAIM_KEY_SIZE = LK__NAME_MAX + 128 };
+
+/* Makes the key of one claim on a name by the form ":c": `{N}:<claim>:c`. */
+void lk__name_claim_key(char key[LK__CLAIM_KEY_SIZE], const char *form,
+                        const char *name, const char *claim);
+
+/* Whether Redis Cluster keeps the two keys in one slot because what it hashes
+   of them is the same. */
+bool lk__keys_share_slot(const char *a, const char *b);
+
+/* Ten years: more than any wait or lease needs, and far from any overflow. */
+#define LK__TIME_MAX_MS UINT64_C(315576000000)
+
+/* LK_OK for LK_FOREVER and 0 .. LK__TIME_MAX_MS; else LK_EINVAL with words. */
+lk_status lk__wait_check(int64_t wait_ms);
+
+/* LK_OK for 1 .. LK__TIME_MAX_MS; else LK_EINVAL with words. */
+lk_status lk__lease_check(uint64_t lease_ms);
+
+#endif /* LK_BASE_NAMES_H */

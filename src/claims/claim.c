@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Claims: their identity, their memory, and which file moves them on. */
+
+#include "claims/claim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "claims/claim_private.h"
+#include "claims/hold.h"
+#include "claims/node.h"
+#include "claims/work.h"
+
+static lk__claim *claim_of_entry(lk__entry *entry)
+{
+    return (lk__claim *)(void *)((char *)entry - offsetof(lk__claim, entry));
+}
+
+lk__claim *lk__claim_find(const lk_client *client, uint64_t number)
+{
+    lk__entry *entry = lk__table_find(&client->work->claims, number);
+
+    return entry == NULL ? NULL : claim_of_entry(entry);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void on_alarm(lk__alarm *alarm)
+{
+    lk__claim *claim =
+        (lk__claim *)(void *)((char *)alarm - offsetof(lk__claim, alarm));
+
+    switch (claim->state) {
+    case LK__CLAIM_WANTED:
+    case LK__CLAIM_QUEUED:
+    case LK__CLAIM_UNSURE:
+        lk__claim_on_seek_alarm(claim);
+        break;
+    case LK__CLAIM_HELD:
+        lk__claim_on_hold_alarm(claim);
+        break;
+    case LK__CLAIM_RELEASING:
+    case LK__CLAIM_PASSING:
+    case LK__CLAIM_LEAVING:
+        lk__claim_close(claim);
+        break;
+    case LK__CLAIM_EXPORTED:
+        lk__claim_kill(claim);
+        break;
+    case LK__CLAIM_FOREIGN:
+    case LK__CLAIM_LOST:
+    case LK__CLAIM_DEAD:
+        break;
+    }
+}
+
+static void place_link_last(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    claim->next = NULL;
+    claim->prev = place->last_claim;
+    if (claim->prev != NULL)
+        claim->prev->next = claim;
+    else
+        place->first_claim = claim;
+    place->last_claim = claim;
+}
+
+static void place_link_first(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    claim->prev = NULL;
+    claim->next = place->first_claim;
+    if (claim->next != NULL)
+        claim->next->prev = claim;
+    else
+        place->last_claim = claim;
+    place->first_claim = claim;
+}
+
+static void place_unlink(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    if (claim->prev != NULL)
+        claim->prev->next = claim->next;
+    else
+        place->first_claim = claim->next;
+    if (claim->next != NULL)
+        claim->next->prev = claim->prev;
+    else
+        place->last_claim = claim->prev;
+    claim->next = claim->prev = NULL;
+}
+
+void lk__claim_held_first(lk__claim *claim)
+{
+    claim->was_held = true;
+    place_unlink(claim);
+    place_link_first(claim);
+}
+
+lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
+{
+    lk_client *client = place->client;
+    lk__claim *claim = lk__alloc(sizeof(*claim));
+
+    if (claim == NULL)
+        return NULL;
+    if (!lk__table_add(&client->work->claims, &claim->entry, number)) {
+        lk__free(claim);
+        return NULL;
+    }
+    snprintf(claim->id, sizeof(claim->id), "%s:%" PRIu64, client->id, number);
+    snprintf(claim->nonce, sizeof(claim->nonce), "%016" PRIx64,
+             lk__client_random(client, UINT64_MAX));
+    claim->refs = 1;
+    claim->state = LK__CLAIM_WANTED;
+    claim->bound = LK__NEVER;
+    claim->renew_at = LK__NEVER;
+    claim->alarm.fire = on_alarm;
+    claim->place = place;
+    place->refs++;
+    place_link_last(claim);
+    return claim;
+}
+
+lk__claim *lk__claim_new(lk__place *place, uint64_t lease_ms, bool watchdog,
+                         const char *reason)
+{
+    char *copy = lk__strdup(reason);
+    lk__claim *claim = NULL;
+
+    if (copy != NULL)
+        claim =
+            lk__claim_new_numbered(place,
+                                   ++place->client->work->last_claim_number);
+    if (claim == NULL) {
+        lk__free(copy);
+        return NULL;
+    }
+    claim->reason = copy;
+    claim->lease_ms = lease_ms;
+    claim->watchdog = watchdog;
+    return claim;
+}
+
+lk__claim *lk__claim_ref(lk__claim *claim)
+{
+    claim->refs++;
+    return claim;
+}
+
+void lk__claim_unref(lk__claim *claim)
+{
+    lk__place *place = claim->place;
+
+    if (--claim->refs > 0)
+        return;
+    lk__free(claim->reason);
+    lk__free(claim);
+    lk__place_unref(place);
+}
+
+void lk__claim_kill(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+
+    if (claim->state == LK__CLAIM_DEAD)
+        return;
+    claim->state = LK__CLAIM_DEAD;
+    lk__pace_drop(claim);
+    lk__pace_done(claim);
+    lk__alarm_clear(&client->alarms, &claim->alarm);
+    lk__table_remove(&client->work->claims, &claim->entry);
+    place_unlink(claim);
+    if (claim->place->front == claim)
+        claim->place->front = NULL;
+    lk__claim_unref(claim);
+}
+
+/* ---- moving on ------------------------------------------------------------ */
+
+lk_status lk__claim_send(lk__claim *claim, lk__request *request,
+                         const lk__question *question)
+{
+    lk_client *client = claim->place->client;
+    lk_status status;
+
+    if (question == NULL)
+        return LK_ENOMEM;
+    status =
+        lk__question_send(client, &client->node->command, request, question);
+    if (status == LK_OK)
+        lk__claim_ref(claim);
+    return status;
+}
+
+const lk__protocol *lk__claim_protocol(const lk__claim *claim)
+{
+    return claim->place->kind->protocol;
+}
+
+void lk__claim_answered(lk__claim *claim)
+{
+    lk__claim_unref(claim);
+}
+
+void lk__claim_drive(lk__claim *claim)
+{
+    switch (claim->state) {
+    case LK__CLAIM_QUEUED:
+        if (claim->line == LK__LINE_OWN)
+            lk__touch_later(claim->place, 0);
+        else
+            lk__claim_seek(claim);
+        break;
+    case LK__CLAIM_WANTED:
+    case LK__CLAIM_UNSURE:
+        lk__claim_seek(claim);
+        break;
+    case LK__CLAIM_RELEASING:
+    case LK__CLAIM_PASSING:
+    case LK__CLAIM_LEAVING:
+        lk__claim_close(claim);
+        break;
+    case LK__CLAIM_HELD:
+        lk__claim_arm(claim);
+        break;
+    case LK__CLAIM_FOREIGN:
+    case LK__CLAIM_EXPORTED:
+    case LK__CLAIM_LOST:
+    case LK__CLAIM_DEAD:
+        break;
+    }
+}
+
+bool lk__claim_is_seeking(const lk__claim *claim)
+{
+    return claim->state == LK__CLAIM_WANTED ||
+           claim->state == LK__CLAIM_QUEUED || claim->state == LK__CLAIM_UNSURE;
+}
+
+bool lk__claim_is_owned_by(const lk__claim *claim, uint64_t owner)
+{
+    if (!lk__claim_is_valid(claim))
+        return false;
+    for (const lk_hold *hold = claim->first_hold; hold != NULL;
+         hold = hold->next) {
+        if (hold->owner == owner)
+            return true;
+    }
+    return false;
+}
+
+bool lk__claim_is_valid(const lk__claim *claim)
+{
+    return claim->state == LK__CLAIM_HELD &&
+           lk__client_now(claim->place->client) < claim->deadline;
+}

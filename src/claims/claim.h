@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_CLAIM_H
+#define LK_CLAIMS_CLAIM_H
+
+#include <latchkey/hold.h>
+
+#include "base/table.h"
+#include "claims/wait.h"
+#include "engine/call.h"
+#include "server/conn.h"
+
+struct lk__place;
+typedef struct lk__claim lk__claim;
+
+/*
+ * One attempt to get something and, if it succeeds, its life in Redis:
+ *
+ *   WANTED --> QUEUED --> HELD --> RELEASING --> DEAD
+ *      |  \       |  \-> UNSURE     ^   |
+ *      |   \------|--------^ HELD --/   +--> PASSING --> DEAD
+ *      +--> LEAVING <-----/   \--> LOST
+ *
+ * A claim has a number of its own, never used again, so that a late reply or
+ * a late request concerns nobody else. What is sent is decided by the state
+ * alone: lk__claim_drive() sends what the state still wants, after a reply,
+ * after a reconnect, after a timer. Nothing is re-sent by the transport.
+ */
+typedef enum lk__claim_state {
+    LK__CLAIM_FOREIGN,   /* another client's, being taken over: sends nothing */
+    LK__CLAIM_WANTED,    /* acquire is to be sent or under way */
+    LK__CLAIM_QUEUED,    /* has a ticket at the server; looks again in time */
+    LK__CLAIM_UNSURE,    /* granted, but late: asks before it is believed */
+    LK__CLAIM_HELD,      /* valid until its deadline */
+    LK__CLAIM_EXPORTED,  /* was held; another client's now: sends nothing */
+    LK__CLAIM_LOST,      /* was held; the handles still have to be released */
+    LK__CLAIM_RELEASING, /* release is to be sent or under way */
+    LK__CLAIM_PASSING,   /* released; the server asks to go on handing over */
+    LK__CLAIM_LEAVING,   /* is to leave the queue, or give back a grant */
+    LK__CLAIM_DEAD
+} lk__claim_state;
+
+/* A caller who waits for the answer to a release. */
+typedef struct lk__releaser {
+    lk__call call;
+    lk__alarm alarm;  /* an async one's time */
+    lk__claim *claim; /* NULL once done */
+    bool sent;        /* the request has been sent at least once */
+    lk_done_cb cb;
+    void *data;
+} lk__releaser;
+
+/* How a claim fares that is next, and to which nobody will hand over: it is
+   told of each change, or looks often. */
+typedef struct lk__contest {
+    bool is_on;
+    bool told;        /* the look under way is because of that */
+    unsigned lost;    /* told so often in a row, it came too late */
+    uint64_t since;   /* 0: it never was in one */
+    uint64_t told_at; /* last; 0: never */
+    uint64_t held_ns; /* from the one before to that */
+} lk__contest;
+
+struct lk__claim {
+    struct lk__claim *next, *prev; /* in the place; held ones come first */
+    lk__entry entry;               /* by its number */
+    struct lk__place *place;
+    unsigned refs;  /* alive, each handle, each request and batch under way */
+    char id[64];    /* "<client uuid>:<number>", as it stands in Redis */
+    char nonce[17]; /* known to the server and to this client alone */
+    lk__claim_state state;
+    lk__line line;
+    lk__terms terms;
+    lk__spin spin;
+    lk__wait *first_seat, *last_seat; /* whom it seeks for, unless common */
+    bool was_held;                    /* or is; such ones come first */
+    lk__request look;                 /* acquire, re-check or confirm */
+    lk__request close;                /* release, leave or pass */
+    lk__alarm alarm; /* next look; or next of renewal, notice, deadline */
+
+    /* Wanted and queued. */
+    uint64_t ticket;   /* 0: not known yet */
+    uint64_t bound;    /* a grant cannot have been made before this time;
+                           known with the ticket */
+    bool queueable;    /* the acquire under way asks for a ticket */
+    bool unqueued;     /* it cannot, but would; see the place's count */
+    bool in_doubt;     /* an acquire may have run, unanswered */
+    bool doubted;      /* one was, at any time */
+    bool opened;       /* told to look, while a look was under way */
+    unsigned refusals; /* in a row that may pass; see the node's refusal */
+    unsigned looks;    /* sent so far, acquires included */
+    uint64_t spin_ms;  /* the present limit of a pause */
+    lk__contest contest;
+    bool held_back; /* stays in the client's pace, in this list of it */
+    struct lk__claim *next_back, *prev_back;
+
+    /* Held. */
+    uint64_t fence;       /* of the grant; what the server knows it by */
+    uint64_t local_fence; /* of the present local owner: fence to top_fence */
+    uint64_t top_fence;   /* the highest that is reserved */
+    uint64_t lease_ms;
+    bool watchdog;
+    char *reason;
+    uint64_t granted_at;
+    uint64_t server_until; /* the latest time to which it may be kept there */
+    uint64_t asked_ms;     /* the longest lease the server was asked for */
+    uint64_t replicas;     /* that are known to have it, */
+    uint64_t replicas_by;  /* by a count on this connection of the lane */
+    _Atomic uint64_t deadline; /* read without the monitor */
+    _Atomic uint64_t lost_at;  /* 0: not lost; the same */
+    _Atomic int loss;          /* an lk_loss; set before lost_at */
+    uint64_t renew_at;         /* LK__NEVER: not to be renewed */
+    uint64_t ask_since; /* what was sent before says nothing of it any more */
+    unsigned renew_failures;
+    bool confirmed; /* it has its own lease, not only that of a pushed grant */
+    bool renewing;  /* in a batch that is due or under way */
+    uint64_t kept_at; /* when its record was last made to last */
+    uint64_t kept_by; /* and the inbox that stood then; 0: none */
+    struct lk__claim *next_due;
+    uint64_t late_at;    /* not renewed by then, it is late; 0: it is not due */
+    bool late;           /* and counted as such */
+    bool unanswered;     /* the last renewal had no answer */
+    lk_hold *first_hold; /* handles on it */
+
+    /* Handed over locally. */
+    unsigned passes;   /* since the grant */
+    uint64_t asked_at; /* when the server was last asked who waits; 0: never */
+    uint64_t alone_until; /* so long nobody waits remotely, as far as known */
+
+    /* Being released. */
+    bool valid_at_release;
+    bool release_unanswered; /* a release before this one may have run */
+    unsigned close_failures; /* refusals in a row */
+    lk__tempo close_tempo;   /* of passing on */
+    uint64_t give_up_at;     /* by then the server has dropped it itself */
+    lk__releaser *releaser;
+};
+
+/* A new claim of this place, WANTED; NULL: out of memory. */
+lk__claim *lk__claim_new(struct lk__place *place, uint64_t lease_ms,
+                         bool watchdog, const char *reason);
+
+lk__claim *lk__claim_ref(lk__claim *claim);
+void lk__claim_unref(lk__claim *claim);
+
+/* Finds a claim of this client by its number. */
+lk__claim *lk__claim_find(const lk_client *client, uint64_t number);
+
+/* Sends what the state wants and the connection can take. */
+void lk__claim_drive(lk__claim *claim);
+
+/* Nobody wants it any more: leaves the queue, gives back a late grant. */
+void lk__claim_leave(lk__claim *claim);
+
+/*
+ * Hands a HELD claim whose last handle has ended to the next local wait,
+ * without a word to the server. False: it has to be released there.
+ */
+bool lk__claim_pass(lk__claim *claim);
+
+/* Somebody waits locally for a HELD claim: sees to it that passing it on can
+   be decided at the release. */
+void lk__claim_prepare_pass(lk__claim *claim);
+
+/* Tells whether the claim may go to this wait when it is released. */
+bool lk__claim_suits(const lk__claim *claim, const struct lk__wait *wait);
+
+/* Tells whether a wait may share this claim, which it then does; sees to it
+   that the server is asked whether that will do next time as well. */
+bool lk__claim_may_join(lk__claim *claim, const struct lk__wait *wait);
+
+/* WANTED, QUEUED or UNSURE. */
+bool lk__claim_is_seeking(const lk__claim *claim);
+
+/* Valid, and this owner has a handle on it. */
+bool lk__claim_is_owned_by(const lk__claim *claim, uint64_t owner);
+
+/* Has a QUEUED claim look now, by itself. */
+void lk__claim_look_now(lk__claim *claim);
+
+/* The same, since an answer says no more than that it should: more slowly, if
+   that goes on. */
+void lk__claim_ask_again(lk__claim *claim);
+
+/* The same, and once more if a look is under way. */
+void lk__claim_look_again(lk__claim *claim);
+
+/* The server was heard to say "still queued, ticket k" to what was sent then. */
+void lk__claim_still_queued(lk__claim *claim, uint64_t sent_at);
+
+/* The server said that what a holdless claim waits for has happened, or never
+   will: it ends with the status. */
+void lk__claim_settle(lk__claim *claim, lk_status status);
+
+/* Begins to release it; the releaser may be NULL. HELD or LOST. */
+void lk__claim_release(lk__claim *claim, lk__releaser *releaser);
+
+/* The last handle of a LOST claim has ended: releases what the server may keep
+   for it still. One that was revoked it does keep, until then. */
+void lk__claim_end_lost(lk__claim *claim);
+
+/* The releaser's time is over; the claim goes on being released. */
+void lk__releaser_end(lk__releaser *releaser);
+
+/* Loses a HELD claim whose deadline has passed, before its alarm does so. */
+bool lk__claim_expire(lk__claim *claim);
+
+/* It is no longer held: tells everybody who has a handle. HELD only. */
+void lk__claim_lose(lk__claim *claim, lk_loss loss);
+
+/* What a script's code for "not the holder" says of the loss. */
+lk_loss lk__claim_loss_of(int64_t code);
+
+/* Has a HELD claim looked after at once, by a renewal that is sent from now on. */
+void lk__claim_renew_soon(lk__claim *claim);
+
+/* What was sent then has kept it whole, while this inbox stood; 0: none. */
+void lk__claim_kept(lk__claim *claim, uint64_t sent_at, uint64_t inbox_at);
+
+/* The server is asked to keep it for so long: it may do so, unanswered. */
+void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms);
+
+/* The server has lengthened the lease: moves the deadline of a HELD claim on,
+   unless it has passed already. */
+void lk__claim_prolong(lk__claim *claim, uint64_t deadline);
+
+/* Makes a FOREIGN claim HELD by this handle: one that was held before, by
+   another client. Its id and fence are set. */
+void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t owner,
+                             uint64_t deadline);
+
+/* A grant was pushed to the inbox for it. */
+void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
+                     uint64_t top_fence, uint64_t lease_ms);
+
+/* A signal of this place was popped that nobody here uses: pushes it again if
+   the name is still free. */
+void lk__claim_signal(struct lk__place *place);
+
+/* Releases what the server believes a claim of ours holds, unknown here. */
+void lk__claim_give_back(struct lk__place *place, uint64_t number,
+                         uint64_t fence);
+
+/* There was room when this was sent: it looks as soon as an answer that may be
+   older has come; a millisecond later if others may take it as well. */
+void lk__claim_opened(lk__claim *claim);
+
+/* QUEUED and in a contest: the key has changed, so it looks. */
+void lk__claim_told(lk__claim *claim);
+
+/* Sets the alarm of a HELD claim to what comes next. */
+void lk__claim_arm(lk__claim *claim);
+
+/*
+ * A HELD claim without handles is another client's from now on. It is known
+ * until its lease has ended: a grant of it that is still on its way would else
+ * be that of an unknown claim, and be given back.
+ */
+void lk__claim_export(lk__claim *claim);
+
+/* The client is shut down: a HELD claim is released and told as lost. */
+void lk__claim_shut(lk__claim *claim);
+
+/* Ends it without another word to the server. */
+void lk__claim_kill(lk__claim *claim);
+
+/* The same for the last end: whoever waits for its release is told. */
+void lk__claim_abandon(lk__claim *claim);
+
+bool lk__claim_is_valid(const lk__claim *claim);
+
+/*
+ * Of one that was granted, while somebody has a reference, without the monitor:
+ * whether it is lost or its deadline has passed, and if so why and when. They
+ * do not know of a release.
+ */
+bool lk__claim_is_over(const lk__claim *claim, uint64_t now);
+lk_loss lk__claim_loss(const lk__claim *claim);
+uint64_t lk__claim_over_at(const lk__claim *claim);
+
+#endif /* LK_CLAIMS_CLAIM_H */

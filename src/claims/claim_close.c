@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Closing: a release, a leave, and the handing over that either may leave to
+ * be gone on with. It is asked for until it is answered, however often the
+ * connection breaks in between, but not beyond the time at which the server
+ * has dropped the claim by itself.
+ */
+
+#include "claims/claim_private.h"
+#include "claims/hold.h"
+#include "claims/node.h"
+#include "claims/work.h"
+#include "server/reply.h"
+
+enum {
+    TICKET_TTL_MS = 60000,     /* as the scripts set it */
+    TOMBSTONE_MS = 10 * 60000, /* longer than any request is on its way */
+    COUNTER_MS = 10 * 60000,   /* as the memo of a counter remembers */
+    RETRY_FIRST_MS = 100,
+    RETRY_MAX_MS = 5000
+};
+
+static lk__claim *claim_of_close(lk__request *request)
+{
+    return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, close));
+}
+
+static void
+releaser_done(lk__releaser *releaser, lk_status status, const char *words)
+{
+    lk_client *client = releaser->call.client;
+
+    releaser->claim->releaser = NULL;
+    releaser->claim = NULL;
+    lk__alarm_clear(&client->alarms, &releaser->alarm);
+    lk__call_done(&releaser->call, status, words);
+}
+
+static void releaser_tell(const lk__claim *claim, lk_status status)
+{
+    if (claim->releaser != NULL)
+        releaser_done(claim->releaser, status, NULL);
+}
+
+void lk__releaser_end(lk__releaser *releaser)
+{
+    const lk__conn *conn = &releaser->call.client->node->command;
+
+    if (releaser->sent)
+        releaser_done(releaser, LK_EINDOUBT, NULL);
+    else
+        releaser_done(releaser, conn->why, conn->words);
+}
+
+static void retry_later(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    uint64_t ms = RETRY_FIRST_MS;
+
+    for (unsigned i = 0; i < claim->close_failures && ms < RETRY_MAX_MS; i++)
+        ms *= 2;
+    claim->close_failures++;
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  lk__client_now(client) + ms * LK__MS);
+}
+
+/* Ready again or not, by then the server has dropped it by itself. */
+static void wait_for_node(lk__claim *claim)
+{
+    lk__alarm_set(&claim->place->client->alarms, &claim->alarm,
+                  claim->give_up_at);
+}
+
+/* ---- answers --------------------------------------------------------------- */
+
+/*
+ * "Not held" after an unanswered release that was sent in time means that the
+ * first one did it.
+ */
+static lk_status release_status(const lk__claim *claim, bool was_held)
+{
+    if (was_held)
+        return claim->valid_at_release ? LK_OK : LK_ELOST;
+    return claim->valid_at_release && claim->release_unanswered ? LK_OK
+                                                                : LK_ELOST;
+}
+
+/* Whether there is more to hand over; tells whoever waits for the release. */
+static lk_status
+closed_read(lk__claim *claim, const redisReply *reply, bool *ret_more)
+{
+    const lk__protocol *protocol = lk__claim_protocol(claim);
+    lk__close_answer answer;
+    lk_status status;
+
+    if (claim->state == LK__CLAIM_PASSING) {
+        *ret_more = protocol->read_hand_on(reply);
+        return LK_OK;
+    }
+    status = protocol->read_close(reply, &answer);
+    if (status != LK_OK)
+        return status;
+    *ret_more = answer.more;
+    if (claim->state == LK__CLAIM_RELEASING)
+        releaser_tell(claim, release_status(claim, answer.was_held));
+    return LK_OK;
+}
+
+static void on_closed_answer(lk__claim *claim, const redisReply *reply)
+{
+    lk_client *client = claim->place->client;
+    bool more = false;
+
+    if (closed_read(claim, reply, &more) != LK_OK) {
+        retry_later(claim);
+        return;
+    }
+    if (more && lk__kind_hands_on(claim->place->kind)) {
+        claim->state = LK__CLAIM_PASSING;
+        lk__tempo_again(&claim->close_tempo, lk__client_now(client));
+        if (claim->close_tempo.until == 0)
+            lk__claim_close(claim);
+        else
+            lk__alarm_set(&client->alarms, &claim->alarm,
+                          claim->close_tempo.until);
+    } else {
+        lk__claim_kill(claim);
+    }
+}
+
+/* The key holds something else by now, and no hold of ours. */
+static void on_replaced(lk__claim *claim)
+{
+    releaser_tell(claim, LK_ELOST);
+    lk__claim_kill(claim);
+}
+
+static void
+on_close(lk__request *request, lk_status status, const redisReply *reply)
+{
+    lk__claim *claim = claim_of_close(request);
+    lk__node *node = claim->place->client->node;
+
+    if (claim->state == LK__CLAIM_DEAD) {
+        lk__claim_answered(claim);
+        return;
+    }
+    if (status != LK_OK) {
+        claim->release_unanswered |= status == LK_EINDOUBT;
+        wait_for_node(claim);
+    } else {
+        status = lk__node_check(node, request, reply);
+        if (status == LK_OK)
+            on_closed_answer(claim, reply);
+        else if (lk__reply_is_noscript(reply))
+            lk__claim_close(claim);
+        else if (status == LK_ETYPE)
+            on_replaced(claim);
+        else
+            retry_later(claim);
+    }
+    lk__claim_answered(claim);
+}
+
+/* ---- sending --------------------------------------------------------------- */
+
+static const lk__question *leave_question(const lk__claim *claim)
+{
+    bool tombstone = claim->in_doubt && !claim->place->client->node->can_kill;
+
+    return lk__claim_protocol(claim)->leave(claim,
+                                            tombstone ? TOMBSTONE_MS : 0);
+}
+
+static const lk__question *close_question(const lk__claim *claim)
+{
+    switch ((int)claim->state) {
+    case LK__CLAIM_RELEASING:
+        return lk__claim_protocol(claim)->release(claim);
+    case LK__CLAIM_LEAVING:
+        return leave_question(claim);
+    default:
+        return lk__claim_protocol(claim)->hand_on(claim->place);
+    }
+}
+
+static lk_status close_send(lk__claim *claim)
+{
+    claim->close.on_reply = on_close;
+    return lk__claim_send(claim, &claim->close, close_question(claim));
+}
+
+void lk__claim_close(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    lk_status status;
+
+    if (claim->close.busy)
+        return;
+    if (lk__client_now(client) >= claim->give_up_at) {
+        lk__claim_abandon(claim);
+        return;
+    }
+    status = lk__node_is_ready(client->node) ? close_send(claim) : LK_EOFFLINE;
+    if (status == LK_OK && claim->releaser != NULL)
+        claim->releaser->sent = true;
+    if (status == LK_EOFFLINE)
+        wait_for_node(claim);
+    else if (status != LK_OK)
+        retry_later(claim);
+}
+
+/* ---- beginning -------------------------------------------------------------- */
+
+/* What a claim got from a counter no lease gives back. */
+static uint64_t leave_for_ms(const lk__claim *claim)
+{
+    return claim->place->kind->holdless ? COUNTER_MS
+                                        : claim->lease_ms + TICKET_TTL_MS;
+}
+
+void lk__claim_leave(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    bool sent = lk__kind_leaves(claim->place->kind) &&
+                (claim->in_doubt || claim->look.busy ||
+                 claim->state != LK__CLAIM_WANTED);
+
+    if (claim->place->front == claim)
+        claim->place->front = NULL;
+    lk__pace_drop(claim);
+    if (!sent) {
+        lk__claim_kill(claim);
+        return;
+    }
+    claim->in_doubt = claim->in_doubt || claim->look.busy;
+    claim->state = LK__CLAIM_LEAVING;
+    claim->give_up_at = lk__client_now(client) + leave_for_ms(claim) * LK__MS;
+    lk__claim_close(claim);
+}
+
+void lk__claim_release(lk__claim *claim, lk__releaser *releaser)
+{
+    lk_client *client = claim->place->client;
+
+    claim->valid_at_release = lk__claim_is_valid(claim);
+    if (claim->state == LK__CLAIM_HELD) {
+        client->stats.holding--;
+        client->stats.releases++;
+    }
+    claim->state = LK__CLAIM_RELEASING;
+    claim->renew_at = LK__NEVER;
+    lk__pace_done(claim);
+    claim->releaser = releaser;
+    if (releaser != NULL)
+        releaser->claim = claim;
+    lk__claim_asked(claim, lk__client_now(client), claim->lease_ms);
+    claim->give_up_at = claim->server_until + TICKET_TTL_MS * LK__MS;
+    lk__alarm_clear(&client->alarms, &claim->alarm);
+    lk__claim_close(claim);
+    lk__place_drive(claim->place); /* who counted on being passed it */
+}
+
+void lk__claim_end_lost(lk__claim *claim)
+{
+    switch (lk__claim_loss(claim)) {
+    case LK_LOSS_EXPIRED:
+    case LK_LOSS_UNREACHABLE:
+    case LK_LOSS_REVOKED:
+        lk__claim_release(claim, NULL);
+        break;
+    case LK_LOSS_NONE:
+    case LK_LOSS_DELETED:
+    case LK_LOSS_TAKEN:
+    case LK_LOSS_CLOSED:
+        lk__claim_kill(claim);
+        break;
+    }
+}
+
+void lk__claim_shut(lk__claim *claim)
+{
+    if (claim->state == LK__CLAIM_HELD) {
+        claim->loss = LK_LOSS_CLOSED;
+        claim->lost_at = lk__client_now(claim->place->client);
+        lk__holds_tell_lost(claim);
+        lk__claim_release(claim, NULL);
+    } else if (claim->state == LK__CLAIM_LOST) {
+        if (lk__claim_loss(claim) == LK_LOSS_REVOKED)
+            lk__claim_release(claim, NULL); /* the server waits for that */
+        else
+            lk__claim_kill(claim);
+    } else if (claim->state == LK__CLAIM_EXPORTED) {
+        lk__claim_kill(claim);
+    }
+}
+
+void lk__claim_abandon(lk__claim *claim)
+{
+    releaser_tell(claim, LK_EINDOUBT);
+    lk__claim_kill(claim);
+}
+
+/* To leave a name that is free is to say so to who waits. */
+void lk__claim_signal(lk__place *place)
+{
+    lk_client *client = place->client;
+    lk__claim *claim =
+        lk__claim_new_numbered(place, ++client->work->last_claim_number);
+
+    if (claim == NULL)
+        return; /* no memory: who waits here finds out by looking */
+    claim->state = LK__CLAIM_LEAVING;
+    claim->give_up_at = lk__client_now(client) + leave_for_ms(claim) * LK__MS;
+    lk__claim_close(claim);
+}
+
+void lk__claim_give_back(lk__place *place, uint64_t number, uint64_t fence)
+{
+    lk__claim *claim = lk__claim_new_numbered(place, number);
+
+    if (claim == NULL)
+        return; /* no memory: its lease ends it */
+    claim->fence = fence;
+    claim->state = LK__CLAIM_HELD;
+    place->client->stats.holding++;
+    lk__claim_release(claim, NULL);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Holding: from the grant to the release or the loss. The deadline is the
+ * local clock's; nothing but a renewal that was answered moves it. One alarm
+ * serves the next of renewal, notice and deadline.
+ */
+
+#include "base/deadline.h"
+#include "claims/claim_private.h"
+#include "claims/hold.h"
+#include "claims/node.h"
+#include "claims/pace.h"
+#include "claims/watchdog.h"
+
+enum { FIRST_RENEWAL_MS = 50 };
+
+void lk__claim_set_fence(lk__claim *claim, uint64_t fence, uint64_t top_fence)
+{
+    claim->fence = fence;
+    claim->local_fence = fence;
+    claim->top_fence = top_fence < fence ? fence : top_fence;
+}
+
+/* An acquire that was answered late, or twice, has less of its lease left. */
+static bool is_full(const lk__claim *claim, uint64_t now)
+{
+    return claim->deadline > now + claim->lease_ms * LK__MS / 3 * 2;
+}
+
+static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
+{
+    lk_client *client = claim->place->client;
+    uint64_t now = lk__client_now(client);
+
+    /* A revocation comes to the inbox. Spinning is for servers without Pub/Sub,
+       and a layout with signals has no room for an inbox. */
+    if (claim->spin.most_ms == 0 && !claim->place->kind->signals)
+        lk__node_want_inbox(client->node);
+    claim->deadline = deadline;
+    claim->granted_at = now;
+    lk__claim_kept(claim, now,
+                   how == LK__GRANT_PUSHED ? lk__node_inbox_at(client->node)
+                                           : 0);
+    lk__claim_asked(claim, now, claim->lease_ms);
+    claim->confirmed = how == LK__GRANT_ANSWERED;
+    claim->state = LK__CLAIM_HELD;
+    lk__claim_held_first(claim);
+    client->stats.holding++;
+    if (how == LK__GRANT_PUSHED)
+        claim->renew_at = now + FIRST_RENEWAL_MS * LK__MS;
+    else if (how == LK__GRANT_FOUND)
+        claim->renew_at = now;
+    else if (claim->watchdog)
+        claim->renew_at =
+            is_full(claim, now) ? lk__watchdog_next(claim, now) : now;
+    else
+        claim->renew_at = lk__watchdog_next(claim, now);
+    lk__claim_arm(claim);
+}
+
+void lk__claim_hold(lk__claim *claim, uint64_t deadline, lk__grant_how how)
+{
+    if (claim->place->kind->holdless) {
+        lk__claim_settle(claim, LK_OK);
+        return;
+    }
+    hold_begin(claim, deadline, how);
+    lk__place_granted(claim->place, claim);
+}
+
+void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t owner,
+                             uint64_t deadline)
+{
+    hold_begin(claim, deadline, LK__GRANT_ANSWERED);
+    lk__hold_bind(hold, claim, owner);
+    lk__claim_arm(claim);
+    claim->place->client->stats.acquires++;
+}
+
+void lk__claim_arm(lk__claim *claim)
+{
+    uint64_t at = claim->deadline;
+    uint64_t notice_at = lk__holds_notice_at(claim);
+
+    if (claim->renew_at < at && !claim->renewing)
+        at = claim->renew_at;
+    if (notice_at < at)
+        at = notice_at;
+    if (claim->late_at != 0 && !claim->late && claim->late_at < at)
+        at = claim->late_at;
+    lk__alarm_set(&claim->place->client->alarms, &claim->alarm, at);
+}
+
+bool lk__claim_expire(lk__claim *claim)
+{
+    /* A fixed lease that was confirmed ends by itself, looked after or not. */
+    bool renews = claim->watchdog || !claim->confirmed;
+
+    if (claim->state != LK__CLAIM_HELD || lk__claim_is_valid(claim))
+        return false;
+    if (renews &&
+        (claim->unanswered || claim->renewing || claim->renew_at != LK__NEVER))
+        lk__claim_lose(claim, LK_LOSS_UNREACHABLE);
+    else
+        lk__claim_lose(claim, LK_LOSS_EXPIRED);
+    return true;
+}
+
+void lk__claim_on_hold_alarm(lk__claim *claim)
+{
+    uint64_t now = lk__client_now(claim->place->client);
+
+    if (lk__claim_expire(claim))
+        return;
+    lk__holds_notice(claim, now);
+    lk__pace_look(claim, now);
+    if (now >= claim->renew_at && !claim->renewing)
+        lk__watchdog_due(claim);
+    lk__claim_arm(claim);
+}
+
+bool lk__claim_is_over(const lk__claim *claim, uint64_t now)
+{
+    return claim->lost_at != 0 || now >= claim->deadline;
+}
+
+lk_loss lk__claim_loss(const lk__claim *claim)
+{
+    if (claim->lost_at != 0)
+        return (lk_loss)claim->loss;
+    return claim->watchdog ? LK_LOSS_UNREACHABLE : LK_LOSS_EXPIRED;
+}
+
+uint64_t lk__claim_over_at(const lk__claim *claim)
+{
+    uint64_t lost_at = claim->lost_at;
+
+    return lost_at != 0 ? lost_at : claim->deadline;
+}
+
+void lk__claim_lose(lk__claim *claim, lk_loss loss)
+{
+    lk_client *client = claim->place->client;
+    uint64_t now = lk__client_now(client);
+
+    claim->state = LK__CLAIM_LOST;
+    claim->loss = (int)loss;
+    claim->lost_at = now < claim->deadline ? now : claim->deadline;
+    claim->renew_at = LK__NEVER;
+    lk__pace_done(claim);
+    lk__alarm_clear(&client->alarms, &claim->alarm);
+    client->stats.losses++;
+    client->stats.holding--;
+    lk__client_log(client, LK_LOG_ERROR, "%s %s: hold %s is lost: %s",
+                   claim->place->kind->word, claim->place->name, claim->id,
+                   lk__loss_text(loss));
+    lk__holds_tell_lost(claim);
+    lk__place_drive(claim->place); /* who counted on being passed it */
+}
+
+lk_loss lk__claim_loss_of(int64_t code)
+{
+    if (code == 4)
+        return LK_LOSS_REVOKED;
+    return code == 2 ? LK_LOSS_TAKEN : LK_LOSS_DELETED;
+}
+
+/* One that is under way was sent before what it is to find out. */
+void lk__claim_renew_soon(lk__claim *claim)
+{
+    claim->renew_at = lk__client_now(claim->place->client);
+    claim->ask_since = claim->renew_at;
+    lk__claim_arm(claim);
+}
+
+void lk__claim_kept(lk__claim *claim, uint64_t sent_at, uint64_t inbox_at)
+{
+    claim->kept_at = sent_at;
+    claim->kept_by = inbox_at;
+}
+
+void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms)
+{
+    uint64_t until = now + lease_ms * LK__MS;
+
+    if (until > claim->server_until)
+        claim->server_until = until;
+    if (lease_ms > claim->asked_ms)
+        claim->asked_ms = lease_ms;
+}
+
+void lk__claim_export(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+
+    client->stats.holding--;
+    claim->state = LK__CLAIM_EXPORTED;
+    claim->renew_at = LK__NEVER;
+    lk__pace_done(claim);
+    lk__claim_asked(claim, lk__client_now(client), claim->lease_ms);
+    lk__alarm_set(&client->alarms, &claim->alarm,
+                  claim->server_until + lk__drift_ns(claim->asked_ms));
+}
+
+void lk__claim_prolong(lk__claim *claim, uint64_t deadline)
+{
+    if (lk__claim_is_valid(claim) && deadline > claim->deadline) {
+        claim->deadline = deadline;
+        lk__holds_renewed(claim);
+    }
+    lk__claim_arm(claim);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_HOLD_H
+#define LK_CLAIMS_HOLD_H
+
+#include <latchkey/hold.h>
+
+#include <stdatomic.h>
+
+#include "claims/claim.h"
+#include "claims/hold_class.h"
+
+/*
+ * A handle on a claim that is held: one for each acquire, re-entries included.
+ * It pins the claim's memory, so that a check needs neither lock nor lookup.
+ */
+struct lk_hold {
+    const lk__hold_class *class; /* first, as in every hold */
+    atomic_uint refs; /* the user's, and a call's that waits for its callback */
+    lk_client *client;
+    lk__claim *claim; /* NULL until bound, and once ended */
+    uint64_t fence;
+    uint64_t owner; /* who acquired */
+    lk_hold *next;  /* of the same claim */
+    lk_lost_cb cb;
+    void *data;
+    uint64_t notice_ns;
+    bool noticed; /* the notice was posted for the present deadline */
+    lk__post post;
+    int fd;      /* a timer of the kernel's, or -1 */
+    bool turned; /* the kind's, for its shed */
+};
+
+extern const lk__hold_class lk__claim_hold_class;
+
+/* A handle that is not bound yet; NULL: out of memory. */
+lk_hold *lk__hold_new(lk_client *client);
+
+/* Frees a handle that is not bound, unless a call still waits for its callback:
+   then that does. Not inside the monitor. */
+void lk__hold_discard(lk_hold *hold);
+
+/*
+ * Takes a callback that is due back, and waits for the end of one that runs in
+ * another thread. False: that one has ended the hold, which stays readable until
+ * the caller discards it, too. Inside the monitor.
+ */
+bool lk__hold_unpost(lk_hold *hold);
+
+/* What a call answers then. */
+lk_status lk__hold_ended(void);
+
+/* Gives its claim back, if it has one still. Inside the monitor. */
+void lk__hold_unclaim(lk_hold *hold);
+
+/* Releases a bound one in the background: never waits, nor fails. Not inside the
+   monitor. */
+void lk__hold_drop(lk_hold *hold);
+
+/* Inside the monitor. */
+void lk__hold_bind(lk_hold *hold, lk__claim *claim, uint64_t owner);
+
+/* When the first notice is due; LK__NEVER: none. */
+uint64_t lk__holds_notice_at(const lk__claim *claim);
+
+/* Posts the notices that are due. */
+void lk__holds_notice(lk__claim *claim, uint64_t now);
+
+/* The deadline has moved on. */
+void lk__holds_renewed(lk__claim *claim);
+
+/* The claim is lost: posts the callbacks, makes the descriptors readable. */
+void lk__holds_tell_lost(lk__claim *claim);
+
+const char *lk__loss_text(lk_loss loss);
+
+#endif /* LK_CLAIMS_HOLD_H */

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Messages of the inbox: read as a whole, compared with the claim they name,
+ * and handed to it. Whoever may publish to the inbox can write one.
+ *
+ * A claim's number is drawn once, by a client that has one uuid and one
+ * database, for one name of one family. So its id tells the database, too. A
+ * hold that was imported keeps the id that it had.
+ */
+
+#include "claims/inbox.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/words.h"
+#include "claims/node.h"
+#include "claims/place.h"
+#include "claims/protocol.h"
+#include "claims/work.h"
+#include "engine/client.h"
+
+enum { NUMBERS = 4 };
+
+/* What a message says; a number that it does not have is 0. */
+typedef struct message {
+    const char *family, *id, *name;
+    const char *nonce; /* NULL: the first layout's, which has none */
+    uint64_t claim;    /* its number; 0: it is not of this client */
+    uint64_t ticket, fence, top_fence, lease_ms;
+} message;
+
+/* ---- whom it concerns --------------------------------------------------------- */
+
+static bool is_layout_of(const message *m, const lk__kind *kind)
+{
+    return kind->protocol->is_second == (m->nonce != NULL);
+}
+
+/* NULL: none, or one of another name or family than the message is about. */
+static lk__claim *claim_of(const lk_client *client, const message *m)
+{
+    lk__claim *claim = lk__claim_find(client, m->claim);
+    const lk__place *place = claim == NULL ? NULL : claim->place;
+
+    if (place == NULL || strcmp(place->kind->family, m->family) != 0 ||
+        strcmp(place->name, m->name) != 0 || !is_layout_of(m, place->kind))
+        return NULL;
+    return m->nonce == NULL || strcmp(m->nonce, claim->nonce) == 0 ? claim
+                                                                   : NULL;
+}
+
+/* What was imported here, and is held under this id; NULL: nothing. */
+static lk__claim *imported_of(const lk_client *client, const message *m)
+{
+    for (const lk__place *place = client->work->places; place != NULL;
+         place = place->next) {
+        if (strcmp(place->kind->family, m->family) != 0 ||
+            strcmp(place->name, m->name) != 0)
+            continue;
+        for (lk__claim *claim = place->first_claim; claim != NULL;
+             claim = claim->next) {
+            if (claim->state == LK__CLAIM_HELD && strcmp(claim->id, m->id) == 0)
+                return claim;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Nobody knows the claim any more: its leave was lost, or the server came back
+ * with an older state. Given back at once, it does not wait for its lease. The
+ * server compares claim and fence, so what was not granted is not given back.
+ */
+static void pass_on(lk_client *client, const message *m)
+{
+    const lk__kind *kind = lk__kind_find(client, m->family);
+    lk__place *place;
+
+    client->stats.grants_void++;
+    if (m->claim > client->work->last_claim_number || kind == NULL ||
+        !lk__kind_releases(kind) || !is_layout_of(m, kind) ||
+        lk__name_check_slot(m->name) != LK_OK)
+        return; /* of such a kind nothing is ever granted so */
+    place = lk__place_get(client, kind, m->name);
+    if (place == NULL)
+        return;
+    lk__claim_give_back(place, m->claim, m->fence);
+    lk__place_unref(place);
+}
+
+static void take_grant(lk_client *client, const message *m)
+{
+    lk__claim *claim = claim_of(client, m);
+
+    if (claim != NULL)
+        lk__claim_grant(claim, m->ticket, m->fence, m->top_fence, m->lease_ms);
+    else if (lk__claim_find(client, m->claim) == NULL)
+        pass_on(client, m);
+}
+
+/* There is room for us and for others. */
+static void take_open(lk_client *client, const message *m)
+{
+    lk__claim *claim = claim_of(client, m);
+
+    if (claim != NULL)
+        lk__claim_opened(claim);
+}
+
+static void take_revoked(lk_client *client, const message *m)
+{
+    lk__claim *claim = claim_of(client, m);
+
+    if (claim == NULL || claim->state == LK__CLAIM_EXPORTED)
+        claim = imported_of(client, m);
+    if (claim != NULL && claim->state == LK__CLAIM_HELD &&
+        claim->fence == m->fence)
+        lk__claim_lose(claim, LK_LOSS_REVOKED);
+}
+
+/* ---- reading ------------------------------------------------------------------- */
+
+/* Each message: the numbers between its claim and its name, as offsets in a
+   message, with the most that each can be; who takes it. */
+typedef struct message_form {
+    const char *word;
+    size_t count;
+    struct {
+        size_t at;
+        uint64_t most;
+        bool (*read)(const char *word, uint64_t most, uint64_t *ret);
+    } numbers[NUMBERS];
+    void (*take)(lk_client *client, const message *m);
+} message_form;
+
+#define TICKET                                                                 \
+    {                                                                          \
+        offsetof(message, ticket), LK__NUMBER_MAX, lk__word_number             \
+    }
+#define FENCE                                                                  \
+    {                                                                          \
+        offsetof(message, fence), LK__NUMBER_MAX, lk__word_number              \
+    }
+
+static const message_form forms[] = {
+    {"grant",
+     4,
+     {TICKET,
+      FENCE,
+      {offsetof(message, top_fence), LK__NUMBER_MAX, lk__word_count},
+      {offsetof(message, lease_ms), LK__TIME_MAX_MS, lk__word_number}},
+     take_grant},
+    {"open", 1, {TICKET}, take_open},
+    {"revoked", 1, {FENCE}, take_revoked},
+};
+
+/* The number of a claim of this client. */
+static bool claim_read(const lk_client *client, const char *id, uint64_t *ret)
+{
+    size_t size = strlen(client->id);
+
+    return strncmp(id, client->id, size) == 0 && id[size] == ':' &&
+           lk__word_number(id + size + 1, LK__NUMBER_MAX, ret);
+}
+
+/* Reads the numbers, and the name behind them. */
+static bool
+numbers_fill(message *m, const message_form *form, char *const *words)
+{
+    for (size_t i = 0; i < form->count; i++) {
+        char *at = (char *)m + form->numbers[i].at;
+
+        if (!form->numbers[i].read(words[i], form->numbers[i].most,
+                                   (uint64_t *)(void *)at))
+            return false;
+    }
+    m->name = words[form->count];
+    return true;
+}
+
+/* Takes the words behind the first one. In the second layout a database comes
+   first, a nonce behind the claim, and for the end of a range how many there are
+   above its begin. */
+static bool fill_second(message *m, const message_form *form,
+                        const lk_client *client, char *const *words)
+{
+    uint64_t db;
+
+    m->family = words[1];
+    m->id = words[2];
+    m->nonce = words[3];
+    if (!lk__word_count(words[0], INT32_MAX, &db) ||
+        db != client->settings.db || !claim_read(client, m->id, &m->claim) ||
+        !numbers_fill(m, form, words + 4))
+        return false;
+    m->top_fence += m->fence;
+    return m->top_fence <= LK__NUMBER_MAX;
+}
+
+static bool fill(message *m, const message_form *form, const lk_client *client,
+                 char *const *words)
+{
+    bool is_ours = claim_read(client, words[1], &m->claim);
+
+    m->family = words[0];
+    m->id = words[1];
+    if (!is_ours && form->take != take_revoked)
+        return false;
+    if (!numbers_fill(m, form, words + 2))
+        return false;
+    if (!is_ours && imported_of(client, m) == NULL)
+        return false;
+    return form->take != take_grant || m->top_fence >= m->fence;
+}
+
+/* Takes the words apart and sees whom they concern. */
+static bool take_form(lk_client *client, const message_form *form, char *text)
+{
+    message m = {.family = NULL};
+    char *words[6 + NUMBERS];
+    const char *second = text + strlen(form->word) + 1;
+    bool is_second = *second >= '0' && *second <= '9';
+    size_t count = (is_second ? 6 : 4) + form->count;
+
+    if (lk__words_split(text, count, words) != count)
+        return false;
+    if (is_second ? !fill_second(&m, form, client, words + 1)
+                  : !fill(&m, form, client, words + 1))
+        return false;
+    form->take(client, &m);
+    return true;
+}
+
+static bool take(lk_client *client, char *text)
+{
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        const message_form *form = &forms[i];
+        size_t size = strlen(form->word);
+
+        if (strncmp(text, form->word, size) != 0 || text[size] != ' ')
+            continue;
+        return take_form(client, form, text);
+    }
+    return false;
+}
+
+void lk__inbox_take(lk__node *node, const char *bytes, size_t size)
+{
+    char *text = lk__strndup(bytes, size);
+
+    if (text == NULL || strlen(text) != size || !take(node->client, text))
+        lk__client_log(node->client, LK_LOG_WARN,
+                       "a message of the inbox is not understood");
+    lk__free(text);
+}

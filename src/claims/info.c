@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Who holds and who waits: the script's answer made into lk_info. */
+
+#include "claims/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "claims/ask.h"
+#include "claims/protocol.h"
+#include "claims/record.h"
+#include "server/reply.h"
+
+enum { UUID_SIZE = 36 };
+
+/* A party and the memory of its strings. */
+struct room {
+    lk_party party;
+    char *owner;
+    char *reason;
+    char *record; /* cut into lines by lk__record_parse() */
+};
+
+struct building {
+    lk_info info; /* first: what the caller sees */
+    size_t count;
+    struct room *rooms;
+    const lk_party **pointers;
+};
+
+void lk_info_free(lk_info *info)
+{
+    struct building *building = (struct building *)(void *)info;
+
+    if (info == NULL)
+        return;
+    for (size_t i = 0; i < building->count; i++) {
+        lk__free(building->rooms[i].owner);
+        lk__free(building->rooms[i].reason);
+        lk__free(building->rooms[i].record);
+    }
+    lk__free(building->rooms);
+    lk__free(building->pointers);
+    lk__free(building);
+}
+
+/* ---- the script's answer --------------------------------------------------------- */
+
+/* The modes of all kinds, by their letters. */
+static const char *mode_text(const char *letter)
+{
+    switch (letter[0]) {
+    case 'r':
+        return "read";
+    case 'u':
+        return "upgradeable";
+    case 'w':
+        return "write";
+    default:
+        return "";
+    }
+}
+
+static bool room_fill(struct room *room, const char *owner, const char *reason,
+                      const char *mode)
+{
+    room->owner = lk__strdup(owner);
+    room->reason = lk__strdup(reason);
+    if (room->owner == NULL || room->reason == NULL)
+        return false;
+    room->party.owner = room->owner;
+    room->party.reason = room->reason;
+    room->party.mode = mode_text(mode);
+    room->party.host = room->party.command = "";
+    room->party.user = room->party.name = "";
+    room->party.waits_for = "";
+    return true;
+}
+
+enum { HOLDER_WORDS = 7, WAITER_WORDS = 6 };
+
+/* What somebody else wrote there may be below 0. */
+static uint64_t number_at(const redisReply *list, size_t i)
+{
+    int64_t number = lk__reply_integer_at(list, i, 0);
+
+    return number < 0 ? 0 : (uint64_t)number;
+}
+
+static bool holder_fill(struct room *room, const redisReply *holders, size_t at)
+{
+    if (!room_fill(room, lk__reply_text_at(holders, at),
+                   lk__reply_text_at(holders, at + 5),
+                   lk__reply_text_at(holders, at + 6)))
+        return false;
+    room->party.count = number_at(holders, at + 1);
+    room->party.fence = number_at(holders, at + 2);
+    room->party.since_ms = number_at(holders, at + 3);
+    room->party.lease_ms = lk__reply_integer_at(holders, at + 4, 0);
+    return true;
+}
+
+static bool waiter_fill(struct room *room, const redisReply *waiters, size_t at)
+{
+    if (!room_fill(room, lk__reply_text_at(waiters, at),
+                   lk__reply_text_at(waiters, at + 4),
+                   lk__reply_text_at(waiters, at + 5)))
+        return false;
+    room->party.count = number_at(waiters, at + 1);
+    room->party.since_ms = number_at(waiters, at + 3);
+    return true;
+}
+
+/* A list of parties. The form says what each has: # a number, - text. */
+static bool is_list(const redisReply *list, const char *form)
+{
+    size_t words = strlen(form);
+
+    if (list == NULL || list->type != REDIS_REPLY_ARRAY ||
+        list->elements % words != 0)
+        return false;
+    for (size_t i = 0; i < list->elements; i++) {
+        if (form[i % words] == '#' && !lk__reply_is_number(list->element[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_understood(const lk__info_answer *answer)
+{
+    return is_list(answer->holders, "-####--") &&
+           is_list(answer->waiters, "-###--");
+}
+
+static bool rooms_fill(struct building *building, const lk__info_answer *answer)
+{
+    bool filled = true;
+
+    for (size_t i = 0; filled && i < building->info.holder_count; i++)
+        filled =
+            holder_fill(&building->rooms[i], answer->holders, HOLDER_WORDS * i);
+    for (size_t i = 0; filled && i < building->info.listed_count; i++)
+        filled = waiter_fill(&building->rooms[building->info.holder_count + i],
+                             answer->waiters, WAITER_WORDS * i);
+    return filled;
+}
+
+static lk_status
+rooms_make(struct building *building, const lk__info_answer *answer)
+{
+    lk_info *info = &building->info;
+
+    if (!is_understood(answer))
+        return LK_EPROTO;
+    info->holder_count = answer->holders->elements / HOLDER_WORDS;
+    info->waiter_count = answer->number < 0 ? 0 : (size_t)answer->number;
+    info->listed_count = answer->waiters->elements / WAITER_WORDS;
+    building->count = info->holder_count + info->listed_count;
+    building->rooms =
+        lk__alloc((building->count + 1) * sizeof(*building->rooms));
+    building->pointers =
+        lk__alloc((building->count + 1) * sizeof(const lk_party *));
+    if (building->rooms == NULL || building->pointers == NULL) {
+        building->count = 0;
+        return LK_ENOMEM;
+    }
+    for (size_t i = 0; i < building->count; i++)
+        building->pointers[i] = &building->rooms[i].party;
+    info->holders = building->pointers;
+    info->waiters = building->pointers + info->holder_count;
+    return rooms_fill(building, answer) ? LK_OK : LK_ENOMEM;
+}
+
+/* What stands behind the client's uuid; 0: it is no owner of ours. */
+static uint64_t number_of(const char *owner)
+{
+    return strlen(owner) > UUID_SIZE + 1
+               ? strtoull(owner + UUID_SIZE + 1, NULL, 10)
+               : 0;
+}
+
+/* ---- the records ------------------------------------------------------------------- */
+
+static lk_status
+records_take(struct building *building, const redisReply *reply)
+{
+    for (size_t i = 0; i < building->count; i++) {
+        struct room *room = &building->rooms[i];
+        const redisReply *text = lk__reply_at(reply, i);
+        lk__record record;
+
+        if (text == NULL || text->type != REDIS_REPLY_STRING)
+            continue;
+        room->record = lk__strdup(text->str);
+        if (room->record == NULL)
+            return LK_ENOMEM;
+        lk__record_parse(&record, room->record);
+        room->party.host = record.host;
+        room->party.pid = strtoull(record.pid, NULL, 10);
+        room->party.command = record.command;
+        room->party.user = record.user;
+        room->party.name = record.name;
+        room->party.waits_for =
+            lk__record_waits_for(&record, number_of(room->owner));
+    }
+    return LK_OK;
+}
+
+/* One record for each party, the same one twice if need be. */
+static lk_status records_ask(lk__ask *ask, const struct building *building)
+{
+    size_t count = building->count;
+    lk__arg *args = lk__alloc((count + 1) * sizeof(*args));
+    char(*keys)[64] = lk__alloc((count + 1) * sizeof(*keys));
+    lk_status status = LK_ENOMEM;
+
+    if (args != NULL && keys != NULL) {
+        args[0] = lk__arg_text("MGET");
+        for (size_t i = 0; i < count; i++) {
+            lk__record_key(keys[i], sizeof(keys[i]), building->rooms[i].owner);
+            args[i + 1] = lk__arg_text(keys[i]);
+        }
+        status = lk__ask_command(ask, count + 1, args);
+    }
+    lk__free(args);
+    lk__free(keys);
+    return status;
+}
+
+/* ---- the question ------------------------------------------------------------ */
+
+struct inquiry {
+    lk__ask ask; /* first */
+    struct building *building;
+    lk_info_cb cb;
+    void *data;
+};
+
+static void inquiry_cleanup(lk__ask *ask)
+{
+    struct inquiry *inquiry = (struct inquiry *)(void *)ask;
+
+    if (inquiry->building != NULL)
+        lk_info_free(&inquiry->building->info);
+}
+
+/* The first answer is the script's, the second brings the records. */
+static lk_status
+inquiry_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
+{
+    struct inquiry *inquiry = (struct inquiry *)(void *)ask;
+    struct building *building = inquiry->building;
+    lk__info_answer answer;
+    lk_status status;
+
+    if (ask->script == NULL)
+        return records_take(building, reply);
+    status = ask->place->kind->protocol->read_info(reply, &answer);
+    if (status == LK_OK)
+        status = rooms_make(building, &answer);
+    if (status != LK_OK || building->count == 0)
+        return status;
+    *ret_more = true;
+    return records_ask(ask, building);
+}
+
+static lk_status inquiry_new(struct inquiry **ret_inquiry, lk__place *place,
+                             void (*deliver)(lk__call *call))
+{
+    struct inquiry *inquiry =
+        (struct inquiry *)(void *)lk__ask_new(sizeof(*inquiry), place->client,
+                                              place, deliver);
+
+    if (inquiry == NULL)
+        return LK_ENOMEM;
+    inquiry->ask.reads = true;
+    inquiry->ask.take = inquiry_take;
+    inquiry->ask.cleanup = inquiry_cleanup;
+    inquiry->building = lk__alloc(sizeof(*inquiry->building));
+    if (inquiry->building == NULL ||
+        lk__ask_question(&inquiry->ask, place->kind->protocol->info(place)) !=
+            LK_OK) {
+        lk__ask_release(&inquiry->ask);
+        return LK_ENOMEM;
+    }
+    *ret_inquiry = inquiry;
+    return LK_OK;
+}
+
+static lk_info *inquiry_result(struct inquiry *inquiry)
+{
+    lk_info *info = &inquiry->building->info;
+
+    inquiry->building = NULL;
+    return info;
+}
+
+lk_status lk__info_ask(lk__place *place, uint64_t until, lk_info **ret_info)
+{
+    struct inquiry *inquiry;
+    lk_status status = inquiry_new(&inquiry, place, NULL);
+
+    if (status != LK_OK)
+        return status;
+    lk__ask_begin_by(&inquiry->ask, until);
+    status = lk__ask_sleep(&inquiry->ask);
+    if (status == LK_OK)
+        *ret_info = inquiry_result(inquiry);
+    lk__ask_release(&inquiry->ask);
+    return status;
+}
+
+static void deliver(lk__call *call)
+{
+    struct inquiry *inquiry = (struct inquiry *)(void *)lk__ask_of_call(call);
+    lk_info *info = call->status == LK_OK ? inquiry_result(inquiry) : NULL;
+
+    inquiry->cb(call->status, info, inquiry->data);
+    lk__ask_finish(&inquiry->ask);
+}
+
+lk_status
+lk__info_ask_async(lk__place *place, uint64_t until, lk_info_cb cb, void *data)
+{
+    struct inquiry *inquiry;
+    lk_status status = inquiry_new(&inquiry, place, deliver);
+
+    if (status != LK_OK)
+        return status;
+    inquiry->cb = cb;
+    inquiry->data = data;
+    lk__ask_begin_by(&inquiry->ask, until);
+    return LK_OK;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the questions of the second layout are made of; see layout2.h. */
+
+#include "claims/layout2.h"
+
+#include <string.h>
+
+#include "claims/work.h"
+#include "engine/client.h"
+#include "shared_table.h"
+
+lk__text lk__text_of(const char *text)
+{
+    return (lk__text){text, strlen(text)};
+}
+
+lk__text lk__layout2_member(lk__question *q, const lk__claim *claim)
+{
+    const lk__member_text member = {
+        .claim = lk__text_of(claim->id),
+        .nonce = lk__text_of(claim->nonce),
+        .mode = lk__text_of(claim->place->kind->mode),
+        .need = 1,
+        .lease = (int64_t)claim->lease_ms,
+        .base = lk__text_of("-"),
+        .inbox = lk__text_of("p"),
+        .reason = lk__text_of(claim->reason != NULL ? claim->reason : ""),
+    };
+    char *text = lk__question_text(q, LK__MEMBER_SIZE);
+
+    return (lk__text){text, lk__packed_write(&lk__member_text_packed, &member,
+                                             text, LK__MEMBER_SIZE)};
+}
+
+char lk__layout2_interop(const lk__place *place)
+{
+    return place->client->settings.interop == LK_INTEROP_REDISSON ? '1' : '0';
+}
+
+int64_t lk__layout2_life(const lk__place *place)
+{
+    return (int64_t)place->client->settings.fence_keep_ms;
+}
+
+int64_t lk__layout2_db(const lk__place *place)
+{
+    return (int64_t)place->client->settings.db;
+}
+
+lk__question *lk__layout2_begin(const lk__place *place,
+                                const lk__signature *signature, size_t room)
+{
+    lk__question *q = &place->client->work->question;
+
+    return lk__question_begin(q, signature->script, room) ? q : NULL;
+}
+
+lk__question *lk__layout2_fill(lk__question *q, const lk__place *place,
+                               const lk__signature *signature, size_t key_count,
+                               const void *args)
+{
+    lk__question_fill(q, signature, key_count, place->keys, args);
+    return q;
+}

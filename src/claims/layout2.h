@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_LAYOUT2_H
+#define LK_CLAIMS_LAYOUT2_H
+
+#include "claims/claim.h"
+#include "claims/place.h"
+#include "claims/question.h"
+
+/*
+ * What the questions of all families of the second layout are made of; see
+ * docs/protocol.md.
+ */
+
+/* Longest text of a member: see docs/protocol.md, and words.h for reasons. */
+enum { LK__MEMBER_SIZE = 512 };
+
+lk__text lk__text_of(const char *text);
+
+/* A waiter, as it stands in the queue; the same each time it is made. It takes
+   LK__MEMBER_SIZE of the question's room. */
+lk__text lk__layout2_member(lk__question *q, const lk__claim *claim);
+
+/* Arguments that most scripts have. */
+char lk__layout2_interop(const lk__place *place);
+int64_t lk__layout2_life(const lk__place *place);
+int64_t lk__layout2_db(const lk__place *place);
+
+/* Begins the client's question with so much room. NULL: no memory. */
+lk__question *lk__layout2_begin(const lk__place *place,
+                                const lk__signature *signature, size_t room);
+
+/* Adds the place's keys and the arguments, and returns it. */
+lk__question *lk__layout2_fill(lk__question *q, const lk__place *place,
+                               const lk__signature *signature, size_t key_count,
+                               const void *args);
+
+#endif /* LK_CLAIMS_LAYOUT2_H */

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One server. Behind its greeting the command connection says CLIENT KILL ID of
+ * the one before, if that was at this very server process. Nothing that the old
+ * one carried can run after the answer, so what was in doubt can be asked
+ * again. The numbers of connections mean nothing in another process, therefore
+ * INFO comes first. The inbox says SUBSCRIBE.
+ */
+
+#include "claims/node.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "claims/ask.h"
+#include "claims/inbox.h"
+#include "claims/place.h"
+#include "claims/record.h"
+#include "engine/client.h"
+#include "server/reply.h"
+
+#define MS UINT64_C(1000000)
+
+/* ---- greeting ------------------------------------------------------------ */
+
+static lk__node *node_of(const lk__conn *conn)
+{
+    return conn->owner;
+}
+
+static void on_command_open(lk__conn *conn)
+{
+    lk__greet(&node_of(conn)->command_greeting);
+}
+
+static void on_inbox_open(lk__conn *conn)
+{
+    lk__greet(&node_of(conn)->inbox_greeting);
+}
+
+/* At one and the same server process. */
+static bool is_together(const lk__node *node)
+{
+    return lk__run_ids_same(node->inbox_greeting.run_id,
+                            node->command_greeting.run_id);
+}
+
+/* At two. */
+static bool is_apart(const lk__node *node)
+{
+    return lk__run_ids_differ(node->inbox_greeting.run_id,
+                              node->command_greeting.run_id);
+}
+
+/* It is there: the next outage begins anew. */
+static void serving(lk__node *node)
+{
+    node->refusing = false;
+    node->offline = false;
+    lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+}
+
+/* The process that answers now may know nothing of what the one before did. */
+static void holds_check(lk__node *node)
+{
+    const char *run_id = node->command_greeting.run_id;
+    bool is_same =
+        run_id[0] != '\0' && strcmp(node->served_run_id, run_id) == 0;
+
+    memcpy(node->served_run_id, run_id, sizeof(node->served_run_id));
+    if (!is_same)
+        lk__places_check_holds(node->client);
+}
+
+/* Of two connections at two server processes the older one is outdated. */
+static void on_command_ready(lk__node *node)
+{
+    lk__conn_ready(&node->command);
+    lk__tracking_reset(node);
+    if (node->command_greeting.id == 0 ||
+        node->command_greeting.run_id[0] == '\0')
+        node->can_kill = false; /* the next one cannot say what to kill */
+    node->killed_id = 0;
+    if (!node->refusing)
+        serving(node);
+    if (node->inbox.state == LK__CONN_READY && is_apart(node))
+        lk__conn_break(&node->inbox, LK_EOFFLINE, "at another server process");
+    lk__lane_together(&node->signals.lane, node->command_greeting.run_id);
+    lk__lane_together(&node->replicas.lane, node->command_greeting.run_id);
+    lk__road_home(&node->road, node->command_greeting.run_id);
+    lk__record_write(node);
+    holds_check(node);
+    lk__places_on_ready(node->client);
+    if (lk__node_can_queue(node))
+        lk__places_on_inbox(node->client); /* whichever came first */
+    lk__asks_on_ready(node->client);
+}
+
+static void on_inbox_ready(lk__node *node)
+{
+    lk__conn_ready(&node->inbox);
+    lk__tracking_reset(node);
+    if (node->command.state == LK__CONN_READY && is_apart(node))
+        lk__conn_break(&node->command, LK_EOFFLINE,
+                       "at another server process");
+    else if (lk__node_can_queue(node))
+        lk__places_on_inbox(node->client);
+}
+
+static void on_command_greeted(lk__conn *conn)
+{
+    lk__node *node = node_of(conn);
+    lk__arg args[4] = {lk__arg_text("CLIENT"), lk__arg_text("KILL"),
+                       lk__arg_text("ID"), lk__arg_number(node->killed_id)};
+
+    if (node->killed_id != 0 && node->can_kill &&
+        lk__run_ids_same(node->killed_run_id, node->command_greeting.run_id))
+        lk__greet_last(&node->command_greeting, 4, args);
+    else
+        on_command_ready(node);
+}
+
+static void
+on_killed(lk__conn *conn, lk_status refused, const redisReply *reply)
+{
+    lk__node *node = node_of(conn);
+
+    (void)reply;
+    node->can_kill = refused == LK_OK;
+    on_command_ready(node);
+}
+
+static void on_inbox_greeted(lk__conn *conn)
+{
+    lk__node *node = node_of(conn);
+    lk__arg args[2] = {lk__arg_text("SUBSCRIBE"), lk__arg_text(node->channel)};
+
+    lk__greet_last(&node->inbox_greeting, 2, args);
+}
+
+static void
+on_subscribed(lk__conn *conn, lk_status refused, const redisReply *reply)
+{
+    lk__node *node = node_of(conn);
+
+    if (refused != LK_OK)
+        lk__greet_refuse(&node->inbox_greeting, refused, reply);
+    else
+        on_inbox_ready(node);
+}
+
+/* ---- down ---------------------------------------------------------------- */
+
+static void on_offline(lk__alarm *alarm)
+{
+    lk__node *node =
+        (lk__node *)(void *)((char *)alarm - offsetof(lk__node, offline_alarm));
+
+    node->offline = true;
+    if (!lk__node_is_ready(node))
+        lk__places_on_offline(node->client);
+}
+
+static void on_command_down(lk__conn *conn, lk_status why)
+{
+    lk__node *node = node_of(conn);
+    lk_client *client = node->client;
+
+    /* One that never became ready carried nothing: the one before is meant. */
+    if (node->command_greeting.id != 0 && node->killed_id == 0) {
+        node->killed_id = node->command_greeting.id;
+        memcpy(node->killed_run_id, node->command_greeting.run_id,
+               sizeof(node->killed_run_id));
+    }
+    if (node->command_greeting.id != 0)
+        node->command_greeting.heard_at = conn->heard_at;
+    node->command_greeting.id = 0;
+    if (why == LK_EAUTH || why == LK_EDENIED || node->offline) {
+        node->offline = true;
+        lk__places_on_offline(client);
+    } else if (!lk__alarm_is_set(&node->offline_alarm)) {
+        lk__alarm_set(&client->alarms, &node->offline_alarm,
+                      lk__client_now(client) +
+                          client->settings.offline_ms * MS);
+    }
+}
+
+static void on_inbox_down(lk__conn *conn, lk_status why)
+{
+    (void)why;
+    lk__places_on_inbox_down(conn->client);
+}
+
+static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
+{
+    const redisReply *bytes = lk__reply_at(reply, 2);
+    const char *channel = lk__reply_text_at(reply, 1);
+    lk__node *node = node_of(conn);
+
+    if (!lk__reply_is_text(lk__reply_at(reply, 0), "message"))
+        return false;
+    if (lk__track_take(node, channel, bytes)) {
+        lk__conn_serves(conn);
+        return true;
+    }
+    if (bytes == NULL || bytes->type != REDIS_REPLY_STRING)
+        return false;
+    lk__conn_serves(conn);
+    if (strcmp(channel, node->channel) == 0)
+        lk__inbox_take(node, bytes->str, bytes->len);
+    else
+        lk__topic_take(node, channel, bytes->str, bytes->len);
+    return true;
+}
+
+static const lk__conn_class command_class = {.word = "command",
+                                             .on_open = on_command_open,
+                                             .on_down = on_command_down};
+
+static const lk__conn_class inbox_class = {.word = "inbox",
+                                           .on_open = on_inbox_open,
+                                           .on_down = on_inbox_down,
+                                           .on_push = on_inbox_push};
+
+/* ---- its connections ------------------------------------------------------- */
+
+/* Before those that were added. */
+static void conn_add(lk__node *node, lk__conn *conn)
+{
+    conn->next = node->conns;
+    node->conns = conn;
+}
+
+void lk__node_flush(lk__node *node)
+{
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_flush(conn);
+}
+
+size_t lk__node_pending(const lk__node *node)
+{
+    size_t sum = 0;
+
+    for (const lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        sum += conn->pending;
+    return sum;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+lk__node *lk__node_new(lk_client *client)
+{
+    lk__node *node = lk__alloc(sizeof(*node));
+
+    if (node == NULL)
+        return NULL;
+    node->client = client;
+    node->can_kill = true;
+    node->offline_alarm.fire = on_offline;
+    lk__record_init(node);
+    snprintf(node->channel, sizeof(node->channel), "latchkey:in::%s",
+             client->id);
+    lk__conn_init(&node->command, &command_class, client, node);
+    lk__conn_init(&node->inbox, &inbox_class, client, node);
+    node->command_greeting.conn = &node->command;
+    node->command_greeting.done = on_command_greeted;
+    node->command_greeting.last = on_killed;
+    node->inbox_greeting.conn = &node->inbox;
+    node->inbox_greeting.done = on_inbox_greeted;
+    node->inbox_greeting.last = on_subscribed;
+    lk__signals_init(&node->signals, client);
+    lk__replicas_init(&node->replicas, client);
+    lk__road_init(&node->road, client);
+    conn_add(node, &node->replicas.lane.conn);
+    conn_add(node, &node->signals.lane.conn);
+    conn_add(node, &node->inbox);
+    conn_add(node, &node->command);
+    conn_add(node, &node->road.lane.conn);
+    node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);
+    if (node->seen == NULL) {
+        lk__node_free(node);
+        return NULL;
+    }
+    return node;
+}
+
+void lk__node_free(lk__node *node)
+{
+    if (node == NULL)
+        return;
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_done(conn);
+    lk__free(node->seen);
+    lk__free(node->record_text);
+    lk__free(node);
+}
+
+void lk__node_start(lk__node *node)
+{
+    lk_client *client = node->client;
+
+    lk__alarm_set(&client->alarms, &node->offline_alarm,
+                  lk__client_now(client) + client->settings.offline_ms * MS);
+    lk__conn_start(&node->command);
+}
+
+void lk__node_stop(lk__node *node)
+{
+    lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+    lk__alarm_clear(&node->client->alarms, &node->record_alarm);
+    lk__signals_stop(&node->signals);
+    lk__replicas_stop(&node->replicas);
+    lk__road_stop(&node->road);
+    lk__conn_stop(&node->inbox);
+    lk__conn_stop(&node->command);
+}
+
+bool lk__node_is_ready(const lk__node *node)
+{
+    return node->command.state == LK__CONN_READY;
+}
+
+bool lk__node_is_away(const lk__node *node)
+{
+    return node->offline && !lk__node_is_ready(node);
+}
+
+bool lk__node_can_queue(const lk__node *node)
+{
+    return node->command.state == LK__CONN_READY &&
+           node->inbox.state == LK__CONN_READY && is_together(node);
+}
+
+uint64_t lk__node_inbox_at(const lk__node *node)
+{
+    return lk__node_can_queue(node) ? node->inbox.ready_at : 0;
+}
+
+void lk__node_want_inbox(lk__node *node)
+{
+    lk__conn_start(&node->inbox);
+}
+
+/* As in a URL, without what is secret there; what is long is cut. */
+static void address_words(const lk__address *address, char text[120])
+{
+    bool colons = address->path == NULL && strchr(address->host, ':') != NULL;
+
+    if (address->path != NULL)
+        snprintf(text, 120, "unix:%.100s", address->path);
+    else
+        snprintf(text, 120, "%s%.100s%s:%u", colons ? "[" : "", address->host,
+                 colons ? "]" : "", (unsigned)address->port);
+}
+
+/* It ended for want of the server. */
+static bool
+is_out_of_reach(const lk__conn *conn, lk_status status, const char *words)
+{
+    return (status == LK_EOFFLINE || status == LK_ETIMEDOUT) &&
+           conn->state != LK__CONN_READY &&
+           (words == NULL || words == conn->words);
+}
+
+/* The server names a command that it denies, but no key and no channel. */
+static bool is_vague(lk_status status, const char *words)
+{
+    return status == LK_EDENIED && words != NULL &&
+           strstr(words, "permissions to run the '") == NULL;
+}
+
+void lk__node_words(const lk__node *node, lk_status status, const char *words,
+                    char *text, size_t size)
+{
+    const lk__conn *conn = &node->command;
+    char address[120];
+
+    if (is_vague(status, words)) {
+        snprintf(text, size, "%.150s; ACL LOG at the server tells what", words);
+        return;
+    }
+    if (!is_out_of_reach(conn, status, words)) {
+        snprintf(text, size, "%s",
+                 words != NULL ? words : lk_status_text(status));
+        return;
+    }
+    address_words(&node->client->settings.address, address);
+    if (status == LK_ETIMEDOUT)
+        snprintf(text, size, "%s: %s cannot be %s: %s", lk_status_text(status),
+                 address, conn->why == LK_EOFFLINE ? "reached" : "used",
+                 conn->words);
+    else
+        snprintf(text, size, "%s cannot be reached: %s", address, conn->words);
+}
+
+/* ---- requests ------------------------------------------------------------ */
+
+lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
+                           const lk__arg *args)
+{
+    if (!lk__node_is_ready(node))
+        return LK_EOFFLINE;
+    request->script = NULL;
+    request->in_full = false;
+    return lk__conn_send(&node->command, request, count, args);
+}
+
+lk_status lk__node_call(lk__node *node, lk__conn *conn, lk__request *request,
+                        const lk__script *script, size_t key_count,
+                        const lk__arg *keys, size_t arg_count,
+                        const lk__arg *args)
+{
+    bool seen = node->seen[script->index] != 0;
+    lk__arg head[3];
+    lk_status status = lk__conn_check(conn);
+
+    if (conn == &node->command && !lk__node_is_ready(node))
+        return LK_EOFFLINE;
+    if (status != LK_OK)
+        return status;
+    head[0] = lk__arg_text(seen ? "EVALSHA" : "EVAL");
+    head[1] = seen ? lk__arg_bytes(script->sha1, 40)
+                   : lk__arg_bytes(script->body, script->size);
+    head[2] = lk__arg_number((int64_t)key_count);
+
+    request->script = script;
+    request->in_full = !seen;
+    lk__conn_begin(conn, 3 + key_count + arg_count);
+    lk__conn_args(conn, 3, head);
+    lk__conn_args(conn, key_count, keys);
+    lk__conn_args(conn, arg_count, args);
+    status = lk__conn_end(conn, request);
+    if (status == LK_OK && !seen)
+        node->seen[script->index] = request->sent_at;
+    return status;
+}
+
+/* Of all that was under way when the server forgot it, one sends the text
+   again; the rest follow that one by the hash. */
+static void script_lost(lk__node *node, const lk__request *request)
+{
+    uint64_t *seen = &node->seen[request->script->index];
+
+    if (*seen == 0 || request->sent_at < *seen)
+        return;
+    *seen = 0;
+    node->client->stats.scripts_lost++;
+}
+
+/* What a script with texts answers where is for who asked to tell. */
+static bool may_be_said(const lk__script *script, const redisReply *part)
+{
+    return lk__reply_is_number(part) ||
+           (script->has_texts && (part->type == REDIS_REPLY_STRING ||
+                                  part->type == REDIS_REPLY_ARRAY));
+}
+
+/* Every script answers with an array; only one that takes any number of keys
+   may have nothing to say. */
+static bool is_understood(const lk__request *request, const redisReply *reply)
+{
+    if (request->script == NULL)
+        return true;
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return false;
+    for (size_t i = 0; i < reply->elements; i++) {
+        if (!may_be_said(request->script, reply->element[i]))
+            return false;
+    }
+    return reply->elements > 0 || request->script->key_count == 0;
+}
+
+lk_status lk__node_check(lk__node *node, const lk__request *request,
+                         const redisReply *reply)
+{
+    return lk__node_check_over(node, &node->command, request, reply);
+}
+
+lk_status lk__node_check_over(lk__node *node, lk__conn *conn,
+                              const lk__request *request,
+                              const redisReply *reply)
+{
+    lk_status status = lk__reply_status(reply);
+    bool is_command = conn == &node->command;
+
+    if (status == LK_OK && !is_understood(request, reply)) {
+        lk__conn_break(conn, LK_EPROTO,
+                       "an answer of a script is not understood");
+        return LK_EPROTO;
+    }
+    if (lk__reply_is_noscript(reply) && request->in_full) {
+        lk__conn_break(conn, LK_EPROTO,
+                       "a script that was sent in full is not known");
+        return LK_EPROTO;
+    }
+    if (status == LK_OK)
+        lk__conn_serves(conn);
+    if (lk__reply_is_passing(reply))
+        snprintf(node->refusal, sizeof(node->refusal), "%s", reply->str);
+    if (lk__reply_is_noscript(reply) && request->script != NULL) {
+        script_lost(node, request);
+    } else if (status == LK_ELOADING || status == LK_EREADONLY) {
+        node->refusing = node->refusing || is_command;
+        lk__conn_break(conn, status, reply->str);
+    } else if (node->refusing && is_command) {
+        serving(node);
+    }
+    return status;
+}

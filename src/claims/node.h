@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_NODE_H
+#define LK_CLAIMS_NODE_H
+
+#include "claims/record.h"
+#include "claims/replica.h"
+#include "claims/road.h"
+#include "claims/signal.h"
+#include "claims/track.h"
+#include "server/conn.h"
+#include "server/greet.h"
+
+/*
+ * One server: its connection for commands, its inbox, which scripts it has
+ * seen, which process it is. A client of a single server has a list of one.
+ *
+ * The inbox is an exact subscription on a connection of its own, opened when
+ * something first has to wait. Queueing needs both connections at the same
+ * server process: lk__node_can_queue(). What would keep other requests waiting
+ * has lanes of its own.
+ */
+typedef struct lk__node lk__node;
+
+struct lk__node {
+    struct lk_client *client;
+    lk__conn *conns; /* all there are, in the order in which they are flushed */
+    lk__conn command, inbox;
+    lk__greeting command_greeting, inbox_greeting;
+    lk__signals signals;
+    lk__replicas replicas;
+    lk__road road;
+    lk__tracking tracking;
+    int64_t killed_id; /* the last one, to be killed before anything else */
+    char killed_run_id[48];
+    char served_run_id[48]; /* of the process that was last asked; "": of none,
+                               or it is not known */
+    bool can_kill;          /* false: requests in doubt need tombstones */
+    bool offline;           /* down for longer than offline_ms */
+    bool refusing;     /* connected, but loading or read-only when last asked */
+    char refusal[160]; /* what it said last that may pass; see reply.h */
+    lk__alarm offline_alarm;
+    lk__alarm record_alarm;
+    lk__request record_request, record_removal;
+    char record[LK__RECORD_SIZE]; /* what never changes; see record.h */
+    char *record_text;            /* what was written last; NULL: nothing */
+    uint64_t record_at;           /* and when */
+    uint64_t *seen;   /* by script index: when it was sent in full; 0: not */
+    char channel[64]; /* the inbox' name */
+};
+
+/* NULL: out of memory. */
+lk__node *lk__node_new(struct lk_client *client);
+void lk__node_free(lk__node *node);
+
+void lk__node_start(lk__node *node);
+
+/* Ends both connections. Nothing in flight remains. */
+void lk__node_stop(lk__node *node);
+
+bool lk__node_is_ready(const lk__node *node);
+
+/* It is not ready, and has been so for too long to wait for it. */
+bool lk__node_is_away(const lk__node *node);
+
+/* The inbox stands, at the server process that runs the scripts. */
+bool lk__node_can_queue(const lk__node *node);
+
+/* When the inbox was ready that stands now: it has heard all since; 0: none. */
+uint64_t lk__node_inbox_at(const lk__node *node);
+
+/* Opens the inbox, if that was not done. */
+void lk__node_want_inbox(lk__node *node);
+
+/*
+ * What a call that ends has to say: words, or if these are NULL the status' own
+ * text. If it ends because the server is not reached, or in time while that is
+ * so, then which server it is and why as well; if of access denied the server
+ * does not say to what, then where it does. The text is cut to the size.
+ */
+void lk__node_words(const lk__node *node, lk_status status, const char *words,
+                    char *text, size_t size);
+
+/* Hands what is queued on its connections to the streams. */
+void lk__node_flush(lk__node *node);
+
+/* Requests that were queued and not answered. */
+size_t lk__node_pending(const lk__node *node);
+
+/* Queues a plain command. */
+lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
+                           const lk__arg *args);
+
+/*
+ * Queues a call of a script on a connection to this server, which is ready: by
+ * its hash if the server has seen it, else in full. After LK_OK and a reply that
+ * lk__reply_is_noscript(), the server has forgotten it and did nothing: call
+ * again if it is still wanted.
+ */
+lk_status lk__node_call(lk__node *node, lk__conn *conn, lk__request *request,
+                        const lk__script *script, size_t key_count,
+                        const lk__arg *keys, size_t arg_count,
+                        const lk__arg *args);
+
+/*
+ * Looks at an error that any request may get: a forgotten script is noted, a
+ * server that cannot serve now (loading, read-only) is left and tried again, a
+ * script's answer that is no answer of a script breaks the connection.
+ * Returns LK_OK for a reply that is no error.
+ */
+lk_status lk__node_check(lk__node *node, const lk__request *request,
+                         const redisReply *reply);
+
+/* The same for an answer that came on another connection, which is the one that
+   is left or broken. */
+lk_status lk__node_check_over(lk__node *node, lk__conn *conn,
+                              const lk__request *request,
+                              const redisReply *reply);
+
+#endif /* LK_CLAIMS_NODE_H */

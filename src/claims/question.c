@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A call of a script, written down. */
+
+#include "claims/question.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+#include "claims/node.h"
+#include "claims/protocol.h"
+#include "engine/client.h"
+
+void lk__question_done(lk__question *question)
+{
+    lk__free(question->texts);
+    question->texts = NULL;
+    question->room = 0;
+}
+
+bool lk__question_begin(lk__question *question, const lk__script *script,
+                        size_t room)
+{
+    char *texts;
+
+    question->script = script;
+    question->key_count = question->arg_count = question->taken = 0;
+    if (room <= question->room)
+        return true;
+    texts = lk__realloc(question->texts, room);
+    if (texts == NULL)
+        return false;
+    question->texts = texts;
+    question->room = room;
+    return true;
+}
+
+void lk__question_key(lk__question *question, const char *key)
+{
+    assert(question->key_count < LK__QUESTION_KEYS);
+    question->keys[question->key_count++] = lk__arg_text(key);
+}
+
+void lk__question_arg(lk__question *question, lk__arg arg)
+{
+    assert(question->arg_count < LK__QUESTION_ARGS);
+    question->args[question->arg_count++] = arg;
+}
+
+char *lk__question_text(lk__question *question, size_t size)
+{
+    char *text = question->texts + question->taken;
+
+    assert(size <= question->room - question->taken);
+    question->taken += size;
+    return text;
+}
+
+lk_status lk__question_send(lk_client *client, lk__conn *conn,
+                            lk__request *request, const lk__question *question)
+{
+    return lk__node_call(client->node, conn, request, question->script,
+                         question->key_count, question->keys,
+                         question->arg_count, question->args);
+}
+
+void lk__question_fill(lk__question *question, const lk__signature *signature,
+                       size_t key_count, char *const *keys, const void *args)
+{
+    for (size_t i = 0; i < key_count; i++)
+        lk__question_key(question, keys[signature->keys[i]]);
+    if (signature->args == NULL)
+        return;
+    assert(lk__args_count(signature->args, args) <= LK__QUESTION_ARGS);
+    lk__args_write(signature->args, args, question->args);
+    question->arg_count = lk__args_count(signature->args, args);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_QUESTION_H
+#define LK_CLAIMS_QUESTION_H
+
+#include "server/conn.h"
+#include "server/shape.h"
+
+/* At most: what a batch of renewals, or of waits, needs. */
+enum { LK__QUESTION_KEYS = 160, LK__QUESTION_ARGS = 136 };
+
+/*
+ * A call of a script, whole: its keys and its arguments. A client has one, which
+ * is written and sent, or copied, within one visit of its monitor. It refers to
+ * texts that last as long as that, or has them in its own room.
+ */
+typedef struct lk__question {
+    const lk__script *script;
+    size_t key_count, arg_count;
+    lk__arg keys[LK__QUESTION_KEYS];
+    lk__arg args[LK__QUESTION_ARGS];
+    char *texts; /* the room, of so many bytes; so many are taken */
+    size_t room, taken;
+} lk__question;
+
+void lk__question_done(lk__question *question);
+
+/* Begins anew, with room for texts of so many bytes. False: no memory. */
+bool lk__question_begin(lk__question *question, const lk__script *script,
+                        size_t room);
+
+/* Adds a key, or an argument; there has to be place for it. */
+void lk__question_key(lk__question *question, const char *key);
+void lk__question_arg(lk__question *question, lk__arg arg);
+
+/* So many bytes of the room that lk__question_begin() made. */
+char *lk__question_text(lk__question *question, size_t size);
+
+/* Adds the keys and arguments of a signature, given the keys of the name. */
+void lk__question_fill(lk__question *question, const lk__signature *signature,
+                       size_t key_count, char *const *keys, const void *args);
+
+#endif /* LK_CLAIMS_QUESTION_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_RECORD_H
+#define LK_CLAIMS_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lk__node;
+
+/*
+ * The record of a client: one small key, `latchkey:client:<uuid>`, that tells
+ * operators which process stands behind a claim. It is written when the
+ * connection is ready and every 20 s, expires after 60 s, and goes with an
+ * orderly shutdown. Its value is five lines: host, pid, program, user, name;
+ * and then one for each owner that holds something and waits for something,
+ * the first LK__RECORD_WAITS of them: "w <claim number>,... <name>", what it
+ * holds and which name it waits for. So operators see who waits for whom, and
+ * in a circle. While there may be such an owner it is looked at every second,
+ * and written if it has changed.
+ */
+enum { LK__RECORD_SIZE = 384, LK__RECORD_WAITS = 16 };
+
+void lk__record_init(struct lk__node *node);
+void lk__record_write(struct lk__node *node);
+
+/* A wait has begun: if its owner may hold something, operators are to see it
+   soon. */
+void lk__record_on_wait(struct lk__node *node);
+void lk__record_remove(struct lk__node *node);
+
+/* The fields of a record, cut out of its text in place; "" if missing. */
+typedef struct lk__record {
+    const char *host, *pid, *command, *user, *name;
+    char *waits; /* the lines behind, not cut yet */
+} lk__record;
+
+void lk__record_parse(lk__record *record, char *text);
+
+/* The name that the owner of this claim waits for, cut out in place; "" if none.
+   Once for each record. */
+const char *lk__record_waits_for(lk__record *record, uint64_t claim_number);
+
+/* "latchkey:client:<uuid>" */
+void lk__record_key(char *key, size_t size, const char *uuid);
+
+#endif /* LK_CLAIMS_RECORD_H */

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Replicas. Round after round, as long as there are needs: a renewal for each
+ * that was not written yet, and one WAIT for the smallest number that is
+ * needed. Its answer is how many replicas have all that the lane had written by
+ * then, so it decides about every need that was written. A WAIT is short: who
+ * comes meanwhile has to wait for its end.
+ */
+
+#include "claims/replica.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/deadline.h"
+#include "base/mem.h"
+#include "claims/claim.h"
+#include "claims/node.h"
+#include "claims/place.h"
+#include "claims/protocol.h"
+#include "claims/watchdog.h"
+#include "server/reply.h"
+
+#define MS UINT64_C(1000000)
+
+enum { WAIT_MS = 50 }; /* the server adds up to a tenth of a second */
+
+static void drive(lk__replicas *replicas);
+
+static lk__replicas *replicas_of_wait(lk__request *request)
+{
+    return (lk__replicas *)(void *)((char *)request -
+                                    offsetof(lk__replicas, wait));
+}
+
+static lk__replicas *replicas_of_need(const lk__need *need)
+{
+    return &need->call.client->node->replicas;
+}
+
+lk__need *lk__need_of_call(lk__call *call)
+{
+    return (lk__need *)(void *)((char *)call - offsetof(lk__need, call));
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void list_add(lk__replicas *replicas, lk__need *need)
+{
+    need->listed = true;
+    need->next = replicas->first;
+    if (need->next != NULL)
+        need->next->prev = need;
+    replicas->first = need;
+}
+
+static void list_remove(lk__replicas *replicas, lk__need *need)
+{
+    if (need->prev != NULL)
+        need->prev->next = need->next;
+    else
+        replicas->first = need->next;
+    if (need->next != NULL)
+        need->next->prev = need->prev;
+    need->next = need->prev = NULL;
+    need->listed = false;
+}
+
+lk__need *lk__need_new(uint64_t count, uint64_t ms)
+{
+    lk__need *need = lk__alloc(sizeof(*need));
+
+    if (need == NULL)
+        return NULL;
+    need->count = count;
+    need->ms = ms;
+    return need;
+}
+
+static void need_free(lk__need *need)
+{
+    if (need->claim != NULL)
+        lk__claim_unref(need->claim);
+    lk__free(need);
+}
+
+void lk__need_release(lk__need *need)
+{
+    if (need == NULL)
+        return;
+    need->released = true;
+    if (!need->renewal.busy)
+        need_free(need);
+}
+
+static void end(lk__need *need, lk_status status, const char *words)
+{
+    if (!need->listed)
+        return;
+    list_remove(replicas_of_need(need), need);
+    lk__alarm_clear(&need->call.client->alarms, &need->alarm);
+    if ((status == LK_OK || status == LK_EREPLICAS) &&
+        !lk__claim_is_valid(need->claim)) {
+        status = LK_ELOST; /* meanwhile */
+        words = NULL;
+    }
+    lk__call_done(&need->call, status, words);
+}
+
+static void end_late(lk__need *need)
+{
+    char words[96];
+
+    snprintf(words, sizeof(words),
+             "%" PRIu64 " of %" PRIu64 " replicas had it in time", need->had,
+             need->count);
+    end(need, LK_EREPLICAS, words);
+}
+
+static void on_alarm(lk__alarm *alarm)
+{
+    end_late((lk__need *)(void *)((char *)alarm - offsetof(lk__need, alarm)));
+}
+
+void lk__needs_cancel(lk_client *client)
+{
+    lk__need *next;
+
+    for (lk__need *need = client->node->replicas.first; need != NULL;
+         need = next) {
+        next = need->next;
+        if (lk__cancel_is_fired(need->cancel))
+            end(need, LK_ECANCELED, NULL);
+    }
+}
+
+void lk__needs_end(lk_client *client, lk_status status)
+{
+    while (client->node->replicas.first != NULL)
+        end(client->node->replicas.first, status, NULL);
+}
+
+/* ---- the renewal ------------------------------------------------------------ */
+
+static void on_renewal_answer(lk__need *need, const redisReply *reply)
+{
+    lk__node *node = need->call.client->node;
+    lk_status status = lk__node_check_over(node, &node->replicas.lane.conn,
+                                           &need->renewal, reply);
+
+    const redisReply *lost = NULL;
+
+    if (lk__reply_is_noscript(reply))
+        return; /* it is said again */
+    if (status == LK_OK)
+        status = lk__claim_protocol(need->claim)->read_renew(reply, &lost);
+    if (status != LK_OK) {
+        end(need, status, lk__reply_words(reply));
+    } else if (lost->elements != 0) {
+        if (need->claim->state == LK__CLAIM_HELD)
+            lk__claim_lose(need->claim,
+                           lk__claim_loss_of(lk__reply_integer_at(lost, 1, 0)));
+        end(need, LK_ELOST, NULL);
+    } else {
+        need->written = true;
+        if (need->claim->state == LK__CLAIM_HELD)
+            lk__watchdog_renewed(need->claim, need->renewal.sent_at,
+                                 need->lease_ms);
+    }
+}
+
+static void
+on_renewal(lk__request *request, lk_status status, const redisReply *reply)
+{
+    lk__need *need = (lk__need *)(void *)request;
+
+    if (status == LK_OK && need->listed)
+        on_renewal_answer(need, reply);
+    if (need->released)
+        need_free(need);
+}
+
+/*
+ * It has to write, or WAIT would answer for what was before it. A lease is only
+ * lengthened; so it is asked for a millisecond more than ever before.
+ */
+static uint64_t lease_to_ask(lk__need *need, uint64_t now)
+{
+    lk__claim *claim = need->claim;
+    uint64_t ms;
+
+    need->lease_ms = lk__watchdog_lease(claim, now);
+    ms = claim->asked_ms > need->lease_ms ? claim->asked_ms : need->lease_ms;
+    lk__claim_asked(claim, now, ms + 1);
+    return ms + 1;
+}
+
+static void renew(lk__replicas *replicas, lk__need *need)
+{
+    lk_client *client = need->call.client;
+    uint64_t lease_ms = lease_to_ask(need, lk__client_now(client));
+    const lk__question *question =
+        lk__claim_protocol(need->claim)->renew(&need->claim, &lease_ms, 1);
+    lk_status status = LK_ENOMEM;
+
+    need->renewal.on_reply = on_renewal;
+    if (question != NULL)
+        status = lk__question_send(client, &replicas->lane.conn, &need->renewal,
+                                   question);
+    if (status != LK_OK)
+        end(need, status, NULL);
+}
+
+/* ---- the wait ------------------------------------------------------------------ */
+
+/* What another connection has counted may have been another master's. */
+static uint64_t known(const lk__replicas *replicas, const lk__claim *claim)
+{
+    return claim->replicas_by == replicas->downs ? claim->replicas : 0;
+}
+
+static void judge(lk__replicas *replicas, lk__need *need, uint64_t had)
+{
+    lk__claim *claim = need->claim;
+
+    need->had = had;
+    if (had < need->count)
+        return;
+    if (known(replicas, claim) < had)
+        claim->replicas = had;
+    claim->replicas_by = replicas->downs;
+    end(need, LK_OK, NULL);
+}
+
+static void on_wait_answer(lk__replicas *replicas, const redisReply *reply)
+{
+    lk_status status = lk__reply_status(reply);
+    lk__need *next;
+
+    if (status == LK_OK && reply->type != REDIS_REPLY_INTEGER)
+        status = LK_EPROTO;
+    lk__lane_serves(&replicas->lane);
+    for (lk__need *need = replicas->first; need != NULL; need = next) {
+        next = need->next;
+        if (status != LK_OK)
+            end(need, status, lk__reply_words(reply));
+        else if (!lk__claim_is_valid(need->claim))
+            end(need, LK_ELOST, NULL);
+        else if (need->written)
+            judge(replicas, need, (uint64_t)reply->integer);
+    }
+}
+
+static void
+on_wait(lk__request *request, lk_status status, const redisReply *reply)
+{
+    lk__replicas *replicas = replicas_of_wait(request);
+
+    if (status == LK_OK)
+        on_wait_answer(replicas, reply);
+    drive(replicas);
+}
+
+static void wait_send(lk__replicas *replicas)
+{
+    lk__conn *conn = &replicas->lane.conn;
+    uint64_t fewest = replicas->first->count;
+    lk__arg args[3] = {lk__arg_text("WAIT")};
+
+    for (const lk__need *need = replicas->first; need != NULL;
+         need = need->next) {
+        if (need->count < fewest)
+            fewest = need->count;
+    }
+    args[1] = lk__arg_number((int64_t)fewest);
+    args[2] = lk__arg_number(WAIT_MS);
+    lk__lane_patience(&replicas->lane, WAIT_MS * MS);
+    replicas->wait.on_reply = on_wait;
+    if (lk__conn_send(conn, &replicas->wait, 3, args) != LK_OK)
+        lk__conn_break(conn, LK_ENOMEM, "no memory for a request");
+}
+
+static void drive(lk__replicas *replicas)
+{
+    lk__need *next;
+
+    if (!lk__lane_is_ready(&replicas->lane) || replicas->wait.busy)
+        return;
+    for (lk__need *need = replicas->first; need != NULL; need = next) {
+        next = need->next;
+        if (!need->written && !need->renewal.busy)
+            renew(replicas, need);
+    }
+    if (replicas->first != NULL)
+        wait_send(replicas);
+}
+
+/* ---- needs ------------------------------------------------------------------------ */
+
+void lk__need_begin(lk__need *need, lk__claim *claim, const lk_cancel *cancel,
+                    void (*deliver)(lk__call *call))
+{
+    lk_client *client = claim->place->client;
+    lk__replicas *replicas = &client->node->replicas;
+
+    lk__call_init(&need->call, client, deliver);
+    need->claim = lk__claim_ref(claim);
+    need->cancel = cancel;
+    list_add(replicas, need);
+    if (client->state != LK__CLIENT_OPEN) {
+        end(need, LK_ECLOSED, NULL);
+        return;
+    }
+    if (lk__cancel_is_fired(cancel)) {
+        end(need, LK_ECANCELED, NULL);
+        return;
+    }
+    if (known(replicas, claim) >= need->count) {
+        end(need, LK_OK, NULL);
+        return;
+    }
+    need->alarm.fire = on_alarm;
+    lk__alarm_set(&client->alarms, &need->alarm,
+                  lk__client_now(client) + need->ms * MS);
+    lk__conn_start(&replicas->lane.conn);
+    drive(replicas);
+}
+
+lk_status lk__need_sleep(lk__need *need)
+{
+    if (!lk__call_sleep(&need->call,
+                        lk__wait_until_ns(lk__client_now(need->call.client),
+                                          (int64_t)need->ms)))
+        end_late(need);
+    return lk__call_status(&need->call);
+}
+
+/* ---- the lane --------------------------------------------------------------------- */
+
+static void on_ready(lk__lane *lane)
+{
+    lk__node *node = lane->conn.client->node;
+
+    if (lk__node_is_ready(node))
+        lk__lane_together(lane, node->command_greeting.run_id);
+    drive(&node->replicas);
+}
+
+/* WAIT does not count what another connection has written. */
+static void on_down(lk__lane *lane)
+{
+    lk__replicas *replicas = &lane->conn.client->node->replicas;
+
+    replicas->downs++;
+    for (lk__need *need = replicas->first; need != NULL; need = need->next)
+        need->written = false;
+}
+
+void lk__replicas_init(lk__replicas *replicas, lk_client *client)
+{
+    lk__lane_init(&replicas->lane, "replica", client, on_ready, on_down);
+}
+
+void lk__replicas_stop(lk__replicas *replicas)
+{
+    lk__conn_stop(&replicas->lane.conn);
+}

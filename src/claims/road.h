@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_ROAD_H
+#define LK_CLAIMS_ROAD_H
+
+#include "base/alarm.h"
+#include "server/lane.h"
+
+/*
+ * The road of the renewals: a lane of their own, so that no command of a caller
+ * stands before one. It is opened when it is first wanted: a program that holds
+ * only for moments has none. While it cannot be had, renewals go among the
+ * commands, which the log and the statistics tell.
+ *
+ * Nothing depends on the order of the two connections. A renewal names claim
+ * and fence: one that runs late, behind the release or on a connection that was
+ * given up, changes nothing, or makes a lease that still lives longer.
+ */
+typedef struct lk__road {
+    lk__lane lane;     /* first */
+    lk__alarm opening; /* set: its first connection is waited for */
+    char home[48];     /* the server process that the commands went to last */
+    bool
+        shares; /* it is wanted, and the last renewal went among the commands */
+} lk__road;
+
+void lk__road_init(lk__road *road, struct lk_client *client);
+void lk__road_stop(lk__road *road);
+
+/* The command connection is ready, at the server process of this run id. */
+void lk__road_home(lk__road *road, const char *run_id);
+
+/* Opens the lane, if that was not done. */
+void lk__road_want(lk__road *road);
+
+/*
+ * Where a renewal goes now: over the lane, else among the commands. NULL:
+ * nowhere yet. Who may wait gets NULL as well for the moments in which the lane
+ * is opened for the first time; whatever happens to it moves the monitor, and
+ * leaving that asks again.
+ */
+lk__conn *lk__road_take(lk__road *road, bool may_wait);
+
+#endif /* LK_CLAIMS_ROAD_H */

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Handing a hold to another process, as one line of text:
+ *
+ *   latchkey1 <kind> <mode> <claim> <fence of the grant> <fence of the hold>
+ *       <lease ms> <watchdog 0 or 1> <name>
+ *
+ * The mode is the letter of the claim's terms, - without any.
+ *
+ * The server is not told of the export, and nobody renews until the import. That
+ * gives the claim a new fence there, and the text is worth nothing any more.
+ * The claim stays the exporter's by its id, but where there is no fence: there
+ * it becomes the importer's. An import that borrows changes neither.
+ */
+
+#include "claims/transfer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/names.h"
+#include "base/words.h"
+#include "claims/ask.h"
+#include "claims/hold.h"
+#include "claims/node.h"
+#include "claims/place.h"
+#include "claims/protocol.h"
+#include "engine/owner.h"
+
+/* ---- export ----------------------------------------------------------------- */
+
+static lk_status export_check(const lk_hold *hold, const char *text)
+{
+    if (text == NULL)
+        return lk__fail(LK_EINVAL, "the place for the text is NULL");
+    return lk__client_check(hold->client);
+}
+
+/* Inside the monitor. */
+static lk_status export_text(const lk_hold *hold, char *text, size_t size)
+{
+    const lk__claim *claim = hold->claim;
+    int length;
+
+    if (!lk__claim_is_valid(claim))
+        return lk__fail(LK_ELOST, "it is not held any more");
+    if (claim->first_hold != hold || hold->next != NULL)
+        return lk__fail(LK_EINVAL, "it was re-entered: release the others");
+    length =
+        snprintf(text, size,
+                 "latchkey1 %s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
+                 claim->place->kind->word,
+                 claim->terms.mode != NULL ? claim->terms.mode : "-", claim->id,
+                 claim->fence, hold->fence, claim->lease_ms,
+                 claim->watchdog ? 1 : 0, claim->place->name);
+    if (length < 0 || (size_t)length >= size)
+        return lk__fail(LK_EINVAL, "LK_EXPORT_SIZE bytes are needed");
+    return LK_OK;
+}
+
+/* Of a hold that its callback has not ended. Inside the monitor. */
+static lk_status export_end(lk_hold *hold, char *text, size_t size)
+{
+    /* Its callback may have changed it. */
+    lk_status status = export_text(hold, text, size);
+
+    if (status == LK_OK) {
+        hold->claim->first_hold = NULL;
+        lk__claim_export(hold->claim);
+        lk__place_drive(hold->claim->place);
+        lk__hold_unclaim(hold);
+    } else if (hold->cb != NULL && hold->claim->state != LK__CLAIM_HELD) {
+        /* Of one whose time has only just ended its alarm will tell. */
+        lk__client_post(hold->client, &hold->post);
+    }
+    return status;
+}
+
+lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
+{
+    lk_client *client;
+    lk_status status = export_check(hold, text);
+    bool ends;
+
+    if (status != LK_OK)
+        return status;
+    client = hold->client;
+    lk__client_lock(client);
+    status = export_text(hold, text, size);
+    if (status == LK_OK)
+        status = lk__hold_unpost(hold) ? export_end(hold, text, size)
+                                       : lk__hold_ended();
+    ends = hold->claim == NULL;
+    lk__client_leave(client);
+    if (ends)
+        lk__hold_discard(hold);
+    return status;
+}
+
+/* ---- import ----------------------------------------------------------------- */
+
+/* What a line of text says. */
+struct exported {
+    const char *mode; /* static; NULL: none */
+    char id[64];
+    uint64_t fence;      /* of the grant */
+    uint64_t hold_fence; /* larger if it was passed on before */
+    uint64_t lease_ms;
+    bool watchdog;
+};
+
+struct import {
+    lk__ask ask; /* first */
+    struct exported from;
+    bool borrows;
+    uint64_t left_ms; /* of the lease, when the question was sent */
+    lk__claim *claim; /* FOREIGN, counted; killed if it is not to be */
+    lk_hold *hold;
+    uint64_t owner;
+};
+
+enum { WORDS = 9 };
+
+/* Every mode that a hold can have. */
+static const char *mode_find(const char *word)
+{
+    static const char *const modes[] = {"r", "u", "w", "p"};
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(modes[i], word) == 0)
+            return modes[i];
+    }
+    return NULL;
+}
+
+/* Where there are no fences the text says 0. */
+static bool fence_take(const char *word, uint64_t *ret_fence)
+{
+    *ret_fence = 0;
+    return strcmp(word, "0") == 0 ||
+           lk__word_number(word, LK__NUMBER_MAX, ret_fence);
+}
+
+/* False: a word of the text is none that an export writes. */
+static bool
+words_read(const lk__place *place, char **words, struct exported *ret_from)
+{
+    ret_from->mode = mode_find(words[2]);
+    ret_from->watchdog = strcmp(words[7], "1") == 0;
+    if (strlen(words[3]) >= sizeof(ret_from->id) ||
+        !fence_take(words[4], &ret_from->fence) ||
+        !fence_take(words[5], &ret_from->hold_fence) ||
+        !lk__word_number(words[6], LK__TIME_MAX_MS, &ret_from->lease_ms))
+        return false;
+    memcpy(ret_from->id, words[3], strlen(words[3]) + 1);
+    return (ret_from->fence == 0) == place->kind->fenceless &&
+           ret_from->hold_fence >= ret_from->fence;
+}
+
+static lk_status
+words_take(const lk__place *place, char **words, struct exported *ret_from)
+{
+    if (strcmp(words[1], place->kind->word) != 0 ||
+        strcmp(words[8], place->name) != 0)
+        return lk__fail(LK_EMISMATCH, "the exported hold is of another name");
+    if (!words_read(place, words, ret_from))
+        return lk__fail(LK_EINVAL, "this is not an exported hold");
+    return LK_OK;
+}
+
+static lk_status
+text_parse(const lk__place *place, const char *text, struct exported *ret_from)
+{
+    char copy[LK_EXPORT_SIZE];
+    char *words[WORDS];
+
+    if (text == NULL || strlen(text) >= sizeof(copy))
+        return lk__fail(LK_EINVAL, "this is not an exported hold");
+    snprintf(copy, sizeof(copy), "%s", text);
+    if (lk__words_split(copy, WORDS, words) != WORDS ||
+        strcmp(words[0], "latchkey1") != 0)
+        return lk__fail(LK_EINVAL, "this is not an exported hold");
+    return words_take(place, words, ret_from);
+}
+
+/* The fences of what was taken over are the answer's. */
+static bool fences_take(lk__claim *claim, const lk__import_answer *answer)
+{
+    if (claim->place->kind->fenceless)
+        return true;
+    if (answer->fence == 0 || answer->top_fence < answer->fence ||
+        answer->fence <= claim->top_fence || answer->top_fence > LK__NUMBER_MAX)
+        return false;
+    claim->fence = claim->local_fence = answer->fence;
+    claim->top_fence = answer->top_fence;
+    return true;
+}
+
+/* A repeated question is answered with what is left from the first one. */
+static void lease_take(struct import *import, const lk__import_answer *answer)
+{
+    if (answer->left_ms < 0)
+        import->left_ms = 0;
+    else if ((uint64_t)answer->left_ms < import->left_ms)
+        import->left_ms = (uint64_t)answer->left_ms;
+}
+
+/* Whether the server keeps it for this client, and then under which fences and
+   for how long. */
+static lk_status answer_take(struct import *import, const redisReply *reply)
+{
+    lk__claim *claim = import->claim;
+    const lk__protocol *protocol = claim->place->kind->protocol;
+    lk__import_answer answer = {.is_held = false};
+    lk__keep_answer kept = {.is_held = false};
+    lk_status status =
+        import->borrows ? protocol->read_keep(reply, import->from.fence, &kept)
+                        : protocol->read_import(reply, &answer);
+
+    import->left_ms = import->from.lease_ms;
+    if (status == LK_OK && !kept.is_held && !answer.is_held)
+        return LK_ELOST;
+    if (status == LK_OK && !import->borrows && !fences_take(claim, &answer))
+        return LK_EPROTO;
+    if (status == LK_OK && !import->borrows)
+        lease_take(import, &answer);
+    return status;
+}
+
+static lk_status
+import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
+{
+    struct import *import = (struct import *)(void *)ask;
+    lk__claim *claim = import->claim;
+    lk_status status = answer_take(import, reply);
+    uint64_t deadline = lk__deadline_ns(ask->request.sent_at, import->left_ms);
+
+    *ret_more = false;
+    if (status != LK_OK)
+        return status;
+    if (deadline <= lk__client_now(claim->place->client))
+        return LK_ELOST; /* the server drops it by itself */
+    lk__claim_hold_imported(claim, import->hold, import->owner, deadline);
+    lk__claim_unref(claim);
+    import->claim = NULL;
+    return LK_OK;
+}
+
+/* Without an answer the hold is nobody's, and its lease ends it. */
+static void import_cleanup(lk__ask *ask)
+{
+    struct import *import = (struct import *)(void *)ask;
+
+    if (import->claim == NULL)
+        return;
+    lk__claim_kill(import->claim);
+    lk__claim_unref(import->claim);
+}
+
+/* The claim that stands for the text's here; NULL: out of memory. */
+static lk__claim *foreign_new(lk__place *place, const struct exported *from)
+{
+    lk__claim *claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
+
+    if (claim == NULL)
+        return NULL;
+    claim->state = LK__CLAIM_FOREIGN;
+    claim->line = LK__LINE_OWN;
+    claim->terms.mode = from->mode;
+    claim->fence = from->fence;
+    claim->local_fence = from->hold_fence;
+    claim->top_fence = from->hold_fence;
+    return lk__claim_ref(claim);
+}
+
+/* Sets what is asked, and the id under which the server knows the claim. */
+static lk_status import_set(struct import *import)
+{
+    const struct exported *from = &import->from;
+    lk__claim *claim = import->claim;
+    lk__place *place = claim->place;
+    const lk__protocol *protocol = place->kind->protocol;
+    const lk__question *question;
+    lk_status status;
+
+    if (import->borrows)
+        question =
+            protocol->keep(place, from->id, from->fence, from->lease_ms, 0);
+    else
+        question =
+            protocol->import(claim, from->id, from->fence, from->lease_ms);
+    import->ask.repeats = !import->borrows;
+    status = lk__ask_question(&import->ask, question);
+    if (import->borrows || (!place->kind->fenceless && !protocol->is_second))
+        memcpy(claim->id, from->id, sizeof(from->id));
+    return status;
+}
+
+/* NULL: out of memory. Inside the monitor. */
+static struct import *import_new(lk__place *place, const struct exported *from,
+                                 uint64_t owner, bool borrows, lk_hold *hold)
+{
+    struct import *import =
+        (struct import *)(void *)lk__ask_new(sizeof(*import), place->client,
+                                             place, NULL);
+
+    if (import == NULL)
+        return NULL;
+    import->from = *from;
+    import->borrows = borrows;
+    import->hold = hold;
+    import->owner = owner;
+    import->ask.take = import_take;
+    import->ask.cleanup = import_cleanup;
+    import->claim = foreign_new(place, from);
+    if (import->claim == NULL || import_set(import) != LK_OK) {
+        lk__ask_release(&import->ask);
+        return NULL;
+    }
+    return import;
+}
+
+/* The server answers a client that asks again as before, since the first answer
+   may be lost. So it is found out here whether that was taken already: the
+   client has the hold, or has exported it under the fence of that answer. */
+static bool was_taken(const lk__place *place, const struct exported *from)
+{
+    for (const lk__claim *claim = place->first_claim; claim != NULL;
+         claim = claim->next) {
+        if (strcmp(claim->id, from->id) == 0 &&
+            (claim->state != LK__CLAIM_EXPORTED || claim->fence > from->fence))
+            return true;
+    }
+    return false;
+}
+
+static lk_status import_ask(lk__place *place, const struct exported *from,
+                            uint64_t owner, bool borrows, lk_hold *hold)
+{
+    struct import *import;
+    lk_status status;
+
+    if (!borrows && was_taken(place, from))
+        return lk__fail(LK_ELOST, "this client has imported it already");
+    import = import_new(place, from, owner, borrows, hold);
+    if (import == NULL)
+        return LK_ENOMEM;
+    lk__ask_begin(&import->ask);
+    status = lk__ask_sleep(&import->ask);
+    lk__ask_release(&import->ask);
+    return status;
+}
+
+lk_status lk__import(lk__place *place, const char *text,
+                     const lk_acquire_options *given, lk_hold **ret_hold)
+{
+    lk_client *client = place->client;
+    lk_acquire_options options;
+    struct exported from = {.fence = 0};
+    lk_hold *hold;
+    lk_status status = text_parse(place, text, &from);
+
+    if (status == LK_OK)
+        status = lk__acquire_options_take(place, given, &options);
+    if (status != LK_OK)
+        return status;
+    hold = lk__hold_new(client);
+    if (hold == NULL)
+        return LK_ENOMEM;
+    status = lk__client_enter_blocking(client);
+    if (status == LK_OK) {
+        status = import_ask(place, &from, lk__owner_number(options.owner, true),
+                            options.borrow != 0, hold);
+        lk__client_leave_blocking(client);
+    }
+    if (status == LK_OK)
+        *ret_hold = hold;
+    else
+        lk__hold_discard(hold);
+    return status;
+}

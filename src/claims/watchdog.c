@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Bulk renewal. Times are rounded up to a grid of a 600th of the lease, so
+ * that claims which are due at about the same time share a batch, and batches
+ * stay spread over the time in which the claims were acquired.
+ */
+
+#include "claims/watchdog.h"
+
+#include <string.h>
+
+#include "base/deadline.h"
+#include "base/mem.h"
+#include "claims/claim_private.h"
+#include "claims/node.h"
+#include "claims/work.h"
+#include "server/reply.h"
+
+enum {
+    BATCH_NAMES = LK__RENEW_CLAIMS, /* a fifth of a millisecond of the
+                                       server's time */
+    BATCH_WEIGHT = 256,             /* in permits, where a hold has many */
+    BATCHES_LEAST = 4, /* under way at a time; more where these do not do */
+    BATCHES_MOST = 256,
+    DRAIN_SHARE =
+        30,          /* what is due at once is to leave in so much of a lease */
+    CROWD = 64,      /* commands, too many for a renewal to stand behind */
+    SEEN_MOST = 512, /* of another kind, when a batch is filled */
+    RETRY_FIRST_MS = 50,
+    RETRY_MAX_MS = 1000,
+    RETRY_SHARE = 8,   /* nor longer than this part of the lease */
+    TENDED_MS = 30000, /* to so much Redisson's renewals cut another's lease */
+    GRID = 600,
+    RECORD_PART = 4,      /* of a record's life: so often it is made to last, */
+    WHOLE_MS = 15 * 60000 /* and so often at least */
+};
+
+struct batch {
+    lk__request request; /* first: found from it */
+    lk_client *client;
+    lk__conn *conn; /* over which it goes */
+    size_t count;
+    bool whole;        /* there is one, and its record is kept as well */
+    uint64_t inbox_at; /* when the inbox was ready that stands now; 0: none */
+    lk__claim *claims[BATCH_NAMES]; /* of one kind */
+    uint64_t leases[BATCH_NAMES];   /* asked for */
+};
+
+uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at)
+{
+    const lk__place *place = claim->place;
+    uint64_t lease_ms = claim->lease_ms;
+    uint64_t grid, due;
+
+    if (!claim->watchdog && !place->kind->tends)
+        return LK__NEVER;
+    if (!claim->watchdog)
+        lease_ms = place->client->settings.watchdog_ms;
+    if (place->kind->tends && lease_ms > TENDED_MS)
+        lease_ms = TENDED_MS;
+    grid = lease_ms * LK__MS / GRID + 1;
+    due = at + lease_ms * LK__MS / 3;
+
+    return due - due % grid;
+}
+
+/* Where it has lived for so long, and will, or where many commands stand: a
+   hold that came and is asked for once is no reason for a connection more. */
+static bool wants_lane(const lk__claim *claim)
+{
+    const lk_client *client = claim->place->client;
+    uint64_t ms =
+        claim->watchdog ? claim->lease_ms : client->settings.watchdog_ms;
+
+    return client->node->command.pending >= CROWD ||
+           lk__client_now(client) >= claim->granted_at + ms * LK__MS / 4;
+}
+
+void lk__watchdog_due(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    lk__due *due = &client->work->due;
+
+    if (wants_lane(claim))
+        lk__road_want(&client->node->road);
+    lk__pace_due(claim);
+    claim->renewing = true;
+    claim->next_due = NULL;
+    if (due->first == NULL)
+        due->first = claim;
+    else
+        due->last->next_due = claim;
+    due->last = lk__claim_ref(claim);
+    due->count++;
+}
+
+/* ---- answers ------------------------------------------------------------------ */
+
+/* The longest pause before the next try: the last one before the deadline must
+   not be long before it. */
+static uint64_t retry_ms(const lk__claim *claim)
+{
+    uint64_t most = claim->lease_ms / RETRY_SHARE;
+    uint64_t ms = RETRY_FIRST_MS;
+
+    if (most > RETRY_MAX_MS)
+        most = RETRY_MAX_MS;
+    for (unsigned i = 0; i < claim->renew_failures && ms < most; i++)
+        ms *= 2;
+    return ms < most ? ms : most;
+}
+
+static void renew_again(lk__claim *claim)
+{
+    lk_client *client = claim->place->client;
+    uint64_t ms = retry_ms(claim);
+
+    claim->unanswered = true;
+    claim->renew_failures++;
+    claim->renew_at = lk__client_now(client) +
+                      lk__client_random(client, ms * LK__MS) + LK__MS;
+    lk__claim_arm(claim);
+    lk__place_drive(claim->place);
+}
+
+/* A process may stand still between counting what is left of a fixed lease and
+   asking for it. */
+static uint64_t
+deadline_of(const lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
+{
+    uint64_t asked = lk__deadline_ns(sent_at, lease_ms);
+    uint64_t fixed = lk__deadline_ns(claim->granted_at, claim->lease_ms);
+
+    return claim->watchdog || asked < fixed ? asked : fixed;
+}
+
+void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
+{
+    bool is_look = !claim->watchdog && claim->confirmed;
+
+    lk__pace_done(claim);
+    claim->unanswered = false;
+    claim->renew_failures = 0;
+    claim->renew_at = sent_at < claim->ask_since
+                          ? claim->ask_since
+                          : lk__watchdog_next(claim, sent_at);
+    claim->confirmed = true;
+    if (is_look) {
+        lk__claim_arm(claim); /* a fixed lease is looked after, not renewed */
+        return;
+    }
+    claim->place->client->stats.renewals++;
+    lk__claim_prolong(claim, deadline_of(claim, sent_at, lease_ms));
+}
+
+static void batch_lost(struct batch *batch, const redisReply *lost)
+{
+    for (size_t i = 0; i + 1 < lost->elements; i += 2) {
+        int64_t index = lk__reply_integer_at(lost, i, 0);
+        int64_t code = lk__reply_integer_at(lost, i + 1, 0);
+        lk__claim *claim = index >= 1 && (size_t)index <= batch->count
+                               ? batch->claims[index - 1]
+                               : NULL;
+
+        if (claim != NULL && claim->state == LK__CLAIM_HELD)
+            lk__claim_lose(claim, lk__claim_loss_of(code));
+    }
+}
+
+/* What is due at once is to be renewed in this time, and a batch is to be
+   answered: the lease counts from before it was sent. */
+static uint64_t drain_ns(const lk_client *client)
+{
+    return client->settings.watchdog_ms * LK__MS / DRAIN_SHARE;
+}
+
+/* More batches under way than the server answers in time only wait there, while
+   their leases run. */
+static void due_note(lk_client *client, uint64_t took_ns)
+{
+    lk__due *due = &client->work->due;
+
+    due->took_ns = took_ns;
+    if (took_ns > drain_ns(client))
+        due->room -= due->room > BATCHES_LEAST;
+    else
+        due->room += due->room < BATCHES_MOST;
+}
+
+static const lk__protocol *protocol_of(const struct batch *batch)
+{
+    return lk__claim_protocol(batch->claims[0]);
+}
+
+/* It is looked at as a whole: whether it is revoked, too. */
+static lk_status read_whole(struct batch *batch, const redisReply *reply)
+{
+    lk__claim *claim = batch->claims[0];
+    lk__keep_answer answer;
+    lk_status status =
+        protocol_of(batch)->read_keep(reply, claim->fence, &answer);
+
+    if (status != LK_OK || claim->state != LK__CLAIM_HELD)
+        return status;
+    if (!answer.is_held)
+        lk__claim_lose(claim, answer.loss);
+    else
+        lk__claim_kept(claim, batch->request.sent_at, batch->inbox_at);
+    return LK_OK;
+}
+
+/* Those lost are lost then. */
+static lk_status batch_read(struct batch *batch, const redisReply *reply)
+{
+    const redisReply *lost = NULL;
+    lk_status status;
+
+    if (batch->whole)
+        return read_whole(batch, reply);
+    status = protocol_of(batch)->read_renew(reply, &lost);
+    if (status == LK_OK)
+        batch_lost(batch, lost);
+    return status;
+}
+
+static lk_status batch_check(struct batch *batch, const redisReply *reply)
+{
+    lk__node *node = batch->client->node;
+    lk_status status =
+        lk__node_check_over(node, batch->conn, &batch->request, reply);
+
+    if (status == LK_OK)
+        status = batch_read(batch, reply);
+    if (status == LK_OK && batch->conn != &node->command)
+        lk__lane_serves(&node->road.lane);
+    return status;
+}
+
+/* Refused or not, the server keeps up. */
+static void batch_answered(struct batch *batch, const redisReply *reply)
+{
+    lk_client *client = batch->client;
+
+    due_note(client, lk__client_now(client) - batch->request.sent_at);
+    if (batch->conn == &client->node->command && client->node->road.shares)
+        client->stats.renewals_shared += batch->count;
+    for (size_t i = 0; reply->type == REDIS_REPLY_ERROR && i < batch->count;
+         i++)
+        lk__pace_done(batch->claims[i]);
+}
+
+static void
+on_renewed(lk__request *request, lk_status status, const redisReply *reply)
+{
+    struct batch *batch = (struct batch *)(void *)request;
+
+    batch->client->work->due.batches--;
+    if (status == LK_OK) {
+        batch_answered(batch, reply);
+        status = batch_check(batch, reply);
+    }
+
+    for (size_t i = 0; i < batch->count; i++) {
+        lk__claim *claim = batch->claims[i];
+
+        claim->renewing = false;
+        if (claim->state == LK__CLAIM_HELD && status == LK_OK)
+            lk__watchdog_renewed(claim, request->sent_at, batch->leases[i]);
+        else if (claim->state == LK__CLAIM_HELD)
+            renew_again(claim);
+        lk__claim_unref(claim);
+    }
+    lk__free(batch);
+}
+
+/* ---- sending ------------------------------------------------------------------- */
+
+/* An explicit lease counts from the grant: only what is left of it is asked. */
+uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now)
+{
+    uint64_t elapsed_ms = (now - claim->granted_at) / LK__MS;
+
+    if (claim->watchdog)
+        return claim->lease_ms;
+    return elapsed_ms < claim->lease_ms ? claim->lease_ms - elapsed_ms : 1;
+}
+
+static lk_status batch_send(struct batch *batch)
+{
+    const lk__claim *first = batch->claims[0];
+    const lk__question *question =
+        batch->whole
+            ? protocol_of(batch)->keep(first->place, first->id, first->fence,
+                                       batch->leases[0], 0)
+            : protocol_of(batch)->renew(batch->claims, batch->leases,
+                                        batch->count);
+
+    batch->request.on_reply = on_renewed;
+    return question == NULL ? LK_ENOMEM
+                            : lk__question_send(batch->client, batch->conn,
+                                                &batch->request, question);
+}
+
+/* Takes the one behind before, NULL: the first, off the list; its reference
+   goes along. */
+static lk__claim *due_take(lk__due *due, lk__claim *before)
+{
+    lk__claim *claim = before == NULL ? due->first : before->next_due;
+
+    if (before == NULL)
+        due->first = claim->next_due;
+    else
+        before->next_due = claim->next_due;
+    if (due->last == claim)
+        due->last = before;
+    due->count--;
+    return claim;
+}
+
+/* By its own key alone a hold is renewed while the inbox stands that would hear
+   of its end, and its record lasts. */
+static bool wants_whole(const lk__claim *claim, uint64_t now)
+{
+    const lk_client *client = claim->place->client;
+    uint64_t ns = client->settings.fence_keep_ms * LK__MS / RECORD_PART;
+
+    if (!claim->place->kind->protocol->is_second)
+        return false;
+    if (strncmp(claim->id, client->id, strlen(client->id)) != 0)
+        return true; /* borrowed: its end is told to another */
+    if (ns > WHOLE_MS * LK__MS)
+        ns = WHOLE_MS * LK__MS;
+    return claim->kept_by == 0 || now >= claim->kept_at + ns ||
+           claim->kept_by != lk__node_inbox_at(client->node);
+}
+
+static void batch_add(struct batch *batch, lk__claim *claim, uint64_t now)
+{
+    batch->leases[batch->count] = lk__watchdog_lease(claim, now);
+    lk__claim_asked(claim, now, batch->leases[batch->count]);
+    batch->claims[batch->count++] = claim;
+}
+
+/* Whether it may be renewed by the same question as those in the batch. */
+static bool
+goes_along(const struct batch *batch, const lk__claim *claim, uint64_t now)
+{
+    const lk__claim *first = batch->claims[0];
+
+    if (batch->count == 0)
+        return batch->whole == wants_whole(claim, now);
+    if (batch->whole || wants_whole(claim, now) ||
+        !lk__kinds_renew_alike(claim->place->kind, first->place->kind))
+        return false;
+    return !protocol_of(batch)->is_second ||
+           batch->leases[0] == lk__watchdog_lease(claim, now);
+}
+
+/* Takes claims of one kind off the list, those first that have been due for the
+   longest. */
+static void batch_fill(struct batch *batch)
+{
+    lk_client *client = batch->client;
+    uint64_t now = lk__client_now(client);
+    lk__claim *before = NULL, *at;
+    uint64_t weight = 0, seen = 0;
+
+    batch->whole = wants_whole(client->work->due.first, now);
+    while ((at = before == NULL ? client->work->due.first : before->next_due) !=
+               NULL &&
+           batch->count < BATCH_NAMES && weight < BATCH_WEIGHT &&
+           seen < SEEN_MOST) {
+        if (at->state == LK__CLAIM_HELD && !goes_along(batch, at, now)) {
+            before = at;
+            seen++;
+            continue;
+        }
+        at = due_take(&client->work->due, before);
+        if (at->state == LK__CLAIM_HELD) {
+            batch_add(batch, at, now);
+            weight += at->terms.need;
+        } else {
+            at->renewing = false;
+            lk__claim_unref(at);
+        }
+    }
+}
+
+static void batch_undo(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->claims[i]->renewing = false;
+        renew_again(batch->claims[i]);
+        lk__claim_unref(batch->claims[i]);
+    }
+    lk__free(batch);
+}
+
+/* Without memory for a struct batch its claims are tried again a little later. */
+static void due_postpone(lk_client *client)
+{
+    while (client->work->due.first != NULL) {
+        lk__claim *claim = due_take(&client->work->due, NULL);
+
+        claim->renewing = false;
+        if (claim->state == LK__CLAIM_HELD)
+            renew_again(claim);
+        lk__claim_unref(claim);
+    }
+}
+
+/* As many as it takes to have all that is due renewed in drain_ns(), at the
+   pace of the last answer: where a client's holds fall due all at once, after an
+   outage, others are not kept waiting for longer than they must. */
+static uint64_t batches_most(const lk_client *client)
+{
+    const lk__due *due = &client->work->due;
+    uint64_t most = (due->count / BATCH_NAMES + 1) * (due->took_ns / 1000) /
+                    (drain_ns(client) / 1000);
+
+    if (most > due->room)
+        most = due->room;
+    return most < BATCHES_LEAST ? BATCHES_LEAST : most;
+}
+
+static void batch_go(struct batch *batch)
+{
+    lk_client *client = batch->client;
+
+    if (batch->count == 0)
+        lk__free(batch);
+    else if (batch_send(batch) != LK_OK)
+        batch_undo(batch);
+    else
+        client->work->due.batches++;
+}
+
+void lk__watchdog_flush(lk_client *client)
+{
+    uint64_t most = batches_most(client);
+    lk__conn *conn;
+
+    while (client->work->due.first != NULL &&
+           client->work->due.batches < most &&
+           (conn = lk__road_take(&client->node->road, true)) != NULL) {
+        struct batch *batch = lk__alloc(sizeof(*batch));
+
+        if (batch == NULL) {
+            due_postpone(client);
+            return;
+        }
+        batch->client = client;
+        batch->conn = conn;
+        batch->inbox_at = lk__node_inbox_at(client->node);
+        batch_fill(batch);
+        batch_go(batch);
+    }
+}
+
+void lk__watchdog_stop(lk_client *client)
+{
+    while (client->work->due.first != NULL) {
+        lk__claim *claim = due_take(&client->work->due, NULL);
+
+        claim->renewing = false;
+        lk__claim_unref(claim);
+    }
+}

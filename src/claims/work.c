@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What a client does for its user; see work.h. */
+
+#include "claims/work.h"
+
+#include "base/mem.h"
+#include "claims/node.h"
+#include "claims/wait.h"
+#include "claims/watchdog.h"
+
+static void settle(lk_client *client)
+{
+    if (client->work->due.first != NULL)
+        lk__watchdog_flush(client);
+    if (client->work->pace.first != NULL)
+        lk__pace_go(client);
+}
+
+static void send_queued(lk_client *client)
+{
+    lk__node_flush(client->node);
+}
+
+static void woken(lk_client *client)
+{
+    lk__waits_cancel(client);
+    lk__needs_cancel(client);
+}
+
+static void explain(const lk_client *client, lk_status status,
+                    const char *words, char *text, size_t size)
+{
+    lk__node_words(client->node, status, words, text, size);
+}
+
+static void free_work(lk_client *client)
+{
+    lk__work *work = client->work;
+
+    lk__node_free(client->node);
+    if (work == NULL)
+        return;
+    lk__table_done(&work->claims);
+    lk__table_done(&work->topics);
+    lk__table_done(&work->places_by_name);
+    lk__free(work->kinds);
+    lk__question_done(&work->question);
+    lk__free(work);
+}
+
+static const lk__upper upper = {.settle = settle,
+                                .send = send_queued,
+                                .woken = woken,
+                                .free = free_work,
+                                .explain = explain};
+
+bool lk__work_new(lk_client *client)
+{
+    client->upper = &upper;
+    client->work = lk__alloc(sizeof(*client->work));
+    client->node = client->work != NULL ? lk__node_new(client) : NULL;
+    return client->node != NULL;
+}

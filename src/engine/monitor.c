@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The monitor: who enters and leaves, and the callbacks that are run outside. */
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "engine/client.h"
+#include "engine/watch.h"
+
+/* ---- the door ---------------------------------------------------------------- */
+
+lk_status lk__client_check(const lk_client *client)
+{
+    if (client == NULL)
+        return lk__fail(LK_EINVAL, "the handle is NULL");
+    if (client->fork_generation != lk__fork_generation())
+        return lk__fail(LK_EFORKED, "%s", lk_status_text(LK_EFORKED));
+    return LK_OK;
+}
+
+/* A thread that is canceled must not leave the monitor locked, nor its wait to
+   nobody: no call is a cancellation point. */
+static void monitor_lock(lk_client *client)
+{
+    int was;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+    pthread_mutex_lock(&client->mutex);
+    client->cancel_state = was;
+}
+
+static void monitor_unlock(lk_client *client)
+{
+    int was = client->cancel_state;
+
+    pthread_mutex_unlock(&client->mutex);
+    (void)pthread_setcancelstate(was, &was);
+}
+
+void lk__client_lock(lk_client *client)
+{
+    monitor_lock(client);
+}
+
+lk_status lk__client_enter(lk_client *client)
+{
+    lk_status status = lk__client_check(client);
+
+    if (status != LK_OK)
+        return status;
+    lk__client_lock(client);
+    if (client->state == LK__CLIENT_OPEN)
+        return LK_OK;
+    monitor_unlock(client);
+    return lk__fail(LK_ECLOSED, "the client was shut down");
+}
+
+bool lk__client_is_callback(const lk_client *client)
+{
+    return client->world->class->is_loop(client->world) ||
+           (client->posts.running != NULL &&
+            pthread_equal(client->posts.runner, pthread_self()));
+}
+
+lk_status lk__client_enter_blocking(lk_client *client)
+{
+    lk_status status = lk__client_enter(client);
+
+    if (status == LK_OK && lk__client_is_callback(client)) {
+        monitor_unlock(client);
+        return lk__fail(LK_ECALLBACK, "a callback may not block its own loop");
+    }
+    if (status == LK_OK)
+        lk__client_ref(client);
+    return status;
+}
+
+void lk__client_leave_blocking(lk_client *client)
+{
+    lk__client_leave(client);
+    lk__client_unref(client);
+}
+
+/* Runs what is due, unlocked. */
+static void posts_run(lk_client *client, lk__posts *posts)
+{
+    lk__post *post;
+
+    while ((post = posts->first) != NULL && posts->running == NULL) {
+        posts->first = post->next;
+        if (posts->first == NULL)
+            posts->last = NULL;
+        post->queued = false;
+        posts->running = post;
+        posts->runner = pthread_self();
+        lk__client_leave(client);
+        post->run(post);
+        lk__client_lock(client);
+        posts->running = NULL;
+        pthread_cond_broadcast(&client->post_done);
+    }
+}
+
+void lk__client_leave(lk_client *client)
+{
+    uint64_t at;
+
+    client->upper->settle(client);
+    if (client->first_watch != NULL)
+        lk__watches_look(client);
+    if (client->corks == 0)
+        client->upper->send(client);
+    if (lk__alarms_rearm(&client->alarms, &at))
+        client->world->class->set_timer(client->world, at);
+    monitor_unlock(client);
+}
+
+void lk__client_cork(lk_client *client)
+{
+    lk__client_lock(client);
+    client->corks++;
+    lk__client_leave(client);
+}
+
+void lk__client_uncork(lk_client *client)
+{
+    lk__client_lock(client);
+    client->corks--;
+    lk__client_leave(client);
+}
+
+/* ---- callbacks ------------------------------------------------------------------ */
+
+static lk__posts *posts_of(lk_client *client, const lk__post *post)
+{
+    return post->inner ? &client->inner : &client->posts;
+}
+
+/* A counter that is full is readable as it is. */
+static void dispatch_wake(const lk_client *client)
+{
+    static const uint64_t one = 1;
+    ssize_t size;
+
+    do
+        size = write(client->dispatch_fd, &one, sizeof(one));
+    while (size < 0 && errno == EINTR);
+}
+
+void lk__client_post(lk_client *client, lk__post *post)
+{
+    lk__posts *posts = posts_of(client, post);
+
+    if (post->queued)
+        return;
+    post->queued = true;
+    post->next = NULL;
+    if (posts->first == NULL)
+        posts->first = post;
+    else
+        posts->last->next = post;
+    posts->last = post;
+    if (post->inner || client->dispatch_fd < 0)
+        client->world->class->wake(client->world);
+    else
+        dispatch_wake(client);
+}
+
+static void post_remove(lk__posts *posts, const lk__post *post)
+{
+    lk__post *before = NULL;
+    lk__post *at = posts->first;
+
+    while (at != post) {
+        before = at;
+        at = at->next;
+    }
+    if (before == NULL)
+        posts->first = at->next;
+    else
+        before->next = at->next;
+    if (posts->last == at)
+        posts->last = before;
+    at->queued = false;
+}
+
+void lk__client_unpost(lk_client *client, lk__post *post)
+{
+    lk__posts *posts = posts_of(client, post);
+
+    while (posts->running == post &&
+           !pthread_equal(posts->runner, pthread_self()))
+        pthread_cond_wait(&client->post_done, &client->mutex);
+    if (post->queued)
+        post_remove(posts, post);
+}
+
+bool lk__client_runs(const lk_client *client, const lk__post *post)
+{
+    return client->posts.running == post || client->inner.running == post;
+}
+
+void lk__client_on_wake(lk_client *client)
+{
+    client->upper->woken(client);
+    lk__guests_tell(client->first_waker);
+    posts_run(client, &client->inner);
+    if (client->dispatch_fd < 0)
+        posts_run(client, &client->posts);
+}
+
+int lk_client_fd(lk_client *client)
+{
+    return client == NULL ? -1 : client->dispatch_fd;
+}
+
+lk_status lk_client_dispatch(lk_client *client)
+{
+    uint64_t count;
+    lk_status status = lk__client_check(client);
+
+    if (status != LK_OK)
+        return status;
+    if (client->dispatch_fd < 0)
+        return lk__fail(LK_EINVAL, "the client was not opened with dispatch");
+    lk__client_ref(client); /* a callback may free it */
+    lk__client_lock(client);
+    if (read(client->dispatch_fd, &count, sizeof(count)) >= 0)
+        posts_run(client, &client->posts);
+    lk__client_leave(client);
+    lk__client_unref(client);
+    return LK_OK;
+}
+
+void lk__client_finish_posts(lk_client *client)
+{
+    lk__client_lock(client);
+    while (client->inner.first != NULL || client->inner.running != NULL)
+        pthread_cond_wait(&client->post_done, &client->mutex);
+    posts_run(client, &client->posts);
+    lk__client_leave(client);
+}

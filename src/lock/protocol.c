@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The scripts of the lock and the fair lock: what they get and answer is in
+ * lua/lock/lock.table, and docs/protocol.md says what stands behind it.
+ */
+
+#include "claims/protocol.h"
+
+#include "claims/claim.h"
+#include "claims/layout2.h"
+#include "engine/client.h"
+#include "lock/exclusive.h"
+#include "lock_table.h"
+
+/* ---- seeking ---- */
+
+static lk__question *acquire(const lk__claim *claim, char how)
+{
+    const lk__place *place = claim->place;
+    lk__question *q =
+        lk__layout2_begin(place, &lk__lock_acquire, LK__MEMBER_SIZE);
+    lk__lock_acquire_args args = {
+        .claim = lk__text_of(claim->id),
+        .lease = (int64_t)claim->lease_ms,
+        .how = how,
+        .interop = lk__layout2_interop(place),
+        .life = lk__layout2_life(place),
+    };
+
+    if (q == NULL)
+        return NULL;
+    args.own = lk__layout2_member(q, claim);
+    return lk__layout2_fill(q, place, &lk__lock_acquire,
+                            how == LK__HOW_SPIN ? LK__LOCK_ACQUIRE_SPINS
+                                                : LK__LOCK_ACQUIRE_USUAL,
+                            &args);
+}
+
+static lk__question *
+touch(const lk__place *place, lk__claim *const *claims, size_t count)
+{
+    lk__question *q =
+        lk__layout2_begin(place, &lk__lock_touch, count * LK__MEMBER_SIZE);
+    lk__text members[LK__TOUCH_CLAIMS];
+    const lk__lock_touch_args args = {
+        .uuid = lk__text_of(place->client->id),
+        .db = lk__layout2_db(place),
+        .channel = lk__text_of(place->channel),
+        .interop = lk__layout2_interop(place),
+        .life = lk__layout2_life(place),
+        .peek = '0',
+        .members = members,
+        .members_count = count,
+    };
+
+    if (q == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        members[i] = lk__layout2_member(q, claims[i]);
+    return lk__layout2_fill(q, place, &lk__lock_touch, LK__LOCK_TOUCH_WHOLE,
+                            &args);
+}
+
+static lk__question *look(const lk__claim *claim)
+{
+    lk__claim *one = (lk__claim *)(uintptr_t)claim;
+
+    return touch(claim->place, &one, 1);
+}
+
+static lk_status read_acquire(const redisReply *reply, lk__seek_answer *ret)
+{
+    lk__lock_acquire_answer a;
+    lk_status status = lk__answer_read(&lk__lock_acquire_answers, reply, &a);
+
+    if (status != LK_OK)
+        return LK_EPROTO;
+    switch ((lk__lock_acquire_kind)a.kind) {
+    case LK__LOCK_ACQUIRE_HELD:
+        ret->what = LK__SEEK_HELD;
+        ret->left_ms = a.held.left;
+        ret->fence = (uint64_t)a.held.fence;
+        ret->top_fence = (uint64_t)(a.held.fence + a.held.spare);
+        return a.held.fence > 0 ? LK_OK : LK_EPROTO;
+    case LK__LOCK_ACQUIRE_QUEUED:
+        ret->what = LK__SEEK_QUEUED;
+        ret->left_ms = a.queued.left;
+        ret->ticket = (uint64_t)a.queued.ticket;
+        ret->next = (lk__next)a.queued.next;
+        return a.queued.ticket > 0 && a.queued.next <= LK__NEXT_FREE
+                   ? LK_OK
+                   : LK_EPROTO;
+    case LK__LOCK_ACQUIRE_BUSY:
+        break;
+    }
+    ret->what = LK__SEEK_BUSY;
+    ret->left_ms = a.busy.left;
+    return LK_OK;
+}
+
+/* Of a touch; of no other answer. */
+static lk_status
+read_touched(const redisReply *reply, lk__lock_touch_answer *ret)
+{
+    lk_status status = lk__answer_read(&lk__lock_touch_answers, reply, ret);
+
+    return status == LK_OK && ret->kind == LK__LOCK_TOUCH_TOUCHED &&
+                   ret->touched.next <= LK__NEXT_FREE
+               ? LK_OK
+               : LK_EPROTO;
+}
+
+/* One looked for itself: it holds, or is told its ticket. */
+static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
+{
+    lk__lock_touch_answer a;
+    lk__lock_touch_touched_holds held;
+    lk__lock_touch_touched_tickets one;
+    lk_status status = read_touched(reply, &a);
+
+    if (status != LK_OK || lk__list_count(&a.touched.tickets) != 1)
+        return LK_EPROTO;
+    if (lk__list_count(&a.touched.holds) > 0) {
+        lk__list_get(&a.touched.holds, 0, &held);
+        ret->what = LK__SEEK_HELD;
+        ret->found = true;
+        ret->left_ms = held.left;
+        ret->fence = (uint64_t)held.fence;
+        ret->top_fence = (uint64_t)(held.fence + held.spare);
+        return held.fence > 0 ? LK_OK : LK_EPROTO;
+    }
+    lk__list_get(&a.touched.tickets, 0, &one);
+    ret->what = one.ticket == 0 ? LK__SEEK_GONE : LK__SEEK_QUEUED;
+    ret->left_ms = a.touched.left;
+    ret->ticket = (uint64_t)one.ticket;
+    ret->next = (lk__next)a.touched.next;
+    ret->more = a.touched.more;
+    return LK_OK;
+}
+
+static lk_status
+read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
+{
+    return claim->look.script == lk__lock_acquire.script
+               ? read_acquire(reply, ret)
+               : read_look(reply, ret);
+}
+
+/* Whose turn it is is the first of the caller's; who holds now looks, too. */
+static lk_status
+read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
+{
+    lk__lock_touch_answer a;
+    lk__lock_touch_touched_tickets one;
+
+    if (read_touched(reply, &a) != LK_OK ||
+        lk__list_count(&a.touched.tickets) != count)
+        return LK_EPROTO;
+    ret->left_ms = a.touched.more ? 0 : a.touched.left;
+    ret->turn = count;
+    for (size_t i = 0; a.touched.next != LK__NEXT_NOT && i < count; i++) {
+        lk__list_get(&a.touched.tickets, i, &one);
+        if (one.ticket == 0)
+            continue;
+        ret->turn = i;
+        break;
+    }
+    return LK_OK;
+}
+
+static uint64_t read_ticket(const redisReply *reply, size_t i)
+{
+    lk__lock_touch_answer a;
+    lk__lock_touch_touched_tickets one;
+
+    if (read_touched(reply, &a) != LK_OK)
+        return 0;
+    lk__list_get(&a.touched.tickets, i, &one);
+    return (uint64_t)one.ticket;
+}
+
+/* ---- holding ---- */
+
+static lk__question *keep(const lk__place *place, const char *id,
+                          uint64_t fence, uint64_t lease_ms, uint64_t reserve)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__lock_keep, 0);
+    const lk__lock_keep_args args = {
+        .claim = lk__text_of(id),
+        .fence = (int64_t)fence,
+        .lease = (int64_t)lease_ms,
+        .life = lk__layout2_life(place),
+        .reserve = (int64_t)reserve,
+        .channel = lk__text_of(place->channel),
+        .interop = lk__layout2_interop(place),
+    };
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_keep,
+                                        LK__LOCK_KEEP_WHOLE, &args)
+                     : NULL;
+}
+
+static lk_status
+read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
+{
+    lk__lock_keep_answer a;
+
+    if (lk__answer_read(&lk__lock_keep_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    ret->is_held = a.kind == LK__LOCK_KEEP_KEPT;
+    if (ret->is_held) {
+        ret->is_alone = !a.kept.waiting;
+        ret->top_fence = fence + (uint64_t)a.kept.spare;
+    } else {
+        ret->loss = lk__claim_loss_of(a.lost.code);
+    }
+    return LK_OK;
+}
+
+/* All of one lease. */
+static lk__question *
+renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
+{
+    lk__question *q = lk__layout2_begin(claims[0]->place, &lk__lock_renew, 0);
+    lk__text ids[LK__RENEW_CLAIMS];
+    const lk__lock_renew_args args = {.lease = (int64_t)leases[0],
+                                      .claims = ids,
+                                      .claims_count = count};
+
+    if (q == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = lk__text_of(claims[i]->id);
+        lk__question_key(q, claims[i]->place->keys[LK__LOCK_KEY_LOCK]);
+    }
+    return lk__layout2_fill(q, claims[0]->place, &lk__lock_renew, 0, &args);
+}
+
+static lk_status read_renew(const redisReply *reply, const redisReply **ret)
+{
+    lk__lock_renew_answer a;
+
+    if (lk__answer_read(&lk__lock_renew_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = a.renewed.lost.reply;
+    return LK_OK;
+}
+
+/* ---- ending ---- */
+
+static lk__lock_close_args
+close_args(const lk__place *place, char why, const char *id)
+{
+    return (lk__lock_close_args){.why = why,
+                                 .claim = lk__text_of(id),
+                                 .db = lk__layout2_db(place),
+                                 .channel = lk__text_of(place->channel),
+                                 .interop = lk__layout2_interop(place),
+                                 .life = lk__layout2_life(place)};
+}
+
+static lk__question *release(const lk__claim *claim)
+{
+    const lk__place *place = claim->place;
+    lk__question *q = lk__layout2_begin(place, &lk__lock_close, 0);
+    lk__lock_close_args args = close_args(place, 'r', claim->id);
+
+    args.fence = (int64_t)claim->fence;
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_close,
+                                        LK__LOCK_CLOSE_WHOLE, &args)
+                     : NULL;
+}
+
+static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
+{
+    const lk__place *place = claim->place;
+    lk__question *q =
+        lk__layout2_begin(place, &lk__lock_close, LK__MEMBER_SIZE);
+    lk__lock_close_args args = close_args(place, 'l', claim->id);
+
+    if (q == NULL)
+        return NULL;
+    args.has_own = true;
+    args.own = lk__layout2_member(q, claim);
+    args.has_stone = stone_ms > 0;
+    args.stone = (int64_t)stone_ms;
+    return lk__layout2_fill(q, place, &lk__lock_close, LK__LOCK_CLOSE_WHOLE,
+                            &args);
+}
+
+static lk__question *force(const lk__place *place, const char *owner)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__lock_close, 0);
+    lk__lock_close_args args = close_args(place, 'f', owner);
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_close,
+                                        LK__LOCK_CLOSE_WHOLE, &args)
+                     : NULL;
+}
+
+static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
+{
+    lk__lock_close_answer a;
+
+    if (lk__answer_read(&lk__lock_close_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__close_answer){.was_held = false};
+    if (a.kind == LK__LOCK_CLOSE_CLOSED) {
+        ret->was_held = a.closed.was == 2;
+        ret->more = a.closed.more;
+    }
+    return LK_OK;
+}
+
+static lk__question *hand_on(const lk__place *place)
+{
+    return touch(place, NULL, 0);
+}
+
+static bool read_hand_on(const redisReply *reply)
+{
+    lk__lock_touch_answer a;
+
+    return read_touched(reply, &a) == LK_OK && a.touched.more;
+}
+
+/* ---- taking over ---- */
+
+static lk__question *import(const lk__claim *claim, const char *id,
+                            uint64_t fence, uint64_t lease_ms)
+{
+    const lk__place *place = claim->place;
+    lk__question *q =
+        lk__layout2_begin(place, &lk__lock_import, LK__MEMBER_SIZE);
+    lk__lock_import_args args = {
+        .claim = lk__text_of(id),
+        .fence = (int64_t)fence,
+        .lease = (int64_t)lease_ms,
+        .life = lk__layout2_life(place),
+        .interop = lk__layout2_interop(place),
+    };
+
+    if (q == NULL)
+        return NULL;
+    args.own = lk__layout2_member(q, claim);
+    return lk__layout2_fill(q, place, &lk__lock_import, LK__LOCK_IMPORT_WHOLE,
+                            &args);
+}
+
+static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
+{
+    lk__lock_import_answer a;
+
+    if (lk__answer_read(&lk__lock_import_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__import_answer){.is_held = a.kind == LK__LOCK_IMPORT_HELD};
+    if (ret->is_held) {
+        ret->left_ms = a.held.left;
+        ret->fence = (uint64_t)a.held.fence;
+        ret->top_fence = (uint64_t)(a.held.fence + a.held.spare);
+    }
+    return LK_OK;
+}
+
+/* ---- for operators ---- */
+
+static lk__question *revoke(const lk__place *place, const char *owner)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__lock_revoke, 0);
+    const lk__lock_revoke_args args = {.claim = lk__text_of(owner),
+                                       .db = lk__layout2_db(place)};
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_revoke,
+                                        LK__LOCK_REVOKE_WHOLE, &args)
+                     : NULL;
+}
+
+static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
+{
+    lk__lock_revoke_answer a;
+
+    if (lk__answer_read(&lk__lock_revoke_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__revoke_answer){.is_held = a.kind == LK__LOCK_REVOKE_REVOKED,
+                               .left_ms = LK_FOREVER};
+    if (ret->is_held && a.revoked.told)
+        ret->left_ms = a.revoked.left;
+    return LK_OK;
+}
+
+static lk__question *forget(const lk__place *place)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__lock_forget, 0);
+    const lk__lock_forget_args args = {.channel = lk__text_of(place->channel)};
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_forget,
+                                        LK__LOCK_FORGET_WHOLE, &args)
+                     : NULL;
+}
+
+/* An owner's text is followed by a NUL, as hiredis has it. */
+static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
+{
+    lk__lock_forget_answer a;
+
+    if (lk__answer_read(&lk__lock_forget_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__forget_answer){.what = LK__FORGET_NOTHING};
+    switch ((lk__lock_forget_kind)a.kind) {
+    case LK__LOCK_FORGET_NOTHING:
+        break;
+    case LK__LOCK_FORGET_DONE:
+        ret->what = LK__FORGET_DONE;
+        break;
+    case LK__LOCK_FORGET_HELD:
+        ret->what = LK__FORGET_HELD;
+        ret->owner = a.held.owner.bytes;
+        ret->left_ms = a.held.left;
+        break;
+    case LK__LOCK_FORGET_WAITED:
+        ret->what = LK__FORGET_WAITED;
+        ret->number = a.waited.number;
+        break;
+    }
+    return LK_OK;
+}
+
+static lk__question *info(const lk__place *place)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__lock_see, 0);
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_see,
+                                        LK__LOCK_SEE_WHOLE, NULL)
+                     : NULL;
+}
+
+static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
+{
+    lk__lock_see_answer a;
+
+    if (lk__answer_read(&lk__lock_see_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    ret->holders = a.seen.holders.reply;
+    ret->waiters = a.seen.waiters.reply;
+    ret->number = a.seen.number;
+    return LK_OK;
+}
+
+const lk__protocol lk__protocol_lock = {
+    .is_second = true,
+    .acquire = acquire,
+    .look = look,
+    .read_seek = read_seek,
+    .touch = touch,
+    .read_touch = read_touch,
+    .read_ticket = read_ticket,
+    .keep = keep,
+    .read_keep = read_keep,
+    .renew = renew,
+    .read_renew = read_renew,
+    .release = release,
+    .leave = leave,
+    .force = force,
+    .read_close = read_close,
+    .hand_on = hand_on,
+    .read_hand_on = read_hand_on,
+    .import = import,
+    .read_import = read_import,
+    .revoke = revoke,
+    .read_revoke = read_revoke,
+    .forget = forget,
+    .read_forget = read_forget,
+    .info = info,
+    .read_info = read_info,
+};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Greetings. All steps are sent at once and answered in their order. */
+
+#include "server/greet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/client.h"
+#include "server/reply.h"
+
+#define SECOND   INT64_C(1000000000)
+#define AGE_MOST INT64_C(3000000000) /* seconds */
+
+enum {
+    STEP_AUTH,
+    STEP_SELECT,
+    STEP_NAME,
+    STEP_ID,
+    STEP_INFO,
+    STEP_ROLE,
+    STEP_PING,
+    STEP_LAST
+};
+
+static void
+on_greeting(lk__request *request, lk_status status, const redisReply *reply);
+
+static void
+say(lk__greeting *greeting, int step, size_t count, const lk__arg *args)
+{
+    lk__greeting_step *at = &greeting->steps[step];
+
+    at->greeting = greeting;
+    at->request.on_reply = on_greeting;
+    if (lk__conn_send(greeting->conn, &at->request, count, args) != LK_OK)
+        lk__conn_break(greeting->conn, LK_ENOMEM, "no memory for the greeting");
+}
+
+static void say_auth(lk__greeting *greeting, const lk__settings *settings)
+{
+    lk__arg args[3] = {lk__arg_text("AUTH")};
+    size_t count = 1;
+
+    if (settings->user != NULL)
+        args[count++] = lk__arg_text(settings->user);
+    args[count++] = lk__arg_text(settings->password);
+    say(greeting, STEP_AUTH, count, args);
+}
+
+void lk__greet(lk__greeting *greeting)
+{
+    const lk__settings *settings = &greeting->conn->client->settings;
+    lk__arg name[3] = {lk__arg_text("CLIENT"), lk__arg_text("SETNAME"),
+                       lk__arg_text(settings->name)};
+    lk__arg id[2] = {lk__arg_text("CLIENT"), lk__arg_text("ID")};
+    lk__arg info[2] = {lk__arg_text("INFO"), lk__arg_text("server")};
+    lk__arg role[2] = {lk__arg_text("INFO"), lk__arg_text("replication")};
+    lk__arg ping = lk__arg_text("PING");
+    lk__arg select[2] = {lk__arg_text("SELECT"),
+                         lk__arg_number((int64_t)settings->db)};
+
+    if (settings->password != NULL)
+        say_auth(greeting, settings);
+    if (settings->db != 0)
+        say(greeting, STEP_SELECT, 2, select);
+    say(greeting, STEP_NAME, 3, name);
+    say(greeting, STEP_ID, 2, id);
+    say(greeting, STEP_INFO, 2, info);
+    say(greeting, STEP_ROLE, 2, role);
+    say(greeting, STEP_PING, 1, &ping);
+}
+
+void lk__greet_last(lk__greeting *greeting, size_t count, const lk__arg *args)
+{
+    say(greeting, STEP_LAST, count, args);
+}
+
+void lk__greet_refuse(const lk__greeting *greeting, lk_status status,
+                      const redisReply *reply)
+{
+    lk__conn_break(greeting->conn, status,
+                   reply->type == REDIS_REPLY_ERROR ? reply->str
+                                                    : "an unexpected reply");
+}
+
+bool lk__run_ids_same(const char *a, const char *b)
+{
+    return a[0] != '\0' && strcmp(a, b) == 0;
+}
+
+bool lk__run_ids_differ(const char *a, const char *b)
+{
+    return a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0;
+}
+
+static void note_run_id(lk__greeting *greeting, const redisReply *reply)
+{
+    const char *at = reply->type == REDIS_REPLY_STRING
+                         ? strstr(reply->str, "run_id:")
+                         : NULL;
+    size_t length = at == NULL ? 0 : strcspn(at + 7, "\r\n");
+
+    snprintf(greeting->run_id, sizeof(greeting->run_id), "%.*s", (int)length,
+             at == NULL ? "" : at + 7);
+}
+
+/*
+ * The server counts whole seconds of its wall clock, so that one less is sure
+ * if that clock is. One that was set forward makes it older; but not older than
+ * what this client saw of the process before it.
+ */
+static void note_birth(lk__greeting *greeting, const redisReply *reply)
+{
+    const char *at = reply->type == REDIS_REPLY_STRING
+                         ? strstr(reply->str, "uptime_in_seconds:")
+                         : NULL;
+    int64_t now = (int64_t)lk__client_now(greeting->conn->client);
+    long long age;
+
+    greeting->born_at = INT64_MAX;
+    if (at == NULL)
+        return;
+    /* Below 0 where that clock was set back. */
+    age = strtoll(at + strlen("uptime_in_seconds:"), NULL, 10);
+    age = age > AGE_MOST ? AGE_MOST : age;
+    greeting->born_at = age > 1 ? now - (age - 1) * SECOND : now;
+    if (greeting->since != 0 && greeting->born_at < (int64_t)greeting->since)
+        greeting->born_at = (int64_t)greeting->since;
+}
+
+static void note_info(lk__greeting *greeting, const redisReply *reply)
+{
+    char before[sizeof(greeting->run_id)];
+
+    memcpy(before, greeting->run_id, sizeof(before));
+    note_run_id(greeting, reply);
+    if (lk__run_ids_differ(before, greeting->run_id))
+        greeting->since = greeting->heard_at;
+    note_birth(greeting, reply);
+}
+
+static void check_role(const lk__greeting *greeting, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_STRING &&
+        strstr(reply->str, "role:slave") != NULL)
+        lk__conn_break(greeting->conn, LK_EREADONLY, "the server is a replica");
+}
+
+/* These are answered with a word, or refused. */
+static bool is_simple(int step)
+{
+    return step == STEP_AUTH || step == STEP_SELECT || step == STEP_NAME ||
+           step == STEP_PING;
+}
+
+/* Said to whoever connects, whatever is asked. */
+static bool is_full(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR &&
+           strstr(reply->str, "max number of clients reached") != NULL;
+}
+
+static void
+on_greeting(lk__request *request, lk_status status, const redisReply *reply)
+{
+    const lk__greeting_step *at = (const lk__greeting_step *)(void *)request;
+    lk__greeting *greeting = at->greeting;
+    int step = (int)(at - greeting->steps);
+    lk_status refused;
+
+    if (status != LK_OK)
+        return;
+    refused = lk__reply_status(reply);
+    if (is_full(reply))
+        lk__conn_break(greeting->conn, LK_EOFFLINE,
+                       "the server has reached its limit of clients");
+    else if (step == STEP_LAST)
+        greeting->last(greeting->conn, refused, reply);
+    else if (step == STEP_ID)
+        greeting->id = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
+    else if (refused != LK_OK && step != STEP_NAME)
+        lk__greet_refuse(greeting, refused, reply);
+    else if (refused == LK_OK && is_simple(step) &&
+             reply->type != REDIS_REPLY_STATUS)
+        lk__greet_refuse(greeting, LK_EPROTO, reply);
+    else if (step == STEP_INFO)
+        note_info(greeting, reply);
+    else if (step == STEP_ROLE)
+        check_role(greeting, reply);
+    else if (step == STEP_PING)
+        greeting->done(greeting->conn);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_SETTINGS_URL_H
+#define LK_SETTINGS_URL_H
+
+#include <latchkey/client.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Where a server is and how to talk to it, out of one line of text.
+ *
+ *   redis://[user[:password]@]host[:port][/db][?key=value&...]
+ *   rediss://...
+ *   unix:/path[?key=value&...]
+ *
+ * docs/url.md lists the other spellings. Every part is percent-decoded once.
+ * No error text repeats a part of the URL that may hold a password.
+ */
+typedef struct lk__url {
+    char *text;       /* owned, decoded in place; all below point into it */
+    size_t size;      /* of text, to wipe it */
+    const char *host; /* NULL: unix socket; IPv6 without brackets */
+    const char *path; /* NULL: TCP */
+    uint16_t port;    /* 0 for a unix socket */
+    bool tls;
+    lk_client_options options; /* from user info, path and query */
+} lk__url;
+
+/*
+ * Reads text into ret_url, which is untouched unless LK_OK. LK_EURL: not
+ * understood; LK_ENOTSUP: understood, but no such connection can be made yet
+ * (Sentinel, Cluster, several hosts, a socket with TLS); LK_ENOMEM.
+ */
+lk_status lk__url_parse(lk__url *ret_url, const char *text);
+
+/* Wipes and frees. Zeroed is allowed. */
+void lk__url_done(lk__url *url);
+
+#endif /* LK_SETTINGS_URL_H */

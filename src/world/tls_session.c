@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One stream's TLS. OpenSSL reads what was fed from where it lies, and what it
+ * writes is joined in a buffer, so that it leaves in one send().
+ *
+ * SSL_get_error() looks at the errors that the thread has kept, which may be
+ * another's: what a call came to is seen by SSL_want() instead.
+ */
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "world/tls_openssl.h"
+
+/* ---- the bytes of OpenSSL ------------------------------------------------ */
+
+int lk__tls_bio_read(BIO *bio, char *bytes, int size)
+{
+    lk__tls_session *session = lk__openssl.BIO_get_data(bio);
+    size_t take = (size_t)size;
+
+    lk__openssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+    if (session->in_size == 0) {
+        lk__openssl.BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
+        return -1;
+    }
+    if (take > session->in_size)
+        take = session->in_size;
+    memcpy(bytes, session->in, take);
+    session->in += take;
+    session->in_size -= take;
+    return (int)take;
+}
+
+int lk__tls_bio_write(BIO *bio, const char *bytes, int size)
+{
+    lk__tls_session *session = lk__openssl.BIO_get_data(bio);
+
+    lk__openssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+    if (lk__buffer_append(&session->out, bytes, (size_t)size) == LK_OK)
+        return size;
+    session->error = -ENOMEM;
+    return -1;
+}
+
+long lk__tls_bio_ctrl(BIO *bio, int command, long number, void *pointer)
+{
+    (void)bio;
+    (void)number;
+    (void)pointer;
+    return command == BIO_CTRL_FLUSH;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static bool ssl_make(lk__tls_session *session)
+{
+    lk__tls *tls = session->tls;
+    BIO *bio = lk__openssl.BIO_new(tls->method);
+
+    session->ssl = lk__openssl.SSL_new(tls->context);
+    if (bio == NULL || session->ssl == NULL) {
+        (void)lk__openssl.BIO_free(bio);
+        return false;
+    }
+    lk__openssl.BIO_set_data(bio, session);
+    lk__openssl.BIO_set_init(bio, 1);
+    lk__openssl.SSL_set_bio(session->ssl, bio, bio);
+    lk__openssl.SSL_set_connect_state(session->ssl);
+    return true;
+}
+
+/* Whom the certificate has to name, and whom the server is asked for. */
+static bool ssl_name(const lk__tls_session *session)
+{
+    const lk__tls *tls = session->tls;
+    X509_VERIFY_PARAM *param = lk__openssl.SSL_get0_param(session->ssl);
+    char *name = tls->name;
+
+    lk__openssl
+        .X509_VERIFY_PARAM_set_hostflags(param,
+                                         X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (!tls->is_address &&
+        !lk__openssl.SSL_ctrl(session->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME,
+                              TLSEXT_NAMETYPE_host_name, name))
+        return false;
+    if (tls->verify != LK_TLS_FULL)
+        return true;
+    if (tls->is_address)
+        return lk__openssl.X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1;
+    return lk__openssl.X509_VERIFY_PARAM_set1_host(param, name, 0) == 1;
+}
+
+lk__tls_session *lk__tls_session_new(lk__tls *tls)
+{
+    lk__tls_session *session = lk__alloc(sizeof(*session));
+    bool made;
+
+    if (session == NULL)
+        return NULL;
+    session->tls = tls;
+    (void)lk__openssl.ERR_set_mark();
+    made = ssl_make(session) && ssl_name(session);
+    if (made)
+        lk__tls_resume(tls, session->ssl);
+    (void)lk__openssl.ERR_pop_to_mark();
+    if (made)
+        return session;
+    lk__tls_session_free(session);
+    return NULL;
+}
+
+/* OpenSSL gives up the session of a stream that ends without a goodbye: it is
+   told that there was one. */
+void lk__tls_session_free(lk__tls_session *session)
+{
+    if (session == NULL)
+        return;
+    if (session->ssl != NULL && session->stands && session->error == 0)
+        lk__openssl.SSL_set_shutdown(session->ssl,
+                                     SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    lk__openssl.SSL_free(session->ssl);
+    lk__buffer_done(&session->out);
+    lk__free(session);
+}
+
+/* ---- bytes --------------------------------------------------------------- */
+
+void lk__tls_feed(lk__tls_session *session, const char *bytes, size_t size)
+{
+    session->in = bytes;
+    session->in_size = size;
+}
+
+/* What a call that did not succeed came to. */
+static int outcome(lk__tls_session *session)
+{
+    if (session->error == 0 &&
+        lk__openssl.SSL_want(session->ssl) == SSL_READING &&
+        session->in_size == 0)
+        return -EAGAIN;
+    lk__tls_explain(session);
+    return session->error;
+}
+
+int lk__tls_handshake(lk__tls_session *session)
+{
+    int result;
+
+    if (session->error != 0)
+        return session->error;
+    (void)lk__openssl.ERR_set_mark();
+    result =
+        lk__openssl.SSL_do_handshake(session->ssl) == 1 ? 0 : outcome(session);
+    session->stands = result == 0;
+    if (result != -EAGAIN)
+        lk__tls_note(session->tls, session->ssl, result == 0);
+    (void)lk__openssl.ERR_pop_to_mark();
+    return result;
+}
+
+/* A fatal alert is noted as an end as well, but sets OpenSSL back to before a
+   handshake. */
+static bool has_goodbye(const lk__tls_session *session)
+{
+    return (lk__openssl.SSL_get_shutdown(session->ssl) &
+            SSL_RECEIVED_SHUTDOWN) != 0 &&
+           !lk__openssl.SSL_in_init(session->ssl);
+}
+
+ssize_t lk__tls_read(lk__tls_session *session, char *bytes, size_t size)
+{
+    ssize_t result;
+
+    if (session->error != 0)
+        return session->error;
+    (void)lk__openssl.ERR_set_mark();
+    result = lk__openssl.SSL_read(session->ssl, bytes, (int)size);
+    if (result <= 0 && has_goodbye(session))
+        result = 0;
+    else if (result <= 0)
+        result = outcome(session);
+    (void)lk__openssl.ERR_pop_to_mark();
+    return result;
+}
+
+int lk__tls_write(lk__tls_session *session, const char *bytes, size_t size)
+{
+    int result;
+
+    if (session->error != 0)
+        return session->error;
+    (void)lk__openssl.ERR_set_mark();
+    result = lk__openssl.SSL_write(session->ssl, bytes, (int)size) == (int)size
+                 ? 0
+                 : outcome(session);
+    (void)lk__openssl.ERR_pop_to_mark();
+    return result;
+}
+
+size_t lk__tls_pending(const lk__tls_session *session, const char **ret_bytes)
+{
+    *ret_bytes = lk__buffer_bytes(&session->out);
+    return lk__buffer_size(&session->out);
+}
+
+void lk__tls_sent(lk__tls_session *session, size_t size)
+{
+    lk__buffer_consume(&session->out, size);
+}

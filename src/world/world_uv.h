@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_WORLD_WORLD_UV_H
+#define LK_WORLD_WORLD_UV_H
+
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <uv.h>
+
+#include "world/fork.h"
+#include "world/world.h"
+
+/*
+ * The inside of the real world: world_uv.c has the loop, the timer and the
+ * parking, world_uv_link.c the streams, world_uv_dial.c how they are opened,
+ * world_uv_lookup.c how names are looked up, world_uv_tls.c what is encrypted.
+ *
+ * Everything belongs to the loop thread except what is said to be shared.
+ * Other threads leave work for the loop in the links and wake it.
+ */
+
+typedef struct lk__uv_world lk__uv_world;
+typedef struct lk__uv_socket lk__uv_socket;
+typedef struct lk__uv_dial lk__uv_dial;
+typedef struct lk__uv_lookup lk__uv_lookup;
+typedef struct lk__uv_tls lk__uv_tls;
+
+enum { LK__UV_RECEIVE_BYTES = 64 * 1024 };
+
+struct lk__uv_world {
+    lk__world base;
+    const lk__events *events;
+    void *user;
+    unsigned generation; /* of forks, when the world was made */
+    pthread_t thread;
+    bool started; /* thread runs */
+
+    /* Shared. */
+    uv_async_t async;
+    lk__fork_entry timer_fd;
+    atomic_bool woken;
+    atomic_bool ending;    /* stop() or stop_later() has been called */
+    pthread_mutex_t mutex; /* guards the next three; held for moments only */
+    lk__link *first_work;
+    lk__link **last_work; /* where the next one is hung */
+    lk__link *links;      /* all that were not freed */
+
+    uv_loop_t loop;
+    uv_poll_t timer;
+    uv_prepare_t prepare;      /* called before the loop waits */
+    bool seals;                /* something was taken to be encrypted then */
+    lk__uv_lookup *lookups;    /* under way, wanted or not */
+    void (*ended)(void *data); /* of stop_later(); else NULL */
+    void *ended_data;
+    char bytes[LK__UV_RECEIVE_BYTES];
+};
+
+/* A socket and its place in the loop. Only the loop thread has it. */
+struct lk__uv_socket {
+    uv_poll_t poll;
+    lk__fork_entry entry;
+    void *owner;         /* the dial that tries it, the link that has it */
+    lk__uv_socket *next; /* of a dial's attempts */
+};
+
+struct lk__link {
+    lk__uv_world *world;
+    void *tag;
+    char *path; /* own copies, as in lk__address */
+    char *host;
+    uint16_t port;
+
+    /* Shared, guarded by the world's mutex. */
+    lk__link *next_work;
+    unsigned work;          /* what the loop has to do; 0: not in the list */
+    lk__link *next, **link; /* among the world's links */
+
+    /* Shared. */
+    atomic_int fd;      /* -1 before it is open */
+    atomic_int error;   /* 0: the stream stands; what broke it */
+    atomic_bool closed; /* by its owner: no event any more */
+
+    lk__uv_dial *dial; /* while it is being opened */
+    lk__uv_socket *socket;
+    bool ended; /* on_end was due */
+
+    lk__uv_tls *tls; /* NULL: a plain stream */
+    bool greeting;   /* TLS is not agreed upon yet, and on_open is still due */
+};
+
+/* ---- world_uv_link.c ---------------------------------------------------- */
+
+lk__link *
+lk__uv_link_open(lk__world *base, const lk__address *address, void *tag);
+ssize_t lk__uv_link_send(lk__link *link, const void *bytes, size_t size);
+void lk__uv_link_close(lk__link *link);
+
+/* Does what other threads have left to be done. */
+void lk__uv_links_work(lk__uv_world *world);
+
+/* The loop is about to wait: sends what was put off until then. */
+void lk__uv_links_seal(lk__uv_world *world);
+
+/* Ends and frees every link, without events. */
+void lk__uv_links_free(lk__uv_world *world);
+
+/* The dial is over: the link takes the socket, or error tells why not. */
+void lk__uv_link_opened(lk__link *link, lk__uv_socket *socket, int error);
+
+/* 0 or a negative errno; *ret_socket is untouched on failure. */
+int lk__uv_socket_new(lk__uv_socket **ret_socket, lk__uv_world *world,
+                      int family);
+
+/* Takes it out of the loop and closes it; no callback comes any more. */
+void lk__uv_socket_free(lk__uv_socket *socket);
+
+/* Leaves work for the loop. */
+enum {
+    LK__UV_OPEN = 1,  /* begin to open it */
+    LK__UV_WRITE = 2, /* tell when it takes bytes again */
+    LK__UV_FAIL = 4,  /* error is set: take what came before, then end it */
+    LK__UV_CLOSE = 8  /* free it */
+};
+void lk__uv_link_work(lk__link *link, unsigned work);
+
+/* Hands bytes to the socket and returns how much it took. An error is noted:
+   the stream will end with it. */
+ssize_t lk__uv_link_put(lk__link *link, const void *bytes, size_t size);
+
+/* Tells whether events for the link may still begin. */
+bool lk__uv_link_listens(const lk__link *link);
+
+/* The stream is over: on_end, or on_open if that was still due. */
+void lk__uv_link_end(lk__link *link, int error);
+
+/* ---- world_uv_tls.c ------------------------------------------------------ */
+
+/* NULL: no memory. tls is borrowed. */
+lk__uv_tls *lk__uv_tls_new(struct lk__tls *tls);
+void lk__uv_tls_free(lk__uv_tls *uv_tls);
+
+/* The socket is connected: begins the handshake. Like all below but send,
+   seal and words, on the loop only. */
+void lk__uv_tls_begin(lk__link *link);
+
+/* Takes what the socket received, and delivers what is in it. */
+void lk__uv_tls_take(lk__link *link, const char *bytes, size_t size);
+
+/* Sends what waits. True: nothing is left. */
+bool lk__uv_tls_flush(lk__link *link);
+
+/* Encrypts and sends what was taken and waits for more. */
+void lk__uv_tls_seal(lk__link *link);
+
+/* As link_send() and link_words(). What the loop sends waits until
+   lk__uv_links_seal(). */
+ssize_t lk__uv_tls_send(lk__link *link, const void *bytes, size_t size);
+void lk__uv_link_words(lk__link *link, char *words, size_t size);
+
+/* ---- world_uv_dial.c ---------------------------------------------------- */
+
+/* Ends in lk__uv_link_opened(), perhaps before it returns. */
+void lk__uv_dial_start(lk__link *link);
+
+/* Ends it without a word to the link. NULL is allowed. */
+void lk__uv_dial_stop(lk__uv_dial *dial);
+
+/* Its name was looked up: 0 and addresses, which are the look-up's until the
+   dial gives it back, or an error. */
+void lk__uv_dial_found(lk__uv_dial *dial, int error,
+                       const struct addrinfo *list);
+
+/* ---- world_uv_lookup.c -------------------------------------------------- */
+
+/*
+ * Has a name looked up for a dial, which is told by the loop, not before this
+ * returned. Dials of the same name share a look-up. NULL: no memory or no
+ * thread, *ret_error says which.
+ */
+lk__uv_lookup *lk__uv_lookup_start(lk__uv_world *world, lk__uv_dial *dial,
+                                   const char *host, uint16_t port,
+                                   int *ret_error);
+
+/* The dial gives it back, told or not. */
+void lk__uv_lookup_leave(lk__uv_lookup *lookup, lk__uv_dial *dial);
+
+/* Tells the dials of look-ups that are over. */
+void lk__uv_lookups_work(lk__uv_world *world);
+
+/* Every dial has left. One that hangs in the C library is left to its thread,
+   which no longer touches the world. */
+void lk__uv_lookups_drop(lk__uv_world *world);
+
+#endif /* LK_WORLD_WORLD_UV_H */
