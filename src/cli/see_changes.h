@@ -18,6 +18,7 @@ typedef struct see_change {
 typedef struct see_changes {
     see_change *items; /* by name */
     size_t count;
+    uint64_t all; /* changes of all names, also of those that are gone */
 } see_changes;
 
 /* Compares rows, which are in the order of their names, with what was noted,

@@ -34,4 +34,7 @@ void web_wait(uint16_t port, const char *path, const char *text,
    not. */
 void web_wait_read(int fd, const char *wanted, unsigned deadline_ms);
 
+/* The first event of the stream /events, freed by free(). */
+char *web_event(uint16_t port);
+
 #endif /* LK_TESTS_SUPPORT_WEB_H */
