@@ -54,6 +54,8 @@ static double rate_of(const see_change *change, uint64_t now_ms)
 bool see_changes_note(see_changes *changes, see_rows *rows, uint64_t now_ms)
 {
     see_changes made = {.all = changes->all};
+    /* Else a name that was not in the list may have been there all the time. */
+    bool knows_all = changes->items != NULL && !rows->listing->truncated;
     size_t at = 0;
 
     made.items = calloc(rows->count + 1, sizeof(*made.items));
@@ -72,7 +74,8 @@ bool see_changes_note(see_changes *changes, see_rows *rows, uint64_t now_ms)
             see_changes_done(&made);
             return false;
         }
-        made.all += made.items[i].changes - (old != NULL ? old->changes : 0);
+        made.all += old != NULL ? made.items[i].changes - old->changes
+                                : knows_all && entry->holder != NULL;
         made.count++;
         rows->rows[i].rate = rate_of(&made.items[i], now_ms);
     }

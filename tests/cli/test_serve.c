@@ -204,6 +204,8 @@ static void changes_of_holders_are_counted(void **state)
     server_integer(f->server, "DEL a");
     server_integer(f->server, "HSET a " JAVA "2 1");
     wait_event(f, "\"changes\":1,");
+    server_integer(f->server, "HSET b " JAVA "2 1");
+    wait_event(f, "\"changes\":2,");
     it_ends(f);
 }
 
