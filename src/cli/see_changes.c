@@ -53,9 +53,9 @@ static double rate_of(const see_change *change, uint64_t now_ms)
 
 bool see_changes_note(see_changes *changes, see_rows *rows, uint64_t now_ms)
 {
-    see_changes made = {.all = changes->all};
+    see_changes made = {.all = changes->all, .has_looked = true};
     /* Else a name that was not in the list may have been there all the time. */
-    bool knows_all = changes->items != NULL && !rows->listing->truncated;
+    bool knows_all = changes->has_looked && !rows->listing->truncated;
     size_t at = 0;
 
     made.items = calloc(rows->count + 1, sizeof(*made.items));

@@ -109,7 +109,7 @@ void web_wait(uint16_t port, const char *path, const char *text,
         fail_msg("%s never had: %s", path, text);
 }
 
-static char *read_until(int fd, const char *wanted, unsigned deadline_ms)
+char *web_read(int fd, const char *wanted, unsigned deadline_ms)
 {
     char *text = NULL;
     size_t size = 0, got;
@@ -125,13 +125,13 @@ static char *read_until(int fd, const char *wanted, unsigned deadline_ms)
 
 void web_wait_read(int fd, const char *wanted, unsigned deadline_ms)
 {
-    free(read_until(fd, wanted, deadline_ms));
+    free(web_read(fd, wanted, deadline_ms));
 }
 
 char *web_event(uint16_t port)
 {
     int fd = web_send(port, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    char *text = read_until(fd, "}\n\n", SAY_MS);
+    char *text = web_read(fd, "}\n\n", SAY_MS);
 
     *strstr(text, "}\n\n") = '\0';
     (void)close(fd);
