@@ -67,11 +67,15 @@ def record(page, tool, server):
         file.write("\n".join(lines))
 
 
+def run_inside(words):
+    """This program again, as the user ci on web-3, with such arguments."""
+    os.execvp("unshare", ["unshare", "--map-root-user", "--uts", "--mount",
+                          "sh", "-c", INSIDE, "sh", sys.executable, *words])
+
+
 def main():
     if len(sys.argv) == 4:
-        os.execvp("unshare", ["unshare", "--map-root-user", "--uts", "--mount",
-                              "sh", "-c", INSIDE, "sh", sys.executable,
-                              *sys.argv, "inside"])
+        run_inside([*sys.argv, "inside"])
     elif len(sys.argv) == 5 and sys.argv[4] == "inside":
         record(*(os.path.abspath(path) for path in sys.argv[1:4]))
     else:

@@ -30,6 +30,7 @@
     X(why)                                                                     \
     X(top)                                                                     \
     X(watch)                                                                   \
+    X(serve)                                                                   \
     X(break)                                                                   \
     X(forget)                                                                  \
     X(stat)                                                                    \

@@ -378,6 +378,17 @@ static const char *refuse(const cli_http *http,
     return NULL;
 }
 
+/* Whether a browser says that a page of another origin asks. It could not read
+   the answer, but take the streams away from those who can. */
+static bool is_from_elsewhere(struct MHD_Connection *connection)
+{
+    const char *site = mhd.lookup_connection_value(connection, MHD_HEADER_KIND,
+                                                   "Sec-Fetch-Site");
+
+    return site != NULL && strcmp(site, "same-origin") != 0 &&
+           strcmp(site, "none") != 0;
+}
+
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection,
                               const char *path, const char *method,
                               const char *version, const char *body_text,
@@ -398,6 +409,9 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection,
         return answer_words(connection, MHD_HTTP_NOT_FOUND, "not here");
     if (page->kind == CLI_HTTP_PAGE)
         return answer_page(connection, page);
+    if (page->kind == CLI_HTTP_EVENTS && is_from_elsewhere(connection))
+        return answer_words(connection, MHD_HTTP_FORBIDDEN,
+                            "this is for a page of this origin");
     if (page->kind == CLI_HTTP_EVENTS)
         return answer_events(http, connection, page);
     return answer_text(http, connection, page);

@@ -77,9 +77,13 @@ int cli_http_run_until_signal(const cli *c, const cli_http_run *run)
     if (!tell_place(http, run))
         ended = SIGINT; /* cli_finish() complains */
     while (ended == 0) {
-        int64_t next = cli_now_ns() + run->every_ms * CLI_NS_PER_MS;
+        int64_t begun = cli_now_ns(), done;
+        int64_t next = begun + run->every_ms * CLI_NS_PER_MS;
 
         publish(http, run);
+        done = cli_now_ns();
+        if (next < done + (done - begun))
+            next = done + (done - begun);
         ended = signal_wait(&ends, next);
     }
     cli_http_close(http);

@@ -16,7 +16,7 @@ typedef struct cli_http_run {
     cli_http_place place;
     const cli_http_page *pages; /* see cli_http_open() */
     const char *path;           /* of the page that a user is told of */
-    int64_t every_ms;
+    int64_t every_ms; /* longer where a look takes more than half of it */
     void (*look)(FILE *to, void *data); /* writes what is published */
     void *data;
 } cli_http_run;

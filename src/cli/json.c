@@ -81,6 +81,12 @@ void cli_json_number(cli_json *json, const char *key, int64_t number)
     (void)fprintf(json->to, "%" PRId64, number);
 }
 
+void cli_json_real(cli_json *json, const char *key, double number)
+{
+    begin(json, key);
+    (void)fprintf(json->to, "%.3f", number);
+}
+
 void cli_json_bool(cli_json *json, const char *key, bool is_true)
 {
     begin(json, key);

@@ -24,6 +24,7 @@ void cli_json_close(cli_json *json, char bracket);
 void cli_json_text(cli_json *json, const char *key, const char *text);
 void cli_json_count(cli_json *json, const char *key, uint64_t number);
 void cli_json_number(cli_json *json, const char *key, int64_t number);
+void cli_json_real(cli_json *json, const char *key, double number);
 void cli_json_bool(cli_json *json, const char *key, bool is_true);
 void cli_json_null(cli_json *json, const char *key);
 

@@ -9,7 +9,7 @@
 
 /*
  * What the commands that look have in common: ls, who, why, top, watch, break,
- * forget, stat, metrics, doctor. docs/cli-json.md describes what is written as
+ * forget, stat, metrics, serve, doctor. docs/cli-json.md describes what is written as
  * JSON; members are only ever added.
  */
 

@@ -53,7 +53,9 @@ static double rate_of(const see_change *change, uint64_t now_ms)
 
 bool see_changes_note(see_changes *changes, see_rows *rows, uint64_t now_ms)
 {
-    see_changes made = {.count = 0};
+    see_changes made = {.all = changes->all, .has_looked = true};
+    /* Else a name that was not in the list may have been there all the time. */
+    bool knows_all = changes->has_looked && !rows->listing->truncated;
     size_t at = 0;
 
     made.items = calloc(rows->count + 1, sizeof(*made.items));
@@ -61,18 +63,19 @@ bool see_changes_note(see_changes *changes, see_rows *rows, uint64_t now_ms)
         return false;
     for (size_t i = 0; i < rows->count; i++) {
         const lk_entry *entry = rows->rows[i].entry;
+        const see_change *old;
         int order = 1;
 
         while (at < changes->count &&
                (order = strcmp(changes->items[at].name, entry->name)) < 0)
             at++;
-        if (!change_make(&made.items[i],
-                         at < changes->count && order == 0 ? &changes->items[at]
-                                                           : NULL,
-                         entry, now_ms)) {
+        old = at < changes->count && order == 0 ? &changes->items[at] : NULL;
+        if (!change_make(&made.items[i], old, entry, now_ms)) {
             see_changes_done(&made);
             return false;
         }
+        made.all += old != NULL ? made.items[i].changes - old->changes
+                                : knows_all && entry->holder != NULL;
         made.count++;
         rows->rows[i].rate = rate_of(&made.items[i], now_ms);
     }

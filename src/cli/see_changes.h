@@ -18,6 +18,9 @@ typedef struct see_change {
 typedef struct see_changes {
     see_change *items; /* by name */
     size_t count;
+    bool has_looked;
+    uint64_t all; /* changes of all names, of those that are gone as well, and
+                     names that came with a holder */
 } see_changes;
 
 /* Compares rows, which are in the order of their names, with what was noted,

@@ -41,14 +41,6 @@ static uint64_t now_ms(void)
 
 /* ---- holds and waits ----------------------------------------------------------- */
 
-/* The list has all that is to be known of a name that one owner holds, and
-   nobody waits for. */
-static bool needs_asking(const lk_entry *entry)
-{
-    return entry->waiter_count > 0 || entry->holder_count > 1 ||
-           (entry->holder_count == 1 && entry->holder == NULL);
-}
-
 /* Those of other libraries do not say since when. Who arrived at a latch holds
    nothing. False: no memory. */
 static bool
@@ -107,7 +99,7 @@ static bool sight_fill(exporter *e, sight *seen, const see_rows *rows)
     for (size_t i = 0; i < rows->count && ok; i++) {
         const lk_entry *entry = rows->rows[i].entry;
 
-        if (needs_asking(entry))
+        if (see_needs_asking(entry))
             ok = name_ask(e, seen, entry);
         else if (entry->holder != NULL)
             ok = hold_note(seen, entry->name, entry->kind, entry->holder);

@@ -50,18 +50,6 @@ static void put_text(const see_totals *stats)
                  (double)health->rtt_max_us / 1000);
 }
 
-static void json_sums(cli_json *json, const char *key, const see_sums *s)
-{
-    cli_json_open(json, key, '{');
-    cli_json_count(json, "names", s->names);
-    cli_json_count(json, "held", s->held);
-    cli_json_count(json, "holders", s->holders);
-    cli_json_count(json, "waiters", s->waiters);
-    cli_json_count(json, "foreign", s->foreign);
-    cli_json_count(json, "longest_held_ms", s->longest_held_ms);
-    cli_json_close(json, '}');
-}
-
 static void put_json(const see_totals *stats)
 {
     cli_json json = {.to = stdout};
@@ -69,9 +57,9 @@ static void put_json(const see_totals *stats)
     cli_json_open(&json, NULL, '{');
     cli_json_open(&json, "kinds", '{');
     for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
-        json_sums(&json, lk_kind_text((lk_kind)i), &stats->kinds[i]);
+        see_json_sums(&json, lk_kind_text((lk_kind)i), &stats->kinds[i]);
     cli_json_close(&json, '}');
-    json_sums(&json, "all", &stats->all);
+    see_json_sums(&json, "all", &stats->all);
     see_json_text(&json, "server_version", stats->health->version);
     cli_json_count(&json, "rtt_min_us", stats->health->rtt_min_us);
     cli_json_count(&json, "rtt_median_us", stats->health->rtt_median_us);

@@ -54,6 +54,12 @@ uint64_t see_held_ms(const lk_entry *entry)
                : 0;
 }
 
+bool see_needs_asking(const lk_entry *entry)
+{
+    return entry->waiter_count > 0 || entry->holder_count > 1 ||
+           (entry->holder_count == 1 && entry->holder == NULL);
+}
+
 /* ---- order ------------------------------------------------------------------ */
 
 static int by_name(const void *left, const void *right)
@@ -457,11 +463,10 @@ int see_row_lines(const see_rows *rows, size_t most, int columns)
 
 /* ---- JSON ----------------------------------------------------------------- */
 
-static void json_row(cli_json *json, const see_row *row)
+void see_json_row(cli_json *json, const see_row *row)
 {
     const lk_entry *entry = row->entry;
 
-    cli_json_open(json, NULL, '{');
     cli_json_text(json, "name", entry->name);
     cli_json_text(json, "kind", lk_kind_text(entry->kind));
     cli_json_bool(json, "ours", entry->ours);
@@ -475,7 +480,6 @@ static void json_row(cli_json *json, const see_row *row)
         see_json_holder(json, "holder", entry->kind, entry->holder);
     else
         cli_json_null(json, "holder");
-    cli_json_close(json, '}');
 }
 
 void see_json_rows(FILE *to, const see_rows *rows)
@@ -484,8 +488,11 @@ void see_json_rows(FILE *to, const see_rows *rows)
 
     cli_json_open(&json, NULL, '{');
     cli_json_open(&json, "names", '[');
-    for (size_t i = 0; i < rows->count; i++)
-        json_row(&json, &rows->rows[i]);
+    for (size_t i = 0; i < rows->count; i++) {
+        cli_json_open(&json, NULL, '{');
+        see_json_row(&json, &rows->rows[i]);
+        cli_json_close(&json, '}');
+    }
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", rows->listing->truncated);
     cli_json_close(&json, '}');

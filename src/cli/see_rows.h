@@ -55,6 +55,13 @@ void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,
 /* All of it as one document. */
 void see_json_rows(FILE *to, const see_rows *rows);
 
+/* One row: members of an open object. */
+void see_json_row(cli_json *json, const see_row *row);
+
+/* Whether there is more to be known than a list has: that has all of a name that
+   one owner holds, and nobody waits for. */
+bool see_needs_asking(const lk_entry *entry);
+
 /* How long it has been held, by the holder that is shown; 0: not known. */
 uint64_t see_held_ms(const lk_entry *entry);
 

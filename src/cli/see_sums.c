@@ -37,6 +37,18 @@ see_totals see_totals_of(const see_rows *rows, const lk_health *health)
     return stats;
 }
 
+void see_json_sums(cli_json *json, const char *key, const see_sums *s)
+{
+    cli_json_open(json, key, '{');
+    cli_json_count(json, "names", s->names);
+    cli_json_count(json, "held", s->held);
+    cli_json_count(json, "holders", s->holders);
+    cli_json_count(json, "waiters", s->waiters);
+    cli_json_count(json, "foreign", s->foreign);
+    cli_json_count(json, "longest_held_ms", s->longest_held_ms);
+    cli_json_close(json, '}');
+}
+
 /* A label's value: backslash, quote and newline are escaped. What is shown by its
    code begins with one backslash, a backslash of the name is two: no two names
    look the same, for a series that comes twice spoils all of them. */

@@ -24,6 +24,9 @@ typedef struct see_totals {
 
 see_totals see_totals_of(const see_rows *rows, const lk_health *health);
 
+/* Sums as an object. */
+void see_json_sums(cli_json *json, const char *key, const see_sums *s);
+
 /*
  * Writes them as Prometheus text. stats NULL: the server could not be looked at,
  * and nothing is known. rows: also a series for each of the first so many names;

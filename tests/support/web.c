@@ -109,7 +109,7 @@ void web_wait(uint16_t port, const char *path, const char *text,
         fail_msg("%s never had: %s", path, text);
 }
 
-void web_wait_read(int fd, const char *wanted, unsigned deadline_ms)
+char *web_read(int fd, const char *wanted, unsigned deadline_ms)
 {
     char *text = NULL;
     size_t size = 0, got;
@@ -120,5 +120,20 @@ void web_wait_read(int fd, const char *wanted, unsigned deadline_ms)
             fail_msg("ended before: %s", wanted);
         size += got;
     } while (strstr(text, wanted) == NULL);
-    free(text);
+    return text;
+}
+
+void web_wait_read(int fd, const char *wanted, unsigned deadline_ms)
+{
+    free(web_read(fd, wanted, deadline_ms));
+}
+
+char *web_event(uint16_t port)
+{
+    int fd = web_send(port, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    char *text = web_read(fd, "}\n\n", SAY_MS);
+
+    *strstr(text, "}\n\n") = '\0';
+    (void)close(fd);
+    return text;
 }

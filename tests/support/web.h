@@ -30,8 +30,14 @@ char *web_get(uint16_t port, const char *path);
 void web_wait(uint16_t port, const char *path, const char *text,
               unsigned deadline_ms);
 
-/* Reads from a descriptor until what is wanted came. The test fails if it does
-   not. */
+/* Reads from a descriptor until what is wanted came, and returns what came,
+   freed by free(). The test fails if it does not come. */
+char *web_read(int fd, const char *wanted, unsigned deadline_ms);
+
+/* The same for who needs no more of it. */
 void web_wait_read(int fd, const char *wanted, unsigned deadline_ms);
+
+/* The first event of the stream /events, freed by free(). */
+char *web_event(uint16_t port);
 
 #endif /* LK_TESTS_SUPPORT_WEB_H */

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey serve`, but for what a browser makes of its page: that is in
+   tests/browser. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/keeper.h"
+#include "support/server.h"
+#include "support/tool.h"
+#include "support/wait.h"
+#include "support/web.h"
+
+#define JAVA   "01234567-89ab-cdef-0123-456789abcdef:71"
+#define EVENTS "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+enum { LONG_MS = 20000, STREAMS = 12 };
+
+typedef struct serving {
+    server *server;
+    tool_how how;
+    tool *tool;
+    uint16_t port;
+} serving;
+
+static int setup(void **state)
+{
+    serving *f = calloc(1, sizeof(*f));
+
+    *state = f;
+    assert_non_null(f);
+    f->server = server_start(NULL);
+    assert_non_null(f->server);
+    f->how.url = server_url(f->server);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    serving *f = *state;
+
+    tool_free_all();
+    server_stop(f->server);
+    free(f);
+    return 0;
+}
+
+static void serve(serving *f)
+{
+    f->tool =
+        tool_start(&f->how, "serve", "--every", "100ms", "--listen", "0", NULL);
+    f->port = web_port(f->tool);
+}
+
+static void it_ends(const serving *f)
+{
+    assert_int_equal(kill(tool_pid(f->tool), SIGTERM), 0);
+    assert_int_equal(tool_wait(f->tool, LONG_MS), 128 + SIGTERM);
+    assert_string_equal(tool_err(f->tool), "");
+}
+
+static pid_t keep(const serving *f, keeper_how how)
+{
+    how.url = server_url(f->server);
+    return keeper_start(&how);
+}
+
+/* Waits until a new stream has had text. */
+static void wait_event(const serving *f, const char *text)
+{
+    int fd = web_send(f->port, EVENTS);
+
+    web_wait_read(fd, text, LONG_MS);
+    (void)close(fd);
+}
+
+/* ---- the page ------------------------------------------------------------------ */
+
+/* The word behind a text, 32 hexadecimal digits. */
+static void nonce_read(const char *page, const char *before, char nonce[33])
+{
+    const char *at = strstr(page, before);
+
+    assert_non_null(at);
+    at += strlen(before);
+    assert_int_equal(strspn(at, "0123456789abcdef"), 32);
+    (void)snprintf(nonce, 33, "%.32s", at);
+}
+
+/* What a policy allows is one word, new each time, and nothing is fetched from
+   anywhere. */
+static void the_page_is_all_there_is(void **state)
+{
+    static const char *const never[] = {"src=",  "href=",     "@import",
+                                        "url(h", "innerHTML", " onclick",
+                                        "eval(", "@NONCE@"};
+    serving *f = *state;
+    char said[33], style[33], script[33], again[33], *text;
+
+    serve(f);
+    text = web_get(f->port, "/");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "HTTP/1.1 200"));
+    assert_non_null(strstr(text, "Content-Type: text/html; charset=utf-8\r\n"));
+    assert_non_null(strstr(text, "Content-Security-Policy: default-src 'none'; "
+                                 "script-src 'nonce-"));
+    assert_non_null(strstr(text, "X-Frame-Options: DENY\r\n"));
+    assert_non_null(strstr(text, "Cache-Control: no-store\r\n"));
+    nonce_read(text, "script-src 'nonce-", said);
+    nonce_read(text, "<style nonce=\"", style);
+    nonce_read(text, "<script nonce=\"", script);
+    assert_string_equal(said, style);
+    assert_string_equal(said, script);
+    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+        if (strstr(text, never[i]) != NULL)
+            fail_msg("the page has %s", never[i]);
+    }
+    free(text);
+    text = web_get(f->port, "/");
+    assert_non_null(text);
+    nonce_read(text, "script-src 'nonce-", again);
+    assert_string_not_equal(said, again);
+    free(text);
+    it_ends(f);
+}
+
+/* line and more: a request without its end. */
+static void assert_answer(const serving *f, const char *line, const char *more,
+                          const char *status)
+{
+    char request[256], *text;
+    int fd;
+
+    (void)snprintf(request, sizeof(request),
+                   "%s HTTP/1.1\r\n%sConnection: close\r\n\r\n", line, more);
+    fd = web_send(f->port, request);
+    text = web_read(fd, "\r\n\r\n", LONG_MS);
+    (void)close(fd);
+    if (strncmp(text + strlen("HTTP/1.1 "), status, strlen(status)) != 0)
+        fail_msg("%.40s: not %s, to %s", text, status, request);
+    assert_null(strstr(text, "Access-Control-"));
+    free(text);
+}
+
+/* A page elsewhere can neither read anything, nor take the streams away. */
+static void others_are_refused(void **state)
+{
+    static const char here[] = "Host: localhost\r\n";
+    static const char there[] = "Host: evil.example\r\n";
+    static const char site[] =
+        "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n";
+    serving *f = *state;
+
+    serve(f);
+    assert_answer(f, "GET /", there, "403");
+    assert_answer(f, "GET /events", there, "403");
+    assert_answer(f, "GET /events", "", "403");
+    assert_answer(f, "POST /", here, "405");
+    assert_answer(f, "DELETE /events", here, "405");
+    assert_answer(f, "GET /metrics", here, "404");
+    assert_answer(f, "GET /events", site, "403");
+    assert_answer(f, "GET /events",
+                  "Host: localhost\r\nSec-Fetch-Site: same-site\r\n", "403");
+    assert_answer(f, "GET /", site, "200"); /* a link on a page elsewhere */
+    assert_answer(f, "HEAD /", here, "200");
+    wait_event(f, "\"trouble\":null");
+    it_ends(f);
+}
+
+/* ---- what it tells --------------------------------------------------------------- */
+
+static void holds_and_waits_come_and_go(void **state)
+{
+    serving *f = *state;
+    pid_t holder, waiter;
+    int fd;
+
+    serve(f);
+    fd = web_send(f->port, EVENTS);
+    web_wait_read(fd, "\"names\":[],\"trouble\":null}\n\n", LONG_MS);
+    holder = keep(f, (keeper_how){.holds = "a", .reason = "deploy 4.2"});
+    web_wait_read(fd, "\"name\":\"a\",\"kind\":\"lock\"", LONG_MS);
+    web_wait_read(fd, "\"reason\":\"deploy 4.2\"", LONG_MS);
+    waiter = keep(f, (keeper_how){.waits = "a"});
+    web_wait_read(fd, "\"waiters\":[{\"position\":1,", LONG_MS);
+    keeper_kill(waiter);
+    keeper_kill(holder);
+    server_flush(f->server);
+    web_wait_read(fd, "\"names\":[],\"trouble\":null}\n\n", LONG_MS);
+    (void)close(fd);
+    it_ends(f);
+}
+
+static void changes_of_holders_are_counted(void **state)
+{
+    serving *f = *state;
+
+    server_integer(f->server, "HSET a " JAVA " 1");
+    serve(f);
+    wait_event(f, "\"changes\":0,");
+    server_integer(f->server, "DEL a");
+    server_integer(f->server, "HSET a " JAVA "2 1");
+    wait_event(f, "\"changes\":1,");
+    server_integer(f->server, "HSET b " JAVA "2 1");
+    wait_event(f, "\"changes\":2,");
+    it_ends(f);
+}
+
+/* Each holds what the other one waits for, and goes on doing so. */
+static void a_circle_is_told(void **state)
+{
+    serving *f = *state;
+
+    serve(f);
+    (void)keep(f, (keeper_how){.holds = "a", .waits = "b"});
+    (void)keep(f, (keeper_how){.holds = "b", .waits = "a"});
+    wait_event(f, "\"stuck\":true");
+    it_ends(f);
+}
+
+static void an_outage_is_told_and_ends(void **state)
+{
+    serving *f = *state;
+
+    server_kill(f->server);
+    serve(f);
+    wait_event(f, "\"trouble\":\"");
+    assert_true(server_restart(f->server));
+    wait_event(f, "\"trouble\":null");
+    server_kill(f->server);
+    wait_event(f, "\"trouble\":\"");
+    assert_true(server_restart(f->server));
+    wait_event(f, "\"trouble\":null");
+    it_ends(f);
+}
+
+/* A name is one string of the event, and ends neither it nor the event. */
+static void hostile_names_stay_strings(void **state)
+{
+    /* NOLINTNEXTLINE(misc-misleading-bidirectional) */
+    static const char turned[] = "\xe2\x80\xae";
+    char hostile[128];
+    serving *f = *state;
+
+    (void)snprintf(hostile, sizeof(hostile), "%s%s\xff",
+                   "\"}]}\n\ndata: {\"trouble\":\"x\"}\n\n</script>", turned);
+    server_integer(f->server, "HSET %b " JAVA " 1", hostile, strlen(hostile));
+    serve(f);
+    wait_event(f, "\"name\":\"\\\"}]}\\n\\ndata: {\\\"trouble\\\":\\\"x\\\"}"
+                  "\\n\\n</script>\\u202e\\ufffd\",\"kind\":\"lock\"");
+    it_ends(f);
+}
+
+static size_t occurrences(const char *text, const char *part)
+{
+    size_t count = 0;
+
+    while ((text = strstr(text, part)) != NULL) {
+        text += strlen(part);
+        count++;
+    }
+    return count;
+}
+
+static void many_names_are_cut_and_counted(void **state)
+{
+    serving *f = *state;
+    char *event;
+
+    freeReplyObject(
+        server_command(f->server, "EVAL %s 0",
+                       "for i=1,20001 do redis.call('HSET','name'..i,'" JAVA
+                       "',1) end"));
+    serve(f);
+    wait_event(f, "\"all\":{\"names\":20000,");
+    event = web_event(f->port);
+    assert_non_null(strstr(event, "\"truncated\":true"));
+    assert_int_equal(occurrences(event, "\"name\":"), 250);
+    free(event);
+    it_ends(f);
+}
+
+/* ---- many that look ---------------------------------------------------------------- */
+
+static bool is_answered(void *data)
+{
+    const serving *f = data;
+    int fd = web_send(f->port, EVENTS);
+    char line[16] = "";
+    ssize_t got = read(fd, line, sizeof(line) - 1);
+
+    (void)close(fd);
+    return got > 12 && strncmp(line, "HTTP/1.1 200", 12) == 0;
+}
+
+/* One more than there may be is refused, until one of them goes; none of them
+   reads. */
+static void streams_are_bounded(void **state)
+{
+    serving *f = *state;
+    int fds[STREAMS];
+
+    serve(f);
+    for (int i = 0; i < STREAMS; i++) {
+        fds[i] = web_send(f->port, EVENTS);
+        web_wait_read(fds[i], "\"trouble\":null", LONG_MS);
+    }
+    assert_answer(f, "GET /events", "Host: localhost\r\n", "503");
+    web_wait(f->port, "/", "<title>Latchkey</title>", LONG_MS);
+    (void)close(fds[0]);
+    assert_true(wait_until(is_answered, f, LONG_MS));
+    for (int i = 1; i < STREAMS; i++)
+        (void)close(fds[i]);
+    it_ends(f);
+}
+
+static void what_is_no_place_or_time_is_refused(void **state)
+{
+    serving *f = *state;
+
+    assert_tool(&f->how, 64, "", "[ADDR:]PORT", "serve", "--listen", "here",
+                NULL);
+    assert_tool(&f->how, 64, "", "100 ms at least", "serve", "--every", "1ms",
+                NULL);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_page_is_all_there_is),
+        TEST(others_are_refused),
+        TEST(holds_and_waits_come_and_go),
+        TEST(changes_of_holders_are_counted),
+        TEST(a_circle_is_told),
+        TEST(an_outage_is_told_and_ends),
+        TEST(hostile_names_stay_strings),
+        TEST(many_names_are_cut_and_counted),
+        TEST(streams_are_bounded),
+        TEST(what_is_no_place_or_time_is_refused),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
