@@ -51,8 +51,8 @@ static void the_longest_has_room(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        used += (size_t)snprintf(url + used, sizeof(url) - used, "&%s=",
-                                 texts[i].key);
+        used += (size_t)snprintf(url + used, sizeof(url) - used,
+                                 "&%s=", texts[i].key);
         memset(url + used, '!', (size_t)texts[i].size);
         used += (size_t)texts[i].size;
     }
