@@ -165,7 +165,7 @@ LK_API LK_NODISCARD lk_status lk_client_open(lk_client **ret_client,
                                              const lk_client_options *options);
 
 /** Bytes that are enough for the description of any URL. */
-#define LK_URL_DESCRIPTION_SIZE 4096
+#define LK_URL_DESCRIPTION_SIZE 65536
 
 /**
  * Writes what is understood of a URL as one URL: the canonical spelling, every

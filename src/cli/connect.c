@@ -135,12 +135,14 @@ lk_status cli_client_judge(lk_client *client, lk_status status)
     return ready == LK_ETIMEDOUT ? LK_EOFFLINE : ready;
 }
 
-/* What is said of TLS beside the URL, for a URL that asks for it. */
+/* What is said of TLS beside the URL, for a URL that asks for it. One that says
+   the option or the other has settled the matter: its folder of CAs is all that
+   is trusted, and the key of its certificate is its own affair. */
 static const struct {
-    const char *key, *option;
-} tls_settings[] = {{"tls-ca-file", "tls_ca_file"},
-                    {"tls-cert-file", "tls_cert_file"},
-                    {"tls-key-file", "tls_key_file"}};
+    const char *key, *option, *other;
+} tls_settings[] = {{"tls-ca-file", "tls_ca_file", "tls_ca_dir"},
+                    {"tls-cert-file", "tls_cert_file", "tls_key_file"},
+                    {"tls-key-file", "tls_key_file", "tls_cert_file"}};
 
 enum { TLS_SETTINGS = sizeof(tls_settings) / sizeof(tls_settings[0]) };
 
@@ -150,7 +152,8 @@ tls_set(const cli *c, size_t i, lk_client_options *options, cli_value *value)
 {
     int code;
 
-    if (cli_url_option(c, tls_settings[i].option) != NULL)
+    if (cli_url_option(c, tls_settings[i].option) != NULL ||
+        cli_url_option(c, tls_settings[i].other) != NULL)
         return 0;
     code = cli_setting_find(c, tls_settings[i].key, NULL, value);
     if (code != 0 || strcmp(value->from, "default") == 0)

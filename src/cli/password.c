@@ -25,13 +25,17 @@ bool cli_password_take(cli *c)
     return c->password != NULL;
 }
 
-/* Cuts the end of the line. 0, or has complained. */
+/* Cuts the end of the line, as Unix or as Windows has it. 0, or has
+   complained. */
 static int check_line(const cli *c, const char *path, char *text)
 {
     size_t size = strlen(text);
 
-    if (size > 0 && text[size - 1] == '\n')
+    if (size > 0 && text[size - 1] == '\n') {
         text[--size] = '\0';
+        if (size > 0 && text[size - 1] == '\r')
+            text[--size] = '\0';
+    }
     if (size == 0)
         return cli_fail(c, CLI_CONFIG,
                         "%s: it is empty\n  write the password into it", path);

@@ -260,7 +260,8 @@ static bool is_ipv6(const char *host)
     struct in6_addr address;
     size_t size = strcspn(host, "%");
 
-    if (size >= sizeof(number) || strcmp(host + size, "%") == 0)
+    if (size >= sizeof(number) || strlen(host) > HOST_MAX ||
+        strcmp(host + size, "%") == 0)
         return false;
     memcpy(number, host, size);
     number[size] = '\0';

@@ -168,20 +168,25 @@ static lk_status load_own(SSL_CTX *context, const lk__tls_wishes *wishes)
 /* ---- life ---------------------------------------------------------------- */
 
 /* The name without the zone of an address or the dot at its end, which no
-   certificate has. */
-static bool name_set(lk__tls *tls, const char *name)
+   certificate has. OpenSSL takes ".example" for any name below it. */
+static lk_status name_set(lk__tls *tls, const char *name)
 {
     unsigned char number[sizeof(struct in6_addr)];
     size_t size = strcspn(name, "%");
 
-    if (size > 1 && name[size - 1] == '.')
+    if (size == 0 || name[0] == '.')
+        return lk__fail(LK_EINVAL,
+                        "for TLS, '%.100s' is not the name or address of a "
+                        "host",
+                        name);
+    if (name[size - 1] == '.')
         size--;
     tls->name = lk__strndup(name, size);
     if (tls->name == NULL)
-        return false;
+        return lk__fail(LK_ENOMEM, "out of memory");
     tls->is_address = inet_pton(AF_INET, tls->name, number) == 1 ||
                       inet_pton(AF_INET6, tls->name, number) == 1;
-    return true;
+    return LK_OK;
 }
 
 static void context_tune(lk__tls *tls)
@@ -220,9 +225,11 @@ static lk_status tls_fill(lk__tls *tls, const lk__tls_wishes *wishes)
     lk_status status;
 
     tls->context = lk__openssl.SSL_CTX_new(lk__openssl.TLS_client_method());
-    if (tls->context == NULL || !method_make(tls) ||
-        !name_set(tls, wishes->server_name))
+    if (tls->context == NULL || !method_make(tls))
         return lk__fail(LK_ENOMEM, "out of memory");
+    status = name_set(tls, wishes->server_name);
+    if (status != LK_OK)
+        return status;
     context_tune(tls);
     status = load_trust(tls->context, wishes);
     return status == LK_OK ? load_own(tls->context, wishes) : status;

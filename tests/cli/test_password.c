@@ -220,8 +220,11 @@ static void a_file_has_one_line(void **state)
     (void)state;
     (void)password_file(variable, "right");
     assert_locks(server_url(redis), env);
+    (void)password_file(variable, "right\r\n");
+    assert_locks(server_url(redis), env);
     assert_file_refused(password_file(variable, ""), "it is empty");
     assert_file_refused(password_file(variable, "\n"), "it is empty");
+    assert_file_refused(password_file(variable, "\r\n"), "it is empty");
     assert_file_refused(password_file(variable, "right\nleft\n"),
                         "it has several lines");
     memset(text, 'x', 1025);

@@ -7,6 +7,7 @@
 
 #include "support/certificates.h"
 #include "support/check.h"
+#include "support/scratch.h"
 #include "support/server.h"
 #include "support/tool.h"
 #include "support/wait.h"
@@ -86,6 +87,38 @@ static void the_url_beats_the_environment(void **state)
     assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
 }
 
+/* The folder is empty: nobody is trusted, whatever the environment says. */
+static void a_folder_of_cas_in_the_url_beats_it_as_well(void **state)
+{
+    char ca[192], longer[256];
+    scratch *folder = scratch_new();
+    const char *env[] = {ca_variable(ca, "ca.crt"), NULL};
+    const tool_how how = {.url = longer, .env = env};
+
+    (void)state;
+    assert_non_null(folder);
+    (void)snprintf(longer, sizeof(longer), "%s&tls_ca_dir=%s", url,
+                   scratch_path(folder));
+    assert_tool(&how, 77, "", "name the CA's file with tls_ca_file", "lock",
+                "n", "--", "echo", "x", NULL);
+    scratch_free(folder);
+}
+
+/* client.pem has its key; the environment's is another certificate's. */
+static void a_certificate_in_the_url_has_its_own_key(void **state)
+{
+    char ca[192], key[192], path[128], longer[256];
+    const char *env[] = {ca_variable(ca, "ca.crt"), key, NULL};
+    const tool_how how = {.url = longer, .env = env};
+
+    (void)state;
+    (void)snprintf(key, sizeof(key), "LATCHKEY_TLS_KEY_FILE=%s",
+                   certificates_path(path, "other.key"));
+    (void)snprintf(longer, sizeof(longer), "%s&tls_cert_file=%s", url,
+                   certificates_path(path, "client.pem"));
+    assert_tool(&how, 0, "x\n", "", "lock", "n", "--", "echo", "x", NULL);
+}
+
 static void a_url_without_tls_has_no_use_for_it(void **state)
 {
     char ca[192], plain[128];
@@ -120,6 +153,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_environment_names_the_ca),
         TEST(the_url_beats_the_environment),
+        TEST(a_folder_of_cas_in_the_url_beats_it_as_well),
+        TEST(a_certificate_in_the_url_has_its_own_key),
         TEST(a_url_without_tls_has_no_use_for_it),
         TEST(what_is_not_believed_is_told_with_what_to_do),
     };

@@ -334,6 +334,18 @@ static void files_that_cannot_be_used_are_named(void **state)
     assert_open_fails(options, "that fits the certificate");
 }
 
+/* OpenSSL takes one with a dot in front for any name below it, and nothing for
+   all names. */
+static void a_server_name_that_is_no_hosts_is_refused(void **state)
+{
+    static const char words[] = "is not the name or address of a host";
+
+    (void)state;
+    assert_open_fails("tls_server_name=.example", words);
+    assert_open_fails("tls_server_name=.", words);
+    assert_open_fails("tls_server_name=%25eth0", words);
+}
+
 static void a_setting_of_tls_without_tls_is_refused(void **state)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
@@ -489,6 +501,7 @@ int main(void)
         TEST(a_plain_port_is_named),
         TEST(a_port_with_tls_is_named),
         TEST(files_that_cannot_be_used_are_named),
+        TEST(a_server_name_that_is_no_hosts_is_refused),
         TEST(a_setting_of_tls_without_tls_is_refused),
         TEST(the_errors_of_the_program_stay),
         TEST(memory_that_is_missing_once_does_no_harm),

@@ -4,6 +4,7 @@
 
 #include <latchkey/client.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -32,6 +33,43 @@ static void every_spelling_becomes_one(void **state)
     assert_described("redis://h?watchdog_ms=5s&interop=redisson&name=a",
                      "redis://h:6379/0?name=a&watchdog_ms=5000ms"
                      "&interop=redisson");
+}
+
+/* Each text as long as it may be, and of bytes that are shown by their codes. */
+static void the_longest_has_room(void **state)
+{
+    static const struct {
+        const char *key;
+        int size;
+    } texts[] = {{"user", 512},           {"name", 128},
+                 {"tls_ca_file", 4095},   {"tls_ca_dir", 4095},
+                 {"tls_cert_file", 4095}, {"tls_key_file", 4095},
+                 {"tls_server_name", 255}};
+    static const char host[] = "rediss://[fe80::1%25eth0]?password=x";
+    static char url[32768], text[LK_URL_DESCRIPTION_SIZE];
+    size_t used = (size_t)snprintf(url, sizeof(url), "%s", host);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        used += (size_t)snprintf(url + used, sizeof(url) - used,
+                                 "&%s=", texts[i].key);
+        memset(url + used, '!', (size_t)texts[i].size);
+        used += (size_t)texts[i].size;
+    }
+    assert_true(used < sizeof(url));
+    assert_status(lk_url_describe(url, text, sizeof(text)), LK_OK);
+    assert_non_null(strstr(text, "tls_server_name=%21"));
+}
+
+static void a_zone_is_no_longer_than_a_name_may_be(void **state)
+{
+    static char url[1024] = "redis://[fe80::1%25";
+    char text[64];
+
+    (void)state;
+    memset(url + strlen(url), 'z', 256);
+    (void)strcat(url, "]");
+    assert_status(lk_url_describe(url, text, sizeof(text)), LK_EURL);
 }
 
 static void a_password_is_masked_whatever_it_is(void **state)
@@ -79,6 +117,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_becomes_one),
+        cmocka_unit_test(the_longest_has_room),
+        cmocka_unit_test(a_zone_is_no_longer_than_a_name_may_be),
         cmocka_unit_test(a_password_is_masked_whatever_it_is),
         cmocka_unit_test(what_is_wrong_is_refused_as_on_open),
         cmocka_unit_test(too_little_room_is_refused_and_not_overrun),
