@@ -525,11 +525,12 @@ static void clock_open(twin *t, char *path, size_t size)
 
 static server *real_start(const char *clock)
 {
+    static const char *const debug[] = {"--enable-debug-command", "yes", NULL};
     server *real;
 
     setenv("LK_SIM_CLOCK", clock, 1);
     setenv("LD_PRELOAD", SIM_WALLCLOCK, 1);
-    real = server_start(NULL);
+    real = server_start(debug);
     unsetenv("LD_PRELOAD");
     if (real != NULL)
         freeReplyObject(server_command(real, "DEBUG SET-ACTIVE-EXPIRE 0"));

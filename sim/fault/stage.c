@@ -211,8 +211,13 @@ static void *watch(void *data)
 
 static bool open_servers(stage *s)
 {
-    static const char *const keeps[] = {"--appendonly", "yes", "--appendfsync",
-                                        "always", NULL};
+    static const char *const keeps[] = {"--appendonly",
+                                        "yes",
+                                        "--appendfsync",
+                                        "always",
+                                        "--enable-debug-command",
+                                        "yes",
+                                        NULL};
 
     use_clock(s, "server-clock");
     s->server = server_start(keeps);

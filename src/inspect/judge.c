@@ -104,11 +104,20 @@ static bool is_value(const lk__facts *facts, const char *key, const char *text)
 
 /* ---- what INFO tells ------------------------------------------------------------- */
 
+/* The scripts call ZMSCORE, which came with 6.2. */
+static bool is_old(const char *version)
+{
+    char *end;
+    unsigned long major = strtoul(version, &end, 10);
+    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+
+    return major < 6 || (major == 6 && minor < 2);
+}
+
 static void judge_version(struct report *report, const lk__facts *facts)
 {
     bool is_valkey = value_get(facts, "valkey_version", report->version) ||
                      !value_get(facts, "redis_version", report->version);
-    unsigned long major = strtoul(report->version, NULL, 10);
 
     report->health.version = report->version;
     if (report->version[0] == '\0')
@@ -116,10 +125,11 @@ static void judge_version(struct report *report, const lk__facts *facts)
             "the server does not tell its version");
     else if (is_valkey)
         add(report, "version", LK_CHECK_OK, "", "Valkey %s", report->version);
+    else if (is_old(report->version))
+        add(report, "version", LK_CHECK_FAIL,
+            "Latchkey needs version 6.2 or later", "Redis %s", report->version);
     else
-        add(report, "version", major >= 6 ? LK_CHECK_OK : LK_CHECK_FAIL,
-            major >= 6 ? "" : "Latchkey needs version 6.0 or later", "Redis %s",
-            report->version);
+        add(report, "version", LK_CHECK_OK, "", "Redis %s", report->version);
     if (is_value(facts, "redis_mode", "cluster"))
         add(report, "mode", LK_CHECK_FAIL,
             "use a server of its own; this release does not follow slots",

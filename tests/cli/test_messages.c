@@ -26,8 +26,10 @@ static server *redis;
 
 static int start(void **state)
 {
+    static const char *const debug[] = {"--enable-debug-command", "yes", NULL};
+
     (void)state;
-    redis = server_start_tcp(NULL);
+    redis = server_start_tcp(debug);
     return redis != NULL ? 0 : -1;
 }
 

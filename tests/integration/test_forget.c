@@ -5,6 +5,7 @@
 
 #include <latchkey/latchkey.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/call.h"

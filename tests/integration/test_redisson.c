@@ -215,8 +215,10 @@ static void it_does_where_the_server_may_not_tell(void **state)
     locking *f = *state;
     lk_lock *lock;
 
-    freeReplyObject(server_command(
-        f->server, "ACL SETUSER app on >secret ~* &* +@all -client|tracking"));
+    freeReplyObject(
+        server_command(f->server,
+                       "ACL SETUSER app on >secret ~* &* +@all -client "
+                       "+client|setname +client|id +client|kill"));
     lock = locking_lock(f, locking_open(f, &app), "n");
     a_release_serves_our_waiter_at_once(f, STANDIN_LOCK, lock);
 }

@@ -509,5 +509,7 @@ int main(void)
     };
 #undef TEST
 
+    if (server_lacks_tls())
+        return SERVER_LACKS;
     return cmocka_run_group_tests(tests, start, stop);
 }

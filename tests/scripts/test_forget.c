@@ -22,7 +22,7 @@ extern const lk__script lk__script_plain_forget;
 extern const lk__script lk__script_latch_forget;
 
 /* What a script is told that lacks a right, and one that met another type. */
-static const char cannot[] = "!*The user executing the script can't *";
+static const char cannot[] = "!DENIED *";
 static const char wrong_type[] = "!*WRONGTYPE*";
 
 enum { HOUR_MS = 3600000 };

@@ -16,7 +16,7 @@ extern const lk__script lk__script_siglock_import;
 extern const lk__script lk__script_siglock_release;
 
 /* What a script is told that lacks a right. */
-static const char cannot[] = "!*The user executing the script can't *";
+static const char cannot[] = "!DENIED *";
 
 /* A fence as text. */
 typedef struct number {

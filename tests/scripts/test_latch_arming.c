@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/check.h"
 #include "support/latch_script.h"
@@ -294,19 +295,25 @@ static void what_was_deleted_can_be_armed(void **state)
 
 /* ---- time to live ---- */
 
+/* Redis tells it from 7.0 on. */
+static void assert_ends(script_fixture *f, const char *key, long long till)
+{
+    const char *ends = script_redis(f, "PEXPIRETIME %s", key);
+
+    if (strstr(ends, "unknown command") == NULL)
+        assert_int_equal(strtoll(ends, NULL, 10), till);
+    assert_in_range(latch_pttl(f, key), 55000, 60000);
+}
+
 static void everything_of_a_latch_ends_together(void **state)
 {
     script_fixture *f = *state;
-    long long count_ends, till;
+    long long till;
 
     latch_arrive_for(f, "op:1", "3", "m", "60000");
     till = latch_mark(f, "until");
-    count_ends = strtoll(script_redis(f, "PEXPIRETIME n"), NULL, 10);
-    assert_int_equal(count_ends, till);
-    assert_int_equal(strtoll(script_redis(f, "PEXPIRETIME " LATCH_MEMBERS),
-                             NULL, 10),
-                     till);
-    assert_in_range(latch_pttl(f, "n"), 55000, 60000);
+    assert_ends(f, "n", till);
+    assert_ends(f, LATCH_MEMBERS, till);
     assert_int_equal(latch_mark(f, "ttl"), 60000);
     /* The record knows for longer what became of it. */
     assert_in_range(latch_pttl(f, LATCH_STATE), 604850000, 604860000);

@@ -22,7 +22,7 @@ static const char *const commands[] =
      "zscore"};
 
 /* What a script is told that lacks a right. */
-static const char cannot[] = "!*The user executing the script can't *";
+static const char cannot[] = "!DENIED *";
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

@@ -27,7 +27,7 @@ static const char *const commands[] =
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* What a script is told that lacks a right. */
-static const char cannot[] = "!*The user executing the script can't *";
+static const char cannot[] = "!DENIED *";
 
 static long long number(const char *text)
 {

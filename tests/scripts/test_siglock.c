@@ -25,7 +25,7 @@ static const script_layout layout = {
 };
 
 /* What a script is told that lacks a right. */
-static const char cannot[] = "!*The user executing the script can't *";
+static const char cannot[] = "!DENIED *";
 
 static int setup(void **state)
 {

@@ -40,6 +40,40 @@ static void text_add_string(page *t, const char *string)
     text_add(t, string, strlen(string));
 }
 
+/* What an error says, behind where a script was, which Redis 6 puts first:
+   "ERR Error running script (call to f_0a): @user_script:1: @user_script: 1: -" */
+static const char *error_words(const char *text)
+{
+    static const char running[] = "ERR Error running script";
+    static const char place[] = "@user_script:";
+    const char *at = text;
+
+    if (strncmp(at, running, sizeof(running) - 1) == 0)
+        at = strstr(at, place);
+    assert_non_null(at);
+    while (strncmp(at, place, sizeof(place) - 1) == 0) {
+        at += sizeof(place) - 1;
+        at += strspn(at, " 0123456789");
+        at += strspn(at, ": ");
+    }
+    return *at == '-' ? at + 1 : at;
+}
+
+/* Servers have two ways to say it. */
+static bool is_denied(const char *words)
+{
+    return strstr(words, "user executing the script can't ") != NULL ||
+           strstr(words, "ACL failure in script: ") != NULL;
+}
+
+static void text_add_error(page *t, const char *text)
+{
+    const char *words = error_words(text);
+
+    text_add_string(t, is_denied(words) ? "!DENIED " : "!");
+    text_add_string(t, words);
+}
+
 static void text_add_leaf(page *t, const redisReply *reply)
 {
     char number[24];
@@ -49,9 +83,9 @@ static void text_add_leaf(page *t, const redisReply *reply)
         text_add_string(t, number);
     } else if (reply->type == REDIS_REPLY_NIL) {
         text_add_string(t, "nil");
+    } else if (reply->type == REDIS_REPLY_ERROR) {
+        text_add_error(t, reply->str);
     } else {
-        if (reply->type == REDIS_REPLY_ERROR)
-            text_add_string(t, "!");
         if (reply->len == 0)
             text_add_string(t, "\"\"");
         text_add(t, reply->str, (size_t)reply->len);

@@ -14,7 +14,8 @@
  * in one line:
  *
  *   integers in decimal, strings as they are, "" for the empty one, nil,
- *   arrays in parentheses but for the outermost, errors behind a '!'.
+ *   arrays in parentheses but for the outermost, errors behind a '!', and a
+ *   right that is missing behind "!DENIED ".
  *
  * A text that is returned lives until the next call of the same function.
  * Whatever cannot be done fails the running test.

@@ -54,7 +54,7 @@ static bool argv_add(const char **argv, size_t *n, const char *const *more)
 /* Returns whether all arguments fitted. argv borrows the strings. */
 static bool argv_make(const server *s, const char **argv)
 {
-    const char *program = getenv("LK_TEST_REDIS_SERVER");
+    const char *program = getenv("LK_TEST_SERVER");
     const char *const fixed[] = {program != NULL ? program : REDIS_SERVER,
                                  "--port",
                                  s->port_text,
@@ -74,8 +74,6 @@ static bool argv_make(const server *s, const char **argv)
                                  "no",
                                  "--maxmemory-policy",
                                  "noeviction",
-                                 "--enable-debug-command",
-                                 "yes",
                                  "--daemonize",
                                  "no",
                                  NULL};
@@ -281,6 +279,19 @@ server *server_start_tcp(const char *const *extra_args)
 server *server_start_tls(const char *const *extra_args)
 {
     return start(extra_args, true, true);
+}
+
+bool server_lacks_tls(void)
+{
+    server *s;
+    bool starts;
+
+    if (getenv("LK_TEST_SERVER") == NULL)
+        return false;
+    s = server_start_tls(NULL);
+    starts = s != NULL;
+    server_stop(s);
+    return !starts;
 }
 
 void server_stop(server *s)

@@ -10,8 +10,9 @@
 
 /*
  * A private redis-server on a unix socket in a directory of its own: no
- * persistence, no eviction, DEBUG allowed, and no TCP port unless asked for.
- * LK_TEST_REDIS_SERVER in the environment names another program. With
+ * persistence, no eviction, and no TCP port unless asked for. LK_TEST_SERVER
+ * in the environment names another program; a test of what that lacks returns
+ * SERVER_LACKS, which is no failure. With
  * LK_TEST_TLS there each server speaks TLS as well, the URLs below are of that
  * port, and SSL_CERT_FILE in the environment becomes the CA that it needs.
  *
@@ -21,6 +22,8 @@
  */
 
 typedef struct server server;
+
+enum { SERVER_LACKS = 77 };
 
 /*
  * extra_args: NULL, or options such as "--maxmemory", "1mb", ended by NULL.
@@ -33,6 +36,8 @@ server *server_start_tcp(const char *const *extra_args);
 /* The same with a second port that speaks TLS with server.crt, see
    certificates.h. A client need not have a certificate. */
 server *server_start_tls(const char *const *extra_args);
+/* Whether the program that LK_TEST_SERVER names does not start with TLS. */
+bool server_lacks_tls(void);
 /* Kills it, frozen or not, and removes its directory. NULL is allowed. */
 void server_stop(server *s);
 

@@ -223,7 +223,7 @@ static void any_command_is_written_as_hiredis_writes_it(void **state)
         size_t sizes[40];
         int argc = 1 + rand_r(&seed) % 40;
         char *expected = NULL;
-        int size;
+        long long size; /* of hiredis 1; an int before */
 
         lk__buffer_clear(&buffer);
         lk__resp_begin(&buffer, (unsigned)argc);
