@@ -74,10 +74,10 @@ function(lk__script_c symbol name body index key_count has_texts out)
   math(EXPR size "${size} / 2")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
   string(CONCAT text
-    "\nstatic const char ${name}_body[] = {${bytes}0};\n"
+    "\nstatic const char ${symbol}_body[] = {${bytes}0};\n"
     "extern const lk__script ${symbol};\n"
     "const lk__script ${symbol} = {\n"
-    "    .name = \"${name}\",\n    .body = ${name}_body,\n"
+    "    .name = \"${name}\",\n    .body = ${symbol}_body,\n"
     "    .size = ${size},\n    .sha1 = \"${sha1}\",\n"
     "    .index = ${index},\n    .key_count = ${key_count},\n"
     "    .has_texts = ${has_texts},\n};\n")

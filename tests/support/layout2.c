@@ -20,6 +20,13 @@ const char *layout2_run(script_fixture *f, const lk__signature *signature,
                         const char *const *forms, size_t key_count,
                         const void *args)
 {
+    return layout2_run_for(f, signature, forms, key_count, NULL, args);
+}
+
+const char *layout2_run_for(script_fixture *f, const lk__signature *signature,
+                            const char *const *forms, size_t key_count,
+                            const char *last_key, const void *args)
+{
     static const lk__args_shape none = {NULL, 0, LK__NOT_GIVEN, LK__NOT_GIVEN};
     const lk__args_shape *shape =
         signature->args != NULL ? signature->args : &none;
@@ -33,6 +40,8 @@ const char *layout2_run(script_fixture *f, const lk__signature *signature,
         lk__key_write(forms[signature->keys[i]], f->name, keys[i], FIELD);
         key_list[i] = keys[i];
     }
+    if (last_key != NULL)
+        key_list[key_count - 1] = last_key;
     lk__args_write(shape, args, values);
     for (size_t i = 0; i < lk__args_count(shape, args); i++) {
         snprintf(numbers[i], sizeof(numbers[i]), "%" PRId64, values[i].number);

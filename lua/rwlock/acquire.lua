@@ -1,0 +1,187 @@
+-- SPDX-License-Identifier: MIT
+-- acquire: read, or write, if that may be done beside the others; else queue.
+--
+-- how: q queues, t tries, y tries and leaves the others their turn, s tries and
+-- notes that somebody spins. own is the claim's member; its mode says what it
+-- wants, and of an upgrade its base. writes: the same owner's claim that
+-- writes, or empty.
+--
+-- Invariants: a writer is alone, but for reads of its own owner. A hash that is
+-- there has a TTL, which does not end before a lease in it. Sent again it gives
+-- no second ticket and no second hold, and changes no lease. A full server
+-- refuses it before anything is written. Nobody alive who goes first is passed
+-- by, but in their turn by those who spin.
+-- needs: failed clock hold queue room share turns ticket
+
+local JOINS_MS = 150
+
+clock.look()
+local it = member.read(own)
+it.text = own
+local bad = hold.look(lock_key, record_key, claim)
+if bad then
+    return bad
+end
+local to = {lock = lock_key, record = record_key, queue = queue_key,
+    holders = holders_key, channel = channel, spin = spin_key, life = life,
+    left = redis.call('PTTL', lock_key)}
+local turned = turns.read(hold.was.turn)
+local score = redis.call('ZSCORE', queue_key, own)
+local waiting = queue.entry(own, score or '0')
+it.ticket = score and waiting.ticket or 0
+
+if hold.writes or hold.reads then
+    local grant = hold.grant(holders_key, claim)
+    local left = redis.call('PTTL', hold.writes and hold.lasts_by(lock_key,
+        claim) or timeout_key)
+    if grant then
+        return {HELD, tonumber(grant.fence), left}
+    end
+    -- The record was lost.
+    local fence
+    it.mode = hold.writes and 'w' or 'r'
+    fence, bad = share.let_in(to, {it}, {fields = {}, stays = true},
+        hold.was.turn, function() return math.max(left, 1) end, true)
+    return fence and {HELD, fence, left} or bad
+elseif waiting.band == queue.VOID then
+    return redis.error_reply('LKVOID the claim was given up')
+elseif it.mode == 'x' and not room.has_base(to, it) then
+    return score and failed(redis.pcall('ZREM', queue_key, own)) or {BASE_LOST}
+end
+local has_order = hold.marks.order == order
+hold.marks.order = order
+
+-- Who is seen to wait, but the own and those behind it.
+local function look_ahead()
+    if redis.call('EXISTS', queue_key) == 0 then
+        return {x = {}, w = {}, u = {}, r = {}}
+    end
+    local seen, denied = room.look(to, {}, {}, own)
+    for mode, list in pairs(seen or {}) do
+        local before = {}
+        for i = 1, type(list) == 'table' and mode ~= 'parked' and #list or 0 do
+            if not score or list[i].mode ~= it.mode
+                    or list[i].ticket < it.ticket then
+                before[#before + 1] = list[i]
+            end
+        end
+        if mode ~= 'more' and mode ~= 'parked' then
+            seen[mode] = before
+        end
+    end
+    return seen, denied
+end
+
+-- Whether it comes in at once: nobody waits whose turn would be sooner. Or nil
+-- and an error. With it whether others stay.
+local function is_open()
+    local own_writer = writes ~= ''
+        and redis.call('HEXISTS', lock_key, writes .. ':write') == 1
+    local has_upgrader = readers.lives(lock_key, hold.marks.upgrader)
+    if hold.mode == 'write' then
+        return own_writer and (it.mode == 'r'
+            or it.mode == 'u' and not has_upgrader)
+    end
+    local seen, denied = look_ahead()
+    if not seen then
+        return false, how ~= 'q' and denied or nil
+    elseif #seen.x > 0 then
+        return false
+    elseif it.mode == 'r' or it.mode == 'u' then
+        if it.mode == 'u' and (has_upgrader
+                or #seen.w + #seen.r + #seen.u > 0) then
+            return false
+        end
+        seen.x, seen.u, seen.r = {}, {}, {it}
+        it.ticket = score and it.ticket or queue.score(1, 0) - 1
+        local ins, wrong = room.choose(to, seen, turned)
+        it.ticket = score and it.ticket or 0
+        return ins and ins[1] == it, wrong
+    elseif it.mode == 'w' and #seen.w + #seen.r + #seen.u > 0 then
+        return false
+    end
+    local others, wrong = readers.any(lock_key,
+        it.mode == 'x' and it.base or nil)
+    return others == false, wrong
+end
+
+-- Takes the room there is.
+local function take()
+    local stays = hold.mode == 'write' or it.mode == 'x'
+    local fence
+    if hold.mode == 'read' and not stays then
+        stays, bad = readers.any(lock_key)
+        if bad then
+            return bad
+        end
+    end
+    local text = hold.was.turn
+    if not hold.mode then
+        text = how == 's' and turned.theirs
+            and (turns.seen(turned) or hold.was.turn) or turns.taken(turned)
+    end
+    local gone = stays and {} or readers.gone()
+    gone[#gone + 1] = hold.lapsed
+    fence, bad = share.let_in(to, {it}, {fields = gone, stays = stays}, text,
+        function(one) return tonumber(one.lease) end, true)
+    if fence and how == 's' and it.mode ~= 'r'
+            and redis.call('GET', spin_key) == 'w' then
+        redis.pcall('SET', spin_key, '1', 'PX', '1000')
+    end
+    return fence and {HELD, fence, tonumber(lease)} or bad
+end
+
+-- Waits, or goes on waiting.
+local function stand()
+    local place = waiting.ticket
+    if not score then
+        local band = room.band(it.mode)
+        local at, is_new
+        place, at, is_new = ticket(queue_key, clock.us,
+            tonumber(hold.was.floor), queue.score(band, 0),
+            queue.score(band + 1, 0))
+        if not place then
+            return at
+        end
+        bad = failed(redis.pcall('ZADD', queue_key, 'NX', at, own))
+            or is_new and failed(redis.pcall('PEXPIRE', queue_key, queue.LIFE))
+        if bad then
+            redis.pcall('ZREM', queue_key, own)
+            return bad
+        end
+        if place * 16 > clock.us + 1000000 then
+            -- A ticket ahead of the clock is no sign of life.
+            redis.pcall('ZADD', queue_key, queue.text(-clock.ms),
+                string.match(claim, '^(.*):'))
+        end
+    end
+    local contends = room.contender(to) == own and (hold.mode and 1 or 2) or 0
+    local text = contends == 1 and turns.seen(turned)
+    if text or not has_order then
+        redis.pcall('SET', record_key, hold.record({turn = text or nil}), 'PX',
+            queue.text(math.max(to.left, 0) + life))
+    end
+    return {QUEUED, math.max(to.left, 0), place, contends}
+end
+
+local fits = how == 's' and turned.theirs and (not hold.mode
+    or it.mode == 'r' and hold.mode == 'read'
+        and clock.ms < turned.since + JOINS_MS)
+if not fits then
+    fits, bad = is_open()
+    if bad then
+        return bad
+    elseif fits and not hold.mode and how ~= 't' and how ~= 's' then
+        fits = turns.left(turned, turned.side ~= 'p' and (interop == '1'
+            or turned.theirs)) == 0
+    end
+end
+if fits then
+    return take()
+elseif how == 'q' then
+    return stand()
+elseif how == 's' and (it.mode == 'w' or it.mode == 'x'
+        or redis.call('GET', spin_key) ~= 'w') then
+    redis.pcall('SET', spin_key, it.mode == 'r' and '1' or 'w', 'PX', '1000')
+end
+return {BUSY, to.left}

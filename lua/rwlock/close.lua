@@ -1,0 +1,190 @@
+-- SPDX-License-Identifier: MIT
+-- close: end a claim, whatever it has, and let in those who wait for that.
+--
+-- why: r releases, l leaves. own and, if it may not acquire any more, stone come
+-- with l. was: 0 it had nothing, 1 it waited, 2 it held. code: 0 nobody holds
+-- instead, 2 another does, 3 the same claim under another fence. Alone: the hold
+-- ends, and nobody is let in; its timeout key ends by itself.
+--
+-- Invariants: on a mismatch nothing changes. Afterwards the claim neither holds
+-- nor waits. A full server does not refuse it. Other holds stand. At most 64
+-- waiters are looked at.
+-- needs: failed clock hold queue room share turns sweep
+
+if not record_key then
+    local mode = redis.pcall('HGET', lock_key, 'mode')
+    if failed(mode) then
+        return mode
+    end
+    local wrote = redis.call('HEXISTS', lock_key, claim .. ':write') == 1
+    local field = wrote and claim .. ':write' or claim
+    if redis.call('HEXISTS', lock_key, field) == 0 then
+        return {NOT_HELD, mode == 'write' and 2 or 0}
+    end
+    local is_last = redis.call('HLEN', lock_key) == 2
+    local ended
+    if is_last then
+        ended = redis.pcall('HDEL', lock_key, field, 'mode')
+    else
+        -- A full server lets through what follows such a write.
+        redis.pcall('HDEL', lock_key, '')
+        ended = wrote and failed(redis.pcall('HSET', lock_key, 'mode', 'read'))
+            or redis.pcall('HDEL', lock_key, field)
+    end
+    if failed(ended) then
+        return ended
+    end
+    ended = (is_last or wrote) and redis.pcall('PUBLISH', channel,
+        wrote and '1' or '0')
+    return {CLOSED, 2, 0, failed(ended) and 1 or 0}
+end
+
+clock.look()
+local bad = hold.look(lock_key, record_key, claim)
+if bad then
+    return bad
+end
+local to = {lock = lock_key, record = record_key, queue = queue_key,
+    holders = holders_key, channel = channel, spin = spin_key, db = db,
+    life = life, left = redis.call('PTTL', lock_key)}
+local turned = turns.read(hold.was.turn)
+local wrote, held = hold.writes, hold.writes or hold.reads
+local grant = held and hold.grant(holders_key, claim)
+if why == 'r' and not held then
+    return {NOT_HELD, hold.code}
+elseif why == 'r' and grant and grant.fence ~= fence then
+    return {NOT_HELD, 3}
+end
+local score = why == 'l' and redis.call('ZSCORE', queue_key, own)
+if score and queue.parts(tonumber(score)) == queue.VOID then
+    score = false -- it stays void
+end
+
+-- All is read before the first write.
+local out = {fields = {}, stays = false, claim = claim,
+    key = timeout_key}
+if held and wrote then
+    out.stays, bad = readers.any(lock_key)
+elseif hold.mode == 'write' then
+    out.stays = true
+elseif hold.mode == 'read' then
+    out.stays, bad = readers.any(lock_key, claim)
+end
+if bad then
+    return bad
+end
+local was_mode = hold.mode
+if held and wrote then
+    hold.mode = out.stays and 'read' or nil
+elseif not out.stays then
+    hold.mode = nil
+end
+if not out.stays then
+    out.fields = readers.gone()
+end
+out.fields[#out.fields + 1] = hold.lapsed
+if held then
+    out.fields[#out.fields + 1] = wrote and claim .. ':write' or claim
+end
+local seen, ins, denied, begun = {parked = {}, more = 0}, {}, nil, nil
+local was_waited = hold.mode ~= 'write'
+    and redis.call('EXISTS', queue_key) == 1
+if was_waited then
+    local found
+    found, denied = room.look(to, {}, {}, own)
+    seen = found or seen
+    if found then
+        ins, bad = room.choose(to, seen, turned, not wrote and claim or nil)
+        if bad then
+            return bad
+        end
+    end
+end
+if not hold.mode and (was_waited or redis.call('EXISTS', spin_key) == 1) then
+    local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
+    denied = failed(counts) or denied
+    begun = not denied and turns.due(turned, interop == '1' or counts[2] > 0
+        or turns.is_met(turned) or redis.call('EXISTS', spin_key) == 1)
+    if not was_mode and not begun
+            and turns.left(turned, turned.side ~= 'p') > 0 then
+        begun = hold.was.turn -- it lies free for the others
+    end
+end
+local first = ins[1]
+local gone = #seen.parked > 0 and sweep.find(queue_key) or {}
+
+local function step_out()
+    if not stone then
+        return score and failed(redis.pcall('ZREM', queue_key, own))
+    end
+    local void = queue.score(queue.VOID, math.floor(clock.us / 16))
+    if redis.call('PEXPIRE', queue_key, queue.LIFE) == 0 then
+        -- Changes nothing; a full server lets through what follows.
+        redis.pcall('ZREM', queue_key, own)
+    end
+    return failed(redis.pcall('ZADD', queue_key, void, own))
+        or failed(redis.pcall('PEXPIRE', queue_key, queue.LIFE))
+end
+
+if why == 'l' then
+    bad = step_out()
+    if bad then
+        return bad
+    end
+end
+local at, undone
+if #ins > 0 and not begun then
+    local text = was_mode and not hold.mode and turns.handed(turned)
+        or hold.mode and hold.was.turn or turns.taken(turned)
+    hold.mode = was_mode
+    if wrote and out.stays or wrote and not share.writes(first) then
+        hold.mode = 'read'
+        hold.marks.wave = '-1'
+    end
+    at, bad, undone = share.let_in(to, ins, out, text, share.claim_ms, false)
+    if not at and not undone then
+        return bad
+    end
+    denied = bad or denied
+    for i = 1, at and #ins or 0 do
+        denied = share.tell(to, ins[i], at) or denied
+    end
+end
+if held and not at then
+    bad = share.free(to, out, wrote)
+    if bad then
+        return bad
+    end
+end
+if begun and not out.stays then
+    denied = failed(redis.pcall('SET', record_key, hold.record({turn = begun}),
+        'PX', life)) or denied
+end
+if not at and first then
+    denied = failed(message.opened(first, db, 'rwlock',
+        queue.text(first.ticket), lock_key)) or denied
+end
+if held and (not at and not out.stays
+        or wrote and (out.stays or at and not share.writes(first))) then
+    denied = share.tell_theirs(to, wrote) or denied
+end
+if #seen.parked > 0 then
+    -- Changes nothing; a full server lets through what follows.
+    redis.pcall('ZREM', queue_key, '')
+    denied = failed(redis.pcall('ZADD', queue_key, 'XX', unpack(seen.parked)))
+        or denied
+end
+if alive.gap then
+    redis.pcall('ZADD', queue_key, unpack(alive.gap))
+end
+for i = 1, seen.lost and #seen.lost or 0 do
+    gone[#gone + 1] = seen.lost[i]
+end
+if #gone > 0 then
+    redis.pcall('ZREM', queue_key, unpack(gone))
+end
+if was_waited and not stone
+        and redis.call('ZCOUNT', queue_key, '0', '+inf') == 0 then
+    redis.pcall('DEL', queue_key)
+end
+return {CLOSED, held and 2 or score and 1 or 0, seen.more, denied and 1 or 0}

@@ -1,0 +1,247 @@
+-- SPDX-License-Identifier: MIT
+-- share: making claims readers, or one the writer, and ending holds.
+-- needs: clock failed queue readers hold message room
+
+local share = {}
+
+local CLAIM_MS = 3000
+
+-- Does commands in turn. Returns the first error, or nil.
+local function do_all(commands)
+    for i = 1, #commands do
+        local bad = failed(redis.pcall(unpack(commands[i])))
+        if bad then
+            return bad
+        end
+    end
+    return nil
+end
+
+-- The first of a grant's fences to a writer. Or nil and an error.
+local function next_fence()
+    local fence = math.max(hold.top + 1, clock.us)
+    if fence > 9007199254740991 then
+        return nil, redis.error_reply(
+            'LKRANGE the name has no more fences: one was set to 2^53')
+    end
+    return fence
+end
+
+function share.writes(it)
+    return it.mode == 'w' or it.mode == 'x'
+end
+
+-- How long one that was let in has at first.
+function share.claim_ms(it)
+    return math.min(tonumber(it.lease), CLAIM_MS)
+end
+
+-- Lets in entries: readers, or one writer. to: the keys, channel, db, life, left
+-- (the hash's, -2: there is none). out: fields, of those that leave; claim and key, the
+-- one of them whose keys go; stays: others hold on. ms_of says for how long each
+-- is let in; is_new: nobody was queued and a full server is to refuse it.
+-- Returns the fence; or nil, an error, and true if something was written and
+-- taken back.
+function share.let_in(to, ins, out, turn_text, ms_of, is_new)
+    local first = ins[1]
+    local is_writer, was_free = share.writes(first), to.left == -2
+    local old_marks, old_top = marks.write(hold.marks), hold.top
+    local texts, fields, grants, timeouts = {}, {}, {}, {}
+    local most, floor = 1, tonumber(hold.was.floor)
+    local fence = hold.top
+    local bad
+    if is_writer or hold.top == 0 then
+        fence, bad = next_fence()
+        if bad then
+            return nil, bad
+        end
+    end
+    -- Redisson's mode; a read beside the own write leaves it.
+    if is_writer or hold.mode ~= 'write' then
+        fields = {'mode', is_writer and 'write' or 'read'}
+    end
+    if not is_writer and hold.mode ~= 'write'
+            and tonumber(hold.marks.wave) < 0 then
+        hold.marks.wave = queue.text(room.last_reader(to))
+    end
+    for i = 1, #ins do
+        local it, ms = ins[i], ms_of(ins[i])
+        most, floor = math.max(most, ms), math.max(floor, it.ticket)
+        texts[i] = it.text
+        fields[#fields + 1] = is_writer and it.claim .. ':write' or it.claim
+        fields[#fields + 1] = '1'
+        if not is_writer then
+            grants[#grants + 1] = it.claim
+            grants[#grants + 1] = reader.write({
+                fence = queue.text(it.fence or fence), nonce = it.nonce,
+                ticket = queue.text(it.ticket), mode = it.mode,
+                since = queue.text(clock.ms), lease = it.lease, flag = '-',
+                inbox = it.inbox, reason = it.reason})
+        end
+        if not is_writer or out.stays then
+            timeouts[#timeouts + 1] = {'SET', readers.key(to.lock, it.claim),
+                '1', 'PX', queue.text(ms)}
+        end
+        if it.mode == 'u' then
+            hold.marks.upgrader = it.claim
+        end
+    end
+    local ttl = out.stays and math.max(to.left, most) or most
+    local commands = {}
+    if hold.mode == 'write' and not is_writer and out.stays
+            and hold.is_ours and hold.marks.aside ~= hold.was.claim then
+        -- A read lengthens the hash: the writer's lease stands aside.
+        hold.marks.aside = hold.was.claim
+        commands[1] = {'SET', readers.key(to.lock, hold.was.claim), '1', 'PX',
+            queue.text(math.max(to.left, 1))}
+    elseif is_writer then
+        hold.marks.wave = '-1'
+        hold.marks.aside = out.stays and first.claim or '-'
+    end
+    local changes = {floor = queue.text(floor), turn = turn_text}
+    if is_writer then
+        changes = {fence = queue.text(fence), spare = '0', flag = '-',
+            floor = changes.floor, turn = turn_text,
+            since = queue.text(clock.ms)}
+        for _, name in ipairs({'claim', 'nonce', 'mode', 'need', 'lease',
+                'base', 'inbox', 'reason'}) do
+            changes[name] = first[name]
+        end
+    elseif hold.top == 0 then
+        changes.fence = queue.text(fence)
+    end
+    local life = queue.text(ttl + to.life)
+    local function add(...)
+        commands[#commands + 1] = {...}
+    end
+    if not is_new then
+        add('ZREM', to.queue, unpack(texts))
+    end
+    if was_free or is_new then
+        add('HSET', to.lock, unpack(fields))
+        add('PEXPIRE', to.lock, queue.text(ttl))
+    else
+        add('PEXPIRE', to.lock, queue.text(ttl))
+        add('HSET', to.lock, unpack(fields))
+    end
+    for i = 1, #timeouts do
+        commands[#commands + 1] = timeouts[i]
+    end
+    if #grants > 0 then
+        add('HSET', to.holders, unpack(grants))
+        add('PEXPIRE', to.holders, life)
+    end
+    add('SET', to.record, hold.record(changes), 'PX', life)
+    for i = 1, #out.fields, 32 do
+        add('HDEL', to.lock, unpack(out.fields, i,
+            math.min(i + 31, #out.fields)))
+    end
+    bad = do_all(commands)
+    if bad then
+        share.take_back(to, ins, was_free)
+        hold.marks, hold.top = marks.read(old_marks), old_top
+        return nil, bad, true
+    end
+    if is_new and first.ticket > 0 then
+        redis.pcall('ZREM', to.queue, first.text)
+    end
+    if out.claim then
+        redis.pcall('DEL', out.key)
+        redis.pcall('HDEL', to.holders, out.claim)
+    end
+    for i = 1, #out.fields, 32 do
+        redis.pcall('HDEL', to.holders, unpack(out.fields, i,
+            math.min(i + 31, #out.fields)))
+    end
+    hold.top = fence
+    return fence
+end
+
+-- Takes a let_in back: nobody of them holds, and they wait as before.
+function share.take_back(to, ins, was_free)
+    for i = 1, #ins do
+        local it = ins[i]
+        local field = share.writes(it) and it.claim .. ':write' or it.claim
+        redis.pcall('HDEL', to.lock, field)
+        redis.pcall('DEL', readers.key(to.lock, it.claim))
+        redis.pcall('HDEL', to.holders, it.claim)
+        if it.ticket > 0 then
+            redis.pcall('ZADD', to.queue, queue.score(room.band(it.mode),
+                it.ticket), it.text)
+        end
+    end
+    if was_free then
+        redis.pcall('DEL', to.lock)
+    elseif hold.mode then
+        redis.pcall('HSET', to.lock, 'mode', hold.mode)
+    end
+end
+
+-- Tells one that was let in. An error takes nothing back.
+function share.tell(to, it, fence)
+    return failed(message.granted(it, to.db, 'rwlock', queue.text(it.ticket),
+        queue.text(fence), 0, share.claim_ms(it), to.lock))
+end
+
+-- Has the hash end with the last lease of its readers, as Redisson does, and not
+-- with one that was given up. In doubt it ends later.
+local function shorten(to)
+    local fields, longest = redis.pcall('HGETALL', to.lock), 0
+    if failed(fields) or #fields > 128 then
+        return
+    end
+    for i = 1, #fields, 2 do
+        local count = tonumber(fields[i + 1]) or 0
+        if string.sub(fields[i], -6) == ':write' or count > 64 then
+            return
+        end
+        for j = 1, count do
+            local left = redis.pcall('PTTL', readers.key(to.lock, fields[i], j))
+            if failed(left) or left == -1 then
+                return
+            end
+            longest = math.max(longest, left)
+        end
+    end
+    if longest > 0 and longest < to.left then
+        redis.pcall('PEXPIRE', to.lock, queue.text(longest))
+    end
+end
+
+-- Ends a hold and lets nobody in. out as in let_in; wrote: it was the writer.
+-- Returns an error, and then nothing has changed, or nil.
+function share.free(to, out, wrote)
+    local bad
+    if not out.stays then
+        bad = failed(redis.pcall('DEL', to.lock))
+        if not bad then
+            redis.pcall('DEL', out.key, to.holders)
+        end
+        return bad
+    end
+    if wrote then
+        hold.marks.wave = queue.text(room.last_reader(to))
+        -- A full server lets through what follows such a write.
+        bad = failed(redis.pcall('PEXPIRE', to.lock, queue.text(to.left)))
+            or failed(redis.pcall('HSET', to.lock, 'mode', 'read'))
+    end
+    bad = bad or failed(redis.pcall('HDEL', to.lock, unpack(out.fields, 1,
+        math.min(#out.fields, 64))))
+    if bad then
+        return bad
+    end
+    redis.pcall('DEL', out.key)
+    redis.pcall('HDEL', to.holders, out.claim)
+    if wrote then
+        redis.pcall('SET', to.record, hold.record({}), 'PX',
+            queue.text(to.left + to.life))
+    end
+    shorten(to)
+    return nil
+end
+
+-- Tells Redisson's waiters in its way: 1 has all of them look, 0 one in each
+-- process.
+function share.tell_theirs(to, wrote)
+    return failed(redis.pcall('PUBLISH', to.channel, wrote and '1' or '0'))
+end

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/rwlock2.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/layout2.h"
+
+enum { LIFE_MS = 3600000, STONE_MS = 600000, FIELD = 400 };
+
+static lk__text text_of(const char *text)
+{
+    return (lk__text){text, strlen(text)};
+}
+
+static const char *
+member_of(const char *claim, char mode, const char *base, int64_t lease)
+{
+    static char text[FIELD];
+    const lk__member_text member = {
+        .claim = text_of(claim),
+        .nonce = text_of("0123456789abcdef"),
+        .mode = {&mode, 1},
+        .need = 1,
+        .lease = lease,
+        .base = text_of(base != NULL ? base : "-"),
+        .inbox = text_of("p"),
+        .reason = text_of("because"),
+    };
+
+    lk__packed_write(&lk__member_text_packed, &member, text, sizeof(text));
+    return text;
+}
+
+const char *rwlock2_timeout(const char *claim)
+{
+    static char key[FIELD];
+
+    snprintf(key, sizeof(key), "{n}:%s:rwlock_timeout:1", claim);
+    return key;
+}
+
+/* The table's last key is the claim's. */
+static const char *run(script_fixture *f, const lk__signature *signature,
+                       size_t key_count, const char *claim, const void *args)
+{
+    return layout2_run_for(f, signature, lk__rwlock_keys, key_count,
+                           claim != NULL ? rwlock2_timeout(claim) : NULL, args);
+}
+
+const char *
+rwlock2_acquire_with(script_fixture *f, const char *claim, rwlock2_ask ask)
+{
+    int64_t lease = ask.lease != 0 ? ask.lease : 30000;
+    const lk__rwlock_acquire_args args = {
+        .claim = text_of(claim),
+        .lease = lease,
+        .how = ask.how != 0 ? ask.how : 'q',
+        .interop = f->interop[0],
+        .life = LIFE_MS,
+        .order = ask.order != 0 ? ask.order : '0',
+        .writes = text_of(ask.writes != NULL ? ask.writes : ""),
+        .channel = text_of(RWLOCK2_CHANNEL),
+        .own = text_of(member_of(claim, ask.mode, ask.base, lease)),
+    };
+
+    return run(f, &lk__rwlock_acquire, LK__RWLOCK_ACQUIRE_WHOLE, claim, &args);
+}
+
+const char *rwlock2_acquire(script_fixture *f, const char *claim, char mode)
+{
+    return rwlock2_acquire_with(f, claim, (rwlock2_ask){.mode = mode});
+}
+
+static lk__rwlock_close_args
+close_args(const script_fixture *f, const char *claim, char why)
+{
+    return (lk__rwlock_close_args){.why = why,
+                                   .claim = text_of(claim),
+                                   .channel = text_of(RWLOCK2_CHANNEL),
+                                   .interop = f->interop[0],
+                                   .life = LIFE_MS};
+}
+
+const char *rwlock2_release(script_fixture *f, const char *claim, int64_t fence)
+{
+    lk__rwlock_close_args args = close_args(f, claim, 'r');
+
+    args.fence = fence;
+    return run(f, &lk__rwlock_close, LK__RWLOCK_CLOSE_WHOLE, claim, &args);
+}
+
+const char *rwlock2_release_alone(script_fixture *f, const char *claim)
+{
+    lk__rwlock_close_args args = close_args(f, claim, 'r');
+
+    return run(f, &lk__rwlock_close, LK__RWLOCK_CLOSE_ALONE, NULL, &args);
+}
+
+const char *
+rwlock2_leave(script_fixture *f, const char *claim, char mode, bool stone)
+{
+    lk__rwlock_close_args args = close_args(f, claim, 'l');
+
+    args.has_own = true;
+    args.own = text_of(member_of(claim, mode, NULL, 30000));
+    args.has_stone = stone;
+    args.stone = STONE_MS;
+    return run(f, &lk__rwlock_close, LK__RWLOCK_CLOSE_WHOLE, claim, &args);
+}
+
+const char *rwlock2_touch(script_fixture *f, const char *claim, char mode)
+{
+    const char *end = claim != NULL ? strchr(claim, ':') : NULL;
+    lk__text members[1] = {
+        text_of(claim != NULL ? member_of(claim, mode, NULL, 30000) : "")};
+    const lk__rwlock_touch_args args = {
+        .uuid = {claim, end != NULL ? (size_t)(end - claim) : 0},
+        .channel = text_of(RWLOCK2_CHANNEL),
+        .interop = f->interop[0],
+        .life = LIFE_MS,
+        .peek = '0',
+        .members = members,
+        .members_count = claim != NULL ? 1 : 0,
+    };
+
+    return run(f, &lk__rwlock_touch, LK__RWLOCK_TOUCH_WHOLE, NULL, &args);
+}
+
+const char *
+rwlock2_keep(script_fixture *f, const char *claim, int64_t fence, int64_t lease)
+{
+    const lk__rwlock_keep_args args = {
+        .claim = text_of(claim),
+        .fence = fence,
+        .lease = lease,
+        .life = LIFE_MS,
+        .channel = text_of(RWLOCK2_CHANNEL),
+        .interop = f->interop[0],
+    };
+
+    return run(f, &lk__rwlock_keep, LK__RWLOCK_KEEP_WHOLE, claim, &args);
+}
+
+const char *rwlock2_downgrade(script_fixture *f, const char *claim,
+                              int64_t fence, int64_t lease)
+{
+    const lk__rwlock_downgrade_args args = {
+        .claim = text_of(claim),
+        .fence = fence,
+        .lease = lease,
+        .channel = text_of(RWLOCK2_CHANNEL),
+        .life = LIFE_MS,
+    };
+
+    return run(f, &lk__rwlock_downgrade, LK__RWLOCK_DOWNGRADE_WHOLE, claim,
+               &args);
+}
+
+const char *rwlock2_state(script_fixture *f)
+{
+    return run(f, &lk__rwlock_state, LK__RWLOCK_STATE_WHOLE, NULL, NULL);
+}
+
+const char *rwlock2_revoke(script_fixture *f, const char *claim)
+{
+    const lk__rwlock_revoke_args args = {.claim = text_of(claim)};
+
+    return run(f, &lk__rwlock_revoke, LK__RWLOCK_REVOKE_WHOLE, claim, &args);
+}
+
+const char *rwlock2_renew(script_fixture *f, const char *key, const char *claim,
+                          int64_t lease)
+{
+    char number[24];
+    const char *args[] = {number, claim, NULL};
+
+    snprintf(number, sizeof(number), "%" PRId64, lease);
+    script_run_keys(f, &lk__rwlock_renew_script, &key, 1, args);
+    layout2_check(f, &lk__rwlock_renew_answers);
+    return f->answer_text;
+}
+
+int64_t rwlock2_fence(const script_fixture *f)
+{
+    return script_item(f, 1);
+}
+
+void rwlock2_hear(script_fixture *f, ...)
+{
+    va_list clients;
+    const char *client;
+    char inbox[FIELD];
+
+    va_start(clients, f);
+    while ((client = va_arg(clients, const char *)) != NULL) {
+        snprintf(inbox, sizeof(inbox), "latchkey:in::%s", client);
+        script_listen(f, inbox);
+    }
+    va_end(clients);
+}
