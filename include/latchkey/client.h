@@ -110,6 +110,12 @@ typedef struct lk_client_options {
     const char *tls_key_file;    /**< PEM, no password; in tls_cert_file */
     const char *tls_server_name; /**< in the certificate; the URL's host */
     uint64_t tls_verify;         /**< an lk_tls_verify */
+    const char *under;           /**< uuids of clients under whose holds this
+                                      program runs, with a blank between; the
+                                      last 8 count. A name that this client
+                                      waits for is their holds'
+                                      lk_party.waits_for as well; none. It is
+                                      no setting of the URL */
 } lk_client_options;
 
 #define LK_CLIENT_OPTIONS_INIT LK_SIZED(lk_client_options)

@@ -213,8 +213,9 @@ typedef struct lk_party {
     uint64_t since_ms;     /**< for so long it has held or waited */
     int64_t lease_ms;      /**< lease left; -1: none set; 0 for a waiter */
     const char *waits_for; /**< of a holder: the name that the same owner waits
-                                for, as its client told a second or two ago;
-                                "" if none is known */
+                                for, or a program that runs under its client
+                                (lk_client_options.under), as told a second or
+                                two ago; "" if none is known */
 } lk_party;
 
 /** Who holds and who waits, in order, at one moment. */

@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "claims/ask.h"
 #include "claims/protocol.h"
 #include "claims/record.h"
+#include "claims/under.h"
 #include "server/reply.h"
 
 enum { UUID_SIZE = 36 };
@@ -20,6 +22,7 @@ struct room {
     lk_party party;
     char *owner;
     char *reason;
+    char *under;  /* what is waited for under it; NULL: nothing */
     char *record; /* cut into lines by lk__record_parse() */
 };
 
@@ -40,6 +43,7 @@ void lk_info_free(lk_info *info)
         lk__free(building->rooms[i].owner);
         lk__free(building->rooms[i].reason);
         lk__free(building->rooms[i].record);
+        lk__free(building->rooms[i].under);
     }
     lk__free(building->rooms);
     lk__free(building->pointers);
@@ -183,6 +187,25 @@ static uint64_t number_of(const char *owner)
 
 /* ---- the records ------------------------------------------------------------------- */
 
+/* What a program that runs under a holder waits for, if the holder itself waits
+   for nothing. */
+static lk_status unders_take(struct building *building, const redisReply *reply)
+{
+    for (size_t i = 0; i < building->info.holder_count; i++) {
+        struct room *room = &building->rooms[i];
+        const redisReply *text = lk__reply_at(reply, building->count + i);
+
+        if (text == NULL || text->type != REDIS_REPLY_STRING ||
+            text->len > LK__NAME_MAX || room->party.waits_for[0] != '\0')
+            continue;
+        room->under = lk__strdup(text->str);
+        if (room->under == NULL)
+            return LK_ENOMEM;
+        room->party.waits_for = room->under;
+    }
+    return LK_OK;
+}
+
 static lk_status
 records_take(struct building *building, const redisReply *reply)
 {
@@ -205,13 +228,14 @@ records_take(struct building *building, const redisReply *reply)
         room->party.waits_for =
             lk__record_waits_for(&record, number_of(room->owner));
     }
-    return LK_OK;
+    return unders_take(building, reply);
 }
 
-/* One record for each party, the same one twice if need be. */
+/* One record for each party, the same one twice if need be; then, for each
+   holder, what a program that runs under it waits for. */
 static lk_status records_ask(lk__ask *ask, const struct building *building)
 {
-    size_t count = building->count;
+    size_t count = building->count + building->info.holder_count;
     lk__arg *args = lk__alloc((count + 1) * sizeof(*args));
     char(*keys)[64] = lk__alloc((count + 1) * sizeof(*keys));
     lk_status status = LK_ENOMEM;
@@ -219,7 +243,12 @@ static lk_status records_ask(lk__ask *ask, const struct building *building)
     if (args != NULL && keys != NULL) {
         args[0] = lk__arg_text("MGET");
         for (size_t i = 0; i < count; i++) {
-            lk__record_key(keys[i], sizeof(keys[i]), building->rooms[i].owner);
+            if (i < building->count)
+                lk__record_key(keys[i], sizeof(keys[i]),
+                               building->rooms[i].owner);
+            else
+                lk__under_key(keys[i], sizeof(keys[i]),
+                              building->rooms[i - building->count].owner);
             args[i + 1] = lk__arg_text(keys[i]);
         }
         status = lk__ask_command(ask, count + 1, args);

@@ -263,6 +263,7 @@ lk__node *lk__node_new(lk_client *client)
     node->can_kill = true;
     node->offline_alarm.fire = on_offline;
     lk__record_init(node);
+    lk__under_init(&node->under, node, client->settings.under);
     snprintf(node->channel, sizeof(node->channel), "latchkey:in::%s",
              client->id);
     lk__conn_init(&node->command, &command_class, client, node);
@@ -313,6 +314,7 @@ void lk__node_stop(lk__node *node)
 {
     lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
+    lk__under_stop(&node->under);
     lk__signals_stop(&node->signals);
     lk__replicas_stop(&node->replicas);
     lk__road_stop(&node->road);

@@ -7,6 +7,7 @@
 #include "claims/road.h"
 #include "claims/signal.h"
 #include "claims/track.h"
+#include "claims/under.h"
 #include "server/conn.h"
 #include "server/greet.h"
 
@@ -44,6 +45,7 @@ struct lk__node {
     char record[LK__RECORD_SIZE]; /* what never changes; see record.h */
     char *record_text;            /* what was written last; NULL: nothing */
     uint64_t record_at;           /* and when */
+    lk__under under;
     uint64_t *seen;   /* by script index: when it was sent in full; 0: not */
     char channel[64]; /* the inbox' name */
 };

@@ -67,6 +67,18 @@ static bool can_be_named(const lk__wait *wait)
            strchr(wait->place->name, '\n') == NULL;
 }
 
+const char *lk__record_first_wait(const lk_client *client)
+{
+    unsigned left = WAITS_LOOKED_AT;
+
+    for (const lk__wait *wait = client->work->first_wait;
+         wait != NULL && left > 0; wait = wait->next_all, left--) {
+        if (can_be_named(wait))
+            return wait->place->name;
+    }
+    return NULL;
+}
+
 /* One that was imported bears another client's id, and is passed over. */
 static bool is_its(const lk__claim *claim, const lk__wait *wait)
 {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct lk__node;
+struct lk_client;
 
 /*
  * The record of a client: one small key, `latchkey:client:<uuid>`, that tells
@@ -27,6 +28,10 @@ void lk__record_write(struct lk__node *node);
    soon. */
 void lk__record_on_wait(struct lk__node *node);
 void lk__record_remove(struct lk__node *node);
+
+/* The name that the last wait to begin waits for, if it can be told; NULL: no
+   wait is there, or none that can be told. */
+const char *lk__record_first_wait(const struct lk_client *client);
 
 /* The fields of a record, cut out of its text in place; "" if missing. */
 typedef struct lk__record {

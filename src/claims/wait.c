@@ -129,6 +129,7 @@ void lk__wait_begin(lk__wait *wait)
     else {
         lists_add(wait);
         lk__record_on_wait(wait->call.client->node);
+        lk__under_on_wait(&wait->call.client->node->under);
         if (wait->line == LK__LINE_COMMON)
             lk__place_drive(wait->place);
         else if (wait->line == LK__LINE_KIND)

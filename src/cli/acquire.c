@@ -17,6 +17,7 @@
 #include "cli/json.h"
 #include "cli/keeper.h"
 #include "cli/output.h"
+#include "cli/run_env.h"
 #include "cli/run_wait.h"
 #include "cli/subject.h"
 #include "cli/word.h"
@@ -146,7 +147,8 @@ static int open_subject(errand *e, cli_kind_of kind, bool is_async)
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .offline_ms =
                                            is_async ? CLI_PATIENCE_MS : 0,
-                                       .dispatch = is_async ? 1 : 0};
+                                       .dispatch = is_async ? 1 : 0,
+                                       .under = run_env_under()};
     lk_status status;
     int code = cli_client_open(e->c, &options, &e->client);
 

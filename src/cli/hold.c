@@ -29,6 +29,7 @@
 #include "cli/eval.h"
 #include "cli/keeper.h"
 #include "cli/output.h"
+#include "cli/run_env.h"
 #include "cli/run_signals.h"
 #include "cli/run_wait.h"
 #include "cli/subject.h"
@@ -68,7 +69,8 @@ typedef struct keeping {
 static int open_subject(keeping *k)
 {
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1,
-                                 .offline_ms = CLI_PATIENCE_MS};
+                                 .offline_ms = CLI_PATIENCE_MS,
+                                 .under = run_env_under()};
     lk_status status;
     int code = cli_url(k->c);
 

@@ -149,11 +149,10 @@ static void program_name(char *text, size_t size, const char *path)
 static int open_subject(run *r, const char *name, char **argv)
 {
     char program[64];
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1,
-                                       .name = program,
-                                       .offline_ms = CLI_PATIENCE_MS,
-                                       .watchdog_ms =
-                                           (uint64_t)r->options.lease_ms};
+    const lk_client_options options = {
+        LK_CLIENT_OPTIONS_INIT,   .dispatch = 1,
+        .name = program,          .offline_ms = CLI_PATIENCE_MS,
+        .under = run_env_under(), .watchdog_ms = (uint64_t)r->options.lease_ms};
     lk_status status;
     int code;
 

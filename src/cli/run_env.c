@@ -104,9 +104,9 @@ void run_env_done(run_env *env)
     memset(env, 0, sizeof(*env));
 }
 
-bool run_env_is_nested(void)
+const char *run_env_under(void)
 {
-    return getenv(under_key) != NULL;
+    return getenv(under_key);
 }
 
 /* An owner begins with the uuid of its client. */

@@ -33,8 +33,9 @@ void run_env_name_only(run_env *env);
 
 void run_env_done(run_env *env);
 
-/* Whether this process runs under a tool that holds something. */
-bool run_env_is_nested(void);
+/* The uuids of the tools that this process runs under, for
+   lk_client_options.under; NULL: it runs under none. */
+const char *run_env_under(void);
 
 /* Whether an owner is that of a tool which this process runs under. */
 bool run_env_is_under(const char *owner);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "cli/connect.h"
 #include "cli/line.h"
 #include "cli/output.h"
+#include "cli/run_circle.h"
 #include "cli/run_env.h"
 #include "cli/see.h"
 
@@ -34,6 +36,8 @@ static struct waiting {
     bool is_connected; /* it was, once */
     bool is_over;      /* it is only asked who holds it */
     bool is_nested;    /* it would wait for a tool that it runs under */
+    run_circle circle; /* that it may stand in */
+    bool is_told;      /* of that */
     char holder[SEE_PARTY_SIZE + 64]; /* the answer; empty: nobody does */
     int64_t looked_ns;                /* when it was last asked who holds it */
     int64_t begun_ns;
@@ -194,11 +198,40 @@ static void look(waiting *w)
     w->looked_ns = cli_now_ns();
     if (!w->is_connected)
         return;
-    if (lk_client_wait_ready(w->wait->client, 0) != LK_OK)
+    if (lk_client_wait_ready(w->wait->client, 0) != LK_OK) {
         put_outage(w);
-    else if (!w->is_asking &&
-             cli_subject_info_async(w->wait->subject, on_info, w) == LK_OK)
+        return;
+    }
+    if (!w->is_asking &&
+        cli_subject_info_async(w->wait->subject, on_info, w) == LK_OK)
         w->is_asking = true;
+    if (run_env_under() != NULL)
+        run_circle_look(&w->circle, w->wait->client, w->wait->subject->name);
+}
+
+/* Once, and with --quiet as well: perhaps nothing else ends it. */
+static void tell_circle(waiting *w)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = NULL;
+
+    if (!w->circle.is_found || w->is_told || w->is_done)
+        return;
+    w->is_told = true;
+    to = open_memstream(&text, &size);
+    if (to == NULL)
+        return;
+    run_circle_put(to, &w->circle);
+    if (fclose(to) == 0) {
+        cli_line_clear(&w->line);
+        (void)
+            cli_fail(w->wait->c, 0,
+                     "%s\n  end one of these commands; then have all take the "
+                     "names in the same order",
+                     text);
+    }
+    free(text);
 }
 
 /* When to look again, in milliseconds from now; -1: never. */
@@ -208,7 +241,7 @@ static int until_look(const waiting *w)
     int64_t pause = w->looked_ns != 0 ? LOOK_MS : QUIET_MS;
     int64_t left = from / CLI_NS_PER_MS + pause - cli_now_ns() / CLI_NS_PER_MS;
 
-    if (w->wait->wait_ms == 0 || (w->wait->c->quiet && !run_env_is_nested()))
+    if (w->wait->wait_ms == 0 || (w->wait->c->quiet && run_env_under() == NULL))
         return -1;
     return left > 0 ? (int)left : 0;
 }
@@ -259,6 +292,7 @@ static int wait_on(waiting *w)
         if (number != 0)
             return number;
         dispatch(w);
+        tell_circle(w);
     }
     return 0;
 }

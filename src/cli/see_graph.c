@@ -33,7 +33,7 @@ const see_node *see_graph_find(const see_graph *graph, const char *name)
     return find(graph, name);
 }
 
-static lk_status node_add(see_graph *graph, const char *name)
+lk_status see_graph_add(see_graph *graph, const char *name)
 {
     if (find(graph, name) != NULL)
         return LK_OK;
@@ -106,35 +106,47 @@ static void stuck_find(see_graph *graph)
 
 /* ---- following --------------------------------------------------------------------- */
 
-static lk_status ask(see_graph *graph, lk_client *client, size_t at)
+/* A name that is gone is a way out, and so is one that cannot be a name: others
+   wrote what is waited for. */
+lk_status
+see_graph_take(see_graph *graph, lk_status status, lk_kind kind, lk_info *info)
 {
-    lk_kind kind = LK_KIND_NONE;
-    lk_info *info = NULL;
-    lk_status status = lk_who(client, graph->nodes[at].name, &kind, &info);
+    see_node *node = &graph->nodes[graph->asked++];
 
-    if (status == LK_ENOTHELD)
-        return LK_OK; /* gone since: a way out */
+    if (status == LK_ENOTHELD || (status == LK_EINVAL && graph->asked > 1))
+        return LK_OK;
     if (status != LK_OK)
         return status;
-    graph->nodes[at].kind = kind;
-    graph->nodes[at].info = info;
+    node->kind = kind;
+    node->info = info;
     for (size_t i = 0; i < info->holder_count && status == LK_OK; i++) {
         if (info->holders[i]->waits_for[0] != '\0')
-            status = node_add(graph, info->holders[i]->waits_for);
+            status = see_graph_add(graph, info->holders[i]->waits_for);
     }
     return status;
+}
+
+const char *see_graph_next(see_graph *graph)
+{
+    if (graph->asked < graph->count)
+        return graph->nodes[graph->asked].name;
+    stuck_find(graph);
+    return NULL;
 }
 
 lk_status
 see_graph_follow(see_graph *graph, lk_client *client, const char *name)
 {
-    size_t at = graph->count;
-    lk_status status = node_add(graph, name);
+    lk_status status = see_graph_add(graph, name);
+    const char *next;
 
-    for (; at < graph->count && status == LK_OK; at++)
-        status = ask(graph, client, at);
-    if (status == LK_OK)
-        stuck_find(graph);
+    while (status == LK_OK && (next = see_graph_next(graph)) != NULL) {
+        lk_kind kind = LK_KIND_NONE;
+        lk_info *info = NULL;
+
+        status = lk_who(client, next, &kind, &info);
+        status = see_graph_take(graph, status, kind, info);
+    }
     return status;
 }
 

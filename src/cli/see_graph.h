@@ -19,7 +19,8 @@ typedef struct see_node {
 typedef struct see_graph {
     see_node *nodes; /* the first is the one that was asked about */
     size_t count, room;
-    bool is_cut; /* there were more names than are followed */
+    size_t asked; /* of the nodes, in their order */
+    bool is_cut;  /* there were more names than are followed */
 } see_graph;
 
 /*
@@ -28,6 +29,16 @@ typedef struct see_graph {
  */
 lk_status
 see_graph_follow(see_graph *graph, lk_client *client, const char *name);
+
+/*
+ * The same for those who ask themselves: adds a name; says which one is to be
+ * asked about next, NULL once it is known which are stuck; and takes what
+ * lk_who() answered of that one. info is then the graph's.
+ */
+lk_status see_graph_add(see_graph *graph, const char *name);
+const char *see_graph_next(see_graph *graph);
+lk_status
+see_graph_take(see_graph *graph, lk_status status, lk_kind kind, lk_info *info);
 
 /* The node of a name; NULL: it was not asked about. */
 const see_node *see_graph_find(const see_graph *graph, const char *name);

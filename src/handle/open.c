@@ -209,6 +209,7 @@ static void shutdown_begin(lk_client *client)
     lk__places_shut(client);
     lk__guests_tell(client->first_leaver);
     lk__record_remove(client->node);
+    lk__under_remove(&client->node->under);
 }
 
 /* Every release was answered, and every change of a counter; and no signal is

@@ -499,7 +499,8 @@ static bool copy_strings(lk__settings *settings, const lk__url *url,
     return settings->name != NULL && copy_string(&settings->host, url->host) &&
            copy_string(&settings->path, url->path) &&
            copy_string(&settings->user, options->user) &&
-           copy_string(&settings->password, password);
+           copy_string(&settings->password, password) &&
+           copy_string(&settings->under, options->under);
 }
 
 static void
@@ -574,6 +575,7 @@ void lk__settings_done(lk__settings *settings)
         explicit_bzero(settings->password, strlen(settings->password));
     lk__free(settings->password);
     lk__free(settings->user);
+    lk__free(settings->under);
     lk__free(settings->name);
     lk__free(settings->path);
     lk__free(settings->host);

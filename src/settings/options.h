@@ -73,6 +73,7 @@ typedef struct lk__settings {
     char *password;      /* NULL: no AUTH. Never NULL beside a user, but
                             perhaps "" */
     char *name;          /* visible ASCII, as CLIENT SETNAME wants it */
+    char *under;         /* NULL: it acts for itself alone */
     uint64_t db;
     uint64_t connect_timeout_ms;
     uint64_t command_timeout_ms;

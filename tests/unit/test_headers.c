@@ -40,6 +40,7 @@ the_client_options_are_laid_out_as_in_the_first_release(void **state)
     assert_int_equal(offsetof(lk_client_options, tls_key_file), 152);
     assert_int_equal(offsetof(lk_client_options, tls_server_name), 160);
     assert_int_equal(offsetof(lk_client_options, tls_verify), 168);
+    assert_int_equal(offsetof(lk_client_options, under), 176);
 }
 
 static void
