@@ -141,6 +141,14 @@ static void note_scripts(trial *r)
     }
 }
 
+/* Of the read-write lock's second layout, which no client asks yet: see
+   docs/protocol.md. Its others have the names of those that are asked. */
+static bool is_to_come(const char *name)
+{
+    return strcmp(name, "rwlock_close") == 0 ||
+           strcmp(name, "rwlock_keep") == 0;
+}
+
 static void every_script_is_run(void **state)
 {
     (void)state;
@@ -148,7 +156,7 @@ static void every_script_is_run(void **state)
     assert_non_null(has_run);
     each_scene(note_scripts);
     for (unsigned s = 0; s < lk__script_count; s++) {
-        if (!has_run[s]) {
+        if (!has_run[s] && !is_to_come(all_scripts[s]->name)) {
             print_message("%s is not run\n", all_scripts[s]->name);
             wrong++;
         }
