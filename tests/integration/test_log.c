@@ -86,7 +86,8 @@ static void a_lost_hold_is_an_error(void **state)
     locking *f = *state;
     const lk_client_options options = logging(LK_LOG_ERROR);
     lk_client *client = locking_open(f, &options);
-    lk_hold *hold = locking_hold_for(locking_lock(f, client, "orders"), 50);
+    lk_hold *hold =
+        locking_hold_for(locking_lock(f, client, "orders"), wait_scaled_ms(50));
 
     wait_noted((char[]){"orders"});
     assert_true(has_noted("is lost"));
@@ -138,7 +139,8 @@ static void a_line_has_no_newline(void **state)
     const lk_client_options options = logging(LK_LOG_DEBUG);
     lk_client *client = locking_open(f, &options);
     lk_hold *hold =
-        locking_hold_for(locking_lock(f, client, "two\nlines\x1b[31m"), 50);
+        locking_hold_for(locking_lock(f, client, "two\nlines\x1b[31m"),
+                         wait_scaled_ms(50));
     int lines = 0;
     int calls = 0;
 

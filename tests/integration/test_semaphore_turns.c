@@ -71,8 +71,11 @@ static void use(worker_shared *shared, unsigned index, uint64_t count)
 
 static int ours_run(worker_shared *shared, unsigned index, const contest *c)
 {
+    /* What a slow machine takes is no outage. */
     const lk_client_options how = {LK_CLIENT_OPTIONS_INIT,
-                                   .interop = c->interop};
+                                   .interop = c->interop,
+                                   .command_timeout_ms = wait_scaled_ms(END_MS),
+                                   .offline_ms = wait_scaled_ms(END_MS)};
     const lk_semaphore_options options = {LK_SEMAPHORE_OPTIONS_INIT,
                                           .permits = PERMITS};
     lk_client *client;
