@@ -54,7 +54,7 @@ build()
 }
 
 # passes <test>: a rule that is broken may make it run for ever. What is no
-# program of tests/ is run by ctest.
+# program of tests/ is run by ctest. The test may ask LK_MUTANT which rule it is.
 passes()
 {
     local tests=$COPY/build/debug/tests
@@ -112,7 +112,7 @@ try()
         verdict='no line'
     elif ! build "$6"; then
         verdict='no build'
-    elif passes "$6"; then
+    elif LK_MUTANT=$1 passes "$6"; then
         verdict='lives'
     else
         verdict='killed'

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "play/client.h"
+#include "play/forge.h"
 #include "play/record.h"
 #include "world/random.h"
 
@@ -305,67 +306,9 @@ static void refuse_end(sim_run *run, sim_fault *fault)
 
 /* ---- messages that nobody should believe ----------------------------------------- */
 
-/* Adds to the number that is the n-th word. */
-static void number_change(char *text, size_t room, unsigned n, uint64_t add)
-{
-    char copy[512], *word = copy, *end;
-
-    (void)snprintf(copy, sizeof(copy), "%s", text);
-    while (n-- > 0 && word != NULL) {
-        word = strchr(word, ' ');
-        word = word != NULL ? word + 1 : NULL;
-    }
-    if (word == NULL)
-        return;
-    end = strchr(word, ' ');
-    (void)snprintf(text + (word - copy), room - (size_t)(word - copy),
-                   "%" PRIu64 "%s", (uint64_t)strtoull(word, NULL, 10) + add,
-                   end != NULL ? end : "");
-}
-
-/* "grant lock x" becomes one of {x}, and the other way round. */
-static void name_change(char *text, size_t room)
-{
-    char *name = strrchr(text, ' '), copy[512];
-
-    if (name++ == NULL)
-        return;
-    (void)snprintf(copy, sizeof(copy), "%s", name);
-    if (copy[0] == '{')
-        (void)snprintf(name, room - (size_t)(name - text), "%.*s",
-                       (int)strlen(copy) - 2, copy + 1);
-    else
-        (void)snprintf(name, room - (size_t)(name - text), "{%s}", copy);
-}
-
-/* Says a message again that was said before, or one that is a little different:
-   with another ticket, of another name, or cut off. */
 static void forge(sim_run *run, sim_fault *fault)
 {
-    sim_host *host = host_of(run, fault->plan);
-    uint64_t random = fault->plan->detail;
-    sim_message message;
-
-    if (host->heard_count == 0)
-        return;
-    message = host->heard[sim_below(&random, host->heard_count) % SIM_HEARD];
-    switch (sim_below(&random, 6)) {
-    case 0:
-        number_change(message.text, sizeof(message.text), 3,
-                      sim_between(&random, 1, 3));
-        break;
-    case 1:
-        name_change(message.text, sizeof(message.text));
-        break;
-    case 2:
-        message.text[sim_below(&random, strlen(message.text) + 1)] = '\0';
-        break;
-    default:
-        break;
-    }
-    sim_tell(&run->schedule, "somebody", "says to %s: %s", message.channel,
-             message.text);
-    sim_host_publish(host, message.channel, message.text);
+    sim_forge(run, host_of(run, fault->plan), fault->plan->detail);
 }
 
 /* ---- outside the model ---------------------------------------------------------- */
