@@ -51,7 +51,7 @@ end
 local has_order = hold.marks.order == order
 hold.marks.order = order
 
--- Who is seen to wait, but the own and those behind it.
+-- The members that are seen to wait, but the own and those behind it.
 local function look_ahead()
     if redis.call('EXISTS', queue_key) == 0 then
         return {x = {}, w = {}, u = {}, r = {}}

@@ -123,7 +123,7 @@ local function lets_read(it, writer, outside, passes)
     return wave < 0 or it.ticket <= wave or passes
 end
 
--- Who comes in now, of those that were seen; stays: whether somebody reads who
+-- The members that come in now, of those that were seen; stays: whether a reader
 -- goes on. Upgrades without a base are noted as seen.lost. Returns a list, or
 -- nil and an error.
 function room.choose(to, seen, turned, leaving)
@@ -188,8 +188,8 @@ function room.is_waited_for(to)
     return redis.call('ZCOUNT', to.queue, '0', '(' .. queue.score(band, 0)) > 0
 end
 
--- Who is next where somebody has the name who will never hand it over, or where
--- it lies free for others: its text; nil: nobody.
+-- The next member where the holder will never hand the name over, or where it
+-- lies free for others: its text; nil: nobody waits.
 function room.contender(to)
     local bands = 4
     if hold.mode == 'write' and hold.is_ours then

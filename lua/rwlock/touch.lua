@@ -75,7 +75,7 @@ if waits and not (own_mark and clock.is_near(own_mark, 3000)) then
     alive.look_for_gap(queue_key, scores[2], scores[3])
 end
 
--- Who comes in, or who has to look for itself.
+-- The members that come in, or that have to look for themselves.
 local seen, ins, next_up, denied = {parked = {}, more = 0}, {}, 0, nil
 local first = room.contender(to)
 if hold.mode ~= 'write' and redis.call('EXISTS', queue_key) == 1 then

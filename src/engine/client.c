@@ -20,7 +20,7 @@ uint64_t lk__client_random(lk_client *client, uint64_t limit)
     uint64_t number = 0;
 
     if (!client->world->class->random(client->world, &number, sizeof(number)))
-        number = lk__client_now(client); /* for want of a better one */
+        number = lk__client_now(client); /* better than none */
     return limit == 0 ? 0 : number % limit;
 }
 
