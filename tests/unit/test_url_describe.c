@@ -63,12 +63,11 @@ static void the_longest_has_room(void **state)
 
 static void a_zone_is_no_longer_than_a_name_may_be(void **state)
 {
-    static char url[1024] = "redis://[fe80::1%25";
-    char text[64];
+    char zone[257] = "", url[300], text[64];
 
     (void)state;
-    memset(url + strlen(url), 'z', 256);
-    (void)strcat(url, "]");
+    memset(zone, 'z', sizeof(zone) - 1);
+    (void)snprintf(url, sizeof(url), "redis://[fe80::1%%25%s]", zone);
     assert_status(lk_url_describe(url, text, sizeof(text)), LK_EURL);
 }
 
