@@ -19,8 +19,10 @@
 enum {
     GROUPS = 4, /* of waiters that are killed */
     GROUP = 50, /* workers started at once */
-    FEW = 20,   /* in a group where each worker drags a tool along: still more
-                   than the 64 that a call looks at */
+    FEW = 20,   /* in a group under a sanitizer: still more than the 64 that a
+                   call looks at */
+    FEWEST = 5, /* where each drags Valgrind along: more of them could not even
+                   say once in three seconds that they live */
     CLAIM_LEASE_MS = 3000,
     LOOK_MS = 1000,
     SLACK_MS = 400, /* scaled: a loaded machine */
@@ -85,6 +87,8 @@ static int waiter_run(worker_shared *shared, unsigned index, void *data)
 /* How many workers make a group in this run. */
 static unsigned group_size(void)
 {
+    if (wait_scale() >= 10.0)
+        return FEWEST;
     return wait_scale() > 1.0 ? FEW : GROUP;
 }
 
