@@ -143,8 +143,9 @@ static void call_script(calls *c, unsigned line)
 
 /*
  * Words as they are, but for: k a key, f a field or an element, v a value, i
- * a number, d a score, t a time, c a channel, o an option. Those of a script's
- * keys are there as well as some of their own.
+ * a number, d a score, t a time, n a moment, c a channel, o an option, e one of
+ * those that all EXPIRE commands share. Those of a script's keys are there as
+ * well as some of their own.
  */
 static const char *const commands[] = {
     "GET k",
@@ -172,9 +173,11 @@ static const char *const commands[] = {
     "PTTL k",
     "EXPIRE k i",
     "PEXPIRE k t",
-    "PEXPIRE k t o",
+    "PEXPIRE k t e",
+    "PEXPIRE k t e",
     "PEXPIREAT k i",
     "PEXPIREAT k n",
+    "PEXPIREAT k n e",
     "PERSIST k",
     "RENAME k k",
     "KEYS f",
@@ -285,6 +288,13 @@ static void add_option(calls *c)
     words_add(&c->w, sim_str_of(options[chance(c, 10)]));
 }
 
+static void add_expire_option(calls *c)
+{
+    static const char *const options[] = {"NX", "XX", "GT", "LT"};
+
+    words_add(&c->w, sim_str_of(options[chance(c, 4)]));
+}
+
 static void add_field(calls *c)
 {
     if (chance(c, 5) == 0)
@@ -323,6 +333,8 @@ static void add_by_letter(calls *c, char letter)
                        chance(c, NAMES));
     else if (letter == 'o')
         add_option(c);
+    else if (letter == 'e')
+        add_expire_option(c);
     else
         words_print(&c->w, "%llu",
                     (unsigned long long)(c->base_us / 1000) + chance(c, 2000) -
@@ -340,7 +352,7 @@ static void call_command(calls *c, unsigned line)
 
         if (c->w.count > 0 && chance(c, 60) == 0)
             words_hostile(&c->w);
-        else if (size == 1 && strchr("kfvidtcon", *at) != NULL)
+        else if (size == 1 && strchr("kfvidtcone", *at) != NULL)
             add_by_letter(c, *at);
         else
             words_add(&c->w, (sim_str){at, size});
