@@ -8,11 +8,16 @@ local sweep = {}
 
 local SILENT, MARK, VOID = 13000, 60000, 660000
 
--- Adds to gone those parked whose last sign is far away.
-local function find_parked(key, gone)
-    local found = redis.call('ZRANGEBYSCORE', key,
-        queue.score(queue.PARKED, 0), '(' .. queue.score(queue.VOID, 0),
-        'WITHSCORES', 'LIMIT', '0', '64')
+-- Adds to gone those of 64 whose last sign is far away. band: from which on; the
+-- clock chooses among them. nil: the first that are parked.
+local function find_silent(key, band, gone)
+    local first = queue.score(band or queue.PARKED, 0)
+    local last, from = '(' .. queue.score(queue.VOID, 0), 0
+    if band then
+        from = clock.us % math.max(redis.call('ZCOUNT', key, first, last) - 63, 1)
+    end
+    local found = redis.call('ZRANGEBYSCORE', key, first, last, 'WITHSCORES',
+        'LIMIT', queue.text(from), '64')
     local uuids = {'gap'}
     for i = 1, #found, 2 do
         uuids[#uuids + 1] = string.match(found[i], '^([^ ]*):') or ''
@@ -22,8 +27,8 @@ local function find_parked(key, gone)
     for i = 1, #found, 2 do
         local _, ticket = queue.parts(tonumber(found[i + 1]))
         local mark = marks[(i + 3) / 2]
-        local sign = mark and -mark or queue.time_of(ticket)
-        if not clock.is_near(sign, SILENT)
+        if not clock.is_near(queue.time_of(ticket), SILENT)
+                and not (mark and clock.is_near(-mark, SILENT))
                 and not (marks[1] and clock.is_near(-marks[1], SILENT)) then
             gone[#gone + 1] = found[i]
         end
@@ -40,12 +45,12 @@ local function find_marks(key, first, last, gone)
     end
 end
 
--- What is to go; reads only.
-function sweep.find(key)
+-- What is to go; reads only. band: as in find_silent.
+function sweep.find(key, band)
     local gone = redis.call('ZRANGEBYSCORE', key, queue.score(queue.VOID, 0),
         queue.score(queue.VOID, math.max(0,
             math.floor((clock.us - VOID * 1000) / 16))), 'LIMIT', '0', '32')
-    find_parked(key, gone)
+    find_silent(key, band, gone)
     find_marks(key, '(' .. queue.text(MARK - clock.ms), '(0', gone)
     find_marks(key, '-inf', '(' .. queue.text(-clock.ms - MARK), gone)
     return gone
