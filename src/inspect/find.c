@@ -23,7 +23,7 @@ struct finder {
     char *keys[ASKS];
     lk__probing probings[ASKS];
     bool has_record, has_leases, is_no_hash;
-    char denied[160]; /* why the leases may not be looked at; "" */
+    char denied[160]; /* why one of them may not be looked at; "" */
     lk_kind second_kind, record_kind, hash_kind;
     lk__find_cb cb;
     void *data;
@@ -47,8 +47,18 @@ static void take_second(struct finder *finder, const redisReply *reply)
     finder->second_kind = lk__kind_of_layout(record.layout);
 }
 
+/* That of the first layout. */
+static void take_record(struct finder *finder, const redisReply *reply)
+{
+    if (lk__reply_text_at(reply, 0)[0] == '\0')
+        return;
+    finder->has_record = true;
+    finder->record_kind = lk__kind_of_record(lk__reply_text_at(reply, 1));
+}
+
 /* A hash of the name that is no hash is answered with an error. The leases are
-   a semaphore's alone: who may not see them may still use the other kinds. */
+   a semaphore's alone, and a record of the first layout no lock's and no latch's:
+   one who may not see them may still use the other kinds. */
 static void take(lk__probing *probing, const redisReply *reply)
 {
     struct finder *finder = finder_of(probing->probe);
@@ -57,17 +67,15 @@ static void take(lk__probing *probing, const redisReply *reply)
 
     if (status == LK_ETYPE && probing == &finder->probings[FIELDS])
         finder->is_no_hash = true;
-    if (status == LK_EDENIED && probing == &finder->probings[LEASES]) {
+    if (status == LK_EDENIED && (probing == &finder->probings[LEASES] ||
+                                 probing == &finder->probings[RECORD])) {
         snprintf(finder->denied, sizeof(finder->denied), "%s", reply->str);
     } else if (status != LK_OK && status != LK_ETYPE) {
         lk__probe_end(&finder->probe, status, lk__reply_words(reply));
     } else if (status == LK_OK && probing == &finder->probings[SECOND]) {
         take_second(finder, reply);
     } else if (status == LK_OK && probing == &finder->probings[RECORD]) {
-        if (lk__reply_text_at(reply, 0)[0] == '\0')
-            return;
-        finder->has_record = true;
-        finder->record_kind = lk__kind_of_record(lk__reply_text_at(reply, 1));
+        take_record(finder, reply);
     } else if (status == LK_OK && probing == &finder->probings[FIELDS]) {
         lk__fields_read(&fields, lk__reply_at(reply, 1));
         finder->hash_kind = fields.kind;
@@ -113,7 +121,8 @@ static lk_status finder_result(const struct finder *finder, lk_kind *ret_kind)
     if (finder->hash_kind != LK_KIND_NONE)
         *ret_kind = finder->hash_kind;
     else if (finder->second_kind != LK_KIND_NONE &&
-             !(finder->is_no_hash && finder->has_record))
+             !(finder->second_kind == LK_KIND_LOCK && finder->is_no_hash &&
+               finder->has_record))
         *ret_kind = finder->second_kind;
     else if (finder->has_record)
         *ret_kind = finder->record_kind;

@@ -359,7 +359,8 @@ static void the_rights_of_a_lock_are_enough_for_who(void **state)
 
     freeReplyObject(server_command(
         f->server,
-        "ACL SETUSER app on >secret ~orders:* ~latchkey:* ~redisson_lock_* "
+        "ACL SETUSER app on >secret ~orders:* ~latchkey:{orders:* "
+        "~latchkey:client:* ~redisson_lock_* "
         "resetchannels &latchkey:in:* &redisson_lock__channel:* -@all "
         "+@connection +@hash +@sortedset +get +mget +set +del +exists "
         "+pexpire +pttl +lindex +eval +evalsha +publish +subscribe "
