@@ -167,7 +167,7 @@ LK_API LK_NODISCARD lk_status lk_break_async(lk_client *client,
 
 /**
  * Removes what the server keeps of a name that nobody uses, so that any kind
- * may use it: the record, which would stay for a week, and what is left of
+ * may use it: the record, which may stay for a week, and what is left of
  * those who waited. Of a semaphore it removes the number of permits as well,
  * of a latch its count, also if others set them. Changes the server.
  *

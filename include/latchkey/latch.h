@@ -21,8 +21,8 @@
  * Threads: a handle may be used from any thread. Nobody owns a latch.
  *
  * Lifetime: freeing the handle is local. The latch itself stays on the server
- * until it is deleted or its ttl_ms ends; without one, for a week after it has
- * opened, and for ever as long as it has not.
+ * until it is deleted or its ttl_ms ends; without one, for an hour after it has
+ * opened (fence_keep_ms of its client), and for ever as long as it has not.
  */
 
 #include <latchkey/hold.h>

@@ -17,7 +17,7 @@ PAIRS = [("lock", "lock"), ("fenced", "fenced"), ("spin", "spin"),
 # How it is seen at the server that somebody waits, by side and kind. Who spins
 # in Java is not seen.
 MARKS = {"c": {"spin": "latchkey:{%s}:s", "read": "latchkey:readers:{%s}",
-               "write": "latchkey:queue:{%s}", "latch": "latchkey:waiting:{%s}",
+               "write": "latchkey:queue:{%s}", "latch": "latchkey:{%s}:q",
                "semaphore": "latchkey:queue:{%s}",
                "permits": "latchkey:queue:{%s}"},
          "java": {"fair": "redisson_lock_queue:{%s}", "spin": ""}}

@@ -15,6 +15,7 @@
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/work.h"
+#include "server/shape.h"
 
 static void topic_drive(lk__topic *topic);
 
@@ -34,7 +35,8 @@ static lk__topic *topic_of_entry(lk__entry *entry)
 static bool topic_init(lk__topic *topic, lk__place *place, const char *form)
 {
     topic->place = place;
-    topic->channel = lk__name_form(form, place->name);
+    topic->channel = form[0] == ':' ? lk__key_make(form, place->name)
+                                    : lk__name_form(form, place->name);
     if (topic->channel == NULL)
         return false;
     if (lk__table_add(&place->client->work->topics, &topic->entry,

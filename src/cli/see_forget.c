@@ -66,7 +66,8 @@ const cli_command cli_command_forget = {
     .summary = "remove what is kept of a name that nobody uses",
     .usage = "[OPTION]... NAME",
     .about =
-        "The server remembers for a week what NAME was used as, and another\n"
+        "The server remembers for up to a week what NAME was used as, and "
+        "another\n"
         "kind may be refused. `forget` removes that, the number of permits of\n"
         "a semaphore and the count of a latch as well.\n"
         "\n"

@@ -147,9 +147,16 @@ lk_kind lk__kind_of_record(const char *word)
 
 lk_kind lk__kind_of_layout(lk__text layout)
 {
-    return layout.size == 2 && memcmp(layout.bytes, "2l", 2) == 0
-               ? LK_KIND_LOCK
-               : LK_KIND_NONE;
+    if (layout.size != 2 || layout.bytes[0] != '2')
+        return LK_KIND_NONE;
+    switch (layout.bytes[1]) {
+    case 'l':
+        return LK_KIND_LOCK;
+    case 't':
+        return LK_KIND_LATCH;
+    default:
+        return LK_KIND_NONE;
+    }
 }
 
 /* ---- the hash of a lock ----------------------------------------------------------- */

@@ -260,8 +260,6 @@ static void ask_rest(struct lk__slot *slot)
     if (kind == LK_KIND_SEMAPHORE || kind == LK_KIND_PLAIN_SEMAPHORE ||
         kind == LK_KIND_LATCH)
         slot_ask(slot, "GET", "", 0, NULL, take_value);
-    if (kind == LK_KIND_LATCH && name->has_tickets)
-        slot_ask(slot, "ZCARD", "latchkey:waiting", 0, NULL, take_waiters);
 }
 
 /* ---- what became of a name --------------------------------------------------------- */

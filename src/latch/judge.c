@@ -4,10 +4,7 @@
 
 #include "latch/judge.h"
 
-#include "server/reply.h"
-
-/* Answers of the scripts; see lua/latch_wait.lua. */
-enum { ANSWER_WAIT = 0, ANSWER_OPEN = 1 };
+#include "latch_table.h"
 
 static bool is_gap(uint64_t number)
 {
@@ -46,25 +43,23 @@ lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts)
     return LK__VERDICT_WAIT;
 }
 
-static uint64_t number_at(const redisReply *reply, size_t i)
-{
-    int64_t number = lk__reply_integer_at(reply, i, 0);
-
-    return number < 0 ? 0 : (uint64_t)number;
-}
-
 lk__verdict lk__latch_judge(uint64_t *mark, const void *reply)
 {
-    int64_t answer = lk__reply_integer_at(reply, 0, -1);
-    bool open = answer == ANSWER_OPEN;
-    lk__latch_facts facts = {
-        .open = open,
-        .gen = number_at(reply, open ? 1 : 2),
-        .opened = number_at(reply, open ? 4 : 6),
-        .gone = number_at(reply, open ? 5 : 7),
-    };
+    lk__latch_acquire_answer a;
+    lk__latch_facts facts = {.open = false};
 
-    if (!open && answer != ANSWER_WAIT)
+    if (lk__answer_read(&lk__latch_acquire_answers, reply, &a) != LK_OK ||
+        a.kind == LK__LATCH_ACQUIRE_BUSY)
         return LK__VERDICT_WAIT;
+    if (a.kind == LK__LATCH_ACQUIRE_OPENED) {
+        facts.open = true;
+        facts.gen = (uint64_t)a.opened.gen;
+        facts.opened = (uint64_t)a.opened.opened;
+        facts.gone = (uint64_t)a.opened.gone;
+    } else {
+        facts.gen = (uint64_t)a.waits.gen;
+        facts.opened = (uint64_t)a.waits.opened;
+        facts.gone = (uint64_t)a.waits.gone;
+    }
     return lk__latch_judge_facts(mark, &facts);
 }

@@ -6,13 +6,12 @@
 
 /*
  * What the server says of a latch, and what that means for one wait. Numbers
- * are generations as in lua/part_latch.lua: even for one that was armed, odd
+ * are generations as in lua/latch/generation.lua: even for one that was armed, odd
  * for the gap before the next.
  *
  * A wait has a mark: what the first answer to a look said that was sent after
  * the wait had begun. It is for the generation of this number or any later one
- * that the wait waits; 0: no answer yet. A message is never judged: it may be
- * another database's, or forged.
+ * that the wait waits; 0: no answer yet.
  */
 typedef struct lk__latch_facts {
     bool open;       /* now */
@@ -24,7 +23,7 @@ typedef struct lk__latch_facts {
 /* Judges; notes the mark of a wait that goes on, if gen is told. */
 lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts);
 
-/* Judges by the reply of latch_wait or latch_look, a redisReply. */
+/* Judges by the reply of an acquire or a touch, a redisReply. */
 lk__verdict lk__latch_judge(uint64_t *mark, const void *reply);
 
 #endif /* LK_LATCH_JUDGE_H */

@@ -10,50 +10,27 @@
 #include <latchkey/latch.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/names.h"
-#include "base/script.h"
-#include "claims/protocol.h"
 #include "handle/handle.h"
 #include "latch/judge.h"
 #include "latch/operation.h"
-
-extern const lk__script lk__script_latch_wait;
-extern const lk__script lk__script_latch_look;
-extern const lk__script lk__script_latch_leave;
-extern const lk__script lk__script_latch_info;
-extern const lk__script lk__script_latch_forget;
-
-/*
- * What a message says is not believed. Channels know no databases, Redisson's
- * are the same for names with braces and without, and whoever may publish may
- * say anything: it is a hint to look, for all waits of this client at once.
- */
-static void hear(lk__place *place, const char *text, size_t size)
-{
-    (void)text;
-    (void)size;
-    if (place->front != NULL)
-        lk__claim_look_again(place->front);
-}
+#include "latch/protocol.h"
+#include "latch_table.h"
 
 static const lk__kind latch_kind = {
     .word = "latch",
     .family = "latch",
-    .protocol = &lk__protocol_first,
+    .mode = "t",
+    .protocol = &lk__protocol_latch,
     .holdless = true,
-    .key_count = 6,
-    .keys = (const char *const[]){"", "latchkey:state", "latchkey:waiting",
-                                  "latchkey:tickets", "latchkey:members",
-                                  "latchkey:memo"},
+    .key_count = LK__LATCH_KEYS,
+    .keys = lk__latch_keys,
     .channel = "redisson_countdownlatch__channel__{}",
-    .topic = "latchkey:latch",
-    .hear = hear,
+    .topic = ":n",
+    .hear = lk__latch_hear,
     .judge = lk__latch_judge,
-    .acquire = &lk__script_latch_wait,
-    .recheck = &lk__script_latch_look,
-    .leave = &lk__script_latch_leave,
-    .info = &lk__script_latch_info,
-    .forget = &lk__script_latch_forget,
+    .own_free = lk__free,
 };
 
 struct lk_latch {

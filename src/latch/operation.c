@@ -11,43 +11,29 @@
 #include "base/error.h"
 #include "claims/ask.h"
 #include "claims/work.h"
-#include "server/reply.h"
+#include "latch/protocol.h"
 
 enum { MEMBER_MAX = 200, ID_SIZE = 64 };
 
-/* Answers of the scripts; see lua/latch_*.lua. */
-enum { ANSWER_NONE = 0, ANSWER_DONE = 1, ANSWER_UNSET = 5, ANSWER_MISMATCH };
-
-extern const lk__script lk__script_latch_set;
-extern const lk__script lk__script_latch_reset;
-extern const lk__script lk__script_latch_down;
-extern const lk__script lk__script_latch_arrive;
-extern const lk__script lk__script_latch_quit;
-extern const lk__script lk__script_latch_delete;
-extern const lk__script lk__script_latch_count;
-
-const lk__latch_act lk__latch_set = {.script = &lk__script_latch_set,
+const lk__latch_act lk__latch_set = {.what = 's',
                                      .takes_count = true,
                                      .none = LK_EALREADY};
-const lk__latch_act lk__latch_reset = {.script = &lk__script_latch_reset,
+const lk__latch_act lk__latch_reset = {.what = 'r',
                                        .takes_count = true,
                                        .none = LK_EPROTO};
-const lk__latch_act lk__latch_down = {.script = &lk__script_latch_down,
+const lk__latch_act lk__latch_down = {.what = 'd',
                                       .takes_count = true,
                                       .persists = true,
                                       .none = LK_EPROTO};
-const lk__latch_act lk__latch_arrive = {.script = &lk__script_latch_arrive,
+const lk__latch_act lk__latch_arrive = {.what = 'a',
                                         .takes_count = true,
                                         .takes_member = true,
                                         .none = LK_EPROTO};
-const lk__latch_act lk__latch_quit = {.script = &lk__script_latch_quit,
+const lk__latch_act lk__latch_quit = {.what = 'q',
                                       .takes_member = true,
                                       .none = LK_OK};
-const lk__latch_act lk__latch_delete = {.script = &lk__script_latch_delete,
-                                        .none = LK_EUNSET};
-const lk__latch_act lk__latch_count = {.script = &lk__script_latch_count,
-                                       .reads = true,
-                                       .none = LK_EPROTO};
+const lk__latch_act lk__latch_delete = {.what = 'x', .none = LK_EUNSET};
+const lk__latch_act lk__latch_count = {.reads = true, .none = LK_EPROTO};
 
 typedef struct operation {
     lk__ask ask; /* first */
@@ -94,45 +80,52 @@ static lk_status
 operation_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     operation *op = (operation *)(void *)ask;
-    int64_t answer = lk__reply_integer_at(reply, 0, -1);
-    uint64_t second = (uint64_t)lk__reply_integer_at(reply, 1, 0);
+    lk__latch_changed changed;
+    bool denied;
 
     *ret_more = false;
-    op->value = op->act->reads ? second : (uint64_t)answer;
-    if (!op->act->reads && second == 1)
+    if (op->act->reads)
+        return lk__latch_read_count(reply, &op->value);
+    if (lk__latch_read_change(reply, &changed, &denied) != LK_OK)
+        return LK_EPROTO;
+    if (denied)
         lk__client_log(ask->call.client, LK_LOG_WARN,
                        "%s: the server denied to publish; who waits looks",
                        ask->place->name);
-    switch (answer) {
-    case ANSWER_DONE:
+    op->value = changed == LK__LATCH_DONE;
+    switch (changed) {
+    case LK__LATCH_DONE:
         return LK_OK;
-    case ANSWER_NONE:
+    case LK__LATCH_NO:
         return op->act->none;
-    case ANSWER_UNSET:
+    case LK__LATCH_UNSET:
         return LK_EUNSET;
-    case ANSWER_MISMATCH:
-        return LK_EMISMATCH;
-    default:
-        return LK_EPROTO;
+    case LK__LATCH_OTHER:
+        break;
     }
+    return LK_EMISMATCH;
 }
 
 /* ---- doing it ---------------------------------------------------------------- */
 
 static lk_status question_set(operation *op, const lk__latch_order *order)
 {
-    lk_client *client = order->handle->place->client;
+    const lk__place *place = order->handle->place;
+    lk_client *client = place->client;
     char id[ID_SIZE];
-    const char *member = order->member == NULL ? "" : order->member;
-    lk__arg args[3];
+    const lk__latch_wish wish = {
+        .what = op->act->what,
+        .op = id,
+        .number = order->count,
+        .ttl_ms = order->ttl_ms,
+        .who = order->member == NULL ? "" : order->member,
+    };
 
+    if (op->act->reads)
+        return lk__ask_question(&op->ask, lk__latch_ask_count(place));
     snprintf(id, sizeof(id), "%s:%" PRIu64, client->id,
              ++client->work->last_claim_number);
-    args[0] = lk__arg_number((int64_t)order->count);
-    args[1] = lk__arg_number((int64_t)order->ttl_ms);
-    args[2] = lk__arg_text(member);
-    return lk__ask_script(&op->ask, op->act->script, id, op->act->reads ? 0 : 3,
-                          args);
+    return lk__ask_question(&op->ask, lk__latch_ask_change(place, &wish));
 }
 
 /* Inside the monitor. deliver NULL: a blocking one. */

@@ -4,7 +4,6 @@
 
 #include <latchkey/latch.h>
 
-#include "base/script.h"
 #include "handle/handle.h"
 
 /*
@@ -14,7 +13,7 @@
  * its caller was told LK_EINDOUBT; the others the caller says again.
  */
 typedef struct lk__latch_act {
-    const lk__script *script;
+    char what;         /* as in lua/latch/change.lua */
     bool takes_count;  /* 1 to LK_LATCH_COUNT_MAX */
     bool takes_member; /* 1 to 200 bytes */
     bool reads;        /* changes nothing; takes nothing */

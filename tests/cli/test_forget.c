@@ -42,18 +42,17 @@ static int teardown(void **state)
     return 0;
 }
 
-static void a_read_write_locks_name_becomes_a_latchs(void **state)
+static void a_latchs_name_becomes_a_locks(void **state)
 {
     forgetting *f = *state;
 
-    assert_tool(&f->how, 0, NULL, NULL, "lock", "--shared", "n", "--", "true",
-                NULL);
-    assert_tool(&f->how, 78, NULL, "use another name", "latch", "set", "n", "2",
-                NULL);
+    assert_tool(&f->how, 0, NULL, NULL, "latch", "set", "n", "2", NULL);
+    assert_tool(&f->how, 78, NULL, "use another name", "lock", "n", "--",
+                "true", NULL);
     assert_tool(&f->how, 0, "", "latchkey forget: forgotten\n", "forget", "n",
                 NULL);
-    assert_tool(&f->how, 0, NULL, NULL, "latch", "set", "n", "2", NULL);
-    assert_tool(&f->how, 0, "n: latch", NULL, "who", "n", NULL);
+    assert_tool(&f->how, 0, NULL, NULL, "lock", "n", "--", "true", NULL);
+    assert_tool(&f->how, 0, "n: lock", NULL, "who", "n", NULL);
 }
 
 static void a_name_that_is_held_is_shown_and_stays(void **state)
@@ -118,7 +117,7 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_read_write_locks_name_becomes_a_latchs),
+        TEST(a_latchs_name_becomes_a_locks),
         TEST(a_name_that_is_held_is_shown_and_stays),
         TEST(a_semaphores_number_goes_with_it),
         TEST(a_name_that_nobody_knows_is_not_forgotten),

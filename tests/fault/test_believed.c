@@ -31,7 +31,7 @@ static void latch_wait(locking *f, lk_latch *latch, const char *listed, call *c)
 {
     assert_status(lk_latch_wait_async(latch, LK_FOREVER, NULL, call_on_done, c),
                   LK_OK);
-    locking_wait_integer(f, 1, "ZCARD %s", listed);
+    locking_wait_integer(f, 1, "ZCOUNT %s 0 (2533274790395904", listed);
 }
 
 /* A client, and what it had counted before something. */
@@ -85,7 +85,7 @@ static void a_latch_of_another_database_opens_nothing(void **state)
     locking *f = *state;
     lk_client *waiting = locking_open(f, NULL);
 
-    opens_alone(f, latch_of(waiting, "n"), "latchkey:waiting:{n}",
+    opens_alone(f, latch_of(waiting, "n"), "latchkey:{n}:q",
                 latch_of(locking_open(f, &second), "n"), waiting);
 }
 
@@ -95,9 +95,9 @@ static void a_latch_whose_name_has_braces_opens_no_other(void **state)
     lk_client *waiting = locking_open(f, NULL);
     lk_client *other = locking_open(f, NULL);
 
-    opens_alone(f, latch_of(waiting, "n"), "latchkey:waiting:{n}",
+    opens_alone(f, latch_of(waiting, "n"), "latchkey:{n}:q",
                 latch_of(other, "{n}"), waiting);
-    opens_alone(f, latch_of(waiting, "{m}"), "latchkey:waiting::{m}",
+    opens_alone(f, latch_of(waiting, "{m}"), "latchkey::{m}:q",
                 latch_of(other, "m"), waiting);
 }
 
@@ -267,7 +267,7 @@ static void want_all(stage *s)
     locking_wait_queued(s->base, "rw", 1);
     locking_wait_queued(s->base, "sem", 1);
     locking_wait_queued(s->base, "plain", 1);
-    locking_wait_integer(s->base, 1, "ZCARD %s", "latchkey:waiting:{latch}");
+    locking_wait_queued(s->base, "latch", 1);
     locking_wait_waiting(s->victim, COUNT(s->calls));
 }
 

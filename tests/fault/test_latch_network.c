@@ -152,9 +152,9 @@ static void a_reset_whose_reply_is_lost_is_one(void **state)
     assert_status(lk_latch_reset(s.far, 5), LK_OK);
     assert_true(has_come_back(latching_client(s.f, 0)));
     assert_int_equal(latching_count(s.near), 5);
-    gen = server_string(s.f->server, "HGET latchkey:state:{n} gen");
+    gen = server_string(s.f->server, "GET latchkey:{n}:r");
     latching_wait_calm(latching_client(s.f, 0)); /* nothing is to come */
-    again = server_string(s.f->server, "HGET latchkey:state:{n} gen");
+    again = server_string(s.f->server, "GET latchkey:{n}:r");
     assert_string_equal(gen, again);
     free(gen);
     free(again);
@@ -294,7 +294,7 @@ static void a_count_that_runs_late_counts_once(void **state)
     proxy_hold(f->proxy, COMMAND, PROXY_REQUESTS);
     status = lk_latch_count_down(s.far, 1);
     assert_true(status == LK_OK || status == LK_EINDOUBT);
-    latching_wait_integer(f, "ZCARD latchkey:memo:{n}", 2);
+    latching_wait_integer(f, "HLEN latchkey:{n}:m", 3);
     assert_int_equal(latching_count(s.near), 4);
     proxy_release(f->proxy, COMMAND, PROXY_REQUESTS);
     assert_true(proxy_wait_open(f->proxy, 1, LATCHING_MS));

@@ -277,7 +277,7 @@ static redisContext *listen_to_all(const server *s)
     redisContext *context = redisConnectUnix(server_socket(s));
 
     assert_non_null(context);
-    freeReplyObject(redisCommand(context, "PSUBSCRIBE latchkey:latch:*"));
+    freeReplyObject(redisCommand(context, "PSUBSCRIBE latchkey:*:n"));
     return context;
 }
 
@@ -295,7 +295,7 @@ static unsigned count_openings(redisContext *context)
         assert_int_equal(redisGetReply(context, &got), REDIS_OK);
         reply = got;
         over = strcmp(reply->element[0]->str, "pong") == 0;
-        openings += !over && strncmp(reply->element[3]->str, "open ", 5) == 0;
+        openings += !over && strncmp(reply->element[3]->str, "opened ", 7) == 0;
         freeReplyObject(reply);
     }
     return openings;

@@ -182,7 +182,7 @@ static void a_latchs_name_becomes_a_locks(void **state)
     assert_status(lk_latch_wait_async(latch, LK_FOREVER, NULL, call_on_done,
                                       &wait),
                   LK_OK);
-    locking_wait_integer(f, 1, "ZCARD %s", "latchkey:waiting:{n}");
+    locking_wait_queued(f, "n", 1);
     assert_busy(client, "n", "wait");
     assert_status(lk_latch_count_down(latch, 2), LK_OK);
     assert_status(call_wait(&wait, NULL), LK_OK);

@@ -265,9 +265,7 @@ static void another_layout_is_refused(void **state)
     latching *f = *state;
     lk_latch *latch = latching_latch(f);
 
-    freeReplyObject(
-        server_command(f->server,
-                       "HSET latchkey:state:{n} v 2 kind latch phase x"));
+    freeReplyObject(server_command(f->server, "SET latchkey:{n}:r x"));
     all_say(latch, LK_EMISMATCH);
 }
 

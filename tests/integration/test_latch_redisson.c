@@ -241,8 +241,7 @@ static void a_name_with_a_tag_is_the_same_latch(void **state)
     assert_false(latch_standin_begins(java));
     latching_down(latch, 1);
     assert_true(latch_standin_waits(java, LATCHING_MS));
-    assert_int_equal(server_integer(f->server,
-                                    "EXISTS latchkey:state::a{tag}b"),
+    assert_int_equal(server_integer(f->server, "EXISTS latchkey::a{tag}b:r"),
                      1);
     lk_latch_free(latch);
     latch_standin_free(java);

@@ -173,7 +173,7 @@ static void a_latch_works_with_the_rights_of_its_page(void **state)
 {
     locking *f = *state;
     lk_client *client =
-        user_with(f, "+decrby +persist +pexpireat &latchkey:latch:{orders:* "
+        user_with(f, "+decrby +persist +pexpireat &latchkey:{orders:* "
                      "&redisson_countdownlatch__channel__{orders:*");
     lk_latch *first = NULL, *second = NULL;
     call c = {0};
@@ -184,7 +184,7 @@ static void a_latch_works_with_the_rights_of_its_page(void **state)
     assert_status(lk_latch_try_set_count(first, 1), LK_OK);
     assert_status(lk_latch_wait_async(second, 5000, NULL, call_on_done, &c),
                   LK_OK);
-    locking_wait_integer(f, 1, "ZCARD %s", "latchkey:waiting:{orders:1}");
+    locking_wait_queued(f, name, 1);
     assert_status(lk_latch_count_down(first, 1), LK_OK);
     assert_status(call_wait(&c, NULL), LK_OK);
     assert_nothing_denied(f);

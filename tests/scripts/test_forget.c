@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/latch_script.h"
 #include "support/permits.h"
 #include "support/plain_script.h"
 #include "support/rw_script.h"
@@ -19,32 +18,12 @@
 extern const lk__script lk__script_rwlock_forget;
 extern const lk__script lk__script_semaphore_forget;
 extern const lk__script lk__script_plain_forget;
-extern const lk__script lk__script_latch_forget;
 
 /* What a script is told that lacks a right, and one that met another type. */
 static const char cannot[] = "!DENIED *";
 static const char wrong_type[] = "!*WRONGTYPE*";
 
 enum { HOUR_MS = 3600000 };
-
-static const script_layout latch_layout = {
-    .count = 6,
-    .keys = {"", "latchkey:state", "latchkey:waiting", "latchkey:tickets",
-             "latchkey:members", "latchkey:memo"},
-    .channel = "redisson_countdownlatch__channel__{}",
-};
-
-static int latch_setup(void **state)
-{
-    int result = script_setup(state);
-
-    if (result == 0)
-        script_set_layout(*state, &latch_layout);
-    return result;
-}
-
-#define LATCH_TEST(f)                                                          \
-    cmocka_unit_test_setup_teardown(f, latch_setup, script_teardown)
 
 static const char *forget(script_fixture *f, const lk__script *script)
 {
@@ -311,75 +290,6 @@ static void a_plain_counter_of_others_stays(void **state)
     assert_stays(f, &lk__script_plain_forget, wrong_type);
 }
 
-/* ---- the latch ---- */
-
-static void a_latch_that_is_open_is_forgotten(void **state)
-{
-    script_fixture *f = *state;
-
-    latch_arrive(f, "op:1", "1", "one");
-    script_listen(f, LATCH_CHANNEL); /* who waited hears that it is open */
-    script_fill_memory(f, true);
-    assert_like(forget(f, &lk__script_latch_forget), "1 0");
-    script_fill_memory(f, false);
-    assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
-    assert_like(latch_try(f, "u:1"), "2 -1");
-}
-
-static void an_armed_latch_is_forgotten_if_nobody_waits(void **state)
-{
-    script_fixture *f = *state;
-
-    latch_set(f, "op:1", "2");
-    latch_wait(f, "u:1");
-    assert_stays(f, &lk__script_latch_forget, "3 1");
-    latch_leave(f, "u:1");
-    script_listen(f, LATCH_REDISSON);
-    assert_stays(f, &lk__script_latch_forget, "3 1");
-    script_deafen(f, LATCH_REDISSON);
-    script_listen(f, LATCH_CHANNEL);
-    assert_stays(f, &lk__script_latch_forget, "3 1");
-    script_deafen(f, LATCH_CHANNEL);
-    script_deny(f, "del");
-    assert_stays(f, &lk__script_latch_forget, cannot);
-    script_deny(f, NULL);
-    assert_like(forget(f, &lk__script_latch_forget), "1 0");
-    assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
-    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0"); /* unset, not open */
-}
-
-/* Of one who died a moment ago that is not known yet. */
-static void a_latchs_waiter_counts_for_ten_seconds(void **state)
-{
-    script_fixture *f = *state;
-
-    latch_set(f, "op:1", "2");
-    latch_wait(f, "u:1");
-    script_redis(f, "ZADD " LATCH_WAITING " %lld u:1", script_now_ms(f) - 5000);
-    assert_stays(f, &lk__script_latch_forget, "3 1");
-    script_redis(f, "ZADD " LATCH_WAITING " %lld u:1",
-                 script_now_ms(f) - 11000);
-    assert_like(forget(f, &lk__script_latch_forget), "1 0");
-}
-
-static void what_is_no_latch_of_ours_stays(void **state)
-{
-    static const char *const keys[] = {"n", LATCH_STATE, LATCH_WAITING,
-                                       LATCH_TICKETS, LATCH_MEMBERS};
-    script_fixture *f = *state;
-
-    redisson_set(f, "3");
-    assert_stays(f, &lk__script_latch_forget, "0");
-    server_flush(f->server);
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        latch_set(f, "op:1", "2");
-        script_redis(f, "DEL %s", keys[i]);
-        script_redis(f, "RPUSH %s other", keys[i]);
-        assert_stays(f, &lk__script_latch_forget, "!*TYPE*");
-        server_flush(f->server);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,10 +305,6 @@ int main(void)
         PLAIN_TEST(a_plain_semaphore_that_was_deleted_is_forgotten),
         PLAIN_TEST(permits_of_a_forgotten_counter_do_not_come_back),
         PLAIN_TEST(a_plain_counter_of_others_stays),
-        LATCH_TEST(a_latch_that_is_open_is_forgotten),
-        LATCH_TEST(an_armed_latch_is_forgotten_if_nobody_waits),
-        LATCH_TEST(a_latchs_waiter_counts_for_ten_seconds),
-        LATCH_TEST(what_is_no_latch_of_ours_stays),
     };
 
     return cmocka_run_group_tests_name("forget", tests, script_start_server,

@@ -34,14 +34,16 @@ static void the_last_count_opens(void **state)
     latch_listen(f);
     assert_like(latch_down(f, "op:3", "1"), "1 0");
     snprintf(expected, sizeof(expected),
-             LATCH_CHANNEL " open %lld n\n" LATCH_REDISSON " 0\n", gen);
+             LATCH_NEWS " opened 0 latch %lld " LATCH_NONCE
+                        " n\n" LATCH_REDISSON " 0\n",
+             gen);
     assert_string_equal(script_heard(f), expected);
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(script_redis(f, "HMGET " LATCH_STATE " phase foreign"),
-                "open 0");
+    assert_like(latch_word(f, "phase"), "open");
+    assert_int_equal(latch_mark(f, "foreign"), 0);
     assert_int_equal(latch_mark(f, "opened"), gen);
     assert_int_equal(latch_mark(f, "gen"), gen);
-    assert_in_range(latch_pttl(f, LATCH_STATE), 604000000, 604800000);
+    assert_in_range(latch_pttl(f, LATCH_RECORD), 3590000, 3600000);
 }
 
 static void more_than_is_left_opens_as_well(void **state)
@@ -71,7 +73,7 @@ static void there_is_nothing_to_count_on_an_unset_latch(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(latch_down(f, "op:1", "1"), "5");
+    assert_like(latch_down(f, "op:1", "1"), "3");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -94,13 +96,16 @@ static void a_count_is_remembered_longer_than_it_is_sent(void **state)
 {
     script_fixture *f = *state;
     long long now = script_now_ms(f);
+    char old[32], young[32];
 
     latch_set(f, "op:1", "5");
-    script_redis(f, "ZADD " LATCH_MEMO " %lld old %lld young", now - 660001,
-                 now - 650000);
+    snprintf(old, sizeof(old), "%lld done", now - 660001);
+    snprintf(young, sizeof(young), "%lld done", now - 650000);
+    script_redis(f, "HSET " LATCH_MEMO " old %s young %s # %s", old, young,
+                 "1 0"); /* a sweep is due */
     latch_down(f, "op:2", "1");
-    assert_like(script_redis(f, "ZRANGE " LATCH_MEMO " 0 -1"),
-                "young op:1 op:2");
+    assert_like(script_redis(f, "HMGET " LATCH_MEMO " old young op:1 op:2"),
+                "nil * done * done * done");
     assert_in_range(latch_pttl(f, LATCH_MEMO), 650000, 660000);
 }
 
@@ -112,8 +117,7 @@ static void opening_empties_the_list_of_those_who_wait(void **state)
     latch_wait(f, "u:1");
     latch_wait(f, "u:2");
     latch_down(f, "op:2", "1");
-    assert_like(script_redis(f, "EXISTS " LATCH_WAITING " " LATCH_TICKETS),
-                "0");
+    assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "0");
 }
 
 /* ---- arriving ---- */
@@ -126,7 +130,7 @@ static void the_first_to_arrive_arms_the_latch(void **state)
     assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
     assert_like(latch_count(f), "1 2");
     assert_int_equal(latch_mark(f, "size"), 3);
-    assert_true(strtoll(script_redis(f, "ZSCORE " LATCH_MEMBERS " m1"), NULL,
+    assert_true(strtoll(script_redis(f, "ZSCORE " LATCH_ARRIVED " m1"), NULL,
                         10) >= latch_mark(f, "gen"));
     assert_string_equal(script_heard(f), LATCH_REDISSON " 1\n");
 }
@@ -140,11 +144,12 @@ static void the_last_to_arrive_opens_it(void **state)
     latch_listen(f);
     assert_like(latch_arrive(f, "op:2", "2", "m2"), "1 0");
     snprintf(expected, sizeof(expected),
-             LATCH_CHANNEL " open %lld n\n" LATCH_REDISSON " 0\n",
+             LATCH_NEWS " opened 0 latch %lld " LATCH_NONCE
+                        " n\n" LATCH_REDISSON " 0\n",
              latch_mark(f, "gen"));
     assert_string_equal(script_heard(f), expected);
     assert_like(latch_count(f), "1 0");
-    assert_like(script_redis(f, "ZRANGE " LATCH_MEMBERS " 0 -1"), "m1 m2");
+    assert_like(script_redis(f, "ZRANGE " LATCH_ARRIVED " 0 -1"), "m1 m2");
 }
 
 static void one_who_expects_nobody_else_opens_it_at_once(void **state)
@@ -155,7 +160,8 @@ static void one_who_expects_nobody_else_opens_it_at_once(void **state)
     latch_listen(f);
     assert_like(latch_arrive(f, "op:1", "1", "m1"), "1 0");
     snprintf(expected, sizeof(expected),
-             LATCH_CHANNEL " open %lld n\n" LATCH_REDISSON " 0\n",
+             LATCH_NEWS " opened 0 latch %lld " LATCH_NONCE
+                        " n\n" LATCH_REDISSON " 0\n",
              latch_mark(f, "gen"));
     assert_string_equal(script_heard(f), expected);
     assert_like(latch_count(f), "1 0");
@@ -181,7 +187,7 @@ static void an_arrival_that_is_sent_again_counts_once(void **state)
     assert_like(latch_count(f), "1 3");
     latch_delete(f, "op:3");
     assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
-    assert_like(latch_count(f), "5");
+    assert_like(latch_count(f), "2");
 }
 
 static void a_member_counts_again_after_a_reset(void **state)
@@ -200,10 +206,10 @@ static void a_member_of_an_older_generation_does_not_count(void **state)
     script_fixture *f = *state;
 
     latch_arrive(f, "op:1", "2", "m1");
-    script_redis(f, "COPY " LATCH_MEMBERS " kept");
+    script_redis(f, "COPY " LATCH_ARRIVED " kept");
     latch_reset(f, "op:2", "2");
-    script_redis(f, "RENAME kept " LATCH_MEMBERS);
-    assert_like(latch_info(f), "() 0 ()");
+    script_redis(f, "RENAME kept " LATCH_ARRIVED);
+    assert_like(latch_info(f), "3 0 () ()");
     assert_like(latch_arrive(f, "op:3", "2", "m1"), "1 0");
     assert_like(latch_count(f), "1 1");
 }
@@ -225,12 +231,12 @@ static void members_that_expect_different_numbers_are_refused(void **state)
     script_fixture *f = *state;
 
     latch_arrive(f, "op:1", "3", "m1");
-    assert_like(latch_arrive(f, "op:2", "4", "m2"), "6");
-    assert_like(latch_arrive(f, "op:3", "4", "m1"), "6");
+    assert_like(latch_arrive(f, "op:2", "4", "m2"), "4");
+    assert_like(latch_arrive(f, "op:3", "4", "m1"), "4");
     assert_like(latch_count(f), "1 2");
     latch_arrive(f, "op:4", "3", "m2");
     latch_arrive(f, "op:5", "3", "m3");
-    assert_like(latch_arrive(f, "op:6", "4", "m4"), "6");
+    assert_like(latch_arrive(f, "op:6", "4", "m4"), "4");
 }
 
 static void members_arrive_at_a_latch_that_was_armed_for_them(void **state)
@@ -238,7 +244,7 @@ static void members_arrive_at_a_latch_that_was_armed_for_them(void **state)
     script_fixture *f = *state;
 
     latch_set(f, "op:1", "2");
-    assert_like(latch_arrive(f, "op:2", "3", "m1"), "6");
+    assert_like(latch_arrive(f, "op:2", "3", "m1"), "4");
     assert_like(latch_arrive(f, "op:3", "2", "m1"), "1 0");
     assert_like(latch_count(f), "1 1");
 }
@@ -256,16 +262,16 @@ static void members_and_counts_open_a_latch_together(void **state)
 /* Of a latch that has no time, every key does once it is open. */
 static void what_is_left_of_an_open_latch_has_an_end(void **state)
 {
-    static const char *const keys[] = {LATCH_STATE, LATCH_MEMBERS, LATCH_MEMO};
+    static const char *const keys[] = {LATCH_RECORD, LATCH_ARRIVED, LATCH_MEMO};
     script_fixture *f = *state;
 
     latch_set(f, "op:1", "2");
     latch_arrive(f, "op:2", "2", "m1");
-    assert_int_equal(latch_pttl(f, LATCH_MEMBERS), -1);
+    assert_int_equal(latch_pttl(f, LATCH_ARRIVED), -1);
     latch_down(f, "op:3", "1");
     assert_like(latch_count(f), "1 0");
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        assert_in_range(latch_pttl(f, keys[i]), 1, 604800000);
+        assert_in_range(latch_pttl(f, keys[i]), 1, 3600000);
     assert_like(script_redis(f, "DBSIZE"), "3");
 }
 
@@ -278,8 +284,8 @@ static void a_member_may_have_any_name(void **state)
     latch_arrive(f, "op:3", "4", " a b\n{c}");
     assert_like(latch_count(f), "1 2");
     assert_like(latch_info(f),
-                "( a b\n{c} 1 0 * -1 \"\" \"\" -inf 1 0 * -1 \"\" "
-                "\"\") 0 ()");
+                "3 0 ( a b\n{c} 1 0 * -1 \"\" \"\" -inf 1 0 * -1 "
+                "\"\" \"\") ()");
 }
 
 /* ---- taking an arrival back ---- */
@@ -290,8 +296,8 @@ static void an_arrival_is_taken_back(void **state)
 
     latch_arrive(f, "op:1", "2", "m1");
     latch_listen(f);
-    assert_like(latch_quit(f, "op:2", "m1"), "0");
-    assert_like(script_redis(f, "EXISTS " LATCH_MEMBERS " n"), "0");
+    assert_like(latch_quit(f, "op:2", "m1"), "2");
+    assert_like(script_redis(f, "EXISTS " LATCH_ARRIVED " n"), "0");
     latch_arrive(f, "op:3", "2", "m2");
     assert_like(latch_count(f), "1 1");
 }
@@ -306,36 +312,36 @@ static void the_last_to_leave_takes_away_what_the_first_armed(void **state)
     latch_quit(f, "op:3", "m1");
     assert_like(latch_count(f), "1 2");
     latch_quit(f, "op:4", "m2");
-    assert_like(latch_count(f), "5");
-    assert_like(script_redis(f, "HGET latchkey:state:{n} phase"), "unset");
+    assert_like(latch_count(f), "2");
+    assert_like(latch_word(f, "phase"), "unset");
 
     latch_arrive(f, "op:5", "3", "m1");
-    script_redis(f, "ZADD latchkey:waiting:{n} 1 u:1");
+    latch_wait(f, "u:1");
     latch_quit(f, "op:6", "m1");
     assert_like(latch_count(f), "1 3");
 }
 
 /* Without a time of its own it would be there for ever. */
-static void a_latch_at_rest_is_forgotten_in_a_week(void **state)
+static void a_latch_at_rest_is_forgotten_in_an_hour(void **state)
 {
     script_fixture *f = *state;
 
     latch_arrive(f, "op:1", "2", "m1");
-    assert_like(script_redis(f, "TTL latchkey:state:{n}"), "-1");
+    assert_like(script_redis(f, "PTTL " LATCH_RECORD), "-1");
     latch_arrive(f, "op:2", "2", "m2");
     assert_like(latch_count(f), "1 0");
-    assert_like(script_redis(f, "TTL latchkey:state:{n}"), "60????");
-    assert_like(script_redis(f, "TTL " LATCH_MEMBERS), "60????");
+    assert_in_range(latch_pttl(f, LATCH_RECORD), 3590000, 3600000);
+    assert_in_range(latch_pttl(f, LATCH_ARRIVED), 3590000, 3600000);
 }
 
 static void who_has_not_arrived_takes_nothing_back(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(latch_quit(f, "op:1", "m1"), "0");
+    assert_like(latch_quit(f, "op:1", "m1"), "2");
     assert_like(script_redis(f, "DBSIZE"), "0");
     latch_arrive(f, "op:2", "2", "m1");
-    assert_like(latch_quit(f, "op:3", "m2"), "0");
+    assert_like(latch_quit(f, "op:3", "m2"), "2");
     assert_like(latch_count(f), "1 1");
 }
 
@@ -344,7 +350,7 @@ static void nothing_is_taken_back_from_an_open_latch(void **state)
     script_fixture *f = *state;
 
     latch_arrive(f, "op:1", "1", "m1");
-    assert_like(latch_quit(f, "op:2", "m1"), "1");
+    assert_like(latch_quit(f, "op:2", "m1"), "1 0");
     assert_like(latch_count(f), "1 0");
 }
 
@@ -354,10 +360,10 @@ static void who_has_left_is_told_so_again(void **state)
     script_fixture *f = *state;
 
     latch_arrive(f, "op:1", "2", "m1");
-    assert_like(latch_quit(f, "op:2", "m1"), "0");
+    assert_like(latch_quit(f, "op:2", "m1"), "2");
     latch_arrive(f, "op:3", "2", "m2");
     latch_arrive(f, "op:4", "2", "m3");
-    assert_like(latch_quit(f, "op:2", "m1"), "0");
+    assert_like(latch_quit(f, "op:2", "m1"), "2");
 }
 
 static void taking_back_twice_counts_once(void **state)
@@ -380,13 +386,13 @@ static void every_change_by_a_member_begins_the_time_anew(void **state)
 
     latch_arrive_for(f, "op:1", "3", "m1", "60000");
     script_redis(f, "PEXPIRE n 1000");
-    script_redis(f, "PEXPIRE " LATCH_MEMBERS " 1000");
+    script_redis(f, "PEXPIRE " LATCH_ARRIVED " 1000");
     latch_arrive(f, "op:2", "3", "m2");
     assert_in_range(latch_pttl(f, "n"), 55000, 60000);
-    assert_in_range(latch_pttl(f, LATCH_MEMBERS), 55000, 60000);
+    assert_in_range(latch_pttl(f, LATCH_ARRIVED), 55000, 60000);
     latch_quit_for(f, "op:3", "m2", "90000");
     assert_in_range(latch_pttl(f, "n"), 85000, 90000);
-    assert_in_range(latch_pttl(f, LATCH_MEMBERS), 85000, 90000);
+    assert_in_range(latch_pttl(f, LATCH_ARRIVED), 85000, 90000);
 }
 
 int main(void)
@@ -415,7 +421,7 @@ int main(void)
         SCRIPT_TEST(a_member_may_have_any_name),
         SCRIPT_TEST(an_arrival_is_taken_back),
         SCRIPT_TEST(the_last_to_leave_takes_away_what_the_first_armed),
-        SCRIPT_TEST(a_latch_at_rest_is_forgotten_in_a_week),
+        SCRIPT_TEST(a_latch_at_rest_is_forgotten_in_an_hour),
         SCRIPT_TEST(who_has_not_arrived_takes_nothing_back),
         SCRIPT_TEST(nothing_is_taken_back_from_an_open_latch),
         SCRIPT_TEST(who_has_left_is_told_so_again),

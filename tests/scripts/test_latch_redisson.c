@@ -24,9 +24,9 @@ static void what_redisson_armed_is_armed(void **state)
 
     redisson_set(f, "3");
     assert_like(latch_count(f), "1 3");
-    assert_like(latch_set(f, "op:1", "5"), "0");
+    assert_like(latch_set(f, "op:1", "5"), "2");
     assert_like(script_redis(f, "GET n"), "3");
-    assert_like(script_redis(f, "EXISTS " LATCH_STATE), "0");
+    assert_like(script_redis(f, "EXISTS " LATCH_RECORD), "0");
 }
 
 static void a_wait_notes_what_redisson_armed(void **state)
@@ -35,12 +35,12 @@ static void a_wait_notes_what_redisson_armed(void **state)
     long long gen;
 
     redisson_set(f, "3");
-    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_like(latch_wait(f, "u:1"), "2 -1 * 0 0");
     gen = told_gen(f);
     assert_int_equal(gen % 2, 0);
     assert_int_equal(latch_mark(f, "gen"), gen);
     assert_int_equal(latch_mark(f, "foreign"), 1);
-    assert_in_range(latch_pttl(f, LATCH_STATE), 604700000, 604800000);
+    assert_in_range(latch_pttl(f, LATCH_RECORD), 3590000, 3600000);
     assert_int_equal(latch_pttl(f, "n"), -1);
     latch_wait(f, "u:2");
     assert_int_equal(told_gen(f), gen);
@@ -59,17 +59,18 @@ static void what_redisson_armed_and_opened_is_gone_once_open(void **state)
     redisson_down(f);
     latch_listen(f);
     latch_look(f, "u:1");
-    assert_int_equal(script_item(f, 6), gen);
+    assert_int_equal(script_item(f, 4), gen);
     assert_int_equal(told_gen(f) % 2, 1);
-    snprintf(expected, sizeof(expected), LATCH_CHANNEL " open %lld n\n", gen);
+    snprintf(expected, sizeof(expected),
+             LATCH_NEWS " opened 0 latch %lld " LATCH_NONCE " n\n", gen);
     assert_string_equal(script_heard(f), expected);
     latch_look(f, "u:1");
     assert_string_equal(script_heard(f), "");
-    assert_like(latch_count(f), "5");
+    assert_like(latch_count(f), "2");
     latch_wait(f, "u:2");
     assert_true(told_gen(f) > gen);
     assert_like(script_redis(f, "DEL n"), "0");
-    assert_true(latch_pttl(f, LATCH_STATE) > 0);
+    assert_true(latch_pttl(f, LATCH_RECORD) > 0);
 }
 
 static void what_redisson_used_unseen_is_unset(void **state)
@@ -78,8 +79,8 @@ static void what_redisson_used_unseen_is_unset(void **state)
 
     redisson_set(f, "1");
     redisson_down(f);
-    assert_like(latch_count(f), "5");
-    assert_like(latch_down(f, "op:1", "1"), "5");
+    assert_like(latch_count(f), "2");
+    assert_like(latch_down(f, "op:1", "1"), "3");
     assert_like(latch_set(f, "op:2", "1"), "1 0");
 }
 
@@ -90,14 +91,14 @@ static void a_count_of_zero_is_open(void **state)
 
     redisson_set(f, "0");
     assert_like(latch_count(f), "1 0");
-    assert_like(latch_wait(f, "u:1"), "1 0 0 0 0 0");
+    assert_like(latch_wait(f, "u:1"), "1 0 0 0");
     assert_like(latch_down(f, "op:1", "1"), "1 0");
     assert_like(latch_arrive(f, "op:2", "3", "m"), "1 0");
-    assert_like(latch_quit(f, "op:3", "m"), "1");
-    assert_like(latch_set(f, "op:4", "2"), "0");
+    assert_like(latch_quit(f, "op:3", "m"), "1 0");
+    assert_like(latch_set(f, "op:4", "2"), "2");
     assert_like(script_redis(f, "GET n"), "0");
     assert_like(latch_delete(f, "op:5"), "1 0");
-    assert_like(latch_count(f), "5");
+    assert_like(latch_count(f), "2");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -107,7 +108,7 @@ static void a_count_below_zero_is_open(void **state)
 
     script_redis(f, "SET n -3");
     assert_like(latch_count(f), "1 0");
-    assert_like(latch_wait(f, "u:1"), "1 0 0 0 0 0");
+    assert_like(latch_wait(f, "u:1"), "1 0 0 0");
     assert_like(latch_reset(f, "op:1", "2"), "1 0");
     assert_like(latch_count(f), "1 2");
 }
@@ -137,14 +138,15 @@ static void what_redisson_opened_of_ours_stays_open(void **state)
     redisson_down(f);
     assert_like(latch_count(f), "1 0");
     latch_listen(f);
-    assert_like(latch_look(f, "u:1"), "1 * 0 0 * 0");
-    assert_int_equal(script_item(f, 4), gen);
-    snprintf(expected, sizeof(expected), LATCH_CHANNEL " open %lld n\n", gen);
+    assert_like(latch_look(f, "u:1"), "1 * * 0");
+    assert_int_equal(script_item(f, 2), gen);
+    snprintf(expected, sizeof(expected),
+             LATCH_NEWS " opened 0 latch %lld " LATCH_NONCE " n\n", gen);
     assert_string_equal(script_heard(f), expected);
-    assert_like(script_redis(f, "HGET " LATCH_STATE " phase"), "open");
-    assert_like(script_redis(f, "EXISTS " LATCH_WAITING), "0");
-    assert_like(latch_wait(f, "u:2"), "1 * 0 0 * 0");
-    assert_like(latch_set(f, "op:2", "2"), "0");
+    assert_like(latch_word(f, "phase"), "open");
+    assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "0");
+    assert_like(latch_wait(f, "u:2"), "1 * * 0");
+    assert_like(latch_set(f, "op:2", "2"), "2");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -156,11 +158,11 @@ static void what_we_open_of_redissons_stays_open(void **state)
     redisson_down(f);
     latch_listen(f);
     assert_like(latch_down(f, "op:1", "1"), "1 0");
-    assert_like(script_heard(f),
-                LATCH_CHANNEL " open * n\n" LATCH_REDISSON " 0\n");
-    assert_like(latch_wait(f, "u:1"), "1 * 0 0 * 0");
+    assert_like(script_heard(f), LATCH_NEWS " opened 0 latch * " LATCH_NONCE
+                                            " n\n" LATCH_REDISSON " 0\n");
+    assert_like(latch_wait(f, "u:1"), "1 * * 0");
     assert_int_equal(latch_mark(f, "foreign"), 0);
-    assert_in_range(latch_pttl(f, LATCH_STATE), 604000000, 604800000);
+    assert_in_range(latch_pttl(f, LATCH_RECORD), 3590000, 3600000);
 }
 
 /* Redisson does not know that it is open: it may arm it. */
@@ -175,8 +177,8 @@ static void what_redisson_arms_of_an_open_latch_is_armed(void **state)
     assert_like(latch_count(f), "1 2");
     latch_wait(f, "u:1");
     assert_true(told_gen(f) > gen);
-    assert_int_equal(script_item(f, 6), gen);
-    assert_like(script_redis(f, "EXISTS " LATCH_MEMBERS), "0");
+    assert_int_equal(script_item(f, 4), gen);
+    assert_like(script_redis(f, "EXISTS " LATCH_ARRIVED), "0");
     assert_like(latch_arrive(f, "op:2", "2", "m"), "1 0");
     assert_like(latch_count(f), "1 1");
 }
@@ -188,7 +190,7 @@ static void members_arrive_at_what_redisson_armed(void **state)
     redisson_set(f, "3");
     assert_like(latch_arrive(f, "op:1", "3", "m1"), "1 0");
     assert_int_equal(latch_mark(f, "size"), 3);
-    assert_like(latch_arrive(f, "op:2", "4", "m2"), "6");
+    assert_like(latch_arrive(f, "op:2", "4", "m2"), "4");
     redisson_down(f);
     assert_like(latch_arrive(f, "op:3", "3", "m2"), "1 0");
     assert_like(latch_count(f), "1 0");
@@ -202,7 +204,7 @@ redisson_takes_no_part_in_an_arrival_that_is_taken_back(void **state)
     redisson_set(f, "3");
     latch_arrive(f, "op:1", "3", "m1");
     redisson_down(f);
-    assert_like(latch_quit(f, "op:2", "m1"), "0");
+    assert_like(latch_quit(f, "op:2", "m1"), "2");
     assert_like(script_redis(f, "GET n"), "2");
 }
 
@@ -215,7 +217,7 @@ static void what_redisson_deleted_of_ours_is_open(void **state)
     redisson_delete(f);
     assert_like(latch_count(f), "1 0");
     assert_like(latch_down(f, "op:2", "1"), "1 0");
-    assert_like(script_redis(f, "HGET " LATCH_STATE " phase"), "open");
+    assert_like(latch_word(f, "phase"), "open");
 }
 
 static void a_reset_and_a_delete_tell_redisson_as_it_does_itself(void **state)
@@ -239,14 +241,14 @@ static void what_redisson_arms_after_our_time_is_its_own(void **state)
 
     latch_set_for(f, "op:1", "1", "60000");
     gen = latch_mark(f, "gen");
-    script_redis(f, "HSET " LATCH_STATE " until %lld", script_now_ms(f));
+    latch_put(f, "till", script_now_ms(f));
     script_redis(f, "DEL n");
     redisson_set(f, "4");
     latch_look(f, "u:1");
     assert_true(told_gen(f) > gen);
-    assert_int_equal(script_item(f, 7), gen);
+    assert_int_equal(script_item(f, 5), gen);
     assert_int_equal(latch_mark(f, "foreign"), 1);
-    assert_int_equal(latch_mark(f, "until"), 0);
+    assert_int_equal(latch_mark(f, "till"), 0);
 }
 
 /* ---- a clock that was set back ---- */
@@ -260,12 +262,12 @@ static void a_count_that_has_ended_was_not_counted_down(void **state)
 
     latch_set_for(f, "op:1", "2", "60000");
     gen = latch_mark(f, "gen");
-    script_redis(f, "DEL n " LATCH_MEMBERS);
+    script_redis(f, "DEL n " LATCH_ARRIVED);
     latch_look(f, "u:1");
-    assert_int_equal(script_item(f, 0), 0);
-    assert_int_equal(script_item(f, 7), gen); /* gone */
-    assert_like(latch_count(f), "5");
-    assert_like(latch_down(f, "op:2", "1"), "5");
+    assert_int_equal(script_item(f, 0), 2);
+    assert_int_equal(script_item(f, 5), gen); /* gone */
+    assert_like(latch_count(f), "2");
+    assert_like(latch_down(f, "op:2", "1"), "3");
 }
 
 static void nor_one_whose_members_had_arrived(void **state)
@@ -273,8 +275,8 @@ static void nor_one_whose_members_had_arrived(void **state)
     script_fixture *f = *state;
 
     latch_arrive_for(f, "op:1", "2", "m", "60000");
-    script_redis(f, "DEL n " LATCH_MEMBERS);
-    assert_like(latch_count(f), "5");
+    script_redis(f, "DEL n " LATCH_ARRIVED);
+    assert_like(latch_count(f), "2");
 }
 
 static void redisson_counts_down_a_latch_that_has_a_time(void **state)
@@ -298,7 +300,7 @@ static void also_one_that_was_armed_anew(void **state)
     redisson_down(f);
     assert_like(latch_count(f), "1 0");
     latch_reset_for(f, "op:3", "1", "0");
-    assert_like(script_redis(f, "EXISTS " LATCH_MEMBERS), "0");
+    assert_like(script_redis(f, "EXISTS " LATCH_ARRIVED), "0");
     redisson_down(f);
     assert_like(latch_count(f), "1 0");
 }
@@ -310,42 +312,30 @@ static void an_end_is_no_further_away_than_it_was_set(void **state)
 
     latch_set_for(f, "op:1", "2", "60000");
     late = script_now_ms(f) + 3600000;
-    script_redis(f, "HSET " LATCH_STATE " until %lld", late);
+    latch_put(f, "till", late);
     script_redis(f, "PEXPIREAT n %lld", late);
-    script_redis(f, "PEXPIREAT " LATCH_MEMBERS " %lld", late);
+    script_redis(f, "PEXPIREAT " LATCH_ARRIVED " %lld", late);
     latch_look(f, "u:1");
     assert_in_range(script_item(f, 1), 55000, 60001);
-    assert_true(latch_mark(f, "until") <= script_now_ms(f) + 60000);
+    assert_true(latch_mark(f, "till") <= script_now_ms(f) + 60000);
     assert_in_range(latch_pttl(f, "n"), 55000, 60000);
-    assert_in_range(latch_pttl(f, LATCH_MEMBERS), 55000, 60000);
+    assert_in_range(latch_pttl(f, LATCH_ARRIVED), 55000, 60000);
     assert_like(latch_count(f), "1 2");
 }
 
 /* Even where it came too fast for anybody to look in between. */
 static void messages_to_a_name_in_braces_go_where_redisson_listens(void **state)
 {
-    extern const lk__script lk__script_latch_set, lk__script_latch_down;
     script_fixture *f = *state;
-    const char *const set[] = {"op:1",
-                               "redisson_countdownlatch__channel__{a{x}}",
-                               "0",
-                               "1",
-                               "0",
-                               NULL};
-    const char *const down[] = {"op:2",
-                                "redisson_countdownlatch__channel__{a{x}}",
-                                "0",
-                                "1",
-                                "0",
-                                NULL};
 
-    script_listen(f, "latchkey:latch::a{x}");
+    script_set_name(f, "a{x}");
+    script_listen(f, "latchkey::a{x}:n");
     script_listen(f, "redisson_countdownlatch__channel__{a{x}}");
-    latch_run_name(f, "a{x}", &lk__script_latch_set, set);
-    latch_run_name(f, "a{x}", &lk__script_latch_down, down);
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
     assert_like(script_heard(f),
                 "redisson_countdownlatch__channel__{a{x}} 1\n"
-                "latchkey:latch::a{x} open * a{x}\n"
+                "latchkey::a{x}:n opened 0 latch * " LATCH_NONCE " a{x}\n"
                 "redisson_countdownlatch__channel__{a{x}} 0\n");
 }
 

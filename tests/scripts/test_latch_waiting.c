@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-/* latch_wait, latch_look, latch_leave, latch_info: what a waiter learns. */
+/* acquire, touch, close, see: what a waiter learns. */
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/check.h"
 #include "support/latch_script.h"
@@ -17,12 +18,12 @@ static long long told_gen(const script_fixture *f)
 /* What it says of the last generation that opened, and that is gone. */
 static long long told_opened(const script_fixture *f)
 {
-    return script_item(f, script_item(f, 0) == 1 ? 4 : 6);
+    return script_item(f, script_item(f, 0) == 1 ? 2 : 4);
 }
 
 static long long told_gone(const script_fixture *f)
 {
-    return script_item(f, script_item(f, 0) == 1 ? 5 : 7);
+    return script_item(f, script_item(f, 0) == 1 ? 3 : 5);
 }
 
 /* ---- facts ---- */
@@ -32,9 +33,9 @@ static void a_wait_on_an_armed_latch_learns_its_generation(void **state)
     script_fixture *f = *state;
 
     latch_set(f, "op:1", "2");
-    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_like(latch_wait(f, "u:1"), "2 -1 * 0 0");
     assert_int_equal(told_gen(f), latch_mark(f, "gen"));
-    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_like(latch_look(f, "u:1"), "2 -1 * 0 0");
     assert_int_equal(told_gen(f), latch_mark(f, "gen"));
 }
 
@@ -44,12 +45,12 @@ static void a_wait_on_an_open_latch_passes(void **state)
 
     latch_set(f, "op:1", "1");
     latch_down(f, "op:2", "1");
-    assert_like(latch_wait(f, "u:1"), "1 * 0 0 * 0");
+    assert_like(latch_wait(f, "u:1"), "1 * * 0");
     assert_int_equal(told_gen(f), latch_mark(f, "gen"));
     assert_int_equal(told_opened(f), latch_mark(f, "gen"));
-    assert_like(latch_look(f, "u:1"), "1 * 0 0 * 0");
-    assert_like(latch_try(f, "u:1"), "1 * 0 0 * 0");
-    assert_like(script_redis(f, "EXISTS " LATCH_WAITING), "0");
+    assert_like(latch_look(f, "u:1"), "1 * * 0");
+    assert_like(latch_try(f, "u:1"), "1 * * 0");
+    assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "0");
 }
 
 /* Below all generations to come: so what opens next is what it waits for. */
@@ -58,10 +59,10 @@ static void a_wait_on_an_unset_latch_learns_where_the_next_begins(void **state)
     script_fixture *f = *state;
     long long place;
 
-    assert_like(latch_wait(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_like(latch_wait(f, "u:1"), "2 -1 * 0 0");
     place = told_gen(f);
     assert_int_equal(place % 2, 1);
-    assert_like(script_redis(f, "EXISTS n " LATCH_STATE), "0");
+    assert_like(script_redis(f, "EXISTS n " LATCH_RECORD), "0");
     latch_set(f, "op:1", "1");
     assert_true(latch_mark(f, "gen") > place);
 }
@@ -73,7 +74,8 @@ static void the_place_before_the_next_is_behind_the_last(void **state)
 
     latch_set(f, "op:1", "1");
     latch_delete(f, "op:2");
-    script_redis(f, "HSET " LATCH_STATE " gen %lld gone %lld", ahead, ahead);
+    latch_put(f, "gen", ahead);
+    latch_put(f, "gone", ahead);
     latch_wait(f, "u:1");
     assert_int_equal(told_gen(f), ahead + 1);
     latch_set(f, "op:3", "1");
@@ -91,7 +93,7 @@ static void a_look_learns_that_it_opened_before_it_was_reset(void **state)
     gen = told_gen(f);
     latch_down(f, "op:2", "1");
     latch_reset(f, "op:3", "1");
-    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 * 0");
+    assert_like(latch_look(f, "u:1"), "2 -1 * * 0");
     assert_int_equal(told_opened(f), gen);
     assert_true(told_gen(f) > gen);
 }
@@ -105,7 +107,7 @@ static void a_look_learns_that_it_is_gone(void **state)
     latch_wait(f, "u:1");
     gen = told_gen(f);
     latch_delete(f, "op:2");
-    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 *");
+    assert_like(latch_look(f, "u:1"), "2 -1 * 0 *");
     assert_int_equal(told_gone(f), gen);
     assert_int_equal(told_gen(f) % 2, 1);
 }
@@ -116,12 +118,12 @@ static void a_look_learns_that_its_time_has_ended(void **state)
     long long gen;
 
     latch_set_for(f, "op:1", "1", "60000");
-    assert_like(latch_wait(f, "u:1"), "0 * * 0 0 0 0 0");
+    assert_like(latch_wait(f, "u:1"), "2 * * * 0 0");
     assert_in_range(script_item(f, 1), 55000, 60001);
     gen = told_gen(f);
-    script_redis(f, "HSET " LATCH_STATE " until %lld", script_now_ms(f));
+    latch_put(f, "till", script_now_ms(f));
     script_redis(f, "DEL n");
-    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 *");
+    assert_like(latch_look(f, "u:1"), "2 -1 * 0 *");
     assert_int_equal(told_gone(f), gen);
 }
 
@@ -132,7 +134,7 @@ static void a_look_without_any_data_learns_that_nothing_is_known(void **state)
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     server_flush(f->server);
-    assert_like(latch_look(f, "u:1"), "0 -1 * 0 0 0 0 0");
+    assert_like(latch_look(f, "u:1"), "2 -1 * 0 0");
     assert_int_equal(told_gen(f) % 2, 1);
 }
 
@@ -140,11 +142,11 @@ static void one_try_is_not_listed(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(latch_try(f, "u:1"), "2 -1");
+    assert_like(latch_try(f, "u:1"), "3 -1");
     latch_set_for(f, "op:1", "1", "60000");
-    assert_like(latch_try(f, "u:1"), "2 *");
+    assert_like(latch_try(f, "u:1"), "3 *");
     assert_in_range(script_item(f, 1), 55000, 60001);
-    assert_like(script_redis(f, "EXISTS " LATCH_WAITING), "0");
+    assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "0");
 }
 
 /* ---- the list ---- */
@@ -157,9 +159,8 @@ static void who_waits_is_listed(void **state)
     latch_wait(f, "u:1");
     latch_wait(f, "u:2");
     assert_like(latch_info(f),
-                "() 2 (u:1 1 0 * because \"\" u:2 1 0 * because \"\")");
-    assert_in_range(latch_pttl(f, LATCH_WAITING), 55000, 60000);
-    assert_in_range(latch_pttl(f, LATCH_TICKETS), 55000, 60000);
+                "3 2 () (u:1 1 0 * because \"\" u:2 1 0 * because \"\")");
+    assert_in_range(latch_pttl(f, LATCH_QUEUE), 600000, 660000);
 }
 
 static void who_arrived_is_listed_in_order(void **state)
@@ -169,11 +170,11 @@ static void who_arrived_is_listed_in_order(void **state)
     latch_arrive(f, "op:1", "3", "z");
     latch_arrive(f, "op:2", "3", "a");
     assert_like(latch_info(f),
-                "(z 1 0 * -1 \"\" \"\" a 1 0 * -1 \"\" \"\") 0 ()");
+                "3 0 (z 1 0 * -1 \"\" \"\" a 1 0 * -1 \"\" \"\") ()");
     latch_arrive(f, "op:3", "3", "b");
-    assert_like(latch_info(f), "(z * a * b 1 0 * -1 \"\" \"\") 0 ()");
+    assert_like(latch_info(f), "3 0 (z * a * b 1 0 * -1 \"\" \"\") ()");
     latch_delete(f, "op:4");
-    assert_like(latch_info(f), "() 0 ()");
+    assert_like(latch_info(f), "3 0 () ()");
 }
 
 /* Where they could not be removed with it. */
@@ -182,10 +183,10 @@ static void nobody_has_arrived_at_an_unset_latch(void **state)
     script_fixture *f = *state;
 
     latch_arrive(f, "op:1", "3", "m1");
-    script_redis(f, "COPY " LATCH_MEMBERS " kept");
+    script_redis(f, "COPY " LATCH_ARRIVED " kept");
     latch_delete(f, "op:2");
-    script_redis(f, "RENAME kept " LATCH_MEMBERS);
-    assert_like(latch_info(f), "() 0 ()");
+    script_redis(f, "RENAME kept " LATCH_ARRIVED);
+    assert_like(latch_info(f), "3 0 () ()");
 }
 
 static void at_most_64_of_each_are_listed(void **state)
@@ -199,9 +200,14 @@ static void at_most_64_of_each_are_listed(void **state)
         latch_wait(f, name);
     }
     latch_info(f);
-    assert_int_equal(f->answer->element[0]->elements, 64 * 7);
     assert_int_equal(script_item(f, 1), 70);
-    assert_int_equal(f->answer->element[2]->elements, 64 * 6);
+    assert_int_equal(f->answer->element[2]->elements, 64 * 7);
+    assert_int_equal(f->answer->element[3]->elements, 64 * 6);
+}
+
+static const char *score_of(script_fixture *f, const char *member)
+{
+    return script_redis(f, "ZSCORE " LATCH_QUEUE " %s", member);
 }
 
 /* How long it waits is not forgotten by looking. */
@@ -212,14 +218,14 @@ static void a_look_keeps_the_entry(void **state)
 
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
-    snprintf(entry, sizeof(entry), "%s",
-             script_redis(f, "HGET " LATCH_TICKETS " u:1"));
-    assert_like(entry, "* in:u:1 because");
-    script_redis(f, "ZADD " LATCH_WAITING " 1 u:1");
+    latch_age(f, "u:1", 9000);
+    snprintf(entry, sizeof(entry), "%s", score_of(f, latch_member("u:1")));
     latch_look(f, "u:1");
-    assert_like(script_redis(f, "HGET " LATCH_TICKETS " u:1"), entry);
-    assert_true(strtoll(script_redis(f, "ZSCORE " LATCH_WAITING " u:1"), NULL,
-                        10) > 1000);
+    assert_like(score_of(f, latch_member("u:1")), entry);
+    assert_in_range(-strtoll(score_of(f, "u"), NULL, 10),
+                    script_now_ms(f) - 5000, script_now_ms(f));
+    latch_info(f);
+    assert_in_range(f->answer->element[3]->element[3]->integer, 9000, 20000);
 }
 
 static void a_waiter_whose_entry_was_lost_is_listed_again(void **state)
@@ -228,24 +234,37 @@ static void a_waiter_whose_entry_was_lost_is_listed_again(void **state)
 
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
-    script_redis(f, "DEL " LATCH_WAITING " " LATCH_TICKETS);
+    script_redis(f, "DEL " LATCH_QUEUE);
     latch_look(f, "u:1");
-    assert_like(latch_info(f), "() 1 (u:1 1 0 * \"\" \"\")");
+    assert_like(latch_info(f), "3 1 () (u:1 1 0 * because \"\")");
 }
 
 static void who_was_not_seen_for_ten_seconds_does_not_wait(void **state)
 {
     script_fixture *f = *state;
-    long long now = script_now_ms(f);
 
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
-    latch_wait(f, "u:2");
-    script_redis(f, "ZADD " LATCH_WAITING " %lld u:1", now - 10001);
-    assert_like(latch_info(f), "() 1 (u:2 1 0 * because \"\")");
-    latch_look(f, "u:2");
-    assert_like(script_redis(f, "ZRANGE " LATCH_WAITING " 0 -1"), "u:2");
-    assert_like(script_redis(f, "HKEYS " LATCH_TICKETS), "u:2");
+    latch_look(f, "u:1");
+    latch_wait(f, "v:1");
+    latch_age(f, "u:1", 10001);
+    assert_like(latch_info(f), "3 1 () (v:1 1 0 * because \"\")");
+}
+
+/* Now and then a look clears away what is of no use. */
+static void who_was_not_seen_for_long_is_off_the_list(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    latch_wait(f, "v:1");
+    latch_age(f, "u:1", 14000);
+    for (int i = 0;
+         i < 1000 && strcmp(score_of(f, latch_member("u:1")), "nil") != 0; i++)
+        latch_look(f, "v:1");
+    assert_like(score_of(f, latch_member("u:1")), "nil");
+    assert_like(latch_info(f), "3 1 () (v:1 1 0 * because \"\")");
 }
 
 static void who_leaves_is_off_the_list(void **state)
@@ -254,10 +273,9 @@ static void who_leaves_is_off_the_list(void **state)
 
     latch_set(f, "op:1", "2");
     latch_wait(f, "u:1");
-    assert_like(latch_leave(f, "u:1"), "1 0 0");
-    assert_like(latch_leave(f, "u:1"), "0 0 0");
-    assert_like(script_redis(f, "EXISTS " LATCH_WAITING " " LATCH_TICKETS),
-                "0");
+    assert_like(latch_leave(f, "u:1"), "1 1");
+    assert_like(latch_leave(f, "u:1"), "1 0");
+    assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "0");
     assert_like(latch_count(f), "1 2");
 }
 
@@ -268,8 +286,7 @@ static void a_delete_empties_the_list(void **state)
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     latch_delete(f, "op:2");
-    assert_like(script_redis(f, "EXISTS " LATCH_WAITING " " LATCH_TICKETS),
-                "0");
+    assert_like(script_redis(f, "EXISTS " LATCH_QUEUE), "0");
 }
 
 static void a_reset_keeps_the_list(void **state)
@@ -279,7 +296,7 @@ static void a_reset_keeps_the_list(void **state)
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
     latch_reset(f, "op:2", "1");
-    assert_like(latch_info(f), "() 1 (u:1 1 0 * because \"\")");
+    assert_like(latch_info(f), "3 1 () (u:1 1 0 * because \"\")");
 }
 
 int main(void)
@@ -301,6 +318,7 @@ int main(void)
         SCRIPT_TEST(a_look_keeps_the_entry),
         SCRIPT_TEST(a_waiter_whose_entry_was_lost_is_listed_again),
         SCRIPT_TEST(who_was_not_seen_for_ten_seconds_does_not_wait),
+        SCRIPT_TEST(who_was_not_seen_for_long_is_off_the_list),
         SCRIPT_TEST(who_leaves_is_off_the_list),
         SCRIPT_TEST(a_delete_empties_the_list),
         SCRIPT_TEST(a_reset_keeps_the_list),

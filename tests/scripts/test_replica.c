@@ -9,13 +9,11 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/latch_script.h"
 #include "support/lock2.h"
 #include "support/script.h"
 
 extern const lk__script lk__script_cell_read;
-extern const lk__script lk__script_latch_count;
-extern const lk__script lk__script_latch_info;
-extern const lk__script lk__script_latch_look;
 extern const lk__script lk__script_plain_count;
 extern const lk__script lk__script_plain_info;
 extern const lk__script lk__script_rwlock_info;
@@ -24,11 +22,10 @@ extern const lk__script lk__script_semaphore_count;
 extern const lk__script lk__script_semaphore_info;
 
 static const lk__script *const readers[] = {
-    &lk__script_cell_read,       &lk__script_latch_count,
-    &lk__script_latch_info,      &lk__script_latch_look,
-    &lk__script_plain_count,     &lk__script_plain_info,
-    &lk__script_rwlock_info,     &lk__script_rwlock_state,
-    &lk__script_semaphore_count, &lk__script_semaphore_info,
+    &lk__script_cell_read,      &lk__script_plain_count,
+    &lk__script_plain_info,     &lk__script_rwlock_info,
+    &lk__script_rwlock_state,   &lk__script_semaphore_count,
+    &lk__script_semaphore_info,
 };
 
 /* Of a name that nobody has used. */
@@ -66,11 +63,30 @@ static void so_does_one_of_a_lock(void **state)
     assert_like(lock2_term(f), "1 *");
 }
 
+static void so_does_one_of_a_latch(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(latch_info(f), "!READONLY *");
+    assert_like(latch_count(f), "!READONLY *");
+    assert_like(latch_look(f, "u:1"), "!READONLY *");
+    assert_like(latch_try(f, "u:1"), "!READONLY *");
+    assert_like(latch_forget(f), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+    assert_like(latch_info(f), "3 0 *");
+    assert_like(latch_count(f), "2");
+    assert_like(latch_forget(f), "1");
+    assert_like(latch_look(f, "u:1"), "2 *");
+    assert_like(latch_try(f, "u:1"), "3 *");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(a_script_that_only_reads_refuses_on_a_replica),
         SCRIPT_TEST(so_does_one_of_a_lock),
+        SCRIPT_TEST(so_does_one_of_a_latch),
     };
 
     return cmocka_run_group_tests_name("replica", tests, script_start_server,

@@ -1,86 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/latch_script.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
+#include "support/layout2.h"
 
-enum { KEYS = 6, KEY_SIZE = 64 };
+enum { FIELD = 400, MARKS = 10 };
 
-extern const lk__script lk__script_latch_arrive;
-extern const lk__script lk__script_latch_count;
-extern const lk__script lk__script_latch_delete;
-extern const lk__script lk__script_latch_down;
-extern const lk__script lk__script_latch_info;
-extern const lk__script lk__script_latch_leave;
-extern const lk__script lk__script_latch_look;
-extern const lk__script lk__script_latch_quit;
-extern const lk__script lk__script_latch_reset;
-extern const lk__script lk__script_latch_set;
-extern const lk__script lk__script_latch_wait;
-
-const char *latch_run_name(script_fixture *f, const char *name,
-                           const lk__script *script, const char *const *args)
+static lk__text text_of(const char *text)
 {
-    static const char *const parts[KEYS - 1] = {"state", "waiting", "tickets",
-                                                "members", "memo"};
-    char made[KEYS - 1][KEY_SIZE];
-    const char *keys[KEYS] = {name};
-    bool is_tagged = strchr(name, '{') != NULL;
-
-    for (int i = 0; i < KEYS - 1; i++) {
-        snprintf(made[i], KEY_SIZE,
-                 is_tagged ? "latchkey:%s:%s" : "latchkey:%s:{%s}", parts[i],
-                 name);
-        keys[i + 1] = made[i];
-    }
-    return script_run_keys(f, script, keys, KEYS, args);
+    return (lk__text){text, strlen(text)};
 }
 
-/* Owner, up to three arguments of its own; NULL ends them. */
-static const char *run(script_fixture *f, const lk__script *script,
-                       const char *owner, const char *first, const char *second,
-                       const char *third)
+static int64_t number_of(const char *text)
 {
-    const char *const args[] = {owner,  LATCH_REDISSON, f->interop, first,
-                                second, third,          NULL};
+    return strtoll(text, NULL, 10);
+}
 
-    return latch_run_name(f, "n", script, args);
+/* Of the fixture's name. */
+static const char *news(const script_fixture *f)
+{
+    static char channel[FIELD];
+
+    lk__key_write(":n", f->name, channel, sizeof(channel));
+    return channel;
+}
+
+static const char *redissons(const script_fixture *f)
+{
+    static char channel[FIELD];
+
+    snprintf(channel, sizeof(channel), "redisson_countdownlatch__channel__{%s}",
+             f->name);
+    return channel;
 }
 
 /* ---- operations ---- */
 
+static const char *change(script_fixture *f, char what, const char *op,
+                          const char *count, const char *ttl, const char *who)
+{
+    const lk__latch_change_args args = {
+        .what = what,
+        .op = text_of(op),
+        .number = number_of(count),
+        .ttl = number_of(ttl),
+        .who = text_of(who),
+        .nonce = text_of(LATCH_NONCE),
+        .channel = text_of(redissons(f)),
+        .news = text_of(news(f)),
+        .life = LATCH_LIFE,
+    };
+
+    return layout2_run(f, &lk__latch_change, lk__latch_keys,
+                       LK__LATCH_CHANGE_WHOLE, &args);
+}
+
 const char *latch_set_for(script_fixture *f, const char *op, const char *count,
                           const char *ttl)
 {
-    return run(f, &lk__script_latch_set, op, count, ttl, NULL);
+    return change(f, 's', op, count, ttl, "");
 }
 
 const char *latch_reset_for(script_fixture *f, const char *op,
                             const char *count, const char *ttl)
 {
-    return run(f, &lk__script_latch_reset, op, count, ttl, NULL);
+    return change(f, 'r', op, count, ttl, "");
 }
 
 const char *latch_down_for(script_fixture *f, const char *op, const char *count,
                            const char *ttl)
 {
-    return run(f, &lk__script_latch_down, op, count, ttl, NULL);
+    return change(f, 'd', op, count, ttl, "");
 }
 
 const char *latch_arrive_for(script_fixture *f, const char *op,
                              const char *expected, const char *member,
                              const char *ttl)
 {
-    return run(f, &lk__script_latch_arrive, op, expected, ttl, member);
+    return change(f, 'a', op, expected, ttl, member);
 }
 
 const char *latch_quit_for(script_fixture *f, const char *op,
                            const char *member, const char *ttl)
 {
-    return run(f, &lk__script_latch_quit, op, "0", ttl, member);
+    return change(f, 'q', op, "0", ttl, member);
 }
 
 const char *latch_set(script_fixture *f, const char *op, const char *count)
@@ -111,58 +119,179 @@ const char *latch_quit(script_fixture *f, const char *op, const char *member)
 
 const char *latch_delete(script_fixture *f, const char *op)
 {
-    return run(f, &lk__script_latch_delete, op, NULL, NULL, NULL);
+    return change(f, 'x', op, "0", "0", "");
 }
 
 /* ---- waits and questions ---- */
 
-static const char *
-wait_with(script_fixture *f, const char *claim, const char *queue)
+const char *latch_member(const char *claim)
 {
-    char inbox[64];
-    const char *const args[] = {claim, LATCH_REDISSON, f->interop, "30000",
-                                queue, inbox,          "because",  "1",
-                                NULL};
+    static char text[FIELD];
+    const lk__member_text member = {
+        .claim = text_of(claim),
+        .nonce = text_of("fedcba9876543210"),
+        .mode = text_of("t"),
+        .need = 1,
+        .lease = 30000,
+        .base = text_of("-"),
+        .inbox = text_of("p"),
+        .reason = text_of("because"),
+    };
 
-    snprintf(inbox, sizeof(inbox), "in:%s", claim);
-    return latch_run_name(f, "n", &lk__script_latch_wait, args);
+    lk__packed_write(&lk__member_text_packed, &member, text, FIELD);
+    return text;
+}
+
+static const char *acquire(script_fixture *f, const char *claim, char how)
+{
+    const lk__latch_acquire_args args = {
+        .how = how,
+        .life = LATCH_LIFE,
+        .nonce = text_of(LATCH_NONCE),
+        .news = text_of(news(f)),
+        .own = text_of(latch_member(claim)),
+    };
+
+    return layout2_run(f, &lk__latch_acquire, lk__latch_keys,
+                       LK__LATCH_ACQUIRE_WHOLE, &args);
 }
 
 const char *latch_wait(script_fixture *f, const char *claim)
 {
-    return wait_with(f, claim, "1");
+    return acquire(f, claim, 'q');
 }
 
 const char *latch_try(script_fixture *f, const char *claim)
 {
-    return wait_with(f, claim, "0");
+    return acquire(f, claim, 't');
 }
 
 const char *latch_look(script_fixture *f, const char *claim)
 {
-    return run(f, &lk__script_latch_look, claim, "30000", NULL, NULL);
+    const lk__latch_touch_args args = {
+        .uuid = {claim, strcspn(claim, ":")},
+        .life = LATCH_LIFE,
+        .nonce = text_of(LATCH_NONCE),
+        .news = text_of(news(f)),
+        .own = text_of(latch_member(claim)),
+    };
+
+    return layout2_run(f, &lk__latch_touch, lk__latch_keys,
+                       LK__LATCH_TOUCH_WHOLE, &args);
 }
 
 const char *latch_leave(script_fixture *f, const char *claim)
 {
-    return run(f, &lk__script_latch_leave, claim, "0", NULL, NULL);
+    const lk__latch_close_args args = {.own = text_of(latch_member(claim))};
+
+    return layout2_run(f, &lk__latch_close, lk__latch_keys,
+                       LK__LATCH_CLOSE_WHOLE, &args);
+}
+
+static const char *see(script_fixture *f, char what)
+{
+    const lk__latch_see_args args = {.what = what};
+
+    return layout2_run(f, &lk__latch_see, lk__latch_keys, LK__LATCH_SEE_WHOLE,
+                       &args);
 }
 
 const char *latch_count(script_fixture *f)
 {
-    return run(f, &lk__script_latch_count, "", NULL, NULL, NULL);
+    return see(f, 'c');
 }
 
 const char *latch_info(script_fixture *f)
 {
-    return run(f, &lk__script_latch_info, "", NULL, NULL, NULL);
+    return see(f, 'i');
+}
+
+const char *latch_forget(script_fixture *f)
+{
+    const lk__latch_forget_args args = {.channel = text_of(redissons(f)),
+                                        .news = text_of(news(f))};
+
+    return layout2_run(f, &lk__latch_forget, lk__latch_keys,
+                       LK__LATCH_FORGET_WHOLE, &args);
 }
 
 /* ---- what there is ---- */
 
+void latch_age(script_fixture *f, const char *claim, long long ms)
+{
+    long long then = script_now_ms(f) - ms;
+    char uuid[FIELD];
+
+    snprintf(uuid, sizeof(uuid), "%.*s", (int)strcspn(claim, ":"), claim);
+    script_redis(f, "ZADD " LATCH_QUEUE " XX %lld %s", -then, uuid);
+    script_redis(f, "ZADD " LATCH_QUEUE " %lld %s",
+                 281474976710656LL + then * 1000 / 16, latch_member(claim));
+}
+
+static bool marks_read(script_fixture *f, lk__record_text *record,
+                       lk__latch_marks_text *marks)
+{
+    const char *text = script_redis(f, "GET " LATCH_RECORD);
+
+    return lk__packed_read(&lk__record_text_packed, text_of(text), record) &&
+           lk__packed_read(&lk__latch_marks_text_packed, record->more, marks);
+}
+
+/* Where a field that is a number stands. */
+static int64_t *field_of(lk__latch_marks_text *marks, const char *field)
+{
+    const struct {
+        const char *name;
+        int64_t *at;
+    } all[] = {
+        {"gen", &marks->gen},   {"opened", &marks->opened},
+        {"gone", &marks->gone}, {"size", &marks->size},
+        {"ttl", &marks->ttl},   {"till", &marks->till},
+        {"met", &marks->met},   {"foreign", &marks->foreign},
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (strcmp(all[i].name, field) == 0)
+            return all[i].at;
+    }
+    fail_msg("there is no field %s", field);
+    return NULL;
+}
+
 long long latch_mark(script_fixture *f, const char *field)
 {
-    return strtoll(script_redis(f, "HGET " LATCH_STATE " %s", field), NULL, 10);
+    lk__record_text record;
+    lk__latch_marks_text marks;
+
+    return marks_read(f, &record, &marks) ? *field_of(&marks, field) : 0;
+}
+
+void latch_put(script_fixture *f, const char *field, long long value)
+{
+    char more[FIELD], text[2 * FIELD];
+    lk__record_text record;
+    lk__latch_marks_text marks;
+
+    assert_true(marks_read(f, &record, &marks));
+    *field_of(&marks, field) = value;
+    record.more =
+        (lk__text){more, lk__packed_write(&lk__latch_marks_text_packed, &marks,
+                                          more, sizeof(more))};
+    lk__packed_write(&lk__record_text_packed, &record, text, sizeof(text));
+    script_redis(f, "SET " LATCH_RECORD " %s KEEPTTL", text);
+}
+
+const char *latch_word(script_fixture *f, const char *field)
+{
+    static char word[FIELD];
+    lk__record_text record;
+    lk__latch_marks_text marks;
+    lk__text text = {"", 0};
+
+    if (marks_read(f, &record, &marks))
+        text = strcmp(field, "phase") == 0 ? marks.phase : marks.nonce;
+    snprintf(word, sizeof(word), "%.*s", (int)text.size, text.bytes);
+    return word;
 }
 
 long long latch_pttl(script_fixture *f, const char *key)
@@ -172,7 +301,7 @@ long long latch_pttl(script_fixture *f, const char *key)
 
 void latch_listen(script_fixture *f)
 {
-    script_listen(f, LATCH_CHANNEL);
+    script_listen(f, LATCH_NEWS);
     script_listen(f, LATCH_REDISSON);
 }
 

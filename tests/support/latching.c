@@ -264,7 +264,7 @@ void latching_wait_integer(latching *f, const char *command, long long expected)
 
 void latching_wait_listed(latching *f, long long count)
 {
-    latching_wait_integer(f, "ZCARD latchkey:waiting:{n}", count);
+    latching_wait_integer(f, SERVER_WAITERS("n"), count);
 }
 
 static bool is_waiting(void *data)

@@ -10,6 +10,7 @@
 #include "base/script.h"
 #include "engine/client.h"
 #include "handle/open.h"
+#include "latch_table.h"
 #include "lock_table.h"
 #include "support/check.h"
 
@@ -45,6 +46,9 @@ static const struct {
     {&lk__script_redlock_release, PLAYED_TOKEN_RELEASE},
     {&lk__script_flight_join, PLAYED_JOIN},
     {&lk__script_flight_land, PLAYED_LAND},
+    {&lk__latch_acquire_script, PLAYED_LATCH_WAIT},
+    {&lk__latch_touch_script, PLAYED_LATCH_LOOK},
+    {&lk__latch_close_script, PLAYED_LATCH_LEAVE},
 };
 
 /* ---- scripts -------------------------------------------------------------- */
@@ -246,6 +250,13 @@ static void answer_leave(played *p, fake_link *link, const command *c)
     say(link, "*4\r\n:1\r\n:1\r\n:0\r\n:0\r\n");
 }
 
+static void answer_latch(fake_link *link, played_script script)
+{
+    fake_say(link, script == PLAYED_LATCH_LEAVE
+                       ? "*2\r\n:1\r\n:1\r\n"
+                       : PLAYED_ARMED("1000", "0123456789abcdef"));
+}
+
 static void
 answer_model(played *p, fake_link *link, played_script script, const command *c)
 {
@@ -299,6 +310,11 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
         break;
     case PLAYED_JOIN:
         say(link, "*1\r\n:3\r\n");
+        break;
+    case PLAYED_LATCH_WAIT:
+    case PLAYED_LATCH_LOOK:
+    case PLAYED_LATCH_LEAVE:
+        answer_latch(link, script);
         break;
     case PLAYED_SCRIPTS:
         break;

@@ -9,8 +9,8 @@
 /*
  * A client in a fake world and the server it talks to, which the test plays:
  * it greets, takes subscriptions, and answers the scripts of the locks, of an
- * observer, of a redlock and of a flight for one name as a server would, until
- * it is told to answer something else. Each way takes a virtual millisecond, until
+ * observer, of a redlock, of a flight and of a latch for one name as a server
+ * would, until it is told to answer something else. Each way takes a virtual millisecond, until
  * played_ways() says otherwise.
  */
 
@@ -34,6 +34,9 @@ typedef enum played_script {
     PLAYED_TOKEN_RELEASE,
     PLAYED_JOIN, /* a flight's */
     PLAYED_LAND,
+    PLAYED_LATCH_WAIT, /* a latch's */
+    PLAYED_LATCH_LOOK,
+    PLAYED_LATCH_LEAVE,
     PLAYED_SCRIPTS
 } played_script;
 
@@ -47,6 +50,9 @@ enum { PLAYED_WAITERS = 16 };
 #define PLAYED_LOOKED(left, next, more, tickets)                               \
     "*7\r\n:2\r\n:" left "\r\n:" next "\r\n:" more "\r\n:0\r\n" tickets "*0\r" \
     "\n"
+/* Those to a latch's waiters: it is armed. */
+#define PLAYED_ARMED(gen, nonce)                                               \
+    "*6\r\n:2\r\n:-1\r\n:" gen "\r\n$16\r\n" nonce "\r\n:0\r\n:0\r\n"
 #define PLAYED_LOST(code) "*2\r\n:2\r\n:" code "\r\n"
 
 /* A claim that stands in the queue. */

@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: MIT
+-- acquire: begin to wait for a latch.
+--
+-- how: q waits, t tries. gen: of one that is armed even, of the gap before the
+-- next odd; a look makes sense after look ms, -1: nothing is known to happen.
+-- nonce: of this generation, known to those who were told.
+--
+-- Invariants: a wait takes nothing: sent twice or late it changes nothing for
+-- anybody. It opens nothing; what others opened is written down and told. A full
+-- server refuses it only where a generation would have to be noted.
+-- needs: generation noted waits master
+
+local it, bad = generation.read(count_key, record_key, arrived_key)
+if not it then
+    return bad
+end
+bad = noted.catch_up({count = count_key, record = record_key,
+    queue = queue_key, arrived = arrived_key, db = db, news = news,
+    life = life, nonce = nonce}, it)
+if bad then
+    return bad
+elseif it.news == 'armed' then
+    redis.pcall('DEL', arrived_key) -- they arrived before it was armed
+end
+if it.phase ~= 'open' and how == 'q' then
+    waits.note(queue_key, own, nil)
+end
+bad = master(record_key)
+if bad then
+    return bad
+elseif it.phase == 'open' then
+    return {OPENED, it.gen, it.opened, it.gone}
+elseif how == 't' then
+    return {BUSY, generation.look(it)}
+end
+return {WAITS, generation.look(it), generation.awaited(it), it.nonce,
+    it.opened, it.gone}

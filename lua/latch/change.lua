@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: MIT
+-- change: all that is done to a latch, but for waiting.
+--
+-- what  s  arm it with `number`, unless it was armed or open: then no
+--       r  arm it with `number`, whatever it was
+--       d  count it down by `number`; more than is left does no harm
+--       a  `who` is here, one of `number`: the first arms it, the last opens it.
+--          other: others expect another number
+--       q  `who` takes its arrival back. done: the latch is open, the others
+--          start; no: it is not, and `who` is not counted in it
+--       x  make it unset, and send its waiters away; no: it was
+--
+-- op is the change's own number. ttl in ms; 0: as it was set, and of s and r for
+-- ever. nonce: of the generation that it may begin. unset: there was nothing to
+-- count. denied: the server denied to tell the waiters, who will look.
+--
+-- Invariants: a change counts once, however often it is sent, and answers as it
+-- did; so does a member in a generation. It opens in the one call that counts the
+-- last. Half done it is never taken for open. What arms is refused by a full
+-- server before anything is written, and nothing else.
+-- needs: generation noted change_steps memo
+
+local it, bad = generation.read(count_key, record_key, arrived_key)
+if not it then
+    return bad
+end
+memo.look(memo_key, op)
+if memo.words == 'no' then
+    return {NO}
+elseif memo.words then
+    return {DONE, 0}
+end
+local size, is_unset = tonumber(number), it.phase == 'unset'
+local at = (what == 'a' or what == 'q') and it.phase == 'armed'
+    and change_steps.arrived(arrived_key, it, who)
+if what == 's' and not is_unset or what == 'x' and is_unset then
+    return {NO}
+elseif what == 'd' and is_unset then
+    return {UNSET}
+elseif what == 'a' and not is_unset and it.size ~= 0 and it.size ~= size then
+    return {OTHER}
+elseif what == 'a' and at then
+    return {DONE, 0}
+end
+
+local to = {count = count_key, record = record_key, queue = queue_key,
+    arrived = arrived_key, db = db, channel = channel, news = news,
+    life = life, nonce = nonce}
+local is_last = what == 'q' and at
+    and change_steps.is_last(arrived_key, queue_key, it)
+local arms = what == 's' or what == 'r' or what == 'a' and is_unset
+bad = not arms and memo.open() or noted.catch_up(to, it)
+if bad then
+    return bad
+elseif it.phase == 'open' and not arms and what ~= 'x' then
+    return {DONE, 0}
+elseif what == 'q' and not at then
+    return {NO}
+end
+
+local before = change_steps.copy(it)
+bad = memo.note(what == 'q' and 'no' or 'done')
+if bad then
+    return bad
+elseif arms then
+    bad = change_steps.arm(to, it, size, tonumber(ttl), what == 'a' and who)
+elseif what == 'd' then
+    bad = change_steps.count(to, it, size, tonumber(ttl), 0)
+elseif what == 'a' then
+    bad = change_steps.enter(to, it, who, nil)
+        or change_steps.count(to, it, 1, tonumber(ttl), size)
+elseif what == 'x' then
+    bad = change_steps.drop(to, it)
+elseif is_last then
+    bad = change_steps.exit(to, who) or change_steps.disarm(to, it)
+else
+    bad = change_steps.exit(to, who)
+        or change_steps.count(to, it, -1, tonumber(ttl), 0)
+end
+if bad then
+    memo.drop()
+    if what == 'a' then
+        change_steps.exit(to, who)
+        change_steps.clear(to, who)
+    elseif what == 'q' then
+        change_steps.enter(to, it, who, at)
+    end
+    change_steps.undo(to, before)
+    return bad
+elseif what == 'q' then
+    if not is_last then
+        change_steps.clear(to, who)
+    end
+    return {NO}
+end
+return {DONE, (arms or what == 'x' or it.phase == 'open')
+    and change_steps.tell(to, it, before.text) or 0}

@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: MIT
+-- forget: remove what is kept of a latch that is open, or that nobody waits for,
+-- its count as well.
+--
+-- Invariants: nothing is removed while somebody waits, nor a key of another
+-- type; what no client of ours has used stays. It is never taken for open because
+-- its count is gone: the record goes with it, and the next generation has a
+-- larger number by the server's clock. Fences of another kind stay for an hour.
+-- The memo stays for its eleven minutes, in which a change may be sent again. A
+-- full server does not refuse it.
+-- needs: failed past generation waits master
+
+local HOUR = '3600000'
+
+local bad = master(record_key)
+if bad then
+    return bad
+end
+local it
+it, bad = generation.read(count_key, record_key, arrived_key)
+if not it then
+    return bad
+end
+redis.call('ZCARD', arrived_key)
+local waiters = waits.all(queue_key)
+local counts = redis.call('PUBSUB', 'NUMSUB', news, channel)
+if it.phase ~= 'open' then
+    waiters = math.max(waiters, counts[2] + counts[4])
+    if waiters > 0 then
+        return {WAITED, waiters}
+    end
+end
+if not it.known then
+    return {NOTHING}
+end
+redis.call('DEL', record_key, count_key, queue_key, arrived_key)
+if it.was.fence ~= '0' then
+    redis.pcall('SET', record_key,
+        record.write(past.none('2-', it.was.fence, it.was.spare)), 'PX', HOUR)
+end
+return {DONE}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is left of a latch that is forgotten, and which one is not. */
+
+#include <stdio.h>
+
+#include "support/check.h"
+#include "support/latch_script.h"
+
+/* What a script is told that lacks a right. */
+static const char cannot[] = "!*The user executing the script can't *";
+
+static const char *dump(script_fixture *f)
+{
+    return script_redis(f, "EVAL %s 0",
+                        "local all = redis.call('KEYS', '*') "
+                        "table.sort(all) for i, k in ipairs(all) do "
+                        "all[i] = k .. ' ' .. redis.sha1hex("
+                        "redis.call('DUMP', k)) end return all");
+}
+
+/* Forgetting says so and changes nothing at all. */
+static void assert_latch_stays(script_fixture *f, const char *answer)
+{
+    char before[2048];
+
+    snprintf(before, sizeof(before), "%s", dump(f));
+    assert_like(latch_forget(f), answer);
+    assert_string_equal(dump(f), before);
+}
+
+static void a_latch_that_is_open_is_forgotten(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "1", "one");
+    script_listen(f, LATCH_NEWS); /* who waited hears that it is open */
+    script_fill_memory(f, true);
+    assert_like(latch_forget(f), "2");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
+    assert_like(latch_try(f, "u:1"), "3 -1");
+}
+
+static void an_armed_latch_is_forgotten_if_nobody_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    assert_latch_stays(f, "3 1");
+    latch_leave(f, "u:1");
+    script_listen(f, LATCH_REDISSON);
+    assert_latch_stays(f, "3 1");
+    script_deafen(f, LATCH_REDISSON);
+    script_listen(f, LATCH_NEWS);
+    assert_latch_stays(f, "3 1");
+    script_deafen(f, LATCH_NEWS);
+    script_deny(f, "del");
+    assert_latch_stays(f, cannot);
+    script_deny(f, NULL);
+    assert_like(latch_forget(f), "2");
+    assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
+    assert_like(latch_wait(f, "u:1"), "2 -1 * - 0 0"); /* unset, not open */
+}
+
+/* Of one who died a moment ago that is not known yet. */
+static void a_latchs_waiter_counts_for_ten_seconds(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "2");
+    latch_wait(f, "u:1");
+    latch_age(f, "u:1", 5000);
+    assert_latch_stays(f, "3 1");
+    latch_age(f, "u:1", 11000);
+    assert_like(latch_forget(f), "2");
+}
+
+static void what_is_no_latch_of_ours_stays(void **state)
+{
+    static const char *const keys[] = {"n", LATCH_QUEUE, LATCH_ARRIVED};
+    script_fixture *f = *state;
+
+    redisson_set(f, "3");
+    assert_latch_stays(f, "1");
+    server_flush(f->server);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        latch_set(f, "op:1", "2");
+        script_redis(f, "DEL %s", keys[i]);
+        script_redis(f, "RPUSH %s other", keys[i]);
+        assert_latch_stays(f, "!*TYPE*");
+        server_flush(f->server);
+    }
+}
+
+/* Those of another kind go on from there. */
+static void fences_outlive_the_latch(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET " LATCH_RECORD " %s",
+                 "2l 77 63 0 - - - 0 - - - 0 0 - - ");
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_forget(f), "2");
+    assert_like(script_redis(f, "GET " LATCH_RECORD), "2- 77 63 *");
+    assert_in_range(latch_pttl(f, LATCH_RECORD), 3500000, 3600000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(a_latch_that_is_open_is_forgotten),
+        SCRIPT_TEST(an_armed_latch_is_forgotten_if_nobody_waits),
+        SCRIPT_TEST(a_latchs_waiter_counts_for_ten_seconds),
+        SCRIPT_TEST(what_is_no_latch_of_ours_stays),
+        SCRIPT_TEST(fences_outlive_the_latch),
+    };
+
+    return cmocka_run_group_tests_name("latch_forget", tests,
+                                       script_start_server, script_stop_server);
+}
