@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cost.h"
 #include "measure.h"
-#include "primitives_rows.h"
 #include "server.h"
 
 enum { ROUNDS = 5, QUICK_ROUNDS = 3 };

@@ -3,6 +3,8 @@
 /* What one costs when nobody else wants it, when all do, and while it is
    waited for. */
 
+#include "cost.h"
+
 #include <latchkey/latchkey.h>
 
 #include <err.h>
@@ -13,22 +15,23 @@
 #include <unistd.h>
 
 #include "measure.h"
-#include "primitives_rows.h"
-#include "primitives_subject.h"
 #include "server.h"
+#include "subject.h"
 
-enum { STEP_NS = 10000000, START_STEPS = 6000, MOST_PROCESSES = 64 };
+enum { STEP_NS = 10000000, START_STEPS = 6000, MOST_PROCESSES = 256 };
 
 /* ---- alone ------------------------------------------------------------------------ */
 
 cycle cycle_measure(subject_kind kind, uint64_t ns)
 {
     redisContext *redis = server_connect();
-    subject s = subject_open(kind);
     uint64_t commands, busy, begin, took;
     uint64_t count = 0;
     cycle result;
+    subject s;
 
+    server_do(redis, "FLUSHALL"); /* what was killed while it held */
+    s = subject_open(kind, 0, 1);
     subject_once(&s); /* it opens the inbox, and the server has the scripts */
     sleep_ns(STEP_NS);
     commands = subject_commands(&s);
@@ -134,7 +137,7 @@ static void *runner_run(void *data)
 
 static void crowd_run(struct group *group, unsigned index)
 {
-    subject s = subject_open(group->kind);
+    subject s = subject_open(group->kind, index, group->processes);
     struct runner r = {&s, &group->members[index]};
 
     subject_once(&s);
@@ -219,7 +222,7 @@ static void on_grant(lk_status status, lk_hold *hold, void *data)
 
 static void queue_run(struct group *group, unsigned index)
 {
-    subject s = subject_open(SUBJECT_FAIRLOCK);
+    subject s = subject_open(SUBJECT_FAIRLOCK, 0, 1);
 
     (void)index;
     member_ready(group);
@@ -260,7 +263,7 @@ queue_cost queue_measure(unsigned processes, unsigned waits, uint64_t ns)
 
     server_do(redis, "FLUSHALL");
     group_start(group, queue_run);
-    s = subject_open(SUBJECT_FAIRLOCK);
+    s = subject_open(SUBJECT_FAIRLOCK, 0, 1);
     if (lk_fairlock_acquire(s.fairlock, 0, NULL, &hold) != LK_OK)
         errx(1, "%s", lk_last_error());
     atomic_store(&group->go, true);

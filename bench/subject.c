@@ -2,14 +2,14 @@
 
 /* The primitives under measurement, by one interface. */
 
-#include "primitives_subject.h"
+#include "subject.h"
 
 #include <err.h>
 
 #include "measure.h"
 #include "server.h"
 
-enum { PERMITS = 8, READY_MS = 5000 };
+enum { PERMITS = 8, READY_MS = 5000, WRITES = 20 };
 
 static void must(lk_status status)
 {
@@ -35,10 +35,14 @@ static void semaphore_open(subject *s)
     must(lk_semaphore_new(&s->semaphore, s->client, "permits", &options));
 }
 
-subject subject_open(subject_kind kind)
+subject subject_open(subject_kind kind, unsigned index, unsigned count)
 {
-    subject s = {.kind = kind};
+    subject s = {.kind = kind, .turn = index * 7};
 
+    if (kind >= SUBJECT_BARE) {
+        s.bare = bare_open((bare_kind)(kind - SUBJECT_BARE), index, count);
+        return s;
+    }
     must(lk_client_open(&s.client, server_url(), NULL));
     must(lk_client_wait_ready(s.client, READY_MS));
     switch (kind) {
@@ -50,6 +54,7 @@ subject subject_open(subject_kind kind)
         break;
     case SUBJECT_READ:
     case SUBJECT_WRITE:
+    case SUBJECT_MIX:
         must(lk_rwlock_new(&s.rwlock, s.client, "catalogue", NULL));
         break;
     case SUBJECT_SEMAPHORE:
@@ -58,18 +63,31 @@ subject subject_open(subject_kind kind)
     case SUBJECT_PLAIN:
         plain_open(&s);
         break;
+    case SUBJECT_BARE:
+        break;
     }
     return s;
 }
 
 void subject_close(subject *s)
 {
+    if (s->bare != NULL)
+        bare_close(s->bare);
     lk_lock_free(s->lock);
     lk_fairlock_free(s->fairlock);
     lk_rwlock_free(s->rwlock);
     lk_semaphore_free(s->semaphore);
     lk_plain_semaphore_free(s->plain);
     lk_client_free(s->client);
+}
+
+static lk_status take_of_mix(const subject *s, lk_hold **ret_hold)
+{
+    static _Thread_local unsigned cycles;
+
+    return (s->turn + cycles++) % WRITES == 0
+               ? lk_rwlock_acquire_write(s->rwlock, LK_FOREVER, NULL, ret_hold)
+               : lk_rwlock_acquire_read(s->rwlock, LK_FOREVER, NULL, ret_hold);
 }
 
 static lk_status take(const subject *s, lk_hold **ret_hold)
@@ -86,7 +104,10 @@ static lk_status take(const subject *s, lk_hold **ret_hold)
     case SUBJECT_SEMAPHORE:
         return lk_semaphore_acquire(s->semaphore, 1, LK_FOREVER, NULL,
                                     ret_hold);
+    case SUBJECT_MIX:
+        return take_of_mix(s, ret_hold);
     case SUBJECT_PLAIN:
+    case SUBJECT_BARE:
         break;
     }
     return lk_plain_semaphore_acquire(s->plain, 1, LK_FOREVER, NULL);
@@ -96,6 +117,10 @@ void subject_once(const subject *s)
 {
     lk_hold *hold = NULL;
 
+    if (s->bare != NULL) {
+        bare_once(s->bare);
+        return;
+    }
     must(take(s, &hold));
     must(hold != NULL ? lk_hold_release(hold)
                       : lk_plain_semaphore_release(s->plain, 1));
@@ -105,6 +130,8 @@ uint64_t subject_commands(const subject *s)
 {
     lk_client_stats stats = {.size = sizeof(stats)};
 
+    if (s->bare != NULL)
+        return bare_commands(s->bare);
     must(lk_client_stats_get(s->client, &stats));
     return stats.commands;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LK_BENCH_PRIMITIVES_ROWS_H
-#define LK_BENCH_PRIMITIVES_ROWS_H
+#ifndef LK_BENCH_COST_H
+#define LK_BENCH_COST_H
 
 #include <stdint.h>
 
-#include "primitives_subject.h"
+#include "subject.h"
 
 /* What the measurements of the primitives have in common. */
 
@@ -39,4 +39,4 @@ typedef struct queue_cost {
 
 queue_cost queue_measure(unsigned processes, unsigned waits, uint64_t ns);
 
-#endif /* LK_BENCH_PRIMITIVES_ROWS_H */
+#endif /* LK_BENCH_COST_H */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LK_BENCH_PRIMITIVES_SUBJECT_H
-#define LK_BENCH_PRIMITIVES_SUBJECT_H
+#ifndef LK_BENCH_SUBJECT_H
+#define LK_BENCH_SUBJECT_H
 
 #include <latchkey/latchkey.h>
+
+#include "bare.h"
 
 /* A primitive of which one thing is taken and given back, again and again. */
 typedef enum subject_kind {
@@ -11,7 +13,9 @@ typedef enum subject_kind {
     SUBJECT_READ,
     SUBJECT_WRITE,
     SUBJECT_SEMAPHORE, /* of eight permits; one is taken */
-    SUBJECT_PLAIN      /* the same with a bare counter */
+    SUBJECT_PLAIN,     /* the same with a bare counter */
+    SUBJECT_MIX,       /* the read-write lock; one in twenty writes */
+    SUBJECT_BARE       /* and above: others', see bare.h */
 } subject_kind;
 
 /* One client and its handle; the others are NULL. */
@@ -23,9 +27,15 @@ typedef struct subject {
     lk_rwlock *rwlock;
     lk_semaphore *semaphore;
     lk_plain_semaphore *plain;
+    bare *bare;
+    unsigned turn; /* where the cycles of a mix begin */
 } subject;
 
-subject subject_open(subject_kind kind);
+/* One of others' ways. */
+#define SUBJECT_OF(bare_kind) ((subject_kind)(SUBJECT_BARE + (bare_kind)))
+
+/* The process index of count that share it. */
+subject subject_open(subject_kind kind, unsigned index, unsigned count);
 void subject_close(subject *s);
 
 /* Takes one and gives it back. */
@@ -34,4 +44,4 @@ void subject_once(const subject *s);
 /* What the client has sent so far. */
 uint64_t subject_commands(const subject *s);
 
-#endif /* LK_BENCH_PRIMITIVES_SUBJECT_H */
+#endif /* LK_BENCH_SUBJECT_H */
