@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LK_PLAINSEM_CHANGE_H
-#define LK_PLAINSEM_CHANGE_H
+#ifndef LK_PLAIN_SEMAPHORE_CHANGE_H
+#define LK_PLAIN_SEMAPHORE_CHANGE_H
 
 #include <latchkey/plain_semaphore.h>
 
@@ -36,4 +36,4 @@ lk_status lk__change_make_async(lk__place *place, const lk__change *change,
                                 lk_done_cb done,
                                 lk_plain_semaphore_number_cb cb, void *data);
 
-#endif /* LK_PLAINSEM_CHANGE_H */
+#endif /* LK_PLAIN_SEMAPHORE_CHANGE_H */

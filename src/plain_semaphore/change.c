@@ -2,7 +2,7 @@
 
 /* Changes of the counter: questions that persist; see claims/ask.h. */
 
-#include "plainsem/change.h"
+#include "plain_semaphore/change.h"
 
 #include <inttypes.h>
 #include <stdio.h>

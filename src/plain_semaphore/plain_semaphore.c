@@ -14,7 +14,7 @@
 #include "claims/settled.h"
 #include "engine/client.h"
 #include "handle/handle.h"
-#include "plainsem/change.h"
+#include "plain_semaphore/change.h"
 
 extern const lk__script lk__script_plain_acquire;
 extern const lk__script lk__script_plain_info;
