@@ -212,8 +212,7 @@ static void a_touch_gives_what_is_free(void **state)
     rwlock2_acquire(f, "a:1", 'w');
     rwlock2_acquire(f, "b:1", 'r');
     script_redis(f, "DEL n");
-    assert_like(rwlock2_touch(f, "b:1", 'r'),
-                "2 * 0 0 0 (0) (1 * * 0)");
+    assert_like(rwlock2_touch(f, "b:1", 'r'), "2 * 0 0 0 (0) (1 * * 0)");
     assert_like(script_redis(f, "HGETALL n"), "mode read b:1 1");
 }
 
