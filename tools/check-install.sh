@@ -103,6 +103,20 @@ has lock latchkey __manual
 for page in $(latchkey __manual); do
     latchkey __manual "$page" | cmp - "$man/latchkey-$page.1"
 done
+# Each function that is exported has a page, and no page says what groff does not
+# understand.
+sed -nE 's/^ *(lk_[a-z0-9_]+);$/\1/p' abi/latchkey.map | while read -r name; do
+    test -s "$prefix/share/man/man3/$name.3" || {
+        printf 'check-install: no page for %s()\n' "$name" >&2
+        exit 1
+    }
+done
+has '.BR lk_hold (3)' cat "$prefix/share/man/man7/latchkey-guarantees.7"
+has '.so man3/lk_hold.3' cat "$prefix/share/man/man3/lk_hold_check.3"
+(cd "$prefix/share/man" && groff -man -ww -z -Tutf8 man[137]/* 2>&1) | grep . >&2 && {
+    printf 'check-install: groff does not understand the man pages\n' >&2
+    exit 1
+}
 # The tool names no document that is not installed.
 if grep -ao 'docs/[a-z-]*\.md' "$prefix/bin/latchkey"; then
     printf 'check-install: the tool names what only the sources have\n' >&2

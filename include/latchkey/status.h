@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/*
+/**
  * X(name, value, retriable, text): name without LK_. "Retriable" means that
  * the same call may succeed later without anything being mended first.
  */
