@@ -197,6 +197,82 @@ LK_API LK_NODISCARD lk_status lk_forget_async(lk_client *client,
                                               const char *name, lk_done_cb cb,
                                               void *data);
 
+/* ---- what operators did ---------------------------------------------------------- */
+
+/** So many events of a name are kept, for a week after the last one. */
+#define LK_EVENTS_KEPT 32
+
+/**
+ * Something that was done to a name. Strings are never NULL. Whoever may write
+ * the name's keys may write events of it: they say what was told, not what is
+ * so.
+ */
+typedef struct lk_event {
+    const char *name;
+    const char *what;    /**< one word, as "revoked" */
+    const char *owner;   /**< to whose hold, as in lk_party */
+    const char *text;    /**< words about that */
+    const char *host;    /**< of the process that did it; "" if unknown */
+    const char *command; /**< program name */
+    const char *user;    /**< user name of the process */
+    uint64_t pid;        /**< 0 if unknown */
+    uint64_t at_ms;      /**< when, by the server's clock: Unix time */
+} lk_event;
+
+/** Events, the oldest first. */
+typedef struct lk_events {
+    size_t count;
+    const lk_event *const *entries;
+    bool truncated; /**< there are more than can be told */
+} lk_events;
+
+/** Ends lk_events_get_async(). The callback owns events, NULL unless LK_OK. */
+typedef void (*lk_events_cb)(lk_status status, lk_events *events, void *data);
+
+/**
+ * Notes that this process did something to a name, for those who ask later what
+ * happened. lk_revoke() and lk_break() do not do it by themselves. Changes the
+ * server.
+ *
+ * @param what   1 to 32 bytes
+ * @param owner  as in lk_party
+ * @param text   at most 300 bytes are kept
+ * @return LK_OK; LK_ETYPE: its key is something else; LK_EINDOUBT: it may have
+ *         been noted; LK_EDENIED: so it may, if the right that is missing is
+ *         that to say when it ends; or as lk_who()
+ */
+LK_API LK_NODISCARD lk_status lk_event_note(lk_client *client, const char *name,
+                                            const char *what, const char *owner,
+                                            const char *text);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_event_note_async(
+    lk_client *client, const char *name, const char *what, const char *owner,
+    const char *text, lk_done_cb cb, void *data);
+
+/**
+ * Reads what was noted of a name, or of every name: then it reads the whole key
+ * space in steps, as lk_list() does. At most 10000 events are told.
+ *
+ * @param wait_ms  for all of it, as for lk_lock_acquire(), but not 0
+ * @param name     NULL: of every name
+ * @return LK_OK, also if there are none; LK_ETIMEDOUT; LK_EOFFLINE; LK_ETYPE:
+ *         the key of the name's events is something else; or the server's
+ *         refusal
+ */
+LK_API LK_NODISCARD lk_status lk_events_get(lk_client *client, int64_t wait_ms,
+                                            const char *name,
+                                            lk_events **ret_events);
+
+/** The same without waiting. */
+LK_API LK_NODISCARD lk_status lk_events_get_async(lk_client *client,
+                                                  int64_t wait_ms,
+                                                  const char *name,
+                                                  lk_events_cb cb, void *data);
+
+/** Frees what lk_events_get() returned. NULL is allowed. */
+LK_API void lk_events_free(lk_events *events);
+
 /* ---- the server ---------------------------------------------------------------- */
 
 /** What a check came to. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/caller.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/eval.h"
@@ -173,17 +174,19 @@ static void close_errand(errand *e)
 static int acquire(errand *e, int *ret_signal)
 {
     run_signals signals;
+    char reason[CLI_CALLER_SIZE];
     run_wait wait = {.c = e->c,
                      .subject = &e->subject,
                      .signals = &signals,
                      .wait_ms = e->chosen.is_try ? 0 : e->chosen.wait_ms,
-                     .reason = e->chosen.why,
+                     .reason = reason,
                      .lease_ms = (uint64_t)e->chosen.lease_ms};
     lk_status status;
     int code;
 
     if (!run_signals_take(&signals))
         return cli_fail(e->c, CLI_INTERNAL, "signals cannot be taken");
+    cli_caller_reason(reason, e->chosen.why);
     code = open_subject(e, e->chosen.kind, true);
     if (code != 0)
         return code;

@@ -32,6 +32,7 @@
     X(watch)                                                                   \
     X(serve)                                                                   \
     X(break)                                                                   \
+    X(log)                                                                     \
     X(forget)                                                                  \
     X(stat)                                                                    \
     X(metrics)                                                                 \

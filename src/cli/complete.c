@@ -266,7 +266,8 @@ static lk_kind kind_of(const cli_command *command)
 /* Whether a command is for names that nobody uses, too. */
 static bool takes_idle(const cli_command *command)
 {
-    return strcmp(command->name, "forget") == 0;
+    return strcmp(command->name, "forget") == 0 ||
+           strcmp(command->name, "log") == 0;
 }
 
 static void

@@ -114,6 +114,30 @@ static int confirm(const struct breaking *b)
     return 0;
 }
 
+/* ---- the log ------------------------------------------------------------- */
+
+/* The one of that id, as it was seen at the begin; NULL: a permit of one. */
+static const lk_party *party_of(const struct breaking *b, const char *owner)
+{
+    for (size_t i = 0; i < b->info->holder_count; i++) {
+        if (strcmp(b->info->holders[i]->owner, owner) == 0)
+            return b->info->holders[i];
+    }
+    return NULL;
+}
+
+/* What was done stays done where it cannot be noted. */
+static void note(const struct breaking *b, const char *what, const char *owner)
+{
+    char words[SEE_PARTY_SIZE] = "";
+    const lk_party *party = party_of(b, owner);
+
+    if (party != NULL)
+        see_party_words(words, party);
+    if (lk_event_note(b->client, b->name, what, owner, words) != LK_OK)
+        cli_note(b->c, "the log may lack it: %s", lk_last_error());
+}
+
 /* ---- ending at once ---------------------------------------------------- */
 
 /* Another sort of name, which has no holders, may have taken its place. */
@@ -140,6 +164,8 @@ static int end_now(struct breaking *b, cli_json *json, const char *owner)
 
     if (status != LK_OK)
         return failed(b, status, owner);
+    if (!b->values->dry_run)
+        note(b, "ended", owner);
     if (b->c->json)
         cli_json_text(json, NULL, owner);
     return 0;
@@ -164,16 +190,6 @@ static void catch_signals(void)
             before.sa_handler != SIG_IGN)
             (void)sigaction(numbers[i], &action, NULL);
     }
-}
-
-/* The one of that id, as it was seen at the begin; NULL: a permit of one. */
-static const lk_party *party_of(const struct breaking *b, const char *owner)
-{
-    for (size_t i = 0; i < b->info->holder_count; i++) {
-        if (strcmp(b->info->holders[i]->owner, owner) == 0)
-            return b->info->holders[i];
-    }
-    return NULL;
 }
 
 static void put_owner(FILE *to, const struct breaking *b, const char *owner)
@@ -268,6 +284,17 @@ static int wait_ended(struct breaking *b, const char *owner, int64_t left_ms)
     return is_over(status) ? 0 : failed(b, status, owner);
 }
 
+/* Another library's hold is not: there is nothing to be noted. */
+static lk_status
+revoke_noted(const struct breaking *b, const char *owner, int64_t *ret_left_ms)
+{
+    lk_status status = lk_revoke(b->client, b->name, owner, ret_left_ms);
+
+    if (status == LK_OK && *ret_left_ms >= 0)
+        note(b, "revoked", owner);
+    return status;
+}
+
 /* Goes on with a hold of which this was answered when it was revoked. */
 static int end_revoked(struct breaking *b, cli_json *json, const char *owner,
                        lk_status status, int64_t left_ms)
@@ -293,7 +320,7 @@ static int end_one(struct breaking *b, cli_json *json, const char *owner)
     if (b->values->now)
         return end_now(b, json, owner);
     if (!b->values->dry_run)
-        status = lk_revoke(b->client, b->name, owner, &left_ms);
+        status = revoke_noted(b, owner, &left_ms);
     return end_revoked(b, json, owner, status, left_ms);
 }
 
@@ -314,8 +341,7 @@ static int end_several(struct breaking *b, cli_json *json)
     if (told == NULL)
         return cli_fail(b->c, CLI_INTERNAL, "out of memory");
     for (size_t i = 0; i < count; i++)
-        told[i].status =
-            lk_revoke(b->client, b->name, holders[i]->owner, &told[i].left_ms);
+        told[i].status = revoke_noted(b, holders[i]->owner, &told[i].left_ms);
     for (size_t i = 0; i < count; i++) {
         int one = end_revoked(b, json, holders[i]->owner, told[i].status,
                               told[i].left_ms);
@@ -441,6 +467,7 @@ const cli_command cli_command_break = {
         "--now does not wait: the work under the hold may go on beside the\n"
         "next one's; only a resource that checks the fence refuses its "
         "writes.\n"
+        "`latchkey log` tells later what was ended, and by whom.\n"
         "Exit code 75: that owner does not hold it.",
     .options = options,
     .operands_min = 1,

@@ -179,6 +179,42 @@ static void it_ends_with_its_lease(void **state)
     assert_int_equal(tool_code(&how, "run", "-w10", "n", "true", NULL), 0);
 }
 
+/* Whoever asks later finds the process that ran it; that one may be gone. */
+static void it_says_which_process_ran_it(void **state)
+{
+    char why[64];
+
+    (void)state;
+    (void)snprintf(why, sizeof(why), ", pid %d (", (int)getpid());
+    assert_tool(&how, 0, NULL, "", "acquire", "n", "--lease", "10m", NULL);
+    assert_tool(&how, 0, why, "", "who", "n", NULL);
+    assert_tool(&how, 0, "    why   by ", "", "who", "n", NULL);
+    assert_tool(&how, 0, NULL, "", "acquire", "m", "--lease", "10m", "--why",
+                "deploy 4.2", NULL);
+    assert_tool(&how, 0, "    why   deploy 4.2; by ", "", "who", "m", NULL);
+}
+
+/* The caller is told whole, and no character is cut in two: with one byte more
+   before them, the others would be cut. */
+static void a_long_reason_makes_room_for_the_caller(void **state)
+{
+    char why[302] = "x", pid[64];
+
+    (void)state;
+    for (size_t i = 1; i < sizeof(why) - 1; i += 2)
+        memcpy(why + i, "\xc3\xa4", 2);
+    why[sizeof(why) - 1] = '\0';
+    (void)snprintf(pid, sizeof(pid), ", pid %d (", (int)getpid());
+    for (size_t skipped = 0; skipped < 2; skipped++) {
+        const char *name = skipped == 0 ? "n" : "m";
+
+        assert_tool(&how, 0, NULL, "", "acquire", name, "--lease", "10m",
+                    "--why", why + skipped, NULL);
+        assert_tool(&how, 0, "\xc3\xa4; by ", "", "who", name, NULL);
+        assert_tool(&how, 0, pid, "", "who", name, NULL);
+    }
+}
+
 /* Nobody could renew or release what nobody has got. */
 static void a_hold_that_cannot_be_written_is_given_back(void **state)
 {
@@ -213,6 +249,9 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(any_name_survives_the_shell, forget),
         cmocka_unit_test_teardown(every_kind_can_be_acquired, forget),
+        cmocka_unit_test_teardown(it_says_which_process_ran_it, forget),
+        cmocka_unit_test_teardown(a_long_reason_makes_room_for_the_caller,
+                                  forget),
         cmocka_unit_test_teardown(a_lease_can_be_made_longer, forget),
         cmocka_unit_test_teardown(without_a_lease_it_is_refused, forget),
         cmocka_unit_test_teardown(what_is_held_is_not_obtained, forget),

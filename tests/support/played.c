@@ -429,6 +429,10 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
         say(link, "*2\r\n$1\r\n1\r\n$-1\r\n"); /* the record of a lock */
     } else if (strcmp(word, "EXISTS") == 0 && p->exists_answer != NULL) {
         fake_say(link, p->exists_answer);
+    } else if (strcmp(word, "SCAN") == 0 && p->scan_answer != NULL) {
+        fake_say(link, p->scan_answer);
+    } else if (strcmp(word, "XREVRANGE") == 0 && p->range_answer != NULL) {
+        fake_say(link, p->range_answer);
     } else if (strcmp(word, "EXISTS") == 0) {
         say(link, ":%d\r\n", p->is_held ? 1 : 0);
     } else {

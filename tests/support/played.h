@@ -75,6 +75,7 @@ typedef struct played {
     /* What is answered instead of the model's answer; NULL: that. */
     const char *answers[PLAYED_SCRIPTS];
     const char *exists_answer, *ping_answer;
+    const char *scan_answer, *range_answer; /* of SCAN and XREVRANGE */
     const char *kill_answer;
     const char *id_answer, *name_answer; /* of CLIENT ID and SETNAME */
     const char *tracking_answer;         /* of CLIENT TRACKING and CACHING */

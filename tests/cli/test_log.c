@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey log`: what `break` has ended. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/keeper.h"
+#include "support/server.h"
+#include "support/tool.h"
+
+static server *redis;
+static tool_how how;
+static pid_t keeper;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start_tcp(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    if (keeper != 0)
+        keeper_kill(keeper);
+    keeper = 0;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+static void hold(const char *name)
+{
+    keeper = keeper_start(&(keeper_how){.url = server_url(redis),
+                                        .holds = name,
+                                        .reason = "deploy 4.2"});
+}
+
+/* Ends the hold of a name, whose holder then ends by itself. */
+static void end_hold(const char *name, const char *option)
+{
+    hold(name);
+    assert_tool(&how, 0, NULL, NULL, "break", "--yes", option, name, NULL);
+    assert_int_equal(keeper_join(keeper), 0);
+    keeper = 0;
+}
+
+static void what_was_ended_is_told_with_whose_it_was(void **state)
+{
+    char was[96];
+
+    (void)state;
+    hold("deploy");
+    assert_tool(&how, 0, NULL, "latchkey break: ended\n", "break", "--yes",
+                "deploy", NULL);
+    (void)snprintf(was, sizeof(was), ":%d (", (int)keeper);
+    assert_int_equal(keeper_join(keeper), 0);
+    keeper = 0;
+    assert_tool(&how, 0, "  deploy: revoked\n    was  ", "", "log", NULL);
+    assert_tool(&how, 0, was, "", "log", "deploy", NULL);
+    assert_tool(&how, 0, ": deploy 4.2)\n    by   ", "", "log", NULL);
+    assert_tool(&how, 0, "\"what\":\"revoked\"", "", "log", "--json", NULL);
+    assert_tool(&how, 0, "\"command\":\"latchkey\"", "", "log", "--json", NULL);
+}
+
+static void one_that_was_ended_at_once_is_called_so(void **state)
+{
+    (void)state;
+    end_hold("{a}b", "--now");
+    assert_tool(&how, 0, "  {a}b: ended", "", "log", "{a}b", NULL);
+    assert_tool(&how, 0, "", "latchkey log: nothing was broken\n", "log", "b",
+                NULL);
+}
+
+/* Of several holds that are revoked one after the other, each once. */
+static void a_wait_for_the_end_is_noted_once(void **state)
+{
+    (void)state;
+    end_hold("deploy", "--all");
+    assert_int_equal(server_integer(redis, "XLEN latchkey:{deploy}:e"), 1);
+}
+
+static void what_is_not_ended_is_not_in_it(void **state)
+{
+    (void)state;
+    hold("deploy");
+    assert_tool(&how, 0, NULL, NULL, "break", "--dry-run", "deploy", NULL);
+    assert_tool(&how, 0, NULL, NULL, "break", "--dry-run", "--now", "deploy",
+                NULL);
+    assert_tool(&how, 75, NULL, NULL, "break", "--yes", "--if-owner", "x:1",
+                "deploy", NULL);
+    assert_int_equal(server_integer(redis, "EXISTS latchkey:{deploy}:e"), 0);
+}
+
+static void the_last_ones_are_kept_for_a_week(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LK_EVENTS_KEPT + 8; i++)
+        freeReplyObject(
+            server_command(redis,
+                           "XADD latchkey:{deploy}:e * name deploy what w%d",
+                           i));
+    end_hold("deploy", "--now");
+    assert_int_equal(server_integer(redis, "XLEN latchkey:{deploy}:e"),
+                     LK_EVENTS_KEPT);
+    assert_in_range(server_integer(redis, "TTL latchkey:{deploy}:e"), 604000,
+                    604800);
+    assert_tool(&how, 0, "deploy: w9\n    was", NULL, "log", "deploy", NULL);
+}
+
+static void what_others_wrote_says_nothing_of_another_name(void **state)
+{
+    (void)state;
+    freeReplyObject(
+        server_command(redis,
+                       "XADD latchkey:{evil}:e * name deploy what forged"));
+    freeReplyObject(server_command(redis, "XADD latchkey:{evil}:e * odd one"));
+    freeReplyObject(server_command(redis, "SET latchkey:{text}:e 1"));
+    assert_tool(&how, 0, "", "nothing was broken", "log", NULL);
+    assert_tool(&how, 0, "", "nothing was broken", "log", "evil", NULL);
+    freeReplyObject(
+        server_command(redis,
+                       "XADD latchkey:{evil}:e * name evil what %s by %s",
+                       "\x1b[2J", "h\n12\nprogram\nann\x07"));
+    assert_tool(&how, 0, "  evil: \\x1b[2J", "", "log", NULL);
+    assert_tool(&how, 0, "    by   h pid 12, user ann\\x07", "", "log", NULL);
+    assert_tool(&how, 78, "", "log", "log", "text", NULL);
+}
+
+/* A user with rights to the names of one tenant: breaks, and sees its own. */
+static void a_tenant_sees_what_is_its_own(void **state)
+{
+    char url[96];
+    tool_how tenant = {.url = url};
+    static const char rights[] =
+        "ACL SETUSER ann reset on >a ~orders:* ~latchkey:{orders:* "
+        "~latchkey:*:{orders:* ~latchkey:client:* ~redisson_lock_*:{orders:* "
+        "&* +@all";
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "redis://ann:a@127.0.0.1:%u",
+                   (unsigned)server_port(redis));
+    freeReplyObject(server_command(redis, rights));
+    hold("orders:1");
+    assert_tool(&tenant, 0, NULL, "latchkey break: ended\n", "break", "--yes",
+                "orders:1", NULL);
+    assert_int_equal(keeper_join(keeper), 0);
+    keeper = 0;
+    assert_tool(&tenant, 0, "  orders:1: revoked", "", "log", "orders:1", NULL);
+    end_hold("stock:1", "--now");
+    assert_tool(&tenant, 77, "", "the log cannot be read", "log", "stock:1",
+                NULL);
+    freeReplyObject(server_command(redis, "ACL DELUSER ann"));
+}
+
+static void what_cannot_be_noted_is_ended_and_said(void **state)
+{
+    char url[96];
+    tool_how poor = {.url = url};
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "redis://bob:b@127.0.0.1:%u",
+                   (unsigned)server_port(redis));
+    freeReplyObject(
+        server_command(redis, "ACL SETUSER bob reset on >b ~* &* +@all -xadd"));
+    hold("deploy");
+    assert_tool(&poor, 0, NULL, "the log may lack it: ", "break", "--yes",
+                "deploy", NULL);
+    assert_int_equal(keeper_join(keeper), 0);
+    keeper = 0;
+    assert_int_equal(server_integer(redis, "EXISTS deploy"), 0);
+    freeReplyObject(server_command(redis, "ACL DELUSER bob"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(what_was_ended_is_told_with_whose_it_was,
+                                  forget),
+        cmocka_unit_test_teardown(one_that_was_ended_at_once_is_called_so,
+                                  forget),
+        cmocka_unit_test_teardown(a_wait_for_the_end_is_noted_once, forget),
+        cmocka_unit_test_teardown(what_is_not_ended_is_not_in_it, forget),
+        cmocka_unit_test_teardown(the_last_ones_are_kept_for_a_week, forget),
+        cmocka_unit_test_teardown(
+            what_others_wrote_says_nothing_of_another_name, forget),
+        cmocka_unit_test_teardown(a_tenant_sees_what_is_its_own, forget),
+        cmocka_unit_test_teardown(what_cannot_be_noted_is_ended_and_said,
+                                  forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
