@@ -19,7 +19,7 @@ PAIRS = [("lock", "lock"), ("fenced", "fenced"), ("spin", "spin"),
 MARKS = {"c": {"spin": "latchkey:{%s}:s", "read": "latchkey:readers:{%s}",
                "write": "latchkey:queue:{%s}", "latch": "latchkey:{%s}:q",
                "semaphore": "latchkey:queue:{%s}",
-               "permits": "latchkey:queue:{%s}"},
+               "permits": "latchkey:{%s}:q"},
          "java": {"fair": "redisson_lock_queue:{%s}", "spin": ""}}
 CHANNELS = {"read": "redisson_rwlock:{%s}", "write": "redisson_rwlock:{%s}",
             "semaphore": "redisson_sc:{%s}", "permits": "redisson_sc:{%s}",

@@ -90,7 +90,7 @@ elseif why == 'r' and layout == '2l' and owner == claim
 end
 
 -- rest
--- needs: failed clock past holder give sweep message
+-- needs: failed clock past holder give line sweep message
 
 local was, wrong = past.read(both[1], '2l')
 if not was then
@@ -152,20 +152,6 @@ end
 found = found or {parked = {}, more = 0, it = nil}
 local gone = #found.parked > 0 and sweep.find(queue_key) or {}
 
--- The own member goes, or becomes void.
-local function step_out()
-    if not stone then
-        return score and failed(redis.pcall('ZREM', queue_key, own))
-    end
-    local void = queue.score(queue.VOID, math.floor(clock.us / 16))
-    if redis.call('PEXPIRE', queue_key, queue.LIFE) == 0 then
-        -- Changes nothing; a full server lets through what follows.
-        redis.pcall('ZREM', queue_key, own)
-    end
-    bad = failed(redis.pcall('ZADD', queue_key, void, own))
-    return bad or failed(redis.pcall('PEXPIRE', queue_key, queue.LIFE))
-end
-
 -- Ends the hold and gives the name to nobody.
 local function set_free()
     bad = #fields > 0 and failed(redis.pcall('HDEL', lock_key, unpack(fields)))
@@ -188,7 +174,7 @@ local function set_free()
 end
 
 if why == 'l' then
-    bad = step_out()
+    bad = line.leave(queue_key, own, score, stone)
     if bad then
         return bad
     end
@@ -205,7 +191,7 @@ if is_ours_to_give and not grant and not undone then
         return bad
     end
 end
-denied = give.park(queue_key, found) or denied
+denied = line.park(queue_key, found) or denied
 if why == 'f' and held[2] then
     denied = failed(message.revoked(was, db, 'lock', lock_key))
         or denied

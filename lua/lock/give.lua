@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- give: who of the queue is next, and making that one the owner.
--- needs: failed fences hand holder queue message alive turns
+-- needs: failed fences hand holder line queue message alive turns
 
 local give = {}
 
@@ -8,22 +8,6 @@ local give = {}
 local CLAIM_MS = 3000
 -- So many are looked at in one call.
 local LOOKS = 64
-
--- The first count members of the line, with those to be put back, without the
--- one that leaves; in order.
-local function line_of(key, count, back, leaving)
-    local found, entries = queue.first(key, 1, count), {unpack(back)}
-    for i = 1, #found, 2 do
-        local it = queue.entry(found[i], found[i + 1])
-        if it and found[i] ~= leaving then
-            entries[#entries + 1] = it
-        end
-    end
-    if #back > 0 then
-        table.sort(entries, function(a, b) return a.ticket < b.ticket end)
-    end
-    return entries, #found == count * 2
-end
 
 -- Finds who is next and alive. mine holds the texts of members that are known
 -- to be; back those that return to their places. Sets
@@ -35,7 +19,7 @@ end
 -- the first member.
 function give.find(key, channel, mine, back, leaving)
     local found = {parked = {}, more = 0}
-    local entries = line_of(key, leaving and 2 or 1, back, leaving)
+    local entries = line.first(key, leaving and 2 or 1, back, leaving)
     local head = entries[1]
     local counts = head
         and redis.pcall('PUBSUB', 'NUMSUB', channel, message.inbox(head))
@@ -53,7 +37,7 @@ function give.find(key, channel, mine, back, leaving)
         return found
     end
     local is_full
-    entries, is_full = line_of(key, LOOKS, back, leaving)
+    entries, is_full = line.first(key, LOOKS, back, leaving)
     local bad = alive.look(key, entries)
     if bad then
         return nil, bad, head
@@ -69,23 +53,6 @@ function give.find(key, channel, mine, back, leaving)
     end
     found.more = is_full and 1 or 0
     return found
-end
-
--- Parks the dead, and notes the gap; behind the first write, or as that. Returns
--- an error or nil; where nobody was parked there is no more to look at.
-function give.park(key, found)
-    local bad
-    if #found.parked > 0 then
-        -- Changes nothing; a full server lets through what follows.
-        redis.pcall('ZREM', key, '')
-        bad = failed(redis.pcall('ZADD', key, 'XX', unpack(found.parked)))
-        found.more = bad and 0 or found.more
-    end
-    if alive.gap then
-        redis.pcall('ZADD', key, unpack(alive.gap))
-        alive.gap = nil
-    end
-    return bad
 end
 
 -- The writes of a grant. Redisson's count goes first, behind one that changes

@@ -17,7 +17,7 @@ if peek == '1' and left ~= -2 then
 end
 
 -- rest
--- needs: failed clock past holder give sweep
+-- needs: failed clock past holder give line sweep
 
 local both = redis.call('MGET', record_key, token_key)
 local was, bad = past.read(both[1], '2l')
@@ -119,7 +119,7 @@ if it then
         end
     end
 end
-denied = give.park(queue_key, found) or denied
+denied = line.park(queue_key, found) or denied
 if #gone > 0 then
     redis.pcall('ZREM', queue_key, unpack(gone))
 end

@@ -73,6 +73,7 @@ typedef struct lk__import_answer {
     uint64_t fence, top_fence;
     int64_t left_ms; /* of the lease: less than was asked for if it was asked
                         before */
+    uint64_t need;   /* so many permits; 0: it has none */
 } lk__import_answer;
 
 typedef struct lk__revoke_answer {
@@ -104,6 +105,10 @@ typedef struct lk__info_answer {
 
 /* At most, in one question. */
 enum { LK__TOUCH_CLAIMS = 128, LK__RENEW_CLAIMS = 32 };
+
+/* The code of a renewal that cannot tell by the hold's own key alone whether it is
+   lost: it is to be kept whole. */
+enum { LK__RENEW_UNSURE = 5 };
 
 typedef struct lk__protocol {
     /* Of the second layout: its keys are the table's, an import ends the old

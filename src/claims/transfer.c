@@ -187,7 +187,8 @@ text_parse(const lk__place *place, const char *text, struct exported *ret_from)
     return words_take(place, words, ret_from);
 }
 
-/* The fences of what was taken over are the answer's. */
+/* The fences of what was taken over are the answer's, and so is how much it
+   is. */
 static bool fences_take(lk__claim *claim, const lk__import_answer *answer)
 {
     if (claim->place->kind->fenceless)
@@ -197,6 +198,7 @@ static bool fences_take(lk__claim *claim, const lk__import_answer *answer)
         return false;
     claim->fence = claim->local_fence = answer->fence;
     claim->top_fence = answer->top_fence;
+    claim->terms.need = answer->need;
     return true;
 }
 

@@ -163,8 +163,14 @@ static void batch_lost(struct batch *batch, const redisReply *lost)
                                ? batch->claims[index - 1]
                                : NULL;
 
-        if (claim != NULL && claim->state == LK__CLAIM_HELD)
+        if (claim == NULL || claim->state != LK__CLAIM_HELD)
+            continue;
+        if (code != LK__RENEW_UNSURE) {
             lk__claim_lose(claim, lk__claim_loss_of(code));
+        } else {
+            claim->kept_by = 0; /* so the next one is whole */
+            batch->leases[index - 1] = 0;
+        }
     }
 }
 
@@ -265,7 +271,8 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
         lk__claim *claim = batch->claims[i];
 
         claim->renewing = false;
-        if (claim->state == LK__CLAIM_HELD && status == LK_OK)
+        if (claim->state == LK__CLAIM_HELD && status == LK_OK &&
+            batch->leases[i] > 0)
             lk__watchdog_renewed(claim, request->sent_at, batch->leases[i]);
         else if (claim->state == LK__CLAIM_HELD)
             renew_again(claim);

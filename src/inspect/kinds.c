@@ -133,7 +133,6 @@ lk_kind lk__kind_of_record(const char *word)
     } kinds[] = {
         {"", LK_KIND_LOCK},
         {"rw", LK_KIND_RWLOCK},
-        {"leased", LK_KIND_SEMAPHORE},
         {"plain", LK_KIND_PLAIN_SEMAPHORE},
         {"latch", LK_KIND_LATCH},
     };
@@ -152,6 +151,8 @@ lk_kind lk__kind_of_layout(lk__text layout)
     switch (layout.bytes[1]) {
     case 'l':
         return LK_KIND_LOCK;
+    case 'p':
+        return LK_KIND_SEMAPHORE;
     case 't':
         return LK_KIND_LATCH;
     default:

@@ -6,9 +6,7 @@
 
 #include "claims/ask.h"
 #include "engine/client.h"
-#include "server/reply.h"
-
-enum { ANSWER_DONE = 1, ANSWER_UNSET = 5 };
+#include "semaphore/protocol.h"
 
 struct operating {
     lk__ask ask; /* first */
@@ -18,39 +16,33 @@ struct operating {
     void *data;
 };
 
-/* Redisson may make N less than nothing. */
 static lk_status
 count_take(struct operating *operating, const redisReply *reply)
 {
-    int64_t permits;
+    int64_t permits = 0;
+    lk_status status =
+        lk__semaphore_read_count(reply, &permits, &operating->numbers.free);
 
-    if (reply->type != REDIS_REPLY_ARRAY)
-        return LK_EPROTO;
-    if (reply->elements == 1)
-        return lk__reply_integer_at(reply, 0, 0) == ANSWER_UNSET ? LK_EUNSET
-                                                                 : LK_EPROTO;
-    permits = lk__reply_integer_at(reply, 0, 0);
     operating->numbers.permits = permits > 0 ? (uint64_t)permits : 0;
-    operating->numbers.free = lk__reply_integer_at(reply, 1, 0);
-    return LK_OK;
+    return status;
 }
 
 /* The first answer is of the change, those after it of the handing on. */
 static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
-    const lk__script *pass = ask->place->kind->pass;
+    const lk__protocol *protocol = ask->place->kind->protocol;
+    lk_status status = LK_OK;
 
     *ret_more = false;
-    if (ask->script == &lk__script_semaphore_count)
+    if (lk__semaphore_is_count(ask->script))
         return count_take((struct operating *)(void *)ask, reply);
-    if (ask->script == pass) {
-        *ret_more = lk__reply_integer_at(reply, 0, 0) == 1;
-        return LK_OK;
-    }
-    if (lk__reply_integer_at(reply, 0, 0) != ANSWER_DONE)
-        return LK_EPROTO;
-    *ret_more = lk__reply_integer_at(reply, 1, 0) == 1;
-    return *ret_more ? lk__ask_script(ask, pass, "", 0, NULL) : LK_OK;
+    if (lk__semaphore_is_resize(ask->script))
+        status = lk__semaphore_read_resize(reply, ret_more);
+    else
+        *ret_more = protocol->read_hand_on(reply);
+    return status == LK_OK && *ret_more
+               ? lk__ask_question(ask, protocol->hand_on(ask->place))
+               : status;
 }
 
 /* A resize asked again could undo one that was made since. */
@@ -58,8 +50,6 @@ static lk_status operating_new(struct operating **ret_operating,
                                lk__place *place, const lk__operation *operation,
                                void (*deliver)(lk__call *call))
 {
-    lk__arg number = lk__arg_number(operation->number);
-    size_t count = operation->script == &lk__script_semaphore_resize ? 1 : 0;
     struct operating *operating =
         (struct operating *)(void *)lk__ask_new(sizeof(*operating),
                                                 place->client, place, deliver);
@@ -67,9 +57,12 @@ static lk_status operating_new(struct operating **ret_operating,
     if (operating == NULL)
         return LK_ENOMEM;
     operating->ask.take = take;
-    operating->ask.reads = operation->script == &lk__script_semaphore_count;
-    if (lk__ask_script(&operating->ask, operation->script, "", count,
-                       &number) != LK_OK) {
+    operating->ask.reads = !operation->resizes;
+    if (lk__ask_question(&operating->ask,
+                         operation->resizes
+                             ? lk__semaphore_ask_resize(place,
+                                                        operation->permits)
+                             : lk__semaphore_ask_count(place)) != LK_OK) {
         lk__ask_release(&operating->ask);
         return LK_ENOMEM;
     }

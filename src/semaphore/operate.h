@@ -4,16 +4,12 @@
 
 #include <latchkey/semaphore.h>
 
-#include "base/script.h"
 #include "claims/place.h"
 
-extern const lk__script lk__script_semaphore_count;
-extern const lk__script lk__script_semaphore_resize;
-
-/* What operators do to a semaphore and ask of it. */
+/* What operators do to a semaphore, or ask of it: how many permits there are. */
 typedef struct lk__operation {
-    const lk__script *script;
-    int64_t number; /* of a resize */
+    bool resizes;
+    uint64_t permits; /* to be */
 } lk__operation;
 
 /* What is answered; of a count alone. */

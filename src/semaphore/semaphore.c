@@ -16,55 +16,21 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
-#include "claims/protocol.h"
 #include "engine/client.h"
 #include "handle/handle.h"
 #include "semaphore/operate.h"
-
-extern const lk__script lk__script_semaphore_acquire;
-extern const lk__script lk__script_semaphore_recheck;
-extern const lk__script lk__script_semaphore_touch;
-extern const lk__script lk__script_semaphore_confirm;
-extern const lk__script lk__script_semaphore_renew;
-extern const lk__script lk__script_semaphore_release;
-extern const lk__script lk__script_semaphore_leave;
-extern const lk__script lk__script_semaphore_pass;
-extern const lk__script lk__script_semaphore_force;
-extern const lk__script lk__script_semaphore_revoke;
-extern const lk__script lk__script_semaphore_import;
-extern const lk__script lk__script_semaphore_info;
-extern const lk__script lk__script_semaphore_forget;
-
-enum { KEY_PERMITS = 5, KEY_VOID = 6, KEY_HOLDERS = 7 };
+#include "semaphore/protocol.h"
+#include "semaphore_table.h"
 
 static const lk__kind kind = {
     .word = "semaphore",
+    .mode = "p",
     .family = "semaphore",
-    .protocol = &lk__protocol_first,
-    .has_terms = true,
+    .protocol = &lk__protocol_semaphore,
     .counts = true,
-    .key_count = 8,
-    .keys =
-        (const char *const[]){
-            "", "latchkey:state", "latchkey:queue", "latchkey:tickets",
-            "latchkey:skipped", [KEY_PERMITS] = ":timeout",
-            [KEY_VOID] = "latchkey:void", [KEY_HOLDERS] = "latchkey:holders"},
+    .key_count = LK__SEMAPHORE_KEYS,
+    .keys = lk__semaphore_keys,
     .channel = "redisson_sc",
-    .renew_key_count = 3,
-    .renew_keys = {KEY_PERMITS, KEY_HOLDERS, KEY_VOID},
-    .acquire = &lk__script_semaphore_acquire,
-    .recheck = &lk__script_semaphore_recheck,
-    .touch = &lk__script_semaphore_touch,
-    .confirm = &lk__script_semaphore_confirm,
-    .renew = &lk__script_semaphore_renew,
-    .release = &lk__script_semaphore_release,
-    .leave = &lk__script_semaphore_leave,
-    .pass = &lk__script_semaphore_pass,
-    .force = &lk__script_semaphore_force,
-    .revoke = &lk__script_semaphore_revoke,
-    .info = &lk__script_semaphore_info,
-    .forget = &lk__script_semaphore_forget,
-    .import = &lk__script_semaphore_import,
 };
 
 /*
@@ -173,7 +139,7 @@ void lk_semaphore_free(lk_semaphore *semaphore)
 
 /* ---- acquire ----------------------------------------------------------------- */
 
-/* What the server is to do about N; see lua/semaphore_acquire.lua. */
+/* What the server is to do about N; see lua/semaphore/acquire.lua. */
 static const char *text_of(const lk_semaphore *semaphore)
 {
     if (semaphore->options.permits == 0)
@@ -340,8 +306,7 @@ static lk_status resizing(lk__operation *ret_operation, uint64_t permits)
 {
     if (permits > LK_SEMAPHORE_MAX)
         return lk__fail(LK_ERANGE, "so many permits there cannot be");
-    *ret_operation =
-        (lk__operation){&lk__script_semaphore_resize, (int64_t)permits};
+    *ret_operation = (lk__operation){.resizes = true, .permits = permits};
     return LK_OK;
 }
 
@@ -364,7 +329,7 @@ lk_status lk_semaphore_resize_async(lk_semaphore *semaphore, uint64_t permits,
                : operate_async(semaphore, &operation, cb, NULL, data);
 }
 
-static const lk__operation counting = {&lk__script_semaphore_count, 0};
+static const lk__operation counting = {.resizes = false};
 
 lk_status lk_semaphore_count(lk_semaphore *semaphore, uint64_t *ret_permits,
                              int64_t *ret_free)

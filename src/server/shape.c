@@ -286,6 +286,9 @@ size_t lk__key_write(const char *form, const char *name, char *ret, size_t size)
 
     if (strcmp(form, "N") == 0)
         return (size_t)snprintf(ret, size, "%s", name);
+    if (form[0] == '{')
+        return (size_t)snprintf(ret, size, is_tagged ? "%s%s" : "{%s}%s", name,
+                                form + strlen("{N}"));
     if (form[0] == ':')
         return (size_t)snprintf(ret, size,
                                 is_tagged ? "latchkey::%s%s"

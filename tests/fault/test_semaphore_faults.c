@@ -272,7 +272,7 @@ static void a_restart_with_its_data_loses_nothing(void **state)
     semaphore = sem_with(f, client, "n", &options);
     hold = sem_hold(semaphore, 2);
     t = sem_take(f, semaphore, 3, LK_FOREVER, NULL);
-    while (server_integer(kept, "ZCARD latchkey:queue:{n}") == 0)
+    while (server_integer(kept, "ZCARD latchkey:{n}:q") == 0)
         locking_pass_time(1);
     assert_true(server_restart(kept));
     assert_status(lk_client_wait_ready(client, 10000), LK_OK);
@@ -320,9 +320,7 @@ static void without_the_record_a_hold_is_lost_and_ends_by_itself(void **state)
     lk_hold *hold = sem_hold(semaphore, 2);
     sem_taker *t;
 
-    assert_int_equal(server_integer(f->base->server,
-                                    "DEL latchkey:holders:{n}"),
-                     1);
+    assert_int_equal(server_integer(f->base->server, "DEL latchkey:{n}:h"), 1);
     assert_true(wait_until(is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     t = sem_take(f, semaphore, 3, LK_FOREVER, NULL);
@@ -337,9 +335,7 @@ static void a_queue_that_is_deleted_is_made_again(void **state)
     lk_hold *hold = sem_hold(semaphore, 3);
     sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
 
-    assert_int_equal(server_integer(f->base->server, "DEL latchkey:queue:{n} "
-                                                     "latchkey:tickets:{n}"),
-                     2);
+    assert_int_equal(server_integer(f->base->server, "DEL latchkey:{n}:q"), 1);
     locking_wait_queued(f->base, "n", 1);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(sem_release(t), LK_OK);
@@ -373,7 +369,7 @@ static lk_semaphore *sem_without(semaphores *f, const char *right)
 
 static void a_right_that_is_missing_is_told(void **state)
 {
-    static const char *const rights[] = {"-zadd", "-incrby", "-get",
+    static const char *const rights[] = {"-zadd", "-incrby", "-mget",   "-set",
                                          "-hget", "-hset",   "-pexpire"};
     semaphores *f = *state;
 
@@ -408,7 +404,8 @@ static void the_rights_of_the_manual_are_enough(void **state)
     free(server_string(f->base->server, "ACL LOG RESET"));
     free(server_string(
         f->base->server,
-        "ACL SETUSER far reset on >word ~n* ~{n*}:timeout ~latchkey:*"
+        "ACL SETUSER far reset on >word ~n* ~{n*}:timeout "
+        "~latchkey:{n* ~latchkey:client:*"
         " resetchannels &latchkey:in:* &redisson_sc:*"
         " -@all +@connection +@hash +@sortedset +get +mget +set +del +exists"
         " +incrby +pexpire +pttl +eval +evalsha +publish +subscribe"

@@ -306,9 +306,11 @@ static void assert_at_rest(server *s)
     assert_status(lk_hold_release(hold), LK_OK);
     assert_int_equal(server_integer(s, "INCRBY stress 0"), PERMITS);
     assert_int_equal(server_integer(s, "EXISTS {stress}:timeout"), 0);
-    assert_int_equal(server_integer(s, "EXISTS latchkey:holders:{stress}"), 0);
-    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{stress}"), 0);
-    assert_true(server_integer(s, "PTTL latchkey:state:{stress}") > 0);
+    assert_int_equal(server_integer(s, "EXISTS latchkey:{stress}:h"), 0);
+    assert_int_equal(server_integer(s, "ZCOUNT latchkey:{stress}:q 0 "
+                                       "(2251799813685248"),
+                     0);
+    assert_true(server_integer(s, "PTTL latchkey:{stress}:r") > 0);
     lk_semaphore_free(semaphore);
     assert_status(lk_client_shutdown(client, 5000), LK_OK);
     lk_client_free(client);

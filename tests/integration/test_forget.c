@@ -147,7 +147,6 @@ static void a_semaphores_name_becomes_a_plain_ones(void **state)
     lk_semaphore_free(semaphore);
 
     assert_status(lk_plain_semaphore_new(&plain, client, "n"), LK_OK);
-    assert_status(lk_plain_semaphore_release(plain, 1), LK_ETYPE);
     assert_forgotten(client, "n");
     assert_false(locking_exists(f, "n"));
     assert_status(lk_plain_semaphore_try_set(plain, 7, 0), LK_OK);

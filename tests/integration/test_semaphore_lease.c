@@ -89,6 +89,22 @@ static void permits_are_renewed_while_they_are_held(void **state)
     sem_assert_clean(f, 3);
 }
 
+/* A renewal by that key alone cannot tell it from the loss of all permits; the
+   next one looks at the whole, and brings it back. */
+static void permits_whose_zset_was_deleted_are_kept(void **state)
+{
+    semaphores *f = *state;
+    lk_semaphore *semaphore = sem_of(f, open_watchdog(f), 3);
+    lk_hold *hold = sem_hold(semaphore, 2);
+
+    locking_pass_time((unsigned)wait_lease_ms()); /* the inbox stands */
+    assert_int_equal(server_integer(f->base->server, "DEL {n}:timeout"), 1);
+    locking_wait_integer(f->base, 2, "ZCARD %s", "{n}:timeout");
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    sem_assert_clean(f, 3);
+}
+
 /* A hand-over gives three seconds; what was asked for comes after it. */
 static void permits_that_were_handed_over_are_kept_as_well(void **state)
 {
@@ -188,7 +204,7 @@ static bool is_tidied(void *data)
 
     assert_true(status == LK_ETIMEDOUT || status == LK_EINDOUBT);
     assert_status(lk_hold_release(hold), LK_OK);
-    return server_integer(tidied, "HLEN latchkey:holders:{n}") == 0;
+    return server_integer(tidied, "HLEN latchkey:{n}:h") == 0;
 }
 
 static void a_hold_that_lost_one_permit_is_lost(void **state)
@@ -311,6 +327,7 @@ int main(void)
         SEM_TEST(a_fixed_lease_ends_when_it_was_told_to),
         SEM_TEST(the_lease_of_the_semaphore_is_that_of_its_acquires),
         SEM_TEST(permits_are_renewed_while_they_are_held),
+        SEM_TEST(permits_whose_zset_was_deleted_are_kept),
         SEM_TEST(permits_that_were_handed_over_are_kept_as_well),
         SEM_TEST(a_lease_is_extended_for_all_permits),
         SEM_TEST(a_waiter_has_what_ends_by_itself),

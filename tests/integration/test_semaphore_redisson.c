@@ -44,7 +44,7 @@ assert_counts(lk_semaphore *semaphore, uint64_t permits, int64_t free)
 static void id_of(semaphores *f, char hex[33])
 {
     char *found =
-        server_string(f->base->server, "EVAL %s 1 latchkey:holders:{n}",
+        server_string(f->base->server, "EVAL %s 1 latchkey:{n}:h",
                       "local id = redis.call('HKEYS', KEYS[1])[1] return"
                       " (string.gsub(id, '.', function(byte) return"
                       " string.format('%02x', string.byte(byte)) end))");

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/permits.h"
 #include "support/plain_script.h"
 #include "support/rw_script.h"
 #include "support/script.h"
@@ -16,7 +15,6 @@
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
 extern const lk__script lk__script_rwlock_forget;
-extern const lk__script lk__script_semaphore_forget;
 extern const lk__script lk__script_plain_forget;
 
 /* What a script is told that lacks a right, and one that met another type. */
@@ -133,93 +131,6 @@ static void a_full_server_forgets_a_read_write_lock(void **state)
     script_fill_memory(f, false);
 }
 
-/* ---- the semaphore ---- */
-
-static void use_permits(script_fixture *f)
-{
-    permits_resize(f, "4");
-    permits_acquire(f, "u:1", 2);
-    permits_release(f, "u:1", NULL);
-}
-
-static void a_semaphore_with_all_permits_free_is_forgotten(void **state)
-{
-    script_fixture *f = *state;
-
-    use_permits(f);
-    assert_like(script_redis(f, "GET n"), "4");
-    assert_like(forget(f, &lk__script_semaphore_forget), "1 1");
-    assert_only_fence(f, 1);
-    assert_stays(f, &lk__script_semaphore_forget, "0");
-    permits_resize(f, "9");
-    assert_like(permits_acquire(f, "u:2", 1), "1 *");
-    assert_like(script_redis(f, "GET n"), "8");
-}
-
-static void a_semaphore_in_use_stays(void **state)
-{
-    script_fixture *f = *state;
-
-    permits_resize(f, "2");
-    permits_acquire(f, "u:1", 2);
-    assert_stays(f, &lk__script_semaphore_forget, "2 u:1 ?????");
-    permits_acquire(f, "u:2", 1);
-    permits_expire(f, 9000); /* one of Redisson's may last still */
-    assert_stays(f, &lk__script_semaphore_forget, "2 u:1 0");
-    permits_expire(f, 11000);
-    assert_stays(f, &lk__script_semaphore_forget, "3 1");
-    script_redis(f, "DEL %s", f->keys[PERMITS_QUEUE]);
-    script_redis(f, "ZADD %s 1 u:2", f->keys[PERMITS_SKIPPED]);
-    assert_stays(f, &lk__script_semaphore_forget, "3 1");
-    script_redis(f, "DEL %s", f->keys[PERMITS_SKIPPED]);
-    assert_like(forget(f, &lk__script_semaphore_forget), "1 1");
-    assert_only_fence(f, 1);
-}
-
-/* The permits come back at the next call, as their holder is still there. */
-static void a_semaphore_whose_leases_were_deleted_is_held_still(void **state)
-{
-    script_fixture *f = *state;
-
-    permits_resize(f, "4");
-    permits_acquire(f, "u:1", 2);
-    script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
-    assert_stays(f, &lk__script_semaphore_forget, "2 u:1 *");
-}
-
-static void redissons_semaphore_stays(void **state)
-{
-    script_fixture *f = *state;
-
-    permits_set(f, 4);
-    assert_stays(f, &lk__script_semaphore_forget, "0");
-    permits_java_take(f, 'a', 30000);
-    assert_stays(f, &lk__script_semaphore_forget,
-                 "2 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ?????");
-}
-
-static void a_key_of_another_type_keeps_a_semaphore(void **state)
-{
-    script_fixture *f = *state;
-
-    for (int i = 0; i < PERMITS_KEYS; i++) {
-        use_permits(f);
-        script_redis(f, "DEL %s", f->keys[i]);
-        script_redis(f,
-                     i == PERMITS_COUNTER ? "RPUSH %s other" : "SET %s other",
-                     f->keys[i]);
-        assert_stays(f, &lk__script_semaphore_forget, "!*TYPE*");
-        server_flush(f->server);
-    }
-    use_permits(f);
-    script_deny(f, "del");
-    assert_stays(f, &lk__script_semaphore_forget, cannot);
-    script_deny(f, NULL);
-    script_fill_memory(f, true);
-    assert_like(forget(f, &lk__script_semaphore_forget), "1 1");
-    script_fill_memory(f, false);
-}
-
 /* ---- the plain semaphore ---- */
 
 static void a_plain_semaphore_that_is_set_stays(void **state)
@@ -296,11 +207,6 @@ int main(void)
         RW_TEST(a_read_write_lock_at_rest_is_forgotten),
         RW_TEST(a_read_write_lock_in_use_stays),
         RW_TEST(a_full_server_forgets_a_read_write_lock),
-        PERMITS_TEST(a_semaphore_with_all_permits_free_is_forgotten),
-        PERMITS_TEST(a_semaphore_in_use_stays),
-        PERMITS_TEST(a_semaphore_whose_leases_were_deleted_is_held_still),
-        PERMITS_TEST(redissons_semaphore_stays),
-        PERMITS_TEST(a_key_of_another_type_keeps_a_semaphore),
         PLAIN_TEST(a_plain_semaphore_that_is_set_stays),
         PLAIN_TEST(a_plain_semaphore_that_was_deleted_is_forgotten),
         PLAIN_TEST(permits_of_a_forgotten_counter_do_not_come_back),

@@ -6,11 +6,9 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/permits.h"
 #include "support/rw_script.h"
 
 extern const lk__script lk__script_rwlock_import;
-extern const lk__script lk__script_semaphore_import;
 extern const lk__script lk__script_siglock_acquire;
 extern const lk__script lk__script_siglock_import;
 extern const lk__script lk__script_siglock_release;
@@ -186,90 +184,6 @@ static void a_reader_that_is_denied_keeps_its_fence(void **state)
     assert_string_equal(rw_fence(f, "u:1"), old.text);
 }
 
-/* ---- the semaphore ---- */
-
-static void one_importer_has_the_permits(void **state)
-{
-    script_fixture *f = *state;
-    const lk__script *script = &lk__script_semaphore_import;
-    number old, fence, again;
-
-    permits_set(f, 3);
-    permits_acquire(f, "u:1", 2);
-    old = text_of(script_item(f, 1));
-    fence = imported(f, script, "u:1", old, "in:v");
-    assert_true(value_of(fence.text) > value_of(old.text));
-    assert_string_equal(permits_fence(f, "u:1"), fence.text);
-    again = imported(f, script, "u:1", old, "in:v");
-    assert_string_equal(again.text, fence.text);
-    assert_refused(f, script, old, "in:w", "0 3");
-    assert_like(permits_confirm(f, "u:1", old.text, "90000"), "0 3");
-    assert_like(permits_release(f, "u:1", old.text), "0 3");
-    assert_books(f, 3, 1);
-    assert_in_range(permits_left(f, "u:1", 2), 59000, 60000);
-    assert_like(permits_acquire(f, "u:2", 1), "1 *");
-    assert_true(script_item(f, 1) > value_of(fence.text));
-    assert_like(permits_release(f, "u:1", fence.text), "1 *");
-    assert_books(f, 3, 2);
-    assert_refused(f, script, old, "in:v", "0 0");
-}
-
-static void permits_get_a_higher_fence_without_state_and_clock(void **state)
-{
-    script_fixture *f = *state;
-    number old;
-    number fence;
-
-    permits_set(f, 3);
-    permits_acquire(f, "u:1", 2);
-    old = text_of(script_item(f, 1));
-    old = fence_of_an_hour_ahead(f, f->keys[PERMITS_HOLDERS], old);
-    script_redis(f, "DEL %s", f->keys[PERMITS_STATE]);
-    fence = imported(f, &lk__script_semaphore_import, "u:1", old, "in:v");
-    assert_int_equal(value_of(fence.text), value_of(old.text) + 1);
-}
-
-static void permits_that_are_revoked_are_not_imported(void **state)
-{
-    script_fixture *f = *state;
-    number old;
-
-    permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    old = text_of(script_item(f, 1));
-    script_redis(f, "ZADD %s %lld u:1", f->keys[PERMITS_VOID],
-                 script_now_ms(f) + 60000);
-    assert_refused(f, &lk__script_semaphore_import, old, "in:v", "0 4");
-}
-
-static void permits_are_imported_from_a_full_server(void **state)
-{
-    script_fixture *f = *state;
-    number old;
-
-    permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    old = text_of(script_item(f, 1));
-    script_fill_memory(f, true);
-    (void)imported(f, &lk__script_semaphore_import, "u:1", old, "in:v");
-    script_fill_memory(f, false);
-    assert_books(f, 1, 0);
-}
-
-static void permits_that_are_denied_keep_their_fence(void **state)
-{
-    script_fixture *f = *state;
-    number old;
-
-    permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    old = text_of(script_item(f, 1));
-    script_deny(f, "hset");
-    assert_refused(f, &lk__script_semaphore_import, old, "in:v", cannot);
-    script_deny(f, NULL);
-    assert_string_equal(permits_fence(f, "u:1"), old.text);
-}
-
 /* ---- the siglock ---- */
 
 static const script_layout sig_layout = {
@@ -362,11 +276,6 @@ int main(void)
         RW_TEST(what_is_not_held_to_read_or_write_is_not_imported),
         RW_TEST(a_full_server_does_not_refuse_a_reader_or_a_writer),
         RW_TEST(a_reader_that_is_denied_keeps_its_fence),
-        PERMITS_TEST(one_importer_has_the_permits),
-        PERMITS_TEST(permits_get_a_higher_fence_without_state_and_clock),
-        PERMITS_TEST(permits_that_are_revoked_are_not_imported),
-        PERMITS_TEST(permits_are_imported_from_a_full_server),
-        PERMITS_TEST(permits_that_are_denied_keep_their_fence),
         SIG_TEST(one_importer_has_the_siglock),
         SIG_TEST(a_siglock_that_is_revoked_is_not_imported),
         SIG_TEST(a_siglock_is_imported_from_a_full_server),

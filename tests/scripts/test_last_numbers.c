@@ -12,7 +12,6 @@
 
 #include "support/check.h"
 #include "support/latch_script.h"
-#include "support/permits.h"
 #include "support/rw_script.h"
 #include "support/script.h"
 
@@ -29,7 +28,7 @@ static void set_state(script_fixture *f, const char *field, const char *number)
                 "?");
 }
 
-/* ---- the read-write lock and the semaphore ---- */
+/* ---- the read-write lock ---- */
 
 static void a_writer_has_no_fence_beyond_the_last(void **state)
 {
@@ -42,18 +41,6 @@ static void a_writer_has_no_fence_beyond_the_last(void **state)
     f->interop = "1"; /* not by the quick road */
     assert_like(rw_acquire(f, "w:3", "w"), ended);
     assert_like(script_redis(f, "EXISTS n"), "0");
-}
-
-static void a_permit_has_no_fence_beyond_the_last(void **state)
-{
-    script_fixture *f = *state;
-
-    permits_set(f, 3);
-    assert_like(permits_acquire(f, "u:1", 1), "1 *");
-    set_state(f, "fence", LAST);
-    assert_like(permits_acquire(f, "u:2", 1), ended);
-    assert_like(permits_acquire(f, "u:3", 2), ended);
-    assert_books(f, 3, 2);
 }
 
 /* ---- the latch ---- */
@@ -108,7 +95,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_writer_has_no_fence_beyond_the_last, rw_setup),
-        TEST(a_permit_has_no_fence_beyond_the_last, permits_setup),
         TEST(a_latch_has_no_generation_beyond_the_last, script_setup),
         TEST(a_count_forgets_few_of_many_old_ones, script_setup),
         TEST(so_it_does_where_they_are_kept_in_one_piece, script_setup),

@@ -18,14 +18,10 @@ extern const lk__script lk__script_plain_count;
 extern const lk__script lk__script_plain_info;
 extern const lk__script lk__script_rwlock_info;
 extern const lk__script lk__script_rwlock_state;
-extern const lk__script lk__script_semaphore_count;
-extern const lk__script lk__script_semaphore_info;
 
 static const lk__script *const readers[] = {
-    &lk__script_cell_read,      &lk__script_plain_count,
-    &lk__script_plain_info,     &lk__script_rwlock_info,
-    &lk__script_rwlock_state,   &lk__script_semaphore_count,
-    &lk__script_semaphore_info,
+    &lk__script_cell_read,   &lk__script_plain_count,  &lk__script_plain_info,
+    &lk__script_rwlock_info, &lk__script_rwlock_state,
 };
 
 /* Of a name that nobody has used. */

@@ -8,14 +8,12 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/permits.h"
 #include "support/rw_script.h"
 #include "support/script.h"
 
 #define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
 
 extern const lk__script lk__script_rwlock_revoke;
-extern const lk__script lk__script_semaphore_revoke;
 
 enum { MINUTE_MS = 60000 };
 
@@ -132,80 +130,6 @@ static void a_full_server_revokes_readers(void **state)
     assert_like(rw_renew(f, "r:1", NULL, "90000"), "1 4");
 }
 
-/* ---- the semaphore ---- */
-
-static const char *permits_revoke(script_fixture *f, const char *owner)
-{
-    return script_call(f, &lk__script_semaphore_revoke, owner, (char *)NULL);
-}
-
-static void revoked_permits_stay_taken(void **state)
-{
-    script_fixture *f = *state;
-    char fence[24];
-
-    script_listen(f, "in:u:1");
-    permits_set(f, 3);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 1);
-    (void)snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
-    assert_like(permits_revoke(f, "u:1"), "1 ????? 1");
-    assert_like(script_heard(f), "in:u:1 revoked semaphore u:1 * n\n");
-    assert_books(f, 3, 0);
-    assert_like(permits_renew(f, "u:1", fence, "90000"), "1 4");
-    assert_like(permits_confirm(f, "u:1", fence, "90000"), "0 4");
-    assert_in_range(permits_left(f, "u:1", 1), 20000, 30000);
-    assert_like(permits_renew(f, "u:2", NULL, "30000"), "");
-    assert_like(permits_release(f, "u:1", fence), "1 *");
-    assert_books(f, 3, 2);
-    assert_like(permits_revoke(f, "u:1"), "0");
-}
-
-static void a_look_does_not_lengthen_revoked_permits(void **state)
-{
-    script_fixture *f = *state;
-
-    permits_set(f, 1);
-    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "3000"});
-    assert_like(permits_revoke(f, "u:1"), "1 ???? 1");
-    assert_like(permits_recheck(f, "u:1"), "1 * ???? 0 *");
-    assert_in_range(permits_left(f, "u:1", 1), 1, 3000);
-}
-
-static void redissons_permit_is_left_alone(void **state)
-{
-    script_fixture *f = *state;
-
-    permits_set(f, 2);
-    permits_java_take(f, 'a', 20000);
-    assert_like(permits_revoke(f, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), "1 * 0");
-    assert_books(f, 2, 1);
-    assert_like(script_redis(f, "EXISTS %s", f->keys[PERMITS_VOID]), "0");
-}
-
-static void permits_of_nobody_are_not_revoked(void **state)
-{
-    script_fixture *f = *state;
-
-    permits_set(f, 2);
-    assert_like(permits_revoke(f, "u:1"), "0");
-    permits_acquire(f, "u:1", 1);
-    permits_expire(f, 5);
-    assert_like(permits_revoke(f, "u:1"), "0");
-}
-
-static void a_full_server_revokes_permits(void **state)
-{
-    script_fixture *f = *state;
-
-    permits_set(f, 2);
-    permits_acquire(f, "u:1", 1);
-    script_fill_memory(f, true);
-    assert_like(permits_revoke(f, "u:1"), "1 * 1");
-    script_fill_memory(f, false);
-    assert_like(permits_renew(f, "u:1", NULL, "90000"), "1 4");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,11 +141,6 @@ int main(void)
         RW_TEST(a_reader_that_is_not_there_is_not_revoked),
         RW_TEST(a_foreign_writer_is_left_alone),
         RW_TEST(a_full_server_revokes_readers),
-        PERMITS_TEST(revoked_permits_stay_taken),
-        PERMITS_TEST(a_look_does_not_lengthen_revoked_permits),
-        PERMITS_TEST(redissons_permit_is_left_alone),
-        PERMITS_TEST(permits_of_nobody_are_not_revoked),
-        PERMITS_TEST(a_full_server_revokes_permits),
     };
 
     return cmocka_run_group_tests_name("revoke", tests, script_start_server,

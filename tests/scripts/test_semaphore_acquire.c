@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* semaphore_acquire: taking permits, and queueing for them. */
+/* acquire: taking permits, and queueing for them. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +21,12 @@ static void free_permits_are_taken(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 5);
-    assert_like(permits_acquire(f, "u:1", 3), "1 * 30000 *");
+    assert_like(permits_acquire(f, "u1:1", 3), "1 * 30000");
     assert_books(f, 5, 2);
-    assert_int_equal(script_item(f, 1), script_item(f, 3));
-    assert_in_range(permits_left(f, "u:1", 1), 29000, 30000);
-    assert_in_range(permits_left(f, "u:1", 2), 29000, 30000);
-    assert_in_range(permits_left(f, "u:1", 3), 29000, 30000);
-    assert_int_equal(permits_left(f, "u:1", 4), 0);
+    assert_in_range(permits_left(f, "u1:1", 1), 29000, 30000);
+    assert_in_range(permits_left(f, "u1:1", 2), 29000, 30000);
+    assert_in_range(permits_left(f, "u1:1", 3), 29000, 30000);
+    assert_int_equal(permits_left(f, "u1:1", 4), 0);
 }
 
 /* As Redisson shows and expects them. */
@@ -36,7 +35,7 @@ static void a_permit_is_sixteen_bytes(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     assert_like(script_redis(f, "EVAL %s 1 %s",
                              "return #redis.call('ZRANGE', KEYS[1], 0, 0)[1]",
                              f->keys[PERMITS_ZSET]),
@@ -50,12 +49,17 @@ what_is_known_of_a_holder_stands_under_its_first_permit(void **state)
     char expected[160];
 
     permits_set(f, 5);
-    permits_acquire_with(f, "u:1", 2,
+    permits_acquire_with(f, "u1:1", 2,
                          (permits_wish){.reason = "of any bytes \n%s"});
     snprintf(expected, sizeof(expected),
-             "u:1 %lld 2 0 * 0 in:u:1 of any bytes \n%%s +0 u:1",
+             "u1:1 %lld 2 " PERMITS_NONCE
+             " 0 * 0 - p of any bytes \n%%s + 0 u1:1",
              script_item(f, 1));
-    assert_like(script_redis(f, "HVALS %s", f->keys[PERMITS_HOLDERS]),
+    assert_like(script_redis(f, "EVAL %s 1 %s",
+                             "local all = redis.call('HVALS', KEYS[1])"
+                             " table.sort(all, function(a, b) return #a > #b"
+                             " end) return all",
+                             f->keys[PERMITS_HOLDERS]),
                 expected);
 }
 
@@ -65,12 +69,12 @@ static void the_fence_grows_with_every_grant(void **state)
     long long first;
 
     permits_set(f, 5);
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     first = script_item(f, 1);
-    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u2:1", 1);
     assert_true(script_item(f, 1) > first);
-    script_redis(f, "HSET %s fence 8000000000000000", f->keys[PERMITS_STATE]);
-    assert_like(permits_acquire(f, "u:3", 1), "1 8000000000000001 *");
+    permits_put_fence(f, 8000000000000000);
+    assert_like(permits_acquire(f, "u3:1", 1), "1 8000000000000001 *");
 }
 
 static void more_than_is_free_is_not_taken(void **state)
@@ -78,13 +82,11 @@ static void more_than_is_free_is_not_taken(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 3);
-    permits_acquire(f, "u:1", 2);
-    assert_like(permits_try(f, "u:2", 2), "2 *");
+    permits_acquire(f, "u1:1", 2);
+    assert_like(permits_try(f, "u2:1", 2), "3 *");
     assert_in_range(script_item(f, 1), 29000, 30000);
     assert_books(f, 3, 1);
-    assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_QUEUE],
-                             f->keys[PERMITS_TICKETS]),
-                "0");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[PERMITS_QUEUE]), "0");
 }
 
 static void the_zset_ends_with_the_counter(void **state)
@@ -92,7 +94,7 @@ static void the_zset_ends_with_the_counter(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n 2 PX 5000");
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     assert_in_range(number(script_redis(f, "PTTL n:timeout")), -2, -2);
     assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_ZSET])),
                     4000, 5000);
@@ -102,21 +104,17 @@ static void the_zset_ends_with_the_counter(void **state)
 static void what_is_beside_it_ends_by_itself(void **state)
 {
     script_fixture *f = *state;
-    const long long day = 86400000;
 
     permits_set(f, 1);
-    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "60000"});
-    permits_acquire(f, "u:2", 1);
+    permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 60000});
+    permits_acquire(f, "u2:1", 1);
     assert_in_range(number(
                         script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])),
-                    60000, 2 * 3600 * 1000);
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_STATE])),
-                    7 * day, 8 * day);
+                    PERMITS_LIFE_MS + 50000, 2 * PERMITS_LIFE_MS + 60000);
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_RECORD])),
+                    PERMITS_LIFE_MS + 50000, PERMITS_LIFE_MS + 60000);
     assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_QUEUE])),
-                    50000, 60000);
-    assert_in_range(number(
-                        script_redis(f, "PTTL %s", f->keys[PERMITS_TICKETS])),
-                    50000, 60000);
+                    600000, 660000);
 }
 
 /* A longer lease that is already there keeps its record. */
@@ -126,8 +124,8 @@ a_short_lease_does_not_shorten_the_record_of_a_long_one(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "90000000"});
-    permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "1000"});
+    permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 90000000});
+    permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 1000});
     assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
                 90000000);
 }
@@ -140,9 +138,9 @@ static void an_acquire_sent_again_gives_no_second_hold(void **state)
     char first[160];
 
     permits_set(f, 5);
-    snprintf(first, sizeof(first), "%s", permits_acquire(f, "u:1", 2));
-    script_redis(f, "HSET %s fence 8000000000000000", f->keys[PERMITS_STATE]);
-    assert_like(permits_acquire(f, "u:1", 2), "1 * * *");
+    snprintf(first, sizeof(first), "%s", permits_acquire(f, "u1:1", 2));
+    permits_put_fence(f, 8000000000000000);
+    assert_like(permits_acquire(f, "u1:1", 2), "1 * *");
     assert_memory_equal(f->answer_text, first, 16);
     assert_books(f, 5, 3);
 }
@@ -152,10 +150,10 @@ static void an_acquire_sent_again_does_not_change_a_lease(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 1);
-    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "5000"});
-    permits_acquire(f, "u:1", 1);
+    permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 5000});
+    permits_acquire(f, "u1:1", 1);
     assert_in_range(script_item(f, 2), 4000, 5000);
-    assert_in_range(permits_left(f, "u:1", 1), 4000, 5000);
+    assert_in_range(permits_left(f, "u1:1", 1), 4000, 5000);
 }
 
 /* Its record is gone, its permits are there: they are not paid for twice. */
@@ -164,9 +162,9 @@ static void permits_that_are_there_are_not_taken_once_more(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 5);
-    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u1:1", 2);
     script_redis(f, "DEL %s", f->keys[PERMITS_HOLDERS]);
-    assert_like(permits_acquire(f, "u:1", 2), "1 * 30000 *");
+    assert_like(permits_acquire(f, "u1:1", 2), "1 * 30000");
     assert_books(f, 5, 3);
 }
 
@@ -176,10 +174,10 @@ static void an_acquire_sent_again_after_its_lease_takes_anew(void **state)
     long long first;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u1:1", 2);
     first = script_item(f, 1);
     permits_expire(f, 1);
-    assert_like(permits_acquire(f, "u:1", 2), "1 * 30000 *");
+    assert_like(permits_acquire(f, "u1:1", 2), "1 * 30000");
     assert_true(script_item(f, 1) > first);
     assert_books(f, 2, 0);
 }
@@ -190,10 +188,10 @@ static void an_acquire_sent_again_gives_no_second_ticket(void **state)
     long long ticket;
 
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    assert_like(permits_acquire(f, "u:2", 1), "0 * * 0");
+    permits_acquire(f, "u1:1", 1);
+    assert_like(permits_acquire(f, "u2:1", 1), "2 * * 0");
     ticket = script_item(f, 2);
-    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u2:1", 1);
     assert_true(script_item(f, 2) == ticket);
     assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE]), "1");
 }
@@ -203,12 +201,10 @@ static void a_claim_that_was_given_up_is_refused(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 3);
-    permits_acquire(f, "u:2", 1);
-    permits_leave(f, "u:1", "600000");
-    for (int need = 1; need <= 2; need++)
-        assert_like(permits_acquire_with(f, "u:1", need,
-                                         (permits_wish){.check_void = "1"}),
-                    "!LKVOID*");
+    permits_acquire(f, "u2:1", 1);
+    permits_leave(f, "u1:1", true);
+    assert_like(permits_acquire(f, "u1:1", 1), "!LKVOID*");
+    assert_like(permits_try(f, "u1:1", 1), "!LKVOID*");
     assert_books(f, 3, 2);
 }
 
@@ -218,17 +214,13 @@ static void a_claim_that_holds_does_not_wait(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 1);
-    permits_release(f, "u:1", NULL);
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_SKIPPED]),
-                "u:2");
-    assert_like(permits_acquire(f, "u:2", 1), "1 *");
-    assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_SKIPPED],
-                             f->keys[PERMITS_QUEUE]),
-                "0");
-    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[PERMITS_TICKETS]),
-                "0");
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 1);
+    permits_release(f, "u1:1", 0);
+    assert_like(permits_parked(f), "u2:1");
+    assert_like(permits_acquire(f, "u2:1", 1), "1 *");
+    assert_string_equal(permits_waiting(f), "");
+    assert_string_equal(permits_parked(f), "");
 }
 
 /* ---- N ---- */
@@ -237,7 +229,7 @@ static void a_semaphore_without_a_number_is_unset(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(permits_acquire(f, "u:1", 1), "5");
+    assert_like(permits_acquire(f, "u1:1", 1), "5");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -245,9 +237,9 @@ static void the_first_sets_the_number(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(permits_acquire_of(f, "u:1", 1, "4", "check"), "1 *");
+    assert_like(permits_acquire_of(f, "u1:1", 1, 4, 'c'), "1 *");
     assert_books(f, 4, 3);
-    assert_like(permits_acquire_of(f, "u:2", 1, "7", "set"), "1 *");
+    assert_like(permits_acquire_of(f, "u2:1", 1, 7, 's'), "1 *");
     assert_books(f, 4, 2);
 }
 
@@ -257,9 +249,9 @@ static void who_sets_the_number_tells_redisson_what_is_free(void **state)
     script_fixture *f = *state;
 
     script_listen(f, f->channel);
-    permits_acquire_of(f, "u:1", 1, "4", "set");
+    permits_acquire_of(f, "u1:1", 1, 4, 's');
     assert_string_equal(script_heard(f), "redisson_sc:{n} 3\n");
-    permits_acquire_of(f, "u:2", 1, "4", "set");
+    permits_acquire_of(f, "u2:1", 1, 4, 's');
     assert_string_equal(script_heard(f), "");
 }
 
@@ -267,9 +259,9 @@ static void another_number_is_a_mismatch(void **state)
 {
     script_fixture *f = *state;
 
-    permits_acquire_of(f, "u:1", 1, "4", "check");
-    assert_like(permits_acquire_of(f, "u:2", 1, "5", "check"), "6");
-    assert_like(permits_acquire_of(f, "u:2", 1, "4", "check"), "1 *");
+    permits_acquire_of(f, "u1:1", 1, 4, 'c');
+    assert_like(permits_acquire_of(f, "u2:1", 1, 5, 'c'), "6");
+    assert_like(permits_acquire_of(f, "u2:1", 1, 4, 'c'), "1 *");
     assert_books(f, 4, 2);
 }
 
@@ -277,10 +269,10 @@ static void resize_replaces_the_number(void **state)
 {
     script_fixture *f = *state;
 
-    permits_acquire_of(f, "u:1", 3, "4", "check");
-    assert_like(permits_acquire_of(f, "u:2", 1, "6", "resize"), "1 *");
+    permits_acquire_of(f, "u1:1", 3, 4, 'c');
+    assert_like(permits_acquire_of(f, "u2:1", 1, 6, 'r'), "1 *");
     assert_books(f, 6, 2);
-    assert_like(permits_acquire_of(f, "u:3", 1, "2", "resize"), "0 *");
+    assert_like(permits_acquire_of(f, "u3:1", 1, 2, 'r'), "2 *");
     assert_books(f, 2, -2);
 }
 
@@ -289,12 +281,15 @@ static void who_makes_room_by_resize_lets_others_go_first(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 1);
-    script_listen(f, "in:u:2");
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:2", 1);
-    assert_like(permits_acquire_of(f, "u:3", 1, "2", "resize"), "0 *");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
-    assert_like(permits_acquire_of(f, "u:3", 1, "3", "resize"), "1 *");
+    script_listen(f, "latchkey:in::u2");
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
+    assert_like(permits_acquire_of(f, "u3:1", 1, 2, 'r'), "2 0 *");
+    assert_books(f, 2, 1);
+    assert_like(permits_look(f, "u3:1"), "2 * 0 0 0 (1*) ()");
+    assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 *");
+    permits_leave(f, "u3:1", false);
+    assert_like(permits_acquire_of(f, "u4:1", 1, 3, 'r'), "1 *");
     assert_books(f, 3, 0);
 }
 
@@ -303,19 +298,19 @@ static void more_than_the_number_is_out_of_range(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 3);
-    assert_like(permits_acquire(f, "u:1", 4), "4");
-    assert_like(permits_acquire_of(f, "u:1", 3, "2", "resize"), "4");
+    assert_like(permits_acquire(f, "u1:1", 4), "4");
+    assert_like(permits_acquire_of(f, "u1:1", 3, 2, 'r'), "4");
     assert_books(f, 3, 3);
-    permits_acquire(f, "u:2", 2);
-    assert_like(permits_acquire(f, "u:1", 4), "4");
-    assert_like(permits_acquire(f, "u:1", 3), "0 *");
+    permits_acquire(f, "u2:1", 2);
+    assert_like(permits_acquire(f, "u1:1", 4), "4");
+    assert_like(permits_acquire(f, "u1:1", 3), "2 *");
 }
 
 static void a_number_that_is_too_small_is_not_set(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(permits_acquire_of(f, "u:1", 3, "2", "set"), "4");
+    assert_like(permits_acquire_of(f, "u1:1", 3, 2, 's'), "4");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -325,9 +320,9 @@ static void a_number_that_is_set_anew_counts_who_holds(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 3);
+    permits_acquire(f, "u1:1", 3);
     script_redis(f, "DEL n");
-    assert_like(permits_acquire_of(f, "u:2", 2, "4", "set"), "0 *");
+    assert_like(permits_acquire_of(f, "u2:1", 2, 4, 's'), "2 *");
     assert_books(f, 4, 1);
 }
 
@@ -339,14 +334,13 @@ static void nobody_passes_by_who_waits(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    script_listen(f, "in:u:2");
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 3);
-    assert_like(permits_try(f, "u:3", 1), "2 *");
-    assert_like(permits_acquire(f, "u:3", 1), "0 *");
+    script_listen(f, "latchkey:in::u2");
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 3);
+    assert_like(permits_try(f, "u3:1", 1), "3 *");
+    assert_like(permits_acquire(f, "u3:1", 1), "2 *");
     assert_books(f, 4, 2);
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
-                "u:2 u:3");
+    assert_like(permits_waiting(f), "u2:1 u3:1");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -355,14 +349,11 @@ static void who_tries_and_may_not_pass_leaves_no_ticket(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    script_listen(f, "in:u:2");
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 3);
-    assert_like(permits_try(f, "u:3", 1), "2 *");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
-                "u:2");
-    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[PERMITS_TICKETS]),
-                "0");
+    script_listen(f, "latchkey:in::u2");
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 3);
+    assert_like(permits_try(f, "u3:1", 1), "3 *");
+    assert_like(permits_waiting(f), "u2:1");
 }
 
 static void a_resize_serves_others_though_it_waits_itself(void **state)
@@ -370,11 +361,12 @@ static void a_resize_serves_others_though_it_waits_itself(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 1);
-    script_listen(f, "in:u:2");
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:2", 1);
-    assert_like(permits_acquire_of(f, "u:3", 2, "2", "resize"), "0 *");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+    script_listen(f, "latchkey:in::u2");
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
+    assert_like(permits_acquire_of(f, "u3:1", 2, 2, 'r'), "2 0 *");
+    permits_look(f, "u3:1");
+    assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 *");
 }
 
 static void a_dead_waiter_is_passed_by(void **state)
@@ -382,12 +374,11 @@ static void a_dead_waiter_is_passed_by(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 3);
-    assert_like(permits_acquire(f, "u:3", 1), "1 * 30000 *");
-    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE]), "0");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_SKIPPED]),
-                "u:2");
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 3);
+    assert_like(permits_acquire(f, "u3:1", 1), "1 * 30000");
+    assert_string_equal(permits_waiting(f),
+                        "u2:1"); /* the next touch parks it */
     assert_books(f, 4, 1);
 }
 
@@ -396,12 +387,11 @@ static void who_tries_passes_a_dead_waiter_by_and_leaves_no_ticket(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 3);
-    assert_like(permits_try(f, "u:3", 3), "2 *");
-    assert_like(permits_try(f, "u:3", 1), "1 * 30000 *");
-    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[PERMITS_TICKETS]),
-                "0");
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 3);
+    assert_like(permits_try(f, "u3:1", 3), "3 *");
+    assert_like(permits_try(f, "u3:1", 1), "1 * 30000");
+    assert_string_equal(permits_waiting(f), "u2:1");
 }
 
 /* A living one that fits is served by whoever comes. */
@@ -410,24 +400,44 @@ static void who_comes_gives_what_is_free_to_who_waits(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    script_listen(f, "in:u:2");
-    permits_acquire(f, "u:1", 4);
-    permits_acquire(f, "u:2", 2);
+    script_listen(f, "latchkey:in::u2");
+    permits_acquire(f, "u1:1", 4);
+    permits_acquire(f, "u2:1", 2);
     permits_expire(f, 1);
-    assert_like(permits_acquire(f, "u:3", 1), "1 *");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
-    assert_books(f, 4, 1);
+    assert_like(permits_acquire(f, "u3:1", 3), "2 0 * 0"); /* so it touches */
+    assert_string_equal(script_heard(f), "");
+    assert_like(permits_look(f, "u3:1"), "2 * 0 0 0 (1*) ()");
+    assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 *");
+    assert_books(f, 4, 2);
 }
 
-static void the_ticket_in_line_says_what_is_needed(void **state)
+/* They have what they need first, and hear of it. */
+static void what_those_who_wait_leave_is_taken(void **state)
 {
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 4);
-    permits_acquire_with(f, "u:2", 3, (permits_wish){.reason = "why"});
-    assert_like(script_redis(f, "HGET %s u:2", f->keys[PERMITS_TICKETS]),
-                "* p 3 30000 * * in:u:2 why");
+    script_listen(f, "latchkey:in::u2");
+    permits_acquire(f, "u1:1", 4);
+    permits_acquire(f, "u2:1", 2);
+    permits_expire(f, 1);
+    assert_like(permits_try(f, "u3:1", 3), "3 *");
+    assert_like(script_heard(f), "latchkey:in::u2 open 0 semaphore u2:1 *");
+    assert_like(permits_try(f, "u3:1", 2), "1 * 30000");
+    assert_like(script_heard(f), "latchkey:in::u2 open 0 semaphore u2:1 *");
+    assert_like(permits_look(f, "u2:1"), "2 * (0) (1 * 30000)");
+    assert_books(f, 4, 0);
+}
+
+static void the_member_in_line_says_what_is_needed(void **state)
+{
+    script_fixture *f = *state;
+
+    permits_set(f, 4);
+    permits_acquire(f, "u1:1", 4);
+    permits_acquire_with(f, "u2:1", 3, (permits_wish){.reason = "why"});
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
+                "u2:1 " PERMITS_NONCE " p 3 30000 - p why");
 }
 
 static void tickets_grow_and_are_given_once(void **state)
@@ -436,10 +446,10 @@ static void tickets_grow_and_are_given_once(void **state)
     long long first;
 
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
     first = script_item(f, 2);
-    permits_acquire(f, "u:3", 1);
+    permits_acquire(f, "u3:1", 1);
     assert_true(script_item(f, 2) > first);
 }
 
@@ -450,10 +460,10 @@ static void what_has_ended_makes_room(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 2);
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 2);
     permits_expire(f, 1);
-    assert_like(permits_acquire(f, "u:3", 3), "1 *");
+    assert_like(permits_acquire(f, "u3:1", 3), "1 *");
     assert_books(f, 4, 1);
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "3");
 }
@@ -463,9 +473,9 @@ static void what_is_left_is_the_time_to_the_next_end(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "5000"});
-    assert_like(permits_try(f, "u:3", 1), "2 *");
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 5000});
+    assert_like(permits_try(f, "u3:1", 1), "3 *");
     assert_in_range(script_item(f, 1), 4000, 5000);
 }
 
@@ -477,7 +487,7 @@ static void what_never_ends_leaves_no_time(void **state)
     script_redis(f, "ZADD %s 922337203685477 0123456789abcdef",
                  f->keys[PERMITS_ZSET]);
     script_redis(f, "DECR n");
-    assert_like(permits_try(f, "u:3", 1), "2 -1");
+    assert_like(permits_try(f, "u3:1", 1), "3 -1");
 }
 
 int main(void)
@@ -511,7 +521,8 @@ int main(void)
         PERMITS_TEST(a_dead_waiter_is_passed_by),
         PERMITS_TEST(who_tries_passes_a_dead_waiter_by_and_leaves_no_ticket),
         PERMITS_TEST(who_comes_gives_what_is_free_to_who_waits),
-        PERMITS_TEST(the_ticket_in_line_says_what_is_needed),
+        PERMITS_TEST(what_those_who_wait_leave_is_taken),
+        PERMITS_TEST(the_member_in_line_says_what_is_needed),
         PERMITS_TEST(tickets_grow_and_are_given_once),
         PERMITS_TEST(what_has_ended_makes_room),
         PERMITS_TEST(what_is_left_is_the_time_to_the_next_end),

@@ -14,12 +14,34 @@
 #include "support/permits.h"
 
 /* Every command that a script of the semaphore may call. */
-static const char *const commands[] =
-    {"get",    "set",     "incrby", "zadd",          "zrem",
-     "zcard",  "zscore",  "zrange", "zrangebyscore", "zremrangebyscore",
-     "hget",   "hset",    "hdel",   "hlen",          "hmget",
-     "hscan",  "hgetall", "pttl",   "pexpire",       "publish",
-     "pubsub", "time",    "del"};
+static const char *const commands[] = {"get",
+                                       "mget",
+                                       "set",
+                                       "incrby",
+                                       "zadd",
+                                       "zrem",
+                                       "zcard",
+                                       "zscore",
+                                       "zrange",
+                                       "zrangebyscore",
+                                       "zremrangebyscore",
+                                       "hget",
+                                       "hset",
+                                       "hdel",
+                                       "hlen",
+                                       "hmget",
+                                       "zmscore",
+                                       "zcount",
+                                       "exists",
+                                       "hkeys",
+                                       "hscan",
+                                       "hgetall",
+                                       "pttl",
+                                       "pexpire",
+                                       "publish",
+                                       "pubsub",
+                                       "time",
+                                       "del"};
 
 /* What a script is told that lacks a right. */
 static const char cannot[] = "!DENIED *";
@@ -31,13 +53,13 @@ static long long number(const char *text)
     return strtoll(text, NULL, 10);
 }
 
-/* u:1 has 3 of 4; u:2 and u:3 wait for 2 and 1, and can be reached. */
+/* u1:1 has 3 of 4; u2:1 and u3:1 wait for 2 and 1, and can be reached. */
 static void two_wait(script_fixture *f)
 {
     permits_set(f, N);
-    permits_acquire(f, "u:1", 3);
-    permits_acquire(f, "u:2", 2);
-    permits_acquire(f, "u:3", 1);
+    permits_acquire(f, "u1:1", 3);
+    permits_acquire(f, "u2:1", 2);
+    permits_acquire(f, "u3:1", 1);
 }
 
 static void start_over(script_fixture *f)
@@ -48,24 +70,21 @@ static void start_over(script_fixture *f)
 
 static void listen_to_all(script_fixture *f)
 {
-    script_listen(f, "in:u:1");
-    script_listen(f, "in:u:2");
-    script_listen(f, "in:u:3");
+    script_listen(f, "latchkey:in::u1");
+    script_listen(f, "latchkey:in::u2");
+    script_listen(f, "latchkey:in::u3");
 }
 
 static bool waits(script_fixture *f, const char *claim)
 {
-    return strcmp(script_redis(f, "ZSCORE %s %s", f->keys[PERMITS_QUEUE],
-                               claim),
-                  "nil") != 0;
+    return permits_ticket(f, claim) != 0;
 }
 
 /* What must be so whenever a script has ended, whatever stopped it. */
 static void assert_sound(script_fixture *f, const char *denied)
 {
-    static const int own[] = {PERMITS_STATE,   PERMITS_QUEUE, PERMITS_TICKETS,
-                              PERMITS_SKIPPED, PERMITS_VOID,  PERMITS_HOLDERS};
-    static const char *const claims[] = {"u:1", "u:2", "u:3"};
+    static const int own[] = {PERMITS_RECORD, PERMITS_QUEUE, PERMITS_HOLDERS};
+    static const char *const claims[] = {"u1:1", "u2:1", "u3:1"};
     long long total =
         number(script_redis(f, "GET n")) +
         number(script_redis(f, "ZCARD %s", f->keys[PERMITS_ZSET]));
@@ -91,7 +110,7 @@ static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, N);
         script_deny(f, commands[i]);
-        permits_acquire_with(f, "u:1", 3, (permits_wish){.check_void = "1"});
+        permits_acquire(f, "u1:1", 3);
         assert_sound(f, commands[i]);
         if (f->answer->type == REDIS_REPLY_ERROR)
             assert_books(f, N, N);
@@ -107,10 +126,10 @@ static void an_acquire_that_cannot_write_down_who_holds_is_undone(void **state)
 
     permits_set(f, N);
     script_deny(f, "hset");
-    assert_like(permits_acquire(f, "u:1", 3), cannot);
+    assert_like(permits_acquire(f, "u1:1", 3), cannot);
     assert_like(script_redis(f, "DBSIZE"), "1");
     script_deny(f, "pexpire");
-    assert_like(permits_acquire(f, "u:1", 3), cannot);
+    assert_like(permits_acquire(f, "u1:1", 3), cannot);
     assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_ZSET],
                              f->keys[PERMITS_HOLDERS]),
                 "0");
@@ -123,10 +142,10 @@ static void an_acquire_that_makes_room_without_a_right_is_sound(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, N);
-        permits_acquire(f, "u:1", 3);
+        permits_acquire(f, "u1:1", 3);
         permits_expire(f, 1);
         script_deny(f, commands[i]);
-        permits_acquire(f, "u:2", 3);
+        permits_acquire(f, "u2:1", 3);
         assert_sound(f, commands[i]);
         start_over(f);
     }
@@ -138,15 +157,11 @@ static void queueing_without_a_right_leaves_no_half_a_place(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, N);
-        permits_acquire(f, "u:1", 3);
+        permits_acquire(f, "u1:1", 3);
         script_deny(f, commands[i]);
-        permits_acquire(f, "u:2", 2);
+        permits_acquire(f, "u2:1", 2);
         assert_sound(f, commands[i]);
         assert_books(f, N, 1);
-        assert_true(
-            number(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE])) ==
-            number(
-                script_redis(f, "HEXISTS %s u:2", f->keys[PERMITS_TICKETS])));
         start_over(f);
     }
 }
@@ -158,10 +173,10 @@ static void a_resize_without_a_right_is_done_or_not(void **state)
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
         permits_set(f, 3);
-        permits_acquire(f, "u:1", 3);
-        permits_acquire(f, "u:2", 1);
+        permits_acquire(f, "u1:1", 3);
+        permits_acquire(f, "u2:1", 1);
         script_deny(f, commands[i]);
-        permits_resize(f, "4");
+        permits_resize(f, 4);
         if (number(script_redis(f, "GET n")) +
                 number(script_redis(f, "ZCARD %s", f->keys[PERMITS_ZSET])) ==
             N)
@@ -180,15 +195,15 @@ static void a_release_without_a_right_keeps_the_queue(void **state)
 
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
-        char fence[24];
+        int64_t fence;
 
         two_wait(f);
-        snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
+        fence = permits_fence(f, "u1:1");
         script_deny(f, commands[i]);
-        permits_release(f, "u:1", fence);
+        permits_release(f, "u1:1", fence);
         assert_sound(f, commands[i]);
-        assert_true(waits(f, "u:2") || permits_left(f, "u:2", 2) > 0);
-        assert_true(waits(f, "u:3") || permits_left(f, "u:3", 1) > 0);
+        assert_true(waits(f, "u2:1") || permits_left(f, "u2:1", 2) > 0);
+        assert_true(waits(f, "u3:1") || permits_left(f, "u3:1", 1) > 0);
         if (f->answer->type == REDIS_REPLY_ERROR)
             assert_books(f, N, 1);
         start_over(f);
@@ -199,34 +214,36 @@ static void a_release_without_a_right_keeps_the_queue(void **state)
 static void what_cannot_be_paid_back_has_ended(void **state)
 {
     script_fixture *f = *state;
-    char fence[24];
+    int64_t fence;
 
     listen_to_all(f);
-    two_wait(f);
-    snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
+    permits_set(f, N);
+    permits_acquire(f, "u1:1", 3);
+    permits_acquire(f, "u2:1", 2);
+    fence = permits_fence(f, "u1:1");
     script_deny(f, "incrby");
-    assert_like(permits_release(f, "u:1", fence), cannot);
+    assert_like(permits_release(f, "u1:1", fence), cannot);
     assert_books(f, N, 1);
+    assert_true(permits_left(f, "u1:1", 1) <= 0);
     script_deny(f, NULL);
-    assert_like(permits_recheck(f, "u:2"), "1 *");
-    assert_books(f, N, 1);
+    assert_like(permits_look(f, "u2:1"), "2 * (0) (1 *");
+    assert_books(f, N, 2);
 }
 
 /* Denied is neither "nobody listens" nor "somebody does". */
-static void a_release_that_may_not_publish_leaves_the_room_open(void **state)
+static void a_release_that_may_not_publish_hands_over_all_the_same(void **state)
 {
     script_fixture *f = *state;
 
     listen_to_all(f);
     two_wait(f);
     script_deny(f, "publish");
-    assert_like(permits_release(f, "u:1", NULL), "1 0 1");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
-                "u:2 u:3");
-    assert_books(f, N, N);
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 1");
+    assert_string_equal(permits_waiting(f), "");
+    assert_books(f, N, 1);
     script_deny(f, NULL);
     assert_string_equal(script_heard(f), "");
-    assert_like(permits_recheck(f, "u:2"), "1 * 30000 * *");
+    assert_like(permits_look(f, "u2:1"), "2 * 0 0 0 (0) (1 * *)");
 }
 
 static void a_release_that_may_not_ask_leaves_the_room_open(void **state)
@@ -236,11 +253,11 @@ static void a_release_that_may_not_ask_leaves_the_room_open(void **state)
     listen_to_all(f);
     two_wait(f);
     script_deny(f, "pubsub");
-    assert_like(permits_release(f, "u:1", NULL), "1 0 1");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]),
-                "u:2 u:3");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 1");
+    assert_like(permits_waiting(f), "u2:1 u3:1");
     assert_books(f, N, N);
-    assert_like(script_heard(f), "in:u:2 open semaphore u:2 * n\n");
+    assert_like(script_heard(f),
+                "latchkey:in::u2 open 0 semaphore u2:1 * * n\n");
 }
 
 /* Without word of who lives, each takes it at its own turn, in order. */
@@ -251,10 +268,10 @@ static void waiters_that_may_not_ask_still_get_their_permits(void **state)
     listen_to_all(f);
     two_wait(f);
     script_deny(f, "pubsub");
-    permits_release(f, "u:1", NULL);
-    assert_like(permits_recheck(f, "u:3"), "0 -1 * 0 0 1");
-    assert_like(permits_recheck(f, "u:2"), "1 * 30000 * *");
-    assert_like(permits_recheck(f, "u:3"), "1 * 30000 * *");
+    permits_release(f, "u1:1", 0);
+    assert_like(permits_look(f, "u3:1"), "2 -1 0 0 1 (1*) ()");
+    assert_like(permits_look(f, "u2:1"), "2 * (0) (1 * 30000)");
+    assert_like(permits_look(f, "u3:1"), "2 * (0) (1 * 30000)");
 }
 
 static void a_recheck_without_a_right_keeps_the_place(void **state)
@@ -266,10 +283,10 @@ static void a_recheck_without_a_right_keeps_the_place(void **state)
         two_wait(f);
         permits_expire(f, 1);
         script_deny(f, commands[i]);
-        permits_recheck(f, "u:2");
+        permits_look(f, "u2:1");
         assert_sound(f, commands[i]);
         if (f->answer->type == REDIS_REPLY_ERROR)
-            assert_true(waits(f, "u:2"));
+            assert_true(waits(f, "u2:1"));
         start_over(f);
     }
 }
@@ -282,9 +299,9 @@ static void leaving_without_a_right_leaves_all_sound(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         two_wait(f);
         script_deny(f, commands[i]);
-        permits_leave(f, "u:1", "60000");
+        permits_leave(f, "u1:1", true);
         assert_sound(f, commands[i]);
-        permits_leave(f, "u:2", "60000");
+        permits_leave(f, "u2:1", true);
         assert_sound(f, commands[i]);
         start_over(f);
     }
@@ -308,18 +325,23 @@ static void force_without_a_right_leaves_all_sound(void **state)
 
 static void a_renewal_that_is_denied_says_so(void **state)
 {
-    static const char *const needed[] = {"hget", "zscore", "pexpire", "zadd"};
+    static const char *const needed[] = {"zmscore", "zrem", "zadd"};
+    static const char *const whole[] = {"hget", "zmscore", "pexpire", "zadd"};
     script_fixture *f = *state;
-    char fence[24];
+    int64_t fence;
 
     permits_set(f, N);
-    permits_acquire(f, "u:1", 3);
-    snprintf(fence, sizeof(fence), "%lld", script_item(f, 1));
+    permits_acquire(f, "u1:1", 3);
+    fence = script_item(f, 1);
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
         script_deny(f, needed[i]);
-        assert_like(permits_renew(f, "u:1", fence, "60000"), cannot);
-        assert_like(permits_confirm(f, "u:1", fence, "60000"), cannot);
+        assert_like(permits_renew(f, "u1:1", 60000), cannot);
         assert_sound(f, needed[i]);
+    }
+    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+        script_deny(f, whole[i]);
+        assert_like(permits_keep(f, "u1:1", fence, 60000), cannot);
+        assert_sound(f, whole[i]);
     }
 }
 
@@ -329,9 +351,9 @@ static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
     script_fixture *f = *state;
 
     permits_set(f, N);
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     script_deny(f, "pubsub");
-    assert_like(permits_confirm(f, "u:1", NULL, "60000"), "1 60000 1 *");
+    assert_like(permits_keep(f, "u1:1", 0, 60000), "1 60000 1");
 }
 
 int main(void)
@@ -344,7 +366,7 @@ int main(void)
         PERMITS_TEST(a_resize_without_a_right_is_done_or_not),
         PERMITS_TEST(a_release_without_a_right_keeps_the_queue),
         PERMITS_TEST(what_cannot_be_paid_back_has_ended),
-        PERMITS_TEST(a_release_that_may_not_publish_leaves_the_room_open),
+        PERMITS_TEST(a_release_that_may_not_publish_hands_over_all_the_same),
         PERMITS_TEST(a_release_that_may_not_ask_leaves_the_room_open),
         PERMITS_TEST(waiters_that_may_not_ask_still_get_their_permits),
         PERMITS_TEST(a_recheck_without_a_right_keeps_the_place),

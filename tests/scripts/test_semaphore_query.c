@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* semaphore_resize, _force, _count and _info: what operators do and see. */
+/* resize, close by force, and see: what operators do and see. */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +15,15 @@ static long long number(const char *text)
     return strtoll(text, NULL, 10);
 }
 
-/* u:1 has 2 and u:5 has 1 of 4; u:2 waits for 2, and can be reached. */
+/* u1:1 has 2 and u5:1 has 1 of 4; u2:1 waits for 2, and can be reached. */
 static void one_waits(script_fixture *f)
 {
-    script_listen(f, "in:u:1");
-    script_listen(f, "in:u:2");
+    script_listen(f, "latchkey:in::u1");
+    script_listen(f, "latchkey:in::u2");
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:5", 1);
-    permits_acquire(f, "u:2", 2);
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u5:1", 1);
+    permits_acquire(f, "u2:1", 2);
 }
 
 /* ---- resize ---- */
@@ -32,8 +33,8 @@ static void more_permits_wake_a_waiter_at_once(void **state)
     script_fixture *f = *state;
 
     one_waits(f);
-    assert_like(permits_resize(f, "5"), "1 0 0");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+    assert_like(permits_resize(f, 5), "1 0 0");
+    assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 * *");
     assert_books(f, 5, 0);
 }
 
@@ -42,13 +43,13 @@ static void fewer_permits_take_nothing_from_who_holds(void **state)
     script_fixture *f = *state;
 
     one_waits(f);
-    assert_like(permits_resize(f, "2"), "1 0 0");
+    assert_like(permits_resize(f, 2), "1 0 0");
     assert_books(f, 2, -1);
-    assert_like(permits_confirm(f, "u:1", NULL, "30000"), "1 *");
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_keep(f, "u1:1", 0, 30000), "1 *");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_string_equal(script_heard(f), "");
-    assert_like(permits_release(f, "u:5", NULL), "1 0 0");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+    assert_like(permits_release(f, "u5:1", 0), "1 2 0 0");
+    assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 * *");
 }
 
 static void who_waits_for_more_than_there_will_be_is_told_to_look(void **state)
@@ -56,13 +57,14 @@ static void who_waits_for_more_than_there_will_be_is_told_to_look(void **state)
     script_fixture *f = *state;
 
     one_waits(f);
-    script_listen(f, "in:u:3");
-    permits_acquire(f, "u:3", 3);
-    permits_acquire(f, "u:2", 2);
-    assert_like(permits_resize(f, "2"), "1 0 0");
-    assert_like(script_heard(f), "in:u:3 open semaphore u:3 * n\n");
-    assert_like(permits_recheck(f, "u:3"), "4");
-    assert_like(permits_recheck(f, "u:2"), "0 *");
+    script_listen(f, "latchkey:in::u3");
+    permits_acquire(f, "u3:1", 3);
+    permits_acquire(f, "u2:1", 2);
+    assert_like(permits_resize(f, 2), "1 0 0");
+    assert_like(script_heard(f),
+                "latchkey:in::u3 open 0 semaphore u3:1 * * n\n");
+    assert_like(permits_look(f, "u3:1"), "1");
+    assert_like(permits_look(f, "u2:1"), "2 * (*) ()");
 }
 
 static void an_unset_semaphore_is_set_by_a_resize(void **state)
@@ -70,12 +72,12 @@ static void an_unset_semaphore_is_set_by_a_resize(void **state)
     script_fixture *f = *state;
 
     script_listen(f, f->channel);
-    assert_like(permits_resize(f, "3"), "1 0 0");
+    assert_like(permits_resize(f, 3), "1 0 0");
     assert_string_equal(script_heard(f), "redisson_sc:{n} 3\n");
     assert_books(f, 3, 3);
-    assert_like(script_redis(f, "HGET %s kind", f->keys[PERMITS_STATE]),
-                "leased");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_STATE])) > 0);
+    assert_like(script_redis(f, "GET %s", f->keys[PERMITS_RECORD]), "2p 0 *");
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_RECORD])) >
+                0);
 }
 
 static void the_same_number_changes_and_tells_nothing(void **state)
@@ -83,9 +85,9 @@ static void the_same_number_changes_and_tells_nothing(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 3);
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     script_listen(f, f->channel);
-    assert_like(permits_resize(f, "3"), "1 0 0");
+    assert_like(permits_resize(f, 3), "1 0 0");
     assert_string_equal(script_heard(f), "");
     assert_books(f, 3, 2);
 }
@@ -96,9 +98,9 @@ static void a_number_set_anew_counts_who_holds(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 3);
-    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u1:1", 2);
     script_redis(f, "DEL n");
-    permits_resize(f, "3");
+    permits_resize(f, 3);
     assert_books(f, 3, 1);
 }
 
@@ -111,19 +113,19 @@ static void a_holder_is_ended_by_its_claim(void **state)
 
     one_waits(f);
     snprintf(expected, sizeof(expected),
-             "in:u:2 grant semaphore u:2 * n\n"
-             "in:u:1 revoked semaphore u:1 %s n\n",
-             permits_fence(f, "u:1"));
-    assert_like(permits_force(f, "u:1"), "1 0 0");
+             "latchkey:in::u2 grant 0 semaphore u2:1 * * n\n"
+             "latchkey:in::u1 revoked 0 semaphore u1:1 * %" PRId64 " n\n",
+             permits_fence(f, "u1:1"));
+    assert_like(permits_force(f, "u1:1"), "1 2 0 0");
     assert_like(script_heard(f), expected);
     assert_books(f, 4, 1);
-    assert_like(permits_confirm(f, "u:1", "1", "30000"), "0 0");
+    assert_like(permits_keep(f, "u1:1", 1, 30000), "2 0");
 }
 
 /* As Redisson's tools show them. */
 static void a_holder_is_ended_by_any_of_its_permits(void **state)
 {
-    static const char *const permits[] = {"u:1:1", "u:1:2"};
+    static const char *const permits[] = {"u1:1:1", "u1:1:2"};
     script_fixture *f = *state;
     char hex[33];
 
@@ -134,8 +136,9 @@ static void a_holder_is_ended_by_any_of_its_permits(void **state)
                               "return string.sub(redis.sha1hex(ARGV[1]), 1,"
                               " 32)",
                               permits[i]));
-        assert_like(permits_force(f, hex), "1 0 0");
-        assert_like(script_heard(f), "in:u:2 grant *in:u:1 revoked *");
+        assert_like(permits_force(f, hex), "1 2 0 0");
+        assert_like(script_heard(f),
+                    "latchkey:in::u2 grant *latchkey:in::u1 revoked *");
         assert_books(f, 4, 1);
         server_flush(f->server);
     }
@@ -147,7 +150,8 @@ static void a_permit_of_another_library_is_ended(void **state)
 
     permits_set(f, 2);
     permits_java_take(f, 'b', 30000);
-    assert_like(permits_force(f, "BBBBBBBBbbbbbbbbbbbbbbbbbbbbbbbb"), "1 0 0");
+    assert_like(permits_force(f, "BBBBBBBBbbbbbbbbbbbbbbbbbbbbbbbb"),
+                "1 2 0 0");
     assert_books(f, 2, 2);
 }
 
@@ -157,9 +161,10 @@ static void everybody_is_ended(void **state)
 
     one_waits(f);
     permits_java_take(f, 'b', 30000);
-    assert_like(permits_force(f, ""), "1 0 0");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *"
-                                 "in:u:1 revoked semaphore u:1 *");
+    assert_like(permits_force(f, ""), "1 2 0 0");
+    assert_like(script_heard(f),
+                "latchkey:in::u2 grant 0 semaphore u2:1 * *"
+                "latchkey:in::u1 revoked 0 semaphore u1:1 * *");
     assert_books(f, 4, 2);
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "2");
 }
@@ -168,12 +173,12 @@ static void who_has_nothing_any_more_is_not_told_of_its_end(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in:u:1");
+    script_listen(f, "latchkey:in::u1");
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:5", 1);
-    permits_sweep_one(f, "u:1", 1);
-    assert_like(permits_force(f, ""), "1 0 0");
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u5:1", 1);
+    permits_sweep_one(f, "u1:1", 1);
+    assert_like(permits_force(f, ""), "1 2 0 0");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -182,11 +187,11 @@ static void nobody_can_be_ended_who_does_not_hold(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    assert_like(permits_force(f, ""), "0");
-    permits_acquire(f, "u:1", 1);
-    assert_like(permits_force(f, "u:2"), "0");
-    assert_like(permits_force(f, "cccccccccccccccccccccccccccccccc"), "0");
-    assert_like(permits_force(f, "no such"), "0");
+    assert_like(permits_force(f, ""), "2 0");
+    permits_acquire(f, "u1:1", 1);
+    assert_like(permits_force(f, "u2:1"), "2 0");
+    assert_like(permits_force(f, "cccccccccccccccccccccccccccccccc"), "2 0");
+    assert_like(permits_force(f, "no such"), "2 0");
     assert_books(f, 2, 1);
 }
 
@@ -196,11 +201,11 @@ static void the_number_and_what_is_free_are_told(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(permits_count(f), "5");
+    assert_like(permits_count(f), "2");
     one_waits(f);
-    assert_like(permits_count(f), "4 1");
-    permits_resize(f, "2");
-    assert_like(permits_count(f), "2 -1");
+    assert_like(permits_count(f), "1 4 1");
+    permits_resize(f, 2);
+    assert_like(permits_count(f), "1 2 -1");
 }
 
 static void what_has_ended_counts_as_free(void **state)
@@ -208,10 +213,10 @@ static void what_has_ended_counts_as_free(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u1:1", 2);
     permits_expire(f, 1);
-    permits_acquire(f, "u:5", 1);
-    assert_like(permits_count(f), "4 3");
+    permits_acquire(f, "u5:1", 1);
+    assert_like(permits_count(f), "1 4 3");
     assert_books(f, 4, 1);
 }
 
@@ -221,9 +226,9 @@ static void an_unused_semaphore_has_nobody(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(permits_info(f), "() 0 ()");
+    assert_like(permits_info(f), "3 0 () ()");
     permits_set(f, 4);
-    assert_like(permits_info(f), "() 0 ()");
+    assert_like(permits_info(f), "3 0 () ()");
 }
 
 static void holders_and_waiters_are_told(void **state)
@@ -232,16 +237,16 @@ static void holders_and_waiters_are_told(void **state)
     char expected[160];
 
     permits_set(f, 4);
-    permits_acquire_with(f, "u:1", 3, (permits_wish){.reason = "work"});
+    permits_acquire_with(f, "u1:1", 3, (permits_wish){.reason = "work"});
     permits_java_take(f, 'b', 90000);
-    permits_acquire_with(f, "u:2", 2, (permits_wish){.reason = "more work"});
-    snprintf(
-        expected, sizeof(expected),
-        "(u:1 3 %s * [23]???? work p bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 0 0 "
-        "[89]???? \"\" p) 1 (u:2 2 1* * more work p)",
-        permits_fence(f, "u:1"));
+    permits_acquire_with(f, "u2:1", 2, (permits_wish){.reason = "more work"});
+    snprintf(expected, sizeof(expected),
+             "3 1 (u1:1 3 %" PRId64 " * [23]???? work p "
+             "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 0 0 [89]???? \"\" p) (u2:1 2 "
+             "1* * more work p)",
+             permits_fence(f, "u1:1"));
     assert_like(permits_info(f), expected);
-    assert_int_equal(f->answer->element[0]->elements, 2 * 7);
+    assert_int_equal(f->answer->element[2]->elements, 2 * 7);
 }
 
 static void what_has_no_end_is_told_so(void **state)
@@ -255,7 +260,7 @@ static void what_has_no_end_is_told_so(void **state)
                  " redis.call('ZRANGE', KEYS[1], 0, 0)[1])",
                  f->keys[PERMITS_ZSET]);
     assert_like(permits_info(f),
-                "(bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 0 0 -1 \"\" p) 0 ()");
+                "3 0 (bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 0 0 -1 \"\" p) ()");
 }
 
 static void what_has_ended_is_not_told(void **state)
@@ -263,9 +268,9 @@ static void what_has_ended_is_not_told(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 3);
+    permits_acquire(f, "u1:1", 3);
     permits_expire(f, 1);
-    assert_like(permits_info(f), "() 0 ()");
+    assert_like(permits_info(f), "3 0 () ()");
 }
 
 static void no_more_than_sixty_four_of_each_are_told(void **state)
@@ -275,17 +280,17 @@ static void no_more_than_sixty_four_of_each_are_told(void **state)
 
     permits_set(f, 100);
     for (int i = 0; i < 100; i++) {
-        snprintf(claim, sizeof(claim), "u:%d", i);
+        snprintf(claim, sizeof(claim), "u%d:1", i);
         permits_acquire(f, claim, 1);
     }
     for (int i = 100; i < 200; i++) {
-        snprintf(claim, sizeof(claim), "u:%d", i);
+        snprintf(claim, sizeof(claim), "u%d:1", i);
         permits_acquire(f, claim, 1);
     }
     permits_info(f);
-    assert_int_equal(f->answer->element[0]->elements, 64 * 7);
+    assert_int_equal(f->answer->element[2]->elements, 64 * 7);
     assert_int_equal(f->answer->element[1]->integer, 100);
-    assert_int_equal(f->answer->element[2]->elements, 64 * 6);
+    assert_int_equal(f->answer->element[3]->elements, 64 * 6);
 }
 
 static void looking_changes_nothing(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The short ways of semaphore_acquire and _release, which one permit goes that
-   nobody else wants: they do what the long ones do. */
+/* One permit that nobody else wants: the short way of close, which does what the
+   long one does, and an acquire. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +17,11 @@ static long long number(const char *text)
     return strtoll(text, NULL, 10);
 }
 
-/* Four permits, of which u:0 has one: from now on the short way is open. */
+/* Four permits, of which u0:1 has one: from now on the short way is open. */
 static void begin(script_fixture *f)
 {
     permits_set(f, N);
-    permits_acquire(f, "u:0", 1);
-}
-
-static long long state_of(script_fixture *f, const char *field)
-{
-    return number(script_redis(f, "HGET %s %s", f->keys[PERMITS_STATE], field));
+    permits_acquire(f, "u0:1", 1);
 }
 
 static bool was_called(script_fixture *f, const char *command)
@@ -41,15 +36,14 @@ static bool was_called(script_fixture *f, const char *command)
 static void the_short_way_is_gone(void **state)
 {
     script_fixture *f = *state;
-    char fence[24];
+    int64_t fence;
 
     begin(f);
+    assert_like(permits_acquire(f, "u1:1", 1), "1 * 30000");
+    fence = script_item(f, 1);
     script_redis(f, "CONFIG RESETSTAT");
-    assert_like(permits_acquire(f, "u:1", 1), "1 * 30000 *");
+    assert_like(permits_release(f, "u1:1", fence), "1 2 0 0");
     assert_true(was_called(f, "exists"));
-    assert_false(was_called(f, "zcard"));
-    snprintf(fence, sizeof(fence), "%lld", script_item(f, 1));
-    assert_like(permits_release(f, "u:1", fence), "1 0 0");
     assert_false(was_called(f, "zcard"));
     assert_books(f, N, N - 1);
 }
@@ -59,14 +53,15 @@ static void the_short_way_is_gone(void **state)
 static void the_fence_is_the_largest_so_far(void **state)
 {
     script_fixture *f = *state;
+    lk__record_text record;
 
     begin(f);
-    permits_acquire(f, "u:1", 1);
-    assert_true(state_of(f, "fence") == script_item(f, 1));
-    script_redis(f, "HSET %s fence 8000000000000000", f->keys[PERMITS_STATE]);
-    assert_like(permits_acquire(f, "u:2", 1),
-                "1 8000000000000001 30000 8000000000000001");
-    assert_true(number(permits_fence(f, "u:2")) == 8000000000000001LL);
+    permits_acquire(f, "u1:1", 1);
+    assert_true(permits_record(f, &record));
+    assert_true(record.fence == script_item(f, 1));
+    permits_put_fence(f, 8000000000000000);
+    assert_like(permits_acquire(f, "u2:1", 1), "1 8000000000000001 30000");
+    assert_true(permits_fence(f, "u2:1") == 8000000000000001LL);
 }
 
 static void an_acquire_sent_again_changes_nothing(void **state)
@@ -75,12 +70,12 @@ static void an_acquire_sent_again_changes_nothing(void **state)
     long long fence;
 
     begin(f);
-    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "5000"});
+    permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 5000});
     fence = script_item(f, 1);
-    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_like(permits_acquire(f, "u1:1", 1), "1 *");
     assert_true(script_item(f, 1) == fence);
     assert_in_range(script_item(f, 2), 4000, 5000);
-    assert_in_range(permits_left(f, "u:1", 1), 4000, 5000);
+    assert_in_range(permits_left(f, "u1:1", 1), 4000, 5000);
     assert_books(f, N, N - 2);
 }
 
@@ -89,25 +84,23 @@ static void what_is_known_of_the_holder_outlives_its_lease(void **state)
     script_fixture *f = *state;
 
     begin(f);
-    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "10000000"});
+    permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 10000000});
     assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
                 10000000);
-    permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "1000"});
+    permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 1000});
     assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
                 10000000);
 }
 
-static void the_state_is_kept_for_a_week(void **state)
+static void the_record_outlives_the_lease(void **state)
 {
     script_fixture *f = *state;
 
     begin(f);
-    script_redis(f, "HSET %s kept %lld", f->keys[PERMITS_STATE],
-                 script_now_ms(f));
-    script_redis(f, "PEXPIRE %s 1000", f->keys[PERMITS_STATE]);
-    assert_like(permits_acquire(f, "u:1", 1), "1 *");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_STATE])) >
-                7 * 86400000LL);
+    script_redis(f, "PEXPIRE %s 1000", f->keys[PERMITS_RECORD]);
+    assert_like(permits_acquire(f, "u1:1", 1), "1 *");
+    assert_true(number(script_redis(f, "PTTL %s", f->keys[PERMITS_RECORD])) >
+                PERMITS_LIFE_MS);
 }
 
 static void the_permit_ends_with_the_counter(void **state)
@@ -116,7 +109,7 @@ static void the_permit_ends_with_the_counter(void **state)
 
     begin(f);
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_like(permits_acquire(f, "u1:1", 1), "1 *");
     assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_ZSET])),
                     4000, 5000);
 }
@@ -124,28 +117,28 @@ static void the_permit_ends_with_the_counter(void **state)
 static void a_turn_of_the_others_ends(void **state)
 {
     script_fixture *f = *state;
-    long long now;
+    long long length = 0;
+    char turn[64];
 
     begin(f);
-    now = script_now_ms(f);
-    script_redis(f, "HSET %s open %lld", f->keys[PERMITS_STATE], now - 400);
-    assert_like(permits_acquire(f, "u:1", 1), "1 *");
-    assert_int_equal(state_of(f, "open"), 0);
-    assert_true(state_of(f, "until") > now);
+    snprintf(turn, sizeof(turn), "t,%lld,-1,0,0", script_now_ms(f) - 400);
+    permits_put_turn(f, turn);
+    assert_like(permits_acquire(f, "u1:1", 1), "1 *");
+    assert_int_equal(permits_turn(f, NULL, &length), 'o');
+    assert_true(length > 0);
 }
 
 static void an_acquire_without_a_right_is_sound(void **state)
 {
-    static const char *const commands[] = {"exists", "get",  "hmget",
-                                           "pttl",   "time", "zadd",
-                                           "incrby", "hset", "pexpire"};
+    static const char *const commands[] = {"exists", "mget",   "hget", "pttl",
+                                           "time",   "zadd",   "set",  "incrby",
+                                           "hset",   "pexpire"};
     script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         begin(f);
-        script_redis(f, "PERSIST %s", f->keys[PERMITS_HOLDERS]);
         script_deny(f, commands[i]);
-        permits_acquire(f, "u:1", 1);
+        permits_acquire(f, "u1:1", 1);
         if (f->answer->type == REDIS_REPLY_ERROR) {
             assert_books(f, N, N - 1);
             assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]),
@@ -164,7 +157,7 @@ static void a_full_server_refuses_it(void **state)
 
     begin(f);
     script_fill_memory(f, true);
-    assert_like(permits_acquire(f, "u:1", 1), "!OOM*");
+    assert_like(permits_acquire(f, "u1:1", 1), "!OOM*");
     assert_books(f, N, N - 1);
 }
 
@@ -175,7 +168,7 @@ static void another_fence_changes_nothing(void **state)
     script_fixture *f = *state;
 
     begin(f);
-    assert_like(permits_release(f, "u:0", "5"), "0 3");
+    assert_like(permits_release(f, "u0:1", 5), "2 3");
     assert_books(f, N, N - 1);
 }
 
@@ -184,13 +177,13 @@ static void redisson_is_not_told_of_less_than_one(void **state)
     script_fixture *f = *state;
 
     begin(f);
-    permits_acquire(f, "u:1", 1);
-    permits_resize(f, "1");
+    permits_acquire(f, "u1:1", 1);
+    permits_resize(f, 1);
     script_listen(f, f->channel);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_string_equal(script_heard(f), "");
     assert_books(f, 1, 0);
-    assert_like(permits_release(f, "u:0", NULL), "1 0 0");
+    assert_like(permits_release(f, "u0:1", 0), "1 2 0 0");
     assert_string_equal(script_heard(f), "redisson_sc:{n} 1\n");
 }
 
@@ -200,7 +193,7 @@ static void a_release_that_may_not_publish_says_so(void **state)
 
     begin(f);
     script_deny(f, "publish");
-    assert_like(permits_release(f, "u:0", NULL), "1 0 1");
+    assert_like(permits_release(f, "u0:1", 0), "1 2 0 1");
     assert_books(f, N, N);
 }
 
@@ -208,15 +201,15 @@ static void a_release_that_may_not_publish_says_so(void **state)
 static void a_permit_that_cannot_be_paid_back_is_not_lost(void **state)
 {
     script_fixture *f = *state;
-    char fence[24];
+    int64_t fence;
 
     begin(f);
-    snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:0"));
+    fence = permits_fence(f, "u0:1");
     script_deny(f, "incrby");
-    assert_like(permits_release(f, "u:0", fence), "!DENIED *");
+    assert_like(permits_release(f, "u0:1", fence), "!DENIED *");
     assert_books(f, N, N - 1);
     script_deny(f, NULL);
-    assert_like(permits_count(f), "4 4");
+    assert_like(permits_count(f), "1 4 4");
 }
 
 static void a_full_server_lets_a_release_through(void **state)
@@ -225,7 +218,7 @@ static void a_full_server_lets_a_release_through(void **state)
 
     begin(f);
     script_fill_memory(f, true);
-    assert_like(permits_release(f, "u:0", NULL), "1 0 0");
+    assert_like(permits_release(f, "u0:1", 0), "1 2 0 0");
     assert_books(f, N, N);
 }
 
@@ -236,7 +229,7 @@ int main(void)
         PERMITS_TEST(the_fence_is_the_largest_so_far),
         PERMITS_TEST(an_acquire_sent_again_changes_nothing),
         PERMITS_TEST(what_is_known_of_the_holder_outlives_its_lease),
-        PERMITS_TEST(the_state_is_kept_for_a_week),
+        PERMITS_TEST(the_record_outlives_the_lease),
         PERMITS_TEST(the_permit_ends_with_the_counter),
         PERMITS_TEST(a_turn_of_the_others_ends),
         PERMITS_TEST(an_acquire_without_a_right_is_sound),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* semaphore_recheck, _touch and _leave: what waiters do. */
+/* touch, and close of those who leave: what waiters do. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,22 +14,17 @@ static long long number(const char *text)
     return strtoll(text, NULL, 10);
 }
 
-/* u:1 has 2 of 4, u:5 the others; u:2 and u:3 wait for 3 and 1, and can be
+/* u1:1 has 2 of 4, u5:1 the others; u2:1 and u3:1 wait for 3 and 1, and can be
    reached. */
 static void two_wait(script_fixture *f)
 {
-    script_listen(f, "in:u:2");
-    script_listen(f, "in:u:3");
+    script_listen(f, "latchkey:in::u2");
+    script_listen(f, "latchkey:in::u3");
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:5", 2);
-    permits_acquire(f, "u:2", 3);
-    permits_acquire(f, "u:3", 1);
-}
-
-static const char *waiting(script_fixture *f)
-{
-    return script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]);
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u5:1", 2);
+    permits_acquire(f, "u2:1", 3);
+    permits_acquire(f, "u3:1", 1);
 }
 
 /* All permits that are there come back, as if their holders had died. */
@@ -46,10 +41,10 @@ static void a_waiter_hears_that_it_still_waits(void **state)
     long long ticket;
 
     two_wait(f);
-    ticket = number(script_redis(f, "ZSCORE %s u:2", f->keys[PERMITS_QUEUE]));
-    assert_like(permits_recheck(f, "u:2"), "0 * * 0 0 0");
+    ticket = permits_ticket(f, "u2:1");
+    assert_like(permits_look(f, "u2:1"), "2 * 0 0 0 (*) ()");
     assert_in_range(script_item(f, 1), 29000, 30000);
-    assert_true(script_item(f, 2) == ticket);
+    assert_true(f->answer->element[5]->element[0]->integer == ticket);
 }
 
 static void a_look_says_that_the_waiter_lives(void **state)
@@ -57,24 +52,22 @@ static void a_look_says_that_the_waiter_lives(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_age(f, "u:2", 5000);
-    permits_recheck(f, "u:2");
-    permits_release(f, "u:1", NULL);
-    assert_like(waiting(f), "u:2 u:3");
+    permits_age(f, "u2:1", 5000);
+    permits_look(f, "u2:1");
+    permits_release(f, "u1:1", 0);
+    assert_like(permits_waiting(f), "u2:1 u3:1");
 }
 
 static void a_waiter_finds_what_has_ended(void **state)
 {
     script_fixture *f = *state;
-    long long ticket;
 
     two_wait(f);
-    ticket = number(script_redis(f, "ZSCORE %s u:2", f->keys[PERMITS_QUEUE]));
     everybody_dies(f);
-    assert_like(permits_recheck(f, "u:2"), "1 * 30000 * *");
-    assert_true(script_item(f, 3) == ticket);
-    assert_true(script_item(f, 1) == script_item(f, 4));
-    assert_in_range(permits_left(f, "u:2", 3), 29000, 30000);
+    assert_like(permits_look(f, "u2:1"), "2 * 0 0 0 (0) (1 * 30000)");
+    assert_true(f->answer->element[6]->element[1]->integer ==
+                permits_fence(f, "u2:1"));
+    assert_in_range(permits_left(f, "u2:1", 3), 29000, 30000);
 }
 
 static void who_finds_room_serves_those_behind_it(void **state)
@@ -83,10 +76,10 @@ static void who_finds_room_serves_those_behind_it(void **state)
 
     two_wait(f);
     everybody_dies(f);
-    permits_recheck(f, "u:2");
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    permits_look(f, "u2:1");
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
     assert_books(f, 4, 0);
-    assert_like(waiting(f), "");
+    assert_like(permits_waiting(f), "");
 }
 
 static void whoever_looks_serves_the_first(void **state)
@@ -95,34 +88,31 @@ static void whoever_looks_serves_the_first(void **state)
 
     two_wait(f);
     everybody_dies(f);
-    assert_like(permits_recheck(f, "u:3"), "1 *");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
+    assert_like(permits_look(f, "u3:1"), "2 * (0) (1 *");
+    assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 * *");
     assert_books(f, 4, 0);
 }
 
 static void a_look_finds_a_grant_whose_message_was_lost(void **state)
 {
     script_fixture *f = *state;
-    long long ticket;
 
     two_wait(f);
-    ticket = number(script_redis(f, "ZSCORE %s u:2", f->keys[PERMITS_QUEUE]));
-    permits_release(f, "u:1", NULL);
-    permits_release(f, "u:5", NULL);
-    assert_like(permits_recheck(f, "u:2"), "1 * 30000 * *");
-    assert_true(script_item(f, 3) == ticket);
-    assert_in_range(permits_left(f, "u:2", 1), 29000, 30000);
+    permits_release(f, "u1:1", 0);
+    permits_release(f, "u5:1", 0);
+    assert_like(permits_look(f, "u2:1"), "2 * 0 0 0 (0) (1 * [1-3]???*)");
+    assert_in_range(permits_left(f, "u2:1", 1), 1, 3000);
 }
 
-static void a_look_only_lengthens_a_lease(void **state)
+static void a_look_leaves_a_lease_as_it_is(void **state)
 {
     script_fixture *f = *state;
 
     permits_set(f, 1);
-    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "90000"});
-    assert_like(permits_recheck(f, "u:1"), "1 * 0 *");
-    assert_in_range(script_item(f, 2), 80000, 90000);
-    assert_in_range(permits_left(f, "u:1", 1), 80000, 90000);
+    permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 90000});
+    assert_like(permits_look(f, "u1:1"), "2 * 0 0 0 (0) (1 * *)");
+    assert_in_range(f->answer->element[6]->element[2]->integer, 80000, 90000);
+    assert_in_range(permits_left(f, "u1:1", 1), 80000, 90000);
 }
 
 static void who_neither_holds_nor_waits_is_not_known(void **state)
@@ -130,8 +120,8 @@ static void who_neither_holds_nor_waits_is_not_known(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(permits_recheck(f, "u:9"), "3");
-    assert_like(waiting(f), "u:2 u:3");
+    assert_like(permits_look(f, "u9:1"), "2 * (0) ()");
+    assert_like(permits_waiting(f), "u2:1 u3:1");
 }
 
 static void who_lost_a_permit_holds_nothing(void **state)
@@ -139,9 +129,9 @@ static void who_lost_a_permit_holds_nothing(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_sweep_one(f, "u:1", 2);
-    assert_like(permits_recheck(f, "u:1"), "3");
+    permits_acquire(f, "u1:1", 2);
+    permits_sweep_one(f, "u1:1", 2);
+    assert_like(permits_look(f, "u1:1"), "2 * (0) ()");
 }
 
 static void a_waiter_without_a_semaphore_waits_no_longer(void **state)
@@ -150,8 +140,8 @@ static void a_waiter_without_a_semaphore_waits_no_longer(void **state)
 
     two_wait(f);
     script_redis(f, "DEL n");
-    assert_like(permits_recheck(f, "u:2"), "3");
-    assert_like(waiting(f), "u:3");
+    assert_like(permits_look(f, "u2:1"), "2 * (0) ()");
+    assert_like(permits_waiting(f), "u3:1");
 }
 
 static void a_waiter_that_needs_more_than_there_is_is_told(void **state)
@@ -160,9 +150,9 @@ static void a_waiter_that_needs_more_than_there_is_is_told(void **state)
 
     two_wait(f);
     script_redis(f, "DECRBY n 2");
-    assert_like(permits_recheck(f, "u:2"), "4");
-    assert_like(waiting(f), "u:3");
-    assert_like(permits_recheck(f, "u:3"), "0 *");
+    assert_like(permits_look(f, "u2:1"), "1");
+    assert_like(permits_waiting(f), "u3:1");
+    assert_like(permits_look(f, "u3:1"), "2 * (*) ()");
 }
 
 static void a_waiter_that_was_put_aside_is_told(void **state)
@@ -171,11 +161,11 @@ static void a_waiter_that_was_put_aside_is_told(void **state)
 
     two_wait(f);
     script_redis(f, "DECRBY n 2");
-    permits_release(f, "u:1", NULL);
-    permits_release(f, "u:5", NULL);
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
-    assert_like(permits_recheck(f, "u:2"), "4");
-    assert_like(permits_recheck(f, "u:2"), "3");
+    permits_release(f, "u1:1", 0);
+    permits_release(f, "u5:1", 0);
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
+    assert_like(permits_look(f, "u2:1"), "1");
+    assert_like(permits_look(f, "u2:1"), "2 * (0) ()");
 }
 
 /* It is put aside and comes back by turns; either way it is to look. */
@@ -184,12 +174,12 @@ static void a_touch_sends_who_waits_in_vain_to_look(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    permits_acquire(f, "u:6", 1);
+    permits_acquire(f, "u6:1", 1);
     script_redis(f, "DECRBY n 2");
-    permits_release(f, "u:1", NULL);
-    permits_release(f, "u:5", NULL);
-    assert_like(permits_touch(f, "u:6", "u:2"), "* 1 0 0 1* 0");
-    assert_like(permits_recheck(f, "u:2"), "4");
+    permits_release(f, "u1:1", 0);
+    permits_release(f, "u5:1", 0);
+    assert_like(permits_touch(f, "u6:1", "u2:1"), "2 * 0 0 0 (0 0) (1 * 3000)");
+    assert_like(permits_look(f, "u2:1"), "1");
 }
 
 static void a_touch_sends_all_to_look_where_no_number_is_set(void **state)
@@ -198,7 +188,7 @@ static void a_touch_sends_all_to_look_where_no_number_is_set(void **state)
 
     two_wait(f);
     script_redis(f, "DEL n");
-    assert_like(permits_touch(f, "u:2", "u:3"), "* 0 0 0 0 0");
+    assert_like(permits_touch(f, "u2:1", "u3:1"), "2 * 0 0 0 (0 0) ()");
 }
 
 static void a_skipped_waiter_keeps_its_ticket(void **state)
@@ -206,13 +196,13 @@ static void a_skipped_waiter_keeps_its_ticket(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_age(f, "u:2", 3500);
-    permits_release(f, "u:1", NULL);
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
-    permits_acquire(f, "u:6", 1);
-    assert_like(permits_acquire(f, "u:7", 1), "0 *");
-    permits_recheck(f, "u:2");
-    assert_like(waiting(f), "u:2 u:7");
+    permits_age(f, "u2:1", 3500);
+    permits_release(f, "u1:1", 0);
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
+    permits_acquire(f, "u6:1", 1);
+    assert_like(permits_acquire(f, "u7:1", 1), "2 *");
+    permits_look(f, "u2:1");
+    assert_like(permits_waiting(f), "u2:1 u7:1");
 }
 
 /* ---- many at once ---- */
@@ -222,15 +212,14 @@ static void a_client_says_that_all_its_waiters_live(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_age(f, "u:2", 5000);
-    script_age(f, "u:3", 5000);
-    assert_like(permits_touch(f, "u:2", "u:3"), "* 0 0 0 * *");
-    assert_in_range(script_item(f, 0), 29000, 30000);
-    assert_true(
-        script_item(f, 5) ==
-        number(script_redis(f, "ZSCORE %s u:3", f->keys[PERMITS_QUEUE])));
-    permits_release(f, "u:1", NULL);
-    assert_like(waiting(f), "u:2 u:3");
+    permits_age(f, "u2:1", 5000);
+    permits_age(f, "u3:1", 5000);
+    assert_like(permits_touch(f, "u2:1", "u3:1"), "2 * 0 0 0 (* *) *");
+    assert_in_range(script_item(f, 1), 29000, 30000);
+    assert_true(f->answer->element[5]->element[1]->integer ==
+                permits_ticket(f, "u3:1"));
+    permits_release(f, "u1:1", 0);
+    assert_like(permits_waiting(f), "u2:1 u3:1");
 }
 
 static void who_does_not_wait_has_no_ticket(void **state)
@@ -238,19 +227,20 @@ static void who_does_not_wait_has_no_ticket(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(permits_touch(f, "u:9", "u:3"), "* 0 0 0 0 1*");
-    assert_like(waiting(f), "u:2 u:3");
+    assert_like(permits_touch(f, "u9:1", "u3:1"), "2 * 0 0 0 (0 1*) *");
+    assert_like(permits_waiting(f), "u2:1 u3:1");
 }
 
-static void the_one_whose_turn_it_is_is_named(void **state)
+static void those_whose_turn_it_is_are_told_that_they_hold(void **state)
 {
     script_fixture *f = *state;
 
     two_wait(f);
     everybody_dies(f);
-    assert_like(permits_touch(f, "u:3", "u:2"), "* 2 0 0 *");
+    assert_like(permits_touch(f, "u3:1", "u2:1"),
+                "2 * 0 0 0 (0 0) (2 * 3000 1 * 3000)");
     assert_string_equal(script_heard(f), "");
-    assert_like(permits_recheck(f, "u:2"), "1 *");
+    assert_books(f, 4, 0);
 }
 
 static void others_are_served_by_a_touch(void **state)
@@ -258,11 +248,13 @@ static void others_are_served_by_a_touch(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
+    permits_acquire(f, "u6:1", 1);
+    script_redis(f, "INCR n");
     everybody_dies(f);
-    assert_like(permits_touch(f, "u:3", NULL), "* 0 0 0 *");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *\n"
-                                 "in:u:3 grant semaphore u:3 *\n");
-    assert_books(f, 4, 0);
+    assert_like(permits_touch(f, "u6:1", NULL), "2 * 0 0 0 (0) (1 * 30000)");
+    assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 *\n"
+                                 "latchkey:in::u3 grant 0 semaphore u3:1 *\n");
+    assert_books(f, 5, 0);
 }
 
 static void a_touch_passes_by_the_dead(void **state)
@@ -270,16 +262,13 @@ static void a_touch_passes_by_the_dead(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_age(f, "u:2", 3500);
-    permits_release(f, "u:1", NULL);
-    script_heard(f);
-    permits_acquire(f, "u:6", 2);
-    script_redis(f, "ZADD %s 1 u:2", f->keys[PERMITS_QUEUE]);
-    script_age(f, "u:2", 3500);
-    script_listen(f, "in:u:6");
-    permits_expire(f, -5000);
-    assert_like(permits_touch(f, "u:6", NULL), "* 0 0 0 *");
-    assert_like(waiting(f), "u:6");
+    permits_age(f, "u2:1", 3500);
+    permits_acquire(f, "u6:1", 2);
+    script_redis(f, "INCR n");
+    assert_like(permits_touch(f, "u6:1", NULL), "2 * 0 0 0 (1*) ()");
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 *");
+    assert_like(permits_waiting(f), "u6:1");
+    assert_like(permits_parked(f), "u2:1");
 }
 
 /* It looks, so it is alive, but there is no room for it. */
@@ -288,10 +277,10 @@ static void a_waiter_whose_inbox_is_away_is_not_called_for_nothing(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 3);
-    assert_like(permits_touch(f, "u:2", NULL), "* 0 0 0 *");
-    assert_like(waiting(f), "u:2");
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 3);
+    assert_like(permits_touch(f, "u2:1", NULL), "2 * 0 0 0 (*) *");
+    assert_like(permits_waiting(f), "u2:1");
 }
 
 /* ---- leaving ---- */
@@ -301,10 +290,8 @@ static void a_waiter_leaves_without_a_trace(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(permits_leave(f, "u:3", "0"), "1 0 0");
-    assert_like(waiting(f), "u:2");
-    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[PERMITS_TICKETS]),
-                "0");
+    assert_like(permits_leave(f, "u3:1", false), "1 1 0 0");
+    assert_like(permits_waiting(f), "u2:1");
 }
 
 static void a_large_request_that_leaves_makes_way(void **state)
@@ -312,9 +299,9 @@ static void a_large_request_that_leaves_makes_way(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    permits_release(f, "u:1", NULL);
-    assert_like(permits_leave(f, "u:2", "0"), "1 0 0");
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    permits_release(f, "u1:1", 0);
+    assert_like(permits_leave(f, "u2:1", false), "1 1 0 0");
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
     assert_books(f, 4, 1);
 }
 
@@ -323,10 +310,11 @@ static void a_holder_that_leaves_gives_back(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    permits_release(f, "u:1", NULL);
-    assert_like(permits_leave(f, "u:5", "0"), "2 0 0");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *\n"
-                                 "in:u:3 grant semaphore u:3 *\n");
+    permits_release(f, "u1:1", 0);
+    assert_like(permits_leave(f, "u5:1", false), "1 2 0 0");
+    assert_like(script_heard(f),
+                "latchkey:in::u2 grant 0 semaphore u2:1 * *\n"
+                "latchkey:in::u3 grant 0 semaphore u3:1 * *\n");
     assert_books(f, 4, 0);
 }
 
@@ -335,7 +323,7 @@ static void who_neither_holds_nor_waits_leaves_nothing(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(permits_leave(f, "u:9", "0"), "0 0 0");
+    assert_like(permits_leave(f, "u9:1", false), "1 0 0 0");
     assert_books(f, 4, 0);
 }
 
@@ -344,11 +332,10 @@ static void a_claim_that_is_given_up_is_remembered_for_a_while(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 1);
-    assert_like(permits_leave(f, "u:1", "600000"), "0 0 0");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_VOID])),
-                    590000, 600000);
-    assert_like(permits_acquire_with(f, "u:1", 1,
-                                     (permits_wish){.check_void = "1"}),
+    assert_like(permits_leave(f, "u1:1", true), "1 0 0 0");
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[PERMITS_QUEUE])),
+                    650000, 660000);
+    assert_like(permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 0}),
                 "!LKVOID*");
 }
 
@@ -361,7 +348,7 @@ int main(void)
         PERMITS_TEST(who_finds_room_serves_those_behind_it),
         PERMITS_TEST(whoever_looks_serves_the_first),
         PERMITS_TEST(a_look_finds_a_grant_whose_message_was_lost),
-        PERMITS_TEST(a_look_only_lengthens_a_lease),
+        PERMITS_TEST(a_look_leaves_a_lease_as_it_is),
         PERMITS_TEST(who_neither_holds_nor_waits_is_not_known),
         PERMITS_TEST(who_lost_a_permit_holds_nothing),
         PERMITS_TEST(a_waiter_without_a_semaphore_waits_no_longer),
@@ -372,7 +359,7 @@ int main(void)
         PERMITS_TEST(a_skipped_waiter_keeps_its_ticket),
         PERMITS_TEST(a_client_says_that_all_its_waiters_live),
         PERMITS_TEST(who_does_not_wait_has_no_ticket),
-        PERMITS_TEST(the_one_whose_turn_it_is_is_named),
+        PERMITS_TEST(those_whose_turn_it_is_are_told_that_they_hold),
         PERMITS_TEST(others_are_served_by_a_touch),
         PERMITS_TEST(a_touch_passes_by_the_dead),
         PERMITS_TEST(a_waiter_leaves_without_a_trace),

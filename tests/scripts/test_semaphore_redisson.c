@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/lock2.h"
 #include "support/permits.h"
 
 enum { SKEW_MS = 10000 };
@@ -19,18 +20,13 @@ static long long number(const char *text)
     return strtoll(text, NULL, 10);
 }
 
-/* u:1 has 2 of 2; u:2 waits for 1, and can be reached. */
+/* u1:1 has 2 of 2; u2:1 waits for 1, and can be reached. */
 static void one_waits(script_fixture *f)
 {
-    script_listen(f, "in:u:2");
+    script_listen(f, "latchkey:in::u2");
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 1);
-}
-
-static void set_state(script_fixture *f, const char *field, long long value)
-{
-    script_redis(f, "HSET %s %s %lld", f->keys[PERMITS_STATE], field, value);
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 1);
 }
 
 /* ---- its clocks ---- */
@@ -42,12 +38,12 @@ static void beside_redisson_a_score_is_later_than_the_lease(void **state)
 
     f->interop = "1";
     permits_set(f, 2);
-    assert_like(permits_acquire(f, "u:1", 2), "1 * 30000 *");
-    assert_in_range(permits_left(f, "u:1", 2), 29000 + SKEW_MS,
+    assert_like(permits_acquire(f, "u1:1", 2), "1 * 30000");
+    assert_in_range(permits_left(f, "u1:1", 2), 29000 + SKEW_MS,
                     30000 + SKEW_MS);
-    assert_like(permits_acquire(f, "u:1", 2), "1 * *");
+    assert_like(permits_acquire(f, "u1:1", 2), "1 * *");
     assert_in_range(script_item(f, 2), 29000, 30000);
-    assert_like(permits_info(f), "(u:1 2 * [23]???? \"\" p) 0 ()");
+    assert_like(permits_info(f), "3 0 (u1:1 2 * [23]???? \"\" p) ()");
 }
 
 /* Also one that nobody else wants. */
@@ -56,10 +52,10 @@ static void so_is_that_of_a_single_permit(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     f->interop = "1";
-    assert_like(permits_acquire(f, "u:2", 1), "1 * 30000 *");
-    assert_in_range(permits_left(f, "u:2", 1), 29000 + SKEW_MS,
+    assert_like(permits_acquire(f, "u2:1", 1), "1 * 30000");
+    assert_in_range(permits_left(f, "u2:1", 1), 29000 + SKEW_MS,
                     30000 + SKEW_MS);
 }
 
@@ -69,13 +65,13 @@ static void the_skew_stays_with_a_permit_as_it_is_renewed(void **state)
 
     f->interop = "1";
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    assert_like(permits_renew(f, "u:1", NULL, "60000"), "");
-    assert_in_range(permits_left(f, "u:1", 1), 59000 + SKEW_MS,
+    permits_acquire(f, "u1:1", 1);
+    assert_like(permits_renew(f, "u1:1", 60000), "1 ()");
+    assert_in_range(permits_left(f, "u1:1", 1), 59000 + SKEW_MS,
                     60000 + SKEW_MS);
     f->interop = "0";
-    assert_like(permits_confirm(f, "u:1", NULL, "80000"), "1 80000 0 *");
-    assert_in_range(permits_left(f, "u:1", 1), 79000 + SKEW_MS,
+    assert_like(permits_keep(f, "u1:1", 0, 80000), "1 80000 0");
+    assert_in_range(permits_left(f, "u1:1", 1), 79000 + SKEW_MS,
                     80000 + SKEW_MS);
 }
 
@@ -86,10 +82,10 @@ static void permits_of_ours_come_back_at_the_end_of_their_lease(void **state)
 
     f->interop = "1";
     permits_set(f, 3);
-    permits_acquire(f, "u:1", 3);
+    permits_acquire(f, "u1:1", 3);
     permits_expire(f, 1 - SKEW_MS);
-    assert_like(permits_count(f), "3 3");
-    assert_like(permits_acquire(f, "u:2", 2), "1 *");
+    assert_like(permits_count(f), "1 3 3");
+    assert_like(permits_acquire(f, "u2:1", 2), "1 *");
     assert_books(f, 3, 1);
 }
 
@@ -99,9 +95,9 @@ static void a_lease_of_ours_that_lasts_is_not_cut(void **state)
 
     f->interop = "1";
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u1:1", 2);
     permits_expire(f, -500 - SKEW_MS);
-    assert_like(permits_try(f, "u:2", 1), "2 *");
+    assert_like(permits_try(f, "u2:1", 1), "3 *");
     assert_books(f, 2, 0);
 }
 
@@ -114,9 +110,9 @@ static void a_permit_of_redissons_is_taken_back_late(void **state)
     permits_set(f, 2);
     permits_java_take(f, 'b', -1000);
     permits_java_take(f, 'c', -SKEW_MS - 1000);
-    assert_like(permits_count(f), "2 1");
-    assert_like(permits_acquire(f, "u:1", 1), "1 *");
-    assert_like(permits_try(f, "u:2", 1), "2 *");
+    assert_like(permits_count(f), "1 2 1");
+    assert_like(permits_acquire(f, "u1:1", 1), "1 *");
+    assert_like(permits_try(f, "u2:1", 1), "3 *");
     assert_books(f, 2, 0);
 }
 
@@ -127,7 +123,7 @@ static void without_redisson_nothing_is_taken_back_late(void **state)
 
     permits_set(f, 1);
     permits_java_take(f, 'b', -1);
-    assert_like(permits_acquire(f, "u:1", 1), "1 *");
+    assert_like(permits_acquire(f, "u1:1", 1), "1 *");
     assert_books(f, 1, 0);
 }
 
@@ -139,8 +135,8 @@ static void a_permit_without_an_end_is_never_taken_back(void **state)
     script_redis(f, "ZADD %s 922337203685477 bbbbbbbbbbbbbbbb",
                  f->keys[PERMITS_ZSET]);
     script_redis(f, "DECR n");
-    assert_like(permits_try(f, "u:1", 1), "2 -1");
-    assert_like(permits_count(f), "1 0");
+    assert_like(permits_try(f, "u1:1", 1), "3 -1");
+    assert_like(permits_count(f), "1 1 0");
 }
 
 /* ---- what it leaves behind ---- */
@@ -152,12 +148,12 @@ static void forty_are_taken_back(script_fixture *f)
 
     permits_set(f, 40);
     for (int i = 100; i < 140; i++) {
-        snprintf(claim, sizeof(claim), "u:%d", i);
+        snprintf(claim, sizeof(claim), "u%d:1", i);
         permits_acquire(f, claim, 1);
         permits_sweep_one(f, claim, 1);
     }
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "40");
-    permits_acquire(f, "u:1", 39);
+    permits_acquire(f, "u1:1", 39);
 }
 
 static long long on_record(script_fixture *f)
@@ -171,13 +167,13 @@ static void holders_that_redisson_took_back_are_forgotten(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:2", 2);
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 2);
     for (int i = 0; i < 40; i++)
         script_redis(f, "HSET %s a-permit-long-gone-%d x",
                      f->keys[PERMITS_HOLDERS], i);
     for (int i = 0; i < 200; i++)
-        permits_recheck(f, "u:2");
+        permits_look(f, "u2:1");
     assert_int_equal(on_record(f), 1);
     assert_books(f, 2, 1);
 }
@@ -188,7 +184,7 @@ static void a_touch_forgets_them_as_well(void **state)
 
     forty_are_taken_back(f);
     for (int i = 0; i < 100; i++)
-        permits_touch(f, "u:2", NULL);
+        permits_touch(f, "u2:1", NULL);
     assert_in_range(on_record(f), 1, 39);
 }
 
@@ -199,8 +195,9 @@ static void who_has_to_wait_forgets_them_as_well(void **state)
 
     forty_are_taken_back(f);
     for (int i = 200; i < 300; i++) {
-        snprintf(claim, sizeof(claim), "u:%d", i);
+        snprintf(claim, sizeof(claim), "u%d:1", i);
         permits_acquire(f, claim, 2);
+        permits_look(f, claim);
     }
     assert_in_range(on_record(f), 1, 39);
 }
@@ -209,13 +206,13 @@ static void what_redisson_gave_back_goes_to_who_waits(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in:u:2");
+    script_listen(f, "latchkey:in::u2");
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     permits_java_take(f, 'b', 30000);
-    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u2:1", 1);
     permits_java_release(f, 'b');
-    assert_like(permits_recheck(f, "u:2"), "1 *");
+    assert_like(permits_look(f, "u2:1"), "2 * (0) (1 *");
     assert_books(f, 2, 0);
 }
 
@@ -228,40 +225,44 @@ static void a_listener_on_redissons_channel_gets_its_turn(void **state)
 
     one_waits(f);
     script_listen(f, f->channel);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_books(f, 2, 2);
-    assert_like(script_heard(f), "in:u:2 open semaphore u:2 * n\n"
+    assert_like(script_heard(f), "latchkey:in::u2 open 0 semaphore u2:1 * * n\n"
                                  "redisson_sc:{n} 2\n");
-    assert_true(
-        number(script_redis(f, "HGET %s open", f->keys[PERMITS_STATE])) > 0);
+    assert_int_equal(permits_turn(f, NULL, NULL), 't');
 }
 
 static void what_ours_take_then_ends_the_turn(void **state)
 {
     script_fixture *f = *state;
-    long long now;
+    long long now, since, length;
+    char turn[64];
 
     one_waits(f);
     script_listen(f, f->channel);
-    permits_release(f, "u:1", NULL);
+    permits_release(f, "u1:1", 0);
     now = script_now_ms(f);
-    set_state(f, "open", now - 400);
-    assert_like(permits_recheck(f, "u:2"), "1 *");
-    assert_like(script_redis(f, "HGET %s open", f->keys[PERMITS_STATE]), "0");
-    assert_in_range(number(script_redis(f, "HGET %s until",
-                                        f->keys[PERMITS_STATE])),
-                    now + 200, now + 1200);
+    snprintf(turn, sizeof(turn), "t,%lld,-1,0,0", now - 400);
+    permits_put_turn(f, turn);
+    assert_like(permits_look(f, "u2:1"), "2 * (0) (1 *");
+    assert_int_equal(permits_turn(f, &since, &length), 'o');
+    assert_true(since >= now);
+    assert_in_range(length, 200, 500);
 }
 
 static void in_our_turn_permits_are_handed_over(void **state)
 {
     script_fixture *f = *state;
+    char turn[64];
 
     one_waits(f);
     script_listen(f, f->channel);
-    script_stamp(f, "until", 400);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 * n\n");
+    snprintf(turn, sizeof(turn), "o,%lld,400,0,0", script_now_ms(f) - 10);
+    permits_put_turn(f, turn);
+    lock2_at(f, 0);
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
+    assert_like(script_heard(f),
+                "latchkey:in::u2 grant 0 semaphore u2:1 * n\n");
     assert_books(f, 2, 1);
 }
 
@@ -273,11 +274,11 @@ static void who_waits_for_redissons_permits_contends(void **state)
     f->interop = "1";
     permits_set(f, 2);
     permits_java_take(f, 'b', 30000);
-    permits_acquire(f, "u:1", 1);
-    assert_like(permits_acquire(f, "u:2", 1), "0 * * 1");
-    assert_like(permits_acquire(f, "u:3", 1), "0 * * 0");
-    assert_like(permits_recheck(f, "u:2"), "0 * * 1 0 0");
-    assert_like(permits_touch(f, "u:3", "u:2"), "* 2 0 0 *");
+    permits_acquire(f, "u1:1", 1);
+    assert_like(permits_acquire(f, "u2:1", 1), "2 * * 1");
+    assert_like(permits_acquire(f, "u3:1", 1), "2 * * 0");
+    assert_like(permits_look(f, "u2:1"), "2 * 1 0 0 (*) ()");
+    assert_like(permits_touch(f, "u3:1", "u2:1"), "2 * 1 0 0 (*) ()");
 }
 
 static void who_waits_for_ours_does_not(void **state)
@@ -286,10 +287,10 @@ static void who_waits_for_ours_does_not(void **state)
 
     f->interop = "1";
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:4", 1);
-    assert_like(permits_acquire(f, "u:2", 1), "0 * * 0");
-    assert_like(permits_touch(f, "u:3", "u:2"), "* 0 0 0 *");
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u4:1", 1);
+    assert_like(permits_acquire(f, "u2:1", 1), "2 * * 0");
+    assert_like(permits_touch(f, "u3:1", "u2:1"), "2 * 0 0 0 (*) *");
 }
 
 int main(void)

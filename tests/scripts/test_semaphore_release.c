@@ -1,41 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 
-/* semaphore_release and semaphore_pass: giving back, and serving who waits. */
+/* close: giving back, and serving who waits. */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
+#include "support/lock2.h"
 #include "support/permits.h"
 
 enum {
-    LOOKS = 64,         /* waiters looked at in one call */
-    RECORD_MS = 3600000 /* who holds is known for so long after it has ended */
+    LOOKS = 64,       /* waiters looked at in one call */
+    ALONE_MS = 900000 /* holds are renewed without the record for so long */
 };
 
-static long long number(const char *text)
-{
-    return strtoll(text, NULL, 10);
-}
-
-/* u:1 has all of 4; u:2, u:3 and u:4 wait for 1, 2 and 3 of them, and can be
+/* u1:1 has all of 4; u2:1, u3:1 and u4:1 wait for 1, 2 and 3 of them, and can be
    reached. */
 static void three_wait(script_fixture *f)
 {
-    script_listen(f, "in:u:2");
-    script_listen(f, "in:u:3");
-    script_listen(f, "in:u:4");
+    script_listen(f, "latchkey:in::u2");
+    script_listen(f, "latchkey:in::u3");
+    script_listen(f, "latchkey:in::u4");
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 4);
-    permits_acquire(f, "u:2", 1);
-    permits_acquire(f, "u:3", 2);
-    permits_acquire(f, "u:4", 3);
-}
-
-static const char *waiting(script_fixture *f)
-{
-    return script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_QUEUE]);
+    permits_acquire(f, "u1:1", 4);
+    permits_acquire(f, "u2:1", 1);
+    permits_acquire(f, "u3:1", 2);
+    permits_acquire(f, "u4:1", 3);
 }
 
 /* ---- nobody waits ---- */
@@ -45,8 +37,8 @@ static void a_release_gives_all_permits_back(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 5);
-    permits_acquire(f, "u:1", 3);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    permits_acquire(f, "u1:1", 3);
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_books(f, 5, 5);
     assert_like(script_redis(f, "EXISTS %s %s", f->keys[PERMITS_ZSET],
                              f->keys[PERMITS_HOLDERS]),
@@ -59,11 +51,11 @@ static void redisson_is_told_how_many_are_free(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 5);
-    permits_acquire(f, "u:1", 3);
-    permits_acquire(f, "u:2", 2);
+    permits_acquire(f, "u1:1", 3);
+    permits_acquire(f, "u2:1", 2);
     script_listen(f, f->channel);
-    permits_release(f, "u:1", NULL);
-    permits_release(f, "u:2", NULL);
+    permits_release(f, "u1:1", 0);
+    permits_release(f, "u2:1", 0);
     assert_string_equal(script_heard(f),
                         "redisson_sc:{n} 3\nredisson_sc:{n} 5\n");
 }
@@ -74,11 +66,11 @@ static void redisson_is_not_told_of_less_than_none(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 5);
-    permits_acquire(f, "u:1", 3);
-    permits_acquire(f, "u:2", 2);
-    permits_resize(f, "1");
+    permits_acquire(f, "u1:1", 3);
+    permits_acquire(f, "u2:1", 2);
+    permits_resize(f, 1);
     script_listen(f, f->channel);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_string_equal(script_heard(f), "");
     assert_books(f, 1, -1);
 }
@@ -90,9 +82,9 @@ static void channels_of_a_name_with_a_tag_have_no_second_one(void **state)
     script_set_name(f, "x{tag}");
     assert_string_equal(f->keys[PERMITS_ZSET], "x{tag}:timeout");
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     script_listen(f, "redisson_sc:x{tag}");
-    permits_release(f, "u:1", NULL);
+    permits_release(f, "u1:1", 0);
     assert_string_equal(script_heard(f), "redisson_sc:x{tag} 1\n");
 }
 
@@ -101,14 +93,14 @@ static void channels_of_a_name_with_a_tag_have_no_second_one(void **state)
 static void a_second_release_gives_nothing_back(void **state)
 {
     script_fixture *f = *state;
-    char fence[24];
+    int64_t fence;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 1);
-    snprintf(fence, sizeof(fence), "%s", permits_fence(f, "u:1"));
-    assert_like(permits_release(f, "u:1", fence), "1 0 0");
+    permits_acquire(f, "u1:1", 1);
+    fence = permits_fence(f, "u1:1");
+    assert_like(permits_release(f, "u1:1", fence), "1 2 0 0");
     script_listen(f, f->channel);
-    assert_like(permits_release(f, "u:1", fence), "0 0");
+    assert_like(permits_release(f, "u1:1", fence), "2 0");
     assert_books(f, 2, 2);
     assert_string_equal(script_heard(f), "");
 }
@@ -118,8 +110,8 @@ static void a_release_of_what_another_has_changes_nothing(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 1);
-    assert_like(permits_release(f, "u:2", permits_fence(f, "u:1")), "0 0");
+    permits_acquire(f, "u1:1", 1);
+    assert_like(permits_release(f, "u2:1", permits_fence(f, "u1:1")), "2 0");
     assert_books(f, 2, 1);
 }
 
@@ -132,9 +124,9 @@ static void a_release_under_another_fence_changes_nothing(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    assert_like(permits_release(f, "u:1", "12345"), "0 3");
+    assert_like(permits_release(f, "u1:1", 12345), "2 3");
     assert_books(f, 4, 0);
-    assert_like(waiting(f), "u:2 u:3 u:4");
+    assert_like(permits_waiting(f), "u2:1 u3:1 u4:1");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -144,10 +136,10 @@ static void what_is_left_of_a_lost_claim_is_given_back(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 5);
-    permits_acquire(f, "u:1", 3);
-    permits_sweep_one(f, "u:1", 2);
+    permits_acquire(f, "u1:1", 3);
+    permits_sweep_one(f, "u1:1", 2);
     assert_books(f, 5, 3);
-    assert_like(permits_release(f, "u:1", NULL), "0 0");
+    assert_like(permits_release(f, "u1:1", 0), "2 0");
     assert_books(f, 5, 5);
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "0");
 }
@@ -157,9 +149,9 @@ static void permits_of_a_semaphore_that_is_gone_make_no_new_one(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 5);
-    permits_acquire(f, "u:1", 3);
+    permits_acquire(f, "u1:1", 3);
     script_redis(f, "DEL n");
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n %s", f->keys[PERMITS_ZSET]), "0");
 }
 
@@ -169,9 +161,9 @@ static void what_has_ended_but_is_there_is_released(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 2);
+    permits_acquire(f, "u1:1", 2);
     permits_expire(f, 5);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_books(f, 2, 2);
 }
 
@@ -182,18 +174,17 @@ static void a_release_serves_as_many_as_fit(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_books(f, 4, 1);
-    assert_like(waiting(f), "u:4");
-    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[PERMITS_TICKETS]),
-                "0");
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 * 3000 n\n"
-                                 "in:u:3 grant semaphore u:3 * 3000 n\n");
-    assert_like(permits_release(f, "u:2", NULL), "1 0 0");
-    assert_like(waiting(f), "u:4");
-    assert_like(permits_release(f, "u:3", NULL), "1 0 0");
+    assert_like(permits_waiting(f), "u4:1");
+    assert_like(script_heard(f),
+                "latchkey:in::u2 grant 0 semaphore u2:1 * * 3000 n\n"
+                "latchkey:in::u3 grant 0 semaphore u3:1 * * 3000 n\n");
+    assert_like(permits_release(f, "u2:1", 0), "1 2 0 0");
+    assert_like(permits_waiting(f), "u4:1");
+    assert_like(permits_release(f, "u3:1", 0), "1 2 0 0");
     assert_books(f, 4, 1);
-    assert_like(waiting(f), "");
+    assert_like(permits_waiting(f), "");
 }
 
 /* The message is the hold: it says all that the new holder must know. */
@@ -201,20 +192,21 @@ static void the_grant_is_told_to_the_new_holder_alone(void **state)
 {
     script_fixture *f = *state;
     char expected[160];
-    long long ticket, fence;
+    int64_t ticket, fence;
 
-    script_listen(f, "in:u:2");
-    script_listen(f, "in:u:3");
+    script_listen(f, "latchkey:in::u2");
+    script_listen(f, "latchkey:in::u3");
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
     ticket = script_item(f, 2);
-    permits_acquire(f, "u:3", 1);
-    permits_release(f, "u:1", NULL);
-    fence = number(permits_fence(f, "u:2"));
+    permits_acquire(f, "u3:1", 1);
+    permits_release(f, "u1:1", 0);
+    fence = permits_fence(f, "u2:1");
     snprintf(expected, sizeof(expected),
-             "in:u:2 grant semaphore u:2 %lld %lld %lld 3000 n\n", ticket,
-             fence, fence);
+             "latchkey:in::u2 grant 0 semaphore u2:1 " PERMITS_NONCE " %" PRId64
+             " %" PRId64 " 0 3000 n\n",
+             ticket, fence);
     assert_string_equal(script_heard(f), expected);
 }
 
@@ -223,22 +215,23 @@ static void a_grant_lasts_three_seconds_until_it_is_confirmed(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    permits_release(f, "u:1", NULL);
-    assert_in_range(permits_left(f, "u:3", 1), 2000, 3000);
-    assert_in_range(permits_left(f, "u:3", 2), 2000, 3000);
+    permits_release(f, "u1:1", 0);
+    assert_in_range(permits_left(f, "u3:1", 1), 2000, 3000);
+    assert_in_range(permits_left(f, "u3:1", 2), 2000, 3000);
 }
 
 static void a_grant_lasts_no_longer_than_what_was_asked_for(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in:u:2");
+    script_listen(f, "latchkey:in::u2");
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire_with(f, "u:2", 1, (permits_wish){.lease = "700"});
-    permits_release(f, "u:1", NULL);
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 * 700 n\n");
-    assert_in_range(permits_left(f, "u:2", 1), 1, 700);
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 700});
+    permits_release(f, "u1:1", 0);
+    assert_like(script_heard(f),
+                "latchkey:in::u2 grant 0 semaphore u2:1 * * 700 n\n");
+    assert_in_range(permits_left(f, "u2:1", 1), 1, 700);
 }
 
 /* Telling them would wake each of them for nothing. */
@@ -248,7 +241,7 @@ static void what_goes_to_one_of_ours_is_not_told_to_redisson(void **state)
 
     three_wait(f);
     script_redis(f, "CONFIG RESETSTAT");
-    permits_release(f, "u:1", NULL);
+    permits_release(f, "u1:1", 0);
     script_heard(f);
     assert_like(script_redis(f, "INFO commandstats"),
                 "*cmdstat_publish:calls=2,*");
@@ -258,19 +251,20 @@ static void a_large_request_is_not_passed_by(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in:u:3");
-    script_listen(f, "in:u:4");
+    script_listen(f, "latchkey:in::u3");
+    script_listen(f, "latchkey:in::u4");
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 2);
-    permits_acquire(f, "u:3", 3);
-    permits_acquire(f, "u:4", 1);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 2);
+    permits_acquire(f, "u3:1", 3);
+    permits_acquire(f, "u4:1", 1);
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_string_equal(script_heard(f), "");
-    assert_like(waiting(f), "u:3 u:4");
-    assert_like(permits_release(f, "u:2", NULL), "1 0 0");
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 * n\n"
-                                 "in:u:4 grant semaphore u:4 * n\n");
+    assert_like(permits_waiting(f), "u3:1 u4:1");
+    assert_like(permits_release(f, "u2:1", 0), "1 2 0 0");
+    assert_like(script_heard(f),
+                "latchkey:in::u3 grant 0 semaphore u3:1 * * n\n"
+                "latchkey:in::u4 grant 0 semaphore u4:1 * * n\n");
     assert_books(f, 4, 0);
 }
 
@@ -278,14 +272,14 @@ static void what_has_ended_is_given_with_it(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in:u:3");
+    script_listen(f, "latchkey:in::u3");
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 3);
+    permits_acquire(f, "u1:1", 3);
     permits_expire(f, 1);
-    permits_acquire(f, "u:2", 1);
-    permits_acquire(f, "u:3", 4);
-    permits_release(f, "u:2", NULL);
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    permits_acquire(f, "u2:1", 1);
+    permits_acquire(f, "u3:1", 4);
+    permits_release(f, "u2:1", 0);
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
     assert_books(f, 4, 0);
     assert_like(script_redis(f, "HLEN %s", f->keys[PERMITS_HOLDERS]), "4");
 }
@@ -295,13 +289,14 @@ static void names_of_any_bytes_come_whole_in_a_grant(void **state)
     script_fixture *f = *state;
 
     script_set_name(f, "a {b} \xff\n%s");
-    script_listen(f, "in:u:2");
+    script_listen(f, "latchkey:in::u2");
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:2", 1);
-    permits_release(f, "u:1", NULL);
-    assert_like(script_heard(f),
-                "in:u:2 grant semaphore u:2 * * * 3000 a {b} \xff\n%s\n");
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
+    permits_release(f, "u1:1", 0);
+    assert_like(
+        script_heard(f),
+        "latchkey:in::u2 grant 0 semaphore u2:1 * * * * 3000 a {b} \xff\n%s\n");
 }
 
 /* ---- waiters that do not answer ---- */
@@ -311,12 +306,12 @@ static void a_waiter_that_nobody_listens_for_is_skipped_unasked(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    script_deafen(f, "in:u:2");
+    script_deafen(f, "latchkey:in::u2");
     script_redis(f, "CONFIG RESETSTAT");
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
     assert_books(f, 4, 2);
-    assert_like(waiting(f), "u:4");
+    assert_like(permits_waiting(f), "u4:1");
     assert_like(script_redis(f, "INFO commandstats"),
                 "*cmdstat_publish:calls=1,*");
 }
@@ -326,17 +321,16 @@ static void a_dead_waiter_that_does_not_fit_keeps_nobody(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in:u:4");
+    script_listen(f, "latchkey:in::u4");
     permits_set(f, 4);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 2);
-    permits_acquire(f, "u:3", 4);
-    permits_acquire(f, "u:4", 1);
-    script_age(f, "u:3", 3500);
-    permits_release(f, "u:1", NULL);
-    assert_like(script_heard(f), "in:u:4 grant semaphore u:4 *");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_SKIPPED]),
-                "u:3");
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 2);
+    permits_acquire(f, "u3:1", 4);
+    permits_acquire(f, "u4:1", 1);
+    permits_age(f, "u3:1", 3500);
+    permits_release(f, "u1:1", 0);
+    assert_like(script_heard(f), "latchkey:in::u4 grant 0 semaphore u4:1 * *");
+    assert_like(permits_parked(f), "u3:1");
     assert_books(f, 4, 1);
 }
 
@@ -345,20 +339,21 @@ static void a_waiter_not_seen_for_three_seconds_is_skipped(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    script_age(f, "u:2", 3500);
-    permits_release(f, "u:1", NULL);
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
+    permits_age(f, "u2:1", 3500);
+    permits_release(f, "u1:1", 0);
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
 }
 
-static void a_place_in_the_queue_without_a_ticket_is_dropped(void **state)
+static void what_is_no_member_keeps_nobody(void **state)
 {
     script_fixture *f = *state;
 
     three_wait(f);
-    script_redis(f, "HDEL %s u:2", f->keys[PERMITS_TICKETS]);
-    permits_release(f, "u:1", NULL);
-    assert_like(script_heard(f), "in:u:3 grant semaphore u:3 *");
-    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_SKIPPED]), "0");
+    script_redis(f, "ZADD %s 281474976710657 x", f->keys[PERMITS_QUEUE]);
+    script_deafen(f, "latchkey:in::u2");
+    permits_release(f, "u1:1", 0);
+    assert_like(script_heard(f), "latchkey:in::u3 grant 0 semaphore u3:1 * *");
+    assert_string_equal(permits_parked(f), "u2:1");
 }
 
 static void permits_that_no_waiter_answers_for_stay_free(void **state)
@@ -366,10 +361,10 @@ static void permits_that_no_waiter_answers_for_stay_free(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 2);
-    permits_acquire(f, "u:1", 2);
-    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u1:1", 2);
+    permits_acquire(f, "u2:1", 1);
     script_listen(f, f->channel);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_books(f, 2, 2);
     assert_string_equal(script_heard(f), "redisson_sc:{n} 2\n");
 }
@@ -380,13 +375,12 @@ static void a_waiter_that_needs_more_than_there_is_is_put_aside(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    script_redis(f, "ZADD %s XX 1 u:4", f->keys[PERMITS_QUEUE]);
+    permits_age(f, "u4:1", 1000);
     script_redis(f, "DECRBY n 2");
-    permits_release(f, "u:1", NULL);
-    assert_like(script_heard(f), "in:u:2 grant semaphore u:2 *");
-    assert_like(waiting(f), "u:3");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[PERMITS_SKIPPED]),
-                "u:4");
+    permits_release(f, "u1:1", 0);
+    assert_like(script_heard(f), "latchkey:in::u2 grant 0 semaphore u2:1 * *");
+    assert_like(permits_waiting(f), "u3:1");
+    assert_like(permits_parked(f), "u4:1");
     assert_books(f, 2, 1);
 }
 
@@ -397,9 +391,9 @@ static void many_wait(script_fixture *f, int count)
     char claim[16];
 
     permits_set(f, 1);
-    permits_acquire(f, "u:1", 1);
+    permits_acquire(f, "u1:1", 1);
     for (int i = 0; i < count; i++) {
-        snprintf(claim, sizeof(claim), "u:%d", 100 + i);
+        snprintf(claim, sizeof(claim), "u%d:1", 100 + i);
         permits_acquire(f, claim, 1);
     }
 }
@@ -410,12 +404,13 @@ a_release_looks_at_so_many_waiters_and_says_there_are_more(void **state)
     script_fixture *f = *state;
 
     many_wait(f, LOOKS + 2);
-    script_listen(f, "in:u:165");
-    assert_like(permits_release(f, "u:1", NULL), "1 1 0");
+    script_listen(f, "latchkey:in::u165");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 1 0");
     assert_books(f, 1, 1);
-    assert_like(script_redis(f, "ZCARD %s", f->keys[PERMITS_QUEUE]), "2");
-    assert_like(permits_pass(f), "0 0");
-    assert_like(script_heard(f), "in:u:165 grant semaphore u:165 *");
+    assert_like(permits_waiting(f), "u164:1 u165:1");
+    assert_like(permits_pass(f), "2 * 0 0 0 (*) (*)");
+    assert_like(script_heard(f),
+                "latchkey:in::u165 grant 0 semaphore u165:1 * *");
     assert_books(f, 1, 0);
 }
 
@@ -425,15 +420,15 @@ static void one_call_serves_so_many_and_says_there_are_more(void **state)
     char claim[16];
 
     permits_set(f, LOOKS + 2);
-    permits_acquire(f, "u:1", LOOKS + 2);
-    script_listen(f, "in");
+    permits_acquire(f, "u1:1", LOOKS + 2);
+    script_listen(f, "latchkey:in::u2");
     for (int i = 0; i < LOOKS + 2; i++) {
-        snprintf(claim, sizeof(claim), "u:%d", 100 + i);
-        permits_acquire_with(f, claim, 1, (permits_wish){.inbox = "in"});
+        snprintf(claim, sizeof(claim), "u2:%d", i);
+        permits_acquire(f, claim, 1);
     }
-    assert_like(permits_release(f, "u:1", NULL), "1 1 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 1 0");
     assert_books(f, LOOKS + 2, 2);
-    assert_like(permits_pass(f), "0 0");
+    assert_like(permits_pass(f), "2 * 0 0 0 () ()");
     assert_books(f, LOOKS + 2, 0);
 }
 
@@ -443,8 +438,8 @@ static void passing_on_does_nothing_where_nobody_fits(void **state)
 
     three_wait(f);
     script_listen(f, f->channel);
-    assert_like(permits_pass(f), "0 0");
-    assert_like(waiting(f), "u:2 u:3 u:4");
+    assert_like(permits_pass(f), "2 * 0 0 0 (*) (*)");
+    assert_like(permits_waiting(f), "u2:1 u3:1 u4:1");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -453,8 +448,8 @@ static void passing_on_does_nothing_where_nobody_fits(void **state)
 static void two_of_three_are_lost(script_fixture *f)
 {
     permits_set(f, 3);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
     script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
 }
 
@@ -465,8 +460,8 @@ static void a_zset_that_is_lost_comes_back(void **state)
     two_of_three_are_lost(f);
     permits_pass(f);
     assert_books(f, 3, 1);
-    assert_like(permits_renew(f, "u:1", NULL, "30000"), "");
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
+    assert_like(permits_renew(f, "u1:1", 30000), "1 ()");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_books(f, 3, 2);
 }
 
@@ -475,8 +470,8 @@ static void one_that_is_lost_can_be_given_back(void **state)
     script_fixture *f = *state;
 
     two_of_three_are_lost(f);
-    assert_like(permits_release(f, "u:1", NULL), "1 0 0");
-    assert_like(permits_release(f, "u:2", NULL), "1 0 0");
+    assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
+    assert_like(permits_release(f, "u2:1", 0), "1 2 0 0");
     assert_books(f, 3, 3);
 }
 
@@ -489,20 +484,19 @@ static void one_that_nobody_gives_back_ends_with_the_record(void **state)
     permits_pass(f);
     assert_books(f, 3, 1);
     permits_expire(f, 1);
-    assert_like(permits_acquire(f, "u:3", 3), "1 *");
+    assert_like(permits_acquire(f, "u3:1", 3), "1 *");
     assert_books(f, 3, 0);
 }
 
-/* u:1 had one of 3, for a millisecond. The record of who holds is to live for so
-   much longer; its end is set a moment after that of the lease. */
-static void one_has_ended(script_fixture *f)
+/* u1:1 had one of 3, and its lease has ended since longer than it may have been
+   renewed by its key alone. */
+static void one_has_ended(script_fixture *f, int64_t kept_ms)
 {
     permits_set(f, 3);
-    permits_acquire_with(f, "u:1", 1, (permits_wish){.lease = "1"});
-    while (permits_left(f, "u:1", 1) > 0 ||
-           number(script_redis(f, "PTTL %s", f->keys[PERMITS_HOLDERS])) >
-               RECORD_MS)
-        ;
+    permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 1});
+    if (kept_ms > 0)
+        assert_like(permits_keep(f, "u1:1", 0, kept_ms), "1 *");
+    lock2_shift(f, ALONE_MS + 1000);
 }
 
 /* Redisson took the permit of a dead claim back, and lets there be one fewer:
@@ -511,8 +505,8 @@ static void one_that_had_ended_does_not_come_back(void **state)
 {
     script_fixture *f = *state;
 
-    one_has_ended(f);
-    permits_sweep_one(f, "u:1", 1);
+    one_has_ended(f, 0);
+    permits_sweep_one(f, "u1:1", 1);
     script_redis(f, "DECRBY n 1");
     permits_pass(f);
     assert_books(f, 2, 2);
@@ -522,8 +516,7 @@ static void one_that_was_lengthened_comes_back(void **state)
 {
     script_fixture *f = *state;
 
-    one_has_ended(f);
-    assert_like(permits_renew(f, "u:1", NULL, "30000"), "");
+    one_has_ended(f, 30000);
     script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
     permits_pass(f);
     assert_books(f, 3, 2);
@@ -535,11 +528,12 @@ static void so_do_those_granted_after_others_had_ended(void **state)
     script_fixture *f = *state;
 
     for (int need = 1; need <= 2; need++) {
-        one_has_ended(f);
-        assert_like(permits_acquire(f, "u:2", need), "1 *");
+        one_has_ended(f, 0);
+        assert_like(permits_acquire(f, "u2:1", need), "1 *");
         script_redis(f, "DEL %s", f->keys[PERMITS_ZSET]);
         permits_pass(f);
         assert_books(f, 3, 2 - need);
+        f->stamp[0] = '\0';
         script_redis(f, "FLUSHALL");
     }
 }
@@ -550,13 +544,13 @@ static void permits_that_redisson_took_away_do_not_come_back(void **state)
     script_fixture *f = *state;
 
     permits_set(f, 5);
-    permits_acquire(f, "u:1", 1);
-    permits_acquire(f, "u:2", 1);
+    permits_acquire(f, "u1:1", 1);
+    permits_acquire(f, "u2:1", 1);
     script_redis(f, "DECRBY n 2");
     permits_pass(f);
     assert_books(f, 3, 1);
-    permits_release(f, "u:1", NULL);
-    permits_release(f, "u:2", NULL);
+    permits_release(f, "u1:1", 0);
+    permits_release(f, "u2:1", 0);
     permits_pass(f);
     assert_books(f, 3, 3);
 }
@@ -585,7 +579,7 @@ int main(void)
         PERMITS_TEST(a_waiter_that_nobody_listens_for_is_skipped_unasked),
         PERMITS_TEST(a_dead_waiter_that_does_not_fit_keeps_nobody),
         PERMITS_TEST(a_waiter_not_seen_for_three_seconds_is_skipped),
-        PERMITS_TEST(a_place_in_the_queue_without_a_ticket_is_dropped),
+        PERMITS_TEST(what_is_no_member_keeps_nobody),
         PERMITS_TEST(permits_that_no_waiter_answers_for_stay_free),
         PERMITS_TEST(a_waiter_that_needs_more_than_there_is_is_put_aside),
         PERMITS_TEST(

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/shape.h"
 #include "support/check.h"
 
 enum { MAX_ARGS = 600, TEXT_SIZE = 65536 };
@@ -198,6 +199,8 @@ static char *key_make(const char *form, const char *name, const char *claim)
     else if (form[strlen(form) - 1] == '}')
         snprintf(key, sizeof(key), "%.*s%s}", (int)strlen(form) - 1, form,
                  name);
+    else if (form[0] == ':' && form[2] == '\0')
+        lk__key_write(form, name, key, sizeof(key));
     else if (form[0] != ':')
         snprintf(key, sizeof(key), is_tagged ? "%s:%s" : "%s:{%s}", form, name);
     else

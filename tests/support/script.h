@@ -25,9 +25,9 @@ enum { SCRIPT_KEYS = 12 }; /* at most */
 
 /*
  * How a primitive names its keys: "" is the name n itself, "a:b" is `a:b:{n}`,
- * ":c" is `{n}:c`, "d{}" is `d{n}` whatever n is, "e*" is `en`. claim_key, if there is one,
- * stands for a last key for the claim that a script is about: ":c" is
- * `{n}:<claim>:c`.
+ * ":cc" is `{n}:cc`, ":c" is `latchkey:{n}:c`, "d{}" is `d{n}` whatever n is,
+ * "e*" is `en`. claim_key, if there is one, stands for a last key for the claim
+ * that a script is about: ":cc" is `{n}:<claim>:cc`.
  */
 typedef struct script_layout {
     size_t count;

@@ -59,7 +59,6 @@ static void a_record_says_the_kind(void **state)
     assert_int_equal(lk__kind_of_record(NULL), LK_KIND_LOCK);
     assert_int_equal(lk__kind_of_record(""), LK_KIND_LOCK);
     assert_int_equal(lk__kind_of_record("rw"), LK_KIND_RWLOCK);
-    assert_int_equal(lk__kind_of_record("leased"), LK_KIND_SEMAPHORE);
     assert_int_equal(lk__kind_of_record("plain"), LK_KIND_PLAIN_SEMAPHORE);
     assert_int_equal(lk__kind_of_record("latch"), LK_KIND_LATCH);
     assert_int_equal(lk__kind_of_record("later"), LK_KIND_NONE);

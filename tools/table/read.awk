@@ -15,7 +15,8 @@
 #     include <name>            the fields of an earlier one, as the last ones
 #   end
 #   script <name>
-#     key <name> <form>         N, :<letter>, or Redisson's prefix
+#     key <name> <form>         N, :<letter>, or Redisson's: a prefix, or what
+#                               stands behind {N}
 #     keys <name> <form>        one for each thing that the call is about; alone
 #     form <name> <key>         the keys up to this one; a script tells its forms
 #                               apart by their number
@@ -97,7 +98,7 @@ function read_include(    names, n, i, from)
 function read_key()
 {
     want(3)
-    if ($3 !~ /^(N|:[a-z]|[a-z][a-z_]*)$/)
+    if ($3 !~ /^(N|:[a-z]|[{]N[}]:[a-z]+|[a-z][a-z_]*)$/)
         fail("'" $3 "' is no form of a key")
     if (repeats[owner] || $1 == "keys" && keys[owner] != "")
         fail("'keys' stands alone")

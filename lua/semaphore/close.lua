@@ -1,0 +1,153 @@
+-- SPDX-License-Identifier: MIT
+-- close: end a claim, whatever it has, and hand its permits on.
+--
+-- why: r releases, l leaves, f forces the end of a claim, of the hold that has a
+-- permit, in hexadecimal, or of all where claim is empty. own and, if it may not
+-- acquire any more, stone come with l. was: 0 it had nothing, 1 it waited, 2 it
+-- held. code: 0 it holds nothing, or not all that it had, and the rest is given
+-- back; 3 the same claim under another fence. One permit that nobody waits for is
+-- given back before `rest`.
+--
+-- Invariants: on a mismatch nothing changes. Afterwards the claim neither holds
+-- nor waits. A full server does not refuse it. Each permit is given back once.
+-- Those who get permits have them before the others' are taken.
+-- needs: failed permits
+
+if why == 'r' and redis.pcall('EXISTS', queue_key) == 0 then
+    local free = redis.pcall('GET', counter_key)
+    local id = permits.ids(claim, 1)[1]
+    local text = type(free) == 'string' and string.find(free, '^-?%d+$')
+        and redis.pcall('HGET', holders_key, id)
+    local owner, last, need = hold.only(type(text) == 'string' and text or '',
+        claim, fence, need)
+    if owner == claim and last == fence and need == '1'
+            and redis.pcall('ZREM', zset_key, id) == 1 then
+        local reply = redis.pcall('INCRBY', counter_key, '1')
+        if failed(reply) then
+            -- It has ended instead, and whoever comes takes it back.
+            redis.pcall('ZADD', zset_key, redis.call('TIME')[1] .. '000', id)
+            return reply
+        end
+        redis.pcall('HDEL', holders_key, id)
+        reply = reply > 0 and redis.pcall('PUBLISH', channel, reply)
+        return {CLOSED, 2, 0, failed(reply) and 1 or 0}
+    end
+end
+
+-- rest
+-- needs: books clock line message queue room sides
+
+local to = {counter = counter_key, zset = zset_key, record = record_key,
+    queue = queue_key, holders = holders_key, channel = channel, db = db,
+    life = tonumber(life)}
+local bad = books.look(to)
+if bad then
+    return bad
+end
+books.recover(to, life)
+
+-- The holds that end, and their permits, which are in the zset; all permits of a
+-- claim that lost some before.
+local ends, out, lost = {}, {}, nil
+
+local function find_all()
+    out = redis.call('ZRANGE', zset_key, '0', '-1')
+    local is_there, known = {}, redis.call('HGETALL', holders_key)
+    for i = 1, #out do
+        is_there[out[i]] = true
+    end
+    for i = 1, #known, 2 do
+        ends[#ends + 1] = is_there[known[i]] and hold.read(known[i + 1]) or nil
+    end
+end
+
+if why == 'f' and claim == '' then
+    find_all()
+else
+    local it, id
+    if why == 'f' then
+        it, id, bad = permits.named(to, claim)
+    else
+        it, bad = permits.find(to, claim)
+    end
+    if bad then
+        return bad
+    elseif why == 'r' and (not it or it.fence ~= fence) then
+        return {NOT_HELD, it and 3 or 0}
+    elseif it then
+        ends, out, lost = {it}, it.there, not it.till and it.ids
+    elseif id and redis.call('ZSCORE', zset_key, id) then
+        out = {id}
+    end
+end
+if why == 'f' and #out == 0 then
+    return {NOT_HELD, 0}
+end
+local score = why == 'l' and redis.call('ZSCORE', queue_key, own)
+if score and queue.parts(tonumber(score)) == queue.VOID then
+    score = false -- it stays void
+end
+local has = #ends + #out > 0 and 2 or score and 1 or 0
+
+-- All is read before the first write.
+local is_waited = redis.call('EXISTS', queue_key) == 1
+local turned = sides.read(books.was.turn)
+local found, denied, begun = {ins = {}, parked = {}, more = 0}, nil, nil
+if is_waited and books.free and (#out > 0 or score) then
+    local is_out, all = {}, {}
+    for i = 1, #out do
+        is_out[out[i]], all[i] = true, out[i]
+    end
+    for _, id in ipairs(books.ended(to, interop)) do
+        all[#all + 1] = not is_out[id] and id or nil
+    end
+    found, denied = room.find(to, books.free + #all, {}, {}, own)
+    if found.head and not denied and books.free + #all > 0 then
+        begun = #out > 0 and sides.due(turned,
+            interop == '1' or found.heard > 0)
+    end
+    if #found.ins > 0 and not begun and not denied then
+        out = all
+    end
+end
+
+if why == 'l' then
+    bad = line.leave(queue_key, own, score, stone)
+    if bad then
+        return bad
+    end
+end
+local is_given = false
+if #found.ins > 0 and not begun and not denied then
+    bad, denied = room.give(to, found.ins, out, turned, {}, nil)
+    is_given, denied = not bad, bad or denied
+end
+if not is_given then
+    bad = #out > 0 and books.take_back(to, out)
+    if bad then
+        return bad
+    end
+    bad = begun and books.note(to, {turn = begun}, life)
+    denied = denied or bad or nil
+    local head = found.ins[1] or found.head
+    if head and (denied or begun) then
+        denied = room.announce(to, head) or denied
+    end
+    denied = #out > 0 and books.tell(to) or denied
+end
+denied = line.park(queue_key, found) or denied
+for i = 1, why == 'f' and #ends or 0 do
+    denied = failed(message.revoked(ends[i], db, 'semaphore', counter_key))
+        or denied
+end
+if is_waited and not stone
+        and redis.call('ZCOUNT', queue_key, '0', '+inf') == 0 then
+    redis.pcall('DEL', queue_key)
+end
+if lost then
+    redis.pcall('HDEL', holders_key, unpack(lost))
+end
+if why == 'r' and lost then
+    return {NOT_HELD, 0}
+end
+return {CLOSED, has, found.more, denied and 1 or 0}

@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: MIT
+-- see: c how many permits there are and how many of them are free; i who holds
+-- and who waits, the first 64 of each.
+--
+-- Invariants: nothing is changed, but a replica refuses it. A permit whose lease
+-- has ended counts as free, and is not told. A holder that is none of ours is one
+-- permit, in hexadecimal, of fence 0; left -1: it has no end. No nonce is told.
+-- needs: books clock master permits queue
+
+local MOST, LIST = 64, '999' -- so many permits are looked at, from 0
+
+local to = {counter = counter_key, zset = zset_key, record = record_key,
+    queue = queue_key, holders = holders_key}
+local bad = master(holders_key) or books.look(to)
+if bad then
+    return bad
+elseif what == 'c' and not books.free then
+    return {UNSET}
+elseif what == 'c' then
+    return {COUNTED, books.all, books.free + #books.ended(to, interop)}
+end
+
+local holders, waiters = {}, {}
+
+local function add(list, ...)
+    for i = 1, select('#', ...) do
+        list[#list + 1] = (select(i, ...))
+    end
+end
+
+local found, ids = redis.call('ZRANGE', zset_key, '0', LIST, 'WITHSCORES'), {}
+for i = 1, #found, 2 do
+    ids[#ids + 1] = found[i]
+end
+local texts = #ids > 0 and redis.call('HMGET', holders_key, unpack(ids))
+for i = 1, #ids do
+    local own = texts[i] and hold.read(texts[i])
+    local owner, skew = permits.owner(texts[i])
+    local left = found[i * 2] - clock.ms - (skew or 0)
+    if #holders < MOST * 7 and left > 0 and own then
+        add(holders, owner, tonumber(own.need), tonumber(own.fence),
+            math.max(clock.ms - own.since, 0), left < 1e13 and left or -1,
+            own.reason, 'p')
+    elseif #holders < MOST * 7 and left > 0 and not owner then
+        add(holders, permits.hex_of(ids[i]), 1, 0, 0,
+            left < 1e13 and left or -1, '', 'p')
+    end
+end
+local rows = redis.call('ZRANGEBYSCORE', queue_key, '0',
+    '(' .. queue.score(queue.VOID, 0), 'WITHSCORES', 'LIMIT', '0',
+    queue.text(MOST))
+for i = 1, #rows, 2 do
+    local it = queue.entry(rows[i], rows[i + 1])
+    if it then
+        add(waiters, it.claim, tonumber(it.need), it.ticket,
+            math.max(clock.ms - queue.time_of(it.ticket), 0), it.reason,
+            it.mode)
+    end
+end
+return {SEEN, redis.call('ZCOUNT', queue_key, '0',
+    '(' .. queue.score(queue.VOID, 0)), holders, waiters}
