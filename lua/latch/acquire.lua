@@ -3,7 +3,7 @@
 --
 -- how: q waits, t tries. gen: of one that is armed even, of the gap before the
 -- next odd; a look makes sense after look ms, -1: nothing is known to happen.
--- nonce: of this generation, known to those who were told.
+-- nonce: of a generation, known to those who were told; -: of a gap.
 --
 -- Invariants: a wait takes nothing: sent twice or late it changes nothing for
 -- anybody. It opens nothing; what others opened is written down and told. A full
@@ -33,5 +33,5 @@ elseif it.phase == 'open' then
 elseif how == 't' then
     return {BUSY, generation.look(it)}
 end
-return {WAITS, generation.look(it), generation.awaited(it), it.nonce,
-    it.opened, it.gone}
+return {WAITS, generation.look(it), generation.awaited(it),
+    generation.secret(it), it.opened, it.gone}

@@ -141,3 +141,9 @@ end
 function generation.awaited(it)
     return it.phase == 'armed' and it.gen or generation.number(it, 1)
 end
+
+-- The nonce of that. A gap has none: the last generation's was published when
+-- that opened, and everybody may know it.
+function generation.secret(it)
+    return it.phase == 'armed' and it.nonce or '-'
+end

@@ -24,5 +24,5 @@ waits.note(queue_key, own, uuid)
 if it.foreign and it.phase == 'armed' then
     redis.pcall('PEXPIRE', record_key, life)
 end
-return {WAITS, generation.look(it), generation.awaited(it), it.nonce,
-    it.opened, it.gone}
+return {WAITS, generation.look(it), generation.awaited(it),
+    generation.secret(it), it.opened, it.gone}

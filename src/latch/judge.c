@@ -6,7 +6,7 @@
 
 #include "latch_table.h"
 
-static bool is_gap(uint64_t number)
+bool lk__latch_is_gap(uint64_t number)
 {
     return number % 2 == 1;
 }
@@ -28,17 +28,17 @@ static bool says_nothing(const lk__latch_facts *facts)
 lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts)
 {
     lk__verdict verdict = *mark == 0 ? LK__VERDICT_WAIT : passed(*mark, facts);
-    bool waits_for_armed = *mark != 0 && !is_gap(*mark);
+    bool waits_for_armed = *mark != 0 && !lk__latch_is_gap(*mark);
 
     if (verdict != LK__VERDICT_WAIT || says_nothing(facts))
         return verdict;
-    if (waits_for_armed && (facts->open || is_gap(facts->gen)))
+    if (waits_for_armed && (facts->open || lk__latch_is_gap(facts->gen)))
         return LK__VERDICT_GONE; /* the server knows nothing of it any more */
     if (waits_for_armed && facts->gen < *mark)
         return LK__VERDICT_GONE; /* it came back with an older state */
     if (facts->open)
         return LK__VERDICT_OK;
-    if (*mark == 0 || !is_gap(facts->gen))
+    if (*mark == 0 || !lk__latch_is_gap(facts->gen))
         *mark = facts->gen;
     return LK__VERDICT_WAIT;
 }

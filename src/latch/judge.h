@@ -20,6 +20,9 @@ typedef struct lk__latch_facts {
     uint64_t gone;   /* the last that was deleted or whose time ended */
 } lk__latch_facts;
 
+/* Nothing that has such a number ever opens. */
+bool lk__latch_is_gap(uint64_t number);
+
 /* Judges; notes the mark of a wait that goes on, if gen is told. */
 lk__verdict lk__latch_judge_facts(uint64_t *mark, const lk__latch_facts *facts);
 

@@ -11,6 +11,7 @@
 #include "claims/layout2.h"
 #include "claims/node.h"
 #include "engine/client.h"
+#include "latch/judge.h"
 #include "latch_table.h"
 
 enum { NONCE_SIZE = 17 };
@@ -153,13 +154,14 @@ is_about(const lk__place *place, int64_t db, lk__text family, lk__text name)
            is_text(name, place->name);
 }
 
-/* It repeats what this client was told by the server that it listens to; opened()
-   sees to the generation. */
+/* It repeats what this client was told by the server that it listens to, of a
+   generation and not of a gap; opened() sees to which one. */
 static bool is_proof(const lk__place *place, const lk__opened_text *m)
 {
     const told *t = place->own;
 
     return t != NULL && t->nonce[0] != '\0' && is_text(m->nonce, t->nonce) &&
+           !lk__latch_is_gap((uint64_t)m->gen) &&
            lk__node_can_queue(place->client->node);
 }
 

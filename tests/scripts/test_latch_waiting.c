@@ -127,6 +127,20 @@ static void a_look_learns_that_its_time_has_ended(void **state)
     assert_int_equal(told_gone(f), gen);
 }
 
+/* Everybody has heard that of the last generation when it opened. */
+static void a_wait_on_an_unset_latch_learns_no_nonce(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    assert_string_equal(f->answer->element[3]->str, LATCH_NONCE);
+    latch_down(f, "op:2", "1");
+    latch_delete(f, "op:3");
+    assert_like(latch_wait(f, "u:2"), "2 -1 * - * *");
+    assert_like(latch_look(f, "u:1"), "2 -1 * - * *");
+}
+
 static void a_look_without_any_data_learns_that_nothing_is_known(void **state)
 {
     script_fixture *f = *state;
@@ -309,6 +323,7 @@ int main(void)
         SCRIPT_TEST(a_look_learns_that_it_opened_before_it_was_reset),
         SCRIPT_TEST(a_look_learns_that_it_is_gone),
         SCRIPT_TEST(a_look_learns_that_its_time_has_ended),
+        SCRIPT_TEST(a_wait_on_an_unset_latch_learns_no_nonce),
         SCRIPT_TEST(a_look_without_any_data_learns_that_nothing_is_known),
         SCRIPT_TEST(one_try_is_not_listed),
         SCRIPT_TEST(who_waits_is_listed),

@@ -120,6 +120,19 @@ static void what_proves_nothing_has_the_waiter_look(void **state)
     }
 }
 
+/* Whatever the server tells of it: a gap does not open. */
+static void nothing_proves_that_a_gap_has_opened(void **state)
+{
+    scene *s = *state;
+
+    s->p->answers[PLAYED_LATCH_WAIT] = PLAYED_ARMED("1001", "0123456789abcdef");
+    s->p->answers[PLAYED_LATCH_LOOK] = PLAYED_ARMED("1001", "0123456789abcdef");
+    begin_told(s);
+    played_publish_on(s->p, NEWS, "opened 0 latch 1001 0123456789abcdef n");
+    assert_int_equal(looks(s), 1);
+    assert_status(s->ended[0], LK_EBUSY);
+}
+
 /* Channels know no databases, and no families. */
 static void what_is_about_another_latch_is_not_heard(void **state)
 {
@@ -186,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_opening_ends_the_wait_without_a_word),
         TEST(what_proves_nothing_has_the_waiter_look),
+        TEST(nothing_proves_that_a_gap_has_opened),
         TEST(what_is_about_another_latch_is_not_heard),
         TEST(a_wait_that_was_told_nothing_yet_goes_on),
         TEST(one_opening_ends_all_waits),
