@@ -3,7 +3,8 @@
 --
 -- Each function returns an error or nil, unless it says otherwise. The record is
 -- written before the count, and the count last, in one command, so that it has
--- no undo. `to` is as in noted.save, with channel.
+-- no undo; then its end, which no error follows. `to` is as in noted.save, with
+-- channel.
 -- needs: failed clock past queue generation noted waits
 
 local change_steps = {}
@@ -89,9 +90,7 @@ function change_steps.arm(to, it, size, ttl, who)
     if bad then
         return bad
     end
-    if ttl > 0 then
-        redis.pcall('PEXPIREAT', to.count, queue.text(it.till))
-    end
+    noted.end_count(to, it)
     if ttl > 0 or who then
         redis.pcall('ZREMRANGEBYSCORE', to.arrived, ttl > 0 and '(0' or '-inf',
             '(' .. queue.text(it.gen))
@@ -120,7 +119,11 @@ function change_steps.count(to, it, n, ttl, size)
     elseif opens then
         return failed(redis.pcall('DEL', to.count))
     end
-    return failed(redis.pcall('DECRBY', to.count, queue.text(n)))
+    bad = failed(redis.pcall('DECRBY', to.count, queue.text(n)))
+    if not bad then
+        noted.end_count(to, it)
+    end
+    return bad
 end
 
 -- Ends the generation without opening it. The record says so before the count

@@ -16,9 +16,10 @@ local function text_of(it)
     return record.write(was)
 end
 
--- Writes the record, and the ends of what belongs to it: one that is armed
--- without a time has none. to: the keys count, record, queue, arrived; db, news,
--- life, nonce. Returns an error or nil.
+-- Writes the record, and the end of the arrived: one that is armed without a time
+-- has none. The count's end waits until nothing can fail any more, see end_count():
+-- nothing would take it back. to: the keys count, record, queue, arrived; db,
+-- news, life, nonce. Returns an error or nil.
 function noted.save(to, it)
     local stays = it.phase == 'armed' and not it.foreign and it.till == 0
     local text, rest = text_of(it), math.max(it.till - clock.ms, 0)
@@ -33,9 +34,17 @@ function noted.save(to, it)
         return failed(redis.pcall('PEXPIRE', to.arrived, to.life))
     end
     local till = queue.text(it.till)
-    return failed(redis.pcall('PEXPIREAT', to.count, till))
-        or failed(redis.pcall('ZADD', to.arrived, '0', '#'))
+    -- No member has an empty name.
+    return failed(redis.pcall('ZADD', to.arrived, '0', ''))
         or failed(redis.pcall('PEXPIREAT', to.arrived, till))
+end
+
+-- Writes the end of the count of a latch that has a time: that of the arrived, for
+-- which save() has needed the same right.
+function noted.end_count(to, it)
+    if it.till > 0 then
+        redis.pcall('PEXPIREAT', to.count, queue.text(it.till))
+    end
 end
 
 -- Tells our clients that the last one has opened: those who were told of it need
@@ -58,6 +67,9 @@ function noted.catch_up(to, it)
         bad = noted.save(to, it)
     elseif it.news == 'late' and it.phase ~= 'unset' then
         bad = noted.save(to, it)
+        if not bad then
+            noted.end_count(to, it)
+        end
     elseif it.news == 'opened' then
         bad = noted.save(to, it)
         if not bad then

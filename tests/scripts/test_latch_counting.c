@@ -275,6 +275,23 @@ static void what_is_left_of_an_open_latch_has_an_end(void **state)
     assert_like(script_redis(f, "DBSIZE"), "3");
 }
 
+/* Nor is it taken for what the script itself keeps beside the members. */
+static void a_member_of_any_name_counts_once(void **state)
+{
+    static const char *const names[] = {"#", "-", "0", " "};
+    script_fixture *f = *state;
+    char op[16];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        for (int again = 0; again < 3; again++) {
+            (void)snprintf(op, sizeof(op), "op:%zu%d", i, again);
+            assert_like(latch_arrive_for(f, op, "3", names[i], "60000"), "1 0");
+        }
+        assert_like(latch_count(f), "1 2");
+        server_flush(f->server);
+    }
+}
+
 static void a_member_may_have_any_name(void **state)
 {
     script_fixture *f = *state;
@@ -418,6 +435,7 @@ int main(void)
         SCRIPT_TEST(members_arrive_at_a_latch_that_was_armed_for_them),
         SCRIPT_TEST(members_and_counts_open_a_latch_together),
         SCRIPT_TEST(what_is_left_of_an_open_latch_has_an_end),
+        SCRIPT_TEST(a_member_of_any_name_counts_once),
         SCRIPT_TEST(a_member_may_have_any_name),
         SCRIPT_TEST(an_arrival_is_taken_back),
         SCRIPT_TEST(the_last_to_leave_takes_away_what_the_first_armed),

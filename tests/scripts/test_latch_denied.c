@@ -14,26 +14,14 @@
 #include "support/latch_script.h"
 
 /* Every command that a script of the latch may call. */
-static const char *const commands[] = {"decrby",
-                                       "del",
-                                       "get",
-                                       "hdel",
-                                       "hget",
-                                       "hmget",
-                                       "hset",
-                                       "persist",
-                                       "pexpire",
-                                       "pexpireat",
-                                       "pttl",
-                                       "publish",
-                                       "set",
-                                       "time",
-                                       "zadd",
-                                       "zcount",
-                                       "zrangebyscore",
-                                       "zrem",
-                                       "zremrangebyscore",
-                                       "zscore"};
+static const char *const commands[] =
+    {"decrby",  "del",           "exists",  "get",
+     "hdel",    "hmget",         "hscan",   "hset",
+     "mget",    "persist",       "pexpire", "pexpireat",
+     "pttl",    "publish",       "pubsub",  "set",
+     "time",    "zadd",          "zcard",   "zcount",
+     "zmscore", "zrangebyscore", "zrem",    "zremrangebyscore",
+     "zscore"};
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]), TEXT = 256 };
 
@@ -175,12 +163,16 @@ enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
 /* ---- what must be so ---- */
 
-/* The latch as a user sees it: its count, and who has arrived. */
+/* The latch as a user sees it: its count, whether that has an end, and who has
+   arrived. */
 static void describe(script_fixture *f, char *text)
 {
+    bool ends = latch_pttl(f, "n") >= 0;
     size_t used;
 
     used = (size_t)snprintf(text, TEXT, "%s; ", latch_count(f));
+    used += (size_t)snprintf(text + used, TEXT - used, "%s; ",
+                             ends ? "ends" : "stays");
     latch_info(f);
     for (size_t i = 0; i < f->answer->element[0]->elements; i += 7)
         used += (size_t)snprintf(text + used, TEXT - used, "%s ",
