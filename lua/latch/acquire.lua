@@ -19,8 +19,6 @@ bad = noted.catch_up({count = count_key, record = record_key,
     life = life, nonce = nonce}, it)
 if bad then
     return bad
-elseif it.news == 'armed' then
-    redis.pcall('DEL', arrived_key) -- they arrived before it was armed
 end
 if it.phase ~= 'open' and how == 'q' then
     waits.note(queue_key, own, nil)

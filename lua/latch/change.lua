@@ -15,49 +15,61 @@
 -- count. denied: the server denied to tell the waiters, who will look.
 --
 -- Invariants: a change counts once, however often it is sent, and answers as it
--- did; so does a member in a generation. It opens in the one call that counts the
--- last. Half done it is never taken for open. What arms is refused by a full
--- server before anything is written, and nothing else.
+-- did, also one that changed nothing; only denied is told once. A member counts
+-- once in a generation. It opens in the one call that counts the last. Half done it
+-- is never taken for open. What arms is refused by a full server before anything is
+-- written, and nothing else. A replica refuses all of it.
 -- needs: generation noted change_steps memo
+
+local ANSWERS = {done = {DONE, 0}, no = {NO}, unset = {UNSET}, other = {OTHER}}
 
 local it, bad = generation.read(count_key, record_key, arrived_key)
 if not it then
     return bad
 end
 memo.look(memo_key, op)
-if memo.words == 'no' then
-    return {NO}
-elseif memo.words then
-    return {DONE, 0}
-end
 local size, is_unset = tonumber(number), it.phase == 'unset'
-local at = (what == 'a' or what == 'q') and it.phase == 'armed'
-    and change_steps.arrived(arrived_key, it, who)
-if what == 's' and not is_unset or what == 'x' and is_unset then
-    return {NO}
-elseif what == 'd' and is_unset then
-    return {UNSET}
-elseif what == 'a' and not is_unset and it.size ~= 0 and it.size ~= size then
-    return {OTHER}
-elseif what == 'a' and at then
-    return {DONE, 0}
+local arms = not memo.words
+    and (what == 'r' or is_unset and (what == 's' or what == 'a'))
+bad = not arms and memo.open() -- a replica refuses it
+if bad then
+    return bad
+elseif memo.words then
+    return ANSWERS[memo.words]
 end
-
 local to = {count = count_key, record = record_key, queue = queue_key,
     arrived = arrived_key, db = db, channel = channel, news = news,
     life = life, nonce = nonce}
-local is_last = what == 'q' and at
-    and change_steps.is_last(arrived_key, queue_key, it)
-local arms = what == 's' or what == 'r' or what == 'a' and is_unset
-bad = not arms and memo.open() or noted.catch_up(to, it)
+bad = noted.catch_up(to, it)
 if bad then
     return bad
-elseif it.phase == 'open' and not arms and what ~= 'x' then
-    return {DONE, 0}
-elseif what == 'q' and not at then
-    return {NO}
 end
 
+local at = (what == 'a' or what == 'q') and it.phase == 'armed'
+    and change_steps.arrived(arrived_key, it, who)
+
+-- The word for a change that changes nothing; nil: it does.
+local function idle()
+    if arms then
+        return nil
+    elseif what == 's' or is_unset and (what == 'x' or what == 'q') then
+        return 'no'
+    elseif what == 'd' and is_unset then
+        return 'unset'
+    elseif what == 'a' and it.size ~= 0 and it.size ~= size then
+        return 'other'
+    elseif it.phase == 'open' and what ~= 'x' or what == 'a' and at then
+        return 'done'
+    end
+    return what == 'q' and not at and 'no' or nil
+end
+
+local word = idle()
+if word then
+    return memo.note(word) or ANSWERS[word]
+end
+local is_last = what == 'q'
+    and change_steps.is_last(arrived_key, queue_key, it)
 local before = change_steps.copy(it)
 bad = memo.note(what == 'q' and 'no' or 'done')
 if bad then

@@ -74,8 +74,9 @@ local function till(ttl)
 end
 
 -- Begins a generation with so much to count, for ttl ms; with the first member
--- who arrives, or false. Who arrived before does not count, see arrived(); those
--- are cleared away behind it.
+-- who arrives, or false. A member that arrived before does not count, see
+-- arrived(); it is cleared away behind it, also where the clock was set back and it
+-- seems to arrive later.
 function change_steps.arm(to, it, size, ttl, who)
     local count = who and size - 1 or size
     generation.become(it, {phase = 'armed', gen = generation.number(it, 0),
@@ -92,8 +93,9 @@ function change_steps.arm(to, it, size, ttl, who)
     end
     noted.end_count(to, it)
     if ttl > 0 or who then
-        redis.pcall('ZREMRANGEBYSCORE', to.arrived, ttl > 0 and '(0' or '-inf',
-            '(' .. queue.text(it.gen))
+        local gen = '(' .. queue.text(it.gen)
+        redis.pcall('ZREMRANGEBYSCORE', to.arrived, ttl > 0 and '(0' or '-inf', gen)
+        redis.pcall('ZREMRANGEBYSCORE', to.arrived, gen, '+inf')
     else
         redis.pcall('DEL', to.arrived)
     end

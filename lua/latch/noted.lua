@@ -65,6 +65,9 @@ function noted.catch_up(to, it)
     if it.news == 'armed' then
         it.nonce = to.nonce
         bad = noted.save(to, it)
+        if not bad then
+            redis.pcall('DEL', to.arrived) -- those of before it was armed
+        end
     elseif it.news == 'late' and it.phase ~= 'unset' then
         bad = noted.save(to, it)
         if not bad then

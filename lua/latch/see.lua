@@ -28,7 +28,7 @@ local function add(list, ...)
     end
 end
 
-if it.phase ~= 'unset' then
+if it.phase ~= 'unset' and it.news ~= 'armed' then
     local rows = redis.call('ZRANGEBYSCORE', arrived_key, queue.text(it.gen),
         '+inf', 'WITHSCORES', 'LIMIT', '0', '64')
     for i = 1, #rows, 2 do

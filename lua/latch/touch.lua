@@ -17,9 +17,6 @@ if bad then
 elseif it.phase == 'open' then
     return {OPENED, it.gen, it.opened, it.gone}
 end
-if it.news == 'armed' then
-    redis.pcall('DEL', arrived_key) -- they arrived before it was armed
-end
 waits.note(queue_key, own, uuid)
 if it.foreign and it.phase == 'armed' then
     redis.pcall('PEXPIRE', record_key, life)

@@ -74,7 +74,7 @@ static void there_is_nothing_to_count_on_an_unset_latch(void **state)
     script_fixture *f = *state;
 
     assert_like(latch_down(f, "op:1", "1"), "3");
-    assert_like(script_redis(f, "DBSIZE"), "0");
+    assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
 }
 
 static void a_count_that_is_sent_again_counts_once(void **state)
@@ -90,6 +90,38 @@ static void a_count_that_is_sent_again_counts_once(void **state)
     assert_like(latch_count(f), "1 3");
     latch_delete(f, "op:4");
     assert_like(latch_down(f, "op:2", "1"), "1 0");
+}
+
+/* The reply was lost, or the request runs late: what it was answered holds, though
+   the latch is another one since. */
+static void a_count_that_found_it_open_does_not_count_later(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_down(f, "op:2", "1");
+    assert_like(latch_down(f, "late", "1"), "1 0");
+    latch_reset(f, "op:3", "2");
+    assert_like(latch_down(f, "late", "1"), "1 0");
+    assert_like(latch_count(f), "1 2");
+}
+
+static void what_was_refused_is_refused_again(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(latch_down(f, "late:1", "1"), "3");
+    assert_like(latch_delete(f, "late:2"), "2");
+    latch_arrive(f, "op:1", "2", "m1");
+    assert_like(latch_set(f, "late:3", "7"), "2");
+    assert_like(latch_arrive(f, "late:4", "3", "m2"), "4");
+    assert_like(latch_down(f, "late:1", "1"), "3");
+    assert_like(latch_delete(f, "late:2"), "2");
+    assert_like(latch_count(f), "1 1");
+    latch_delete(f, "op:2");
+    assert_like(latch_set(f, "late:3", "7"), "2");
+    assert_like(latch_arrive(f, "late:4", "3", "m2"), "4");
+    assert_like(latch_count(f), "2");
 }
 
 static void a_count_is_remembered_longer_than_it_is_sent(void **state)
@@ -190,6 +222,19 @@ static void an_arrival_that_is_sent_again_counts_once(void **state)
     assert_like(latch_count(f), "2");
 }
 
+/* It ran late, and the member has left since. */
+static void an_arrival_that_changed_nothing_does_not_count_later(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "3", "m1");
+    latch_arrive(f, "op:2", "3", "m2");
+    assert_like(latch_arrive(f, "late", "3", "m1"), "1 0");
+    latch_quit(f, "op:3", "m1");
+    assert_like(latch_arrive(f, "late", "3", "m1"), "1 0");
+    assert_like(latch_count(f), "1 2");
+}
+
 static void a_member_counts_again_after_a_reset(void **state)
 {
     script_fixture *f = *state;
@@ -212,6 +257,66 @@ static void a_member_of_an_older_generation_does_not_count(void **state)
     assert_like(latch_info(f), "3 0 () ()");
     assert_like(latch_arrive(f, "op:3", "2", "m1"), "1 0");
     assert_like(latch_count(f), "1 1");
+}
+
+/* As if they had arrived while the server's clock was an hour ahead. */
+static void arrive_in_an_hour(script_fixture *f, const char *member)
+{
+    script_redis(f, "ZADD " LATCH_ARRIVED " XX %lld %s",
+                 (script_now_ms(f) + 3600000) * 1000, member);
+}
+
+static void a_member_that_arrived_in_the_future_counts_again(void **state)
+{
+    static const char *const times[] = {"0", "60000"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        latch_arrive_for(f, "op:1", "2", "m1", times[i]);
+        arrive_in_an_hour(f, "m1");
+        latch_reset_for(f, "op:2", "2", times[i]);
+        assert_like(latch_info(f), "3 0 () ()");
+        latch_arrive_for(f, "op:3", "2", "m1", times[i]);
+        assert_like(latch_count(f), "1 1");
+        latch_arrive_for(f, "op:4", "2", "m2", times[i]);
+        assert_like(latch_count(f), "1 0");
+        server_flush(f->server);
+    }
+}
+
+/* The first to arrive arms it over what could not be removed. */
+static void also_one_that_did_so_before_the_first_of_now(void **state)
+{
+    static const char *const times[] = {"0", "60000"};
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        latch_arrive_for(f, "op:1", "2", "m1", times[i]);
+        arrive_in_an_hour(f, "m1");
+        script_redis(f, "COPY " LATCH_ARRIVED " kept");
+        latch_delete(f, "op:2");
+        script_redis(f, "RENAME kept " LATCH_ARRIVED);
+        latch_arrive_for(f, "op:3", "2", "m2", times[i]);
+        latch_arrive_for(f, "op:4", "2", "m1", times[i]);
+        assert_like(latch_count(f), "1 0");
+        server_flush(f->server);
+    }
+}
+
+static void also_at_what_redisson_has_armed_since(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "2", "m1");
+    latch_arrive(f, "op:2", "2", "m2");
+    arrive_in_an_hour(f, "m1");
+    arrive_in_an_hour(f, "m2");
+    redisson_set(f, "2");
+    assert_like(latch_info(f), "3 0 () ()");
+    latch_arrive(f, "op:3", "2", "m1");
+    assert_like(latch_count(f), "1 1");
+    latch_arrive(f, "op:4", "2", "m2");
+    assert_like(latch_count(f), "1 0");
 }
 
 static void who_comes_late_passes(void **state)
@@ -356,7 +461,7 @@ static void who_has_not_arrived_takes_nothing_back(void **state)
     script_fixture *f = *state;
 
     assert_like(latch_quit(f, "op:1", "m1"), "2");
-    assert_like(script_redis(f, "DBSIZE"), "0");
+    assert_like(script_redis(f, "KEYS *"), LATCH_MEMO);
     latch_arrive(f, "op:2", "2", "m1");
     assert_like(latch_quit(f, "op:3", "m2"), "2");
     assert_like(latch_count(f), "1 1");
@@ -381,6 +486,21 @@ static void who_has_left_is_told_so_again(void **state)
     latch_arrive(f, "op:3", "2", "m2");
     latch_arrive(f, "op:4", "2", "m3");
     assert_like(latch_quit(f, "op:2", "m1"), "2");
+}
+
+static void who_was_told_to_start_is_told_so_again(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "2", "m1");
+    assert_like(latch_quit(f, "other", "m2"), "2");
+    latch_arrive(f, "op:2", "2", "m2");
+    assert_like(latch_quit(f, "op:3", "m1"), "1 0");
+    latch_reset(f, "op:4", "2");
+    assert_like(latch_quit(f, "op:3", "m1"), "1 0");
+    latch_arrive(f, "op:5", "2", "m2");
+    assert_like(latch_quit(f, "other", "m2"), "2");
+    assert_like(latch_count(f), "1 1");
 }
 
 static void taking_back_twice_counts_once(void **state)
@@ -421,6 +541,8 @@ int main(void)
         SCRIPT_TEST(a_latch_opens_once),
         SCRIPT_TEST(there_is_nothing_to_count_on_an_unset_latch),
         SCRIPT_TEST(a_count_that_is_sent_again_counts_once),
+        SCRIPT_TEST(a_count_that_found_it_open_does_not_count_later),
+        SCRIPT_TEST(what_was_refused_is_refused_again),
         SCRIPT_TEST(a_count_is_remembered_longer_than_it_is_sent),
         SCRIPT_TEST(opening_empties_the_list_of_those_who_wait),
         SCRIPT_TEST(the_first_to_arrive_arms_the_latch),
@@ -428,8 +550,12 @@ int main(void)
         SCRIPT_TEST(one_who_expects_nobody_else_opens_it_at_once),
         SCRIPT_TEST(a_member_counts_once),
         SCRIPT_TEST(an_arrival_that_is_sent_again_counts_once),
+        SCRIPT_TEST(an_arrival_that_changed_nothing_does_not_count_later),
         SCRIPT_TEST(a_member_counts_again_after_a_reset),
         SCRIPT_TEST(a_member_of_an_older_generation_does_not_count),
+        SCRIPT_TEST(a_member_that_arrived_in_the_future_counts_again),
+        SCRIPT_TEST(also_one_that_did_so_before_the_first_of_now),
+        SCRIPT_TEST(also_at_what_redisson_has_armed_since),
         SCRIPT_TEST(who_comes_late_passes),
         SCRIPT_TEST(members_that_expect_different_numbers_are_refused),
         SCRIPT_TEST(members_arrive_at_a_latch_that_was_armed_for_them),
@@ -443,6 +569,7 @@ int main(void)
         SCRIPT_TEST(who_has_not_arrived_takes_nothing_back),
         SCRIPT_TEST(nothing_is_taken_back_from_an_open_latch),
         SCRIPT_TEST(who_has_left_is_told_so_again),
+        SCRIPT_TEST(who_was_told_to_start_is_told_so_again),
         SCRIPT_TEST(taking_back_twice_counts_once),
         SCRIPT_TEST(every_change_by_a_member_begins_the_time_anew),
     };

@@ -24,9 +24,10 @@ static void what_redisson_armed_is_armed(void **state)
 
     redisson_set(f, "3");
     assert_like(latch_count(f), "1 3");
+    assert_like(script_redis(f, "EXISTS " LATCH_RECORD), "0");
     assert_like(latch_set(f, "op:1", "5"), "2");
     assert_like(script_redis(f, "GET n"), "3");
-    assert_like(script_redis(f, "EXISTS " LATCH_RECORD), "0");
+    assert_int_equal(latch_mark(f, "foreign"), 1);
 }
 
 static void a_wait_notes_what_redisson_armed(void **state)

@@ -77,12 +77,39 @@ static void so_does_one_of_a_latch(void **state)
     assert_like(latch_try(f, "u:1"), "3 *");
 }
 
+/* Also one that would find nothing to change, and one that was made. */
+static void so_does_a_change_of_a_latch(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_arrive(f, "op:1", "2", "m1");
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(latch_arrive(f, "op:1", "2", "m1"), "!READONLY *");
+    assert_like(latch_arrive(f, "op:2", "2", "m1"), "!READONLY *");
+    assert_like(latch_arrive(f, "op:3", "3", "m2"), "!READONLY *");
+    assert_like(latch_set(f, "op:4", "3"), "!READONLY *");
+    assert_like(latch_reset(f, "op:5", "3"), "!READONLY *");
+    assert_like(latch_down(f, "op:6", "1"), "!READONLY *");
+    assert_like(latch_quit(f, "op:7", "m2"), "!READONLY *");
+    assert_like(latch_leave(f, "u:1"), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+    latch_delete(f, "op:8");
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(latch_down(f, "op:9", "1"), "!READONLY *");
+    assert_like(latch_delete(f, "op:10"), "!READONLY *");
+    assert_like(latch_quit(f, "op:11", "m1"), "!READONLY *");
+    assert_like(latch_arrive(f, "op:12", "2", "m1"), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+    assert_like(latch_count(f), "2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(a_script_that_only_reads_refuses_on_a_replica),
         SCRIPT_TEST(so_does_one_of_a_lock),
         SCRIPT_TEST(so_does_one_of_a_latch),
+        SCRIPT_TEST(so_does_a_change_of_a_latch),
     };
 
     return cmocka_run_group_tests_name("replica", tests, script_start_server,
