@@ -7,26 +7,23 @@
 --
 -- Invariants: a wait takes nothing: sent twice or late it changes nothing for
 -- anybody. It opens nothing; what others opened is written down and told. A full
--- server refuses it only where a generation would have to be noted.
+-- server does not refuse it.
 -- needs: generation noted waits master
 
 local it, bad = generation.read(count_key, record_key, arrived_key)
 if not it then
     return bad
 end
-bad = noted.catch_up({count = count_key, record = record_key,
-    queue = queue_key, arrived = arrived_key, db = db, news = news,
-    life = life, nonce = nonce}, it)
+bad = master(record_key) or noted.catch_up({count = count_key,
+    record = record_key, queue = queue_key, arrived = arrived_key, db = db,
+    news = news, life = life, nonce = nonce}, it)
 if bad then
     return bad
 end
 if it.phase ~= 'open' and how == 'q' then
     waits.note(queue_key, own, nil)
 end
-bad = master(record_key)
-if bad then
-    return bad
-elseif it.phase == 'open' then
+if it.phase == 'open' then
     return {OPENED, it.gen, it.opened, it.gone}
 elseif how == 't' then
     return {BUSY, generation.look(it)}

@@ -2,7 +2,8 @@
 -- forget: remove what is kept of a latch that is open, or that nobody waits for,
 -- its count as well.
 --
--- Invariants: nothing is removed while somebody waits, nor a key of another
+-- Invariants: nothing is removed while somebody waits, or has not been told yet
+-- that it opened, nor a key of another
 -- type; what no client of ours has used stays. It is never taken for open because
 -- its count is gone: the record goes with it, and the next generation has a
 -- larger number by the server's clock. Fences of another kind stay for an hour.
@@ -24,11 +25,11 @@ end
 redis.call('ZCARD', arrived_key)
 local waiters = waits.all(queue_key)
 local counts = redis.call('PUBSUB', 'NUMSUB', news, channel)
-if it.phase ~= 'open' then
+if it.phase ~= 'open' or it.news then -- an opening that nobody was told of yet
     waiters = math.max(waiters, counts[2] + counts[4])
-    if waiters > 0 then
-        return {WAITED, waiters}
-    end
+end
+if waiters > 0 then
+    return {WAITED, waiters}
 end
 if not it.known then
     return {NOTHING}

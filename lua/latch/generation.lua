@@ -4,7 +4,7 @@
 --
 -- A generation begins when the latch is armed. Its number is even and only
 -- grows, also where the record was lost, since it is not behind the server's
--- clock in microseconds. Who comes while nothing is armed gets an odd number:
+-- clock in microseconds. A wait that begins while nothing is armed has an odd one:
 -- above all generations before it, below all that come. Its nonce is the secret
 -- of those who were told of it.
 --

@@ -26,29 +26,42 @@ function waits.note(key, own, uuid)
     end
 end
 
--- How many wait, and the first 64 of them, as entries. Ends the script where the
--- key is no queue.
-function waits.all(key)
-    local first, behind = queue.score(1, 0), '(' .. queue.score(queue.VOID, 0)
+-- So many are listed, so many are read at a time, and at the most.
+local LISTED, MOST = 64, 1024
+
+-- Adds those who live of 64 to the entries; returns how many were read, and how
+-- many of them live.
+local function read_some(key, first, behind, from, entries)
     local found = redis.call('ZRANGEBYSCORE', key, first, behind, 'WITHSCORES',
-        'LIMIT', '0', '64')
-    if #found == 0 then
-        return 0, {}
-    end
-    local uuids, entries = {}, {}
+        'LIMIT', queue.text(from), LISTED)
+    local uuids, living = {}, 0
     for i = 1, #found, 2 do
         uuids[#uuids + 1] = string.match(found[i], '^([^ ]*):') or ''
     end
-    local marks = redis.call('ZMSCORE', key, unpack(uuids))
-    local number = redis.call('ZCOUNT', key, first, behind)
+    local marks = #uuids > 0 and redis.call('ZMSCORE', key, unpack(uuids)) or {}
     for i = 1, #found, 2 do
         local it, mark = queue.entry(found[i], found[i + 1]), marks[(i + 1) / 2]
         if it and (mark and clock.is_near(-mark, HEARD)
                 or clock.is_near(queue.time_of(it.ticket), HEARD)) then
-            entries[#entries + 1] = it
-        else
-            number = number - 1
+            living = living + 1
+            if #entries < LISTED then
+                entries[#entries + 1] = it
+            end
         end
+    end
+    return #uuids, living
+end
+
+-- How many wait, and the first 64 of them, as entries. The dead among the first
+-- 1024 do not wait; whoever is behind those does. Ends the script where the key is
+-- no queue.
+function waits.all(key)
+    local first, behind = queue.score(1, 0), '(' .. queue.score(queue.VOID, 0)
+    local all = redis.call('ZCOUNT', key, first, behind)
+    local number, from, entries = all, 0, {}
+    while from < all and from < MOST do
+        local some, living = read_some(key, first, behind, from, entries)
+        number, from = number - some + living, from + some
     end
     return number, entries
 end

@@ -90,7 +90,7 @@ operation_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
         return LK_EPROTO;
     if (denied)
         lk__client_log(ask->call.client, LK_LOG_WARN,
-                       "%s: the server denied to publish; who waits looks",
+                       "%s: the server denied to publish; waiters look",
                        ask->place->name);
     op->value = changed == LK__LATCH_DONE;
     switch (changed) {

@@ -64,6 +64,56 @@ static void an_armed_latch_is_forgotten_if_nobody_waits(void **state)
     assert_like(latch_wait(f, "u:1"), "2 -1 * - 0 0"); /* unset, not open */
 }
 
+/* They learn it by looking, and nothing would be there to look at. */
+static void an_opening_is_not_taken_away_from_those_who_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    redisson_down(f);
+    assert_latch_stays(f, "3 1");
+    latch_leave(f, "u:1");
+    script_listen(f, LATCH_NEWS);
+    assert_latch_stays(f, "3 1");
+    assert_like(latch_look(f, "u:1"), "1 *");
+    assert_like(latch_forget(f), "2");
+}
+
+/* Those who could not be told are in the list still. */
+static void nor_where_the_list_could_not_be_emptied(void **state)
+{
+    script_fixture *f = *state;
+
+    latch_set(f, "op:1", "1");
+    latch_wait(f, "u:1");
+    script_redis(f, "COPY " LATCH_QUEUE " kept");
+    latch_down(f, "op:2", "1");
+    script_redis(f, "RENAME kept " LATCH_QUEUE);
+    assert_latch_stays(f, "3 1");
+    latch_leave(f, "u:1");
+    assert_like(latch_forget(f), "2");
+}
+
+/* More of them than are listed. */
+static void the_dead_do_not_keep_a_latch(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    latch_set(f, "op:1", "2");
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(claim, sizeof(claim), "u%d:1", i);
+        latch_wait(f, claim);
+        latch_age(f, claim, 11000);
+    }
+    latch_wait(f, "v:1");
+    assert_latch_stays(f, "3 1");
+    assert_like(latch_info(f), "3 1 () (v:1 1 0 * because \"\")");
+    latch_leave(f, "v:1");
+    assert_like(latch_forget(f), "2");
+}
+
 /* Of one who died a moment ago that is not known yet. */
 static void a_latchs_waiter_counts_for_ten_seconds(void **state)
 {
@@ -113,6 +163,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(a_latch_that_is_open_is_forgotten),
         SCRIPT_TEST(an_armed_latch_is_forgotten_if_nobody_waits),
+        SCRIPT_TEST(an_opening_is_not_taken_away_from_those_who_wait),
+        SCRIPT_TEST(nor_where_the_list_could_not_be_emptied),
+        SCRIPT_TEST(the_dead_do_not_keep_a_latch),
         SCRIPT_TEST(a_latchs_waiter_counts_for_ten_seconds),
         SCRIPT_TEST(what_is_no_latch_of_ours_stays),
         SCRIPT_TEST(fences_outlive_the_latch),

@@ -95,16 +95,24 @@ static void a_full_server_lets_everybody_wait(void **state)
     assert_like(latch_look(f, "u:1"), "1 * * 0");
 }
 
-/* A wait that could not note whose latch it is could not tell later that it
-   opened. */
-static void a_full_server_refuses_a_first_wait_on_redissons(void **state)
+/* It notes whose latch it is, to tell later that it opened, and what they opened. */
+static void a_full_server_lets_everybody_wait_for_redissons(void **state)
 {
     script_fixture *f = *state;
 
-    redisson_set(f, "2");
+    redisson_set(f, "1");
     script_fill_memory(f, true);
-    assert_like(latch_wait(f, "u:1"), full);
-    assert_like(script_redis(f, "EXISTS " LATCH_RECORD), "0");
+    assert_like(latch_wait(f, "u:1"), "2 -1 * " LATCH_NONCE " 0 0");
+    assert_int_equal(latch_mark(f, "foreign"), 1);
+    redisson_down(f);
+    assert_like(latch_look(f, "u:1"), "2 -1 * - * 0");
+    script_fill_memory(f, false);
+
+    latch_set(f, "op:1", "1");
+    redisson_down(f);
+    script_fill_memory(f, true);
+    assert_like(latch_wait(f, "u:2"), "1 * * 0");
+    assert_like(latch_word(f, "phase"), "open");
 }
 
 /* ---- something else ---- */
@@ -340,7 +348,7 @@ int main(void)
         SCRIPT_TEST(a_full_server_lets_redissons_be_counted),
         SCRIPT_TEST(a_full_server_lets_a_latch_be_deleted),
         SCRIPT_TEST(a_full_server_lets_everybody_wait),
-        SCRIPT_TEST(a_full_server_refuses_a_first_wait_on_redissons),
+        SCRIPT_TEST(a_full_server_lets_everybody_wait_for_redissons),
         SCRIPT_TEST(a_name_that_is_no_latch_is_refused),
         SCRIPT_TEST(a_text_that_is_no_count_is_refused),
         SCRIPT_TEST(another_layout_is_refused),
