@@ -46,6 +46,7 @@ say(const cli *c, const char *format, va_list arguments)
     (void)vsnprintf(text + used, sizeof(text) - (size_t)used, format,
                     arguments);
     put_message(safe, sizeof(safe) - 1, text);
+    (void)cli_flush(); /* where both go to one place, they stand in order */
     (void)fprintf(stderr, "%s\n", safe);
 }
 

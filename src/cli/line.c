@@ -67,8 +67,10 @@ void cli_line_draw(cli_line *line, const char *text)
     if (count < line->drawn)
         (void)fputs("\033[J", to);
     line->drawn = count;
-    if (fclose(to) == 0)
+    if (fclose(to) == 0) {
+        (void)cli_flush();
         (void)fwrite(whole, 1, size, stderr);
+    }
     free(whole);
     free(lines);
 }

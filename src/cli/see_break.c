@@ -243,6 +243,7 @@ static void say(struct breaking *b, const char *owner, int64_t left_ms)
         draw(b, owner, left_ms);
     } else if (b->said_ns == 0 ||
                now >= b->said_ns + SAY_EVERY_MS * CLI_NS_PER_MS) {
+        (void)cli_flush();
         (void)fprintf(stderr, "latchkey %s: ", b->c->called);
         put_wait(stderr, b, owner, left_ms);
         (void)fputc('\n', stderr);

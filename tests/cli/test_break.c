@@ -89,6 +89,29 @@ static void a_hold_is_ended_and_its_holder_told(void **state)
                 "deploy", NULL);
 }
 
+/* As in `break NAME 2>&1 | tee log`. */
+static void what_it_shows_stands_before_what_it_did(void **state)
+{
+    static const char *const variables[] = {"tool=" LK_TOOL, NULL};
+    seeing *f = *state;
+    const tool_how shell = {.url = server_url(f->server),
+                            .program = "sh",
+                            .env = variables};
+    tool *t;
+    const char *shown;
+    const char *ended;
+
+    start(f, (keeper_how){.holds = "deploy"});
+    t = tool_start(&shell, "-c", "$tool break --yes deploy 2>&1 | cat", NULL);
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    shown = strstr(tool_out(t), "deploy: lock, 1 holding");
+    ended = strstr(tool_out(t), "latchkey break: ended\n");
+    assert_non_null(shown);
+    assert_non_null(ended);
+    assert_true(shown < ended);
+    tool_free(t);
+}
+
 static void the_next_in_line_gets_it(void **state)
 {
     seeing *f = *state;
@@ -408,6 +431,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_hold_is_ended_and_its_holder_told),
+        TEST(what_it_shows_stands_before_what_it_did),
         TEST(the_next_in_line_gets_it),
         TEST(nothing_is_ended_without_a_yes),
         TEST(on_a_terminal_it_asks),
