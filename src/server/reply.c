@@ -76,7 +76,15 @@ static bool is_error_of(const redisReply *reply, const char *word)
 
 const char *lk__reply_words(const redisReply *reply)
 {
-    return is_error(reply) && reply->str[0] != '\0' ? reply->str : NULL;
+    const char *words;
+
+    if (!is_error(reply) || reply->str[0] == '\0')
+        return NULL;
+    /* The code of our own scripts tells the client a status, and a user nothing. */
+    words = first_word(reply->str);
+    if (strncmp(words, "LK", 2) == 0 && strchr(words, ' ') != NULL)
+        return strchr(words, ' ') + 1;
+    return reply->str;
 }
 
 /* How a script is told NOPERM: by Redis up to 7.0, and by later servers. */

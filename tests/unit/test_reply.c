@@ -105,6 +105,24 @@ static void a_word_elsewhere_means_nothing(void **state)
     assert_status(status_of("OOMPH"), LK_ESERVER);
 }
 
+/* Of a script of ours, which begins with a word for the client alone. */
+static void a_user_is_told_no_code(void **state)
+{
+    static const char *const errors[] =
+        {"LKTYPE the key is not a lock",
+         "@user_script: 12: -LKTYPE the key is not a lock",
+         "ERR Error running script (call to f_0a): @user_script:12: "
+         "LKTYPE the key is not a lock"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        redisReply reply = error(errors[i]);
+
+        assert_status(lk__reply_status(&reply), LK_ETYPE);
+        assert_string_equal(lk__reply_words(&reply), "the key is not a lock");
+    }
+}
+
 static void some_refusals_pass(void **state)
 {
     (void)state;
@@ -187,6 +205,7 @@ int main(void)
         cmocka_unit_test(redis_6_says_first_which_script_failed),
         cmocka_unit_test(each_server_denies_in_its_own_words),
         cmocka_unit_test(a_word_elsewhere_means_nothing),
+        cmocka_unit_test(a_user_is_told_no_code),
         cmocka_unit_test(some_refusals_pass),
         cmocka_unit_test(decimal_text_is_a_number_and_no_other),
         cmocka_unit_test(what_is_no_number_is_missing),
