@@ -215,21 +215,67 @@ static _Noreturn void version(const reader *r)
     exit(cli_finish(cli_version(r->c)));
 }
 
-static _Noreturn void unknown_long(const reader *r, const char *name)
-{
-    const char *near = NULL;
-    size_t distance = cli_nearness(name);
+/* Options of consul lock and etcdctl, and what is written here in their place. */
+static const struct foreign {
+    const char *name;  /* without dashes */
+    const char *needs; /* the option that `instead` tells of; NULL: none */
+    const char *instead;
+} foreigners[] = {
+    {"n", "sem", "how many may hold it at once is --sem N here"},
+    {"try", "wait", "how long to wait is -w TIME here"},
+    {"name", "why", "what others are shown is --why TEXT here"},
+    {"ttl", "lease", "it is --lease TIME here"},
+    {"shell", "command", "a shell runs the command only with -c: leave it out"},
+    {"child-exit-code", NULL,
+     "the exit code is the command's own here: leave it out"},
+    {"pass-stdin", NULL,
+     "the command has the standard input here: leave it out"},
+    {"http-addr", "url", "the server is --url URL here, or LATCHKEY_URL"},
+    {"endpoints", "url", "the server is --url URL here, or LATCHKEY_URL"},
+    {"token", NULL, "the password is in LATCHKEY_PASSWORD here, or in the URL"},
+};
 
-    if (strcmp(name, "help") == 0)
+static bool has_option(const reader *r, const char *name)
+{
+    return find_long(r->own, name, strlen(name)) != NULL ||
+           find_long(cli_global_options, name, strlen(name)) != NULL;
+}
+
+/* word: with its dashes. name: so many bytes in it. */
+static void
+refuse_foreign(const reader *r, const char *word, const char *name, size_t size)
+{
+    for (size_t i = 0; i < sizeof(foreigners) / sizeof(foreigners[0]); i++) {
+        const struct foreign *f = &foreigners[i];
+
+        if (strlen(f->name) == size && strncmp(f->name, name, size) == 0 &&
+            (f->needs == NULL || has_option(r, f->needs)))
+            cli_usage(r->c, "there is no option %.*s: %s",
+                      (int)(name + size - word), word, f->instead);
+    }
+}
+
+/* text: what stands behind the dashes, of which size bytes are the name. */
+static _Noreturn void
+unknown_long(const reader *r, const char *text, size_t size)
+{
+    char name[WORD_MAX + 1];
+    const char *near = NULL;
+    size_t distance;
+
+    (void)snprintf(name, sizeof(name), "%.*s", (int)size, text);
+    distance = cli_nearness(name);
+    if (strcmp(text, "help") == 0)
         help(r);
-    if (strcmp(name, "version") == 0 && r->c->command == NULL)
+    if (strcmp(text, "version") == 0 && r->c->command == NULL)
         version(r);
+    refuse_foreign(r, text - 2, text, size);
     nearest(r->own, name, &near, &distance);
     nearest(cli_global_options, name, &near, &distance);
     if (near != NULL)
         cli_usage(r->c, "there is no option --%s; did you mean --%s?", name,
                   near);
-    cli_usage(r->c, "there is no option --%s", name);
+    cli_usage(r->c, "there is no option --%.*s", (int)size, text);
 }
 
 /* at: the letter in word, which is what stands behind the dash. Help that is
@@ -253,6 +299,9 @@ static void refuse_long(const reader *r, const char *word)
 {
     size_t size = strcspn(word, "=");
 
+    /* A letter alone may be one of ours; with = it is not. */
+    if (size > 1 || word[size] == '=')
+        refuse_foreign(r, word - 1, word, size);
     if (size > 2 && (find_long(r->own, word, size) != NULL ||
                      find_long(cli_global_options, word, size) != NULL))
         cli_usage(r->c, "'-%s' has one dash; did you mean --%.*s?", word,
@@ -331,7 +380,7 @@ static void read_long(reader *r, const char *text)
     if (option == NULL)
         option = find_long(cli_global_options, text, size);
     if (option == NULL)
-        unknown_long(r, text);
+        unknown_long(r, text, size);
     else if (cli_option_takes_value(option))
         store(r, option, is_own,
               equals != NULL ? equals + 1 : value_behind(r, option));

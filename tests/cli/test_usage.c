@@ -72,8 +72,7 @@ static void a_wrong_command_line_is_64(void **state)
    else than help must not end with 0. */
 static void long_options_with_one_dash_are_refused(void **state)
 {
-    static const char *const words[] = {"-try=15s", "-n=3", "-shell=false",
-                                        "-http-addr=h"};
+    static const char *const words[] = {"-monitor-retry=3", "-X=3"};
 
     (void)state;
     assert_tool(NULL, 64, "",
@@ -87,7 +86,37 @@ static void long_options_with_one_dash_are_refused(void **state)
     assert_tool(NULL, 64, "", "'-hq' is not understood at 'h'", "-hq", NULL);
 }
 
-/* Who comes from elsewhere is told what it is called here. */
+/* Of consul lock, with one dash and with two, and of etcdctl. */
+static void options_of_other_tools_are_known(void **state)
+{
+    static const char *const words[][2] = {
+        {"-n=3", "there is no option -n: how many may hold it at once is "
+                 "--sem N here"},
+        {"-try=15s", "-try: how long to wait is -w TIME"},
+        {"-try", "-try: how long to wait is -w TIME"},
+        {"--try=15s", "--try: how long to wait is -w TIME"},
+        {"-name=x", "others are shown is --why TEXT"},
+        {"-child-exit-code", "the command's own here: leave it out"},
+        {"-pass-stdin", "standard input here: leave it out"},
+        {"-shell=false", "only with -c: leave it out"},
+        {"-http-addr=h", "the server is --url URL"},
+        {"--endpoints", "the server is --url URL"},
+        {"-token=t", "LATCHKEY_PASSWORD"},
+        {"--ttl=10", "no option --ttl: it is --lease TIME here"},
+        {"--ttl", "no option --ttl: it is --lease TIME here"},
+        {"--leese=10", "no option --leese; did you mean --lease?"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        assert_tool(NULL, 64, "", words[i][1], "lock", words[i][0], "n", "true",
+                    NULL);
+    assert_tool(NULL, 64, "", "no option --ttl; did", "url", "--ttl=1", NULL);
+    assert_tool(NULL, 64, "", "the server is --url URL", "--endpoints=h", "ls",
+                NULL);
+}
+
+/* Users of other tools are told what it is called here. */
 static void words_of_other_tools_are_known(void **state)
 {
     static const char *const words[][2] = {{"unlock", "release"},
@@ -252,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_command_explains_itself),
         cmocka_unit_test(a_wrong_command_line_is_64),
         cmocka_unit_test(long_options_with_one_dash_are_refused),
+        cmocka_unit_test(options_of_other_tools_are_known),
         cmocka_unit_test(words_of_other_tools_are_known),
         cmocka_unit_test(options_stand_before_and_behind_the_command),
         cmocka_unit_test(a_letter_means_the_same_everywhere),
