@@ -285,10 +285,11 @@ static const cli_option acquire_options[] = {
 
 const cli_command cli_command_acquire = {
     .name = "acquire",
-    .summary = "hold a lock without a command: eval \"$(... --export)\"",
+    .summary = "hold a lock without a command, for a shell",
     .usage = "[OPTION]... NAME --lease TIME",
     .about =
-        "  eval \"$(latchkey acquire NAME --lease 10m --export)\" || exit\n"
+        "  lines=$(latchkey acquire NAME --lease 10m --export) &&\n"
+        "      eval \"$lines\" || exit\n"
         "  ...; latchkey renew; ...\n"
         "  latchkey release\n"
         "\n"

@@ -372,10 +372,10 @@ static const cli_option options[] = {
 
 const cli_command cli_command_hold = {
     .name = "hold",
-    .summary = "hold a name for a shell: eval \"$(latchkey hold NAME)\"",
+    .summary = "hold a name for a shell and its commands",
     .usage = "[OPTION]... NAME",
     .about =
-        "  eval \"$(latchkey hold NAME)\" || exit\n"
+        "  lines=$(latchkey hold NAME) && eval \"$lines\" || exit\n"
         "  ...\n"
         "  latchkey release        or nothing: the end of the shell will do\n"
         "\n"
@@ -383,7 +383,7 @@ const cli_command cli_command_hold = {
         "lives, and gives it back when the shell ends, however it ends. A\n"
         "shell that is stopped keeps NAME. If NAME is lost the shell gets\n"
         "SIGTERM, or what --on-lost says; what it has started gets nothing.\n"
-        "If NAME is not obtained the eval fails.",
+        "If NAME is not obtained the first line exits with the reason.",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,

@@ -72,8 +72,9 @@ static void check_status_fd(run *r)
 
 static _Noreturn void miss_command(const run *r)
 {
-    static const char shell[] =
-        "\n  for a shell itself: eval \"$(latchkey hold NAME)\"";
+    static const char shell[] = "\n  for a shell itself: lines=$(latchkey hold "
+                                "NAME) && eval \"$lines\" || "
+                                "exit";
 
     cli_usage(r->c, "which command? %s %s%s", r->c->called,
               r->c->command->usage, r->options.kind == CLI_LOCK ? shell : "");

@@ -137,8 +137,11 @@ static void words_of_other_tools_are_known(void **state)
     assert_tool(NULL, 64, "", "no command 'kv'\n  `latchkey help`", "kv", NULL);
     assert_tool(NULL, 64, "", "no option --lease-time; did you mean --lease?",
                 "lock", "--lease-time", "5", "n", "true", NULL);
-    assert_tool(NULL, 64, "", "a shell itself: eval \"$(latchkey hold NAME)\"",
-                "lock", "9", NULL);
+    assert_tool(
+        NULL, 64, "",
+        "a shell itself: lines=$(latchkey hold NAME) && eval \"$lines\" || "
+        "exit",
+        "lock", "9", NULL);
 }
 
 static void options_stand_before_and_behind_the_command(void **state)
