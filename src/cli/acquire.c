@@ -331,6 +331,24 @@ static int lost(const errand *e, lk_status status)
                     cli_subject_noun(e->subject.kind), e->name);
 }
 
+static bool is_release(const cli *c)
+{
+    return strcmp(c->called, "release") == 0;
+}
+
+/* The keeper of `hold` renews by itself. */
+static _Noreturn void miss_hold(const cli *c)
+{
+    if (is_release(c))
+        cli_usage(c, "which hold? neither LATCHKEY_HOLD nor LATCHKEY_KEEPER is "
+                     "set: was what acquire or hold wrote evaluated?");
+    if (getenv("LATCHKEY_KEEPER") != NULL)
+        cli_usage(c, "which hold? LATCHKEY_HOLD is not set, and what `hold` "
+                     "took is renewed by its keeper");
+    cli_usage(c, "which hold? LATCHKEY_HOLD is not set: was what acquire wrote "
+                 "evaluated?");
+}
+
 static int take_over(errand *e, const cli_args *args)
 {
     char joined[TEXT_SIZE];
@@ -343,9 +361,12 @@ static int take_over(errand *e, const cli_args *args)
     int code;
 
     if (given == NULL)
-        cli_usage(e->c, "which hold? LATCHKEY_HOLD is not set");
-    else
-        text = read_text(e, given, &kind);
+        miss_hold(e->c);
+    text = read_text(e, given, &kind);
+    if (text == NULL && is_release(e->c) && strchr(given, ' ') == NULL &&
+        args->operand_count == 1)
+        cli_usage(e->c, "release takes no NAME: it ends what this shell holds. "
+                        "Somebody else's: latchkey break NAME");
     if (text == NULL)
         cli_usage(e->c, "that is not a hold that acquire has written");
     code = open_subject(e, kind, false);

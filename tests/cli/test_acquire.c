@@ -158,6 +158,23 @@ static void without_a_lease_it_is_refused(void **state)
     assert_int_equal(server_integer(redis, "DBSIZE"), 0);
 }
 
+/* The most likely reason is said: the lines of acquire or hold were not
+   evaluated, or a name was given. */
+static void a_release_of_nothing_says_why(void **state)
+{
+    (void)state;
+    assert_tool(&how, 64, "",
+                "neither LATCHKEY_HOLD nor LATCHKEY_KEEPER is set: was what "
+                "acquire or hold wrote evaluated?",
+                "release", NULL);
+    assert_tool(&how, 64, "",
+                "release takes no NAME: it ends what this shell holds. "
+                "Somebody else's: latchkey break NAME",
+                "release", "n", NULL);
+    assert_tool(&shell, 64, "", "what `hold` took is renewed by its keeper",
+                "-c", "LATCHKEY_KEEPER=1:1 $tool renew", NULL);
+}
+
 static void what_is_held_is_not_obtained(void **state)
 {
     char wait[32];
@@ -254,6 +271,7 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(a_lease_can_be_made_longer, forget),
         cmocka_unit_test_teardown(without_a_lease_it_is_refused, forget),
+        cmocka_unit_test_teardown(a_release_of_nothing_says_why, forget),
         cmocka_unit_test_teardown(what_is_held_is_not_obtained, forget),
         cmocka_unit_test_teardown(it_ends_with_its_lease, forget),
         cmocka_unit_test_teardown(a_hold_that_cannot_be_written_is_given_back,
