@@ -226,8 +226,9 @@ static void judge(demo *d)
 
 const demo_scene demo_scene_cache = {
     .title = "A cache that all read and one rebuilds",
-    .about = "6 processes read under the read lock. Who finds the cache stale "
-             "takes the\nwrite lock, looks again, rebuilds, and downgrades to "
+    .about = "6 processes read under the read lock. The one that finds the "
+             "cache stale takes\nthe write lock, looks again, rebuilds, and "
+             "downgrades to "
              "reading.",
     .legend = "(. waits  # reads  W rebuilds)\n",
     .actor = "reader",
