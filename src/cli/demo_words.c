@@ -5,6 +5,7 @@
  * each statement that was checked; with --json one object for each.
  */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -115,9 +116,10 @@ void demo_end(demo *d)
     if (!is_for_people(d))
         return;
     if (d->untrue == 0)
+        /* As it was called: it need not be on the path. */
         (void)printf("\nAll %d statements were true, in %.0f s. Next: "
-                     "latchkey help lock\n",
-                     d->checks, demo_seconds(d));
+                     "%s help lock\n",
+                     d->checks, demo_seconds(d), program_invocation_name);
     else
         (void)printf("\n%d of %d statements were NOT true.\n", d->untrue,
                      d->checks);

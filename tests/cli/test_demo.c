@@ -111,8 +111,11 @@ static void assert_nothing_is_left(scene *s)
 
 static tool *start(const scene *s)
 {
-    tool *t = tool_start(&s->how, "demo", "--quick", NULL);
+    tool_how how = s->how;
+    tool *t;
 
+    how.program = LK_TOOL; /* by its path, as ./dev demo does */
+    t = tool_start(&how, "demo", "--quick", NULL);
     tool_wait_out(t, "A worker pool", 10000);
     return t;
 }
@@ -130,6 +133,7 @@ static void all_that_it_shows_is_true(void **state)
     assert_non_null(strstr(tool_out(t), "all 8 have begun"));
     assert_non_null(strstr(tool_out(t), "hand-overs a second"));
     assert_non_null(strstr(tool_out(t), "All 9 statements were true"));
+    assert_non_null(strstr(tool_out(t), "Next: " LK_TOOL " help lock\n"));
     assert_null(strchr(tool_out(t), '\033'));
     assert_string_equal(tool_err(t), "");
     tool_free(t);
