@@ -337,7 +337,7 @@ static int run(cli *c, int argc, char **argv)
     code = see_open(c, &top.client);
     if (code != 0)
         return code;
-    if (c->json || isatty(STDOUT_FILENO) == 0)
+    if (c->json || isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0)
         code = snapshot(&top);
     else
         code = live(&top);
@@ -355,7 +355,9 @@ const cli_command cli_command_top = {
         "h by how long it is held, r by rate, n by name, q to end. RATE are "
         "the\n"
         "changes of the holder that were seen, a second: at most one a look.\n"
-        "Elsewhere, or with --json, one look, as `ls --sort`.",
+        "Where standard input or output is no terminal, or with --json, one "
+        "look,\n"
+        "as `ls --sort`.",
     .options = options,
     .operands_max = 1,
     .run = run,

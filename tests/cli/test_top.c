@@ -54,6 +54,25 @@ static pid_t start(seeing *f, keeper_how how)
     return f->keepers[f->count++];
 }
 
+/* As from a loop that reads a file: no key can be read. */
+static void top_without_a_keyboard_is_one_look(void **state)
+{
+    static const char *const variables[] = {"tool=" LK_TOOL, NULL};
+    seeing *f = *state;
+    const tool_how how = {.url = server_url(f->server),
+                          .env = variables,
+                          .program = "sh",
+                          .has_terminal = true};
+    tool *t;
+
+    start(f, (keeper_how){.holds = "busy"});
+    t = tool_start(&how, "-c", "$tool top </dev/null", NULL);
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    assert_non_null(strstr(tool_out(t), "busy"));
+    assert_null(strstr(tool_out(t), "q quits"));
+    tool_free(t);
+}
+
 static void top_without_a_terminal_is_one_look(void **state)
 {
     seeing *f = *state;
@@ -167,6 +186,7 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(top_without_a_keyboard_is_one_look),
         TEST(top_without_a_terminal_is_one_look),
         TEST(top_on_a_terminal_is_drawn_again),
         TEST(top_counts_changes_of_hands),
