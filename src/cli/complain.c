@@ -34,6 +34,23 @@ static void put_message(char *to, size_t size, const char *text)
 }
 
 /* In one write, so that lines of several processes do not mix. */
+static void put_line(const char *text)
+{
+    char *whole = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&whole, &size);
+
+    if (to == NULL) {
+        (void)fprintf(stderr, "%s\n", text);
+        return;
+    }
+    cli_put_wrapped(to, text, cli_columns_bound(stderr));
+    (void)fputc('\n', to);
+    if (fclose(to) == 0)
+        (void)fwrite(whole, 1, size, stderr);
+    free(whole);
+}
+
 __attribute__((format(printf, 2, 0))) static void
 say(const cli *c, const char *format, va_list arguments)
 {
@@ -47,7 +64,7 @@ say(const cli *c, const char *format, va_list arguments)
                     arguments);
     put_message(safe, sizeof(safe) - 1, text);
     (void)cli_flush(); /* where both go to one place, they stand in order */
-    (void)fprintf(stderr, "%s\n", safe);
+    put_line(safe);
 }
 
 int cli_fail(const cli *c, int code, const char *format, ...)

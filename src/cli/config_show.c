@@ -11,6 +11,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/password.h"
+#include "cli/see.h"
 
 typedef struct choices {
     bool explains;
@@ -34,17 +35,22 @@ show_text(const cli_setting *setting, const char *text, char *room, size_t size)
                : "(not understood: see `latchkey url`)";
 }
 
-static void put_plain(const cli_setting *setting, const char *text,
-                      const char *from, bool explains)
+static void put_plain(const cli *c, const cli_setting *setting,
+                      const char *text, const char *from, bool explains)
 {
+    see_page page;
+    FILE *to;
+
     (void)printf("%s = ", setting->key);
     cli_put_clean(stdout, text);
     (void)fputc('\n', stdout);
     if (!explains)
         return;
-    (void)fputs("    from ", stdout);
-    cli_put_clean(stdout, from);
-    (void)printf("\n    %s\n", setting->help);
+    to = see_page_begin(&page, c, stdout);
+    (void)fputs("    from ", to);
+    cli_put_clean(to, from);
+    (void)fprintf(to, "\n    %s\n", setting->help);
+    see_page_end(&page);
 }
 
 static void put_json(cli_json *json, const cli_setting *setting,
@@ -62,7 +68,7 @@ static void put(const cli *c, cli_json *json, const cli_setting *setting,
     if (c->json)
         put_json(json, setting, text, from);
     else
-        put_plain(setting, text, from, explains);
+        put_plain(c, setting, text, from, explains);
 }
 
 static int

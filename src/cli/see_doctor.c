@@ -49,6 +49,24 @@ struct report {
     bool failed;
 };
 
+static void put_text(const cli *c, const lk_check *check)
+{
+    see_page page;
+    FILE *to = see_page_begin(&page, c, stdout);
+
+    cli_paint(&page.c, to, styles[check->level]);
+    (void)fprintf(to, "%-8s", words[check->level]);
+    cli_paint(&page.c, to, CLI_PLAIN);
+    (void)fprintf(to, "%-12s ", check->id);
+    cli_put_clean(to, check->text);
+    if (check->advice[0] != '\0') {
+        (void)fputs("\n                     do: ", to);
+        cli_put_clean(to, check->advice);
+    }
+    (void)fputc('\n', to);
+    see_page_end(&page);
+}
+
 static void put(struct report *report, const lk_check *check)
 {
     const cli *c = report->c;
@@ -66,16 +84,7 @@ static void put(struct report *report, const lk_check *check)
     if (c->quiet &&
         (check->level == LK_CHECK_OK || check->level == LK_CHECK_NOTE))
         return;
-    cli_paint(c, stdout, styles[check->level]);
-    (void)printf("%-8s", words[check->level]);
-    cli_paint(c, stdout, CLI_PLAIN);
-    (void)printf("%-12s ", check->id);
-    cli_put_clean(stdout, check->text);
-    if (check->advice[0] != '\0') {
-        (void)fputs("\n                     do: ", stdout);
-        cli_put_clean(stdout, check->advice);
-    }
-    (void)fputc('\n', stdout);
+    put_text(c, check);
 }
 
 /* ---- what the library's own checks do not see ------------------------------------- */

@@ -215,6 +215,31 @@ static void nothing_is_left_of_the_lines_of_a_wait(void **state)
     tool_free(holder);
 }
 
+/* On standard output and on standard error. */
+static void advice_and_refusals_are_continued(void **state)
+{
+    static const char *const lines[][4] = {
+        {"doctor", "--watch", "0.1", NULL},
+        {"config", "--explain", NULL},
+        {"release", NULL},
+        {"lock", "-n", LONG_NAME, "true"},
+    };
+    static const char *const said[] = {"appendfsync", "tls-key-file",
+                                       "evaluated?", "not obtained"};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const tool_how how = terminal(60);
+        tool *t = tool_start(&how, lines[i][0], lines[i][1], lines[i][2],
+                             lines[i][3], NULL);
+
+        (void)tool_wait(t, SOON_MS);
+        assert_narrow(tool_out(t), 60);
+        assert_said(tool_out(t), said[i]);
+        tool_free(t);
+    }
+}
+
 /* Both ends of it, and how much is left out is what both ends leave. */
 static void a_long_name_can_be_told_by_both_ends(void **state)
 {
@@ -264,6 +289,7 @@ int main(void)
         cmocka_unit_test(live_pictures_keep_what_a_holder_is),
         cmocka_unit_test(a_wait_keeps_what_the_holder_is),
         cmocka_unit_test(nothing_is_left_of_the_lines_of_a_wait),
+        cmocka_unit_test(advice_and_refusals_are_continued),
         cmocka_unit_test(a_long_name_can_be_told_by_both_ends),
         cmocka_unit_test(colours_go_where_they_are_wanted),
     };
