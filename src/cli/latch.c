@@ -33,6 +33,7 @@ typedef struct visit {
     cli *c;
     const char *name;
     choices chosen;
+    uint64_t came; /* to a barrier that did not open; 0: not known */
     lk_client *client;
     lk_latch *latch;
 } visit;
@@ -112,6 +113,10 @@ static int still_closed(const visit *v)
     lk_status status = lk_latch_count(v->latch, &count);
 
     (void)cli_clean(name, sizeof(name), v->name);
+    if (v->came > 0)
+        return cli_fail(v->c, CLI_BUSY,
+                        "barrier '%s': %" PRIu64 " of %" PRIu64 " came", name,
+                        v->came, v->chosen.count);
     if (status == LK_OK && count > 0)
         return cli_fail(v->c, CLI_BUSY,
                         "'%s' is not open yet: %" PRIu64 " awaited", name,
@@ -299,8 +304,9 @@ const cli_command cli_command_latch = {
 
 /* Whoever does not wait any more takes the arrival back, so that the others do
    not begin without it. If they have begun, so does this one. */
-static lk_status meet(const visit *v, const char *member)
+static lk_status meet(visit *v, const char *member)
 {
+    uint64_t awaited = 0;
     bool is_open = false;
     lk_status status = reach(v);
 
@@ -312,6 +318,9 @@ static lk_status meet(const visit *v, const char *member)
     status = wait_open(v);
     if (status != LK_ECANCELED && status != LK_ETIMEDOUT && status != LK_EBUSY)
         return status;
+    if (lk_latch_count(v->latch, &awaited) == LK_OK &&
+        awaited < v->chosen.count)
+        v->came = v->chosen.count - awaited;
     if (lk_latch_leave(v->latch, member, &is_open) == LK_OK && is_open)
         return LK_OK;
     return status;

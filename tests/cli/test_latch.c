@@ -159,13 +159,28 @@ static void a_wrong_line_is_64(void **state)
     assert_tool(&how, 64, "", "how many are to meet?", "barrier", "b", NULL);
 }
 
+/* data: how many "b" still awaits, in digits. */
+static bool are_awaited(void *data)
+{
+    const char *count = data;
+    tool *t = tool_start(&how, "latch", "count", "b", NULL);
+    bool are = tool_wait(t, SOON_MS) == 0 &&
+               strncmp(tool_out(t), count, strlen(count)) == 0;
+
+    tool_free(t);
+    return are;
+}
+
 static void nobody_passes_a_barrier_before_all_are_there(void **state)
 {
+    char two[] = "2";
     tool *first = tool_start(&how, "barrier", "b", "-n3", NULL);
     tool *second;
 
     (void)state;
-    assert_tool(&how, 75, "", NULL, "barrier", "b", "-n3", "-w1", NULL);
+    assert_true(wait_until(are_awaited, two, SOON_MS));
+    assert_tool(&how, 75, "", "latchkey barrier: barrier 'b': 2 of 3 came\n",
+                "barrier", "b", "-n3", "-w1", NULL);
     second = tool_start(&how, "barrier", "b", "-n3", NULL);
     assert_tool(&how, 75, "", NULL, "latch", "wait", "-n", "b", NULL);
     assert_tool(&how, 0, "", "", "barrier", "b", "-n3", NULL);
@@ -173,22 +188,13 @@ static void nobody_passes_a_barrier_before_all_are_there(void **state)
     assert_int_equal(tool_wait(second, SOON_MS), 0);
 }
 
-static bool has_arrived(void *data)
-{
-    tool *t = tool_start(&how, "latch", "count", "b", NULL);
-    bool is_one = tool_wait(t, SOON_MS) == 0 && strcmp(tool_out(t), "1\n") == 0;
-
-    (void)data;
-    tool_free(t);
-    return is_one;
-}
-
 static void who_is_told_to_end_takes_the_arrival_back(void **state)
 {
+    char one[] = "1";
     tool *first = tool_start(&how, "barrier", "b", "-n2", NULL);
 
     (void)state;
-    assert_true(wait_until(has_arrived, NULL, SOON_MS));
+    assert_true(wait_until(are_awaited, one, SOON_MS));
     assert_int_equal(kill(tool_pid(first), SIGTERM), 0);
     assert_int_equal(tool_wait(first, SOON_MS), 143);
     assert_tool(&how, 75, "", "nothing is set", "latch", "count", "b", NULL);
