@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/foreign.h"
 #include "cli/output.h"
 #include "cli/word.h"
 
@@ -215,26 +216,6 @@ static _Noreturn void version(const reader *r)
     exit(cli_finish(cli_version(r->c)));
 }
 
-/* Options of consul lock and etcdctl, and what is written here in their place. */
-static const struct foreign {
-    const char *name;  /* without dashes */
-    const char *needs; /* the option that `instead` tells of; NULL: none */
-    const char *instead;
-} foreigners[] = {
-    {"n", "sem", "how many may hold it at once is --sem N here"},
-    {"try", "wait", "how long to wait is -w TIME here"},
-    {"name", "why", "what others are shown is --why TEXT here"},
-    {"ttl", "lease", "it is --lease TIME here"},
-    {"shell", "command", "a shell runs the command only with -c: leave it out"},
-    {"child-exit-code", NULL,
-     "the exit code is the command's own here: leave it out"},
-    {"pass-stdin", NULL,
-     "the command has the standard input here: leave it out"},
-    {"http-addr", "url", "the server is --url URL here, or LATCHKEY_URL"},
-    {"endpoints", "url", "the server is --url URL here, or LATCHKEY_URL"},
-    {"token", NULL, "the password is in LATCHKEY_PASSWORD here, or in the URL"},
-};
-
 static bool has_option(const reader *r, const char *name)
 {
     return find_long(r->own, name, strlen(name)) != NULL ||
@@ -245,14 +226,12 @@ static bool has_option(const reader *r, const char *name)
 static void
 refuse_foreign(const reader *r, const char *word, const char *name, size_t size)
 {
-    for (size_t i = 0; i < sizeof(foreigners) / sizeof(foreigners[0]); i++) {
-        const struct foreign *f = &foreigners[i];
+    const cli_foreign *foreign = cli_foreign_find(name, size);
 
-        if (strlen(f->name) == size && strncmp(f->name, name, size) == 0 &&
-            (f->needs == NULL || has_option(r, f->needs)))
-            cli_usage(r->c, "there is no option %.*s: %s",
-                      (int)(name + size - word), word, f->instead);
-    }
+    if (foreign != NULL &&
+        (foreign->needs == NULL || has_option(r, foreign->needs)))
+        cli_usage(r->c, "there is no option %.*s: %s",
+                  (int)(name + size - word), word, foreign->instead);
 }
 
 /* text: what stands behind the dashes, of which size bytes are the name. */
@@ -483,6 +462,8 @@ void cli_parse(cli *c, int argc, char **argv, void *values, cli_args *args)
     take_rest(&r, command, args);
     args->operands = argv + 1;
     args->operand_count = r.operands;
+    if (c->url != NULL && cli_foreign_is_unlock(command->name, c->url))
+        cli_usage(c, "-u is --url here; flock's -u is `latchkey release`");
     if (r.operands < command->operands_min)
         cli_usage(c, "something is missing: %s %s", c->called, command->usage);
     if (r.operands > command->operands_max)

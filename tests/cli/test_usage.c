@@ -111,6 +111,8 @@ static void options_of_other_tools_are_known(void **state)
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         assert_tool(NULL, 64, "", words[i][1], "lock", words[i][0], "n", "true",
                     NULL);
+    assert_tool(NULL, 64, "", "flock's -u is `latchkey release`", "lock", "-u",
+                "9", NULL);
     assert_tool(NULL, 64, "", "no option --ttl; did", "url", "--ttl=1", NULL);
     assert_tool(NULL, 64, "", "the server is --url URL", "--endpoints=h", "ls",
                 NULL);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLI_FOREIGN_H
+#define LK_CLI_FOREIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Options of consul lock, etcdctl and flock that mean nothing here, or something
+ * else, and what is written here in their place.
+ */
+typedef struct cli_foreign {
+    const char *name;  /* without dashes */
+    const char *needs; /* the option that `instead` tells of; NULL: none */
+    const char *instead;
+} cli_foreign;
+
+/* By the first size bytes of name, in which no dashes are. NULL: none. */
+const cli_foreign *cli_foreign_find(const char *name, size_t size);
+
+/* Whether --url of this command is meant as flock's -u: what it is given is no
+   URL. */
+bool cli_foreign_is_unlock(const char *command, const char *url);
+
+#endif /* LK_CLI_FOREIGN_H */
