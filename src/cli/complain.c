@@ -250,11 +250,45 @@ int cli_fail_call(const cli *c, lk_status status, const char *what)
                            what);
 }
 
+/* The scheme that was meant by the start of a URL; NULL: it cannot be told, or
+   stands there. */
+static const char *scheme_meant(const char *url)
+{
+    static const char *const schemes[] = {"redis", "rediss", "valkey",
+                                          "valkeys"};
+    const char *end = strstr(url, "//");
+    const char *near = NULL;
+    char word[16];
+    size_t distance;
+
+    if (end == NULL || (size_t)(end - url) >= sizeof(word))
+        return NULL;
+    (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(url, ":/"), url);
+    distance = cli_nearness(word);
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        size_t d = cli_distance(word, schemes[i]);
+
+        if (d < distance) {
+            distance = d;
+            near = schemes[i];
+        }
+    }
+    return distance == 0 && *(end - 1) == ':' ? NULL : near;
+}
+
 int cli_fail_url(const cli *c, lk_status status, const char *from)
 {
     const struct remedy *remedy = remedy_find(status);
     bool has_advice = remedy != NULL && remedy->advice != NULL;
+    const char *scheme = status == LK_EURL && c->resolved_url != NULL
+                             ? scheme_meant(c->resolved_url)
+                             : NULL;
 
+    if (scheme != NULL)
+        return cli_fail(c, cli_status_exit(status),
+                        "the URL of %s: its scheme is not known\n"
+                        "  did you mean %s://?",
+                        from, scheme);
     return cli_fail(c, cli_status_exit(status), "the URL of %s: %s%s%s", from,
                     lk_last_error(), has_advice ? "\n  " : "",
                     has_advice ? remedy->advice : "");

@@ -127,6 +127,27 @@ static void what_is_not_understood_is_78(void **state)
                 "gopher://h", NULL);
 }
 
+static void a_scheme_that_is_nearly_one_is_guessed(void **state)
+{
+    static const char *const urls[][2] = {{"redis//h", "redis"},
+                                          {"reddis://h", "redis"},
+                                          {"redsi://h", "redis"},
+                                          {"redisss://h", "rediss"},
+                                          {"valky://h", "valkey"}};
+    char wanted[96];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        (void)snprintf(wanted, sizeof(wanted),
+                       "its scheme is not known\n  did you mean %s://?",
+                       urls[i][1]);
+        assert_tool(NULL, 78, "", wanted, "url", urls[i][0], NULL);
+    }
+    assert_tool(NULL, 78, "", "write redis://host:port or unix:/path", "url",
+                "gopher://h", NULL);
+    assert_tool(NULL, 78, "", "port", "url", "redis://h:x", NULL);
+}
+
 static void config_tells_each_value_and_who_says_so(void **state)
 {
     char from[256];
@@ -270,6 +291,7 @@ int main(void)
         cmocka_unit_test(an_empty_variable_is_refused),
         cmocka_unit_test(a_password_is_not_shown),
         cmocka_unit_test(the_private_server_can_be_forbidden),
+        cmocka_unit_test(a_scheme_that_is_nearly_one_is_guessed),
         cmocka_unit_test_setup_teardown(what_is_not_understood_is_78, start,
                                         end),
         cmocka_unit_test_setup_teardown(config_tells_each_value_and_who_says_so,
