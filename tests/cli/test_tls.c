@@ -147,6 +147,24 @@ static void what_is_not_believed_is_told_with_what_to_do(void **state)
                 "--", "echo", "x", NULL);
 }
 
+static void a_plain_port_is_told_from_a_server_that_is_away(void **state)
+{
+    server *plain = server_start_tcp(NULL);
+    char there[128];
+    const tool_how how = {.url = there};
+
+    (void)state;
+    assert_non_null(plain);
+    (void)snprintf(there, sizeof(there), "rediss://127.0.0.1:%u",
+                   (unsigned)server_port(plain));
+    assert_tool(&how, 69, "", "the TLS handshake is not answered", "ls", NULL);
+    assert_tool(&how, 69, "",
+                "write redis:// in the place of rediss://, or give the server "
+                "TLS",
+                "ls", NULL);
+    server_stop(plain);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_teardown(test, end)
@@ -157,6 +175,7 @@ int main(void)
         TEST(a_certificate_in_the_url_has_its_own_key),
         TEST(a_url_without_tls_has_no_use_for_it),
         TEST(what_is_not_believed_is_told_with_what_to_do),
+        TEST(a_plain_port_is_told_from_a_server_that_is_away),
     };
 #undef TEST
 
