@@ -179,3 +179,25 @@ const lk__script *const all_scripts[] = {\n${listed}};\n" @ONLY)
   set(LK_ALL_SCRIPTS "${list}" PARENT_SCOPE)
   target_sources(${target} PRIVATE "${out}")
 endfunction()
+
+# lk_embed_rights(<target> <source.c>...)
+#
+# Embeds in <target> which rights each primitive needs at the server, as
+# src/cli/rights.h declares it. They are made of these sources, the scripts and
+# their tables whenever one of them has changed; see tools/rights.awk.
+function(lk_embed_rights target)
+  set(out "${PROJECT_BINARY_DIR}/generated/cli_rights.c")
+  set(tool "${PROJECT_SOURCE_DIR}/tools/rights.awk")
+  set(said "${PROJECT_SOURCE_DIR}/src/rights.table")
+  find_program(AWK awk REQUIRED)
+  file(GLOB tables CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lua/*/*.table")
+  file(GLOB scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lua/*.lua"
+    "${PROJECT_SOURCE_DIR}/lua/*/*.lua")
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/" REGEX "^[^/]")
+  add_custom_command(OUTPUT "${out}"
+    COMMAND sh -c "\"$0\" -v lua=lua -f \"$1\" src/rights.table lua/*/*.table src/*/*.c > \"$2.new\" && mv \"$2.new\" \"$2\""
+      "${AWK}" "${tool}" "${out}"
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    DEPENDS "${tool}" "${said}" ${tables} ${scripts} ${ARGN} VERBATIM)
+  target_sources(${target} PRIVATE "${out}")
+endfunction()

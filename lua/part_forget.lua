@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- part_forget: removing what is kept of a name that nobody uses. Whether that
 -- is so, the script itself finds out before.
+-- calls: HLEN ZCARD
 -- Needs: part_error, and that part_clock's clock was looked at; the local
 -- state, which is the key of the record.
 --

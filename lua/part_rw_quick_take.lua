@@ -2,6 +2,7 @@
 -- part_rw_quick_take: a name that nobody waits for is taken in few commands, if
 -- it is free, or to read beside others who read. Goes first: it needs no other
 -- fragment, and the server does not have to build them.
+-- calls: DEL HSET PEXPIRE PTTL SET
 --
 -- It leaves what part_rw_share leaves. Whatever is not quite plain, it leaves
 -- to the script: who waits, or where others hold spins or is Redisson's, a

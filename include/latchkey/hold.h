@@ -150,7 +150,8 @@ LK_API int lk_hold_fd(lk_hold *hold);
  *
  * @return LK_OK; LK_ELOST: it was lost before, see lk_last_error() for since
  *         when; LK_EINDOUBT: no answer in time, the library goes on releasing
- *         until the lease ends; LK_EOFFLINE: the same, and nothing was sent
+ *         until the lease ends; LK_EOFFLINE: the same, and nothing was sent;
+ *         LK_EDENIED: the same, and an access rule forbids it so far
  */
 LK_API lk_status lk_hold_release(lk_hold *hold);
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- share: making claims readers, or one the writer, and ending holds.
+-- calls: HDEL HSET PEXPIRE SET ZREM
 -- needs: clock failed queue readers hold message room
 
 local share = {}

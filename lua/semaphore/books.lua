@@ -9,6 +9,7 @@
 --                    none; nil: no number is set
 -- books.taken        permits that somebody has, or had until the lease ended
 -- books.all          N; nil: no number is set
+-- calls: HDEL HSET ZADD ZREM
 -- needs: clock failed fences past permits queue sides
 
 local books = {}

@@ -68,6 +68,13 @@ static history_phase phase_of(lk_status status)
                                                           : HISTORY_FAIL;
 }
 
+/* What is to be released is released in the end, though a right is missing. */
+static history_phase phase_of_call(history_call call, lk_status status)
+{
+    return call == HISTORY_RELEASE && status == LK_EDENIED ? HISTORY_UNKNOWN
+                                                           : phase_of(status);
+}
+
 static history_event event_of(const sim_name *name, sim_primitive primitive,
                               const sim_client *client)
 {
@@ -204,7 +211,7 @@ void sim_record_return(const sim_actor *actor, sim_client *client,
     if (client->process.dead)
         return;
     event.operation = operation;
-    event.phase = (uint8_t)phase_of(status);
+    event.phase = (uint8_t)phase_of_call(call, status);
     event.call = (uint8_t)call;
     event.status = status;
     event.owner = actor->number;

@@ -136,6 +136,16 @@ static void on_replaced(lk__claim *claim)
     lk__claim_kill(claim);
 }
 
+/* A right that is missing may be given, so it is asked again; the caller need not
+   wait for that. */
+static void
+on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
+{
+    if (status == LK_EDENIED && claim->releaser != NULL)
+        releaser_done(claim->releaser, status, lk__reply_words(reply));
+    retry_later(claim);
+}
+
 static void
 on_close(lk__request *request, lk_status status, const redisReply *reply)
 {
@@ -158,7 +168,7 @@ on_close(lk__request *request, lk_status status, const redisReply *reply)
         else if (status == LK_ETYPE)
             on_replaced(claim);
         else
-            retry_later(claim);
+            on_refused(claim, status, reply);
     }
     lk__claim_answered(claim);
 }

@@ -8,11 +8,14 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/output.h"
+#include "cli/rights.h"
 #include "cli/see.h"
 
 struct values {
     const char *name;
     int64_t watch_ms;
+    bool acl;
+    const char *prefix, *primitive; /* of these rights */
 };
 
 static const cli_option options[] = {
@@ -20,6 +23,12 @@ static const cli_option options[] = {
      "take a lock of this name, with the user's rights", 0},
     {CLI_TIME, 0, "watch", offsetof(struct values, watch_ms), "TIME",
      "watch the server's clock for so long; 1", 0},
+    {CLI_FLAG, 0, "acl", offsetof(struct values, acl), NULL,
+     "print the rights that a program needs", 0},
+    {CLI_TEXT, 0, "prefix", offsetof(struct values, prefix), "TEXT",
+     "with --acl: to names that begin so", 0},
+    {CLI_TEXT, 0, "for", offsetof(struct values, primitive), "PRIMITIVE",
+     "with --acl: of this one alone, as plain_semaphore", 0},
     {CLI_TEXT, 'n', "name", offsetof(struct values, name), "NAME", NULL, 0},
     {CLI_TIME, 'w', "watch", offsetof(struct values, watch_ms), "TIME", NULL,
      0},
@@ -177,6 +186,11 @@ static int run(cli *c, int argc, char **argv)
     int code;
 
     cli_parse(c, argc, argv, &values, &args);
+    if (values.acl)
+        return cli_rights_put(c, values.prefix != NULL ? values.prefix : "",
+                              values.primitive);
+    if (values.prefix != NULL || values.primitive != NULL)
+        cli_usage(c, "--prefix and --for are for --acl");
     code = see_open(c, &client);
     if (code != 0)
         return code;
@@ -206,6 +220,8 @@ const cli_command cli_command_doctor = {
         "trips, clocks and access rules; each line that is not ok says what "
         "to\n"
         "do. --quiet shows only those that may go wrong.\n"
+        "--acl asks no server: it prints the fewest rights with which a\n"
+        "program can use the library, as rules for ACL SETUSER.\n"
         "Exit code 69: something fails.",
     .options = options,
     .run = run,

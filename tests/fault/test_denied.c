@@ -10,6 +10,8 @@
 
 #include <latchkey/latchkey.h>
 
+#include <string.h>
+
 #include "support/check.h"
 #include "support/scene.h"
 #include "support/wait.h"
@@ -280,6 +282,29 @@ static void a_hold_that_may_not_be_renewed_is_lost_by_the_clock(void **state)
     scene_is_clean(sc);
 }
 
+/* The caller is told why at once, and the hold ends as soon as it may: neither the
+   time of the command nor the lease, both an hour here, says when. */
+static void a_release_that_is_denied_is_told_and_done_later(void **state)
+{
+    scene *sc = *state;
+    const lk_acquire_options hour = {LK_ACQUIRE_OPTIONS_INIT,
+                                     .lease_ms = 3600000};
+    lk_client_options options = far_user;
+    lk_hold *hold;
+
+    options.command_timeout_ms = 3600000;
+    scene_command(sc, "ACL SETUSER far on >word ~* &* +@all");
+    scene_open_far(sc, &options);
+    hold = scene_hold(sc->far_lock, &hour);
+    may(sc, "-hdel");
+    assert_status(lk_hold_release(hold), LK_EDENIED);
+    assert_non_null(strstr(lk_last_error(), "ACL LOG"));
+    assert_int_equal(server_integer(sc->server, "EXISTS job"), 1);
+    may(sc, "+hdel");
+    assert_true(scene_becomes(sc, "EXISTS job", 0));
+    scene_is_clean(sc);
+}
+
 /* A grant that came late is found by looking. Where its lease may not be
    lengthened it is lost in time, without many questions. */
 static void a_late_grant_that_may_not_be_kept_is_lost(void **state)
@@ -334,6 +359,7 @@ int main(void)
         SCENE_TEST(a_holder_may_lose_its_keys),
         SCENE_TEST(a_holder_may_lose_its_user),
         SCENE_TEST(a_hold_that_may_not_be_renewed_is_lost_by_the_clock),
+        SCENE_TEST(a_release_that_is_denied_is_told_and_done_later),
         SCENE_TEST(a_late_grant_that_may_not_be_kept_is_lost),
     };
 

@@ -163,13 +163,13 @@ static void set_rights(fairline *l)
     char *rights = rights_of_the_manual();
     redisContext *redis = redisConnectUnix(server_socket(l->scene->server));
     redisReply *reply;
-    const char *words[64];
+    const char *words[128];
     int count = 0;
     char *rest = NULL;
 
     rename_in(rights);
     for (char *word = strtok_r(rights, " \n", &rest);
-         word != NULL && count < 64; word = strtok_r(NULL, " \n", &rest))
+         word != NULL && count < 128; word = strtok_r(NULL, " \n", &rest))
         words[count++] = word;
     reply = redisCommandArgv(redis, count, words, NULL);
     assert_non_null(reply);

@@ -239,14 +239,14 @@ static char *rights_of_the_manual(void)
 
 static void set_rights(plain *f, char *rights)
 {
-    const char *words[64];
+    const char *words[128];
     size_t count = 0;
     char *rest = NULL;
     redisContext *context = redisConnectUnix(server_socket(f->base->server));
     redisReply *reply;
 
     for (char *word = strtok_r(rights, " \n", &rest);
-         word != NULL && count < 64; word = strtok_r(NULL, " \n", &rest))
+         word != NULL && count < 128; word = strtok_r(NULL, " \n", &rest))
         words[count++] = word;
     reply = redisCommandArgv(context, (int)count, words, NULL);
     assert_non_null(reply);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The rights that `latchkey doctor --acl` prints, each taken away in turn: a step
+ * that needs it is refused with words that name it, or goes on without it. No hold
+ * is stuck, none remains half released, and no key stays. A slice of them; with
+ * LK_LONG all.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/rights.h"
+#include "support/tool.h"
+#include "support/wait.h"
+
+enum { SLICE = 11 };
+
+static server *redis;
+static unsigned turn;
+
+/* What comes of a program without a right: it is refused what it asked for; it
+   gets it all the same; its time ends; it never came to need it. */
+enum { REFUSED, SLOWER, IN_TIME, UNMET, OUTCOMES };
+static unsigned counts[OUTCOMES];
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start_tcp(NULL);
+    return redis != NULL ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_stop(redis);
+    return 0;
+}
+
+/* No key that keeps a hold is without an end. A siglock's signal is none: it lies
+   until somebody takes it, or the lock. */
+static void assert_all_ends(const rights_scene *scene, const char *command)
+{
+    static const char look[] =
+        "EVAL local\tfound=''\tfor\t_,key\tin\tipairs(redis.call('KEYS','*'))"
+        "do\tif\tredis.call('PTTL',key)==-1\tand\tkey~='lock-signal:app:1'\t"
+        "then\tfound=found..key..','\tend\tend\treturn\tfound 0";
+    char *found = server_string(redis, look);
+
+    if (!scene->stays && found[0] != '\0')
+        fail_msg("%s without %s: for ever: %s", scene->primitive, command,
+                 found);
+    free(found);
+}
+
+/* The words name the right, or say that a script lacks one: Redis does not say
+   which, but in ACL LOG. */
+static bool is_refused(const rights_play *p, const char *command)
+{
+    char first[32];
+
+    (void)snprintf(first, sizeof(first), "%s", command);
+    first[strcspn(first, "|")] = '\0';
+    return p->status == LK_EDENIED &&
+           (strcasestr(p->words, first) != NULL ||
+            (strstr(p->words, "can't run this command") != NULL &&
+             rights_denied(redis, command)));
+}
+
+/* What goes on by itself, as a wait whose grant others may not make, or the release
+   at several servers, ends with its time; so does a hold meanwhile. */
+static bool is_over_in_time(const rights_play *p, const char *command)
+{
+    return (p->status == LK_ETIMEDOUT || p->status == LK_ELOST ||
+            p->status == LK_EINDOUBT) &&
+           rights_denied(redis, command);
+}
+
+static void
+judge(const rights_scene *scene, const rights_play *p, const char *command)
+{
+    if (p->step == NULL && !rights_denied(redis, command))
+        counts[UNMET]++;
+    else if (p->step == NULL)
+        counts[SLOWER]++;
+    else if (is_refused(p, command))
+        counts[REFUSED]++;
+    else if (is_over_in_time(p, command))
+        counts[IN_TIME]++;
+    else
+        fail_msg("%s without %s: %s: %s, %s", scene->primitive, command,
+                 p->step, lk_status_name(p->status), p->words);
+}
+
+static void
+take_away(const rights_scene *scene, const char *rules, const char *word)
+{
+    char *less = rights_without(rules, word);
+    rights_play p;
+
+    rights_open(&p, redis, less);
+    free(less);
+    scene->play(&p);
+    rights_leave(&p);
+    judge(scene, &p, word + 1);
+    assert_all_ends(scene, word + 1);
+    scene->settle(&p);
+    rights_close(&p, redis);
+}
+
+static void each_right_is_missed_by_name_and_leaves_nothing(void **state)
+{
+    const unsigned step =
+        getenv("LK_LONG") != NULL ? 1 : SLICE * (unsigned)wait_scale();
+
+    (void)state;
+    for (unsigned i = 0; i < rights_scene_count; i++) {
+        char *rules = rights_printed(rights_scenes[i].primitive, "app:");
+        char *copy = strdup(rules), *rest;
+
+        assert_non_null(copy);
+        for (char *word = strtok_r(copy, " ", &rest); word != NULL;
+             word = strtok_r(NULL, " ", &rest)) {
+            if (word[0] == '+' && turn++ % step == 0)
+                take_away(&rights_scenes[i], rules, word);
+        }
+        free(copy);
+        free(rules);
+    }
+    print_message("%u refused, %u slower, %u ended in time, %u not met\n",
+                  counts[REFUSED], counts[SLOWER], counts[IN_TIME],
+                  counts[UNMET]);
+    assert_true(counts[REFUSED] > counts[IN_TIME]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_right_is_missed_by_name_and_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
