@@ -48,8 +48,12 @@ static void make(const char *url, const lk_client_options *options)
     lk__settings settings = {.host = NULL};
 
     if (lk__settings_make(&settings, url, options) == LK_OK &&
-        (settings.host == NULL) == (settings.path == NULL))
+        (settings.host != NULL) + (settings.path != NULL) +
+                (settings.master != NULL) !=
+            1)
         input_fail("a URL with two addresses, or none");
+    if ((settings.master != NULL) != (settings.sentinel_count > 0))
+        input_fail("a master without sentinels, or sentinels without one");
     lk__settings_done(&settings);
 }
 

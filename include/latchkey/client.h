@@ -75,6 +75,12 @@ typedef enum lk_tls_verify {
     LK_TLS_NONE = 2  /**< nothing: whoever is in between can read and change */
 } lk_tls_verify;
 
+/** What is believed around a failover of Sentinel; see docs/sentinel.md. */
+typedef enum lk_failover {
+    LK_FAILOVER_SAFE = 0, /**< a majority of sentinels; nothing new at once */
+    LK_FAILOVER_FAST = 1  /**< whichever master is named; two may hold */
+} lk_failover;
+
 /**
  * Zero in any field means its default. A field that is not zero beats the
  * same setting in the URL. New fields are only ever appended. In C:
@@ -116,6 +122,10 @@ typedef struct lk_client_options {
                                       waits for is their holds'
                                       lk_party.waits_for as well; none. It is
                                       no setting of the URL */
+    const char *sentinel_user;   /**< ACL user at the sentinels; none */
+    const char *sentinel_password; /**< never logged; that of the URL is the
+                                        servers' alone */
+    uint64_t failover;             /**< an lk_failover */
 } lk_client_options;
 
 #define LK_CLIENT_OPTIONS_INIT LK_SIZED(lk_client_options)
@@ -155,6 +165,7 @@ typedef struct lk_client_stats {
  *
  *   redis://[user:password@]host[:port][/db][?option=value&...]
  *   unix:/path/to/socket[?option=value&...]
+ *   redis+sentinel://[user:password@]host[:port][,...]/master[/db][?...]
  *
  * Options in the URL bear the names of the fields above; times take a unit
  * (`500ms`, `5s`, `2m`). docs/url.md lists every spelling that is accepted.

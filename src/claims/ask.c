@@ -355,6 +355,8 @@ static lk__conn *road_for(const lk__ask *ask)
 {
     lk__node *node = ask->call.client->node;
 
+    if (ask->takes && !lk__node_gives(node))
+        return NULL;
     if (ask->renews) {
         lk__road_want(&node->road);
         return lk__road_take(&node->road, false);

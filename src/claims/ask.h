@@ -42,6 +42,8 @@ struct lk__ask {
     bool reads;     /* changes nothing at the server, or nothing if repeated */
     bool repeats;   /* known by a number: may be asked again in its call */
     bool persists;  /* repeats, and goes on when its call has ended in doubt */
+    bool takes;     /* a hold, or a longer lease: not asked while nothing is
+                       to be believed that is given */
     bool renews;    /* a lease; repeats, and goes over the renewals' road */
     lk__conn *over; /* where it was sent last */
     uint64_t owed_ms;  /* persists for so long, sent or not; 0: is not owed */

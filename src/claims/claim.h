@@ -105,9 +105,14 @@ struct lk__claim {
     uint64_t asked_ms;     /* the longest lease the server was asked for */
     uint64_t replicas;     /* that are known to have it, */
     uint64_t replicas_by;  /* by a count on this connection of the lane */
-    _Atomic uint64_t deadline; /* read without the monitor */
-    _Atomic uint64_t lost_at;  /* 0: not lost; the same */
+    _Atomic uint64_t leased_until; /* as far as its lease goes; read without the
+                                      monitor, as the next three */
+    _Atomic uint64_t deadline; /* that, or when its server is believed no more,
+                                  whichever is first */
+    _Atomic uint64_t lost_at;  /* 0: not lost */
     _Atomic int loss;          /* an lk_loss; set before lost_at */
+    uint64_t turn;             /* the server that knew it last; see node.h */
+    uint64_t believed_until;   /* as far as that one is believed */
     uint64_t renew_at;         /* LK__NEVER: not to be renewed */
     uint64_t ask_since; /* what was sent before says nothing of it any more */
     unsigned renew_failures;
@@ -219,8 +224,15 @@ void lk__claim_kept(lk__claim *claim, uint64_t sent_at, uint64_t inbox_at);
 /* The server is asked to keep it for so long: it may do so, unanswered. */
 void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms);
 
-/* The server has lengthened the lease: moves the deadline of a HELD claim on,
-   unless it has passed already. */
+/* The node's server has answered that it knows a HELD claim: this one is believed
+   for it from now on, unless its deadline has passed already. */
+void lk__claim_confirm(lk__claim *claim);
+
+/* The server that knew a HELD claim last is believed for longer. */
+void lk__claim_believe(lk__claim *claim);
+
+/* The server has lengthened the lease of a HELD claim: confirms it, and moves
+   the deadline on if the server may do that now. */
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline);
 
 /* Makes a FOREIGN claim HELD by this handle: one that was held before, by

@@ -161,14 +161,19 @@ hold_answered(lk__claim *claim, uint64_t lease_ms, lk__grant_how how)
 {
     uint64_t deadline = lk__deadline_ns(claim->look.sent_at, lease_ms);
 
-    if (deadline > lk__client_now(claim->place->client)) {
+    lk_client *client = claim->place->client;
+    bool gives = lk__node_gives(client->node);
+
+    if (gives && deadline > lk__client_now(client)) {
         lk__claim_hold(claim, deadline, how);
     } else if (rides_out(claim)) {
         ask_again(claim);
         lk__claim_give_up(claim, LK_OK, NULL);
     } else {
         lk__claim_give_up(claim, LK_EINDOUBT,
-                          "the lease ended before the answer came");
+                          gives ? "the lease ended before the answer came"
+                                : "the server was not believed any more when "
+                                  "it answered");
     }
 }
 

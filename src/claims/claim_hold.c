@@ -25,7 +25,23 @@ void lk__claim_set_fence(lk__claim *claim, uint64_t fence, uint64_t top_fence)
 /* An acquire that was answered late, or twice, has less of its lease left. */
 static bool is_full(const lk__claim *claim, uint64_t now)
 {
-    return claim->deadline > now + claim->lease_ms * LK__MS / 3 * 2;
+    return claim->leased_until > now + claim->lease_ms * LK__MS / 3 * 2;
+}
+
+static void deadline_set(lk__claim *claim)
+{
+    uint64_t leased = claim->leased_until;
+    uint64_t believed = claim->believed_until;
+
+    claim->deadline = leased < believed ? leased : believed;
+}
+
+static void server_note(lk__claim *claim)
+{
+    const lk__belief *belief = &claim->place->client->node->belief;
+
+    claim->turn = belief->turn;
+    claim->believed_until = belief->until;
 }
 
 static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
@@ -37,7 +53,9 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
        and a layout with signals has no room for an inbox. */
     if (claim->spin.most_ms == 0 && !claim->place->kind->signals)
         lk__node_want_inbox(client->node);
-    claim->deadline = deadline;
+    claim->leased_until = deadline;
+    server_note(claim);
+    deadline_set(claim);
     claim->granted_at = now;
     lk__claim_kept(claim, now,
                    how == LK__GRANT_PUSHED ? lk__node_inbox_at(client->node)
@@ -99,8 +117,10 @@ bool lk__claim_expire(lk__claim *claim)
 
     if (claim->state != LK__CLAIM_HELD || lk__claim_is_valid(claim))
         return false;
-    if (renews &&
-        (claim->unanswered || claim->renewing || claim->renew_at != LK__NEVER))
+    if (claim->deadline < claim->leased_until)
+        lk__claim_lose(claim, LK_LOSS_UNREACHABLE);
+    else if (renews && (claim->unanswered || claim->renewing ||
+                        claim->renew_at != LK__NEVER))
         lk__claim_lose(claim, LK_LOSS_UNREACHABLE);
     else
         lk__claim_lose(claim, LK_LOSS_EXPIRED);
@@ -129,7 +149,9 @@ lk_loss lk__claim_loss(const lk__claim *claim)
 {
     if (claim->lost_at != 0)
         return (lk_loss)claim->loss;
-    return claim->watchdog ? LK_LOSS_UNREACHABLE : LK_LOSS_EXPIRED;
+    return claim->watchdog || claim->deadline < claim->leased_until
+               ? LK_LOSS_UNREACHABLE
+               : LK_LOSS_EXPIRED;
 }
 
 uint64_t lk__claim_over_at(const lk__claim *claim)
@@ -205,9 +227,33 @@ void lk__claim_export(lk__claim *claim)
 
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline)
 {
-    if (lk__claim_is_valid(claim) && deadline > claim->deadline) {
-        claim->deadline = deadline;
+    bool is_longer = lk__claim_is_valid(claim) &&
+                     lk__node_gives(claim->place->client->node) &&
+                     deadline > claim->leased_until;
+
+    lk__claim_confirm(claim);
+    if (is_longer) {
+        claim->leased_until = deadline;
+        deadline_set(claim);
         lk__holds_renewed(claim);
     }
     lk__claim_arm(claim);
+}
+
+void lk__claim_confirm(lk__claim *claim)
+{
+    if (!lk__claim_is_valid(claim))
+        return;
+    server_note(claim);
+    deadline_set(claim);
+    lk__holds_moved(claim);
+    lk__claim_arm(claim);
+}
+
+void lk__claim_believe(lk__claim *claim)
+{
+    const lk__belief *belief = &claim->place->client->node->belief;
+
+    if (claim->turn == belief->turn && belief->until > claim->believed_until)
+        lk__claim_confirm(claim);
 }

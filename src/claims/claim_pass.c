@@ -108,6 +108,13 @@ static uint64_t remaining_wanted(const lk__claim *claim)
     return third < REMAINING_MS * LK__MS ? third : REMAINING_MS * LK__MS;
 }
 
+/* Long enough for the next one. */
+static bool lasts(const lk__claim *claim, uint64_t now)
+{
+    return lk__claim_is_valid(claim) &&
+           claim->leased_until >= now + remaining_wanted(claim);
+}
+
 /*
  * Sharing: whoever wants to share what this client holds already does so as
  * long as nobody waits at the server. Others would have to wait until the last
@@ -118,10 +125,8 @@ bool lk__claim_may_join(lk__claim *claim, const lk__wait *wait)
     uint64_t now = lk__client_now(claim->place->client);
 
     if (!claim->place->kind->joins || claim->line != LK__LINE_SHARED ||
-        !claim->watchdog || claim->renew_failures != 0 ||
-        !lk__claim_is_valid(claim) || !wait->watchdog ||
-        is_too_long(claim, wait) ||
-        claim->deadline < now + remaining_wanted(claim))
+        !claim->watchdog || claim->renew_failures != 0 || !wait->watchdog ||
+        is_too_long(claim, wait) || !lasts(claim, now))
         return false;
     lk__claim_prepare_pass(claim);
     if (!is_within_budget(claim, now))
@@ -138,8 +143,7 @@ bool lk__claim_pass(lk__claim *claim)
     uint64_t now = lk__client_now(place->client);
 
     if (wait == NULL || !lk__claim_suits(claim, wait) ||
-        claim->local_fence >= claim->top_fence ||
-        claim->deadline < now + remaining_wanted(claim) ||
+        claim->local_fence >= claim->top_fence || !lasts(claim, now) ||
         !is_within_budget(claim, now))
         return false;
 

@@ -157,7 +157,8 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
     deadline = lk__deadline_ns(claim->bound, lease_ms);
     client->stats.grants++;
     lk__claim_set_fence(claim, fence, top_fence);
-    if (deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
+    if (lk__node_gives(client->node) &&
+        deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
         lk__claim_hold(claim, deadline, LK__GRANT_PUSHED);
         return;
     }
@@ -228,7 +229,9 @@ void lk__claim_seek(lk__claim *claim)
 {
     lk__place *place = claim->place;
 
-    if (claim->look.busy || !lk__node_is_ready(place->client->node) ||
+    const lk__node *node = place->client->node;
+
+    if (claim->look.busy || !lk__node_is_ready(node) || !lk__node_gives(node) ||
         is_slowed(claim))
         return;
 

@@ -80,7 +80,7 @@ uint64_t lk__holds_notice_at(const lk__claim *claim)
 
     for (const lk_hold *hold = claim->first_hold; hold != NULL;
          hold = hold->next) {
-        uint64_t deadline = claim->deadline;
+        uint64_t deadline = claim->leased_until;
         uint64_t at =
             deadline > hold->notice_ns ? deadline - hold->notice_ns : 0;
 
@@ -95,19 +95,25 @@ void lk__holds_notice(lk__claim *claim, uint64_t now)
 {
     for (lk_hold *hold = claim->first_hold; hold != NULL; hold = hold->next) {
         if (hold->cb == NULL || hold->notice_ns == 0 || hold->noticed ||
-            now + hold->notice_ns < claim->deadline)
+            now + hold->notice_ns < claim->leased_until)
             continue;
         hold->noticed = true;
         lk__client_post(hold->client, &hold->post);
     }
 }
 
+void lk__holds_moved(const lk__claim *claim)
+{
+    for (const lk_hold *hold = claim->first_hold; hold != NULL;
+         hold = hold->next)
+        fd_arm(hold, claim->deadline);
+}
+
 void lk__holds_renewed(lk__claim *claim)
 {
-    for (lk_hold *hold = claim->first_hold; hold != NULL; hold = hold->next) {
+    for (lk_hold *hold = claim->first_hold; hold != NULL; hold = hold->next)
         hold->noticed = false;
-        fd_arm(hold, claim->deadline);
-    }
+    lk__holds_moved(claim);
 }
 
 void lk__holds_tell_lost(lk__claim *claim)
@@ -213,7 +219,7 @@ static uint64_t claim_hold_remaining_ms(const lk_hold *hold)
     if (claim_hold_check(hold) != LK_OK)
         return 0;
     return lk__remaining_ms(lk__client_now(hold->client),
-                            hold->claim->deadline);
+                            hold->claim->leased_until);
 }
 
 static lk_loss claim_hold_loss(const lk_hold *hold)
@@ -322,6 +328,8 @@ extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     }
     lk__claim_prolong(claim, lk__deadline_ns(ask->request.sent_at,
                                              extension->lease_ms));
+    if (!lk__node_gives(claim->place->client->node))
+        return LK_EINDOUBT;
     return lk__claim_is_valid(claim) ? LK_OK : LK_ELOST;
 }
 
@@ -352,6 +360,7 @@ extension_new(lk_hold *hold, uint64_t lease_ms, void (*deliver)(lk__call *call))
                         hold->client->settings.command_timeout_ms * MS,
                     lease_ms);
     extension->lease_ms = lease_ms;
+    extension->ask.takes = true;
     extension->ask.take = extension_take;
     extension->ask.cleanup = extension_cleanup;
     if (lk__ask_question(&extension->ask,

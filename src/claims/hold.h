@@ -65,7 +65,8 @@ uint64_t lk__holds_notice_at(const lk__claim *claim);
 /* Posts the notices that are due. */
 void lk__holds_notice(lk__claim *claim, uint64_t now);
 
-/* The deadline has moved on. */
+/* The deadline has moved; and with it the end of the lease. */
+void lk__holds_moved(const lk__claim *claim);
 void lk__holds_renewed(lk__claim *claim);
 
 /* The claim is lost: posts the callbacks, makes the descriptors readable. */

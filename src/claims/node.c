@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "claims/ask.h"
+#include "claims/group.h"
 #include "claims/inbox.h"
 #include "claims/place.h"
 #include "claims/record.h"
@@ -65,16 +66,21 @@ static void serving(lk__node *node)
     lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
 }
 
-/* The process that answers now may know nothing of what the one before did. */
+/* The process that answers now may know nothing of what the one before did; nor
+   may one that has followed another meanwhile: then its data have a new name. */
 static void holds_check(lk__node *node)
 {
     const char *run_id = node->command_greeting.run_id;
-    bool is_same =
-        run_id[0] != '\0' && strcmp(node->served_run_id, run_id) == 0;
+    const char *replid = node->command_greeting.replid;
+    bool is_same = lk__run_ids_same(node->served_run_id, run_id) &&
+                   strcmp(node->served_replid, replid) == 0;
 
     memcpy(node->served_run_id, run_id, sizeof(node->served_run_id));
-    if (!is_same)
-        lk__places_check_holds(node->client);
+    memcpy(node->served_replid, replid, sizeof(node->served_replid));
+    if (is_same)
+        return;
+    node->belief.turn++;
+    lk__places_check_holds(node->client);
 }
 
 /* Of two connections at two server processes the older one is outdated. */
@@ -95,6 +101,7 @@ static void on_command_ready(lk__node *node)
     lk__road_home(&node->road, node->command_greeting.run_id);
     lk__record_write(node);
     holds_check(node);
+    lk__group_look(node->group);
     lk__places_on_ready(node->client);
     if (lk__node_can_queue(node))
         lk__places_on_inbox(node->client); /* whichever came first */
@@ -180,6 +187,7 @@ static void on_command_down(lk__conn *conn, lk_status why)
     if (node->command_greeting.id != 0)
         node->command_greeting.heard_at = conn->heard_at;
     node->command_greeting.id = 0;
+    lk__group_look(node->group);
     if (why == LK_EAUTH || why == LK_EDENIED || node->offline) {
         node->offline = true;
         lk__places_on_offline(client);
@@ -232,6 +240,7 @@ static const lk__conn_class inbox_class = {.word = "inbox",
 /* Before those that were added. */
 static void conn_add(lk__node *node, lk__conn *conn)
 {
+    conn->address = &node->address;
     conn->next = node->conns;
     node->conns = conn;
 }
@@ -240,6 +249,7 @@ void lk__node_flush(lk__node *node)
 {
     for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
         lk__conn_flush(conn);
+    lk__group_flush(node->group);
 }
 
 size_t lk__node_pending(const lk__node *node)
@@ -260,6 +270,8 @@ lk__node *lk__node_new(lk_client *client)
     if (node == NULL)
         return NULL;
     node->client = client;
+    node->address = client->settings.address;
+    node->belief.until = LK__NEVER;
     node->can_kill = true;
     node->offline_alarm.fire = on_offline;
     lk__record_init(node);
@@ -283,7 +295,7 @@ lk__node *lk__node_new(lk_client *client)
     conn_add(node, &node->command);
     conn_add(node, &node->road.lane.conn);
     node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);
-    if (node->seen == NULL) {
+    if (node->seen == NULL || !lk__group_new(node)) {
         lk__node_free(node);
         return NULL;
     }
@@ -296,6 +308,7 @@ void lk__node_free(lk__node *node)
         return;
     for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
         lk__conn_done(conn);
+    lk__group_free(node->group);
     lk__free(node->seen);
     lk__free(node->record_text);
     lk__free(node);
@@ -308,10 +321,12 @@ void lk__node_start(lk__node *node)
     lk__alarm_set(&client->alarms, &node->offline_alarm,
                   lk__client_now(client) + client->settings.offline_ms * MS);
     lk__conn_start(&node->command);
+    lk__group_start(node->group);
 }
 
 void lk__node_stop(lk__node *node)
 {
+    lk__group_stop(node->group);
     lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
     lk__under_stop(&node->under);
@@ -325,6 +340,16 @@ void lk__node_stop(lk__node *node)
 bool lk__node_is_ready(const lk__node *node)
 {
     return node->command.state == LK__CONN_READY;
+}
+
+bool lk__node_gives(const lk__node *node)
+{
+    uint64_t now;
+
+    if (node->group == NULL)
+        return true;
+    now = lk__client_now(node->client);
+    return now >= node->belief.from && now < node->belief.until;
 }
 
 bool lk__node_is_away(const lk__node *node)
@@ -349,12 +374,16 @@ void lk__node_want_inbox(lk__node *node)
 }
 
 /* As in a URL, without what is secret there; what is long is cut. */
-static void address_words(const lk__address *address, char text[120])
+static void address_words(const lk__node *node, char text[120])
 {
-    bool colons = address->path == NULL && strchr(address->host, ':') != NULL;
+    const lk__address *address = &node->address;
+    bool colons = address->host != NULL && strchr(address->host, ':') != NULL;
 
     if (address->path != NULL)
         snprintf(text, 120, "unix:%.100s", address->path);
+    else if (address->host == NULL)
+        snprintf(text, 120, "Sentinel's master '%.90s'",
+                 node->client->settings.master);
     else
         snprintf(text, 120, "%s%.100s%s:%u", colons ? "[" : "", address->host,
                  colons ? "]" : "", (unsigned)address->port);
@@ -391,7 +420,7 @@ void lk__node_words(const lk__node *node, lk_status status, const char *words,
                  words != NULL ? words : lk_status_text(status));
         return;
     }
-    address_words(&node->client->settings.address, address);
+    address_words(node, address);
     if (status == LK_ETIMEDOUT)
         snprintf(text, size, "%s: %s cannot be %s: %s", lk_status_text(status),
                  address, conn->why == LK_EOFFLINE ? "reached" : "used",

@@ -21,10 +21,24 @@
  * has lanes of its own.
  */
 typedef struct lk__node lk__node;
+struct lk__group;
+
+/*
+ * How far what a server says may be believed. Of a single one, or with
+ * failover=fast, for ever and at once; of a Sentinel group's master see group.h.
+ */
+typedef struct lk__belief {
+    uint64_t turn;  /* counts the servers, as far as they may be others */
+    uint64_t until; /* so long is a hold believed that it has; LK__NEVER */
+    uint64_t from;  /* from then on it may give new ones, and longer leases */
+} lk__belief;
 
 struct lk__node {
     struct lk_client *client;
-    lk__conn *conns; /* all there are, in the order in which they are flushed */
+    lk__address address;     /* where it is */
+    struct lk__group *group; /* the sentinels that say so; NULL: the URL does */
+    lk__belief belief;
+    lk__conn *conns; /* all to it, in the order in which they are flushed */
     lk__conn command, inbox;
     lk__greeting command_greeting, inbox_greeting;
     lk__signals signals;
@@ -35,6 +49,7 @@ struct lk__node {
     char killed_run_id[48];
     char served_run_id[48]; /* of the process that was last asked; "": of none,
                                or it is not known */
+    char served_replid[48]; /* and of its data then */
     bool can_kill;          /* false: requests in doubt need tombstones */
     bool offline;           /* down for longer than offline_ms */
     bool refusing;     /* connected, but loading or read-only when last asked */
@@ -63,6 +78,10 @@ bool lk__node_is_ready(const lk__node *node);
 
 /* It is not ready, and has been so for too long to wait for it. */
 bool lk__node_is_away(const lk__node *node);
+
+/* What it gives may be believed now: without that nothing new is taken from it,
+   and no lease gets longer. */
+bool lk__node_gives(const lk__node *node);
 
 /* The inbox stands, at the server process that runs the scripts. */
 bool lk__node_can_queue(const lk__node *node);

@@ -56,7 +56,8 @@ void lk__pace_due(lk__claim *claim)
     if (claim->late_at != 0 || (!claim->watchdog && claim->confirmed))
         return;
     claim->late_at =
-        now + (claim->deadline > now ? claim->deadline - now : 0) / LATE_SHARE;
+        now + (claim->leased_until > now ? claim->leased_until - now : 0) /
+                  LATE_SHARE;
 }
 
 void lk__pace_look(lk__claim *claim, uint64_t now)

@@ -471,6 +471,20 @@ void lk__places_check_holds(lk_client *client)
     places_visit(client, holds_check);
 }
 
+static void holds_believe(lk__place *place)
+{
+    for (lk__claim *claim = place->first_claim;
+         claim != NULL && claim->was_held; claim = claim->next) {
+        if (claim->state == LK__CLAIM_HELD)
+            lk__claim_believe(claim);
+    }
+}
+
+void lk__places_believe(lk_client *client)
+{
+    places_visit(client, holds_believe);
+}
+
 /* What the inbox may have missed: a grant, or that a hold was revoked. And who
    could not queue without it can now, in the order in which they came. */
 static void claims_look(lk__place *place)

@@ -164,6 +164,7 @@ void lk__places_abandon(lk_client *client);
 /* What the node tells all places. */
 void lk__places_on_ready(lk_client *client);
 void lk__places_check_holds(lk_client *client);
+void lk__places_believe(lk_client *client);
 void lk__places_on_inbox(lk_client *client);
 void lk__places_on_inbox_down(lk_client *client);
 void lk__places_on_offline(lk_client *client);

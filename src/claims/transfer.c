@@ -244,7 +244,8 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     *ret_more = false;
     if (status != LK_OK)
         return status;
-    if (deadline <= lk__client_now(claim->place->client))
+    if (deadline <= lk__client_now(claim->place->client) ||
+        !lk__node_gives(claim->place->client->node))
         return LK_ELOST; /* the server drops it by itself */
     lk__claim_hold_imported(claim, import->hold, import->owner, deadline);
     lk__claim_unref(claim);
@@ -316,6 +317,7 @@ static struct import *import_new(lk__place *place, const struct exported *from,
     import->borrows = borrows;
     import->hold = hold;
     import->owner = owner;
+    import->ask.takes = true;
     import->ask.take = import_take;
     import->ask.cleanup = import_cleanup;
     import->claim = foreign_new(place, from);

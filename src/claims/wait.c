@@ -169,14 +169,16 @@ static bool is_held_back(const lk__wait *wait)
 
 static lk_status status_at_end(const lk__wait *wait)
 {
+    const lk__node *node = wait->call.client->node;
+
     if (leaves_doubt(wait))
         return LK_EINDOUBT;
     if (is_held_back(wait))
         return LK_ETIMEDOUT;
+    if (wait->try_only && !lk__node_is_ready(node))
+        return node->command.why;
     if (wait->try_only)
-        return lk__node_is_ready(wait->call.client->node)
-                   ? LK_EBUSY
-                   : wait->call.client->node->command.why;
+        return lk__node_gives(node) ? LK_EBUSY : LK_EOFFLINE;
     return LK_ETIMEDOUT;
 }
 
@@ -193,6 +195,9 @@ static void end_late(lk__wait *wait)
         words = node->refusal;
     } else if (is_held_back(wait) && lk__node_is_ready(node)) {
         words = "held back: the server does not keep up with renewals";
+    } else if (lk__node_is_ready(node) && !lk__node_gives(node)) {
+        words = "the master has changed, or a majority of sentinels does not "
+                "name it: nothing new is taken from it yet";
     } else if (status == node->command.why && !lk__node_is_ready(node)) {
         words = node->command.words;
     }

@@ -147,6 +147,7 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
                           : lk__watchdog_next(claim, sent_at);
     claim->confirmed = true;
     if (is_look) {
+        lk__claim_confirm(claim);
         lk__claim_arm(claim); /* a fixed lease is looked after, not renewed */
         return;
     }

@@ -59,6 +59,12 @@ const cli_command cli_command_url = {
         "  rediss://host?tls_ca_file=FILE   and from a CA in this file\n"
         "  ...&tls_cert_file=FILE           with a certificate of our own;\n"
         "                                   tls_key_file=FILE has its key\n"
+        "  redis+sentinel://s1,s2,s3/NAME   the master NAME, as a majority of\n"
+        "                                   these sentinels names it;\n"
+        "                                   host:port, and a database behind\n"
+        "                                   NAME, /2, where need be\n"
+        "  ...?sentinel_user=USER           a user of the sentinels;\n"
+        "                                   sentinel_password=PASSWORD\n"
         "  local:                           the private server\n"
         "\n"
         "Where the URL has no password, it is LATCHKEY_PASSWORD's, else that\n"
@@ -66,9 +72,8 @@ const cli_command cli_command_url = {
         "`password-file` names, else REDISCLI_AUTH's. A user goes with it:\n"
         "redis://USER:@host.\n"
         "\n"
-        "Sentinel and Redis Cluster are not supported. "
-        "share/doc/latchkey/tls.md has\n"
-        "the rest of TLS.",
+        "Redis Cluster is not supported. share/doc/latchkey/tls.md has the\n"
+        "rest of TLS, sentinel.md that of Sentinel.",
     .operands_max = 1,
     .run = run,
 };

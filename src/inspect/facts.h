@@ -4,6 +4,7 @@
 
 #include <latchkey/inspect.h>
 
+#include "claims/group.h"
 #include "world/tls.h"
 
 /*
@@ -31,6 +32,8 @@ typedef struct lk__facts {
     int64_t ahead_us;  /* the server's clock less this host's */
     int64_t gained_us; /* what the server's clock gained while it was looked
                           at, on a clock that does not step */
+    bool has_group;
+    lk__group_facts group; /* the sentinels */
     bool has_tls;
     lk__tls_facts tls; /* of the client's last connection */
     int64_t now;       /* this host's, in seconds since 1970 */

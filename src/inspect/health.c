@@ -285,8 +285,13 @@ static struct doctor *doctor_new(void)
 
 static lk_status doctor_result(struct doctor *doctor, lk_health **ret_health)
 {
-    lk__tls *tls = doctor->probe.call.client->settings.tls;
+    lk_client *client = doctor->probe.call.client;
+    lk__tls *tls = client->settings.tls;
     lk__facts *facts = &doctor->facts;
+
+    lk__client_lock(client);
+    facts->has_group = lk__group_see(client->node->group, &facts->group);
+    lk__client_leave(client);
 
     facts->has_tls = tls != NULL && lk__tls_facts_get(tls, &facts->tls);
     facts->now = host_us() / 1000000;

@@ -337,6 +337,30 @@ static void judge_tls(struct report *report, const lk__facts *facts)
         facts->tls.version, facts->tls.cipher, date, days);
 }
 
+/* A client of one server has no line. */
+static void judge_sentinels(struct report *report, const lk__facts *facts)
+{
+    const lk__group_facts *group = &facts->group;
+
+    if (!facts->has_group)
+        return;
+    if (group->named == group->total)
+        add(report, "sentinel", LK_CHECK_OK, "",
+            "all %zu sentinels name %s as the master", group->total,
+            group->master);
+    else
+        add(report, "sentinel",
+            group->named * 2 > group->total ? LK_CHECK_WARN : LK_CHECK_FAIL,
+            "see to the others, and list all of them in the URL: where fewer "
+            "than a majority name the master, nothing can be held",
+            "%zu of %zu sentinels name %s as the master", group->named,
+            group->total, group->master[0] != '\0' ? group->master : "nobody");
+    if (group->is_fast)
+        add(report, "failover", LK_CHECK_NOTE,
+            "leave failover=fast out of the URL where only one may hold",
+            "around a failover two may hold the same for a while");
+}
+
 static void judge_rights(struct report *report, const lk__facts *facts)
 {
     char advice[TEXT];
@@ -371,6 +395,7 @@ lk_health *lk__health_judge(lk__facts *facts)
     judge_latency(report, facts);
     judge_clock(report, facts);
     judge_tls(report, facts);
+    judge_sentinels(report, facts);
     judge_rights(report, facts);
     return &report->health;
 }

@@ -83,7 +83,7 @@ static uint64_t deadline_of(const lk__joint *joint)
     uint64_t first = LK__NEVER;
 
     for (size_t i = 0; i < joint->count; i++) {
-        uint64_t deadline = joint->parts[i].claim->deadline;
+        uint64_t deadline = joint->parts[i].claim->leased_until;
 
         if (deadline < first)
             first = deadline;

@@ -108,6 +108,18 @@ static lk_status clients_check(lk_client *const *clients, size_t count)
 
 /* ---- life --------------------------------------------------------------------- */
 
+/* Its majority is one of servers that have nothing to do with each other. */
+static lk_status groups_refuse(lk_client *const *clients, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (clients[i]->settings.master != NULL)
+            return lk__fail(LK_ENOTSUP,
+                            "a redlock takes servers of its own, and no master "
+                            "of Sentinel: use a lock there");
+    }
+    return LK_OK;
+}
+
 lk_status lk_redlock_new(lk_redlock **ret_redlock, lk_client *const *clients,
                          size_t count, const char *name,
                          const lk_redlock_options *options)
@@ -124,6 +136,8 @@ lk_status lk_redlock_new(lk_redlock **ret_redlock, lk_client *const *clients,
         status = name_check(name);
     if (status == LK_OK)
         status = clients_check(clients, count);
+    if (status == LK_OK)
+        status = groups_refuse(clients, count);
     if (status != LK_OK)
         return status;
     redlock = lk__alloc(sizeof(*redlock));

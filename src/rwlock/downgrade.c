@@ -97,8 +97,8 @@ turning_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 /* So much of its lease is left; a claim of the watchdog has a full one. */
 static uint64_t lease_of(const lk__claim *claim)
 {
-    uint64_t left_ms =
-        lk__remaining_ms(lk__client_now(claim->place->client), claim->deadline);
+    uint64_t left_ms = lk__remaining_ms(lk__client_now(claim->place->client),
+                                        claim->leased_until);
 
     if (claim->watchdog)
         return claim->lease_ms;

@@ -45,6 +45,7 @@ void lk__conn_init(lk__conn *conn, const lk__conn_class *class,
     conn->class = class;
     conn->client = client;
     conn->owner = owner;
+    conn->address = &client->settings.address;
     conn->alarm.fire = on_alarm;
     conn->why = LK_EOFFLINE;
     snprintf(conn->words, sizeof(conn->words), "not connected yet");
@@ -90,6 +91,9 @@ static void attempt_begin(lk__conn *conn)
     lk_client *client = conn->client;
     uint64_t now = lk__client_now(client);
 
+    conn->state = LK__CONN_WAITING;
+    if (conn->address->path == NULL && conn->address->host == NULL)
+        return;
     conn->queued = 0;
     conn->sent = 0;
     conn->limit_at = now + client->settings.connect_timeout_ms * MS;
@@ -97,8 +101,7 @@ static void attempt_begin(lk__conn *conn)
     conn->reader = lk__resp_reader_new();
     if (conn->reader != NULL)
         conn->link =
-            client->world->class->link_open(client->world,
-                                            &client->settings.address, conn);
+            client->world->class->link_open(client->world, conn->address, conn);
     if (conn->link == NULL) {
         lk__conn_break(conn, LK_ENOMEM, "no memory or descriptors");
         return;
@@ -113,6 +116,21 @@ void lk__conn_start(lk__conn *conn)
         return;
     conn->failures = 0;
     attempt_begin(conn);
+}
+
+void lk__conn_leave(lk__conn *conn, const char *words)
+{
+    if (conn->link != NULL)
+        lk__conn_break(conn, LK_EOFFLINE, words);
+}
+
+void lk__conn_retry(lk__conn *conn)
+{
+    if (conn->state != LK__CONN_WAITING)
+        return;
+    conn->failures = 0;
+    lk__alarm_set(&conn->client->alarms, &conn->alarm,
+                  lk__client_now(conn->client));
 }
 
 void lk__conn_stop(lk__conn *conn)
@@ -476,7 +494,7 @@ static void error_words(int error, char *words, size_t size)
 /* A port with TLS ends a stream that greets without, and says nothing. */
 static bool looks_like_tls(const lk__conn *conn, int error)
 {
-    const lk__address *address = &conn->client->settings.address;
+    const lk__address *address = conn->address;
 
     return conn->state == LK__CONN_GREETING && conn->heard_at < conn->open_at &&
            address->path == NULL && address->tls == NULL &&

@@ -69,6 +69,8 @@ struct lk__conn {
     const lk__conn_class *class;
     struct lk_client *client;
     void *owner;
+    const lk__address *address; /* the client's, unless another is set; without
+                                   path and host: not known yet */
     lk__conn_state state;
     lk__link *link;
     lk__buffer out;
@@ -99,6 +101,11 @@ void lk__conn_done(lk__conn *conn);
 
 /* Begins to connect, if it is stopped. */
 void lk__conn_start(lk__conn *conn);
+
+/* The address is another now, or known at last: leaves the one before, if need
+   be, and tries at once. In between neither address is used. */
+void lk__conn_leave(lk__conn *conn, const char *words);
+void lk__conn_retry(lk__conn *conn);
 
 /* Ends it; requests under way fail; no on_down. */
 void lk__conn_stop(lk__conn *conn);

@@ -96,15 +96,15 @@ bool lk__run_ids_differ(const char *a, const char *b)
     return a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0;
 }
 
-static void note_run_id(lk__greeting *greeting, const redisReply *reply)
+/* The value behind this key and its colon; "" if there is none. */
+static void note_field(char id[48], const redisReply *reply, const char *key)
 {
-    const char *at = reply->type == REDIS_REPLY_STRING
-                         ? strstr(reply->str, "run_id:")
-                         : NULL;
-    size_t length = at == NULL ? 0 : strcspn(at + 7, "\r\n");
+    const char *at =
+        reply->type == REDIS_REPLY_STRING ? strstr(reply->str, key) : NULL;
+    size_t skip = strlen(key);
+    size_t length = at == NULL ? 0 : strcspn(at + skip, "\r\n");
 
-    snprintf(greeting->run_id, sizeof(greeting->run_id), "%.*s", (int)length,
-             at == NULL ? "" : at + 7);
+    snprintf(id, 48, "%.*s", (int)length, at == NULL ? "" : at + skip);
 }
 
 /*
@@ -136,14 +136,15 @@ static void note_info(lk__greeting *greeting, const redisReply *reply)
     char before[sizeof(greeting->run_id)];
 
     memcpy(before, greeting->run_id, sizeof(before));
-    note_run_id(greeting, reply);
+    note_field(greeting->run_id, reply, "run_id:");
     if (lk__run_ids_differ(before, greeting->run_id))
         greeting->since = greeting->heard_at;
     note_birth(greeting, reply);
 }
 
-static void check_role(const lk__greeting *greeting, const redisReply *reply)
+static void check_role(lk__greeting *greeting, const redisReply *reply)
 {
+    note_field(greeting->replid, reply, "master_replid:");
     if (reply->type == REDIS_REPLY_STRING &&
         strstr(reply->str, "role:slave") != NULL)
         lk__conn_break(greeting->conn, LK_EREADONLY, "the server is a replica");

@@ -32,6 +32,10 @@ static const lk__choice verifies[] = {{"full", LK_TLS_FULL},
                                       {"none", LK_TLS_NONE},
                                       {NULL, 0}};
 
+static const lk__choice failovers[] = {{"safe", LK_FAILOVER_SAFE},
+                                       {"fast", LK_FAILOVER_FAST},
+                                       {NULL, 0}};
+
 static const lk__choice log_levels[] = {{"error", LK_LOG_ERROR},
                                         {"warn", LK_LOG_WARN},
                                         {"info", LK_LOG_INFO},
@@ -70,6 +74,11 @@ const lk__option lk__options[] = {
      NULL},
     {"tls_verify", LK__OPTION_CHOICE, AT(tls_verify), LK_TLS_FULL, LK_TLS_FULL,
      LK_TLS_NONE, verifies},
+    {"sentinel_user", LK__OPTION_STRING, AT(sentinel_user), 0, 1, 512, NULL},
+    {"sentinel_password", LK__OPTION_STRING, AT(sentinel_password), 0, 0, 16384,
+     NULL},
+    {"failover", LK__OPTION_CHOICE, AT(failover), LK_FAILOVER_SAFE,
+     LK_FAILOVER_SAFE, LK_FAILOVER_FAST, failovers},
 };
 
 #undef AT
@@ -267,6 +276,8 @@ static const char *choice_words(const lk__choice *choices)
 {
     if (choices == interops)
         return "auto or redisson";
+    if (choices == failovers)
+        return "safe or fast";
     return choices == verifies ? "full, ca or none"
                                : "error, warn, info or debug";
 }
@@ -397,7 +408,13 @@ lk_status lk_client_options_set(lk_client_options *options, const char *key,
 
 bool lk__option_is_tls(const lk__option *option)
 {
-    return option->offset >= offsetof(lk_client_options, tls_ca_file);
+    return option->offset >= offsetof(lk_client_options, tls_ca_file) &&
+           option->offset <= offsetof(lk_client_options, tls_verify);
+}
+
+bool lk__option_is_sentinel(const lk__option *option)
+{
+    return option->offset >= offsetof(lk_client_options, sentinel_user);
 }
 
 /* Whoever asks for TLS by a field of the struct shall not get a plain stream. */
@@ -483,16 +500,40 @@ static bool copy_string(char **ret_copy, const char *text)
     return *ret_copy != NULL;
 }
 
+/* A user without a password still has to be named to the server. */
+static const char *password_for(const char *user, const char *password)
+{
+    if (password == NULL && user != NULL)
+        return "";
+    if (password != NULL && password[0] == '\0' && user == NULL)
+        return NULL;
+    return password;
+}
+
+static bool copy_sentinels(lk__settings *settings, const lk__url *url,
+                           const lk_client_options *options)
+{
+    const char *password =
+        password_for(options->sentinel_user, options->sentinel_password);
+
+    for (size_t i = 0; i < url->sentinel_count; i++) {
+        char *host = lk__strdup(url->sentinels[i].host);
+
+        if (host == NULL)
+            return false;
+        settings->sentinels[i].host = host;
+        settings->sentinels[i].port = url->sentinels[i].port;
+        settings->sentinel_count++;
+    }
+    return copy_string(&settings->master, url->master) &&
+           copy_string(&settings->sentinel_user, options->sentinel_user) &&
+           copy_string(&settings->sentinel_password, password);
+}
+
 static bool copy_strings(lk__settings *settings, const lk__url *url,
                          const lk_client_options *options)
 {
-    const char *password = options->password;
-
-    /* A user without a password still has to be named to the server. */
-    if (password == NULL && options->user != NULL)
-        password = "";
-    else if (password != NULL && password[0] == '\0' && options->user == NULL)
-        password = NULL;
+    const char *password = password_for(options->user, options->password);
 
     settings->name =
         options->name != NULL ? lk__strdup(options->name) : program_name();
@@ -500,7 +541,8 @@ static bool copy_strings(lk__settings *settings, const lk__url *url,
            copy_string(&settings->path, url->path) &&
            copy_string(&settings->user, options->user) &&
            copy_string(&settings->password, password) &&
-           copy_string(&settings->under, options->under);
+           copy_string(&settings->under, options->under) &&
+           copy_sentinels(settings, url, options);
 }
 
 static void
@@ -515,6 +557,7 @@ copy_numbers(lk__settings *settings, const lk_client_options *options)
     settings->max_pending = options->max_pending;
     settings->tls_verify = (lk_tls_verify)options->tls_verify;
     settings->interop = (lk_interop)options->interop;
+    settings->failover = (lk_failover)options->failover;
     settings->dispatch = options->dispatch != 0;
     settings->log = options->log;
     settings->log_data = options->log_data;
@@ -569,11 +612,21 @@ lk_status lk__settings_make(lk__settings *ret_settings, const char *url,
     return status;
 }
 
+static void secret_free(char *secret)
+{
+    if (secret != NULL)
+        explicit_bzero(secret, strlen(secret));
+    lk__free(secret);
+}
+
 void lk__settings_done(lk__settings *settings)
 {
-    if (settings->password != NULL)
-        explicit_bzero(settings->password, strlen(settings->password));
-    lk__free(settings->password);
+    secret_free(settings->password);
+    secret_free(settings->sentinel_password);
+    for (size_t i = 0; i < settings->sentinel_count; i++)
+        lk__free((char *)(uintptr_t)settings->sentinels[i].host);
+    lk__free(settings->sentinel_user);
+    lk__free(settings->master);
     lk__free(settings->user);
     lk__free(settings->under);
     lk__free(settings->name);

@@ -20,6 +20,8 @@
  * follow it.
  */
 
+enum { LK__SENTINELS_MOST = 15 };
+
 /* How the text of an option is read. */
 typedef enum lk__option_kind {
     LK__OPTION_STRING,
@@ -50,8 +52,10 @@ extern const size_t lk__option_count;
 /* Returns the option of that key, or NULL. */
 const lk__option *lk__option_find(const char *key);
 
-/* Tells whether it is one that only a URL with TLS may have. */
+/* Tells whether it is one that only a URL with TLS, or one of Sentinel, may
+   have. */
 bool lk__option_is_tls(const lk__option *option);
+bool lk__option_is_sentinel(const lk__option *option);
 
 /*
  * Sets a field by its key. value is borrowed by string options. bad is what to
@@ -65,15 +69,21 @@ lk_status lk__options_set(lk_client_options *options, const char *key,
  * owned; those that may be NULL say so. Do not copy the struct.
  */
 typedef struct lk__settings {
-    lk__address address; /* borrows host or path, and tls, below */
+    lk__address address; /* borrows host or path, and tls, below; of Sentinel it
+                            has neither */
     struct lk__tls *tls; /* NULL: plain */
-    char *host;          /* NULL: unix socket; IPv6 without brackets */
-    char *path;          /* NULL: TCP */
-    char *user;          /* NULL: the server's default user */
-    char *password;      /* NULL: no AUTH. Never NULL beside a user, but
+    char *host;   /* NULL: unix socket or Sentinel; IPv6 without brackets */
+    char *path;   /* NULL: TCP */
+    char *master; /* its name; NULL: no Sentinel */
+    lk__address sentinels[LK__SENTINELS_MOST]; /* their hosts are owned */
+    size_t sentinel_count;
+    char *sentinel_user, *sentinel_password; /* as below, of the sentinels */
+    lk_failover failover;
+    char *user;     /* NULL: the server's default user */
+    char *password; /* NULL: no AUTH. Never NULL beside a user, but
                             perhaps "" */
-    char *name;          /* visible ASCII, as CLIENT SETNAME wants it */
-    char *under;         /* NULL: it acts for itself alone */
+    char *name;     /* visible ASCII, as CLIENT SETNAME wants it */
+    char *under;    /* NULL: it acts for itself alone */
     uint64_t db;
     uint64_t connect_timeout_ms;
     uint64_t command_timeout_ms;

@@ -20,95 +20,14 @@
 #include "base/mem.h"
 #include "settings/options.h"
 #include "settings/url_alias.h"
+#include "settings/url_scheme.h"
 
 enum {
-    DEFAULT_PORT = 6379,
     PORT_MAX = 65535,
     HOST_MAX = 255,
-    SOCKET_PATH_MAX = 107, /* sockaddr_un has 108 bytes with the NUL */
-    SCHEME_MAX = 32        /* bytes of an unknown one that are repeated */
+    MASTER_MAX = 255,
+    SOCKET_PATH_MAX = 107 /* sockaddr_un has 108 bytes with the NUL */
 };
-
-/* ---- schemes ------------------------------------------------------------ */
-
-typedef enum scheme_kind {
-    SCHEME_TCP,
-    SCHEME_UNIX,
-    SCHEME_TLS,
-    SCHEME_UNIX_TLS,
-    SCHEME_SENTINEL,
-    SCHEME_CLUSTER
-} scheme_kind;
-
-/* Every spelling that is known. */
-static const struct scheme {
-    const char *word;
-    scheme_kind kind;
-} schemes[] = {
-    {"redis", SCHEME_TCP},
-    {"valkey", SCHEME_TCP},
-    {"unix", SCHEME_UNIX},
-    {"redis+unix", SCHEME_UNIX},
-    {"valkey+unix", SCHEME_UNIX},
-    {"redis-socket", SCHEME_UNIX},
-    {"redis+uds", SCHEME_UNIX},
-    {"valkey+uds", SCHEME_UNIX},
-    {"rediss", SCHEME_TLS},
-    {"valkeys", SCHEME_TLS},
-    {"rediss+unix", SCHEME_UNIX_TLS},
-    {"valkeys+unix", SCHEME_UNIX_TLS},
-    {"sentinel", SCHEME_SENTINEL},
-    {"redis+sentinel", SCHEME_SENTINEL},
-    {"redis-sentinel", SCHEME_SENTINEL},
-    {"rediss+sentinel", SCHEME_SENTINEL},
-    {"rediss-sentinel", SCHEME_SENTINEL},
-    {"valkey+sentinel", SCHEME_SENTINEL},
-    {"valkeys+sentinel", SCHEME_SENTINEL},
-    {"redis+cluster", SCHEME_CLUSTER},
-    {"redis-cluster", SCHEME_CLUSTER},
-    {"rediss+cluster", SCHEME_CLUSTER},
-    {"rediss-cluster", SCHEME_CLUSTER},
-    {"valkey+cluster", SCHEME_CLUSTER},
-    {"valkeys+cluster", SCHEME_CLUSTER},
-};
-
-static const struct scheme *scheme_find(const char *text, size_t size)
-{
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        if (strlen(schemes[i].word) == size &&
-            strncasecmp(schemes[i].word, text, size) == 0)
-            return &schemes[i];
-    }
-    return NULL;
-}
-
-static lk_status scheme_unknown(const char *text, size_t size)
-{
-    if (size <= SCHEME_MAX && strncmp(text + size, "://", 3) == 0)
-        return lk__fail(LK_EURL,
-                        "the URL's scheme '%.*s' is not known; write "
-                        "redis://host:port or unix:/path",
-                        (int)size, text);
-    return lk__fail(LK_EURL, "the URL has no known scheme; write "
-                             "redis://host:port or unix:/path");
-}
-
-static lk_status scheme_refuse(const struct scheme *scheme)
-{
-    const char *what = "Sentinel";
-
-    if (scheme->kind == SCHEME_UNIX_TLS)
-        return lk__fail(LK_ENOTSUP,
-                        "the URL's scheme '%s' asks for TLS on a unix socket, "
-                        "which no server has; write unix:/path",
-                        scheme->word);
-    if (scheme->kind == SCHEME_CLUSTER)
-        what = "Redis Cluster";
-    return lk__fail(LK_ENOTSUP,
-                    "the URL's scheme '%s' asks for %s, which this version "
-                    "does not support",
-                    scheme->word, what);
-}
 
 /* ---- errors ------------------------------------------------------------- */
 
@@ -128,9 +47,10 @@ static bool has_late_at(const url_parser *parser)
     return strchr(parser->text + parser->authority_end, '@') != NULL;
 }
 
-static bool is_tcp(scheme_kind kind)
+/* Hosts stand behind two slashes; a socket has none. */
+static bool has_hosts(lk__scheme_kind kind)
 {
-    return kind == SCHEME_TCP || kind == SCHEME_TLS;
+    return kind != LK__SCHEME_UNIX;
 }
 
 /* Refuses what stands at a place in the copy. what: "the port is not ...". */
@@ -227,8 +147,8 @@ static lk_status parse_user_info(url_parser *parser, char *begin, char *end)
     return LK_OK;
 }
 
-static lk_status
-parse_port(url_parser *parser, const char *begin, const char *end)
+static lk_status parse_port(const url_parser *parser, const char *begin,
+                            const char *end, uint16_t *ret_port)
 {
     unsigned port = 0;
 
@@ -240,7 +160,7 @@ parse_port(url_parser *parser, const char *begin, const char *end)
     }
     if (port == 0 || port > PORT_MAX)
         return refuse(parser, begin, "the port has to be 1 to 65535");
-    parser->url->port = (uint16_t)port;
+    *ret_port = (uint16_t)port;
     return LK_OK;
 }
 
@@ -270,7 +190,7 @@ static bool is_ipv6(const char *host)
 
 /* Reads [address], whose first byte is at begin; *ret_end is after the ']'. */
 static lk_status
-parse_ipv6(url_parser *parser, char *begin, char *end, char **ret_end)
+parse_ipv6(const url_parser *parser, char *begin, char *end, char **ret_end)
 {
     char *close = memchr(begin, ']', (size_t)(end - begin));
     lk_status status;
@@ -282,18 +202,18 @@ parse_ipv6(url_parser *parser, char *begin, char *end, char **ret_end)
         return status;
     if (!is_ipv6(begin + 1))
         return refuse(parser, begin, "not an IPv6 address");
-    parser->url->host = begin + 1;
     *ret_end = close + 1;
     return LK_OK;
 }
 
 /* Reads a name or an IPv4 address, from begin to end. Empty: the default. */
-static lk_status parse_name(url_parser *parser, char *begin, const char *end)
+static lk_status parse_name(const url_parser *parser, char *begin,
+                            const char *end, const char **ret_host)
 {
     lk_status status;
 
     if (begin == end) {
-        parser->url->host = "127.0.0.1";
+        *ret_host = "127.0.0.1";
         return LK_OK;
     }
     status = decode(parser, begin, end);
@@ -301,15 +221,14 @@ static lk_status parse_name(url_parser *parser, char *begin, const char *end)
         return status;
     if (!is_host(begin))
         return refuse(parser, begin, "not the name or address of a host");
-    parser->url->host = begin;
+    *ret_host = begin;
     return LK_OK;
 }
 
 /* Reads what follows the host: nothing, or a ':' and the port, up to end. */
-static lk_status
-parse_port_part(url_parser *parser, const char *colon, const char *end)
+static lk_status parse_port_part(const url_parser *parser, const char *colon,
+                                 const char *end, uint16_t *port)
 {
-    parser->url->port = DEFAULT_PORT;
     if (colon == end)
         return LK_OK;
     if (*colon != ':')
@@ -317,31 +236,70 @@ parse_port_part(url_parser *parser, const char *colon, const char *end)
     if (memchr(colon + 1, ':', (size_t)(end - colon - 1)) != NULL)
         return refuse(parser, colon,
                       "one : too many; an IPv6 address stands in [ ]");
-    return parse_port(parser, colon + 1, end);
+    return parse_port(parser, colon + 1, end, port);
 }
 
-/* Reads host and port, from begin to end. */
-static lk_status parse_server(url_parser *parser, char *begin, char *end)
+/* Reads host and port, from begin to end; a port that is left out stays. */
+static lk_status parse_server(const url_parser *parser, char *begin, char *end,
+                              lk__url_server *server)
 {
     bool is_bracketed = begin < end && *begin == '[';
     char *stop = begin; /* where the host ends */
     lk_status status = LK_OK;
 
-    if (memchr(begin, ',', (size_t)(end - begin)) != NULL)
-        return lk__fail(LK_ENOTSUP, "the URL names several hosts, which this "
-                                    "version does not support");
     if (is_bracketed) {
         status = parse_ipv6(parser, begin, end, &stop);
+        server->host = begin + 1;
     } else {
         stop = memchr(begin, ':', (size_t)(end - begin));
         stop = stop != NULL ? stop : end;
     }
     if (status == LK_OK)
-        status = parse_port_part(parser, stop, end);
+        status = parse_port_part(parser, stop, end, &server->port);
     /* Last, since the NUL that ends the name stands at stop. */
     if (status == LK_OK && !is_bracketed)
-        status = parse_name(parser, begin, stop);
+        status = parse_name(parser, begin, stop, &server->host);
     return status;
+}
+
+static lk_status parse_one(url_parser *parser, char *begin, char *end)
+{
+    lk__url_server server = {NULL, LK__URL_PORT};
+    lk_status status;
+
+    if (memchr(begin, ',', (size_t)(end - begin)) != NULL)
+        return lk__fail(LK_ENOTSUP,
+                        "the URL names several hosts: for those of a Sentinel "
+                        "group write redis+sentinel://host,host/master; "
+                        "anything else is not supported");
+    status = parse_server(parser, begin, end, &server);
+    parser->url->host = server.host;
+    parser->url->port = server.port;
+    return status;
+}
+
+/* Reads the sentinels, with a comma between. */
+static lk_status parse_sentinels(url_parser *parser, char *begin, char *end)
+{
+    lk__url *url = parser->url;
+
+    for (;;) {
+        char *comma = memchr(begin, ',', (size_t)(end - begin));
+        char *stop = comma != NULL ? comma : end;
+        lk__url_server *server = &url->sentinels[url->sentinel_count];
+        lk_status status;
+
+        if (begin == stop)
+            return refuse(parser, begin, "the host of a sentinel is missing");
+        if (url->sentinel_count == LK__SENTINELS_MOST)
+            return refuse(parser, begin, "more than 15 sentinels");
+        url->sentinel_count++;
+        server->port = LK__URL_SENTINEL_PORT;
+        status = parse_server(parser, begin, stop, server);
+        if (status != LK_OK || comma == NULL)
+            return status;
+        begin = comma + 1;
+    }
 }
 
 /* Reads the number of the database; slash is the '/' before it. */
@@ -359,6 +317,26 @@ static lk_status parse_db(url_parser *parser, char *slash, char *end)
         return refuse(parser, slash + 1,
                       "the database has to be a number, 0 to 2147483647");
     return LK_OK;
+}
+
+/* Reads /master[/db], from begin to end. */
+static lk_status parse_master(url_parser *parser, char *begin, char *end)
+{
+    char *stop = end - begin < 2 ? NULL : begin + 1 + strcspn(begin + 1, "/?");
+    lk_status status;
+
+    if (stop == NULL || stop == begin + 1)
+        return refuse(parser, begin,
+                      "the master's name has to stand here: "
+                      "redis+sentinel://host,host/master");
+    status = decode(parser, begin + 1, stop);
+    if (status != LK_OK)
+        return status;
+    if (strlen(begin + 1) > MASTER_MAX)
+        return refuse(parser, begin,
+                      "the name of a master has at most 255 bytes");
+    parser->url->master = begin + 1;
+    return parse_db(parser, stop, end);
 }
 
 /* Reads the path of a socket, from begin to end. */
@@ -410,6 +388,10 @@ parse_option(url_parser *parser, char *begin, char *end, uint64_t *seen)
         return refuse(parser, begin,
                       "an option of TLS, and the URL is without; write "
                       "rediss://");
+    if (lk__option_is_sentinel(option) && parser->url->master == NULL)
+        return refuse(parser, begin,
+                      "an option of Sentinel, and the URL is without; write "
+                      "redis+sentinel://host,host/master");
     bit = UINT64_C(1) << (option - lk__options);
     if ((*seen & bit) != 0)
         return refuse(parser, begin, "an option for the second time");
@@ -448,8 +430,8 @@ static lk_status check_bytes(const url_parser *parser)
 }
 
 /* Reads user, password, host and port, from begin to end. */
-static lk_status
-parse_authority(url_parser *parser, scheme_kind kind, char *begin, char *end)
+static lk_status parse_authority(url_parser *parser, lk__scheme_kind kind,
+                                 char *begin, char *end)
 {
     char *at = memrchr(begin, '@', (size_t)(end - begin));
     lk_status status = LK_OK;
@@ -460,8 +442,10 @@ parse_authority(url_parser *parser, scheme_kind kind, char *begin, char *end)
     }
     if (status != LK_OK)
         return status;
-    if (is_tcp(kind))
-        return parse_server(parser, begin, end);
+    if (kind == LK__SCHEME_SENTINEL)
+        return parse_sentinels(parser, begin, end);
+    if (has_hosts(kind))
+        return parse_one(parser, begin, end);
     if (begin < end)
         return refuse(parser, begin,
                       "a socket has no host; write three slashes: "
@@ -474,7 +458,8 @@ parse_authority(url_parser *parser, scheme_kind kind, char *begin, char *end)
  * from left to right, since the NUL that ends one may lie on the first byte
  * of the next: on a '/' before a database or a '?', which have been seen.
  */
-static lk_status parse_rest(url_parser *parser, scheme_kind kind, char *rest)
+static lk_status
+parse_rest(url_parser *parser, lk__scheme_kind kind, char *rest)
 {
     bool has_authority = strncmp(rest, "//", 2) == 0;
     char *begin = has_authority ? rest + 2 : rest;
@@ -484,12 +469,14 @@ static lk_status parse_rest(url_parser *parser, scheme_kind kind, char *rest)
     lk_status status;
 
     parser->authority_end = (size_t)(path - parser->url->text);
-    if (is_tcp(kind) && !has_authority)
+    if (has_hosts(kind) && !has_authority)
         return refuse(parser, rest, "two slashes have to follow the scheme");
     status = parse_authority(parser, kind, begin, path);
     if (status != LK_OK)
         return status;
-    if (is_tcp(kind))
+    if (kind == LK__SCHEME_SENTINEL)
+        status = parse_master(parser, path, path_end);
+    else if (has_hosts(kind))
         status = parse_db(parser, path, path_end);
     else
         status = parse_path(parser, path, path_end);
@@ -503,14 +490,15 @@ lk_status lk__url_parse(lk__url *ret_url, const char *text)
     lk__url url = {.options = {LK_CLIENT_OPTIONS_INIT}};
     url_parser parser = {.text = text, .url = &url};
     size_t scheme_size = strcspn(text, ":/?#@[");
-    const struct scheme *scheme = scheme_find(text, scheme_size);
+    const lk__scheme *scheme = lk__scheme_find(text, scheme_size);
     lk_status status;
 
     if (scheme == NULL || text[scheme_size] != ':')
-        return scheme_unknown(text, scheme_size);
-    if (!is_tcp(scheme->kind) && scheme->kind != SCHEME_UNIX)
-        return scheme_refuse(scheme);
-    url.tls = scheme->kind == SCHEME_TLS;
+        return lk__scheme_unknown(text, scheme_size);
+    status = lk__scheme_check(scheme);
+    if (status != LK_OK)
+        return status;
+    url.tls = scheme->kind == LK__SCHEME_TLS;
 
     url.size = strlen(text);
     url.text = lk__strdup(text);

@@ -8,22 +8,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "settings/options.h"
+
 /*
  * Where a server is and how to talk to it, out of one line of text.
  *
  *   redis://[user[:password]@]host[:port][/db][?key=value&...]
  *   rediss://...
  *   unix:/path[?key=value&...]
+ *   redis+sentinel://[user[:password]@]host[:port][,...]/master[/db][?...]
  *
  * docs/url.md lists the other spellings. Every part is percent-decoded once.
  * No error text repeats a part of the URL that may hold a password.
  */
+enum { LK__URL_PORT = 6379, LK__URL_SENTINEL_PORT = 26379 };
+
+typedef struct lk__url_server {
+    const char *host; /* IPv6 without brackets */
+    uint16_t port;
+} lk__url_server;
+
 typedef struct lk__url {
     char *text;       /* owned, decoded in place; all below point into it */
     size_t size;      /* of text, to wipe it */
-    const char *host; /* NULL: unix socket; IPv6 without brackets */
+    const char *host; /* NULL: unix socket or Sentinel; IPv6 without brackets */
     const char *path; /* NULL: TCP */
-    uint16_t port;    /* 0 for a unix socket */
+    uint16_t port;    /* 0 without a host */
+    const char *master; /* its name; NULL: no Sentinel */
+    lk__url_server sentinels[LK__SENTINELS_MOST];
+    size_t sentinel_count;
     bool tls;
     lk_client_options options; /* from user info, path and query */
 } lk__url;
@@ -31,7 +44,7 @@ typedef struct lk__url {
 /*
  * Reads text into ret_url, which is untouched unless LK_OK. LK_EURL: not
  * understood; LK_ENOTSUP: understood, but no such connection can be made yet
- * (Sentinel, Cluster, several hosts, a socket with TLS); LK_ENOMEM.
+ * (Sentinel with TLS, Cluster, several hosts, a socket with TLS); LK_ENOMEM.
  */
 lk_status lk__url_parse(lk__url *ret_url, const char *text);
 

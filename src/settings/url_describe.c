@@ -14,8 +14,6 @@
 #include "settings/options.h"
 #include "settings/url.h"
 
-enum { DEFAULT_PORT = 6379 };
-
 /* Where the text is written; goes on counting when it is full. */
 typedef struct sheet {
     char *text;
@@ -74,15 +72,45 @@ static void put_login(sheet *s, const lk_client_options *options)
     put_text(s, has_password ? ":***@" : ":@");
 }
 
-static void put_host(sheet *s, const lk__url *url)
+static void put_server(sheet *s, const char *host, uint16_t port)
 {
-    bool is_ipv6 = strchr(url->host, ':') != NULL;
+    bool is_ipv6 = strchr(host, ':') != NULL;
 
     put_text(s, is_ipv6 ? "[" : "");
-    put_encoded(s, url->host, is_ipv6 ? "-._~:%" : "-._~");
+    put_encoded(s, host, is_ipv6 ? "-._~:%" : "-._~");
     put_text(s, is_ipv6 ? "]" : "");
     put_text(s, ":");
-    put_number(s, url->port != 0 ? url->port : DEFAULT_PORT);
+    put_number(s, port);
+}
+
+/* Who is connected to, up to the database. */
+static void put_place(sheet *s, const lk__url *url)
+{
+    if (url->path != NULL) {
+        put_encoded(s, url->path, "-._~/:@");
+        return;
+    }
+    if (url->host != NULL)
+        put_server(s, url->host, url->port);
+    for (size_t i = 0; i < url->sentinel_count; i++) {
+        put_text(s, i > 0 ? "," : "");
+        put_server(s, url->sentinels[i].host, url->sentinels[i].port);
+    }
+    put_text(s, "/");
+    if (url->master != NULL) {
+        put_encoded(s, url->master, "-._~");
+        put_text(s, "/");
+    }
+    put_number(s, url->options.db);
+}
+
+static const char *scheme_of(const lk__url *url)
+{
+    if (url->master != NULL)
+        return "redis+sentinel://";
+    if (url->path != NULL)
+        return "unix://";
+    return url->tls ? "rediss://" : "redis://";
 }
 
 static void put_value(sheet *s, const lk__option *option, uint64_t number)
@@ -100,11 +128,11 @@ static void put_value(sheet *s, const lk__option *option, uint64_t number)
 }
 
 /* What is said in the path or before the @ is not said again. */
-static bool is_elsewhere(const lk__option *option, bool is_tcp)
+static bool is_elsewhere(const lk__option *option, bool has_path)
 {
     return strcmp(option->key, "user") == 0 ||
            strcmp(option->key, "password") == 0 ||
-           (is_tcp && strcmp(option->key, "db") == 0);
+           (!has_path && strcmp(option->key, "db") == 0);
 }
 
 static void put_query(sheet *s, const lk__url *url)
@@ -117,7 +145,7 @@ static void put_query(sheet *s, const lk__url *url)
         const char *text = NULL;
         uint64_t number = 0;
 
-        if (is_elsewhere(option, url->host != NULL))
+        if (is_elsewhere(option, url->path != NULL))
             continue;
         if (option->kind == LK__OPTION_STRING)
             memcpy(&text, field, sizeof(text));
@@ -129,7 +157,9 @@ static void put_query(sheet *s, const lk__url *url)
         before = "&";
         put_text(s, option->key);
         put_text(s, "=");
-        if (text != NULL)
+        if (strcmp(option->key, "sentinel_password") == 0)
+            put_text(s, "***");
+        else if (text != NULL)
             put_encoded(s, text, "-._~:/");
         else
             put_value(s, option, number);
@@ -148,17 +178,9 @@ lk_status lk_url_describe(const char *url, char *text, size_t size)
     if (status != LK_OK)
         return status;
 
-    put_text(&s, parsed.tls            ? "rediss://"
-                 : parsed.host != NULL ? "redis://"
-                                       : "unix://");
+    put_text(&s, scheme_of(&parsed));
     put_login(&s, &parsed.options);
-    if (parsed.host != NULL) {
-        put_host(&s, &parsed);
-        put_text(&s, "/");
-        put_number(&s, parsed.options.db);
-    } else {
-        put_encoded(&s, parsed.path, "-._~/:@");
-    }
+    put_place(&s, &parsed);
     put_query(&s, &parsed);
     lk__url_done(&parsed);
     if (s.used >= size)

@@ -152,6 +152,39 @@ static void a_hold_that_is_still_there_is_kept(void **state)
     f->hold = NULL;
 }
 
+/* ---- the same process with other data --------------------------------------------- */
+
+static bool has_followed(void *data)
+{
+    server *s = data;
+    char *info = server_string(s, "INFO replication");
+    bool follows = strstr(info, "master_link_status:up") != NULL;
+
+    free(info);
+    return follows && server_integer(s, "EXISTS n") == 0;
+}
+
+/* It was another's replica for a while, of which the client has seen nothing. */
+static void a_hold_that_a_replication_has_removed(void **state)
+{
+    static const char *const at_once[] = {"--repl-diskless-sync-delay", "0",
+                                          NULL};
+    fixture *f = *state;
+    server *other = server_start_tcp(at_once);
+
+    assert_non_null(other);
+    spinning_hold(f, LEASE_MS);
+    freeReplyObject(server_command(f->server, "REPLICAOF 127.0.0.1 %d",
+                                   (int)server_port(other)));
+    assert_true(wait_until(has_followed, f->server, SOON_MS));
+    freeReplyObject(server_command(f->server, "REPLICAOF NO ONE"));
+    assert_int_equal(connections(f), 1);
+    freeReplyObject(server_command(f->server, "CLIENT KILL TYPE normal"));
+    assert_true(wait_until(is_lost, f, SOON_MS));
+    assert_int_equal(lk_hold_loss(f->hold), LK_LOSS_DELETED);
+    server_stop(other);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -161,6 +194,7 @@ int main(void)
         TEST(a_write_lock_with_a_lease),
         TEST(a_siglock_with_a_lease),
         TEST(a_hold_that_is_still_there_is_kept),
+        TEST(a_hold_that_a_replication_has_removed),
     };
 #undef TEST
 

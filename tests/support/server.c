@@ -31,6 +31,7 @@ struct server {
     char url[112];
     char tcp_url[112];
     char port_text[8], tls_port_text[8];
+    char config[96]; /* of a sentinel; "": it is none */
     char tls_cert[128], tls_key[128], tls_ca[128];
     uint16_t port, tls_port;
     char **extra; /* copies, ended by NULL */
@@ -51,11 +52,42 @@ static bool argv_add(const char **argv, size_t *n, const char *const *more)
     return true;
 }
 
+static const char *program(void)
+{
+    const char *other = getenv("LK_TEST_SERVER");
+
+    return other != NULL ? other : REDIS_SERVER;
+}
+
+static bool argv_make_sentinel(const server *s, const char **argv)
+{
+    const char *const fixed[] = {program(),
+                                 s->config,
+                                 "--sentinel",
+                                 "--port",
+                                 s->port_text,
+                                 "--bind",
+                                 "127.0.0.1",
+                                 "--unixsocket",
+                                 s->socket,
+                                 "--dir",
+                                 scratch_path(s->home),
+                                 "--logfile",
+                                 s->log,
+                                 "--daemonize",
+                                 "no",
+                                 NULL};
+    size_t n = 0;
+    bool fits = argv_add(argv, &n, fixed);
+
+    argv[n] = NULL;
+    return fits;
+}
+
 /* Returns whether all arguments fitted. argv borrows the strings. */
 static bool argv_make(const server *s, const char **argv)
 {
-    const char *program = getenv("LK_TEST_SERVER");
-    const char *const fixed[] = {program != NULL ? program : REDIS_SERVER,
+    const char *const fixed[] = {program(),
                                  "--port",
                                  s->port_text,
                                  "--bind",
@@ -133,7 +165,8 @@ static bool launch(server *s)
     const char *argv[MAX_ARGS + 1];
     pid_t parent = getpid();
 
-    if (!argv_make(s, argv))
+    if (s->config[0] != '\0' ? !argv_make_sentinel(s, argv)
+                             : !argv_make(s, argv))
         return false;
     s->pid = fork();
     if (s->pid == 0)
@@ -244,9 +277,9 @@ static bool tls_set(server *s)
     return setenv("SSL_CERT_FILE", s->tls_ca, 1) == 0;
 }
 
-static server *start(const char *const *extra_args, bool is_tcp, bool is_tls)
+/* NULL, or one that answers: s, which is given back otherwise. */
+static server *start_new(server *s, bool is_tcp, bool is_tls)
 {
-    server *s = server_new(extra_args);
     int tries = is_tcp || is_tls ? PORT_TRIES : 1;
 
     if (s == NULL) {
@@ -264,6 +297,36 @@ static server *start(const char *const *extra_args, bool is_tcp, bool is_tls)
     explain(s, "does not start");
     server_stop(s);
     return NULL;
+}
+
+static server *start(const char *const *extra_args, bool is_tcp, bool is_tls)
+{
+    return start_new(server_new(extra_args), is_tcp, is_tls);
+}
+
+static bool config_write(server *s, const char *config)
+{
+    FILE *file;
+    bool written;
+
+    (void)snprintf(s->config, sizeof(s->config), "%s/sentinel.conf",
+                   scratch_path(s->home));
+    file = fopen(s->config, "we");
+    if (file == NULL)
+        return false;
+    written = fputs(config, file) >= 0;
+    return fclose(file) == 0 && written;
+}
+
+server *server_start_sentinel(const char *config)
+{
+    server *s = server_new(NULL);
+
+    if (s != NULL && !config_write(s, config)) {
+        server_stop(s);
+        s = NULL;
+    }
+    return start_new(s, true, false);
 }
 
 server *server_start(const char *const *extra_args)
@@ -401,6 +464,11 @@ bool server_restart(server *s)
 }
 
 /* ---- commands: if one fails because the server is no more, that is told ---- */
+
+void server_reconnect(server *s)
+{
+    redis_drop(s->redis);
+}
 
 redisReply *server_command(server *s, const char *format, ...)
 {

@@ -36,6 +36,9 @@ server *server_start_tcp(const char *const *extra_args);
 /* The same with a second port that speaks TLS with server.crt, see
    certificates.h. A client need not have a certificate. */
 server *server_start_tls(const char *const *extra_args);
+/* A sentinel with a TCP port, and this in its configuration file, which it
+   writes anew itself. */
+server *server_start_sentinel(const char *config);
 /* Whether the program that LK_TEST_SERVER names does not start with TLS. */
 bool server_lacks_tls(void);
 /* Kills it, frozen or not, and removes its directory. NULL is allowed. */
@@ -92,6 +95,9 @@ enum { SERVER_FENCE = 1, SERVER_FLOOR = 3 };
     "EVAL return(redis.call('HLEN',KEYS[1])-redis.call('HEXISTS',KEYS[1],'#')" \
     "-redis.call('HEXISTS',KEYS[1],'@')-redis.call('HEXISTS',KEYS[1],'!')) 1 " \
     "latchkey:tickets:{" name "}"
+/* The next command opens a connection: the server has ended the one that is
+   kept, as it does when its role changes. */
+void server_reconnect(server *s);
 /* Removes all data; scripts stay. */
 void server_flush(server *s);
 

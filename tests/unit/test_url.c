@@ -3,6 +3,7 @@
 /* The URL of a server: what is understood, what is refused, and the words. */
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -206,15 +207,95 @@ static void an_option_beats_the_path_and_the_user_info(void **state)
     assert_user("redis://u:p@h?user=v&password=q", "v", "q");
 }
 
+/* ---- Sentinel ----------------------------------------------------------- */
+
+static void assert_sentinel(size_t index, const char *host, unsigned port)
+{
+    assert_true(index < url.sentinel_count);
+    assert_text(url.sentinels[index].host, host);
+    assert_int_equal(url.sentinels[index].port, port);
+}
+
+static void the_sentinels_and_their_master_are_read(void **state)
+{
+    (void)state;
+    parse("redis+sentinel://u:p@h1:1,h2,[::1]:3/m%2Fx/4?failover=fast"
+          "&sentinel_user=su&sentinel_password=sp");
+    assert_null(url.host);
+    assert_null(url.path);
+    assert_int_equal(url.sentinel_count, 3);
+    assert_sentinel(0, "h1", 1);
+    assert_sentinel(1, "h2", 26379);
+    assert_sentinel(2, "::1", 3);
+    assert_text(url.master, "m/x");
+    assert_int_equal(url.options.db, 4);
+    assert_text(url.options.user, "u");
+    assert_text(url.options.password, "p");
+    assert_text(url.options.sentinel_user, "su");
+    assert_text(url.options.sentinel_password, "sp");
+    assert_int_equal(url.options.failover, LK_FAILOVER_FAST);
+}
+
+static void of_sentinel_port_and_database_may_be_left_out(void **state)
+{
+    (void)state;
+    parse("valkey+sentinel://h/m");
+    assert_int_equal(url.sentinel_count, 1);
+    assert_sentinel(0, "h", 26379);
+    assert_text(url.master, "m");
+    assert_int_equal(url.options.db, 0);
+    parse("redis+sentinel://a,b/m/?name=n");
+    assert_int_equal(url.sentinel_count, 2);
+    assert_text(url.master, "m");
+    assert_text(url.options.name, "n");
+}
+
+static void a_wrong_sentinel_url_is_refused(void **state)
+{
+    static const char many[] = "redis+sentinel://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o";
+    char text[sizeof(many) + 4];
+
+    (void)state;
+    assert_refused("redis+sentinel://h1,h2", LK_EURL, "the master's name");
+    assert_refused("redis+sentinel://h1,h2/", LK_EURL, "the master's name");
+    assert_refused("redis+sentinel://h1,h2//0", LK_EURL, "the master's name");
+    assert_refused("redis+sentinel://h?name=/m", LK_EURL, "the master's name");
+    assert_refused("redis+sentinel:h/m", LK_EURL, "two slashes");
+    assert_refused("redis+sentinel:///m", LK_EURL, "is missing");
+    assert_refused("redis+sentinel://h1,,h2/m", LK_EURL,
+                   "at byte 21: the host");
+    assert_refused("redis+sentinel://h1,h2,/m", LK_EURL, "is missing");
+    assert_refused("redis+sentinel://h1:x,h2/m", LK_EURL, "the port");
+    assert_refused("redis+sentinel://h1,h*/m", LK_EURL, "not the name");
+    assert_refused("redis+sentinel://h1,[::1/m", LK_EURL, "without its ]");
+    assert_refused("redis+sentinel://h/m/x", LK_EURL, "the database");
+    assert_refused("redis+sentinel://h/m/0/1", LK_EURL, "the database");
+    assert_refused("redis+sentinel://h/m?failover=no", LK_EURL, "safe or fast");
+    (void)snprintf(text, sizeof(text), "%s,p/m", many);
+    assert_refused(text, LK_EURL, "more than 15");
+    (void)snprintf(text, sizeof(text), "%s/m", many);
+    parse(text);
+    assert_int_equal(url.sentinel_count, 15);
+}
+
+static void an_option_of_sentinel_wants_sentinel(void **state)
+{
+    (void)state;
+    assert_refused("redis://h?failover=fast", LK_EURL, "redis+sentinel://");
+    assert_refused("unix:/s?sentinel_password=p", LK_EURL, "redis+sentinel://");
+}
+
 /* ---- refused ------------------------------------------------------------ */
 
 static void what_comes_later_is_refused_by_name(void **state)
 {
     (void)state;
     assert_refused("rediss+unix:///s", LK_ENOTSUP, "TLS on a unix socket");
-    assert_refused("redis-sentinel://h1,h2/0#m", LK_ENOTSUP, "Sentinel");
-    assert_refused("redis+sentinel://h1:1,h2:2/m/0", LK_ENOTSUP, "Sentinel");
-    assert_refused("sentinel://h1/0;sentinel://h2/0", LK_ENOTSUP, "Sentinel");
+    assert_refused("redis-sentinel://h1,h2/0#m", LK_EURL,
+                   "write redis+sentinel://");
+    assert_refused("sentinel://h1/0;sentinel://h2/0", LK_EURL,
+                   "write redis+sentinel://");
+    assert_refused("rediss+sentinel://h/m", LK_ENOTSUP, "Sentinel with TLS");
     assert_refused("redis-cluster://h1,h2", LK_ENOTSUP, "Cluster");
     assert_refused("redis+cluster://h1", LK_ENOTSUP, "Cluster");
     assert_refused("redis://h1,h2,h3", LK_ENOTSUP, "several hosts");
@@ -448,6 +529,10 @@ int main(void)
         URL_TEST(every_part_is_decoded_once),
         URL_TEST(options_are_read),
         URL_TEST(an_option_beats_the_path_and_the_user_info),
+        URL_TEST(the_sentinels_and_their_master_are_read),
+        URL_TEST(of_sentinel_port_and_database_may_be_left_out),
+        URL_TEST(a_wrong_sentinel_url_is_refused),
+        URL_TEST(an_option_of_sentinel_wants_sentinel),
         URL_TEST(what_comes_later_is_refused_by_name),
         URL_TEST(an_unknown_scheme_is_refused),
         URL_TEST(slashes_are_counted),

@@ -35,6 +35,17 @@ static void every_spelling_becomes_one(void **state)
                      "&interop=redisson");
 }
 
+static void sentinels_and_their_master_are_described(void **state)
+{
+    (void)state;
+    assert_described("redis+sentinel://h1,h2:2,[::1]/m",
+                     "redis+sentinel://h1:26379,h2:2,[::1]:26379/m/0");
+    assert_described("valkey+sentinel://u:p@h/a%2Fb/3?sentinel_password=x"
+                     "&failover=fast&sentinel_user=w",
+                     "redis+sentinel://u:***@h:26379/a%2Fb/3?sentinel_user=w"
+                     "&sentinel_password=***&failover=fast");
+}
+
 /* Each text as long as it may be, and of bytes that are shown by their codes. */
 static void the_longest_has_room(void **state)
 {
@@ -116,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_becomes_one),
+        cmocka_unit_test(sentinels_and_their_master_are_described),
         cmocka_unit_test(the_longest_has_room),
         cmocka_unit_test(a_zone_is_no_longer_than_a_name_may_be),
         cmocka_unit_test(a_password_is_masked_whatever_it_is),

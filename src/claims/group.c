@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A Sentinel group: whom it names, and what that changes for the node. */
+
+#include "claims/group.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "claims/ask.h"
+#include "claims/node.h"
+#include "claims/place.h"
+#include "engine/client.h"
+
+#define MS UINT64_C(1000000)
+
+enum { SOON_MS = 250 }; /* so often while there is no master to be had */
+
+/* ---- questions that cannot wait ------------------------------------------------ */
+
+static void ask_soon(lk__group *group)
+{
+    uint64_t at = lk__client_now(group->node->client) + SOON_MS * MS;
+
+    for (size_t i = 0; i < group->count; i++)
+        lk__sentinel_ask_by(&group->sentinels[i], at);
+}
+
+/* ---- belief ------------------------------------------------------------------ */
+
+/* What had to wait until the server may give again, and leases that were not
+   to get longer. */
+static void give_again(lk__node *node)
+{
+    lk__places_check_holds(node->client);
+    lk__places_on_ready(node->client);
+    lk__asks_on_ready(node->client);
+}
+
+void lk__group_look(lk__group *group)
+{
+    lk__node *node;
+    bool gives;
+    uint64_t now, at;
+
+    if (group == NULL)
+        return;
+    node = group->node;
+    now = lk__client_now(node->client);
+    gives = lk__node_is_ready(node) && lk__node_gives(node);
+    at = now < node->belief.from ? node->belief.from : node->belief.until;
+    lk__alarm_clear(&node->client->alarms, &group->alarm);
+    if (at > now && at != LK__NEVER)
+        lk__alarm_set(&node->client->alarms, &group->alarm, at);
+    if (!lk__node_is_ready(node))
+        ask_soon(group);
+    if (gives == group->gave)
+        return;
+    group->gave = gives;
+    if (gives)
+        give_again(node);
+}
+
+static void on_alarm(lk__alarm *alarm)
+{
+    lk__group_look(
+        (lk__group *)(void *)((char *)alarm - offsetof(lk__group, alarm)));
+}
+
+static void believe(lk__group *group, const lk__majority *majority)
+{
+    lk__belief *belief = &group->node->belief;
+
+    lk__group_look(group); /* whether it has lapsed meanwhile */
+    belief->until = majority->until;
+    belief->from = majority->from;
+    lk__places_believe(group->node->client);
+    lk__group_look(group);
+}
+
+/* ---- the address --------------------------------------------------------------- */
+
+static void follow(lk__group *group, const lk__majority *majority)
+{
+    lk__node *node = group->node;
+
+    if (group->followed.host[0] != '\0')
+        lk__client_log(node->client, LK_LOG_WARN,
+                       "the sentinels name %s:%u as the master now",
+                       majority->named->host, (unsigned)majority->named->port);
+    node->address.host = NULL;
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_leave(conn, "the sentinels name another master");
+    group->followed = *majority->named;
+    group->gave = false;
+    node->address.host = group->followed.host;
+    node->address.port = group->followed.port;
+    node->belief.turn++;
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_retry(conn);
+}
+
+/* ---- what is said while there is none -------------------------------------------- */
+
+enum { TROUBLE = 256 };
+
+static void trouble_of(const lk__group *group, const lk__majority *majority,
+                       char text[TROUBLE])
+{
+    const lk__sentinel *deaf = NULL;
+    bool is_unknown = false;
+
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->sentinels[i].conn.state == LK__CONN_WAITING)
+            deaf = &group->sentinels[i];
+        is_unknown = is_unknown || group->sentinels[i].is_unknown;
+    }
+    if (majority->heard >= majority->needed && is_unknown)
+        snprintf(text, TROUBLE, "the sentinels know no master of that name");
+    else if (majority->heard >= majority->needed)
+        snprintf(text, TROUBLE, "the sentinels do not agree on it");
+    else if (deaf == NULL || group->count < majority->needed)
+        snprintf(text, TROUBLE,
+                 "%zu of %zu sentinels answered, %zu have to; the URL names "
+                 "%zu",
+                 majority->heard, majority->total, majority->needed,
+                 group->count);
+    else
+        snprintf(text, TROUBLE,
+                 "%zu of %zu sentinels answered, %zu have to; %.40s:%u: %.60s",
+                 majority->heard, majority->total, majority->needed,
+                 deaf->conn.address->host, (unsigned)deaf->conn.address->port,
+                 deaf->conn.words);
+}
+
+static void tell_trouble(const lk__group *group, const lk__majority *majority)
+{
+    lk__conn *conn = &group->node->command;
+    char text[TROUBLE];
+
+    if (conn->state == LK__CONN_READY)
+        return;
+    trouble_of(group, majority, text);
+    snprintf(conn->words, sizeof(conn->words), "%.150s", text);
+}
+
+/* ---- answers ----------------------------------------------------------------------- */
+
+static void on_heard(lk__sentinel *sentinel)
+{
+    lk__group *group = sentinel->data;
+    lk_client *client = group->node->client;
+    lk__majority majority =
+        lk__naming_judge(group->namings, group->count,
+                         client->settings.failover, &group->followed,
+                         lk__client_now(client));
+
+    if (majority.named == NULL)
+        tell_trouble(group, &majority);
+    else if (!lk__naming_same(majority.named, &group->followed))
+        follow(group, &majority);
+    if (majority.named != NULL)
+        believe(group, &majority);
+    if (majority.named == NULL || !lk__node_is_ready(group->node))
+        ask_soon(group);
+}
+
+/* ---- for people ------------------------------------------------------------------------ */
+
+bool lk__group_see(const lk__group *group, lk__group_facts *ret_facts)
+{
+    const lk_client *client;
+    lk__majority majority;
+
+    if (group == NULL)
+        return false;
+    client = group->node->client;
+    majority = lk__naming_judge(group->namings, group->count,
+                                client->settings.failover, &group->followed,
+                                lk__client_now(client));
+    *ret_facts = (lk__group_facts){.total = majority.total,
+                                   .heard = majority.heard,
+                                   .named = majority.votes};
+    ret_facts->is_fast = client->settings.failover == LK_FAILOVER_FAST;
+    if (majority.named != NULL)
+        snprintf(ret_facts->master, sizeof(ret_facts->master), "%s:%u",
+                 majority.named->host, (unsigned)majority.named->port);
+    return true;
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+bool lk__group_new(lk__node *node)
+{
+    const lk__settings *settings = &node->client->settings;
+    lk__group *group;
+
+    if (settings->master == NULL)
+        return true;
+    group = lk__alloc(sizeof(*group));
+    if (group == NULL)
+        return false;
+    group->node = node;
+    group->count = settings->sentinel_count;
+    group->alarm.fire = on_alarm;
+    for (size_t i = 0; i < group->count; i++)
+        lk__sentinel_init(&group->sentinels[i], node->client,
+                          &settings->sentinels[i], &group->namings[i], on_heard,
+                          group);
+    node->belief.until = 0;
+    node->group = group;
+    return true;
+}
+
+void lk__group_free(lk__group *group)
+{
+    for (size_t i = 0; group != NULL && i < group->count; i++)
+        lk__conn_done(&group->sentinels[i].conn);
+    lk__free(group);
+}
+
+void lk__group_start(lk__group *group)
+{
+    for (size_t i = 0; group != NULL && i < group->count; i++)
+        lk__sentinel_start(&group->sentinels[i]);
+}
+
+void lk__group_stop(lk__group *group)
+{
+    if (group == NULL)
+        return;
+    lk__alarm_clear(&group->node->client->alarms, &group->alarm);
+    for (size_t i = 0; i < group->count; i++)
+        lk__sentinel_stop(&group->sentinels[i]);
+}
+
+void lk__group_flush(lk__group *group)
+{
+    for (size_t i = 0; group != NULL && i < group->count; i++)
+        lk__conn_flush(&group->sentinels[i].conn);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_GROUP_H
+#define LK_CLAIMS_GROUP_H
+
+#include <stdbool.h>
+
+#include "server/sentinel.h"
+#include "settings/options.h"
+
+struct lk__node;
+
+/*
+ * A Sentinel group: says where the node's server is, and how far to believe it.
+ *
+ * When a majority names another master, every connection leaves the one before
+ * and goes to that one. There the holds are confirmed by claim and fence, or
+ * lost. For a while nothing new is taken from it and no lease gets longer:
+ * until nobody can believe the master before any more (naming.h). Until a hold
+ * is confirmed it is believed as far as it was at the master before.
+ *
+ * Every function takes NULL: no group.
+ */
+typedef struct lk__group {
+    struct lk__node *node;
+    lk__naming namings[LK__SENTINELS_MOST];
+    lk__sentinel sentinels[LK__SENTINELS_MOST];
+    size_t count;
+    lk__naming followed; /* whose address is the node's; host "": nobody */
+    lk__alarm alarm;     /* belief begins or ends */
+    bool gave;           /* the node did, when it was last looked at */
+} lk__group;
+
+/* Gives the node its group, if the URL names one. False: out of memory. */
+bool lk__group_new(struct lk__node *node);
+void lk__group_free(lk__group *group);
+void lk__group_start(lk__group *group);
+void lk__group_stop(lk__group *group);
+void lk__group_flush(lk__group *group);
+
+/* For people: whom the sentinels name, and how many. */
+typedef struct lk__group_facts {
+    char master[264];           /* host:port; "": nobody */
+    size_t total, heard, named; /* sentinels: all, that answer, that name it */
+    bool is_fast;
+} lk__group_facts;
+
+/* False: there is no group. */
+bool lk__group_see(const lk__group *group, lk__group_facts *ret_facts);
+
+/* The node's server is ready or down. */
+void lk__group_look(lk__group *group);
+
+#endif /* LK_CLAIMS_GROUP_H */

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A master that sentinels name: finding it, and what holds and waits come to
+ * when it is another one.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/sentinels.h"
+#include "support/socket.h"
+#include "support/wait.h"
+
+enum { LONG_MS = 60000, BELIEF_MS = 3000 };
+
+static sentinels *group;
+
+static int start(void **state)
+{
+    (void)state;
+    group = sentinels_start();
+    return group != NULL ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    sentinels_stop(group);
+    group = NULL;
+    return 0;
+}
+
+static lk_client *open_url(const char *url, const lk_client_options *options)
+{
+    lk_client *client = NULL;
+
+    assert_status(lk_client_open(&client, url, options), LK_OK);
+    return client;
+}
+
+static lk_lock *new_lock(lk_client *client, const char *name)
+{
+    lk_lock *lock = NULL;
+
+    assert_status(lk_lock_new(&lock, client, name, NULL), LK_OK);
+    return lock;
+}
+
+/* ---- finding it ---------------------------------------------------------------- */
+
+static void assert_taken(const char *url)
+{
+    lk_client *client = open_url(url, NULL);
+    lk_lock *lock = new_lock(client, "n");
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    assert_int_equal(server_integer(group->servers[0], "EXISTS n"), 1);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+    lk_client_free(client);
+}
+
+/* Waits so long for a lock, in vain, and why. */
+static void
+assert_not_taken(const char *url, lk_status status, const char *words)
+{
+    static const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                            .offline_ms = 1000};
+    lk_client *client = open_url(url, &brief);
+    lk_lock *lock = new_lock(client, "n");
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), status);
+    if (strstr(lk_last_error(), words) == NULL)
+        assert_string_equal(lk_last_error(), words);
+    assert_null(hold);
+    lk_lock_free(lock);
+    lk_client_free(client);
+}
+
+static const char *
+url_of(char url[256], unsigned a, unsigned b, const char *rest)
+{
+    (void)snprintf(url, 256, "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u/%s", a,
+                   b, rest);
+    return url;
+}
+
+static unsigned port_of(size_t sentinel)
+{
+    return server_port(group->sentinels[sentinel]);
+}
+
+static void it_is_found(void **state)
+{
+    (void)state;
+    assert_taken(group->url);
+}
+
+static void it_is_found_though_the_first_sentinel_is_dead(void **state)
+{
+    char url[256];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url),
+                   "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u,"
+                   "127.0.0.1:%u/m",
+                   socket_free_port(), port_of(1), port_of(2));
+    assert_taken(url);
+}
+
+static void one_of_three_sentinels_is_not_enough(void **state)
+{
+    char url[256];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "redis+sentinel://127.0.0.1:%u/m",
+                   port_of(0));
+    assert_not_taken(url, LK_EOFFLINE,
+                     "1 of 3 sentinels answered, 2 have to; the URL "
+                     "names 1");
+    assert_not_taken(url_of(url, port_of(0), socket_free_port(), "m"),
+                     LK_EOFFLINE,
+                     "1 of 3 sentinels answered, 2 have to; 127.0.0.1:");
+}
+
+static void where_speed_matters_more_one_is_enough(void **state)
+{
+    char url[256];
+
+    (void)state;
+    assert_taken(
+        url_of(url, port_of(0), socket_free_port(), "m?failover=fast"));
+}
+
+static void an_unknown_master_is_told(void **state)
+{
+    char url[256];
+
+    (void)state;
+    assert_not_taken(url_of(url, port_of(0), port_of(1), "x"), LK_EOFFLINE,
+                     "Sentinel's master 'x' cannot be reached: the sentinels "
+                     "know no master of that name");
+}
+
+/* A sentinel that has been told of a replica goes on to name it for a while. */
+static void a_replica_is_refused(void **state)
+{
+    char config[128], url[256];
+    server *sentinel;
+
+    (void)state;
+    (void)snprintf(config, sizeof(config),
+                   "sentinel monitor r 127.0.0.1 %u 1\n",
+                   server_port(group->servers[1]));
+    sentinel = server_start_sentinel(config);
+    assert_non_null(sentinel);
+    (void)snprintf(url, sizeof(url), "redis+sentinel://127.0.0.1:%u/r",
+                   server_port(sentinel));
+    assert_not_taken(url, LK_EREADONLY, "the server is a replica");
+    server_stop(sentinel);
+}
+
+/* With a user of its own, which may ask for the address and nothing else. Since
+   it does not tell how long it has named the master, that has to be seen. */
+static void a_sentinel_may_want_a_password(void **state)
+{
+    char config[256], url[256];
+    server *sentinel;
+    uint64_t began;
+
+    (void)state;
+    (void)snprintf(config, sizeof(config),
+                   "sentinel monitor s 127.0.0.1 %u 1\n"
+                   "user app on >secret -@all "
+                   "+sentinel|get-master-addr-by-name\n",
+                   server_port(group->servers[0]));
+    sentinel = server_start_sentinel(config);
+    assert_non_null(sentinel);
+    (void)snprintf(url, sizeof(url),
+                   "redis+sentinel://127.0.0.1:%u/s?sentinel_user=app&"
+                   "sentinel_password=wrong",
+                   server_port(sentinel));
+    assert_not_taken(url, LK_EOFFLINE, "WRONGPASS");
+    (void)snprintf(url, sizeof(url),
+                   "redis+sentinel://127.0.0.1:%u/s?sentinel_user=app&"
+                   "sentinel_password=secret",
+                   server_port(sentinel));
+    began = wait_now_ms();
+    assert_taken(url);
+    assert_true(wait_now_ms() - began >= BELIEF_MS);
+    server_stop(sentinel);
+}
+
+static void a_redlock_takes_no_group(void **state)
+{
+    lk_client *client = open_url(group->url, NULL);
+    lk_client *clients[] = {client};
+    lk_redlock *redlock = NULL;
+
+    (void)state;
+    assert_status(lk_redlock_new(&redlock, clients, 1, "n", NULL), LK_ENOTSUP);
+    lk_client_free(client);
+}
+
+/* ---- another master ------------------------------------------------------------- */
+
+static bool is_lost(void *hold)
+{
+    return lk_hold_check(hold) == LK_ELOST;
+}
+
+/* ---- a failover that is asked for: both servers take writes for ten seconds ------ */
+
+/* How a hold stands when another is granted. */
+typedef struct before {
+    const lk_hold *hold;
+    lk_status status;
+} before;
+
+static void look_before(call *c)
+{
+    before *b = c->data;
+
+    b->status = lk_hold_check(b->hold);
+}
+
+static void acquire_later(call *c, lk_lock *lock)
+{
+    assert_status(lk_lock_acquire_async(lock, LK_FOREVER, NULL, call_on_acquire,
+                                        c),
+                  LK_OK);
+}
+
+/* The replicas have it. */
+static void wait_replicated(const char *key)
+{
+    assert_true(server_integer(group->servers[0], "WAIT 2 %d", LONG_MS) == 2);
+    assert_int_equal(server_integer(group->servers[1], "EXISTS %s", key), 1);
+}
+
+static void holds_and_waits_go_to_the_next_master(void **state)
+{
+    lk_client *holder = open_url(group->url, NULL);
+    lk_client *waiter = open_url(group->url, NULL);
+    lk_lock *kept = new_lock(holder, "kept"), *late = new_lock(holder, "late");
+    lk_lock *wants_kept = new_lock(waiter, "kept");
+    lk_lock *wants_late = new_lock(waiter, "late");
+    lk_hold *kept_hold = NULL, *late_hold = NULL;
+    call for_kept = {0}, for_late = {.act = look_before};
+    before then = {0};
+    server *next;
+
+    (void)state;
+    assert_status(lk_lock_acquire(kept, LONG_MS, NULL, &kept_hold), LK_OK);
+    acquire_later(&for_kept, wants_kept);
+    wait_replicated("kept");
+
+    /* The old master goes on and gives what the next one never hears of. */
+    next = sentinels_failover(group);
+    assert_status(lk_lock_acquire(late, LONG_MS, NULL, &late_hold), LK_OK);
+    assert_int_equal(server_integer(group->servers[0], "EXISTS late"), 1);
+    assert_int_equal(server_integer(next, "EXISTS late"), 0);
+    then.hold = late_hold;
+    for_late.data = &then;
+    acquire_later(&for_late, wants_late);
+
+    assert_status(call_wait(&for_late, NULL), LK_OK);
+    assert_int_equal(then.status, LK_ELOST);
+    assert_int_equal(server_integer(next, "EXISTS late"), 1);
+    assert_status(lk_hold_check(kept_hold), LK_OK);
+    assert_status(lk_hold_extend(kept_hold, LONG_MS), LK_OK);
+    assert_int_equal(for_kept.ends, 0);
+    assert_int_equal(server_integer(next, "EXISTS kept"), 1);
+    assert_status(lk_hold_release(kept_hold), LK_OK);
+    assert_status(call_wait(&for_kept, NULL), LK_OK);
+    assert_int_equal(server_integer(next, "EXISTS kept"), 1);
+
+    assert_status(lk_hold_release(late_hold), LK_ELOST);
+    assert_status(lk_hold_release(for_late.hold), LK_OK);
+    assert_status(lk_hold_release(for_kept.hold), LK_OK);
+    lk_lock_free(kept);
+    lk_lock_free(late);
+    lk_lock_free(wants_kept);
+    lk_lock_free(wants_late);
+    lk_client_free(holder);
+    lk_client_free(waiter);
+}
+
+/* The next master keeps it, but prolongs nothing while the one before may be
+   believed: there its lease ends. */
+static void
+a_lease_gets_no_longer_until_nobody_believes_the_old_master(void **state)
+{
+    static const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                            .watchdog_ms = BELIEF_MS / 2};
+    lk_client *client = open_url(group->url, &brief);
+    lk_lock *lock = new_lock(client, "n");
+    lk_hold *hold = NULL;
+    server *next;
+
+    (void)state;
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    wait_replicated("n");
+    next = sentinels_failover(group);
+    sentinels_wait_other(group, group->servers[0]);
+    assert_true(wait_until(is_lost, hold, LONG_MS));
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    assert_int_equal(server_integer(next, "EXISTS n"), 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+    lk_client_free(client);
+}
+
+/* ---- without a majority ------------------------------------------------------------ */
+
+/* Without a majority the server may have a successor that one does not know. */
+static void without_a_majority_a_hold_is_lost_in_time(void **state)
+{
+    lk_client *client = open_url(group->url, NULL);
+    lk_lock *lock = new_lock(client, "n");
+    lk_hold *hold = NULL, *other = NULL;
+    uint64_t began;
+    struct pollfd readable = {.events = POLLIN};
+
+    (void)state;
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    readable.fd = lk_hold_fd(hold);
+    server_freeze(group->sentinels[1]);
+    server_freeze(group->sentinels[2]);
+    began = wait_now_ms();
+    assert_int_equal(poll(&readable, 1, LONG_MS), 1);
+    assert_true(wait_now_ms() - began <= BELIEF_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_lock_acquire(lock, 0, NULL, &other), LK_EOFFLINE);
+    server_thaw(group->sentinels[1]);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &other), LK_OK);
+    assert_status(lk_hold_release(other), LK_OK);
+    lk_lock_free(lock);
+    lk_client_free(client);
+}
+
+#define GROUP_TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_found),
+        cmocka_unit_test(it_is_found_though_the_first_sentinel_is_dead),
+        cmocka_unit_test(one_of_three_sentinels_is_not_enough),
+        cmocka_unit_test(where_speed_matters_more_one_is_enough),
+        cmocka_unit_test(an_unknown_master_is_told),
+        cmocka_unit_test(a_replica_is_refused),
+        cmocka_unit_test(a_sentinel_may_want_a_password),
+        cmocka_unit_test(a_redlock_takes_no_group),
+    };
+    const struct CMUnitTest failovers[] = {
+        GROUP_TEST(without_a_majority_a_hold_is_lost_in_time),
+        GROUP_TEST(holds_and_waits_go_to_the_next_master),
+        GROUP_TEST(a_lease_gets_no_longer_until_nobody_believes_the_old_master),
+    };
+    int failed;
+
+    if (getenv("LK_TEST_TLS") != NULL)
+        return SERVER_LACKS;
+    failed = cmocka_run_group_tests(tests, start, stop);
+    return failed + cmocka_run_group_tests(failovers, NULL, NULL);
+}
