@@ -40,7 +40,7 @@ function read_rights(    i, text)
         said[$2] = 1
         for (i = 3; i <= NF; i++)
             senders[$2] = senders[$2] " " $i
-    } else if ($1 == "free") {
+    } else if ($1 == "free" || $1 == "elsewhere") {
         said[$2] = is_free[$2] = 1
     } else if ($1 == "helps") {
         said[$2] = 1
