@@ -12,6 +12,7 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/utf8.h"
+#include "cli/word.h"
 
 /* Keeps what a terminal would obey out of a message, whoever wrote that part of
    it. A newline is one of ours, where words of advice follow, or is shown. */

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/password.h"
+#include "cli/word.h"
 
 const cli_command *const cli_commands[] = {
 #define X(name) &cli_command_##name,

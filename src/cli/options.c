@@ -112,37 +112,6 @@ bool cli_time_read(const char *text, int64_t *ret_ms)
     return true;
 }
 
-enum { WORD_MAX = 32 };
-
-size_t cli_distance(const char *a, const char *b)
-{
-    size_t row[WORD_MAX + 1]; /* from what was read of a to each start of b */
-    size_t b_size = strlen(b);
-
-    if (b_size > WORD_MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= b_size; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i] != '\0'; i++) {
-        size_t corner = row[0];
-
-        row[0] = i + 1;
-        for (size_t j = 1; j <= b_size; j++) {
-            size_t changed = corner + (a[i] != b[j - 1]);
-            size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-
-            corner = row[j];
-            row[j] = changed < least ? changed : least;
-        }
-    }
-    return row[b_size];
-}
-
-size_t cli_nearness(const char *word)
-{
-    return strlen(word) > 2 ? 3 : 2;
-}
-
 /* ---- tables ------------------------------------------------------------- */
 
 bool cli_option_takes_value(const cli_option *option)
@@ -238,7 +207,7 @@ refuse_foreign(const reader *r, const char *word, const char *name, size_t size)
 static _Noreturn void
 unknown_long(const reader *r, const char *text, size_t size)
 {
-    char name[WORD_MAX + 1];
+    char name[33]; /* what is longer is near to nothing */
     const char *near = NULL;
     size_t distance;
 

@@ -75,10 +75,4 @@ bool cli_time_read(const char *text, int64_t *ret_ms);
 /* Reads decimal digits. False: something else, or more than 64 bits hold. */
 bool cli_count_read(const char *text, uint64_t *ret_count);
 
-/* How many letters have to change to make b of a; long words are far. */
-size_t cli_distance(const char *a, const char *b);
-
-/* From which distance on another word is not what was meant. */
-size_t cli_nearness(const char *word);
-
 #endif /* LK_CLI_OPTIONS_H */

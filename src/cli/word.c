@@ -2,6 +2,7 @@
 
 #include "cli/word.h"
 
+#include <stdint.h>
 #include <string.h>
 
 int cli_word_find(const char *words, const char *text)
@@ -21,4 +22,35 @@ int cli_word_find(const char *words, const char *text)
         index++;
     }
     return -1;
+}
+
+enum { WORD_MAX = 32 };
+
+size_t cli_distance(const char *a, const char *b)
+{
+    size_t row[WORD_MAX + 1]; /* from what was read of a to each start of b */
+    size_t b_size = strlen(b);
+
+    if (b_size > WORD_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b_size; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t corner = row[0];
+
+        row[0] = i + 1;
+        for (size_t j = 1; j <= b_size; j++) {
+            size_t changed = corner + (a[i] != b[j - 1]);
+            size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+
+            corner = row[j];
+            row[j] = changed < least ? changed : least;
+        }
+    }
+    return row[b_size];
+}
+
+size_t cli_nearness(const char *word)
+{
+    return strlen(word) > 2 ? 3 : 2;
 }

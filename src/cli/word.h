@@ -2,7 +2,15 @@
 #ifndef LK_CLI_WORD_H
 #define LK_CLI_WORD_H
 
+#include <stddef.h>
+
 /* Which of the words in "a|b|c" text is; -1: none. */
 int cli_word_find(const char *words, const char *text);
+
+/* How many letters have to change to make b of a; long words are far. */
+size_t cli_distance(const char *a, const char *b);
+
+/* From which distance on another word is not what was meant. */
+size_t cli_nearness(const char *word);
 
 #endif /* LK_CLI_WORD_H */
