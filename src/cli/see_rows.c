@@ -43,6 +43,8 @@ int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
 
 void see_rows_free(see_rows *rows)
 {
+    for (size_t i = 0; i < rows->listing->count; i++)
+        lk_info_free(rows->rows[i].info);
     lk_listing_free(rows->listing);
     free(rows->rows);
 }
@@ -58,55 +60,6 @@ bool see_needs_asking(const lk_entry *entry)
 {
     return entry->waiter_count > 0 || entry->holder_count > 1 ||
            (entry->holder_count == 1 && entry->holder == NULL);
-}
-
-/* ---- order ------------------------------------------------------------------ */
-
-static int by_name(const void *left, const void *right)
-{
-    const see_row *a = left, *b = right;
-
-    return strcmp(a->entry->name, b->entry->name);
-}
-
-static int by_waiters(const void *left, const void *right)
-{
-    const see_row *a = left, *b = right;
-
-    if (a->entry->waiter_count != b->entry->waiter_count)
-        return a->entry->waiter_count < b->entry->waiter_count ? 1 : -1;
-    return by_name(left, right);
-}
-
-static int by_held(const void *left, const void *right)
-{
-    const see_row *a = left, *b = right;
-    uint64_t first = see_held_ms(a->entry), second = see_held_ms(b->entry);
-
-    if (first != second)
-        return first < second ? 1 : -1;
-    return by_name(left, right);
-}
-
-static int by_rate(const void *left, const void *right)
-{
-    const see_row *a = left, *b = right;
-
-    if (a->rate < b->rate || a->rate > b->rate)
-        return a->rate < b->rate ? 1 : -1;
-    return by_name(left, right);
-}
-
-void see_rows_sort(see_rows *rows, see_order order)
-{
-    static int (*const compare[])(const void *,
-                                  const void *) = {[SEE_BY_NAME] = by_name,
-                                                   [SEE_BY_WAITERS] =
-                                                       by_waiters,
-                                                   [SEE_BY_HELD] = by_held,
-                                                   [SEE_BY_RATE] = by_rate};
-
-    qsort(rows->rows, rows->count, sizeof(*rows->rows), compare[order]);
 }
 
 /* ---- the table ------------------------------------------------------------------ */
@@ -129,11 +82,19 @@ static const char *const heads[COLUMNS] = {"NAME",  "KIND",  "HOLD", "WAIT",
 static const bool is_number[COLUMNS] = {false, false, true,  true,  true,
                                         true,  true,  false, false, false};
 
-/* "web-3:4121 make": of what is too wide the host is shortened first. */
-static void cell_who(char cell[CELL], const lk_entry *entry, int columns)
+static const lk_party *holder_of(const see_row *row)
+{
+    return row->info != NULL && row->info->holder_count > 0
+               ? row->info->holders[0]
+               : row->entry->holder;
+}
+
+/* "web-3:4121 make", and " +2" where two more are known: of what is too wide the host is shortened first. */
+static void cell_who(char cell[CELL], const see_row *row, int columns)
 {
     enum { HOST_LEAST = 6 };
-    const lk_party *holder = entry->holder;
+    const lk_entry *entry = row->entry;
+    const lk_party *holder = holder_of(row);
     char host[CELL / 2] = "", program[CELL / 2] = "", text[512] = "";
 
     if (holder == NULL) {
@@ -145,6 +106,12 @@ static void cell_who(char cell[CELL], const lk_entry *entry, int columns)
                        see_program(holder));
     else if (see_is_foreign(entry->kind, holder))
         (void)snprintf(text, sizeof(text), " Redisson");
+    if (row->info != NULL && row->info->holder_count > 1) {
+        size_t used = strlen(text);
+
+        (void)snprintf(text + used, sizeof(text) - used, " +%zu",
+                       row->info->holder_count - 1);
+    }
     cli_clean(program, sizeof(program) - CLI_UTF8_SHOWN, text);
     cli_clean(host, sizeof(host) - CLI_UTF8_SHOWN,
               holder->pid != 0 ? holder->host : holder->owner);
@@ -219,7 +186,7 @@ static void cell_holds(char cell[CELL], const lk_entry *entry)
 static void cells_fill(char cells[COLUMNS][CELL], const see_row *row, int who)
 {
     const lk_entry *entry = row->entry;
-    const lk_party *holder = entry->holder;
+    const lk_party *holder = holder_of(row);
 
     cell_name(cells[NAME], entry->name);
     (void)snprintf(cells[KIND], CELL, "%s", lk_kind_text(entry->kind));
@@ -227,13 +194,13 @@ static void cells_fill(char cells[COLUMNS][CELL], const see_row *row, int who)
     (void)snprintf(cells[WAIT], CELL, "%" PRIu64, entry->waiter_count);
     cell_time(cells[SINCE],
               holder != NULL && !see_is_foreign(entry->kind, holder),
-              see_held_ms(entry));
+              holder != NULL ? holder->since_ms : 0);
     cell_time(cells[LEASE], holder != NULL && holder->lease_ms >= 0,
               holder != NULL ? (uint64_t)holder->lease_ms : 0);
     cells[RATE][0] = '\0';
     if (row->rate >= 0)
         (void)snprintf(cells[RATE], CELL, "%.1f/s", row->rate);
-    cell_who(cells[WHO], entry, who);
+    cell_who(cells[WHO], row, who);
     cli_clean(cells[USER], CELL, holder != NULL ? holder->user : "");
     cli_clean(cells[WHY], CELL, holder != NULL ? holder->reason : "");
 }

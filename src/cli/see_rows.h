@@ -17,8 +17,10 @@ typedef enum see_order {
 
 typedef struct see_row {
     const lk_entry *entry;
-    double rate; /* changes of the holder a second that were seen; < 0: none
+    double rate;   /* changes of the holder a second that were seen; < 0: none
                     were looked for */
+    lk_info *info; /* owned by the rows: of a semaphore that see_rows_ask() has
+                      asked for; else NULL */
 } see_row;
 
 typedef struct see_rows {
@@ -36,6 +38,13 @@ int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
 void see_rows_free(see_rows *rows);
 
 void see_rows_sort(see_rows *rows, see_order order);
+
+/* Leaves out the semaphores that nobody uses. */
+void see_rows_drop_free(see_rows *rows);
+
+/* A list knows nobody who holds permits: asks for those of the first 64 semaphores
+   that are in use, one by one. What the server refuses stays unknown. */
+void see_rows_ask(lk_client *client, see_rows *rows);
 
 /*
  * At most so many names below a headline, within so many columns. What is too

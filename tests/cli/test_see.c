@@ -173,6 +173,34 @@ static void ls_shows_every_kind(void **state)
     assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "ls", "x*", NULL);
 }
 
+static bool all_are_taken(void *data)
+{
+    seeing *f = data;
+    tool *t = tool_start(&f->how, "ls", "sem", NULL);
+    bool are = tool_wait(t, 10000) == 0 && strstr(tool_out(t), " 3/3 ") != NULL;
+
+    tool_free(t);
+    return are;
+}
+
+static void ls_shows_a_holder_of_each_semaphore_in_use(void **state)
+{
+    seeing *f = *state;
+    tool *second;
+
+    assert_tool(&f->how, 0, NULL, NULL, "sem", "-p", "2", "free", "true", NULL);
+    start(f, (keeper_how){.takes = "sem"});
+    assert_tool(&f->how, 0, " test_cli_see  ", "", "ls", "sem", NULL);
+    second =
+        tool_start(&f->how, "sem", "-p", "3", "sem", "sleep", "1000", NULL);
+    assert_true(wait_until(all_are_taken, f, 10000));
+    assert_tool(&f->how, 0, " +1  ", "", "ls", "sem", NULL);
+    assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "ls", "free", NULL);
+    assert_tool(&f->how, 0, "\nfree  semaphore  2 left     0", "", "ls",
+                "--idle", "free", NULL);
+    tool_free(second);
+}
+
 static void ls_cuts_only_for_terminals(void **state)
 {
     static const char *const narrow[] = {"COLUMNS=40", NULL};
@@ -361,6 +389,7 @@ int main(void)
         TEST(ls_shows_every_kind),
         TEST(ls_knows_its_own_readers),
         TEST(ls_sorts),
+        TEST(ls_shows_a_holder_of_each_semaphore_in_use),
         TEST(ls_cuts_only_for_terminals),
         TEST(a_name_of_several_words_is_one),
         TEST(a_long_name_leaves_the_other_rows_alone),
