@@ -11,7 +11,7 @@ local readers = {}
 
 local CHUNK = 32
 -- A reader of Redisson's with more holds than this is taken to live.
-local HOLDS = 64
+readers.HOLDS = 64
 
 -- What was found out, by field; and where the looking has come to.
 local known, page, dead = {}, {}, {}
@@ -31,7 +31,7 @@ local function look_at_some(lock)
         if field == 'mode' or string.sub(field, -6) == ':write'
                 or known[field] ~= nil then
             count = 0
-        elseif count > HOLDS then
+        elseif count > readers.HOLDS then
             known[field], count = true, 0
         end
         for i = 1, count do

@@ -37,38 +37,23 @@ function share.claim_ms(it)
     return math.min(tonumber(it.lease), CLAIM_MS)
 end
 
--- Lets in entries: readers, or one writer. to: the keys, channel, db, life, left
--- (the hash's, -2: there is none). out: fields, of those that leave; claim and key, the
--- one of them whose keys go; stays: others hold on. ms_of says for how long each
--- is let in; is_new: nobody was queued and a full server is to refuse it.
--- Returns the fence; or nil, an error, and true if something was written and
--- taken back.
-function share.let_in(to, ins, out, turn_text, ms_of, is_new)
-    local first = ins[1]
-    local is_writer, was_free = share.writes(first), to.left == -2
-    local old_marks, old_top = marks.write(hold.marks), hold.top
-    local texts, fields, grants, timeouts = {}, {}, {}, {}
-    local most, floor = 1, tonumber(hold.was.floor)
-    local fence = hold.top
-    local bad
-    if is_writer or hold.top == 0 then
-        fence, bad = next_fence()
-        if bad then
-            return nil, bad
-        end
-    end
+-- What entries get, as parts of commands: the fields of the hash, the readers'
+-- grants, the timeout keys; the texts of their members. With it the longest lease
+-- and the highest ticket.
+local function shares_of(to, ins, out, ms_of, fence)
+    local is_writer = share.writes(ins[1])
+    local parts = {texts = {}, fields = {}, grants = {}, timeouts = {}, most = 1,
+        floor = tonumber(hold.was.floor)}
     -- Redisson's mode; a read beside the own write leaves it.
     if is_writer or hold.mode ~= 'write' then
-        fields = {'mode', is_writer and 'write' or 'read'}
+        parts.fields = {'mode', is_writer and 'write' or 'read'}
     end
-    if not is_writer and hold.mode ~= 'write'
-            and tonumber(hold.marks.wave) < 0 then
-        hold.marks.wave = queue.text(room.last_reader(to))
-    end
+    local fields, grants = parts.fields, parts.grants
     for i = 1, #ins do
         local it, ms = ins[i], ms_of(ins[i])
-        most, floor = math.max(most, ms), math.max(floor, it.ticket)
-        texts[i] = it.text
+        parts.most = math.max(parts.most, ms)
+        parts.floor = math.max(parts.floor, it.ticket)
+        parts.texts[i] = it.text
         fields[#fields + 1] = is_writer and it.claim .. ':write' or it.claim
         fields[#fields + 1] = '1'
         if not is_writer then
@@ -80,30 +65,48 @@ function share.let_in(to, ins, out, turn_text, ms_of, is_new)
                 inbox = it.inbox, reason = it.reason})
         end
         if not is_writer or out.stays then
-            timeouts[#timeouts + 1] = {'SET', readers.key(to.lock, it.claim),
-                '1', 'PX', queue.text(ms)}
-        end
-        if it.mode == 'u' then
-            hold.marks.upgrader = it.claim
+            parts.timeouts[#parts.timeouts + 1] = {'SET',
+                readers.key(to.lock, it.claim), '1', 'PX', queue.text(ms)}
         end
     end
-    local ttl = out.stays and math.max(to.left, most) or most
-    local commands = {}
-    if hold.mode == 'write' and not is_writer and out.stays
-            and hold.is_ours and hold.marks.aside ~= hold.was.claim then
-        -- A read lengthens the hash: the writer's lease stands aside.
-        hold.marks.aside = hold.was.claim
-        commands[1] = {'SET', readers.key(to.lock, hold.was.claim), '1', 'PX',
-            queue.text(math.max(to.left, 1))}
-    elseif is_writer then
-        hold.marks.wave = '-1'
-        hold.marks.aside = out.stays and first.claim or '-'
-    end
-    local changes = {floor = queue.text(floor), turn = turn_text}
+    return parts
+end
+
+-- Notes in hold.marks that they came in. Where a read lengthens the hash beside
+-- a writer, the writer's lease stands aside: returns the command for that, or
+-- nil.
+local function note(to, ins, out)
+    local is_writer = share.writes(ins[1])
     if is_writer then
-        changes = {fence = queue.text(fence), spare = '0', flag = '-',
-            floor = changes.floor, turn = turn_text,
-            since = queue.text(clock.ms)}
+        hold.marks.wave = '-1'
+        hold.marks.aside = out.stays and ins[1].claim or '-'
+        return nil
+    end
+    for i = 1, #ins do
+        if ins[i].mode == 'u' then
+            hold.marks.upgrader = ins[i].claim
+        end
+    end
+    if hold.mode ~= 'write' then
+        if tonumber(hold.marks.wave) < 0 then
+            hold.marks.wave = queue.text(room.last_reader(to))
+        end
+    elseif out.stays and hold.is_ours
+            and hold.marks.aside ~= hold.was.claim then
+        hold.marks.aside = hold.was.claim
+        local command = {'SET', readers.key(to.lock, hold.was.claim), '1', 'PX',
+            queue.text(math.max(to.left, 1))}
+        return command
+    end
+    return nil
+end
+
+-- The record behind it.
+local function record_with(first, fence, floor, turn_text)
+    local changes = {floor = queue.text(floor), turn = turn_text}
+    if share.writes(first) then
+        changes.fence, changes.spare, changes.flag = queue.text(fence), '0', '-'
+        changes.since = queue.text(clock.ms)
         for _, name in ipairs({'claim', 'nonce', 'mode', 'need', 'lease',
                 'base', 'inbox', 'reason'}) do
             changes[name] = first[name]
@@ -111,41 +114,45 @@ function share.let_in(to, ins, out, turn_text, ms_of, is_new)
     elseif hold.top == 0 then
         changes.fence = queue.text(fence)
     end
+    return hold.record(changes)
+end
+
+-- The commands that let them in, in their order: what leaves does so last.
+local function commands_for(to, parts, out, aside, record_text, is_new)
+    local ttl = out.stays and math.max(to.left, parts.most) or parts.most
     local life = queue.text(ttl + to.life)
+    local commands = {aside}
     local function add(...)
         commands[#commands + 1] = {...}
     end
     if not is_new then
-        add('ZREM', to.queue, unpack(texts))
+        add('ZREM', to.queue, unpack(parts.texts))
     end
-    if was_free or is_new then
-        add('HSET', to.lock, unpack(fields))
+    local lives = to.left ~= -2 and not is_new
+    if lives then
         add('PEXPIRE', to.lock, queue.text(ttl))
-    else
+    end
+    add('HSET', to.lock, unpack(parts.fields))
+    if not lives then
         add('PEXPIRE', to.lock, queue.text(ttl))
-        add('HSET', to.lock, unpack(fields))
     end
-    for i = 1, #timeouts do
-        commands[#commands + 1] = timeouts[i]
+    for i = 1, #parts.timeouts do
+        commands[#commands + 1] = parts.timeouts[i]
     end
-    if #grants > 0 then
-        add('HSET', to.holders, unpack(grants))
+    if #parts.grants > 0 then
+        add('HSET', to.holders, unpack(parts.grants))
         add('PEXPIRE', to.holders, life)
     end
-    add('SET', to.record, hold.record(changes), 'PX', life)
+    add('SET', to.record, record_text, 'PX', life)
     for i = 1, #out.fields, 32 do
         add('HDEL', to.lock, unpack(out.fields, i,
             math.min(i + 31, #out.fields)))
     end
-    bad = do_all(commands)
-    if bad then
-        share.take_back(to, ins, was_free)
-        hold.marks, hold.top = marks.read(old_marks), old_top
-        return nil, bad, true
-    end
-    if is_new and first.ticket > 0 then
-        redis.pcall('ZREM', to.queue, first.text)
-    end
+    return commands
+end
+
+-- Takes away what those who left had beside their fields.
+local function clear_behind(to, out)
     if out.claim then
         redis.pcall('DEL', out.key)
         redis.pcall('HDEL', to.holders, out.claim)
@@ -154,6 +161,38 @@ function share.let_in(to, ins, out, turn_text, ms_of, is_new)
         redis.pcall('HDEL', to.holders, unpack(out.fields, i,
             math.min(i + 31, #out.fields)))
     end
+end
+
+-- Lets in entries: readers, or one writer. to: the keys, channel, db, life, left
+-- (the hash's, -2: there is none). out: fields, of those that leave; claim and key, the
+-- one of them whose keys go; stays: others hold on. ms_of says for how long each
+-- is let in; is_new: nobody was queued and a full server is to refuse it.
+-- Returns the fence; or nil, an error, and true if something was written and
+-- taken back.
+function share.let_in(to, ins, out, turn_text, ms_of, is_new)
+    local first = ins[1]
+    local old_marks, old_top = marks.write(hold.marks), hold.top
+    local fence = hold.top
+    local bad
+    if share.writes(first) or hold.top == 0 then
+        fence, bad = next_fence()
+        if bad then
+            return nil, bad
+        end
+    end
+    local parts = shares_of(to, ins, out, ms_of, fence)
+    local aside = note(to, ins, out)
+    bad = do_all(commands_for(to, parts, out, aside, record_with(first, fence,
+        parts.floor, turn_text), is_new))
+    if bad then
+        share.take_back(to, ins, to.left == -2)
+        hold.marks, hold.top = marks.read(old_marks), old_top
+        return nil, bad, true
+    end
+    if is_new and first.ticket > 0 then
+        redis.pcall('ZREM', to.queue, first.text)
+    end
+    clear_behind(to, out)
     hold.top = fence
     return fence
 end
@@ -193,7 +232,7 @@ local function shorten(to)
     end
     for i = 1, #fields, 2 do
         local count = tonumber(fields[i + 1]) or 0
-        if string.sub(fields[i], -6) == ':write' or count > 64 then
+        if string.sub(fields[i], -6) == ':write' or count > readers.HOLDS then
             return
         end
         for j = 1, count do

@@ -280,6 +280,14 @@ bool lk__packed_read(const lk__packed *packed, lk__text text, void *ret)
 
 /* ---- keys ---- */
 
+const char *lk__key_of_claim(const char *form)
+{
+    static const char claim[] = "<claim>";
+    size_t length = sizeof(claim) - 1;
+
+    return strncmp(form, claim, length) == 0 ? form + length : NULL;
+}
+
 size_t lk__key_write(const char *form, const char *name, char *ret, size_t size)
 {
     bool is_tagged = strchr(name, '{') != NULL;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/names.h"
 #include "support/check.h"
 
 enum { KEYS = 6, ARGS = 16, FIELD = 400 };
@@ -16,6 +17,18 @@ void layout2_check(const script_fixture *f, const lk__answers *answers)
         assert_int_equal(lk__answer_read(answers, f->answer, answer), LK_OK);
 }
 
+/* Takes the next claim where the form is that of a claim's key. */
+static void write_key(const char *name, const char *form,
+                      const char *const **claims, char key[LK__CLAIM_KEY_SIZE])
+{
+    const char *of_claim = lk__key_of_claim(form);
+
+    if (of_claim != NULL)
+        lk__name_claim_key(key, of_claim, name, *(*claims)++);
+    else
+        lk__key_write(form, name, key, LK__CLAIM_KEY_SIZE);
+}
+
 const char *layout2_run(script_fixture *f, const lk__signature *signature,
                         const char *const *forms, size_t key_count,
                         const void *args)
@@ -25,23 +38,21 @@ const char *layout2_run(script_fixture *f, const lk__signature *signature,
 
 const char *layout2_run_for(script_fixture *f, const lk__signature *signature,
                             const char *const *forms, size_t key_count,
-                            const char *last_key, const void *args)
+                            const char *const *claims, const void *args)
 {
     static const lk__args_shape none = {NULL, 0, LK__NOT_GIVEN, LK__NOT_GIVEN};
     const lk__args_shape *shape =
         signature->args != NULL ? signature->args : &none;
-    char keys[KEYS][FIELD], numbers[ARGS][24], texts[ARGS][FIELD];
+    char keys[KEYS][LK__CLAIM_KEY_SIZE], numbers[ARGS][24], texts[ARGS][FIELD];
     const char *key_list[KEYS], *arg_list[ARGS + 1] = {NULL};
     lk__arg values[ARGS];
     const char *answer;
 
     assert_true(lk__args_count(shape, args) <= ARGS && key_count <= KEYS);
     for (size_t i = 0; i < key_count; i++) {
-        lk__key_write(forms[signature->keys[i]], f->name, keys[i], FIELD);
+        write_key(f->name, forms[signature->keys[i]], &claims, keys[i]);
         key_list[i] = keys[i];
     }
-    if (last_key != NULL)
-        key_list[key_count - 1] = last_key;
     lk__args_write(shape, args, values);
     for (size_t i = 0; i < lk__args_count(shape, args); i++) {
         snprintf(numbers[i], sizeof(numbers[i]), "%" PRId64, values[i].number);

@@ -18,10 +18,10 @@ const char *layout2_run(script_fixture *f, const lk__signature *signature,
                         const char *const *forms, size_t key_count,
                         const void *args);
 
-/* The same, but the last of the keys is this one, if it is not NULL. */
+/* The same; the keys that are a claim's are those of these claims, in turn. */
 const char *layout2_run_for(script_fixture *f, const lk__signature *signature,
                             const char *const *forms, size_t key_count,
-                            const char *last_key, const void *args);
+                            const char *const *claims, const void *args);
 
 /* Fails the test unless the last answer is one of these, or an error. */
 void layout2_check(const script_fixture *f, const lk__answers *answers);

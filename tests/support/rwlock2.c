@@ -43,12 +43,11 @@ const char *rwlock2_timeout(const char *claim)
     return key;
 }
 
-/* The table's last key is the claim's. */
 static const char *run(script_fixture *f, const lk__signature *signature,
                        size_t key_count, const char *claim, const void *args)
 {
-    return layout2_run_for(f, signature, lk__rwlock_keys, key_count,
-                           claim != NULL ? rwlock2_timeout(claim) : NULL, args);
+    return layout2_run_for(f, signature, lk__rwlock_keys, key_count, &claim,
+                           args);
 }
 
 const char *
@@ -170,6 +169,42 @@ const char *rwlock2_revoke(script_fixture *f, const char *claim)
     const lk__rwlock_revoke_args args = {.claim = text_of(claim)};
 
     return run(f, &lk__rwlock_revoke, LK__RWLOCK_REVOKE_WHOLE, claim, &args);
+}
+
+const char *rwlock2_force(script_fixture *f, const char *claim)
+{
+    const lk__rwlock_force_args args = {.claim = text_of(claim),
+                                        .channel = text_of(RWLOCK2_CHANNEL)};
+
+    return run(f, &lk__rwlock_force, LK__RWLOCK_FORCE_WHOLE, NULL, &args);
+}
+
+const char *rwlock2_import(script_fixture *f, const char *claim, int64_t fence,
+                           const char *own, char mode)
+{
+    const char *claims[] = {claim, own};
+    const lk__rwlock_import_args args = {
+        .claim = text_of(claim),
+        .fence = fence,
+        .lease = 30000,
+        .life = LIFE_MS,
+        .own = text_of(member_of(own, mode, NULL, 30000)),
+    };
+
+    return layout2_run_for(f, &lk__rwlock_import, lk__rwlock_keys,
+                           LK__RWLOCK_IMPORT_WHOLE, claims, &args);
+}
+
+const char *rwlock2_see(script_fixture *f)
+{
+    return run(f, &lk__rwlock_see, LK__RWLOCK_SEE_WHOLE, NULL, NULL);
+}
+
+const char *rwlock2_forget(script_fixture *f)
+{
+    const lk__rwlock_forget_args args = {.channel = text_of(RWLOCK2_CHANNEL)};
+
+    return run(f, &lk__rwlock_forget, LK__RWLOCK_FORGET_WHOLE, NULL, &args);
 }
 
 const char *rwlock2_renew(script_fixture *f, const char *key, const char *claim,

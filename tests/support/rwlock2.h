@@ -47,6 +47,13 @@ const char *rwlock2_downgrade(script_fixture *f, const char *claim,
                               int64_t fence, int64_t lease);
 const char *rwlock2_state(script_fixture *f);
 const char *rwlock2_revoke(script_fixture *f, const char *claim);
+/* Of one claim, or with "" of all. */
+const char *rwlock2_force(script_fixture *f, const char *claim);
+/* For 30000 ms, by the claim own. */
+const char *rwlock2_import(script_fixture *f, const char *claim, int64_t fence,
+                           const char *own, char mode);
+const char *rwlock2_see(script_fixture *f);
+const char *rwlock2_forget(script_fixture *f);
 /* One key with its claim, or with "-". */
 const char *rwlock2_renew(script_fixture *f, const char *key, const char *claim,
                           int64_t lease);

@@ -16,7 +16,8 @@
 #   end
 #   script <name>
 #     key <name> <form>         N, :<letter>, or Redisson's: a prefix, or what
-#                               stands behind {N}
+#                               stands behind {N}, or <claim> and what stands
+#                               behind it in a claim's key
 #     keys <name> <form>        one for each thing that the call is about; alone
 #     form <name> <key>         the keys up to this one; a script tells its forms
 #                               apart by their number
@@ -98,7 +99,7 @@ function read_include(    names, n, i, from)
 function read_key()
 {
     want(3)
-    if ($3 !~ /^(N|:[a-z]|[{]N[}]:[a-z]+|[a-z][a-z_]*)$/)
+    if ($3 !~ /^(N|:[a-z]|[{]N[}]:[a-z]+|[a-z][a-z_]*|<claim>(:[a-z0-9_]+)+)$/)
         fail("'" $3 "' is no form of a key")
     if (repeats[owner] || $1 == "keys" && keys[owner] != "")
         fail("'keys' stands alone")
