@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- part_pass: handing on what became free.
--- Needs: part_error, part_record or the like, part_clock, part_lease,
+-- Needs: part_error, the record, part_clock, part_lease,
 -- part_line, part_others, and the kind's `room`:
 --
 -- room.family      the word of its messages

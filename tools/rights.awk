@@ -188,7 +188,6 @@ function read_folder(folder,    text, name, names, n, i)
     find_sends("command", text)
     find_texts("key", text, "\\.keys =[ \n]+\\(const char \\*const\\[\\]\\)\\{")
     find_texts("key", text, "lk__name_prefixed\\(\"")
-    find_texts("claim", text, "\\.claim_key = \"")
     find_texts("channel", text, "\\.channel = \"")
     find_texts("channel", text, "\\.topic = \"")
     while (match(text, /lk__[a-z0-9_]+/)) {
@@ -212,13 +211,13 @@ function read_folder(folder,    text, name, names, n, i)
 # src/base/names.h and lk__key_write().
 function form_add(kind, form,    own)
 {
-    if (kind == "claim") {
+    if (form == "" && kind == "channel") {
+        return # it has none
+    } else if (form ~ /^<claim>:/) {
+        sub(/^<claim>/, "", form)
         sub(/[0-9]+$/, "*", form)
-        claim_form = form
         add("key", "{%*}:*" form)
         add("key", "%*" form)
-    } else if (form == "" && kind == "channel" || form == "rwlock_timeout") {
-        return # none; or a claim's, which claim_key says
     } else if (form == "" || form == "N") {
         add(kind, "%*")
     } else if (form ~ /^:[a-z]$/) {

@@ -16,8 +16,8 @@ PAIRS = [("lock", "lock"), ("fenced", "fenced"), ("spin", "spin"),
 
 # How it is seen at the server that somebody waits, by side and kind. Who spins
 # in Java is not seen.
-MARKS = {"c": {"spin": "latchkey:{%s}:s", "read": "latchkey:readers:{%s}",
-               "write": "latchkey:queue:{%s}", "latch": "latchkey:{%s}:q",
+MARKS = {"c": {"spin": "latchkey:{%s}:s", "read": "latchkey:{%s}:q",
+               "write": "latchkey:{%s}:q", "latch": "latchkey:{%s}:q",
                "semaphore": "latchkey:queue:{%s}",
                "permits": "latchkey:{%s}:q"},
          "java": {"fair": "redisson_lock_queue:{%s}", "spin": ""}}

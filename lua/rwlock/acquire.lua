@@ -57,17 +57,14 @@ local function look_ahead()
         return {x = {}, w = {}, u = {}, r = {}}
     end
     local seen, denied = room.look(to, {}, {}, own)
-    for mode, list in pairs(seen or {}) do
+    if score then
         local before = {}
-        for i = 1, type(list) == 'table' and mode ~= 'parked' and #list or 0 do
-            if not score or list[i].mode ~= it.mode
-                    or list[i].ticket < it.ticket then
-                before[#before + 1] = list[i]
+        for _, one in ipairs(seen[it.mode]) do
+            if one.ticket < it.ticket then
+                before[#before + 1] = one
             end
         end
-        if mode ~= 'more' and mode ~= 'parked' then
-            seen[mode] = before
-        end
+        seen[it.mode] = before
     end
     return seen, denied
 end
@@ -83,7 +80,7 @@ local function is_open()
             or it.mode == 'u' and not has_upgrader)
     end
     local seen, denied = look_ahead()
-    if not seen then
+    if denied then
         return false, how ~= 'q' and denied or nil
     elseif #seen.x > 0 then
         return false
@@ -120,8 +117,12 @@ local function take()
         text = how == 's' and turned.theirs
             and (turns.seen(turned) or hold.was.turn) or turns.taken(turned)
     end
-    local gone = stays and {} or readers.gone()
-    gone[#gone + 1] = hold.lapsed
+    local gone = {hold.lapsed}
+    for _, dead in ipairs(readers.gone()) do
+        if dead ~= claim then
+            gone[#gone + 1] = dead
+        end
+    end
     fence, bad = share.let_in(to, {it}, {fields = gone, stays = stays}, text,
         function(one) return tonumber(one.lease) end, true)
     if fence and how == 's' and it.mode ~= 'r'
@@ -156,7 +157,7 @@ local function stand()
         end
     end
     local contends = room.contender(to) == own and (hold.mode and 1 or 2) or 0
-    local text = contends == 1 and turns.seen(turned)
+    local text = contends == 1 and turned.theirs and turns.seen(turned)
     if text or not has_order then
         redis.pcall('SET', record_key, hold.record({turn = text or nil}), 'PX',
             queue.text(math.max(to.left, 0) + life))

@@ -79,26 +79,26 @@ if held and wrote then
 elseif not out.stays then
     hold.mode = nil
 end
-if not out.stays then
-    out.fields = readers.gone()
+if held then
+    out.fields[1] = wrote and claim .. ':write' or claim
 end
 out.fields[#out.fields + 1] = hold.lapsed
-if held then
-    out.fields[#out.fields + 1] = wrote and claim .. ':write' or claim
+for _, dead in ipairs(readers.gone()) do
+    out.fields[#out.fields + 1] = dead
 end
 local seen, ins, denied, begun = {parked = {}, more = 0}, {}, nil, nil
 local was_waited = hold.mode ~= 'write'
     and redis.call('EXISTS', queue_key) == 1
 if was_waited then
-    local found
-    found, denied = room.look(to, {}, {}, own)
-    seen = found or seen
-    if found then
-        ins, bad = room.choose(to, seen, turned, not wrote and claim or nil)
-        if bad then
-            return bad
-        end
+    seen, denied = room.look(to, {}, {}, own)
+    ins, bad = room.choose(to, seen, turned, not wrote and claim or nil)
+    if bad then
+        return bad
     end
+end
+local first = ins[1]
+if denied then
+    ins = {} -- perhaps they are dead; the first is told to look
 end
 if not hold.mode and (was_waited or redis.call('EXISTS', spin_key) == 1) then
     local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
@@ -110,7 +110,6 @@ if not hold.mode and (was_waited or redis.call('EXISTS', spin_key) == 1) then
         begun = hold.was.turn -- it lies free for the others
     end
 end
-local first = ins[1]
 local gone = #seen.parked > 0 and sweep.find(queue_key) or {}
 
 local function step_out()

@@ -44,21 +44,24 @@ hold.mode, hold.is_ours = 'read', false
 hold.marks.wave = queue.text(room.last_reader(to))
 local seen, ins, denied = {parked = {}, more = 0}, {}, nil
 if redis.call('EXISTS', queue_key) == 1 then
-    local found
-    found, denied = room.look(to, {}, {}, nil)
-    seen = found or seen
-    for i = 1, found and #seen.r or 0 do
+    seen, denied = room.look(to, {}, {}, nil)
+    for i = 1, not denied and #seen.r or 0 do
         if hold.marks.order ~= '2' or #seen.w == 0 then
             ins[#ins + 1] = seen.r[i]
         end
     end
 end
+room.note_more(seen, ins)
 table.insert(ins, 1, own)
+local stood_aside = hold.marks.aside == claim
 local at, refused = share.let_in(to, ins, {fields = {claim .. ':write'},
-    stays = true}, hold.was.turn, function(it)
+    stays = true, mode = 'write'}, hold.was.turn, function(it)
     return it == own and left or share.claim_ms(it)
 end, false)
 if not at then
+    if stood_aside then
+        redis.pcall('SET', timeout_key, '1', 'PX', queue.text(left))
+    end
     return refused
 end
 for i = 2, #ins do

@@ -10,6 +10,7 @@
 -- is only lengthened. On a mismatch nothing changes. The hold is at no moment
 -- nobody's. A full server does not refuse it. A hold without a record is nobody's
 -- to import.
+-- calls: HDEL HSET PEXPIRE SET
 -- needs: failed clock hold queue readers
 
 clock.look()

@@ -32,7 +32,7 @@ function room.has_strangers(to)
 end
 
 local function is_our_turn(turned)
-    return turned.theirs or not turned.over
+    return not turned.theirs and not turned.over
         and clock.ms < turned.since + turned.length
 end
 
@@ -82,34 +82,35 @@ end
 
 -- Looks at the first of all bands. mine: texts of members known to be alive;
 -- back: those that return to their places; but: a text that is left out. Sets
--- x w u r to those that live, in order; parked to what ZADD parks; more. Or
--- returns nil and the error by which that cannot be told.
+-- x w u r to those that live, in order; parked to what ZADD parks; more to 1
+-- where others stand behind those that are parked. Where that cannot be told, all
+-- are taken to live; then it returns the error as well.
 function room.look(to, mine, back, but)
-    local seen, all = {parked = {}, more = 0}, {}
+    local seen, all, is_full = {parked = {}, more = 0}, {}, {}
     for mode in string.gmatch(MODES, '.') do
-        local is_full
-        seen[mode], is_full = line_of(to, mode, '16', back, but)
+        seen[mode], is_full[mode] = line_of(to, mode, '16', back, but)
         for i = 1, #seen[mode] do
             all[#all + 1] = seen[mode][i]
         end
-        seen.more = is_full and 1 or seen.more
     end
+    seen.readers_behind = is_full.r
     local bad = #all > 0 and alive.look(to.queue, all)
     for mode in string.gmatch(MODES, '.') do
         local living = {}
         for i = 1, #seen[mode] do
             local it = seen[mode][i]
-            if mine[it.text] or not bad and it.lives then
+            if bad or mine[it.text] or it.lives then
                 living[#living + 1] = it
-            elseif not bad then
+            else
                 seen.parked[#seen.parked + 1] = queue.score(queue.PARKED,
                     it.ticket)
                 seen.parked[#seen.parked + 1] = it.text
+                seen.more = is_full[mode] and 1 or seen.more
             end
         end
         seen[mode] = living
     end
-    return not bad and seen or nil, bad
+    return seen, bad or nil
 end
 
 -- Whether a reader comes in before the first writer, if there is one.
@@ -166,11 +167,21 @@ function room.choose(to, seen, turned, leaving)
                 and later.ticket < writer.ticket) then
         ins[#ins + 1] = later
     end
+    room.note_more(seen, ins)
     if #ins == 0 and writer then
         local fits, bad = is_alone()
         return not bad and {fits and writer or nil} or nil, bad
     end
     return ins
+end
+
+-- Notes in seen.more whether others may come in behind those that do.
+function room.note_more(seen, ins)
+    for i = 1, seen.readers_behind and #ins or 0 do
+        if ins[i] == seen.r[#seen.r] then
+            seen.more = 1
+        end
+    end
 end
 
 -- The highest ticket of those who wait to read; 0: nobody does.

@@ -73,7 +73,9 @@ for _, band in ipairs({0, 1, 2, 3, queue.PARKED}) do
         waiting[#waiting + 1] = queue.entry(found[i], found[i + 1])
     end
 end
-table.sort(waiting, function(a, b) return a.ticket < b.ticket end)
+table.sort(waiting, function(a, b)
+    return a.ticket < b.ticket or a.ticket == b.ticket and a.band < b.band
+end)
 local waiters = {}
 for i = 1, math.min(#waiting, LISTED) do
     local it = waiting[i]

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- share: making claims readers, or one the writer, and ending holds.
--- calls: HDEL HSET PEXPIRE SET ZREM
+-- calls: DEL HDEL HSET PEXPIRE SET ZREM
 -- needs: clock failed queue readers hold message room
 
 local share = {}
@@ -121,13 +121,15 @@ end
 local function commands_for(to, parts, out, aside, record_text, is_new)
     local ttl = out.stays and math.max(to.left, parts.most) or parts.most
     local life = queue.text(ttl + to.life)
-    local commands = {aside}
+    local commands = {}
     local function add(...)
         commands[#commands + 1] = {...}
     end
     if not is_new then
-        add('ZREM', to.queue, unpack(parts.texts))
+        -- Changes nothing: whoever may let nobody out lets nobody in.
+        add('HDEL', to.lock, '')
     end
+    commands[#commands + 1] = aside
     local lives = to.left ~= -2 and not is_new
     if lives then
         add('PEXPIRE', to.lock, queue.text(ttl))
@@ -135,6 +137,12 @@ local function commands_for(to, parts, out, aside, record_text, is_new)
     add('HSET', to.lock, unpack(parts.fields))
     if not lives then
         add('PEXPIRE', to.lock, queue.text(ttl))
+    end
+    if not is_new then
+        add('ZREM', to.queue, unpack(parts.texts))
+    end
+    if to.left == -2 then
+        add('DEL', to.holders) -- they ended with the hash
     end
     for i = 1, #parts.timeouts do
         commands[#commands + 1] = parts.timeouts[i]
@@ -185,7 +193,7 @@ function share.let_in(to, ins, out, turn_text, ms_of, is_new)
     bad = do_all(commands_for(to, parts, out, aside, record_with(first, fence,
         parts.floor, turn_text), is_new))
     if bad then
-        share.take_back(to, ins, to.left == -2)
+        share.take_back(to, ins, out.mode)
         hold.marks, hold.top = marks.read(old_marks), old_top
         return nil, bad, true
     end
@@ -197,8 +205,9 @@ function share.let_in(to, ins, out, turn_text, ms_of, is_new)
     return fence
 end
 
--- Takes a let_in back: nobody of them holds, and they wait as before.
-function share.take_back(to, ins, was_free)
+-- Takes a let_in back: nobody of them holds, and they wait as before. mode: how
+-- the name was held, if not as hold.mode says.
+function share.take_back(to, ins, mode)
     for i = 1, #ins do
         local it = ins[i]
         local field = share.writes(it) and it.claim .. ':write' or it.claim
@@ -208,12 +217,16 @@ function share.take_back(to, ins, was_free)
         if it.ticket > 0 then
             redis.pcall('ZADD', to.queue, queue.score(room.band(it.mode),
                 it.ticket), it.text)
+            redis.pcall('PEXPIRE', to.queue, queue.LIFE)
         end
     end
-    if was_free then
-        redis.pcall('DEL', to.lock)
-    elseif hold.mode then
-        redis.pcall('HSET', to.lock, 'mode', hold.mode)
+    mode = mode or hold.mode
+    if to.left == -2 then
+        if redis.pcall('DEL', to.lock) ~= 1 then
+            redis.pcall('HDEL', to.lock, 'mode')
+        end
+    elseif mode then
+        redis.pcall('HSET', to.lock, 'mode', mode)
     end
 end
 
@@ -223,8 +236,8 @@ function share.tell(to, it, fence)
         queue.text(fence), 0, share.claim_ms(it), to.lock))
 end
 
--- Has the hash end with the last lease of its readers, as Redisson does, and not
--- with one that was given up. In doubt it ends later.
+-- Has the hash end with the last lease in it, as Redisson does, and not with one
+-- that was given up. In doubt it ends later.
 local function shorten(to)
     local fields, longest = redis.pcall('HGETALL', to.lock), 0
     if failed(fields) or #fields > 128 then
@@ -232,11 +245,13 @@ local function shorten(to)
     end
     for i = 1, #fields, 2 do
         local count = tonumber(fields[i + 1]) or 0
-        if string.sub(fields[i], -6) == ':write' or count > readers.HOLDS then
+        local writer = string.match(fields[i], '^(.*):write$')
+        if writer and writer ~= hold.marks.aside or count > readers.HOLDS then
             return
         end
         for j = 1, count do
-            local left = redis.pcall('PTTL', readers.key(to.lock, fields[i], j))
+            local left = redis.pcall('PTTL', readers.key(to.lock,
+                writer or fields[i], j))
             if failed(left) or left == -1 then
                 return
             end
@@ -248,7 +263,8 @@ local function shorten(to)
     end
 end
 
--- Ends a hold and lets nobody in. out as in let_in; wrote: it was the writer.
+-- Ends a hold and lets nobody in. out as in let_in, its own field the first;
+-- wrote: it was the writer.
 -- Returns an error, and then nothing has changed, or nil.
 function share.free(to, out, wrote)
     local bad
@@ -270,8 +286,7 @@ function share.free(to, out, wrote)
     if bad then
         return bad
     end
-    redis.pcall('DEL', out.key)
-    redis.pcall('HDEL', to.holders, out.claim)
+    clear_behind(to, out)
     if wrote then
         redis.pcall('SET', to.record, hold.record({}), 'PX',
             queue.text(to.left + to.life))

@@ -79,26 +79,31 @@ end
 local seen, ins, next_up, denied = {parked = {}, more = 0}, {}, 0, nil
 local first = room.contender(to)
 if hold.mode ~= 'write' and redis.call('EXISTS', queue_key) == 1 then
-    local found
-    found, denied = room.look(to, mine, back, nil)
-    seen = found or seen
+    seen, denied = room.look(to, mine, back, nil)
     local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
     local theirs = not hold.mode and turns.left(turned, turned.theirs
         and (failed(counts) or interop == '1' or counts[2] > 0
             or turns.is_met(turned)
             or redis.call('EXISTS', spin_key) == 1)) > 0
-    if found and theirs then
+    if theirs then
         next_up = first and mine[first] and 2 or 0
-    elseif found then
+    else
         ins, bad = room.choose(to, seen, turned)
         if bad then
             return bad
         end
     end
+    for i = denied and #ins or 0, 1, -1 do
+        if not mine[ins[i].text] then
+            table.remove(ins, i) -- perhaps it is dead
+        end
+    end
 end
 local text
-if #ins == 0 and hold.mode and first and mine[first] then
-    next_up, text = 1, turns.seen(turned)
+if hold.mode and first and mine[first]
+        and not (ins[1] and ins[1].text == first) then
+    next_up = 1
+    text = #ins == 0 and turned.theirs and turns.seen(turned) or nil
 end
 local out = {fields = {}, stays = false}
 if #ins > 0 and hold.mode then
@@ -106,7 +111,7 @@ if #ins > 0 and hold.mode then
     if bad then
         return bad
     end
-    out.fields = out.stays and {} or readers.gone()
+    out.fields = readers.gone()
     out.fields[#out.fields + 1] = hold.lapsed
 end
 local sweeps = waits and (clock.ms % 16 == 0 or #seen.parked > 0)

@@ -6,7 +6,6 @@
  */
 
 #include "base/mem.h"
-#include "base/names.h"
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/protocol.h"
@@ -48,16 +47,10 @@ lk__question *lk__first_begin(const lk__place *place, const lk__script *script,
     const lk__kind *kind = place->kind;
     lk__question *q = &client->work->question;
 
-    if (script == NULL || !lk__question_begin(q, script, LK__CLAIM_KEY_SIZE))
+    if (script == NULL || !lk__question_begin(q, script, 0))
         return NULL;
     for (size_t i = 0; i < kind->key_count; i++)
         lk__question_key(q, place->keys[i]);
-    if (kind->claim_key != NULL) {
-        char *key = lk__question_text(q, LK__CLAIM_KEY_SIZE);
-
-        lk__name_claim_key(key, kind->claim_key, place->name, owner);
-        lk__question_key(q, key);
-    }
     if (more_key != NULL)
         lk__question_key(q, more_key);
     lk__question_arg(q, lk__arg_text(owner));
@@ -156,12 +149,6 @@ renew_add(lk__question *q, const lk__claim *claim, uint64_t lease_ms)
 
     for (size_t k = 0; k < kind->renew_key_count; k++)
         lk__question_key(q, place->keys[kind->renew_keys[k]]);
-    if (kind->claim_key != NULL) {
-        char *key = lk__question_text(q, LK__CLAIM_KEY_SIZE);
-
-        lk__name_claim_key(key, kind->claim_key, place->name, claim->id);
-        lk__question_key(q, key);
-    }
     lk__question_arg(q, lk__arg_text(claim->id));
     lk__question_arg(q, lk__arg_number((int64_t)claim->fence));
     lk__question_arg(q, lk__arg_number((int64_t)lease_ms));
@@ -172,10 +159,8 @@ first_renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
     const lk__place *place = claims[0]->place;
     lk__question *q = &place->client->work->question;
-    size_t room =
-        place->kind->claim_key != NULL ? count * LK__CLAIM_KEY_SIZE : 0;
 
-    if (!lk__question_begin(q, place->kind->renew, room))
+    if (!lk__question_begin(q, place->kind->renew, 0))
         return NULL;
     for (size_t i = 0; i < count; i++)
         renew_add(q, claims[i], leases[i]);
@@ -253,8 +238,7 @@ enum {
     ANSWER_ENDS = 4 /* and more: the claim is at an end, for these reasons */
 };
 
-static const lk_status ends[] = {LK_ERANGE, LK_EUNSET,   LK_EMISMATCH,
-                                 LK_EGONE,  LK_EUPGRADE, LK_ELOST};
+static const lk_status ends[] = {LK_ERANGE, LK_EUNSET, LK_EMISMATCH, LK_EGONE};
 
 /* A holdless kind's ticket is of no use, and may be something else. */
 static lk_status

@@ -16,7 +16,7 @@ lk__text lk__text_of(const char *text)
 }
 
 /* Permits end later for others than for us where those go by their own clocks. */
-static const char *base_of(const lk__claim *claim)
+const char *lk__layout2_skew(const lk__claim *claim)
 {
     return claim->place->kind->counts &&
                    lk__layout2_interop(claim->place) == '1'
@@ -24,15 +24,16 @@ static const char *base_of(const lk__claim *claim)
                : "-";
 }
 
-lk__text lk__layout2_member(lk__question *q, const lk__claim *claim)
+lk__text lk__layout2_member(lk__question *q, const lk__claim *claim,
+                            const char *mode, const char *base)
 {
     const lk__member_text member = {
         .claim = lk__text_of(claim->id),
         .nonce = lk__text_of(claim->nonce),
-        .mode = lk__text_of(claim->place->kind->mode),
+        .mode = lk__text_of(mode),
         .need = claim->terms.need > 0 ? (int64_t)claim->terms.need : 1,
         .lease = (int64_t)claim->lease_ms,
-        .base = lk__text_of(base_of(claim)),
+        .base = lk__text_of(base),
         .inbox = lk__text_of("p"),
         .reason = lk__text_of(claim->reason != NULL ? claim->reason : ""),
     };

@@ -16,9 +16,15 @@ enum { LK__MEMBER_SIZE = 512 };
 
 lk__text lk__text_of(const char *text);
 
-/* A waiter, as it stands in the queue; the same each time it is made. It takes
-   LK__MEMBER_SIZE of the question's room. */
-lk__text lk__layout2_member(lk__question *q, const lk__claim *claim);
+/* The base of one that waits for permits: "s" if they end later for others than
+   for us, else "-". */
+const char *lk__layout2_skew(const lk__claim *claim);
+
+/* A waiter, as it stands in the queue; the same each time it is made. base: the
+   claim of its own read, of an upgrade; else "-". It takes LK__MEMBER_SIZE of the
+   question's room. */
+lk__text lk__layout2_member(lk__question *q, const lk__claim *claim,
+                            const char *mode, const char *base);
 
 /* Arguments that most scripts have. */
 char lk__layout2_interop(const lk__place *place);

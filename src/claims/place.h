@@ -9,7 +9,7 @@
 #include "claims/track.h"
 #include "claims/wait.h"
 
-enum { LK__PLACE_KEYS = 11, LK__RENEW_KEYS = 4 }; /* at most */
+enum { LK__PLACE_KEYS = 8, LK__RENEW_KEYS = 3 }; /* at most */
 
 /*
  * What makes a primitive: its keys, its scripts, and what is special about it.
@@ -32,7 +32,6 @@ typedef struct lk__kind {
 
     size_t key_count;
     const char *const *keys; /* forms; see names.h, or a table's */
-    const char *claim_key;   /* form of a last key, of one claim; NULL: none */
     const char *channel;     /* form; Redisson's, or the topic if it has none */
     const char *topic;       /* form; subscribed to while somebody waits, and
                               Redisson's channel too; NULL: neither is */

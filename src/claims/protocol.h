@@ -139,8 +139,13 @@ typedef struct lk__protocol {
     lk_status (*read_keep)(const redisReply *reply, uint64_t fence,
                            lk__keep_answer *ret);
 
-    /* Many at once. The answer has an index, from 1, and a code in turn for
-       each that is lost. */
+    /* How many keys a renewal of many has for this one; 0: that is not known,
+       and it is kept whole. NULL: one for each. */
+    size_t (*renewal_keys)(const lk__claim *claim);
+
+    /* Many at once, which have as many keys each. The answer has an index, from
+       1, and a code in turn for each that is lost: of a claim; in the second
+       layout of a key. */
     lk__question *(*renew)(lk__claim *const *claims, const uint64_t *leases,
                            size_t count);
     lk_status (*read_renew)(const redisReply *reply, const redisReply **ret);
@@ -184,8 +189,8 @@ extern const lk__protocol lk__protocol_first;
 extern const lk__protocol lk__protocol_lock;
 
 /*
- * Begins a question to a script of that form: the kind's keys, with those of
- * the owner's claim and one more, or NULL, behind them, and the arguments that all
+ * Begins a question to a script of that form: the kind's keys, with
+ * one more, or NULL, behind them, and the arguments that all
  * have: owner, channel, interop. NULL: no memory.
  */
 lk__question *lk__first_begin(const struct lk__place *place,

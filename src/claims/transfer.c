@@ -274,6 +274,7 @@ static lk__claim *foreign_new(lk__place *place, const struct exported *from)
     claim->state = LK__CLAIM_FOREIGN;
     claim->line = LK__LINE_OWN;
     claim->terms.mode = from->mode;
+    claim->is_mixed = true; /* others may hold beside it */
     claim->fence = from->fence;
     claim->local_fence = from->hold_fence;
     claim->top_fence = from->hold_fence;

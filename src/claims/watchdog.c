@@ -41,6 +41,7 @@ struct batch {
     lk_client *client;
     lk__conn *conn; /* over which it goes */
     size_t count;
+    size_t each;       /* so many keys each claim has in the question */
     bool whole;        /* there is one, and its record is kept as well */
     uint64_t inbox_at; /* when the inbox was ready that stands now; 0: none */
     lk__claim *claims[BATCH_NAMES]; /* of one kind */
@@ -160,9 +161,10 @@ static void batch_lost(struct batch *batch, const redisReply *lost)
     for (size_t i = 0; i + 1 < lost->elements; i += 2) {
         int64_t index = lk__reply_integer_at(lost, i, 0);
         int64_t code = lk__reply_integer_at(lost, i + 1, 0);
-        lk__claim *claim = index >= 1 && (size_t)index <= batch->count
-                               ? batch->claims[index - 1]
-                               : NULL;
+        lk__claim *claim =
+            index >= 1 && (size_t)index <= batch->count * batch->each
+                ? batch->claims[((size_t)index - 1) / batch->each]
+                : NULL;
 
         if (claim == NULL || claim->state != LK__CLAIM_HELD)
             continue;
@@ -326,7 +328,15 @@ static lk__claim *due_take(lk__due *due, lk__claim *before)
     return claim;
 }
 
-/* By its own key alone a hold is renewed while the inbox stands that would hear
+/* How many of the question that renews many; 0: it is no part of one. */
+static size_t keys_of(const lk__claim *claim)
+{
+    const lk__protocol *protocol = lk__claim_protocol(claim);
+
+    return protocol->renewal_keys != NULL ? protocol->renewal_keys(claim) : 1;
+}
+
+/* By its own keys alone a hold is renewed while the inbox stands that would hear
    of its end, and its record lasts. */
 static bool wants_whole(const lk__claim *claim, uint64_t now)
 {
@@ -335,6 +345,8 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
 
     if (!claim->place->kind->protocol->is_second)
         return false;
+    if (keys_of(claim) == 0)
+        return true;
     if (strncmp(claim->id, client->id, strlen(client->id)) != 0)
         return true; /* borrowed: its end is told to another */
     if (ns > WHOLE_MS * LK__MS)
@@ -345,6 +357,7 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
 
 static void batch_add(struct batch *batch, lk__claim *claim, uint64_t now)
 {
+    batch->each = keys_of(claim);
     batch->leases[batch->count] = lk__watchdog_lease(claim, now);
     lk__claim_asked(claim, now, batch->leases[batch->count]);
     batch->claims[batch->count++] = claim;
@@ -359,6 +372,7 @@ goes_along(const struct batch *batch, const lk__claim *claim, uint64_t now)
     if (batch->count == 0)
         return batch->whole == wants_whole(claim, now);
     if (batch->whole || wants_whole(claim, now) ||
+        keys_of(claim) != batch->each ||
         !lk__kinds_renew_alike(claim->place->kind, first->place->kind))
         return false;
     return !protocol_of(batch)->is_second ||

@@ -155,6 +155,8 @@ lk_kind lk__kind_of_layout(lk__text layout)
         return LK_KIND_SEMAPHORE;
     case 't':
         return LK_KIND_LATCH;
+    case 'w':
+        return LK_KIND_RWLOCK;
     default:
         return LK_KIND_NONE;
     }

@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "inspect/kinds.h"
 #include "lock_table.h"
+#include "rwlock_table.h"
 #include "server/reply.h"
 
 enum { FLUSH_EVERY = 16 }; /* names whose questions go out together */
@@ -175,8 +176,6 @@ static void take_second(struct lk__slot *slot, const redisReply *reply)
         lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
 }
 
-/* A reader's, as the scripts write it: fence, ticket, mode, since, lease, inbox
-   and reason, with blanks between. */
 static void take_reader(struct lk__slot *slot, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_STRING)
@@ -240,16 +239,11 @@ static void ask_rest(struct lk__slot *slot)
     lk_kind kind = kind_of(slot);
 
     name->entry.kind = kind;
-    if (kind == LK_KIND_RWLOCK && name->has_tickets) {
-        slot_ask(slot, "ZCARD", "latchkey:readers", 0, NULL, take_waiters);
-        slot_ask(slot, "ZCARD", "latchkey:upgraders", 0, NULL, take_waiters);
-        slot_ask(slot, "ZCARD", "latchkey:upgrades", 0, NULL, take_waiters);
-    }
     if (kind == LK_KIND_RWLOCK && name->owner != NULL &&
         strcmp(name->party.mode, "read") == 0) {
         const char *reader = name->owner;
 
-        slot_ask(slot, "HGET", "latchkey:holders", 1, &reader, take_reader);
+        slot_ask(slot, "HGET", ":h", 1, &reader, take_reader);
     }
     if (kind == LK_KIND_LOCK && name->has_hash && !name->entry.ours)
         slot_ask(slot, "LLEN", "redisson_lock_queue", 0, NULL, take_waiters);
@@ -286,27 +280,22 @@ static void client_ask(struct lk__lister *lister, lk__lister_client *client)
     lk__probe_send(&lister->probe, &client->probing, 2, args);
 }
 
-/* The word behind this one, and all that follows it; "" at the end. */
-static const char *word_next(const char *text)
-{
-    const char *blank = strchr(text, ' ');
-
-    return blank != NULL ? blank + 1 : "";
-}
-
 /* The name's record is about the last writer: readers have one each. */
 static void reader_settle(struct lk__slot *slot)
 {
     lk__lister_name *name = slot->name;
-    const char *mode = word_next(word_next(slot->mark));
-    const char *since = word_next(mode);
-    const char *reason = word_next(word_next(word_next(since)));
+    lk__reader_text reader;
 
-    name->party.fence = strtoull(slot->mark, NULL, 10);
-    name->party.since_ms = span_since(slot->lister, strtoull(since, NULL, 10));
-    name->party.mode = *mode == 'u' ? "upgradeable" : "read";
+    if (!lk__packed_read(&lk__reader_text_packed,
+                         (lk__text){slot->mark, strlen(slot->mark)}, &reader))
+        return;
+    name->party.fence = (uint64_t)reader.fence;
+    name->party.since_ms = span_since(slot->lister, (uint64_t)reader.since);
+    name->party.mode = reader.mode.size == 1 && reader.mode.bytes[0] == 'u'
+                           ? "upgradeable"
+                           : "read";
     lk__free(name->reason);
-    name->reason = lk__strdup(reason);
+    name->reason = lk__strndup(reader.reason.bytes, reader.reason.size);
     if (name->reason == NULL)
         lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
 }

@@ -34,6 +34,11 @@ static lk__text nonce_draw(lk__question *q, const lk__place *place)
 
 /* ---- waiting ---- */
 
+static lk__text member(lk__question *q, const lk__claim *claim)
+{
+    return lk__layout2_member(q, claim, claim->place->kind->mode, "-");
+}
+
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
@@ -49,7 +54,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
     if (q == NULL)
         return NULL;
     args.nonce = nonce_draw(q, place);
-    args.own = lk__layout2_member(q, claim);
+    args.own = member(q, claim);
     return lk__layout2_fill(q, place, &lk__latch_acquire,
                             LK__LATCH_ACQUIRE_WHOLE, &args);
 }
@@ -69,7 +74,7 @@ static lk__question *look(const lk__claim *claim)
     if (q == NULL)
         return NULL;
     args.nonce = nonce_draw(q, place);
-    args.own = lk__layout2_member(q, claim);
+    args.own = member(q, claim);
     return lk__layout2_fill(q, place, &lk__latch_touch, LK__LATCH_TOUCH_WHOLE,
                             &args);
 }
@@ -123,7 +128,7 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     (void)stone_ms; /* a wait that runs later takes nothing */
     if (q == NULL)
         return NULL;
-    args.own = lk__layout2_member(q, claim);
+    args.own = member(q, claim);
     return lk__layout2_fill(q, place, &lk__latch_close, LK__LATCH_CLOSE_WHOLE,
                             &args);
 }

@@ -15,6 +15,11 @@
 
 /* ---- seeking ---- */
 
+static lk__text member(lk__question *q, const lk__claim *claim)
+{
+    return lk__layout2_member(q, claim, claim->place->kind->mode, "-");
+}
+
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
@@ -30,7 +35,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
 
     if (q == NULL)
         return NULL;
-    args.own = lk__layout2_member(q, claim);
+    args.own = member(q, claim);
     return lk__layout2_fill(q, place, &lk__lock_acquire,
                             how == LK__HOW_SPIN ? LK__LOCK_ACQUIRE_SPINS
                                                 : LK__LOCK_ACQUIRE_USUAL,
@@ -57,7 +62,7 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        members[i] = lk__layout2_member(q, claims[i]);
+        members[i] = member(q, claims[i]);
     return lk__layout2_fill(q, place, &lk__lock_touch, LK__LOCK_TOUCH_WHOLE,
                             &args);
 }
@@ -282,7 +287,7 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     if (q == NULL)
         return NULL;
     args.has_own = true;
-    args.own = lk__layout2_member(q, claim);
+    args.own = member(q, claim);
     args.has_stone = stone_ms > 0;
     args.stone = (int64_t)stone_ms;
     return lk__layout2_fill(q, place, &lk__lock_close, LK__LOCK_CLOSE_WHOLE,
@@ -343,7 +348,7 @@ static lk__question *import(const lk__claim *claim, const char *id,
 
     if (q == NULL)
         return NULL;
-    args.own = lk__layout2_member(q, claim);
+    args.own = member(q, claim);
     return lk__layout2_fill(q, place, &lk__lock_import, LK__LOCK_IMPORT_WHOLE,
                             &args);
 }

@@ -13,22 +13,18 @@
 
 #include <latchkey/rwlock.h>
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/deadline.h"
 #include "base/error.h"
 #include "claims/ask.h"
 #include "claims/hold.h"
+#include "rwlock/protocol.h"
 #include "rwlock/rwlock.h"
-#include "server/reply.h"
-
-extern const lk__script lk__script_rwlock_downgrade;
 
 struct turning {
     lk__ask ask; /* first */
     lk__claim *claim;
     uint64_t lease_ms;   /* that was asked for */
+    bool hands_on;       /* it is done, and others are let in */
     const lk_hold *hold; /* whose downgrade it is, if that has not ended since;
                             NULL: the end of another handle's */
     lk_done_cb cb;       /* NULL: nobody wants to know */
@@ -49,30 +45,26 @@ static void turning_cleanup(lk__ask *ask)
 }
 
 /* A server whose clock was set back tells of more than was asked for. */
-static uint64_t left_of(const struct turning *turning, const redisReply *reply)
+static uint64_t left_of(const struct turning *turning, uint64_t left_ms)
 {
-    int64_t left_ms = lk__reply_integer_at(reply, 1, 0);
-
-    if (left_ms < 0)
-        return 0;
-    return (uint64_t)left_ms < turning->lease_ms ? (uint64_t)left_ms
-                                                 : turning->lease_ms;
+    return left_ms < turning->lease_ms ? left_ms : turning->lease_ms;
 }
 
-static lk_status turned_take(struct turning *turning, const redisReply *reply)
+static lk_status
+turned_take(struct turning *turning, const lk__downgrade_answer *answer)
 {
     lk__claim *claim = turning->claim;
 
     if (claim->state != LK__CLAIM_HELD)
         return LK_ELOST;
-    if (lk__reply_integer_at(reply, 0, 0) != 1) {
-        lk__claim_lose(claim,
-                       lk__claim_loss_of(lk__reply_integer_at(reply, 1, 0)));
+    if (!answer->reads) {
+        lk__claim_lose(claim, answer->loss);
         return LK_ELOST;
     }
     if (claim->watchdog) /* else it ends when it was to: it may be sent again */
-        lk__claim_prolong(claim, lk__deadline_ns(turning->ask.request.sent_at,
-                                                 left_of(turning, reply)));
+        lk__claim_prolong(claim,
+                          lk__deadline_ns(turning->ask.request.sent_at,
+                                          left_of(turning, answer->left)));
     return lk__claim_is_valid(claim) ? LK_OK : LK_ELOST;
 }
 
@@ -81,17 +73,22 @@ static lk_status
 turning_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct turning *turning = (struct turning *)(void *)ask;
-    const lk__script *pass = ask->place->kind->pass;
-    bool is_first = ask->script != pass;
-    lk_status status = LK_OK;
+    const lk__protocol *protocol = ask->place->kind->protocol;
+    lk__downgrade_answer answer;
+    lk_status status;
 
-    if (is_first)
-        status = turned_take(turning, reply);
-    *ret_more = status == LK_OK &&
-                lk__reply_integer_at(reply, is_first ? 2 : 0, 0) == 1;
-    if (*ret_more && is_first)
-        return lk__ask_script(ask, pass, "", 0, NULL);
-    return status;
+    if (turning->hands_on) {
+        *ret_more = protocol->read_hand_on(reply);
+        return LK_OK;
+    }
+    *ret_more = false;
+    status = lk__rwlock_read_downgrade(reply, &answer);
+    if (status == LK_OK)
+        status = turned_take(turning, &answer);
+    if (status != LK_OK || !answer.more)
+        return status;
+    *ret_more = turning->hands_on = true;
+    return lk__ask_question(ask, protocol->hand_on(ask->place));
 }
 
 /* So much of its lease is left; a claim of the watchdog has a full one. */
@@ -113,8 +110,6 @@ static struct turning *turning_new(lk__claim *claim, const lk_hold *hold,
         (struct turning *)(void *)lk__ask_new(sizeof(*turning),
                                               claim->place->client,
                                               claim->place, deliver);
-    char fence[24];
-    lk__arg args[2];
 
     if (turning == NULL)
         return NULL;
@@ -125,11 +120,9 @@ static struct turning *turning_new(lk__claim *claim, const lk_hold *hold,
     turning->ask.persists = true;
     turning->ask.take = turning_take;
     turning->ask.cleanup = turning_cleanup;
-    snprintf(fence, sizeof(fence), "%" PRIu64, claim->fence);
-    args[0] = lk__arg_text(fence);
-    args[1] = lk__arg_number((int64_t)turning->lease_ms);
-    if (lk__ask_script(&turning->ask, &lk__script_rwlock_downgrade, claim->id,
-                       2, args) == LK_OK)
+    if (lk__ask_question(&turning->ask,
+                         lk__rwlock_ask_downgrade(claim, turning->lease_ms)) ==
+        LK_OK)
         return turning;
     lk__ask_release(&turning->ask);
     return NULL;
@@ -141,6 +134,7 @@ static void turning_begin(struct turning *turning)
 
     lk__claim_asked(claim, lk__client_now(claim->place->client),
                     claim->lease_ms);
+    claim->is_mixed = true; /* the server may know it as either */
     lk__rwlock_set_writes(claim, false);
     lk__ask_begin(&turning->ask);
 }

@@ -15,26 +15,9 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "claims/ask.h"
-#include "claims/protocol.h"
 #include "handle/handle.h"
-#include "server/reply.h"
-
-extern const lk__script lk__script_rwlock_acquire;
-extern const lk__script lk__script_rwlock_recheck;
-extern const lk__script lk__script_rwlock_touch;
-extern const lk__script lk__script_rwlock_confirm;
-extern const lk__script lk__script_rwlock_renew;
-extern const lk__script lk__script_rwlock_release;
-extern const lk__script lk__script_rwlock_leave;
-extern const lk__script lk__script_rwlock_pass;
-extern const lk__script lk__script_rwlock_force;
-extern const lk__script lk__script_rwlock_revoke;
-extern const lk__script lk__script_rwlock_import;
-extern const lk__script lk__script_rwlock_info;
-extern const lk__script lk__script_rwlock_forget;
-extern const lk__script lk__script_rwlock_state;
-
-enum { KEY_VOID = 6, KEY_HOLDERS = 7 }; /* of the keys below */
+#include "rwlock/protocol.h"
+#include "rwlock_table.h"
 
 static bool meet(lk__wait *wait);
 static const char *guard(const lk__claim *claim);
@@ -42,36 +25,15 @@ static const char *guard(const lk__claim *claim);
 const lk__kind lk__kind_rwlock = {
     .word = "rwlock",
     .family = "rwlock",
-    .protocol = &lk__protocol_first,
-    .has_terms = true,
+    .protocol = &lk__protocol_rwlock,
     .joins = true,
     .tends = true,
     .meet = meet,
     .guard = guard,
     .shed = lk__rwlock_shed,
-    .key_count = 11,
-    .keys = (const char *const[]){"", "latchkey:state", "latchkey:queue",
-                                  "latchkey:tickets", "latchkey:skipped",
-                                  "latchkey:readers", "latchkey:void",
-                                  "latchkey:holders", "latchkey:spin",
-                                  "latchkey:upgraders", "latchkey:upgrades"},
-    .claim_key = ":rwlock_timeout:1",
+    .key_count = LK__RWLOCK_KEY_TIMEOUT, /* it and those behind are a claim's */
+    .keys = lk__rwlock_keys,
     .channel = "redisson_rwlock",
-    .renew_key_count = 4,
-    .renew_keys = {LK__KEY_NAME, LK__KEY_STATE, KEY_HOLDERS, KEY_VOID},
-    .acquire = &lk__script_rwlock_acquire,
-    .recheck = &lk__script_rwlock_recheck,
-    .touch = &lk__script_rwlock_touch,
-    .confirm = &lk__script_rwlock_confirm,
-    .renew = &lk__script_rwlock_renew,
-    .release = &lk__script_rwlock_release,
-    .leave = &lk__script_rwlock_leave,
-    .pass = &lk__script_rwlock_pass,
-    .force = &lk__script_rwlock_force,
-    .revoke = &lk__script_rwlock_revoke,
-    .info = &lk__script_rwlock_info,
-    .forget = &lk__script_rwlock_forget,
-    .import = &lk__script_rwlock_import,
 };
 
 struct lk_rwlock {
@@ -137,7 +99,7 @@ bool lk__rwlock_writes(const lk__claim *claim)
     return claim->terms.mode != NULL && claim->terms.mode[0] == writing[0];
 }
 
-/* A writer's field; see lua/part_rw_record.lua. */
+/* A writer's field. */
 static const char *guard(const lk__claim *claim)
 {
     return lk__rwlock_writes(claim) ? ":write" : NULL;
@@ -168,18 +130,20 @@ static bool join(lk__wait *wait, lk__claim *claim)
 }
 
 /* The server is told beside which hold of the same owner it is to be. */
-static void stand_beside(lk__wait *wait, const lk__claim *base)
+static void stand_beside(lk__wait *wait, lk__claim *base)
 {
     _Static_assert(sizeof(wait->terms.text) >= sizeof(base->id),
                    "a claim's id fits into the terms");
     wait->line = LK__LINE_OWN;
     memcpy(wait->terms.text, base->id, sizeof(base->id));
+    if (lk__rwlock_writes(base))
+        base->is_mixed = true;
 }
 
 static bool meet_read(lk__wait *wait)
 {
     lk__claim *read = held_by(wait, reading);
-    const lk__claim *write = held_by(wait, writing);
+    lk__claim *write = held_by(wait, writing);
 
     if (read == NULL)
         read = held_by(wait, upgradeable);
@@ -205,7 +169,7 @@ static bool is_refused(lk__wait *wait)
 static bool meet_upgradeable(lk__wait *wait)
 {
     lk__claim *own = held_by(wait, upgradeable);
-    const lk__claim *write = held_by(wait, writing);
+    lk__claim *write = held_by(wait, writing);
 
     if (own != NULL)
         return join(wait, own);
@@ -219,7 +183,7 @@ static bool meet_upgradeable(lk__wait *wait)
 static bool meet_write(lk__wait *wait)
 {
     lk__claim *own = held_by(wait, writing);
-    const lk__claim *base = held_by(wait, upgradeable);
+    lk__claim *base = held_by(wait, upgradeable);
 
     if (own != NULL)
         return join(wait, own);
@@ -425,13 +389,9 @@ static lk_status
 question_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct question *question = (struct question *)(void *)ask;
-    int64_t how = lk__reply_integer_at(reply, 0, -1);
 
     *ret_more = false;
-    if (how < LK_RWLOCK_FREE || how > LK_RWLOCK_WRITE)
-        return LK_EPROTO;
-    question->state = (lk_rwlock_state)how;
-    return LK_OK;
+    return lk__rwlock_read_state(reply, &question->state);
 }
 
 static void question_deliver(lk__call *call)
@@ -455,8 +415,7 @@ question_new(lk__place *place, void (*deliver)(lk__call *call))
         return NULL;
     question->ask.reads = true;
     question->ask.take = question_take;
-    if (lk__ask_script(&question->ask, &lk__script_rwlock_state, "", 0, NULL) ==
-        LK_OK)
+    if (lk__ask_question(&question->ask, lk__rwlock_ask_state(place)) == LK_OK)
         return question;
     lk__ask_release(&question->ask);
     return NULL;

@@ -32,7 +32,8 @@ static lk__question *acquire(const lk__claim *claim, char how)
 
     if (q == NULL)
         return NULL;
-    args.own = lk__layout2_member(q, claim);
+    args.own = lk__layout2_member(q, claim, claim->place->kind->mode,
+                                  lk__layout2_skew(claim));
     return lk__layout2_fill(q, place, &lk__semaphore_acquire,
                             LK__SEMAPHORE_ACQUIRE_WHOLE, &args);
 }
@@ -56,7 +57,9 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        members[i] = lk__layout2_member(q, claims[i]);
+        members[i] =
+            lk__layout2_member(q, claims[i], claims[i]->place->kind->mode,
+                               lk__layout2_skew(claims[i]));
     return lk__layout2_fill(q, place, &lk__semaphore_touch,
                             LK__SEMAPHORE_TOUCH_WHOLE, &args);
 }
@@ -311,7 +314,8 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     if (q == NULL)
         return NULL;
     args.has_own = true;
-    args.own = lk__layout2_member(q, claim);
+    args.own = lk__layout2_member(q, claim, claim->place->kind->mode,
+                                  lk__layout2_skew(claim));
     args.has_stone = stone_ms > 0;
     args.stone = (int64_t)stone_ms;
     return lk__layout2_fill(q, place, &lk__semaphore_close,
@@ -372,7 +376,8 @@ static lk__question *import(const lk__claim *claim, const char *id,
 
     if (q == NULL)
         return NULL;
-    args.own = lk__layout2_member(q, claim);
+    args.own = lk__layout2_member(q, claim, claim->place->kind->mode,
+                                  lk__layout2_skew(claim));
     return lk__layout2_fill(q, place, &lk__semaphore_import,
                             LK__SEMAPHORE_IMPORT_WHOLE, &args);
 }

@@ -385,7 +385,7 @@ static void a_ticket_alone_is_believed_by_nobody(void **state)
         {"latchkey:{lock}:q", "0 lock", "{lock}", "lock", 2},
         {"latchkey:{fair}:q", "0 lock", "fair", "0 semaphore", 2},
         {"latchkey:{fair}:q", "0 lock", "lock", "lock", 1},
-        {"latchkey:queue:{rw}", "rwlock", "rw", "lock", 1},
+        {"latchkey:{rw}:q", "0 rwlock", "rw", "0 lock", 2},
         {"latchkey:{sem}:q", "0 semaphore", "sem", "0 lock", 2},
     };
     static const char *const numbers[] = {

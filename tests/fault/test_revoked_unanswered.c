@@ -201,7 +201,7 @@ static void an_upgrade_whose_base_is_revoked_is_told(void **state)
     assert_status(lk_rwlock_acquire_write_async(rwlock, LK_FOREVER, &options,
                                                 call_on_acquire, &c),
                   LK_OK);
-    locking_wait_integer(f, 1, "ZCARD latchkey:upgrades:{%s}", "n");
+    locking_wait_queued(f, "n", 1);
     revoke_upgradeable(other);
     assert_status(call_wait(&c, NULL), LK_ELOST);
     assert_int_equal(lk_hold_loss(base), LK_LOSS_REVOKED);

@@ -129,7 +129,7 @@ static workers *holder_start(scene *sc, rw_mode mode)
 
 struct queued {
     scene *sc;
-    const char *lane;
+    const char *band;
     long long count;
 };
 
@@ -137,14 +137,14 @@ static bool is_queued(void *data)
 {
     const struct queued *q = data;
 
-    return server_integer(q->sc->server, "ZCARD latchkey:%s:{n}", q->lane) ==
+    return server_integer(q->sc->server, RWLOCKING_WAITING, q->band) ==
            q->count;
 }
 
-static workers *waiter_start(scene *sc, rw_mode mode, const char *lane)
+static workers *waiter_start(scene *sc, rw_mode mode, const char *band)
 {
     workers *player = player_start(sc, mode);
-    struct queued q = {sc, lane, 1};
+    struct queued q = {sc, band, 1};
 
     assert_true(wait_until(is_queued, &q, SETTLE_MS));
     return player;
@@ -232,7 +232,7 @@ static void a_killed_writer_that_waits_keeps_no_reader_out(void **state)
 {
     scene *sc = *state;
     workers *reader = holder_start(sc, RW_READ);
-    workers *dead = waiter_start(sc, RW_WRITE, "queue");
+    workers *dead = waiter_start(sc, RW_WRITE, RWLOCKING_WRITERS);
 
     open_own(sc);
     workers_kill(dead, 0, SIGKILL);
@@ -246,7 +246,7 @@ static void a_killed_reader_that_waits_keeps_no_writer_out(void **state)
 {
     scene *sc = *state;
     workers *writer = holder_start(sc, RW_WRITE);
-    workers *dead = waiter_start(sc, RW_READ, "readers");
+    workers *dead = waiter_start(sc, RW_READ, RWLOCKING_READERS);
 
     open_own(sc);
     workers_kill(dead, 0, SIGKILL);
@@ -283,7 +283,7 @@ a_stopped_writer_that_waits_keeps_readers_out_for_seconds(void **state)
 {
     scene *sc = *state;
     workers *reader = holder_start(sc, RW_READ);
-    workers *stopped = waiter_start(sc, RW_WRITE, "queue");
+    workers *stopped = waiter_start(sc, RW_WRITE, RWLOCKING_WRITERS);
 
     open_own(sc);
     workers_kill(stopped, 0, SIGSTOP);
@@ -300,7 +300,7 @@ static void a_stopped_reader_that_is_let_in_costs_its_claim_lease(void **state)
 {
     scene *sc = *state;
     workers *writer = holder_start(sc, RW_WRITE);
-    workers *stopped = waiter_start(sc, RW_READ, "readers");
+    workers *stopped = waiter_start(sc, RW_READ, RWLOCKING_READERS);
 
     open_own(sc);
     workers_kill(stopped, 0, SIGSTOP);

@@ -151,7 +151,7 @@ static void records_that_are_deleted_end_no_hold(void **state)
     lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
     lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
 
-    run(f, "DEL latchkey:state:{n} latchkey:holders:{n}");
+    run(f, "DEL latchkey:{n}:r latchkey:{n}:h");
     locking_pass_time(WATCHDOG_MS);
     assert_status(lk_hold_check(base), LK_OK);
     assert_status(lk_hold_check(write), LK_OK);
@@ -168,7 +168,7 @@ static void a_queue_that_is_deleted_is_joined_again(void **state)
     rw_taker *reader = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
     rw_taker *writer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
 
-    run(f, "DEL latchkey:queue:{n} latchkey:readers:{n} latchkey:tickets:{n}");
+    run(f, "DEL latchkey:{n}:q");
     rwlocking_wait_queued(f, RW_READ, 1);
     rwlocking_wait_queued(f, RW_WRITE, 1);
     assert_status(lk_hold_release(hold), LK_OK);

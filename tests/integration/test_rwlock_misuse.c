@@ -174,11 +174,10 @@ static void keys_that_are_no_read_write_lock_are_refused(void **state)
     assert_status(lk_rwlock_info(lock, &info), LK_ETYPE);
     assert_status(lk_rwlock_force_release(lock), LK_ETYPE);
     freeReplyObject(server_command(f->base->server, "DEL n"));
-    freeReplyObject(
-        server_command(f->base->server, "HSET latchkey:state:{n} v 2"));
+    freeReplyObject(server_command(f->base->server, "SET latchkey:{n}:r 3w"));
     assert_status(lk_rwlock_acquire_read(lock, 1000, NULL, &none),
                   LK_EMISMATCH);
-    freeReplyObject(server_command(f->base->server, "DEL latchkey:state:{n}"));
+    freeReplyObject(server_command(f->base->server, "DEL latchkey:{n}:r"));
     assert_status(lk_rwlock_acquire_read(lock, 1000, NULL, &none), LK_OK);
     assert_status(lk_hold_release(none), LK_OK);
 }

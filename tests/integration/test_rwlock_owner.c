@@ -156,7 +156,7 @@ static void an_upgradeable_reader_writes_when_the_others_have_left(void **state)
     rw_taker *longer = rwlocking_queue_up(f, rwlocking_calm(f), RW_WRITE, 1);
     rw_taker *upgrade = rwlocking_take(f, lock, RW_WRITE, LK_FOREVER, &options);
 
-    locking_wait_integer(f->base, 1, "ZCARD latchkey:%s:{n}", "upgrades");
+    rwlocking_wait_upgrades(f, 1);
     assert_status(rwlocking_try(f, f->locks[2], RW_READ), LK_EBUSY);
     assert_status(lk_hold_release(reader), LK_OK);
     assert_status(rwlocking_join(upgrade), LK_OK);
@@ -221,7 +221,7 @@ static void an_upgrade_that_is_given_up_lets_the_readers_in(void **state)
         rwlocking_take(f, lock, RW_WRITE, wait_scaled_ms(1000), &options);
     rw_taker *late;
 
-    locking_wait_integer(f->base, 1, "ZCARD latchkey:%s:{n}", "upgrades");
+    rwlocking_wait_upgrades(f, 1);
     late = rwlocking_queue_up(f, rwlocking_calm(f), RW_READ, 1);
     assert_status(rwlocking_join(upgrade), LK_ETIMEDOUT);
     assert_status(rwlocking_release(late), LK_OK);
@@ -334,7 +334,7 @@ static void a_release_turns_the_handles_that_are_left(void **state)
     assert_status(lk_rwlock_downgrade(first), LK_OK);
     assert_status(lk_hold_release(second), LK_OK);
     locking_wait_integer(f->base, 0, "HEXISTS n %s:write", "x");
-    locking_wait_integer(f->base, 1, "EXISTS %s", "latchkey:holders:{n}");
+    locking_wait_integer(f->base, 1, "EXISTS %s", "latchkey:{n}:h");
     assert_true(lets_read(f));
     assert_status(rwlocking_try(f, other, RW_WRITE), LK_EBUSY);
     assert_status(lk_hold_release(first), LK_OK);

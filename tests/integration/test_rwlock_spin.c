@@ -28,7 +28,7 @@ static lk_rwlock *spinning(rwlocking *f)
 
 static void wait_until_it_spins(rwlocking *f)
 {
-    locking_wait_integer(f->base, 1, "EXISTS %s", "latchkey:spin:{n}");
+    locking_wait_integer(f->base, 1, "EXISTS %s", "latchkey:{n}:s");
 }
 
 /* ---- what it is ---- */
@@ -54,7 +54,7 @@ static void who_spins_gets_what_is_released(void **state)
             rwlocking_wait_queued(f, (rw_mode)mode, 0);
         assert_status(lk_hold_release(hold), LK_OK);
         assert_status(rwlocking_release(t), LK_OK);
-        free(server_string(f->base->server, "SET latchkey:spin:{n} 1 PX 1"));
+        free(server_string(f->base->server, "SET latchkey:{n}:s 1 PX 1"));
     }
     rwlocking_assert_clean(f);
 }

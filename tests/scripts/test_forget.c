@@ -9,12 +9,8 @@
 
 #include "support/check.h"
 #include "support/plain_script.h"
-#include "support/rw_script.h"
 #include "support/script.h"
 
-#define JAVA "01234567-89ab-cdef-0123-456789abcdef:71"
-
-extern const lk__script lk__script_rwlock_forget;
 extern const lk__script lk__script_plain_forget;
 
 /* What a script is told that lacks a right, and one that met another type. */
@@ -31,22 +27,6 @@ static const char *forget(script_fixture *f, const lk__script *script)
 static long long number(const char *text)
 {
     return strtoll(text, NULL, 10);
-}
-
-static long long mark(script_fixture *f, const char *field)
-{
-    return number(script_redis(f, "HGET latchkey:state:{n} %s", field));
-}
-
-/* The fence alone is left, for an hour. */
-static void assert_only_fence(script_fixture *f, long long fence)
-{
-    assert_like(script_redis(f, "KEYS *"), "latchkey:state:{n}");
-    assert_like(script_redis(f, "HLEN latchkey:state:{n}"), "2");
-    assert_true(mark(f, "fence") >= fence);
-    assert_true(mark(f, "top") == mark(f, "fence"));
-    assert_in_range(number(script_redis(f, "PTTL latchkey:state:{n}")),
-                    HOUR_MS - 60000, HOUR_MS);
 }
 
 /* All keys with what is in them, and how long those live that end soon. */
@@ -70,65 +50,6 @@ assert_stays(script_fixture *f, const lk__script *script, const char *answer)
     assert_like(forget(f, script), answer);
     dump(f, after);
     assert_string_equal(after, before);
-}
-
-/* ---- the read-write lock ---- */
-
-static void a_read_write_lock_at_rest_is_forgotten(void **state)
-{
-    script_fixture *f = *state;
-
-    rw_acquire(f, "w:1", "w");
-    rw_release(f, "w:1", NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_release(f, "r:1", NULL);
-    script_redis(f, "HSET %s r:9 x", f->keys[KEY_HOLDERS]);
-    assert_like(forget(f, &lk__script_rwlock_forget), "1 1");
-    assert_only_fence(f, 1);
-    assert_stays(f, &lk__script_rwlock_forget, "0");
-    rw_acquire(f, "w:2", "w");
-    assert_int_equal(script_item(f, 0), 1);
-}
-
-static void a_read_write_lock_in_use_stays(void **state)
-{
-    static const int lanes[] = {KEY_QUEUE, KEY_READERS, KEY_UPGRADERS,
-                                KEY_UPGRADES, KEY_SKIPPED};
-    script_fixture *f = *state;
-
-    rw_acquire(f, "r:1", "r");
-    assert_stays(f, &lk__script_rwlock_forget, "2 r:1 ?????");
-    rw_release(f, "r:1", NULL);
-    rw_acquire(f, "w:1", "w");
-    assert_stays(f, &lk__script_rwlock_forget, "2 w:1 ?????");
-    rw_release(f, "w:1", NULL);
-    for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
-        script_redis(f, "ZADD %s 1 u:2", f->keys[lanes[i]]);
-        assert_stays(f, &lk__script_rwlock_forget, "3 1");
-        script_redis(f, "DEL %s", f->keys[lanes[i]]);
-        script_redis(f, "SET %s other", f->keys[lanes[i]]);
-        assert_stays(f, &lk__script_rwlock_forget, wrong_type);
-        script_redis(f, "DEL %s", f->keys[lanes[i]]);
-    }
-    script_redis(f, "SET %s 1", f->keys[KEY_SPIN]);
-    assert_stays(f, &lk__script_rwlock_forget, "3 1");
-    script_redis(f, "DEL %s", f->keys[KEY_SPIN]);
-    script_redis(f, "SET %s other", f->keys[KEY_HOLDERS]);
-    assert_stays(f, &lk__script_rwlock_forget, wrong_type);
-}
-
-static void a_full_server_forgets_a_read_write_lock(void **state)
-{
-    script_fixture *f = *state;
-
-    rw_acquire(f, "w:1", "w");
-    rw_release(f, "w:1", NULL);
-    script_deny(f, "del");
-    assert_stays(f, &lk__script_rwlock_forget, cannot);
-    script_deny(f, NULL);
-    script_fill_memory(f, true);
-    assert_like(forget(f, &lk__script_rwlock_forget), "1 1");
-    script_fill_memory(f, false);
 }
 
 /* ---- the plain semaphore ---- */
@@ -204,9 +125,6 @@ static void a_plain_counter_of_others_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RW_TEST(a_read_write_lock_at_rest_is_forgotten),
-        RW_TEST(a_read_write_lock_in_use_stays),
-        RW_TEST(a_full_server_forgets_a_read_write_lock),
         PLAIN_TEST(a_plain_semaphore_that_is_set_stays),
         PLAIN_TEST(a_plain_semaphore_that_was_deleted_is_forgotten),
         PLAIN_TEST(permits_of_a_forgotten_counter_do_not_come_back),

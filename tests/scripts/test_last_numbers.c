@@ -15,18 +15,9 @@
 #include "support/rw_script.h"
 #include "support/script.h"
 
-#define LAST         "9007199254740991"
-#define LAST_BUT_ONE "9007199254740990"
-#define BEYOND       "9007199254740992"
+#define LAST "9007199254740991"
 
 static const char ended[] = "!LKRANGE *";
-
-static void set_state(script_fixture *f, const char *field, const char *number)
-{
-    assert_like(script_redis(f, "HSET %s %s %s", f->keys[KEY_STATE], field,
-                             number),
-                "?");
-}
 
 /* ---- the read-write lock ---- */
 
@@ -36,7 +27,7 @@ static void a_writer_has_no_fence_beyond_the_last(void **state)
 
     assert_like(rw_acquire(f, "w:1", "w"), "1 *");
     rw_release(f, "w:1", NULL);
-    set_state(f, "top", LAST);
+    rw_set_fence(f, LAST);
     assert_like(rw_acquire(f, "w:2", "w"), ended);
     f->interop = "1"; /* not by the quick road */
     assert_like(rw_acquire(f, "w:3", "w"), ended);

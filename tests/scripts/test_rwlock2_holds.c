@@ -3,6 +3,7 @@
 /* acquire, close, touch, keep and renew of the read-write lock: who comes in,
    which keys are there, for how long. */
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "support/check.h"
@@ -202,6 +203,21 @@ static void phases_take_turns(void **state)
     assert_like(rwlock2_acquire(f, "d:1", 'r'), "2 * * 0");
     rwlock2_release(f, "b:1", fence);
     assert_like(script_redis(f, "HGETALL n"), "mode write c:1:write 1");
+}
+
+/* Else every client of a name for which many wait would ask on and on. */
+static void many_who_wait_are_no_reason_to_go_on(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    rwlock2_hear(f, "b", NULL);
+    rwlock2_acquire(f, "a:1", 'r');
+    for (int i = 0; i < 20; i++) {
+        snprintf(claim, sizeof(claim), "b:%d", i);
+        rwlock2_acquire(f, claim, 'w');
+    }
+    assert_like(rwlock2_touch(f, "b:0", 'w'), "2 * 0 0 0 (*) ()");
 }
 
 static void a_touch_gives_what_is_free(void **state)
@@ -425,6 +441,7 @@ int main(void)
         SCRIPT_TEST(a_writer_hands_on_to_all_readers),
         SCRIPT_TEST(the_last_reader_hands_on_to_a_writer),
         SCRIPT_TEST(phases_take_turns),
+        SCRIPT_TEST(many_who_wait_are_no_reason_to_go_on),
         SCRIPT_TEST(a_touch_gives_what_is_free),
         SCRIPT_TEST(an_upgrade_waits_for_other_readers_only),
         SCRIPT_TEST(an_upgrade_without_its_base_is_lost),

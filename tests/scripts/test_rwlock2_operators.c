@@ -275,6 +275,59 @@ static void denied_it_leaves_the_old_claim(void **state)
     script_fill_memory(f, false);
 }
 
+/* ---- revoke ---- */
+
+static void the_reads_of_a_writer_are_revoked_with_it(void **state)
+{
+    script_fixture *f = *state;
+    const rwlock2_ask beside = {.mode = 'r', .writes = "a:1"};
+    int64_t fence;
+
+    rwlock2_acquire(f, "a:1", 'w');
+    fence = rwlock2_fence(f);
+    rwlock2_acquire_with(f, "a:2", beside);
+    rwlock2_hear(f, "a", NULL);
+    script_fill_memory(f, true);
+    assert_like(rwlock2_revoke(f, "a:1"), "1 ????? 1");
+    script_fill_memory(f, false);
+    assert_like(script_heard(f), "latchkey:in::a revoked 0 rwlock a:1 *"
+                                 "latchkey:in::a revoked 0 rwlock a:2 *");
+    assert_like(rwlock2_keep(f, "a:1", fence, 60000), "2 4");
+    assert_like(rwlock2_keep(f, "a:2", fence, 60000), "2 4");
+    assert_like(rwlock2_downgrade(f, "a:1", fence, 60000), "2 4");
+    assert_in_range(pttl(f, "n"), 20000, 30000);
+    assert_like(rwlock2_release(f, "a:1", fence), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read a:2 1");
+}
+
+static void of_several_readers_one_is_revoked(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    rwlock2_acquire(f, "a:1", 'r');
+    fence = rwlock2_fence(f);
+    rwlock2_acquire(f, "b:1", 'u');
+    rwlock2_hear(f, "a", "b", NULL);
+    assert_like(rwlock2_revoke(f, "b:1"), "1 ????? 1");
+    assert_like(script_heard(f), "latchkey:in::b revoked 0 rwlock b:1 *");
+    assert_like(rwlock2_keep(f, "b:1", fence, 60000), "2 4");
+    assert_like(rwlock2_keep(f, "a:1", fence, 60000), "1 60000 *");
+    assert_in_range(pttl(f, rwlock2_timeout("b:1")), 20000, 30000);
+    script_redis(f, "DEL %s", rwlock2_timeout("a:1"));
+    assert_like(rwlock2_revoke(f, "a:1"), "2");
+}
+
+static void another_librarys_writer_is_left_alone(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n mode write java:7:write 1");
+    script_redis(f, "PEXPIRE n 20000");
+    assert_like(rwlock2_revoke(f, "java:7"), "1 ????? 0");
+    assert_like(script_redis(f, "KEYS *"), "n");
+}
+
 /* ---- forget ---- */
 
 static void only_a_name_that_nobody_uses_is_forgotten(void **state)
@@ -338,6 +391,9 @@ int main(void)
         SCRIPT_TEST(a_read_beside_a_write_takes_a_fence_above_it),
         SCRIPT_TEST(what_was_revoked_or_lost_its_record_is_nobodys),
         SCRIPT_TEST(denied_it_leaves_the_old_claim),
+        SCRIPT_TEST(the_reads_of_a_writer_are_revoked_with_it),
+        SCRIPT_TEST(of_several_readers_one_is_revoked),
+        SCRIPT_TEST(another_librarys_writer_is_left_alone),
         SCRIPT_TEST(only_a_name_that_nobody_uses_is_forgotten),
         SCRIPT_TEST(a_claim_that_was_given_up_stays_so),
         SCRIPT_TEST(what_is_another_kinds_stays),

@@ -20,11 +20,11 @@ static void a_reader_is_a_field_and_a_key_of_its_own(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_acquire(f, "u:1", "r"), "1 * 30000 *");
-    assert_like(script_redis(f, "HGETALL n"), "mode read u:1 1");
-    assert_like(script_redis(f, "GET {n}:u:1:rwlock_timeout:1"), "1");
+    assert_like(rw_acquire(f, "u1:1", "r"), "1 * 30000");
+    assert_like(script_redis(f, "HGETALL n"), "mode read u1:1 1");
+    assert_like(script_redis(f, "GET {n}:u1:1:rwlock_timeout:1"), "1");
     assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
-    assert_in_range(number(script_redis(f, "PTTL {n}:u:1:rwlock_timeout:1")),
+    assert_in_range(number(script_redis(f, "PTTL {n}:u1:1:rwlock_timeout:1")),
                     29000, 30000);
 }
 
@@ -32,10 +32,10 @@ static void a_writer_is_a_field_with_a_mark(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_acquire(f, "u:1", "w"), "1 * 30000 *");
-    assert_like(script_redis(f, "HGETALL n"), "mode write u:1:write 1");
+    assert_like(rw_acquire(f, "u1:1", "w"), "1 * 30000");
+    assert_like(script_redis(f, "HGETALL n"), "mode write u1:1:write 1");
     assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
-    assert_like(script_redis(f, "EXISTS {n}:u:1:rwlock_timeout:1"), "0");
+    assert_like(script_redis(f, "EXISTS {n}:u1:1:rwlock_timeout:1"), "0");
 }
 
 static void the_key_of_a_name_with_a_tag_has_no_second_one(void **state)
@@ -43,52 +43,55 @@ static void the_key_of_a_name_with_a_tag_has_no_second_one(void **state)
     script_fixture *f = *state;
 
     script_set_name(f, "a{tag}:b");
-    rw_acquire(f, "u:1", "r");
-    assert_like(script_redis(f, "GET a{tag}:b:u:1:rwlock_timeout:1"), "1");
-    assert_like(script_redis(f, "HGETALL a{tag}:b"), "mode read u:1 1");
-    assert_like(rw_release(f, "u:1", NULL), "1 0 0");
+    rw_acquire(f, "u1:1", "r");
+    assert_like(script_redis(f, "GET a{tag}:b:u1:1:rwlock_timeout:1"), "1");
+    assert_like(script_redis(f, "HGETALL a{tag}:b"), "mode read u1:1 1");
+    assert_like(rwlock2_release(f, "u1:1", rwlock2_fence(f)), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS a{tag}:b"), "0");
 }
 
 static void every_key_has_an_end(void **state)
 {
-    static const int own[] = {KEY_LOCK,      KEY_STATE,   KEY_QUEUE,
-                              KEY_TICKETS,   KEY_READERS, KEY_HOLDERS,
-                              KEY_UPGRADERS, KEY_UPGRADES};
+    static const char *const own[] = {"n", RWLOCK2_RECORD, RWLOCK2_QUEUE,
+                                      RWLOCK2_HOLDERS};
     script_fixture *f = *state;
 
-    rw_hear(f, "u:3", "u:4", "u:5", "u:6", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "u:2", "r");
-    rw_acquire(f, "u:3", "w");
-    rw_acquire_on(f, "u:4", "w", "u:1");
-    rw_acquire(f, "u:5", "r");
-    rw_acquire(f, "u:6", "u");
-    assert_waiting(f, "w: u:3 x: u:4 r: u:5 u: u:6");
+    rw_hear(f, "u3:1", "u4:1", "u5:1", "u6:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "u2:1", "r");
+    rw_acquire(f, "u3:1", "w");
+    rw_acquire_on(f, "u4:1", "w", "u1:1");
+    rw_acquire(f, "u5:1", "r");
+    rw_acquire(f, "u6:1", "u");
+    assert_waiting(f, "w: u3:1 x: u4:1 r: u5:1 u: u6:1");
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        assert_true(number(script_redis(f, "PTTL %s", f->keys[own[i]])) > 0);
+        assert_true(number(script_redis(f, "PTTL %s", own[i])) > 0);
 }
 
 static void the_record_of_a_writer_says_all_that_is_needed(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_with(f, "u:1", "w", "5000", "0", "in", "why not", "0", "");
-    assert_like(script_redis(f,
-                             "HMGET %s v kind claim ticket lease inbox reason "
-                             "wave",
-                             f->keys[KEY_STATE]),
-                "1 rw u:1 0 5000 in why not -1");
+    rw_acquire_as(f, "u1:1",
+                  (rwlock2_ask){.mode = 'w',
+                                .lease = 5000,
+                                .reason = "why not"});
+    assert_like(script_redis(f, "GET " RWLOCK2_RECORD),
+                "2w * 0 0 - - -1,0,-,- * u1:1 0123456789abcdef w 1 5000 - p "
+                "why not");
 }
 
 static void the_record_of_a_reader_says_all_that_is_needed(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_with(f, "u:1", "u", "5000", "0", "in", "why not", "0", "");
-    assert_like(script_redis(f, "HGET %s u:1", f->keys[KEY_HOLDERS]),
-                "* 0 u * 5000 in why not");
-    assert_like(script_redis(f, "HGET %s upgrader", f->keys[KEY_STATE]), "u:1");
+    rw_acquire_as(f, "u1:1",
+                  (rwlock2_ask){.mode = 'u',
+                                .lease = 5000,
+                                .reason = "why not"});
+    assert_like(script_redis(f, "HGET %s u1:1", RWLOCK2_HOLDERS),
+                "* 0123456789abcdef 0 u * 5000 - p why not");
+    assert_like(rw_mark(f, "upgrader"), "u1:1");
 }
 
 /* ---- fences ---- */
@@ -98,15 +101,15 @@ static void the_fence_of_each_writer_is_larger_than_all_before(void **state)
     script_fixture *f = *state;
     long long first, second;
 
-    rw_acquire(f, "u:1", "w");
+    rw_acquire(f, "u1:1", "w");
     first = script_item(f, 1);
-    rw_release(f, "u:1", NULL);
-    rw_acquire(f, "u:2", "w");
+    rw_release(f, "u1:1", NULL);
+    rw_acquire(f, "u2:1", "w");
     second = script_item(f, 1);
     assert_true(second > first);
-    script_redis(f, "HSET %s fence 8000000000000000", f->keys[KEY_STATE]);
-    rw_release(f, "u:2", "8000000000000000");
-    rw_acquire(f, "u:3", "w");
+    rw_set_fence(f, "8000000000000000");
+    rw_release(f, "u2:1", "8000000000000000");
+    rw_acquire(f, "u3:1", "w");
     assert_true(script_item(f, 1) == 8000000000000001);
 }
 
@@ -115,16 +118,16 @@ static void the_fence_of_a_writer_that_waited_is_larger_too(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
-    script_redis(f, "HSET %s fence 8000000000000000", f->keys[KEY_STATE]);
-    rw_release(f, "w:1", "8000000000000000");
-    assert_held(f, "w:2:write write");
-    assert_string_equal(rw_fence(f, "w:2"), "8000000000000001");
-    rw_release(f, "w:2", NULL);
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
+    rw_set_fence(f, "8000000000000000");
+    rw_release(f, "w1:1", "8000000000000000");
+    assert_held(f, "w2:1:write write");
+    assert_string_equal(rw_fence(f, "w2:1"), "8000000000000001");
+    rw_release(f, "w2:1", NULL);
     f->interop = "1";
-    rw_acquire(f, "w:3", "w");
+    rw_acquire(f, "w3:1", "w");
     assert_true(script_item(f, 1) == 8000000000000002);
 }
 
@@ -133,12 +136,12 @@ static void readers_share_the_fence_of_the_last_writer(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    rw_acquire(f, "u:1", "w");
+    rw_acquire(f, "u1:1", "w");
     fence = script_item(f, 1);
-    rw_release(f, "u:1", NULL);
-    rw_acquire(f, "u:2", "r");
+    rw_release(f, "u1:1", NULL);
+    rw_acquire(f, "u2:1", "r");
     assert_true(script_item(f, 1) == fence);
-    rw_acquire(f, "u:3", "u");
+    rw_acquire(f, "u3:1", "u");
     assert_true(script_item(f, 1) == fence);
 }
 
@@ -148,14 +151,14 @@ static void readers_of_a_new_name_have_a_fence(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    rw_acquire(f, "u:1", "r");
+    rw_acquire(f, "u1:1", "r");
     fence = script_item(f, 1);
     assert_true(fence > 0);
-    rw_acquire(f, "u:2", "r");
+    rw_acquire(f, "u2:1", "r");
     assert_true(script_item(f, 1) == fence);
-    rw_release(f, "u:1", NULL);
-    rw_release(f, "u:2", NULL);
-    rw_acquire(f, "u:3", "w");
+    rw_release(f, "u1:1", NULL);
+    rw_release(f, "u2:1", NULL);
+    rw_acquire(f, "u3:1", "w");
     assert_true(script_item(f, 1) > fence);
 }
 
@@ -164,9 +167,9 @@ static void the_fences_of_a_lock_of_the_same_name_are_exceeded(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "HSET %s v 1 fence 8000000000000000 top 8000000000000063",
-                 f->keys[KEY_STATE]);
-    rw_acquire(f, "u:1", "w");
+    script_redis(f, "SET %s %s", RWLOCK2_RECORD,
+                 "2l 8000000000000000 63 0 - - - 0 - - - 0 0 - - ");
+    rw_acquire(f, "u1:1", "w");
     assert_true(script_item(f, 1) == 8000000000000064);
 }
 
@@ -176,61 +179,61 @@ static void readers_come_in_together(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_acquire(f, "u:1", "r"), "1 * 30000 *");
-    assert_like(rw_acquire(f, "u:2", "r"), "1 * 30000 *");
-    assert_like(rw_acquire(f, "u:3", "u"), "1 * 30000 *");
-    assert_held(f, "u:1 u:2 u:3 read");
+    assert_like(rw_acquire(f, "u1:1", "r"), "1 * 30000");
+    assert_like(rw_acquire(f, "u2:1", "r"), "1 * 30000");
+    assert_like(rw_acquire(f, "u3:1", "u"), "1 * 30000");
+    assert_held(f, "u1:1 u2:1 u3:1 read");
 }
 
 static void a_writer_waits_for_a_reader(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "r");
-    assert_like(rw_acquire(f, "u:2", "w"), "0 * * 0");
-    assert_held(f, "u:1 read");
-    assert_waiting(f, "w: u:2");
+    rw_acquire(f, "u1:1", "r");
+    assert_like(rw_acquire(f, "u2:1", "w"), "2 * * 0");
+    assert_held(f, "u1:1 read");
+    assert_waiting(f, "w: u2:1");
 }
 
 static void everybody_waits_for_a_writer(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "w");
-    assert_like(rw_acquire(f, "u:2", "w"), "0 * * 0");
-    assert_like(rw_acquire(f, "u:3", "r"), "0 * * 0");
-    assert_like(rw_acquire(f, "u:4", "u"), "0 * * 0");
-    assert_held(f, "u:1:write write");
-    assert_waiting(f, "w: u:2 r: u:3 u: u:4");
+    rw_acquire(f, "u1:1", "w");
+    assert_like(rw_acquire(f, "u2:1", "w"), "2 * * 0");
+    assert_like(rw_acquire(f, "u3:1", "r"), "2 * * 0");
+    assert_like(rw_acquire(f, "u4:1", "u"), "2 * * 0");
+    assert_held(f, "u1:1:write write");
+    assert_waiting(f, "w: u2:1 r: u3:1 u: u4:1");
 }
 
 static void who_only_tries_does_not_queue(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "w");
-    assert_like(rw_try(f, "u:2", "w"), "2 *");
-    assert_like(rw_try(f, "u:3", "r"), "2 *");
-    assert_like(rw_try(f, "u:4", "u"), "2 *");
+    rw_acquire(f, "u1:1", "w");
+    assert_like(rw_try(f, "u2:1", "w"), "3 *");
+    assert_like(rw_try(f, "u3:1", "r"), "3 *");
+    assert_like(rw_try(f, "u4:1", "u"), "3 *");
     assert_waiting(f, "");
-    rw_release(f, "u:1", NULL);
-    assert_like(rw_try(f, "u:5", "r"), "1 *");
-    assert_like(rw_try(f, "u:6", "w"), "2 *");
+    rw_release(f, "u1:1", NULL);
+    assert_like(rw_try(f, "u5:1", "r"), "1 *");
+    assert_like(rw_try(f, "u6:1", "w"), "3 *");
     assert_waiting(f, "");
-    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_TICKETS]), "1");
+    assert_like(script_redis(f, "EXISTS " RWLOCK2_QUEUE), "0");
 }
 
 static void a_new_reader_waits_behind_a_writer_that_waits(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", (char *)NULL);
-    rw_acquire(f, "u:1", "r");
-    rw_acquire(f, "u:2", "w");
-    assert_like(rw_acquire(f, "u:3", "r"), "0 *");
-    assert_like(rw_try(f, "u:4", "r"), "2 *");
-    assert_held(f, "u:1 read");
-    assert_waiting(f, "w: u:2 r: u:3");
+    rw_hear(f, "u2:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "r");
+    rw_acquire(f, "u2:1", "w");
+    assert_like(rw_acquire(f, "u3:1", "r"), "2 *");
+    assert_like(rw_try(f, "u4:1", "r"), "3 *");
+    assert_held(f, "u1:1 read");
+    assert_waiting(f, "w: u2:1 r: u3:1");
 }
 
 /* Its process may be dead and its ticket still there. */
@@ -238,23 +241,22 @@ static void nobody_waits_behind_a_writer_that_is_dead(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "r");
-    rw_acquire(f, "u:2", "w");
-    assert_like(rw_acquire(f, "u:3", "r"), "1 *");
-    assert_held(f, "u:1 u:3 read");
-    assert_waiting(f, "");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_SKIPPED]), "u:2");
+    rw_acquire(f, "u1:1", "r");
+    rw_acquire(f, "u2:1", "w");
+    assert_like(rw_acquire(f, "u3:1", "r"), "1 *");
+    assert_held(f, "u1:1 u3:1 read");
+    assert_waiting(f, "w: u2:1"); /* a touch passes it over, not this */
 }
 
 static void nobody_waits_behind_a_writer_that_was_not_seen(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", (char *)NULL);
-    rw_acquire(f, "u:1", "r");
-    rw_acquire(f, "u:2", "w");
-    script_age(f, "u:2", 3100);
-    assert_like(rw_try(f, "u:3", "r"), "1 *");
+    rw_hear(f, "u2:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "r");
+    rw_acquire(f, "u2:1", "w");
+    rw_age(f, "u2:1", 3100);
+    assert_like(rw_try(f, "u3:1", "r"), "1 *");
 }
 
 /* Whoever finds a free name for which others wait lets them go first. */
@@ -262,39 +264,41 @@ static void a_newcomer_does_not_pass_by_those_who_wait(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", (char *)NULL);
-    rw_acquire(f, "u:1", "w");
-    rw_acquire(f, "u:2", "w");
+    rw_hear(f, "u2:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "w");
+    rw_acquire(f, "u2:1", "w");
     script_expire(f);
-    assert_like(rw_acquire(f, "u:3", "w"), "0 * * 0");
-    assert_held(f, "u:2:write write");
-    assert_waiting(f, "w: u:3");
-    assert_like(script_heard(f), "in:u:2 grant rwlock u:2 * 3000 n\n");
+    assert_like(rw_acquire(f, "u3:1", "w"), "2 0 * 0"); /* it looks at once */
+    assert_like(rw_recheck(f, "u3:1"), "2 * 0 0 0 ([1-9]*) ()");
+    assert_held(f, "u2:1:write write");
+    assert_waiting(f, "w: u3:1");
+    assert_like(script_heard(f),
+                "latchkey:in::u2 grant 0 rwlock u2:1 * 3000 n\n");
 }
 
 static void a_newcomer_passes_by_the_dead(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "w");
-    rw_acquire(f, "u:2", "w");
-    rw_acquire(f, "u:3", "r");
+    rw_acquire(f, "u1:1", "w");
+    rw_acquire(f, "u2:1", "w");
+    rw_acquire(f, "u3:1", "r");
     script_expire(f);
-    assert_like(rw_try(f, "u:4", "w"), "1 *");
-    assert_held(f, "u:4:write write");
+    assert_like(rw_try(f, "u4:1", "w"), "1 *");
+    assert_held(f, "u4:1:write write");
 }
 
 static void there_is_one_upgradeable_reader(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    assert_like(rw_acquire(f, "u:2", "u"), "0 * * 0");
-    assert_like(rw_try(f, "u:3", "u"), "2 *");
-    assert_like(rw_acquire(f, "u:4", "r"), "1 *");
-    assert_held(f, "u:1 u:4 read");
-    rw_kill(f, "u:1");
-    assert_like(rw_try(f, "u:3", "u"), "1 *");
+    rw_acquire(f, "u1:1", "u");
+    assert_like(rw_acquire(f, "u2:1", "u"), "2 * * 0");
+    assert_like(rw_try(f, "u3:1", "u"), "3 *");
+    assert_like(rw_acquire(f, "u4:1", "r"), "1 *");
+    assert_held(f, "u1:1 u4:1 read");
+    rw_kill(f, "u1:1");
+    assert_like(rw_try(f, "u3:1", "u"), "1 *");
 }
 
 /* ---- sent again ---- */
@@ -304,13 +308,13 @@ static void an_acquire_sent_again_gives_the_same_read_hold(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    rw_acquire(f, "u:1", "r");
+    rw_acquire(f, "u1:1", "r");
     fence = script_item(f, 1);
-    script_redis(f, "PEXPIRE {n}:u:1:rwlock_timeout:1 7000");
-    assert_like(rw_acquire(f, "u:1", "r"), "1 * *");
+    script_redis(f, "PEXPIRE {n}:u1:1:rwlock_timeout:1 7000");
+    assert_like(rw_acquire(f, "u1:1", "r"), "1 *");
     assert_true(script_item(f, 1) == fence);
     assert_in_range(script_item(f, 2), 6000, 7000);
-    assert_like(script_redis(f, "HGETALL n"), "mode read u:1 1");
+    assert_like(script_redis(f, "HGETALL n"), "mode read u1:1 1");
 }
 
 static void an_acquire_sent_again_gives_the_same_write_hold(void **state)
@@ -318,13 +322,13 @@ static void an_acquire_sent_again_gives_the_same_write_hold(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    rw_acquire(f, "u:1", "w");
+    rw_acquire(f, "u1:1", "w");
     fence = script_item(f, 1);
     script_redis(f, "PEXPIRE n 7000");
-    assert_like(rw_acquire(f, "u:1", "w"), "1 * *");
+    assert_like(rw_acquire(f, "u1:1", "w"), "1 *");
     assert_true(script_item(f, 1) == fence);
     assert_in_range(script_item(f, 2), 6000, 7000);
-    assert_like(script_redis(f, "HGETALL n"), "mode write u:1:write 1");
+    assert_like(script_redis(f, "HGETALL n"), "mode write u1:1:write 1");
 }
 
 static void an_acquire_sent_again_gives_the_same_ticket(void **state)
@@ -332,42 +336,42 @@ static void an_acquire_sent_again_gives_the_same_ticket(void **state)
     static const char *const modes[] = {"r", "w", "u"};
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "w");
+    rw_acquire(f, "u1:1", "w");
     for (size_t i = 0; i < 3; i++) {
         char claim[8];
         long long ticket;
 
-        snprintf(claim, sizeof(claim), "v:%zu", i);
+        snprintf(claim, sizeof(claim), "v%zu:1", i);
         rw_acquire(f, claim, modes[i]);
         ticket = script_item(f, 2);
         rw_acquire(f, claim, modes[i]);
         assert_true(script_item(f, 2) == ticket);
     }
-    assert_waiting(f, "w: v:1 r: v:0 u: v:2");
+    assert_waiting(f, "w: v1:1 r: v0:1 u: v2:1");
 }
 
 static void a_queued_claim_that_comes_in_waits_no_more(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "w");
-    rw_acquire(f, "u:2", "r");
+    rw_acquire(f, "u1:1", "w");
+    rw_acquire(f, "u2:1", "r");
     script_expire(f);
-    assert_like(rw_acquire(f, "u:2", "r"), "1 *");
+    assert_like(rw_acquire(f, "u2:1", "r"), "1 *");
     assert_waiting(f, "");
-    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[KEY_TICKETS]), "0");
 }
 
 static void a_claim_that_was_given_up_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    rw_leave(f, "u:1", "60000");
-    assert_like(rw_acquire_with(f, "u:1", "r", "30000", "1", "in", "", "1", ""),
-                "!LKVOID *");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "u1:1", "r");
+    rw_leave(f, "u1:1", true);
+    assert_like(rw_acquire(f, "u1:1", "r"), "!LKVOID *");
+    script_expire(f);
+    assert_like(rw_acquire(f, "u1:1", "r"), "!LKVOID *");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(rw_acquire_with(f, "u:1", "r", "30000", "1", "in", "", "0", ""),
-                "1 *");
 }
 
 /* The hash is the truth: what it says is a hold though the record is gone. */
@@ -375,16 +379,16 @@ static void a_hold_whose_record_is_lost_gets_a_new_one(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "w");
-    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
-    assert_like(rw_acquire(f, "u:1", "w"), "1 *");
-    assert_like(script_redis(f, "HGET %s claim", f->keys[KEY_STATE]), "u:1");
-    assert_like(rw_release(f, "u:1", NULL), "1 0 0");
+    rw_acquire(f, "u1:1", "w");
+    script_redis(f, "DEL %s", RWLOCK2_RECORD);
+    assert_like(rw_acquire(f, "u1:1", "w"), "1 *");
+    assert_like(script_redis(f, "GET " RWLOCK2_RECORD), "2w * u1:1 * because");
+    assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
 
-    rw_acquire(f, "u:2", "r");
-    script_redis(f, "DEL %s %s", f->keys[KEY_STATE], f->keys[KEY_HOLDERS]);
-    assert_like(rw_acquire(f, "u:2", "r"), "1 *");
-    assert_like(script_redis(f, "HGET %s u:2", f->keys[KEY_HOLDERS]), "* r *");
+    rw_acquire(f, "u2:1", "r");
+    script_redis(f, "DEL %s %s", RWLOCK2_RECORD, RWLOCK2_HOLDERS);
+    assert_like(rw_acquire(f, "u2:1", "r"), "1 *");
+    assert_like(script_redis(f, "HGET %s u2:1", RWLOCK2_HOLDERS), "* r *");
 }
 
 /* ---- what is not ours to touch ---- */
@@ -394,34 +398,33 @@ static void a_key_of_another_type_is_refused(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n 1");
-    assert_like(rw_acquire(f, "u:1", "r"), "!LKTYPE *");
+    assert_like(rw_acquire(f, "u1:1", "r"), "!LKTYPE *");
     script_redis(f, "DEL n");
     script_redis(f, "HSET n java:1 1");
-    assert_like(rw_acquire(f, "u:1", "r"), "!LKTYPE *");
-    assert_like(rw_acquire(f, "u:1", "w"), "!LKTYPE *");
+    assert_like(rw_acquire(f, "u1:1", "r"), "!LKTYPE *");
+    assert_like(rw_acquire(f, "u1:1", "w"), "!LKTYPE *");
     assert_like(script_redis(f, "HGETALL n"), "java:1 1");
 }
 
 static void side_keys_of_another_type_are_refused(void **state)
 {
-    static const int own[] = {KEY_STATE,   KEY_QUEUE,   KEY_TICKETS,
-                              KEY_READERS, KEY_HOLDERS, KEY_UPGRADERS,
-                              KEY_UPGRADES};
+    static const char *const own[] = {RWLOCK2_RECORD, RWLOCK2_QUEUE,
+                                      RWLOCK2_HOLDERS};
     script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         server_flush(f->server);
-        script_redis(f, "SET %s x", f->keys[own[i]]);
-        if (rw_acquire(f, "u:1", "w")[0] == '!')
+        script_redis(f, "SET %s x", own[i]);
+        if (rw_acquire(f, "u1:1", "w")[0] == '!')
             assert_like(script_redis(f, "EXISTS n"), "0");
         else
-            assert_held(f, "u:1:write write");
+            assert_held(f, "u1:1:write write");
         script_redis(f, "DEL n");
-        if (rw_acquire(f, "u:2", "r")[0] == '!')
-            assert_like(script_redis(f, "EXISTS n %s", rw_timeout(f, "u:2")),
+        if (rw_acquire(f, "u2:1", "r")[0] == '!')
+            assert_like(script_redis(f, "EXISTS n %s", rwlock2_timeout("u2:1")),
                         "0");
         else
-            assert_held(f, "u:2 read");
+            assert_held(f, "u2:1 read");
     }
 }
 
@@ -429,8 +432,8 @@ static void another_layout_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "HSET %s v 2", f->keys[KEY_STATE]);
-    assert_like(rw_acquire(f, "u:1", "r"), "!LKLAYOUT *");
+    script_redis(f, "SET " RWLOCK2_RECORD " 3w");
+    assert_like(rw_acquire(f, "u1:1", "r"), "!LKLAYOUT *");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -441,15 +444,15 @@ static void a_full_server_lets_nobody_in(void **state)
     script_fixture *f = *state;
     char before[16];
 
-    rw_acquire(f, "u:1", "r");
+    rw_acquire(f, "u1:1", "r");
     snprintf(before, sizeof(before), "%s", script_redis(f, "DBSIZE"));
     script_fill_memory(f, true);
-    assert_like(rw_acquire(f, "u:2", "r"), "!OOM *");
-    assert_like(rw_acquire(f, "u:3", "w"), "!OOM *");
-    assert_like(rw_acquire(f, "u:4", "u"), "!OOM *");
-    script_redis(f, "DEL n %s", rw_timeout(f, "u:1"));
-    assert_like(rw_acquire(f, "u:5", "w"), "!OOM *");
-    assert_like(rw_acquire(f, "u:6", "r"), "!OOM *");
+    assert_like(rw_acquire(f, "u2:1", "r"), "!OOM *");
+    assert_like(rw_acquire(f, "u3:1", "w"), "!OOM *");
+    assert_like(rw_acquire(f, "u4:1", "u"), "!OOM *");
+    script_redis(f, "DEL n %s", rwlock2_timeout("u1:1"));
+    assert_like(rw_acquire(f, "u5:1", "w"), "!OOM *");
+    assert_like(rw_acquire(f, "u6:1", "r"), "!OOM *");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_waiting(f, "");
 }
@@ -458,11 +461,10 @@ static void an_upgradeable_reader_comes_in_without_a_ticket(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_acquire(f, "u:1", "u"), "1 * 30000 *");
-    assert_like(script_redis(f, "HGET %s u:1", f->keys[KEY_HOLDERS]),
-                "* 0 u *");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_TICKETS]), "0");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_acquire(f, "u1:1", "u"), "1 * 30000");
+    assert_like(script_redis(f, "HGET %s u1:1", RWLOCK2_HOLDERS), "* 0 u *");
+    assert_like(script_redis(f, "EXISTS " RWLOCK2_QUEUE), "0");
 }
 
 /* The hash ended with them, so nobody took their records out. */
@@ -470,40 +472,41 @@ static void records_of_those_who_are_gone_do_not_pile_up(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r1:1", "r");
     script_expire(f);
-    rw_acquire(f, "r:2", "r");
-    assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_HOLDERS]), "r:2");
+    rw_acquire(f, "r2:1", "r");
+    assert_like(script_redis(f, "HKEYS %s", RWLOCK2_HOLDERS), "r2:1");
     script_expire(f);
-    rw_acquire(f, "w:1", "w");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_HOLDERS]), "0");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(script_redis(f, "EXISTS %s", RWLOCK2_HOLDERS), "0");
 }
 
 static void a_skipped_claim_that_comes_in_waits_no_more(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:2", "r");
-    rw_release(f, "r:1", NULL);
-    rw_release(f, "r:2", NULL);
-    assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_SKIPPED]), "1");
-    assert_like(rw_acquire(f, "w:1", "w"), "1 *");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_SKIPPED]), "0");
-    assert_like(script_redis(f, "HEXISTS %s w:1", f->keys[KEY_TICKETS]), "0");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r2:1", "r");
+    rw_release(f, "r1:1", NULL);
+    rw_release(f, "r2:1", NULL);
+    assert_held(f, "");
+    assert_like(rw_parked(f), "1");
+    assert_like(rw_acquire(f, "w1:1", "w"), "1 *");
+    assert_like(rw_parked(f), "0");
 }
 
 static void a_newcomer_does_not_pass_by_an_upgradeable_reader(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:1", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "u:1", "u");
+    rw_hear(f, "u1:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "u1:1", "u");
     script_expire(f);
-    assert_like(rw_acquire(f, "w:2", "w"), "0 *");
-    assert_held(f, "u:1 read");
+    assert_like(rw_acquire(f, "w2:1", "w"), "2 0 *");
+    rw_recheck(f, "w2:1");
+    assert_held(f, "u1:1 read");
 }
 
 int main(void)

@@ -15,14 +15,15 @@
 #include "support/rw_script.h"
 
 /* Every command that a script of the read-write lock may call. */
-static const char *const commands[] =
-    {"del",           "exists",  "hdel",   "hexists",
-     "hget",          "hgetall", "hlen",   "hmget",
-     "hscan",         "hset",    "mget",   "pexpire",
-     "pttl",          "publish", "pubsub", "set",
-     "time",          "zadd",    "zcard",  "zrange",
-     "zrangebyscore", "zrem",    "zscore", "zremrangebyscore",
-     "zrevrange"};
+static const char *const commands[] = {"del",     "exists",  "hdel",
+                                       "hexists", "hget",    "hgetall",
+                                       "hlen",    "hmget",   "hscan",
+                                       "hset",    "mget",    "pexpire",
+                                       "pttl",    "publish", "pubsub",
+                                       "set",     "get",     "time",
+                                       "zadd",    "zcount",  "zrangebyscore",
+                                       "zrem",    "zscore",  "zrevrangebyscore",
+                                       "hkeys",   "zmscore"};
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -67,7 +68,7 @@ static bool holds(script_fixture *f, const char *claim)
     snprintf(writer, sizeof(writer), "%s:write", claim);
     return number(script_redis(f, "HEXISTS n %s", writer)) == 1 ||
            (number(script_redis(f, "HEXISTS n %s", claim)) == 1 &&
-            number(script_redis(f, "EXISTS %s", rw_timeout(f, claim))) == 1);
+            number(script_redis(f, "EXISTS %s", rwlock2_timeout(claim))) == 1);
 }
 
 static void
@@ -75,24 +76,17 @@ assert_waiter(script_fixture *f, const char *claim, const char *denied)
 {
     if (holds(f, claim))
         fail_msg("without %s: %s holds and waits", denied, claim);
-    if (number(script_redis(f, "HEXISTS %s %s", f->keys[KEY_TICKETS], claim)) !=
-        1)
-        fail_msg("without %s: %s waits without a ticket", denied, claim);
 }
 
 static void assert_waiters(script_fixture *f, const char *denied)
 {
-    static const int lanes[] = {KEY_QUEUE, KEY_READERS, KEY_UPGRADERS,
-                                KEY_UPGRADES};
+    char claims[4096];
+    char *rest = NULL;
 
-    for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
-        char claims[4096];
-        char *rest = NULL;
-
-        snprintf(claims, sizeof(claims), "%s",
-                 script_redis(f, "ZRANGE %s 0 -1", f->keys[lanes[i]]));
-        for (char *claim = strtok_r(claims, " ", &rest); claim != NULL;
-             claim = strtok_r(NULL, " ", &rest))
+    snprintf(claims, sizeof(claims), "%s", rw_waiting(f));
+    for (char *claim = strtok_r(claims, " ", &rest); claim != NULL;
+         claim = strtok_r(NULL, " ", &rest)) {
+        if (claim[1] != ':') /* "w:" and the like are the bands */
             assert_waiter(f, claim, denied);
     }
 }
@@ -109,7 +103,8 @@ static void assert_exclusive(script_fixture *f, const char *denied)
         fail_msg("without %s: two writers: %s", denied, held);
     if (strstr(held, " write") == NULL)
         fail_msg("without %s: a writer among readers: %s", denied, held);
-    if (strstr(held, "r:") != NULL)
+    if (held[0] == 'r' || strstr(held, " r1") != NULL ||
+        strstr(held, " r2") != NULL)
         fail_msg("without %s: a reader beside a writer: %s", denied, held);
 }
 
@@ -129,14 +124,13 @@ static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
 
     for (int i = 0; i < 3 * COMMANDS; i++) {
         script_deny(f, commands[i / 3]);
-        rw_acquire_with(f, "u:1", modes[i % 3], "30000", "1", "in", "", "1",
-                        "");
+        rw_acquire(f, "u1:1", modes[i % 3]);
         assert_sound(f, commands[i / 3]);
         if (is_failed(f))
-            assert_like(script_redis(f, "EXISTS n %s", rw_timeout(f, "u:1")),
+            assert_like(script_redis(f, "EXISTS n %s", rwlock2_timeout("u1:1")),
                         "0");
         else
-            assert_true(holds(f, "u:1"));
+            assert_true(holds(f, "u1:1"));
         start_over(f);
     }
 }
@@ -146,12 +140,12 @@ static void an_acquire_that_cannot_set_a_lease_is_undone(void **state)
     script_fixture *f = *state;
 
     script_deny(f, "pexpire");
-    assert_like(rw_acquire(f, "r:1", "r"), cannot);
-    assert_like(rw_acquire(f, "w:1", "w"), cannot);
+    assert_like(rw_acquire(f, "r1:1", "r"), cannot);
+    assert_like(rw_acquire(f, "w1:1", "w"), cannot);
     assert_like(script_redis(f, "DBSIZE"), "0");
     script_redis(f, "ACL SETUSER restricted -del");
-    assert_like(rw_acquire(f, "r:1", "r"), cannot);
-    assert_like(rw_acquire(f, "w:1", "w"), cannot);
+    assert_like(rw_acquire(f, "r1:1", "r"), cannot);
+    assert_like(rw_acquire(f, "w1:1", "w"), cannot);
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -160,16 +154,16 @@ static void joining_without_a_right_harms_no_other_reader(void **state)
     script_fixture *f = *state;
 
     for (size_t i = 0; i < COMMANDS; i++) {
-        rw_acquire(f, "r:1", "r");
+        rw_acquire(f, "r1:1", "r");
         script_deny(f, commands[i]);
-        rw_acquire(f, "r:2", "r");
+        rw_acquire(f, "r2:1", "r");
         assert_sound(f, commands[i]);
-        assert_true(holds(f, "r:1"));
+        assert_true(holds(f, "r1:1"));
         if (is_failed(f)) {
-            assert_false(holds(f, "r:2"));
-            assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "r:2")),
+            assert_false(holds(f, "r2:1"));
+            assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("r2:1")),
                         "0");
-            assert_like(script_redis(f, "HEXISTS %s r:2", f->keys[KEY_HOLDERS]),
+            assert_like(script_redis(f, "HEXISTS %s r2:1", RWLOCK2_HOLDERS),
                         "0");
         }
         start_over(f);
@@ -182,11 +176,11 @@ static void queueing_without_a_right_leaves_no_half_a_place(void **state)
     script_fixture *f = *state;
 
     for (int i = 0; i < 3 * COMMANDS; i++) {
-        rw_acquire(f, "w:1", "w");
+        rw_acquire(f, "w1:1", "w");
         script_deny(f, commands[i / 3]);
-        rw_acquire(f, "u:1", modes[i % 3]);
+        rw_acquire(f, "u1:1", modes[i % 3]);
         assert_sound(f, commands[i / 3]);
-        assert_held(f, "w:1:write write");
+        assert_held(f, "w1:1:write write");
         if (is_failed(f))
             assert_waiting(f, "");
         start_over(f);
@@ -203,7 +197,7 @@ static void queueing_with_an_order_leaves_nothing_without_an_end(void **state)
         script_redis(f, "HSET n mode write java:1:write 1");
         script_redis(f, "PEXPIRE n 30000");
         script_deny(f, commands[i]);
-        rw_acquire(f, "u:1", "r");
+        rw_acquire(f, "u1:1", "r");
         assert_sound(f, commands[i]);
         start_over(f);
     }
@@ -214,37 +208,37 @@ static void an_upgrade_without_a_right_keeps_its_base(void **state)
     script_fixture *f = *state;
 
     for (size_t i = 0; i < COMMANDS; i++) {
-        rw_acquire(f, "u:1", "u");
+        rw_acquire(f, "u1:1", "u");
         script_deny(f, commands[i]);
-        rw_acquire_on(f, "u:2", "w", "u:1");
+        rw_acquire_on(f, "u2:1", "w", "u1:1");
         assert_sound(f, commands[i]);
-        assert_true(holds(f, "u:1"));
+        assert_true(holds(f, "u1:1"));
         if (is_failed(f))
-            assert_held(f, "u:1 read");
+            assert_held(f, "u1:1 read");
         start_over(f);
     }
 }
 
 /* ---- going out ---- */
 
-/* w:1 holds; r:1, w:2 and r:2 wait, and can be reached. */
+/* w1:1 holds; r1:1, w2:1 and r2:1 wait, and can be reached. */
 static void some_wait(script_fixture *f)
 {
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:2", "w");
-    rw_acquire(f, "r:2", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w2:1", "w");
+    rw_acquire(f, "r2:1", "r");
 }
 
 static void listen_to_all(script_fixture *f)
 {
-    rw_hear(f, "r:1", "r:2", "w:1", "w:2", "u:2", (char *)NULL);
+    rw_hear(f, "r1:1", "r2:1", "w1:1", "w2:1", "u2:1", (char *)NULL);
 }
 
 /* Each of them still waits or has come in. */
 static void assert_nobody_is_lost(script_fixture *f, const char *denied)
 {
-    static const char *const claims[] = {"r:1", "w:2", "r:2"};
+    static const char *const claims[] = {"r1:1", "w2:1", "r2:1"};
 
     for (size_t i = 0; i < 3; i++) {
         const char *waiting = rw_waiting(f);
@@ -262,13 +256,13 @@ static void a_release_without_a_right_loses_nobody(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
         script_deny(f, commands[i]);
-        rw_release(f, "w:1", NULL);
+        rw_release(f, "w1:1", NULL);
         assert_sound(f, commands[i]);
         assert_nobody_is_lost(f, commands[i]);
         if (is_failed(f))
-            assert_held(f, "w:1:write write");
+            assert_held(f, "w1:1:write write");
         else
-            assert_false(holds(f, "w:1"));
+            assert_false(holds(f, "w1:1"));
         start_over(f);
     }
 }
@@ -279,16 +273,16 @@ static void a_readers_release_without_a_right_loses_nobody(void **state)
 
     listen_to_all(f);
     for (size_t i = 0; i < COMMANDS; i++) {
-        rw_acquire(f, "u:1", "u");
-        rw_acquire(f, "r:1", "r");
-        rw_acquire_on(f, "u:2", "w", "u:1");
+        rw_acquire(f, "u1:1", "u");
+        rw_acquire(f, "r1:1", "r");
+        rw_acquire_on(f, "u2:1", "w", "u1:1");
         script_deny(f, commands[i]);
-        rw_release(f, "r:1", NULL);
+        rw_release(f, "r1:1", NULL);
         assert_sound(f, commands[i]);
-        assert_true(holds(f, "u:1"));
-        assert_true(strstr(rw_waiting(f), "u:2") != NULL || holds(f, "u:2"));
+        assert_true(holds(f, "u1:1"));
+        assert_true(strstr(rw_waiting(f), "u2:1") != NULL || holds(f, "u2:1"));
         if (is_failed(f))
-            assert_true(holds(f, "r:1"));
+            assert_true(holds(f, "r1:1"));
         start_over(f);
     }
 }
@@ -299,28 +293,27 @@ static void a_release_that_nobody_waits_for_is_done_or_is_not(void **state)
     script_fixture *f = *state;
 
     for (int i = 0; i < 2 * COMMANDS; i++) {
-        rw_acquire(f, "u:1", modes[i % 2]);
+        rw_acquire(f, "u1:1", modes[i % 2]);
         script_deny(f, commands[i / 2]);
-        rw_release(f, "u:1", NULL);
+        rw_release(f, "u1:1", NULL);
         assert_sound(f, commands[i / 2]);
-        assert_true(holds(f, "u:1") == is_failed(f));
+        assert_true(holds(f, "u1:1") == is_failed(f));
         start_over(f);
     }
 }
 
-static void a_release_that_may_not_publish_leaves_the_name_open(void **state)
+static void a_release_that_may_not_publish_hands_on_unheard(void **state)
 {
     script_fixture *f = *state;
 
     listen_to_all(f);
     some_wait(f);
     script_deny(f, "publish");
-    assert_like(rw_release(f, "w:1", NULL), "1 0 1");
-    assert_held(f, "");
-    assert_waiting(f, "w: w:2 r: r:1 r:2");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 1");
+    assert_held(f, "r1:1 r2:1 read");
     script_deny(f, NULL);
     assert_string_equal(script_heard(f), "");
-    assert_like(rw_recheck(f, "r:1"), "1 * 30000 * *");
+    assert_like(rw_recheck(f, "r1:1"), "2 * (0) (1 * * 0)");
 }
 
 /* Denied is neither "nobody listens" nor "somebody does". */
@@ -331,16 +324,16 @@ static void a_release_that_may_not_ask_leaves_the_name_open(void **state)
     listen_to_all(f);
     some_wait(f);
     script_deny(f, "pubsub");
-    assert_like(rw_release(f, "w:1", NULL), "1 0 1");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 1");
     assert_held(f, "");
-    assert_waiting(f, "w: w:2 r: r:1 r:2");
-    assert_like(script_heard(f), "in:r:1 open rwlock r:1 * n\n");
-    assert_like(rw_recheck(f, "r:1"), "1 * 30000 * *");
-    assert_like(rw_recheck(f, "r:2"), "1 * 30000 * *");
-    assert_like(rw_recheck(f, "w:2"), "0 *");
-    rw_release(f, "r:1", NULL);
-    rw_release(f, "r:2", NULL);
-    assert_like(rw_recheck(f, "w:2"), "1 * 30000 * *");
+    assert_waiting(f, "w: w2:1 r: r1:1 r2:1");
+    assert_like(script_heard(f), "latchkey:in::r1 open 0 rwlock r1:1 * n\n");
+    assert_like(rw_recheck(f, "r1:1"), "2 * (0) (1 * * 0)");
+    assert_like(rw_recheck(f, "r2:1"), "2 * (0) (1 * * 0)");
+    assert_like(rw_recheck(f, "w2:1"), "2 * ([1-9]*) ()");
+    rw_release(f, "r1:1", NULL);
+    rw_release(f, "r2:1", NULL);
+    assert_like(rw_recheck(f, "w2:1"), "2 * (0) (1 * * 0)");
 }
 
 static void leaving_without_a_right_loses_nobody(void **state)
@@ -351,10 +344,10 @@ static void leaving_without_a_right_loses_nobody(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
         script_deny(f, commands[i]);
-        rw_leave(f, "w:1", "60000");
+        rw_leave(f, "w1:1", true);
         assert_sound(f, commands[i]);
         assert_nobody_is_lost(f, commands[i]);
-        rw_leave(f, "u:9", "0");
+        rw_leave(f, "u9:1", false);
         assert_sound(f, commands[i]);
         assert_nobody_is_lost(f, commands[i]);
         start_over(f);
@@ -363,7 +356,7 @@ static void leaving_without_a_right_loses_nobody(void **state)
 
 static void a_look_without_a_right_keeps_the_place(void **state)
 {
-    static const char *const claims[] = {"r:1", "w:2"};
+    static const char *const claims[] = {"r1:1", "w2:1"};
     script_fixture *f = *state;
 
     for (int i = 0; i < 2 * COMMANDS; i++) {
@@ -386,14 +379,14 @@ static void a_downgrade_without_a_right_keeps_the_writer_or_reads(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
         script_deny(f, commands[i]);
-        rw_downgrade(f, "w:1", NULL, "30000");
+        rw_downgrade(f, "w1:1", NULL, 30000);
         assert_sound(f, commands[i]);
         assert_nobody_is_lost(f, commands[i]);
-        assert_true(holds(f, "w:1"));
+        assert_true(holds(f, "w1:1"));
         if (is_failed(f))
-            assert_held(f, "w:1:write write");
+            assert_held(f, "w1:1:write write");
         if (is_failed(f) && strcmp(commands[i], "del") != 0)
-            assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "w:1")),
+            assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("w1:1")),
                         "0");
         start_over(f);
     }
@@ -407,7 +400,7 @@ static void force_without_a_right_loses_nobody(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
         script_deny(f, commands[i]);
-        rw_force(f);
+        rwlock2_force(f, "");
         assert_sound(f, commands[i]);
         assert_nobody_is_lost(f, commands[i]);
         start_over(f);
@@ -421,22 +414,22 @@ static void a_renewal_that_is_denied_says_so(void **state)
     script_fixture *f = *state;
     char fence[32];
 
-    rw_acquire(f, "r:1", "r");
-    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "r:1"));
+    rw_acquire(f, "r1:1", "r");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "r1:1"));
     script_deny(f, "pexpire");
-    assert_like(rw_renew(f, "r:1", fence, "60000"), cannot);
-    assert_like(rw_confirm(f, "r:1", fence, "60000"), cannot);
+    assert_like(rw_renew(f, "r1:1", 60000), cannot);
+    assert_like(rw_confirm(f, "r1:1", fence, 60000), cannot);
     script_deny(f, "hmget");
-    assert_like(rw_renew(f, "r:1", fence, "60000"), cannot);
+    assert_like(rw_renew(f, "r1:1", 60000), cannot);
 }
 
 static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
+    rw_acquire(f, "r1:1", "r");
     script_deny(f, "pubsub");
-    assert_like(rw_confirm(f, "r:1", NULL, "60000"), "1 60000 1 *");
+    assert_like(rw_confirm(f, "r1:1", NULL, 60000), "1 60000 1");
 }
 
 /* Who lives cannot be told, so nobody is taken for dead. */
@@ -444,12 +437,12 @@ static void without_the_right_to_look_no_reader_is_passed_by(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_kill(f, "r:1");
+    rw_acquire(f, "r1:1", "r");
+    rw_kill(f, "r1:1");
     script_deny(f, "mget");
-    assert_like(rw_try(f, "w:1", "w"), "2 *");
-    assert_held(f, "r:1 read");
-    assert_like(rw_state(f), cannot);
+    assert_like(rw_try(f, "w1:1", "w"), cannot);
+    assert_held(f, "r1:1 read");
+    assert_like(rwlock2_state(f), cannot);
 }
 
 int main(void)
@@ -464,7 +457,7 @@ int main(void)
         RW_TEST(a_release_without_a_right_loses_nobody),
         RW_TEST(a_readers_release_without_a_right_loses_nobody),
         RW_TEST(a_release_that_nobody_waits_for_is_done_or_is_not),
-        RW_TEST(a_release_that_may_not_publish_leaves_the_name_open),
+        RW_TEST(a_release_that_may_not_publish_hands_on_unheard),
         RW_TEST(a_release_that_may_not_ask_leaves_the_name_open),
         RW_TEST(leaving_without_a_right_loses_nobody),
         RW_TEST(a_look_without_a_right_keeps_the_place),

@@ -8,8 +8,6 @@
 #include "support/check.h"
 #include "support/rw_script.h"
 
-extern const lk__script lk__script_rwlock_renew;
-
 static long long number(const char *text)
 {
     return strtoll(text, NULL, 10);
@@ -17,7 +15,7 @@ static long long number(const char *text)
 
 static long long lease_of(script_fixture *f, const char *claim)
 {
-    return number(script_redis(f, "PTTL %s", rw_timeout(f, claim)));
+    return number(script_redis(f, "PTTL %s", rwlock2_timeout(claim)));
 }
 
 static long long lease_of_hash(script_fixture *f)
@@ -31,10 +29,10 @@ static void a_reader_shortens_no_others_lease(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "r:1", "r", "60000");
-    rw_acquire_for(f, "r:2", "r", "1000");
-    assert_in_range(lease_of(f, "r:1"), 59000, 60000);
-    assert_in_range(lease_of(f, "r:2"), 1, 1000);
+    rw_acquire_for(f, "r1:1", "r", 60000);
+    rw_acquire_for(f, "r2:1", "r", 1000);
+    assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
+    assert_in_range(lease_of(f, "r2:1"), 1, 1000);
     assert_in_range(lease_of_hash(f), 59000, 60000);
 }
 
@@ -42,11 +40,11 @@ static void a_reader_prolongs_no_others_lease(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "r:1", "r", "1000");
-    rw_acquire_for(f, "r:2", "r", "60000");
-    rw_renew(f, "r:2", NULL, "90000");
-    assert_in_range(lease_of(f, "r:1"), 1, 1000);
-    assert_in_range(lease_of(f, "r:2"), 89000, 90000);
+    rw_acquire_for(f, "r1:1", "r", 1000);
+    rw_acquire_for(f, "r2:1", "r", 60000);
+    rw_renew(f, "r2:1", 90000);
+    assert_in_range(lease_of(f, "r1:1"), 1, 1000);
+    assert_in_range(lease_of(f, "r2:1"), 89000, 90000);
 }
 
 /* The hash lives as long as the longest lease left, as with Redisson. */
@@ -54,12 +52,12 @@ static void the_hash_ends_with_the_last_lease_left(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "r:1", "r", "60000");
-    rw_acquire_for(f, "r:2", "r", "10000");
-    rw_release(f, "r:1", NULL);
+    rw_acquire_for(f, "r1:1", "r", 60000);
+    rw_acquire_for(f, "r2:1", "r", 10000);
+    rw_release(f, "r1:1", NULL);
     assert_in_range(lease_of_hash(f), 9000, 10000);
-    rw_acquire_for(f, "r:3", "r", "60000");
-    rw_release(f, "r:2", NULL);
+    rw_acquire_for(f, "r3:1", "r", 60000);
+    rw_release(f, "r2:1", NULL);
     assert_in_range(lease_of_hash(f), 59000, 60000);
 }
 
@@ -69,10 +67,10 @@ static void of_very_many_readers_none_is_cut_short(void **state)
     script_fixture *f = *state;
     char claim[24];
 
-    rw_acquire_for(f, "r:long", "r", "60000");
+    rw_acquire_for(f, "r:long", "r", 60000);
     for (int i = 0; i < 100; i++) {
-        snprintf(claim, sizeof(claim), "r:%d", i);
-        rw_acquire_for(f, claim, "r", "10000");
+        snprintf(claim, sizeof(claim), "r%d:1", i);
+        rw_acquire_for(f, claim, "r", 10000);
     }
     rw_release(f, "r:long", NULL);
     assert_in_range(lease_of_hash(f), 10001, 60000);
@@ -85,12 +83,12 @@ static void a_dead_reader_keeps_a_writer_out_only_for_its_lease(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_try(f, "w:1", "w"), "2 *");
-    rw_kill(f, "r:1");
-    assert_like(rw_state(f), "0");
-    assert_like(rw_try(f, "w:1", "w"), "1 *");
-    assert_held(f, "w:1:write write");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_try(f, "w1:1", "w"), "3 *");
+    rw_kill(f, "r1:1");
+    assert_like(rwlock2_state(f), "1 0");
+    assert_like(rw_try(f, "w1:1", "w"), "1 *");
+    assert_held(f, "w1:1:write write");
     assert_in_range(lease_of_hash(f), 29000, 30000);
 }
 
@@ -98,25 +96,25 @@ static void a_dead_reader_among_others_is_found_by_the_last(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:1", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    rw_acquire(f, "w:1", "w");
-    rw_kill(f, "r:1");
-    assert_like(rw_release(f, "r:2", NULL), "1 0 0");
-    assert_held(f, "w:1:write write");
-    assert_like(script_redis(f, "HLEN %s", f->keys[KEY_HOLDERS]), "0");
+    rw_hear(f, "w1:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_kill(f, "r1:1");
+    assert_like(rw_release(f, "r2:1", NULL), "1 2 0 0");
+    assert_held(f, "w1:1:write write");
+    assert_like(script_redis(f, "HLEN %s", RWLOCK2_HOLDERS), "0");
 }
 
 static void a_dead_reader_is_found_though_nobody_waits(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    rw_kill(f, "r:1");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    rw_kill(f, "r1:1");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "r:2", NULL), "1 0 0");
+    assert_like(rw_release(f, "r2:1", NULL), "1 2 0 0");
     assert_held(f, "");
     assert_string_equal(script_heard(f), "redisson_rwlock:{n} 0\n");
 }
@@ -125,11 +123,11 @@ static void a_waiting_writer_finds_the_dead_by_looking(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    rw_kill(f, "r:1");
-    assert_like(rw_recheck(f, "w:1"), "1 *");
-    assert_held(f, "w:1:write write");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_kill(f, "r1:1");
+    assert_like(rw_recheck(f, "w1:1"), "2 * (0) (1 * * 0)");
+    assert_held(f, "w1:1:write write");
 }
 
 /* One of them lives: the others' leftovers stay until it is asked for. */
@@ -140,17 +138,17 @@ of_hundreds_of_dead_readers_one_alive_keeps_writers_out(void **state)
     char claim[24];
 
     for (int i = 0; i < 600; i++) {
-        snprintf(claim, sizeof(claim), "r:%d", i);
-        rw_acquire(f, claim, "r");
+        snprintf(claim, sizeof(claim), "r%d:1", i);
+        rwlock2_acquire(f, claim, 'r');
         if (i != 555)
             rw_kill(f, claim);
     }
-    assert_like(rw_state(f), "1");
-    assert_like(rw_try(f, "w:1", "w"), "2 *");
-    rw_kill(f, "r:555");
-    assert_like(rw_state(f), "0");
-    assert_like(rw_try(f, "w:1", "w"), "1 *");
-    assert_held(f, "w:1:write write");
+    assert_like(rwlock2_state(f), "1 1");
+    assert_like(rw_try(f, "w1:1", "w"), "3 *");
+    rw_kill(f, "r555:1");
+    assert_like(rwlock2_state(f), "1 0");
+    assert_like(rw_try(f, "w1:1", "w"), "1 *");
+    assert_held(f, "w1:1:write write");
 }
 
 /* Whose lease ran out holds nothing, though the field is still there. */
@@ -158,25 +156,25 @@ static void a_reader_without_its_key_does_not_hold(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    rw_kill(f, "r:1");
-    assert_like(rw_release(f, "r:1", NULL), "0 0");
-    assert_like(rw_confirm(f, "r:1", NULL, "30000"), "0 0");
-    assert_like(rw_recheck(f, "r:1"), "3");
-    assert_like(rw_renew(f, "r:1", NULL, "30000"), "1 0");
-    assert_like(rw_acquire(f, "r:1", "r"), "1 * 30000 *");
-    assert_held(f, "r:1 r:2 read");
-    assert_in_range(lease_of(f, "r:1"), 29000, 30000);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    rw_kill(f, "r1:1");
+    assert_like(rw_release(f, "r1:1", NULL), "2 0");
+    assert_like(rw_confirm(f, "r1:1", NULL, 30000), "2 0");
+    assert_like(rw_recheck(f, "r1:1"), "2 * (0) ()");
+    assert_like(rw_renew(f, "r1:1", 30000), "1 (2 0)");
+    assert_like(rw_acquire(f, "r1:1", "r"), "1 * 30000");
+    assert_held(f, "r1:1 r2:1 read");
+    assert_in_range(lease_of(f, "r1:1"), 29000, 30000);
 }
 
 static void the_only_reader_without_its_key_does_not_hold(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_kill(f, "r:1");
-    assert_like(rw_release(f, "r:1", NULL), "0 0");
+    rw_acquire(f, "r1:1", "r");
+    rw_kill(f, "r1:1");
+    assert_like(rw_release(f, "r1:1", NULL), "2 0");
 }
 
 /* ---- renewal ---- */
@@ -185,22 +183,22 @@ static void a_renewal_lengthens_a_read_hold(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "r:1", "r", "5000");
-    assert_like(rw_renew(f, "r:1", NULL, "60000"), "");
-    assert_in_range(lease_of(f, "r:1"), 59000, 60000);
+    rw_acquire_for(f, "r1:1", "r", 5000);
+    assert_like(rw_renew(f, "r1:1", 60000), "1 ()");
+    assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
     assert_in_range(lease_of_hash(f), 59000, 60000);
-    assert_like(rw_renew(f, "r:1", NULL, "5000"), "");
-    assert_in_range(lease_of(f, "r:1"), 59000, 60000);
+    assert_like(rw_renew(f, "r1:1", 5000), "1 ()");
+    assert_in_range(lease_of(f, "r1:1"), 59000, 60000);
 }
 
 static void a_renewal_lengthens_a_write_hold(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "w:1", "w", "5000");
-    assert_like(rw_renew(f, "w:1", NULL, "60000"), "");
+    rw_acquire_for(f, "w1:1", "w", 5000);
+    assert_like(rw_renew(f, "w1:1", 60000), "1 ()");
     assert_in_range(lease_of_hash(f), 59000, 60000);
-    assert_like(rw_renew(f, "w:1", NULL, "5000"), "");
+    assert_like(rw_renew(f, "w1:1", 5000), "1 ()");
     assert_in_range(lease_of_hash(f), 59000, 60000);
 }
 
@@ -208,92 +206,75 @@ static void a_renewal_lengthens_a_write_hold(void **state)
  * Redisson's watchdog sets the hash's TTL flat to its own. A fixed lease is not
  * renewed, yet it stands for as long as it was promised.
  */
-static void a_renewal_tends_the_hash_for_a_fixed_lease(void **state)
+static void a_keep_tends_the_hash_for_a_fixed_lease(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "r:1", "r", "600000");
+    rw_acquire_for(f, "r1:1", "r", 600000);
     script_redis(f, "PEXPIRE n 30000");
-    assert_like(rw_renew(f, "r:1", NULL, "1"), "");
-    assert_in_range(lease_of(f, "r:1"), 590000, 600000);
+    assert_like(rw_confirm(f, "r1:1", NULL, 1), "1 * 0");
+    assert_in_range(lease_of(f, "r1:1"), 590000, 600000);
     assert_in_range(lease_of_hash(f), 590000, 600000);
 }
 
 static void a_renewal_says_which_are_lost(void **state)
 {
     script_fixture *f = *state;
-    char fence[32];
 
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_renew(f, "w:1", "5", "30000"), "1 3");
-    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w:1"));
-    assert_like(rw_renew(f, "w:2", fence, "30000"), "1 2");
-    rw_release(f, "w:1", fence);
-    assert_like(rw_renew(f, "w:1", fence, "30000"), "1 0");
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_renew(f, "r:1", "5", "30000"), "1 3");
-    assert_like(rw_renew(f, "r:2", fence, "30000"), "1 0");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_renew(f, "w2:1", 30000), "1 (1 2 2 0)");
+    rw_release(f, "w1:1", NULL);
+    assert_like(rw_renew(f, "w1:1", 30000), "1 (1 0)");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_renew(f, "r2:1", 30000), "1 (1 0 2 0)");
     script_redis(f, "DEL n");
     script_redis(f, "SET n x");
-    assert_like(rw_renew(f, "r:1", fence, "30000"), "1 2");
+    assert_like(rw_renew(f, "r1:1", 30000), "1 (1 2)");
 }
 
 static void one_lost_hold_keeps_no_other_from_being_renewed(void **state)
 {
     script_fixture *f = *state;
-    char fence[32];
-    const char *args[] = {"r:1", fence, "60000", "r:2", fence, "60000", NULL};
-    char first[64];
-    const char *keys[10] = {f->keys[KEY_LOCK],
-                            f->keys[KEY_STATE],
-                            f->keys[KEY_HOLDERS],
-                            f->keys[KEY_VOID],
-                            first,
-                            f->keys[KEY_LOCK],
-                            f->keys[KEY_STATE],
-                            f->keys[KEY_HOLDERS],
-                            f->keys[KEY_VOID],
-                            NULL};
+    char first[64], second[64];
+    const char *args[] = {"60000", "r1:1", "-", "r2:1", "-", NULL};
+    const char *keys[] = {"n", first, "n", second};
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "r:1"));
-    snprintf(first, sizeof(first), "%s", rw_timeout(f, "r:1"));
-    keys[9] = rw_timeout(f, "r:2");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    snprintf(first, sizeof(first), "%s", rwlock2_timeout("r1:1"));
+    snprintf(second, sizeof(second), "%s", rwlock2_timeout("r2:1"));
     script_redis(f, "DEL %s", first);
-    assert_like(script_run_keys(f, &lk__script_rwlock_renew, keys, 10, args),
-                "1 0");
-    assert_in_range(lease_of(f, "r:2"), 59000, 60000);
+    assert_like(script_run_keys(f, &lk__rwlock_renew_script, keys, 4, args),
+                "1 (2 0)");
+    assert_in_range(lease_of(f, "r2:1"), 59000, 60000);
 }
 
 static void a_full_server_refuses_no_renewal(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "r:1", "r", "5000");
+    rw_acquire_for(f, "r1:1", "r", 5000);
     script_fill_memory(f, true);
-    assert_like(rw_renew(f, "r:1", NULL, "60000"), "");
-    assert_like(rw_confirm(f, "r:1", NULL, "70000"), "1 70000 0 *");
-    assert_in_range(lease_of(f, "r:1"), 69000, 70000);
+    assert_like(rw_renew(f, "r1:1", 60000), "1 ()");
+    assert_like(rw_confirm(f, "r1:1", NULL, 70000), "1 70000 0");
+    assert_in_range(lease_of(f, "r1:1"), 69000, 70000);
 }
 
 /* The records of those who hold on for days must not end before them. */
 static void the_records_outlive_the_holds(void **state)
 {
     script_fixture *f = *state;
-    const long long day = 86400000;
 
-    rw_acquire_for(f, "r:1", "r", "1000000000");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_HOLDERS])) >
+    rw_acquire_for(f, "r1:1", "r", 1000000000);
+    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_HOLDERS)) >
                 1000000000);
-    script_redis(f, "HSET %s kept %lld", f->keys[KEY_STATE],
-                 script_now_ms(f) + day);
-    script_redis(f, "PEXPIRE %s %lld", f->keys[KEY_HOLDERS], day);
-    rw_renew(f, "r:1", NULL, "1000000000");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_HOLDERS])) >
-                1000000000 + 7 * day);
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])) >
-                1000000000 + 6 * day);
+    script_redis(f, "PEXPIRE %s 86400000", RWLOCK2_HOLDERS);
+    script_redis(f, "PEXPIRE %s 86400000", RWLOCK2_RECORD);
+    rw_confirm(f, "r1:1", NULL, 1000000000);
+    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_HOLDERS)) >
+                1000000000);
+    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_RECORD)) >
+                1000000000);
 }
 
 /* ---- confirm ---- */
@@ -302,35 +283,35 @@ static void a_confirm_gives_the_full_lease(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_release(f, "w:1", NULL);
-    assert_like(rw_confirm(f, "r:1", NULL, "30000"), "1 30000 0 *");
-    assert_in_range(lease_of(f, "r:1"), 29000, 30000);
+    rw_hear(f, "r1:1", "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_release(f, "w1:1", NULL);
+    assert_like(rw_confirm(f, "r1:1", NULL, 30000), "1 30000 0");
+    assert_in_range(lease_of(f, "r1:1"), 29000, 30000);
     assert_in_range(lease_of_hash(f), 29000, 30000);
-    rw_acquire(f, "w:2", "w");
-    rw_release(f, "r:1", NULL);
-    assert_like(rw_confirm(f, "w:2", NULL, "30000"), "1 30000 0 *");
+    rw_acquire(f, "w2:1", "w");
+    rw_release(f, "r1:1", NULL);
+    assert_like(rw_confirm(f, "w2:1", NULL, 30000), "1 30000 0");
     assert_in_range(lease_of_hash(f), 29000, 30000);
-    assert_like(rw_confirm(f, "w:2", "5", "30000"), "0 3");
-    assert_like(rw_confirm(f, "w:3", "5", "30000"), "0 2");
-    assert_like(rw_confirm(f, "r:1", "5", "30000"), "0 2");
+    assert_like(rw_confirm(f, "w2:1", "5", 30000), "2 3");
+    assert_like(rw_confirm(f, "w3:1", "5", 30000), "2 2");
+    assert_like(rw_confirm(f, "r1:1", "5", 30000), "2 2");
 }
 
 static void a_confirm_tells_a_reader_whether_it_keeps_somebody_out(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", "w:1", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "u:2", "u");
-    assert_like(rw_confirm(f, "u:1", NULL, "30000"), "1 * 0 *");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
-    rw_leave(f, "w:1", "0");
+    rw_hear(f, "u2:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "u2:1", "u");
+    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 0");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 1");
+    rw_leave(f, "w1:1", false);
     script_listen(f, f->channel);
-    assert_like(rw_confirm(f, "u:1", NULL, "30000"), "1 * 1 *");
+    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 1");
 }
 
 static void with_readers_first_no_writer_is_a_reason_to_leave(void **state)
@@ -338,9 +319,9 @@ static void with_readers_first_no_writer_is_a_reason_to_leave(void **state)
     script_fixture *f = *state;
 
     rw_set_order("1");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_confirm(f, "r:1", NULL, "30000"), "1 * 0 *");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_confirm(f, "r1:1", NULL, 30000), "1 * 0");
 }
 
 /* ---- who asks ---- */
@@ -349,61 +330,65 @@ static void the_state_is_told(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_state(f), "0");
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_state(f), "1");
-    rw_release(f, "r:1", NULL);
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_state(f), "2");
+    assert_like(rwlock2_state(f), "1 0");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rwlock2_state(f), "1 1");
+    rw_release(f, "r1:1", NULL);
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rwlock2_state(f), "1 2");
     script_redis(f, "DEL n");
     script_redis(f, "SET n x");
-    assert_like(rw_state(f), "!LKTYPE *");
+    assert_like(rwlock2_state(f), "!LKTYPE *");
 }
 
 static void holders_and_waiters_are_told(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_info(f), "() 0 ()");
-    rw_acquire_with(f, "u:1", "u", "30000", "1", "in", "to read", "0", "");
+    assert_like(rwlock2_see(f), "1 0 () ()");
+    rw_acquire_as(f, "u1:1", (rwlock2_ask){.mode = 'u', .reason = "to read"});
     script_redis(f, "HSET n java:1 2");
     script_redis(f, "SET {n}:java:1:rwlock_timeout:2 1 PX 5000");
-    rw_acquire_with(f, "w:1", "w", "30000", "1", "in:w:1", "to write", "0", "");
-    rw_hear(f, "w:1", (char *)NULL);
+    rw_acquire_as(f, "w1:1", (rwlock2_ask){.mode = 'w', .reason = "to write"});
+    rw_hear(f, "w1:1", (char *)NULL);
     script_at(f, 500); /* readers stand back */
-    rw_acquire_with(f, "r:1", "r", "30000", "1", "in", "too", "0", "");
-    rw_acquire_with(f, "u:2", "w", "30000", "1", "in", "now", "0", "u:1");
-    assert_like(rw_info(f),
-                "(u:1 1 * * * to read u java:1 2 0 0 * \"\" r) 3 "
-                "(w:1 1 * * to write w r:1 1 * * too r u:2 1 * * now w)");
+    rw_acquire_as(f, "r1:1", (rwlock2_ask){.mode = 'r', .reason = "too"});
+    rw_acquire_as(f, "u2:1",
+                  (rwlock2_ask){.mode = 'x', .base = "u1:1", .reason = "now"});
+    assert_like(rwlock2_see(f),
+                "1 3 (u1:1 1 * * * to read u java:1 2 0 0 * \"\" r) "
+                "(*w1:1 1 * * to write w*)");
+    assert_like(f->answer_text, "*r1:1 1 * * too r*");
+    assert_like(f->answer_text, "*u2:1 1 * * now w*");
     script_redis(f, "DEL {n}:java:1:rwlock_timeout:2");
-    assert_like(rw_info(f), "(u:1 1 * * * to read u) 3 (*)");
+    assert_like(rwlock2_see(f), "1 3 (u1:1 1 * * * to read u) (*)");
 }
 
 static void a_writer_is_told_before_its_owners_reads(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_with(f, "w:1", "w", "30000", "1", "in", "alone", "0", "");
-    rw_acquire_on(f, "w:2", "r", "w:1");
-    assert_like(rw_info(f), "(w:1 1 * * * alone w w:2 1 * * * \"\" r) 0 ()");
+    rw_acquire_as(f, "w1:1", (rwlock2_ask){.mode = 'w', .reason = "alone"});
+    rw_acquire_on(f, "w2:1", "r", "w1:1");
+    assert_like(rwlock2_see(f),
+                "1 0 (w1:1 1 * * * alone w w2:1 1 * * * because r) ()");
     script_expire(f);
     script_redis(f, "HSET n mode write java:1:write 3");
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(rw_info(f), "(java:1 3 0 0 * \"\" w) 0 ()");
+    assert_like(rwlock2_see(f), "1 0 (java:1 3 0 0 * \"\" w) ()");
 }
 
 static void records_of_the_dead_and_of_the_gone_are_taken_out(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    rw_acquire(f, "r:3", "r");
-    rw_kill(f, "r:1");
-    rw_release(f, "r:2", NULL);
-    assert_held(f, "r:3 read");
-    assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_HOLDERS]), "r:3");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    rw_acquire(f, "r3:1", "r");
+    rw_kill(f, "r1:1");
+    rw_release(f, "r2:1", NULL);
+    assert_held(f, "r3:1 read");
+    assert_like(script_redis(f, "HKEYS %s", RWLOCK2_HOLDERS), "r3:1");
 }
 
 int main(void)
@@ -423,7 +408,7 @@ int main(void)
         RW_TEST(the_only_reader_without_its_key_does_not_hold),
         RW_TEST(a_renewal_lengthens_a_read_hold),
         RW_TEST(a_renewal_lengthens_a_write_hold),
-        RW_TEST(a_renewal_tends_the_hash_for_a_fixed_lease),
+        RW_TEST(a_keep_tends_the_hash_for_a_fixed_lease),
         RW_TEST(a_renewal_says_which_are_lost),
         RW_TEST(one_lost_hold_keeps_no_other_from_being_renewed),
         RW_TEST(a_full_server_refuses_no_renewal),

@@ -8,6 +8,8 @@
 #include "support/check.h"
 #include "support/rw_script.h"
 
+enum { LEFT_MS = 150 }; /* a free name is left to others */
+
 static long long number(const char *text)
 {
     return strtoll(text, NULL, 10);
@@ -19,16 +21,16 @@ static void the_last_reader_frees_the_name(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
-    assert_held(f, "r:2 read");
-    assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "r:1")), "0");
+    assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
+    assert_held(f, "r2:1 read");
+    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("r1:1")), "0");
     assert_string_equal(script_heard(f), "");
-    assert_like(rw_release(f, "r:2", NULL), "1 0 0");
-    assert_like(script_redis(f, "EXISTS n %s %s", rw_timeout(f, "r:2"),
-                             f->keys[KEY_HOLDERS]),
+    assert_like(rw_release(f, "r2:1", NULL), "1 2 0 0");
+    assert_like(script_redis(f, "EXISTS n %s %s", rwlock2_timeout("r2:1"),
+                             RWLOCK2_HOLDERS),
                 "0");
     assert_string_equal(script_heard(f), "redisson_rwlock:{n} 0\n");
 }
@@ -37,9 +39,9 @@ static void a_writer_frees_the_name_and_wakes_all_of_redisson(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w1:1", "w");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_string_equal(script_heard(f), "redisson_rwlock:{n} 1\n");
 }
@@ -51,7 +53,7 @@ static void a_release_of_what_nobody_holds_says_so(void **state)
     script_fixture *f = *state;
 
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "r:1", "5"), "0 0");
+    assert_like(rw_release(f, "r1:1", "5"), "2 0");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -59,27 +61,27 @@ static void a_release_of_what_another_holds_changes_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_release(f, "w:2", "5"), "0 2");
-    assert_held(f, "w:1:write write");
-    rw_release(f, "w:1", NULL);
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_release(f, "r:2", "5"), "0 0");
-    assert_held(f, "r:1 read");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_release(f, "w2:1", "5"), "2 2");
+    assert_held(f, "w1:1:write write");
+    rw_release(f, "w1:1", NULL);
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_release(f, "r2:1", "5"), "2 0");
+    assert_held(f, "r1:1 read");
 }
 
 static void a_release_under_another_fence_changes_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_release(f, "w:1", "5"), "0 3");
-    assert_held(f, "w:1:write write");
-    rw_release(f, "w:1", NULL);
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_release(f, "r:1", "5"), "0 3");
-    assert_held(f, "r:1 read");
-    assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "r:1")), "1");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_release(f, "w1:1", "5"), "2 3");
+    assert_held(f, "w1:1:write write");
+    rw_release(f, "w1:1", NULL);
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_release(f, "r1:1", "5"), "2 3");
+    assert_held(f, "r1:1 read");
+    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("r1:1")), "1");
 }
 
 /* A release may be sent again: the second one finds nothing of it. */
@@ -88,12 +90,12 @@ static void a_release_sent_again_ends_no_other_hold(void **state)
     script_fixture *f = *state;
     char fence[32];
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "r:1"));
-    assert_like(rw_release(f, "r:1", fence), "1 0 0");
-    assert_like(rw_release(f, "r:1", fence), "0 0");
-    assert_held(f, "r:2 read");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "r1:1"));
+    assert_like(rw_release(f, "r1:1", fence), "1 2 0 0");
+    assert_like(rw_release(f, "r1:1", fence), "2 0");
+    assert_held(f, "r2:1 read");
 }
 
 /* The hash is the truth: what it does not say is void. */
@@ -101,16 +103,16 @@ static void a_record_without_a_field_counts_for_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    script_redis(f, "HDEL n r:1");
-    assert_like(rw_release(f, "r:1", NULL), "0 0");
-    assert_held(f, "r:2 read");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    script_redis(f, "HDEL n r1:1");
+    assert_like(rw_release(f, "r1:1", NULL), "2 0");
+    assert_held(f, "r2:1 read");
     script_expire(f);
-    rw_acquire(f, "w:1", "w");
+    rw_acquire(f, "w1:1", "w");
     script_expire(f);
     script_redis(f, "HSET n mode write java:1:write 1");
-    assert_like(rw_release(f, "w:1", NULL), "0 2");
+    assert_like(rw_release(f, "w1:1", NULL), "2 2");
     assert_held(f, "java:1:write write");
 }
 
@@ -122,16 +124,17 @@ static void a_hand_over_tells_the_new_holder_alone(void **state)
     char expected[160];
     long long ticket;
 
-    rw_hear(f, "w:2", "w:3", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
+    rw_hear(f, "w2:1", "w3:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
     ticket = script_item(f, 2);
-    rw_acquire(f, "w:3", "w");
+    rw_acquire(f, "w3:1", "w");
     script_redis(f, "CONFIG RESETSTAT");
-    rw_release(f, "w:1", NULL);
+    rw_release(f, "w1:1", NULL);
     snprintf(expected, sizeof(expected),
-             "in:w:2 grant rwlock w:2 %lld %s %s 3000 n\n", ticket,
-             rw_fence(f, "w:2"), rw_fence(f, "w:2"));
+             "latchkey:in::w2 grant 0 rwlock w2:1 0123456789abcdef %lld %s 0 "
+             "3000 n\n",
+             ticket, rw_fence(f, "w2:1"));
     assert_string_equal(script_heard(f), expected);
     assert_like(script_redis(f, "INFO commandstats"),
                 "*cmdstat_publish:calls=1,*");
@@ -142,16 +145,16 @@ static void a_grant_lasts_three_seconds_until_it_is_confirmed(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:2", "w");
-    rw_release(f, "w:1", NULL);
+    rw_hear(f, "r1:1", "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w2:1", "w");
+    rw_release(f, "w1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 2000, 3000);
-    assert_in_range(number(script_redis(f, "PTTL %s", rw_timeout(f, "r:1"))),
+    assert_in_range(number(script_redis(f, "PTTL %s", rwlock2_timeout("r1:1"))),
                     2000, 3000);
-    rw_release(f, "r:1", NULL);
-    assert_held(f, "w:2:write write");
+    rw_release(f, "r1:1", NULL);
+    assert_held(f, "w2:1:write write");
     assert_in_range(number(script_redis(f, "PTTL n")), 2000, 3000);
 }
 
@@ -160,40 +163,45 @@ static void redissons_readers_are_told_when_ours_come_in(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", (char *)NULL);
-    script_stamp(f, "until", 400);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
+    rw_hear(f, "r1:1", (char *)NULL);
+    rw_turn(f, "o", 0, 400);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
-    assert_like(script_heard(f), "in:r:1 grant rwlock r:1 * 3000 n\n"
-                                 "redisson_rwlock:{n} 1\n");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
+    assert_like(script_heard(f),
+                "latchkey:in::r1 grant 0 rwlock r1:1 * 3000 n\n"
+                "redisson_rwlock:{n} 1\n");
 }
 
 static void a_writer_that_comes_in_is_no_news_to_redisson(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    script_stamp(f, "until", 400);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_turn(f, "o", 0, 400);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
     script_listen(f, f->channel);
-    rw_release(f, "w:1", NULL);
-    assert_like(script_heard(f), "in:w:2 grant rwlock w:2 * 3000 n\n");
+    rw_release(f, "w1:1", NULL);
+    assert_like(script_heard(f),
+                "latchkey:in::w2 grant 0 rwlock w2:1 * 3000 n\n");
 }
 
 static void names_of_any_bytes_come_whole_in_a_grant(void **state)
 {
     script_fixture *f = *state;
+    int64_t fence;
 
     script_set_name(f, "a {b} \xff\n%s");
-    rw_hear(f, "r:1", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_release(f, "w:1", NULL);
-    assert_like(script_heard(f),
-                "in:r:1 grant rwlock r:1 * * * 3000 a {b} \xff\n%s\n");
+    rw_hear(f, "r1:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    fence = rwlock2_fence(f);
+    rw_acquire(f, "r1:1", "r");
+    rwlock2_release(f, "w1:1", fence);
+    assert_like(
+        script_heard(f),
+        "latchkey:in::r1 grant 0 rwlock r1:1 * * 0 3000 a {b} \xff\n%s\n");
 }
 
 /* ---- turns with others ---- */
@@ -202,18 +210,19 @@ static void in_the_turn_of_others_the_name_is_left_open(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
     assert_held(f, "");
-    assert_like(script_heard(f), "in:w:2 open rwlock w:2 * n\n"
+    assert_like(script_heard(f), "latchkey:in::w2 open 0 rwlock w2:1 * n\n"
                                  "redisson_rwlock:{n} 1\n");
-    assert_true(number(script_redis(f, "HGET %s open", f->keys[KEY_STATE])) >
-                0);
-    assert_like(rw_recheck(f, "w:2"), "1 *");
-    assert_like(script_redis(f, "HGET %s open", f->keys[KEY_STATE]), "0");
+    assert_int_equal(rw_side(f), 't');
+    assert_like(rw_recheck(f, "w2:1"), "2 -2 2 0 0 ([1-9]*) ()");
+    rw_turn(f, "t", LEFT_MS, -1);
+    assert_like(rw_recheck(f, "w2:1"), "2 * (0) (1 * * 0)");
+    assert_int_equal(rw_side(f), 'o');
 }
 
 /* Who reads on beside others gives nothing up. */
@@ -221,14 +230,14 @@ static void a_reader_that_leaves_others_behind_opens_no_turn(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:1", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    rw_acquire(f, "w:1", "w");
+    rw_hear(f, "w1:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    rw_acquire(f, "w1:1", "w");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
+    assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
     assert_string_equal(script_heard(f), "");
-    assert_like(script_redis(f, "HEXISTS %s open", f->keys[KEY_STATE]), "0");
+    assert_int_equal(rw_side(f), '-');
 }
 
 /* ---- leave ---- */
@@ -237,15 +246,15 @@ static void a_leave_ends_a_claim_whatever_became_of_it(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_leave(f, "r:1", "0"), "0 0 0");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_leave(f, "w:1", "0"), "1 0 0");
+    assert_like(rw_leave(f, "r1:1", false), "1 0 0 0");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_leave(f, "w1:1", false), "1 1 0 0");
     assert_waiting(f, "");
-    assert_like(rw_leave(f, "r:1", "0"), "2 0 0");
+    assert_like(rw_leave(f, "r1:1", false), "1 2 0 0");
     assert_held(f, "");
-    rw_acquire(f, "w:2", "w");
-    assert_like(rw_leave(f, "w:2", "0"), "2 0 0");
+    rw_acquire(f, "w2:1", "w");
+    assert_like(rw_leave(f, "w2:1", false), "1 2 0 0");
     assert_held(f, "");
 }
 
@@ -253,33 +262,33 @@ static void a_leave_of_a_holder_lets_the_next_in(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_leave(f, "w:1", "0"), "2 0 0");
-    assert_held(f, "r:1 read");
+    rw_hear(f, "r1:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_leave(f, "w1:1", false), "1 2 0 0");
+    assert_held(f, "r1:1 read");
 }
 
 static void a_tombstone_keeps_a_claim_out(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_leave(f, "r:1", "60000"), "2 0 0");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_VOID])),
-                    59000, 60000);
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_leave(f, "r1:1", true), "1 2 0 0");
+    assert_like(rw_try(f, "r1:1", "r"), "!LKVOID *");
+    assert_in_range(number(script_redis(f, "PTTL " RWLOCK2_QUEUE)), 659000,
+                    660000);
 }
 
 static void a_leave_of_a_skipped_waiter_is_one_of_a_waiter(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:2", "r");
-    assert_like(rw_leave(f, "w:1", "0"), "1 0 0");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_SKIPPED]), "0");
-    assert_like(script_redis(f, "HEXISTS %s w:1", f->keys[KEY_TICKETS]), "0");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r2:1", "r");
+    assert_like(rw_leave(f, "w1:1", false), "1 1 0 0");
+    assert_like(rw_parked(f), "0");
 }
 
 /* ---- force ---- */
@@ -289,23 +298,23 @@ static void a_force_ends_all_readers_and_tells_them(void **state)
     script_fixture *f = *state;
     char expected[200];
 
-    rw_hear(f, "r:1", "u:1", "w:1", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "u:1", "u");
+    rw_hear(f, "r1:1", "u1:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "u1:1", "u");
     script_redis(f, "HSET n java:1 1");
     script_redis(f, "SET {n}:java:1:rwlock_timeout:1 1 PX 30000");
-    rw_acquire(f, "w:1", "w");
-    snprintf(expected, sizeof(expected), "*in:r:1 revoked rwlock r:1 %s n\n*",
-             rw_fence(f, "r:1"));
-    assert_like(rw_force(f), "1 0 0");
-    assert_held(f, "w:1:write write");
+    rw_acquire(f, "w1:1", "w");
+    snprintf(expected, sizeof(expected),
+             "*latchkey:in::r1 revoked 0 rwlock r1:1 0123456789abcdef %s n\n*",
+             rw_fence(f, "r1:1"));
+    assert_like(rwlock2_force(f, ""), "1 2 1 0");
+    assert_held(f, "");
     assert_like(script_heard(f), expected);
-    assert_like(f->heard_text, "*in:u:1 revoked rwlock u:1 *");
-    assert_like(f->heard_text, "in:w:1 grant rwlock w:1 *");
+    assert_like(f->heard_text, "*latchkey:in::u1 revoked 0 rwlock u1:1 *");
     assert_like(script_redis(f,
-                             "EXISTS {n}:r:1:rwlock_timeout:1 "
-                             "{n}:u:1:rwlock_timeout:1 %s",
-                             f->keys[KEY_HOLDERS]),
+                             "EXISTS {n}:r1:1:rwlock_timeout:1 "
+                             "{n}:u1:1:rwlock_timeout:1 %s",
+                             RWLOCK2_HOLDERS),
                 "0");
 }
 
@@ -313,83 +322,84 @@ static void a_force_ends_the_writer_and_its_owners_reads(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:1", "r:1", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire_on(f, "r:1", "r", "w:1");
-    assert_held(f, "r:1 w:1:write write");
-    assert_like(rw_force(f), "1 0 0");
+    rw_hear(f, "w1:1", "r1:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_on(f, "r1:1", "r", "w1:1");
+    assert_held(f, "r1:1 w1:1:write write");
+    assert_like(rwlock2_force(f, ""), "1 2 0 0");
     assert_held(f, "");
-    assert_like(script_heard(f), "*in:w:1 revoked rwlock w:1 *");
-    assert_like(f->heard_text, "*in:r:1 revoked rwlock r:1 *");
+    assert_like(script_heard(f), "*latchkey:in::w1 revoked 0 rwlock w1:1 *");
+    assert_like(f->heard_text, "*latchkey:in::r1 revoked 0 rwlock r1:1 *");
 }
 
 static void a_force_of_what_nobody_holds_says_so(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_force(f), "0");
-    rw_acquire(f, "r:1", "r");
-    rw_kill(f, "r:1");
-    assert_like(rw_force(f), "0");
+    assert_like(rwlock2_force(f, ""), "2 0");
+    rw_acquire(f, "r1:1", "r");
+    rw_kill(f, "r1:1");
+    assert_like(rwlock2_force(f, ""), "2 0");
 }
 
 static void a_force_of_one_reader_leaves_the_others(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", "r:2", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    assert_like(rw_force_of(f, "r:1"), "1 0 0");
-    assert_held(f, "r:2 read");
-    assert_like(script_heard(f), "in:r:1 revoked rwlock r:1 *");
-    assert_like(script_redis(f, "EXISTS {n}:r:1:rwlock_timeout:1"), "0");
-    assert_like(script_redis(f, "EXISTS {n}:r:2:rwlock_timeout:1"), "1");
+    rw_hear(f, "r1:1", "r2:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    assert_like(rwlock2_force(f, "r1:1"), "1 2 0 0");
+    assert_held(f, "r2:1 read");
+    assert_like(script_heard(f), "latchkey:in::r1 revoked 0 rwlock r1:1 *");
+    assert_like(script_redis(f, "EXISTS {n}:r1:1:rwlock_timeout:1"), "0");
+    assert_like(script_redis(f, "EXISTS {n}:r2:1:rwlock_timeout:1"), "1");
 }
 
 static void a_force_of_the_last_reader_serves_who_waits(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:1", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_force_of(f, "r:1"), "1 0 0");
-    assert_held(f, "w:1:write write");
-    assert_like(script_heard(f), "in:w:1 grant rwlock w:1 *");
+    rw_hear(f, "w1:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rwlock2_force(f, "r1:1"), "1 2 1 0");
+    rw_pass(f);
+    assert_held(f, "w1:1:write write");
+    assert_like(script_heard(f), "latchkey:in::w1 grant 0 rwlock w1:1 *");
 }
 
 static void a_force_of_the_writer_ends_its_owners_reads(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:1", "r:1", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire_on(f, "r:1", "r", "w:1");
-    assert_like(rw_force_of(f, "w:1"), "1 0 0");
+    rw_hear(f, "w1:1", "r1:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_on(f, "r1:1", "r", "w1:1");
+    assert_like(rwlock2_force(f, "w1:1"), "1 2 0 0");
     assert_held(f, "");
-    assert_like(script_heard(f), "*in:w:1 revoked rwlock w:1 *");
-    assert_like(f->heard_text, "*in:r:1 revoked rwlock r:1 *");
+    assert_like(script_heard(f), "*latchkey:in::w1 revoked 0 rwlock w1:1 *");
+    assert_like(f->heard_text, "*latchkey:in::r1 revoked 0 rwlock r1:1 *");
 }
 
 static void a_force_of_who_does_not_hold_changes_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", "w:1", "w:2", (char *)NULL);
-    assert_like(rw_force_of(f, "r:1"), "0");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_force_of(f, "w:1"), "0");
-    assert_like(rw_force_of(f, "mode"), "0");
-    assert_held(f, "r:1 read");
-    assert_waiting(f, "w: w:1");
+    rw_hear(f, "r1:1", "w1:1", "w2:1", (char *)NULL);
+    assert_like(rwlock2_force(f, "r1:1"), "2 0");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rwlock2_force(f, "w1:1"), "2 0");
+    assert_like(rwlock2_force(f, "mode"), "2 0");
+    assert_held(f, "r1:1 read");
+    assert_waiting(f, "w: w1:1");
     assert_string_equal(script_heard(f), "");
     script_redis(f, "FLUSHALL");
-    rw_acquire(f, "w:2", "w");
-    assert_like(rw_force_of(f, "r:1"), "0");
-    assert_like(rw_force_of(f, "w:2:write"), "0");
-    assert_held(f, "w:2:write write");
+    rw_acquire(f, "w2:1", "w");
+    assert_like(rwlock2_force(f, "r1:1"), "2 0");
+    assert_like(rwlock2_force(f, "w2:1:write"), "2 0");
+    assert_held(f, "w2:1:write write");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -399,11 +409,11 @@ static void passing_on_changes_nothing_for_a_writer(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
-    assert_like(rw_pass(f), "0 0");
-    assert_held(f, "w:1:write write");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
+    assert_like(rw_pass(f), "2 * 0 0 0 () ()");
+    assert_held(f, "w1:1:write write");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -411,12 +421,12 @@ static void passing_on_a_free_name_lets_the_next_in(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
     script_expire(f);
-    assert_like(rw_pass(f), "0 0");
-    assert_held(f, "w:2:write write");
+    assert_like(rw_pass(f), "2 * 0 0 0 () ()");
+    assert_held(f, "w2:1:write write");
 }
 
 /* ---- a full server ---- */
@@ -425,16 +435,16 @@ static void a_full_server_refuses_no_release(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:2", "w");
+    rw_hear(f, "r1:1", "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w2:1", "w");
     script_fill_memory(f, true);
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
-    assert_held(f, "r:1 read");
-    assert_like(rw_leave(f, "r:1", "60000"), "2 0 0");
-    assert_held(f, "w:2:write write");
-    assert_like(rw_force(f), "1 0 0");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
+    assert_held(f, "r1:1 read");
+    assert_like(rw_leave(f, "r1:1", true), "1 2 0 0");
+    assert_held(f, "w2:1:write write");
+    assert_like(rwlock2_force(f, ""), "1 2 0 0");
     assert_held(f, "");
 }
 
@@ -443,18 +453,16 @@ static void a_newcomer_ends_the_turn_of_others(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
     script_listen(f, f->channel);
-    rw_release(f, "w:1", NULL);
-    rw_leave(f, "w:2", "0");
-    assert_true(number(script_redis(f, "HGET %s open", f->keys[KEY_STATE])) >
-                0);
-    assert_like(rw_acquire(f, "w:3", "w"), "1 *");
-    assert_like(script_redis(f, "HGET %s open", f->keys[KEY_STATE]), "0");
-    assert_true(number(script_redis(f, "HGET %s until", f->keys[KEY_STATE])) >
-                0);
+    rw_release(f, "w1:1", NULL);
+    rw_leave(f, "w2:1", false);
+    assert_int_equal(rw_side(f), 't');
+    rw_turn(f, "t", LEFT_MS, -1);
+    assert_like(rw_acquire(f, "w3:1", "w"), "1 *");
+    assert_int_equal(rw_side(f), 'o');
 }
 
 int main(void)

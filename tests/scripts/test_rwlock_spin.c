@@ -11,31 +11,18 @@
 
 enum { LEFT_MS = 150 }; /* a free name is left to those who spin */
 
-static long long state_number(script_fixture *f, const char *field)
-{
-    return strtoll(script_redis(f, "HGET %s %s", f->keys[KEY_STATE], field),
-                   NULL, 10);
-}
-
-static void set_state(script_fixture *f, const char *field, long long value)
-{
-    script_redis(f, "HSET %s %s %lld", f->keys[KEY_STATE], field, value);
-}
-
 static const char *spin_on(script_fixture *f, const char *claim,
                            const char *mode, const char *base)
 {
-    return rw_acquire_with(f, claim, mode, "30000", "s", "", "", "0", base);
-}
-
-static const char *spin(script_fixture *f, const char *claim, const char *mode)
-{
-    return spin_on(f, claim, mode, "");
+    return rw_acquire_as(f, claim,
+                         (rwlock2_ask){.mode = mode[0] == 'w' ? 'x' : mode[0],
+                                       .how = 's',
+                                       .base = base});
 }
 
 static const char *mark(script_fixture *f)
 {
-    return script_redis(f, "GET %s", f->keys[KEY_SPIN]);
+    return script_redis(f, "GET %s", RWLOCK2_SPIN);
 }
 
 /* ---- without a lane ---- */
@@ -44,31 +31,30 @@ static void who_spins_takes_what_is_free(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(spin(f, "s:1", "w"), "1 * 30000 *");
-    assert_held(f, "s:1:write write");
+    assert_like(rw_spin(f, "s1:1", "w"), "1 * 30000");
+    assert_held(f, "s1:1:write write");
     assert_like(mark(f), "nil");
-    rw_release(f, "s:1", NULL);
-    assert_like(spin(f, "s:2", "r"), "1 * 30000 *");
-    assert_like(spin(f, "s:3", "u"), "1 * 30000 *");
-    assert_held(f, "s:2 s:3 read");
+    rw_release(f, "s1:1", NULL);
+    assert_like(rw_spin(f, "s2:1", "r"), "1 * 30000");
+    assert_like(rw_spin(f, "s3:1", "u"), "1 * 30000");
+    assert_held(f, "s2:1 s3:1 read");
 }
 
 static void who_spins_and_is_sent_away_leaves_nothing_but_a_mark(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    assert_like(spin(f, "s:1", "r"), "2 *");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_spin(f, "s1:1", "r"), "3 *");
     assert_like(mark(f), "1");
-    assert_like(spin(f, "s:2", "w"), "2 *");
+    assert_like(rw_spin(f, "s2:1", "w"), "3 *");
     assert_like(mark(f), "w");
-    assert_like(spin(f, "s:1", "r"), "2 *");
+    assert_like(rw_spin(f, "s1:1", "r"), "3 *");
     assert_like(mark(f), "w");
-    assert_in_range(strtoll(script_redis(f, "PTTL %s", f->keys[KEY_SPIN]), NULL,
-                            10),
+    assert_in_range(strtoll(script_redis(f, "PTTL %s", RWLOCK2_SPIN), NULL, 10),
                     1, 1000);
     assert_waiting(f, "");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_TICKETS]), "0");
+    assert_like(script_redis(f, "EXISTS " RWLOCK2_QUEUE), "0");
 }
 
 static void said_again_it_is_the_same_hold(void **state)
@@ -76,9 +62,9 @@ static void said_again_it_is_the_same_hold(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    spin(f, "s:1", "w");
+    rw_spin(f, "s1:1", "w");
     fence = script_item(f, 1);
-    assert_like(spin(f, "s:1", "w"), "1 * * *");
+    assert_like(rw_spin(f, "s1:1", "w"), "1 *");
     assert_true(script_item(f, 1) == fence);
 }
 
@@ -88,16 +74,16 @@ static void while_a_writer_spins_no_reader_joins(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    spin(f, "s:1", "w");
-    assert_like(spin(f, "s:2", "r"), "2 *");
-    assert_like(spin(f, "s:3", "u"), "2 *");
-    assert_like(rw_try(f, "r:2", "r"), "2 *");
-    assert_like(rw_acquire(f, "r:3", "r"), "0 *");
-    assert_like(rw_acquire(f, "u:1", "u"), "0 *");
-    assert_held(f, "r:1 read");
-    rw_release(f, "r:1", NULL);
-    assert_like(spin(f, "s:1", "w"), "1 *");
+    rw_acquire(f, "r1:1", "r");
+    rw_spin(f, "s1:1", "w");
+    assert_like(rw_spin(f, "s2:1", "r"), "3 *");
+    assert_like(rw_spin(f, "s3:1", "u"), "3 *");
+    assert_like(rw_try(f, "r2:1", "r"), "3 *");
+    assert_like(rw_acquire(f, "r3:1", "r"), "2 *");
+    assert_like(rw_acquire(f, "u1:1", "u"), "2 *");
+    assert_held(f, "r1:1 read");
+    rw_release(f, "r1:1", NULL);
+    assert_like(rw_spin(f, "s1:1", "w"), "1 *");
     assert_like(mark(f), "1");
 }
 
@@ -106,21 +92,21 @@ static void without_the_mark_readers_join(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    spin(f, "s:1", "w");
-    script_redis(f, "DEL %s", f->keys[KEY_SPIN]);
-    assert_like(spin(f, "s:2", "r"), "1 *");
-    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+    rw_acquire(f, "r1:1", "r");
+    rw_spin(f, "s1:1", "w");
+    script_redis(f, "DEL %s", RWLOCK2_SPIN);
+    assert_like(rw_spin(f, "s2:1", "r"), "1 *");
+    assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
 }
 
 static void in_our_turn_the_mark_keeps_nobody_out(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    spin(f, "s:1", "w");
-    script_stamp(f, "until", 400);
-    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
+    rw_acquire(f, "r1:1", "r");
+    rw_spin(f, "s1:1", "w");
+    rw_turn(f, "o", 0, 400);
+    assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
 }
 
 static void with_readers_first_the_mark_keeps_nobody_out(void **state)
@@ -128,10 +114,10 @@ static void with_readers_first_the_mark_keeps_nobody_out(void **state)
     script_fixture *f = *state;
 
     rw_set_order("1");
-    rw_acquire(f, "r:1", "r");
-    spin(f, "s:1", "w");
-    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
-    assert_like(spin(f, "s:2", "r"), "1 *");
+    rw_acquire(f, "r1:1", "r");
+    rw_spin(f, "s1:1", "w");
+    assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
+    assert_like(rw_spin(f, "s2:1", "r"), "1 *");
 }
 
 /* Readers who waited when a writer left are one phase, whoever spins. */
@@ -139,14 +125,14 @@ static void those_who_waited_come_in_together(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", "r:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
-    spin(f, "s:1", "w");
-    script_stamp(f, "until", 400);
-    rw_release(f, "w:1", NULL);
-    assert_held(f, "r:1 r:2 read");
+    rw_hear(f, "r1:1", "r2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    rw_spin(f, "s1:1", "w");
+    rw_turn(f, "o", 0, 400);
+    rw_release(f, "w1:1", NULL);
+    assert_held(f, "r1:1 r2:1 read");
 }
 
 /* ---- upgrades ---- */
@@ -155,40 +141,40 @@ static void an_upgrade_that_spins_waits_for_the_readers(void **state)
 {
     script_fixture *f = *state;
 
-    spin(f, "s:1", "u");
-    rw_acquire(f, "r:1", "r");
-    assert_like(spin_on(f, "s:2", "w", "s:1"), "2 *");
+    rw_spin(f, "s1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(spin_on(f, "s2:1", "w", "s1:1"), "3 *");
     assert_like(mark(f), "w");
-    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
-    rw_release(f, "r:1", NULL);
-    assert_held(f, "s:1 read");
-    assert_like(spin_on(f, "s:2", "w", "s:1"), "1 *");
-    assert_held(f, "s:1 s:2:write write");
+    assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
+    rw_release(f, "r1:1", NULL);
+    assert_held(f, "s1:1 read");
+    assert_like(spin_on(f, "s2:1", "w", "s1:1"), "1 *");
+    assert_held(f, "s1:1 s2:1:write write");
 }
 
 static void an_upgrade_that_waits_keeps_readers_who_spin_out(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:1", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    spin(f, "s:1", "r");
-    rw_acquire_on(f, "w:1", "w", "u:1");
-    assert_like(spin(f, "s:2", "r"), "2 *");
-    rw_release(f, "s:1", NULL);
-    assert_held(f, "u:1 w:1:write write");
+    rw_hear(f, "w1:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_spin(f, "s1:1", "r");
+    rw_acquire_on(f, "w1:1", "w", "u1:1");
+    assert_like(rw_spin(f, "s2:1", "r"), "3 *");
+    rw_release(f, "s1:1", NULL);
+    assert_held(f, "u1:1 w1:1:write write");
 }
 
 /* ---- turns with those who queue ---- */
 
-/* w:1 has released while w:2 waited and s:1 spun to write. */
+/* w1:1 has released while w2:1 waited and s1:1 spun to write. */
 static void left_open(script_fixture *f)
 {
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
-    spin(f, "s:1", "w");
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
+    rw_spin(f, "s1:1", "w");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
 }
 
 static void what_we_release_is_left_to_those_who_spin(void **state)
@@ -197,14 +183,14 @@ static void what_we_release_is_left_to_those_who_spin(void **state)
 
     left_open(f);
     assert_held(f, "");
-    assert_like(script_heard(f), "in:w:2 open rwlock w:2 * n\n");
-    assert_like(rw_recheck(f, "w:2"), "0 1* * 2 0 0");
-    assert_like(rw_acquire(f, "w:3", "w"), "0 *");
-    assert_like(rw_acquire(f, "r:3", "r"), "0 *");
+    assert_like(script_heard(f), "latchkey:in::w2 open 0 rwlock w2:1 * n\n");
+    assert_like(rw_recheck(f, "w2:1"), "2 -2 2 0 0 ([1-9]*) ()");
+    assert_like(rw_acquire(f, "w3:1", "w"), "2 *");
+    assert_like(rw_acquire(f, "r3:1", "r"), "2 *");
     assert_held(f, "");
-    assert_like(spin(f, "s:2", "r"), "1 *");
-    assert_true(state_number(f, "open") > 0);
-    assert_true(state_number(f, "came") > 0);
+    assert_like(rw_spin(f, "s2:1", "r"), "1 *");
+    assert_int_equal(rw_side(f), 't');
+    assert_true(rw_turn_length(f) >= 0);
 }
 
 /* A multilock tries all of its names before it waits for the first. */
@@ -213,12 +199,13 @@ static void who_tries_and_will_wait_leaves_it_to_them(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    rw_leave(f, "w:2", "0");
-    script_stamp(f, "open", 0);
-    assert_like(rw_acquire_with(f, "w:3", "w", "30000", "t", "", "", "0", ""),
-                "2 *");
+    rw_leave(f, "w2:1", false);
+    rw_turn(f, "t", 0, -1);
+    assert_like(rw_acquire_as(f, "w3:1",
+                              (rwlock2_ask){.mode = 'w', .how = 'y'}),
+                "3 *");
     assert_held(f, "");
-    assert_like(rw_try(f, "w:3", "w"), "1 *");
+    assert_like(rw_try(f, "w3:1", "w"), "1 *");
 }
 
 static void what_they_release_in_their_turn_is_handed_over(void **state)
@@ -226,10 +213,10 @@ static void what_they_release_in_their_turn_is_handed_over(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    spin(f, "s:1", "w");
-    assert_like(rw_release(f, "s:1", NULL), "1 0 0");
-    assert_held(f, "w:2:write write");
-    assert_int_equal(state_number(f, "open"), 0);
+    rw_spin(f, "s1:1", "w");
+    assert_like(rw_release(f, "s1:1", NULL), "1 2 0 0");
+    assert_held(f, "w2:1:write write");
+    assert_int_equal(rw_side(f), 'o');
 }
 
 /* As long as they had it, and no longer than half a second. */
@@ -238,17 +225,16 @@ static void our_turn_is_as_long_as_theirs(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    spin(f, "s:1", "w");
-    set_state(f, "came", script_now_ms(f) - 300);
-    rw_release(f, "s:1", NULL);
-    assert_in_range(state_number(f, "until") - state_number(f, "since"), 300,
-                    500);
-    spin(f, "s:1", "w");
-    rw_hear(f, "w:3", (char *)NULL);
-    rw_acquire(f, "w:3", "w");
-    script_stamp(f, "until", 300); /* it is not over, however slow we are */
-    rw_release(f, "w:2", NULL);
-    assert_held(f, "w:3:write write");
+    rw_spin(f, "s1:1", "w");
+    rw_turn(f, "t", 310, 10);
+    rw_release(f, "s1:1", NULL);
+    assert_in_range(rw_turn_length(f), 300, 500);
+    rw_spin(f, "s1:1", "w");
+    rw_hear(f, "w3:1", (char *)NULL);
+    rw_acquire(f, "w3:1", "w");
+    rw_turn(f, "o", 0, 300); /* it is not over, however slow we are */
+    rw_release(f, "w2:1", NULL);
+    assert_held(f, "w3:1:write write");
 }
 
 static void if_none_of_them_comes_the_first_waiter_has_it(void **state)
@@ -256,10 +242,9 @@ static void if_none_of_them_comes_the_first_waiter_has_it(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    set_state(f, "open", script_now_ms(f) - LEFT_MS);
-    assert_like(rw_recheck(f, "w:2"), "1 *");
-    assert_in_range(state_number(f, "until") - state_number(f, "since"), 499,
-                    500);
+    rw_turn(f, "t", LEFT_MS, -1);
+    assert_like(rw_recheck(f, "w2:1"), "2 * (0) (1 * * 0)");
+    assert_int_equal(rw_turn_length(f), 500);
 }
 
 static void readers_who_spin_join_for_a_while(void **state)
@@ -267,14 +252,14 @@ static void readers_who_spin_join_for_a_while(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    spin(f, "s:1", "r");
-    assert_like(spin(f, "s:2", "r"), "1 *");
-    set_state(f, "open", script_now_ms(f) - LEFT_MS);
-    assert_like(spin(f, "s:3", "r"), "2 *");
-    rw_release(f, "s:1", NULL);
-    assert_held(f, "s:2 read");
-    rw_release(f, "s:2", NULL);
-    assert_held(f, "w:2:write write");
+    rw_spin(f, "s1:1", "r");
+    assert_like(rw_spin(f, "s2:1", "r"), "1 *");
+    rw_turn(f, "t", LEFT_MS, 1);
+    assert_like(rw_spin(f, "s3:1", "r"), "3 *");
+    rw_release(f, "s1:1", NULL);
+    assert_held(f, "s2:1 read");
+    rw_release(f, "s2:1", NULL);
+    assert_held(f, "w2:1:write write");
 }
 
 /* One of ours that comes at once comes after those who spin. */
@@ -282,41 +267,42 @@ static void without_a_waiter_of_ours_they_have_a_turn_too(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:1", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    spin(f, "s:1", "w");
-    rw_release(f, "w:1", NULL);
-    assert_true(state_number(f, "open") > 0);
-    script_stamp(f, "open", 0); /* a moment ago, whenever a script runs */
-    assert_like(rw_acquire(f, "w:1", "w"), "0 * * 2");
-    script_stamp(f, NULL, 0);
-    assert_like(spin(f, "s:1", "w"), "1 *");
-    rw_release(f, "s:1", NULL);
-    assert_held(f, "w:1:write write");
+    rw_hear(f, "w1:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_spin(f, "s1:1", "w");
+    rw_release(f, "w1:1", NULL);
+    assert_int_equal(rw_side(f), 't');
+    rw_turn(f, "t", 0, -1); /* a moment ago, whenever a script runs */
+    assert_like(rw_acquire(f, "w1:1", "w"), "2 * * 2");
+    f->stamp[0] = '\0';
+    assert_like(rw_spin(f, "s1:1", "w"), "1 *");
+    rw_release(f, "s1:1", NULL);
+    assert_held(f, "w1:1:write write");
 }
 
 static void who_waits_and_is_dead_keeps_nobody_out(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w"); /* nobody listens */
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w"); /* nobody listens */
     script_expire(f);
-    assert_like(spin(f, "s:1", "w"), "1 *");
-    assert_held(f, "s:1:write write");
+    assert_like(rw_spin(f, "s1:1", "w"), "1 *");
+    assert_held(f, "s1:1:write write");
 }
 
 /* Nor does one that spins pass by one that lives, in no turn of its own. */
-static void who_waits_and_lives_is_served_by_one_that_spins(void **state)
+static void who_waits_and_lives_is_not_passed_by_one_that_spins(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
     script_expire(f);
-    assert_like(spin(f, "s:1", "w"), "2 *");
-    assert_held(f, "w:2:write write");
+    assert_like(rw_spin(f, "s1:1", "w"), "3 *");
+    rw_recheck(f, "w2:1");
+    assert_held(f, "w2:1:write write");
 }
 
 int main(void)
@@ -340,7 +326,7 @@ int main(void)
         RW_TEST(readers_who_spin_join_for_a_while),
         RW_TEST(without_a_waiter_of_ours_they_have_a_turn_too),
         RW_TEST(who_waits_and_is_dead_keeps_nobody_out),
-        RW_TEST(who_waits_and_lives_is_served_by_one_that_spins),
+        RW_TEST(who_waits_and_lives_is_not_passed_by_one_that_spins),
     };
 
     return cmocka_run_group_tests_name("rwlock_spin", tests,

@@ -9,22 +9,22 @@
 #include "support/check.h"
 #include "support/rw_script.h"
 
-enum { LOOKS = 64 }; /* waiters looked at in one call */
+enum { LOOKS = 16 }; /* waiters looked at in one call */
 
 static long long number(const char *text)
 {
     return strtoll(text, NULL, 10);
 }
 
-/* w:1 holds; r:1, w:2, r:2 and w:3 wait, in this order, and can be reached. */
+/* w1:1 holds; r1:1, w2:1, r2:1 and w3:1 wait, in this order, and can be reached. */
 static void mixed_wait(script_fixture *f)
 {
-    rw_hear(f, "r:1", "r:2", "w:2", "w:3", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:2", "w");
-    rw_acquire(f, "r:2", "r");
-    rw_acquire(f, "w:3", "w");
+    rw_hear(f, "r1:1", "r2:1", "w2:1", "w3:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w2:1", "w");
+    rw_acquire(f, "r2:1", "r");
+    rw_acquire(f, "w3:1", "w");
 }
 
 static void readers_wait(script_fixture *f, const char *prefix, int count)
@@ -33,7 +33,7 @@ static void readers_wait(script_fixture *f, const char *prefix, int count)
 
     for (int i = 0; i < count; i++) {
         snprintf(claim, sizeof(claim), "%s:%d", prefix, i);
-        rw_acquire_with(f, claim, "r", "30000", "1", "in", "", "0", "");
+        rw_acquire(f, claim, "r");
     }
 }
 
@@ -44,11 +44,12 @@ static void after_a_writer_all_who_wait_to_read_come_in(void **state)
     script_fixture *f = *state;
 
     mixed_wait(f);
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
-    assert_held(f, "r:1 r:2 read");
-    assert_waiting(f, "w: w:2 w:3");
-    assert_like(script_heard(f), "in:r:1 grant rwlock r:1 * 3000 n\n"
-                                 "in:r:2 grant rwlock r:2 * 3000 n\n");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
+    assert_held(f, "r1:1 r2:1 read");
+    assert_waiting(f, "w: w2:1 w3:1");
+    assert_like(script_heard(f),
+                "latchkey:in::r1 grant 0 rwlock r1:1 * 3000 n\n"
+                "latchkey:in::r2 grant 0 rwlock r2:1 * 3000 n\n");
 }
 
 static void after_the_last_reader_one_writer_comes_in(void **state)
@@ -56,12 +57,12 @@ static void after_the_last_reader_one_writer_comes_in(void **state)
     script_fixture *f = *state;
 
     mixed_wait(f);
-    rw_release(f, "w:1", NULL);
-    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
-    assert_held(f, "r:2 read");
-    assert_like(rw_release(f, "r:2", NULL), "1 0 0");
-    assert_held(f, "w:2:write write");
-    assert_waiting(f, "w: w:3");
+    rw_release(f, "w1:1", NULL);
+    assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
+    assert_held(f, "r2:1 read");
+    assert_like(rw_release(f, "r2:1", NULL), "1 2 0 0");
+    assert_held(f, "w2:1:write write");
+    assert_waiting(f, "w: w3:1");
 }
 
 /* So a writer waits for one phase of readers at the most. */
@@ -70,13 +71,13 @@ static void who_came_after_the_phase_began_waits_for_the_next(void **state)
     script_fixture *f = *state;
 
     mixed_wait(f);
-    rw_hear(f, "r:3", (char *)NULL);
-    rw_release(f, "w:1", NULL);
-    assert_like(rw_acquire(f, "r:3", "r"), "0 *");
-    rw_release(f, "r:1", NULL);
-    rw_release(f, "r:2", NULL);
-    assert_held(f, "w:2:write write");
-    assert_waiting(f, "w: w:3 r: r:3");
+    rw_hear(f, "r3:1", (char *)NULL);
+    rw_release(f, "w1:1", NULL);
+    assert_like(rw_acquire(f, "r3:1", "r"), "2 *");
+    rw_release(f, "r1:1", NULL);
+    rw_release(f, "r2:1", NULL);
+    assert_held(f, "w2:1:write write");
+    assert_waiting(f, "w: w3:1 r: r3:1");
 }
 
 /* And a reader waits for one writer at the most. */
@@ -85,26 +86,26 @@ static void readers_come_in_between_two_writers(void **state)
     script_fixture *f = *state;
 
     mixed_wait(f);
-    rw_hear(f, "r:3", (char *)NULL);
-    rw_release(f, "w:1", NULL);
-    rw_acquire(f, "r:3", "r");
-    rw_release(f, "r:1", NULL);
-    rw_release(f, "r:2", NULL);
-    rw_release(f, "w:2", NULL);
-    assert_held(f, "r:3 read");
-    rw_release(f, "r:3", NULL);
-    assert_held(f, "w:3:write write");
+    rw_hear(f, "r3:1", (char *)NULL);
+    rw_release(f, "w1:1", NULL);
+    rw_acquire(f, "r3:1", "r");
+    rw_release(f, "r1:1", NULL);
+    rw_release(f, "r2:1", NULL);
+    rw_release(f, "w2:1", NULL);
+    assert_held(f, "r3:1 read");
+    rw_release(f, "r3:1", NULL);
+    assert_held(f, "w3:1:write write");
 }
 
 static void without_readers_the_next_writer_comes_in(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
-    rw_release(f, "w:1", NULL);
-    assert_held(f, "w:2:write write");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
+    rw_release(f, "w1:1", NULL);
+    assert_held(f, "w2:1:write write");
 }
 
 /* A writer whose lease ran out ends its phase as one that left does. */
@@ -114,8 +115,8 @@ static void after_a_dead_writer_those_who_wait_to_read_come_in(void **state)
 
     mixed_wait(f);
     script_expire(f);
-    assert_like(rw_recheck(f, "w:2"), "0 *");
-    assert_held(f, "r:1 r:2 read");
+    assert_like(rw_recheck(f, "w2:1"), "2 * ([1-9]*) ()");
+    assert_held(f, "r1:1 r2:1 read");
 }
 
 static void
@@ -123,11 +124,11 @@ readers_that_are_in_let_others_in_while_no_writer_waits(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    rw_release(f, "w:1", NULL);
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
-    assert_like(script_redis(f, "HGET %s wave", f->keys[KEY_STATE]), "0");
+    rw_acquire(f, "w1:1", "w");
+    rw_release(f, "w1:1", NULL);
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
+    assert_like(rw_mark(f, "wave"), "0");
 }
 
 /* ---- waves ---- */
@@ -137,14 +138,14 @@ static void a_phase_is_let_in_in_waves(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in");
-    rw_acquire(f, "w:1", "w");
+    rw_hear(f, "r:0", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
     readers_wait(f, "r", 2 * LOOKS + 3);
-    assert_like(rw_release(f, "w:1", NULL), "1 1 0");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 1 0");
     assert_true(number(script_redis(f, "HLEN n")) == LOOKS + 1);
-    assert_like(rw_pass(f), "1 0");
+    assert_like(rw_pass(f), "2 * 0 1 0 () ()");
     assert_true(number(script_redis(f, "HLEN n")) == 2 * LOOKS + 1);
-    assert_like(rw_pass(f), "0 0");
+    assert_like(rw_pass(f), "2 * 0 0 0 () ()");
     assert_true(number(script_redis(f, "HLEN n")) == 2 * LOOKS + 4);
     assert_waiting(f, "");
 }
@@ -154,16 +155,16 @@ static void a_writer_that_comes_between_waves_waits_for_them(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in");
-    rw_hear(f, "w:2", "s:1", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
+    rw_hear(f, "r:0", (char *)NULL);
+    rw_hear(f, "w2:1", "s1:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
     readers_wait(f, "r", LOOKS + 3);
-    rw_release(f, "w:1", NULL);
-    rw_acquire(f, "w:2", "w");
-    rw_acquire(f, "s:1", "r");
+    rw_release(f, "w1:1", NULL);
+    rw_acquire(f, "w2:1", "w");
+    rw_acquire(f, "s1:1", "r");
     rw_pass(f);
     assert_true(number(script_redis(f, "HLEN n")) == LOOKS + 4);
-    assert_waiting(f, "w: w:2 r: s:1");
+    assert_waiting(f, "w: w2:1 r: s1:1");
 }
 
 /* Those of the first wave may be gone before the second comes in. */
@@ -172,39 +173,38 @@ static void a_phase_goes_on_though_its_first_wave_has_left(void **state)
     script_fixture *f = *state;
     char claim[24];
 
-    script_listen(f, "in");
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
+    rw_hear(f, "r:0", (char *)NULL);
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
     readers_wait(f, "r", LOOKS + 2);
-    rw_acquire(f, "w:2", "w");
-    rw_release(f, "w:1", NULL);
+    rw_acquire(f, "w2:1", "w");
+    rw_release(f, "w1:1", NULL);
     for (int i = 0; i < LOOKS; i++) {
         snprintf(claim, sizeof(claim), "r:%d", i);
         rw_release(f, claim, NULL);
     }
-    assert_held(f, "r:64 r:65 read");
-    assert_waiting(f, "w: w:2");
+    assert_held(f, "r:16 r:17 read");
+    assert_waiting(f, "w: w2:1");
 }
 
 static void the_dead_of_a_phase_are_skipped(void **state)
 {
     script_fixture *f = *state;
 
-    script_listen(f, "in");
-    rw_acquire(f, "w:1", "w");
+    rw_hear(f, "r:0", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
     for (int i = 0; i < LOOKS; i++) {
         char claim[24];
 
-        snprintf(claim, sizeof(claim), "dead:%d", i);
+        snprintf(claim, sizeof(claim), "dead%d:1", i);
         rw_acquire(f, claim, "r");
     }
     readers_wait(f, "r", 1);
-    assert_like(rw_release(f, "w:1", NULL), "1 1 0");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 1 0");
     assert_held(f, "");
-    assert_like(rw_pass(f), "0 0");
+    assert_like(rw_pass(f), "2 * 0 0 0 () ()");
     assert_held(f, "r:0 read");
-    assert_true(number(script_redis(f, "ZCARD %s", f->keys[KEY_SKIPPED])) ==
-                LOOKS);
+    assert_true(number(rw_parked(f)) == LOOKS);
 }
 
 /* ---- who waits in vain ---- */
@@ -213,45 +213,44 @@ static void when_the_waiting_writer_leaves_readers_come_in(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:2", "w:1", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:2", "r");
-    assert_waiting(f, "w: w:1 r: r:2");
-    assert_like(rw_leave(f, "w:1", "0"), "1 0 0");
-    assert_held(f, "r:1 r:2 read");
-    assert_like(script_heard(f), "in:r:2 grant rwlock r:2 *");
+    rw_hear(f, "r2:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r2:1", "r");
+    assert_waiting(f, "w: w1:1 r: r2:1");
+    assert_like(rw_leave(f, "w1:1", false), "1 1 0 0");
+    assert_held(f, "r1:1 r2:1 read");
+    assert_like(script_heard(f), "latchkey:in::r2 grant 0 rwlock r2:1 *");
 }
 
 static void when_the_waiting_writer_dies_readers_come_in(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:2", "r:3", "w:1", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:2", "r");
-    rw_acquire(f, "r:3", "r");
-    script_deafen(f, "in:w:1");
-    assert_like(rw_recheck(f, "r:3"), "1 * 30000 *");
-    assert_held(f, "r:1 r:2 r:3 read");
-    assert_like(script_heard(f), "in:r:2 grant rwlock r:2 *");
+    rw_hear(f, "r2:1", "r3:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r2:1", "r");
+    rw_acquire(f, "r3:1", "r");
+    script_deafen(f, "latchkey:in::w1");
+    assert_like(rw_recheck(f, "r3:1"), "2 * (0) (1 * * 0)");
+    assert_held(f, "r1:1 r2:1 r3:1 read");
+    assert_like(script_heard(f), "latchkey:in::r2 grant 0 rwlock r2:1 *");
 }
 
 /* It looks again: its place is the one that it had. */
 static void a_skipped_writer_comes_back_to_its_place(void **state)
 {
     script_fixture *f = *state;
-    long long ticket;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    ticket = script_item(f, 2);
-    rw_acquire(f, "r:2", "r");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_pass(f);
     assert_waiting(f, "");
-    assert_like(rw_recheck(f, "w:1"), "0 * * 0 0 0");
-    assert_true(script_item(f, 2) == ticket);
-    assert_waiting(f, "w: w:1");
+    rw_acquire(f, "w2:1", "w");
+    assert_like(rw_recheck(f, "w1:1"), "2 * 0 0 0 ([1-9]*) ()");
+    assert_waiting(f, "w: w1:1 w2:1");
 }
 
 /* ---- looking again ---- */
@@ -259,33 +258,28 @@ static void a_skipped_writer_comes_back_to_its_place(void **state)
 static void a_look_finds_a_lost_grant(void **state)
 {
     script_fixture *f = *state;
-    long long ticket;
 
-    rw_hear(f, "r:1", "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    ticket = script_item(f, 2);
-    rw_release(f, "w:1", NULL);
-    assert_like(rw_recheck(f, "r:1"), "1 * 30000 * *");
-    assert_true(script_item(f, 3) == ticket);
-    assert_in_range(number(script_redis(f, "PTTL %s", rw_timeout(f, "r:1"))),
-                    29000, 30000);
-    assert_in_range(number(script_redis(f, "PTTL n")), 29000, 30000);
+    rw_hear(f, "r1:1", "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_release(f, "w1:1", NULL);
+    assert_like(rw_recheck(f, "r1:1"), "2 * (0) (1 * * 0)");
+    assert_in_range(number(script_redis(f, "PTTL %s", rwlock2_timeout("r1:1"))),
+                    1000, 3000);
+    assert_in_range(number(script_redis(f, "PTTL n")), 1000, 3000);
 
-    rw_acquire(f, "w:2", "w");
-    ticket = script_item(f, 2);
-    rw_release(f, "r:1", NULL);
-    assert_like(rw_recheck(f, "w:2"), "1 * 30000 * *");
-    assert_true(script_item(f, 3) == ticket);
+    rw_acquire(f, "w2:1", "w");
+    rw_release(f, "r1:1", NULL);
+    assert_like(rw_recheck(f, "w2:1"), "2 * (0) (1 * * 0)");
 }
 
 static void a_look_of_who_does_not_wait_says_so(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_recheck(f, "r:1"), "3");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_recheck(f, "r:1"), "3");
+    assert_like(rw_recheck(f, "r1:1"), "2 * (0) ()");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_recheck(f, "r1:1"), "2 * (0) ()");
     assert_waiting(f, "");
 }
 
@@ -295,45 +289,42 @@ static void a_look_does_not_let_in_who_does_not_fit(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_recheck(f, "w:1"), "0 * * 0 0 0");
-    rw_acquire(f, "w:2", "w");
-    assert_like(rw_recheck(f, "w:2"), "0 * * 0 0 0");
-    assert_held(f, "r:1 read");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_recheck(f, "w1:1"), "2 * 0 0 0 ([1-9]*) ()");
+    rw_acquire(f, "w2:1", "w");
+    assert_like(rw_recheck(f, "w2:1"), "2 * 0 0 0 ([1-9]*) ()");
+    assert_held(f, "r1:1 read");
 }
 
-static void a_touch_says_who_of_them_is_to_look(void **state)
+static void a_touch_lets_in_whoever_fits(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", "r:2", "r:3", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:2", "w");
-    rw_acquire(f, "r:2", "r");
-    rw_acquire(f, "r:3", "r");
-    assert_like(rw_touch(f, "r:2", "nobody:1"), "* 0 0 0 * 0");
-    assert_true(script_item(f, 4) > 0);
-    rw_kill(f, "r:1");
-    assert_like(rw_touch(f, "r:2", "w:2"), "* 2 0 0 * *");
-    assert_held(f, "r:1 read");
-    assert_like(rw_touch(f, "r:2", "r:3"), "* 0 0 0 * *");
-    assert_held(f, "w:2:write write");
-    assert_like(script_heard(f), "in:w:2 grant rwlock w:2 *");
+    rw_hear(f, "w2:1", "r2:1", "r3:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w2:1", "w");
+    rw_acquire(f, "r2:1", "r");
+    rw_acquire(f, "r3:1", "r");
+    assert_like(rw_recheck(f, "r2:1"), "2 * 0 0 0 ([1-9]*) ()");
+    assert_like(rw_recheck(f, "nobody:1"), "2 * 0 0 0 (0) ()");
+    rw_kill(f, "r1:1");
+    assert_like(rw_recheck(f, "r2:1"), "2 * 0 0 0 ([1-9]*) ()");
+    assert_held(f, "w2:1:write write");
+    assert_like(script_heard(f), "latchkey:in::w2 grant 0 rwlock w2:1 *");
 }
 
 static void a_touch_finds_readers_their_turn(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", "r:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
+    rw_hear(f, "r1:1", "r2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
     script_expire(f);
-    assert_like(rw_touch(f, "r:2", "r:1"), "-2 2 0 0 * *");
-    assert_like(rw_touch(f, "r:2", NULL), "* 0 0 0 *");
-    assert_held(f, "r:1 r:2 read");
+    assert_like(rw_recheck(f, "r2:1"), "2 * 0 0 0 (0) (1 * * 0)");
+    assert_held(f, "r1:1 r2:1 read");
 }
 
 /* ---- readers first ---- */
@@ -343,14 +334,14 @@ static void with_readers_first_no_writer_keeps_them_out(void **state)
     script_fixture *f = *state;
 
     rw_set_order("1");
-    rw_hear(f, "w:1", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
-    assert_held(f, "r:1 r:2 read");
-    rw_release(f, "r:1", NULL);
-    rw_release(f, "r:2", NULL);
-    assert_held(f, "w:1:write write");
+    rw_hear(f, "w1:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
+    assert_held(f, "r1:1 r2:1 read");
+    rw_release(f, "r1:1", NULL);
+    rw_release(f, "r2:1", NULL);
+    assert_held(f, "w1:1:write write");
 }
 
 static void with_readers_first_they_come_in_whoever_waited_longer(void **state)
@@ -358,12 +349,12 @@ static void with_readers_first_they_come_in_whoever_waited_longer(void **state)
     script_fixture *f = *state;
 
     rw_set_order("1");
-    rw_hear(f, "r:1", "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_release(f, "w:1", NULL);
-    assert_held(f, "r:1 read");
+    rw_hear(f, "r1:1", "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_release(f, "w1:1", NULL);
+    assert_held(f, "r1:1 read");
 }
 
 /* ---- writers first ---- */
@@ -374,12 +365,12 @@ static void with_writers_first_all_of_them_come_in_before_readers(void **state)
 
     rw_set_order("2");
     mixed_wait(f);
-    rw_release(f, "w:1", NULL);
-    assert_held(f, "w:2:write write");
-    rw_release(f, "w:2", NULL);
-    assert_held(f, "w:3:write write");
-    rw_release(f, "w:3", NULL);
-    assert_held(f, "r:1 r:2 read");
+    rw_release(f, "w1:1", NULL);
+    assert_held(f, "w2:1:write write");
+    rw_release(f, "w2:1", NULL);
+    assert_held(f, "w3:1:write write");
+    rw_release(f, "w3:1", NULL);
+    assert_held(f, "r1:1 r2:1 read");
 }
 
 /* It is known from the first who queues, though none of ours came in yet. */
@@ -389,14 +380,14 @@ static void the_order_is_kept_at_the_server(void **state)
 
     rw_set_order("2");
     script_redis(f, "HSET n mode write java:1:write 1");
-    rw_hear(f, "r:1", "w:1", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    assert_like(script_redis(f, "HGET %s order", f->keys[KEY_STATE]), "2");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])) > 0);
+    rw_hear(f, "r1:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_mark(f, "order"), "2");
+    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_RECORD)) > 0);
     script_redis(f, "DEL n");
-    rw_recheck(f, "r:1");
-    assert_held(f, "w:1:write write");
+    rw_recheck(f, "r1:1");
+    assert_held(f, "w1:1:write write");
 }
 
 /* ---- upgradeable readers ---- */
@@ -405,34 +396,34 @@ static void upgradeable_readers_take_turns_with_writers(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:1", "u:2", "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "w:2", "w");
-    rw_acquire(f, "u:2", "u");
-    rw_release(f, "w:1", NULL);
-    assert_held(f, "u:1 read");
-    assert_waiting(f, "w: w:2 u: u:2");
-    rw_release(f, "u:1", NULL);
-    assert_held(f, "w:2:write write");
-    rw_release(f, "w:2", NULL);
-    assert_held(f, "u:2 read");
+    rw_hear(f, "u1:1", "u2:1", "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "w2:1", "w");
+    rw_acquire(f, "u2:1", "u");
+    rw_release(f, "w1:1", NULL);
+    assert_held(f, "u1:1 read");
+    assert_waiting(f, "w: w2:1 u: u2:1");
+    rw_release(f, "u1:1", NULL);
+    assert_held(f, "w2:1:write write");
+    rw_release(f, "w2:1", NULL);
+    assert_held(f, "u2:1 read");
 }
 
 static void the_next_upgradeable_reader_follows_the_last(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", "u:3", (char *)NULL);
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "u:2", "u");
-    rw_acquire(f, "u:3", "u");
-    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
-    rw_release(f, "u:1", NULL);
-    assert_held(f, "r:1 r:2 u:2 read");
-    assert_waiting(f, "u: u:3");
-    assert_like(script_redis(f, "HGET %s upgrader", f->keys[KEY_STATE]), "u:2");
+    rw_hear(f, "u2:1", "u3:1", (char *)NULL);
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "u2:1", "u");
+    rw_acquire(f, "u3:1", "u");
+    assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
+    rw_release(f, "u1:1", NULL);
+    assert_held(f, "r1:1 r2:1 u2:1 read");
+    assert_waiting(f, "u: u3:1");
+    assert_like(rw_mark(f, "upgrader"), "u2:1");
 }
 
 static void with_writers_first_upgradeable_readers_wait_for_them(void **state)
@@ -440,14 +431,14 @@ static void with_writers_first_upgradeable_readers_wait_for_them(void **state)
     script_fixture *f = *state;
 
     rw_set_order("2");
-    rw_hear(f, "u:1", "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "w:2", "w");
-    rw_release(f, "w:1", NULL);
-    assert_held(f, "w:2:write write");
-    rw_release(f, "w:2", NULL);
-    assert_held(f, "u:1 read");
+    rw_hear(f, "u1:1", "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "w2:1", "w");
+    rw_release(f, "w1:1", NULL);
+    assert_held(f, "w2:1:write write");
+    rw_release(f, "w2:1", NULL);
+    assert_held(f, "u1:1 read");
 }
 
 static void an_order_that_a_grant_brings_is_kept(void **state)
@@ -455,12 +446,12 @@ static void an_order_that_a_grant_brings_is_kept(void **state)
     script_fixture *f = *state;
 
     rw_set_order("1");
-    rw_acquire(f, "r:1", "r");
-    assert_like(script_redis(f, "HGET %s order", f->keys[KEY_STATE]), "1");
-    rw_release(f, "r:1", NULL);
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_mark(f, "order"), "1");
+    rw_release(f, "r1:1", NULL);
     rw_set_order("2");
-    rw_acquire(f, "w:1", "w");
-    assert_like(script_redis(f, "HGET %s order", f->keys[KEY_STATE]), "2");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_mark(f, "order"), "2");
 }
 
 /* It lives, whatever its inbox says; and it is not its turn. */
@@ -468,10 +459,10 @@ static void a_touch_of_the_deaf_has_them_wait_on(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    assert_like(rw_touch(f, "w:1", NULL), "* 0 0 0 *");
-    assert_waiting(f, "w: w:1");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(rw_recheck(f, "w1:1"), "2 * 0 0 0 ([1-9]*) ()");
+    assert_waiting(f, "w: w1:1");
 }
 
 int main(void)
@@ -494,7 +485,7 @@ int main(void)
         RW_TEST(a_look_finds_a_lost_grant),
         RW_TEST(a_look_of_who_does_not_wait_says_so),
         RW_TEST(a_look_does_not_let_in_who_does_not_fit),
-        RW_TEST(a_touch_says_who_of_them_is_to_look),
+        RW_TEST(a_touch_lets_in_whoever_fits),
         RW_TEST(a_touch_finds_readers_their_turn),
         RW_TEST(a_touch_of_the_deaf_has_them_wait_on),
         RW_TEST(with_readers_first_no_writer_keeps_them_out),

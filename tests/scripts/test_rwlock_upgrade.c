@@ -19,25 +19,25 @@ static void an_owner_reads_beside_its_own_write(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
-    assert_like(rw_acquire_on(f, "r:1", "r", "w:1"), "1 * 30000 *");
-    assert_like(script_redis(f, "HGETALL n"), "mode write w:1:write 1 r:1 1");
-    assert_like(script_redis(f, "GET %s", rw_timeout(f, "r:1")), "1");
-    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
-    assert_like(rw_acquire_on(f, "r:3", "r", "w:9"), "0 *");
+    rw_hear(f, "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
+    assert_like(rw_acquire_on(f, "r1:1", "r", "w1:1"), "1 * 30000");
+    assert_like(script_redis(f, "HGETALL n"), "mode write w1:1:write 1 r1:1 1");
+    assert_like(script_redis(f, "GET %s", rwlock2_timeout("r1:1")), "1");
+    assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
+    assert_like(rw_acquire_on(f, "r3:1", "r", "w9:1"), "2 *");
 }
 
 static void the_writer_goes_on_when_its_owners_read_ends(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    rw_acquire_on(f, "r:1", "r", "w:1");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_on(f, "r1:1", "r", "w1:1");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
-    assert_held(f, "w:1:write write");
+    assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
+    assert_held(f, "w1:1:write write");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -47,27 +47,28 @@ when_the_write_ends_its_owner_reads_on_and_others_come_in(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:2", "w:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire_on(f, "r:1", "r", "w:1");
-    rw_acquire(f, "w:2", "w");
-    rw_acquire(f, "r:2", "r");
+    rw_hear(f, "r2:1", "w2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_on(f, "r1:1", "r", "w1:1");
+    rw_acquire(f, "w2:1", "w");
+    rw_acquire(f, "r2:1", "r");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
-    assert_held(f, "r:1 r:2 read");
-    assert_waiting(f, "w: w:2");
-    assert_like(script_heard(f), "in:r:2 grant rwlock r:2 * 3000 n\n"
-                                 "redisson_rwlock:{n} 1\n");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
+    assert_held(f, "r1:1 r2:1 read");
+    assert_waiting(f, "w: w2:1");
+    assert_like(script_heard(f),
+                "latchkey:in::r2 grant 0 rwlock r2:1 * 3000 n\n"
+                "redisson_rwlock:{n} 1\n");
 }
 
 static void a_lapsed_read_does_not_stay_when_the_write_ends(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    rw_acquire_on(f, "r:1", "r", "w:1");
-    rw_kill(f, "r:1");
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_on(f, "r1:1", "r", "w1:1");
+    rw_kill(f, "r1:1");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
     assert_held(f, "");
 }
 
@@ -76,10 +77,11 @@ static void the_hash_lives_as_long_as_who_is_left(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "w:1", "w", "90000");
-    rw_acquire_with(f, "r:1", "r", "20000", "1", "in", "", "0", "w:1");
+    rw_acquire_for(f, "w1:1", "w", 90000);
+    rw_acquire_as(f, "r1:1",
+                  (rwlock2_ask){.mode = 'r', .lease = 20000, .writes = "w1:1"});
     assert_in_range(number(script_redis(f, "PTTL n")), 80000, 90000);
-    rw_release(f, "w:1", NULL);
+    rw_release(f, "w1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 19000, 20000);
 }
 
@@ -88,10 +90,13 @@ static void the_hash_of_a_writer_does_not_keep_the_lease_of_a_read(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "w:1", "w", "5000");
-    rw_acquire_with(f, "r:1", "r", "600000", "1", "in", "", "0", "w:1");
+    rw_acquire_for(f, "w1:1", "w", 5000);
+    rw_acquire_as(f, "r1:1",
+                  (rwlock2_ask){.mode = 'r',
+                                .lease = 600000,
+                                .writes = "w1:1"});
     assert_in_range(number(script_redis(f, "PTTL n")), 590000, 600000);
-    rw_release(f, "r:1", NULL);
+    rw_release(f, "r1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 4000, 5000);
 }
 
@@ -101,10 +106,13 @@ the_hash_of_a_writer_keeps_the_lease_it_was_extended_to(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "w:1", "w", "5000");
-    rw_acquire_with(f, "r:1", "r", "600000", "1", "in", "", "0", "w:1");
-    assert_like(rw_confirm(f, "w:1", NULL, "50000"), "1 * 0 *");
-    rw_release(f, "r:1", NULL);
+    rw_acquire_for(f, "w1:1", "w", 5000);
+    rw_acquire_as(f, "r1:1",
+                  (rwlock2_ask){.mode = 'r',
+                                .lease = 600000,
+                                .writes = "w1:1"});
+    assert_like(rw_confirm(f, "w1:1", NULL, 50000), "1 * 0");
+    rw_release(f, "r1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 49000, 50000);
 }
 
@@ -115,12 +123,12 @@ static void an_upgrade_of_the_only_reader_comes_at_once(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    rw_acquire(f, "u:1", "u");
+    rw_acquire(f, "u1:1", "u");
     fence = script_item(f, 1);
-    assert_like(rw_acquire_on(f, "u:2", "w", "u:1"), "1 * 30000 *");
+    assert_like(rw_acquire_on(f, "u2:1", "w", "u1:1"), "1 * 30000");
     assert_true(script_item(f, 1) > fence);
-    assert_held(f, "u:1 u:2:write write");
-    assert_like(rw_acquire(f, "r:1", "r"), "0 *");
+    assert_held(f, "u1:1 u2:1:write write");
+    assert_like(rw_acquire(f, "r1:1", "r"), "2 *");
 }
 
 /* A hold may have been taken over from another client. */
@@ -128,32 +136,34 @@ static void the_base_may_have_been_another_clients(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "v:1", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_acquire_with(f, "v:1", "w", "30000", "1", "in:v:1",
-                                "a reason", "0", "u:1"),
-                "0 *");
-    assert_like(rw_info(f), "* 1 (v:1 1 * * a reason w)");
-    rw_release(f, "r:1", NULL);
-    assert_held(f, "u:1 v:1:write write");
-    assert_like(script_redis(f, "HGET %s reason", f->keys[KEY_STATE]),
-                "a reason");
+    rw_hear(f, "v1:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_acquire_as(f, "v1:1",
+                              (rwlock2_ask){.mode = 'x',
+                                            .base = "u1:1",
+                                            .reason = "a reason"}),
+                "2 *");
+    assert_like(rwlock2_see(f), "1 1 (*) (v1:1 1 * * a reason w)");
+    rw_release(f, "r1:1", NULL);
+    assert_held(f, "u1:1 v1:1:write write");
+    assert_like(script_redis(f, "GET " RWLOCK2_RECORD), "2w *a reason");
 }
 
 static void an_upgrade_keeps_new_readers_out_until_the_others_left(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", "r:2", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_acquire_on(f, "u:2", "w", "u:1"), "0 * * 0");
-    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
-    assert_waiting(f, "x: u:2 r: r:2");
-    assert_like(rw_release(f, "r:1", NULL), "1 0 0");
-    assert_held(f, "u:1 u:2:write write");
-    assert_like(script_heard(f), "in:u:2 grant rwlock u:2 * 3000 n\n");
+    rw_hear(f, "u2:1", "r2:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_acquire_on(f, "u2:1", "w", "u1:1"), "2 * * 0");
+    assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
+    assert_waiting(f, "x: u2:1 r: r2:1");
+    assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
+    assert_held(f, "u1:1 u2:1:write write");
+    assert_like(script_heard(f),
+                "latchkey:in::u2 grant 0 rwlock u2:1 * 3000 n\n");
 }
 
 /* Whoever waited to write waited for its base, too: it would be for ever. */
@@ -161,17 +171,17 @@ static void an_upgrade_goes_before_writers_that_wait_longer(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", "w:1", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    rw_release(f, "r:1", NULL);
-    assert_held(f, "u:1 u:2:write write");
-    rw_release(f, "u:2", NULL);
-    assert_held(f, "u:1 read");
-    rw_release(f, "u:1", NULL);
-    assert_held(f, "w:1:write write");
+    rw_hear(f, "u2:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    rw_release(f, "r1:1", NULL);
+    assert_held(f, "u1:1 u2:1:write write");
+    rw_release(f, "u2:1", NULL);
+    assert_held(f, "u1:1 read");
+    rw_release(f, "u1:1", NULL);
+    assert_held(f, "w1:1:write write");
 }
 
 static void
@@ -180,23 +190,25 @@ with_readers_first_an_upgrade_keeps_them_out_all_the_same(void **state)
     script_fixture *f = *state;
 
     rw_set_order("1");
-    rw_hear(f, "u:2", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
+    rw_hear(f, "u2:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
 }
 
 static void an_upgrade_only_tried_waits_for_nobody(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    assert_like(rw_acquire_with(f, "u:2", "w", "30000", "0", "in", "", "0",
-                                "u:1"),
-                "2 *");
-    assert_held(f, "r:1 u:1 read");
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    assert_like(rw_acquire_as(f, "u2:1",
+                              (rwlock2_ask){.mode = 'x',
+                                            .how = 't',
+                                            .base = "u1:1"}),
+                "3 *");
+    assert_held(f, "r1:1 u1:1 read");
     assert_waiting(f, "");
 }
 
@@ -204,26 +216,26 @@ static void an_upgrade_is_found_by_a_look(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    assert_like(rw_recheck(f, "u:2"), "0 * * 0 0 0");
-    rw_kill(f, "r:1");
-    assert_like(rw_recheck(f, "u:2"), "1 * 30000 * *");
-    assert_held(f, "u:1 u:2:write write");
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    assert_like(rw_recheck(f, "u2:1"), "2 * 0 0 0 ([1-9]*) ()");
+    rw_kill(f, "r1:1");
+    assert_like(rw_recheck(f, "u2:1"), "2 * (0) (1 * * 0)");
+    assert_held(f, "u1:1 u2:1:write write");
 }
 
 static void the_end_of_an_upgrade_lets_readers_in_beside_its_base(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    rw_acquire(f, "r:1", "r");
+    rw_hear(f, "r1:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    rw_acquire(f, "r1:1", "r");
     script_listen(f, f->channel);
-    assert_like(rw_release(f, "u:2", NULL), "1 0 0");
-    assert_held(f, "r:1 u:1 read");
+    assert_like(rw_release(f, "u2:1", NULL), "1 2 0 0");
+    assert_held(f, "r1:1 u1:1 read");
     assert_like(script_heard(f), "*redisson_rwlock:{n} 1\n");
 }
 
@@ -232,15 +244,15 @@ static void after_an_upgrade_new_readers_wait_behind_a_writer(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", "r:2", "w:1", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_release(f, "u:2", NULL);
-    assert_held(f, "r:1 u:1 read");
-    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
-    assert_waiting(f, "w: w:1 r: r:2");
+    rw_hear(f, "r1:1", "r2:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_release(f, "u2:1", NULL);
+    assert_held(f, "r1:1 u1:1 read");
+    assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
+    assert_waiting(f, "w: w1:1 r: r2:1");
 }
 
 static void
@@ -248,12 +260,12 @@ a_phase_that_begins_without_a_record_has_one_with_an_end(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
-    assert_like(rw_release(f, "u:2", "1"), "1 0 0");
-    assert_held(f, "u:1 read");
-    assert_true(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])) > 0);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    script_redis(f, "DEL %s", RWLOCK2_RECORD);
+    assert_like(rw_release(f, "u2:1", "1"), "1 2 0 0");
+    assert_held(f, "u1:1 read");
+    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_RECORD)) > 0);
 }
 
 /* A dead process must not keep readers out with an upgrade it waited for. */
@@ -261,11 +273,11 @@ static void an_upgrade_of_the_dead_keeps_nobody_out(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    assert_like(rw_acquire(f, "r:2", "r"), "1 *");
-    assert_held(f, "r:1 r:2 u:1 read");
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
+    assert_held(f, "r1:1 r2:1 u1:1 read");
 }
 
 /* Somebody may have written since, Redisson for one, and changed what was read
@@ -274,47 +286,48 @@ static void an_upgrade_whose_base_is_lost_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire_on(f, "u:2", "w", "u:1");
+    rw_hear(f, "u2:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
     script_redis(f, "DEL n");
     script_redis(f, "HSET n mode write java:1:write 1");
     script_redis(f, "PEXPIRE n 30000");
     script_redis(f, "DEL n");
-    assert_like(rw_pass(f), "0 0");
+    assert_like(rw_pass(f), "2 * 0 0 0 () ()");
     assert_held(f, "");
-    assert_like(rw_touch(f, "u:2", NULL), "* 1 0 0 *");
-    assert_like(rw_recheck(f, "u:2"), "9");
+    assert_like(rw_recheck(f, "u2:1"), "2 * (0) ()");
     assert_waiting(f, "");
-    assert_like(rw_recheck(f, "u:2"), "3");
+    assert_like(rw_recheck(f, "u2:1"), "2 * (0) ()");
 }
 
 static void nor_is_it_let_in_by_the_last_other_reader(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", "w:1", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    rw_acquire(f, "w:1", "w");
-    rw_kill(f, "u:1");
-    rw_release(f, "r:1", NULL);
-    assert_held(f, "w:1:write write");
-    assert_like(rw_recheck(f, "u:2"), "9");
+    rw_hear(f, "u2:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    rw_acquire(f, "w1:1", "w");
+    rw_kill(f, "u1:1");
+    rw_release(f, "r1:1", NULL);
+    assert_held(f, "w1:1:write write");
+    assert_like(rw_recheck(f, "u2:1"), "2 * (0) ()");
 }
 
 static void an_upgrade_above_what_is_lost_does_not_begin(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    rw_kill(f, "u:1");
-    assert_like(rw_acquire_on(f, "u:2", "w", "u:1"), "9");
-    assert_like(rw_acquire_with(f, "u:3", "w", "30000", "s", "in", "", "0",
-                                "u:1"),
-                "9");
+    rw_acquire(f, "u1:1", "u");
+    rw_kill(f, "u1:1");
+    assert_like(rw_acquire_on(f, "u2:1", "w", "u1:1"), "4");
+    assert_like(rw_acquire_as(f, "u3:1",
+                              (rwlock2_ask){.mode = 'x',
+                                            .how = 's',
+                                            .base = "u1:1"}),
+                "4");
     assert_waiting(f, "");
 }
 
@@ -322,11 +335,11 @@ static void the_base_may_end_before_its_upgrade(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    assert_like(rw_release(f, "u:1", NULL), "1 0 0");
-    assert_held(f, "u:2:write write");
-    rw_release(f, "u:2", NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
+    assert_held(f, "u2:1:write write");
+    rw_release(f, "u2:1", NULL);
     assert_held(f, "");
 }
 
@@ -334,12 +347,12 @@ static void an_owner_that_writes_may_read_upgradeably(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:2", "w");
-    assert_like(rw_acquire_on(f, "u:1", "u", "u:2"), "1 *");
-    assert_held(f, "u:1 u:2:write write");
-    rw_release(f, "u:2", NULL);
-    assert_like(rw_acquire_on(f, "u:3", "w", "u:1"), "1 *");
-    assert_held(f, "u:1 u:3:write write");
+    rw_acquire(f, "u2:1", "w");
+    assert_like(rw_acquire_on(f, "u1:1", "u", "u2:1"), "1 *");
+    assert_held(f, "u1:1 u2:1:write write");
+    rw_release(f, "u2:1", NULL);
+    assert_like(rw_acquire_on(f, "u3:1", "w", "u1:1"), "1 *");
+    assert_held(f, "u1:1 u3:1:write write");
 }
 
 /* ---- downgrade ---- */
@@ -349,16 +362,16 @@ static void a_downgrade_makes_the_writer_a_reader(void **state)
     script_fixture *f = *state;
     char fence[32];
 
-    rw_acquire(f, "w:1", "w");
-    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w:1"));
-    assert_like(rw_downgrade(f, "w:1", fence, "30000"), "1 * 0 0");
-    assert_like(script_redis(f, "HGETALL n"), "mode read w:1 1");
-    assert_like(script_redis(f, "GET %s", rw_timeout(f, "w:1")), "1");
-    assert_string_equal(rw_fence(f, "w:1"), fence);
-    assert_like(rw_acquire(f, "r:1", "r"), "1 *");
-    assert_like(rw_try(f, "w:2", "w"), "2 *");
-    assert_like(rw_release(f, "w:1", fence), "1 0 0");
-    assert_held(f, "r:1 read");
+    rw_acquire(f, "w1:1", "w");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w1:1"));
+    assert_like(rw_downgrade(f, "w1:1", fence, 30000), "1 * 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read w1:1 1");
+    assert_like(script_redis(f, "GET %s", rwlock2_timeout("w1:1")), "1");
+    assert_string_equal(rw_fence(f, "w1:1"), fence);
+    assert_like(rw_acquire(f, "r1:1", "r"), "1 *");
+    assert_like(rw_try(f, "w2:1", "w"), "3 *");
+    assert_like(rw_release(f, "w1:1", fence), "1 2 0 0");
+    assert_held(f, "r1:1 read");
 }
 
 /* No writer comes between, and those who waited to read come in. */
@@ -366,55 +379,56 @@ static void a_downgrade_lets_readers_in_and_no_writer(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "w:2", "r:1", "r:2", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "w:2", "w");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "r:2", "r");
+    rw_hear(f, "w2:1", "r1:1", "r2:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "w2:1", "w");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
     script_listen(f, f->channel);
-    assert_like(rw_downgrade(f, "w:1", NULL, "30000"), "1 * 0 0");
-    assert_held(f, "r:1 r:2 w:1 read");
-    assert_waiting(f, "w: w:2");
-    assert_like(script_heard(f), "in:r:1 grant rwlock r:1 * 3000 n\n"
-                                 "in:r:2 grant rwlock r:2 * 3000 n\n"
-                                 "redisson_rwlock:{n} 1\n");
+    assert_like(rw_downgrade(f, "w1:1", NULL, 30000), "1 * 0 0");
+    assert_held(f, "r1:1 r2:1 w1:1 read");
+    assert_waiting(f, "w: w2:1");
+    assert_like(script_heard(f),
+                "latchkey:in::r1 grant 0 rwlock r1:1 * 3000 n\n"
+                "latchkey:in::r2 grant 0 rwlock r2:1 * 3000 n\n"
+                "redisson_rwlock:{n} 1\n");
 }
 
 static void a_downgrade_sent_again_changes_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    rw_downgrade(f, "w:1", NULL, "30000");
-    script_redis(f, "PEXPIRE %s 7000", rw_timeout(f, "w:1"));
-    assert_like(rw_downgrade(f, "w:1", NULL, "30000"), "1 * 0 0");
+    rw_acquire(f, "w1:1", "w");
+    rw_downgrade(f, "w1:1", NULL, 30000);
+    script_redis(f, "PEXPIRE %s 7000", rwlock2_timeout("w1:1"));
+    assert_like(rw_downgrade(f, "w1:1", NULL, 30000), "1 * 0 0");
     assert_in_range(script_item(f, 1), 6000, 7000);
-    assert_held(f, "w:1 read");
+    assert_held(f, "w1:1 read");
 }
 
 static void a_downgrade_of_what_is_not_held_changes_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rw_downgrade(f, "w:1", "5", "30000"), "0 0");
+    assert_like(rw_downgrade(f, "w1:1", "5", 30000), "2 0");
     assert_held(f, "");
-    rw_acquire(f, "w:2", "w");
-    assert_like(rw_downgrade(f, "w:1", "5", "30000"), "0 2");
-    assert_like(rw_downgrade(f, "w:2", "5", "30000"), "0 3");
-    assert_held(f, "w:2:write write");
-    assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "w:2")), "0");
+    rw_acquire(f, "w2:1", "w");
+    assert_like(rw_downgrade(f, "w1:1", "5", 30000), "2 2");
+    assert_like(rw_downgrade(f, "w2:1", "5", 30000), "2 3");
+    assert_held(f, "w2:1:write write");
+    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("w2:1")), "0");
 }
 
 static void a_downgrade_leaves_the_owners_reads_as_they_are(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    rw_acquire_on(f, "u:3", "w", "u:1");
-    rw_acquire_on(f, "r:1", "r", "u:3");
-    assert_like(rw_downgrade(f, "u:3", NULL, "30000"), "1 * 0 0");
-    assert_held(f, "r:1 u:1 u:3 read");
-    assert_like(rw_try(f, "u:2", "u"), "2 *");
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire_on(f, "u3:1", "w", "u1:1");
+    rw_acquire_on(f, "r1:1", "r", "u3:1");
+    assert_like(rw_downgrade(f, "u3:1", NULL, 30000), "1 * 0 0");
+    assert_held(f, "r1:1 u1:1 u3:1 read");
+    assert_like(rw_try(f, "u2:1", "u"), "3 *");
 }
 
 /* Its record is lost, not its hold: the fence is the one that it says. */
@@ -423,23 +437,23 @@ static void a_downgrade_without_a_record_keeps_the_fence(void **state)
     script_fixture *f = *state;
     char fence[32];
 
-    rw_acquire(f, "w:1", "w");
-    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w:1"));
-    script_redis(f, "DEL %s", f->keys[KEY_STATE]);
-    assert_like(rw_downgrade(f, "w:1", fence, "30000"), "1 * 0 0");
-    assert_like(rw_release(f, "w:1", fence), "1 0 0");
+    rw_acquire(f, "w1:1", "w");
+    snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w1:1"));
+    script_redis(f, "DEL %s", RWLOCK2_RECORD);
+    assert_like(rw_downgrade(f, "w1:1", fence, 30000), "1 * 0 0");
+    assert_like(rw_release(f, "w1:1", fence), "1 2 0 0");
 }
 
 static void a_full_server_refuses_no_downgrade(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "r:1", (char *)NULL);
-    rw_acquire(f, "w:1", "w");
-    rw_acquire(f, "r:1", "r");
+    rw_hear(f, "r1:1", (char *)NULL);
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire(f, "r1:1", "r");
     script_fill_memory(f, true);
-    assert_like(rw_downgrade(f, "w:1", NULL, "30000"), "1 * 0 0");
-    assert_held(f, "r:1 w:1 read");
+    assert_like(rw_downgrade(f, "w1:1", NULL, 30000), "1 * 0 0");
+    assert_held(f, "r1:1 w1:1 read");
 }
 
 /* Nor is it kept for longer than it had left. */
@@ -448,11 +462,12 @@ the_lease_of_a_writer_is_not_prolonged_when_its_read_ends(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "w:1", "w", "50000");
-    rw_acquire_with(f, "r:1", "r", "60000", "1", "in", "", "0", "w:1");
+    rw_acquire_for(f, "w1:1", "w", 50000);
+    rw_acquire_as(f, "r1:1",
+                  (rwlock2_ask){.mode = 'r', .lease = 60000, .writes = "w1:1"});
     script_redis(f, "PEXPIRE n 9000");
-    script_redis(f, "PEXPIRE %s 9000", rw_timeout(f, "r:1"));
-    rw_release(f, "r:1", NULL);
+    script_redis(f, "PEXPIRE %s 9000", rwlock2_timeout("r1:1"));
+    rw_release(f, "r1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 1, 9000);
 }
 
@@ -460,13 +475,13 @@ static void a_lapsed_read_among_others_does_not_stay_either(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    rw_acquire_on(f, "r:1", "r", "w:1");
-    rw_acquire_on(f, "r:2", "r", "w:1");
-    rw_kill(f, "r:1");
-    assert_like(rw_release(f, "w:1", NULL), "1 0 0");
-    assert_held(f, "r:2 read");
-    assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_HOLDERS]), "r:2");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_on(f, "r1:1", "r", "w1:1");
+    rw_acquire_on(f, "r2:1", "r", "w1:1");
+    rw_kill(f, "r1:1");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
+    assert_held(f, "r2:1 read");
+    assert_like(script_redis(f, "HKEYS %s", RWLOCK2_HOLDERS), "r2:1");
 }
 
 /* It waited only for the upgrade, which is over. */
@@ -476,16 +491,16 @@ with_readers_first_they_come_in_when_an_upgrade_is_given_up(void **state)
     script_fixture *f = *state;
 
     rw_set_order("1");
-    rw_hear(f, "u:2", "r:2", "w:1", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire(f, "w:1", "w");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    rw_acquire(f, "r:2", "r");
-    assert_waiting(f, "w: w:1 x: u:2 r: r:2");
-    rw_leave(f, "u:2", "0");
-    assert_held(f, "r:1 r:2 u:1 read");
-    assert_waiting(f, "w: w:1");
+    rw_hear(f, "u2:1", "r2:1", "w1:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    rw_acquire(f, "r2:1", "r");
+    assert_waiting(f, "w: w1:1 x: u2:1 r: r2:1");
+    rw_leave(f, "u2:1", false);
+    assert_held(f, "r1:1 r2:1 u1:1 read");
+    assert_waiting(f, "w: w1:1");
 }
 
 /* The other upgradeable reader is this owner's, too, and blocks as any does. */
@@ -493,24 +508,25 @@ static void beside_its_upgrade_an_owner_reads_upgradeably_once(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    assert_like(rw_acquire_on(f, "u:3", "u", "u:2"), "0 *");
-    assert_held(f, "u:1 u:2:write write");
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    assert_like(rw_acquire_on(f, "u3:1", "u", "u2:1"), "2 *");
+    assert_held(f, "u1:1 u2:1:write write");
 }
 
 static void an_upgrade_does_not_pass_another_by(void **state)
 {
     script_fixture *f = *state;
 
-    rw_hear(f, "u:2", (char *)NULL);
-    rw_acquire(f, "u:1", "u");
-    rw_acquire(f, "r:1", "r");
-    rw_acquire_on(f, "u:2", "w", "u:1");
-    rw_kill(f, "r:1");
-    assert_like(rw_acquire_on(f, "u:3", "w", "u:1"), "0 *");
-    assert_held(f, "u:1 u:2:write write");
-    assert_waiting(f, "x: u:3");
+    rw_hear(f, "u2:1", (char *)NULL);
+    rw_acquire(f, "u1:1", "u");
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire_on(f, "u2:1", "w", "u1:1");
+    rw_kill(f, "r1:1");
+    assert_like(rw_acquire_on(f, "u3:1", "w", "u1:1"), "2 *");
+    rw_recheck(f, "u3:1");
+    assert_held(f, "u1:1 u2:1:write write");
+    assert_waiting(f, "x: u3:1");
 }
 
 /* Its base goes on when it ends, with the lease that it has. */
@@ -518,8 +534,9 @@ static void an_upgrade_shortens_no_lease_of_its_base(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "u:1", "u", "60000");
-    rw_acquire_with(f, "u:2", "w", "5000", "1", "in", "", "0", "u:1");
+    rw_acquire_for(f, "u1:1", "u", 60000);
+    rw_acquire_as(f, "u2:1",
+                  (rwlock2_ask){.mode = 'x', .lease = 5000, .base = "u1:1"});
     assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
 }
 
@@ -527,11 +544,12 @@ static void a_downgrade_shortens_no_lease_of_another_read(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "w:1", "w", "5000");
-    rw_acquire_with(f, "r:1", "r", "60000", "1", "in", "", "0", "w:1");
-    assert_like(rw_downgrade(f, "w:1", NULL, "5000"), "1 * 0 0");
+    rw_acquire_for(f, "w1:1", "w", 5000);
+    rw_acquire_as(f, "r1:1",
+                  (rwlock2_ask){.mode = 'r', .lease = 60000, .writes = "w1:1"});
+    assert_like(rw_downgrade(f, "w1:1", NULL, 5000), "1 * 0 0");
     assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
-    assert_in_range(number(script_redis(f, "PTTL %s", rw_timeout(f, "w:1"))),
+    assert_in_range(number(script_redis(f, "PTTL %s", rwlock2_timeout("w1:1"))),
                     4000, 5000);
 }
 

@@ -17,7 +17,7 @@ static long long number(const char *text)
 
 static long long lease_of(script_fixture *f, const char *claim)
 {
-    return number(script_redis(f, "PTTL %s", rw_timeout(f, claim)));
+    return number(script_redis(f, "PTTL %s", rwlock2_timeout(claim)));
 }
 
 static long long lease_of_hash(script_fixture *f)
@@ -27,10 +27,15 @@ static long long lease_of_hash(script_fixture *f)
 
 /* For a lease in ms, beside a hold of the same owner; queues if need be. */
 static const char *acquire_on(script_fixture *f, const char *claim,
-                              const char *mode, const char *lease,
-                              const char *base)
+                              const char *mode, int64_t lease, const char *base)
 {
-    return rw_acquire_with(f, claim, mode, lease, "1", "in", "", "0", base);
+    bool writes = mode[0] == 'w';
+
+    return rw_acquire_as(f, claim,
+                         (rwlock2_ask){.mode = writes ? 'x' : mode[0],
+                                       .lease = lease,
+                                       .base = writes ? base : NULL,
+                                       .writes = writes ? NULL : base});
 }
 
 /* ---- beside the owner's read ---- */
@@ -39,11 +44,11 @@ static void a_write_above_a_read_has_its_own_lease(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    assert_like(acquire_on(f, "u:2", "w", "500", "u:1"), "1 * 500 *");
-    assert_in_range(lease_of(f, "u:2"), 1, 500);
+    rw_acquire(f, "u1:1", "u");
+    assert_like(acquire_on(f, "u2:1", "w", 500, "u1:1"), "1 * 500");
+    assert_in_range(lease_of(f, "u2:1"), 1, 500);
     assert_in_range(lease_of_hash(f), 29000, 30000);
-    assert_like(acquire_on(f, "u:2", "w", "500", "u:1"), "1 *");
+    assert_like(acquire_on(f, "u2:1", "w", 500, "u1:1"), "1 *");
     assert_in_range(script_item(f, 2), 0, 500);
 }
 
@@ -51,34 +56,34 @@ static void a_read_beside_a_write_does_not_prolong_that(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "u:1", "w", "5000");
-    acquire_on(f, "u:2", "r", "60000", "u:1");
-    assert_in_range(lease_of(f, "u:1"), 4000, 5000);
+    rw_acquire_for(f, "u1:1", "w", 5000);
+    acquire_on(f, "u2:1", "r", 60000, "u1:1");
+    assert_in_range(lease_of(f, "u1:1"), 4000, 5000);
     assert_in_range(lease_of_hash(f), 59000, 60000);
-    acquire_on(f, "u:3", "r", "90000", "u:1");
-    assert_in_range(lease_of(f, "u:1"), 4000, 5000);
+    acquire_on(f, "u3:1", "r", 90000, "u1:1");
+    assert_in_range(lease_of(f, "u1:1"), 4000, 5000);
 }
 
 static void a_writer_alone_has_no_key_of_its_own(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "w:1", "w");
-    assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "w:1")), "0");
+    rw_acquire(f, "w1:1", "w");
+    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("w1:1")), "0");
 }
 
 static void its_key_goes_with_the_write(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    acquire_on(f, "u:2", "w", "30000", "u:1");
-    assert_like(rw_release(f, "u:2", NULL), "1 0 0");
-    assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "u:2")), "0");
-    acquire_on(f, "u:3", "w", "30000", "u:1");
-    rw_release(f, "u:1", NULL);
-    assert_like(rw_release(f, "u:3", NULL), "1 0 0");
-    assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "u:3")), "0");
+    rw_acquire(f, "u1:1", "u");
+    acquire_on(f, "u2:1", "w", 30000, "u1:1");
+    assert_like(rw_release(f, "u2:1", NULL), "1 2 0 0");
+    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("u2:1")), "0");
+    acquire_on(f, "u3:1", "w", 30000, "u1:1");
+    rw_release(f, "u1:1", NULL);
+    assert_like(rw_release(f, "u3:1", NULL), "1 2 0 0");
+    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("u3:1")), "0");
     assert_held(f, "");
 }
 
@@ -86,12 +91,12 @@ static void a_renewal_lengthens_the_write_above_a_read(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "u:1", "u", "60000");
-    acquire_on(f, "u:2", "w", "5000", "u:1");
-    assert_like(rw_renew(f, "u:2", NULL, "20000"), "");
-    assert_in_range(lease_of(f, "u:2"), 19000, 20000);
-    assert_like(rw_renew(f, "u:2", NULL, "90000"), "");
-    assert_in_range(lease_of(f, "u:2"), 89000, 90000);
+    rw_acquire_for(f, "u1:1", "u", 60000);
+    acquire_on(f, "u2:1", "w", 5000, "u1:1");
+    assert_like(rw_confirm(f, "u2:1", NULL, 20000), "1 * 0");
+    assert_in_range(lease_of(f, "u2:1"), 19000, 20000);
+    assert_like(rw_confirm(f, "u2:1", NULL, 90000), "1 * 0");
+    assert_in_range(lease_of(f, "u2:1"), 89000, 90000);
     assert_in_range(lease_of_hash(f), 89000, 90000);
 }
 
@@ -99,21 +104,21 @@ static void the_end_of_the_read_leaves_the_write_its_lease(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "u:1", "u", "60000");
-    acquire_on(f, "u:2", "w", "5000", "u:1");
-    rw_release(f, "u:1", NULL);
-    assert_held(f, "u:2:write write");
+    rw_acquire_for(f, "u1:1", "u", 60000);
+    acquire_on(f, "u2:1", "w", 5000, "u1:1");
+    rw_release(f, "u1:1", NULL);
+    assert_held(f, "u2:1:write write");
     assert_in_range(lease_of_hash(f), 4000, 5000);
 }
 
 /* ---- its end ---- */
 
-/* u:2, whose lease has run out, above u:1. */
+/* u2:1, whose lease has run out, above u1:1. */
 static void lapse(script_fixture *f)
 {
-    rw_acquire(f, "u:1", "u");
-    acquire_on(f, "u:2", "w", "30000", "u:1");
-    rw_kill(f, "u:2");
+    rw_acquire(f, "u1:1", "u");
+    acquire_on(f, "u2:1", "w", 30000, "u1:1");
+    rw_kill(f, "u2:1");
 }
 
 static void a_write_that_ran_out_above_a_read_lets_readers_in(void **state)
@@ -121,11 +126,11 @@ static void a_write_that_ran_out_above_a_read_lets_readers_in(void **state)
     script_fixture *f = *state;
 
     lapse(f);
-    assert_like(rw_state(f), "1");
-    assert_like(rw_info(f), "(u:1 1 * u) 0 ()");
-    assert_like(rw_try(f, "w:1", "w"), "2 *");
-    assert_like(rw_try(f, "r:1", "r"), "1 *");
-    assert_held(f, "r:1 u:1 read");
+    assert_like(rwlock2_state(f), "1 1");
+    assert_like(rwlock2_see(f), "1 0 (u1:1 1 * u) ()");
+    assert_like(rw_try(f, "w1:1", "w"), "3 *");
+    assert_like(rw_try(f, "r1:1", "r"), "1 *");
+    assert_held(f, "r1:1 u1:1 read");
 }
 
 static void a_write_that_ran_out_above_a_read_is_lost(void **state)
@@ -133,26 +138,25 @@ static void a_write_that_ran_out_above_a_read_is_lost(void **state)
     script_fixture *f = *state;
 
     lapse(f);
-    assert_like(rw_renew(f, "u:2", NULL, "30000"), "1 0");
-    assert_like(rw_confirm(f, "u:2", NULL, "30000"), "0 *");
-    assert_like(rw_downgrade(f, "u:2", NULL, "30000"), "0 *");
-    assert_like(rw_recheck(f, "u:2"), "3");
-    assert_like(rw_release(f, "u:2", NULL), "0 *");
-    assert_like(script_redis(f, "EXISTS %s", rw_timeout(f, "u:2")), "0");
+    assert_like(rw_confirm(f, "u2:1", NULL, 30000), "2 *");
+    assert_like(rw_downgrade(f, "u2:1", NULL, 30000), "2 *");
+    assert_like(rw_recheck(f, "u2:1"), "2 * (0) ()");
+    assert_like(rw_release(f, "u2:1", NULL), "2 *");
+    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("u2:1")), "0");
 }
 
 static void who_waits_comes_in_when_it_looks_after_that(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire(f, "u:1", "u");
-    acquire_on(f, "u:2", "w", "30000", "u:1");
-    rw_hear(f, "r:1", "r:2", (char *)NULL);
-    assert_like(rw_acquire(f, "r:1", "r"), "0 *");
-    assert_like(rw_acquire(f, "r:2", "r"), "0 *");
-    rw_kill(f, "u:2");
-    assert_like(rw_touch(f, "r:2", NULL), "* 0 0 0 *");
-    assert_held(f, "r:1 r:2 u:1 read");
+    rw_acquire(f, "u1:1", "u");
+    acquire_on(f, "u2:1", "w", 30000, "u1:1");
+    rw_hear(f, "r1:1", "r2:1", (char *)NULL);
+    assert_like(rw_acquire(f, "r1:1", "r"), "2 *");
+    assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
+    rw_kill(f, "u2:1");
+    assert_like(rw_recheck(f, "r2:1"), "2 * 0 0 0 (0) (1 * * 0)");
+    assert_held(f, "r1:1 r2:1 u1:1 read");
 }
 
 static void it_may_write_again_after_that(void **state)
@@ -160,11 +164,11 @@ static void it_may_write_again_after_that(void **state)
     script_fixture *f = *state;
 
     lapse(f);
-    assert_like(acquire_on(f, "u:3", "w", "30000", "u:1"), "1 *");
-    assert_held(f, "u:1 u:3:write write");
-    assert_like(rw_renew(f, "u:2", NULL, "30000"), "1 2");
-    assert_like(rw_release(f, "u:3", NULL), "1 0 0");
-    assert_held(f, "u:1 read");
+    assert_like(acquire_on(f, "u3:1", "w", 30000, "u1:1"), "1 *");
+    assert_held(f, "u1:1 u3:1:write write");
+    assert_like(rw_confirm(f, "u2:1", NULL, 30000), "2 2");
+    assert_like(rw_release(f, "u3:1", NULL), "1 2 0 0");
+    assert_held(f, "u1:1 read");
 }
 
 static void the_base_may_end_after_that(void **state)
@@ -172,9 +176,9 @@ static void the_base_may_end_after_that(void **state)
     script_fixture *f = *state;
 
     lapse(f);
-    assert_like(rw_release(f, "u:1", NULL), "1 0 0");
+    assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
     assert_held(f, "");
-    assert_like(rw_acquire(f, "w:1", "w"), "1 *");
+    assert_like(rw_acquire(f, "w1:1", "w"), "1 *");
 }
 
 /* Nor is it let in because of what is tidied up first. */
@@ -184,10 +188,10 @@ static void a_full_server_lets_nobody_in_after_that(void **state)
 
     lapse(f);
     script_fill_memory(f, true);
-    assert_like(rw_try(f, "r:1", "r"), "!OOM *");
-    assert_like(rw_renew(f, "u:1", NULL, "60000"), "");
+    assert_like(rw_try(f, "r1:1", "r"), "!OOM *");
+    assert_like(rw_renew(f, "u1:1", 60000), "1 ()");
     script_fill_memory(f, false);
-    assert_like(rw_try(f, "r:1", "r"), "1 *");
+    assert_like(rw_try(f, "r1:1", "r"), "1 *");
 }
 
 /* ---- extension and downgrade ---- */
@@ -196,22 +200,22 @@ static void a_downgrade_shortens_no_lease_that_was_extended(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "w:1", "w", "5000");
-    assert_like(rw_confirm(f, "w:1", NULL, "20000"), "1 20000 *");
-    assert_like(rw_downgrade(f, "w:1", NULL, "5000"), "1 * 0 0");
+    rw_acquire_for(f, "w1:1", "w", 5000);
+    assert_like(rw_confirm(f, "w1:1", NULL, 20000), "1 20000 *");
+    assert_like(rw_downgrade(f, "w1:1", NULL, 5000), "1 * 0 0");
     assert_in_range(script_item(f, 1), 19000, 20000);
-    assert_in_range(lease_of(f, "w:1"), 19000, 20000);
+    assert_in_range(lease_of(f, "w1:1"), 19000, 20000);
 }
 
 static void a_downgrade_above_a_read_has_what_the_write_had(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "u:1", "u", "60000");
-    acquire_on(f, "u:2", "w", "5000", "u:1");
-    rw_confirm(f, "u:2", NULL, "20000");
-    assert_like(rw_downgrade(f, "u:2", NULL, "5000"), "1 * 0 0");
-    assert_in_range(lease_of(f, "u:2"), 19000, 20000);
+    rw_acquire_for(f, "u1:1", "u", 60000);
+    acquire_on(f, "u2:1", "w", 5000, "u1:1");
+    rw_confirm(f, "u2:1", NULL, 20000);
+    assert_like(rw_downgrade(f, "u2:1", NULL, 5000), "1 * 0 0");
+    assert_in_range(lease_of(f, "u2:1"), 19000, 20000);
     assert_in_range(lease_of_hash(f), 59000, 60000);
 }
 
@@ -220,12 +224,12 @@ static void an_extension_on_a_full_server_outlives_the_own_read(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_for(f, "u:1", "w", "5000");
-    acquire_on(f, "u:2", "r", "60000", "u:1");
+    rw_acquire_for(f, "u1:1", "w", 5000);
+    acquire_on(f, "u2:1", "r", 60000, "u1:1");
     script_fill_memory(f, true);
-    assert_like(rw_confirm(f, "u:1", NULL, "40000"), "1 40000 *");
-    assert_like(rw_release(f, "u:2", NULL), "1 0 0");
-    assert_held(f, "u:1:write write");
+    assert_like(rw_confirm(f, "u1:1", NULL, 40000), "1 40000 *");
+    assert_like(rw_release(f, "u2:1", NULL), "1 2 0 0");
+    assert_held(f, "u1:1:write write");
     assert_in_range(lease_of_hash(f), 39000, 40000);
 }
 

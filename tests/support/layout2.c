@@ -33,7 +33,9 @@ const char *layout2_run(script_fixture *f, const lk__signature *signature,
                         const char *const *forms, size_t key_count,
                         const void *args)
 {
-    return layout2_run_for(f, signature, forms, key_count, NULL, args);
+    static const char *const none[] = {""};
+
+    return layout2_run_for(f, signature, forms, key_count, none, args);
 }
 
 const char *layout2_run_for(script_fixture *f, const lk__signature *signature,

@@ -274,13 +274,18 @@ void lock2_shift_to_sweep(script_fixture *f, long long ms)
     shift(f, ms, 16000);
 }
 
+static long long start, at;
+
+long long lock2_now(void)
+{
+    return at;
+}
+
 void lock2_at(script_fixture *f, long long ms)
 {
-    static long long start;
-
     if (f->stamp[0] == '\0')
         start = script_now_ms(f);
-    ms += start;
+    at = ms += start;
     snprintf(f->stamp, sizeof(f->stamp),
              "local R = redis local redis = setmetatable({call = "
              "function(name, ...) if name ~= 'TIME' then return R.call(name, "

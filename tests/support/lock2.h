@@ -71,6 +71,8 @@ void lock2_shift_to_sweep(script_fixture *f, long long ms);
 /* Scripts find the clock at so many ms behind the first call of the test, and it
    stands still. */
 void lock2_at(script_fixture *f, long long ms);
+/* What the clock shows then, in ms. */
+long long lock2_now(void);
 
 /* Hears what is said to these clients, ended by NULL, from now on. */
 void lock2_hear(script_fixture *f, ...) __attribute__((sentinel));

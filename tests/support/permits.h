@@ -91,7 +91,7 @@ bool permits_record(script_fixture *f, lk__record_text *ret);
 void permits_put_fence(script_fixture *f, int64_t fence);
 void permits_put_turn(script_fixture *f, const char *turn);
 /* A record of another family, by the letters of its layout. */
-void permits_put_layout(script_fixture *f, const char *layout);
+void permits_put_layout(script_fixture *f, const char *other);
 /* The side of its turn; '-': none. since and length may be NULL. */
 char permits_turn(script_fixture *f, long long *since, long long *length);
 

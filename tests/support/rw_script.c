@@ -1,52 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/rw_script.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/check.h"
+#include "support/lock2.h"
+#include "support/rwlock2.h"
 
-extern const lk__script lk__script_rwlock_acquire;
-extern const lk__script lk__script_rwlock_confirm;
-extern const lk__script lk__script_rwlock_downgrade;
-extern const lk__script lk__script_rwlock_force;
-extern const lk__script lk__script_rwlock_info;
-extern const lk__script lk__script_rwlock_leave;
-extern const lk__script lk__script_rwlock_pass;
-extern const lk__script lk__script_rwlock_recheck;
-extern const lk__script lk__script_rwlock_release;
-extern const lk__script lk__script_rwlock_renew;
-extern const lk__script lk__script_rwlock_state;
-extern const lk__script lk__script_rwlock_touch;
+enum { TEXT_SIZE = 8192, FIELDS = 512, ASKS = 256, CLAIM_SIZE = 64 };
 
-enum { TEXT_SIZE = 8192, FIELDS = 512 };
+static const script_layout layout = {.count = 1,
+                                     .keys = {[KEY_LOCK] = ""},
+                                     .channel = "redisson_rwlock"};
 
-static const script_layout layout = {
-    .count = KEY_UPGRADES + 1,
-    .keys = {[KEY_LOCK] = "",
-             [KEY_STATE] = "latchkey:state",
-             [KEY_QUEUE] = "latchkey:queue",
-             [KEY_TICKETS] = "latchkey:tickets",
-             [KEY_SKIPPED] = "latchkey:skipped",
-             [KEY_READERS] = "latchkey:readers",
-             [KEY_VOID] = "latchkey:void",
-             [KEY_HOLDERS] = "latchkey:holders",
-             [KEY_SPIN] = "latchkey:spin",
-             [KEY_UPGRADERS] = "latchkey:upgraders",
-             [KEY_UPGRADES] = "latchkey:upgrades"},
-    .claim_key = ":rwlock_timeout:1",
-    .channel = "redisson_rwlock",
+/* What each claim asked for last: its member is made of that. */
+struct asked {
+    char claim[CLAIM_SIZE];
+    rwlock2_ask ask;
 };
 
-static const char *the_order;
+static struct asked all_asked[ASKS];
+static size_t asked_count;
+static char the_order;
 
 int rw_setup(void **state)
 {
     int result = script_setup(state);
 
-    the_order = "0";
+    the_order = '0';
+    asked_count = 0;
     if (result == 0)
         script_set_layout(*state, &layout);
     return result;
@@ -54,63 +40,69 @@ int rw_setup(void **state)
 
 void rw_set_order(const char *order)
 {
-    the_order = order;
+    the_order = order[0];
+}
+
+/* The claim's, or that of a reader. */
+static const rwlock2_ask *ask_of(const char *claim)
+{
+    static const rwlock2_ask reads = {.mode = 'r'};
+
+    for (size_t i = asked_count; i > 0; i--) {
+        if (strcmp(all_asked[i - 1].claim, claim) == 0)
+            return &all_asked[i - 1].ask;
+    }
+    return &reads;
 }
 
 /* ---- coming in ---- */
 
-const char *
-rw_acquire_with(script_fixture *f, const char *claim, const char *mode,
-                const char *lease, const char *queue, const char *inbox,
-                const char *reason, const char *check_void, const char *base)
+const char *rw_acquire_as(script_fixture *f, const char *claim, rwlock2_ask ask)
 {
-    return script_call(f, &lk__script_rwlock_acquire, claim, lease, queue,
-                       inbox, reason, check_void, mode, "1", the_order, base,
-                       (char *)NULL);
-}
-
-static const char *acquire(script_fixture *f, const char *claim,
-                           const char *mode, const char *lease,
-                           const char *queue, const char *base)
-{
-    char inbox[128];
-
-    snprintf(inbox, sizeof(inbox), "in:%s", claim);
-    return rw_acquire_with(f, claim, mode, lease, queue, inbox, "", "0", base);
+    assert_true(asked_count < ASKS);
+    ask.order = the_order;
+    snprintf(all_asked[asked_count].claim, CLAIM_SIZE, "%s", claim);
+    all_asked[asked_count++].ask = ask;
+    return rwlock2_acquire_with(f, claim, ask);
 }
 
 const char *rw_acquire(script_fixture *f, const char *claim, const char *mode)
 {
-    return acquire(f, claim, mode, "30000", "1", "");
+    return rw_acquire_as(f, claim, (rwlock2_ask){.mode = mode[0]});
 }
 
 const char *rw_try(script_fixture *f, const char *claim, const char *mode)
 {
-    return acquire(f, claim, mode, "30000", "0", "");
+    return rw_acquire_as(f, claim, (rwlock2_ask){.mode = mode[0], .how = 't'});
 }
 
 const char *rw_acquire_on(script_fixture *f, const char *claim,
                           const char *mode, const char *base)
 {
-    return acquire(f, claim, mode, "30000", "1", base);
+    rwlock2_ask ask = {.mode = mode[0]};
+
+    if (mode[0] == 'w')
+        ask = (rwlock2_ask){.mode = 'x', .base = base};
+    else
+        ask.writes = base;
+    return rw_acquire_as(f, claim, ask);
 }
 
 const char *rw_acquire_for(script_fixture *f, const char *claim,
-                           const char *mode, const char *lease)
+                           const char *mode, int64_t lease)
 {
-    return acquire(f, claim, mode, lease, "1", "");
+    return rw_acquire_as(f, claim,
+                         (rwlock2_ask){.mode = mode[0], .lease = lease});
+}
+
+const char *rw_spin(script_fixture *f, const char *claim, const char *mode)
+{
+    return rw_acquire_as(f, claim, (rwlock2_ask){.mode = mode[0], .how = 's'});
 }
 
 const char *rw_recheck(script_fixture *f, const char *claim)
 {
-    return script_call(f, &lk__script_rwlock_recheck, claim, "30000",
-                       (char *)NULL);
-}
-
-const char *rw_touch(script_fixture *f, const char *first, const char *second)
-{
-    return script_call(f, &lk__script_rwlock_touch, "", first, second,
-                       (char *)NULL);
+    return rwlock2_touch_as(f, claim, *ask_of(claim));
 }
 
 /* ---- holding ---- */
@@ -118,101 +110,84 @@ const char *rw_touch(script_fixture *f, const char *first, const char *second)
 const char *rw_fence(script_fixture *f, const char *claim)
 {
     static char fence[32];
-    const char *packed =
-        script_redis(f, "HGET %s %s", f->keys[KEY_HOLDERS], claim);
+    char packed[512];
+    lk__record_text record;
 
-    if (strcmp(packed, "nil") == 0)
-        packed = script_redis(f, "HGET %s fence", f->keys[KEY_STATE]);
-    snprintf(fence, sizeof(fence), "%.*s", (int)strcspn(packed, " "), packed);
+    snprintf(packed, sizeof(packed), "%s",
+             script_redis(f, "HGET " RWLOCK2_HOLDERS " %s", claim));
+    if (strcmp(packed, "nil") != 0) {
+        snprintf(fence, sizeof(fence), "%.*s", (int)strcspn(packed, " "),
+                 packed);
+        return fence;
+    }
+    snprintf(fence, sizeof(fence), "%" PRId64,
+             lock2_record(f, &record) ? record.fence : 0);
     return fence;
+}
+
+static int64_t fence_of(script_fixture *f, const char *claim, const char *fence)
+{
+    return strtoll(fence != NULL ? fence : rw_fence(f, claim), NULL, 10);
 }
 
 const char *rw_release(script_fixture *f, const char *claim, const char *fence)
 {
-    return script_call(f, &lk__script_rwlock_release, claim,
-                       fence != NULL ? fence : rw_fence(f, claim),
-                       (char *)NULL);
+    return rwlock2_release(f, claim, fence_of(f, claim, fence));
 }
 
 const char *rw_confirm(script_fixture *f, const char *claim, const char *fence,
-                       const char *lease)
+                       int64_t lease)
 {
-    return script_call(f, &lk__script_rwlock_confirm, claim,
-                       fence != NULL ? fence : rw_fence(f, claim), lease, "0",
-                       (char *)NULL);
+    return rwlock2_keep(f, claim, fence_of(f, claim, fence), lease);
 }
 
 const char *rw_downgrade(script_fixture *f, const char *claim,
-                         const char *fence, const char *lease)
+                         const char *fence, int64_t lease)
 {
-    return script_call(f, &lk__script_rwlock_downgrade, claim,
-                       fence != NULL ? fence : rw_fence(f, claim), lease,
-                       (char *)NULL);
+    return rwlock2_downgrade(f, claim, fence_of(f, claim, fence), lease);
 }
 
-const char *rw_timeout(script_fixture *f, const char *claim)
+const char *rw_renew(script_fixture *f, const char *claim, int64_t lease)
 {
-    static char key[512];
-    bool is_tagged = strchr(f->name, '{') != NULL;
+    bool writes = strchr("wx", ask_of(claim)->mode) != NULL;
+    const char *const keys[] = {f->keys[KEY_LOCK], rwlock2_timeout(claim)};
+    char number[24];
+    const char *const args[] = {number, claim, writes ? NULL : "-", NULL};
 
-    snprintf(key, sizeof(key), is_tagged ? "%s:%s%s" : "{%s}:%s%s", f->name,
-             claim, ":rwlock_timeout:1");
-    return key;
+    snprintf(number, sizeof(number), "%" PRId64, lease);
+    return script_run_keys(f, &lk__rwlock_renew_script, keys, writes ? 1 : 2,
+                           args);
 }
 
-const char *rw_renew(script_fixture *f, const char *claim, const char *fence,
-                     const char *lease)
+void rw_set_fence(script_fixture *f, const char *fence)
 {
-    const char *const keys[] = {f->keys[KEY_LOCK], f->keys[KEY_STATE],
-                                f->keys[KEY_HOLDERS], f->keys[KEY_VOID],
-                                rw_timeout(f, claim)};
-    const char *const args[] = {claim,
-                                fence != NULL ? fence : rw_fence(f, claim),
-                                lease, NULL};
+    char text[TEXT_SIZE];
+    const char *old = script_redis(f, "GET " RWLOCK2_RECORD);
+    const char *rest = strchr(old + 3, ' ');
 
-    return script_run_keys(f, &lk__script_rwlock_renew, keys, 5, args);
+    assert_non_null(rest);
+    snprintf(text, sizeof(text), "%.3s%s%s", old, fence, rest);
+    script_redis(f, "SET " RWLOCK2_RECORD " %s KEEPTTL", text);
 }
 
 void rw_kill(script_fixture *f, const char *claim)
 {
-    assert_like(script_redis(f, "DEL %s", rw_timeout(f, claim)), "1");
+    assert_like(script_redis(f, "DEL %s", rwlock2_timeout(claim)), "1");
 }
 
 /* ---- going out ---- */
 
-const char *
-rw_leave(script_fixture *f, const char *claim, const char *tombstone_ms)
+const char *rw_leave(script_fixture *f, const char *claim, bool stone)
 {
-    return script_call(f, &lk__script_rwlock_leave, claim, tombstone_ms,
-                       (char *)NULL);
+    return rwlock2_leave_as(f, claim, *ask_of(claim), stone);
 }
 
 const char *rw_pass(script_fixture *f)
 {
-    return script_call(f, &lk__script_rwlock_pass, "", (char *)NULL);
-}
-
-const char *rw_force(script_fixture *f)
-{
-    return rw_force_of(f, "");
-}
-
-const char *rw_force_of(script_fixture *f, const char *claim)
-{
-    return script_call(f, &lk__script_rwlock_force, claim, (char *)NULL);
+    return rwlock2_touch(f, NULL, 'r');
 }
 
 /* ---- looking ---- */
-
-const char *rw_info(script_fixture *f)
-{
-    return script_call(f, &lk__script_rwlock_info, "", (char *)NULL);
-}
-
-const char *rw_state(script_fixture *f)
-{
-    return script_call(f, &lk__script_rwlock_state, "", (char *)NULL);
-}
 
 static int compare(const void *left, const void *right)
 {
@@ -247,34 +222,108 @@ const char *rw_held(script_fixture *f)
 
 const char *rw_waiting(script_fixture *f)
 {
-    static char text[TEXT_SIZE];
-    static const int lanes[] = {KEY_QUEUE, KEY_UPGRADES, KEY_READERS,
-                                KEY_UPGRADERS};
-    size_t used = 0;
+    const char *text = script_redis(
+        f, "EVAL %s 1 " RWLOCK2_QUEUE,
+        "local text = '' for _, at in ipairs({1, 0, 3, 2}) do local found = "
+        "redis.call('ZRANGEBYSCORE', KEYS[1], string.format('%.0f', at * "
+        "2^48), string.format('(%.0f', (at + 1) * 2^48)) if #found > 0 then "
+        "for i = 1, #found do found[i] = string.match(found[i], '^%S+') end "
+        "text = text .. (text ~= '' and ' ' or '') .. string.sub('xwur', at + "
+        "1, at + 1) .. ': ' .. table.concat(found, ' ') end end return text");
 
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
-        const char *claims =
-            script_redis(f, "ZRANGE %s 0 -1", f->keys[lanes[i]]);
+    return strcmp(text, "\"\"") == 0 ? "" : text;
+}
 
-        if (claims[0] != '\0')
-            used +=
-                (size_t)snprintf(text + used, sizeof(text) - used, "%s%c: %s",
-                                 used > 0 ? " " : "", "wxru"[i], claims);
-    }
-    return text;
+const char *rw_parked(script_fixture *f)
+{
+    return script_redis(f, "ZCOUNT " RWLOCK2_QUEUE
+                           " 2251799813685248 (2533274790395904");
 }
 
 void rw_hear(script_fixture *f, ...)
 {
-    char inbox[128];
+    char client[CLAIM_SIZE];
     va_list claims;
     const char *claim;
 
     va_start(claims, f);
     while ((claim = va_arg(claims, const char *)) != NULL) {
-        snprintf(inbox, sizeof(inbox), "in:%s", claim);
-        script_listen(f, inbox);
+        snprintf(client, sizeof(client), "%.*s", (int)strcspn(claim, ":"),
+                 claim);
+        rwlock2_hear(f, client, (char *)NULL);
     }
     va_end(claims);
+}
+
+void rw_age(script_fixture *f, const char *claim, long long ms)
+{
+    assert_like(
+        script_redis(
+            f, "EVAL %s 1 " RWLOCK2_QUEUE " %s %lld %lld",
+            "local count = 0 local found = redis.call('ZRANGEBYSCORE', KEYS[1],"
+            " '0', '+inf', 'WITHSCORES') for i = 1, #found, 2 do if "
+            "string.find(found[i], ARGV[1] .. ' ', 1, true) == 1 then count = "
+            "count + 1 redis.call('ZADD', KEYS[1], string.format('%.0f', "
+            "found[i + 1] - ARGV[2] * 62.5), found[i]) end end "
+            "redis.call('ZADD', KEYS[1], string.format('%.0f', ARGV[2] - "
+            "ARGV[3]), string.match(ARGV[1], '^(.*):')) redis.call('ZADD', "
+            "KEYS[1], '-' .. ARGV[3], 'another') return count",
+            claim, ms, script_now_ms(f)),
+        "1");
+}
+
+void rw_turn(script_fixture *f, const char *side, long long ago_ms,
+             long long length_ms)
+{
+    lk__record_text record;
+    char turn[128], text[TEXT_SIZE], old[TEXT_SIZE];
+
+    lock2_at(f, 0);
+    snprintf(old, sizeof(old), "%s", script_redis(f, "GET " RWLOCK2_RECORD));
+    if (strcmp(old, "nil") == 0)
+        snprintf(old, sizeof(old), "2w 0 0 0 - - - 0 - - - 0 0 - - ");
+    assert_true(lk__packed_read(&lk__record_text_packed,
+                                (lk__text){old, strlen(old)}, &record));
+    snprintf(turn, sizeof(turn), "%s,%lld,%lld,0,0", side, lock2_now() - ago_ms,
+             length_ms);
+    record.turn = (lk__text){turn, strlen(turn)};
+    lk__packed_write(&lk__record_text_packed, &record, text, sizeof(text));
+    script_redis(f, "SET " RWLOCK2_RECORD " %s PX 3600000", text);
+}
+
+long long rw_turn_length(script_fixture *f)
+{
+    lk__turn_text turn;
+
+    lock2_turn(f, &turn);
+    return turn.length;
+}
+
+char rw_side(script_fixture *f)
+{
+    lk__turn_text turn;
+
+    lock2_turn(f, &turn);
+    return turn.side.bytes[0];
+}
+
+const char *rw_mark(script_fixture *f, const char *name)
+{
+    static char text[128];
+    lk__record_text record;
+    lk__marks_text marks;
+
+    assert_true(lock2_record(f, &record));
+    assert_true(lk__packed_read(&lk__marks_text_packed, record.more, &marks));
+    if (strcmp(name, "wave") == 0)
+        snprintf(text, sizeof(text), "%" PRId64, marks.wave);
+    else if (strcmp(name, "order") == 0)
+        snprintf(text, sizeof(text), "%" PRId64, marks.order);
+    else if (strcmp(name, "upgrader") == 0)
+        snprintf(text, sizeof(text), "%.*s", (int)marks.upgrader.size,
+                 marks.upgrader.bytes);
+    else
+        snprintf(text, sizeof(text), "%.*s", (int)marks.aside.size,
+                 marks.aside.bytes);
+    return text;
 }

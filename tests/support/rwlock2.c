@@ -16,19 +16,23 @@ static lk__text text_of(const char *text)
     return (lk__text){text, strlen(text)};
 }
 
-static const char *
-member_of(const char *claim, char mode, const char *base, int64_t lease)
+static int64_t lease_of(rwlock2_ask ask)
+{
+    return ask.lease != 0 ? ask.lease : 30000;
+}
+
+static const char *member_of(const char *claim, rwlock2_ask ask)
 {
     static char text[FIELD];
     const lk__member_text member = {
         .claim = text_of(claim),
         .nonce = text_of("0123456789abcdef"),
-        .mode = {&mode, 1},
+        .mode = {&ask.mode, 1},
         .need = 1,
-        .lease = lease,
-        .base = text_of(base != NULL ? base : "-"),
+        .lease = lease_of(ask),
+        .base = text_of(ask.base != NULL ? ask.base : "-"),
         .inbox = text_of("p"),
-        .reason = text_of("because"),
+        .reason = text_of(ask.reason != NULL ? ask.reason : "because"),
     };
 
     lk__packed_write(&lk__member_text_packed, &member, text, sizeof(text));
@@ -53,17 +57,16 @@ static const char *run(script_fixture *f, const lk__signature *signature,
 const char *
 rwlock2_acquire_with(script_fixture *f, const char *claim, rwlock2_ask ask)
 {
-    int64_t lease = ask.lease != 0 ? ask.lease : 30000;
     const lk__rwlock_acquire_args args = {
         .claim = text_of(claim),
-        .lease = lease,
+        .lease = lease_of(ask),
         .how = ask.how != 0 ? ask.how : 'q',
         .interop = f->interop[0],
         .life = LIFE_MS,
         .order = ask.order != 0 ? ask.order : '0',
         .writes = text_of(ask.writes != NULL ? ask.writes : ""),
         .channel = text_of(RWLOCK2_CHANNEL),
-        .own = text_of(member_of(claim, ask.mode, ask.base, lease)),
+        .own = text_of(member_of(claim, ask)),
     };
 
     return run(f, &lk__rwlock_acquire, LK__RWLOCK_ACQUIRE_WHOLE, claim, &args);
@@ -102,10 +105,16 @@ const char *rwlock2_release_alone(script_fixture *f, const char *claim)
 const char *
 rwlock2_leave(script_fixture *f, const char *claim, char mode, bool stone)
 {
+    return rwlock2_leave_as(f, claim, (rwlock2_ask){.mode = mode}, stone);
+}
+
+const char *rwlock2_leave_as(script_fixture *f, const char *claim,
+                             rwlock2_ask ask, bool stone)
+{
     lk__rwlock_close_args args = close_args(f, claim, 'l');
 
     args.has_own = true;
-    args.own = text_of(member_of(claim, mode, NULL, 30000));
+    args.own = text_of(member_of(claim, ask));
     args.has_stone = stone;
     args.stone = STONE_MS;
     return run(f, &lk__rwlock_close, LK__RWLOCK_CLOSE_WHOLE, claim, &args);
@@ -113,9 +122,14 @@ rwlock2_leave(script_fixture *f, const char *claim, char mode, bool stone)
 
 const char *rwlock2_touch(script_fixture *f, const char *claim, char mode)
 {
+    return rwlock2_touch_as(f, claim, (rwlock2_ask){.mode = mode});
+}
+
+const char *
+rwlock2_touch_as(script_fixture *f, const char *claim, rwlock2_ask ask)
+{
     const char *end = claim != NULL ? strchr(claim, ':') : NULL;
-    lk__text members[1] = {
-        text_of(claim != NULL ? member_of(claim, mode, NULL, 30000) : "")};
+    lk__text members[1] = {text_of(claim != NULL ? member_of(claim, ask) : "")};
     const lk__rwlock_touch_args args = {
         .uuid = {claim, end != NULL ? (size_t)(end - claim) : 0},
         .channel = text_of(RWLOCK2_CHANNEL),
@@ -188,7 +202,7 @@ const char *rwlock2_import(script_fixture *f, const char *claim, int64_t fence,
         .fence = fence,
         .lease = 30000,
         .life = LIFE_MS,
-        .own = text_of(member_of(own, mode, NULL, 30000)),
+        .own = text_of(member_of(own, (rwlock2_ask){.mode = mode})),
     };
 
     return layout2_run_for(f, &lk__rwlock_import, lk__rwlock_keys,

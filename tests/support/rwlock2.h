@@ -27,6 +27,7 @@ typedef struct rwlock2_ask {
     int64_t lease;      /* 0: 30000 */
     const char *base;   /* of an upgrade: the claim of its own read */
     const char *writes; /* the same owner's claim that writes */
+    const char *reason; /* NULL: because */
 } rwlock2_ask;
 
 const char *
@@ -39,8 +40,12 @@ const char *rwlock2_release_alone(script_fixture *f, const char *claim);
 /* stone: it may not acquire any more. */
 const char *
 rwlock2_leave(script_fixture *f, const char *claim, char mode, bool stone);
+const char *rwlock2_leave_as(script_fixture *f, const char *claim,
+                             rwlock2_ask ask, bool stone);
 /* One that waits; claim NULL: none, it goes on letting in. */
 const char *rwlock2_touch(script_fixture *f, const char *claim, char mode);
+const char *
+rwlock2_touch_as(script_fixture *f, const char *claim, rwlock2_ask ask);
 const char *rwlock2_keep(script_fixture *f, const char *claim, int64_t fence,
                          int64_t lease);
 const char *rwlock2_downgrade(script_fixture *f, const char *claim,

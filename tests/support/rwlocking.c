@@ -224,11 +224,16 @@ lk_status rwlocking_release(rw_taker *t)
 
 void rwlocking_wait_queued(rwlocking *f, rw_mode mode, int count)
 {
-    static const char *const lanes[] = {[RW_READ] = "readers",
-                                        [RW_UPGRADEABLE] = "upgraders",
-                                        [RW_WRITE] = "queue"};
+    static const char *const bands[] = {[RW_READ] = RWLOCKING_READERS,
+                                        [RW_UPGRADEABLE] = "2",
+                                        [RW_WRITE] = RWLOCKING_WRITERS};
 
-    locking_wait_integer(f->base, count, "ZCARD latchkey:%s:{n}", lanes[mode]);
+    locking_wait_integer(f->base, count, RWLOCKING_WAITING, bands[mode]);
+}
+
+void rwlocking_wait_upgrades(rwlocking *f, int count)
+{
+    locking_wait_integer(f->base, count, RWLOCKING_WAITING, "0");
 }
 
 long long rwlocking_holders(rwlocking *f)
@@ -244,7 +249,7 @@ void rwlocking_assert_clean(rwlocking *f)
     rwlocking_wait_queued(f, RW_READ, 0);
     rwlocking_wait_queued(f, RW_UPGRADEABLE, 0);
     rwlocking_wait_queued(f, RW_WRITE, 0);
-    locking_wait_integer(f->base, 0, "EXISTS latchkey:%s:{n}", "upgrades");
-    locking_wait_integer(f->base, 0, "EXISTS latchkey:%s:{n}", "holders");
-    assert_int_equal(server_integer(f->base->server, SERVER_TICKETS("n")), 0);
+    rwlocking_wait_upgrades(f, 0);
+    locking_wait_integer(f->base, 0, "EXISTS %s", "latchkey:{n}:h");
+    locking_wait_queued(f->base, "n", 0);
 }

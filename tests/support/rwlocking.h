@@ -93,8 +93,17 @@ lk_status rwlocking_join(rw_taker *t);
 /* Joins it, which must have the lock, and releases that. */
 lk_status rwlocking_release(rw_taker *t);
 
+/* A command that says how many wait in a band of the queue. */
+#define RWLOCKING_WAITING                                                      \
+    "EVAL return(redis.call('ZCOUNT','latchkey:{n}:q',string.format('%%.0f',"  \
+    "ARGV[1]*2^48),string.format('(%%.0f',(ARGV[1]+1)*2^48))) 0 %s"
+#define RWLOCKING_WRITERS "1"
+#define RWLOCKING_READERS "3"
+
 /* So many claims of the mode wait at the server. */
 void rwlocking_wait_queued(rwlocking *f, rw_mode mode, int count);
+/* So many wait to write above a read of their own. */
+void rwlocking_wait_upgrades(rwlocking *f, int count);
 /* How many remote holds there are: the fields of the hash but its mode. */
 long long rwlocking_holders(rwlocking *f);
 

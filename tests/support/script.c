@@ -186,8 +186,7 @@ static const script_layout lock_layout = {
     .channel = "redisson_lock__channel",
 };
 
-/* claim NULL: the key is the name's. */
-static char *key_make(const char *form, const char *name, const char *claim)
+static char *key_make(const char *form, const char *name)
 {
     bool is_tagged = strchr(name, '{') != NULL;
     char key[512];
@@ -204,8 +203,7 @@ static char *key_make(const char *form, const char *name, const char *claim)
     else if (form[0] != ':')
         snprintf(key, sizeof(key), is_tagged ? "%s:%s" : "%s:{%s}", form, name);
     else
-        snprintf(key, sizeof(key), is_tagged ? "%s%s%s%s" : "{%s}%s%s%s", name,
-                 claim != NULL ? ":" : "", claim != NULL ? claim : "", form);
+        snprintf(key, sizeof(key), is_tagged ? "%s%s" : "{%s}%s", name, form);
     return text_copy(key);
 }
 
@@ -220,8 +218,8 @@ static void keys_make(script_fixture *f)
 {
     keys_free(f);
     for (size_t i = 0; i < f->layout->count; i++)
-        f->keys[i] = key_make(f->layout->keys[i], f->name, NULL);
-    f->channel = key_make(f->layout->channel, f->name, NULL);
+        f->keys[i] = key_make(f->layout->keys[i], f->name);
+    f->channel = key_make(f->layout->channel, f->name);
 }
 
 void script_set_name(script_fixture *f, const char *name)
@@ -306,21 +304,11 @@ const char *script_run_keys(script_fixture *f, const lk__script *script,
 const char *
 script_run(script_fixture *f, const lk__script *script, const char *const *args)
 {
-    const char *keys[SCRIPT_KEYS + 1];
-    char *claim_key = NULL;
-    size_t count = f->layout->count;
-    const char *answer;
+    const char *keys[SCRIPT_KEYS];
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < f->layout->count; i++)
         keys[i] = f->keys[i];
-    if (f->layout->claim_key != NULL) {
-        claim_key = key_make(f->layout->claim_key, f->name,
-                             args[0] != NULL ? args[0] : "");
-        keys[count++] = claim_key;
-    }
-    answer = script_run_keys(f, script, keys, count, args);
-    free(claim_key);
-    return answer;
+    return script_run_keys(f, script, keys, f->layout->count, args);
 }
 
 const char *

@@ -32,7 +32,6 @@ enum { SCRIPT_KEYS = 12 }; /* at most */
 typedef struct script_layout {
     size_t count;
     const char *keys[SCRIPT_KEYS];
-    const char *claim_key;
     const char *channel;
 } script_layout;
 

@@ -27,6 +27,7 @@ static const struct {
     [TWIST_TWO] = {"2", ":2\r\n"},
     [TWIST_MINUS] = {"-1", ":-1\r\n"},
     [TWIST_MOST] = {"the largest number", ":9223372036854775807\r\n"},
+    [TWIST_LARGE] = {"a large number", ":9007199254740991\r\n"},
     [TWIST_LEAST] = {"the smallest number", ":-9223372036854775808\r\n"},
     [TWIST_MISSING] = {"missing", NULL},
     [TWIST_TWICE] = {"twice", NULL},

@@ -33,6 +33,7 @@ typedef enum twist_way {
     TWIST_TWO,
     TWIST_MINUS,
     TWIST_MOST,
+    TWIST_LARGE, /* the largest that is a number in an answer */
     TWIST_LEAST,
     TWIST_MISSING, /* and the rest follows */
     TWIST_TWICE,

@@ -204,7 +204,7 @@ static void a_downgrade_is_believed_for_what_it_asked(void **state)
 
     (void)state;
     twisted_open(&t, engine);
-    t.plan = (twisted_plan){"rwlock_downgrade", 1, {2, TWIST_MOST}};
+    t.plan = (twisted_plan){"rwlock_downgrade", 1, {2, TWIST_LARGE}};
     assert_status(lk_rwlock_new(&rwlock, t.client, "n", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_write(rwlock, 0, NULL, &hold), LK_OK);
     most_ms = lk_hold_remaining_ms(hold);

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The scripts of the read-write lock: what they get and answer is in
+ * lua/rwlock/rwlock.table, and docs/protocol.md says what stands behind it.
+ */
+
+#include "rwlock/protocol.h"
+
+#include "base/names.h"
+#include "claims/layout2.h"
+#include "engine/client.h"
+#include "rwlock/rwlock.h"
+#include "rwlock_table.h"
+
+/* ---- keys and members ---- */
+
+/* Adds the key of a claim's lease. It takes LK__CLAIM_KEY_SIZE of the room. */
+static void add_timeout(lk__question *q, const lk__place *place, const char *id)
+{
+    char *key = lk__question_text(q, LK__CLAIM_KEY_SIZE);
+
+    lk__name_claim_key(key,
+                       lk__key_of_claim(
+                           lk__rwlock_keys[LK__RWLOCK_KEY_TIMEOUT]),
+                       place->name, id);
+    lk__question_key(q, key);
+}
+
+/* The last of the keys is this claim's. */
+static lk__question *fill_for(lk__question *q, const lk__place *place,
+                              const lk__signature *signature, size_t key_count,
+                              const char *id, const void *args)
+{
+    lk__layout2_fill(q, place, signature, key_count - 1, args);
+    add_timeout(q, place, id);
+    return q;
+}
+
+/* A write above a read of the same owner's. */
+static bool is_upgrade(const lk__claim *claim)
+{
+    return lk__rwlock_writes(claim) && claim->terms.text[0] != '\0';
+}
+
+static lk__text member(lk__question *q, const lk__claim *claim)
+{
+    if (is_upgrade(claim))
+        return lk__layout2_member(q, claim, "x", claim->terms.text);
+    return lk__layout2_member(q, claim, claim->terms.mode, "-");
+}
+
+/* ---- seeking ---- */
+
+static lk__question *acquire(const lk__claim *claim, char how)
+{
+    const lk__place *place = claim->place;
+    lk__question *q = lk__layout2_begin(place, &lk__rwlock_acquire,
+                                        LK__MEMBER_SIZE + LK__CLAIM_KEY_SIZE);
+    lk__rwlock_acquire_args args = {
+        .claim = lk__text_of(claim->id),
+        .lease = (int64_t)claim->lease_ms,
+        .how = how,
+        .interop = lk__layout2_interop(place),
+        .life = lk__layout2_life(place),
+        .order = (char)('0' + claim->terms.number),
+        .writes =
+            lk__text_of(lk__rwlock_writes(claim) ? "" : claim->terms.text),
+        .channel = lk__text_of(place->channel),
+    };
+
+    if (q == NULL)
+        return NULL;
+    args.own = member(q, claim);
+    return fill_for(q, place, &lk__rwlock_acquire, LK__RWLOCK_ACQUIRE_WHOLE,
+                    claim->id, &args);
+}
+
+static lk__question *
+touch(const lk__place *place, lk__claim *const *claims, size_t count)
+{
+    lk__question *q =
+        lk__layout2_begin(place, &lk__rwlock_touch, count * LK__MEMBER_SIZE);
+    lk__text members[LK__TOUCH_CLAIMS];
+    const lk__rwlock_touch_args args = {
+        .uuid = lk__text_of(place->client->id),
+        .db = lk__layout2_db(place),
+        .channel = lk__text_of(place->channel),
+        .interop = lk__layout2_interop(place),
+        .life = lk__layout2_life(place),
+        .peek = '0',
+        .members = members,
+        .members_count = count,
+    };
+
+    if (q == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        members[i] = member(q, claims[i]);
+    return lk__layout2_fill(q, place, &lk__rwlock_touch, LK__RWLOCK_TOUCH_WHOLE,
+                            &args);
+}
+
+static lk__question *look(const lk__claim *claim)
+{
+    lk__claim *one = (lk__claim *)(uintptr_t)claim;
+
+    return touch(claim->place, &one, 1);
+}
+
+static lk_status held(lk__seek_answer *ret, int64_t fence, int64_t left_ms)
+{
+    ret->what = LK__SEEK_HELD;
+    ret->left_ms = left_ms;
+    ret->fence = ret->top_fence = (uint64_t)fence;
+    return fence > 0 ? LK_OK : LK_EPROTO;
+}
+
+static lk_status read_acquire(const redisReply *reply, lk__seek_answer *ret)
+{
+    lk__rwlock_acquire_answer a;
+
+    if (lk__answer_read(&lk__rwlock_acquire_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    switch ((lk__rwlock_acquire_kind)a.kind) {
+    case LK__RWLOCK_ACQUIRE_HELD:
+        return held(ret, a.held.fence, a.held.left);
+    case LK__RWLOCK_ACQUIRE_QUEUED:
+        ret->what = LK__SEEK_QUEUED;
+        ret->left_ms = a.queued.left;
+        ret->ticket = (uint64_t)a.queued.ticket;
+        ret->next = (lk__next)a.queued.next;
+        return a.queued.ticket > 0 && a.queued.next <= LK__NEXT_FREE
+                   ? LK_OK
+                   : LK_EPROTO;
+    case LK__RWLOCK_ACQUIRE_BUSY:
+        ret->what = LK__SEEK_BUSY;
+        ret->left_ms = a.busy.left;
+        return LK_OK;
+    case LK__RWLOCK_ACQUIRE_BASE_LOST:
+        break;
+    }
+    ret->what = LK__SEEK_ENDS;
+    ret->end = LK_ELOST;
+    return LK_OK;
+}
+
+/* Of a touch; of no other answer. */
+static lk_status
+read_touched(const redisReply *reply, lk__rwlock_touch_answer *ret)
+{
+    lk_status status = lk__answer_read(&lk__rwlock_touch_answers, reply, ret);
+
+    return status == LK_OK && ret->kind == LK__RWLOCK_TOUCH_TOUCHED &&
+                   ret->touched.next <= LK__NEXT_FREE
+               ? LK_OK
+               : LK_EPROTO;
+}
+
+/* One looked for itself: it holds, or is told its ticket. */
+static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
+{
+    lk__rwlock_touch_answer a;
+    lk__rwlock_touch_touched_holds hold;
+    lk__rwlock_touch_touched_tickets one;
+    lk_status status = read_touched(reply, &a);
+
+    if (status != LK_OK || lk__list_count(&a.touched.tickets) != 1)
+        return LK_EPROTO;
+    if (lk__list_count(&a.touched.holds) > 0) {
+        lk__list_get(&a.touched.holds, 0, &hold);
+        ret->found = true;
+        return held(ret, hold.fence, hold.left);
+    }
+    lk__list_get(&a.touched.tickets, 0, &one);
+    ret->what = one.ticket == 0 ? LK__SEEK_GONE : LK__SEEK_QUEUED;
+    ret->left_ms = a.touched.left;
+    ret->ticket = (uint64_t)one.ticket;
+    ret->next = (lk__next)a.touched.next;
+    ret->more = a.touched.more;
+    return LK_OK;
+}
+
+static lk_status
+read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
+{
+    return claim->look.script == lk__rwlock_acquire.script
+               ? read_acquire(reply, ret)
+               : read_look(reply, ret);
+}
+
+/* Whose turn it is is the first of the caller's; who holds now looks, too. */
+static lk_status
+read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
+{
+    lk__rwlock_touch_answer a;
+    lk__rwlock_touch_touched_tickets one;
+
+    if (read_touched(reply, &a) != LK_OK ||
+        lk__list_count(&a.touched.tickets) != count)
+        return LK_EPROTO;
+    ret->left_ms = a.touched.more ? 0 : a.touched.left;
+    ret->turn = count;
+    for (size_t i = 0; a.touched.next != LK__NEXT_NOT && i < count; i++) {
+        lk__list_get(&a.touched.tickets, i, &one);
+        if (one.ticket == 0)
+            continue;
+        ret->turn = i;
+        break;
+    }
+    return LK_OK;
+}
+
+static uint64_t read_ticket(const redisReply *reply, size_t i)
+{
+    lk__rwlock_touch_answer a;
+    lk__rwlock_touch_touched_tickets one;
+
+    if (read_touched(reply, &a) != LK_OK)
+        return 0;
+    lk__list_get(&a.touched.tickets, i, &one);
+    return (uint64_t)one.ticket;
+}
+
+/* ---- holding ---- */
+
+static lk__question *keep(const lk__place *place, const char *id,
+                          uint64_t fence, uint64_t lease_ms, uint64_t reserve)
+{
+    lk__question *q =
+        lk__layout2_begin(place, &lk__rwlock_keep, LK__CLAIM_KEY_SIZE);
+    const lk__rwlock_keep_args args = {
+        .claim = lk__text_of(id),
+        .fence = (int64_t)fence,
+        .lease = (int64_t)lease_ms,
+        .life = lk__layout2_life(place),
+        .channel = lk__text_of(place->channel),
+        .interop = lk__layout2_interop(place),
+    };
+
+    (void)reserve; /* a grant has one fence */
+    return q != NULL ? fill_for(q, place, &lk__rwlock_keep,
+                                LK__RWLOCK_KEEP_WHOLE, id, &args)
+                     : NULL;
+}
+
+static lk_status
+read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
+{
+    lk__rwlock_keep_answer a;
+
+    if (lk__answer_read(&lk__rwlock_keep_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    ret->is_held = a.kind == LK__RWLOCK_KEEP_KEPT;
+    if (ret->is_held) {
+        ret->is_alone = !a.kept.waiting;
+        ret->top_fence = fence;
+    } else {
+        ret->loss = lk__claim_loss_of(a.lost.code);
+    }
+    return LK_OK;
+}
+
+/* A reader is its field and its lease's key. A writer is its field, but where
+   its owner reads beside it, its lease has such a key, too; whether it has, and
+   whether a downgrade was done, is not known for sure. */
+static size_t renewal_keys(const lk__claim *claim)
+{
+    if (claim->is_mixed || is_upgrade(claim))
+        return 0;
+    return lk__rwlock_writes(claim) ? 1 : 2;
+}
+
+/* All of one lease, and of as many keys. */
+static lk__question *
+renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
+{
+    size_t each = renewal_keys(claims[0]), used = 0;
+    lk__question *q = lk__layout2_begin(claims[0]->place, &lk__rwlock_renew,
+                                        count * LK__CLAIM_KEY_SIZE);
+    lk__text ids[2 * LK__RENEW_CLAIMS];
+    lk__rwlock_renew_args args = {.lease = (int64_t)leases[0], .claims = ids};
+
+    if (q == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        const lk__place *place = claims[i]->place;
+
+        ids[used++] = lk__text_of(claims[i]->id);
+        lk__question_key(q, place->keys[LK__RWLOCK_KEY_LOCK]);
+        if (each == 2) {
+            ids[used++] = lk__text_of("-");
+            add_timeout(q, place, claims[i]->id);
+        }
+    }
+    args.claims_count = used;
+    return lk__layout2_fill(q, claims[0]->place, &lk__rwlock_renew, 0, &args);
+}
+
+static lk_status read_renew(const redisReply *reply, const redisReply **ret)
+{
+    lk__rwlock_renew_answer a;
+
+    if (lk__answer_read(&lk__rwlock_renew_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = a.renewed.lost.reply;
+    return LK_OK;
+}
+
+lk__question *
+lk__rwlock_ask_downgrade(const lk__claim *claim, uint64_t lease_ms)
+{
+    const lk__place *place = claim->place;
+    lk__question *q =
+        lk__layout2_begin(place, &lk__rwlock_downgrade, LK__CLAIM_KEY_SIZE);
+    const lk__rwlock_downgrade_args args = {
+        .claim = lk__text_of(claim->id),
+        .fence = (int64_t)claim->fence,
+        .lease = (int64_t)lease_ms,
+        .db = lk__layout2_db(place),
+        .channel = lk__text_of(place->channel),
+        .life = lk__layout2_life(place),
+    };
+
+    return q != NULL ? fill_for(q, place, &lk__rwlock_downgrade,
+                                LK__RWLOCK_DOWNGRADE_WHOLE, claim->id, &args)
+                     : NULL;
+}
+
+lk_status
+lk__rwlock_read_downgrade(const redisReply *reply, lk__downgrade_answer *ret)
+{
+    lk__rwlock_downgrade_answer a;
+
+    if (lk__answer_read(&lk__rwlock_downgrade_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret =
+        (lk__downgrade_answer){.reads = a.kind == LK__RWLOCK_DOWNGRADE_READS};
+    if (ret->reads) {
+        ret->left = a.reads.left > 0 ? (uint64_t)a.reads.left : 0;
+        ret->more = a.reads.more;
+    } else {
+        ret->loss = lk__claim_loss_of(a.not_held.code);
+    }
+    return LK_OK;
+}
+
+/* ---- ending ---- */
+
+static lk__rwlock_close_args
+close_args(const lk__place *place, char why, const char *id)
+{
+    return (lk__rwlock_close_args){.why = why,
+                                   .claim = lk__text_of(id),
+                                   .db = lk__layout2_db(place),
+                                   .channel = lk__text_of(place->channel),
+                                   .interop = lk__layout2_interop(place),
+                                   .life = lk__layout2_life(place)};
+}
+
+static lk__question *release(const lk__claim *claim)
+{
+    const lk__place *place = claim->place;
+    lk__question *q =
+        lk__layout2_begin(place, &lk__rwlock_close, LK__CLAIM_KEY_SIZE);
+    lk__rwlock_close_args args = close_args(place, 'r', claim->id);
+
+    args.fence = (int64_t)claim->fence;
+    return q != NULL ? fill_for(q, place, &lk__rwlock_close,
+                                LK__RWLOCK_CLOSE_WHOLE, claim->id, &args)
+                     : NULL;
+}
+
+static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
+{
+    const lk__place *place = claim->place;
+    lk__question *q = lk__layout2_begin(place, &lk__rwlock_close,
+                                        LK__MEMBER_SIZE + LK__CLAIM_KEY_SIZE);
+    lk__rwlock_close_args args = close_args(place, 'l', claim->id);
+
+    if (q == NULL)
+        return NULL;
+    args.has_own = true;
+    args.own = member(q, claim);
+    args.has_stone = stone_ms > 0;
+    args.stone = (int64_t)stone_ms;
+    return fill_for(q, place, &lk__rwlock_close, LK__RWLOCK_CLOSE_WHOLE,
+                    claim->id, &args);
+}
+
+static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
+{
+    lk__rwlock_close_answer a;
+
+    if (lk__answer_read(&lk__rwlock_close_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__close_answer){.was_held = false};
+    if (a.kind == LK__RWLOCK_CLOSE_CLOSED) {
+        ret->was_held = a.closed.was == 2;
+        ret->more = a.closed.more;
+    }
+    return LK_OK;
+}
+
+static lk__question *force(const lk__place *place, const char *owner)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__rwlock_force, 0);
+    const lk__rwlock_force_args args = {.claim = lk__text_of(owner),
+                                        .db = lk__layout2_db(place),
+                                        .channel = lk__text_of(place->channel)};
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_force,
+                                        LK__RWLOCK_FORCE_WHOLE, &args)
+                     : NULL;
+}
+
+static lk__question *hand_on(const lk__place *place)
+{
+    return touch(place, NULL, 0);
+}
+
+static bool read_hand_on(const redisReply *reply)
+{
+    lk__rwlock_touch_answer a;
+
+    return read_touched(reply, &a) == LK_OK && a.touched.more;
+}
+
+/* ---- taking over ---- */
+
+static lk__question *import(const lk__claim *claim, const char *id,
+                            uint64_t fence, uint64_t lease_ms)
+{
+    const lk__place *place = claim->place;
+    lk__question *q =
+        lk__layout2_begin(place, &lk__rwlock_import,
+                          LK__MEMBER_SIZE + (size_t)2 * LK__CLAIM_KEY_SIZE);
+    lk__rwlock_import_args args = {
+        .claim = lk__text_of(id),
+        .fence = (int64_t)fence,
+        .lease = (int64_t)lease_ms,
+        .life = lk__layout2_life(place),
+    };
+
+    if (q == NULL)
+        return NULL;
+    args.own = member(q, claim);
+    lk__layout2_fill(q, place, &lk__rwlock_import, LK__RWLOCK_IMPORT_WHOLE - 2,
+                     &args);
+    add_timeout(q, place, id);
+    add_timeout(q, place, claim->id);
+    return q;
+}
+
+static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
+{
+    lk__rwlock_import_answer a;
+
+    if (lk__answer_read(&lk__rwlock_import_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__import_answer){.is_held = a.kind == LK__RWLOCK_IMPORT_HELD};
+    if (ret->is_held) {
+        ret->left_ms = a.held.left;
+        ret->fence = ret->top_fence = (uint64_t)a.held.fence;
+    }
+    return LK_OK;
+}
+
+/* ---- for operators ---- */
+
+static lk__question *revoke(const lk__place *place, const char *owner)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__rwlock_revoke, 0);
+    const lk__rwlock_revoke_args args = {.claim = lk__text_of(owner),
+                                         .db = lk__layout2_db(place)};
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_revoke,
+                                        LK__RWLOCK_REVOKE_WHOLE, &args)
+                     : NULL;
+}
+
+static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
+{
+    lk__rwlock_revoke_answer a;
+
+    if (lk__answer_read(&lk__rwlock_revoke_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__revoke_answer){.is_held = a.kind == LK__RWLOCK_REVOKE_REVOKED,
+                               .left_ms = LK_FOREVER};
+    if (ret->is_held && a.revoked.told)
+        ret->left_ms = a.revoked.left;
+    return LK_OK;
+}
+
+static lk__question *forget(const lk__place *place)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__rwlock_forget, 0);
+    const lk__rwlock_forget_args args = {.channel =
+                                             lk__text_of(place->channel)};
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_forget,
+                                        LK__RWLOCK_FORGET_WHOLE, &args)
+                     : NULL;
+}
+
+/* An owner's text is followed by a NUL, as hiredis has it. */
+static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
+{
+    lk__rwlock_forget_answer a;
+
+    if (lk__answer_read(&lk__rwlock_forget_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__forget_answer){.what = LK__FORGET_NOTHING};
+    switch ((lk__rwlock_forget_kind)a.kind) {
+    case LK__RWLOCK_FORGET_NOTHING:
+        break;
+    case LK__RWLOCK_FORGET_DONE:
+        ret->what = LK__FORGET_DONE;
+        break;
+    case LK__RWLOCK_FORGET_HELD:
+        ret->what = LK__FORGET_HELD;
+        ret->owner = a.held.owner.bytes;
+        ret->left_ms = a.held.left;
+        break;
+    case LK__RWLOCK_FORGET_WAITED:
+        ret->what = LK__FORGET_WAITED;
+        ret->number = a.waited.number;
+        break;
+    }
+    return LK_OK;
+}
+
+static lk__question *info(const lk__place *place)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__rwlock_see, 0);
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_see,
+                                        LK__RWLOCK_SEE_WHOLE, NULL)
+                     : NULL;
+}
+
+static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
+{
+    lk__rwlock_see_answer a;
+
+    if (lk__answer_read(&lk__rwlock_see_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    ret->holders = a.seen.holders.reply;
+    ret->waiters = a.seen.waiters.reply;
+    ret->number = a.seen.number;
+    return LK_OK;
+}
+
+lk__question *lk__rwlock_ask_state(const lk__place *place)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__rwlock_state, 0);
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_state,
+                                        LK__RWLOCK_STATE_WHOLE, NULL)
+                     : NULL;
+}
+
+lk_status
+lk__rwlock_read_state(const redisReply *reply, lk_rwlock_state *ret_state)
+{
+    lk__rwlock_state_answer a;
+
+    if (lk__answer_read(&lk__rwlock_state_answers, reply, &a) != LK_OK ||
+        a.state.how > LK_RWLOCK_WRITE)
+        return LK_EPROTO;
+    *ret_state = (lk_rwlock_state)a.state.how;
+    return LK_OK;
+}
+
+const lk__protocol lk__protocol_rwlock = {
+    .is_second = true,
+    .acquire = acquire,
+    .look = look,
+    .read_seek = read_seek,
+    .touch = touch,
+    .read_touch = read_touch,
+    .read_ticket = read_ticket,
+    .keep = keep,
+    .read_keep = read_keep,
+    .renewal_keys = renewal_keys,
+    .renew = renew,
+    .read_renew = read_renew,
+    .release = release,
+    .leave = leave,
+    .force = force,
+    .read_close = read_close,
+    .hand_on = hand_on,
+    .read_hand_on = read_hand_on,
+    .import = import,
+    .read_import = read_import,
+    .revoke = revoke,
+    .read_revoke = read_revoke,
+    .forget = forget,
+    .read_forget = read_forget,
+    .info = info,
+    .read_info = read_info,
+};
