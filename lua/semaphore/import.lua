@@ -8,7 +8,8 @@
 -- Invariants: of those who import one claim one is told *held*: the old claim is
 -- gone then. The same new claim may ask again, and gets the same fence. A lease is
 -- only lengthened. On a mismatch nothing changes. A full server does not refuse
--- it. A hold without a record is nobody's to import.
+-- it. A hold without a record is nobody's to import, nor one whose lease has ended,
+-- whether its permits are gone or not.
 -- needs: books clock permits
 
 local to = {counter = counter_key, zset = zset_key, record = record_key,
@@ -27,7 +28,7 @@ end
 local one = new and new.till and new or old
 if bad then
     return bad
-elseif not one or not one.till or not books.all then
+elseif not one or not one.till or one.till <= clock.ms or not books.all then
     return {NOT_HELD, 0}
 elseif one == old and old.fence ~= fence then
     return {NOT_HELD, 3}

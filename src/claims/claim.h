@@ -116,6 +116,7 @@ struct lk__claim {
     uint64_t renew_at;         /* LK__NEVER: not to be renewed */
     uint64_t ask_since; /* what was sent before says nothing of it any more */
     unsigned renew_failures;
+    bool borrowed;  /* whoever imports the text has it, and nobody says so */
     bool confirmed; /* it has its own lease, not only that of a pushed grant */
     bool renewing;  /* in a batch that is due or under way */
     uint64_t kept_at; /* when its record was last made to last */

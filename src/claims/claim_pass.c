@@ -38,8 +38,9 @@ static bool is_too_long(const lk__claim *claim, const lk__wait *wait)
 
 bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait)
 {
-    return claim->place->kind->passes && claim->watchdog && wait->watchdog &&
-           claim->renew_failures == 0 && !is_too_long(claim, wait);
+    return claim->place->kind->passes && !claim->borrowed && claim->watchdog &&
+           wait->watchdog && claim->renew_failures == 0 &&
+           !is_too_long(claim, wait);
 }
 
 /* ---- the question ------------------------------------------------------------ */

@@ -202,13 +202,19 @@ static bool fences_take(lk__claim *claim, const lk__import_answer *answer)
     return true;
 }
 
-/* A repeated question is answered with what is left from the first one. */
+/* A repeated question is answered with what is left from the first one. It is
+   more than was asked for where the exporter had the lease extended: the server
+   repeats its answer for as long. */
 static void lease_take(struct import *import, const lk__import_answer *answer)
 {
-    if (answer->left_ms < 0)
-        import->left_ms = 0;
-    else if ((uint64_t)answer->left_ms < import->left_ms)
-        import->left_ms = (uint64_t)answer->left_ms;
+    uint64_t left_ms = answer->left_ms < 0 ? 0 : (uint64_t)answer->left_ms;
+
+    if (left_ms > LK__TIME_MAX_MS)
+        left_ms = LK__TIME_MAX_MS;
+    lk__claim_asked(import->claim, lk__client_now(import->claim->place->client),
+                    left_ms);
+    if (left_ms < import->left_ms)
+        import->left_ms = left_ms;
 }
 
 /* Whether the server keeps it for this client, and then under which fences and
@@ -265,7 +271,8 @@ static void import_cleanup(lk__ask *ask)
 }
 
 /* The claim that stands for the text's here; NULL: out of memory. */
-static lk__claim *foreign_new(lk__place *place, const struct exported *from)
+static lk__claim *
+foreign_new(lk__place *place, const struct exported *from, bool borrows)
 {
     lk__claim *claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
 
@@ -273,6 +280,7 @@ static lk__claim *foreign_new(lk__place *place, const struct exported *from)
         return NULL;
     claim->state = LK__CLAIM_FOREIGN;
     claim->line = LK__LINE_OWN;
+    claim->borrowed = borrows;
     claim->terms.mode = from->mode;
     claim->is_mixed = true; /* others may hold beside it */
     claim->fence = from->fence;
@@ -321,7 +329,7 @@ static struct import *import_new(lk__place *place, const struct exported *from,
     import->ask.takes = true;
     import->ask.take = import_take;
     import->ask.cleanup = import_cleanup;
-    import->claim = foreign_new(place, from);
+    import->claim = foreign_new(place, from, borrows);
     if (import->claim == NULL || import_set(import) != LK_OK) {
         lk__ask_release(&import->ask);
         return NULL;
@@ -330,14 +338,16 @@ static struct import *import_new(lk__place *place, const struct exported *from,
 }
 
 /* The server answers a client that asks again as before, since the first answer
-   may be lost. So it is found out here whether that was taken already: the
-   client has the hold, or has exported it under the fence of that answer. */
+   may be lost. So it is found out here whether that was taken already, or is
+   being asked for: an import gives a larger fence. What the client has under the
+   text's own fence, or a smaller one, it has exported or borrowed. */
 static bool was_taken(const lk__place *place, const struct exported *from)
 {
     for (const lk__claim *claim = place->first_claim; claim != NULL;
          claim = claim->next) {
         if (strcmp(claim->id, from->id) == 0 &&
-            (claim->state != LK__CLAIM_EXPORTED || claim->fence > from->fence))
+            (claim->fence > from->fence || (claim->state == LK__CLAIM_FOREIGN &&
+                                            claim->fence == from->fence)))
             return true;
     }
     return false;

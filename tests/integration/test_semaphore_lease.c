@@ -286,6 +286,26 @@ static void an_exported_hold_is_taken_over(void **state)
     sem_assert_clean(f, 3);
 }
 
+static void a_client_that_borrows_a_hold_imports_it_later(void **state)
+{
+    semaphores *f = *state;
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    lk_semaphore *there = sem_of(f, open_watchdog(f), 1);
+    lk_semaphore *here = sem_of(f, open_watchdog(f), 1);
+    char text[LK_EXPORT_SIZE];
+    lk_hold *borrowed = NULL, *hold = sem_hold(here, 1);
+
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    assert_status(lk_semaphore_import(here, text, &borrow, &borrowed), LK_OK);
+    assert_status(lk_semaphore_import(there, text, NULL, &hold), LK_OK);
+    assert_status(lk_hold_export(hold, text, sizeof(text)), LK_OK);
+    assert_status(lk_semaphore_import(here, text, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(borrowed), LK_ELOST);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    sem_assert_clean(f, 1);
+}
+
 static void an_export_that_nobody_imports_ends_with_its_lease(void **state)
 {
     semaphores *f = *state;
@@ -337,6 +357,7 @@ int main(void)
         SEM_TEST(a_hold_that_is_gone_gives_nothing_back),
         SEM_TEST(what_others_took_since_is_not_given_back),
         SEM_TEST(an_exported_hold_is_taken_over),
+        SEM_TEST(a_client_that_borrows_a_hold_imports_it_later),
         SEM_TEST(an_export_that_nobody_imports_ends_with_its_lease),
         SEM_TEST(a_hold_of_another_name_is_not_taken_over),
     };

@@ -428,6 +428,27 @@ static void an_import_ends_what_was_borrowed(void **state)
     assert_false(locking_exists(f, "n"));
 }
 
+static void what_is_borrowed_is_not_passed_on_within_its_client(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, open_watchdog(f), "n");
+    lk_hold *hold = locking_hold(locking_lock(f, open_watchdog(f), "n"));
+    char text[LK_EXPORT_SIZE];
+    lk_hold *borrowed;
+    taker *t;
+
+    export_to(hold, text);
+    borrowed = borrow_from(lock, text);
+    t = locking_take(f, lock, LK_FOREVER, NULL);
+    locking_wait_queued(f, "n", 1);
+    hold = import_from(locking_lock(f, open_watchdog(f), "n"), text);
+    (void)lk_hold_release(borrowed);
+    locking_wait_queued(f, "n", 1);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+}
+
 static void only_an_exported_hold_is_borrowed(void **state)
 {
     locking *f = *state;
@@ -593,6 +614,7 @@ int main(void)
         TEST(a_text_from_before_an_export_is_worth_nothing),
         TEST(those_who_borrow_have_one_hold),
         TEST(an_import_ends_what_was_borrowed),
+        TEST(what_is_borrowed_is_not_passed_on_within_its_client),
         TEST(only_an_exported_hold_is_borrowed),
         TEST(text_that_is_no_export_is_refused),
         TEST(an_export_of_another_name_is_refused),

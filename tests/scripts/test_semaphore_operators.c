@@ -118,6 +118,20 @@ static void permits_that_are_revoked_are_not_imported(void **state)
     assert_like(permits_import(f, "u1:1", old, "v:9"), "2 4");
 }
 
+/* As long as nobody has taken them. */
+static void permits_whose_lease_has_ended_are_not_imported(void **state)
+{
+    script_fixture *f = *state;
+    int64_t old;
+
+    permits_set(f, 1);
+    permits_acquire(f, "u1:1", 1);
+    old = script_item(f, 1);
+    permits_expire(f, 1);
+    assert_like(permits_import(f, "u1:1", old, "v:9"), "2 0");
+    assert_like(permits_acquire(f, "u2:2", 1), "1 *");
+}
+
 static void permits_are_imported_from_a_full_server(void **state)
 {
     script_fixture *f = *state;
@@ -414,6 +428,7 @@ int main(void)
         PERMITS_TEST(an_import_changes_no_count),
         PERMITS_TEST(permits_get_a_higher_fence_without_record_and_clock),
         PERMITS_TEST(permits_that_are_revoked_are_not_imported),
+        PERMITS_TEST(permits_whose_lease_has_ended_are_not_imported),
         PERMITS_TEST(permits_are_imported_from_a_full_server),
         PERMITS_TEST(permits_that_are_denied_keep_their_owner),
         PERMITS_TEST(revoked_permits_stay_taken),
