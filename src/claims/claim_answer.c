@@ -151,6 +151,14 @@ static bool rides_out(const lk__claim *claim)
     return head == NULL || !head->try_only;
 }
 
+/* What was too late once is so again, if a lease is no longer than an answer's
+   way: others of the line have their turn in between. */
+static void let_others(const lk__claim *claim)
+{
+    if (claim->line == LK__LINE_COMMON && claim->place->first_wait != NULL)
+        lk__wait_step_back(claim->place->first_wait);
+}
+
 /*
  * The lease counts from when the server was asked. An answer that took longer
  * than that brings a hold that is over already: it is given back, and the wait
@@ -168,6 +176,7 @@ hold_answered(lk__claim *claim, uint64_t lease_ms, lk__grant_how how)
         lk__claim_hold(claim, deadline, how);
     } else if (rides_out(claim)) {
         ask_again(claim);
+        let_others(claim);
         lk__claim_give_up(claim, LK_OK, NULL);
     } else {
         lk__claim_give_up(claim, LK_EINDOUBT,

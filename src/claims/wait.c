@@ -20,27 +20,20 @@
 
 /* ---- lists --------------------------------------------------------------- */
 
-static void lists_add(lk__wait *wait)
+static void line_join(lk__wait *wait)
 {
     lk__place *place = wait->place;
-    lk_client *client = wait->call.client;
 
+    wait->next = NULL;
     wait->prev = place->last_wait;
     if (wait->prev != NULL)
         wait->prev->next = wait;
     else
         place->first_wait = wait;
     place->last_wait = wait;
-
-    wait->next_all = client->work->first_wait;
-    if (wait->next_all != NULL)
-        wait->next_all->prev_all = wait;
-    client->work->first_wait = wait;
-    client->stats.waiting++;
-    place->refs++;
 }
 
-static void lists_remove(lk__wait *wait)
+static void line_leave(lk__wait *wait)
 {
     lk__place *place = wait->place;
 
@@ -52,7 +45,31 @@ static void lists_remove(lk__wait *wait)
         wait->next->prev = wait->prev;
     else
         place->last_wait = wait->prev;
+}
 
+void lk__wait_step_back(lk__wait *wait)
+{
+    line_leave(wait);
+    line_join(wait);
+}
+
+static void lists_add(lk__wait *wait)
+{
+    lk__place *place = wait->place;
+    lk_client *client = wait->call.client;
+
+    line_join(wait);
+    wait->next_all = client->work->first_wait;
+    if (wait->next_all != NULL)
+        wait->next_all->prev_all = wait;
+    client->work->first_wait = wait;
+    client->stats.waiting++;
+    place->refs++;
+}
+
+static void lists_remove(lk__wait *wait)
+{
+    line_leave(wait);
     if (wait->prev_all != NULL)
         wait->prev_all->next_all = wait->next_all;
     else

@@ -75,6 +75,9 @@ typedef struct lk__wait {
 /* Stands in line. It may be done at once. Inside the monitor. */
 void lk__wait_begin(lk__wait *wait);
 
+/* Those behind it in its place's line come before it now. */
+void lk__wait_step_back(lk__wait *wait);
+
 /*
  * Ends it; it is out of every list afterwards. words are for lk_last_error();
  * NULL: the status' own text. Inside the monitor.
