@@ -19,7 +19,7 @@
 
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "cli/local.h"
+#include "cli/local/local.h"
 #include "cli/output.h"
 #include "input.h"
 

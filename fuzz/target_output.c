@@ -11,7 +11,7 @@
 
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/see_rows.h"
+#include "cli/see/rows.h"
 #include "cli/utf8.h"
 #include "input.h"
 

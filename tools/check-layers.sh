@@ -54,7 +54,7 @@ found=$(
         esac
         includes "src/$module" |
             grep '#include "' |
-            grep -vE "#include \"($allowed)/[a-z0-9_]+\.h\"" |
+            grep -vE "#include \"($allowed)/([a-z]+/)?[a-z0-9_]+\.h\"" |
             grep -vE '#include "[a-z]+_table\.h"' |
             refuse "src/$module may include $allowed and public headers" || :
     done

@@ -16,10 +16,10 @@
 #include "cli/connect.h"
 #include "cli/eval.h"
 #include "cli/json.h"
-#include "cli/keeper.h"
 #include "cli/output.h"
-#include "cli/run_env.h"
-#include "cli/run_wait.h"
+#include "cli/run/env.h"
+#include "cli/run/keeper.h"
+#include "cli/run/wait.h"
 #include "cli/subject.h"
 #include "cli/word.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cli/peer.h"
+#include "cli/local/peer.h"
 
 /* What words of the library, the system or the server mean. */
 static const struct known {

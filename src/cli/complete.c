@@ -23,7 +23,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/connect.h"
-#include "cli/local.h"
+#include "cli/local/local.h"
 #include "cli/utf8.h"
 
 enum { BUDGET_MS = 190, NAMES_WAIT_MS = 150, NAMES_MAX = 200, WORD_MAX = 64 };

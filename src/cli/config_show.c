@@ -11,7 +11,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/password.h"
-#include "cli/see.h"
+#include "cli/see/see.h"
 
 typedef struct choices {
     bool explains;

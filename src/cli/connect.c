@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/config.h"
-#include "cli/local.h"
+#include "cli/local/local.h"
 #include "cli/output.h"
 #include "cli/password.h"
 

@@ -22,7 +22,7 @@
 
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "cli/run_child.h"
+#include "cli/run/child.h"
 
 #define FAILED "the command exited with "
 

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The commands that run another one under a hold: their options and words. */
+
+#include <stddef.h>
+
+#include "cli/run/run.h"
+
+#define AT(member) offsetof(run_options, member)
+
+/* flock's other words for the same, and what it has and makes no sense here. */
+#define FLOCK_OPTIONS                                                          \
+    {CLI_FLAG, 0, "nb", AT(is_try), NULL, NULL, 0},                            \
+        {CLI_FLAG, 0, "nonblocking", AT(is_try), NULL, NULL, 0},               \
+        {CLI_TIME, 0, "timeout", AT(wait_ms), "TIME", NULL, 0},                \
+        {CLI_REFUSED,                                                          \
+         'o',                                                                  \
+         "close",                                                              \
+         0,                                                                    \
+         NULL,                                                                 \
+         "leave out -o: COMMAND gets no descriptor of the lock",               \
+         0},                                                                   \
+        {CLI_REFUSED,                                                          \
+         'F',                                                                  \
+         "no-fork",                                                            \
+         0,                                                                    \
+         NULL,                                                                 \
+         "leave out -F: the tool has to live while COMMAND does, to renew "    \
+         "the lease; signals and the exit code pass through",                  \
+         0},                                                                   \
+    {                                                                          \
+        CLI_REFUSED, 0, "unlock", 0, NULL,                                     \
+            "leave out --unlock: NAME is given back when COMMAND ends; a "     \
+            "shell that holds NAME by `acquire` writes `latchkey release`",    \
+            0                                                                  \
+    }
+
+/* Those of every kind. */
+#define COMMON_OPTIONS                                                         \
+    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},           \
+        {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most",  \
+         0},                                                                   \
+        {CLI_TIME, 'l',                                                        \
+         "lease",  AT(lease_ms),                                               \
+         "TIME",   "others get it so long after a crash; 30s",                 \
+         0},                                                                   \
+        {CLI_TEXT, 'y',    "why",                                              \
+         AT(why),  "TEXT", "shown to whoever looks at NAME",                   \
+         0},                                                                   \
+        {CLI_TEXT, 'c',    "command",                                          \
+         AT(line), "LINE", "run this line with /bin/sh",                       \
+         0},                                                                   \
+        {CLI_TEXT,  0,                                                         \
+         "on-lost", AT(on_lost),                                               \
+         "WHAT",    "term, kill, warn or run:LINE when it is lost; term",      \
+         0},                                                                   \
+        {CLI_TIME,                                                             \
+         'k',                                                                  \
+         "kill-after",                                                         \
+         AT(kill_after_ms),                                                    \
+         "TIME",                                                               \
+         "SIGKILL so long after SIGTERM, at most; 5s",                         \
+         0},                                                                   \
+        {CLI_TIME,                                                             \
+         0,                                                                    \
+         "time-limit",                                                         \
+         AT(limit_ms),                                                         \
+         "TIME",                                                               \
+         "end the command after that; exit code 124",                          \
+         0},                                                                   \
+        {CLI_TIME,   0,                                                        \
+         "at-least", AT(at_least_ms),                                          \
+         "TIME",     "hold it that long, even if the command ends sooner",     \
+         0},                                                                   \
+        {CLI_COUNT,                                                            \
+         0,                                                                    \
+         "status-fd",                                                          \
+         AT(status_fd),                                                        \
+         "N",                                                                  \
+         "write how it ended there, one line of JSON",                         \
+         0},                                                                   \
+        {CLI_COUNT,                                                            \
+         'E',                                                                  \
+         "conflict-exit-code",                                                 \
+         AT(busy_code),                                                        \
+         "CODE",                                                               \
+         "exit code if it is not obtained; 75",                                \
+         0},                                                                   \
+        {CLI_FLAG,           0, "flock-compat", AT(is_flock), NULL,            \
+         "the same as -E 1", 0},                                               \
+        {CLI_FLAG,                                                             \
+         'f',                                                                  \
+         "foreground",                                                         \
+         AT(is_foreground),                                                    \
+         NULL,                                                                 \
+         "leave the command in the tool's process group",                      \
+         0},                                                                   \
+        FLOCK_OPTIONS
+
+static const char usage[] = "[OPTION]... NAME [--] COMMAND [ARGUMENT]...";
+
+/* ---- lock --------------------------------------------------------------- */
+
+static const cli_option lock_options[] = {
+    {CLI_FLAG, 0, "fair", AT(said.fair), NULL, "in order without exception", 0},
+    {CLI_FLAG, 's', "read", AT(said.read), NULL, "beside other readers", 0},
+    {CLI_FLAG, 'x', "write", AT(said.write), NULL,
+     "alone, for a lock that has readers", 0},
+    {CLI_FLAG, 0, "spin", AT(said.spin), NULL,
+     "wait by trying again, without a queue", 0},
+    {CLI_COUNT, 0, "sem", AT(said.permits), "N",
+     "one of N at a time: a permit of a semaphore", 0},
+    COMMON_OPTIONS,
+    {CLI_FLAG, 0, "shared", AT(said.read), NULL, NULL, 0},
+    {CLI_FLAG, 'e', "exclusive", AT(said.write), NULL, NULL, 0},
+    {.kind = CLI_END},
+};
+
+static int run_lock(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_LOCK);
+}
+
+const cli_command cli_command_lock = {
+    .name = "lock",
+    .aliases = "run",
+    .summary = "run a command while holding a lock",
+    .usage = usage,
+    .about =
+        "Waits until nobody else holds NAME, runs COMMAND, and exits as it\n"
+        "did. The lease is renewed while it runs. If it cannot be renewed, or\n"
+        "somebody revokes the lock, COMMAND and its process group are ended\n"
+        "before anybody else can have it; if its key is deleted, within a\n"
+        "third of the lease and --kill-after. COMMAND finds LATCHKEY_NAME,\n"
+        "LATCHKEY_FENCE, LATCHKEY_OWNER and LATCHKEY_DEADLINE in its\n"
+        "environment.\n"
+        "\n"
+        "  latchkey lock nightly -- /usr/local/bin/job\n"
+        "  latchkey lock -n nightly -- job           75 if somebody holds it\n"
+        "  latchkey lock -w 30s -c 'a | b' deploy    a line of a shell",
+    .options = lock_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_lock,
+};
+
+/* ---- read, write -------------------------------------------------------- */
+
+static const cli_option rwlock_options[] = {
+    COMMON_OPTIONS,
+    {.kind = CLI_END},
+};
+
+static int run_read(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_READ);
+}
+
+const cli_command cli_command_read = {
+    .name = "read",
+    .summary = "run a command beside other readers of a read-write lock",
+    .usage = usage,
+    .options = rwlock_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_read,
+};
+
+static int run_write(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_WRITE);
+}
+
+const cli_command cli_command_write = {
+    .name = "write",
+    .summary = "run a command alone under a read-write lock",
+    .usage = usage,
+    .options = rwlock_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_write,
+};
+
+/* ---- semaphore ---------------------------------------------------------- */
+
+static const cli_option semaphore_options[] = {
+    {CLI_COUNT, 'p', "permits", AT(said.permits), "N",
+     "so many there are; set by whoever comes first", 0},
+    {CLI_COUNT, 0, "count", AT(count), "N", "take so many of them; 1", 0},
+    {CLI_COUNT, 0, "resize", AT(resize), "N",
+     "run nothing: let there be so many from now on", 0},
+    COMMON_OPTIONS,
+    {.kind = CLI_END},
+};
+
+static int run_semaphore(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_SEMAPHORE);
+}
+
+const cli_command cli_command_semaphore = {
+    .name = "semaphore",
+    .aliases = "sem",
+    .summary = "run a command while holding a permit of a semaphore",
+    .usage = usage,
+    .about = "As `lock`, with N at a time. All say the same N, or only the\n"
+             "first one says it.\n"
+             "\n"
+             "  latchkey semaphore -p 4 encoders -- ffmpeg -i in out\n"
+             "  latchkey semaphore --resize 8 encoders\n"
+             "\n"
+             "--resize takes nothing from those who hold a permit.",
+    .options = semaphore_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_semaphore,
+};
+
+/* ---- leader ------------------------------------------------------------- */
+
+static const cli_option leader_options[] = {
+    {CLI_TEXT, 0, "value", AT(why), "TEXT",
+     "what everybody is told of the leader, as by --why", 0},
+    COMMON_OPTIONS,
+    {.kind = CLI_END},
+};
+
+static int run_leader(cli *c, int argc, char **argv)
+{
+    return run_under(c, argc, argv, CLI_LEADER);
+}
+
+const cli_command cli_command_leader = {
+    .name = "leader",
+    .aliases = "elect",
+    .summary = "run a command while being the leader",
+    .usage = usage,
+    .about =
+        "Campaigns for NAME, runs COMMAND in office, and resigns when it\n"
+        "ends. LATCHKEY_FENCE is the term. A leader that loses its office\n"
+        "has its COMMAND ended before the next one can begin: run it again\n"
+        "to campaign again.",
+    .options = leader_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .takes_rest = true,
+    .run = run_leader,
+};

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * `eval "$(latchkey hold NAME)"`: a name held for a shell by a keeper, which
+ * renews it while the shell lives and gives it back when it ends.
+ *
+ *   tool      forks the keeper and waits for its word
+ *   keeper    waits for the hold, writes what the shell evaluates
+ *   keeper    leaves the session, gives its word; the tool ends
+ *   keeper    watches the shell, the hold and signals
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/connect.h"
+#include "cli/eval.h"
+#include "cli/output.h"
+#include "cli/run/env.h"
+#include "cli/run/keeper.h"
+#include "cli/run/signals.h"
+#include "cli/run/wait.h"
+#include "cli/subject.h"
+
+enum { LEASE_MS = 30000, LEASE_LEAST_MS = 1000, LEASE_MOST_MS = 86400000 };
+
+#define LOSSES "term|kill|warn"
+
+typedef enum loss { LOSS_TERM, LOSS_KILL, LOSS_WARN } loss;
+
+typedef struct choices {
+    cli_kind_flags said;
+    bool is_try;
+    int64_t wait_ms;
+    int64_t lease_ms; /* 0: not said */
+    const char *why;
+    uint64_t busy_code;
+    uint64_t pid; /* 0: the parent */
+    int on_lost;
+} choices;
+
+typedef struct keeping {
+    cli *c;
+    choices chosen;
+    cli_kind_of kind;
+    const char *name;
+    int report; /* to the tool that has forked it */
+    int shell;  /* a descriptor of its process */
+    run_signals signals;
+    lk_client *client;
+    cli_subject subject;
+    lk_hold *hold;
+} keeping;
+
+/* ---- obtaining ---------------------------------------------------------- */
+
+static int open_subject(keeping *k)
+{
+    lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1,
+                                 .offline_ms = CLI_PATIENCE_MS,
+                                 .under = run_env_under()};
+    lk_status status;
+    int code = cli_url(k->c);
+
+    if (code != 0)
+        return code;
+    if (k->chosen.lease_ms == 0)
+        k->chosen.lease_ms = cli_url_ms(k->c, "watchdog_ms");
+    if (k->chosen.lease_ms == 0)
+        k->chosen.lease_ms = LEASE_MS;
+    options.watchdog_ms = (uint64_t)k->chosen.lease_ms;
+    code = cli_client_open(k->c, &options, &k->client);
+    if (code != 0)
+        return code;
+    status = cli_subject_new(&k->subject, k->client, k->kind, k->name,
+                             k->chosen.said.permits);
+    return status == LK_OK ? 0 : cli_fail_status(k->c, status, k->name);
+}
+
+static int obtain(keeping *k)
+{
+    run_wait wait = {.c = k->c,
+                     .subject = &k->subject,
+                     .signals = &k->signals,
+                     .wait_ms = k->chosen.is_try ? 0 : k->chosen.wait_ms,
+                     .reason = k->chosen.why};
+    lk_status status;
+    int number = 0;
+    int code = open_subject(k);
+
+    if (code != 0)
+        return code;
+    wait.client = k->client;
+    status = run_wait_acquire(&wait, &k->hold, &number);
+    if (number != 0)
+        return CLI_SIGNAL + number;
+    if (status == LK_OK)
+        return 0;
+    code = run_wait_fail(&wait, status);
+    return code == CLI_BUSY ? cli_conflict_exit(status, k->chosen.busy_code)
+                            : code;
+}
+
+static bool put_hold(const keeping *k)
+{
+    char digits[24];
+    char keeper[64];
+
+    (void)snprintf(digits, sizeof(digits), "%" PRIu64, lk_hold_fence(k->hold));
+    cli_keeper_name(keeper, sizeof(keeper));
+    cli_eval_export("LATCHKEY_KEEPER", keeper);
+    cli_eval_export("LATCHKEY_NAME", k->name);
+    cli_eval_export("LATCHKEY_FENCE", digits);
+    return cli_flush();
+}
+
+/* ---- keeping ------------------------------------------------------------ */
+
+/* What the shell reads to its end is not held open: $( ) waits for that. */
+static void leave(void)
+{
+    struct stat out;
+    struct stat err;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    (void)setsid();
+    (void)!chdir("/");
+    if (null < 0)
+        return;
+    if (fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+        S_ISFIFO(out.st_mode) && out.st_ino == err.st_ino &&
+        out.st_dev == err.st_dev)
+        (void)dup2(null, STDERR_FILENO);
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(null, STDOUT_FILENO);
+}
+
+static void on_lost(const keeping *k)
+{
+    static const int numbers[] = {SIGTERM, SIGKILL, 0};
+    const int number = numbers[k->chosen.on_lost];
+    char name[128];
+
+    (void)cli_fail(k->c, 0, "%s '%s' is lost; the shell %s",
+                   cli_subject_noun(k->kind),
+                   cli_clean(name, sizeof(name), k->name),
+                   number == 0 ? "goes on" : "is ended");
+    if (number == 0)
+        return;
+    (void)pidfd_send_signal(k->shell, number, NULL, 0);
+    (void)pidfd_send_signal(k->shell, SIGCONT, NULL, 0);
+}
+
+static bool is_told_to_end(const keeping *k)
+{
+    bool is_kernel;
+    int number;
+
+    while ((number = run_signals_read(&k->signals, &is_kernel)) != 0) {
+        if (run_signal_ends(number))
+            return true;
+    }
+    return false;
+}
+
+/* Until the shell has ended, or a signal says so. It is lost when a quarter of
+   the lease is left: the shell has to end before somebody else can hold. */
+static int keep(const keeping *k)
+{
+    struct pollfd fds[3] = {{.fd = k->shell, .events = POLLIN},
+                            {.fd = k->signals.fd, .events = POLLIN},
+                            {.fd = lk_hold_fd(k->hold), .events = POLLIN}};
+    const int64_t margin = k->chosen.lease_ms / 4;
+
+    for (;;) {
+        int64_t left = (int64_t)lk_hold_remaining_ms(k->hold) - margin;
+
+        if (lk_hold_check(k->hold) != LK_OK || left <= 0) {
+            on_lost(k);
+            return CLI_LOST;
+        }
+        (void)poll(fds, 3, left < INT32_MAX ? (int)left : INT32_MAX);
+        if (fds[0].revents != 0 || is_told_to_end(k))
+            return CLI_OK;
+    }
+}
+
+static void give_back(keeping *k)
+{
+    lk_status status = LK_OK;
+
+    if (k->hold != NULL && lk_hold_check(k->hold) == LK_OK)
+        status = cli_subject_release(&k->subject, k->hold);
+    else if (k->hold != NULL) /* nobody waits for what is lost */
+        status = lk_hold_release_async(k->hold, NULL, NULL);
+    if (status != LK_OK && k->c->verbose)
+        (void)cli_fail_status(k->c, status, k->name);
+    cli_subject_free(&k->subject);
+    lk_client_free(k->client);
+}
+
+static void report(const keeping *k, int code)
+{
+    (void)!write(k->report, &code, sizeof(code));
+    (void)close(k->report);
+}
+
+static int keeper(keeping *k)
+{
+    int code = obtain(k);
+
+    if (code == 0 && k->hold != NULL && put_hold(k)) {
+        (void)prctl(PR_SET_PDEATHSIG, 0);
+        leave();
+        report(k, CLI_OK);
+        code = keep(k);
+    } else {
+        if (code == 0 && k->hold != NULL)
+            code = cli_fail(k->c, CLI_LOST,
+                            "the lines cannot be written; given back");
+        cli_eval_failure(code);
+        (void)cli_flush();
+        report(k, code);
+    }
+    give_back(k);
+    return code;
+}
+
+/* ---- the two processes -------------------------------------------------- */
+
+/* Nothing that the shell has open stays open for as long as the keeper. False:
+   errno tells. */
+static bool keeper_begin(keeping *k, pid_t tool, pid_t shell)
+{
+    enum { REPORT = 3 };
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (k->report != REPORT && dup3(k->report, REPORT, O_CLOEXEC) < 0)
+        return false;
+    k->report = REPORT;
+    (void)close_range(REPORT + 1, ~0U, 0);
+    k->shell = pidfd_open(shell, 0);
+    return k->shell >= 0 && getppid() == tool && run_signals_take(&k->signals);
+}
+
+/* Its word; without one it has died. */
+static int hear(const cli *c, int from)
+{
+    int code = 0;
+    ssize_t size;
+
+    do
+        size = read(from, &code, sizeof(code));
+    while (size < 0 && errno == EINTR);
+    (void)close(from);
+    if (size == (ssize_t)sizeof(code))
+        return code;
+    cli_eval_failure(CLI_INTERNAL);
+    return cli_fail(c, CLI_INTERNAL, "the keeper has died");
+}
+
+/* errno tells why. */
+static int no_keeper(const cli *c)
+{
+    int code = cli_fail(c, CLI_INTERNAL, "no process for the keeper: %s",
+                        strerror(errno));
+
+    cli_eval_failure(code);
+    return code;
+}
+
+static int keeper_main(keeping *k, pid_t tool, pid_t shell)
+{
+    int code;
+
+    if (keeper_begin(k, tool, shell))
+        return keeper(k);
+    code = no_keeper(k->c);
+    (void)cli_flush();
+    report(k, code);
+    return code;
+}
+
+static int split(keeping *k, pid_t shell)
+{
+    const pid_t tool = getpid();
+    int ends[2];
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return no_keeper(k->c);
+    pid = fork();
+    if (pid == 0) {
+        k->report = ends[1];
+        return keeper_main(k, tool, shell);
+    }
+    (void)close(ends[1]);
+    if (pid < 0)
+        return no_keeper(k->c);
+    return hear(k->c, ends[0]);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static void check(const cli *c, const choices *o)
+{
+    if (o->is_try && o->wait_ms != LK_FOREVER)
+        cli_usage(c, "either -n or -w TIME");
+    if (o->lease_ms != 0 &&
+        (o->lease_ms < LEASE_LEAST_MS || o->lease_ms > LEASE_MOST_MS))
+        cli_usage(c, "--lease has to be 1s to 24h; it is renewed while the "
+                     "shell lives");
+    if (o->busy_code > 255)
+        cli_usage(c, "-E has to be 0 to 255");
+    if (o->pid == 1 || o->pid > INT32_MAX ||
+        (o->pid != 0 && kill((pid_t)o->pid, 0) != 0 && errno == ESRCH))
+        cli_usage(c, "--pid %" PRIu64 ": there is no such process", o->pid);
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    keeping k = {.c = c,
+                 .chosen = {.said = {.permits = CLI_UNSAID},
+                            .wait_ms = LK_FOREVER,
+                            .busy_code = CLI_BUSY}};
+    cli_args args;
+
+    cli_eval_owe();
+    cli_parse(c, argc, argv, &k.chosen, &args);
+    check(c, &k.chosen);
+    k.kind = cli_subject_kind(c, &k.chosen.said, CLI_LOCK);
+    k.name = args.operands[0];
+    cli_eval_begun();
+    return split(&k, k.chosen.pid != 0 ? (pid_t)k.chosen.pid : getppid());
+}
+
+#define AT(member) offsetof(choices, member)
+
+static const cli_option options[] = {
+    {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than that", 0},
+    {CLI_TIME, 'l', "lease", AT(lease_ms), "TIME",
+     "others get it so long after a crash; 30s", 0},
+    {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to whoever looks at NAME",
+     0},
+    {CLI_COUNT, 0, "pid", AT(pid), "PID",
+     "while this process lives; the tool's caller", 0},
+    {CLI_WORD, 0, "on-lost", AT(on_lost), LOSSES,
+     "the signal for the shell when it is lost; term", 0},
+    {CLI_COUNT, 'E', "conflict-exit-code", AT(busy_code), "CODE",
+     "exit code if it is not obtained; 75", 0},
+    {CLI_FLAG, 0, "fair", AT(said.fair), NULL, "in order without exception", 0},
+    {CLI_FLAG, 's', "read", AT(said.read), NULL, "beside other readers", 0},
+    {CLI_FLAG, 'x', "write", AT(said.write), NULL,
+     "alone, for a lock that has readers", 0},
+    {CLI_COUNT, 0, "sem", AT(said.permits), "N",
+     "one of N at a time: a permit of a semaphore", 0},
+    {.kind = CLI_END},
+};
+
+const cli_command cli_command_hold = {
+    .name = "hold",
+    .summary = "hold a name for a shell and its commands",
+    .usage = "[OPTION]... NAME",
+    .about =
+        "  lines=$(latchkey hold NAME) && eval \"$lines\" || exit\n"
+        "  ...\n"
+        "  latchkey release        or nothing: the end of the shell will do\n"
+        "\n"
+        "A process is left behind, the keeper. It renews NAME while the shell\n"
+        "lives, and gives it back when the shell ends, however it ends. A\n"
+        "shell that is stopped keeps NAME. If NAME is lost the shell gets\n"
+        "SIGTERM, or what --on-lost says; what it has started gets nothing.\n"
+        "If NAME is not obtained the first line exits with the reason.",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};

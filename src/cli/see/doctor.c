@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey doctor`: what the server is fit for, and what to do about it. */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/output.h"
+#include "cli/rights.h"
+#include "cli/see/see.h"
+
+struct values {
+    const char *name;
+    int64_t watch_ms;
+    bool acl;
+    const char *prefix, *primitive; /* of these rights */
+};
+
+static const cli_option options[] = {
+    {CLI_TEXT, 0, "name", offsetof(struct values, name), "NAME",
+     "take a lock of this name, with the user's rights", 0},
+    {CLI_TIME, 0, "watch", offsetof(struct values, watch_ms), "TIME",
+     "watch the server's clock for so long; 1", 0},
+    {CLI_FLAG, 0, "acl", offsetof(struct values, acl), NULL,
+     "print the rights that a program needs", 0},
+    {CLI_TEXT, 0, "prefix", offsetof(struct values, prefix), "TEXT",
+     "with --acl: to names that begin so", 0},
+    {CLI_TEXT, 0, "for", offsetof(struct values, primitive), "PRIMITIVE",
+     "with --acl: of this one alone, as plain_semaphore", 0},
+    {CLI_TEXT, 'n', "name", offsetof(struct values, name), "NAME", NULL, 0},
+    {CLI_TIME, 'w', "watch", offsetof(struct values, watch_ms), "TIME", NULL,
+     0},
+    {.kind = CLI_END},
+};
+
+static const char *const words[] = {[LK_CHECK_OK] = "ok",
+                                    [LK_CHECK_NOTE] = "note",
+                                    [LK_CHECK_WARN] = "warn",
+                                    [LK_CHECK_FAIL] = "FAIL",
+                                    [LK_CHECK_UNKNOWN] = "unknown"};
+static const char *const json_words[] = {[LK_CHECK_OK] = "ok",
+                                         [LK_CHECK_NOTE] = "note",
+                                         [LK_CHECK_WARN] = "warn",
+                                         [LK_CHECK_FAIL] = "fail",
+                                         [LK_CHECK_UNKNOWN] = "unknown"};
+static const cli_style styles[] = {[LK_CHECK_OK] = CLI_GREEN,
+                                   [LK_CHECK_NOTE] = CLI_PLAIN,
+                                   [LK_CHECK_WARN] = CLI_YELLOW,
+                                   [LK_CHECK_FAIL] = CLI_RED,
+                                   [LK_CHECK_UNKNOWN] = CLI_YELLOW};
+
+/* What is written, line by line. */
+struct report {
+    const cli *c;
+    cli_json json;
+    bool failed;
+};
+
+static void put_text(const cli *c, const lk_check *check)
+{
+    see_page page;
+    FILE *to = see_page_begin(&page, c, stdout);
+
+    cli_paint(&page.c, to, styles[check->level]);
+    (void)fprintf(to, "%-8s", words[check->level]);
+    cli_paint(&page.c, to, CLI_PLAIN);
+    (void)fprintf(to, "%-12s ", check->id);
+    cli_put_clean(to, check->text);
+    if (check->advice[0] != '\0') {
+        (void)fputs("\n                     do: ", to);
+        cli_put_clean(to, check->advice);
+    }
+    (void)fputc('\n', to);
+    see_page_end(&page);
+}
+
+static void put(struct report *report, const lk_check *check)
+{
+    const cli *c = report->c;
+
+    report->failed |= check->level == LK_CHECK_FAIL;
+    if (c->json) {
+        cli_json_open(&report->json, NULL, '{');
+        cli_json_text(&report->json, "id", check->id);
+        cli_json_text(&report->json, "level", json_words[check->level]);
+        cli_json_text(&report->json, "text", check->text);
+        see_json_text(&report->json, "advice", check->advice);
+        cli_json_close(&report->json, '}');
+        return;
+    }
+    if (c->quiet &&
+        (check->level == LK_CHECK_OK || check->level == LK_CHECK_NOTE))
+        return;
+    put_text(c, check);
+}
+
+/* ---- what the library's own checks do not see ------------------------------------- */
+
+/* A lock of the user's own names: every right that it takes. */
+static void try_name(struct report *report, lk_client *client, const char *name)
+{
+    lk_check check = {.id = "name", .text = "", .advice = ""};
+    lk_acquire_options how = {LK_ACQUIRE_OPTIONS_INIT,
+                              .reason = "latchkey doctor"};
+    lk_lock *lock = NULL;
+    lk_hold *hold = NULL;
+    lk_status status = lk_lock_new(&lock, client, name, NULL);
+
+    if (status == LK_OK)
+        status = lk_lock_acquire(lock, 0, &how, &hold);
+    if (status == LK_OK)
+        status = lk_hold_release(hold);
+    check.text = cli_error_words();
+    if (status == LK_OK) {
+        check.text = "a lock was taken and given back";
+    } else if (status == LK_EBUSY) {
+        check.text = "somebody holds it";
+        check.level = LK_CHECK_NOTE;
+        check.advice = "try a name that nobody uses";
+    } else {
+        check.level = LK_CHECK_FAIL;
+        check.advice = status == LK_EDENIED
+                           ? "share/doc/latchkey/lock.md has the access rules"
+                           : lk_status_text(status);
+    }
+    put(report, &check);
+    lk_lock_free(lock);
+}
+
+enum { STEP_US = 50000 };
+
+/* Both clocks go on at the same rate unless one of them is set meanwhile. */
+static void put_drift(struct report *report, int64_t drift_us, int64_t span_ms)
+{
+    char text[160], time[CLI_TIME_SIZE];
+    bool stepped = drift_us > STEP_US || drift_us < -STEP_US;
+    lk_check check = {.id = "clock-step",
+                      .level = stepped ? LK_CHECK_WARN : LK_CHECK_OK,
+                      .text = text,
+                      .advice = stepped ? "have both clocks slewed, not "
+                                          "stepped: the server's stepping "
+                                          "forward ends leases early"
+                                        : ""};
+
+    (void)snprintf(text, sizeof(text),
+                   "the clocks of server and host moved %+.3f s against each "
+                   "other in %s",
+                   (double)drift_us / 1e6,
+                   cli_time_words(time, (uint64_t)span_ms));
+    put(report, &check);
+}
+
+static lk_status
+look(struct report *report, lk_client *client, const struct values *values)
+{
+    lk_health *first, *second;
+    lk_status status = lk_health_check(client, SEE_WAIT_MS, &first);
+
+    if (status != LK_OK)
+        return status;
+    for (size_t i = 0; i < first->count; i++)
+        put(report, first->checks[i]);
+    if (values->name != NULL)
+        try_name(report, client, values->name);
+    (void)fflush(stdout);
+    cli_pass_ms((uint64_t)values->watch_ms);
+    status = lk_health_check(client, SEE_WAIT_MS, &second);
+    if (status == LK_OK) {
+        put_drift(report, second->clock_ahead_us - first->clock_ahead_us,
+                  values->watch_ms);
+        lk_health_free(second);
+    }
+    lk_health_free(first);
+    return status;
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    struct values values = {.watch_ms = 1000};
+    struct report report = {.c = c, .json = {.to = stdout}};
+    lk_client *client;
+    lk_status status;
+    cli_args args;
+    int code;
+
+    cli_parse(c, argc, argv, &values, &args);
+    if (values.acl)
+        return cli_rights_put(c, values.prefix != NULL ? values.prefix : "",
+                              values.primitive);
+    if (values.prefix != NULL || values.primitive != NULL)
+        cli_usage(c, "--prefix and --for are for --acl");
+    code = see_open(c, &client);
+    if (code != 0)
+        return code;
+    if (c->json) {
+        cli_json_open(&report.json, NULL, '{');
+        cli_json_open(&report.json, "checks", '[');
+    }
+    status = look(&report, client, &values);
+    lk_client_free(client);
+    if (c->json) {
+        cli_json_close(&report.json, ']');
+        cli_json_bool(&report.json, "failed", report.failed || status != LK_OK);
+        cli_json_close(&report.json, '}');
+        cli_json_line(&report.json);
+    }
+    if (status != LK_OK)
+        return cli_fail_call(c, status, "checking the server");
+    return report.failed ? CLI_UNAVAILABLE : CLI_OK;
+}
+
+const cli_command cli_command_doctor = {
+    .name = "doctor",
+    .summary = "check whether the server is fit to keep locks",
+    .usage = "[OPTION]...",
+    .about =
+        "Looks at version, eviction, persistence, replication, memory, round\n"
+        "trips, clocks and access rules; each line that is not ok says what "
+        "to\n"
+        "do. --quiet shows only those that may go wrong.\n"
+        "--acl asks no server: it prints the fewest rights with which a\n"
+        "program can use the library, as rules for ACL SETUSER.\n"
+        "Exit code 69: something fails.",
+    .options = options,
+    .run = run,
+};

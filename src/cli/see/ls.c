@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey ls`: the names in use. */
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/see/rows.h"
+
+struct values {
+    bool idle, ours, is_bare;
+    int sort;
+};
+
+static const cli_option options[] = {
+    {CLI_FLAG, 'a', "idle", offsetof(struct values, idle), NULL,
+     "names as well that nobody holds or waits for", 0},
+    {CLI_FLAG, 0, "ours", offsetof(struct values, ours), NULL,
+     "only names that Latchkey has used", 0},
+    {CLI_WORD, 0, "sort", offsetof(struct values, sort), "name|waiters|held",
+     "in which order", 0},
+    {CLI_FLAG, 0, "no-header", offsetof(struct values, is_bare), NULL,
+     "no headline", 0},
+    {CLI_WORD, 's', "sort", offsetof(struct values, sort), "name|waiters|held",
+     NULL, 0},
+    {CLI_FLAG, 'n', "no-header", offsetof(struct values, is_bare), NULL, NULL,
+     0},
+    {.kind = CLI_END},
+};
+
+static int show(const cli *c, lk_client *client, const lk_list_options *what,
+                const struct values *values)
+{
+    static const see_order orders[] = {SEE_BY_NAME, SEE_BY_WAITERS,
+                                       SEE_BY_HELD};
+    see_rows rows;
+    int code = see_rows_get(c, client, what, &rows);
+
+    if (code != 0)
+        return code;
+    if (!what->idle)
+        see_rows_drop_free(&rows);
+    see_rows_sort(&rows, orders[values->sort]);
+    if (!c->json)
+        see_rows_ask(client, &rows);
+    if (c->json)
+        see_json_rows(stdout, &rows);
+    else if (values->is_bare)
+        see_put_bare_rows(c, stdout, &rows, rows.count,
+                          cli_columns_bound(stdout));
+    else
+        see_put_rows(c, stdout, &rows, rows.count, cli_columns_bound(stdout));
+    if (rows.listing->truncated)
+        cli_note(c, "there are more names; give a pattern");
+    see_rows_free(&rows);
+    return CLI_OK;
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    struct values values = {.sort = 0};
+    lk_list_options what = {LK_LIST_OPTIONS_INIT};
+    lk_client *client;
+    cli_args args;
+    int code;
+
+    cli_parse(c, argc, argv, &values, &args);
+    if (args.operand_count == 1)
+        what.pattern = args.operands[0];
+    what.idle = values.idle;
+    what.ours = values.ours;
+    code = see_open(c, &client);
+    if (code != 0)
+        return code;
+    code = show(c, client, &what, &values);
+    lk_client_free(client);
+    return code;
+}
+
+const cli_command cli_command_ls = {
+    .name = "ls",
+    .aliases = "list",
+    .summary = "list the names in use and who holds them",
+    .usage = "[OPTION]... [PATTERN]",
+    .about =
+        "PATTERN is of names, with * ? [a-z], as for Redis. Reads the key\n"
+        "space in small steps, so that other clients do not notice. Of\n"
+        "several holders one is shown. A name with blanks or control\n"
+        "characters stands in quotes. On a terminal, or with COLUMNS set,\n"
+        "what is long is shortened in its middle, and where that is not "
+        "enough\n"
+        "each name takes two lines; elsewhere nothing is shortened.",
+    .options = options,
+    .operands_max = 1,
+    .run = run,
+};

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `latchkey stat` and `latchkey metrics`: the same sums, for people and for
+   Prometheus. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/see/export.h"
+#include "cli/see/sums.h"
+
+/* ---- stat -------------------------------------------------------------------- */
+
+static void put_sums(const char *word, const see_sums *s)
+{
+    char time[CLI_TIME_SIZE];
+
+    if (s->names > 0)
+        (void)printf("%-16s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64
+                     " %8" PRIu64 "  %s\n",
+                     word, s->names, s->held, s->holders, s->waiters,
+                     s->foreign,
+                     s->longest_held_ms > 0
+                         ? cli_time_words(time, s->longest_held_ms)
+                         : "-");
+}
+
+static void put_text(const see_totals *stats)
+{
+    const lk_health *health = stats->health;
+
+    (void)printf("%-16s %8s %8s %8s %8s %8s  %s\n", "KIND", "NAMES", "HELD",
+                 "HOLDERS", "WAITERS", "FOREIGN", "LONGEST");
+    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
+        put_sums(lk_kind_text((lk_kind)i), &stats->kinds[i]);
+    put_sums("all", &stats->all);
+    (void)fputs("server ", stdout);
+    cli_put_clean(stdout, health->version);
+    (void)printf(", a round trip %.3f ms (%.3f to %.3f)\n",
+                 (double)health->rtt_median_us / 1000,
+                 (double)health->rtt_min_us / 1000,
+                 (double)health->rtt_max_us / 1000);
+}
+
+static void put_json(const see_totals *stats)
+{
+    cli_json json = {.to = stdout};
+
+    cli_json_open(&json, NULL, '{');
+    cli_json_open(&json, "kinds", '{');
+    for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
+        see_json_sums(&json, lk_kind_text((lk_kind)i), &stats->kinds[i]);
+    cli_json_close(&json, '}');
+    see_json_sums(&json, "all", &stats->all);
+    see_json_text(&json, "server_version", stats->health->version);
+    cli_json_count(&json, "rtt_min_us", stats->health->rtt_min_us);
+    cli_json_count(&json, "rtt_median_us", stats->health->rtt_median_us);
+    cli_json_count(&json, "rtt_max_us", stats->health->rtt_max_us);
+    cli_json_bool(&json, "truncated", stats->truncated);
+    cli_json_close(&json, '}');
+    cli_json_line(&json);
+}
+
+/* ---- the textfile ---------------------------------------------------------------- */
+
+/* A reader finds the old file or the new one, never a part of one. */
+static int file_write(const cli *c, const char *path, const see_totals *stats,
+                      const see_rows *rows)
+{
+    char *made = NULL;
+    FILE *file = NULL;
+    int fd = -1;
+    bool ok = asprintf(&made, "%s.XXXXXX", path) > 0;
+
+    if (ok)
+        fd = mkostemp(made, O_CLOEXEC);
+    if (fd >= 0)
+        file = fdopen(fd, "w");
+    ok = file != NULL && fchmod(fd, 0644) == 0;
+    if (ok)
+        see_put_metrics(file, stats, rows, SIZE_MAX);
+    if (file != NULL)
+        ok = fflush(file) == 0 && ferror(file) == 0 && fsync(fd) == 0 && ok;
+    if (file != NULL && fclose(file) != 0)
+        ok = false;
+    ok = ok && rename(made, path) == 0;
+    if (!ok) {
+        int error = errno;
+
+        if (fd >= 0)
+            (void)unlink(made);
+        free(made);
+        return cli_fail(c, CLI_LOST, "%s: %s", path, strerror(error));
+    }
+    free(made);
+    return 0;
+}
+
+/* ---- the commands ------------------------------------------------------------------ */
+
+enum { EVERY_MS = 1000, LEAST_MS = 100 };
+
+struct values {
+    bool names;
+    const char *file, *listen;
+    int64_t every_ms;
+};
+
+static const cli_option options[] = {
+    {CLI_FLAG, 0, "names", offsetof(struct values, names), NULL,
+     "a series for each name as well", 0},
+    {CLI_TEXT, 0, "textfile", offsetof(struct values, file), "PATH",
+     "write to this file, in one step, for node_exporter", 0},
+    {CLI_TEXT, 0, "listen", offsetof(struct values, listen), "[ADDR:]PORT",
+     "serve http://ADDR:PORT/metrics; ADDR: 127.0.0.1", 0},
+    {CLI_TIME, 0, "every", offsetof(struct values, every_ms), "TIME",
+     "with --listen: how often it looks; 1", 0},
+    {.kind = CLI_END},
+};
+
+static bool is_metrics(const cli *c)
+{
+    return strcmp(c->command->name, "metrics") == 0;
+}
+
+/* stats NULL: see see_put_metrics(). */
+static int write_metrics(const cli *c, const struct values *values,
+                         const see_totals *stats, const see_rows *rows)
+{
+    const see_rows *named = values->names ? rows : NULL;
+
+    if (values->file != NULL)
+        return file_write(c, values->file, stats, named);
+    see_put_metrics(stdout, stats, named, SIZE_MAX);
+    return CLI_OK;
+}
+
+static int write_all(const cli *c, lk_client *client, const see_rows *rows,
+                     const struct values *values)
+{
+    lk_health *health;
+    lk_status status = lk_health_check(client, SEE_WAIT_MS, &health);
+    see_totals stats;
+    int code = CLI_OK;
+
+    if (status != LK_OK)
+        return cli_fail_call(c, status, "checking the server");
+    stats = see_totals_of(rows, health);
+    if (c->json)
+        put_json(&stats);
+    else if (is_metrics(c))
+        code = write_metrics(c, values, &stats, rows);
+    else
+        put_text(&stats);
+    lk_health_free(health);
+    return code;
+}
+
+static int
+look(cli *c, const lk_list_options *what, const struct values *values)
+{
+    lk_client *client;
+    see_rows rows;
+    int code = see_open(c, &client);
+
+    if (code != 0)
+        return code;
+    code = see_rows_get(c, client, what, &rows);
+    if (code == 0) {
+        see_rows_sort(&rows, SEE_BY_NAME);
+        code = write_all(c, client, &rows, values);
+        see_rows_free(&rows);
+    }
+    lk_client_free(client);
+    return code;
+}
+
+static int
+serve(cli *c, const lk_list_options *what, const struct values *values)
+{
+    see_export how = {.listen = values->listen,
+                      .what = *what,
+                      .names = values->names,
+                      .every_ms =
+                          values->every_ms != 0 ? values->every_ms : EVERY_MS};
+
+    if (c->json || values->file != NULL)
+        cli_usage(c, "--listen does not go with --json or --textfile");
+    if (how.every_ms < LEAST_MS)
+        cli_usage(c, "--every has to be 100 ms at least");
+    return see_export_run(c, &how);
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    struct values values = {.names = false};
+    lk_list_options what = {LK_LIST_OPTIONS_INIT};
+    cli_args args;
+    int code;
+
+    cli_parse(c, argc, argv, &values, &args);
+    if (args.operand_count == 1)
+        what.pattern = args.operands[0];
+    if (values.listen != NULL)
+        return serve(c, &what, &values);
+    if (values.every_ms != 0)
+        cli_usage(c, "--every goes with --listen");
+    code = look(c, &what, &values);
+    /* Else who reads a file would take old numbers for present ones. What goes
+       wrong here was told of already, by its first cause. */
+    if (code != CLI_OK && is_metrics(c) && !c->json)
+        (void)write_metrics(c, &values, NULL, NULL);
+    return code;
+}
+
+const cli_command cli_command_stat = {
+    .name = "stat",
+    .summary = "count names, holders and waiters by kind",
+    .usage = "[PATTERN]",
+    .about =
+        "PATTERN is as for `ls`. FOREIGN are names that only Redisson has\n"
+        "used; their holders do not tell since when.",
+    .operands_max = 1,
+    .run = run,
+};
+
+const cli_command cli_command_metrics = {
+    .name = "metrics",
+    .summary = "write the same as metrics for Prometheus",
+    .usage = "[OPTION]... [PATTERN]",
+    .about =
+        "One look, written as Prometheus text, to standard output or to a\n"
+        "file for node_exporter's textfile collector. PATTERN is as for\n"
+        "`ls`. With --json it writes what `stat --json` writes. Where the\n"
+        "server cannot be looked at, latchkey_up 0 is all that is written,\n"
+        "and the exit code is 69.\n"
+        "\n"
+        "With --listen it goes on until a signal ends it, looks every second,\n"
+        "and serves what it saw, with histograms of the holds and waits that\n"
+        "ended since it began; what begins and ends between two looks is not\n"
+        "seen. It says where on standard output; port 0 takes a free one. "
+        "Then\n"
+        "--names is of the 1000 names with the most waiters. Whoever reaches\n"
+        "the address can read it.",
+    .options = options,
+    .operands_max = 1,
+    .run = run,
+};

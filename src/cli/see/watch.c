@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * `latchkey watch`: what happens to a name. It looks, and tells what is
+ * different from the last look: no message that the server might lose, and no
+ * setting of the server's is relied on.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/clock.h"
+#include "cli/output.h"
+#include "cli/see/see.h"
+
+enum { LEAST_MS = 50 };
+
+struct values {
+    int64_t every_ms, for_ms;
+    uint64_t count;
+};
+
+static const cli_option options[] = {
+    {CLI_TIME, 'd', "every", offsetof(struct values, every_ms), "TIME",
+     "how often it looks; 0.25", 0},
+    {CLI_TIME, 0, "for", offsetof(struct values, for_ms), "TIME",
+     "end after this time", 0},
+    {CLI_COUNT, 0, "count", offsetof(struct values, count), "N",
+     "end after so many events", 0},
+    {CLI_TIME, 'f', "for", offsetof(struct values, for_ms), "TIME", NULL, 0},
+    {CLI_COUNT, 'n', "count", offsetof(struct values, count), "N", NULL, 0},
+    {.kind = CLI_END},
+};
+
+struct watch {
+    const cli *c;
+    const char *name;
+    const struct values *values;
+    lk_kind kind;
+    lk_info *last; /* NULL: nothing was known */
+    bool is_first, is_away;
+    uint64_t events;
+};
+
+/* ---- one event --------------------------------------------------------------------- */
+
+static void put_time(FILE *to)
+{
+    struct timespec now;
+    struct tm parts;
+    char text[16];
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (localtime_r(&now.tv_sec, &parts) == NULL ||
+        strftime(text, sizeof(text), "%H:%M:%S", &parts) == 0)
+        text[0] = '\0';
+    (void)fprintf(to, "%s.%03ld ", text, now.tv_nsec / 1000000);
+}
+
+static void put_text(FILE *to, const char *event, const lk_party *party,
+                     bool is_holder, size_t position)
+{
+    put_time(to);
+    (void)fprintf(to, "%-8s ", event);
+    if (party != NULL) {
+        see_put_party(to, party);
+        if (party->mode[0] != '\0')
+            (void)fprintf(to, ", %s", party->mode);
+        if (is_holder && party->fence != 0)
+            (void)fprintf(to, ", fence %" PRIu64, party->fence);
+        if (position > 0)
+            (void)fprintf(to, ", position %zu", position);
+        if (party->reason[0] != '\0') {
+            (void)fputs(", ", to);
+            cli_put_clean(to, party->reason);
+        }
+    }
+    (void)fputc('\n', to);
+}
+
+static void put_json(const struct watch *w, const char *event,
+                     const lk_party *party, bool is_holder, size_t position)
+{
+    cli_json json = {.to = stdout};
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "event", event);
+    cli_json_number(&json, "unix_ms",
+                    (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    cli_json_text(&json, "name", w->name);
+    see_json_text(&json, "kind", lk_kind_text(w->kind));
+    if (party != NULL && is_holder)
+        see_json_holder(&json, "holder", w->kind, party);
+    else
+        cli_json_null(&json, "holder");
+    if (party != NULL && !is_holder)
+        see_json_waiter(&json, "waiter", party, position);
+    else
+        cli_json_null(&json, "waiter");
+    cli_json_close(&json, '}');
+    cli_json_line(&json);
+}
+
+static void tell(struct watch *w, const char *event, const lk_party *party,
+                 bool is_holder, size_t position)
+{
+    see_page page;
+
+    if (w->values->count != 0 && w->events >= w->values->count)
+        return;
+    if (w->c->json) {
+        put_json(w, event, party, is_holder, position);
+    } else {
+        FILE *to = see_page_begin(&page, w->c, stdout);
+
+        put_text(to, event, party, is_holder, position);
+        see_page_end(&page);
+    }
+    (void)cli_flush();
+    w->events++;
+}
+
+/* ---- what is different --------------------------------------------------------------- */
+
+static bool
+is_among(const lk_party *party, const lk_party *const *parties, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(parties[i]->owner, party->owner) == 0 &&
+            parties[i]->fence == party->fence)
+            return true;
+    }
+    return false;
+}
+
+/* Whether nobody was granted it from one look to the next: the one who keeps
+   everybody out is the same, with the same fence. */
+static bool is_as_before(const lk_info *last, const lk_info *info)
+{
+    const lk_party *holder = info->holder_count == 1 ? info->holders[0] : NULL;
+
+    return holder != NULL && holder->fence != 0 && last->holder_count == 1 &&
+           is_among(holder, last->holders, 1);
+}
+
+/* Whether a hold of this kind keeps everybody out. */
+static bool is_alone(lk_kind kind, const lk_info *info)
+{
+    return kind == LK_KIND_LOCK ||
+           (kind == LK_KIND_RWLOCK &&
+            strcmp(info->holders[0]->mode, "write") == 0);
+}
+
+static bool holds(const lk_info *info, const char *owner)
+{
+    for (size_t i = 0; i < info->holder_count; i++) {
+        if (strcmp(info->holders[i]->owner, owner) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void tell_gone(struct watch *w, const lk_info *last, const lk_info *info)
+{
+    const char *word = "gone";
+
+    for (size_t i = 0; i < last->holder_count; i++) {
+        if (!is_among(last->holders[i], info->holders, info->holder_count))
+            tell(w, "ended", last->holders[i], true, 0);
+    }
+    /* Else it may have been granted, and have finished, between two looks. */
+    if (is_as_before(last, info) && is_alone(w->kind, info))
+        word = "left";
+    for (size_t i = 0; i < last->listed_count; i++) {
+        const lk_party *waiter = last->waiters[i];
+
+        if (!is_among(waiter, info->waiters, info->listed_count) &&
+            !holds(info, waiter->owner))
+            tell(w, word, waiter, false, i + 1);
+    }
+}
+
+static void tell_new(struct watch *w, const lk_info *last, const lk_info *info)
+{
+    const char *word = w->is_first ? "holds" : "granted";
+
+    for (size_t i = 0; i < info->holder_count; i++) {
+        if (!is_among(info->holders[i], last->holders, last->holder_count))
+            tell(w, word, info->holders[i], true, 0);
+    }
+    for (size_t i = 0; i < info->listed_count; i++) {
+        if (!is_among(info->waiters[i], last->waiters, last->listed_count))
+            tell(w, "waits", info->waiters[i], false, i + 1);
+    }
+}
+
+static const lk_info none = {.holder_count = 0};
+
+/* What went comes before what came: so the events can be followed. */
+static void compare(struct watch *w, const lk_info *info)
+{
+    const lk_info *last = w->last != NULL ? w->last : &none;
+
+    tell_gone(w, last, info);
+    tell_new(w, last, info);
+}
+
+/* Takes what a look answered. A name that is not known is one that nobody
+   holds. False: it cannot be watched. */
+static bool take(struct watch *w, lk_status status, lk_kind kind, lk_info *info)
+{
+    bool is_away = status == LK_EOFFLINE || status == LK_ETIMEDOUT ||
+                   status == LK_ELOADING;
+
+    if (is_away != w->is_away)
+        tell(w, is_away ? "away" : "back", NULL, false, 0);
+    w->is_away = is_away;
+    if (is_away)
+        return true;
+    if (status != LK_OK && status != LK_ENOTHELD)
+        return false;
+    if (status == LK_OK)
+        w->kind = kind;
+    compare(w, status == LK_OK ? info : &none);
+    if (w->is_first && !w->c->json && w->events == 0)
+        cli_note(w->c, "nobody holds %s now", w->name);
+    w->is_first = false;
+    lk_info_free(w->last);
+    w->last = info;
+    return true;
+}
+
+static int watch(struct watch *w, lk_client *client)
+{
+    int64_t begin = cli_now_ns();
+    int64_t every = w->values->every_ms;
+
+    for (;;) {
+        lk_info *info = NULL;
+        lk_kind kind = LK_KIND_NONE;
+        lk_status status = lk_who(client, w->name, &kind, &info);
+        int64_t passed;
+
+        if (!take(w, status, kind, info))
+            return cli_fail_status(w->c, status, w->name);
+        passed = (cli_now_ns() - begin) / CLI_NS_PER_MS;
+        if ((w->values->count != 0 && w->events >= w->values->count) ||
+            (w->values->for_ms != 0 && passed >= w->values->for_ms) ||
+            ferror(stdout) != 0)
+            return CLI_OK;
+        cli_pass_ms((uint64_t)(every - passed % every));
+    }
+}
+
+static int run(cli *c, int argc, char **argv)
+{
+    struct values values = {.every_ms = 250};
+    struct watch w = {.c = c, .values = &values, .is_first = true};
+    lk_client *client;
+    cli_args args;
+    int code;
+
+    cli_parse(c, argc, argv, &values, &args);
+    if (values.every_ms < LEAST_MS)
+        cli_usage(c, "--every has to be 50 ms at least");
+    w.name = args.operands[0];
+    code = see_open(c, &client);
+    if (code != 0)
+        return code;
+    code = watch(&w, client);
+    lk_info_free(w.last);
+    lk_client_free(client);
+    return code;
+}
+
+const cli_command cli_command_watch = {
+    .name = "watch",
+    .summary = "tell what happens to a name, as it happens",
+    .usage = "[OPTION]... NAME",
+    .about =
+        "A line for each event: holds (at the start), granted, ended, waits,\n"
+        "left (it gave up), gone (it gave up, or was granted and has "
+        "finished),\n"
+        "and away and back of the server. It looks four times a second; what\n"
+        "comes and goes between two looks is not seen, nor are more than the\n"
+        "first 64 waiters. With --json each line is a document.",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};
