@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- part_others: whether somebody of Redisson's waits, who is in no queue of ours.
+-- part_others: whether somebody of Redisson's waits. It is in no queue of ours.
 -- Needs: part_error, the arguments channel and interop.
 
 local others = {}
