@@ -73,7 +73,7 @@ static void the_callback_finds_the_words_of_the_server(void **state)
                                             &c),
                       LK_OK);
         assert_status(call_wait(&c, client), LK_ETYPE);
-        if (strstr(c.words, "LKTYPE") == NULL)
+        if (strstr(c.words, "the key is not a lock") == NULL)
             fail_msg("%s", c.words);
         assert_null(c.hold);
     }

@@ -132,11 +132,11 @@ static void a_key_that_is_no_lock_is_refused(void **state)
 
     freeReplyObject(server_command(f->base->server, "SET n text"));
     assert_words(lk_fairlock_acquire(lock, 1000, NULL, &none), LK_ETYPE,
-                 "LKTYPE");
+                 "the key is not a lock");
     freeReplyObject(server_command(f->base->server, "DEL n"));
     freeReplyObject(server_command(f->base->server, "HSET n mode read"));
     assert_words(lk_fairlock_acquire(lock, 1000, NULL, &none), LK_ETYPE,
-                 "LKTYPE");
+                 "the key is not a lock");
 }
 
 static void an_export_of_another_kind_is_refused(void **state)

@@ -168,9 +168,9 @@ static void keys_that_are_no_read_write_lock_are_refused(void **state)
 
     freeReplyObject(server_command(f->base->server, "SET n text"));
     assert_words(lk_rwlock_acquire_read(lock, 1000, NULL, &none), LK_ETYPE,
-                 "LKTYPE");
+                 "the key is not a read-write lock");
     assert_words(lk_rwlock_acquire_write(lock, 1000, NULL, &none), LK_ETYPE,
-                 "LKTYPE");
+                 "the key is not a read-write lock");
     assert_status(lk_rwlock_info(lock, &info), LK_ETYPE);
     assert_status(lk_rwlock_force_release(lock), LK_ETYPE);
     freeReplyObject(server_command(f->base->server, "DEL n"));
