@@ -8,7 +8,7 @@
 #include "support/latch_script.h"
 
 /* What a script is told that lacks a right. */
-static const char cannot[] = "!*The user executing the script can't *";
+static const char cannot[] = "!DENIED *";
 
 static const char *dump(script_fixture *f)
 {
