@@ -111,8 +111,8 @@ static void a_user_is_told_no_code(void **state)
     static const char *const errors[] =
         {"LKTYPE the key is not a lock",
          "@user_script: 12: -LKTYPE the key is not a lock",
-         "ERR Error running script (call to f_0a): @user_script:12: "
-         "LKTYPE the key is not a lock"};
+         "ERR Error running script: @user_script:12: LKTYPE the key is not a "
+         "lock"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
