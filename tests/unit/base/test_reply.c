@@ -108,11 +108,14 @@ static void a_word_elsewhere_means_nothing(void **state)
 /* Of a script of ours, which begins with a word for the client alone. */
 static void a_user_is_told_no_code(void **state)
 {
-    static const char *const errors[] =
-        {"LKTYPE the key is not a lock",
-         "@user_script: 12: -LKTYPE the key is not a lock",
-         "ERR Error running script: @user_script:12: LKTYPE the key is not a "
-         "lock"};
+    static const char called[] =
+        "ERR Error running script (call to f_0a): "
+        "@user_script:12: LKTYPE the key is not a lock";
+    const char *const errors[] = {
+        "LKTYPE the key is not a lock",
+        "@user_script: 12: -LKTYPE the key is not a lock",
+        called,
+    };
 
     (void)state;
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
