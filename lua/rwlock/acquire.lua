@@ -11,7 +11,7 @@
 -- no second ticket and no second hold, and changes no lease. A full server
 -- refuses it before anything is written. Nobody alive who goes first is passed
 -- by, but in their turn by those who spin.
--- needs: failed clock hold queue room share turns ticket
+-- needs: failed clock hold queue readers room share turns ticket
 
 local JOINS_MS = 150
 
@@ -37,10 +37,17 @@ if hold.writes or hold.reads then
     if grant then
         return {HELD, tonumber(grant.fence), left}
     end
-    -- The record was lost.
-    local fence
+    -- The record was lost. A writer's lease stands aside beside readers alone.
+    local stays = hold.reads
+    if not stays then
+        stays, bad = readers.any(lock_key)
+        if bad then
+            return bad
+        end
+    end
     it.mode = hold.writes and 'w' or 'r'
-    fence, bad = share.let_in(to, {it}, {fields = {}, stays = true},
+    local fence
+    fence, bad = share.let_in(to, {it}, {fields = {}, stays = stays},
         hold.was.turn, function() return math.max(left, 1) end, true)
     return fence and {HELD, fence, left} or bad
 elseif waiting.band == queue.VOID then

@@ -24,8 +24,8 @@ elseif claim ~= '' and not hold.writes and not hold.reads
     return {NOT_HELD, 0}
 end
 local is_all = claim == '' or hold.writes
-local stays
-if not is_all then
+local stays = not is_all and hold.mode == 'write'
+if not is_all and not stays then
     stays, bad = readers.any(lock_key, claim)
     if bad then
         return bad

@@ -239,17 +239,21 @@ end
 -- Has the hash end with the last lease in it, as Redisson does, and not with one
 -- that was given up. In doubt it ends later.
 local function shorten(to)
+    local count = redis.pcall('HLEN', to.lock)
+    if failed(count) or count > 64 then
+        return
+    end
     local fields, longest = redis.pcall('HGETALL', to.lock), 0
-    if failed(fields) or #fields > 128 then
+    if failed(fields) then
         return
     end
     for i = 1, #fields, 2 do
-        local count = tonumber(fields[i + 1]) or 0
+        local holds = tonumber(fields[i + 1]) or 0
         local writer = string.match(fields[i], '^(.*):write$')
-        if writer and writer ~= hold.marks.aside or count > readers.HOLDS then
+        if writer and writer ~= hold.marks.aside or holds > readers.HOLDS then
             return
         end
-        for j = 1, count do
+        for j = 1, holds do
             local left = redis.pcall('PTTL', readers.key(to.lock,
                 writer or fields[i], j))
             if failed(left) or left == -1 then
@@ -277,8 +281,11 @@ function share.free(to, out, wrote)
     end
     if wrote then
         hold.marks.wave = queue.text(room.last_reader(to))
+    end
+    if wrote or hold.lapsed then
         -- A full server lets through what follows such a write.
-        bad = failed(redis.pcall('PEXPIRE', to.lock, queue.text(to.left)))
+        bad = failed(redis.pcall('PEXPIRE', to.lock,
+                queue.text(math.max(to.left, 1))))
             or failed(redis.pcall('HSET', to.lock, 'mode', 'read'))
     end
     bad = bad or failed(redis.pcall('HDEL', to.lock, unpack(out.fields, 1,

@@ -38,7 +38,7 @@ if begun then
 end
 local is_given = false
 if #found.ins > 0 and not begun and not denied then
-    bad, denied = room.give(to, found.ins, out, turned, {}, nil)
+    bad, denied = room.give(to, found.ins, out, turned, {}, false)
     is_given, denied = not bad, bad or denied
 end
 if not is_given then

@@ -145,12 +145,13 @@ function room.tell_the_short(to)
 end
 
 -- Makes members holders with what out gives back, and tells those that are not
--- mine. ms: the lease of mine, nil: the claim lease. Returns an error, and then all
+-- mine. is_known: mine get their own leases, else the claim lease. Returns an error, and then all
 -- is as before; or nil and an error of telling, which takes nothing back.
-function room.give(to, ins, out, turned, mine, ms)
+function room.give(to, ins, out, turned, mine, is_known)
     for i = 1, #ins do
-        ins[i].ms = mine[ins[i].text] and ms
-            or math.min(tonumber(ins[i].lease), CLAIM_MS)
+        local lease = tonumber(ins[i].lease)
+        ins[i].ms = mine[ins[i].text] and is_known and lease
+            or math.min(lease, CLAIM_MS)
     end
     local bad = books.open(to)
     if bad then

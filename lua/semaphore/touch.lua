@@ -104,7 +104,7 @@ end
 if #found.ins > 0 then
     local untold
     bad, untold = room.give(to, found.ins, out, sides.read(books.was.turn), mine,
-        #ARGV == first_of_members and tonumber(found.ins[1].lease) or nil)
+        #ARGV == first_of_members)
     if bad and mine[found.ins[1].text] then
         return bad
     end

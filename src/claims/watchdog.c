@@ -259,6 +259,21 @@ static void batch_answered(struct batch *batch, const redisReply *reply)
         lk__pace_done(batch->claims[i]);
 }
 
+/* How many of the question that renews many; 0: it is no part of one. */
+static size_t keys_of(const lk__claim *claim)
+{
+    const lk__protocol *protocol = lk__claim_protocol(claim);
+
+    return protocol->renewal_keys != NULL ? protocol->renewal_keys(claim) : 1;
+}
+
+/* Whether the answer speaks of all keys that keep it now. A read beside a write
+   begun meanwhile moves the write's lease to a key of its own. */
+static bool speaks_of(const struct batch *batch, const lk__claim *claim)
+{
+    return batch->whole || keys_of(claim) == batch->each;
+}
+
 static void
 on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
@@ -275,7 +290,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 
         claim->renewing = false;
         if (claim->state == LK__CLAIM_HELD && status == LK_OK &&
-            batch->leases[i] > 0)
+            batch->leases[i] > 0 && speaks_of(batch, claim))
             lk__watchdog_renewed(claim, request->sent_at, batch->leases[i]);
         else if (claim->state == LK__CLAIM_HELD)
             renew_again(claim);
@@ -326,14 +341,6 @@ static lk__claim *due_take(lk__due *due, lk__claim *before)
         due->last = before;
     due->count--;
     return claim;
-}
-
-/* How many of the question that renews many; 0: it is no part of one. */
-static size_t keys_of(const lk__claim *claim)
-{
-    const lk__protocol *protocol = lk__claim_protocol(claim);
-
-    return protocol->renewal_keys != NULL ? protocol->renewal_keys(claim) : 1;
 }
 
 /* By its own keys alone a hold is renewed while the inbox stands that would hear

@@ -278,6 +278,18 @@ static lk_status parse_one(url_parser *parser, char *begin, char *end)
     return status;
 }
 
+/* Whether the last sentinel is one of those before it: it would vote twice. */
+static bool is_named_before(const lk__url *url)
+{
+    const lk__url_server *last = &url->sentinels[url->sentinel_count - 1];
+
+    for (size_t i = 0; i + 1 < url->sentinel_count; i++)
+        if (strcasecmp(url->sentinels[i].host, last->host) == 0 &&
+            url->sentinels[i].port == last->port)
+            return true;
+    return false;
+}
+
 /* Reads the sentinels, with a comma between. */
 static lk_status parse_sentinels(url_parser *parser, char *begin, char *end)
 {
@@ -296,6 +308,8 @@ static lk_status parse_sentinels(url_parser *parser, char *begin, char *end)
         url->sentinel_count++;
         server->port = LK__URL_SENTINEL_PORT;
         status = parse_server(parser, begin, stop, server);
+        if (status == LK_OK && is_named_before(url))
+            return refuse(parser, begin, "a sentinel is named twice");
         if (status != LK_OK || comma == NULL)
             return status;
         begin = comma + 1;

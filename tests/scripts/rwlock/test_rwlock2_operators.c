@@ -115,6 +115,18 @@ static void a_writer_ends_with_the_reads_beside_it(void **state)
     assert_like(script_heard(f), RWLOCK2_CHANNEL " 1\n");
 }
 
+static void a_read_ends_and_the_write_beside_it_goes_on(void **state)
+{
+    script_fixture *f = *state;
+    const rwlock2_ask beside = {.mode = 'r', .writes = "a:1"};
+
+    rwlock2_acquire(f, "a:1", 'w');
+    rwlock2_acquire_with(f, "a:2", beside);
+    assert_like(rwlock2_force(f, "a:2"), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode write a:1:write 1");
+    assert_like(rwlock2_acquire(f, "b:1", 'w'), "2 *");
+}
+
 static void of_several_readers_one_ends(void **state)
 {
     script_fixture *f = *state;
@@ -382,6 +394,7 @@ int main(void)
         SCRIPT_TEST(a_free_name_has_nobody),
         SCRIPT_TEST(all_holds_end_and_their_clients_are_told),
         SCRIPT_TEST(a_writer_ends_with_the_reads_beside_it),
+        SCRIPT_TEST(a_read_ends_and_the_write_beside_it_goes_on),
         SCRIPT_TEST(of_several_readers_one_ends),
         SCRIPT_TEST(a_dead_reader_is_none_to_be_ended),
         SCRIPT_TEST(those_who_wait_come_in_with_the_touch_behind_it),

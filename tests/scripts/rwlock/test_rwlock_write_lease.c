@@ -133,6 +133,32 @@ static void a_write_that_ran_out_above_a_read_lets_readers_in(void **state)
     assert_held(f, "r1:1 u1:1 read");
 }
 
+/* Its field goes with the read that ends first, and so does the mode. */
+static void a_write_that_ran_out_above_two_reads_lets_readers_in(void **state)
+{
+    script_fixture *f = *state;
+    const rwlock2_ask beside = {.mode = 'r', .writes = "u2:1"};
+
+    rw_acquire(f, "u1:1", "u");
+    acquire_on(f, "u2:1", "w", 30000, "u1:1");
+    assert_like(rwlock2_acquire_with(f, "u1:2", beside), "1 *");
+    rw_kill(f, "u2:1");
+    rw_release(f, "u1:1", NULL);
+    assert_held(f, "u1:2 read");
+    assert_like(rw_try(f, "r1:1", "r"), "1 *");
+}
+
+/* Where the record was lost its lease is that of the hash. */
+static void a_writer_that_asks_again_has_no_key_of_its_own(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w1:1", "w");
+    script_redis(f, "DEL " RWLOCK2_RECORD);
+    assert_like(rw_acquire(f, "w1:1", "w"), "1 *");
+    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("w1:1")), "0");
+}
+
 static void a_write_that_ran_out_above_a_read_is_lost(void **state)
 {
     script_fixture *f = *state;
@@ -243,6 +269,8 @@ int main(void)
         RW_TEST(a_renewal_lengthens_the_write_above_a_read),
         RW_TEST(the_end_of_the_read_leaves_the_write_its_lease),
         RW_TEST(a_write_that_ran_out_above_a_read_lets_readers_in),
+        RW_TEST(a_write_that_ran_out_above_two_reads_lets_readers_in),
+        RW_TEST(a_writer_that_asks_again_has_no_key_of_its_own),
         RW_TEST(a_write_that_ran_out_above_a_read_is_lost),
         RW_TEST(who_waits_comes_in_when_it_looks_after_that),
         RW_TEST(it_may_write_again_after_that),

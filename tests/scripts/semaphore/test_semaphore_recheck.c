@@ -257,6 +257,18 @@ static void others_are_served_by_a_touch(void **state)
     assert_books(f, 5, 0);
 }
 
+static void who_looks_last_has_its_own_lease(void **state)
+{
+    script_fixture *f = *state;
+
+    two_wait(f);
+    permits_acquire_with(f, "u6:1", 1, (permits_wish){.lease = 20000});
+    script_redis(f, "INCR n");
+    everybody_dies(f);
+    assert_like(permits_touch(f, "u6:1", NULL), "2 * 0 0 0 (0) (1 * 20000)");
+    assert_in_range(permits_left(f, "u6:1", 1), 1, 20000);
+}
+
 static void a_touch_passes_by_the_dead(void **state)
 {
     script_fixture *f = *state;
@@ -361,6 +373,7 @@ int main(void)
         PERMITS_TEST(who_does_not_wait_has_no_ticket),
         PERMITS_TEST(those_whose_turn_it_is_are_told_that_they_hold),
         PERMITS_TEST(others_are_served_by_a_touch),
+        PERMITS_TEST(who_looks_last_has_its_own_lease),
         PERMITS_TEST(a_touch_passes_by_the_dead),
         PERMITS_TEST(a_waiter_leaves_without_a_trace),
         PERMITS_TEST(a_large_request_that_leaves_makes_way),

@@ -266,6 +266,7 @@ static void a_wrong_sentinel_url_is_refused(void **state)
                    "at byte 21: the host");
     assert_refused("redis+sentinel://h1,h2,/m", LK_EURL, "is missing");
     assert_refused("redis+sentinel://h1:x,h2/m", LK_EURL, "the port");
+    assert_refused("redis+sentinel://h1,h2,H1:26379/m", LK_EURL, "twice");
     assert_refused("redis+sentinel://h1,h*/m", LK_EURL, "not the name");
     assert_refused("redis+sentinel://h1,[::1/m", LK_EURL, "without its ]");
     assert_refused("redis+sentinel://h/m/x", LK_EURL, "the database");
