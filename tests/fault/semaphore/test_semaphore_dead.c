@@ -88,7 +88,7 @@ static bool one_holds_and_one_waits(void *data)
     sc->holder = shared->counters[0][TOLD_AT] != 0 ? 0 : 1;
     sc->waiter = 1 - sc->holder;
     return shared->counters[sc->holder][TOLD_AT] != 0 &&
-           server_integer(sc->server, "ZCARD latchkey:{post}:q") == 1;
+           server_integer(sc->server, SERVER_WAITERS("post")) == 1;
 }
 
 static int setup(void **state)

@@ -352,7 +352,8 @@ static void names_of_any_bytes_have_semaphores_of_their_own(void **state)
     lk_hold *second = sem_hold(other, 1);
     sem_taker *t = sem_take(f, odd, 1, LK_FOREVER, NULL);
 
-    locking_wait_integer(f->base, 1, "ZCARD latchkey::%s:q", "a {b} \xff\n%s");
+    locking_wait_integer(f->base, 1, "ZCOUNT latchkey::%s:q 0 +inf",
+                         "a {b} \xff\n%s");
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(sem_release(t), LK_OK);
     assert_status(lk_hold_release(second), LK_OK);
