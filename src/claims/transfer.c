@@ -145,13 +145,22 @@ static bool fence_take(const char *word, uint64_t *ret_fence)
            lk__word_number(word, LK__NUMBER_MAX, ret_fence);
 }
 
+/* Where a kind has several modes the hold has one of them; what is in a text is
+   anybody's. */
+static bool is_mode_of(const lk__kind *kind, const char *mode)
+{
+    return kind->mode != NULL || !kind->protocol->is_second ||
+           (mode != NULL && strcmp(mode, "p") != 0);
+}
+
 /* False: a word of the text is none that an export writes. */
 static bool
 words_read(const lk__place *place, char **words, struct exported *ret_from)
 {
     ret_from->mode = mode_find(words[2]);
     ret_from->watchdog = strcmp(words[7], "1") == 0;
-    if (strlen(words[3]) >= sizeof(ret_from->id) ||
+    if (!is_mode_of(place->kind, ret_from->mode) ||
+        strlen(words[3]) >= sizeof(ret_from->id) ||
         !fence_take(words[4], &ret_from->fence) ||
         !fence_take(words[5], &ret_from->hold_fence) ||
         !lk__word_number(words[6], LK__TIME_MAX_MS, &ret_from->lease_ms))

@@ -194,6 +194,10 @@ static void an_export_of_another_kind_is_refused(void **state)
     assert_status(lk_rwlock_import(rwlocking_lock(f, client), text, NULL,
                                    &hold),
                   LK_EMISMATCH);
+    assert_status(lk_rwlock_import(rwlocking_lock(f, client),
+                                   "latchkey1 rwlock - c:1 5 5 30000 1 n", NULL,
+                                   &hold),
+                  LK_EINVAL); /* it neither reads nor writes */
     assert_status(lk_rwlock_import(rwlocking_lock(f, client), "words", NULL,
                                    &hold),
                   LK_EINVAL);
