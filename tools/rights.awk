@@ -306,7 +306,7 @@ function write_primitive(name,    names, n, i, command)
     n = split(folders[name], names, " ")
     for (i = 1; i <= n; i++)
         read_folder(names[i])
-    # Who neither publishes nor subscribes needs no channel.
+    # A primitive that neither publishes nor subscribes needs no channel.
     if (!(("command", "publish") in there) && !(("command", "subscribe") in there))
         count["channel"] = 0
     put("command", name)

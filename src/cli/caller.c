@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Who called the tool; see caller.h. */
+/* Which process called the tool; see caller.h. */
 
 #include "cli/caller.h"
 

@@ -83,7 +83,7 @@ static void put_server(sheet *s, const char *host, uint16_t port)
     put_number(s, port);
 }
 
-/* Who is connected to, up to the database. */
+/* The server of a URL, up to the database. */
 static void put_place(sheet *s, const lk__url *url)
 {
     if (url->path != NULL) {

@@ -225,7 +225,7 @@ static void in_the_turn_of_others_the_name_is_left_open(void **state)
     assert_int_equal(rw_side(f), 'o');
 }
 
-/* Who reads on beside others gives nothing up. */
+/* A claim that reads on beside others gives nothing up. */
 static void a_reader_that_leaves_others_behind_opens_no_turn(void **state)
 {
     script_fixture *f = *state;

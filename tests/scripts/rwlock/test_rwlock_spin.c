@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Who spins at the read-write lock: no lane, a mark, and a turn. */
+/* A claim that spins at the read-write lock: no lane, a mark, and a turn. */
 
 #include <stdio.h>
 #include <stdlib.h>
