@@ -12,7 +12,8 @@
 #include "cli/output.h"
 #include "cli/password.h"
 
-enum { OFFLINE_MS = 5000, TRY_MS = 2000, LEAST_MS = 1000 };
+/* A try is longer than one attempt to connect, so that it can tell its reason. */
+enum { OFFLINE_MS = 5000, TRY_MS = 3000, LEAST_MS = 1000 };
 
 static int use_local(cli *c)
 {

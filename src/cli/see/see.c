@@ -13,7 +13,8 @@
 #include "cli/output.h"
 #include "cli/utf8.h"
 
-enum { REACH_MS = 2000 };
+/* Longer than one attempt to connect, so that its reason can be told. */
+enum { REACH_MS = 3000 };
 
 int see_open(cli *c, lk_client **ret_client)
 {

@@ -109,6 +109,16 @@ static void in_our_turn_the_mark_keeps_nobody_out(void **state)
     assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
 }
 
+static void in_their_turn_it_keeps_readers_out(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r1:1", "r");
+    rw_spin(f, "s1:1", "w");
+    rw_turn(f, "t", 0, -1);
+    assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
+}
+
 static void with_readers_first_the_mark_keeps_nobody_out(void **state)
 {
     script_fixture *f = *state;
@@ -314,6 +324,7 @@ int main(void)
         RW_TEST(while_a_writer_spins_no_reader_joins),
         RW_TEST(without_the_mark_readers_join),
         RW_TEST(in_our_turn_the_mark_keeps_nobody_out),
+        RW_TEST(in_their_turn_it_keeps_readers_out),
         RW_TEST(with_readers_first_the_mark_keeps_nobody_out),
         RW_TEST(those_who_waited_come_in_together),
         RW_TEST(an_upgrade_that_spins_waits_for_the_readers),
