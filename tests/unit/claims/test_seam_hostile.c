@@ -7,6 +7,9 @@
  * does the client.
  */
 
+#include <latchkey/redlock.h>
+#include <latchkey/siglock.h>
+
 #include <string.h>
 
 #include "support/call.h"
@@ -364,6 +367,43 @@ static void every_call_refuses_what_is_no_number(void **state)
     }
 }
 
+/* Of a siglock, whose parties are read as they come. */
+static void nor_do_parties_have_other_numbers(void **state)
+{
+    static const char *const answers[] =
+        {"*3\r\n*7\r\n$1\r\na\r\n:1\r\n" NO_NUMBER
+         ":1\r\n:1\r\n$0\r\n\r\n$0\r\n\r\n:0\r\n*0\r\n",
+         "*3\r\n*0\r\n:1\r\n*6\r\n$1\r\na\r\n:1\r\n:1\r\n" NO_NUMBER
+         "$0\r\n\r\n$0\r\n\r\n"};
+    played *p = *state;
+    lk_siglock *lock = NULL;
+    lk_info *info = NULL;
+
+    assert_status(lk_siglock_new(&lock, p->client, "n", NULL), LK_OK);
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        p->answers[PLAYED_INFO] = answers[i];
+        assert_status(lk_siglock_info(lock, &info), LK_EPROTO);
+        assert_null(info);
+    }
+    lk_siglock_free(lock);
+}
+
+/* A server that answers so is not talked to any more for now. */
+static void a_vote_of_no_number_ends_the_connection(void **state)
+{
+    played *p = *state;
+    lk_redlock *redlock = NULL;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_redlock_new(&redlock, &p->client, 1, "token", NULL),
+                  LK_OK);
+    p->answers[PLAYED_TOKEN_ACQUIRE] = "*2\r\n:0\r\n" NO_NUMBER;
+    assert_int_not_equal(lk_redlock_acquire(redlock, 0, NULL, &hold), LK_OK);
+    assert_null(hold);
+    assert_true(played_stats(p).disconnects > 0);
+    lk_redlock_free(redlock);
+}
+
 /* ---- passing on ------------------------------------------------------------- */
 
 /* A release that always finds one more to pass on to. */
@@ -416,6 +456,8 @@ int main(void)
         TEST(a_hold_is_not_lost_by_what_is_no_number),
         TEST(nor_is_it_released_so),
         TEST(every_call_refuses_what_is_no_number),
+        TEST(nor_do_parties_have_other_numbers),
+        TEST(a_vote_of_no_number_ends_the_connection),
         TEST(passing_on_for_ever_is_slow),
         TEST(a_forced_release_that_never_ends_ends_in_time),
     };
