@@ -6,7 +6,7 @@
  *
  * A claim's number is drawn once, by a client that has one uuid and one
  * database, for one name of one family. So its id tells the database, too. A
- * hold that was imported keeps the id that it had.
+ * hold that is borrowed keeps the id that it had.
  */
 
 #include "claims/inbox.h"
@@ -52,8 +52,8 @@ static lk__claim *claim_of(const lk_client *client, const message *m)
                                                                    : NULL;
 }
 
-/* What was imported here, and is held under this id; NULL: nothing. */
-static lk__claim *imported_of(const lk_client *client, const message *m)
+/* What is borrowed here, and held under this id; NULL: nothing. */
+static lk__claim *borrowed_of(const lk_client *client, const message *m)
 {
     for (const lk__place *place = client->work->places; place != NULL;
          place = place->next) {
@@ -115,7 +115,7 @@ static void take_revoked(lk_client *client, const message *m)
     lk__claim *claim = claim_of(client, m);
 
     if (claim == NULL || claim->state == LK__CLAIM_EXPORTED)
-        claim = imported_of(client, m);
+        claim = borrowed_of(client, m);
     if (claim != NULL && claim->state == LK__CLAIM_HELD &&
         claim->fence == m->fence)
         lk__claim_lose(claim, LK_LOSS_REVOKED);
@@ -211,7 +211,7 @@ static bool fill(message *m, const message_form *form, const lk_client *client,
         return false;
     if (!numbers_fill(m, form, words + 2))
         return false;
-    if (!is_ours && imported_of(client, m) == NULL)
+    if (!is_ours && borrowed_of(client, m) == NULL)
         return false;
     return form->take != take_grant || m->top_fence >= m->fence;
 }

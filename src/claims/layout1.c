@@ -167,7 +167,6 @@ first_renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
     return q;
 }
 
-/* The claim's own id is of no use where the hold keeps the one it had. */
 static lk__question *first_import(const lk__claim *claim, const char *id,
                                   uint64_t fence, uint64_t lease_ms)
 {

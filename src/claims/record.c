@@ -79,7 +79,7 @@ const char *lk__record_first_wait(const lk_client *client)
     return NULL;
 }
 
-/* One that was imported bears another client's id, and is passed over. */
+/* One that is borrowed bears another client's id, and is passed over. */
 static bool is_its(const lk__claim *claim, const lk__wait *wait)
 {
     return lk__claim_is_owned_by(claim, wait->owner) &&

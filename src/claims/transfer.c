@@ -9,9 +9,9 @@
  * The mode is the letter of the claim's terms, - without any.
  *
  * The server is not told of the export, and nobody renews until the import. That
- * gives the claim a new fence there, and the text is worth nothing any more.
- * The claim stays the exporter's by its id, but where there is no fence: there
- * it becomes the importer's. An import that borrows changes neither.
+ * makes it the hold of a claim of the importer's there, under a new fence, and
+ * the text is worth nothing any more: the server lets one claim have it, which
+ * may ask again. An import that borrows changes neither claim nor fence.
  */
 
 #include "claims/transfer.h"
@@ -298,27 +298,24 @@ foreign_new(lk__place *place, const struct exported *from, bool borrows)
     return lk__claim_ref(claim);
 }
 
-/* Sets what is asked, and the id under which the server knows the claim. */
+/* Sets what is asked. What is borrowed the server knows under the text's id. */
 static lk_status import_set(struct import *import)
 {
     const struct exported *from = &import->from;
     lk__claim *claim = import->claim;
-    lk__place *place = claim->place;
-    const lk__protocol *protocol = place->kind->protocol;
+    const lk__protocol *protocol = claim->place->kind->protocol;
     const lk__question *question;
-    lk_status status;
 
-    if (import->borrows)
-        question =
-            protocol->keep(place, from->id, from->fence, from->lease_ms, 0);
-    else
+    if (import->borrows) {
+        memcpy(claim->id, from->id, sizeof(from->id));
+        question = protocol->keep(claim->place, from->id, from->fence,
+                                  from->lease_ms, 0);
+    } else {
         question =
             protocol->import(claim, from->id, from->fence, from->lease_ms);
+    }
     import->ask.repeats = !import->borrows;
-    status = lk__ask_question(&import->ask, question);
-    if (import->borrows || (!place->kind->fenceless && !protocol->is_second))
-        memcpy(claim->id, from->id, sizeof(from->id));
-    return status;
+    return lk__ask_question(&import->ask, question);
 }
 
 /* NULL: out of memory. Inside the monitor. */
@@ -346,30 +343,12 @@ static struct import *import_new(lk__place *place, const struct exported *from,
     return import;
 }
 
-/* The server answers a client that asks again as before, since the first answer
-   may be lost. So it is found out here whether that was taken already, or is
-   being asked for: an import gives a larger fence. What the client has under the
-   text's own fence, or a smaller one, it has exported or borrowed. */
-static bool was_taken(const lk__place *place, const struct exported *from)
-{
-    for (const lk__claim *claim = place->first_claim; claim != NULL;
-         claim = claim->next) {
-        if (strcmp(claim->id, from->id) == 0 &&
-            (claim->fence > from->fence || (claim->state == LK__CLAIM_FOREIGN &&
-                                            claim->fence == from->fence)))
-            return true;
-    }
-    return false;
-}
-
 static lk_status import_ask(lk__place *place, const struct exported *from,
                             uint64_t owner, bool borrows, lk_hold *hold)
 {
     struct import *import;
     lk_status status;
 
-    if (!borrows && was_taken(place, from))
-        return lk__fail(LK_ELOST, "this client has imported it already");
     import = import_new(place, from, owner, borrows, hold);
     if (import == NULL)
         return LK_ENOMEM;

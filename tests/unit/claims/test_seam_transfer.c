@@ -134,6 +134,39 @@ static void a_borrowed_hold_keeps_the_fence_of_the_text(void **state)
     assert_status(lk_hold_release(again), LK_OK);
 }
 
+/* A borrow that is under way, and the import of the same text meanwhile. */
+typedef struct import_call {
+    played *p;
+    lk_status status;
+    lk_hold *hold;
+} import_call;
+
+static void import_it(void *data)
+{
+    import_call *c = data;
+
+    c->status = lk_lock_import(c->p->lock, text, NULL, &c->hold);
+}
+
+static void an_import_does_not_wait_for_a_borrow_of_its_client(void **state)
+{
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    import_call c = {.p = *state, .status = LK_EINVAL};
+    played *p = *state;
+    lk_hold *borrowed = NULL;
+
+    p->is_held = true;
+    p->answers[PLAYED_CONFIRM] = played_silence;
+    fake_world_at(p->world, fake_world_now(p->world) + 10 * FAKE_MS, import_it,
+                  &c);
+    assert_status(lk_lock_import(p->lock, text, &borrow, &borrowed),
+                  LK_EINDOUBT);
+    assert_null(borrowed);
+    assert_status(c.status, LK_OK);
+    assert_int_equal(lk_hold_fence(c.hold), 1000);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
 static void an_import_without_a_server_is_offline(void **state)
 {
     played *p = *state;
@@ -231,6 +264,7 @@ int main(void)
         TEST(an_import_without_an_answer_may_be_tried_again),
         TEST(an_import_whose_answer_is_lost_is_asked_again),
         TEST(a_borrowed_hold_keeps_the_fence_of_the_text),
+        TEST(an_import_does_not_wait_for_a_borrow_of_its_client),
         TEST(an_import_without_a_server_is_offline),
         TEST(a_shutdown_ends_an_import_under_way),
         TEST(what_the_server_does_not_know_is_lost),
