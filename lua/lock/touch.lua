@@ -103,9 +103,9 @@ local it = found.it
 if it then
     local is_mine = mine[it.text]
     local is_single = is_mine and #ARGV == first_of_members
-    local grant, refused, undone = give.hand(to, it, {}, was, both[2], interop, turned,
+    local grant, refused = give.hand(to, it, {}, was, both[2], interop, turned,
         is_single and tonumber(it.lease) or nil)
-    if refused and not undone and is_mine then
+    if refused and is_mine then
         return refused
     end
     denied = refused

@@ -139,14 +139,17 @@ if text then
         queue.text(math.max(left, 0) + life))
 end
 if #ins > 0 then
-    local is_single = #ARGV == first_of_members
+    local is_single, has_own = #ARGV == first_of_members, false
+    for i = 1, #ins do
+        has_own = has_own or mine[ins[i].text]
+    end
     local function ms_of(it)
         return mine[it.text] and is_single and tonumber(it.lease)
             or share.claim_ms(it)
     end
     local fence, refused, undone = share.let_in(to, ins, out, hold.mode
         and hold.was.turn or turns.taken(turned), ms_of, false)
-    if refused and not undone then
+    if refused and (not undone or has_own) then
         return refused
     end
     denied = refused or denied

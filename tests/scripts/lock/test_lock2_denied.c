@@ -414,14 +414,20 @@ static void what_is_closed_is_not_held(void **state)
     TRY_ALL(*state, ends, check_ended);
 }
 
-static void check_nothing(const trial *t)
+/* A name that lies free is the first's, or it is told why not. */
+static void check_touched(const trial *t)
 {
-    (void)t;
+    bool is_free = t->situation->begin == one_waits_for_a_free_name ||
+                   t->situation->begin == two_wait_for_a_free_name;
+
+    if (is_free && t->act->run == the_first_touches && !holds(t, "b:1") &&
+        t->f->answer->type != REDIS_REPLY_ERROR)
+        fail_trial(t, "it waits for a free name");
 }
 
 static void a_touch_costs_nobody_the_place(void **state)
 {
-    TRY_ALL(*state, touches, check_nothing);
+    TRY_ALL(*state, touches, check_touched);
 }
 
 /* The owner is one of two: the old one, or who imported it. */

@@ -367,6 +367,9 @@ static void a_look_without_a_right_keeps_the_place(void **state)
         assert_sound(f, commands[i / 2]);
         if (is_failed(f))
             assert_true(strstr(rw_waiting(f), claims[i % 2]) != NULL);
+        else if (i % 2 == 0 && strstr(rw_waiting(f), claims[0]) != NULL)
+            fail_msg("without %s: the first waits, and is told nothing: %s",
+                     commands[i / 2], f->answer_text);
         start_over(f);
     }
 }
