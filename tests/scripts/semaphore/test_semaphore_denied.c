@@ -286,8 +286,7 @@ static void a_recheck_without_a_right_keeps_the_place(void **state)
         permits_look(f, "u2:1");
         assert_sound(f, commands[i]);
         /* What is free is the first's, or it is told why not. */
-        assert_true((f->answer->type == REDIS_REPLY_ERROR) ==
-                    waits(f, "u2:1"));
+        assert_true((f->answer->type == REDIS_REPLY_ERROR) == waits(f, "u2:1"));
         start_over(f);
     }
 }
