@@ -269,7 +269,7 @@ static void on_busy(lk__claim *claim, int64_t left_ms)
 
     if (head == NULL || head->try_only) {
         lk__claim_kill(claim);
-        lk__place_failed(place, claim, LK_EBUSY, NULL);
+        lk__place_failed(place, claim, LK_EBUSY, place->kind->busy);
         return;
     }
     if (lk__claim_is_spinning(claim)) {

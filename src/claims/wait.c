@@ -142,7 +142,7 @@ void lk__wait_begin(lk__wait *wait)
                       wait->call.client->node->command.words);
     else if (wait->line == LK__LINE_COMMON && wait->try_only &&
              is_busy_here(wait->place))
-        lk__call_done(&wait->call, LK_EBUSY, NULL);
+        lk__call_done(&wait->call, LK_EBUSY, wait->place->kind->busy);
     else {
         lists_add(wait);
         lk__record_on_wait(wait->call.client->node);

@@ -186,7 +186,7 @@ static int acquire(errand *e, int *ret_signal)
 
     if (!run_signals_take(&signals))
         return cli_fail(e->c, CLI_INTERNAL, "signals cannot be taken");
-    cli_caller_reason(reason, e->chosen.why);
+    cli_caller_reason(reason, e->chosen.why, getppid());
     code = open_subject(e, e->chosen.kind, true);
     if (code != 0)
         return code;

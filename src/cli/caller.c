@@ -5,12 +5,13 @@
 #include "cli/caller.h"
 
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Room for a part, with its NUL; all of them leave some for why. */
-enum { HOST_SIZE = 65, USER_SIZE = 33, PROGRAM_SIZE = 24, PROCESS_SIZE = 48 };
+enum { HOST_SIZE = 65, USER_SIZE = 33, PROCESS_SIZE = 48 };
 
 static void put_user(char text[USER_SIZE])
 {
@@ -24,54 +25,52 @@ static void put_user(char text[USER_SIZE])
         (void)snprintf(text, USER_SIZE, "user %u", (unsigned)geteuid());
 }
 
-/* " (bash)", or nothing if it is not known. */
-static void put_program(char text[PROGRAM_SIZE], pid_t pid)
+void cli_caller_program(char text[CLI_PROGRAM_SIZE], pid_t pid)
 {
     char path[32];
-    char name[17] = ""; /* the kernel keeps 15 bytes, and adds a newline */
     FILE *file;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    text[0] = '\0';
     file = fopen(path, "re");
-    if (file != NULL && fgets(name, sizeof(name), file) == NULL)
-        name[0] = '\0';
+    if (file != NULL && fgets(text, CLI_PROGRAM_SIZE, file) == NULL)
+        text[0] = '\0';
     if (file != NULL)
         (void)fclose(file);
-    name[strcspn(name, "\n")] = '\0';
-    text[0] = '\0';
-    if (name[0] != '\0')
-        (void)snprintf(text, PROGRAM_SIZE, " (%s)", name);
+    text[strcspn(text, "\n")] = '\0';
 }
 
-/* A caller outside of this process's namespace has no number here. */
-static void put_process(char text[PROCESS_SIZE])
+/* ", pid 4121 (bash)", with no more than is known. */
+static void put_process(char text[PROCESS_SIZE], pid_t pid)
 {
-    char program[PROGRAM_SIZE];
-    pid_t pid = getppid();
+    char program[CLI_PROGRAM_SIZE];
+    bool is_known;
 
     text[0] = '\0';
     if (pid == 0)
         return;
-    put_program(program, pid);
-    (void)snprintf(text, PROCESS_SIZE, ", pid %d%s", (int)pid, program);
+    cli_caller_program(program, pid);
+    is_known = program[0] != '\0';
+    (void)snprintf(text, PROCESS_SIZE, ", pid %d%s%s%s", (int)pid,
+                   is_known ? " (" : "", program, is_known ? ")" : "");
 }
 
-void cli_caller_reason(char text[CLI_CALLER_SIZE], const char *why)
+void cli_caller_reason(char text[CLI_CALLER_SIZE], const char *why,
+                       pid_t caller)
 {
     char host[HOST_SIZE] = "", user[USER_SIZE], process[PROCESS_SIZE];
-    char caller[HOST_SIZE + USER_SIZE + PROCESS_SIZE + sizeof("by  on ")];
+    char words[HOST_SIZE + USER_SIZE + PROCESS_SIZE + sizeof("by  on ")];
     size_t room, size = why != NULL ? strlen(why) : 0;
 
     (void)gethostname(host, sizeof(host) - 1);
     put_user(user);
-    put_process(process);
-    (void)snprintf(caller, sizeof(caller), "by %s on %s%s", user, host,
-                   process);
-    room = CLI_CALLER_SIZE - sizeof("; ") - strlen(caller);
+    put_process(process, caller);
+    (void)snprintf(words, sizeof(words), "by %s on %s%s", user, host, process);
+    room = CLI_CALLER_SIZE - sizeof("; ") - strlen(words);
     if (size > room)
         size = room;
     while (size > 0 && ((unsigned char)why[size] & 0xc0) == 0x80)
         size--; /* no character is cut */
     (void)snprintf(text, CLI_CALLER_SIZE, "%.*s%s%s", (int)size,
-                   why != NULL ? why : "", size > 0 ? "; " : "", caller);
+                   why != NULL ? why : "", size > 0 ? "; " : "", words);
 }

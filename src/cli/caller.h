@@ -2,14 +2,24 @@
 #ifndef LK_CLI_CALLER_H
 #define LK_CLI_CALLER_H
 
+#include <sys/types.h>
+
 /* As many bytes of a reason as the library keeps, and the NUL. */
 enum { CLI_CALLER_SIZE = 201 };
 
+/* The kernel keeps 15 bytes; a newline of its own, and the NUL. */
+enum { CLI_PROGRAM_SIZE = 17 };
+
 /*
- * Writes the reason of a hold that no process keeps: why, which may be NULL, and
- * for whom the tool took it, "by ann on web-3, pid 4121 (bash)". Where there is
- * no room for both, why is shortened.
+ * Writes the reason of a hold that the tool took for another process: why, which
+ * may be NULL, and for which one, "by ann on web-3, pid 4121 (bash)". Where there
+ * is no room for both, why is shortened. A caller outside of this process's
+ * namespace has no number here, 0, and is left out.
  */
-void cli_caller_reason(char text[CLI_CALLER_SIZE], const char *why);
+void cli_caller_reason(char text[CLI_CALLER_SIZE], const char *why,
+                       pid_t caller);
+
+/* Writes the name of a process's program; an empty one if it is not known. */
+void cli_caller_program(char text[CLI_PROGRAM_SIZE], pid_t pid);
 
 #endif /* LK_CLI_CALLER_H */

@@ -124,7 +124,7 @@ static const struct remedy {
     {LK_ETIMEDOUT, CLI_BUSY, NULL},
     {LK_ECANCELED, CLI_BUSY, NULL},
     {LK_ECLOSED, CLI_BUSY, NULL},
-    {LK_ENOTHELD, CLI_BUSY, NULL},
+    {LK_ENOTHELD, CLI_BUSY, "`latchkey ls` lists the names in use"},
     {LK_EGONE, CLI_BUSY, NULL},
     {LK_EUNSET, CLI_BUSY, NULL},
     {LK_EALREADY, CLI_BUSY, NULL},

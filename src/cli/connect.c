@@ -275,3 +275,15 @@ int cli_client_open(cli *c, const lk_client_options *more,
         code = start_local(c);
     return code == 0 ? cli_client_of_url(c, more, ret_client) : code;
 }
+
+void cli_client_name(char *text, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *program = slash != NULL ? slash + 1 : path;
+
+    (void)snprintf(text, size, "%s", program[0] != '\0' ? program : "latchkey");
+    for (char *at = text; *at != '\0'; at++) {
+        if (*at < '!' || *at > '~')
+            *at = '_';
+    }
+}

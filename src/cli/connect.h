@@ -67,4 +67,8 @@ lk_status cli_client_judge(lk_client *client, lk_status status);
 /* The server's URL without a password; "the server" if there is none yet. */
 const char *cli_server_words(const struct cli *c, char *text, size_t size);
 
+/* Writes what a client is called for a program, for people who ask who holds:
+   its name without the path, in letters that CLIENT SETNAME takes. */
+void cli_client_name(char *text, size_t size, const char *path);
+
 #endif /* LK_CLI_CONNECT_H */

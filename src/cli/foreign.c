@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#define PASSWORD                                                               \
+    "a user stands in the URL here, redis://USER:@HOST, and the password in "  \
+    "LATCHKEY_PASSWORD or a file that LATCHKEY_PASSWORD_FILE names"
+
 static const cli_foreign foreigners[] = {
     {"n", "sem", "how many may hold it at once is --sem N here"},
     {"try", "wait", "how long to wait is -w TIME here"},
@@ -16,7 +20,18 @@ static const cli_foreign foreigners[] = {
      "the command has the standard input here: leave it out"},
     {"http-addr", "url", "the server is --url URL here, or LATCHKEY_URL"},
     {"endpoints", "url", "the server is --url URL here, or LATCHKEY_URL"},
-    {"token", NULL, "the password is in LATCHKEY_PASSWORD here, or in the URL"},
+    {"monitor-retry", NULL,
+     "an outage is ridden out while the lease lasts: leave it out"},
+    {"token", NULL, PASSWORD},
+    {"user", NULL, PASSWORD},
+    {"password", NULL, PASSWORD},
+    {"cacert", NULL, "its file is named by LATCHKEY_TLS_CA_FILE here"},
+    {"cert", NULL, "its file is named by LATCHKEY_TLS_CERT_FILE here"},
+    {"key", NULL, "its file is named by LATCHKEY_TLS_KEY_FILE here"},
+    {"fd", NULL,
+     "a shell holds NAME by lines=$(latchkey hold NAME) && eval \"$lines\" || "
+     "exit"},
+    {"fcntl", NULL, "no file is locked here: leave it out"},
 };
 
 const cli_foreign *cli_foreign_find(const char *name, size_t size)
@@ -27,6 +42,11 @@ const cli_foreign *cli_foreign_find(const char *name, size_t size)
             return &foreigners[i];
     }
     return NULL;
+}
+
+bool cli_foreign_is_listen(const char *command, const cli_option *option)
+{
+    return strcmp(command, "leader") == 0 && option->letter == 'l';
 }
 
 bool cli_foreign_is_unlock(const char *command, const char *url)

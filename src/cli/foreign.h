@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/options.h"
+
 /*
  * Options of consul lock, etcdctl and flock that mean nothing here, or something
  * else, and what is written here in their place.
@@ -17,6 +19,10 @@ typedef struct cli_foreign {
 
 /* By the first size bytes of name, in which no dashes are. NULL: none. */
 const cli_foreign *cli_foreign_find(const char *name, size_t size);
+
+/* Whether an option with a value that is not understood is meant as the -l of
+   etcdctl's elect. */
+bool cli_foreign_is_listen(const char *command, const cli_option *option);
 
 /* Whether --url of this command is meant as flock's -u: what it is given is no
    URL. */

@@ -9,7 +9,78 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 
-enum { COLUMN = 28 }; /* where the words begin behind an option */
+enum {
+    MADE_FOR = 80, /* columns; on fewer the words are filled in anew */
+    COMMANDS = 16, /* where the words begin behind a command */
+    COLUMN = 28    /* and behind an option */
+};
+
+/* Columns of a narrow terminal; CLI_UNBOUND: as it is made. */
+static int narrow(void)
+{
+    int columns = cli_columns_bound(stdout);
+
+    return columns < MADE_FOR ? columns : CLI_UNBOUND;
+}
+
+/* What stands behind the column at, to the end of the line. */
+static void put_behind(const char *words, int at)
+{
+    if (narrow() == CLI_UNBOUND)
+        (void)printf("%s\n", words);
+    else
+        cli_put_filled(stdout, words, at, narrow());
+}
+
+/* Where the last column of a line begins, of which several blanks tell; 0: it
+   has one column alone, or no room for that one. */
+static int last_column(const char *line, int columns)
+{
+    enum { LEAST = 6, ROOM = 16 };
+    int at = 0;
+
+    for (int i = 2; line[i - 1] != '\0' && line[i] != '\0'; i++) {
+        if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ')
+            at = i;
+    }
+    return at >= LEAST && at + ROOM <= columns ? at : 0;
+}
+
+/* A line that begins with a blank: an example, or a row of a table. */
+static void put_example(const char *line, int columns)
+{
+    int at = last_column(line, columns);
+
+    if (at > 0) {
+        (void)printf("%.*s", at, line);
+        cli_put_filled(stdout, line + at, at, columns);
+        return;
+    }
+    cli_put_wrapped(stdout, line, columns);
+    (void)putchar('\n');
+}
+
+/* Text that has lines already. Those that begin with a blank stay lines; others
+   make paragraphs. */
+static void put_text(const char *text)
+{
+    while (*text != '\0') {
+        size_t size = strcspn(text, "\n");
+        char part[4096];
+
+        while (size > 0 && text[0] != ' ' && text[size] == '\n' &&
+               strchr(" \n", text[size + 1]) == NULL)
+            size += 1 + strcspn(text + size + 1, "\n");
+        (void)snprintf(part, sizeof(part), "%.*s", (int)size, text);
+        if (narrow() == CLI_UNBOUND)
+            (void)printf("%s\n", part);
+        else if (text[0] == ' ')
+            put_example(part, narrow());
+        else
+            cli_put_filled(stdout, part, 0, narrow());
+        text += size + (text[size] == '\n');
+    }
+}
 
 static void put_option(const cli_option *option)
 {
@@ -27,9 +98,10 @@ static void put_option(const cli_option *option)
                        option->name, has_value ? " " : "",
                        has_value ? option->value : "");
     if (strlen(text) + 3 > COLUMN)
-        (void)printf("  %s\n%*s%s\n", text, COLUMN, "", option->help);
+        (void)printf("  %s\n%*s", text, COLUMN, "");
     else
-        (void)printf("  %-*s%s\n", COLUMN - 2, text, option->help);
+        (void)printf("  %-*s", COLUMN - 2, text);
+    put_behind(option->help, COLUMN);
 }
 
 static void put_options(const cli_option *option)
@@ -42,7 +114,7 @@ static void put_options(const cli_option *option)
 
 static void put_exits(void)
 {
-    (void)fputs(
+    put_text(
         "Exit codes:\n"
         "  a command that was run keeps its own; 128+n: ended by signal n\n"
         "   64  the command line is not understood\n"
@@ -54,52 +126,56 @@ static void put_exits(void)
         "   78  the URL or the configuration is wrong\n"
         "  124  --time-limit has ended the command\n"
         "  126  the command cannot be run\n"
-        "  127  the command is not there\n",
-        stdout);
+        "  127  the command is not there\n");
 }
 
 int cli_help_all(cli *c)
 {
     (void)c;
-    (void)fputs("Distributed locks and their kin over Redis.\n\n"
-                "usage: latchkey [OPTION]... COMMAND ...\n\n",
-                stdout);
+    put_text("Distributed locks and their kin over Redis.\n\n"
+             "usage: latchkey [OPTION]... COMMAND ...\n\n");
     for (size_t i = 0; cli_commands[i] != NULL; i++) {
-        if (!cli_commands[i]->is_hidden)
-            (void)printf("  %-14s%s\n", cli_commands[i]->name,
-                         cli_commands[i]->summary);
+        if (cli_commands[i]->is_hidden)
+            continue;
+        (void)printf("  %-*s", COMMANDS - 2, cli_commands[i]->name);
+        put_behind(cli_commands[i]->summary, COMMANDS);
     }
-    (void)fputs("\nEvery command takes:\n", stdout);
+    put_text("\nEvery command takes:\n");
     put_options(cli_global_options);
-    (void)fputs(
+    put_text(
         "  -h, --help                what a command does\n"
         "  -V, --version             the version, as `version` shows it\n\n"
         "The server: --url, else LATCHKEY_URL, REDIS_URL,\n"
         "~/.config/latchkey/config, /etc/latchkey/config; else a\n"
         "private one, `local:`. Its password: in the URL, else\n"
         "LATCHKEY_PASSWORD, the file that LATCHKEY_PASSWORD_FILE or\n"
-        "`password-file` names, REDISCLI_AUTH.\n\n",
-        stdout);
+        "`password-file` names, REDISCLI_AUTH.\n\n");
     put_exits();
     return cli_finish(CLI_OK);
 }
 
 int cli_help_command(const cli_command *command)
 {
-    (void)printf("latchkey %s: %s\n\nusage: latchkey %s %s\n", command->name,
-                 command->summary, command->name, command->usage);
+    char head[512];
+
+    (void)snprintf(head, sizeof(head),
+                   "latchkey %s: %s\n\nusage: latchkey %s %s\n", command->name,
+                   command->summary, command->name, command->usage);
+    put_text(head);
     if (command->aliases != NULL)
         (void)printf("also called: %s\n", command->aliases);
-    if (command->about != NULL)
-        (void)printf("\n%s\n", command->about);
+    if (command->about != NULL) {
+        put_text("\n");
+        put_text(command->about);
+    }
     if (command->options != NULL) {
-        (void)fputs("\nOptions:\n", stdout);
+        put_text("\nOptions:\n");
         put_options(command->options);
     }
-    (void)fputs("\nOptions of every command:\n", stdout);
+    put_text("\nOptions of every command:\n");
     put_options(cli_global_options);
     if (command->takes_rest) {
-        (void)fputc('\n', stdout);
+        put_text("\n");
         put_exits();
     }
     return cli_finish(CLI_OK);

@@ -115,13 +115,27 @@ static int still_closed(const visit *v)
     (void)cli_clean(name, sizeof(name), v->name);
     if (v->came > 0)
         return cli_fail(v->c, CLI_BUSY,
-                        "barrier '%s': %" PRIu64 " of %" PRIu64 " came", name,
-                        v->came, v->chosen.count);
+                        "barrier '%s': %" PRIu64 " of %" PRIu64
+                        " came in time\n"
+                        "  start it again when the others start",
+                        name, v->came, v->chosen.count);
     if (status == LK_OK && count > 0)
         return cli_fail(v->c, CLI_BUSY,
                         "'%s' is not open yet: %" PRIu64 " awaited", name,
                         count);
     return cli_fail(v->c, CLI_BUSY, "'%s' is not open yet", name);
+}
+
+/* What has to be done first; it is said with the words of the library. */
+static int not_so(const visit *v, lk_status status)
+{
+    char name[128];
+
+    return cli_fail(v->c, cli_status_exit(status), "%s: %s\n  %s",
+                    cli_clean(name, sizeof(name), v->name), cli_error_words(),
+                    status == LK_EUNSET
+                        ? "`latchkey latch set NAME N` sets it"
+                        : "`latchkey latch reset NAME N` begins anew");
 }
 
 static int done(const visit *v, lk_status status)
@@ -131,6 +145,8 @@ static int done(const visit *v, lk_status status)
     status = cli_client_judge(v->client, status);
     if (status == LK_ETIMEDOUT || status == LK_EBUSY)
         return still_closed(v);
+    if (status == LK_EUNSET || status == LK_EALREADY)
+        return not_so(v, status);
     if (status != LK_OK)
         return cli_fail_status(v->c, status, v->name);
     if (v->c->json)
@@ -275,7 +291,7 @@ static int run_latch(cli *c, int argc, char **argv)
 
 static const cli_option latch_options[] = {
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "wait: only look", 0},
-    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait: no longer than so", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait: for TIME at most", 0},
     {CLI_TIME, 't', "ttl", AT(ttl_ms), "TIME",
      "it ends so long after its last change; 7d", 0},
     {CLI_TEXT, 0, "as", AT(member), "MEMBER",
@@ -287,15 +303,15 @@ static const cli_option latch_options[] = {
 
 const cli_command cli_command_latch = {
     .name = "latch",
-    .summary = "a gate that opens for all when a count is 0",
+    .summary = "all wait until a count has come down to 0",
     .usage = "[OPTION]... ACTION NAME [N]",
     .about = "  set NAME N      let N things be awaited; 75 if it is set\n"
              "  down NAME [N]   one of them, or N, have happened\n"
              "  wait NAME       wait until all have\n"
              "  arrive NAME N   one of N members is here\n"
-             "  count NAME      how many are awaited yet\n"
+             "  count NAME      how many are still awaited\n"
              "  reset NAME N    begin anew\n"
-             "  delete NAME     forget it; who waits ends with 75",
+             "  delete NAME     forget it; those who wait end with 75",
     .options = latch_options,
     .operands_min = 2,
     .operands_max = 3,

@@ -73,13 +73,26 @@ static const char *called_elsewhere(const char *name)
 {
     static const struct {
         const char *word, *command;
-    } words[] = {{"unlock", "release"},     {"trylock", "lock"},
-                 {"flock", "lock"},         {"islocked", "who"},
-                 {"status", "who"},         {"info", "who"},
-                 {"show", "who"},           {"ttl", "who"},
-                 {"rwlock", "read"},        {"readlock", "read"},
-                 {"writelock", "write"},    {"forceunlock", "break"},
-                 {"force-unlock", "break"}, {"countdown", "latch"}};
+    } words[] = {{"unlock", "release"},
+                 {"trylock", "lock"},
+                 {"flock", "lock"},
+                 {"islocked", "who"},
+                 {"status", "who"},
+                 {"info", "who"},
+                 {"show", "who"},
+                 {"ttl", "who"},
+                 {"rwlock", "read"},
+                 {"readlock", "read"},
+                 {"writelock", "write"},
+                 {"forceunlock", "break"},
+                 {"force-unlock", "break"},
+                 {"countdown", "latch"},
+                 {"extend", "renew"},
+                 {"refresh", "renew"},
+                 {"rw", "read"},
+                 {"once", "flight"},
+                 {"election", "leader"},
+                 {"mutex", "lock"}};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strcasecmp(words[i].word, name) == 0)
@@ -104,7 +117,10 @@ static _Noreturn void unknown_command(const cli *c, const char *name)
     if (near != NULL)
         cli_usage(c, "there is no command '%s'; did you mean '%s'?", name,
                   near);
-    cli_usage(c, "there is no command '%s'", name);
+    cli_usage(c,
+              "there is no command '%s'\n"
+              "  to run a command under a name: latchkey lock NAME -- COMMAND",
+              name);
 }
 
 /*

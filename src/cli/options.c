@@ -203,6 +203,15 @@ refuse_foreign(const reader *r, const char *word, const char *name, size_t size)
                   (int)(name + size - word), word, foreign->instead);
 }
 
+/* What is added where an option of a command may be meant. */
+static const char *before_command(const reader *r)
+{
+    return r->c->command != NULL
+               ? ""
+               : " of every command; one of a command stands behind it, as in "
+                 "`latchkey lock -n NAME`";
+}
+
 /* text: what stands behind the dashes, of which size bytes are the name. */
 static _Noreturn void
 unknown_long(const reader *r, const char *text, size_t size)
@@ -223,7 +232,8 @@ unknown_long(const reader *r, const char *text, size_t size)
     if (near != NULL)
         cli_usage(r->c, "there is no option --%s; did you mean --%s?", name,
                   near);
-    cli_usage(r->c, "there is no option --%.*s", (int)size, text);
+    cli_usage(r->c, "there is no option --%.*s%s", (int)size, text,
+              before_command(r));
 }
 
 /* at: the letter in word, which is what stands behind the dash. Help that is
@@ -236,7 +246,7 @@ unknown_letter(const reader *r, const char *word, const char *at)
     if (*at == 'V' && at[1] == '\0' && r->c->command == NULL)
         version(r);
     if (word[1] == '\0')
-        cli_usage(r->c, "there is no option -%c", *at);
+        cli_usage(r->c, "there is no option -%c%s", *at, before_command(r));
     cli_usage(r->c,
               "'-%s' is not understood at '%c'; long options have two dashes",
               word, *at);
@@ -304,6 +314,10 @@ store(const reader *r, const cli_option *option, bool is_own, const char *value)
     case CLI_END:
         break;
     }
+    if (!is_good && is_own &&
+        cli_foreign_is_listen(r->c->command->name, option))
+        cli_usage(r->c, "-l is --lease here; etcdctl's elect -l is "
+                        "`latchkey who NAME`");
     if (!is_good)
         cli_usage(r->c, "--%s is '%s'; it has to be %s", option->name, value,
                   wanted);

@@ -154,27 +154,47 @@ static int word_width(const char *word, size_t size)
     return width;
 }
 
-static void put_wrapped_line(FILE *to, const char *line, int size, int columns)
+/* Whether a byte stands between words. */
+static bool is_blank(char byte)
 {
-    const char *end = line + size;
-    int indent = (int)strspn(line, " ") + CONTINUED;
-    int at = 0;
+    return byte == ' ' || byte == '\n';
+}
 
-    while (line < end) {
-        int blanks = (int)strspn(line, " ");
-        int word = (int)strcspn(line + blanks, " \n");
-        int width = word_width(line + blanks, (size_t)word);
-        bool is_first = at == 0;
+/* Words of one line, or of several that become one. The first word stands at
+   column at in any case. */
+static void put_words(FILE *to, const char *words, size_t size, int at,
+                      int indent, int columns)
+{
+    const char *const end = words + size;
+    bool is_first = true;
 
+    while (words < end) {
+        int blanks = 0;
+        int word = 0;
+        int width;
+
+        while (words + blanks < end && is_blank(words[blanks]))
+            blanks++;
+        words += blanks;
+        while (words + word < end && !is_blank(words[word]))
+            word++;
+        width = word_width(words, (size_t)word);
         if (is_first || at + blanks + width <= columns) {
-            (void)fprintf(to, "%*s%.*s", blanks, "", word, line + blanks);
+            (void)fprintf(to, "%*s%.*s", blanks, "", word, words);
             at += blanks + width;
         } else {
-            (void)fprintf(to, "\n%*s%.*s", indent, "", word, line + blanks);
+            (void)fprintf(to, "\n%*s%.*s", indent, "", word, words);
             at = indent + width;
         }
-        line += blanks + word;
+        is_first = false;
+        words += word;
     }
+}
+
+void cli_put_filled(FILE *to, const char *text, int at, int columns)
+{
+    put_words(to, text, strlen(text), at, at, columns);
+    (void)fputc('\n', to);
 }
 
 void cli_put_wrapped(FILE *to, const char *text, int columns)
@@ -185,7 +205,8 @@ void cli_put_wrapped(FILE *to, const char *text, int columns)
         if (columns == CLI_UNBOUND)
             (void)fprintf(to, "%.*s", size, text);
         else
-            put_wrapped_line(to, text, size, columns);
+            put_words(to, text, (size_t)size, 0,
+                      (int)strspn(text, " ") + CONTINUED, columns);
         text += size;
         if (*text == '\n')
             (void)fputc(*text++, to);

@@ -50,6 +50,12 @@ int cli_columns_bound(FILE *to);
  */
 void cli_put_wrapped(FILE *to, const char *text, int columns);
 
+/*
+ * Writes a paragraph, and a newline: the cursor is in column at, and so do its
+ * other lines begin. Line ends of the text are blanks like any other.
+ */
+void cli_put_filled(FILE *to, const char *text, int at, int columns);
+
 /* Bytes that are enough for cli_time_words(). */
 #define CLI_TIME_SIZE 24
 

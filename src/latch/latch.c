@@ -24,6 +24,7 @@ static const lk__kind latch_kind = {
     .mode = "t",
     .protocol = &lk__protocol_latch,
     .holdless = true,
+    .busy = "not open yet",
     .key_count = LK__LATCH_KEYS,
     .keys = lk__latch_keys,
     .channel = "redisson_countdownlatch__channel__{}",

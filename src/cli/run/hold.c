@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/caller.h"
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/connect.h"
@@ -57,7 +58,8 @@ typedef struct keeping {
     cli_kind_of kind;
     const char *name;
     int report; /* to the tool that has forked it */
-    int shell;  /* a descriptor of its process */
+    pid_t shell_pid;
+    int shell; /* a descriptor of its process */
     run_signals signals;
     lk_client *client;
     cli_subject subject;
@@ -68,12 +70,16 @@ typedef struct keeping {
 
 static int open_subject(keeping *k)
 {
+    char program[CLI_PROGRAM_SIZE];
+    char name[CLI_PROGRAM_SIZE];
     lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1,
-                                 .offline_ms = CLI_PATIENCE_MS,
+                                 .name = name, .offline_ms = CLI_PATIENCE_MS,
                                  .under = run_env_under()};
     lk_status status;
     int code = cli_url(k->c);
 
+    cli_caller_program(program, k->shell_pid);
+    cli_client_name(name, sizeof(name), program);
     if (code != 0)
         return code;
     if (k->chosen.lease_ms == 0)
@@ -89,17 +95,21 @@ static int open_subject(keeping *k)
     return status == LK_OK ? 0 : cli_fail_status(k->c, status, k->name);
 }
 
+/* The shell is what people look for, and not its keeper: the program and the
+   reason that they see are of the shell. */
 static int obtain(keeping *k)
 {
+    char reason[CLI_CALLER_SIZE];
     run_wait wait = {.c = k->c,
                      .subject = &k->subject,
                      .signals = &k->signals,
                      .wait_ms = k->chosen.is_try ? 0 : k->chosen.wait_ms,
-                     .reason = k->chosen.why};
+                     .reason = reason};
     lk_status status;
     int number = 0;
     int code = open_subject(k);
 
+    cli_caller_reason(reason, k->chosen.why, k->shell_pid);
     if (code != 0)
         return code;
     wait.client = k->client;
@@ -242,7 +252,7 @@ static int keeper(keeping *k)
 
 /* Nothing that the shell has open stays open for as long as the keeper. False:
    errno tells. */
-static bool keeper_begin(keeping *k, pid_t tool, pid_t shell)
+static bool keeper_begin(keeping *k, pid_t tool)
 {
     enum { REPORT = 3 };
 
@@ -251,7 +261,7 @@ static bool keeper_begin(keeping *k, pid_t tool, pid_t shell)
         return false;
     k->report = REPORT;
     (void)close_range(REPORT + 1, ~0U, 0);
-    k->shell = pidfd_open(shell, 0);
+    k->shell = pidfd_open(k->shell_pid, 0);
     return k->shell >= 0 && getppid() == tool && run_signals_take(&k->signals);
 }
 
@@ -281,11 +291,11 @@ static int no_keeper(const cli *c)
     return code;
 }
 
-static int keeper_main(keeping *k, pid_t tool, pid_t shell)
+static int keeper_main(keeping *k, pid_t tool)
 {
     int code;
 
-    if (keeper_begin(k, tool, shell))
+    if (keeper_begin(k, tool))
         return keeper(k);
     code = no_keeper(k->c);
     (void)cli_flush();
@@ -293,7 +303,7 @@ static int keeper_main(keeping *k, pid_t tool, pid_t shell)
     return code;
 }
 
-static int split(keeping *k, pid_t shell)
+static int split(keeping *k)
 {
     const pid_t tool = getpid();
     int ends[2];
@@ -304,7 +314,7 @@ static int split(keeping *k, pid_t shell)
     pid = fork();
     if (pid == 0) {
         k->report = ends[1];
-        return keeper_main(k, tool, shell);
+        return keeper_main(k, tool);
     }
     (void)close(ends[1]);
     if (pid < 0)
@@ -343,14 +353,15 @@ static int run(cli *c, int argc, char **argv)
     k.kind = cli_subject_kind(c, &k.chosen.said, CLI_LOCK);
     k.name = args.operands[0];
     cli_eval_begun();
-    return split(&k, k.chosen.pid != 0 ? (pid_t)k.chosen.pid : getppid());
+    k.shell_pid = k.chosen.pid != 0 ? (pid_t)k.chosen.pid : getppid();
+    return split(&k);
 }
 
 #define AT(member) offsetof(choices, member)
 
 static const cli_option options[] = {
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},
-    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait no longer than that", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most", 0},
     {CLI_TIME, 'l', "lease", AT(lease_ms), "TIME",
      "others get it so long after a crash; 30s", 0},
     {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to whoever looks at NAME",

@@ -101,6 +101,10 @@ static void check_options(run *r, const cli_args *args)
     o->kind = cli_subject_kind(r->c, &o->said, o->kind);
     if (o->count < 1 || o->count > LK_SEMAPHORE_MAX_COUNT)
         cli_usage(r->c, "--count has to be 1 to %d", LK_SEMAPHORE_MAX_COUNT);
+    if (o->said.permits != 0 && o->count > o->said.permits)
+        cli_usage(r->c,
+                  "--count %" PRIu64 " is more than all %" PRIu64 " permits",
+                  o->count, o->said.permits);
     if (o->is_try)
         o->wait_ms = 0;
     check_lost(r);
@@ -135,18 +139,6 @@ static int system_failed(const run *r, const char *what)
     return cli_fail(r->c, CLI_INTERNAL, "%s: %s", what, strerror(errno));
 }
 
-/* The program, for people who ask who holds: what CLIENT SETNAME takes. */
-static void program_name(char *text, size_t size, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    (void)snprintf(text, size, "%s", slash != NULL ? slash + 1 : path);
-    for (char *at = text; *at != '\0'; at++) {
-        if (*at < '!' || *at > '~')
-            *at = '_';
-    }
-}
-
 static int open_subject(run *r, const char *name, char **argv)
 {
     char program[64];
@@ -157,9 +149,7 @@ static int open_subject(run *r, const char *name, char **argv)
     lk_status status;
     int code;
 
-    program_name(program, sizeof(program), argv[0]);
-    if (program[0] == '\0')
-        (void)snprintf(program, sizeof(program), "latchkey");
+    cli_client_name(program, sizeof(program), argv[0]);
     code = cli_client_open(r->c, &options, &r->client);
     if (code != 0)
         return code;

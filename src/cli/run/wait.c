@@ -109,7 +109,7 @@ static void put_line(waiting *w, const char *line, const char *times)
     char whole[sizeof(w->said) + 96];
 
     if (w->is_terminal) {
-        (void)snprintf(whole, sizeof(whole), "%s%s - ^C leaves", line, times);
+        (void)snprintf(whole, sizeof(whole), "%s%s - ^C gives up", line, times);
         cli_line_draw(&w->line, whole);
     } else if (strcmp(line, w->said) != 0) {
         cli_note(w->wait->c, "%s%s", line, times);
@@ -405,13 +405,14 @@ int run_wait_fail(const run_wait *wait, lk_status status)
     int code;
 
     if (w->is_nested)
-        return cli_fail(wait->c, CLI_BUSY,
-                        "'%s' is held by a latchkey that this one runs under, "
-                        "and would be waited for without end\n"
-                        "  run the command without another `latchkey %s`, or "
-                        "use another name",
-                        cli_clean(name, sizeof(name), wait->subject->name),
-                        wait->c->called);
+        return cli_fail(
+            wait->c, CLI_BUSY,
+            "this command runs under a latchkey that holds '%s', and "
+            "would wait for itself\n"
+            "  run the command without another `latchkey %s`, or "
+            "use another name",
+            cli_clean(name, sizeof(name), wait->subject->name),
+            wait->c->called);
     status = cli_client_judge(wait->client, why_not_ready(w, status));
     code = cli_status_exit(status);
     if (is_about_permits(wait, status, &permits))

@@ -42,8 +42,7 @@ static int show(const cli *c, lk_client *client, const lk_list_options *what,
     if (!what->idle)
         see_rows_drop_free(&rows);
     see_rows_sort(&rows, orders[values->sort]);
-    if (!c->json)
-        see_rows_ask(client, &rows);
+    see_rows_ask(client, &rows);
     if (c->json)
         see_json_rows(stdout, &rows);
     else if (values->is_bare)

@@ -38,7 +38,7 @@ static void put_text(const see_totals *stats)
     const lk_health *health = stats->health;
 
     (void)printf("%-16s %8s %8s %8s %8s %8s  %s\n", "KIND", "NAMES", "HELD",
-                 "HOLDERS", "WAITERS", "FOREIGN", "LONGEST");
+                 "HOLDERS", "WAITERS", "REDISSON", "LONGEST");
     for (int i = LK_KIND_LOCK; i < SEE_KINDS; i++)
         put_sums(lk_kind_text((lk_kind)i), &stats->kinds[i]);
     put_sums("all", &stats->all);
@@ -225,9 +225,9 @@ const cli_command cli_command_stat = {
     .name = "stat",
     .summary = "count names, holders and waiters by kind",
     .usage = "[PATTERN]",
-    .about =
-        "PATTERN is as for `ls`. FOREIGN are names that only Redisson has\n"
-        "used; their holders do not tell since when.",
+    .about = "PATTERN is as for `ls`. REDISSON counts the names that only "
+             "Redisson has\n"
+             "used; their holders do not tell since when.",
     .operands_max = 1,
     .run = run,
 };

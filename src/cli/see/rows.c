@@ -69,6 +69,7 @@ enum {
     CELL = 2560, /* bytes of a cell; no name and no reason is as long */
     NARROW = 56, /* columns of a cell that the others make room for */
     INDENT = 2,  /* of a second line of a row */
+    NAME_LEAST = 12,
     LOOKED_AT = 2000
 };
 
@@ -268,7 +269,8 @@ static void layout_fit(layout *l)
     if (!l->is_folded)
         return;
     (void)memcpy(l->widths, natural, sizeof(natural));
-    (void)squeeze(l->widths, 0, WHO, l->columns);
+    if (!squeeze(l->widths, 0, WHO, l->columns))
+        l->widths[NAME] = NAME_LEAST; /* no number is left out before that */
     (void)squeeze(l->widths, WHO, COLUMNS, l->columns - INDENT);
 }
 
@@ -433,6 +435,7 @@ int see_row_lines(const see_rows *rows, size_t most, int columns)
 void see_json_row(cli_json *json, const see_row *row)
 {
     const lk_entry *entry = row->entry;
+    const lk_party *holder = holder_of(row);
 
     cli_json_text(json, "name", entry->name);
     cli_json_text(json, "kind", lk_kind_text(entry->kind));
@@ -443,8 +446,8 @@ void see_json_row(cli_json *json, const see_row *row)
         cli_json_number(json, "value", entry->value);
     else
         cli_json_null(json, "value");
-    if (entry->holder != NULL)
-        see_json_holder(json, "holder", entry->kind, entry->holder);
+    if (holder != NULL)
+        see_json_holder(json, "holder", entry->kind, holder);
     else
         cli_json_null(json, "holder");
 }

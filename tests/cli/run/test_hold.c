@@ -200,6 +200,18 @@ static void a_shell_whose_name_is_lost_is_ended(void **state)
     tool_free(t);
 }
 
+/* People look for the shell: for a keeper they could do nothing. */
+static void who_tells_of_the_shell(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "\n    why   nightly; by ", "", "-c",
+                "eval \"$(" LK_TOOL " hold -y nightly n)\" || exit; "
+                "text=$(" LK_TOOL " who n); echo \"$text\"; echo \"$text\" | "
+                "grep -q \" pid [0-9]* (sh), user\" && "
+                "echo \"$text\" | grep -q \", pid $$ (sh)$\"",
+                NULL);
+}
+
 /* The shell reads what the tool writes to its end. It would not come if the
    keeper had one of these descriptors. */
 static void the_keeper_keeps_no_descriptor(void **state)
@@ -223,6 +235,7 @@ int main(void)
         cmocka_unit_test_teardown(a_wait_that_a_signal_ends_leaves_nobody,
                                   forget),
         cmocka_unit_test_teardown(a_shell_whose_name_is_lost_is_ended, forget),
+        cmocka_unit_test_teardown(who_tells_of_the_shell, forget),
         cmocka_unit_test_teardown(the_keeper_keeps_no_descriptor, forget),
     };
 

@@ -449,6 +449,8 @@ static void each_kind_has_a_command(void **state)
     assert_tool(&how, 4, "", "", "sem", "-n", "s", "-c", "exit 4", NULL);
     assert_tool(&how, 75, "", NULL, "sem", "-n", "--count", "2", "s", "true",
                 NULL);
+    assert_tool(&how, 64, "", "--count 3 is more than all 2 permits", "sem",
+                "-p2", "--count=3", "new", "true", NULL);
     assert_tool(&how, 64, "", "--count has to be 1 to 1000", "sem",
                 "--count=1001", "s", "true", NULL);
     assert_tool(&how, 4, "", "", "read", "rw", "-c",

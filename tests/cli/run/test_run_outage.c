@@ -201,8 +201,9 @@ static void a_latch_that_is_closed_says_so(void **state)
     assert_tool(&how, 75, "",
                 "latchkey latch: 'l' is not open yet: 3 awaited\n", "latch",
                 "wait", "-w.2", "l", NULL);
-    assert_tool(&how, 75, "", "latchkey barrier: barrier 'b': 1 of 2 came\n",
-                "barrier", "-n2", "-w.2", "b", NULL);
+    assert_tool(&how, 75, "",
+                "latchkey barrier: barrier 'b': 1 of 2 came in time", "barrier",
+                "-n2", "-w.2", "b", NULL);
 }
 
 int main(void)

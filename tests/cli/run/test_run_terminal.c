@@ -61,7 +61,7 @@ static void who_waits_has_one_line_that_is_drawn_again(void **state)
 
     (void)state;
     tool_wait_out(t, "\rwaiting for n: position 1 of 1, held by ", SOON_MS);
-    tool_wait_out(t, " - ^C leaves\033[K\rwaiting for n: ", SOON_MS);
+    tool_wait_out(t, " - ^C gives up\033[K\rwaiting for n: ", SOON_MS);
     assert_null(strchr(tool_out(t), '\n'));
     assert_int_equal(kill(child, SIGTERM), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 0);

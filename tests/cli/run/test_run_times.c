@@ -158,8 +158,8 @@ static void a_name_that_is_lost_afterwards_is_told_of(void **state)
 
 static void who_would_wait_for_itself_is_told_so(void **state)
 {
-    static const char words[] = "is held by a latchkey that this one runs "
-                                "under";
+    static const char words[] =
+        "this command runs under a latchkey that holds '";
 
     (void)state;
     assert_tool(&how, 75, "", words, "lock", "n", LK_TOOL, "lock", "n", "true",

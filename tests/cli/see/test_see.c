@@ -214,8 +214,7 @@ static void ls_cuts_only_for_terminals(void **state)
     assert_tool(&f->how, 0, name, "", "ls", "-n", NULL);
     assert_tool(&f->how, 0, reason, "", "ls", NULL);
     how.env = narrow;
-    assert_tool(&how, 0, "nnnnnnn~nnnnnnnn  lock  1  0  ", "", "ls", "-n",
-                NULL);
+    assert_tool(&how, 0, "nnnnn~nnnnnn  lock  1  0  0", "", "ls", "-n", NULL);
     how.has_terminal = true;
     how.env = NULL;
     assert_tool(&how, 0, "n~n", NULL, "ls", "-n", NULL);

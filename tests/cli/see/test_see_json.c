@@ -162,6 +162,12 @@ static void a_semaphore_and_a_latch(void **state)
          "{\"name\":\"s\",\"kind\":\"semaphore\",\"holders\":[*],"
          "\"waiter_count\":0,\"waiters\":[],\"permits\":3,\"value\":1}\n",
          "who", "s");
+    JSON(f,
+         "{\"names\":[{\"name\":\"s\",\"kind\":\"semaphore\",\"ours\":true,"
+         "\"holder_count\":2,\"waiter_count\":0,\"value\":1,\"holder\":{"
+         "\"owner\":\"*:1\",\"host\":\"?*\",\"pid\":*,\"command\":"
+         "\"test_cli_see_json\",*}}],\"truncated\":false}\n",
+         "ls");
     assert_tool(&f->how, 0, ", 0 waiting, 1 of 3 permits free", "", "who", "s",
                 NULL);
     JSON(f, "{\"name\":\"l\",\"count\":2}\n", "latch", "set", "l", "2");

@@ -178,6 +178,69 @@ static void live_pictures_keep_what_a_holder_is(void **state)
     check_live("top", "*", "q quits");
 }
 
+/* The rate stands last in the row, and is cut before anything else is. */
+static void no_number_of_a_name_is_left_out(void **state)
+{
+    const tool_how how = terminal(60);
+    tool *t = tool_start(&how, "top", "*", NULL);
+
+    (void)state;
+    tool_wait_out(t, "q quits", SOON_MS);
+    assert_said(tool_out(t), " RATE");
+    assert_said(tool_out(t), "0.0/s");
+    tool_free(t);
+}
+
+/* Every word of it, in lines that fit. */
+static void help_is_filled_into_the_columns_there_are(void **state)
+{
+    static const char *const subjects[] = {"lock", "break", "url", "metrics"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++) {
+        const tool_how plain = {.url = server_url(redis)};
+        const tool_how how = terminal(60);
+        tool *wide = tool_start(&plain, "help", subjects[i], NULL);
+        tool *t = tool_start(&how, "help", subjects[i], NULL);
+        char *end = NULL, *words = NULL, *word;
+
+        assert_int_equal(tool_wait(wide, SOON_MS), 0);
+        assert_int_equal(tool_wait(t, SOON_MS), 0);
+        if (strcmp(subjects[i], "url") != 0) /* has a word of its own width */
+            assert_narrow(tool_out(t), 60);
+        words = strdup(tool_out(t));
+        assert_non_null(words);
+        word = strtok_r(words, " \r\n", &end);
+        for (const char *at = tool_out(wide);
+             *(at += strspn(at, " \n")) != '\0'; at += strcspn(at, " \n")) {
+            assert_non_null(word);
+            assert_int_equal(strncmp(at, word, strcspn(at, " \n")), 0);
+            word = strtok_r(NULL, " \r\n", &end);
+        }
+        assert_null(word);
+        free(words);
+        tool_free(wide);
+        tool_free(t);
+    }
+}
+
+/* A paragraph is filled to its end, and a table keeps its columns. */
+static void help_keeps_paragraphs_and_columns(void **state)
+{
+    static const char *const env[] = {"COLUMNS=60", NULL};
+    const tool_how how = {.url = server_url(redis), .env = env};
+
+    (void)state;
+    assert_tool(&how, 0,
+                "Waits until nobody else holds NAME, runs COMMAND, and "
+                "exits\nas it did. The lease",
+                "", "help", "lock", NULL);
+    assert_tool(&how, 0,
+                "      --time-limit TIME     end the command after that; exit\n"
+                "                            code 124",
+                "", "help", "lock", NULL);
+}
+
 /* Two looks: the lines of the first are drawn over. */
 static void a_wait_keeps_what_the_holder_is(void **state)
 {
@@ -187,7 +250,7 @@ static void a_wait_keeps_what_the_holder_is(void **state)
         tool *t = tool_start(&how, "lock", LONG_NAME, "true", NULL);
 
         tool_wait_out(t, "Awaiting for ", SOON_MS);
-        tool_wait_out(t, "leaves\033[K\r\033[", SOON_MS);
+        tool_wait_out(t, "gives up\033[K\r\033[", SOON_MS);
         assert_told(tool_out(t), all_columns[i]);
         assert_said(tool_out(t), "the-ledger:full:");
         assert_said(tool_out(t), "position ");
@@ -207,7 +270,7 @@ static void nothing_is_left_of_the_lines_of_a_wait(void **state)
     tool *t = tool_start(&how, "lock", "n", "echo", "mine", NULL);
 
     (void)state;
-    tool_wait_out(t, "leaves\033[K", SOON_MS);
+    tool_wait_out(t, "gives up\033[K", SOON_MS);
     assert_int_equal(kill(child, SIGTERM), 0);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     assert_said(tool_out(t), "A\033[Jmine\r\n");
@@ -287,6 +350,9 @@ int main(void)
         cmocka_unit_test(a_list_keeps_what_a_holder_is),
         cmocka_unit_test(one_name_keeps_what_its_holder_is),
         cmocka_unit_test(live_pictures_keep_what_a_holder_is),
+        cmocka_unit_test(no_number_of_a_name_is_left_out),
+        cmocka_unit_test(help_is_filled_into_the_columns_there_are),
+        cmocka_unit_test(help_keeps_paragraphs_and_columns),
         cmocka_unit_test(a_wait_keeps_what_the_holder_is),
         cmocka_unit_test(nothing_is_left_of_the_lines_of_a_wait),
         cmocka_unit_test(advice_and_refusals_are_continued),

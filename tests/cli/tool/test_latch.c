@@ -179,7 +179,9 @@ static void nobody_passes_a_barrier_before_all_are_there(void **state)
 
     (void)state;
     assert_true(wait_until(are_awaited, two, SOON_MS));
-    assert_tool(&how, 75, "", "latchkey barrier: barrier 'b': 2 of 3 came\n",
+    assert_tool(&how, 75, "",
+                "latchkey barrier: barrier 'b': 2 of 3 came in "
+                "time\n  start it again ",
                 "barrier", "b", "-n3", "-w1", NULL);
     second = tool_start(&how, "barrier", "b", "-n3", NULL);
     assert_tool(&how, 75, "", NULL, "latch", "wait", "-n", "b", NULL);

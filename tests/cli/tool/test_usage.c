@@ -53,7 +53,7 @@ static void a_wrong_command_line_is_64(void **state)
 {
     (void)state;
     assert_tool(NULL, 64, "", "which command?", NULL);
-    assert_tool(NULL, 64, "", "no command 'nothing'\n  `latchkey help` says",
+    assert_tool(NULL, 64, "", "no command 'nothing'\n  to run a command under",
                 "nothing", NULL);
     assert_tool(NULL, 64, "", "did you mean 'help'?", "hepl", NULL);
     assert_tool(NULL, 64, "", "no command 'nothing'", "help", "nothing", NULL);
@@ -72,7 +72,7 @@ static void a_wrong_command_line_is_64(void **state)
    else than help must not end with 0. */
 static void long_options_with_one_dash_are_refused(void **state)
 {
-    static const char *const words[] = {"-monitor-retry=3", "-X=3"};
+    static const char *const words[] = {"-service-name=3", "-X=3"};
 
     (void)state;
     assert_tool(NULL, 64, "",
@@ -102,6 +102,11 @@ static void options_of_other_tools_are_known(void **state)
         {"-http-addr=h", "the server is --url URL"},
         {"--endpoints", "the server is --url URL"},
         {"-token=t", "LATCHKEY_PASSWORD"},
+        {"--user=u:p", "a user stands in the URL here, redis://USER:@HOST"},
+        {"--cacert=f", "LATCHKEY_TLS_CA_FILE here"},
+        {"-monitor-retry=3", "ridden out while the lease lasts: leave it out"},
+        {"--fd", "a shell holds NAME by lines=$(latchkey hold NAME) && eval"},
+        {"--fcntl", "no file is locked here: leave it out"},
         {"--ttl=10", "no option --ttl: it is --lease TIME here"},
         {"--ttl", "no option --ttl: it is --lease TIME here"},
         {"--leese=10", "no option --leese; did you mean --lease?"},
@@ -113,21 +118,40 @@ static void options_of_other_tools_are_known(void **state)
                     NULL);
     assert_tool(NULL, 64, "", "flock's -u is `latchkey release`", "lock", "-u",
                 "9", NULL);
+    assert_tool(NULL, 64, "", "etcdctl's elect -l is `latchkey who NAME`",
+                "elect", "-l", "n", NULL);
+    assert_tool(NULL, 64, "", "--lease is 'n'; it has to be a time", "lock",
+                "-l", "n", "n", "true", NULL);
     assert_tool(NULL, 64, "", "no option --ttl; did", "url", "--ttl=1", NULL);
     assert_tool(NULL, 64, "", "the server is --url URL", "--endpoints=h", "ls",
                 NULL);
 }
 
+/* Where flock has options and a name, a command stands first here. */
+static void what_stands_before_the_command_is_told_where_to_stand(void **state)
+{
+    static const char behind[] = " of every command; one of a command stands "
+                                 "behind it, as in `latchkey lock -n NAME`";
+
+    (void)state;
+    assert_tool(NULL, 64, "", behind, "--nb", "lock", "n", "true", NULL);
+    assert_tool(NULL, 64, "", behind, "-n", "lock", "n", "true", NULL);
+    assert_tool(NULL, 64, "", "there is no option -Z\n  `", "lock", "-Z", "n",
+                "true", NULL);
+    assert_tool(NULL, 64, "",
+                "there is no command 'file'\n"
+                "  to run a command under a name: latchkey lock NAME -- "
+                "COMMAND",
+                "file", "true", NULL);
+}
+
 /* Users of other tools are told what it is called here. */
 static void words_of_other_tools_are_known(void **state)
 {
-    static const char *const words[][2] = {{"unlock", "release"},
-                                           {"tryLock", "lock"},
-                                           {"flock", "lock"},
-                                           {"forceUnlock", "break"},
-                                           {"isLocked", "who"},
-                                           {"status", "who"},
-                                           {"writeLock", "write"}};
+    static const char *const words[][2] =
+        {{"unlock", "release"},    {"tryLock", "lock"}, {"flock", "lock"},
+         {"forceUnlock", "break"}, {"isLocked", "who"}, {"status", "who"},
+         {"extend", "renew"},      {"once", "flight"},  {"writeLock", "write"}};
     char wanted[64];
 
     (void)state;
@@ -136,7 +160,7 @@ static void words_of_other_tools_are_known(void **state)
                        words[i][1]);
         assert_tool(NULL, 64, "", wanted, words[i][0], "n", NULL);
     }
-    assert_tool(NULL, 64, "", "no command 'kv'\n  `latchkey help`", "kv", NULL);
+    assert_tool(NULL, 64, "", "no command 'kv'", "kv", NULL);
     assert_tool(NULL, 64, "", "no option --lease-time; did you mean --lease?",
                 "lock", "--lease-time", "5", "n", "true", NULL);
     assert_tool(
@@ -287,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_wrong_command_line_is_64),
         cmocka_unit_test(long_options_with_one_dash_are_refused),
         cmocka_unit_test(options_of_other_tools_are_known),
+        cmocka_unit_test(what_stands_before_the_command_is_told_where_to_stand),
         cmocka_unit_test(words_of_other_tools_are_known),
         cmocka_unit_test(options_stand_before_and_behind_the_command),
         cmocka_unit_test(a_letter_means_the_same_everywhere),

@@ -171,8 +171,10 @@ static void a_wait_of_no_time_looks_once(void **state)
     lk_latch *latch = latching_latch(f);
 
     assert_status(lk_latch_wait(latch, 0, NULL), LK_EBUSY);
+    assert_string_equal(lk_last_error(), "not open yet");
     latching_arm(latch, 1);
     assert_status(lk_latch_wait(latch, 0, NULL), LK_EBUSY);
+    assert_string_equal(lk_last_error(), "not open yet");
     latching_wait_listed(f, 0);
 }
 
