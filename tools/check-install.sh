@@ -14,6 +14,13 @@ prefix=$work/prefix
 
 cmake --install build/release --prefix "$prefix" >/dev/null
 library=$(dirname "$(find "$prefix" -name liblatchkey.a)")
+for line in "LD_LIBRARY_PATH=~/.local${library#"$prefix"}" \
+    "PKG_CONFIG_PATH=~/.local${library#"$prefix"}/pkgconfig"; do
+    grep -qx "export $line" docs/install.md || {
+        echo "docs/install.md has no line 'export $line'" >&2
+        exit 1
+    }
+done
 
 cat >"$work/main.c" <<'EOF'
 #include <latchkey/latchkey.h>

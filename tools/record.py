@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the consoles of a page and puts what they write into the page.
+"""Runs the consoles of a page, those "elsewhere" too, and puts what they write
+into the page.
 
 usage: record.py PAGE TOOL SERVER
 
 The host is web-3 and the user ci, in namespaces of their own, so that columns
 are as wide as the page shows them. It needs unshare(1), and the right to use
-it. Afterwards: tools/picture.py session README.md >docs/img/session.svg
+it. Of README.md afterwards:
+tools/picture.py session README.md >docs/img/session.svg
 """
 
 import os
@@ -39,8 +41,9 @@ class Recorder(Reader):
         lines = []
         for command in self._ran:
             lines += ("$ " + command.line).split("\n")
-            lines += command.written().rstrip("\n").split("\n")
-        return [line for line in lines if line]
+            if command.written().strip("\n"):
+                lines += command.written().rstrip("\n").split("\n")
+        return lines
 
     def _end(self, block, command, expected):
         super()._end(block, command, None)
@@ -57,7 +60,7 @@ def record(page, tool, server):
         recorder = Recorder(directory, tool, server)
         try:
             written = [(block, recorder.record(block)) for block in blocks
-                       if block.kind == "console" and block.is_run]
+                       if block.kind == "console"]
         finally:
             recorder.close()
     for block, new in reversed(written):

@@ -367,7 +367,7 @@ static int run_barrier(cli *c, int argc, char **argv)
 
 static const cli_option barrier_options[] = {
     {CLI_COUNT, 0, "count", AT(count), "N", "so many are to meet", 0},
-    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "no longer than so", 0},
+    {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "for TIME at most", 0},
     {CLI_TIME, 't', "ttl", AT(ttl_ms), "TIME",
      "it ends so long after its last change; 7d", 0},
     {CLI_TEXT, 0, "as", AT(member), "MEMBER",

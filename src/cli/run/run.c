@@ -80,6 +80,18 @@ static _Noreturn void miss_command(const run *r)
               r->c->command->usage, r->options.kind == CLI_LOCK ? shell : "");
 }
 
+static void check_count(const run *r)
+{
+    const run_options *o = &r->options;
+
+    if (o->count < 1 || o->count > LK_SEMAPHORE_MAX_COUNT)
+        cli_usage(r->c, "--count has to be 1 to %d", LK_SEMAPHORE_MAX_COUNT);
+    if (o->said.permits != 0 && o->count > o->said.permits)
+        cli_usage(r->c,
+                  "--count %" PRIu64 " is more than all %" PRIu64 " permits",
+                  o->count, o->said.permits);
+}
+
 static void check_options(run *r, const cli_args *args)
 {
     run_options *o = &r->options;
@@ -99,12 +111,7 @@ static void check_options(run *r, const cli_args *args)
     if (o->busy_code > 255)
         cli_usage(r->c, "-E has to be 0 to 255");
     o->kind = cli_subject_kind(r->c, &o->said, o->kind);
-    if (o->count < 1 || o->count > LK_SEMAPHORE_MAX_COUNT)
-        cli_usage(r->c, "--count has to be 1 to %d", LK_SEMAPHORE_MAX_COUNT);
-    if (o->said.permits != 0 && o->count > o->said.permits)
-        cli_usage(r->c,
-                  "--count %" PRIu64 " is more than all %" PRIu64 " permits",
-                  o->count, o->said.permits);
+    check_count(r);
     if (o->is_try)
         o->wait_ms = 0;
     check_lost(r);

@@ -154,6 +154,8 @@ static void look(struct top *top)
     see_rows_sort(&top->rows, SEE_BY_NAME);
     if (!see_changes_note(&top->changes, &top->rows, now_ms()))
         (void)snprintf(top->trouble, sizeof(top->trouble), "out of memory");
+    see_rows_sort(&top->rows, order_of[top->values.sort]);
+    see_rows_ask(top->client, &top->rows);
 }
 
 /* A line that is wider than the terminal would move all others. */
@@ -312,6 +314,7 @@ static int snapshot(struct top *top)
     see_rows_sort(&rows, order_of[top->values.sort]);
     if (rows.count > most)
         rows.count = most;
+    see_rows_ask(top->client, &rows);
     if (top->c->json)
         see_json_rows(stdout, &rows);
     else

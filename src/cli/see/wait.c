@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {CLI_FLAG, 'n', "nonblock", offsetof(struct values, is_try), NULL,
      "only look", 0},
     {CLI_TIME, 'w', "wait", offsetof(struct values, wait_ms), "TIME",
-     "wait no longer than that", 0},
+     "wait for TIME at most", 0},
     {CLI_TIME, 'd', "every", offsetof(struct values, every_ms), "TIME",
      "how often it looks; 0.25", 0},
     {CLI_COUNT, 'E', "conflict-exit-code", offsetof(struct values, busy_code),

@@ -195,6 +195,7 @@ static void ls_shows_a_holder_of_each_semaphore_in_use(void **state)
         tool_start(&f->how, "sem", "-p", "3", "sem", "sleep", "1000", NULL);
     assert_true(wait_until(all_are_taken, f, 10000));
     assert_tool(&f->how, 0, " +1  ", "", "ls", "sem", NULL);
+    assert_tool(&f->how, 0, " +1  ", "", "top", "sem", NULL);
     assert_tool(&f->how, 0, "NAME  KIND  HOLD  WAIT\n", "", "ls", "free", NULL);
     assert_tool(&f->how, 0, "\nfree  semaphore  2 left     0", "", "ls",
                 "--idle", "free", NULL);
