@@ -32,7 +32,7 @@ static int start(const char *member)
 }
 
 /*
- * Who stops waiting takes its word back, so that the others do not start
+ * A member that stops waiting takes its word back, so that the others do not start
  * without it. If they did in that very moment, it starts as well.
  */
 static int give_up(lk_latch *latch, const char *member)

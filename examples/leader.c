@@ -52,10 +52,10 @@ static void on_lost(lk_hold *hold, uint64_t remaining_ms, void *data)
 
 /* What only the leader does. Each write would carry the term, and whoever
    stores it would refuse smaller ones. */
-static void work(const lk_hold *office)
+static void work(const lk_hold *lead)
 {
-    while (!is_over && lk_hold_check(office) == LK_OK) {
-        printf("working in term %" PRIu64 "\n", lk_hold_fence(office));
+    while (!is_over && lk_hold_check(lead) == LK_OK) {
+        printf("working in term %" PRIu64 "\n", lk_hold_fence(lead));
         fflush(stdout);
         sleep(1);
     }
@@ -67,12 +67,12 @@ static lk_status serve(lk_leader *leader)
     lk_status status = LK_OK;
 
     while (!is_over) {
-        lk_hold *office;
+        lk_hold *lead;
 
-        status = lk_leader_campaign(leader, CAMPAIGN_MS, NULL, &office);
+        status = lk_leader_campaign(leader, CAMPAIGN_MS, NULL, &lead);
         if (status == LK_OK) {
-            work(office);
-            (void)lk_leader_resign(leader, office); /* lost: campaign again */
+            work(lead);
+            (void)lk_leader_resign(leader, lead); /* lost: campaign again */
         } else if (!lk_status_is_retriable(status)) {
             return status;
         } else if (status != LK_ETIMEDOUT) {

@@ -11,7 +11,7 @@
 -- returns  {1}  it was to, and is not any more
 --          {0}  it was not
 --
--- Invariants: of another claim nothing is changed. Who waits is told to look. A
+-- Invariants: of another claim nothing is changed. A waiter is told to look. A
 -- full server does not refuse it.
 
 if flight.leader ~= ARGV[1] then

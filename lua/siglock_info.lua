@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- siglock_info: who holds the lock. Who waits nobody knows but the server.
+-- siglock_info: who holds the lock. The waiters are known to the server alone.
 -- uses: part_error part_siglock
 -- texts: who holds and waits, in arrays
 --

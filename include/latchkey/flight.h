@@ -100,7 +100,7 @@ LK_API void lk_flight_ticket_words(lk_flight_ticket *ticket, const char *words);
  * @param key      with the name of the flight and a colon before it, at most
  *                 512 bytes; see lk_lock_new() for braces
  * @param wait_ms  how long to wait for somebody else; 0: not at all; LK_FOREVER:
- *                 without limit. Who runs fn is not limited by it
+ *                 without limit. The caller that runs fn is not limited by it
  * @param options  NULL, or a cancel token for the wait; an owner or a lease is
  *                 LK_EINVAL
  * @return LK_OK; LK_EBUSY (wait_ms was 0: somebody else computes); LK_ETIMEDOUT;
@@ -133,7 +133,7 @@ typedef void (*lk_flight_cb)(lk_status status, lk_flight_value *value,
                              void *data);
 
 /**
- * The same without waiting. Who leads is called back after its ticket was
+ * The same without waiting. A leader is called back after its ticket was
  * completed, and not before: neither the wait's time nor its cancel token ends
  * that.
  */

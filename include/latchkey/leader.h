@@ -9,7 +9,7 @@
  *
  * Promise: at most one leader at a time has a valid hold. Its term, which is
  * the hold's fence, is larger than every one before. Candidates follow in the
- * order in which they came. A leader that loses its office knows before the
+ * order in which they came. A leader that loses the lead knows before the
  * next one can have it: by lk_hold_check() at once, by its callback
  * .notice_ms before the end and at the end. That rests on the server's keeping
  * what it acknowledged: after a flush, a restart without data, or an
@@ -17,8 +17,8 @@
  *
  * An election is the fair lock (fairlock.h) of its name.
  *
- * Threads: a handle may be used from any thread. Who campaigns is the calling
- * thread unless the options name an owner.
+ * Threads: a handle may be used from any thread. The calling thread campaigns,
+ * unless the options name an owner.
  *
  * Lifetime: freeing the handle is local; a hold outlives it, and so do waits
  * and watches that began before.
@@ -74,7 +74,7 @@ LK_API void lk_leader_free(lk_leader *leader);
 /* ---- to lead ------------------------------------------------------------- */
 
 /**
- * Waits to become the leader. The hold is the office: lk_hold_fence() is the
+ * Waits to become the leader. The hold is the lead: lk_hold_fence() is the
  * term, lk_hold_check() says whether it is still held. A leader that campaigns
  * again gets another handle in the same term.
  *
@@ -96,7 +96,7 @@ LK_API LK_NODISCARD lk_status lk_leader_campaign_async(
     lk_acquire_cb cb, void *data);
 
 /**
- * Gives up the office, and tells those who observe. The handle of the hold has
+ * Gives up the lead, and tells those who observe. The handle of the hold has
  * ended whatever this answers; lk_hold_release() does the same, but those who
  * observe find out by looking where nobody else comes to lead.
  *
@@ -129,7 +129,7 @@ LK_API uint64_t lk_leader_term(const lk_info *info);
 
 /**
  * Waits until the term is another one than this: another leader's, or none.
- * Who has seen term 7 hears of its end, and perhaps of term 9 alone: terms in
+ * An observer that has seen term 7 hears of its end, and perhaps of term 9 alone: terms in
  * between may be missed.
  *
  * @param term      the last one known; 0: nobody led

@@ -2,7 +2,7 @@
 -- books: how many permits there are, and giving them from one to another.
 --
 -- Whatever is done, the counter and the number of permits in the zset add up to
--- the same: N. Who takes from one gives to the other, or it is undone.
+-- the same: N. What is taken from one is given to the other, or it is undone.
 --
 -- books.was, .sums  the record, and what it has of a semaphore
 -- books.free         permits that nobody has, of which there may be less than

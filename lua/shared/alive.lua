@@ -18,7 +18,7 @@ function alive.is_young(it)
 end
 
 -- Reads when the clock was last seen to have jumped, given the two entries, and
--- notes that it did. Who writes a mark looks first, unless its own last one is
+-- notes that it did. The writer of a mark looks first, unless its own last one is
 -- within reach: the mark would hide the gap from those that come later.
 function alive.look_for_gap(key, gap, before)
     alive.at, alive.before = gap and -gap, before and -before

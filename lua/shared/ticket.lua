@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- ticket: the place in a band of the queue of who comes now.
+-- ticket: the place in a band of the queue for a waiter that comes now.
 
 -- The clock in steps of 16 us, behind the last of the band and above the floor;
 -- first and behind are the scores between which the band lies. Returns the

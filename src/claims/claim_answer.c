@@ -379,7 +379,7 @@ static void on_garbage(lk__claim *claim, const redisReply *reply)
     lk__claim_refused(claim, LK_EPROTO, reply);
 }
 
-/* Who sat down after the look was sent has not been told anything yet. */
+/* A wait that sat down after the look was sent has not been told anything yet. */
 static void seek_on(lk__claim *claim)
 {
     claim->state = LK__CLAIM_QUEUED;
@@ -402,7 +402,7 @@ static void on_held(lk__claim *claim, const lk__seek_answer *answer)
     const lk__kind *kind = claim->place->kind;
 
     if (kind->judge != NULL)
-        seek_on(claim); /* for who came in between */
+        seek_on(claim); /* for those that came in between */
     else if (kind->holdless)
         lk__claim_settle(claim, LK_OK);
     else

@@ -312,7 +312,7 @@ void lk__claim_abandon(lk__claim *claim)
     lk__claim_kill(claim);
 }
 
-/* To leave a name that is free is to say so to who waits. */
+/* To leave a name that is free is to say so to a waiter. */
 void lk__claim_signal(lk__place *place)
 {
     lk_client *client = place->client;

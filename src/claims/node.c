@@ -483,7 +483,7 @@ static void script_lost(lk__node *node, const lk__request *request)
     node->client->stats.scripts_lost++;
 }
 
-/* What a script with texts answers where is for who asked to tell. */
+/* What a script with texts answers where is for the asker to tell. */
 static bool may_be_said(const lk__script *script, const redisReply *part)
 {
     return lk__reply_is_number(part) ||

@@ -34,7 +34,7 @@ void lk__road_want(lk__road *road);
 
 /*
  * Where a renewal goes now: over the lane, else among the commands. NULL:
- * nowhere yet. Who may wait gets NULL as well for the moments in which the lane
+ * nowhere yet. A caller that may wait gets NULL as well for the moments in which the lane
  * is opened for the first time; whatever happens to it moves the monitor, and
  * leaving that asks again.
  */

@@ -12,7 +12,7 @@ enum { LK__KEY_SIGNAL = 1 };
 
 /*
  * Signals: lists to which something is pushed when a name has become free, and
- * from which whoever waits pops it. Who popped it alone knows of it: it has to
+ * from which whoever waits pops it. The one that popped it alone knows of it: it has to
  * try to take the name, or to push another one.
  *
  * A client pops all lists that it waits for in one blocking command on a lane.

@@ -51,7 +51,7 @@ int cli_url(cli *c)
     return strcmp(url.text, "local:") == 0 ? use_local(c) : 0;
 }
 
-/* Who did not ask for a private server has to know that it is one. */
+/* A user who did not ask for a private server has to know that it is one. */
 static int start_local(const cli *c)
 {
     bool is_default = strcmp(c->resolved_from, "default") == 0;

@@ -262,7 +262,7 @@ static int run(cli *c, int argc, char **argv)
 
 static const cli_option options[] = {
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL,
-     "do not wait for who runs it now", 0},
+     "do not wait for the one that runs it now", 0},
     {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most", 0},
     {CLI_TIME, 't', "ttl", AT(ttl_ms), "TIME",
      "what it printed can be had for so long; 1s", 0},
@@ -285,7 +285,8 @@ const cli_command cli_command_flight = {
     .usage = "[OPTION]... KEY [--] COMMAND [ARGUMENT]...",
     .about = "One of all that ask for KEY at the same time runs COMMAND, and\n"
              "all print what it printed, or exit as it did. It may be run\n"
-             "twice, if who runs it stands still or dies, and must do no harm\n"
+             "twice, if the one that runs it stands still or dies, and must do "
+             "no harm\n"
              "then: it is not a lock.",
     .options = options,
     .operands_min = 1,

@@ -12,7 +12,7 @@ const char *cli_subject_noun(cli_kind_of kind)
         {[CLI_LOCK] = "lock",        [CLI_SPIN] = "lock",
          [CLI_FAIR] = "fair lock",   [CLI_READ] = "read lock",
          [CLI_WRITE] = "write lock", [CLI_SEMAPHORE] = "semaphore",
-         [CLI_LEADER] = "office"};
+         [CLI_LEADER] = "lead"};
 
     return nouns[kind];
 }

@@ -7,8 +7,8 @@
 #include "claims/place.h"
 
 /*
- * One key in one client: the waits of its callers, and what is known of who
- * computes. It is the place's own.
+ * One key in one client: the waits of its callers, and what is known of the one
+ * that computes. It is the place's own.
  *
  * Each look asks flight_join for all waits at once. Its answer concerns those
  * that began before it was sent; for the others it looks again. The same holds

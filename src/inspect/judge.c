@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What the facts about a server mean for who locks on it. */
+/* What the facts about a server mean for programs that lock on it. */
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -62,8 +62,8 @@ void fail_arm_death(unsigned n);
  */
 enum { FAIL_ENDED_BY_LIBUV = 96 };
 
-/* Blocks that were taken while it was armed and are not given back. Who took
-   one of them: *ret_caller, NULL if unknown. */
+/* Blocks that were taken while it was armed and are not given back. The
+   caller that took one of them: *ret_caller, NULL if unknown. */
 size_t fail_leaked(const void **ret_caller);
 
 #endif /* LK_TESTS_SHIMS_FAIL_H */

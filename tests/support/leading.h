@@ -47,7 +47,7 @@ lk_leader *leading_new(leading *f, const lk_leader_options *options);
 /* One that publishes this value. */
 lk_leader *leading_as(leading *f, const char *value);
 
-/* An office that must be had at once. */
+/* A lead that must be had at once. */
 lk_hold *leading_hold(lk_leader *leader);
 
 candidate *candidate_new(leading *f);

@@ -2,7 +2,7 @@
 
 /*
  * One thread does all that touches descriptors. It sleeps in poll() without
- * the mutex, and with it tries every flow once per turn. Who sets a fault
+ * the mutex, and with it tries every flow once per turn. A thread that sets a fault
  * changes the flows under the mutex and waits for the end of the next turn.
  */
 

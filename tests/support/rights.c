@@ -42,7 +42,7 @@ static void give(rights_play *p, lk_hold *hold)
 /* ---- things that are held --------------------------------------------------- */
 
 typedef struct line {
-    const thing *seen; /* by who may do all */
+    const thing *seen; /* by the user who may do all */
     call *call;
 } line;
 

@@ -18,7 +18,7 @@ typedef struct rights_play {
     lk_client *a, *b; /* the users' */
     lk_client *all;   /* may do all */
     lk_acquire_options how;
-    int64_t wait_ms; /* of who waits for the other one */
+    int64_t wait_ms; /* of the one that waits for the other */
     /* The first step that did not succeed; NULL: all did. */
     const char *step;
     lk_status status;

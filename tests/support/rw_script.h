@@ -54,12 +54,12 @@ void rw_set_fence(script_fixture *f, const char *fence);
 /* Has a reader die: its lease runs out. */
 void rw_kill(script_fixture *f, const char *claim);
 
-/* Who holds: the fields of the hash but for the mode, in alphabetical order,
+/* The holders: the fields of the hash but for the mode, in alphabetical order,
    then the mode; "" if there is no hash. */
 const char *rw_held(script_fixture *f);
 #define assert_held(f, text) assert_string_equal(rw_held(f), (text))
 
-/* Who waits in each band, in order: "w: ... x: ... r: ... u: ...", without
+/* The waiters of each band, in order: "w: ... x: ... r: ... u: ...", without
    those in which nobody does. */
 const char *rw_waiting(script_fixture *f);
 #define assert_waiting(f, text) assert_string_equal(rw_waiting(f), (text))

@@ -34,7 +34,7 @@ void web_wait(uint16_t port, const char *path, const char *text,
    freed by free(). The test fails if it does not come. */
 char *web_read(int fd, const char *wanted, unsigned deadline_ms);
 
-/* The same for who needs no more of it. */
+/* The same where no more of it is needed. */
 void web_wait_read(int fd, const char *wanted, unsigned deadline_ms);
 
 /* The first event of the stream /events, freed by free(). */

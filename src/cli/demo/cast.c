@@ -110,7 +110,7 @@ static int count_inside(const demo_stage *stage, bool with_dead)
     return count;
 }
 
-/* Who is seen inside while another leaves and a third enters has not been
+/* An actor that is seen inside while another leaves and a third enters has not been
    there with both. */
 int demo_inside(const demo_stage *stage, bool with_dead)
 {

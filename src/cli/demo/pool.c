@@ -23,7 +23,7 @@ enum {
 
 /* ---- a worker ----------------------------------------------------------- */
 
-/* Who sees that all permits are with the living after a kill notes when. */
+/* The one that sees that all permits are with the living after a kill notes when. */
 static void look_about(demo_stage *stage)
 {
     demo_pool *pool = &stage->pool;

@@ -14,7 +14,7 @@
 #include "cli/output.h"
 
 /* The signals that end it. Blocked also in the server's thread, so that they
-   wait for who asks for them. */
+   wait for the thread that asks for them. */
 static void signals_block(sigset_t *ends)
 {
     (void)sigemptyset(ends);

@@ -240,10 +240,10 @@ const cli_command cli_command_leader = {
     .summary = "run a command while being the leader",
     .usage = usage,
     .about =
-        "Campaigns for NAME, runs COMMAND in office, and resigns when it\n"
-        "ends. LATCHKEY_FENCE is the term. A leader that loses its office\n"
-        "has its COMMAND ended before the next one can begin: run it again\n"
-        "to campaign again.",
+        "Waits until it is the leader of NAME, runs COMMAND, and resigns when\n"
+        "COMMAND ends. LATCHKEY_FENCE is the term. A leader that loses the\n"
+        "lead has its COMMAND ended before the next one can begin: run it\n"
+        "again to stand again.",
     .options = leader_options,
     .operands_min = 1,
     .operands_max = 1,

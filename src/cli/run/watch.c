@@ -37,7 +37,7 @@ static void send_signal(const run *r, int number)
 bool run_tell_hold(run *r)
 {
     /* The clock first: time that passes between the two is then lost to us,
-       not to who comes next. */
+       not to the next holder. */
     int64_t now = cli_now_ns();
     int64_t left = (int64_t)lk_hold_remaining_ms(r->hold) * CLI_NS_PER_MS;
 

@@ -41,8 +41,8 @@ static uint64_t now_ms(void)
 
 /* ---- holds and waits ----------------------------------------------------------- */
 
-/* Those of other libraries do not say since when. Who arrived at a latch holds
-   nothing. False: no memory. */
+/* Those of other libraries do not say since when. A member that arrived at a
+   latch holds nothing. False: no memory. */
 static bool
 hold_note(sight *seen, const char *name, lk_kind kind, const lk_party *holder)
 {

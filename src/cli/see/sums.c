@@ -122,7 +122,7 @@ static void put_server(FILE *to, const lk_health *health)
 
 static void put_names(FILE *to, const see_rows *rows, size_t count)
 {
-    put_head(to, "name_waiters", "Who waits for a name.");
+    put_head(to, "name_waiters", "Waiters of a name.");
     for (size_t i = 0; i < count; i++) {
         (void)fputs("latchkey_name_waiters{name=\"", to);
         put_label(to, rows->rows[i].entry->name);
@@ -150,7 +150,7 @@ void see_put_metrics(FILE *to, const see_totals *stats, const see_rows *rows,
               offsetof(see_sums, held));
     put_kinds(to, stats, "holders", "Holders, or permits that are taken.",
               offsetof(see_sums, holders));
-    put_kinds(to, stats, "waiters", "Who waits.", offsetof(see_sums, waiters));
+    put_kinds(to, stats, "waiters", "Waiters.", offsetof(see_sums, waiters));
     put_kinds(to, stats, "foreign", "Names that only Redisson has used.",
               offsetof(see_sums, foreign));
     put_head(to, "longest_held_seconds", "The longest of the present holds.");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The private server: started by who needs it, one for all, and never in the
+/* The private server: started by whoever needs it, one for all, and never in the
    place of another. */
 
 #include <dirent.h>

@@ -207,7 +207,7 @@ static void try_in(const char *path, int code, const char *words)
         assert_tool(&how, 0, NULL, NULL, "server", "stop", NULL);
 }
 
-/* Who may write to a directory may put another one in the place of what is in
+/* A user who may write to a directory may put another one in the place of what is in
    it, whoever owns that. */
 static void a_way_that_others_can_change_is_refused(void **state)
 {
@@ -249,7 +249,7 @@ static void make_link(void)
     (void)!symlink(target, place);
 }
 
-/* Who made a link may lead it elsewhere tomorrow: then two have two servers. */
+/* The maker of a link may lead it elsewhere tomorrow: then two have two servers. */
 static void a_link_of_somebody_else_is_not_followed(void **state)
 {
     char in_it[160];

@@ -143,7 +143,7 @@ static void who_dies_is_taken_over_from(void **state)
     assert_string_equal(tool_out(second), "second\n");
 }
 
-static void a_leader_s_command_runs_in_office(void **state)
+static void a_leader_s_command_runs_while_it_leads(void **state)
 {
     tool *first = tool_start(&how, "leader", "--value", "here:1", "e", "-c",
                              "echo term=$LATCHKEY_FENCE; read x; "
@@ -153,7 +153,7 @@ static void a_leader_s_command_runs_in_office(void **state)
     tool *second;
 
     (void)state;
-    assert_tool(&how, 75, "", "office 'e' is not obtained", "leader", "-n", "e",
+    assert_tool(&how, 75, "", "lead 'e' is not obtained", "leader", "-n", "e",
                 "true", NULL);
     second =
         tool_start(&how, "elect", "e", "-c", "echo term=$LATCHKEY_FENCE", NULL);
@@ -223,7 +223,8 @@ int main(void)
         cmocka_unit_test_teardown(how_it_ended_is_known_where_ends_are_ignored,
                                   forget),
         cmocka_unit_test_teardown(what_is_too_much_is_not_kept, forget),
-        cmocka_unit_test_teardown(a_leader_s_command_runs_in_office, forget),
+        cmocka_unit_test_teardown(a_leader_s_command_runs_while_it_leads,
+                                  forget),
     };
 
     return cmocka_run_group_tests(tests, start, end);

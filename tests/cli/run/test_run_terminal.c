@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* At a terminal: the line of who waits, ^C, ^Z, and whose the terminal is. */
+/* At a terminal: the line of a wait, ^C, ^Z, and whose the terminal is. */
 
 #include <signal.h>
 #include <stdio.h>

@@ -81,7 +81,7 @@ static void latch_is_not_open_on_a_replica(void **state)
     lk_latch_free(latch);
 }
 
-/* The same for who observes an election. */
+/* The same for an observer of an election. */
 static void nobody_leads_on_a_replica(void **state)
 {
     siglocking *f = *state;

@@ -148,7 +148,7 @@ static void who_comes_back_looks_at_once(void **state)
     scene_is_clean(l->scene);
 }
 
-/* Who was passed by for want of an inbox comes back to its place. */
+/* A waiter that was passed by for want of an inbox comes back to its place. */
 static void waits_without_an_inbox_keep_their_places(void **state)
 {
     fairline *l = *state;

@@ -151,7 +151,7 @@ static void so_is_one_whose_server_stands_still(void **state)
     pair_end(&p);
 }
 
-/* A connection that breaks and comes back costs no leader its office. */
+/* A connection that breaks and comes back costs no leader the lead. */
 static void a_cut_that_heals_costs_nothing(void **state)
 {
     pair p;

@@ -103,7 +103,7 @@ static void a_latch_whose_name_has_braces_opens_no_other(void **state)
 
 /* ---- locks ---- */
 
-/* Who waits for the one is not given the other. */
+/* A waiter for the one is not given the other. */
 static void a_lock_whose_name_has_braces_is_handed_to_its_own(void **state)
 {
     locking *f = *state;

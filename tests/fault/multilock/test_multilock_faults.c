@@ -123,7 +123,7 @@ static void an_extension_tells_how_many_members_it_reached(void **state)
 
 /* ---- the end of a client --------------------------------------------------- */
 
-/* Who frees a client dispatches no more: the call ends within the free, though
+/* A thread that frees a client dispatches no more: the call ends within the free, though
    another client's try has no answer yet. */
 static void a_free_ends_a_call_whose_tries_are_under_way(void **state)
 {

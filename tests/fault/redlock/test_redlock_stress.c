@@ -152,7 +152,7 @@ static bool is_empty(void *data)
     return redlocking_planted(data, SERVERS) == 0;
 }
 
-/* Comes back without what it had, among it the vote of who is inside. */
+/* Comes back without what it had, among it the vote of the one inside. */
 static void empty(redlocking *f, size_t node)
 {
     pid_t pid = server_pid(f->servers[node]);

@@ -94,7 +94,7 @@ static void a_waiter_outlives_its_connections(void **state)
     scene_close(&sc);
 }
 
-/* Who was passed by for want of an inbox comes back to its place. */
+/* A waiter that was passed by for want of an inbox comes back to its place. */
 static void a_large_request_that_was_away_keeps_its_place(void **state)
 {
     scene sc = scene_open(*state, NULL);
@@ -234,7 +234,7 @@ static void scripts_that_are_forgotten_are_sent_again(void **state)
     scene_close(&sc);
 }
 
-/* Who holds is told, who waits begins anew, and N is set again. */
+/* The holder is told, the waiter begins anew, and N is set again. */
 static void a_restart_without_data_is_lived_through(void **state)
 {
     semaphores *f = *state;

@@ -123,7 +123,7 @@ static void crowd_begin(multilocking *f, call calls[CROWD])
     }
 }
 
-/* Who agrees may find the stripe taken by another who does. */
+/* A client that agrees may find the stripe taken by another that does. */
 static void of_many_that_come_at_once_one_number_wins(void **state)
 {
     multilocking *f = *state;

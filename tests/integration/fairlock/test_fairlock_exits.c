@@ -55,7 +55,7 @@ static void a_try_that_is_refused_leaves_nothing_behind(void **state)
     fair_assert_clean(f);
 }
 
-/* Who gives up again and again does not lengthen the line. */
+/* A waiter that gives up again and again does not lengthen the line. */
 static void waits_that_end_by_their_time_leave_no_trace(void **state)
 {
     enum { ROUNDS = 20, THREADS = 3 };

@@ -112,7 +112,7 @@ static void a_wait_ends_at_once(void **state)
     assert_true(unasked >= ROUNDS - 4);
 }
 
-/* Who joins those who wait already asks for itself, at once. */
+/* A wait that joins others asks for itself, at once. */
 static void a_wait_that_joins_others_looks_at_once(void **state)
 {
     enum { ROUNDS = 12 };

@@ -280,7 +280,7 @@ static void is_exclusive(workers *w, const contest *c, uint64_t theirs)
     assert_int_equal(workers_count(w, COUNT_FAILURES), 0);
     assert_int_equal(r->overlaps, 0);
     assert_int_equal(r->inside, 0);
-    /* Who comes without a fence is counted there; nobody else. */
+    /* Holders without a fence are counted there; nobody else. */
     assert_int_equal(r->fence_errors, have_fences ? 0 : theirs);
 }
 
@@ -358,7 +358,7 @@ static void redissons_lock_and_ours_share_a_name(void **state)
     contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 4, false});
 }
 
-/* Who has just released, and wants it again, does not come before them. */
+/* A client that has just released, and wants it again, does not come first. */
 static void redissons_lock_and_one_client_of_ours_share_a_name(void **state)
 {
     contest_is_shared((contest){*state, LK_INTEROP_AUTO, RIVAL_LOCK, 1, false});

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* N: who sets it, who may change it, and what it says to who asks for more. */
+/* N: who sets it, who may change it, and what it says to those who ask for more. */
 
 #include "support/check.h"
 #include "support/semaphores.h"

@@ -221,7 +221,7 @@ static void a_delete_has_everybody_look(void **state)
                         LATCH_NEWS " look 0 latch n\n" LATCH_REDISSON " 1\n");
 }
 
-/* Who has not heard yet that it opened is not sent away by what came next. */
+/* A waiter that has not heard yet that it opened is not sent away by what came next. */
 static void a_look_after_a_delete_tells_which_one_opened_before(void **state)
 {
     script_fixture *f = *state;

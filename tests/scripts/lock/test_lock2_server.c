@@ -286,7 +286,7 @@ static void what_is_no_member_does_not_keep_a_hold_from_its_end(void **state)
 
 /* ---- without a right ---- */
 
-/* Without word of who lives, each takes it at its own turn, in order. */
+/* Without word of the living, each takes it at its own turn, in order. */
 static void waiters_that_may_not_ask_still_get_the_lock(void **state)
 {
     script_fixture *f = *state;

@@ -435,7 +435,7 @@ static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
     assert_like(rw_confirm(f, "r1:1", NULL, 60000), "1 60000 1");
 }
 
-/* Who lives cannot be told, so nobody is taken for dead. */
+/* The living cannot be told from the dead, so nobody is taken for dead. */
 static void without_the_right_to_look_no_reader_is_passed_by(void **state)
 {
     script_fixture *f = *state;

@@ -260,7 +260,7 @@ static void a_release_that_may_not_ask_leaves_the_room_open(void **state)
                 "latchkey:in::u2 open 0 semaphore u2:1 * * n\n");
 }
 
-/* Without word of who lives, each takes it at its own turn, in order. */
+/* Without word of the living, each takes it at its own turn, in order. */
 static void waiters_that_may_not_ask_still_get_their_permits(void **state)
 {
     script_fixture *f = *state;

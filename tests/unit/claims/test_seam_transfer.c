@@ -60,7 +60,7 @@ static void an_import_that_is_answered_after_the_lease_is_lost(void **state)
     assert_null(hold);
 }
 
-/* What is exported is neither acquired nor released by who takes it over. */
+/* What is exported is neither acquired nor released by the one that takes it over. */
 static void an_import_while_the_connection_is_away_waits_for_it(void **state)
 {
     played *p = *state;

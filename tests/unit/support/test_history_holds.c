@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Who may not hold what is found to hold it. */
+/* A holder that may not hold is found. */
 
 #include <latchkey/status.h>
 
@@ -261,7 +261,7 @@ static const story fences[] = {
      100,
      {WANTS(1, 1, 1, 100), WANTS(1, 2, 3, 100), GETS(2, 1, 1, 7, 500),
       LEAVES(3, 1, 2, 1), HAS_LEFT(4, 1, 2), GETS(6, 2, 3, 6, 500)}},
-    {"another one for who enters again",
+    {"another one for an owner that enters again",
      "another fence on re-entry",
      HISTORY_LOCK,
      100,
