@@ -53,7 +53,7 @@ int64_t cli_url_ms(const struct cli *c, const char *key);
 
 /*
  * How long a wait, LK_FOREVER for one without limit, tries to reach a server
- * at its start: what the URL says as offline_ms, else 5 s; 2 s without
+ * at its start: what the URL says as offline_ms, else 5 s; 3 s without
  * waiting. A short wait is no reason not to try: 1 s at least.
  */
 int64_t cli_connect_ms(const struct cli *c, int64_t wait_ms);
