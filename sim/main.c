@@ -49,8 +49,9 @@ static void usage(void)
         "  --edit TEXT      plays --seed with these changes, as --shrink says\n"
         "  --profile NAME   lock fairlock rwlock semaphore siglock stripes\n"
         "                   multilock latch plain redlock barrier cell "
-        "flight;\n"
-        "                   default: by the seed\n"
+        "flight\n"
+        "                   export limit timed nameless newborn;"
+        " default: by the seed\n"
         "  --jobs N         processes; default: one for each processor\n"
         "  --twice          plays each seed twice: both have to be the same\n");
 }

@@ -12,6 +12,7 @@
 #include "claims/work.h"
 #include "engine/client.h"
 #include "play/art.h"
+#include "play/borrow.h"
 #include "play/client.h"
 #include "play/errand.h"
 #include "play/judge.h"
@@ -270,6 +271,20 @@ static void call_begin(sim_actor *actor, int64_t wait_ms)
         sim_record_invoke(actor, actor->home, HISTORY_ACQUIRE, NULL,
                           actor->run->schedule.now + (uint64_t)wait_ms * SIM_MS,
                           lease_asked(actor));
+}
+
+void sim_actor_sleeps(sim_actor *actor, sim_client *client)
+{
+    actor->calls = true;
+    actor->sleeps_in = client;
+    actor->depth = ++actor->run->depth;
+}
+
+void sim_actor_wakes(sim_actor *actor)
+{
+    actor->calls = false;
+    actor->sleeps_in = NULL;
+    actor->run->depth--;
 }
 
 /* True: it is of no use any more; a dead client's callbacks are heard only when
@@ -582,10 +597,8 @@ static sim_client *client_draw(sim_actor *actor)
     for (size_t i = 0; i < run->client_count; i++) {
         sim_client *client = &run->clients[(first + i) % run->client_count];
 
-        if (client->client != NULL && !client->process.dead && !client->shut &&
-            client->item->as.client.db == actor->of->db &&
-            client->process.stopped_to <= run->schedule.now &&
-            client->process.ahead <= run->schedule.now)
+        if (client->item->as.client.db == actor->of->db &&
+            sim_client_is_there(client))
             return client;
     }
     return NULL;
@@ -597,14 +610,6 @@ static uint64_t now_in(const sim_client *client)
     uint64_t now = client->run->schedule.now;
 
     return client->process.ahead > now ? client->process.ahead : now;
-}
-
-/* The lease that a text asks for, in ns. */
-static uint64_t lease_of(const char *text)
-{
-    for (int i = 0; i < 6 && text != NULL; i++)
-        text = strchr(text + 1, ' ');
-    return text == NULL ? 0 : strtoull(text, NULL, 10) * SIM_MS;
 }
 
 /* Only an end of the hold makes the text worth nothing, or an answer that takes
@@ -635,7 +640,7 @@ import_ends_alone(sim_actor *actor, sim_client *client, lk_hold *hold)
     lk_hold_release(hold);
 }
 
-static void import_in(sim_actor *actor, sim_client *client)
+static void import_in(sim_actor *actor, sim_client *client, const char *text)
 {
     const sim_art *art = art_of(actor);
     lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
@@ -643,18 +648,20 @@ static void import_in(sim_actor *actor, sim_client *client)
     lk_hold *hold = NULL;
     lk_status status;
 
-    sim_actor_says(actor, "imports %s in %s", actor->of->text, client->name);
+    sim_actor_says(actor, "imports %s in %s%s", actor->of->text, client->name,
+                   text == actor->older ? ", by the text before" : "");
     actor->run->counts.operations++;
     if (art->make(&handle, client, actor->of->text, actor->run->plan) != LK_OK)
         sim_wrong("no handle for an import");
     if (lk_owner_new(&options.owner, client->client) != LK_OK)
         sim_wrong("no owner for an import");
-    actor->calls = true;
-    actor->imports_to = now_in(client) + lease_of(actor->text);
+    sim_actor_sleeps(actor, client);
+    actor->imports_to = now_in(client) + sim_text_lease(text);
+    sim_borrow_ends(actor);
     actor->operation =
         sim_record_invoke(actor, client, HISTORY_ACQUIRE, NULL, 0, 0);
-    status = art->import(handle, actor->text, &options, &hold);
-    actor->calls = false;
+    status = art->import(handle, text, &options, &hold);
+    sim_actor_wakes(actor);
     lk_owner_free(options.owner);
     art->free(handle);
     if (status == LK_OK && (actor->over || client->process.dead))
@@ -663,13 +670,30 @@ static void import_in(sim_actor *actor, sim_client *client)
         grip_new(actor, client, hold, ++actor->run->last_id, 0);
     else
         import_fails(actor, client, status);
+    if (status == LK_OK)
+        sim_borrow_ended(actor, text);
+}
+
+/* What is out of date, where it was imported before: it has to be worth nothing. */
+static void import_older(sim_actor *actor)
+{
+    sim_client *client = actor->older_in;
+    uint64_t good_to = actor->good_to;
+
+    if (actor->older[0] == '\0' || !sim_client_is_there(client) ||
+        !sim_chance(&actor->random, 50))
+        return;
+    actor->good_to = 0;
+    import_in(actor, client, actor->older);
+    actor->good_to = good_to;
 }
 
 /* In the process of the client that is to have it. */
 static void import_now(sim_actor *actor)
 {
-    if (!actor->at->process.dead)
-        import_in(actor, actor->at);
+    import_older(actor);
+    if (!actor->at->process.dead && !actor->over)
+        import_in(actor, actor->at, actor->text);
     if (actor->over)
         return;
     if (actor->at->process.dead || grip_first(actor) == NULL)
@@ -685,7 +709,18 @@ static void import_again(sim_actor *actor)
 
     actor->good_to = 0;
     if (client != NULL)
-        import_in(actor, client);
+        import_in(actor, client, actor->text);
+}
+
+/* Somebody borrows it first. */
+static void borrow_now(sim_actor *actor)
+{
+    sim_client *client = client_draw(actor);
+
+    if (client != NULL && client != actor->at)
+        sim_borrow(actor, client, art_of(actor));
+    if (!actor->over)
+        later(actor, while_of(actor, 500), import_now);
 }
 
 static void record_export(sim_actor *actor, sim_grip *grip)
@@ -707,8 +742,11 @@ static bool export_now(sim_actor *actor)
 
     if (!can(actor, SIM_EXPORTS) || client == NULL ||
         art_of(actor)->import == NULL || grip != grip_first(actor) ||
-        actor->text[0] != '\0')
+        (actor->text[0] != '\0' && !can(actor, SIM_HANDS_ON)))
         return false;
+    if (sim_grip_is_valid(grip))
+        memcpy(actor->older, actor->text, sizeof(actor->older));
+    actor->older_in = actor->at;
     actor->want.mode = grip->mode;
     actor->good_to =
         actor->run->schedule.now + lk_hold_remaining_ms(grip->hold) * SIM_MS;
@@ -723,15 +761,49 @@ static bool export_now(sim_actor *actor)
     actor->run->counts.operations++;
     actor->at = client;
     sim_actor_says(actor, "exports %s", actor->of->text);
-    later(actor, while_of(actor, 500), import_now);
+    later(actor, while_of(actor, 500),
+          can(actor, SIM_HANDS_ON) && sim_chance(&actor->random, 50)
+              ? borrow_now
+              : import_now);
     return true;
 }
 
 /* ---- the steps ------------------------------------------------------------------ */
 
+/* The same of one that hands on what it has. */
+static bool step_handing_on(sim_actor *actor)
+{
+    switch (sim_below(&actor->random, 10)) {
+    case 0:
+    case 1:
+        extend(actor); /* and it is still under way then */
+        return export_now(actor);
+    case 2:
+    case 3:
+        return export_now(actor);
+    case 4:
+        revoke(actor);
+        return false;
+    case 5:
+    case 6:
+        sim_borrow_give_back(actor);
+        return false;
+    case 7:
+    case 8:
+        write_guarded(actor);
+        return false;
+    default:
+        if (actor->text[0] != '\0')
+            import_again(actor);
+        return false;
+    }
+}
+
 /* Something that it may do while it holds; true: it goes on elsewhere. */
 static bool step(sim_actor *actor)
 {
+    if (can(actor, SIM_HANDS_ON))
+        return step_handing_on(actor);
     switch (sim_below(&actor->random, 10)) {
     case 0:
         extend(actor);
@@ -826,8 +898,10 @@ static void round_begin(sim_actor *actor)
         return;
     }
     actor->rounds_left--;
-    actor->text[0] = '\0';
+    actor->text[0] = actor->older[0] = '\0';
     actor->steps_left = (unsigned)sim_below(&actor->random, STEPS_MOST + 1);
+    if (can(actor, SIM_HANDS_ON))
+        actor->steps_left += STEPS_MOST;
     want_draw(actor);
     if (actor->last)
         actor->want = (sim_want){actor->plan->primitive,
@@ -917,6 +991,7 @@ void sim_actor_leave(sim_actor *actor, const sim_client *client)
         lk_hold_release(grip->hold);
         grip->hold = NULL;
     }
+    sim_borrow_leave(actor, client);
     if (actor->home != client) {
         if (actor->at == client && !actor->calls && !actor->over)
             round_end(actor);

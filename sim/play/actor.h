@@ -18,6 +18,11 @@ void sim_actor_calls(sim_actor *actor, int64_t wait_ms);
 bool sim_actor_called(sim_actor *actor, const char *call, lk_status status);
 void sim_actor_rests(sim_actor *actor);
 
+/* A blocking call begins in that client, and has ended. All that happens meanwhile
+   happens within it, so it does not return before those that began later. */
+void sim_actor_sleeps(sim_actor *actor, sim_client *client);
+void sim_actor_wakes(sim_actor *actor);
+
 /* It does that after a while, as if it held something. */
 void sim_actor_goes_on(sim_actor *actor, void (*next)(sim_actor *actor));
 void sim_actor_says(const sim_actor *actor, const char *format, ...)

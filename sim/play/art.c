@@ -392,6 +392,15 @@ static lk_status latch_make(void **ret_handle, const sim_client *home,
     return lk_latch_new((lk_latch **)ret_handle, home->client, name, NULL);
 }
 
+static lk_status timed_make(void **ret_handle, const sim_client *home,
+                            const char *name, const sim_plan *plan)
+{
+    const lk_latch_options options = {LK_LATCH_OPTIONS_INIT,
+                                      .ttl_ms = 200 + plan->seed * 37 % 1500};
+
+    return lk_latch_new((lk_latch **)ret_handle, home->client, name, &options);
+}
+
 static void latch_free(void *handle)
 {
     lk_latch_free(handle);
@@ -485,4 +494,6 @@ const sim_art sim_arts[SIM_PRIMITIVES] = {
                   NULL, NULL, true, sim_errand_cell},
     [SIM_FLIGHT] = {SIM_OF_FLIGHT, false, false, flight_make, flight_free, NULL,
                     NULL, NULL, NULL, true, sim_errand_flight},
+    [SIM_TIMED] = {SIM_OF_LATCH, false, false, timed_make, latch_free, NULL,
+                   NULL, NULL, NULL, false, sim_errand_timed},
 };

@@ -124,6 +124,14 @@ sim_client *sim_client_to(sim_client *client, unsigned host)
     return client->first + host;
 }
 
+bool sim_client_is_there(const sim_client *client)
+{
+    uint64_t now = client->run->schedule.now;
+
+    return client->client != NULL && !client->process.dead && !client->shut &&
+           client->process.stopped_to <= now && client->process.ahead <= now;
+}
+
 uint64_t sim_client_stood_ns(const sim_client *client)
 {
     uint64_t ns = 0;
@@ -154,15 +162,30 @@ static void actors_leave(sim_client *client)
         sim_actor_leave(&run->actors[i], client);
 }
 
-static bool has_calls(const sim_client *client)
+/* What a dead client is yet buried after. */
+typedef enum sim_waiting {
+    SIM_NO_CALL,
+    SIM_CALL,       /* that is to end */
+    SIM_CALL_AROUND /* that cannot before one that began within it has */
+} sim_waiting;
+
+static sim_waiting waiting_for(const sim_client *client)
 {
     const sim_run *run = client->run;
+    sim_waiting waiting = SIM_NO_CALL;
 
     for (size_t i = 0; i < run->actor_count; i++) {
-        if (run->actors[i].home == client && run->actors[i].calls)
-            return true;
+        const sim_actor *actor = &run->actors[i];
+        bool sleeps = actor->sleeps_in != NULL;
+
+        if (!actor->calls ||
+            (sleeps ? actor->sleeps_in : actor->home) != client)
+            continue;
+        if (sleeps && actor->depth < run->depth)
+            return SIM_CALL_AROUND;
+        waiting = SIM_CALL;
     }
-    return false;
+    return waiting;
 }
 
 /* What was posted meanwhile has been heard; a call of several clients ends a
@@ -170,10 +193,11 @@ static bool has_calls(const sim_client *client)
 static void on_buried(sim_event *event)
 {
     sim_client *client = client_of(event);
+    sim_waiting waiting = waiting_for(client);
 
-    if (!has_calls(client))
+    if (waiting == SIM_NO_CALL)
         sim_client_done(client);
-    else if (++client->moments < MOMENTS_MOST)
+    else if (waiting == SIM_CALL_AROUND || ++client->moments < MOMENTS_MOST)
         sim_event_set(&client->run->schedule, event,
                       client->run->schedule.now + SIM_MS);
     else

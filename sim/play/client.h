@@ -11,6 +11,9 @@ void sim_clients_add(sim_run *run, const sim_item *item);
 /* That which talks to a server; of those of the same process. */
 sim_client *sim_client_to(sim_client *client, unsigned host);
 
+/* Whether it runs just now, and is to. */
+bool sim_client_is_there(const sim_client *client);
+
 /* How long they have stood still, all in all; and until when, the last. */
 uint64_t sim_client_stood_ns(const sim_client *client);
 uint64_t sim_client_stood_to(const sim_client *client);

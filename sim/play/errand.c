@@ -10,7 +10,11 @@
 #include "play/record.h"
 #include "world/random.h"
 
-enum { COUNT_MOST = 4, WAIT_MOST_MS = 4000 };
+enum {
+    COUNT_MOST = 4,
+    WAIT_MOST_MS = 4000,
+    TIMED_COUNT = 1000000 /* more than anybody counts */
+};
 
 static void begin(sim_actor *actor, history_call call, const char *word,
                   uint64_t count, uint64_t wait_ms)
@@ -126,6 +130,64 @@ void sim_errand_latch(sim_actor *actor)
         latch_wait(actor);
     else
         latch_count(actor);
+}
+
+/* ---- latch with a time ----------------------------------------------------------- */
+
+static void on_timed(lk_status status, void *data)
+{
+    sim_actor *actor = data;
+
+    if (sim_actor_called(actor, "an errand", status))
+        return;
+    sim_actor_says(actor, "is answered %s", lk_status_name(status));
+    if (actor->errand == HISTORY_ACQUIRE && status == LK_OK &&
+        !actor->run->left_model)
+        sim_violated(actor->run, "%s is open for %s, and it was not counted",
+                     actor->of->text, actor->name);
+    sim_actor_rests(actor);
+}
+
+static lk_status timed_call(sim_actor *actor)
+{
+    if (actor->errand == HISTORY_ARM)
+        return lk_latch_try_set_count_async(actor->handle, TIMED_COUNT,
+                                            on_timed, actor);
+    if (actor->errand == HISTORY_DELETE)
+        return lk_latch_delete_async(actor->handle, on_timed, actor);
+    if (actor->errand == HISTORY_COUNT)
+        return lk_latch_count_down_async(actor->handle, 1, on_timed, actor);
+    return lk_latch_wait_async(actor->handle, actor->want.wait_ms, NULL,
+                               on_timed, actor);
+}
+
+static void timed_begin(sim_actor *actor, history_call call, const char *word,
+                        uint64_t wait_ms)
+{
+    lk_status status;
+
+    actor->errand = call;
+    actor->want.wait_ms = (int64_t)wait_ms;
+    sim_actor_says(actor, "%s %s, which has a time", word, actor->of->text);
+    sim_actor_calls(actor, (int64_t)wait_ms);
+    status = timed_call(actor);
+    if (status != LK_OK)
+        on_timed(status, actor);
+}
+
+void sim_errand_timed(sim_actor *actor)
+{
+    uint64_t dice = sim_below(&actor->random, 100);
+
+    if (dice < 25)
+        timed_begin(actor, HISTORY_ARM, "arms", 0);
+    else if (dice < 27)
+        timed_begin(actor, HISTORY_DELETE, "deletes", 0);
+    else if (dice < 40)
+        timed_begin(actor, HISTORY_COUNT, "counts down", 0);
+    else
+        timed_begin(actor, HISTORY_ACQUIRE, "waits for",
+                    sim_spread(&actor->random, 1, WAIT_MOST_MS));
 }
 
 /* ---- barrier -------------------------------------------------------------------- */

@@ -10,6 +10,9 @@ void sim_errand_latch(sim_actor *actor);
 void sim_errand_barrier(sim_actor *actor);
 void sim_errand_plain(sim_actor *actor);
 
+/* Of latches whose time is over before anybody has counted enough: none opens. */
+void sim_errand_timed(sim_actor *actor);
+
 /* The same, judged by what is known of values; see known.h. */
 void sim_errand_cell(sim_actor *actor);
 void sim_errand_flight(sim_actor *actor);

@@ -8,10 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "claims/node.h"
+#include "engine/client.h"
 #include "play/client.h"
 #include "play/forge.h"
 #include "play/record.h"
 #include "world/random.h"
+
+static void server_clock(sim_run *run, sim_fault *fault);
 
 /* Whether it leaves the model. A redlock knows of restarts, and a server has no
    vote after one; unless it is said to lose nothing. */
@@ -20,6 +24,8 @@ static bool leaves_model(const sim_fault *fault)
     const sim_fault_class *class = &sim_fault_classes[fault->plan->class];
     const sim_plan *plan = fault->run->plan;
 
+    if (plan->profile == SIM_PROFILE_TIMED && class->happen == server_clock)
+        return false; /* nobody holds anything there */
     return class->outside && (plan->profile != SIM_PROFILE_REDLOCK ||
                               !class->restarts || sim_plan_is_durable(plan));
 }
@@ -322,6 +328,45 @@ static void restart_empty(sim_run *run, sim_fault *fault)
     sim_server_restart(host->server, false);
 }
 
+/* Whether each client that lives has been greeted by the process that runs. */
+static bool is_known(const sim_run *run, const sim_host *host)
+{
+    for (size_t i = 0; i < run->client_count; i++) {
+        const sim_client *client = &run->clients[i];
+
+        if (client->host == host->number && client->client != NULL &&
+            !client->process.dead &&
+            strcmp(client->client->node->command_greeting.run_id,
+                   sim_server_run_id(host->server)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Its clock is set once it runs: it seems to have been there for long. A client
+   that has not seen the process before it cannot know better. */
+static void newborn(sim_run *run, sim_fault *fault)
+{
+    sim_host *host = host_of(run, fault->plan);
+
+    if (!is_known(run, host))
+        return;
+    tell(run, host->name, "dies and comes back without its data");
+    sim_server_restart(host->server, false);
+    host->down = true;
+}
+
+static void newborn_end(sim_run *run, sim_fault *fault)
+{
+    sim_host *host = host_of(run, fault->plan);
+
+    if (!host->down)
+        return;
+    tell(run, host->name, "has its clock set by an hour");
+    sim_clock_step(&host->clock, (int64_t)(3600 * SIM_S));
+    host->down = false;
+}
+
 static void copy(sim_run *run, sim_fault *fault)
 {
     fault->snapshot = sim_server_snapshot(host_of(run, fault->plan)->server);
@@ -421,10 +466,20 @@ const sim_fault_class sim_fault_classes[] = {
     {"older-state", true, true, false, 6, 5, 3000, copy, copy_back},
     {"server-clock", true, false, false, 10, 5, 3600000, server_clock, NULL},
     {"eviction", true, false, false, 10, 1, 1, evict, NULL},
+    {"newborn", false, true, false, 0, 1, 1000, newborn, newborn_end},
 };
 
 const unsigned sim_fault_class_count =
     sizeof(sim_fault_classes) / sizeof(sim_fault_classes[0]);
+
+unsigned sim_fault_class_find(const char *word)
+{
+    unsigned i = 0;
+
+    while (strcmp(sim_fault_classes[i].word, word) != 0)
+        i++;
+    return i;
+}
 
 /* ---- when ------------------------------------------------------------------------- */
 

@@ -33,6 +33,8 @@ typedef struct sim_fault_class {
 extern const sim_fault_class sim_fault_classes[];
 extern const unsigned sim_fault_class_count;
 
+unsigned sim_fault_class_find(const char *word);
+
 void sim_fault_init(sim_fault *fault, sim_run *run, const sim_item *item);
 void sim_fault_done(sim_fault *fault);
 

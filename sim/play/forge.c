@@ -222,14 +222,18 @@ static bool invent(const sim_run *run, const sim_host *host,
     return true;
 }
 
+/* What is invented is not said again: changed once more, it could come true. */
 void sim_forge(sim_run *run, sim_host *host, uint64_t random)
 {
+    const bool invents = sim_chance(&random, 40);
     sim_message message;
 
-    if (sim_chance(&random, 40) ? !invent(run, host, &message, &random)
-                                : !repeat(host, &message, &random))
+    if (invents ? !invent(run, host, &message, &random)
+                : !repeat(host, &message, &random))
         return;
     sim_tell(&run->schedule, "somebody", "says to %s: %s", message.channel,
              message.text);
+    host->deaf = invents;
     sim_host_publish(host, message.channel, message.text);
+    host->deaf = false;
 }

@@ -10,6 +10,9 @@
 #include "play/fault.h"
 #include "world/random.h"
 
+/* No number of a server's above it can be told from the next. */
+#define LAST_FENCE_US (UINT64_C(1) << 53)
+
 enum {
     LEAVES_MODEL_PERCENT = 25,
     CLASSES_A_RUN = 5,
@@ -84,7 +87,8 @@ static void clients_add(sim_plan *plan, uint64_t *random)
 
     for (uint64_t i = 0; i < count; i++)
         client_add(plan, random,
-                   sim_chance(random, 80)
+                   sim_chance(random, 80) ||
+                           plan->profile == SIM_PROFILE_NEWBORN
                        ? 0
                        : sim_below(random, plan->ends_at / SIM_MS) * SIM_MS);
 }
@@ -100,11 +104,21 @@ static sim_primitive of_locks(uint64_t dice)
     return dice < 95 ? SIM_FAIRLOCK : SIM_LEADER;
 }
 
-static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
+/* Those of a run have names in common. */
+static sim_primitive of_exports(uint64_t seed, uint64_t dice)
+{
+    if (seed % 3 == 0)
+        return SIM_SEMAPHORE;
+    if (seed % 3 == 1)
+        return SIM_SIGLOCK;
+    return dice < 70 ? SIM_LOCK : SIM_FAIRLOCK;
+}
+
+static sim_primitive primitive_draw(const sim_plan *plan, uint64_t *random)
 {
     uint64_t dice = sim_below(random, 100);
 
-    switch (profile) {
+    switch (plan->profile) {
     case SIM_PROFILE_FAIRLOCK:
         return dice < 85 ? SIM_FAIRLOCK : SIM_LEADER;
     case SIM_PROFILE_RWLOCK:
@@ -129,6 +143,14 @@ static sim_primitive primitive_draw(sim_profile profile, uint64_t *random)
         return SIM_CELL;
     case SIM_PROFILE_FLIGHT:
         return SIM_FLIGHT;
+    case SIM_PROFILE_EXPORT:
+        return of_exports(plan->seed, dice);
+    case SIM_PROFILE_TIMED:
+        return SIM_TIMED;
+    case SIM_PROFILE_NEWBORN:
+        return SIM_REDLOCK;
+    case SIM_PROFILE_LIMIT:
+    case SIM_PROFILE_NAMELESS:
     case SIM_PROFILE_LOCK:
     case SIM_PROFILE_ALL:
     default:
@@ -141,7 +163,7 @@ static unsigned skills_draw(uint64_t *random, unsigned favoured)
 {
     unsigned skills = 0;
 
-    for (unsigned i = 0; i < SIM_SKILLS; i++) {
+    for (unsigned i = 0; i < SIM_SKILLS_DRAWN; i++) {
         unsigned percent = (favoured >> i & 1) != 0 ? 75 : 10;
 
         if (1U << i == SIM_FORCES)
@@ -157,7 +179,7 @@ static void actor_add(sim_plan *plan, uint64_t *random, const sim_item *client,
     sim_actor_plan *actor = &item_add(plan, SIM_ACTOR, client->at)->as.actor;
 
     actor->client = client->id;
-    actor->primitive = primitive_draw(plan->profile, random);
+    actor->primitive = primitive_draw(plan, random);
     actor->name = one || sim_chance(random, 60)
                       ? 0
                       : (unsigned)sim_below(random, SIM_NAMES);
@@ -166,6 +188,8 @@ static void actor_add(sim_plan *plan, uint64_t *random, const sim_item *client,
     actor->pause_ms = sim_spread(random, 1, 2000);
     actor->hold_ms = sim_spread(random, 1, 3000);
     actor->skills = skills_draw(random, favoured);
+    if (plan->profile == SIM_PROFILE_EXPORT)
+        actor->skills |= SIM_EXPORTS | SIM_HANDS_ON;
 }
 
 static void actors_add(sim_plan *plan, uint64_t *random)
@@ -184,23 +208,24 @@ static void actors_add(sim_plan *plan, uint64_t *random)
 
 /* ---- faults ----------------------------------------------------------------- */
 
-static unsigned class_draw(uint64_t *random, bool outside)
+static unsigned weight_in(const sim_plan *plan, unsigned class)
+{
+    const sim_fault_class *of = &sim_fault_classes[class];
+
+    return of->outside && !plan->leaves_model ? 0 : of->weight;
+}
+
+static unsigned class_draw(const sim_plan *plan, uint64_t *random)
 {
     unsigned all = 0, class = 0;
     uint64_t dice;
 
     for (unsigned i = 0; i < sim_fault_class_count; i++)
-        all += sim_fault_classes[i].outside && !outside
-                   ? 0
-                   : sim_fault_classes[i].weight;
+        all += weight_in(plan, i);
     dice = sim_below(random, all);
-    for (;; class ++) {
-        if (sim_fault_classes[class].outside && !outside)
-            continue;
-        if (dice < sim_fault_classes[class].weight)
-            return class;
-        dice -= sim_fault_classes[class].weight;
-    }
+    while (dice >= weight_in(plan, class))
+        dice -= weight_in(plan, class ++);
+    return class;
 }
 
 /* A run has a few sorts of faults, and many of each: a little of everything hides
@@ -211,8 +236,14 @@ classes_draw(const sim_plan *plan, uint64_t *random, unsigned *classes)
     size_t count = sim_between(random, 1, CLASSES_A_RUN);
 
     for (size_t i = 0; i < count; i++)
-        classes[i] = class_draw(random, plan->leaves_model);
-    return count;
+        classes[i] = class_draw(plan, random);
+    if (plan->profile == SIM_PROFILE_TIMED)
+        classes[0] = sim_fault_class_find("server-clock");
+    else if (plan->profile == SIM_PROFILE_NAMELESS)
+        classes[0] = sim_fault_class_find("restart");
+    else if (plan->profile == SIM_PROFILE_NEWBORN)
+        classes[0] = sim_fault_class_find("newborn");
+    return plan->profile == SIM_PROFILE_NEWBORN ? 1 : count;
 }
 
 static void
@@ -234,6 +265,7 @@ fault_add(sim_plan *plan, uint64_t *random, size_t clients, unsigned number)
 static bool is_spread(const sim_plan *plan)
 {
     return plan->profile == SIM_PROFILE_REDLOCK ||
+           plan->profile == SIM_PROFILE_NEWBORN ||
            (plan->profile == SIM_PROFILE_MULTILOCK && plan->seed / 16 % 2 != 0);
 }
 
@@ -256,6 +288,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
     plan->ends_at = sim_spread(&random, 1000, 20000) * SIM_MS;
     plan->permits = sim_between(&random, 1, 5);
     plan->host_ppm = (int64_t)sim_below(&random, 8001) - 4000;
+    if (plan->profile == SIM_PROFILE_LIMIT)
+        plan->wall_ns = LAST_FENCE_US * 1000 - plan->ends_at / 2;
     clients_add(plan, &random);
     clients = plan->count;
     actors_add(plan, &random);
@@ -267,7 +301,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
 
 bool sim_plan_is_durable(const sim_plan *plan)
 {
-    return plan->seed / 16 % 2 != 0; /* not that by which profiles are drawn */
+    return plan->profile == SIM_PROFILE_REDLOCK &&
+           plan->seed / 16 % 2 != 0; /* not that by which profiles are drawn */
 }
 
 /* ---- for people to read ------------------------------------------------------ */
@@ -277,7 +312,8 @@ const char *sim_skill_word(sim_skill skill)
     static const char *const words[SIM_SKILLS] = {"extends", "re-enters",
                                                   "cancels", "exports",
                                                   "leases",  "turns",
-                                                  "revokes", "forces"};
+                                                  "revokes", "forces",
+                                                  "hands on"};
     unsigned i = 0;
 
     while (skill >> i > 1)

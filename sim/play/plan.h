@@ -47,7 +47,10 @@ typedef enum sim_skill {
     SIM_TURNS = 1 << 5,  /* upgrades and downgrades */
     SIM_REVOKES = 1 << 6,
     SIM_FORCES = 1 << 7,
-    SIM_SKILLS = 8
+    SIM_HANDS_ON = 1 << 8, /* exports again what it has imported, lends it, and
+                              keeps what is out of date; see borrow.h */
+    SIM_SKILLS = 9,
+    SIM_SKILLS_DRAWN = 8 /* the first; the profile gives the rest */
 } sim_skill;
 
 typedef struct sim_fault_plan {
@@ -80,13 +83,16 @@ typedef struct sim_plan {
     unsigned hosts;
     uint64_t permits; /* of each semaphore */
     int64_t host_ppm;
+    uint64_t
+        wall_ns; /* what the servers' clocks show at first; 0: a day of now */
     sim_item items[SIM_ITEMS_MOST];
     size_t count;
 } sim_plan;
 
 void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile);
 
-/* Whether a redlock is told that its servers lose nothing: in one run of two. */
+/* Whether a redlock is told that its servers lose nothing: in one run of two of
+   the profile redlock. */
 bool sim_plan_is_durable(const sim_plan *plan);
 
 /* Writes one line for each item that is not left out. */

@@ -46,6 +46,7 @@ static sim_primitive whole(sim_primitive primitive)
     case SIM_BARRIER:
     case SIM_CELL:
     case SIM_FLIGHT:
+    case SIM_TIMED:
     case SIM_PRIMITIVES:
     default:
         return primitive;

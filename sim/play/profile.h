@@ -23,6 +23,7 @@ typedef enum sim_primitive {
     SIM_BARRIER, /* a latch whose members arrive */
     SIM_CELL,
     SIM_FLIGHT,
+    SIM_TIMED, /* a latch that ends */
     SIM_PRIMITIVES
 } sim_primitive;
 
@@ -41,6 +42,12 @@ typedef enum sim_profile {
     SIM_PROFILE_BARRIER,
     SIM_PROFILE_CELL,
     SIM_PROFILE_FLIGHT,
+    SIM_PROFILE_EXPORT, /* of locks, semaphores or siglocks, again and again */
+    SIM_PROFILE_LIMIT,  /* locks, at a clock that comes to the last fence */
+    SIM_PROFILE_TIMED,  /* latches with a time, at a clock that is set */
+    SIM_PROFILE_NAMELESS, /* locks, at a server that does not say its run id */
+    SIM_PROFILE_NEWBORN,  /* redlocks, of servers that come back as if they had
+                             been there for long */
     SIM_PROFILES,
     SIM_PROFILE_ALL = SIM_PROFILES /* by the seed, one of them */
 } sim_profile;

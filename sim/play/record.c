@@ -54,6 +54,7 @@ static history_mode mode_of(sim_primitive primitive)
     case SIM_BARRIER:
     case SIM_CELL:
     case SIM_FLIGHT:
+    case SIM_TIMED:
     case SIM_PRIMITIVES:
     default:
         return HISTORY_EXCLUSIVE;
@@ -158,11 +159,19 @@ void sim_record_begin(sim_run *run)
     /* How late a call may be depends on stops, which judge_time() counts. A lock's
        newcomer may pass those who wait, and so does an import. */
     options.rules &= ~(unsigned)CHECKER_DEADLINES;
-    if (run->plan->profile == SIM_PROFILE_LOCK || some_can(run, SIM_EXPORTS))
+    if (run->plan->profile == SIM_PROFILE_LOCK ||
+        run->plan->profile == SIM_PROFILE_LIMIT ||
+        run->plan->profile == SIM_PROFILE_NAMELESS ||
+        some_can(run, SIM_EXPORTS))
         options.rules &= ~(unsigned)CHECKER_ORDER;
     /* There is no queue, and each attempt is as good as another's. */
-    if (run->plan->profile == SIM_PROFILE_REDLOCK)
+    if (run->plan->profile == SIM_PROFILE_REDLOCK ||
+        run->plan->profile == SIM_PROFILE_NEWBORN)
         options.rules &= ~(unsigned)(CHECKER_ORDER | CHECKER_LIVENESS);
+    /* Borrowers keep what nobody else has; and without fences nobody has it. */
+    if (run->plan->profile == SIM_PROFILE_EXPORT ||
+        run->plan->profile == SIM_PROFILE_LIMIT)
+        options.rules &= ~(unsigned)CHECKER_LIVENESS;
     /* Readers of one client have one hold between them, and so its extension;
        a writer becomes one of them. */
     if (run->plan->profile == SIM_PROFILE_RWLOCK &&

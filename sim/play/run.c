@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "play/actor.h"
+#include "play/borrow.h"
 #include "play/client.h"
 #include "play/fault.h"
 #include "play/judge.h"
@@ -40,11 +41,22 @@ static void see_queued(sim_run *run)
     }
 }
 
+static void judge_hosts(sim_run *run)
+{
+    for (unsigned i = 0; i < run->plan->hosts; i++) {
+        if (run->hosts[i].killed_other)
+            sim_violated(run, "somebody ends another's connection to %s",
+                         run->hosts[i].name);
+    }
+}
+
 static void on_look(sim_event *event)
 {
     sim_run *run = (sim_run *)(void *)((char *)event - offsetof(sim_run, look));
 
     sim_judge_all(run);
+    sim_borrow_judge(run);
+    judge_hosts(run);
     see_queued(run);
     sim_event_set(&run->schedule, event,
                   run->schedule.now +
@@ -105,6 +117,10 @@ static void hosts_make(sim_run *run, sim_engine *engine)
         sim_host_init(&run->hosts[i], &run->schedule, engine, i,
                       run->plan->seed);
         run->hosts[i].clock.ppm = run->plan->host_ppm;
+        if (run->plan->wall_ns != 0)
+            run->hosts[i].clock.base = run->plan->wall_ns;
+        sim_server_set_nameless(run->hosts[i].server,
+                                run->plan->profile == SIM_PROFILE_NAMELESS);
         sim_server_set_age(run->hosts[i].server, AGE_S);
     }
 }
@@ -184,11 +200,12 @@ static void play(sim_run *run)
 }
 
 /* Whoever comes last gets all there is, unless leases have become hours by a
-   clock that was set back, or N was lost with the data. */
+   clock that was set back, N was lost with the data, or there are no more fences. */
 static void probe(sim_run *run)
 {
     sim_run_until(&run->schedule, run->schedule.now + LEASES_S * SIM_S);
-    if (run->clock_went_back || run->data_lost) /* the last faults included */
+    if (run->clock_went_back || run->data_lost || /* the last faults included */
+        run->plan->profile == SIM_PROFILE_LIMIT)
         return;
     sim_probe_begin(run);
     if (!run_until(run, actors_are_over, run->schedule.now + DRAIN_S * SIM_S))

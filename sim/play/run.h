@@ -133,11 +133,19 @@ struct sim_actor {
     uint64_t fence_floor;    /* of the next hold */
     unsigned rounds_left, steps_left;
     sim_grip grips[SIM_GRIPS];
-    char text[LK_EXPORT_SIZE]; /* exported; "": none */
-    uint64_t good_to;          /* what was exported lasts so long */
-    uint64_t imports_to;       /* an answer of then brings no hold any more */
-    bool calls;                /* one is under way */
-    bool last;                 /* see probe.h */
+    char text[LK_EXPORT_SIZE];  /* exported; "": none */
+    uint64_t good_to;           /* what was exported lasts so long */
+    uint64_t imports_to;        /* an answer of then brings no hold any more */
+    char older[LK_EXPORT_SIZE]; /* exported before that; "": nothing */
+    sim_client *older_in;       /* where that was imported; borrowed */
+    sim_grip borrowed;          /* what is exported; see borrow.h */
+    unsigned borrowed_in;       /* that round; as rounds_left */
+    bool borrow_is_over;        /* somebody has imported it, or may have */
+    uint64_t borrowed_to;       /* by then it has to be told; 0: not known */
+    bool calls;                 /* one is under way */
+    sim_client *sleeps_in;      /* that one, if it is a blocking one */
+    unsigned depth;             /* and within how many others, itself as well */
+    bool last;                  /* see probe.h */
     bool over;
 };
 
@@ -162,6 +170,7 @@ struct sim_run {
     unsigned probe_count;
     sim_event look; /* at what is believed */
     checker *checker;
+    unsigned depth;   /* blocking calls under way, one within the other */
     uint64_t last_id; /* of the history */
     uint64_t random;
     bool left_model; /* a fault outside the model has happened */

@@ -234,6 +234,7 @@ struct sim_server {
     bool is_full;                      /* maxmemory is set and exceeded */
     bool is_replica, script_wrote;
     unsigned followers;
+    bool is_nameless;
     int64_t needs_followers;         /* to write; a replica needs none */
     int64_t many_fields, long_field; /* more make a hash a table */
     sim_refusal refusal;

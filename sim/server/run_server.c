@@ -92,11 +92,11 @@ static void info_server(const sim_server *server, sim_buffer *text)
     uint64_t now = server->now_us, begin = server->started_us;
     int64_t uptime = (int64_t)(now / 1000000) - (int64_t)(begin / 1000000);
 
-    sim_buffer_print(text,
-                     "# Server\r\nredis_version:7.0.15\r\n"
-                     "redis_mode:standalone\r\nrun_id:%s\r\n"
-                     "uptime_in_seconds:%lld\r\n",
-                     server->run_id, (long long)uptime);
+    sim_buffer_print(text, "# Server\r\nredis_version:7.0.15\r\n"
+                           "redis_mode:standalone\r\n");
+    if (!server->is_nameless)
+        sim_buffer_print(text, "run_id:%s\r\n", server->run_id);
+    sim_buffer_print(text, "uptime_in_seconds:%lld\r\n", (long long)uptime);
 }
 
 static void info_memory(const sim_server *server, sim_buffer *text)

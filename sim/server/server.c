@@ -75,6 +75,11 @@ static void start(sim_server *server)
     server->last_id = 0;
 }
 
+const char *sim_server_run_id(const sim_server *server)
+{
+    return server->run_id;
+}
+
 void sim_server_set_age(sim_server *server, uint64_t seconds)
 {
     server->started_us = server->now(server->data) - seconds * 1000000;
@@ -171,6 +176,11 @@ void sim_server_set_replica(sim_server *server, bool is_replica)
         if (at->block != SIM_FREE)
             sim_session_unblock(at, SIM_BY_ROLE);
     }
+}
+
+void sim_server_set_nameless(sim_server *server, bool is_nameless)
+{
+    server->is_nameless = is_nameless;
 }
 
 void sim_server_set_followers(sim_server *server, unsigned count)

@@ -84,6 +84,9 @@ void sim_server_tick(sim_server *server);
 uint64_t sim_session_id(const sim_session *session);
 bool sim_session_has_ended(const sim_session *session);
 
+/* The data of the ears of the session with that id; NULL: there is none. */
+void *sim_server_ear(const sim_server *server, uint64_t id);
+
 /* ---- what may happen to a server ---------------------------------------- */
 
 /*
@@ -101,8 +104,14 @@ const char *sim_server_admin(sim_server *server, const char *command);
  */
 void sim_server_restart(sim_server *server, bool keep_data);
 
+/* Its process, as INFO names it. */
+const char *sim_server_run_id(const sim_server *server);
+
 /* Its process has been there for so long. */
 void sim_server_set_age(sim_server *server, uint64_t seconds);
+
+/* From now on INFO does not say the run id. */
+void sim_server_set_nameless(sim_server *server, bool is_nameless);
 
 /* A replica refuses writes with READONLY, and says so in ROLE and INFO. */
 void sim_server_set_replica(sim_server *server, bool is_replica);

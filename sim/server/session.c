@@ -118,6 +118,13 @@ sim_session *sim_session_by_id(const sim_server *server, uint64_t id)
     return NULL;
 }
 
+void *sim_server_ear(const sim_server *server, uint64_t id)
+{
+    const sim_session *session = sim_session_by_id(server, id);
+
+    return session == NULL ? NULL : session->data;
+}
+
 void sim_session_say(sim_session *session, sim_buffer *buffer)
 {
     if (!session->has_ended && buffer->size > 0)

@@ -100,7 +100,8 @@ static void overhear(sim_host *host, const char *bytes, size_t size)
     const char *at = bytes + sizeof(head) - 1, *end = bytes + size;
     sim_message message;
 
-    if (size < sizeof(head) || memcmp(bytes, head, sizeof(head) - 1) != 0)
+    if (host->deaf || size < sizeof(head) ||
+        memcmp(bytes, head, sizeof(head) - 1) != 0)
         return;
     if (take_text(&at, end, message.channel, sizeof(message.channel)) &&
         take_text(&at, end, message.text, sizeof(message.text)))
@@ -158,7 +159,7 @@ void sim_host_publish(sim_host *host, const char *channel, const char *text)
         host->stranger = NULL;
     }
     if (host->stranger == NULL)
-        host->stranger = sim_session_new(host->server, &ears, host);
+        host->stranger = sim_session_new(host->server, &ears, NULL);
     sim_session_command(host->stranger, 3, argv, sizes);
 }
 
@@ -182,6 +183,20 @@ take_number(const char **at, const char *end, char mark, size_t *ret_number)
     return true;
 }
 
+/* CLIENT KILL ID is for what was the sender's own connection. */
+static void see_kill(const lk__link *link, size_t count,
+                     const char *const *argv, const size_t *sizes)
+{
+    const lk__link *other;
+
+    if (count < 4 || sizes[0] != 6 || memcmp(argv[0], "CLIENT", 6) != 0 ||
+        sizes[2] != 2 || memcmp(argv[2], "ID", 2) != 0)
+        return;
+    other = sim_server_ear(link->host->server, strtoull(argv[3], NULL, 10));
+    link->host->killed_other |=
+        other != NULL && other->process != link->process;
+}
+
 /* Runs the command at the begin of the bytes and returns its size; 0: it is not
    complete. */
 static size_t command_run(lk__link *link, const char *bytes, size_t size)
@@ -200,6 +215,7 @@ static size_t command_run(lk__link *link, const char *bytes, size_t size)
         argv[i] = at;
         at += sizes[i] + 2;
     }
+    see_kill(link, count, argv, sizes);
     sim_session_command(link->session, (int)count, argv, sizes);
     return (size_t)(at - bytes);
 }

@@ -26,7 +26,9 @@ typedef struct sim_host {
     bool down;                    /* who comes is refused */
     sim_message heard[SIM_HEARD]; /* the last ones */
     unsigned heard_count;
-    unsigned denied;       /* so many commands are */
+    bool deaf;         /* what is said now nobody says again */
+    unsigned denied;   /* so many commands are */
+    bool killed_other; /* by its id, a client ended a connection of another */
     sim_session *stranger; /* a connection of somebody else; NULL: none yet */
 } sim_host;
 
@@ -42,7 +44,8 @@ void sim_host_touched(sim_host *host);
 /* Stops the server's process for so long. */
 void sim_host_stop(sim_host *host, uint64_t ns);
 
-/* Publishes a message as somebody else who may. */
+/* Publishes a message as somebody else who may. What is heard of it others say
+   again, unless the host is deaf. */
 void sim_host_publish(sim_host *host, const char *channel, const char *text);
 
 /* ---- for streams ------------------------------------------------------------ */
