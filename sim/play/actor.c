@@ -702,6 +702,16 @@ static void import_now(sim_actor *actor)
         later(actor, while_of(actor, actor->plan->hold_ms), hold_on);
 }
 
+/* Goes on, unless the client in which it is died meanwhile. */
+static void
+after_sleep(sim_actor *actor, uint64_t ms, void (*next)(sim_actor *actor))
+{
+    if (actor->at->process.dead && !actor->over)
+        round_end(actor);
+    else
+        later(actor, while_of(actor, ms), next);
+}
+
 /* The same text once more, elsewhere: it has to be worth nothing. */
 static void import_again(sim_actor *actor)
 {
@@ -720,7 +730,7 @@ static void borrow_now(sim_actor *actor)
     if (client != NULL && client != actor->at)
         sim_borrow(actor, client, art_of(actor));
     if (!actor->over)
-        later(actor, while_of(actor, 500), import_now);
+        after_sleep(actor, 500, import_now);
 }
 
 static void record_export(sim_actor *actor, sim_grip *grip)
@@ -841,7 +851,7 @@ static void hold_on(sim_actor *actor)
     }
     actor->steps_left--;
     if (!step(actor))
-        later(actor, while_of(actor, actor->plan->hold_ms), hold_on);
+        after_sleep(actor, actor->plan->hold_ms, hold_on);
 }
 
 /* ---- giving back ----------------------------------------------------------------- */
