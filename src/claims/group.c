@@ -105,19 +105,72 @@ static void follow(lk__group *group, const lk__majority *majority)
 
 enum { TROUBLE = 256 };
 
-static void trouble_of(const lk__group *group, const lk__majority *majority,
-                       char text[TROUBLE])
+static bool is_refusal(lk_status why)
 {
-    const lk__sentinel *deaf = NULL;
-    bool is_unknown = false;
+    return why == LK_EAUTH || why == LK_EDENIED;
+}
+
+/* Why it makes no sense to wait; LK_OK: it may. Each has answered, or has failed
+   to, and to most of them the name is unknown, or the client is. Once there was
+   a master, whoever mends the sentinels is given time. */
+static lk_status judge_trouble(const lk__group *group)
+{
+    size_t unknown = 0, refused = 0;
+    lk_status why = LK_OK;
+
+    if (group->node->address.host != NULL)
+        return LK_OK;
+    for (size_t i = 0; i < group->count; i++) {
+        const lk__conn *conn = &group->sentinels[i].conn;
+
+        if (conn->state == LK__CONN_READY) {
+            if (group->namings[i].asked_at == 0)
+                return LK_OK;
+            unknown += group->sentinels[i].is_unknown;
+        } else if (conn->failures == 0) {
+            return LK_OK;
+        } else if (is_refusal(conn->why)) {
+            refused++;
+            why = conn->why;
+        }
+    }
+    if (unknown > group->count / 2)
+        return LK_EOFFLINE;
+    return refused > group->count / 2 ? why : LK_OK;
+}
+
+static const lk__conn *deaf_one(const lk__group *group)
+{
+    const lk__conn *deaf = NULL;
 
     for (size_t i = 0; i < group->count; i++) {
-        if (group->sentinels[i].conn.state == LK__CONN_WAITING)
-            deaf = &group->sentinels[i];
-        is_unknown = is_unknown || group->sentinels[i].is_unknown;
+        const lk__conn *conn = &group->sentinels[i].conn;
+
+        if (conn->state != LK__CONN_READY && conn->failures > 0 &&
+            (deaf == NULL || is_refusal(conn->why)))
+            deaf = conn;
     }
-    if (majority->heard >= majority->needed && is_unknown)
-        snprintf(text, TROUBLE, "the sentinels know no master of that name");
+    return deaf;
+}
+
+static bool is_unknown(const lk__group *group)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->sentinels[i].is_unknown)
+            return true;
+    }
+    return false;
+}
+
+static void trouble_words(const lk__group *group, const lk__majority *majority,
+                          char text[TROUBLE])
+{
+    const lk__conn *deaf = deaf_one(group);
+
+    if (majority->heard >= majority->needed && is_unknown(group))
+        snprintf(text, TROUBLE,
+                 "the sentinels know no master of that name; write the one "
+                 "behind 'sentinel monitor' in their configuration");
     else if (majority->heard >= majority->needed)
         snprintf(text, TROUBLE, "the sentinels do not agree on it");
     else if (deaf == NULL || group->count < majority->needed)
@@ -128,21 +181,31 @@ static void trouble_of(const lk__group *group, const lk__majority *majority,
                  group->count);
     else
         snprintf(text, TROUBLE,
-                 "%zu of %zu sentinels answered, %zu have to; %.40s:%u: %.60s",
+                 "%zu of %zu sentinels answered, %zu have to; %.40s:%u: %.90s",
                  majority->heard, majority->total, majority->needed,
-                 deaf->conn.address->host, (unsigned)deaf->conn.address->port,
-                 deaf->conn.words);
+                 deaf->address->host, (unsigned)deaf->address->port,
+                 deaf->words);
 }
 
-static void tell_trouble(const lk__group *group, const lk__majority *majority)
+static void tell_trouble(lk__group *group, const lk__majority *majority)
 {
-    lk__conn *conn = &group->node->command;
+    lk__node *node = group->node;
+    lk__conn *conn = &node->command;
     char text[TROUBLE];
 
     if (conn->state == LK__CONN_READY)
         return;
-    trouble_of(group, majority, text);
-    snprintf(conn->words, sizeof(conn->words), "%.150s", text);
+    group->trouble = judge_trouble(group);
+    trouble_words(group, majority, text);
+    conn->why = group->trouble != LK_OK ? group->trouble : LK_EOFFLINE;
+    snprintf(conn->words, sizeof(conn->words), "%.159s", text);
+    if (group->trouble != LK_OK)
+        lk__node_give_up(node);
+}
+
+lk_status lk__group_trouble(const lk__group *group)
+{
+    return group != NULL ? group->trouble : LK_OK;
 }
 
 /* ---- answers ----------------------------------------------------------------------- */
@@ -156,6 +219,7 @@ static void on_heard(lk__sentinel *sentinel)
                          client->settings.failover, &group->followed,
                          lk__client_now(client));
 
+    group->trouble = LK_OK;
     if (majority.named == NULL)
         tell_trouble(group, &majority);
     else if (!lk__naming_same(majority.named, &group->followed))
@@ -165,6 +229,18 @@ static void on_heard(lk__sentinel *sentinel)
     if (majority.named == NULL || !lk__node_is_ready(group->node))
         ask_soon(group);
 }
+
+/* Those that have not spoken of it yet may name another by now. */
+static void on_hinted(lk__sentinel *sentinel)
+{
+    lk__group *group = sentinel->data;
+
+    for (size_t i = 0; i < group->count; i++)
+        lk__sentinel_ask_anew(&group->sentinels[i]);
+}
+
+static const lk__sentinel_class sentinel_class = {.heard = on_heard,
+                                                  .hinted = on_hinted};
 
 /* ---- for people ------------------------------------------------------------------------ */
 
@@ -206,8 +282,8 @@ bool lk__group_new(lk__node *node)
     group->alarm.fire = on_alarm;
     for (size_t i = 0; i < group->count; i++)
         lk__sentinel_init(&group->sentinels[i], node->client,
-                          &settings->sentinels[i], &group->namings[i], on_heard,
-                          group);
+                          &settings->sentinels[i], &group->namings[i],
+                          &sentinel_class, group);
     node->belief.until = 0;
     node->group = group;
     return true;
@@ -216,7 +292,7 @@ bool lk__group_new(lk__node *node)
 void lk__group_free(lk__group *group)
 {
     for (size_t i = 0; group != NULL && i < group->count; i++)
-        lk__conn_done(&group->sentinels[i].conn);
+        lk__sentinel_done(&group->sentinels[i]);
     lk__free(group);
 }
 
@@ -238,5 +314,5 @@ void lk__group_stop(lk__group *group)
 void lk__group_flush(lk__group *group)
 {
     for (size_t i = 0; group != NULL && i < group->count; i++)
-        lk__conn_flush(&group->sentinels[i].conn);
+        lk__sentinel_flush(&group->sentinels[i]);
 }

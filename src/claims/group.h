@@ -28,6 +28,7 @@ typedef struct lk__group {
     lk__naming followed; /* whose address is the node's; host "": nobody */
     lk__alarm alarm;     /* belief begins or ends */
     bool gave;           /* the node did, when it was last looked at */
+    lk_status trouble;   /* see lk__group_trouble() */
 } lk__group;
 
 /* Gives the node its group, if the URL names one. False: out of memory. */
@@ -46,6 +47,11 @@ typedef struct lk__group_facts {
 
 /* False: there is no group. */
 bool lk__group_see(const lk__group *group, lk__group_facts *ret_facts);
+
+/* Why nobody needs to wait for a master: LK_EOFFLINE: the sentinels do not know
+   one of that name; LK_EAUTH, LK_EDENIED: they refuse the client. LK_OK: a wait
+   may be of use. */
+lk_status lk__group_trouble(const lk__group *group);
 
 /* The node's server is ready or down. */
 void lk__group_look(lk__group *group);

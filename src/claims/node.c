@@ -173,6 +173,12 @@ static void on_offline(lk__alarm *alarm)
         lk__places_on_offline(node->client);
 }
 
+void lk__node_give_up(lk__node *node)
+{
+    node->offline = true;
+    lk__places_on_offline(node->client);
+}
+
 static void on_command_down(lk__conn *conn, lk_status why)
 {
     lk__node *node = node_of(conn);
@@ -189,8 +195,7 @@ static void on_command_down(lk__conn *conn, lk_status why)
     node->command_greeting.id = 0;
     lk__group_look(node->group);
     if (why == LK_EAUTH || why == LK_EDENIED || node->offline) {
-        node->offline = true;
-        lk__places_on_offline(client);
+        lk__node_give_up(node);
     } else if (!lk__alarm_is_set(&node->offline_alarm)) {
         lk__alarm_set(&client->alarms, &node->offline_alarm,
                       lk__client_now(client) +

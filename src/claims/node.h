@@ -76,6 +76,10 @@ void lk__node_stop(lk__node *node);
 
 bool lk__node_is_ready(const lk__node *node);
 
+/* Nobody waits for the server any longer, until it is there: its command
+   connection says why. */
+void lk__node_give_up(lk__node *node);
+
 /* It is not ready, and has been so for too long to wait for it. */
 bool lk__node_is_away(const lk__node *node);
 

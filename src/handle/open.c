@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "claims/ask.h"
+#include "claims/group.h"
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/record.h"
@@ -149,7 +150,8 @@ static bool is_ready_or_refused(const lk_client *client)
 
     return client->state != LK__CLIENT_OPEN || conn->state == LK__CONN_READY ||
            (conn->failures > 0 &&
-            (conn->why == LK_EAUTH || conn->why == LK_EDENIED));
+            (conn->why == LK_EAUTH || conn->why == LK_EDENIED)) ||
+           lk__group_trouble(client->node->group) != LK_OK;
 }
 
 static lk_status ready_status(lk_client *client)
@@ -160,8 +162,10 @@ static lk_status ready_status(lk_client *client)
         return lk__fail(LK_ECLOSED, "the client was shut down");
     if (conn->state == LK__CONN_READY)
         return LK_OK;
-    return lk__fail(conn->why == LK_EOFFLINE ? LK_ETIMEDOUT : conn->why, "%s",
-                    conn->words);
+    if (lk__group_trouble(client->node->group) == LK_OK &&
+        conn->why == LK_EOFFLINE)
+        return lk__fail(LK_ETIMEDOUT, "%s", conn->words);
+    return lk__fail(conn->why, "%s", conn->words);
 }
 
 lk_status lk_client_wait_ready(lk_client *client, int64_t wait_ms)

@@ -12,7 +12,8 @@
 
 #define MS UINT64_C(1000000)
 
-enum { ASK_MS = 1000 };
+/* Between questions; and at the least, whatever is heard. */
+enum { ASK_MS = 1000, HINTS_MS = 50 };
 
 static lk__sentinel *sentinel_of(lk__conn *conn)
 {
@@ -116,7 +117,9 @@ on_master(lk__request *request, lk_status status, const redisReply *reply)
             number_of(field_of(reply, "num-other-sentinels"), 1000);
         age_take(sentinel, reply);
     }
-    sentinel->heard(sentinel);
+    if (sentinel->hinted_at > sentinel->address.sent_at)
+        lk__sentinel_ask_anew(sentinel);
+    sentinel->class->heard(sentinel);
 }
 
 /* ---- questions ------------------------------------------------------------- */
@@ -150,44 +153,41 @@ static void on_alarm(lk__alarm *alarm)
                                  offsetof(lk__sentinel, alarm)));
 }
 
-static void ready(lk__sentinel *sentinel)
+void lk__sentinel_ask_by(lk__sentinel *sentinel, uint64_t at)
 {
-    lk__conn_ready(&sentinel->conn);
-    ask(sentinel);
+    if (lk__alarm_is_set(&sentinel->alarm) && at < sentinel->alarm.timer.at)
+        lk__alarm_set(&sentinel->conn.client->alarms, &sentinel->alarm, at);
 }
 
-static void
-on_auth(lk__request *request, lk_status status, const redisReply *reply)
+/* An answer to what was asked before may be of the time before. */
+void lk__sentinel_ask_anew(lk__sentinel *sentinel)
 {
-    lk__sentinel *sentinel =
-        (lk__sentinel *)(void *)((char *)request -
-                                 offsetof(lk__sentinel, auth));
+    uint64_t at = sentinel->address.sent_at + HINTS_MS * MS;
 
-    if (status != LK_OK)
-        return;
-    status = lk__reply_status(reply);
-    if (status != LK_OK)
-        lk__conn_break(&sentinel->conn, status, lk__reply_words(reply));
-    else
-        ready(sentinel);
+    sentinel->hinted_at = lk__client_now(sentinel->conn.client);
+    lk__sentinel_ask_by(sentinel,
+                        at > sentinel->hinted_at ? at : sentinel->hinted_at);
+}
+
+static void on_hinted(lk__ear *ear)
+{
+    lk__sentinel *sentinel = ear->conn.owner;
+
+    sentinel->class->hinted(sentinel);
+}
+
+static void on_logged_in(lk__conn *conn)
+{
+    lk__sentinel *sentinel = sentinel_of(conn);
+
+    lk__conn_ready(conn);
+    lk__conn_start(&sentinel->ear.conn);
+    ask(sentinel);
 }
 
 static void on_open(lk__conn *conn)
 {
-    lk__sentinel *sentinel = sentinel_of(conn);
-    const lk__settings *settings = &conn->client->settings;
-    lk__arg args[3] = {lk__arg_text("AUTH")};
-    size_t count = 1;
-
-    if (settings->sentinel_password == NULL) {
-        ready(sentinel);
-        return;
-    }
-    if (settings->sentinel_user != NULL)
-        args[count++] = lk__arg_text(settings->sentinel_user);
-    args[count++] = lk__arg_text(settings->sentinel_password);
-    if (lk__conn_send(conn, &sentinel->auth, count, args) != LK_OK)
-        lk__conn_break(conn, LK_ENOMEM, "no memory for the greeting");
+    lk__login_begin(&sentinel_of(conn)->login);
 }
 
 static void on_down(lk__conn *conn, lk_status why)
@@ -195,8 +195,9 @@ static void on_down(lk__conn *conn, lk_status why)
     lk__sentinel *sentinel = sentinel_of(conn);
 
     (void)why;
+    lk__conn_stop(&sentinel->ear.conn);
     lk__alarm_clear(&conn->client->alarms, &sentinel->alarm);
-    sentinel->heard(sentinel);
+    sentinel->class->heard(sentinel);
 }
 
 static const lk__conn_class sentinel_class = {.word = "sentinel",
@@ -205,17 +206,31 @@ static const lk__conn_class sentinel_class = {.word = "sentinel",
 
 void lk__sentinel_init(lk__sentinel *sentinel, struct lk_client *client,
                        const lk__address *address, lk__naming *naming,
-                       void (*heard)(lk__sentinel *sentinel), void *data)
+                       const lk__sentinel_class *class, void *data)
 {
     lk__conn_init(&sentinel->conn, &sentinel_class, client, sentinel);
     sentinel->conn.address = address;
+    lk__ear_init(&sentinel->ear, client, address, on_hinted, sentinel);
     sentinel->naming = naming;
-    sentinel->heard = heard;
+    sentinel->class = class;
     sentinel->data = data;
     sentinel->alarm.fire = on_alarm;
-    sentinel->auth.on_reply = on_auth;
+    sentinel->login.conn = &sentinel->conn;
+    sentinel->login.done = on_logged_in;
     sentinel->address.on_reply = on_address;
     sentinel->master.on_reply = on_master;
+}
+
+void lk__sentinel_done(lk__sentinel *sentinel)
+{
+    lk__conn_done(&sentinel->ear.conn);
+    lk__conn_done(&sentinel->conn);
+}
+
+void lk__sentinel_flush(lk__sentinel *sentinel)
+{
+    lk__conn_flush(&sentinel->conn);
+    lk__conn_flush(&sentinel->ear.conn);
 }
 
 void lk__sentinel_start(lk__sentinel *sentinel)
@@ -226,11 +241,6 @@ void lk__sentinel_start(lk__sentinel *sentinel)
 void lk__sentinel_stop(lk__sentinel *sentinel)
 {
     lk__alarm_clear(&sentinel->conn.client->alarms, &sentinel->alarm);
+    lk__conn_stop(&sentinel->ear.conn);
     lk__conn_stop(&sentinel->conn);
-}
-
-void lk__sentinel_ask_by(lk__sentinel *sentinel, uint64_t at)
-{
-    if (lk__alarm_is_set(&sentinel->alarm) && at < sentinel->alarm.timer.at)
-        lk__alarm_set(&sentinel->conn.client->alarms, &sentinel->alarm, at);
 }

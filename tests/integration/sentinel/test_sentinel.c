@@ -149,7 +149,33 @@ static void an_unknown_master_is_told(void **state)
     (void)state;
     assert_not_taken(url_of(url, port_of(0), port_of(1), "x"), LK_EOFFLINE,
                      "Sentinel's master 'x' cannot be reached: the sentinels "
-                     "know no master of that name");
+                     "know no master of that name; write");
+}
+
+static bool is_listened_to(void *sentinel)
+{
+    char *listeners = server_string(sentinel, "CLIENT LIST TYPE pubsub");
+    bool is = strstr(listeners, " sub=1 ") != NULL;
+
+    free(listeners);
+    return is;
+}
+
+static void every_sentinel_is_listened_to(void **state)
+{
+    lk_client *client;
+
+    (void)state;
+    for (size_t i = 0; i < SENTINELS; i++)
+        assert_false(is_listened_to(group->sentinels[i]));
+    client = open_url(group->url, NULL);
+    for (size_t i = 0; i < SENTINELS; i++)
+        assert_true(wait_until(is_listened_to, group->sentinels[i], LONG_MS));
+    assert_int_equal(server_integer(group->sentinels[0],
+                                    "CLIENT KILL TYPE pubsub"),
+                     1);
+    assert_true(wait_until(is_listened_to, group->sentinels[0], LONG_MS));
+    lk_client_free(client);
 }
 
 /* A sentinel that has been told of a replica goes on to name it for a while. */
@@ -190,7 +216,7 @@ static void a_sentinel_may_want_a_password(void **state)
                    "redis+sentinel://127.0.0.1:%u/s?sentinel_user=app&"
                    "sentinel_password=wrong",
                    server_port(sentinel));
-    assert_not_taken(url, LK_EOFFLINE, "WRONGPASS");
+    assert_not_taken(url, LK_EAUTH, "WRONGPASS");
     (void)snprintf(url, sizeof(url),
                    "redis+sentinel://127.0.0.1:%u/s?sentinel_user=app&"
                    "sentinel_password=secret",
@@ -198,6 +224,38 @@ static void a_sentinel_may_want_a_password(void **state)
     began = wait_now_ms();
     assert_taken(url);
     assert_true(wait_now_ms() - began >= BELIEF_MS);
+    server_stop(sentinel);
+}
+
+/* The page's rights are enough: nothing is denied. */
+static void the_least_rights_are_enough(void **state)
+{
+    char config[512], url[256];
+    server *sentinel;
+    lk_client *client;
+    redisReply *reply;
+
+    (void)state;
+    (void)snprintf(config, sizeof(config),
+                   "sentinel monitor s 127.0.0.1 %u 1\n"
+                   "user app on >secret -@all "
+                   "+sentinel|get-master-addr-by-name +sentinel|master "
+                   "+subscribe +ping resetchannels &+switch-master\n",
+                   server_port(group->servers[0]));
+    sentinel = server_start_sentinel(config);
+    assert_non_null(sentinel);
+    (void)snprintf(url, sizeof(url),
+                   "redis+sentinel://127.0.0.1:%u/s?sentinel_user=app&"
+                   "sentinel_password=secret",
+                   server_port(sentinel));
+    client = open_url(url, NULL);
+    assert_true(wait_until(is_listened_to, sentinel, LONG_MS));
+    assert_taken(url);
+    lk_client_free(client);
+    reply = server_command(sentinel, "ACL LOG");
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    assert_int_equal(reply->elements, 0);
+    freeReplyObject(reply);
     server_stop(sentinel);
 }
 
@@ -384,8 +442,10 @@ int main(void)
         cmocka_unit_test(one_of_three_sentinels_is_not_enough),
         cmocka_unit_test(where_speed_matters_more_one_is_enough),
         cmocka_unit_test(an_unknown_master_is_told),
+        cmocka_unit_test(every_sentinel_is_listened_to),
         cmocka_unit_test(a_replica_is_refused),
         cmocka_unit_test(a_sentinel_may_want_a_password),
+        cmocka_unit_test(the_least_rights_are_enough),
         cmocka_unit_test(a_redlock_takes_no_group),
     };
     const struct CMUnitTest failovers[] = {
