@@ -167,7 +167,11 @@ static void trouble_words(const lk__group *group, const lk__majority *majority,
 {
     const lk__conn *deaf = deaf_one(group);
 
-    if (majority->heard >= majority->needed && is_unknown(group))
+    if (is_refusal(group->trouble))
+        snprintf(text, TROUBLE, "sentinel %.40s:%u: %.160s",
+                 deaf->address->host, (unsigned)deaf->address->port,
+                 deaf->words);
+    else if (majority->heard >= majority->needed && is_unknown(group))
         snprintf(text, TROUBLE,
                  "the sentinels know no master of that name; write the one "
                  "behind 'sentinel monitor' in their configuration");

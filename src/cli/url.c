@@ -63,6 +63,7 @@ const cli_command cli_command_url = {
         "                                   these sentinels names it;\n"
         "                                   host:port, and a database behind\n"
         "                                   NAME, /2, where need be\n"
+        "  rediss+sentinel://s1,s2,s3/NAME  the same with TLS to all of them\n"
         "  ...?sentinel_user=USER           a user of the sentinels;\n"
         "                                   sentinel_password=PASSWORD\n"
         "  local:                           the private server\n"

@@ -286,14 +286,17 @@ static struct doctor *doctor_new(void)
 static lk_status doctor_result(struct doctor *doctor, lk_health **ret_health)
 {
     lk_client *client = doctor->probe.call.client;
+    const lk__address *address = &client->node->address;
     lk__tls *tls = client->settings.tls;
     lk__facts *facts = &doctor->facts;
 
     lk__client_lock(client);
     facts->has_group = lk__group_see(client->node->group, &facts->group);
+    facts->has_tls =
+        tls != NULL && address->host != NULL &&
+        lk__tls_facts_get(tls, address->host, address->port, &facts->tls);
     lk__client_leave(client);
 
-    facts->has_tls = tls != NULL && lk__tls_facts_get(tls, &facts->tls);
     facts->now = host_us() / 1000000;
     *ret_health = lk__health_judge(&doctor->facts);
     return *ret_health != NULL ? LK_OK : LK_ENOMEM;

@@ -511,7 +511,9 @@ static void link_lost(lk__conn *conn, int error)
         error_words(error, words, sizeof(words));
     if (looks_like_tls(conn, error))
         snprintf(words + strlen(words), sizeof(words) - strlen(words),
-                 "; perhaps the port speaks TLS: rediss://");
+                 "; perhaps the port speaks TLS: %s://",
+                 conn->client->settings.master != NULL ? "rediss+sentinel"
+                                                       : "rediss");
     lk__conn_break(conn, error == -EKEYREJECTED ? LK_EAUTH : LK_EOFFLINE,
                    words);
 }

@@ -33,6 +33,7 @@ static uint64_t number_of(const char *text, uint64_t most)
     return number;
 }
 
+/* Of a name that begins with a dot TLS would take any that ends so. */
 static bool is_host(const char *host)
 {
     size_t size = strnlen(host, 256);
@@ -41,7 +42,7 @@ static bool is_host(const char *host)
         if (host[i] <= ' ' || host[i] > '~')
             return false;
     }
-    return size > 0 && size < 256;
+    return size > 0 && size < 256 && host[0] != '.' && host[0] != '%';
 }
 
 /* The value of a key in a list of keys and values; "": there is none. */

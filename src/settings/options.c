@@ -443,15 +443,19 @@ static lk_status tls_make(lk__settings *settings, const lk__url *url,
         .ca_dir = options->tls_ca_dir,
         .cert_file = options->tls_cert_file,
         .key_file = options->tls_key_file,
-        .server_name = options->tls_server_name != NULL
-                           ? options->tls_server_name
-                           : url->host,
+        .server_name = options->tls_server_name,
         .verify = (lk_tls_verify)options->tls_verify,
     };
 
+    lk_status status = LK_OK;
+
     if (!url->tls)
         return check_plain(options);
-    return lk__tls_new(&settings->tls, &wishes);
+    if (url->host != NULL && options->tls_server_name == NULL)
+        status = lk__tls_check_name(url->host);
+    for (size_t i = 0; status == LK_OK && i < url->sentinel_count; i++)
+        status = lk__tls_check_name(url->sentinels[i].host);
+    return status == LK_OK ? lk__tls_new(&settings->tls, &wishes) : status;
 }
 
 /* ---- settings ----------------------------------------------------------- */
@@ -604,6 +608,8 @@ lk_status lk__settings_make(lk__settings *ret_settings, const char *url,
         settings.address.path = settings.path;
         settings.address.port = parsed.port;
         settings.address.tls = settings.tls;
+        for (size_t i = 0; i < settings.sentinel_count; i++)
+            settings.sentinels[i].tls = settings.tls;
         *ret_settings = settings;
     } else {
         lk__settings_done(&settings);

@@ -53,6 +53,11 @@ static bool has_hosts(lk__scheme_kind kind)
     return kind != LK__SCHEME_UNIX;
 }
 
+static bool is_group(lk__scheme_kind kind)
+{
+    return kind == LK__SCHEME_SENTINEL || kind == LK__SCHEME_SENTINEL_TLS;
+}
+
 /* Refuses what stands at a place in the copy. what: "the port is not ...". */
 static lk_status
 refuse(const url_parser *parser, const char *at, const char *what)
@@ -400,8 +405,11 @@ parse_option(url_parser *parser, char *begin, char *end, uint64_t *seen)
     option = lk__option_find(key);
     if (lk__option_is_tls(option) && !parser->url->tls)
         return refuse(parser, begin,
-                      "an option of TLS, and the URL is without; write "
-                      "rediss://");
+                      parser->url->master == NULL
+                          ? "an option of TLS, and the URL is without; write "
+                            "rediss://"
+                          : "an option of TLS, and the URL is without; write "
+                            "rediss+sentinel://");
     if (lk__option_is_sentinel(option) && parser->url->master == NULL)
         return refuse(parser, begin,
                       "an option of Sentinel, and the URL is without; write "
@@ -456,7 +464,7 @@ static lk_status parse_authority(url_parser *parser, lk__scheme_kind kind,
     }
     if (status != LK_OK)
         return status;
-    if (kind == LK__SCHEME_SENTINEL)
+    if (is_group(kind))
         return parse_sentinels(parser, begin, end);
     if (has_hosts(kind))
         return parse_one(parser, begin, end);
@@ -488,7 +496,7 @@ parse_rest(url_parser *parser, lk__scheme_kind kind, char *rest)
     status = parse_authority(parser, kind, begin, path);
     if (status != LK_OK)
         return status;
-    if (kind == LK__SCHEME_SENTINEL)
+    if (is_group(kind))
         status = parse_master(parser, path, path_end);
     else if (has_hosts(kind))
         status = parse_db(parser, path, path_end);
@@ -512,7 +520,8 @@ lk_status lk__url_parse(lk__url *ret_url, const char *text)
     status = lk__scheme_check(scheme);
     if (status != LK_OK)
         return status;
-    url.tls = scheme->kind == LK__SCHEME_TLS;
+    url.tls = scheme->kind == LK__SCHEME_TLS ||
+              scheme->kind == LK__SCHEME_SENTINEL_TLS;
 
     url.size = strlen(text);
     url.text = lk__strdup(text);

@@ -17,6 +17,7 @@
  *   rediss://...
  *   unix:/path[?key=value&...]
  *   redis+sentinel://[user[:password]@]host[:port][,...]/master[/db][?...]
+ *   rediss+sentinel://...
  *
  * docs/url.md lists the other spellings. Every part is percent-decoded once.
  * No error text repeats a part of the URL that may hold a password.
@@ -44,7 +45,7 @@ typedef struct lk__url {
 /*
  * Reads text into ret_url, which is untouched unless LK_OK. LK_EURL: not
  * understood; LK_ENOTSUP: understood, but no such connection can be made yet
- * (Sentinel with TLS, Cluster, several hosts, a socket with TLS); LK_ENOMEM.
+ * (Cluster, several hosts, a socket with TLS); LK_ENOMEM.
  */
 lk_status lk__url_parse(lk__url *ret_url, const char *text);
 

@@ -107,7 +107,7 @@ static void put_place(sheet *s, const lk__url *url)
 static const char *scheme_of(const lk__url *url)
 {
     if (url->master != NULL)
-        return "redis+sentinel://";
+        return url->tls ? "rediss+sentinel://" : "redis+sentinel://";
     if (url->path != NULL)
         return "unix://";
     return url->tls ? "rediss://" : "redis://";

@@ -28,8 +28,10 @@ static const lk__scheme schemes[] = {
     {"sentinel", LK__SCHEME_SENTINEL_OTHER},
     {"redis+sentinel", LK__SCHEME_SENTINEL},
     {"redis-sentinel", LK__SCHEME_SENTINEL_OTHER},
+    {"rediss-sentinel", LK__SCHEME_SENTINEL_OTHER},
     {"rediss+sentinel", LK__SCHEME_SENTINEL_TLS},
-    {"rediss-sentinel", LK__SCHEME_SENTINEL_TLS},
+    {"redis+sentinel+tls", LK__SCHEME_SENTINEL_TLS},
+    {"valkey+sentinel+tls", LK__SCHEME_SENTINEL_TLS},
     {"valkey+sentinel", LK__SCHEME_SENTINEL},
     {"valkeys+sentinel", LK__SCHEME_SENTINEL_TLS},
     {"redis+cluster", LK__SCHEME_CLUSTER},
@@ -68,23 +70,21 @@ lk_status lk__scheme_check(const lk__scheme *scheme)
     case LK__SCHEME_TLS:
     case LK__SCHEME_UNIX:
     case LK__SCHEME_SENTINEL:
+    case LK__SCHEME_SENTINEL_TLS:
         break;
     case LK__SCHEME_UNIX_TLS:
         return lk__fail(LK_ENOTSUP,
                         "the URL's scheme '%s' asks for TLS on a unix socket, "
                         "which no server has; write unix:/path",
                         scheme->word);
-    case LK__SCHEME_SENTINEL_TLS:
-        return lk__fail(LK_ENOTSUP,
-                        "the URL's scheme '%s' asks for Sentinel with TLS, "
-                        "which this version does not support; without TLS "
-                        "write redis+sentinel://host,host/master",
-                        scheme->word);
     case LK__SCHEME_SENTINEL_OTHER:
         return lk__fail(LK_EURL,
                         "the URL's scheme '%s' is written in more than one "
-                        "way; write redis+sentinel://host,host/master/db",
-                        scheme->word);
+                        "way; write %s://host,host/master/db",
+                        scheme->word,
+                        strncasecmp(scheme->word, "rediss", 6) == 0
+                            ? "rediss+sentinel"
+                            : "redis+sentinel");
     case LK__SCHEME_CLUSTER:
         return lk__fail(LK_ENOTSUP,
                         "the URL's scheme '%s' asks for Redis Cluster, which "

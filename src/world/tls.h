@@ -21,7 +21,7 @@
  */
 
 /* What a client has for all its streams: whom it trusts, its certificate, the
-   last session. Any thread may use it. */
+   last session with each server. Any thread may use it. */
 typedef struct lk__tls lk__tls;
 
 /* Strings are borrowed for the call; NULL: not said. */
@@ -29,7 +29,8 @@ typedef struct lk__tls_wishes {
     const char *ca_file, *ca_dir; /* neither: the system's */
     const char *cert_file;        /* shown to the server */
     const char *key_file;         /* NULL: in cert_file */
-    const char *server_name;      /* that the certificate has to have */
+    const char *server_name;      /* that the certificate has to have; NULL: the
+                                     host of each stream */
     lk_tls_verify verify;
 } lk__tls_wishes;
 
@@ -41,7 +42,7 @@ lk_status lk__tls_new(lk__tls **ret_tls, const lk__tls_wishes *wishes);
    memory is left as it is. */
 void lk__tls_free(lk__tls *tls);
 
-/* What the last handshake came to. */
+/* What the last handshake with a server came to. */
 typedef struct lk__tls_facts {
     char version[16], cipher[64];
     int64_t ends_at; /* the certificate, in seconds since 1970 */
@@ -49,7 +50,11 @@ typedef struct lk__tls_facts {
 } lk__tls_facts;
 
 /* False: none has succeeded yet. */
-bool lk__tls_facts_get(lk__tls *tls, lk__tls_facts *ret_facts);
+bool lk__tls_facts_get(lk__tls *tls, const char *host, uint16_t port,
+                       lk__tls_facts *ret_facts);
+
+/* LK_EINVAL, with words: no certificate can be for a host of that name. */
+lk_status lk__tls_check_name(const char *name);
 
 /* ---- one stream ---------------------------------------------------------- */
 
@@ -60,8 +65,9 @@ bool lk__tls_facts_get(lk__tls *tls, lk__tls_facts *ret_facts);
  */
 typedef struct lk__tls_session lk__tls_session;
 
-/* NULL: no memory. */
-lk__tls_session *lk__tls_session_new(lk__tls *tls);
+/* To that server. NULL: no memory, or lk__tls_check_name() refuses the host. */
+lk__tls_session *
+lk__tls_session_new(lk__tls *tls, const char *host, uint16_t port);
 void lk__tls_session_free(lk__tls_session *session);
 
 /* Hands in what came. The bytes are borrowed until a call below has answered

@@ -6,7 +6,6 @@
  * resume and the facts, under a mutex.
  */
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,28 +18,62 @@
 #include "world/tls_openssl.h"
 #include "world/world.h"
 
+/* ---- servers ------------------------------------------------------------- */
+
+/* NULL: not known. Under the mutex. */
+static lk__tls_peer *peer_find(lk__tls *tls, const char *host, uint16_t port)
+{
+    for (size_t i = 0; i < LK__TLS_PEERS; i++) {
+        if (tls->peers[i].port == port && strcmp(tls->peers[i].host, host) == 0)
+            return &tls->peers[i];
+    }
+    return NULL;
+}
+
+/* The same; one that is new takes the place of the oldest. */
+static lk__tls_peer *peer_of(const lk__tls_session *session)
+{
+    lk__tls *tls = session->tls;
+    lk__tls_peer *peer = peer_find(tls, session->host, session->port);
+
+    if (peer != NULL)
+        return peer;
+    peer = &tls->peers[tls->next_peer];
+    tls->next_peer = (tls->next_peer + 1) % LK__TLS_PEERS;
+    lk__openssl.SSL_SESSION_free(peer->last);
+    *peer = (lk__tls_peer){.port = session->port};
+    (void)snprintf(peer->host, sizeof(peer->host), "%s", session->host);
+    return peer;
+}
+
 /* ---- sessions ------------------------------------------------------------ */
 
 /* The server gave a ticket. True: it is kept. */
-static int on_session(SSL *ssl, SSL_SESSION *session)
+static int on_session(SSL *ssl, SSL_SESSION *ticket)
 {
-    SSL_CTX *context = lk__openssl.SSL_get_SSL_CTX(ssl);
-    lk__tls *tls = lk__openssl.SSL_CTX_get_ex_data(context, 0);
+    const lk__tls_session *session = lk__openssl.SSL_get_ex_data(ssl, 0);
+    lk__tls *tls = session->tls;
+    lk__tls_peer *peer;
     SSL_SESSION *before;
 
     (void)pthread_mutex_lock(&tls->mutex);
-    before = tls->last;
-    tls->last = session;
+    peer = peer_of(session);
+    before = peer->last;
+    peer->last = ticket;
     (void)pthread_mutex_unlock(&tls->mutex);
     lk__openssl.SSL_SESSION_free(before);
     return 1;
 }
 
-void lk__tls_resume(lk__tls *tls, SSL *ssl)
+void lk__tls_resume(lk__tls_session *session)
 {
+    lk__tls *tls = session->tls;
+    const lk__tls_peer *peer;
+
     (void)pthread_mutex_lock(&tls->mutex);
-    if (tls->last != NULL)
-        (void)lk__openssl.SSL_set_session(ssl, tls->last);
+    peer = peer_find(tls, session->host, session->port);
+    if (peer != NULL && peer->last != NULL)
+        (void)lk__openssl.SSL_set_session(session->ssl, peer->last);
     (void)pthread_mutex_unlock(&tls->mutex);
 }
 
@@ -62,10 +95,10 @@ static int64_t certificate_end(const SSL *ssl)
     return at;
 }
 
-static void facts_take(lk__tls *tls, const SSL *ssl)
+static void facts_take(lk__tls_peer *peer, const SSL *ssl)
 {
     const SSL_CIPHER *cipher = lk__openssl.SSL_get_current_cipher(ssl);
-    lk__tls_facts *facts = &tls->facts;
+    lk__tls_facts *facts = &peer->facts;
 
     (void)snprintf(facts->version, sizeof(facts->version), "%s",
                    lk__openssl.SSL_get_version(ssl));
@@ -73,29 +106,36 @@ static void facts_take(lk__tls *tls, const SSL *ssl)
                    lk__openssl.SSL_CIPHER_get_name(cipher));
     facts->ends_at = certificate_end(ssl);
     facts->resumed = lk__openssl.SSL_session_reused(ssl) == 1;
-    tls->has_facts = true;
+    peer->has_facts = true;
 }
 
-void lk__tls_note(lk__tls *tls, SSL *ssl, bool succeeded)
+void lk__tls_note(lk__tls_session *session, bool succeeded)
 {
+    lk__tls *tls = session->tls;
+    lk__tls_peer *peer;
+
     (void)pthread_mutex_lock(&tls->mutex);
+    peer = peer_of(session);
     if (succeeded) {
-        facts_take(tls, ssl);
+        facts_take(peer, session->ssl);
     } else {
-        lk__openssl.SSL_SESSION_free(tls->last);
-        tls->last = NULL;
+        lk__openssl.SSL_SESSION_free(peer->last);
+        peer->last = NULL;
     }
     (void)pthread_mutex_unlock(&tls->mutex);
 }
 
-bool lk__tls_facts_get(lk__tls *tls, lk__tls_facts *ret_facts)
+bool lk__tls_facts_get(lk__tls *tls, const char *host, uint16_t port,
+                       lk__tls_facts *ret_facts)
 {
+    const lk__tls_peer *peer;
     bool known;
 
     (void)pthread_mutex_lock(&tls->mutex);
-    known = tls->has_facts;
+    peer = peer_find(tls, host, port);
+    known = peer != NULL && peer->has_facts;
     if (known)
-        *ret_facts = tls->facts;
+        *ret_facts = peer->facts;
     (void)pthread_mutex_unlock(&tls->mutex);
     return known;
 }
@@ -167,25 +207,16 @@ static lk_status load_own(SSL_CTX *context, const lk__tls_wishes *wishes)
 
 /* ---- life ---------------------------------------------------------------- */
 
-/* The name without the zone of an address or the dot at its end, which no
-   certificate has. OpenSSL takes ".example" for any name below it. */
-static lk_status name_set(lk__tls *tls, const char *name)
+/* OpenSSL takes ".example" for any name below it. */
+lk_status lk__tls_check_name(const char *name)
 {
-    unsigned char number[sizeof(struct in6_addr)];
     size_t size = strcspn(name, "%");
 
-    if (size == 0 || name[0] == '.')
+    if (size == 0 || name[0] == '.' || size >= LK__TLS_NAME)
         return lk__fail(LK_EINVAL,
                         "for TLS, '%.100s' is not the name or address of a "
                         "host",
                         name);
-    if (name[size - 1] == '.')
-        size--;
-    tls->name = lk__strndup(name, size);
-    if (tls->name == NULL)
-        return lk__fail(LK_ENOMEM, "out of memory");
-    tls->is_address = inet_pton(AF_INET, tls->name, number) == 1 ||
-                      inet_pton(AF_INET6, tls->name, number) == 1;
     return LK_OK;
 }
 
@@ -193,7 +224,6 @@ static void context_tune(lk__tls *tls)
 {
     SSL_CTX *context = tls->context;
 
-    (void)lk__openssl.SSL_CTX_set_ex_data(context, 0, tls);
     (void)lk__openssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION,
                                    TLS1_2_VERSION, NULL);
     (void)lk__openssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE,
@@ -227,9 +257,14 @@ static lk_status tls_fill(lk__tls *tls, const lk__tls_wishes *wishes)
     tls->context = lk__openssl.SSL_CTX_new(lk__openssl.TLS_client_method());
     if (tls->context == NULL || !method_make(tls))
         return lk__fail(LK_ENOMEM, "out of memory");
-    status = name_set(tls, wishes->server_name);
-    if (status != LK_OK)
-        return status;
+    if (wishes->server_name != NULL) {
+        status = lk__tls_check_name(wishes->server_name);
+        tls->name = lk__strdup(wishes->server_name);
+        if (status == LK_OK && tls->name == NULL)
+            status = lk__fail(LK_ENOMEM, "out of memory");
+        if (status != LK_OK)
+            return status;
+    }
     context_tune(tls);
     status = load_trust(tls->context, wishes);
     return status == LK_OK ? load_own(tls->context, wishes) : status;
@@ -264,7 +299,8 @@ void lk__tls_free(lk__tls *tls)
     /* In a child another thread may have been anywhere within OpenSSL. */
     if (tls == NULL || tls->generation != lk__fork_generation())
         return;
-    lk__openssl.SSL_SESSION_free(tls->last);
+    for (size_t i = 0; i < LK__TLS_PEERS; i++)
+        lk__openssl.SSL_SESSION_free(tls->peers[i].last);
     lk__openssl.SSL_CTX_free(tls->context);
     lk__openssl.BIO_meth_free(tls->method);
     (void)pthread_mutex_destroy(&tls->mutex);

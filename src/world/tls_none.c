@@ -21,16 +21,28 @@ void lk__tls_free(lk__tls *tls)
     (void)tls;
 }
 
-bool lk__tls_facts_get(lk__tls *tls, lk__tls_facts *ret_facts)
+bool lk__tls_facts_get(lk__tls *tls, const char *host, uint16_t port,
+                       lk__tls_facts *ret_facts)
 {
     (void)tls;
+    (void)host;
+    (void)port;
     (void)ret_facts;
     return false;
 }
 
-lk__tls_session *lk__tls_session_new(lk__tls *tls)
+lk_status lk__tls_check_name(const char *name)
+{
+    (void)name;
+    return LK_OK;
+}
+
+lk__tls_session *
+lk__tls_session_new(lk__tls *tls, const char *host, uint16_t port)
 {
     (void)tls;
+    (void)host;
+    (void)port;
     return NULL;
 }
 

@@ -39,14 +39,12 @@
     X(SSL_CTX_check_private_key)                                               \
     X(SSL_CTX_ctrl)                                                            \
     X(SSL_CTX_free)                                                            \
-    X(SSL_CTX_get_ex_data)                                                     \
     X(SSL_CTX_load_verify_dir)                                                 \
     X(SSL_CTX_load_verify_file)                                                \
     X(SSL_CTX_new)                                                             \
     X(SSL_CTX_sess_set_new_cb)                                                 \
     X(SSL_CTX_set_default_passwd_cb)                                           \
     X(SSL_CTX_set_default_verify_paths)                                        \
-    X(SSL_CTX_set_ex_data)                                                     \
     X(SSL_CTX_set_options)                                                     \
     X(SSL_CTX_set_verify)                                                      \
     X(SSL_CTX_use_PrivateKey_file)                                             \
@@ -57,8 +55,8 @@
     X(SSL_free)                                                                \
     X(SSL_get0_param)                                                          \
     X(SSL_get1_peer_certificate)                                               \
-    X(SSL_get_SSL_CTX)                                                         \
     X(SSL_get_current_cipher)                                                  \
+    X(SSL_get_ex_data)                                                         \
     X(SSL_get_shutdown)                                                        \
     X(SSL_get_verify_result)                                                   \
     X(SSL_get_version)                                                         \
@@ -68,6 +66,7 @@
     X(SSL_session_reused)                                                      \
     X(SSL_set_bio)                                                             \
     X(SSL_set_connect_state)                                                   \
+    X(SSL_set_ex_data)                                                         \
     X(SSL_set_session)                                                         \
     X(SSL_set_shutdown)                                                        \
     X(SSL_want)                                                                \
@@ -93,22 +92,36 @@ extern lk__tls_api lk__openssl;
 /* NULL: it is loaded; or why it cannot be. */
 const char *lk__tls_load(void);
 
+/* The sentinels that a URL can name, and servers. */
+enum { LK__TLS_PEERS = 20, LK__TLS_NAME = 256 };
+
+/* A server, by the address that it is reached at. */
+typedef struct lk__tls_peer {
+    char host[LK__TLS_NAME]; /* "": the place is free */
+    uint16_t port;
+    SSL_SESSION *last; /* to be resumed; NULL: none */
+    bool has_facts;
+    lk__tls_facts facts;
+} lk__tls_peer;
+
 struct lk__tls {
     SSL_CTX *context;
     BIO_METHOD *method; /* how OpenSSL reaches a session's bytes */
-    char *name;         /* that the certificate has to have; no zone */
-    bool is_address;    /* name is a number */
+    char *name;         /* that each certificate has to have, or NULL */
     lk_tls_verify verify;
     unsigned generation; /* of forks, when it was made */
 
     pthread_mutex_t mutex; /* guards the rest */
-    SSL_SESSION *last;     /* to be resumed; NULL: none */
-    bool has_facts;
-    lk__tls_facts facts;
+    lk__tls_peer peers[LK__TLS_PEERS];
+    size_t next_peer; /* whose place the next one gets */
 };
 
 struct lk__tls_session {
     lk__tls *tls;
+    char host[LK__TLS_NAME];
+    uint16_t port;
+    char name[LK__TLS_NAME]; /* that the certificate has to have; no zone */
+    bool is_address;         /* name is a number */
     SSL *ssl;
     const char *in; /* borrowed: what was fed and not read yet */
     size_t in_size;
@@ -120,11 +133,12 @@ struct lk__tls_session {
 
 /* ---- tls_client.c -------------------------------------------------------- */
 
-/* Gives a new stream the session of an earlier one, if there is one. */
-void lk__tls_resume(lk__tls *tls, SSL *ssl);
+/* Gives a new stream the session of an earlier one to the same server, if there
+   is one: with that one the server has proven who it is. */
+void lk__tls_resume(lk__tls_session *session);
 
 /* A handshake is over: notes what it came to, or forgets what it resumed. */
-void lk__tls_note(lk__tls *tls, SSL *ssl, bool succeeded);
+void lk__tls_note(lk__tls_session *session, bool succeeded);
 
 /* The callbacks of a BIO_METHOD, in tls_session.c. */
 int lk__tls_bio_read(BIO *bio, char *bytes, int size);

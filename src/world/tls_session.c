@@ -8,8 +8,10 @@
  * another's: what a call came to is seen by SSL_want() instead.
  */
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -69,32 +71,54 @@ static bool ssl_make(lk__tls_session *session)
     lk__openssl.BIO_set_data(bio, session);
     lk__openssl.BIO_set_init(bio, 1);
     lk__openssl.SSL_set_bio(session->ssl, bio, bio);
+    (void)lk__openssl.SSL_set_ex_data(session->ssl, 0, session);
     lk__openssl.SSL_set_connect_state(session->ssl);
     return true;
 }
 
+/* The name without the zone of an address or the dot at its end, which no
+   certificate has. */
+static bool name_set(lk__tls_session *session, const char *name)
+{
+    unsigned char number[sizeof(struct in6_addr)];
+    size_t size = strcspn(name, "%");
+
+    if (lk__tls_check_name(name) != LK_OK)
+        return false;
+    if (name[size - 1] == '.')
+        size--;
+    memcpy(session->name, name, size);
+    session->is_address = inet_pton(AF_INET, session->name, number) == 1 ||
+                          inet_pton(AF_INET6, session->name, number) == 1;
+    return true;
+}
+
 /* Whom the certificate has to name, and whom the server is asked for. */
-static bool ssl_name(const lk__tls_session *session)
+static bool ssl_name(lk__tls_session *session)
 {
     const lk__tls *tls = session->tls;
     X509_VERIFY_PARAM *param = lk__openssl.SSL_get0_param(session->ssl);
-    char *name = tls->name;
+    char *name = session->name;
+
+    if (!name_set(session, tls->name != NULL ? tls->name : session->host))
+        return false;
 
     lk__openssl
         .X509_VERIFY_PARAM_set_hostflags(param,
                                          X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    if (!tls->is_address &&
+    if (!session->is_address &&
         !lk__openssl.SSL_ctrl(session->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME,
                               TLSEXT_NAMETYPE_host_name, name))
         return false;
     if (tls->verify != LK_TLS_FULL)
         return true;
-    if (tls->is_address)
+    if (session->is_address)
         return lk__openssl.X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1;
     return lk__openssl.X509_VERIFY_PARAM_set1_host(param, name, 0) == 1;
 }
 
-lk__tls_session *lk__tls_session_new(lk__tls *tls)
+lk__tls_session *
+lk__tls_session_new(lk__tls *tls, const char *host, uint16_t port)
 {
     lk__tls_session *session = lk__alloc(sizeof(*session));
     bool made;
@@ -102,10 +126,12 @@ lk__tls_session *lk__tls_session_new(lk__tls *tls)
     if (session == NULL)
         return NULL;
     session->tls = tls;
+    (void)snprintf(session->host, sizeof(session->host), "%s", host);
+    session->port = port;
     (void)lk__openssl.ERR_set_mark();
     made = ssl_make(session) && ssl_name(session);
     if (made)
-        lk__tls_resume(tls, session->ssl);
+        lk__tls_resume(session);
     (void)lk__openssl.ERR_pop_to_mark();
     if (made)
         return session;
@@ -157,7 +183,7 @@ int lk__tls_handshake(lk__tls_session *session)
         lk__openssl.SSL_do_handshake(session->ssl) == 1 ? 0 : outcome(session);
     session->stands = result == 0;
     if (result != -EAGAIN)
-        lk__tls_note(session->tls, session->ssl, result == 0);
+        lk__tls_note(session, result == 0);
     (void)lk__openssl.ERR_pop_to_mark();
     return result;
 }

@@ -44,7 +44,7 @@ static void explain_name(lk__tls_session *session, const char *what)
         snprintf(session->words, sizeof(session->words),
                  "the certificate is not for the %s %.60s: use a name that it "
                  "has, or tls_server_name",
-                 what, session->tls->name);
+                 what, session->name);
 }
 
 static void explain_verdict(lk__tls_session *session, long verdict)

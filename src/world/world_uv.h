@@ -137,7 +137,7 @@ void lk__uv_link_end(lk__link *link, int error);
 /* ---- world_uv_tls.c ------------------------------------------------------ */
 
 /* NULL: no memory. tls is borrowed. */
-lk__uv_tls *lk__uv_tls_new(struct lk__tls *tls);
+lk__uv_tls *lk__uv_tls_new(const lk__address *address);
 void lk__uv_tls_free(lk__uv_tls *uv_tls);
 
 /* The socket is connected: begins the handshake. Like all below but send,

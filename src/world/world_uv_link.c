@@ -302,7 +302,7 @@ static bool address_copy(lk__link *link, const lk__address *address)
     *(address->path != NULL ? &link->path : &link->host) = copy;
     link->port = address->port;
     if (address->tls != NULL)
-        link->tls = lk__uv_tls_new(address->tls);
+        link->tls = lk__uv_tls_new(address);
     return copy != NULL && (address->tls == NULL || link->tls != NULL);
 }
 

@@ -34,13 +34,14 @@ struct lk__uv_tls {
     char bytes[RECORD_MAX]; /* the loop's: as they were decrypted */
 };
 
-lk__uv_tls *lk__uv_tls_new(struct lk__tls *tls)
+lk__uv_tls *lk__uv_tls_new(const lk__address *address)
 {
     lk__uv_tls *made = lk__alloc(sizeof(*made));
 
     if (made == NULL)
         return NULL;
-    made->session = lk__tls_session_new(tls);
+    made->session =
+        lk__tls_session_new(address->tls, address->host, address->port);
     if (made->session == NULL) {
         lk__free(made);
         return NULL;

@@ -10,47 +10,70 @@
 
 enum { WHOLE_MS = 60000 };
 
-static bool servers_start(sentinels *g)
+/* That the group is reached at. */
+static unsigned port_of(const sentinels *g, const server *s)
 {
-    char port[8];
-    const char *first[] = {"--repl-diskless-sync-delay", "0", NULL};
-    const char *follow[] = {"--repl-diskless-sync-delay",
-                            "0",
-                            "--replicaof",
-                            "127.0.0.1",
-                            port,
-                            NULL};
+    return g->is_tls ? server_tls_port(s) : server_port(s);
+}
 
-    g->servers[0] = server_start_tcp(first);
-    if (g->servers[0] == NULL)
-        return false;
-    (void)snprintf(port, sizeof(port), "%u", server_port(g->servers[0]));
-    for (size_t i = 1; i < SENTINELS_SERVERS; i++) {
-        g->servers[i] = server_start_tcp(follow);
+enum { ARGS = 32 };
+
+static void args_add(const char **args, const char *const *more)
+{
+    size_t n = 0;
+
+    while (args[n] != NULL)
+        n++;
+    for (size_t i = 0; more != NULL && more[i] != NULL && n + 1 < ARGS; i++)
+        args[n++] = more[i];
+    args[n] = NULL;
+}
+
+static bool servers_start(sentinels *g, const char *const *extra)
+{
+    static const char *const fixed[] = {"--repl-diskless-sync-delay", "0",
+                                        NULL};
+    static const char *const tls[] = {"--tls-replication", "yes", NULL};
+    char port[8];
+    const char *const follow[] = {"--replicaof", "127.0.0.1", port, NULL};
+
+    for (size_t i = 0; i < SENTINELS_SERVERS; i++) {
+        const char *args[ARGS] = {NULL};
+
+        args_add(args, fixed);
+        args_add(args, g->is_tls ? tls : NULL);
+        args_add(args, extra);
+        args_add(args, i > 0 ? follow : NULL);
+        g->servers[i] =
+            g->is_tls ? server_start_tls(args) : server_start_tcp(args);
         if (g->servers[i] == NULL)
             return false;
+        (void)snprintf(port, sizeof(port), "%u", port_of(g, g->servers[0]));
     }
     return true;
 }
 
-static bool sentinels_run(sentinels *g)
+static bool sentinels_run(sentinels *g, const char *extra)
 {
-    char config[512];
+    char config[1024];
 
     (void)snprintf(config, sizeof(config),
                    "sentinel monitor m 127.0.0.1 %u 2\n"
                    "sentinel down-after-milliseconds m %d\n"
-                   "sentinel failover-timeout m 10000\n",
-                   server_port(g->servers[0]), SENTINELS_DOWN_MS);
+                   "sentinel failover-timeout m 10000\n%s",
+                   port_of(g, g->servers[0]), SENTINELS_DOWN_MS, extra);
     for (size_t i = 0; i < SENTINELS; i++) {
-        g->sentinels[i] = server_start_sentinel(config);
+        g->sentinels[i] = g->is_tls ? server_start_sentinel_tls(config)
+                                    : server_start_sentinel(config);
         if (g->sentinels[i] == NULL)
             return false;
     }
-    (void)snprintf(g->url, sizeof(g->url),
-                   "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u/m",
-                   server_port(g->sentinels[0]), server_port(g->sentinels[1]),
-                   server_port(g->sentinels[2]));
+    (void)snprintf(g->places, sizeof(g->places),
+                   "127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u",
+                   port_of(g, g->sentinels[0]), port_of(g, g->sentinels[1]),
+                   port_of(g, g->sentinels[2]));
+    (void)snprintf(g->url, sizeof(g->url), "redis%s+sentinel://%s/m",
+                   g->is_tls ? "s" : "", g->places);
     return true;
 }
 
@@ -123,16 +146,27 @@ static bool all_follow(void *data)
     return follows(g->servers[1]) && follows(g->servers[2]);
 }
 
-sentinels *sentinels_start(void)
+sentinels *sentinels_start_with(const sentinels_options *options)
 {
     sentinels *g = calloc(1, sizeof(*g));
 
-    if (g != NULL && servers_start(g) && wait_until(all_follow, g, WHOLE_MS) &&
-        sentinels_run(g) && wait_until(is_whole, g, WHOLE_MS))
+    if (g != NULL)
+        g->is_tls = options->is_tls;
+    if (g != NULL && servers_start(g, options->server_args) &&
+        wait_until(all_follow, g, WHOLE_MS) &&
+        sentinels_run(g, options->config != NULL ? options->config : "") &&
+        wait_until(is_whole, g, WHOLE_MS))
         return g;
     (void)fprintf(stderr, "sentinels: the group does not come together\n");
     sentinels_stop(g);
     return NULL;
+}
+
+sentinels *sentinels_start(void)
+{
+    static const sentinels_options plain = {.is_tls = false};
+
+    return sentinels_start_with(&plain);
 }
 
 void sentinels_stop(sentinels *g)
@@ -154,7 +188,7 @@ server *sentinels_named_by(sentinels *g, size_t sentinel)
 
     assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
     for (size_t i = 0; i < SENTINELS_SERVERS; i++) {
-        if (server_port(g->servers[i]) ==
+        if ((long)port_of(g, g->servers[i]) ==
             strtol(reply->element[1]->str, NULL, 10))
             named = g->servers[i];
     }

@@ -16,8 +16,17 @@ enum { SENTINELS_SERVERS = 3, SENTINELS = 3, SENTINELS_DOWN_MS = 1000 };
 typedef struct sentinels {
     server *servers[SENTINELS_SERVERS]; /* the first was the primary */
     server *sentinels[SENTINELS];
-    char url[256]; /* names all three */
+    char places[64]; /* host:port of all three */
+    char url[256];   /* names all three */
+    bool is_tls;     /* all speak TLS, and the URL says so */
 } sentinels;
+
+/* NULL or nothing: as it is told above. */
+typedef struct sentinels_options {
+    bool is_tls; /* with server.crt of certificates.h */
+    const char *const *server_args;
+    const char *config; /* more lines for the sentinels */
+} sentinels_options;
 
 /*
  * Returns when the replicas follow and the sentinels know each other, the
@@ -25,6 +34,7 @@ typedef struct sentinels {
  * tells.
  */
 sentinels *sentinels_start(void);
+sentinels *sentinels_start_with(const sentinels_options *options);
 /* NULL is allowed. */
 void sentinels_stop(sentinels *g);
 

@@ -59,6 +59,23 @@ static const char *program(void)
     return other != NULL ? other : REDIS_SERVER;
 }
 
+static bool argv_add_tls(const server *s, const char **argv, size_t *n)
+{
+    const char *const tls[] = {"--tls-port",
+                               s->tls_port_text,
+                               "--tls-cert-file",
+                               s->tls_cert,
+                               "--tls-key-file",
+                               s->tls_key,
+                               "--tls-ca-cert-file",
+                               s->tls_ca,
+                               "--tls-auth-clients",
+                               "no",
+                               NULL};
+
+    return s->tls_port == 0 || argv_add(argv, n, tls);
+}
+
 static bool argv_make_sentinel(const server *s, const char **argv)
 {
     const char *const fixed[] = {program(),
@@ -77,9 +94,12 @@ static bool argv_make_sentinel(const server *s, const char **argv)
                                  "--daemonize",
                                  "no",
                                  NULL};
+    const char *const inside[] = {"--tls-replication", "yes", NULL};
     size_t n = 0;
-    bool fits = argv_add(argv, &n, fixed);
+    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n);
 
+    if (s->tls_port != 0)
+        fits = fits && argv_add(argv, &n, inside);
     argv[n] = NULL;
     return fits;
 }
@@ -109,22 +129,9 @@ static bool argv_make(const server *s, const char **argv)
                                  "--daemonize",
                                  "no",
                                  NULL};
-    const char *const tls[] = {"--tls-port",
-                               s->tls_port_text,
-                               "--tls-cert-file",
-                               s->tls_cert,
-                               "--tls-key-file",
-                               s->tls_key,
-                               "--tls-ca-cert-file",
-                               s->tls_ca,
-                               "--tls-auth-clients",
-                               "no",
-                               NULL};
     size_t n = 0;
-    bool fits = argv_add(argv, &n, fixed);
+    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n);
 
-    if (s->tls_port != 0)
-        fits = fits && argv_add(argv, &n, tls);
     fits = fits && argv_add(argv, &n, (const char *const *)s->extra);
     argv[n] = NULL;
     return fits;
@@ -318,7 +325,7 @@ static bool config_write(server *s, const char *config)
     return fclose(file) == 0 && written;
 }
 
-server *server_start_sentinel(const char *config)
+static server *start_sentinel(const char *config, bool is_tls)
 {
     server *s = server_new(NULL);
 
@@ -326,7 +333,17 @@ server *server_start_sentinel(const char *config)
         server_stop(s);
         s = NULL;
     }
-    return start_new(s, true, false);
+    return start_new(s, true, is_tls);
+}
+
+server *server_start_sentinel(const char *config)
+{
+    return start_sentinel(config, false);
+}
+
+server *server_start_sentinel_tls(const char *config)
+{
+    return start_sentinel(config, true);
 }
 
 server *server_start(const char *const *extra_args)

@@ -39,6 +39,8 @@ server *server_start_tls(const char *const *extra_args);
 /* A sentinel with a TCP port, and this in its configuration file, which it
    writes anew itself. */
 server *server_start_sentinel(const char *config);
+/* The same with a second port that speaks TLS, with the servers as well. */
+server *server_start_sentinel_tls(const char *config);
 /* Whether the program that LK_TEST_SERVER names does not start with TLS. */
 bool server_lacks_tls(void);
 /* Kills it, frozen or not, and removes its directory. NULL is allowed. */

@@ -178,7 +178,8 @@ static void a_session_is_resumed(void **state)
     locking_wait_connects(client, 2);
     freeReplyObject(server_command(tls_server, "CLIENT KILL TYPE normal"));
     locking_wait_connects(client, 3);
-    assert_true(lk__tls_facts_get(client->settings.tls, &facts));
+    assert_true(lk__tls_facts_get(client->settings.tls, "localhost",
+                                  server_tls_port(tls_server), &facts));
     assert_true(facts.resumed);
     assert_string_equal(facts.version, "TLSv1.3");
     assert_true(facts.ends_at > time(NULL));
@@ -199,7 +200,8 @@ static void the_older_version_will_do(void **state)
     version_set("TLSv1.2");
     client = open_tls(f, "localhost", "ca.crt");
     assert_works(f, client);
-    assert_true(lk__tls_facts_get(client->settings.tls, &facts));
+    assert_true(lk__tls_facts_get(client->settings.tls, "localhost",
+                                  server_tls_port(tls_server), &facts));
     assert_string_equal(facts.version, "TLSv1.2");
     version_set("");
 }

@@ -250,6 +250,25 @@ static void of_sentinel_port_and_database_may_be_left_out(void **state)
     assert_text(url.options.name, "n");
 }
 
+static void of_sentinel_tls_is_a_scheme_of_its_own(void **state)
+{
+    static const char *const texts[] = {"rediss+sentinel://h/m?sni=n",
+                                        "valkeys+sentinel://h/m?sni=n",
+                                        "redis+sentinel+tls://h/m?sni=n",
+                                        "valkey+sentinel+tls://h/m?sni=n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        parse(texts[i]);
+        assert_true(url.tls);
+        assert_sentinel(0, "h", 26379);
+        assert_text(url.master, "m");
+        assert_text(url.options.tls_server_name, "n");
+    }
+    parse("redis+sentinel://h/m");
+    assert_false(url.tls);
+}
+
 static void a_wrong_sentinel_url_is_refused(void **state)
 {
     static const char many[] = "redis+sentinel://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o";
@@ -296,7 +315,8 @@ static void what_comes_later_is_refused_by_name(void **state)
                    "write redis+sentinel://");
     assert_refused("sentinel://h1/0;sentinel://h2/0", LK_EURL,
                    "write redis+sentinel://");
-    assert_refused("rediss+sentinel://h/m", LK_ENOTSUP, "Sentinel with TLS");
+    assert_refused("rediss-sentinel://h1,h2/0#m", LK_EURL,
+                   "write rediss+sentinel://");
     assert_refused("redis-cluster://h1,h2", LK_ENOTSUP, "Cluster");
     assert_refused("redis+cluster://h1", LK_ENOTSUP, "Cluster");
     assert_refused("redis://h1,h2,h3", LK_ENOTSUP, "several hosts");
@@ -362,6 +382,8 @@ static void tls_is_never_left_out_in_silence(void **state)
     assert_refused("redis://h?tls_ca_file=/a", LK_EURL, "write rediss://");
     assert_refused("redis://h?ssl_cert_reqs=none", LK_EURL, "write rediss://");
     assert_refused("unix:/s?tls_verify=full", LK_EURL, "write rediss://");
+    assert_refused("redis+sentinel://h/m?tls_verify=full", LK_EURL,
+                   "write rediss+sentinel://");
     assert_refused("rediss://h?tls_verify=some", LK_EURL, "full, ca or none");
     assert_refused("rediss://h?tls_verify=ca&skip_verify=1", LK_EURL,
                    "for the second time");
@@ -532,6 +554,7 @@ int main(void)
         URL_TEST(an_option_beats_the_path_and_the_user_info),
         URL_TEST(the_sentinels_and_their_master_are_read),
         URL_TEST(of_sentinel_port_and_database_may_be_left_out),
+        URL_TEST(of_sentinel_tls_is_a_scheme_of_its_own),
         URL_TEST(a_wrong_sentinel_url_is_refused),
         URL_TEST(an_option_of_sentinel_wants_sentinel),
         URL_TEST(what_comes_later_is_refused_by_name),

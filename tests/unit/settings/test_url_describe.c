@@ -40,6 +40,8 @@ static void sentinels_and_their_master_are_described(void **state)
     (void)state;
     assert_described("redis+sentinel://h1,h2:2,[::1]/m",
                      "redis+sentinel://h1:26379,h2:2,[::1]:26379/m/0");
+    assert_described("redis+sentinel+tls://h/m?tls_verify=ca",
+                     "rediss+sentinel://h:26379/m/0?tls_verify=ca");
     assert_described("valkey+sentinel://u:p@h/a%2Fb/3?sentinel_password=x"
                      "&failover=fast&sentinel_user=w",
                      "redis+sentinel://u:***@h:26379/a%2Fb/3?sentinel_user=w"
