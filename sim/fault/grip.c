@@ -11,10 +11,12 @@
 
 enum { MS = 1000000 };
 
-/* Until when the hold is valid, as it says now; 0: it does not. */
-static uint64_t deadline_of(const lk_hold *hold, uint64_t now)
+/* Until when the hold is valid, as it says now; 0: it does not. With sentinels
+   it says how long its lease is, which may be longer. */
+static uint64_t deadline_of(const grip *g, uint64_t now)
 {
-    uint64_t left = lk_hold_remaining_ms(hold);
+    uint64_t left =
+        g->hand->worker->has_sentinels ? 0 : lk_hold_remaining_ms(g->hold);
 
     return left > 0 ? now + left * MS : 0;
 }
@@ -43,28 +45,39 @@ static bool check(const grip *g)
     event.at = history_now();
     if (lk_hold_check(g->hold) != LK_OK)
         return false;
-    event.deadline = deadline_of(g->hold, event.at);
+    event.deadline = deadline_of(g, event.at);
     event.hold = g->id;
     event.owner = g->hand->owner;
     hand_put(g->hand->worker, &event);
     return true;
 }
 
+static lk_status write_number(const grip *g)
+{
+    _Atomic uint64_t *guarded = &g->hand->worker->shared->written[g->name];
+    uint64_t before = atomic_load(guarded);
+
+    while (before <= g->fence &&
+           !atomic_compare_exchange_weak(guarded, &before, g->fence))
+        ;
+    return before <= g->fence ? LK_OK : LK_ESTALE;
+}
+
 /* What the name guards takes nothing from whoever is late. */
 static void write_guarded(const grip *g)
 {
     history_event event = hand_begin(g->hand, g->name, HISTORY_WRITE);
-    _Atomic uint64_t *guarded = &g->hand->worker->shared->written[g->name];
-    uint64_t before;
+    lk_cell *cell = g->hand->worker->cells[g->name];
+    lk_status status;
 
     event.fence = g->fence;
     hand_put(g->hand->worker, &event);
-    before = atomic_load(guarded);
-    while (before <= g->fence &&
-           !atomic_compare_exchange_weak(guarded, &before, g->fence))
-        ;
-    hand_ended(g->hand, event, before <= g->fence ? HISTORY_OK : HISTORY_FAIL,
-               before <= g->fence ? LK_OK : LK_ESTALE);
+    if (cell == NULL)
+        status = write_number(g);
+    else
+        status =
+            lk_cell_write_guarded(cell, g->hold, LK_CELL_ANY, "x", 1, NULL);
+    hand_ended(g->hand, event, hand_phase_of(status), status);
 }
 
 static void extend(grip *g)
@@ -181,9 +194,11 @@ static void got(grip *g, history_event event)
     event.status = LK_OK;
     event.hold = g->id = event.operation;
     event.fence = g->fence = lk_hold_fence(g->hold);
-    event.deadline = deadline_of(g->hold, now);
+    event.deadline = deadline_of(g, now);
     event.at = now;
     (void)atomic_fetch_add(&g->hand->worker->shared->grants[g->name], 1);
+    if (!g->is_again && play_names[g->name].kind != HISTORY_REDLOCK)
+        (void)atomic_fetch_add(&g->hand->worker->shared->asked, 1);
     hand_put(g->hand->worker, &event);
     if (lk_hold_on_lost(g->hold, 0, on_lost, g) != LK_OK)
         abort();
@@ -199,7 +214,7 @@ grip grip_new(hand *h, unsigned name, history_mode mode, const grip *first)
     } else if (play_draw(&h->random, 2) == 0) {
         g.lease_ms = 200 + play_draw(&h->random, 800);
     } else {
-        g.lease_ms = PLAY_WATCHDOG_MS;
+        g.lease_ms = h->worker->watchdog_ms;
         g.is_renewed = true;
     }
     return g;
@@ -247,6 +262,7 @@ static void enter(hand *h, const grip *outer)
         return;
     inner = grip_new(h, outer->name,
                      upgrades ? HISTORY_WRITER : HISTORY_EXCLUSIVE, outer);
+    inner.is_again = true;
     if (!grip_acquire(&inner, 300))
         return;
     hand_work(h, 3000);

@@ -20,6 +20,11 @@ typedef struct worker {
     lk_client *client;
     lk_client *nodes[PLAY_REDLOCK];
     void *handles[PLAY_NAMES];
+    /* The master of sentinels: a hold may end before its lease does. */
+    bool has_sentinels;
+    uint64_t watchdog_ms;
+    lk_cell *cells[PLAY_NAMES]; /* that locks guard there; NULL: the number that
+                                   all share */
     _Atomic uint64_t operations;
 } worker;
 
@@ -40,6 +45,7 @@ typedef struct grip {
     uint64_t id, fence;
     uint64_t lease_ms; /* the longest that it was ever named */
     bool is_renewed;
+    bool is_again; /* beside one that it has */
 } grip;
 
 /* ---- hand.c ---- */

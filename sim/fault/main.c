@@ -6,6 +6,7 @@
  * Plays rounds of real processes on real servers under faults, and judges their
  * histories. What each round does follows from its seed, as far as the machine
  * lets it; its histories stay in the directory if something is found in them.
+ * With --failovers it plays those of a Sentinel group; see failovers.h.
  * Exit status: 0 nothing, 1 something was found, 2 it could not be played.
  */
 
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "check/judge.h"
+#include "fault/failovers.h"
 #include "fault/nemesis.h"
 
 enum { MS = 1000000, ROUND_MS = 10000, FILES = 512, PATH = 512 };
@@ -211,6 +213,8 @@ int main(int argc, char **argv)
 
     if (argc > 4 && strcmp(argv[1], "--worker") == 0)
         return play_worker(argv + 2);
+    if (argc > 1 && strcmp(argv[1], "--failovers") == 0)
+        return failovers_main(argc - 2, argv + 2);
     for (int i = 1; i < argc; i += 2) {
         const char *value = argv[i + 1];
 
@@ -222,7 +226,8 @@ int main(int argc, char **argv)
             all.directory = value;
         else {
             (void)fprintf(stderr, "usage: fault [--minutes N] [--seed S] "
-                                  "[--directory PATH]\n");
+                                  "[--directory PATH]\n"
+                                  "       fault --failovers ...\n");
             return 2;
         }
     }

@@ -21,6 +21,7 @@ enum {
     PLAY_PERMITS = 3,
     PLAY_LATCH = 5, /* what it is armed with */
     PLAY_WATCHDOG_MS = 1500,
+    PLAY_OUTLIVES_MS = 10000, /* the same where a master changes meanwhile */
     PLAY_COMMAND_MS = 500,
     PLAY_NODE_MS = 100,
     PLAY_FINAL_MS = 20000, /* everybody gets everything within that */
@@ -44,6 +45,9 @@ typedef struct play_shared {
     _Atomic uint64_t stops;          /* begun, and ended */
     _Atomic uint64_t written[PLAY_NAMES]; /* what the names guard: a fence */
     _Atomic uint64_t grants[PLAY_NAMES];
+    _Atomic uint64_t
+        asked; /* grants of the client's server, none of them to one
+                               that had it already */
     _Atomic uint64_t losses, unknowns;
 } play_shared;
 

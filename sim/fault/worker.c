@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fault/hand.h"
 
@@ -155,10 +156,21 @@ static lk_status make(worker *w, unsigned name)
     }
 }
 
+static bool make_cell(worker *w, unsigned name)
+{
+    char text[64];
+
+    if (!w->has_sentinels || play_names[name].kind != HISTORY_LOCK ||
+        strchr(play_names[name].name, '{') != NULL)
+        return true;
+    (void)snprintf(text, sizeof(text), "{%s}:cell", play_names[name].name);
+    return lk_cell_new(&w->cells[name], w->client, text, NULL) == LK_OK;
+}
+
 static bool open_all(worker *w, char **urls)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = PLAY_WATCHDOG_MS,
+                                       .watchdog_ms = w->watchdog_ms,
                                        .command_timeout_ms = PLAY_COMMAND_MS,
                                        .connect_timeout_ms = 500,
                                        .offline_ms = 2000};
@@ -169,7 +181,7 @@ static bool open_all(worker *w, char **urls)
         if (lk_client_open(&w->nodes[i], urls[i + 1], &options) != LK_OK)
             return false;
     for (unsigned name = 0; name < PLAY_NAMES; name++)
-        if (make(w, name) != LK_OK)
+        if (make(w, name) != LK_OK || !make_cell(w, name))
             return false;
     return true;
 }
@@ -208,6 +220,8 @@ int play_worker(char **arguments)
     (void)snprintf(path, sizeof(path), "%s/%" PRIu32 ".history", arguments[2],
                    w.process);
     w.log = history_log_open(path, w.process, PLAY_EVENTS);
+    w.has_sentinels = strstr(arguments[3], "+sentinel:") != NULL;
+    w.watchdog_ms = w.has_sentinels ? PLAY_OUTLIVES_MS : PLAY_WATCHDOG_MS;
     if (w.shared == NULL || w.log == NULL ||
         !play_pulse_start(w.log, w.shared, w.process) ||
         !open_all(&w, arguments + 3) ||

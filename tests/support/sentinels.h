@@ -38,6 +38,10 @@ sentinels *sentinels_start_with(const sentinels_options *options);
 /* NULL is allowed. */
 void sentinels_stop(sentinels *g);
 
+/* Waits until it is so again, after a failover, for minutes (scaled): an old
+   master becomes a replica some ten seconds after. */
+bool sentinels_wait_whole(sentinels *g);
+
 /* The server that this sentinel names. */
 server *sentinels_named_by(sentinels *g, size_t sentinel);
 
@@ -45,8 +49,8 @@ server *sentinels_named_by(sentinels *g, size_t sentinel);
    the one before for about ten seconds, and no sentinel names the next one yet. */
 server *sentinels_failover(sentinels *g);
 
-/* Waits until each sentinel that runs names another than this: that one. A
-   minute at most (scaled), then the test fails. */
+/* Waits until each sentinel that runs names another than this: that one. Some
+   minutes at most (scaled), then the test fails. */
 server *sentinels_wait_other(sentinels *g, const server *than);
 
 #endif /* LK_TESTS_SUPPORT_SENTINELS_H */
