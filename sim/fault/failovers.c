@@ -21,6 +21,7 @@
 enum {
     MS = 1000000,
     PROCESSES = 8,
+    SOME = 20,
     PATH = 512,
     FILES = PROCESSES + 1,
     LEFT = 64,
@@ -144,6 +145,41 @@ static void tell_fault(failovers *f, const char *name, history_phase phase)
         abort();
 }
 
+static void tell_stop(failovers *f, unsigned i, history_phase phase)
+{
+    const history_event event = {.process = PLAY_HARNESS + 1 + i,
+                                 .phase = (uint8_t)phase,
+                                 .call = HISTORY_FAULT,
+                                 .count = CHECKER_DEADLINES,
+                                 .name = "process stopped"};
+
+    if (!history_log_write(f->log, &event))
+        abort();
+}
+
+/* Half of the processes know nothing of a failover while they stand still. When
+   they go on they have to know what they hold no more. */
+static void stand_still(failovers *f)
+{
+    int status;
+
+    (void)atomic_fetch_add(&f->shared->stops, 1);
+    for (unsigned i = 0; i < PROCESSES / 2; i++) {
+        tell_stop(f, i, HISTORY_INVOKE);
+        (void)kill(f->pids[i], SIGSTOP);
+        (void)waitpid(f->pids[i], &status, WUNTRACED);
+    }
+}
+
+static void go_on(failovers *f)
+{
+    (void)atomic_fetch_add(&f->shared->stops, 1);
+    for (unsigned i = 0; i < PROCESSES / 2; i++) {
+        (void)kill(f->pids[i], SIGCONT);
+        tell_stop(f, i, HISTORY_OK);
+    }
+}
+
 static uint64_t grants(const failovers *f)
 {
     return atomic_load(&f->shared->asked);
@@ -161,10 +197,10 @@ static bool has_more(void *data)
     return grants(w->f) > w->grants;
 }
 
-/* Somebody gets something from now on. */
-static bool wait_grant(const failovers *f)
+/* There are so many more grants from now on. */
+static bool wait_grants(const failovers *f, uint64_t more)
 {
-    wanted w = {f, grants(f)};
+    wanted w = {f, grants(f) + more - 1};
 
     if (wait_until(has_more, &w, GRANT_MS))
         return true;
@@ -186,18 +222,20 @@ static bool by_kill(failovers *f)
     uint64_t began, named;
 
     tell_fault(f, "the master is killed", HISTORY_INVOKE);
+    stand_still(f);
     began = wait_now_ms();
     server_kill(old);
     (void)sentinels_wait_other(f->group, old);
     named = wait_now_ms();
-    if (!wait_grant(f))
+    if (!wait_grants(f, 1))
         return false;
     f->to_name_ms[f->kills] = named - began;
     f->to_grant_ms[f->kills++] = wait_now_ms() - named;
+    go_on(f);
     if (!server_restart(old) || !wait_whole(f))
         return false;
     tell_fault(f, "the master is killed", HISTORY_OK);
-    return wait_grant(f);
+    return wait_grants(f, 1);
 }
 
 static bool by_request(failovers *f)
@@ -206,17 +244,23 @@ static bool by_request(failovers *f)
 
     tell_fault(f, "a failover is asked for", HISTORY_INVOKE);
     (void)sentinels_failover(f->group);
+    if (!wait_grants(f, SOME)) /* mostly by the old master */
+        return false;
+    stand_still(f);
     (void)sentinels_wait_other(f->group, old);
+    if (!wait_grants(f, SOME))
+        return false;
+    go_on(f);
     if (!wait_whole(f))
         return false;
     tell_fault(f, "a failover is asked for", HISTORY_OK);
-    return wait_grant(f);
+    return wait_grants(f, 1);
 }
 
 static bool play(failovers *f)
 {
     for (unsigned i = 0; i < f->times; i++) {
-        if (!wait_grant(f) || !by_request(f) || !by_kill(f)) {
+        if (!wait_grants(f, 1) || !by_request(f) || !by_kill(f)) {
             printf("failover %u: it does not go on\n", i);
             return false;
         }

@@ -7,7 +7,8 @@
  *
  * Eight processes want the names of play.h, and those of them that sentinels can
  * have at their master, while that changes: N times by SENTINEL FAILOVER and N
- * times by a kill, after which the killed one comes back empty. -min: the servers
+ * times by a kill, after which the killed one comes back empty. Half of the
+ * processes stand still through each of them. -min: the servers
  * have min-replicas-to-write 1. N 0: 2, or 20 where LK_LONG is in the environment.
  *
  * Prints how long it takes from a kill to the next grant, and how many overlaps

@@ -9,7 +9,7 @@
 
 #include "fault/hand.h"
 
-enum { MS = 1000000 };
+enum { MS = 1000000, STAY_STEPS = 600 };
 
 /* Until when the hold is valid, as it says now; 0: it does not. With sentinels
    it says how long its lease is, which may be longer. */
@@ -271,8 +271,21 @@ static void enter(hand *h, const grip *outer)
     grip_release(&inner);
 }
 
+/* For seconds, so that a master changes meanwhile. */
+static void stay(hand *h, const grip *g)
+{
+    for (uint64_t steps = play_draw(&h->random, STAY_STEPS);
+         steps > 0 && check(g); steps--) {
+        if (steps % 16 == 0 && is_fenced(g))
+            write_guarded(g);
+        hand_work(h, 20000);
+    }
+}
+
 void grip_use(hand *h, grip *g)
 {
+    if (h->worker->has_sentinels && play_draw(&h->random, 30) == 0)
+        stay(h, g);
     for (uint64_t steps = play_draw(&h->random, 6); steps > 0; steps--) {
         if (check(g) && is_fenced(g))
             write_guarded(g);
