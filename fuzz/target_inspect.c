@@ -30,7 +30,7 @@ static void read_record(input *in)
     char *text = input_text(in);
     lk__record record;
 
-    (void)lk__kind_of_record(text);
+    (void)lk__kind_of_layout((lk__text){text, strlen(text)});
     lk__record_parse(&record, text);
     if (strlen(record.host) + strlen(record.pid) + strlen(record.command) +
             strlen(record.user) + strlen(record.name) >

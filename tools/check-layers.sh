@@ -55,7 +55,7 @@ found=$(
         includes "src/$module" |
             grep '#include "' |
             grep -vE "#include \"($allowed)/([a-z]+/)?[a-z0-9_]+\.h\"" |
-            grep -vE '#include "[a-z]+_table\.h"' |
+            grep -vE '#include "[a-z_]+_table\.h"' |
             refuse "src/$module may include $allowed and public headers" || :
     done
 

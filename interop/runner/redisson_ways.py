@@ -18,7 +18,7 @@ PAIRS = [("lock", "lock"), ("fenced", "fenced"), ("spin", "spin"),
 # in Java is not seen.
 MARKS = {"c": {"spin": "latchkey:{%s}:s", "read": "latchkey:{%s}:q",
                "write": "latchkey:{%s}:q", "latch": "latchkey:{%s}:q",
-               "semaphore": "latchkey:queue:{%s}",
+               "semaphore": "latchkey:{%s}:q",
                "permits": "latchkey:{%s}:q"},
          "java": {"fair": "redisson_lock_queue:{%s}", "spin": ""}}
 CHANNELS = {"read": "redisson_rwlock:{%s}", "write": "redisson_rwlock:{%s}",

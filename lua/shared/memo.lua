@@ -52,12 +52,12 @@ local function drop_old()
         string.format('%.0f %s', clock.ms + next_ms, found[1]))
 end
 
--- Takes the note of the change away, or has it say nothing.
+-- Takes the note of the change away, or has it say nothing. Returns an error or
+-- nil.
 function memo.drop()
-    if failed(redis.pcall('HDEL', memo.key, memo.id,
-            memo.sweep_at and '' or '#')) then
-        redis.pcall('HSET', memo.key, memo.id, '-')
-    end
+    local bad = failed(redis.pcall('HDEL', memo.key, memo.id,
+        memo.sweep_at and '' or '#'))
+    return bad and failed(redis.pcall('HSET', memo.key, memo.id, '-'))
 end
 
 -- Remembers the change with its words. Returns an error, and then it is not

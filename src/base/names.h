@@ -17,7 +17,7 @@
  *
  * In Redisson's keys `n` and `{n}` are the same so. Where the prefix is the
  * library's own, a name that stands as it is has two colons before it,
- * `latchkey:state::{n}`: what is wrapped begins with a brace, so no key is
+ * `latchkey:void::{n}`: what is wrapped begins with a brace, so no key is
  * shared by two names.
  */
 

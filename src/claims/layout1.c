@@ -29,8 +29,7 @@ bool lk__kind_releases(const lk__kind *kind)
 
 bool lk__kind_hands_on(const lk__kind *kind)
 {
-    return kind->protocol->is_second ? kind->protocol->hand_on != NULL
-                                     : kind->pass != NULL;
+    return kind->protocol->hand_on != NULL;
 }
 
 bool lk__kinds_renew_alike(const lk__kind *a, const lk__kind *b)
@@ -60,70 +59,21 @@ lk__question *lk__first_begin(const lk__place *place, const lk__script *script,
     return q;
 }
 
-static void add_terms(lk__question *q, const lk__claim *claim)
-{
-    const lk__terms *terms = &claim->terms;
-    lk__place *place = claim->place;
-    const char *text =
-        place->kind->text != NULL ? place->kind->text(place) : terms->text;
-
-    lk__question_arg(q, lk__arg_text(terms->mode));
-    lk__question_arg(q, lk__arg_number((int64_t)terms->need));
-    lk__question_arg(q, lk__arg_number((int64_t)terms->number));
-    lk__question_arg(q, lk__arg_text(text));
-}
-
-/* What the script calls the ways to seek. */
-static const char *word_of(char how)
-{
-    switch (how) {
-    case LK__HOW_QUEUE:
-        return "1";
-    case LK__HOW_YIELD:
-        return "t";
-    case LK__HOW_SPIN:
-        return "s";
-    default:
-        return "0";
-    }
-}
-
 static lk__question *first_acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
     lk__question *q =
         lk__first_begin(place, place->kind->acquire, claim->id, NULL);
 
+    (void)how;
     if (q == NULL)
         return NULL;
     lk__question_arg(q, lk__arg_number((int64_t)claim->lease_ms));
-    lk__question_arg(q, lk__arg_text(word_of(how)));
+    lk__question_arg(q, lk__arg_text("")); /* such claims do not queue */
     lk__question_arg(q, lk__arg_text(place->client->node->channel));
     lk__question_arg(q, lk__arg_text(claim->reason));
     /* Killing may be denied by the time it runs. */
     lk__question_arg(q, lk__arg_number(1));
-    if (place->kind->has_terms)
-        add_terms(q, claim);
-    return q;
-}
-
-static lk__question *first_look(const lk__claim *claim)
-{
-    lk__question *q = lk__first_begin(claim->place, claim->place->kind->recheck,
-                                      claim->id, NULL);
-
-    if (q != NULL)
-        lk__question_arg(q, lk__arg_number((int64_t)claim->lease_ms));
-    return q;
-}
-
-static lk__question *
-first_touch(const lk__place *place, lk__claim *const *claims, size_t count)
-{
-    lk__question *q = lk__first_begin(place, place->kind->touch, "", NULL);
-
-    for (size_t i = 0; q != NULL && i < count; i++)
-        lk__question_arg(q, lk__arg_text(claims[i]->id));
     return q;
 }
 
@@ -202,11 +152,6 @@ static lk__question *first_leave(const lk__claim *claim, uint64_t stone_ms)
     return q;
 }
 
-static lk__question *first_hand_on(const lk__place *place)
-{
-    return lk__first_begin(place, place->kind->pass, "", NULL);
-}
-
 static lk__question *first_force(const lk__place *place, const char *owner)
 {
     return lk__first_begin(place, place->kind->force, owner, NULL);
@@ -217,11 +162,6 @@ static lk__question *first_revoke(const lk__place *place, const char *owner)
     return lk__first_begin(place, place->kind->revoke, owner, NULL);
 }
 
-static lk__question *first_forget(const lk__place *place)
-{
-    return lk__first_begin(place, place->kind->forget, "", NULL);
-}
-
 static lk__question *first_info(const lk__place *place)
 {
     return lk__first_begin(place, place->kind->info, "", NULL);
@@ -229,98 +169,24 @@ static lk__question *first_info(const lk__place *place)
 
 /* ---- answers ---- */
 
-enum {
-    ANSWER_QUEUED = 0,
-    ANSWER_GRANTED = 1,
-    ANSWER_BUSY = 2,
-    ANSWER_GONE = 3,
-    ANSWER_ENDS = 4 /* and more: the claim is at an end, for these reasons */
-};
-
-static const lk_status ends[] = {LK_ERANGE, LK_EUNSET, LK_EMISMATCH, LK_EGONE};
-
-/* A holdless kind's ticket is of no use, and may be something else. */
-static lk_status
-read_queued(const lk__kind *kind, const redisReply *reply, lk__seek_answer *ret)
-{
-    int64_t ticket = lk__reply_integer_at(reply, 2, 0);
-    int64_t next = lk__reply_integer_at(reply, 3, LK__NEXT_NOT);
-
-    if (kind->recheck == NULL || (!kind->holdless && ticket <= 0))
-        return LK_EPROTO;
-    ret->what = LK__SEEK_QUEUED;
-    ret->left_ms = lk__reply_integer_at(reply, 1, -1);
-    ret->ticket = (uint64_t)ticket;
-    ret->next = next == LK__NEXT_HELD || next == LK__NEXT_NOT ? (lk__next)next
-                                                              : LK__NEXT_FREE;
-    ret->more = lk__reply_integer_at(reply, 4, 0) == 1;
-    return LK_OK;
-}
-
-/* A look says whether there is more before it says the range. */
-static lk_status read_granted(const lk__claim *claim, const redisReply *reply,
-                              lk__seek_answer *ret)
-{
-    const lk__kind *kind = claim->place->kind;
-    bool is_look = claim->look.script == kind->recheck;
-    int64_t fence = lk__reply_integer_at(reply, 1, 0);
-    bool has_fence = !kind->fenceless && !kind->holdless && kind->judge == NULL;
-
-    if (has_fence && fence <= 0)
-        return LK_EPROTO;
-    ret->what = LK__SEEK_HELD;
-    ret->fence = (uint64_t)fence;
-    ret->left_ms = lk__reply_integer_at(reply, 2, 0);
-    ret->top_fence = (uint64_t)lk__reply_integer_at(reply, is_look ? 4 : 3, 0);
-    return LK_OK;
-}
+enum { ANSWER_GRANTED = 1, ANSWER_BUSY = 2 };
 
 static lk_status first_read_seek(const lk__claim *claim,
                                  const redisReply *reply, lk__seek_answer *ret)
 {
-    const lk__kind *kind = claim->place->kind;
-    int64_t answer = lk__reply_integer_at(reply, 0, -1);
-    uint64_t end = (uint64_t)answer - ANSWER_ENDS; /* hostile numbers wrap */
-
-    if (kind->has_terms && answer >= ANSWER_ENDS &&
-        end < sizeof(ends) / sizeof(ends[0])) {
-        ret->what = LK__SEEK_ENDS;
-        ret->end = ends[end];
-        return LK_OK;
-    }
-    switch (answer) {
-    case ANSWER_QUEUED:
-        return read_queued(kind, reply, ret);
+    (void)claim;
+    switch (lk__reply_integer_at(reply, 0, -1)) {
     case ANSWER_GRANTED:
-        return read_granted(claim, reply, ret);
+        ret->what = LK__SEEK_HELD;
+        ret->left_ms = lk__reply_integer_at(reply, 2, 0);
+        return LK_OK;
     case ANSWER_BUSY:
         ret->what = LK__SEEK_BUSY;
         ret->left_ms = lk__reply_integer_at(reply, 1, -1);
         return LK_OK;
-    case ANSWER_GONE:
-        ret->what = LK__SEEK_GONE;
-        return LK_OK;
     default:
         return LK_EPROTO;
     }
-}
-
-enum { FIRST_TICKET = 4 }; /* of a touch */
-
-static lk_status
-first_read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
-{
-    int64_t turn = lk__reply_integer_at(reply, 1, 0);
-    bool more = lk__reply_integer_at(reply, 2, 0) == 1;
-
-    ret->left_ms = more ? 0 : lk__reply_integer_at(reply, 0, -1);
-    ret->turn = turn >= 1 && (uint64_t)turn <= count ? (size_t)turn - 1 : count;
-    return LK_OK;
-}
-
-static uint64_t first_read_ticket(const redisReply *reply, size_t i)
-{
-    return (uint64_t)lk__reply_integer_at(reply, FIRST_TICKET + i, 0);
 }
 
 static lk_status
@@ -359,11 +225,6 @@ first_read_close(const redisReply *reply, lk__close_answer *ret)
     return LK_OK;
 }
 
-static bool first_read_hand_on(const redisReply *reply)
-{
-    return lk__reply_integer_at(reply, 0, 0) == 1;
-}
-
 static lk_status
 first_read_revoke(const redisReply *reply, lk__revoke_answer *ret)
 {
@@ -372,24 +233,6 @@ first_read_revoke(const redisReply *reply, lk__revoke_answer *ret)
     ret->is_held = lk__reply_integer_at(reply, 0, 0) == 1;
     ret->left_ms =
         is_told ? lk__reply_integer_at(reply, 1, LK_FOREVER) : LK_FOREVER;
-    return LK_OK;
-}
-
-static lk_status
-first_read_forget(const redisReply *reply, lk__forget_answer *ret)
-{
-    int64_t code = lk__reply_integer_at(reply, 0, -1);
-
-    if (code < LK__FORGET_NOTHING || code > LK__FORGET_SET)
-        return LK_EPROTO;
-    ret->what = (lk__forget_what)code;
-    if (code >= LK__FORGET_HELD &&
-        !lk__reply_is_number(
-            lk__reply_at(reply, code == LK__FORGET_HELD ? 2 : 1)))
-        return LK_EPROTO;
-    ret->owner = lk__reply_text_at(reply, 1);
-    ret->left_ms = lk__reply_integer_at(reply, 2, -1);
-    ret->number = lk__reply_integer_at(reply, 1, 0);
     return LK_OK;
 }
 
@@ -405,11 +248,7 @@ static lk_status first_read_info(const redisReply *reply, lk__info_answer *ret)
 
 const lk__protocol lk__protocol_first = {
     .acquire = first_acquire,
-    .look = first_look,
     .read_seek = first_read_seek,
-    .touch = first_touch,
-    .read_touch = first_read_touch,
-    .read_ticket = first_read_ticket,
     .keep = first_keep,
     .read_keep = first_read_keep,
     .renew = first_renew,
@@ -420,12 +259,8 @@ const lk__protocol lk__protocol_first = {
     .leave = first_leave,
     .force = first_force,
     .read_close = first_read_close,
-    .hand_on = first_hand_on,
-    .read_hand_on = first_read_hand_on,
     .revoke = first_revoke,
     .read_revoke = first_read_revoke,
-    .forget = first_forget,
-    .read_forget = first_read_forget,
     .info = first_info,
     .read_info = first_read_info,
 };

@@ -13,7 +13,7 @@ enum { LK__PLACE_KEYS = 8, LK__RENEW_KEYS = 3 }; /* at most */
 
 /*
  * What makes a primitive: its keys, its scripts, and what is special about it.
- * The scripts' arguments and answers are those of lua/lock_*.lua; see there.
+ * The scripts' arguments and answers are said in their tables, in lua/.
  * All kinds of one family have the same keys and the same scripts but for
  * the mode of acquire, so that they stand in one queue.
  */
@@ -21,14 +21,13 @@ typedef struct lk__kind {
     const char *word;   /* in exports and the log: "fairlock" */
     const char *mode;   /* of a member in the second layout */
     const char *family; /* in inbox messages: "lock" */
-    bool has_terms; /* the wish's four are appended to acquire's arguments */
-    bool passes;    /* a hold may be handed over within a client */
-    bool joins;     /* a shared hold may be joined within a client */
-    bool holdless;  /* what is granted is not kept: the wait just ends */
-    bool tends;     /* a hold with a fixed lease is looked after, too */
-    bool fenceless; /* its holds have no fence: 0 */
-    bool signals;   /* who waits is not queued; a signal tells it to try */
-    bool counts;    /* its name holds a number: it changes, and stays there */
+    bool passes;        /* a hold may be handed over within a client */
+    bool joins;         /* a shared hold may be joined within a client */
+    bool holdless;      /* what is granted is not kept: the wait just ends */
+    bool tends;         /* a hold with a fixed lease is looked after, too */
+    bool fenceless;     /* its holds have no fence: 0 */
+    bool signals;       /* who waits is not queued; a signal tells it to try */
+    bool counts; /* its name holds a number: it changes, and stays there */
 
     const char *busy; /* what LK_EBUSY of a wait says; NULL: its own words */
     size_t key_count;
@@ -55,8 +54,6 @@ typedef struct lk__kind {
     /* What a look's answer says to one wait of a shared claim; the waits that
        came after the look was sent are not asked. */
     lk__verdict (*judge)(uint64_t *mark, const void *facts);
-    /* The text of the terms, read when acquire is sent. */
-    const char *(*text)(struct lk__place *place);
     /* A holdless claim was granted; before it goes. */
     void (*granted)(struct lk__place *place, const lk__claim *claim);
     /* Whether the claim is held alone, so that its fence can guard a write: then
@@ -69,15 +66,14 @@ typedef struct lk__kind {
     void (*own_free)(void *own);
 
     const struct lk__protocol *protocol; /* how all of this is asked */
-    const lk__script *acquire, *recheck, *touch, *confirm, *renew;
-    /* leave NULL: of one that waits the server knows nothing. */
-    const lk__script *release, *leave, *pass, *force, *revoke, *info, *forget;
-    const lk__script *import;
+    /* Of the first layout. leave NULL: of one that waits the server knows
+       nothing. */
+    const lk__script *acquire, *confirm, *renew, *import;
+    const lk__script *release, *leave, *force, *revoke, *info;
 } lk__kind;
 
-/* The keys that kinds have at the same place; those with signals have no
-   state. */
-enum { LK__KEY_NAME, LK__KEY_STATE };
+/* The key that kinds have at the same place. */
+enum { LK__KEY_NAME };
 
 /*
  * One name of one kind in one client: the claims on it and the local waits.

@@ -16,15 +16,15 @@
 #include "lock_table.h"
 #include "server/reply.h"
 
-enum { SECOND, RECORD, FIELDS, LEASES, ASKS };
+enum { RECORD, FIELDS, LEASES, ASKS };
 
 struct finder {
     lk__probe probe; /* first */
     char *keys[ASKS];
     lk__probing probings[ASKS];
-    bool has_record, has_leases, is_no_hash;
-    char denied[160]; /* why one of them may not be looked at; "" */
-    lk_kind second_kind, record_kind, hash_kind;
+    bool has_leases;
+    char denied[160]; /* why the leases may not be looked at; "" */
+    lk_kind record_kind, hash_kind;
     lk__find_cb cb;
     void *data;
 };
@@ -34,46 +34,29 @@ static struct finder *finder_of(lk__probe *probe)
     return (struct finder *)(void *)probe;
 }
 
-/* A record of the second layout tells of its own family. */
-static void take_second(struct finder *finder, const redisReply *reply)
+static void take_record(struct finder *finder, const redisReply *reply)
 {
     lk__record_text record;
 
     if (reply->type != REDIS_REPLY_STRING ||
         !lk__packed_read(&lk__record_text_packed,
-                         (lk__text){reply->str, reply->len}, &record) ||
-        lk__kind_of_layout(record.layout) == LK_KIND_NONE)
+                         (lk__text){reply->str, reply->len}, &record))
         return;
-    finder->second_kind = lk__kind_of_layout(record.layout);
-}
-
-/* That of the first layout. */
-static void take_record(struct finder *finder, const redisReply *reply)
-{
-    if (lk__reply_text_at(reply, 0)[0] == '\0')
-        return;
-    finder->has_record = true;
-    finder->record_kind = lk__kind_of_record(lk__reply_text_at(reply, 1));
+    finder->record_kind = lk__kind_of_layout(record.layout);
 }
 
 /* A hash of the name that is no hash is answered with an error. The leases are
-   a semaphore's alone, and a record of the first layout no lock's and no latch's:
-   one who may not see them may still use the other kinds. */
+   a semaphore's alone: one who may not see them may still use the other kinds. */
 static void take(lk__probing *probing, const redisReply *reply)
 {
     struct finder *finder = finder_of(probing->probe);
     lk_status status = lk__reply_status(reply);
     lk__fields fields;
 
-    if (status == LK_ETYPE && probing == &finder->probings[FIELDS])
-        finder->is_no_hash = true;
-    if (status == LK_EDENIED && (probing == &finder->probings[LEASES] ||
-                                 probing == &finder->probings[RECORD])) {
+    if (status == LK_EDENIED && probing == &finder->probings[LEASES]) {
         snprintf(finder->denied, sizeof(finder->denied), "%s", reply->str);
     } else if (status != LK_OK && status != LK_ETYPE) {
         lk__probe_end(&finder->probe, status, lk__reply_words(reply));
-    } else if (status == LK_OK && probing == &finder->probings[SECOND]) {
-        take_second(finder, reply);
     } else if (status == LK_OK && probing == &finder->probings[RECORD]) {
         take_record(finder, reply);
     } else if (status == LK_OK && probing == &finder->probings[FIELDS]) {
@@ -87,11 +70,8 @@ static void take(lk__probing *probing, const redisReply *reply)
 static void begin(lk__probe *probe)
 {
     struct finder *finder = finder_of(probe);
-    lk__arg second[2] = {lk__arg_text("GET"),
-                         lk__arg_text(finder->keys[SECOND])};
-    lk__arg record[4] = {lk__arg_text("HMGET"),
-                         lk__arg_text(finder->keys[RECORD]), lk__arg_text("v"),
-                         lk__arg_text("kind")};
+    lk__arg record[2] = {lk__arg_text("GET"),
+                         lk__arg_text(finder->keys[RECORD])};
     lk__arg fields[5] = {lk__arg_text("HSCAN"),
                          lk__arg_text(finder->keys[FIELDS]), lk__arg_text("0"),
                          lk__arg_text("COUNT"), lk__arg_text("16")};
@@ -100,8 +80,7 @@ static void begin(lk__probe *probe)
 
     for (size_t i = 0; i < ASKS; i++)
         finder->probings[i].take = take;
-    lk__probe_send(probe, &finder->probings[SECOND], 2, second);
-    lk__probe_send(probe, &finder->probings[RECORD], 4, record);
+    lk__probe_send(probe, &finder->probings[RECORD], 2, record);
     lk__probe_send(probe, &finder->probings[FIELDS], 5, fields);
     lk__probe_send(probe, &finder->probings[LEASES], 2, leases);
 }
@@ -112,19 +91,14 @@ static void cleanup(lk__probe *probe)
         lk__free(finder_of(probe)->keys[i]);
 }
 
-/* As for a list of names: the hash is the truth, else the record. That of a lock
-   stays behind when the name becomes what is no hash. */
+/* As for a list of names: the hash is the truth, else the record. */
 static lk_status finder_result(const struct finder *finder, lk_kind *ret_kind)
 {
     char words[240];
 
     if (finder->hash_kind != LK_KIND_NONE)
         *ret_kind = finder->hash_kind;
-    else if (finder->second_kind != LK_KIND_NONE &&
-             !(finder->second_kind == LK_KIND_LOCK && finder->is_no_hash &&
-               finder->has_record))
-        *ret_kind = finder->second_kind;
-    else if (finder->has_record)
+    else if (finder->record_kind != LK_KIND_NONE)
         *ret_kind = finder->record_kind;
     else
         *ret_kind = finder->has_leases ? LK_KIND_SEMAPHORE : LK_KIND_NONE;
@@ -140,8 +114,8 @@ static lk_status finder_result(const struct finder *finder, lk_kind *ret_kind)
 
 static lk_status finder_new(struct finder **ret_finder, const char *name)
 {
-    static const char *const forms[ASKS] = {"", "latchkey:state", "",
-                                            ":timeout"};
+    static const char *const forms[ASKS] =
+        {[RECORD] = ":r", [FIELDS] = "", [LEASES] = ":timeout"};
     lk_status status = lk__name_check(name);
     struct finder *finder;
 
@@ -153,7 +127,7 @@ static lk_status finder_new(struct finder **ret_finder, const char *name)
     finder->probe.begin = begin;
     finder->probe.cleanup = cleanup;
     for (size_t i = 0; i < ASKS; i++) {
-        finder->keys[i] = i == SECOND ? lk__key_make(":r", name)
+        finder->keys[i] = i == RECORD ? lk__key_make(forms[i], name)
                                       : lk__name_form(forms[i], name);
         if (finder->keys[i] == NULL)
             status = LK_ENOMEM;

@@ -67,17 +67,6 @@ static bool skip_suffix(const char *suffix, const char *key, size_t *size)
     return true;
 }
 
-/* Takes off what stands before and around the name in a key of the library's;
-   a name that has braces of its own follows a second colon. */
-static bool skip_own(const char *prefix, const char **key, size_t *size)
-{
-    if (!skip_prefix(prefix, key, size))
-        return false;
-    if (!skip_prefix(":", key, size))
-        unwrap(key, size);
-    return true;
-}
-
 /* latchkey:{N}:r, or latchkey::N:r for a name with braces of its own. */
 static bool is_record(const char **key, size_t *size)
 {
@@ -97,10 +86,6 @@ static bool is_record(const char **key, size_t *size)
 
 static lk__trace trace_of(const char **key, size_t *size)
 {
-    if (skip_own("latchkey:state:", key, size))
-        return LK__TRACE_STATE;
-    if (skip_own("latchkey:tickets:", key, size))
-        return LK__TRACE_TICKETS;
     if (is_record(key, size))
         return LK__TRACE_RECORD;
     if (skip_prefix("latchkey:", key, size) ||
@@ -125,30 +110,13 @@ lk__trace lk__trace_of(const char *key, size_t size, const char **ret_name,
     return trace;
 }
 
-lk_kind lk__kind_of_record(const char *word)
-{
-    static const struct {
-        const char *word;
-        lk_kind kind;
-    } kinds[] = {
-        {"", LK_KIND_LOCK},
-        {"rw", LK_KIND_RWLOCK},
-        {"plain", LK_KIND_PLAIN_SEMAPHORE},
-        {"latch", LK_KIND_LATCH},
-    };
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(word != NULL ? word : "", kinds[i].word) == 0)
-            return kinds[i].kind;
-    }
-    return LK_KIND_NONE;
-}
-
 lk_kind lk__kind_of_layout(lk__text layout)
 {
     if (layout.size != 2 || layout.bytes[0] != '2')
         return LK_KIND_NONE;
     switch (layout.bytes[1]) {
+    case 'c':
+        return LK_KIND_PLAIN_SEMAPHORE;
     case 'l':
         return LK_KIND_LOCK;
     case 'p':

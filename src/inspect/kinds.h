@@ -16,8 +16,6 @@
 typedef enum lk__trace {
     LK__TRACE_NONE,
     LK__TRACE_RECORD,  /* latchkey:{N}:r */
-    LK__TRACE_STATE,   /* latchkey:state:{N} */
-    LK__TRACE_TICKETS, /* latchkey:tickets:{N} */
     LK__TRACE_TIMEOUT, /* {N}:timeout */
     LK__TRACE_NAME     /* any other: N itself */
 } lk__trace;
@@ -30,10 +28,7 @@ typedef enum lk__trace {
 lk__trace lk__trace_of(const char *key, size_t size, const char **ret_name,
                        size_t *ret_size);
 
-/* The kind that the record's field says: NULL or "" is a lock's. */
-lk_kind lk__kind_of_record(const char *word);
-
-/* The same for the first field of a record in the second layout. */
+/* The kind that the first field of a record says. */
 lk_kind lk__kind_of_layout(lk__text layout);
 
 /* What stands in a hash that may be a lock's. */

@@ -91,8 +91,6 @@ key_add(struct lk__lister *lister, const redisReply *key, enum scan_type type)
     if (name == NULL)
         return;
     name->has_record |= trace == LK__TRACE_RECORD;
-    name->has_state |= trace == LK__TRACE_STATE;
-    name->has_tickets |= trace == LK__TRACE_TICKETS;
     name->has_timeout |= trace == LK__TRACE_TIMEOUT;
     name->has_hash |= trace == LK__TRACE_NAME || lister->options.ours != 0;
 }

@@ -142,24 +142,6 @@ static uint64_t span_since(const struct lk__lister *lister, uint64_t since)
 static void take_record(struct lk__slot *slot, const redisReply *reply)
 {
     lk__lister_name *name = slot->name;
-    uint64_t since = (uint64_t)strtoull(lk__reply_text_at(reply, 4), NULL, 10);
-
-    if (lk__reply_text_at(reply, 0)[0] == '\0' || slot->claim != NULL)
-        return; /* it is gone, or the second layout's is the later one */
-    name->entry.ours = true;
-    slot->record_kind = lk__kind_of_record(lk__reply_text_at(reply, 1));
-    slot->claim = lk__strdup(lk__reply_text_at(reply, 2));
-    name->reason = lk__strdup(lk__reply_text_at(reply, 5));
-    name->party.fence = strtoull(lk__reply_text_at(reply, 3), NULL, 10);
-    name->party.since_ms = span_since(slot->lister, since);
-    if (slot->claim == NULL || name->reason == NULL)
-        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
-}
-
-/* The same in the second layout. */
-static void take_second(struct lk__slot *slot, const redisReply *reply)
-{
-    lk__lister_name *name = slot->name;
     lk__record_text record;
 
     if (reply->type != REDIS_REPLY_STRING ||
@@ -187,19 +169,13 @@ static void take_reader(struct lk__slot *slot, const redisReply *reply)
 
 static void ask_record(struct lk__slot *slot)
 {
-    static const char *const record[] = {"v",     "kind",  "claim",
-                                         "fence", "since", "reason"};
     /* From the first band to the claims that are void. */
     static const char *const waiters[] = {"0", "(2533274790395904"};
 
     if (slot->name->has_record) {
-        slot_ask(slot, "GET", ":r", 0, NULL, take_second);
+        slot_ask(slot, "GET", ":r", 0, NULL, take_record);
         slot_ask(slot, "ZCOUNT", ":q", 2, waiters, take_waiters);
     }
-    if (slot->name->has_state)
-        slot_ask(slot, "HMGET", "latchkey:state", 6, record, take_record);
-    if (slot->name->has_tickets)
-        slot_ask(slot, "ZCARD", "latchkey:queue", 0, NULL, take_waiters);
 }
 
 /* Of a lock it is enough to ask whether the one on record still holds. */

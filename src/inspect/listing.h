@@ -27,7 +27,7 @@ typedef struct lk__lister_name {
     lk_entry entry; /* first: what the caller gets */
     lk_party party;
     lk__entry link;
-    bool has_hash, has_record, has_state, has_tickets, has_timeout;
+    bool has_hash, has_record, has_timeout;
     bool is_used; /* it is to be listed */
     char *owner, *reason;
     lk__lister_client *client; /* of the holder; NULL: none */

@@ -11,19 +11,14 @@
 #include "claims/settled.h"
 #include "claims/work.h"
 #include "engine/client.h"
-#include "server/reply.h"
+#include "plain_semaphore/protocol.h"
 
-/* Answers of the scripts; see lua/plain_add.lua and its like. */
-enum {
-    ANSWER_DONE = 1,
-    ANSWER_WAS_SET = 2,
-    ANSWER_RANGE = 4,
-    ANSWER_UNSET = 5
-};
+enum { ID_SIZE = 64 };
 
 struct making {
     lk__ask ask;     /* first */
     uint64_t number; /* 0: it changes nothing */
+    bool passes;     /* it was made, and the waiters are being told */
     int64_t answer;
     lk_done_cb done;
     lk_plain_semaphore_number_cb cb;
@@ -32,70 +27,51 @@ struct making {
 
 /* ---- the answer ------------------------------------------------------------ */
 
-static lk_status status_of(const redisReply *reply)
-{
-    switch (lk__reply_integer_at(reply, 0, -1)) {
-    case ANSWER_DONE:
-        return LK_OK;
-    case ANSWER_WAS_SET:
-        return LK_EALREADY;
-    case ANSWER_RANGE:
-        return LK_ERANGE;
-    case ANSWER_UNSET:
-        return LK_EUNSET;
-    default:
-        return LK_EPROTO;
-    }
-}
-
 /* The first answer is of the change, those after it of telling the waiters. */
 static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct making *making = (struct making *)(void *)ask;
-    const lk__script *pass = ask->place->kind->pass;
-    lk_status status;
+    const lk__protocol *protocol = ask->place->kind->protocol;
+    lk_status status = LK_OK;
 
-    if (ask->script == pass) {
-        *ret_more = lk__reply_integer_at(reply, 0, 0) == 1;
-        return LK_OK;
-    }
-    status = status_of(reply);
-    if (status == LK_OK)
-        making->answer = lk__reply_integer_at(reply, 3, 0);
-    if (status != LK_EPROTO && making->number != 0 && ask->sends == 1)
+    *ret_more = false;
+    if (making->number == 0)
+        return lk__plain_read_count(reply, &making->answer);
+    if (making->passes)
+        *ret_more = protocol->read_hand_on(reply);
+    else
+        status = lk__plain_read_change(reply, &making->answer, ret_more);
+    if (!making->passes && status != LK_EPROTO && ask->sends == 1)
         lk__settled_note(ask->place, making->number);
-    *ret_more = status == LK_OK && lk__reply_integer_at(reply, 1, 0) == 1;
-    return *ret_more ? lk__ask_script(ask, pass, "", 0, NULL) : status;
+    if (!*ret_more)
+        return status;
+    making->passes = true;
+    return lk__ask_question(ask, protocol->hand_on(ask->place));
 }
 
 /* ---- asking ---------------------------------------------------------------- */
 
-enum { MAX_ARGS = 3 };
-
 static lk_status question(struct making *making, const lk__change *change)
 {
     lk__place *place = making->ask.place;
-    lk__arg args[MAX_ARGS];
-    size_t count = 0;
-    char op[64] = "";
+    char op[ID_SIZE];
+    const lk__plain_wish wish = {.what = change->what,
+                                 .op = op,
+                                 .amount = change->amount,
+                                 .must = change->must,
+                                 .ttl_ms = change->ttl_ms};
 
-    while (count < change->count) {
-        args[count] = lk__arg_number(change->args[count]);
-        count++;
-    }
-    if (making->number != 0) {
-        snprintf(op, sizeof(op), "%s:%" PRIu64, place->client->id,
-                 making->number);
-        args[count++] = lk__arg_text(lk__settled_text(place));
-    }
-    return lk__ask_script(&making->ask, change->script, op, count, args);
+    if (change->what == 'c')
+        return lk__ask_question(&making->ask, lk__plain_ask_count(place));
+    making->number = ++place->client->work->last_claim_number;
+    snprintf(op, sizeof(op), "%s:%" PRIu64, place->client->id, making->number);
+    return lk__ask_question(&making->ask, lk__plain_ask_change(place, &wish));
 }
 
 /* What is added or taken nobody says again; what is set or deleted may be. */
 static bool is_relative(const lk__change *change)
 {
-    return change->script == &lk__script_plain_add ||
-           change->script == &lk__script_plain_drain;
+    return change->what == 'a' || change->what == 'd';
 }
 
 static lk_status making_new(struct making **ret_making, lk__place *place,
@@ -109,11 +85,9 @@ static lk_status making_new(struct making **ret_making, lk__place *place,
     if (making == NULL)
         return LK_ENOMEM;
     making->ask.take = take;
-    making->ask.reads = change->script == &lk__script_plain_count;
+    making->ask.reads = change->what == 'c';
     making->ask.repeats = !making->ask.reads;
     making->ask.persists = is_relative(change);
-    if (making->ask.repeats)
-        making->number = ++place->client->work->last_claim_number;
     if (question(making, change) != LK_OK) {
         lk__ask_release(&making->ask);
         return LK_ENOMEM;

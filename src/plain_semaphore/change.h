@@ -4,14 +4,7 @@
 
 #include <latchkey/plain_semaphore.h>
 
-#include "base/script.h"
 #include "claims/place.h"
-
-extern const lk__script lk__script_plain_add;
-extern const lk__script lk__script_plain_count;
-extern const lk__script lk__script_plain_delete;
-extern const lk__script lk__script_plain_drain;
-extern const lk__script lk__script_plain_set;
 
 /*
  * A change of the counter, or the question how much is free. Each change has a
@@ -20,9 +13,10 @@ extern const lk__script lk__script_plain_set;
  * for until it is answered.
  */
 typedef struct lk__change {
-    const lk__script *script;
-    size_t count; /* of the script's own arguments, but for the last */
-    int64_t args[2];
+    char what; /* as in lua/plain_semaphore/change.lua, or c: the question */
+    int64_t amount;
+    bool must;
+    uint64_t ttl_ms;
 } lk__change;
 
 /*

@@ -10,19 +10,12 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "claims/protocol.h"
 #include "claims/settled.h"
 #include "engine/client.h"
 #include "handle/handle.h"
 #include "plain_semaphore/change.h"
-
-extern const lk__script lk__script_plain_acquire;
-extern const lk__script lk__script_plain_info;
-extern const lk__script lk__script_plain_forget;
-extern const lk__script lk__script_plain_leave;
-extern const lk__script lk__script_plain_pass;
-extern const lk__script lk__script_plain_recheck;
-extern const lk__script lk__script_plain_touch;
+#include "plain_semaphore/protocol.h"
+#include "plain_semaphore_table.h"
 
 static void on_granted(lk__place *place, const lk__claim *claim);
 
@@ -30,25 +23,15 @@ static void on_granted(lk__place *place, const lk__claim *claim);
 static const lk__kind kind = {
     .word = "plain",
     .family = "plain",
-    .protocol = &lk__protocol_first,
-    .has_terms = true,
+    .mode = "c",
+    .protocol = &lk__protocol_plain,
     .counts = true,
     .holdless = true,
-    .key_count = 8,
-    .keys = (const char *const[]){"", "latchkey:state", "latchkey:queue",
-                                  "latchkey:tickets", "latchkey:skipped",
-                                  "latchkey:memo", "latchkey:void", ":timeout"},
+    .key_count = LK__PLAIN_SEMAPHORE_KEYS,
+    .keys = lk__plain_semaphore_keys,
     .channel = "redisson_sc",
-    .text = lk__settled_text,
     .granted = on_granted,
     .own_free = lk__settled_free,
-    .acquire = &lk__script_plain_acquire,
-    .recheck = &lk__script_plain_recheck,
-    .touch = &lk__script_plain_touch,
-    .leave = &lk__script_plain_leave,
-    .pass = &lk__script_plain_pass,
-    .info = &lk__script_plain_info,
-    .forget = &lk__script_plain_forget,
 };
 
 struct lk_plain_semaphore {
@@ -112,7 +95,7 @@ static lk_status wish_make(lk__wish *ret_wish,
                            .wait_ms = wait_ms,
                            .options = options,
                            .line = LK__LINE_OWN,
-                           .terms = {.mode = "c", .need = count}};
+                           .terms = {.need = count}};
     return LK_OK;
 }
 
@@ -171,7 +154,7 @@ static lk_status make_async(const lk_plain_semaphore *semaphore,
 
 static lk__change change_release(uint64_t count)
 {
-    return (lk__change){&lk__script_plain_add, 2, {(int64_t)count, 1}};
+    return (lk__change){.what = 'a', .amount = (int64_t)count, .must = true};
 }
 
 lk_status
@@ -203,9 +186,8 @@ static lk_status set_check(uint64_t permits, uint64_t ttl_ms)
 
 static lk__change change_set(uint64_t permits, uint64_t ttl_ms)
 {
-    return (lk__change){&lk__script_plain_set,
-                        2,
-                        {(int64_t)permits, (int64_t)ttl_ms}};
+    return (
+        lk__change){.what = 's', .amount = (int64_t)permits, .ttl_ms = ttl_ms};
 }
 
 lk_status lk_plain_semaphore_try_set(lk_plain_semaphore *semaphore,
@@ -237,7 +219,7 @@ static lk_status add_check(int64_t permits)
 
 lk_status lk_plain_semaphore_add(lk_plain_semaphore *semaphore, int64_t permits)
 {
-    const lk__change change = {&lk__script_plain_add, 2, {permits, 0}};
+    const lk__change change = {.what = 'a', .amount = permits};
     lk_status status = add_check(permits);
 
     return status != LK_OK ? status : make(semaphore, &change, NULL);
@@ -247,16 +229,16 @@ lk_status lk_plain_semaphore_add_async(lk_plain_semaphore *semaphore,
                                        int64_t permits, lk_done_cb cb,
                                        void *data)
 {
-    const lk__change change = {&lk__script_plain_add, 2, {permits, 0}};
+    const lk__change change = {.what = 'a', .amount = permits};
     lk_status status = add_check(permits);
 
     return status != LK_OK ? status
                            : make_async(semaphore, &change, cb, NULL, data);
 }
 
-static const lk__change change_drain = {&lk__script_plain_drain, 0, {0}};
-static const lk__change change_delete = {&lk__script_plain_delete, 0, {0}};
-static const lk__change change_none = {&lk__script_plain_count, 0, {0}};
+static const lk__change change_drain = {.what = 'd'};
+static const lk__change change_delete = {.what = 'x'};
+static const lk__change change_none = {.what = 'c'};
 
 lk_status
 lk_plain_semaphore_drain(lk_plain_semaphore *semaphore, int64_t *ret_taken)

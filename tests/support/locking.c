@@ -278,10 +278,7 @@ void locking_wait_integer(locking *f, long long expected, const char *format,
 
 void locking_wait_queued(locking *f, const char *name, long long count)
 {
-    locking_wait_integer(f, count,
-                         "EVAL return(redis.call('ZCARD','latchkey:queue:{'.."
-                         "ARGV[1]..'}')+redis.call('ZCOUNT','latchkey:{'.."
-                         "ARGV[1]..'}:q',0,'(2533274790395904')) 0 %s",
+    locking_wait_integer(f, count, "ZCOUNT latchkey:{%s}:q 0 (2533274790395904",
                          name);
 }
 

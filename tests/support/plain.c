@@ -121,7 +121,6 @@ void plain_wait_value(plain *f, long long value)
 void plain_wait_clean(plain *f)
 {
     locking_wait_queued(f->base, "n", 0);
-    locking_wait_integer(f->base, 0, "ZCARD latchkey:skipped:{%s}", "n");
 }
 
 /* ---- threads --------------------------------------------------------------- */

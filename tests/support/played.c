@@ -406,6 +406,16 @@ static void answer_info(const played *p, fake_link *link)
             strlen("run_id:") + strlen(p->run_id), p->run_id);
 }
 
+/* Of a lock that nobody has. */
+static const char lock_record[] = "2l 0 0 0 - - - 0 - - - 0 0 - - ";
+
+static bool is_record(const char *key)
+{
+    size_t size = strlen(key);
+
+    return size > 2 && strcmp(key + size - 2, ":r") == 0;
+}
+
 /* NOLINTNEXTLINE(readability-function-cognitive-complexity): one list */
 static void on_command(void *data, fake_link *link, int argc, const char **argv,
                        const size_t *sizes)
@@ -427,8 +437,8 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
     } else if (strcmp(word, "PING") == 0) {
         p->pings++;
         fake_say(link, p->ping_answer != NULL ? p->ping_answer : "+PONG\r\n");
-    } else if (strcmp(word, "HMGET") == 0) {
-        say(link, "*2\r\n$1\r\n1\r\n$-1\r\n"); /* the record of a lock */
+    } else if (strcmp(word, "GET") == 0 && is_record(argv[1])) {
+        say(link, "$%zu\r\n%s\r\n", strlen(lock_record), lock_record);
     } else if (strcmp(word, "EXISTS") == 0 && p->exists_answer != NULL) {
         fake_say(link, p->exists_answer);
     } else if (strcmp(word, "SCAN") == 0 && p->scan_answer != NULL) {

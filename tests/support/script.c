@@ -173,16 +173,8 @@ static redisContext *connect_to(const server *s)
 }
 
 static const script_layout lock_layout = {
-    .count = KEY_SPIN + 1,
-    .keys = {[KEY_LOCK] = "",
-             [KEY_STATE] = "latchkey:state",
-             [KEY_QUEUE] = "latchkey:queue",
-             [KEY_TICKETS] = "latchkey:tickets",
-             [KEY_SKIPPED] = "latchkey:skipped",
-             [KEY_TOKEN] = "redisson_lock_token",
-             [KEY_VOID] = "latchkey:void",
-             [KEY_FAIRQ] = "redisson_lock_queue",
-             [KEY_SPIN] = "latchkey:spin"},
+    .count = KEY_LOCK + 1,
+    .keys = {[KEY_LOCK] = ""},
     .channel = "redisson_lock__channel",
 };
 
@@ -440,53 +432,11 @@ void script_fill_memory(script_fixture *f, bool is_full)
                 "OK");
 }
 
-void script_age(script_fixture *f, const char *claim, long long ms)
-{
-    const char *packed =
-        script_redis(f, "HGET %s %s", f->keys[KEY_TICKETS], claim);
-    const char *at = packed;
-    char aged[1024];
-    char *behind;
-    long long seen;
-
-    for (int words = 0; words < 4; words++) {
-        at = strchr(at, ' ');
-        assert_non_null(at);
-        at++;
-    }
-    seen = strtoll(at, &behind, 10);
-    assert_true(behind > at);
-    snprintf(aged, sizeof(aged), "%.*s%lld%s", (int)(at - packed), packed,
-             seen - ms, behind);
-    assert_like(script_redis(f, "HSET %s %s %s", f->keys[KEY_TICKETS], claim,
-                             aged),
-                "0");
-    script_redis(f, "HSET %s @ %lld", f->keys[KEY_TICKETS], script_now_ms(f));
-}
-
 /* For the script behind it no time passes: it is `now`. R is redis itself. */
 #define FROZEN                                                                 \
     "local redis = setmetatable({call = function(name, ...) "                  \
     "if name == 'TIME' then return now end "                                   \
     "return R.call(name, ...) end}, {__index = R}) "
-
-void script_stamp_both(script_fixture *f, const char *field, long long ms,
-                       const char *other, long long other_ms)
-{
-    snprintf(f->stamp, sizeof(f->stamp),
-             "local R, now = redis, redis.call('TIME') "
-             "local stamped = now[1] * 1000 + math.floor(now[2] / 1000) "
-             "R.call('HSET', KEYS[2], '%s', stamped + %lld, '%s', "
-             "stamped + %lld) " FROZEN,
-             field, ms, other, other_ms);
-}
-
-void script_stamp(script_fixture *f, const char *field, long long ms)
-{
-    f->stamp[0] = '\0';
-    if (field != NULL)
-        script_stamp_both(f, field, ms, field, ms);
-}
 
 void script_at(script_fixture *f, long long ms)
 {

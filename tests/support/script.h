@@ -44,26 +44,16 @@ typedef struct script_fixture {
     const script_layout *layout;
     char *keys[SCRIPT_KEYS];
     char *name;
-    char *channel;   /* Redisson's */
-    char stamp[480]; /* Lua that goes before each script; see script_stamp() */
+    char *channel;      /* Redisson's */
+    char stamp[480];    /* Lua that goes before each script; see script_at() */
     redisReply *answer; /* of the last script */
     char *answer_text;
     char *redis_text;
     char *heard_text;
 } script_fixture;
 
-/* The lock's keys, in the order in which every script gets them. */
-enum {
-    KEY_LOCK,
-    KEY_STATE,
-    KEY_QUEUE,
-    KEY_TICKETS,
-    KEY_SKIPPED,
-    KEY_TOKEN,
-    KEY_VOID,
-    KEY_FAIRQ,
-    KEY_SPIN
-};
+/* The lock's own key. */
+enum { KEY_LOCK };
 
 /* For cmocka: one server per program, one fixture per test, for the name n. */
 int script_start_server(void **state);
@@ -105,15 +95,6 @@ void script_deny(script_fixture *f, const char *command);
 /* Whether the server says that its memory is used up. */
 void script_fill_memory(script_fixture *f, bool is_full);
 
-/* Makes a queued claim look as if it was last seen ms ago, and others now. */
-void script_age(script_fixture *f, const char *claim, long long ms);
-/* Each script from now on finds this time in a field of the state, counted from
-   the one at which it runs, and no time passes while it runs; field NULL: none
-   does any more. */
-void script_stamp(script_fixture *f, const char *field, long long ms);
-/* The same for two fields. */
-void script_stamp_both(script_fixture *f, const char *field, long long ms,
-                       const char *other, long long other_ms);
 /* Each script from now on runs so many ms after the beginning of a second. */
 void script_at(script_fixture *f, long long ms);
 /* Has the lock end as if its lease had run out. */

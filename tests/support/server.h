@@ -91,12 +91,6 @@ enum { SERVER_FENCE = 1, SERVER_FLOOR = 3 };
     "ZCOUNT latchkey:{" name "}:q 2251799813685248 (2533274790395904"
 #define SERVER_LINE(name)                                                      \
     "ZRANGEBYSCORE latchkey:{" name "}:q 0 (2533274790395904"
-/* A command that says how many claims wait for a name. What the hash of tickets
-   has besides is no claim's. */
-#define SERVER_TICKETS(name)                                                   \
-    "EVAL return(redis.call('HLEN',KEYS[1])-redis.call('HEXISTS',KEYS[1],'#')" \
-    "-redis.call('HEXISTS',KEYS[1],'@')-redis.call('HEXISTS',KEYS[1],'!')) 1 " \
-    "latchkey:tickets:{" name "}"
 /* The next command opens a connection: the server has ended the one that is
    kept, as it does when its role changes. */
 void server_reconnect(server *s);

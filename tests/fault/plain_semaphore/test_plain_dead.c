@@ -95,7 +95,7 @@ static bool is_queued(void *data)
 {
     const expectation *e = data;
 
-    return server_integer(e->server, "ZCARD latchkey:queue:{n}") >= e->least;
+    return server_integer(e->server, SERVER_STANDING("n")) >= e->least;
 }
 
 static void queue_reaches(server *s, long long least)

@@ -157,7 +157,7 @@ static void a_wait_whose_answer_is_lost_takes_once(void **state)
 
 static long long remembered(plain *f)
 {
-    return server_integer(f->base->server, "HLEN latchkey:memo:{n}");
+    return server_integer(f->base->server, "HLEN latchkey:{n}:m");
 }
 
 /* Its first request may still be on its way, as far as the client can tell. */
@@ -335,7 +335,8 @@ static void an_acquire_that_comes_late_meets_a_tombstone(void **state)
     proxy_hold(the_proxy, COMMAND, PROXY_REQUESTS);
     status = lk_plain_semaphore_acquire(semaphore, 2, 0, NULL);
     assert_true(status == LK_EINDOUBT || status == LK_OK);
-    locking_wait_integer(f->base, 1, "EXISTS latchkey:void:{%s}", "n");
+    locking_wait_integer(f->base, 1,
+                         "ZCOUNT latchkey:{%s}:q 2533274790395904 +inf", "n");
     proxy_release(the_proxy, COMMAND, PROXY_REQUESTS);
     assert_true(wait_until(is_delivered, NULL, SOON_MS));
     plain_take(semaphore, 1, (int64_t)wait_scaled_ms(5000));

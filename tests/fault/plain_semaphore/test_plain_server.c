@@ -54,10 +54,10 @@ static void a_server_that_kept_its_data_keeps_the_queue(void **state)
                   LK_OK);
     assert_status(lk_plain_semaphore_try_set(semaphore, 0, 0), LK_OK);
     t = plain_begin(f, semaphore, 1, LK_FOREVER, NULL);
-    while (server_integer(s, "ZCARD latchkey:queue:{n}") != 1)
+    while (server_integer(s, SERVER_WAITERS("n")) != 1)
         assert_true(wait_now_ms() < until);
     assert_true(server_restart(s));
-    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{n}"), 1);
+    assert_int_equal(server_integer(s, SERVER_WAITERS("n")), 1);
     plain_give(semaphore, 1);
     assert_status(plain_join(t), LK_OK);
     assert_status(lk_client_shutdown(client, 1000), LK_OK);
@@ -131,9 +131,7 @@ static void a_queue_that_is_deleted_is_made_anew(void **state)
     lk_plain_semaphore *semaphore = plain_with(f, 0);
     plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 1, 1);
 
-    assert_int_equal(server_integer(f->base->server, "DEL latchkey:queue:{n} "
-                                                     "latchkey:tickets:{n}"),
-                     2);
+    assert_int_equal(server_integer(f->base->server, "DEL latchkey:{n}:q"), 1);
     locking_wait_queued(f->base, "n", 1);
     plain_give(semaphore, 1);
     assert_status(plain_join(t), LK_OK);
@@ -147,10 +145,9 @@ static void the_loss_of_all_side_keys_loses_no_permit(void **state)
     plain_taker *t = plain_queue_up(f, plain_of_new_client(f), 3, 1);
 
     assert_int_equal(server_integer(f->base->server,
-                                    "DEL latchkey:queue:{n} "
-                                    "latchkey:tickets:{n} latchkey:memo:{n} "
-                                    "latchkey:state:{n}"),
-                     4);
+                                    "DEL latchkey:{n}:q latchkey:{n}:m "
+                                    "latchkey:{n}:r"),
+                     3);
     plain_give(semaphore, 1);
     assert_status(plain_join(t), LK_OK);
     assert_int_equal(plain_value(f), 0);
@@ -287,12 +284,12 @@ static void the_rights_in_the_manual_are_enough(void **state)
     assert_int_equal(number, 2);
     /* What the library forgets when it is time for that. */
     assert_int_equal(server_integer(f->base->server,
-                                    "HSET latchkey:memo:{jobs:1} old %b # %b",
+                                    "HSET latchkey:{jobs:1}:m old %b # %b",
                                     "1 1 0", (size_t)5, "1 0", (size_t)3),
                      1);
     plain_give(semaphore, 1);
     assert_int_equal(server_integer(f->base->server,
-                                    "HEXISTS latchkey:memo:{jobs:1} old"),
+                                    "HEXISTS latchkey:{jobs:1}:m old"),
                      0);
     assert_status(lk_plain_semaphore_delete(semaphore), LK_OK);
 }

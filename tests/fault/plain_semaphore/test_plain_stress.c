@@ -222,11 +222,9 @@ static void assert_sound(workers *w)
 
 static void assert_at_rest(server *s)
 {
-    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{n}"), 0);
-    assert_int_equal(server_integer(s, "ZCARD latchkey:skipped:{n}"), 0);
-    assert_int_equal(server_integer(s, SERVER_TICKETS("n")), 0);
-    assert_true(server_integer(s, "PTTL latchkey:state:{n}") > 0);
-    assert_true(server_integer(s, "PTTL latchkey:memo:{n}") > 0);
+    assert_int_equal(server_integer(s, SERVER_WAITERS("n")), 0);
+    assert_true(server_integer(s, "PTTL latchkey:{n}:r") > 0);
+    assert_true(server_integer(s, "PTTL latchkey:{n}:m") > 0);
 }
 
 static int start_server(void **state)
@@ -262,8 +260,7 @@ static void no_permit_is_lost_or_made(void **state)
     assert_int_equal(workers_count(w.workers, GRANTED),
                      wanted_grants() / WORKERS * WORKERS);
     /* The memory of changes does not grow with them. */
-    assert_in_range(server_integer(s, "HLEN latchkey:memo:{n}"), 0,
-                    6 * WORKERS);
+    assert_in_range(server_integer(s, "HLEN latchkey:{n}:m"), 0, 6 * WORKERS);
     workers_end(w.workers);
     assert_true(workers_wait(w.workers, SETTLE_MS));
     assert_int_equal(workers_succeeded(w.workers), PROCESSES);
@@ -360,7 +357,7 @@ static void killed_members_keep_what_they_had(void **state)
     w.value -= (long long)kill_some(&w, kill_settled);
     assert_int_equal(value_of(s), w.value);
     workers_free(w.workers);
-    assert_int_equal(server_integer(s, "ZCARD latchkey:queue:{n}"), 0);
+    assert_int_equal(server_integer(s, SERVER_STANDING("n")), 0);
 }
 
 /* What was on its way to them may be missing besides, or to the server. */
@@ -374,7 +371,7 @@ static void members_killed_at_any_moment_give_nothing_back(void **state)
     w.value -= (long long)kill_some(&w, kill_at_once);
     assert_in_range(value_of(s), 0, w.value);
     workers_free(w.workers);
-    assert_in_range(server_integer(s, "ZCARD latchkey:queue:{n}"), 0,
+    assert_in_range(server_integer(s, SERVER_STANDING("n")), 0,
                     DOOMED * THREADS);
 }
 

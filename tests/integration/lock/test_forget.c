@@ -246,7 +246,7 @@ static void misuse_is_refused(void **state)
 
     assert_status(lk_forget(NULL, "n"), LK_EINVAL);
     assert_status(lk_forget(client, NULL), LK_EINVAL);
-    assert_status(lk_forget(client, "latchkey:state:{n}"), LK_EINVAL);
+    assert_status(lk_forget(client, "latchkey:{n}:r"), LK_EINVAL);
     assert_status(lk_forget_async(client, "n", NULL, NULL), LK_EINVAL);
     assert_status(lk_forget_async(client, "{", call_on_done, NULL), LK_EINVAL);
     assert_status(lk_client_shutdown(client, 10000), LK_OK);

@@ -173,8 +173,8 @@ static void many_changes_at_once_are_forgotten_at_once(void **state)
         assert_status(call_wait(&calls[i], NULL), LK_OK);
     plain_give(semaphore, 1);
     assert_int_equal(plain_value(f), CALLS + 1);
-    assert_in_range(server_integer(f->base->server, "HLEN latchkey:memo:{n}"),
-                    1, 8);
+    assert_in_range(server_integer(f->base->server, "HLEN latchkey:{n}:m"), 1,
+                    8);
     free(calls);
 }
 

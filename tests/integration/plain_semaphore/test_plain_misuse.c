@@ -292,9 +292,7 @@ static void another_layout_is_not_touched(void **state)
     plain *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 3);
 
-    assert_int_equal(server_integer(f->base->server,
-                                    "HSET latchkey:state:{n} v 2"),
-                     0);
+    free(server_string(f->base->server, "SET latchkey:{n}:r 3c"));
     assert_untouched(f, semaphore, LK_EMISMATCH);
     assert_int_equal(plain_value(f), 3);
 }
@@ -303,7 +301,7 @@ static void another_layout_is_not_touched(void **state)
 
 static long long memo_length(plain *f)
 {
-    return server_integer(f->base->server, "HLEN latchkey:memo:{n}");
+    return server_integer(f->base->server, "HLEN latchkey:{n}:m");
 }
 
 /* Whatever was changed: the memory of it does not grow with the changes. */
@@ -319,7 +317,7 @@ static void few_changes_are_remembered(void **state)
     /* The last change, what an answer of NOSCRIPT has had sent twice, and when
        to look through it next. */
     assert_in_range(memo_length(f), 1, 6);
-    assert_in_range(locking_pttl(f->base, "latchkey:memo:{n}"), 600000, 660000);
+    assert_in_range(locking_pttl(f->base, "latchkey:{n}:m"), 600000, 660000);
 }
 
 static void who_only_takes_or_only_gives_is_forgotten_as_well(void **state)
@@ -355,12 +353,8 @@ static void whoever_waited_the_memory_stays_small(void **state)
 
 static void nothing_of_ours_is_left_for_ever(void **state)
 {
-    static const char *const keys[] = {"latchkey:state:{n}",
-                                       "latchkey:memo:{n}",
-                                       "latchkey:queue:{n}",
-                                       "latchkey:void:{n}",
-                                       "latchkey:tickets:{n}",
-                                       "latchkey:skipped:{n}"};
+    static const char *const keys[] = {"latchkey:{n}:r", "latchkey:{n}:m",
+                                       "latchkey:{n}:q"};
     plain *f = *state;
     lk_plain_semaphore *semaphore = plain_with(f, 1);
     int64_t taken;
@@ -387,8 +381,8 @@ static void a_tag_in_the_name_names_the_keys(void **state)
     assert_status(lk_plain_semaphore_try_set(semaphore, 1, 0), LK_OK);
     plain_take(semaphore, 1, 0);
     assert_true(locking_exists(f->base, "a{b}c"));
-    assert_true(locking_exists(f->base, "latchkey:state::a{b}c"));
-    assert_true(locking_exists(f->base, "latchkey:memo::a{b}c"));
+    assert_true(locking_exists(f->base, "latchkey::a{b}c:r"));
+    assert_true(locking_exists(f->base, "latchkey::a{b}c:m"));
 }
 
 /* ---- who waits --------------------------------------------------------------------- */

@@ -11,17 +11,14 @@
 #include "support/check.h"
 #include "support/latch_script.h"
 #include "support/lock2.h"
+#include "support/plain_script.h"
 #include "support/rwlock2.h"
 #include "support/script.h"
 
 extern const lk__script lk__script_cell_read;
-extern const lk__script lk__script_plain_count;
-extern const lk__script lk__script_plain_info;
 
 static const lk__script *const readers[] = {
     &lk__script_cell_read,
-    &lk__script_plain_count,
-    &lk__script_plain_info,
 };
 
 /* Of a name that nobody has used. */
@@ -71,6 +68,20 @@ static void so_does_one_of_a_read_write_lock(void **state)
     assert_like(rwlock2_see(f), "1 0*");
     assert_like(rwlock2_state(f), "1 0");
     assert_like(rwlock2_forget(f), "1");
+}
+
+static void so_does_one_of_a_plain_semaphore(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(plain_count(f), "!READONLY *");
+    assert_like(plain_info(f), "!READONLY *");
+    assert_like(plain_forget(f), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+    assert_like(plain_count(f), "2");
+    assert_like(plain_info(f), "3 0 *");
+    assert_like(plain_forget(f), "1");
 }
 
 static void so_does_one_of_a_latch(void **state)
@@ -123,6 +134,7 @@ int main(void)
         SCRIPT_TEST(a_script_that_only_reads_refuses_on_a_replica),
         SCRIPT_TEST(so_does_one_of_a_lock),
         SCRIPT_TEST(so_does_one_of_a_read_write_lock),
+        SCRIPT_TEST(so_does_one_of_a_plain_semaphore),
         SCRIPT_TEST(so_does_one_of_a_latch),
         SCRIPT_TEST(so_does_a_change_of_a_latch),
     };

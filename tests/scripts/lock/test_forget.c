@@ -11,18 +11,11 @@
 #include "support/plain_script.h"
 #include "support/script.h"
 
-extern const lk__script lk__script_plain_forget;
-
 /* What a script is told that lacks a right, and one that met another type. */
 static const char cannot[] = "!DENIED *";
 static const char wrong_type[] = "!*WRONGTYPE*";
 
 enum { HOUR_MS = 3600000 };
-
-static const char *forget(script_fixture *f, const lk__script *script)
-{
-    return script_call(f, script, "", (char *)NULL);
-}
 
 static long long number(const char *text)
 {
@@ -41,13 +34,12 @@ static void dump(script_fixture *f, char text[8192])
 }
 
 /* Forgetting says so and changes nothing at all. */
-static void
-assert_stays(script_fixture *f, const lk__script *script, const char *answer)
+static void assert_stays(script_fixture *f, const char *answer)
 {
     char before[8192], after[8192];
 
     dump(f, before);
-    assert_like(forget(f, script), answer);
+    assert_like(plain_forget(f), answer);
     dump(f, after);
     assert_string_equal(after, before);
 }
@@ -59,9 +51,9 @@ static void a_plain_semaphore_that_is_set_stays(void **state)
     script_fixture *f = *state;
 
     plain_set(f, "op:1", "3");
-    assert_stays(f, &lk__script_plain_forget, "4 3");
-    script_redis(f, "ZADD %s 1 u:2", f->keys[KEY_QUEUE]);
-    assert_stays(f, &lk__script_plain_forget, "3 1");
+    assert_stays(f, "4 3");
+    plain_put_dead(f, 2);
+    assert_stays(f, "3 1");
 }
 
 static void a_plain_semaphore_that_was_deleted_is_forgotten(void **state)
@@ -71,15 +63,16 @@ static void a_plain_semaphore_that_was_deleted_is_forgotten(void **state)
     plain_set(f, "op:1", "3");
     plain_delete(f, "op:2");
     script_fill_memory(f, true);
-    assert_like(forget(f, &lk__script_plain_forget), "1 1");
+    assert_like(plain_forget(f), "2");
     script_fill_memory(f, false);
     assert_like(script_redis(f, "DBSIZE"), "2");
-    assert_like(script_redis(f, "HKEYS %s", f->keys[KEY_STATE]), "gone");
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_STATE])), 1,
+    assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2- *");
+    assert_true(plain_gone(f) > 0);
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_RECORD])), 1,
                     HOUR_MS);
-    assert_like(plain_set(f, "op:1", "5"), "1*"); /* it was made before */
+    assert_like(plain_set(f, "op:1", "5"), "1 0 0 0"); /* it was made before */
     assert_free(f, "nil");
-    assert_stays(f, &lk__script_plain_forget, "0");
+    assert_stays(f, "1");
 }
 
 /* They were of the counter that was deleted, not of the next one. */
@@ -90,14 +83,14 @@ static void permits_of_a_forgotten_counter_do_not_come_back(void **state)
     plain_set(f, "op:1", "3");
     plain_try(f, "u:1", "2");
     plain_delete(f, "op:2");
-    assert_like(forget(f, &lk__script_plain_forget), "1 1");
+    assert_like(plain_forget(f), "2");
     plain_set(f, "op:3", "3");
-    assert_like(plain_leave(f, "u:1", "0"), "2 *"); /* its answer was lost */
+    assert_like(plain_leave(f, "u:1", "0"), "1 2 *"); /* its answer was lost */
     assert_free(f, "3");
 
     plain_try(f, "u:2", "1");
     plain_delete(f, "op:4");
-    assert_like(forget(f, &lk__script_plain_forget), "1 1");
+    assert_like(plain_forget(f), "2");
     plain_set(f, "op:5", "3");
     plain_leave(f, "u:2", "0");
     assert_free(f, "3");
@@ -108,18 +101,18 @@ static void a_plain_counter_of_others_stays(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n 4");
-    assert_stays(f, &lk__script_plain_forget, "4 4");
+    assert_stays(f, "4 4");
     script_redis(f, "DEL n");
     plain_set(f, "op:1", "3");
     plain_delete(f, "op:2");
     script_deny(f, "del");
-    assert_stays(f, &lk__script_plain_forget, cannot);
+    assert_stays(f, cannot);
     script_deny(f, NULL);
     script_redis(f, "SET n text");
-    assert_stays(f, &lk__script_plain_forget, "!LKTYPE*");
+    assert_stays(f, "!LKTYPE*");
     script_redis(f, "DEL n");
-    script_redis(f, "SET %s other", f->keys[KEY_TICKETS]);
-    assert_stays(f, &lk__script_plain_forget, wrong_type);
+    script_redis(f, "SET %s other", f->keys[KEY_QUEUE]);
+    assert_stays(f, wrong_type);
 }
 
 int main(void)

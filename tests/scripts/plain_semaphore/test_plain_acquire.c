@@ -23,10 +23,10 @@ static void permits_are_taken_from_the_counter(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
-    assert_like(plain_acquire(f, "u:2", "2"), "1 0 0 0");
+    plain_set(f, "a:1", "5");
+    assert_like(plain_acquire(f, "b:2", "2"), "1");
     assert_free(f, "3");
-    assert_like(plain_try(f, "u:3", "3"), "1 0 0 0");
+    assert_like(plain_try(f, "c:3", "3"), "1");
     assert_free(f, "0");
 }
 
@@ -35,18 +35,17 @@ static void a_counter_of_redissons_is_taken_from(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n 1");
-    assert_like(plain_acquire(f, "u:1", "1"), "1 0 0 0");
+    assert_like(plain_acquire(f, "a:1", "1"), "1");
     assert_free(f, "0");
-    assert_like(script_redis(f, "HMGET %s v kind", f->keys[KEY_STATE]),
-                "1 plain");
+    assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2c *");
 }
 
 static void taking_keeps_the_counters_time(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set_for(f, "u:1", "5", "60000");
-    plain_acquire(f, "u:2", "2");
+    plain_set_for(f, "a:1", "5", "60000");
+    plain_acquire(f, "b:2", "2");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
@@ -55,23 +54,47 @@ static void what_stands_beside_the_counter_ends(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
-    plain_acquire(f, "u:2", "1");
-    plain_acquire(f, "u:3", "1");
-    assert_in_range(pttl(f, KEY_STATE), 604000000, 604800000);
+    plain_set(f, "a:1", "1");
+    plain_acquire(f, "b:2", "1");
+    plain_acquire(f, "c:3", "1");
+    assert_in_range(pttl(f, KEY_RECORD), PLAIN_LIFE - 10000, PLAIN_LIFE);
     assert_in_range(pttl(f, KEY_MEMO), 650000, 660000);
-    assert_in_range(pttl(f, KEY_QUEUE), 50000, 60000);
-    assert_in_range(pttl(f, KEY_TICKETS), 50000, 60000);
-    assert_like(script_redis(f, "DBSIZE"), "5");
+    assert_in_range(pttl(f, KEY_QUEUE), 650000, 660000);
+    assert_like(script_redis(f, "DBSIZE"), "4");
+}
+
+/* One counter is to be told from the next for as long as a change may be sent
+   again. */
+static void the_record_lives_as_long_as_the_memo(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_life(f, 60000);
+    plain_set(f, "a:1", "1");
+    assert_in_range(pttl(f, KEY_RECORD), 650000, 660000);
+    script_redis(f, "PEXPIRE %s 1000", f->keys[KEY_RECORD]);
+    plain_acquire(f, "b:2", "1");
+    assert_in_range(pttl(f, KEY_RECORD), 650000, 660000);
+}
+
+/* As docs/plain_semaphore.md says. */
+static void a_free_name_takes_little_memory(void **state)
+{
+    script_fixture *f = *state;
+
+    plain_set(f, "a:1", "1");
+    assert_in_range(number(script_redis(f, "MEMORY USAGE %s",
+                                        f->keys[KEY_RECORD])),
+                    1, 136);
 }
 
 static void nobody_is_told_that_permits_were_taken(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
+    plain_set(f, "a:1", "5");
     script_listen(f, f->channel);
-    plain_acquire(f, "u:2", "2");
+    plain_acquire(f, "b:2", "2");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -81,12 +104,12 @@ static void who_cannot_have_all_gets_none_and_queues(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
-    assert_like(plain_acquire(f, "u:2", "2"), "0 -1 * 0");
+    plain_set(f, "a:1", "1");
+    assert_like(plain_acquire(f, "b:2", "2"), "2 -1 * 0");
     assert_free(f, "1");
-    assert_like(plain_queue(f), "u:2");
-    assert_like(script_redis(f, "HGET %s u:2", f->keys[KEY_TICKETS]),
-                "* c 2 0 * * in:u:2 ");
+    assert_like(plain_queue(f), "b:2");
+    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_QUEUE]),
+                "b:2 " PLAIN_NONCE " c 2 30000 - p ");
 }
 
 static void waiting_makes_the_name_a_counters(void **state)
@@ -94,19 +117,19 @@ static void waiting_makes_the_name_a_counters(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n 1");
-    plain_acquire(f, "u:2", "2");
-    assert_like(script_redis(f, "HGET %s kind", f->keys[KEY_STATE]), "plain");
+    plain_acquire(f, "b:2", "2");
+    assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2c *");
 }
 
 static void a_try_does_not_queue(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
-    assert_like(plain_try(f, "u:2", "2"), "2 -1");
+    plain_set(f, "a:1", "1");
+    assert_like(plain_try(f, "b:2", "2"), "3 -1");
     assert_free(f, "1");
     assert_like(plain_queue(f), "");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_TICKETS]), "0");
+    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_QUEUE]), "0");
 }
 
 static void a_counter_below_zero_has_none(void **state)
@@ -114,8 +137,8 @@ static void a_counter_below_zero_has_none(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n -3");
-    assert_like(plain_try(f, "u:2", "1"), "2 -1");
-    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 * 0");
+    assert_like(plain_try(f, "b:2", "1"), "3 -1");
+    assert_like(plain_acquire(f, "b:2", "1"), "2 -1 * 0");
     assert_free(f, "-3");
 }
 
@@ -123,8 +146,8 @@ static void an_unset_counter_is_not_waited_for(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(plain_acquire(f, "u:1", "1"), "5");
-    assert_like(plain_try(f, "u:1", "1"), "5");
+    assert_like(plain_acquire(f, "a:1", "1"), "4");
+    assert_like(plain_try(f, "a:1", "1"), "4");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -132,10 +155,10 @@ static void a_waiter_learns_when_the_counter_ends(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set_for(f, "u:1", "1", "60000");
-    plain_acquire(f, "u:2", "2");
+    plain_set_for(f, "a:1", "1", "60000");
+    plain_acquire(f, "b:2", "2");
     assert_in_range(script_item(f, 1), 50000, 60000);
-    plain_try(f, "u:3", "2");
+    plain_try(f, "c:3", "2");
     assert_in_range(script_item(f, 1), 50000, 60000);
 }
 
@@ -146,12 +169,12 @@ static void tickets_grow(void **state)
     script_fixture *f = *state;
     long long first;
 
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
     first = script_item(f, 2);
-    plain_acquire(f, "u:3", "1");
+    plain_acquire(f, "c:3", "1");
     assert_true(script_item(f, 2) > first);
-    assert_like(plain_queue(f), "u:2 u:3");
+    assert_like(plain_queue(f), "b:2 c:3");
 }
 
 /* A large request would starve if small ones passed it. */
@@ -159,27 +182,27 @@ static void nobody_passes_a_waiter_that_needs_more(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:2", (char *)NULL);
-    plain_set(f, "u:1", "3");
-    plain_acquire(f, "u:2", "4");
-    assert_like(plain_acquire(f, "u:3", "1"), "0 -1 * 0");
-    assert_like(plain_try(f, "u:4", "1"), "2 -1");
+    plain_hear(f, "b:2", (char *)NULL);
+    plain_set(f, "a:1", "3");
+    plain_acquire(f, "b:2", "4");
+    assert_like(plain_acquire(f, "c:3", "1"), "2 -1 * 0");
+    assert_like(plain_try(f, "d:4", "1"), "3 -1");
     assert_free(f, "3");
     assert_string_equal(script_heard(f), "");
 }
 
-/* u:2 was told, and has not come yet. */
+/* b:2 was told, and has not come yet. */
 static void nobody_passes_a_waiter_whose_turn_it_is(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:2", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
-    plain_release(f, "u:3", "1");
-    assert_like(plain_try(f, "u:4", "1"), "2 -1");
-    assert_like(plain_acquire(f, "u:5", "1"), "0 -1 * 0");
-    assert_like(plain_queue(f), "u:2 u:5");
+    plain_hear(f, "b:2", (char *)NULL);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
+    plain_release(f, "c:3", "1");
+    assert_like(plain_try(f, "d:4", "1"), "3 -1");
+    assert_like(plain_acquire(f, "e:5", "1"), "2 -1 * 0");
+    assert_like(plain_queue(f), "b:2 e:5");
     assert_free(f, "1");
 }
 
@@ -187,47 +210,47 @@ static void a_dead_waiter_is_passed(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "3");
-    plain_acquire(f, "u:2", "4");
-    assert_like(plain_acquire(f, "u:3", "1"), "1 0 0 0");
+    plain_set(f, "a:1", "3");
+    plain_acquire(f, "b:2", "4");
+    assert_like(plain_acquire(f, "c:3", "1"), "1");
     assert_free(f, "2");
     assert_like(plain_queue(f), "");
-    assert_like(script_redis(f, "ZRANGE %s 0 -1", f->keys[KEY_SKIPPED]), "u:2");
-    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[KEY_TICKETS]), "0");
+    assert_like(plain_parked(f), "b:2");
+    assert_int_equal(plain_ticket(f, "c:3"), 0);
 }
 
 static void a_waiter_that_was_not_heard_of_for_long_is_passed(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:2", (char *)NULL);
-    plain_set(f, "u:1", "3");
-    plain_acquire(f, "u:2", "4");
-    script_age(f, "u:2", 3001);
-    assert_like(plain_acquire(f, "u:3", "1"), "1 0 0 0");
+    plain_hear(f, "b:2", (char *)NULL);
+    plain_set(f, "a:1", "3");
+    plain_acquire(f, "b:2", "4");
+    plain_age(f, "b:2", 3001);
+    assert_like(plain_acquire(f, "c:3", "1"), "1");
 }
 
 static void a_try_passes_the_dead_and_leaves_them_in_the_queue(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "3");
-    plain_acquire(f, "u:2", "4");
-    assert_like(plain_try(f, "u:3", "1"), "1 0 0 0");
+    plain_set(f, "a:1", "3");
+    plain_acquire(f, "b:2", "4");
+    assert_like(plain_try(f, "c:3", "1"), "1");
     assert_free(f, "2");
-    assert_like(plain_queue(f), "u:2");
+    assert_like(plain_queue(f), "b:2");
 }
 
 static void a_try_behind_more_of_the_dead_than_it_looks_at_is_busy(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "3");
-    for (int i = 0; i < 65; i++)
-        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
-    assert_like(plain_try(f, "u:3", "1"), "2 -1");
-    script_redis(f, "ZREM %s d:0", f->keys[KEY_QUEUE]);
-    assert_like(plain_try(f, "u:3", "1"), "1 0 0 0");
+    plain_set(f, "a:1", "3");
+    for (int i = 0; i < 64; i++)
+        plain_put_dead(f, i);
+    assert_like(plain_try(f, "c:3", "1"), "3 -1");
+    plain_drop_dead(f, 0);
+    assert_like(plain_try(f, "c:3", "1"), "1");
 }
 
 /* The next look, which is to be at once, goes on behind them. */
@@ -236,12 +259,12 @@ an_acquire_behind_more_of_the_dead_than_it_looks_at_looks_again(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "3");
+    plain_set(f, "a:1", "3");
     for (int i = 0; i < 64; i++)
-        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
-    assert_like(plain_acquire(f, "u:3", "1"), "0 0 * 0");
-    assert_like(plain_queue(f), "u:3");
-    assert_like(plain_recheck(f, "u:3"), "1 0 0 * 0");
+        plain_put_dead(f, i);
+    assert_like(plain_acquire(f, "c:3", "1"), "2 0 * 0");
+    assert_like(plain_queue(f), "c:3");
+    assert_like(plain_recheck(f, "c:3"), "1 *");
 }
 
 /* ---- sending it again ---- */
@@ -250,10 +273,10 @@ static void what_was_taken_is_not_taken_again(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
-    plain_acquire(f, "u:2", "2");
-    assert_like(plain_acquire(f, "u:2", "2"), "1 0 0 0");
-    assert_like(plain_try(f, "u:2", "2"), "1 0 0 0");
+    plain_set(f, "a:1", "5");
+    plain_acquire(f, "b:2", "2");
+    assert_like(plain_acquire(f, "b:2", "2"), "1");
+    assert_like(plain_try(f, "b:2", "2"), "1");
     assert_free(f, "3");
 }
 
@@ -262,10 +285,10 @@ static void what_was_taken_stays_taken_when_the_counter_is_gone(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
-    plain_acquire(f, "u:2", "2");
+    plain_set(f, "a:1", "5");
+    plain_acquire(f, "b:2", "2");
     script_redis(f, "DEL n");
-    assert_like(plain_acquire(f, "u:2", "2"), "1 0 0 0");
+    assert_like(plain_acquire(f, "b:2", "2"), "1");
     assert_free(f, "nil");
 }
 
@@ -274,41 +297,41 @@ static void a_queued_claim_keeps_its_ticket_when_it_asks_again(void **state)
     script_fixture *f = *state;
     long long ticket;
 
-    plain_hear(f, "u:2", "u:3", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
+    plain_hear(f, "b:2", "c:3", (char *)NULL);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
     ticket = script_item(f, 2);
-    plain_acquire(f, "u:3", "1");
-    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 * 0");
+    plain_acquire(f, "c:3", "1");
+    assert_like(plain_acquire(f, "b:2", "1"), "2 -1 * 0");
     assert_true(script_item(f, 2) == ticket);
-    assert_like(plain_queue(f), "u:2 u:3");
+    assert_like(plain_queue(f), "b:2 c:3");
 }
 
 static void a_queued_claim_that_asks_again_takes_in_its_turn(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:2", "u:3", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
-    plain_acquire(f, "u:3", "1");
+    plain_hear(f, "b:2", "c:3", (char *)NULL);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
+    plain_acquire(f, "c:3", "1");
     script_redis(f, "SET n 1");
-    assert_like(plain_acquire(f, "u:3", "1"), "0 -1 * 0");
-    assert_like(plain_acquire(f, "u:2", "1"), "1 0 0 0");
+    assert_like(plain_acquire(f, "c:3", "1"), "2 -1 * 0");
+    assert_like(plain_acquire(f, "b:2", "1"), "1");
     assert_free(f, "0");
-    assert_like(plain_queue(f), "u:3");
+    assert_like(plain_queue(f), "c:3");
 }
 
 static void a_queued_claim_that_asks_again_hears_of_the_end(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
     script_redis(f, "DEL n");
-    assert_like(plain_acquire(f, "u:2", "1"), "7");
+    assert_like(plain_acquire(f, "b:2", "1"), "5");
     assert_like(plain_queue(f), "");
-    assert_like(plain_acquire(f, "u:2", "1"), "5");
+    assert_like(plain_acquire(f, "b:2", "1"), "4");
 }
 
 static void what_is_settled_is_forgotten(void **state)
@@ -318,7 +341,7 @@ static void what_is_settled_is_forgotten(void **state)
     plain_set(f, "u:1", "5");
     plain_acquire(f, "u:2", "1");
     plain_acquire(f, "v:2", "1");
-    plain_acquire_with(f, "u:3", "1", "in:u", "", "0", "1", "1 2");
+    plain_acquire_with(f, "u:3", 'q', "", "1", "1 2");
     assert_like(script_redis(f, "HMGET %s u:1 u:2 v:2 u:3", f->keys[KEY_MEMO]),
                 "nil nil * 1 0 * 1 0");
     assert_free(f, "2");
@@ -332,12 +355,12 @@ what_is_settled_is_forgotten_by_who_waits_or_is_refused(void **state)
 
     plain_set(f, "u:1", "1");
     plain_acquire(f, "u:2", "1");
-    plain_acquire_with(f, "u:3", "0", "in:u", "", "0", "1", "1");
+    plain_acquire_with(f, "u:3", 't', "", "1", "1");
     assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "0");
-    plain_acquire_with(f, "u:4", "1", "in:u", "", "0", "1", "2");
+    plain_acquire_with(f, "u:4", 'q', "", "1", "2");
     assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[KEY_MEMO]), "0");
     plain_delete(f, "u:5");
-    plain_acquire_with(f, "u:6", "1", "in:u", "", "0", "1", "5");
+    plain_acquire_with(f, "u:6", 'q', "", "1", "5");
     assert_like(script_redis(f, "HEXISTS %s u:5", f->keys[KEY_MEMO]), "0");
 }
 
@@ -347,27 +370,23 @@ static void a_claim_that_was_given_up_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
-    plain_leave(f, "u:2", "60000");
-    assert_like(plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", ""),
-                "!LKVOID*");
+    plain_set(f, "a:1", "5");
+    plain_leave(f, "b:2", "60000");
+    assert_like(plain_acquire(f, "b:2", "1"), "!LKVOID*");
+    assert_like(plain_try(f, "b:2", "1"), "!LKVOID*");
     assert_free(f, "5");
-    assert_like(plain_acquire_with(f, "u:2", "0", "in:u", "", "0", "1", ""),
-                "1 0 0 0");
-    plain_leave(f, "u:2", "60000");
-    script_redis(f, "ZADD %s 5 u:2", f->keys[KEY_VOID]);
-    assert_like(plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", ""),
-                "1 0 0 0");
+    script_redis(f, "DEL %s", f->keys[KEY_QUEUE]);
+    assert_like(plain_acquire(f, "b:2", "1"), "1");
 }
 
 static void a_full_server_refuses_to_take_and_to_queue(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
+    plain_set(f, "a:1", "1");
     script_fill_memory(f, true);
-    assert_like(plain_acquire(f, "u:2", "1"), "!OOM*");
-    assert_like(plain_acquire(f, "u:2", "2"), "!OOM*");
+    assert_like(plain_acquire(f, "b:2", "1"), "!OOM*");
+    assert_like(plain_acquire(f, "b:2", "2"), "!OOM*");
     assert_free(f, "1");
     assert_like(plain_queue(f), "");
 }
@@ -378,10 +397,10 @@ static void leased_permits_are_not_touched(void **state)
 
     script_redis(f, "SET n 5");
     script_redis(f, "ZADD %s 1 0123456789abcdef", f->keys[KEY_LEASES]);
-    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*leased*");
+    assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*leased*");
     script_redis(f, "DEL %s", f->keys[KEY_LEASES]);
-    script_redis(f, "HSET %s v 1 kind leased", f->keys[KEY_STATE]);
-    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*another*");
+    plain_put_record(f, 'p');
+    assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*another*");
     assert_free(f, "5");
 }
 
@@ -390,11 +409,11 @@ static void a_name_that_was_leased_once_may_be_a_counter(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "HSET %s v 1 kind leased", f->keys[KEY_STATE]);
-    assert_like(plain_acquire(f, "u:1", "1"), "5");
-    assert_like(plain_set(f, "u:2", "1"), "1 0 0");
-    assert_like(plain_acquire(f, "u:1", "1"), "1 0 0 0");
-    assert_like(script_redis(f, "HGET %s kind", f->keys[KEY_STATE]), "plain");
+    plain_put_record(f, 'p');
+    assert_like(plain_acquire(f, "a:1", "1"), "4");
+    assert_like(plain_set(f, "b:2", "1"), "1 0 0 0");
+    assert_like(plain_acquire(f, "a:1", "1"), "1");
+    assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2c *");
 }
 
 /* An open latch has no key of Redisson's. */
@@ -402,24 +421,24 @@ static void a_latch_is_not_touched(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "HSET %s v 1 kind latch", f->keys[KEY_STATE]);
-    assert_like(plain_set(f, "u:1", "1"), "!LKTYPE*another*");
-    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*another*");
+    plain_put_record(f, 't');
+    assert_like(plain_set(f, "a:1", "1"), "!LKTYPE*another*");
+    assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*another*");
 }
 
 static void a_key_of_another_type_is_not_touched(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "HSET n u:1 1");
-    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*");
+    script_redis(f, "HSET n a:1 1");
+    assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*");
     script_redis(f, "DEL n");
     script_redis(f, "SET n five");
-    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*");
+    assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*");
     script_redis(f, "SET n 1000000000000000");
-    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*");
+    assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*");
     script_redis(f, "SET n 1.5");
-    assert_like(plain_acquire(f, "u:1", "1"), "!LKTYPE*");
+    assert_like(plain_acquire(f, "a:1", "1"), "!LKTYPE*");
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
@@ -428,22 +447,22 @@ static void another_layout_is_not_touched(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n 5");
-    script_redis(f, "HSET %s v 2", f->keys[KEY_STATE]);
-    assert_like(plain_acquire(f, "u:1", "1"), "!LKLAYOUT*");
+    script_redis(f, "SET %s %s", f->keys[KEY_RECORD], "3c 0 0");
+    assert_like(plain_acquire(f, "a:1", "1"), "!LKLAYOUT*");
     assert_free(f, "5");
 }
 
 /* Whatever the side keys are, nothing is taken that is not noted. */
 static void a_side_key_of_another_type_keeps_the_permits(void **state)
 {
-    static const int side[] = {KEY_STATE, KEY_QUEUE, KEY_TICKETS, KEY_MEMO};
+    static const int side[] = {KEY_RECORD, KEY_QUEUE, KEY_MEMO};
     script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(side) / sizeof(side[0]); i++) {
         server_flush(f->server);
         script_redis(f, "SET n 5");
         script_redis(f, "SET %s x", f->keys[side[i]]);
-        assert_like(plain_acquire(f, "u:1", "1"), "!*");
+        assert_like(plain_acquire(f, "a:1", "1"), "!*");
         assert_free(f, "5");
         assert_like(script_redis(f, "DBSIZE"), "2");
     }
@@ -456,9 +475,9 @@ static void odd_names_work(void **state)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         script_set_name(f, names[i]);
-        assert_like(plain_set(f, "u:1", "1"), "1 0 0");
-        assert_like(plain_acquire(f, "u:2", "1"), "1 0 0 0");
-        assert_like(plain_acquire(f, "u:3", "1"), "0 -1 * 0");
+        assert_like(plain_set(f, "a:1", "1"), "1 0 0 0");
+        assert_like(plain_acquire(f, "b:2", "1"), "1");
+        assert_like(plain_acquire(f, "c:3", "1"), "2 -1 * 0");
     }
 }
 
@@ -469,6 +488,8 @@ int main(void)
         PLAIN_TEST(a_counter_of_redissons_is_taken_from),
         PLAIN_TEST(taking_keeps_the_counters_time),
         PLAIN_TEST(what_stands_beside_the_counter_ends),
+        PLAIN_TEST(the_record_lives_as_long_as_the_memo),
+        PLAIN_TEST(a_free_name_takes_little_memory),
         PLAIN_TEST(nobody_is_told_that_permits_were_taken),
         PLAIN_TEST(who_cannot_have_all_gets_none_and_queues),
         PLAIN_TEST(waiting_makes_the_name_a_counters),

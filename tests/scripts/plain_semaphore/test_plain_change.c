@@ -27,8 +27,8 @@ static void a_release_adds_to_the_counter(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
-    assert_like(plain_release(f, "u:2", "3"), "1 0 0");
+    plain_set(f, "a:1", "1");
+    assert_like(plain_release(f, "b:2", "3"), "1 0 0 0");
     assert_free(f, "4");
 }
 
@@ -36,12 +36,12 @@ static void a_release_that_is_sent_again_adds_once(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
-    plain_release(f, "u:2", "3");
-    assert_like(plain_release(f, "u:2", "3"), "1 0 0");
+    plain_set(f, "a:1", "1");
+    plain_release(f, "b:2", "3");
+    assert_like(plain_release(f, "b:2", "3"), "1 0 0 0");
     assert_free(f, "4");
     script_redis(f, "DEL n");
-    assert_like(plain_release(f, "u:2", "3"), "1 0 0");
+    assert_like(plain_release(f, "b:2", "3"), "1 0 0 0");
     assert_free(f, "nil");
 }
 
@@ -49,7 +49,7 @@ static void a_release_of_an_unset_counter_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(plain_release(f, "u:1", "1"), "5");
+    assert_like(plain_release(f, "a:1", "1"), "4");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -57,20 +57,20 @@ static void a_release_does_not_leave_the_range(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "2147483646");
-    assert_like(plain_release(f, "u:2", "2"), "4");
+    plain_set(f, "a:1", "2147483646");
+    assert_like(plain_release(f, "b:2", "2"), "3");
     assert_free(f, "2147483646");
-    assert_like(plain_release(f, "u:2", "1"), "1 0 0");
+    assert_like(plain_release(f, "b:2", "1"), "1 0 0 0");
     assert_free(f, "2147483647");
-    assert_like(plain_release(f, "u:3", "1"), "4");
+    assert_like(plain_release(f, "c:3", "1"), "3");
 }
 
 static void a_release_keeps_the_counters_time(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set_for(f, "u:1", "1", "60000");
-    plain_release(f, "u:2", "1");
+    plain_set_for(f, "a:1", "1", "60000");
+    plain_release(f, "b:2", "1");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
@@ -80,15 +80,15 @@ static void redisson_hears_what_is_free_after_a_release(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
+    plain_set(f, "a:1", "1");
     script_listen(f, f->channel);
-    plain_release(f, "u:2", "3");
+    plain_release(f, "b:2", "3");
     assert_string_equal(script_heard(f), "redisson_sc:{n} 4\n");
     script_redis(f, "SET n -5");
-    plain_release(f, "u:3", "3");
-    plain_release(f, "u:4", "2");
+    plain_release(f, "c:3", "3");
+    plain_release(f, "d:4", "2");
     assert_string_equal(script_heard(f), "");
-    plain_release(f, "u:5", "1");
+    plain_release(f, "e:5", "1");
     assert_string_equal(script_heard(f), "redisson_sc:{n} 1\n");
 }
 
@@ -96,29 +96,29 @@ static void one_waiter_is_told_of_a_release(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:2", "u:3", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "2");
-    plain_acquire(f, "u:3", "1");
-    plain_release(f, "u:4", "1");
+    plain_hear(f, "b:2", "c:3", (char *)NULL);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "2");
+    plain_acquire(f, "c:3", "1");
+    plain_release(f, "d:4", "1");
     assert_string_equal(script_heard(f), "");
-    plain_release(f, "u:5", "1");
-    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
+    plain_release(f, "e:5", "1");
+    assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
     assert_free(f, "2");
-    assert_like(plain_queue(f), "u:2 u:3");
+    assert_like(plain_queue(f), "b:2 c:3");
 }
 
 static void a_release_passes_the_dead(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:3", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "2");
-    plain_acquire(f, "u:3", "1");
-    plain_release(f, "u:4", "1");
-    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
-    assert_like(plain_queue(f), "u:3");
+    plain_hear(f, "c:3", (char *)NULL);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "2");
+    plain_acquire(f, "c:3", "1");
+    plain_release(f, "d:4", "1");
+    assert_like(script_heard(f), "latchkey:in::c open 0 plain c:3 * n\n");
+    assert_like(plain_queue(f), "c:3");
 }
 
 /* ---- add ---- */
@@ -127,12 +127,11 @@ static void an_add_sets_an_unset_counter(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(plain_add(f, "u:1", "4"), "1 0 0");
+    assert_like(plain_add(f, "a:1", "4"), "1 0 0 0");
     assert_free(f, "4");
-    assert_like(plain_add(f, "u:1", "4"), "1 0 0");
+    assert_like(plain_add(f, "a:1", "4"), "1 0 0 0");
     assert_free(f, "4");
-    assert_like(script_redis(f, "HMGET %s v kind", f->keys[KEY_STATE]),
-                "1 plain");
+    assert_like(script_redis(f, "GET %s", f->keys[KEY_RECORD]), "2c *");
     assert_int_equal(pttl(f, KEY_COUNTER), -1);
 }
 
@@ -140,10 +139,10 @@ static void an_add_of_less_takes_away(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "2");
-    assert_like(plain_add(f, "u:2", "-5"), "1 0 0");
+    plain_set(f, "a:1", "2");
+    assert_like(plain_add(f, "b:2", "-5"), "1 0 0 0");
     assert_free(f, "-3");
-    assert_like(plain_add(f, "u:2", "-5"), "1 0 0");
+    assert_like(plain_add(f, "b:2", "-5"), "1 0 0 0");
     assert_free(f, "-3");
 }
 
@@ -151,12 +150,12 @@ static void an_add_does_not_leave_the_range(void **state)
 {
     script_fixture *f = *state;
 
-    plain_add(f, "u:1", "-2147483647");
-    assert_like(plain_add(f, "u:2", "-1"), "4");
+    plain_add(f, "a:1", "-2147483647");
+    assert_like(plain_add(f, "b:2", "-1"), "3");
     assert_free(f, "-2147483647");
-    assert_like(plain_add(f, "u:3", "2147483647"), "1 0 0");
-    assert_like(plain_add(f, "u:4", "2147483647"), "1 0 0");
-    assert_like(plain_add(f, "u:5", "1"), "4");
+    assert_like(plain_add(f, "c:3", "2147483647"), "1 0 0 0");
+    assert_like(plain_add(f, "d:4", "2147483647"), "1 0 0 0");
+    assert_like(plain_add(f, "e:5", "1"), "3");
     assert_free(f, "2147483647");
 }
 
@@ -166,12 +165,12 @@ static void an_add_leads_back_into_the_range(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n 3000000000");
-    assert_like(plain_add(f, "u:1", "1"), "4");
-    assert_like(plain_add(f, "u:2", "-1"), "1 0 0");
+    assert_like(plain_add(f, "a:1", "1"), "3");
+    assert_like(plain_add(f, "b:2", "-1"), "1 0 0 0");
     assert_free(f, "2999999999");
     script_redis(f, "SET n -3000000000");
-    assert_like(plain_add(f, "u:3", "-1"), "4");
-    assert_like(plain_add(f, "u:4", "1"), "1 0 0");
+    assert_like(plain_add(f, "c:3", "-1"), "3");
+    assert_like(plain_add(f, "d:4", "1"), "1 0 0 0");
 }
 
 /* Redisson's own addPermits() drops it. */
@@ -179,8 +178,8 @@ static void an_add_keeps_the_counters_time(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set_for(f, "u:1", "1", "60000");
-    plain_add(f, "u:2", "1");
+    plain_set_for(f, "a:1", "1", "60000");
+    plain_add(f, "b:2", "1");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
@@ -191,7 +190,7 @@ static void an_unset_counter_is_set(void **state)
     script_fixture *f = *state;
 
     script_listen(f, f->channel);
-    assert_like(plain_set(f, "u:1", "10"), "1 0 0");
+    assert_like(plain_set(f, "a:1", "10"), "1 0 0 0");
     assert_free(f, "10");
     assert_int_equal(pttl(f, KEY_COUNTER), -1);
     assert_string_equal(script_heard(f), "redisson_sc:{n} 10\n");
@@ -201,7 +200,7 @@ static void a_counter_is_set_for_a_time(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set_for(f, "u:1", "10", "60000");
+    plain_set_for(f, "a:1", "10", "60000");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
@@ -209,24 +208,24 @@ static void a_set_counter_stays_as_it_is(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "10");
-    assert_like(plain_set_for(f, "u:2", "15", "60000"), "2");
+    plain_set(f, "a:1", "10");
+    assert_like(plain_set_for(f, "b:2", "15", "60000"), "2");
     assert_free(f, "10");
     assert_int_equal(pttl(f, KEY_COUNTER), -1);
     script_redis(f, "SET n 0");
-    assert_like(plain_set(f, "u:3", "15"), "2");
+    assert_like(plain_set(f, "c:3", "15"), "2");
 }
 
 static void a_set_that_is_sent_again_sets_once(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "10");
-    plain_acquire(f, "u:2", "4");
-    assert_like(plain_set(f, "u:1", "10"), "1 0 0");
+    plain_set(f, "a:1", "10");
+    plain_acquire(f, "b:2", "4");
+    assert_like(plain_set(f, "a:1", "10"), "1 0 0 0");
     assert_free(f, "6");
-    plain_delete(f, "u:3");
-    assert_like(plain_set(f, "u:1", "10"), "1 0 0");
+    plain_delete(f, "c:3");
+    assert_like(plain_set(f, "a:1", "10"), "1 0 0 0");
     assert_free(f, "nil");
 }
 
@@ -235,8 +234,8 @@ static void a_full_server_refuses_to_set(void **state)
     script_fixture *f = *state;
 
     script_fill_memory(f, true);
-    assert_like(plain_set(f, "u:1", "10"), "!OOM*");
-    assert_like(plain_add(f, "u:1", "10"), "!OOM*");
+    assert_like(plain_set(f, "a:1", "10"), "!OOM*");
+    assert_like(plain_add(f, "a:1", "10"), "!OOM*");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -246,12 +245,12 @@ static void a_drain_takes_what_is_free(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "10");
-    plain_acquire(f, "u:2", "3");
+    plain_set(f, "a:1", "10");
+    plain_acquire(f, "b:2", "3");
     script_listen(f, f->channel);
-    assert_like(plain_drain(f, "u:3"), "1 0 0 7");
+    assert_like(plain_drain(f, "c:3"), "1 7 0 0");
     assert_free(f, "0");
-    assert_like(plain_drain(f, "u:4"), "1 0 0 0");
+    assert_like(plain_drain(f, "d:4"), "1 0 0 0");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -259,10 +258,10 @@ static void a_drain_that_is_sent_again_answers_the_same(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "7");
-    plain_drain(f, "u:2");
-    plain_release(f, "u:3", "2");
-    assert_like(plain_drain(f, "u:2"), "1 0 0 7");
+    plain_set(f, "a:1", "7");
+    plain_drain(f, "b:2");
+    plain_release(f, "c:3", "2");
+    assert_like(plain_drain(f, "b:2"), "1 7 0 0");
     assert_free(f, "2");
 }
 
@@ -270,8 +269,8 @@ static void a_drain_of_what_is_owed_says_so(void **state)
 {
     script_fixture *f = *state;
 
-    plain_add(f, "u:1", "-4");
-    assert_like(plain_drain(f, "u:2"), "1 0 0 -4");
+    plain_add(f, "a:1", "-4");
+    assert_like(plain_drain(f, "b:2"), "1 -4 0 0");
     assert_free(f, "0");
 }
 
@@ -279,7 +278,7 @@ static void a_drain_of_an_unset_counter_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(plain_drain(f, "u:1"), "5");
+    assert_like(plain_drain(f, "a:1"), "4");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -288,8 +287,8 @@ static void a_drain_keeps_the_counters_time(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set_for(f, "u:1", "7", "60000");
-    plain_drain(f, "u:2");
+    plain_set_for(f, "a:1", "7", "60000");
+    plain_drain(f, "b:2");
     assert_in_range(pttl(f, KEY_COUNTER), 50000, 60000);
 }
 
@@ -299,11 +298,11 @@ static void a_deleted_counter_is_unset(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "7");
+    plain_set(f, "a:1", "7");
     script_listen(f, f->channel);
-    assert_like(plain_delete(f, "u:2"), "1 0 0");
+    assert_like(plain_delete(f, "b:2"), "1 0 0 0");
     assert_free(f, "nil");
-    assert_like(plain_delete(f, "u:3"), "5");
+    assert_like(plain_delete(f, "c:3"), "4");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -311,10 +310,10 @@ static void a_delete_that_is_sent_again_deletes_once(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "7");
-    plain_delete(f, "u:2");
-    plain_set(f, "u:3", "8");
-    assert_like(plain_delete(f, "u:2"), "1 0 0");
+    plain_set(f, "a:1", "7");
+    plain_delete(f, "b:2");
+    plain_set(f, "c:3", "8");
+    assert_like(plain_delete(f, "b:2"), "1 0 0 0");
     assert_free(f, "8");
 }
 
@@ -323,27 +322,27 @@ static void a_delete_with_many_waiters_asks_to_be_gone_on_with(void **state)
     script_fixture *f = *state;
     char claim[24];
 
-    plain_set(f, "u:1", "0");
+    plain_set(f, "a:1", "0");
     for (int i = 0; i < 70; i++) {
         snprintf(claim, sizeof(claim), "w:%d", i);
         plain_hear(f, claim, (char *)NULL);
         plain_acquire(f, claim, "1");
     }
-    assert_like(plain_delete(f, "u:2"), "1 1 0");
-    assert_like(plain_pass(f), "0 0");
-    assert_like(script_heard(f), "*in:w:69 open plain w:69 * n\n");
-    assert_like(plain_recheck(f, "w:69"), "7");
+    assert_like(plain_delete(f, "b:2"), "1 0 1 0");
+    assert_like(plain_pass(f), "3 -1 0 0 0 0 ()");
+    assert_like(script_heard(f), "*latchkey:in::w open 0 plain w:69 * n\n");
+    assert_like(plain_recheck(f, "w:69"), "2");
 }
 
 static void a_count_tells_what_is_free(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(plain_count(f), "5");
-    plain_set(f, "u:1", "7");
-    assert_like(plain_count(f), "1 0 0 7");
+    assert_like(plain_count(f), "2");
+    plain_set(f, "a:1", "7");
+    assert_like(plain_count(f), "1 7");
     script_redis(f, "SET n -7");
-    assert_like(plain_count(f), "1 0 0 -7");
+    assert_like(plain_count(f), "1 -7");
     script_redis(f, "DEL n");
     script_redis(f, "RPUSH n x");
     assert_like(plain_count(f), "!LKTYPE*");
@@ -355,25 +354,25 @@ static void a_full_server_lets_change(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "7");
+    plain_set(f, "a:1", "7");
     script_fill_memory(f, true);
-    assert_like(plain_release(f, "u:2", "1"), "1 0 0");
-    assert_like(plain_add(f, "u:3", "-2"), "1 0 0");
+    assert_like(plain_release(f, "b:2", "1"), "1 0 0 0");
+    assert_like(plain_add(f, "c:3", "-2"), "1 0 0 0");
     assert_free(f, "6");
-    assert_like(plain_drain(f, "u:4"), "1 0 0 6");
-    assert_like(plain_delete(f, "u:5"), "1 0 0");
+    assert_like(plain_drain(f, "d:4"), "1 6 0 0");
+    assert_like(plain_delete(f, "e:5"), "1 0 0 0");
 }
 
 static void assert_nothing_is_changed(script_fixture *f, const char *why)
 {
-    assert_like(plain_release(f, "u:1", "1"), why);
-    assert_like(plain_add(f, "u:1", "1"), why);
-    assert_like(plain_set(f, "u:1", "1"), why);
-    assert_like(plain_drain(f, "u:1"), why);
-    assert_like(plain_delete(f, "u:1"), why);
-    assert_like(plain_leave(f, "u:1", "0"), why);
-    assert_like(plain_recheck(f, "u:1"), why);
-    assert_like(plain_touch(f, "u:1", NULL), why);
+    assert_like(plain_release(f, "a:1", "1"), why);
+    assert_like(plain_add(f, "a:1", "1"), why);
+    assert_like(plain_set(f, "a:1", "1"), why);
+    assert_like(plain_drain(f, "a:1"), why);
+    assert_like(plain_delete(f, "a:1"), why);
+    assert_like(plain_leave(f, "a:1", "0"), why);
+    assert_like(plain_recheck(f, "a:1"), why);
+    assert_like(plain_touch(f, "a:1", NULL), why);
     assert_like(plain_pass(f), why);
     assert_like(plain_count(f), why);
     assert_like(plain_info(f), why);
@@ -394,13 +393,13 @@ static void a_key_of_another_type_is_not_touched(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "HSET n u:1 1");
+    script_redis(f, "HSET n a:1 1");
     assert_nothing_is_changed(f, "!LKTYPE*");
     assert_like(script_redis(f, "DBSIZE"), "1");
     script_redis(f, "DEL n");
     script_redis(f, "SET n 5");
-    script_redis(f, "SET %s x", f->keys[KEY_STATE]);
-    assert_nothing_is_changed(f, "!LKTYPE*");
+    script_redis(f, "SET %s x", f->keys[KEY_RECORD]);
+    assert_nothing_is_changed(f, "!LKLAYOUT*");
     assert_like(script_redis(f, "DBSIZE"), "2");
 }
 
@@ -414,8 +413,8 @@ static void a_side_key_of_another_type_keeps_the_counter(void **state)
         server_flush(f->server);
         script_redis(f, "SET n 5");
         script_redis(f, "SET %s x", f->keys[side[i]]);
-        assert_like(plain_release(f, "u:1", "1"), "!*");
-        assert_like(plain_delete(f, "u:2"), "!*");
+        assert_like(plain_release(f, "a:1", "1"), "!*");
+        assert_like(plain_delete(f, "b:2"), "!*");
         assert_free(f, "5");
         assert_like(script_redis(f, "DBSIZE"), "2");
     }

@@ -14,12 +14,17 @@
 #include "support/plain_script.h"
 
 /* Every command that a script of the counter may call. */
-static const char *const commands[] =
-    {"del",     "exists", "get",           "hdel",    "hget",
-     "hmget",   "hset",   "incrby",        "pexpire", "pttl",
-     "publish", "pubsub", "set",           "time",    "zadd",
-     "zcard",   "zrange", "zrangebyscore", "zrem",    "zremrangebyscore",
-     "zscore"};
+static const char *const commands[] = {"del",           "exists",
+                                       "get",           "hdel",
+                                       "hmget",         "hscan",
+                                       "hset",          "incrby",
+                                       "mget",          "pexpire",
+                                       "pttl",          "publish",
+                                       "pubsub",        "set",
+                                       "time",          "zadd",
+                                       "zrangebyscore", "zrem",
+                                       "zcount",        "zmscore",
+                                       "zscore",        "zrevrangebyscore"};
 
 /* What a script is told that lacks a right. */
 static const char cannot[] = "!DENIED *";
@@ -56,15 +61,12 @@ static void start_over(script_fixture *f)
 /* What must be so whenever a script has ended, whatever stopped it. */
 static void assert_sound(script_fixture *f, const char *denied)
 {
-    static const int own[] = {KEY_STATE, KEY_QUEUE,   KEY_TICKETS,
-                              KEY_MEMO,  KEY_SKIPPED, KEY_VOID};
+    static const int own[] = {KEY_RECORD, KEY_QUEUE, KEY_MEMO};
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (number(script_redis(f, "PTTL %s", f->keys[own[i]])) == -1)
             fail_msg("without %s: %s for ever", denied, f->keys[own[i]]);
     }
-    assert_true(number(script_redis(f, "ZCARD %s", f->keys[KEY_QUEUE])) <=
-                number(script_redis(f, "HLEN %s", f->keys[KEY_TICKETS])));
 }
 
 /* ---- acquiring ---- */
@@ -76,10 +78,10 @@ static void what_is_taken_without_a_right_is_noted(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 5");
         script_deny(f, commands[i]);
-        plain_acquire_with(f, "u:1", "1", "in:u:1", "", "1", "2", "7 8");
+        plain_acquire_with(f, "a:1", 'q', "", "2", "7 8");
         assert_sound(f, commands[i]);
         assert_int_equal(value(f), is_refused(f) ? 5 : 3);
-        assert_int_equal(is_noted(f, "u:1"), !is_refused(f));
+        assert_int_equal(is_noted(f, "a:1"), !is_refused(f));
         start_over(f);
     }
 }
@@ -92,7 +94,7 @@ static void an_acquire_that_cannot_note_is_undone(void **state)
     for (size_t i = 0; i < 2; i++) {
         script_redis(f, "SET n 5");
         script_deny(f, needed[i]);
-        assert_like(plain_acquire(f, "u:1", "2"), cannot);
+        assert_like(plain_acquire(f, "a:1", "2"), cannot);
         assert_like(script_redis(f, "DBSIZE"), "1");
         assert_free(f, "5");
         start_over(f);
@@ -104,10 +106,10 @@ static void a_known_counter_is_not_taken_from_without_a_memory(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
+    plain_set(f, "a:1", "5");
     script_redis(f, "DEL %s", f->keys[KEY_MEMO]);
     script_deny(f, "pexpire");
-    assert_like(plain_acquire(f, "u:2", "2"), cannot);
+    assert_like(plain_acquire(f, "b:2", "2"), cannot);
     assert_free(f, "5");
     assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_MEMO]), "0");
 }
@@ -119,12 +121,10 @@ static void queueing_without_a_right_leaves_no_half_a_place(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 1");
         script_deny(f, commands[i]);
-        plain_acquire(f, "u:1", "2");
+        plain_acquire(f, "a:1", "2");
         assert_sound(f, commands[i]);
         assert_free(f, "1");
-        assert_true(
-            number(script_redis(f, "ZCARD %s", f->keys[KEY_QUEUE])) ==
-            number(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_TICKETS])));
+        assert_int_equal(plain_ticket(f, "a:1") != 0, !is_refused(f));
         start_over(f);
     }
 }
@@ -136,13 +136,12 @@ static void passing_the_dead_without_a_right_takes_or_does_not(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 2");
-        script_redis(f, "ZADD %s 1 d:1", f->keys[KEY_QUEUE]);
+        plain_put_dead(f, 1);
         script_redis(f, "PEXPIRE %s 60000", f->keys[KEY_QUEUE]);
         script_deny(f, commands[i]);
-        plain_acquire(f, "u:1", "2");
-        assert_int_equal(value(f), is_noted(f, "u:1") ? 0 : 2);
-        assert_false(is_refused(f) && is_noted(f, "u:1"));
-        script_redis(f, "ZREM %s d:1", f->keys[KEY_QUEUE]);
+        plain_acquire(f, "a:1", "2");
+        assert_int_equal(value(f), is_noted(f, "a:1") ? 0 : 2);
+        assert_false(is_refused(f) && is_noted(f, "a:1"));
         assert_sound(f, commands[i]);
         start_over(f);
     }
@@ -154,16 +153,15 @@ static void a_look_without_a_right_takes_or_keeps_the_place(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 0");
-        plain_acquire(f, "u:1", "2");
-        plain_acquire(f, "u:2", "2");
+        plain_acquire(f, "a:1", "2");
+        plain_acquire(f, "b:2", "2");
         script_redis(f, "SET n 2");
         script_deny(f, commands[i]);
-        plain_recheck(f, "u:1");
+        plain_recheck(f, "a:1");
         assert_sound(f, commands[i]);
         assert_int_equal(value(f), is_refused(f) ? 2 : 0);
-        assert_int_equal(is_noted(f, "u:1"), !is_refused(f));
-        assert_int_equal(strncmp(plain_queue(f), "u:1", 3) == 0 ? 1 : 0,
-                         is_refused(f));
+        assert_int_equal(is_noted(f, "a:1"), !is_refused(f));
+        assert_int_equal(plain_ticket(f, "a:1") != 0, is_refused(f));
         start_over(f);
     }
 }
@@ -176,12 +174,12 @@ static void a_release_without_a_right_is_done_and_noted_or_not(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 1");
-        plain_acquire(f, "u:1", "2");
+        plain_acquire(f, "a:1", "2");
         script_deny(f, commands[i]);
-        plain_release(f, "u:2", "3");
+        plain_release(f, "b:2", "3");
         assert_sound(f, commands[i]);
         assert_int_equal(value(f), is_refused(f) ? 1 : 4);
-        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
         start_over(f);
     }
 }
@@ -192,13 +190,13 @@ static void a_first_add_without_a_right_is_done_and_noted_or_not(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         script_deny(f, commands[i]);
-        plain_add(f, "u:2", "3");
+        plain_add(f, "b:2", "3");
         assert_sound(f, commands[i]);
         if (is_refused(f))
             assert_free(f, "nil");
         else
             assert_free(f, "3");
-        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
         start_over(f);
     }
 }
@@ -209,13 +207,13 @@ static void a_set_without_a_right_is_done_and_noted_or_not(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         script_deny(f, commands[i]);
-        plain_set_for(f, "u:2", "3", "60000");
+        plain_set_for(f, "b:2", "3", "60000");
         assert_sound(f, commands[i]);
         if (is_refused(f))
             assert_free(f, "nil");
         else
             assert_free(f, "3");
-        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
         start_over(f);
     }
 }
@@ -227,10 +225,10 @@ static void a_drain_without_a_right_is_done_and_noted_or_not(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 4");
         script_deny(f, commands[i]);
-        plain_drain(f, "u:2");
+        plain_drain(f, "b:2");
         assert_sound(f, commands[i]);
         assert_int_equal(value(f), is_refused(f) ? 4 : 0);
-        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
         start_over(f);
     }
 }
@@ -241,18 +239,18 @@ static void a_delete_without_a_right_is_done_and_noted_or_not(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 1");
-        plain_acquire(f, "u:1", "2");
+        plain_acquire(f, "a:1", "2");
         script_deny(f, commands[i]);
-        plain_delete(f, "u:2");
+        plain_delete(f, "b:2");
         assert_sound(f, commands[i]);
         if (is_refused(f))
             assert_free(f, "1");
         else
             assert_free(f, "nil");
-        assert_int_equal(is_noted(f, "u:2"), !is_refused(f));
+        assert_int_equal(is_noted(f, "b:2"), !is_refused(f));
         if (is_refused(f)) {
             script_deny(f, NULL);
-            assert_like(plain_recheck(f, "u:1"), "0 *");
+            assert_like(plain_recheck(f, "a:1"), "3 * (*)");
         }
         start_over(f);
     }
@@ -266,13 +264,13 @@ static void leaving_without_a_right_gives_back_once(void **state)
 
     for (size_t i = 0; i < COMMANDS; i++) {
         script_redis(f, "SET n 5");
-        plain_acquire(f, "u:1", "2");
+        plain_acquire(f, "a:1", "2");
         script_deny(f, commands[i]);
-        plain_leave(f, "u:1", "60000");
+        plain_leave(f, "a:1", "60000");
         assert_sound(f, commands[i]);
         assert_int_equal(value(f), is_refused(f) ? 3 : 5);
         script_deny(f, NULL);
-        plain_leave(f, "u:1", "60000");
+        plain_leave(f, "a:1", "60000");
         assert_free(f, "5");
         start_over(f);
     }
@@ -284,14 +282,14 @@ static void a_release_that_may_not_publish_says_so(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:1", (char *)NULL);
+    plain_hear(f, "a:1", (char *)NULL);
     script_redis(f, "SET n 0");
-    plain_acquire(f, "u:1", "1");
+    plain_acquire(f, "a:1", "1");
     script_deny(f, "publish");
-    assert_like(plain_release(f, "u:2", "1"), "1 0 1");
+    assert_like(plain_release(f, "b:2", "1"), "1 0 0 1");
     assert_free(f, "1");
-    assert_like(plain_queue(f), "u:1");
-    assert_like(plain_recheck(f, "u:1"), "1 0 0 * 0");
+    assert_like(plain_queue(f), "a:1");
+    assert_like(plain_recheck(f, "a:1"), "1 *");
 }
 
 /* Denied is neither "nobody listens" nor "somebody does". */
@@ -299,15 +297,15 @@ static void a_release_that_may_not_ask_tells_the_first(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:1", (char *)NULL);
+    plain_hear(f, "a:1", (char *)NULL);
     script_redis(f, "SET n 0");
-    plain_acquire(f, "u:1", "1");
+    plain_acquire(f, "a:1", "1");
     script_deny(f, "pubsub");
-    assert_like(plain_release(f, "u:2", "1"), "1 0 1");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_SKIPPED]), "0");
-    assert_like(script_heard(f), "in:u:1 open plain u:1 * n\n");
-    assert_like(plain_try(f, "u:3", "1"), "2 -1");
-    assert_like(plain_recheck(f, "u:1"), "1 0 0 * 0");
+    assert_like(plain_release(f, "b:2", "1"), "1 0 0 1");
+    assert_like(plain_parked(f), "");
+    assert_like(script_heard(f), "latchkey:in::a open 0 plain a:1 * n\n");
+    assert_like(plain_try(f, "c:3", "1"), "3 -1");
+    assert_like(plain_recheck(f, "a:1"), "1 *");
 }
 
 int main(void)

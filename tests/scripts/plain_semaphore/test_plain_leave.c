@@ -15,15 +15,15 @@ static long long number(const char *text)
     return strtoll(text, NULL, 10);
 }
 
-/* Nothing is free; u:2 waits for 2, u:3 and u:4 for 1 each; all can be
+/* Nothing is free; b:2 waits for 2, c:3 and d:4 for 1 each; all can be
    reached. */
 static void three_wait(script_fixture *f)
 {
-    plain_hear(f, "u:2", "u:3", "u:4", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "2");
-    plain_acquire(f, "u:3", "1");
-    plain_acquire(f, "u:4", "1");
+    plain_hear(f, "b:2", "c:3", "d:4", (char *)NULL);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "2");
+    plain_acquire(f, "c:3", "1");
+    plain_acquire(f, "d:4", "1");
 }
 
 /* ---- leaving ---- */
@@ -33,21 +33,21 @@ static void a_waiter_that_leaves_waits_no_more(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    assert_like(plain_leave(f, "u:3", "0"), "1 0 0");
-    assert_like(plain_queue(f), "u:2 u:4");
-    assert_like(plain_leave(f, "u:3", "0"), "0 0 0");
-    assert_like(plain_recheck(f, "u:3"), "3");
+    assert_like(plain_leave(f, "c:3", "0"), "1 1 0 0");
+    assert_like(plain_queue(f), "b:2 d:4");
+    assert_like(plain_leave(f, "c:3", "0"), "1 0 0 0");
+    assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (0)");
 }
 
 static void what_was_taken_is_given_back_once(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
-    plain_acquire(f, "u:2", "2");
-    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
+    plain_set(f, "a:1", "5");
+    plain_acquire(f, "b:2", "2");
+    assert_like(plain_leave(f, "b:2", "0"), "1 2 0 0");
     assert_free(f, "5");
-    assert_like(plain_leave(f, "u:2", "0"), "0 0 0");
+    assert_like(plain_leave(f, "b:2", "0"), "1 0 0 0");
     assert_free(f, "5");
 }
 
@@ -55,14 +55,14 @@ static void what_is_given_back_goes_to_the_next(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:3", (char *)NULL);
-    plain_set(f, "u:1", "2");
-    plain_acquire(f, "u:2", "2");
-    plain_acquire(f, "u:3", "1");
+    plain_hear(f, "c:3", (char *)NULL);
+    plain_set(f, "a:1", "2");
+    plain_acquire(f, "b:2", "2");
+    plain_acquire(f, "c:3", "1");
     script_listen(f, f->channel);
-    plain_leave(f, "u:2", "0");
+    plain_leave(f, "b:2", "0");
     assert_like(script_heard(f),
-                "redisson_sc:{n} 2\nin:u:3 open plain u:3 * n\n");
+                "redisson_sc:{n} 2\nlatchkey:in::c open 0 plain c:3 * n\n");
 }
 
 static void the_next_is_told_when_the_first_leaves(void **state)
@@ -71,8 +71,8 @@ static void the_next_is_told_when_the_first_leaves(void **state)
 
     three_wait(f);
     script_redis(f, "SET n 1");
-    plain_leave(f, "u:2", "0");
-    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
+    plain_leave(f, "b:2", "0");
+    assert_like(script_heard(f), "latchkey:in::c open 0 plain c:3 * n\n");
 }
 
 /* What came from another counter under this name was deleted with it. */
@@ -80,11 +80,11 @@ static void nothing_is_given_back_to_another_counter(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
-    plain_acquire(f, "u:2", "2");
-    plain_delete(f, "u:3");
-    plain_set(f, "u:4", "1");
-    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
+    plain_set(f, "a:1", "5");
+    plain_acquire(f, "b:2", "2");
+    plain_delete(f, "c:3");
+    plain_set(f, "d:4", "1");
+    assert_like(plain_leave(f, "b:2", "0"), "1 2 0 0");
     assert_free(f, "1");
 }
 
@@ -92,38 +92,36 @@ static void nothing_is_given_back_to_an_unset_counter(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "5");
-    plain_acquire(f, "u:2", "2");
+    plain_set(f, "a:1", "5");
+    plain_acquire(f, "b:2", "2");
     script_redis(f, "DEL n");
-    assert_like(plain_leave(f, "u:2", "0"), "2 0 0");
+    assert_like(plain_leave(f, "b:2", "0"), "1 2 0 0");
     assert_free(f, "nil");
 }
 
-static void a_tombstone_lasts_as_long_as_was_asked(void **state)
+static void a_claim_that_is_given_up_stays_void_for_eleven_minutes(void **state)
 {
     script_fixture *f = *state;
-    long long till;
 
-    plain_set(f, "u:1", "1");
-    plain_leave(f, "u:2", "60000");
-    till = number(script_redis(f, "ZSCORE %s u:2", f->keys[KEY_VOID]));
-    assert_in_range(till - script_now_ms(f), 50000, 60000);
-    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_VOID])),
-                    50000, 60000);
-    plain_leave(f, "u:3", "0");
-    assert_like(script_redis(f, "ZCARD %s", f->keys[KEY_VOID]), "1");
+    plain_set(f, "a:1", "1");
+    plain_leave(f, "b:2", "60000");
+    assert_like(plain_void(f), "b:2");
+    assert_in_range(number(script_redis(f, "PTTL %s", f->keys[KEY_QUEUE])),
+                    650000, 660000);
+    plain_leave(f, "c:3", "0");
+    assert_like(plain_void(f), "b:2");
 }
 
 static void a_full_server_lets_leave(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "2");
-    plain_acquire(f, "u:2", "2");
-    plain_acquire(f, "u:3", "1");
+    plain_set(f, "a:1", "2");
+    plain_acquire(f, "b:2", "2");
+    plain_acquire(f, "c:3", "1");
     script_fill_memory(f, true);
-    assert_like(plain_leave(f, "u:3", "60000"), "1 0 0");
-    assert_like(plain_leave(f, "u:2", "60000"), "2 0 0");
+    assert_like(plain_leave(f, "c:3", "60000"), "1 1 0 0");
+    assert_like(plain_leave(f, "b:2", "60000"), "1 2 0 0");
     assert_free(f, "2");
 }
 
@@ -133,25 +131,25 @@ static void passing_goes_on_where_a_call_stopped(void **state)
 {
     script_fixture *f = *state;
 
-    plain_hear(f, "u:2", (char *)NULL);
-    plain_set(f, "u:1", "0");
+    plain_hear(f, "b:2", (char *)NULL);
+    plain_set(f, "a:1", "0");
     for (int i = 0; i < 70; i++)
-        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
-    plain_acquire(f, "u:2", "1");
-    assert_like(plain_release(f, "u:3", "1"), "1 1 0");
+        plain_put_dead(f, i);
+    plain_acquire(f, "b:2", "1");
+    assert_like(plain_release(f, "c:3", "1"), "1 0 1 0");
     assert_string_equal(script_heard(f), "");
-    assert_like(plain_pass(f), "0 0");
-    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
-    assert_like(plain_queue(f), "u:2");
+    assert_like(plain_pass(f), "3 -1 0 0 0 0 ()");
+    assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
+    assert_like(plain_queue(f), "b:2");
 }
 
 static void passing_without_a_waiter_does_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(plain_pass(f), "0 0");
-    plain_set(f, "u:1", "5");
-    assert_like(plain_pass(f), "0 0");
+    assert_like(plain_pass(f), "3 -1 0 0 0 0 ()");
+    plain_set(f, "a:1", "5");
+    assert_like(plain_pass(f), "3 -1 0 0 0 0 ()");
     assert_free(f, "5");
 }
 
@@ -159,18 +157,18 @@ static void info_tells_who_waits(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "0");
-    plain_acquire_with(f, "u:2", "1", "in:u", "a b", "0", "1", "");
-    plain_acquire_with(f, "u:3", "1", "in:u", "", "0", "2", "");
-    assert_like(plain_info(f), "() 2 (u:2 1 * * a b c u:3 2 * * \"\" c)");
-    assert_in_range(number(script_redis(f, "DBSIZE")), 5, 5);
+    plain_set(f, "a:1", "0");
+    plain_acquire_with(f, "b:2", 'q', "a b", "1", "");
+    plain_acquire_with(f, "c:3", 'q', "", "2", "");
+    assert_like(plain_info(f), "3 2 () (b:2 1 * * a b c c:3 2 * * \"\" c)");
+    assert_like(script_redis(f, "DBSIZE"), "4");
 }
 
 static void info_of_nothing_is_empty(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(plain_info(f), "() 0 ()");
+    assert_like(plain_info(f), "3 0 () ()");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -183,7 +181,7 @@ int main(void)
         PLAIN_TEST(the_next_is_told_when_the_first_leaves),
         PLAIN_TEST(nothing_is_given_back_to_another_counter),
         PLAIN_TEST(nothing_is_given_back_to_an_unset_counter),
-        PLAIN_TEST(a_tombstone_lasts_as_long_as_was_asked),
+        PLAIN_TEST(a_claim_that_is_given_up_stays_void_for_eleven_minutes),
         PLAIN_TEST(a_full_server_lets_leave),
         PLAIN_TEST(passing_goes_on_where_a_call_stopped),
         PLAIN_TEST(passing_without_a_waiter_does_nothing),

@@ -12,8 +12,6 @@
 #include "support/check.h"
 #include "support/plain_script.h"
 
-extern const lk__script lk__script_plain_add;
-
 static long long number(const char *text)
 {
     return strtoll(text, NULL, 10);
@@ -46,7 +44,7 @@ static void what_is_settled_is_forgotten(void **state)
     plain_set(f, "u:1", "7");
     plain_release(f, "u:2", "1");
     plain_release(f, "v:2", "1");
-    script_call(f, &lk__script_plain_add, "u:3", "1", "1", "1 2", (char *)NULL);
+    plain_release_with(f, "u:3", "1", "1 2");
     assert_like(script_redis(f, "HMGET %s u:1 u:2 v:2 u:3", f->keys[KEY_MEMO]),
                 "nil nil * 1 0 * 1 0");
     assert_free(f, "10");
@@ -57,9 +55,7 @@ static void what_is_settled_is_forgotten_by_who_is_refused(void **state)
     script_fixture *f = *state;
 
     plain_set(f, "u:1", "2147483647");
-    assert_like(script_call(f, &lk__script_plain_add, "u:2", "1", "1", "1",
-                            (char *)NULL),
-                "4");
+    assert_like(plain_release_with(f, "u:2", "1", "1"), "3");
     assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "0");
 }
 
@@ -69,8 +65,8 @@ static void an_odd_text_forgets_nothing(void **state)
     script_fixture *f = *state;
 
     plain_set(f, "u:1", "7");
-    script_call(f, &lk__script_plain_add, "u:2", "1", "1", "# x", (char *)NULL);
-    script_call(f, &lk__script_plain_add, "odd", "1", "1", "1", (char *)NULL);
+    plain_release_with(f, "u:2", "1", "# x");
+    plain_release_with(f, "odd", "1", "1");
     assert_like(script_redis(f, "HEXISTS %s u:1", f->keys[KEY_MEMO]), "1");
     assert_like(script_redis(f, "HEXISTS %s #", f->keys[KEY_MEMO]), "1");
 }
@@ -157,10 +153,10 @@ static void a_counter_that_is_not_waited_for_costs_few_commands(void **state)
 
     plain_set(f, "u:1", "5");
     script_redis(f, "CONFIG RESETSTAT");
-    plain_acquire_with(f, "u:2", "1", "in:u", "", "1", "1", "1");
+    plain_acquire_with(f, "u:2", 'q', "", "1", "1");
     assert_in_range(commands_called(f), 1, 13);
     script_redis(f, "CONFIG RESETSTAT");
-    script_call(f, &lk__script_plain_add, "u:3", "1", "1", "2", (char *)NULL);
+    plain_release_with(f, "u:3", "1", "2");
     assert_in_range(commands_called(f), 1, 12);
 }
 

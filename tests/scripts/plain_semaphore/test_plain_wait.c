@@ -4,19 +4,20 @@
  * plain_recheck, plain_touch: waiting for permits, and one's turn.
  */
 
+#include <stdio.h>
+
 #include "support/check.h"
 #include "support/plain_script.h"
-#include "support/wait.h"
 
-/* Nothing is free; u:2 waits for 2, u:3 and u:4 for 1 each; all can be
+/* Nothing is free; b:2 waits for 2, c:3 and d:4 for 1 each; all can be
    reached. */
 static void three_wait(script_fixture *f)
 {
-    plain_hear(f, "u:2", "u:3", "u:4", (char *)NULL);
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "2");
-    plain_acquire(f, "u:3", "1");
-    plain_acquire(f, "u:4", "1");
+    plain_hear(f, "b:2", "c:3", "d:4", (char *)NULL);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "2");
+    plain_acquire(f, "c:3", "1");
+    plain_acquire(f, "d:4", "1");
 }
 
 /* ---- recheck ---- */
@@ -27,10 +28,10 @@ static void a_waiter_takes_in_its_turn(void **state)
 
     three_wait(f);
     script_redis(f, "SET n 2");
-    assert_like(plain_recheck(f, "u:2"), "1 0 0 * 0");
+    assert_like(plain_recheck(f, "b:2"), "1 *");
     assert_free(f, "0");
-    assert_like(plain_queue(f), "u:3 u:4");
-    assert_like(script_redis(f, "HEXISTS %s u:2", f->keys[KEY_TICKETS]), "0");
+    assert_like(plain_queue(f), "c:3 d:4");
+    assert_int_equal(plain_ticket(f, "b:2"), 0);
 }
 
 static void a_waiter_that_took_is_told_so_again(void **state)
@@ -39,9 +40,9 @@ static void a_waiter_that_took_is_told_so_again(void **state)
 
     three_wait(f);
     script_redis(f, "SET n 2");
-    plain_recheck(f, "u:2");
-    assert_like(plain_recheck(f, "u:2"), "1 0 0 0 0");
-    assert_like(plain_acquire(f, "u:2", "2"), "1 0 0 0");
+    plain_recheck(f, "b:2");
+    assert_like(plain_recheck(f, "b:2"), "1 0");
+    assert_like(plain_acquire(f, "b:2", "2"), "1");
     assert_free(f, "0");
 }
 
@@ -51,7 +52,7 @@ static void a_waiter_that_needs_more_waits_on(void **state)
 
     three_wait(f);
     script_redis(f, "SET n 1");
-    assert_like(plain_recheck(f, "u:2"), "0 -1 * 0 0 0");
+    assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (*)");
     assert_free(f, "1");
 }
 
@@ -61,9 +62,9 @@ static void a_waiter_does_not_pass_those_before_it(void **state)
 
     three_wait(f);
     script_redis(f, "SET n 1");
-    assert_like(plain_recheck(f, "u:3"), "0 -1 * 0 0 0");
+    assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (*)");
     script_redis(f, "SET n 2");
-    assert_like(plain_recheck(f, "u:4"), "0 -1 * 0 0 0");
+    assert_like(plain_recheck(f, "d:4"), "3 -1 0 0 0 0 (*)");
     assert_free(f, "2");
 }
 
@@ -73,13 +74,13 @@ static void who_takes_tells_the_next(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    plain_release(f, "u:5", "4");
-    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
-    plain_recheck(f, "u:2");
-    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
-    plain_recheck(f, "u:3");
-    assert_like(script_heard(f), "in:u:4 open plain u:4 * n\n");
-    assert_like(plain_recheck(f, "u:4"), "1 0 0 * 0");
+    plain_release(f, "e:5", "4");
+    assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
+    plain_recheck(f, "b:2");
+    assert_like(script_heard(f), "latchkey:in::c open 0 plain c:3 * n\n");
+    plain_recheck(f, "c:3");
+    assert_like(script_heard(f), "latchkey:in::d open 0 plain d:4 * n\n");
+    assert_like(plain_recheck(f, "d:4"), "1 *");
     assert_free(f, "0");
     assert_string_equal(script_heard(f), "");
 }
@@ -91,8 +92,8 @@ static void who_looks_in_vain_tells_the_one_whose_turn_it_is(void **state)
 
     three_wait(f);
     script_redis(f, "SET n 2");
-    plain_recheck(f, "u:4");
-    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
+    plain_recheck(f, "d:4");
+    assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
 }
 
 static void the_ticket_of_who_takes_is_the_one_it_had(void **state)
@@ -100,12 +101,12 @@ static void the_ticket_of_who_takes_is_the_one_it_had(void **state)
     script_fixture *f = *state;
     long long ticket;
 
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
     ticket = script_item(f, 2);
     script_redis(f, "SET n 1");
-    plain_recheck(f, "u:2");
-    assert_true(script_item(f, 3) == ticket);
+    plain_recheck(f, "b:2");
+    assert_true(script_item(f, 1) == ticket);
 }
 
 /* It asks, so it lives, whatever its inbox says. */
@@ -113,10 +114,10 @@ static void a_waiter_that_cannot_be_reached_takes_in_its_turn(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
     script_redis(f, "SET n 1");
-    assert_like(plain_recheck(f, "u:2"), "1 0 0 * 0");
+    assert_like(plain_recheck(f, "b:2"), "1 *");
 }
 
 static void a_waiter_that_was_passed_comes_back_to_its_place(void **state)
@@ -124,21 +125,21 @@ static void a_waiter_that_was_passed_comes_back_to_its_place(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    script_age(f, "u:2", 3001);
-    plain_release(f, "u:5", "1");
-    assert_like(plain_queue(f), "u:3 u:4");
-    assert_like(plain_recheck(f, "u:2"), "0 -1 * 0 0 0");
-    assert_like(plain_queue(f), "u:2 u:3 u:4");
-    assert_like(script_redis(f, "EXISTS %s", f->keys[KEY_SKIPPED]), "0");
-    assert_like(plain_recheck(f, "u:3"), "0 -1 * 0 0 0");
+    plain_age(f, "b:2", 3001);
+    plain_release(f, "e:5", "1");
+    assert_like(plain_queue(f), "c:3 d:4");
+    assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (*)");
+    assert_like(plain_queue(f), "b:2 c:3 d:4");
+    assert_like(plain_parked(f), "");
+    assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (*)");
 }
 
 static void a_stranger_is_not_queued_by_a_look(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
-    assert_like(plain_recheck(f, "u:2"), "3");
+    plain_set(f, "a:1", "1");
+    assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (0)");
     assert_like(plain_queue(f), "");
     assert_free(f, "1");
 }
@@ -149,19 +150,19 @@ static void a_waiter_hears_that_the_counter_is_gone(void **state)
 
     three_wait(f);
     script_redis(f, "DEL n");
-    assert_like(plain_recheck(f, "u:3"), "7");
-    assert_like(plain_queue(f), "u:2 u:4");
-    assert_like(plain_recheck(f, "u:3"), "3");
-    assert_like(script_redis(f, "HEXISTS %s u:3", f->keys[KEY_TICKETS]), "0");
+    assert_like(plain_recheck(f, "c:3"), "2");
+    assert_like(plain_queue(f), "b:2 d:4");
+    assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (0)");
+    assert_like(plain_parked(f), "b:2 d:4"); /* who are told */
 }
 
 static void a_waiter_learns_when_the_counter_ends(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set_for(f, "u:1", "0", "60000");
-    plain_acquire(f, "u:2", "1");
-    plain_recheck(f, "u:2");
+    plain_set_for(f, "a:1", "0", "60000");
+    plain_acquire(f, "b:2", "1");
+    plain_recheck(f, "b:2");
     assert_in_range(script_item(f, 1), 50000, 60000);
 }
 
@@ -169,13 +170,13 @@ static void a_look_behind_many_dead_asks_to_be_repeated(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "0");
+    plain_set(f, "a:1", "0");
     for (int i = 0; i < 70; i++)
-        script_redis(f, "ZADD %s %d d:%d", f->keys[KEY_QUEUE], i + 1, i);
-    plain_acquire(f, "u:2", "1");
+        plain_put_dead(f, i);
+    plain_acquire(f, "b:2", "1");
     script_redis(f, "SET n 1");
-    assert_like(plain_recheck(f, "u:2"), "0 -1 * 0 1 0");
-    assert_like(plain_recheck(f, "u:2"), "1 0 0 * 0");
+    assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 1 0 (*)");
+    assert_like(plain_recheck(f, "b:2"), "1 *");
 }
 
 /* The waiter had its place before the server was full. */
@@ -183,11 +184,11 @@ static void a_full_server_lets_a_waiter_take(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "0");
-    plain_acquire(f, "u:2", "1");
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
     script_redis(f, "SET n 1");
     script_fill_memory(f, true);
-    assert_like(plain_recheck(f, "u:2"), "1 0 0 * 0");
+    assert_like(plain_recheck(f, "b:2"), "1 *");
     assert_free(f, "0");
 }
 
@@ -196,15 +197,15 @@ static void a_full_server_lets_a_waiter_take(void **state)
 static void a_touch_says_whose_turn_it_is(void **state)
 {
     script_fixture *f = *state;
-    long long tickets[2];
+    char expected[96];
 
     three_wait(f);
-    plain_touch(f, "u:3", "u:2");
-    tickets[0] = script_item(f, 4);
-    tickets[1] = script_item(f, 5);
-    assert_true(tickets[0] > tickets[1]);
+    snprintf(expected, sizeof(expected), "3 -1 0 0 0 0 (%lld %lld)",
+             plain_ticket(f, "c:3"), plain_ticket(f, "b:2"));
+    assert_like(plain_touch(f, "c:3", "b:2"), expected);
+    assert_true(plain_ticket(f, "c:3") > plain_ticket(f, "b:2"));
     script_redis(f, "SET n 2");
-    assert_like(plain_touch(f, "u:3", "u:2"), "-1 2 0 0 * *");
+    assert_like(plain_touch(f, "c:3", "b:2"), "3 -1 0 2 0 0 (* *)");
     assert_free(f, "2");
     assert_string_equal(script_heard(f), "");
 }
@@ -215,8 +216,8 @@ static void a_touch_tells_another_clients_waiter(void **state)
 
     three_wait(f);
     script_redis(f, "SET n 2");
-    assert_like(plain_touch(f, "u:3", "u:4"), "-1 0 0 0 * *");
-    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n");
+    assert_like(plain_touch(f, "c:3", "d:4"), "3 -1 0 0 0 0 (* *)");
+    assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n");
 }
 
 static void a_touch_says_that_nobodys_turn_has_come(void **state)
@@ -225,7 +226,7 @@ static void a_touch_says_that_nobodys_turn_has_come(void **state)
 
     three_wait(f);
     script_redis(f, "SET n 1");
-    assert_like(plain_touch(f, "u:2", "u:3"), "-1 0 0 0 * *");
+    assert_like(plain_touch(f, "b:2", "c:3"), "3 -1 0 0 0 0 (* *)");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -234,11 +235,11 @@ static void a_touch_passes_the_dead(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    script_age(f, "u:2", 3001);
+    plain_age(f, "b:2", 3001);
     script_redis(f, "SET n 1");
-    assert_like(plain_touch(f, "u:4", NULL), "-1 0 0 0 *");
-    assert_like(script_heard(f), "in:u:3 open plain u:3 * n\n");
-    assert_like(plain_queue(f), "u:3 u:4");
+    assert_like(plain_touch(f, "d:4", NULL), "3 -1 0 0 0 0 (*)");
+    assert_like(script_heard(f), "latchkey:in::c open 0 plain c:3 * n\n");
+    assert_like(plain_queue(f), "c:3 d:4");
 }
 
 static void a_touch_keeps_waiters_alive(void **state)
@@ -246,19 +247,19 @@ static void a_touch_keeps_waiters_alive(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    script_age(f, "u:2", 3001);
-    plain_touch(f, "u:2", NULL);
+    plain_age(f, "b:2", 3001);
+    plain_touch(f, "b:2", NULL);
     script_redis(f, "SET n 2");
-    plain_touch(f, "u:4", NULL);
-    assert_like(plain_queue(f), "u:2 u:3 u:4");
+    plain_touch(f, "d:4", NULL);
+    assert_like(plain_queue(f), "b:2 c:3 d:4");
 }
 
 static void a_touch_does_not_queue(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "1");
-    assert_like(plain_touch(f, "u:2", NULL), "-1 0 0 0 0");
+    plain_set(f, "a:1", "1");
+    assert_like(plain_touch(f, "b:2", NULL), "3 -1 0 0 0 0 (0)");
     assert_like(plain_queue(f), "");
 }
 
@@ -269,9 +270,9 @@ static void a_touch_shows_that_the_counter_is_gone(void **state)
 
     three_wait(f);
     script_redis(f, "DEL n");
-    assert_like(plain_touch(f, "u:2", "u:3"), "-1 0 0 0 0 0");
-    assert_like(plain_recheck(f, "u:2"), "7");
-    assert_like(plain_recheck(f, "u:3"), "7");
+    assert_like(plain_touch(f, "b:2", "c:3"), "3 -1 0 0 0 0 (0 0)");
+    assert_like(plain_recheck(f, "b:2"), "2");
+    assert_like(plain_recheck(f, "c:3"), "2");
 }
 
 /* ---- beside Redisson's clients ---- */
@@ -281,16 +282,16 @@ static void the_next_tries_for_itself_while_redisson_is_there(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "0");
+    plain_set(f, "a:1", "0");
     script_listen(f, f->channel);
-    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 * 1");
-    assert_like(plain_acquire(f, "u:3", "1"), "0 -1 * 0");
-    assert_like(plain_recheck(f, "u:2"), "0 -1 * 1 0 0");
-    assert_like(plain_recheck(f, "u:3"), "0 -1 * 0 0 0");
-    assert_like(plain_touch(f, "u:3", "u:2"), "-1 2 0 0 * *");
-    assert_like(plain_touch(f, "u:3", NULL), "-1 0 0 0 *");
+    assert_like(plain_acquire(f, "b:2", "1"), "2 -1 * 1");
+    assert_like(plain_acquire(f, "c:3", "1"), "2 -1 * 0");
+    assert_like(plain_recheck(f, "b:2"), "3 -1 1 1 0 0 (*)");
+    assert_like(plain_recheck(f, "c:3"), "3 -1 0 0 0 0 (*)");
+    assert_like(plain_touch(f, "c:3", "b:2"), "3 -1 1 2 0 0 (* *)");
+    assert_like(plain_touch(f, "c:3", NULL), "3 -1 0 0 0 0 (*)");
     script_deafen(f, f->channel);
-    assert_like(plain_recheck(f, "u:2"), "0 -1 * 0 0 0");
+    assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (*)");
 }
 
 static void the_next_tries_for_itself_where_redisson_is_said_to_be(void **state)
@@ -298,9 +299,9 @@ static void the_next_tries_for_itself_where_redisson_is_said_to_be(void **state)
     script_fixture *f = *state;
 
     f->interop = "1";
-    plain_set(f, "u:1", "0");
-    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 * 1");
-    assert_like(plain_recheck(f, "u:2"), "0 -1 * 1 0 0");
+    plain_set(f, "a:1", "0");
+    assert_like(plain_acquire(f, "b:2", "1"), "2 -1 * 1");
+    assert_like(plain_recheck(f, "b:2"), "3 -1 1 1 0 0 (*)");
 }
 
 /* ---- who was there when the counter was deleted ---- */
@@ -310,13 +311,13 @@ static void who_waited_for_a_deleted_counter_hears_it(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    assert_like(plain_delete(f, "u:5"), "1 0 0");
-    assert_like(script_heard(f), "in:u:2 open plain u:2 * n\n"
-                                 "in:u:3 open plain u:3 * n\n"
-                                 "in:u:4 open plain u:4 * n\n");
-    assert_like(plain_recheck(f, "u:3"), "7");
-    assert_like(plain_recheck(f, "u:2"), "7");
-    assert_like(plain_acquire(f, "u:4", "1"), "7");
+    assert_like(plain_delete(f, "e:5"), "1 0 0 0");
+    assert_like(script_heard(f), "latchkey:in::b open 0 plain b:2 * n\n"
+                                 "latchkey:in::c open 0 plain c:3 * n\n"
+                                 "latchkey:in::d open 0 plain d:4 * n\n");
+    assert_like(plain_recheck(f, "c:3"), "2");
+    assert_like(plain_recheck(f, "b:2"), "2");
+    assert_like(plain_acquire(f, "d:4", "1"), "5");
 }
 
 static void a_counter_that_is_set_anew_has_no_old_waiters(void **state)
@@ -324,13 +325,13 @@ static void a_counter_that_is_set_anew_has_no_old_waiters(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    plain_delete(f, "u:5");
-    plain_set(f, "u:6", "9");
-    assert_like(plain_touch(f, "u:2", "u:3"), "-1 0 0 0 0 0");
-    assert_like(plain_acquire(f, "u:7", "9"), "1 0 0 0");
-    assert_like(plain_recheck(f, "u:2"), "7");
-    assert_like(plain_acquire(f, "u:4", "1"), "7");
-    assert_like(plain_recheck(f, "u:3"), "7");
+    plain_delete(f, "e:5");
+    plain_set(f, "f:6", "9");
+    assert_like(plain_touch(f, "b:2", "c:3"), "3 -1 0 0 0 0 (0 0)");
+    assert_like(plain_acquire(f, "g:7", "9"), "1");
+    assert_like(plain_recheck(f, "b:2"), "2");
+    assert_like(plain_acquire(f, "d:4", "1"), "5");
+    assert_like(plain_recheck(f, "c:3"), "2");
     assert_free(f, "0");
 }
 
@@ -339,15 +340,15 @@ static void a_counter_that_is_set_anew_has_new_waiters(void **state)
     script_fixture *f = *state;
 
     three_wait(f);
-    plain_delete(f, "u:5");
-    plain_set(f, "u:6", "0");
-    plain_hear(f, "u:7", (char *)NULL);
-    plain_acquire(f, "u:7", "1");
+    plain_delete(f, "e:5");
+    plain_set(f, "f:6", "0");
+    plain_hear(f, "g:7", (char *)NULL);
+    plain_acquire(f, "g:7", "1");
     assert_true(script_item(f, 2) > 0);
     script_heard(f);
-    plain_release(f, "u:8", "1");
-    assert_like(script_heard(f), "in:u:7 open plain u:7 * n\n");
-    assert_like(plain_recheck(f, "u:7"), "1 0 0 * 0");
+    plain_release(f, "h:8", "1");
+    assert_like(script_heard(f), "latchkey:in::g open 0 plain g:7 * n\n");
+    assert_like(plain_recheck(f, "g:7"), "1 *");
 }
 
 /* The mark of the gone may be ahead of the server's clock. */
@@ -355,63 +356,48 @@ static void a_new_ticket_is_above_those_that_are_gone(void **state)
 {
     script_fixture *f = *state;
 
-    plain_set(f, "u:1", "0");
-    script_redis(f, "HSET %s gone 5000000000000000", f->keys[KEY_STATE]);
-    assert_like(plain_acquire(f, "u:2", "1"), "0 -1 5000000000000001 0");
-    assert_like(plain_recheck(f, "u:2"), "0 -1 5000000000000001 0 0 0");
+    plain_set(f, "a:1", "0");
+    plain_put_gone(f, 250000000000000);
+    assert_like(plain_acquire(f, "b:2", "1"), "2 -1 250000000000001 0");
+    assert_like(plain_recheck(f, "b:2"), "3 -1 0 0 0 0 (250000000000001)");
 }
 
 /* ---- beside Redisson's that wait ---- */
 
-enum { SLICES_MS = 5000 }; /* far more than any two slices */
+enum { OURS_MS = 5, THEIRS_MS = 25 }; /* in a slice of 20 ms */
 
-/* In every other slice of time; what it answers in both. */
+/* What it answers in both. */
 static void while_redissons_listen_every_other_slice_is_theirs(void **state)
 {
     script_fixture *f = *state;
-    uint64_t end = wait_now_ms() + wait_scaled_ms(SLICES_MS);
-    bool was_left = false, was_taken = false;
 
-    plain_hear(f, "u:2", (char *)NULL);
+    plain_hear(f, "b:2", (char *)NULL);
     script_listen(f, f->channel);
-    plain_set(f, "u:1", "0");
-    while (!(was_left && was_taken) && wait_now_ms() < end) {
-        const char *answer;
-
-        plain_acquire(f, "u:2", "1");
-        script_redis(f, "SET n 1");
-        answer = plain_recheck(f, "u:2");
-        if (answer[0] == '0') {
-            assert_int_equal(script_item(f, 3), 2);
-            assert_in_range(script_item(f, 1), 1, 20);
-            was_left = true;
-            plain_leave(f, "u:2", "0");
-        } else {
-            was_taken = true;
-        }
-        script_redis(f, "DEL %s", f->keys[KEY_MEMO]);
-        script_redis(f, "SET n 0");
-    }
-    assert_true(was_left && was_taken);
+    plain_set(f, "a:1", "0");
+    plain_acquire(f, "b:2", "1");
+    script_redis(f, "SET n 1");
+    script_at(f, THEIRS_MS);
+    assert_like(plain_recheck(f, "b:2"), "3 15 2 0 0 0 (*)");
+    script_at(f, THEIRS_MS + 14);
+    assert_like(plain_recheck(f, "b:2"), "3 1 2 0 0 0 (*)");
+    assert_free(f, "1");
+    script_at(f, OURS_MS);
+    assert_like(plain_recheck(f, "b:2"), "1 *");
 }
 
 static void who_comes_then_queues_and_who_tries_takes(void **state)
 {
     script_fixture *f = *state;
-    uint64_t end = wait_now_ms() + wait_scaled_ms(SLICES_MS);
-    bool was_left = false;
 
     script_listen(f, f->channel);
-    plain_set(f, "u:1", "1");
-    while (!was_left && wait_now_ms() < end) {
-        assert_like(plain_try(f, "u:3", "1"), "1 *");
-        script_redis(f, "SET n 1");
-        was_left = plain_acquire(f, "u:2", "1")[0] == '0';
-        plain_leave(f, "u:2", "0");
-        script_redis(f, "DEL %s", f->keys[KEY_MEMO]);
-        script_redis(f, "SET n 1");
-    }
-    assert_true(was_left);
+    plain_set(f, "a:1", "1");
+    script_at(f, THEIRS_MS);
+    assert_like(plain_acquire(f, "b:2", "1"), "2 15 * 2");
+    plain_leave(f, "b:2", "0");
+    assert_like(plain_try(f, "c:3", "1"), "1");
+    script_redis(f, "SET n 1");
+    script_at(f, OURS_MS);
+    assert_like(plain_acquire(f, "d:4", "1"), "1");
 }
 
 int main(void)

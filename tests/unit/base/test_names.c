@@ -68,14 +68,14 @@ static void names_that_a_cluster_would_scatter_are_refused(void **state)
 static void names_of_the_librarys_own_keys_are_refused(void **state)
 {
     (void)state;
-    assert_status(lk__name_check("latchkey:state:{zz}"), LK_EINVAL);
+    assert_status(lk__name_check("latchkey:{zz}:r"), LK_EINVAL);
     assert_non_null(strstr(lk_last_error(), "latchkey:"));
-    assert_status(lk__name_check("latchkey:queue:a{b}"), LK_EINVAL);
+    assert_status(lk__name_check("latchkey::a{b}:q"), LK_EINVAL);
     assert_status(lk__name_check("latchkey:"), LK_EINVAL);
     assert_status(lk__name_check_own("latchkey:void:{n"), LK_EINVAL);
     assert_status(lk__name_check("latchkey"), LK_OK);
     assert_status(lk__name_check("latchkeys:x"), LK_OK);
-    assert_status(lk__name_check("x:latchkey:state:{zz}"), LK_OK);
+    assert_status(lk__name_check("x:latchkey:{zz}:r"), LK_OK);
 }
 
 static void
@@ -116,10 +116,10 @@ static void
 a_name_in_braces_shares_no_key_of_ours_with_the_one_without(void **state)
 {
     (void)state;
-    assert_key("latchkey:state", "n", "latchkey:state:{n}");
-    assert_key("latchkey:state", "{n}", "latchkey:state::{n}");
-    assert_key("latchkey:state", ":{n}", "latchkey:state:::{n}");
-    assert_key("latchkey:state", "x{n}y", "latchkey:state::x{n}y");
+    assert_key("latchkey:void", "n", "latchkey:void:{n}");
+    assert_key("latchkey:void", "{n}", "latchkey:void::{n}");
+    assert_key("latchkey:void", ":{n}", "latchkey:void:::{n}");
+    assert_key("latchkey:void", "x{n}y", "latchkey:void::x{n}y");
     assert_key("redisson_lock_queue", "n", "redisson_lock_queue:{n}");
     assert_key("redisson_lock_queue", "{n}", "redisson_lock_queue:{n}");
 }

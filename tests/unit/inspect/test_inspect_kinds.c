@@ -24,8 +24,8 @@ static void assert_trace(const char *key, lk__trace trace, const char *name)
 static void a_name_is_found_in_each_of_its_keys(void **state)
 {
     (void)state;
-    assert_trace("latchkey:state:{n}", LK__TRACE_STATE, "n");
-    assert_trace("latchkey:tickets:{a:b}", LK__TRACE_TICKETS, "a:b");
+    assert_trace("latchkey:{n}:r", LK__TRACE_RECORD, "n");
+    assert_trace("latchkey:{a:b}:r", LK__TRACE_RECORD, "a:b");
     assert_trace("{n}:timeout", LK__TRACE_TIMEOUT, "n");
     assert_trace("n", LK__TRACE_NAME, "n");
 }
@@ -33,9 +33,9 @@ static void a_name_is_found_in_each_of_its_keys(void **state)
 static void a_name_with_a_tag_keeps_its_braces(void **state)
 {
     (void)state;
-    assert_trace("latchkey:state::a{tag}b", LK__TRACE_STATE, "a{tag}b");
-    assert_trace("latchkey:state::{tag}", LK__TRACE_STATE, "{tag}");
-    assert_trace("latchkey:tickets:::{tag}b", LK__TRACE_TICKETS, ":{tag}b");
+    assert_trace("latchkey::a{tag}b:r", LK__TRACE_RECORD, "a{tag}b");
+    assert_trace("latchkey::{tag}:r", LK__TRACE_RECORD, "{tag}");
+    assert_trace("latchkey:::{tag}b:r", LK__TRACE_RECORD, ":{tag}b");
     assert_trace("{a}{b}:timeout", LK__TRACE_TIMEOUT, "{a}{b}");
     assert_trace("{tag}", LK__TRACE_NAME, "{tag}");
 }
@@ -45,7 +45,7 @@ static void keys_that_tell_of_no_name_are_passed_over(void **state)
     char many[600];
 
     (void)state;
-    assert_trace("latchkey:queue:{n}", LK__TRACE_NONE, "");
+    assert_trace("latchkey:{n}:q", LK__TRACE_NONE, "");
     assert_trace("latchkey:client:1", LK__TRACE_NONE, "");
     assert_trace("redisson_lock_timeout:{n}", LK__TRACE_NONE, "");
     memset(many, 'n', sizeof(many));
@@ -53,15 +53,23 @@ static void keys_that_tell_of_no_name_are_passed_over(void **state)
     assert_trace(many, LK__TRACE_NONE, "");
 }
 
+static lk_kind kind_of(const char *layout)
+{
+    return lk__kind_of_layout((lk__text){layout, strlen(layout)});
+}
+
 static void a_record_says_the_kind(void **state)
 {
     (void)state;
-    assert_int_equal(lk__kind_of_record(NULL), LK_KIND_LOCK);
-    assert_int_equal(lk__kind_of_record(""), LK_KIND_LOCK);
-    assert_int_equal(lk__kind_of_record("rw"), LK_KIND_RWLOCK);
-    assert_int_equal(lk__kind_of_record("plain"), LK_KIND_PLAIN_SEMAPHORE);
-    assert_int_equal(lk__kind_of_record("latch"), LK_KIND_LATCH);
-    assert_int_equal(lk__kind_of_record("later"), LK_KIND_NONE);
+    assert_int_equal(kind_of("2l"), LK_KIND_LOCK);
+    assert_int_equal(kind_of("2w"), LK_KIND_RWLOCK);
+    assert_int_equal(kind_of("2p"), LK_KIND_SEMAPHORE);
+    assert_int_equal(kind_of("2c"), LK_KIND_PLAIN_SEMAPHORE);
+    assert_int_equal(kind_of("2t"), LK_KIND_LATCH);
+    assert_int_equal(kind_of("2-"), LK_KIND_NONE);
+    assert_int_equal(kind_of("1c"), LK_KIND_NONE);
+    assert_int_equal(kind_of("2cc"), LK_KIND_NONE);
+    assert_int_equal(kind_of(""), LK_KIND_NONE);
 }
 
 /* ---- hashes ---- */

@@ -498,7 +498,7 @@ static void what_is_left_behind_is_found(void **state)
     uint64_t total;
 
     (void)state;
-    checker_left(c, "latchkey:state:{n}");
+    checker_left(c, "latchkey:{n}:r");
     assert_string_equal(checker_violations(c, &listed, &total)[0].name,
                         "left behind");
     assert_int_equal(total, 1);

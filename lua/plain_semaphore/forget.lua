@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: MIT
+-- forget: remove what is kept of a plain semaphore that is not set.
+--
+-- set: so many are free, and nobody knows who has the others; nothing was changed.
+--
+-- Invariants: nothing is removed while somebody waits, nor a key of another type;
+-- what no client of ours has used stays. The memo stays for its eleven minutes, in
+-- which a change may be sent again; what tells its counter from the next stays for
+-- an hour, in a record that is no kind's, and so do fences of another kind. Claims
+-- that are void still stay so. A full server does not refuse it.
+-- needs: counter master queue
+
+local HOUR = '3600000'
+
+local bad = master(memo_key) or counter.look({counter = counter_key,
+    record = record_key, zset = zset_key})
+if bad then
+    return bad
+end
+local waiters = redis.call('ZCOUNT', queue_key, '0',
+        '(' .. queue.score(queue.VOID, 0))
+    + redis.call('PUBSUB', 'NUMSUB', channel)[2]
+if waiters > 0 then
+    return {WAITED, waiters}
+elseif counter.free then
+    return {SET, counter.free}
+elseif not counter.is_known then
+    return {NOTHING}
+end
+local keys = {record_key}
+if redis.call('ZCOUNT', queue_key, queue.score(queue.VOID, 0), '+inf') == 0 then
+    keys[2] = queue_key
+end
+redis.call('DEL', unpack(keys))
+if counter.gone > 0 or counter.was.fence ~= '0' then
+    redis.pcall('SET', record_key, counter.text('2-', counter.gone), 'PX', HOUR)
+end
+return {DONE}
