@@ -70,7 +70,9 @@ end
 local left = redis.call('PTTL', lock_key)
 local turned = turns.read(was.turn)
 
-if ours[1] and was.claim == claim then
+if ours[1] and was.claim == claim and was.flag == 'v' then
+    return redis.error_reply('LKVOID the hold was revoked')
+elseif ours[1] and was.claim == claim then
     return {HELD, tonumber(was.fence), left, tonumber(was.spare)}
 elseif ours[1] then
     -- The record was lost.

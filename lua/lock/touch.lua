@@ -4,8 +4,9 @@
 --
 -- next: 1 if the caller's first is the first of all and nobody of ours holds
 -- the name, 2 if the name lies free for the others. A ticket of 0: it does not
--- wait. holds: which of them holds now, counted from 1. With peek the answer
--- *held* says that nothing has changed, and nothing of the wait.
+-- wait. holds: which of them holds now, counted from 1; one that is revoked does
+-- not, and alone it is told that it is void. With peek the answer *held* says that
+-- nothing has changed, and nothing of the wait.
 --
 -- Invariants: it queues nobody. It lengthens the lease of nobody. A member that
 -- waits is passed by nobody behind it but while it is parked. Where nothing
@@ -56,7 +57,11 @@ for i = first_of_members, #ARGV do
             marks[#marks + 1] = it.text
         end
     elseif it and held == 1 and it.claim == was.claim then
-        holds = {at, tonumber(was.fence), left, tonumber(was.spare)}
+        if was.flag ~= 'v' then
+            holds = {at, tonumber(was.fence), left, tonumber(was.spare)}
+        elseif #ARGV == first_of_members then
+            return redis.error_reply('LKVOID the hold was revoked')
+        end
     end
 end
 local own_mark = scores[1] and -scores[1]

@@ -34,7 +34,9 @@ if hold.writes or hold.reads then
     local grant = hold.grant(holders_key, claim)
     local left = redis.call('PTTL', hold.writes and hold.lasts_by(lock_key,
         claim) or timeout_key)
-    if grant then
+    if grant and grant.flag == 'v' then
+        return redis.error_reply('LKVOID the hold was revoked')
+    elseif grant then
         return {HELD, tonumber(grant.fence), left}
     end
     -- The record was lost. A writer's lease stands aside beside readers alone.

@@ -4,8 +4,9 @@
 --
 -- next: 1 if the caller's first is the first of all and the holder will not hand
 -- over, 2 if the name lies free for the others. A ticket of 0: it does not wait,
--- or its base is lost. holds: which of them hold now, counted from 1. With peek
--- the answer *held* says that nothing has changed, and nothing of the wait.
+-- or its base is lost. holds: which of them hold now, counted from 1; one whose
+-- hold is revoked does not, and alone it is told that it is void. With peek the
+-- answer *held* says that nothing has changed, and nothing of the wait.
 --
 -- Invariants: it queues nobody. It lengthens the lease of nobody. Where nothing
 -- waits and nobody comes in it writes nothing.
@@ -34,7 +35,8 @@ local waits = false
 local scores = redis.call('ZMSCORE', queue_key, uuid, 'gap', 'gap0',
     unpack(ARGV, first_of_members))
 
--- One of the caller's that is not in the queue: perhaps it holds.
+-- One of the caller's that is not in the queue: perhaps it holds. Returns whether
+-- what it holds was revoked.
 local function note_hold(at, it)
     local grant, own_left
     if share.writes(it) then
@@ -45,7 +47,9 @@ local function note_hold(at, it)
         grant = reader.read(redis.call('HGET', holders_key, it.claim) or '')
         own_left = redis.call('PTTL', readers.key(lock_key, it.claim))
     end
-    if grant then
+    if grant and grant.flag == 'v' then
+        return true
+    elseif grant then
         for _, value in ipairs({at, tonumber(grant.fence), own_left, 0}) do
             holds[#holds + 1] = value
         end
@@ -66,8 +70,9 @@ for i = first_of_members, #ARGV do
             marks_now[#marks_now + 1] = queue.score(it.band, it.ticket)
             marks_now[#marks_now + 1] = it.text
         end
-    elseif it and not score then
-        note_hold(at, it)
+    elseif it and not score and note_hold(at, it)
+            and #ARGV == first_of_members then
+        return redis.error_reply('LKVOID the hold was revoked')
     end
 end
 local own_mark = scores[1] and -scores[1]

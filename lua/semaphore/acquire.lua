@@ -25,6 +25,8 @@ local held
 held, bad = permits.find(to, claim)
 if bad then
     return bad
+elseif held and held.till and held.till > clock.ms and held.flag == 'v' then
+    return redis.error_reply('LKVOID the hold was revoked')
 elseif held and held.till and held.till > clock.ms then
     return {HELD, tonumber(held.fence), held.till - clock.ms}
 end

@@ -6,7 +6,8 @@
 -- first is the first of all, and may wait for those who will not hand over. A
 -- ticket of 0: it does not wait, or in vain; asked for alone, it is told that it is
 -- short: it needs more than N, and waits no longer. holds: which of them hold now,
--- counted from 1.
+-- counted from 1; one whose hold is revoked does not, and alone it is told that it is
+-- void.
 --
 -- Invariants: it queues nobody. It lengthens the lease of nobody. A member that
 -- waits is passed by nobody behind it but while it is parked. Where nothing waits
@@ -58,6 +59,10 @@ for i = first_of_members, #ARGV do
         own, bad = permits.find(to, it.claim)
         if bad then
             return bad
+        elseif own and own.till and own.flag == 'v' then
+            if #ARGV == first_of_members then
+                return redis.error_reply('LKVOID the hold was revoked')
+            end
         elseif own and own.till then
             note_hold(at, tonumber(own.fence), math.max(own.till - clock.ms, 0))
         end

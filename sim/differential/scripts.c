@@ -87,7 +87,7 @@ static bool read_table(script *s)
     snprintf(path, sizeof(path), "%s/lua/%s/%s.table", LK_SOURCE_DIR, s->family,
              s->family);
     snprintf(title, sizeof(title), "script %s",
-             strchr(s->script->name, '_') + 1);
+             strrchr(s->script->name, '_') + 1);
     file = fopen(path, "re");
     if (file == NULL)
         return false;
@@ -127,12 +127,14 @@ static void read_header(script *s)
     fclose(file);
 }
 
-/* Fair locks and leaders are locks. */
+/* The name of a script is its family and one word. Fair locks and leaders are
+   locks. */
 static void read_family(script *s)
 {
-    size_t size = strcspn(s->script->name, "_");
+    const char *name = s->script->name;
 
-    snprintf(s->family, sizeof(s->family), "%.*s", (int)size, s->script->name);
+    snprintf(s->family, sizeof(s->family), "%.*s",
+             (int)(strrchr(name, '_') - name), name);
     if (strcmp(s->family, "fairlock") == 0 || strcmp(s->family, "leader") == 0)
         strcpy(s->family, "lock");
 }

@@ -116,9 +116,14 @@ static bool reap(watch *w)
     return pid == 0;
 }
 
+/* A test that a signal ended has said nothing. */
 static int code_of(int status)
 {
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    (void)fprintf(stderr, "lk_reap: the test was ended by a signal: %s\n",
+                  strsignal(WTERMSIG(status)));
+    return 128 + WTERMSIG(status);
 }
 
 /* What is left has a grace from the end of the test on. */

@@ -176,6 +176,20 @@ static void who_waits_gets_a_revoked_lock_afterwards(void **state)
     assert_like(lock2_keep(f, "b:1", lock2_fence(f), 40000, 0), "1 40000 *");
 }
 
+/* As where the answer to its acquire was lost. Among others it is told nothing of
+   a hold, and looks alone. */
+static void who_does_not_know_of_a_revoked_lock_is_void(void **state)
+{
+    script_fixture *f = *state;
+
+    taken(f, "a:1");
+    lock2_revoke(f, "a:1");
+    assert_like(lock2_acquire(f, "a:1"), "!LKVOID *");
+    assert_like(lock2_touch(f, "a:1", NULL), "!LKVOID *");
+    assert_like(lock2_touch(f, "a:1", "a:2"), "2 * (0 0) ()");
+    assert_like(script_redis(f, "HKEYS n"), "a:1");
+}
+
 static void revoking_twice_is_revoking_once(void **state)
 {
     script_fixture *f = *state;
@@ -347,6 +361,7 @@ int main(void)
         SCRIPT_TEST(a_full_server_lets_an_import_through),
         SCRIPT_TEST(a_revoked_lock_stays_held_and_its_holder_is_told),
         SCRIPT_TEST(who_waits_gets_a_revoked_lock_afterwards),
+        SCRIPT_TEST(who_does_not_know_of_a_revoked_lock_is_void),
         SCRIPT_TEST(revoking_twice_is_revoking_once),
         SCRIPT_TEST(what_is_not_held_by_that_owner_is_not_revoked),
         SCRIPT_TEST(another_librarys_hold_cannot_be_told),

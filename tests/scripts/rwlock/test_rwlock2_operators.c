@@ -330,6 +330,21 @@ static void of_several_readers_one_is_revoked(void **state)
     assert_like(rwlock2_revoke(f, "a:1"), "2");
 }
 
+/* As where the answer to its acquire was lost. */
+static void one_that_does_not_know_of_a_revoked_hold_is_void(void **state)
+{
+    script_fixture *f = *state;
+    static const char modes[] = "wru";
+
+    for (int i = 0; i < 3; i++) {
+        rwlock2_acquire(f, "a:1", modes[i]);
+        rwlock2_revoke(f, "a:1");
+        assert_like(rwlock2_acquire(f, "a:1", modes[i]), "!LKVOID *");
+        assert_like(rwlock2_touch(f, "a:1", modes[i]), "!LKVOID *");
+        script_redis(f, "FLUSHALL");
+    }
+}
+
 static void another_librarys_writer_is_left_alone(void **state)
 {
     script_fixture *f = *state;
@@ -406,6 +421,7 @@ int main(void)
         SCRIPT_TEST(denied_it_leaves_the_old_claim),
         SCRIPT_TEST(the_reads_of_a_writer_are_revoked_with_it),
         SCRIPT_TEST(of_several_readers_one_is_revoked),
+        SCRIPT_TEST(one_that_does_not_know_of_a_revoked_hold_is_void),
         SCRIPT_TEST(another_librarys_writer_is_left_alone),
         SCRIPT_TEST(only_a_name_that_nobody_uses_is_forgotten),
         SCRIPT_TEST(a_claim_that_was_given_up_stays_so),

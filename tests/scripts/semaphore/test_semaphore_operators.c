@@ -118,6 +118,17 @@ static void permits_that_are_revoked_are_not_imported(void **state)
     assert_like(permits_import(f, "u1:1", old, "v:9"), "2 4");
 }
 
+/* As where the answer to its acquire was lost. */
+static void who_does_not_know_of_revoked_permits_is_void(void **state)
+{
+    script_fixture *f = *state;
+
+    two_are_held(f);
+    permits_revoke(f, "u1:1");
+    assert_like(permits_acquire(f, "u1:1", 2), "!LKVOID *");
+    assert_like(permits_look(f, "u1:1"), "!LKVOID *");
+}
+
 /* As long as nobody has taken them. */
 static void permits_whose_lease_has_ended_are_not_imported(void **state)
 {
@@ -190,7 +201,7 @@ static void a_look_does_not_lengthen_revoked_permits(void **state)
     permits_set(f, 1);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 3000});
     assert_like(permits_revoke(f, "u1:1"), "1 * 1");
-    assert_like(permits_look(f, "u1:1"), "2 * 0 0 0 (0) (1 * *)");
+    assert_like(permits_look(f, "u1:1"), "!LKVOID *");
     assert_in_range(permits_left(f, "u1:1", 1), 1, 3000);
 }
 
@@ -423,6 +434,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PERMITS_TEST(one_importer_has_the_permits),
+        PERMITS_TEST(who_does_not_know_of_revoked_permits_is_void),
         PERMITS_TEST(another_fence_is_not_imported),
         PERMITS_TEST(an_import_only_lengthens_a_lease),
         PERMITS_TEST(an_import_changes_no_count),

@@ -24,7 +24,8 @@ static void the_exit_code_is_the_tests(void **state)
 {
     (void)state;
     assert_tool(&how, 3, "", "", "sh", "-c", "exit 3", NULL);
-    assert_tool(&how, 128 + SIGKILL, "", "", "sh", "-c", "kill -9 $$", NULL);
+    assert_tool(&how, 128 + SIGKILL, "", "ended by a signal", "sh", "-c",
+                "kill -9 $$", NULL);
 }
 
 static void an_orphan_fails_the_test_and_is_killed(void **state)
