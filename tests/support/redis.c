@@ -15,7 +15,8 @@
 #include "support/wait.h"
 
 enum {
-    ANSWER_MS = 120000 /* scaled */
+    ANSWER_MS = 120000, /* scaled */
+    WHY_SIZE = 128
 };
 
 struct redis {
@@ -110,31 +111,51 @@ run_quietly(redisContext *context, const char *format, va_list args)
     return reply;
 }
 
-static redisReply *run_now(redisContext *context, const char *format, ...)
+/* Says in why, of that size, why there is no reply. */
+static redisReply *
+ask(redis *r, const char *format, va_list args, char *why, size_t size)
+{
+    redisReply *reply = NULL;
+
+    (void)snprintf(why, size, "cannot connect");
+    (void)pthread_mutex_lock(&r->mutex);
+    if (connect_now(r))
+        reply = run_quietly(r->context, format, args);
+    if (reply == NULL) {
+        if (r->context != NULL)
+            (void)snprintf(why, size, "%s", r->context->errstr);
+        disconnect(r);
+    }
+    (void)pthread_mutex_unlock(&r->mutex);
+    return reply;
+}
+
+redisReply *redis_vask(redis *r, const char *format, va_list args)
+{
+    char why[WHY_SIZE];
+
+    return ask(r, format, args, why, sizeof(why));
+}
+
+static redisReply *ask_for(redis *r, const char *format, ...)
 {
     redisReply *reply;
     va_list args;
 
     va_start(args, format);
-    reply = run_quietly(context, format, args);
+    reply = redis_vask(r, format, args);
     va_end(args);
     return reply;
 }
 
 bool redis_ping(redis *r)
 {
-    redisReply *reply = NULL;
-    bool is_pong;
+    redisReply *reply = ask_for(r, "PING");
+    bool is_pong = reply != NULL && reply->type == REDIS_REPLY_STATUS;
 
-    (void)pthread_mutex_lock(&r->mutex);
-    if (connect_now(r))
-        reply = run_now(r->context, "PING");
-    is_pong = reply != NULL && reply->type == REDIS_REPLY_STATUS;
-    if (reply != NULL)
-        freeReplyObject(reply);
+    freeReplyObject(reply);
     if (!is_pong)
-        disconnect(r);
-    (void)pthread_mutex_unlock(&r->mutex);
+        redis_drop(r);
     return is_pong;
 }
 
@@ -149,18 +170,9 @@ static _Noreturn void broken(const redis *r, const char *what, const char *why)
 
 redisReply *redis_vcommand(redis *r, const char *format, va_list args)
 {
-    redisReply *reply = NULL;
-    char why[128] = "cannot connect";
+    char why[WHY_SIZE];
+    redisReply *reply = ask(r, format, args, why, sizeof(why));
 
-    (void)pthread_mutex_lock(&r->mutex);
-    if (connect_now(r))
-        reply = run_quietly(r->context, format, args);
-    if (reply == NULL) {
-        if (r->context != NULL)
-            (void)snprintf(why, sizeof(why), "%s", r->context->errstr);
-        disconnect(r);
-    }
-    (void)pthread_mutex_unlock(&r->mutex);
     if (reply == NULL)
         broken(r, format, why);
     return reply;
@@ -170,7 +182,7 @@ redisReply *redis_vcommand(redis *r, const char *format, va_list args)
 static _Noreturn void
 unexpected(const redis *r, const char *format, redisReply *reply)
 {
-    char why[128];
+    char why[WHY_SIZE];
 
     (void)snprintf(why, sizeof(why), "reply of type %d: %s", reply->type,
                    reply->str != NULL ? reply->str : "");

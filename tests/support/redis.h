@@ -27,6 +27,9 @@ void redis_free(redis *r);
 /* Closes the connection; the next command opens another. */
 void redis_drop(redis *r);
 
+/* The reply; NULL: there is none, and the connection is closed. Fails no test. */
+redisReply *redis_vask(redis *r, const char *format, va_list args);
+
 /* Tells whether the server answers PING now. Fails no test. */
 bool redis_ping(redis *r);
 

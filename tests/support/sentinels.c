@@ -103,22 +103,18 @@ static bool knows_all(server *sentinel)
     return knows;
 }
 
-/* By a connection of its own: those that stand end when the role changes. */
-static bool says(const server *s, const char *words)
+/* The connections of a server end when its role changes. */
+static bool says(server *s, const char *words)
 {
-    redisContext *context = redisConnectUnix(server_socket(s));
-    redisReply *reply = context == NULL || context->err != 0
-                            ? NULL
-                            : redisCommand(context, "INFO replication");
+    redisReply *reply = server_ask(s, "INFO replication");
     bool says = reply != NULL && reply->type == REDIS_REPLY_STRING &&
                 strstr(reply->str, words) != NULL;
 
     freeReplyObject(reply);
-    redisFree(context);
     return says;
 }
 
-static bool follows(const server *replica)
+static bool follows(server *replica)
 {
     return says(replica, "master_link_status:up");
 }

@@ -487,6 +487,17 @@ void server_reconnect(server *s)
     redis_drop(s->redis);
 }
 
+redisReply *server_ask(server *s, const char *format, ...)
+{
+    redisReply *reply;
+    va_list args;
+
+    va_start(args, format);
+    reply = redis_vask(s->redis, format, args);
+    va_end(args);
+    return reply;
+}
+
 redisReply *server_command(server *s, const char *format, ...)
 {
     redisReply *reply;

@@ -73,6 +73,9 @@ bool server_restart(server *s);
  */
 /* Never NULL, may be an error reply; freed by freeReplyObject(). */
 redisReply *server_command(server *s, const char *format, ...);
+/* The reply, or NULL where there is none, as from a server that has just closed
+   its connections. Fails no test. */
+redisReply *server_ask(server *s, const char *format, ...);
 /* Anything but an integer fails the test. */
 long long server_integer(server *s, const char *format, ...);
 /* A string or a status, freed by free(); NULL for nil; else the test fails. */

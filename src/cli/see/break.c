@@ -15,9 +15,10 @@
 #include "cli/see/see.h"
 
 enum {
-    LOOK_MS = 100,       /* between two questions whether it is over */
-    QUIET_MS = 300,      /* of a wait before anything is said of it */
-    SAY_EVERY_MS = 10000 /* where there is no terminal */
+    LOOK_MS = 100,        /* between two questions whether it is over */
+    QUIET_MS = 300,       /* of a wait before anything is said of it */
+    SAY_EVERY_MS = 10000, /* where there is no terminal */
+    PATIENCE_MS = 5000    /* with a server that does not answer */
 };
 
 struct values {
@@ -268,6 +269,27 @@ static int interrupted(struct breaking *b, int64_t left_ms)
     return CLI_SIGNAL + signal_seen;
 }
 
+static bool is_silence(lk_status status)
+{
+    return status == LK_EINDOUBT || status == LK_EOFFLINE ||
+           status == LK_ETIMEDOUT;
+}
+
+/* Where no answer comes in time it is asked again, which changes nothing: one who
+   has to end a hold is not helped by a server that is slow as well. */
+static lk_status
+ask_to_end(const struct breaking *b, const char *owner, int64_t *ret_left_ms)
+{
+    int64_t until = cli_now_ns() + PATIENCE_MS * CLI_NS_PER_MS;
+    lk_status status = lk_revoke(b->client, b->name, owner, ret_left_ms);
+
+    while (is_silence(status) && signal_seen == 0 && cli_now_ns() < until) {
+        cli_pass_ms(LOOK_MS);
+        status = lk_revoke(b->client, b->name, owner, ret_left_ms);
+    }
+    return status;
+}
+
 /* Waits until a hold that was revoked is over. */
 static int wait_ended(struct breaking *b, const char *owner, int64_t left_ms)
 {
@@ -277,7 +299,7 @@ static int wait_ended(struct breaking *b, const char *owner, int64_t left_ms)
         say(b, owner, left_ms);
         cli_pass_ms(LOOK_MS);
         if (signal_seen == 0)
-            status = lk_revoke(b->client, b->name, owner, &left_ms);
+            status = ask_to_end(b, owner, &left_ms);
     }
     cli_line_clear(&b->line);
     if (signal_seen != 0)
@@ -289,7 +311,7 @@ static int wait_ended(struct breaking *b, const char *owner, int64_t left_ms)
 static lk_status
 revoke_noted(const struct breaking *b, const char *owner, int64_t *ret_left_ms)
 {
-    lk_status status = lk_revoke(b->client, b->name, owner, ret_left_ms);
+    lk_status status = ask_to_end(b, owner, ret_left_ms);
 
     if (status == LK_OK && *ret_left_ms >= 0)
         note(b, "revoked", owner);

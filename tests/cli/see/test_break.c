@@ -395,6 +395,26 @@ static void a_server_that_goes_meanwhile_is_no_end(void **state)
     tool_free(t);
 }
 
+/* It has been seen who holds it; then nothing that may write is run for longer than
+   one request waits. */
+static void a_server_that_is_slow_is_asked_again(void **state)
+{
+    seeing *f = *state;
+    pid_t keeper = start(f, (keeper_how){.holds = "deploy"});
+    tool_how how = f->how;
+    tool *t;
+
+    how.has_terminal = true;
+    t = tool_start(&how, "break", "deploy", NULL);
+    tool_wait_out(t, "End it?", LONG_MS);
+    freeReplyObject(server_command(f->server, "CLIENT PAUSE 2500 WRITE"));
+    tool_type(t, "y\n");
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    tool_free(t);
+    assert_int_equal(keeper_join(keeper), 0);
+    f->count = 0;
+}
+
 /* At rest the name is a latch again, and nobody holds such a one. */
 static void a_lock_in_the_place_of_a_latch_is_waited_for(void **state)
 {
@@ -446,6 +466,7 @@ int main(void)
         TEST(a_break_that_is_interrupted_stands),
         TEST(an_interrupt_before_the_wait_is_no_end),
         TEST(a_server_that_goes_meanwhile_is_no_end),
+        TEST(a_server_that_is_slow_is_asked_again),
         TEST(a_lock_in_the_place_of_a_latch_is_waited_for),
         TEST(what_nobody_holds_cannot_be_broken),
     };
