@@ -45,6 +45,8 @@ typedef struct lk_acquire_options {
                               lk_lock_import() says; 0 */
 } lk_acquire_options;
 
+/** The first of the fields, and not all of them:
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT, .lease_ms = 8000}; */
 #define LK_ACQUIRE_OPTIONS_INIT LK_SIZED(lk_acquire_options)
 
 /**

@@ -326,8 +326,8 @@ static int lost(const errand *e, lk_status status)
         return cli_fail_status(e->c, cli_client_judge(e->client, status),
                                e->name);
     return cli_fail(e->c, CLI_LOST,
-                    "%s '%s' is not held any more: released before, or its "
-                    "lease has ended",
+                    "%s '%s' is not held any more: released before, ended by "
+                    "an operator, or its lease has ended",
                     cli_subject_noun(e->subject.kind), e->name);
 }
 
