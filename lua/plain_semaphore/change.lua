@@ -15,7 +15,7 @@
 -- Invariants: sent again it changes nothing more, and answers the same, whatever
 -- became of the counter; more and denied are told once. The counter's time stays.
 -- What sets a counter is refused by a full server before anything is written, and
--- nothing else. Who waits for one that is made unset takes nothing of the next.
+-- nothing else. A waiter for one that is made unset takes nothing of the next.
 -- needs: clock counter dismiss failed line memo queue room
 
 local MOST = 2147483647

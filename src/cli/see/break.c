@@ -276,18 +276,24 @@ static bool is_silence(lk_status status)
 }
 
 /* Where no answer comes in time it is asked again, which changes nothing: one who
-   has to end a hold is not helped by a server that is slow as well. */
+   has to end a hold is not helped by a server that is slow as well. A hold that is
+   over by then may have ended for what was asked before: that counts as done. */
 static lk_status
 ask_to_end(const struct breaking *b, const char *owner, int64_t *ret_left_ms)
 {
     int64_t until = cli_now_ns() + PATIENCE_MS * CLI_NS_PER_MS;
     lk_status status = lk_revoke(b->client, b->name, owner, ret_left_ms);
+    bool is_asked = false;
 
     while (is_silence(status) && signal_seen == 0 && cli_now_ns() < until) {
+        is_asked = is_asked || status == LK_EINDOUBT;
         cli_pass_ms(LOOK_MS);
         status = lk_revoke(b->client, b->name, owner, ret_left_ms);
     }
-    return status;
+    if (!is_asked || !is_over(status))
+        return status;
+    *ret_left_ms = 0;
+    return LK_OK;
 }
 
 /* Waits until a hold that was revoked is over. */

@@ -415,6 +415,25 @@ static void a_server_that_is_slow_is_asked_again(void **state)
     f->count = 0;
 }
 
+/* It may have ended for what was asked and not answered. */
+static void a_hold_that_is_over_by_then_counts_as_ended(void **state)
+{
+    seeing *f = *state;
+    tool_how how = f->how;
+    tool *t;
+
+    start(f, (keeper_how){.holds = "deploy"});
+    how.has_terminal = true;
+    t = tool_start(&how, "break", "deploy", NULL);
+    tool_wait_out(t, "End it?", LONG_MS);
+    freeReplyObject(server_command(f->server, "CLIENT PAUSE 5000 WRITE"));
+    tool_type(t, "y\n");
+    /* It waits as well, and is run before what the tool asks at last. */
+    assert_int_equal(server_integer(f->server, "DEL deploy"), 1);
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    tool_free(t);
+}
+
 /* At rest the name is a latch again, and nobody holds such a one. */
 static void a_lock_in_the_place_of_a_latch_is_waited_for(void **state)
 {
@@ -467,6 +486,7 @@ int main(void)
         TEST(an_interrupt_before_the_wait_is_no_end),
         TEST(a_server_that_goes_meanwhile_is_no_end),
         TEST(a_server_that_is_slow_is_asked_again),
+        TEST(a_hold_that_is_over_by_then_counts_as_ended),
         TEST(a_lock_in_the_place_of_a_latch_is_waited_for),
         TEST(what_nobody_holds_cannot_be_broken),
     };
