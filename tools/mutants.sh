@@ -6,7 +6,8 @@
 # copy stays, so that the next time only what has changed is built.
 #
 #   mutants.sh [RULE...]    these; without a name all of them
-#   mutants.sh --slice      one in SLICES of them: which ones, the commit says
+#   mutants.sh --slice      one in SLICES of them: which ones, the commit says;
+#                           after SLICE_SECONDS none is begun any more
 #   mutants.sh --lines      breaks nothing, and says which lines are not there
 
 set -euo pipefail
@@ -17,9 +18,12 @@ PLACE=build/mutants
 COPY=$PLACE/tree
 LOG=$PWD/$PLACE/log
 SECONDS_MOST=60
-SLICES=12
+SLICES=16
+SLICE_SECONDS=300
+seconds_all=
 bad=0
 killed=0
+left=0
 
 # Leaves what it says in the log.
 quietly()
@@ -106,6 +110,10 @@ try()
 {
     local verdict
 
+    if [ -n "$seconds_all" ] && [ "$SECONDS" -ge "$seconds_all" ]; then
+        left=$((left + 1))
+        return
+    fi
     if ! is_sound "$6"; then
         verdict='unsound'
     elif ! break_line "$2" "$3" "$4" "$5" >"$COPY/$2"; then
@@ -155,8 +163,11 @@ main()
         act=look_for_line
         shift
     fi
-    # shellcheck disable=SC2046 # one word each
-    [ "${1:-}" != --slice ] || set -- $(slice)
+    if [ "${1:-}" = --slice ]; then
+        seconds_all=$SLICE_SECONDS
+        # shellcheck disable=SC2046 # one word each
+        set -- $(slice)
+    fi
     wanted=" $* "
     [ "$act" != try ] || copy_make
     while read -r word rest; do
@@ -180,6 +191,7 @@ main()
     done
     [ "$act" = try ] || return $((bad > 0))
     printf '%d killed, %d not\n' "$killed" "$bad"
+    [ "$left" -eq 0 ] || printf '%d not tried: no time left\n' "$left"
     [ "$bad" -eq 0 ] || printf 'What was said meanwhile is in %s\n' "$LOG"
     [ "$bad" -eq 0 ]
 }

@@ -31,7 +31,8 @@ static lk_latch *latch_of(lk_client *client)
 
 static void a_replica_is_not_asked(void **state)
 {
-    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT, .offline_ms = 300};
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .offline_ms = wait_scaled_ms(500)};
     siglocking *f = *state;
     lk_client *client =
         locking_open_url(f->base, server_url(replica_server()), &brief);

@@ -382,7 +382,7 @@ static void an_outage_ends_waits(void **state)
 {
     flights *f = *state;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .offline_ms = 200};
+                                       .offline_ms = wait_scaled_ms(200)};
     lk_flight *flight = far_with(f, &options, NULL);
     flyer *leader = flights_lead(f, near(f), &f->engine);
     flyer *follower = flights_follow(f, flight, &f->engine);

@@ -311,7 +311,7 @@ static void an_operation_that_was_not_sent_is_not_done_later(void **state)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = TIMEOUT_MS,
-                                       .offline_ms = 300};
+                                       .offline_ms = wait_scaled_ms(300)};
     sides s = sides_with(*state, &options);
 
     latching_arm(s.near, 3);

@@ -19,7 +19,8 @@ static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
 {
     leading *f = *state;
     static tells t;
-    const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT, .offline_ms = 200};
+    const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT,
+                                     .offline_ms = wait_scaled_ms(200)};
     proxy *net = proxy_start(server_socket(f->base->server));
     lk_client *client = locking_open_url(f->base, proxy_url(net), &quick);
     lk_leader *leader = leading_as(f, "a");
@@ -28,6 +29,7 @@ static void a_watch_tells_of_an_outage_once_and_goes_on(void **state)
     unsigned last;
 
     memset(&t, 0, sizeof(t));
+    assert_status(lk_client_wait_ready(client, SETTLE_MS), LK_OK);
     assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
                                       tells_change, &t),
                   LK_OK);
@@ -55,12 +57,14 @@ static void after_an_outage_a_watch_tells_what_is_so(void **state)
 {
     leading *f = *state;
     static tells t;
-    const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT, .offline_ms = 200};
+    const lk_client_options quick = {LK_CLIENT_OPTIONS_INIT,
+                                     .offline_ms = wait_scaled_ms(200)};
     proxy *net = proxy_start(server_socket(f->base->server));
     lk_client *client = locking_open_url(f->base, proxy_url(net), &quick);
     lk_leader_watch *watch = NULL;
 
     memset(&t, 0, sizeof(t));
+    assert_status(lk_client_wait_ready(client, SETTLE_MS), LK_OK);
     assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
                                       tells_change, &t),
                   LK_OK);

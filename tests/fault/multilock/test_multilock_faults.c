@@ -213,7 +213,7 @@ static void an_outage_ends_the_wait_and_leaves_nothing(void **state)
     multilocking *f = *state;
     proxy *p = proxy_start(server_socket(f->base->server));
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .offline_ms = 200};
+                                       .offline_ms = wait_scaled_ms(200)};
     lk_client *client = locking_open_url(f->base, proxy_url(p), &options);
     lk_client *other = locking_open(f->base, NULL);
     lk_hold *b = locking_hold(locking_lock(f->base, other, "b"));

@@ -274,7 +274,7 @@ static void a_wait_for_servers_that_are_away_for_good_ends(void **state)
 {
     redlocking *f = *state;
     const lk_client_options impatient = {LK_CLIENT_OPTIONS_INIT,
-                                         .offline_ms = 200};
+                                         .offline_ms = wait_scaled_ms(200)};
     lk_client *clients[3];
     lk_hold *hold = NULL;
 

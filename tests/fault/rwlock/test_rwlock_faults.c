@@ -162,7 +162,7 @@ static void a_downgrade_without_a_server_leaves_the_writer(void **state)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = 300,
-                                       .offline_ms = 200};
+                                       .offline_ms = wait_scaled_ms(200)};
     rwlocking *f = *state;
     lk_rwlock *lock = far_with(f, &options);
     lk_hold *hold = rwlocking_hold_of(lock, RW_WRITE, NULL);
