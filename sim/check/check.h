@@ -79,4 +79,7 @@ void checker_end(checker *c, uint64_t at);
 const checker_violation *
 checker_violations(const checker *c, size_t *ret_listed, uint64_t *ret_total);
 
+/* The longest that two holds were believed together that exclude each other. */
+uint64_t checker_together_ns(const checker *c);
+
 #endif /* LK_SIM_CHECK_CHECK_H */

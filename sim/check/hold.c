@@ -62,15 +62,16 @@ report_two(checker *c, const checker_hold *one, const checker_hold *other)
                    (unsigned long long)other->granted.fence);
 }
 
-/* Those who are there when another one comes. */
+/* Those who are there when another one comes; or who have come until it is known
+   that it was believed. */
 static void meet(checker *c, const checker_hold *newcomer)
 {
-    const uint64_t at = newcomer->granted.at;
-
-    if (!checker_believes(newcomer, at) || newcomer->forced)
+    if (!checker_believes(newcomer, newcomer->granted.at) || newcomer->forced)
         return;
     for (checker_hold *hold = newcomer->key->holds; hold != NULL;
          hold = hold->next) {
+        const uint64_t at = later(newcomer->granted.at, hold->granted.at);
+
         if (hold->forced || !checker_excludes(hold, newcomer))
             continue;
         if (!checker_believes(hold, at)) {
@@ -103,6 +104,26 @@ meet_rival(checker *c, checker_hold *hold, const history_event *event)
                    events, "hold %llu was still believed when hold %llu came",
                    (unsigned long long)hold->granted.hold,
                    (unsigned long long)rival.hold);
+}
+
+/* How long it has been believed beside others, as far as is known now. */
+static void measure_together(checker *c, const checker_hold *hold)
+{
+    for (const checker_hold *other = hold->key->holds; other != NULL;
+         other = other->next) {
+        uint64_t from = later(hold->granted.at, other->granted.at);
+        uint64_t to = sooner(hold->believed_to, other->believed_to);
+
+        if (to > from && checker_excludes(hold, other) && !hold->forced &&
+            !other->forced && claims(c, CHECKER_EXCLUSION, hold) &&
+            claims(c, CHECKER_EXCLUSION, other))
+            c->together_ns = later(c->together_ns, to - from);
+    }
+}
+
+uint64_t checker_together_ns(const checker *c)
+{
+    return c->together_ns;
 }
 
 /* ---- loss ---- */
@@ -258,6 +279,7 @@ fill(checker_hold *hold, const checker_call *call, const history_event *event)
     hold->mode = (history_mode)event->mode;
     hold->forced = may_be_forced(call, event);
     hold->lease_ns = event->lease_ms * MS;
+    hold->permits = checker_permits(call);
     hold->limit = UINT64_MAX;
     if ((event->flags & HISTORY_RENEWED) == 0 && event->lease_ms != 0)
         hold->limit = event->at + hold->lease_ns;
@@ -271,6 +293,13 @@ static void link_in(checker_hold *hold)
     if (key->holds != NULL)
         key->holds->prev = hold;
     key->holds = hold;
+}
+
+/* It is known now that it was believed when it was granted, if that is so. */
+static void come(checker *c, const checker_hold *hold)
+{
+    meet(c, hold);
+    checker_permits_granted(c, hold);
 }
 
 /* Those of the dead that nobody believes in any more. */
@@ -305,9 +334,8 @@ void checker_granted(checker *c, checker_call *call, const history_event *event)
         c->failed = true;
     checker_fence(c, call, hold);
     see_lease(c, hold, &hold->granted);
-    meet(c, hold);
-    checker_permits_granted(c, call, hold);
     link_in(hold);
+    come(c, hold);
 }
 
 void checker_proved(checker *c, checker_hold *hold, const history_event *event)
@@ -326,8 +354,15 @@ void checker_proved(checker *c, checker_hold *hold, const history_event *event)
     if (hold->forced) {
         see_forced(c, hold, event);
     } else if (to > hold->believed_to) {
+        const bool is_first = !checker_believes(hold, hold->granted.at);
+
         hold->believed_to = to;
+        if (is_first)
+            come(c, hold);
+        if (is_first && checker_map_find(&c->holds, hold->rival.hold) != NULL)
+            hold->rival = (history_event){0}; /* they have met now */
         meet_rival(c, hold, event);
+        measure_together(c, hold);
     }
     meet_silent(c, hold, event);
 }

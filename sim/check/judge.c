@@ -120,6 +120,7 @@ bool judge_files(const char *const *paths, size_t count,
         checker_left(j.checker, *left);
     checker_end(j.checker, j.end);
     (void)checker_violations(j.checker, &listed, &ret_result->violations);
+    ret_result->together_ns = checker_together_ns(j.checker);
     print_all(paths, count, j.checker, file);
     checker_free(j.checker);
     return whole;

@@ -13,6 +13,8 @@
 
 typedef struct judge_result {
     uint64_t events, violations;
+    uint64_t together_ns; /* the longest that two were believed who exclude each
+                             other */
     uint64_t by_call[HISTORY_CALLS][HISTORY_PHASES];
 } judge_result;
 

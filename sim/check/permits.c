@@ -9,8 +9,7 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Permits that there may have been at some time of the call. */
-static uint64_t permits(const checker_call *call)
+uint64_t checker_permits(const checker_call *call)
 {
     return later(call->most, call->key->permits);
 }
@@ -28,16 +27,14 @@ static uint64_t believed(const checker_key *key, uint64_t since, uint64_t at)
     return sum;
 }
 
-static void report(checker *c, const checker_call *call,
-                   const history_event *event, uint64_t sum)
+static void
+report(checker *c, const history_event *event, uint64_t sum, uint64_t most)
 {
     const history_event *events[CHECKER_EVENTS] = {event};
 
-    if (checker_claims(c, CHECKER_EXCLUSION, call->process, call->key,
-                       call->invoke.at))
-        checker_report(c, CHECKER_EXCLUSION, "too many permits", events,
-                       "%llu of %llu are held", (unsigned long long)sum,
-                       (unsigned long long)permits(call));
+    checker_report(c, CHECKER_EXCLUSION, "too many permits", events,
+                   "%llu of %llu are held", (unsigned long long)sum,
+                   (unsigned long long)most);
 }
 
 /* Those that are believed for longer than was known will not have been able to
@@ -52,8 +49,7 @@ warn(checker_key *key, const history_event *event, uint64_t sum, uint64_t most)
             hold->rival = *event;
 }
 
-void checker_permits_granted(checker *c, const checker_call *call,
-                             const checker_hold *hold)
+void checker_permits_granted(checker *c, const checker_hold *hold)
 {
     const history_event *event = &hold->granted;
     uint64_t sum;
@@ -61,10 +57,12 @@ void checker_permits_granted(checker *c, const checker_call *call,
     if (hold->mode != HISTORY_PERMITS || hold->forced ||
         !checker_believes(hold, event->at))
         return;
-    sum = event->count + believed(call->key, event->at, event->at);
-    if (sum > permits(call))
-        report(c, call, event, sum);
-    warn(call->key, event, sum, permits(call));
+    sum = believed(hold->key, event->at, event->at);
+    if (sum > hold->permits &&
+        checker_claims(c, CHECKER_EXCLUSION, hold->process, hold->key,
+                       hold->asked_at))
+        report(c, event, sum, hold->permits);
+    warn(hold->key, event, sum, hold->permits);
 }
 
 /* ---- how many there are ---- */
@@ -134,7 +132,7 @@ asked(checker *c, const checker_call *call, const history_event *event)
 {
     const checker_key *key = call->key;
     const history_event *events[CHECKER_EVENTS] = {&call->invoke, event};
-    const int64_t there = (int64_t)permits(call);
+    const int64_t there = (int64_t)checker_permits(call);
     int64_t held = (int64_t)(key->taken - key->given);
     int64_t free_ones = (int64_t)event->count;
 
@@ -162,8 +160,10 @@ plain_taken(checker *c, const checker_call *call, const history_event *event)
     checker_key *key = call->key;
 
     key->taken += call->invoke.count;
-    if ((int64_t)(key->taken - key->given) > (int64_t)permits(call))
-        report(c, call, event, key->taken - key->given);
+    if ((int64_t)(key->taken - key->given) > (int64_t)checker_permits(call) &&
+        checker_claims(c, CHECKER_EXCLUSION, call->process, key,
+                       call->invoke.at))
+        report(c, event, key->taken - key->given, checker_permits(call));
 }
 
 void checker_permits_end(checker *c, checker_call *call,

@@ -59,7 +59,8 @@ struct checker_hold {
     uint64_t believed_to; /* as far as is known */
     uint64_t proved_at;   /* when it was last known to be believed */
     uint64_t lease_ns;
-    uint64_t limit; /* a lease of its own ends by then; UINT64_MAX: renewed */
+    uint64_t permits; /* that there were, when it was granted some */
+    uint64_t limit;   /* a lease of its own ends by then; UINT64_MAX: renewed */
     history_mode mode;
     bool told;          /* of its loss */
     bool dead;          /* its process died */
@@ -131,6 +132,7 @@ struct checker {
     checker_violation listed[CHECKER_LISTED];
     size_t listed_count;
     uint64_t total;
+    uint64_t together_ns;
 };
 
 /* ---- scope.c ---- */
@@ -206,9 +208,10 @@ void checker_call_left(checker *c, const checker_call *call, uint64_t at);
 
 /* ---- permits.c ---- */
 
-/* One that is not in the key's list yet. */
-void checker_permits_granted(checker *c, const checker_call *call,
-                             const checker_hold *hold);
+/* Permits that there may have been at some time of the call. */
+uint64_t checker_permits(const checker_call *call);
+/* It is known to have been believed when it was granted. */
+void checker_permits_granted(checker *c, const checker_hold *hold);
 void checker_permits_begin(checker *c, checker_call *call);
 void checker_permits_end(checker *c, checker_call *call,
                          const history_event *event);

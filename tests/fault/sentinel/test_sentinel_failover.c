@@ -3,49 +3,85 @@
 /*
  * Clients that take turns while the sentinels' master changes: by a failover that
  * is asked for, after which two servers take writes, by a kill, and by a stop. No
- * two of them believe that they hold.
+ * two of them believe that they hold, though some do not hear of it.
  */
 
 #include <latchkey/latchkey.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "support/check.h"
+#include "support/proxy.h"
 #include "support/sentinels.h"
 #include "support/wait.h"
 
 enum { LONG_MS = 60000 };
 
 static sentinels *group;
+static proxy *roads[SENTINELS]; /* to the sentinels */
 
 static int start(void **state)
 {
     (void)state;
     group = sentinels_start();
+    for (size_t i = 0; group != NULL && i < SENTINELS; i++) {
+        roads[i] = proxy_start_tcp(server_socket(group->sentinels[i]));
+        if (roads[i] == NULL)
+            return -1;
+    }
     return group != NULL ? 0 : -1;
 }
 
 static int stop(void **state)
 {
     (void)state;
+    for (size_t i = 0; i < SENTINELS; i++) {
+        proxy_stop(roads[i]);
+        roads[i] = NULL;
+    }
     sentinels_stop(group);
     group = NULL;
     return 0;
 }
 
-/* A release that the next master has not heard of is over with the lease. */
-static lk_client *open_client(void)
+/* A release that the next master has not heard of is over with the lease. by_roads:
+   it reaches the sentinels, and only those, by roads that can be cut. */
+static lk_client *open_client(bool by_roads)
 {
     static const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                               .watchdog_ms = 10000};
     lk_client *client = NULL;
+    char url[256];
 
-    assert_status(lk_client_open(&client, group->url, &options), LK_OK);
+    (void)snprintf(url, sizeof(url),
+                   "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u/m",
+                   proxy_port(roads[0]), proxy_port(roads[1]),
+                   proxy_port(roads[2]));
+    assert_status(lk_client_open(&client, by_roads ? url : group->url,
+                                 &options),
+                  LK_OK);
     return client;
+}
+
+/* Those behind the roads hear nothing of the sentinels any more. */
+static void deafen(void)
+{
+    for (size_t i = 0; i < SENTINELS; i++) {
+        proxy_hold(roads[i], PROXY_ALL, PROXY_REPLIES);
+        proxy_refuse(roads[i], true);
+    }
+}
+
+static void heal(void)
+{
+    for (size_t i = 0; i < SENTINELS; i++)
+        proxy_heal(roads[i]);
 }
 
 /* ---- no two hold at a time ---------------------------------------------------------- */
@@ -55,8 +91,11 @@ static lk_client *open_client(void)
 typedef struct worker {
     pthread_t thread;
     lk_client *client;
-    const char *name;
-    lk_hold *hold; /* now; guarded */
+    const char *names[2]; /* until it may stay, and then */
+    bool is_deaf;         /* it can be made to hear no sentinel */
+    bool has_stayed;      /* guarded */
+    const char *name;     /* of what it holds; guarded */
+    lk_hold *hold;        /* now; guarded */
     unsigned long grants;
 } worker;
 
@@ -65,6 +104,9 @@ enum { WORKERS = 4, SOME = 20, PAUSE_NS = 20 * 1000 * 1000 };
 static worker workers[WORKERS];
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool ends;
+/* The deaf stay at what they get from now on; what the next master has been told
+   to be held is not wanted. */
+static atomic_bool stay;
 static unsigned long overlaps; /* guarded */
 
 static bool overlap(const worker *a, const worker *b)
@@ -74,9 +116,10 @@ static bool overlap(const worker *a, const worker *b)
 }
 
 /* NULL: it is released. */
-static void show(worker *w, lk_hold *hold)
+static void show(worker *w, const char *name, lk_hold *hold)
 {
     pthread_mutex_lock(&guard);
+    w->name = name;
     w->hold = hold;
     for (size_t i = 0; hold != NULL && i < WORKERS; i++)
         overlaps += overlap(w, &workers[i]);
@@ -84,25 +127,48 @@ static void show(worker *w, lk_hold *hold)
     pthread_mutex_unlock(&guard);
 }
 
+/* It works, and looks now and then. */
+static void use(worker *w, lk_hold *hold, bool stays)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+
+    pthread_mutex_lock(&guard);
+    w->has_stayed = stays;
+    pthread_mutex_unlock(&guard);
+    do
+        nanosleep(&pause, NULL);
+    while (stays && stay && !ends && lk_hold_check(hold) == LK_OK);
+}
+
+/* Waits, works and releases. */
+static void turn(worker *w, lk_lock *lock, const char *name, bool stays)
+{
+    lk_hold *hold = NULL;
+
+    if (lk_lock_acquire(lock, LONG_MS, NULL, &hold) != LK_OK)
+        return;
+    show(w, name, hold);
+    use(w, hold, stays); /* lost or not */
+    show(w, NULL, NULL);
+    (void)lk_hold_release(hold);
+}
+
 static void *work(void *data)
 {
     worker *w = data;
-    lk_lock *lock = NULL;
-    struct timespec pause = {0, PAUSE_NS};
+    lk_lock *locks[2] = {NULL, NULL};
 
-    if (lk_lock_new(&lock, w->client, w->name, NULL) != LK_OK)
-        abort();
-    while (!ends) {
-        lk_hold *hold = NULL;
-
-        if (lk_lock_acquire(lock, LONG_MS, NULL, &hold) != LK_OK)
-            continue;
-        show(w, hold);
-        nanosleep(&pause, NULL); /* it works, lost or not */
-        show(w, NULL);
-        (void)lk_hold_release(hold);
+    for (size_t i = 0; i < 2; i++) {
+        if (lk_lock_new(&locks[i], w->client, w->names[i], NULL) != LK_OK)
+            abort();
     }
-    lk_lock_free(lock);
+    while (!ends) {
+        bool late = stay;
+
+        turn(w, locks[late], w->names[late], late && w->is_deaf);
+    }
+    lk_lock_free(locks[0]);
+    lk_lock_free(locks[1]);
     return NULL;
 }
 
@@ -110,9 +176,12 @@ static void workers_start(void)
 {
     overlaps = 0;
     ends = false;
+    stay = false;
     for (size_t i = 0; i < WORKERS; i++)
-        workers[i] = (worker){.client = open_client(),
-                              .name = i % 2 == 0 ? "even" : "odd"};
+        workers[i] = (worker){.client = open_client(i < WORKERS / 2),
+                              .names = {i % 2 == 0 ? "even" : "odd",
+                                        i % 2 == 0 ? "even late" : "odd late"},
+                              .is_deaf = i < WORKERS / 2};
     for (size_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work,
                                         &workers[i]),
@@ -151,12 +220,48 @@ static bool has_grants(void *data)
     return true;
 }
 
-/* Each gets some more. */
-static void wait_work(void)
+/* Each from this one on gets some more. */
+static void wait_work_of(size_t first)
 {
     for (size_t i = 0; i < WORKERS; i++)
-        wanted[i] = grants_of(i) + SOME;
+        wanted[i] = i < first ? 0 : grants_of(i) + SOME;
     assert_true(wait_until(has_grants, NULL, LONG_MS));
+}
+
+static void wait_work(void)
+{
+    wait_work_of(0);
+}
+
+static bool do_deaf_stay(void *data)
+{
+    bool all = true;
+
+    (void)data;
+    pthread_mutex_lock(&guard);
+    for (size_t i = 0; i < WORKERS / 2; i++)
+        all = all && workers[i].has_stayed;
+    pthread_mutex_unlock(&guard);
+    return all;
+}
+
+/* Half of them hear nothing of it, and have the old master answer them for ten
+   seconds more. They hold what the next master knows nothing of, and the others
+   want it there. */
+static void nobody_holds_twice_when_some_do_not_hear_of_it(void **state)
+{
+    (void)state;
+    workers_start();
+    wait_work();
+    (void)sentinels_failover(group);
+    stay = true;
+    assert_true(wait_until(do_deaf_stay, NULL, LONG_MS));
+    deafen();
+    wait_work_of(WORKERS / 2);
+    heal();
+    stay = false;
+    wait_work();
+    workers_end();
 }
 
 static void nobody_holds_twice_when_a_failover_is_asked_for(void **state)
@@ -202,6 +307,7 @@ static void nobody_holds_twice_when_the_master_stands_still(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        GROUP_TEST(nobody_holds_twice_when_some_do_not_hear_of_it),
         GROUP_TEST(nobody_holds_twice_when_a_failover_is_asked_for),
         GROUP_TEST(nobody_holds_twice_when_the_master_is_killed),
         GROUP_TEST(nobody_holds_twice_when_the_master_stands_still),
