@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What redis-py, redis-cli, Lettuce and go-redis call the settings of TLS. */
+/* What redis-py, redis-cli, Lettuce and go-redis call settings. */
 
 #include "settings/url_alias.h"
 
@@ -40,6 +40,11 @@ static const struct {
     {{"sni", "tls_server_name"}, NULL},
     {{"verifyPeer", "tls_verify"}, peers},
     {{"skip_verify", "tls_verify"}, skips},
+    {{"sentinel_username", "sentinel_user"}, NULL},
+    {{"username", "user"}, NULL},
+    {{"database", "db"}, NULL},
+    {{"client_name", "name"}, NULL},
+    {{"clientName", "name"}, NULL},
 };
 
 static const char *translate(const word *words, const char *value)

@@ -13,33 +13,38 @@
 enum { WORD_MAX = 32 }; /* bytes of an unknown one that are repeated */
 
 static const lk__scheme schemes[] = {
-    {"redis", LK__SCHEME_TCP},
-    {"valkey", LK__SCHEME_TCP},
-    {"unix", LK__SCHEME_UNIX},
-    {"redis+unix", LK__SCHEME_UNIX},
-    {"valkey+unix", LK__SCHEME_UNIX},
-    {"redis-socket", LK__SCHEME_UNIX},
-    {"redis+uds", LK__SCHEME_UNIX},
-    {"valkey+uds", LK__SCHEME_UNIX},
-    {"rediss", LK__SCHEME_TLS},
-    {"valkeys", LK__SCHEME_TLS},
-    {"rediss+unix", LK__SCHEME_UNIX_TLS},
-    {"valkeys+unix", LK__SCHEME_UNIX_TLS},
-    {"sentinel", LK__SCHEME_SENTINEL_OTHER},
-    {"redis+sentinel", LK__SCHEME_SENTINEL},
-    {"redis-sentinel", LK__SCHEME_SENTINEL_OTHER},
-    {"rediss-sentinel", LK__SCHEME_SENTINEL_OTHER},
-    {"rediss+sentinel", LK__SCHEME_SENTINEL_TLS},
-    {"redis+sentinel+tls", LK__SCHEME_SENTINEL_TLS},
-    {"valkey+sentinel+tls", LK__SCHEME_SENTINEL_TLS},
-    {"valkey+sentinel", LK__SCHEME_SENTINEL},
-    {"valkeys+sentinel", LK__SCHEME_SENTINEL_TLS},
-    {"redis+cluster", LK__SCHEME_CLUSTER},
-    {"redis-cluster", LK__SCHEME_CLUSTER},
-    {"rediss+cluster", LK__SCHEME_CLUSTER},
-    {"rediss-cluster", LK__SCHEME_CLUSTER},
-    {"valkey+cluster", LK__SCHEME_CLUSTER},
-    {"valkeys+cluster", LK__SCHEME_CLUSTER},
+    {"redis", LK__SCHEME_TCP, false},
+    {"valkey", LK__SCHEME_TCP, false},
+    {"unix", LK__SCHEME_UNIX, false},
+    {"redis+unix", LK__SCHEME_UNIX, false},
+    {"valkey+unix", LK__SCHEME_UNIX, false},
+    {"redis-socket", LK__SCHEME_UNIX, false},
+    {"valkey-socket", LK__SCHEME_UNIX, false},
+    {"redis+uds", LK__SCHEME_UNIX, false},
+    {"valkey+uds", LK__SCHEME_UNIX, false},
+    {"rediss", LK__SCHEME_TLS, false},
+    {"valkeys", LK__SCHEME_TLS, false},
+    {"rediss+unix", LK__SCHEME_UNIX_TLS, false},
+    {"valkeys+unix", LK__SCHEME_UNIX_TLS, false},
+    {"sentinel", LK__SCHEME_SENTINEL_OTHER, false},
+    {"redis+sentinel", LK__SCHEME_SENTINEL, false},
+    {"rediss+sentinel", LK__SCHEME_SENTINEL_TLS, false},
+    {"redis+sentinel+tls", LK__SCHEME_SENTINEL_TLS, false},
+    {"valkey+sentinel", LK__SCHEME_SENTINEL, false},
+    {"valkeys+sentinel", LK__SCHEME_SENTINEL_TLS, false},
+    {"valkey+sentinel+tls", LK__SCHEME_SENTINEL_TLS, false},
+    {"redis-sentinel", LK__SCHEME_SENTINEL, true},
+    {"rediss-sentinel", LK__SCHEME_SENTINEL_TLS, true},
+    {"valkey-sentinel", LK__SCHEME_SENTINEL, true},
+    {"valkeys-sentinel", LK__SCHEME_SENTINEL_TLS, true},
+    {"redis+cluster", LK__SCHEME_CLUSTER, false},
+    {"redis-cluster", LK__SCHEME_CLUSTER, false},
+    {"rediss+cluster", LK__SCHEME_CLUSTER, false},
+    {"rediss-cluster", LK__SCHEME_CLUSTER, false},
+    {"valkey+cluster", LK__SCHEME_CLUSTER, false},
+    {"valkey-cluster", LK__SCHEME_CLUSTER, false},
+    {"valkeys+cluster", LK__SCHEME_CLUSTER, false},
+    {"valkeys-cluster", LK__SCHEME_CLUSTER, false},
 };
 
 const lk__scheme *lk__scheme_find(const char *text, size_t size)
@@ -79,12 +84,9 @@ lk_status lk__scheme_check(const lk__scheme *scheme)
                         scheme->word);
     case LK__SCHEME_SENTINEL_OTHER:
         return lk__fail(LK_EURL,
-                        "the URL's scheme '%s' is written in more than one "
-                        "way; write %s://host,host/master/db",
-                        scheme->word,
-                        strncasecmp(scheme->word, "rediss", 6) == 0
-                            ? "rediss+sentinel"
-                            : "redis+sentinel");
+                        "a URL of the scheme '%s' does not name the master; "
+                        "write redis+sentinel://host,host/master/db",
+                        scheme->word);
     case LK__SCHEME_CLUSTER:
         return lk__fail(LK_ENOTSUP,
                         "the URL's scheme '%s' asks for Redis Cluster, which "

@@ -4,6 +4,7 @@
 
 #include <latchkey/status.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The schemes of URLs. */
@@ -14,13 +15,14 @@ typedef enum lk__scheme_kind {
     LK__SCHEME_UNIX_TLS,
     LK__SCHEME_SENTINEL,
     LK__SCHEME_SENTINEL_TLS,
-    LK__SCHEME_SENTINEL_OTHER, /* clients differ in what follows it */
+    LK__SCHEME_SENTINEL_OTHER, /* what follows it does not name the master */
     LK__SCHEME_CLUSTER
 } lk__scheme_kind;
 
 typedef struct lk__scheme {
     const char *word;
     lk__scheme_kind kind;
+    bool master_last; /* of Sentinel: host,host/db#master, as Lettuce has it */
 } lk__scheme;
 
 /* NULL: it is none. */

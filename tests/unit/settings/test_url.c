@@ -269,6 +269,66 @@ static void of_sentinel_tls_is_a_scheme_of_its_own(void **state)
     assert_false(url.tls);
 }
 
+/* redis-sentinel://host,host/db#master and go-redis' options. */
+static void the_ways_of_other_clients_name_a_master_too(void **state)
+{
+    static const char *const texts[] = {
+        "redis-sentinel://u:p@h1:1,h2/4#m%2Fx",
+        "valkey-sentinel://u:p@h1:1,h2/4?sentinelMasterId=m/x",
+        "redis-sentinel://u:p@h1:1,h2?database=4&clientName=n#m%2Fx",
+        "redis://u:p@h1:1/4?master_name=m/x&addr=h2:26379",
+        "redis://u:p@h1:1?sentinel_username=su&addr=h2:26379&db=4"
+        "&master_name=m%2fx",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        parse(texts[i]);
+        assert_null(url.host);
+        assert_int_equal(url.sentinel_count, 2);
+        assert_sentinel(0, "h1", 1);
+        assert_sentinel(1, "h2", 26379);
+        assert_text(url.master, "m/x");
+        assert_int_equal(url.options.db, 4);
+        assert_text(url.options.user, "u");
+        assert_false(url.tls);
+        lk__url_done(&url);
+    }
+    parse("rediss-sentinel://h#m");
+    assert_true(url.tls);
+    lk__url_done(&url);
+    parse("rediss://h:1?master_name=m&sni=n");
+    assert_true(url.tls);
+    assert_sentinel(0, "h", 1);
+    lk__url_done(&url);
+    parse("redis://h:1"); /* no sentinel of its own accord */
+    assert_int_equal(url.sentinel_count, 0);
+}
+
+static void what_other_clients_leave_out_is_asked_for(void **state)
+{
+    (void)state;
+    assert_refused("redis-sentinel://h1,h2/0", LK_EURL, "the master's name");
+    assert_refused("redis-sentinel://h1,h2/m", LK_EURL, "the database");
+    assert_refused("redis-sentinel://h1,h2/0#", LK_EURL, "the master's name");
+    assert_refused("redis-sentinel://h/0?sentinelMasterId=#m", LK_EURL,
+                   "named twice");
+    assert_refused("redis-sentinel://h/0#a#b", LK_EURL, "a # has to");
+    assert_refused("redis-sentinel://u:1#hunter@h/0", LK_EURL,
+                   "a # has to be written %23");
+    assert_refused("redis-sentinel://h/0#a b", LK_EURL, "a space");
+    assert_refused("redis+sentinel://h/m#m", LK_EURL, "a # has to");
+    assert_refused("redis+sentinel://h/m?master_name=m", LK_EURL, "");
+    assert_refused("redis://h?master_name=m", LK_EURL, "the sentinel's port");
+    assert_refused("redis://h:1?master_name=m&addr=h2", LK_EURL,
+                   "the sentinel's port");
+    assert_refused("redis://h:1?master_name=m&addr=h:1", LK_EURL, "twice");
+    assert_refused("redis://h:1?addr=h2:1", LK_EURL, "master_name is missing");
+    assert_refused("redis://h:1?master_name=m&master_name=m", LK_EURL,
+                   "named twice");
+    assert_refused("unix:/s?master_name=m", LK_EURL, "");
+}
+
 static void a_wrong_sentinel_url_is_refused(void **state)
 {
     static const char many[] = "redis+sentinel://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o";
@@ -311,12 +371,8 @@ static void what_comes_later_is_refused_by_name(void **state)
 {
     (void)state;
     assert_refused("rediss+unix:///s", LK_ENOTSUP, "TLS on a unix socket");
-    assert_refused("redis-sentinel://h1,h2/0#m", LK_EURL,
-                   "write redis+sentinel://");
     assert_refused("sentinel://h1/0;sentinel://h2/0", LK_EURL,
                    "write redis+sentinel://");
-    assert_refused("rediss-sentinel://h1,h2/0#m", LK_EURL,
-                   "write rediss+sentinel://");
     assert_refused("redis-cluster://h1,h2", LK_ENOTSUP, "Cluster");
     assert_refused("redis+cluster://h1", LK_ENOTSUP, "Cluster");
     assert_refused("redis://h1,h2,h3", LK_ENOTSUP, "several hosts");
@@ -555,6 +611,8 @@ int main(void)
         URL_TEST(the_sentinels_and_their_master_are_read),
         URL_TEST(of_sentinel_port_and_database_may_be_left_out),
         URL_TEST(of_sentinel_tls_is_a_scheme_of_its_own),
+        URL_TEST(the_ways_of_other_clients_name_a_master_too),
+        URL_TEST(what_other_clients_leave_out_is_asked_for),
         URL_TEST(a_wrong_sentinel_url_is_refused),
         URL_TEST(an_option_of_sentinel_wants_sentinel),
         URL_TEST(what_comes_later_is_refused_by_name),

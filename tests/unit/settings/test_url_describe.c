@@ -42,6 +42,10 @@ static void sentinels_and_their_master_are_described(void **state)
                      "redis+sentinel://h1:26379,h2:2,[::1]:26379/m/0");
     assert_described("redis+sentinel+tls://h/m?tls_verify=ca",
                      "rediss+sentinel://h:26379/m/0?tls_verify=ca");
+    assert_described("redis-sentinel://:p@h1,h2:2/3#m%2Fx",
+                     "redis+sentinel://:***@h1:26379,h2:2/m%2Fx/3");
+    assert_described("rediss://h1:1/3?master_name=m&addr=h2:2",
+                     "rediss+sentinel://h1:1,h2:2/m/3");
     assert_described("valkey+sentinel://u:p@h/a%2Fb/3?sentinel_password=x"
                      "&failover=fast&sentinel_user=w",
                      "redis+sentinel://u:***@h:26379/a%2Fb/3?sentinel_user=w"
