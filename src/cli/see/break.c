@@ -10,20 +10,13 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
-#include "cli/line.h"
 #include "cli/output.h"
+#include "cli/see/breaking.h"
 #include "cli/see/see.h"
 
 enum {
-    LOOK_MS = 100,        /* between two questions whether it is over */
-    QUIET_MS = 300,       /* of a wait before anything is said of it */
-    SAY_EVERY_MS = 10000, /* where there is no terminal */
-    PATIENCE_MS = 5000    /* with a server that does not answer */
-};
-
-struct values {
-    bool yes, all, dry_run, now;
-    const char *owner;
+    LOOK_MS = 100,     /* between two questions whether it is over */
+    PATIENCE_MS = 5000 /* with a server that does not answer */
 };
 
 static const cli_option options[] = {
@@ -41,40 +34,13 @@ static const cli_option options[] = {
     {.kind = CLI_END},
 };
 
-/* One run: what was seen, and what is to be done about it. */
-struct breaking {
-    const cli *c;
-    const struct values *values;
-    lk_client *client;
-    const char *name;
-    lk_kind kind;
-    const lk_info *info;
-    int64_t begun_ns, said_ns; /* of the wait; when it was last told of */
-    cli_line line;
-};
-
 static volatile sig_atomic_t signal_seen;
-
-static bool is_meant(const struct breaking *b, const lk_party *party)
-{
-    return b->values->owner == NULL ||
-           strcmp(b->values->owner, party->owner) == 0;
-}
-
-static size_t count_meant(const struct breaking *b)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < b->info->holder_count; i++)
-        count += is_meant(b, b->info->holders[i]);
-    return count;
-}
 
 /* A permit of a hold, or a hold beyond the 64 that are listed, may be named as
    well: then only the server knows. */
 static int check(const struct breaking *b)
 {
-    size_t count = count_meant(b);
+    size_t count = break_count_meant(b);
 
     if (b->kind == LK_KIND_LATCH || b->kind == LK_KIND_PLAIN_SEMAPHORE)
         return cli_fail(b->c, CLI_USAGE, "%s is a %s: nobody holds it", b->name,
@@ -96,6 +62,7 @@ static int check(const struct breaking *b)
 static int confirm(const struct breaking *b)
 {
     char answer[16] = "";
+    const char *question = break_question(b);
 
     if (b->values->yes || b->values->dry_run)
         return 0;
@@ -103,12 +70,7 @@ static int confirm(const struct breaking *b)
         return cli_fail(b->c, CLI_USAGE,
                         "there is no terminal to ask on: say --yes");
     (void)fflush(stdout);
-    (void)fprintf(stderr,
-                  b->values->now
-                      ? "End it? Its work may go on beside the next "
-                        "one's. [y/N] "
-                      : "End it? Its holder is told to stop, and waited "
-                        "for. [y/N] ");
+    (void)fputs(question, stderr);
     if (fgets(answer, sizeof(answer), stdin) == NULL ||
         (strcmp(answer, "y\n") != 0 && strcmp(answer, "yes\n") != 0))
         return cli_fail(b->c, CLI_BUSY, "nothing was changed");
@@ -117,21 +79,11 @@ static int confirm(const struct breaking *b)
 
 /* ---- the log ------------------------------------------------------------- */
 
-/* The one of that id, as it was seen at the begin; NULL: a permit of one. */
-static const lk_party *party_of(const struct breaking *b, const char *owner)
-{
-    for (size_t i = 0; i < b->info->holder_count; i++) {
-        if (strcmp(b->info->holders[i]->owner, owner) == 0)
-            return b->info->holders[i];
-    }
-    return NULL;
-}
-
 /* What was done stays done where it cannot be noted. */
 static void note(const struct breaking *b, const char *what, const char *owner)
 {
     char words[SEE_PARTY_SIZE] = "";
-    const lk_party *party = party_of(b, owner);
+    const lk_party *party = break_party(b, owner);
 
     if (party != NULL)
         see_party_words(words, party);
@@ -193,65 +145,6 @@ static void catch_signals(void)
     }
 }
 
-static void put_owner(FILE *to, const struct breaking *b, const char *owner)
-{
-    const lk_party *party = party_of(b, owner);
-
-    if (party != NULL)
-        see_put_party(to, party);
-    else
-        cli_put_clean(to, owner);
-}
-
-static void
-put_wait(FILE *to, const struct breaking *b, const char *owner, int64_t left_ms)
-{
-    char time[CLI_TIME_SIZE];
-
-    (void)fputs("waiting for ", to);
-    put_owner(to, b, owner);
-    if (left_ms >= 0)
-        (void)fprintf(to, " to stop, for %s at most",
-                      cli_time_words(time, (uint64_t)left_ms));
-    else
-        (void)fputs(": it cannot be told, and may keep it; --now does not wait",
-                    to);
-}
-
-static void draw(struct breaking *b, const char *owner, int64_t left_ms)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-
-    if (to == NULL)
-        return;
-    put_wait(to, b, owner, left_ms);
-    if (fclose(to) == 0)
-        cli_line_draw(&b->line, text);
-    free(text);
-}
-
-/* What is waited for: on a terminal in a line that is drawn again. */
-static void say(struct breaking *b, const char *owner, int64_t left_ms)
-{
-    bool is_terminal = isatty(STDERR_FILENO) != 0;
-    int64_t now = cli_now_ns();
-
-    if (b->c->quiet || now < b->begun_ns + QUIET_MS * CLI_NS_PER_MS)
-        return;
-    if (is_terminal) {
-        draw(b, owner, left_ms);
-    } else if (b->said_ns == 0 ||
-               now >= b->said_ns + SAY_EVERY_MS * CLI_NS_PER_MS) {
-        (void)cli_flush();
-        (void)fprintf(stderr, "latchkey %s: ", b->c->called);
-        put_wait(stderr, b, owner, left_ms);
-        (void)fputc('\n', stderr);
-        b->said_ns = now;
-    }
-}
-
 /* The wait was ended; the hold was not. */
 static int interrupted(struct breaking *b, int64_t left_ms)
 {
@@ -302,7 +195,7 @@ static int wait_ended(struct breaking *b, const char *owner, int64_t left_ms)
     lk_status status = LK_OK;
 
     while (status == LK_OK && signal_seen == 0) {
-        say(b, owner, left_ms);
+        break_say_wait(b, owner, left_ms);
         cli_pass_ms(LOOK_MS);
         if (signal_seen == 0)
             status = ask_to_end(b, owner, &left_ms);
@@ -401,25 +294,6 @@ static int end_all(struct breaking *b, cli_json *json)
     return code;
 }
 
-static void tell(const struct breaking *b)
-{
-    bool is_foreign = false;
-
-    for (size_t i = 0; i < b->info->holder_count; i++)
-        is_foreign |= is_meant(b, b->info->holders[i]) &&
-                      see_is_foreign(b->kind, b->info->holders[i]);
-    if (b->values->dry_run)
-        cli_note(b->c, "nothing was changed");
-    else if (!b->values->now)
-        cli_note(b->c, "ended");
-    else if (is_foreign)
-        cli_note(b->c, "ended; Redisson does not tell its holder, whose work "
-                       "goes on");
-    else
-        cli_note(b->c, "ended; the holder is told, if it is there, and its "
-                       "work may go on until then");
-}
-
 static int go(struct breaking *b)
 {
     cli_json json = {.to = stdout};
@@ -447,7 +321,7 @@ static int go(struct breaking *b)
         cli_json_close(&json, '}');
         cli_json_line(&json);
     } else if (code == 0) {
-        tell(b);
+        break_say_done(b);
     }
     return code;
 }

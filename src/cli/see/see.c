@@ -39,6 +39,11 @@ bool see_is_foreign(lk_kind kind, const lk_party *party)
     return kind != LK_KIND_LATCH && party->fence == 0;
 }
 
+bool see_is_kept(const lk_party *party)
+{
+    return party->host[0] != '\0' || see_is_foreign(LK_KIND_LOCK, party);
+}
+
 const char *see_library(lk_kind kind, const lk_party *party)
 {
     if (kind == LK_KIND_LATCH)
@@ -206,11 +211,27 @@ static int put_place(char text[SEE_PARTY_SIZE], const lk_party *party)
     return used;
 }
 
+/* "e446ca3e (deploy 4.2)": the reason says more than the whole id. */
+static void put_reason(char text[SEE_PARTY_SIZE], const lk_party *party)
+{
+    enum { BEGIN = 8 };
+    char id[SEE_PART_SIZE], reason[SEE_PART_SIZE];
+
+    (void)part(id, party->owner, NAME);
+    (void)snprintf(text, SEE_PARTY_SIZE, "%.*s (%s)", BEGIN, id,
+                   part(reason, party->reason, NAME + REASON));
+}
+
 void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party)
 {
     char program[SEE_PART_SIZE], user[SEE_PART_SIZE], reason[SEE_PART_SIZE];
-    int used = put_place(text, party);
+    int used;
 
+    if (!see_is_kept(party) && party->reason[0] != '\0') {
+        put_reason(text, party);
+        return;
+    }
+    used = put_place(text, party);
     (void)part(program, party_program(party), PART);
     if (program[0] == '\0')
         return;

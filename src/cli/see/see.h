@@ -46,6 +46,11 @@ const char *see_library(lk_kind kind, const lk_party *party);
 /* Whether a waiter is another library's: one of Redisson's fair lock. */
 bool see_is_foreign_waiter(const lk_party *party);
 
+/* Whether the server knows a process behind a holder of Latchkey's: not behind what
+   `acquire` took, nor what a process left behind. A holder of another library's may
+   always have one. */
+bool see_is_kept(const lk_party *party);
+
 /* Text, or null if it is empty. */
 void see_json_text(cli_json *json, const char *key, const char *text);
 
@@ -68,7 +73,8 @@ const char *see_program(const lk_party *party);
 /* "web-3 pid 4121 (make), user ci", or the id where no more is known. */
 void see_put_party(FILE *to, const lk_party *party);
 
-/* The holder of a lock in one line: "web-3:4121 (make, user ci: deploy 4.2)".
+/* The holder of a lock in one line: "web-3:4121 (make, user ci: deploy 4.2)"; where
+   no process is known the begin of its id and the reason, "e446ca3e (deploy 4.2)".
    Each part that is long is shortened, so that none pushes another away. */
 enum { SEE_PARTY_SIZE = 1088 };
 void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party);

@@ -60,13 +60,26 @@ static void put_time(FILE *to)
     (void)fprintf(to, "%s.%03ld ", text, now.tv_nsec / 1000000);
 }
 
+/* Of what no process keeps the reason says more than the id. */
+static void put_who(FILE *to, const lk_party *party)
+{
+    char words[SEE_PARTY_SIZE];
+
+    if (see_is_kept(party)) {
+        see_put_party(to, party);
+    } else {
+        see_party_words(words, party);
+        (void)fputs(words, to);
+    }
+}
+
 static void put_text(FILE *to, const char *event, const lk_party *party,
                      bool is_holder, size_t position)
 {
     put_time(to);
     (void)fprintf(to, "%-8s ", event);
     if (party != NULL) {
-        see_put_party(to, party);
+        put_who(to, party);
         if (party->mode[0] != '\0')
             (void)fprintf(to, ", %s", party->mode);
         if (is_holder && party->fence != 0)

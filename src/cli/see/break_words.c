@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What `latchkey break` says of the holds that it ends. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/clock.h"
+#include "cli/output.h"
+#include "cli/see/breaking.h"
+#include "cli/see/see.h"
+
+enum {
+    QUIET_MS = 300,      /* of a wait before anything is said of it */
+    SAY_EVERY_MS = 10000 /* where there is no terminal */
+};
+
+bool break_is_meant(const struct breaking *b, const lk_party *party)
+{
+    return b->values->owner == NULL ||
+           strcmp(b->values->owner, party->owner) == 0;
+}
+
+size_t break_count_meant(const struct breaking *b)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < b->info->holder_count; i++)
+        count += break_is_meant(b, b->info->holders[i]);
+    return count;
+}
+
+const lk_party *break_party(const struct breaking *b, const char *owner)
+{
+    for (size_t i = 0; i < b->info->holder_count; i++) {
+        if (strcmp(b->info->holders[i]->owner, owner) == 0)
+            return b->info->holders[i];
+    }
+    return NULL;
+}
+
+/* Of what no process keeps: whoever ends it would wait for nobody. */
+static bool tell_unkept(const struct breaking *b)
+{
+    const lk_party *party = NULL;
+    char words[SEE_PARTY_SIZE], time[CLI_TIME_SIZE] = "";
+    size_t count = 0;
+
+    for (size_t i = 0; i < b->info->holder_count; i++) {
+        if (break_is_meant(b, b->info->holders[i]) &&
+            !see_is_kept(b->info->holders[i])) {
+            party = b->info->holders[i];
+            count++;
+        }
+    }
+    if (party == NULL || b->values->now)
+        return false;
+    see_party_words(words, party);
+    if (party->lease_ms >= 0)
+        (void)cli_time_words(time, (uint64_t)party->lease_ms);
+    cli_note(b->c,
+             "no process is known that keeps the hold of %s: nobody can be "
+             "told, and it ends with its lease%s%s\n"
+             "  if its work is over, --now ends it at once; so does `latchkey "
+             "release` with the text of `acquire`",
+             words, time[0] != '\0' ? ", in " : "", time);
+    return count == break_count_meant(b);
+}
+
+const char *break_question(const struct breaking *b)
+{
+    bool is_unkept = tell_unkept(b);
+
+    if (b->values->now)
+        return "End it? Its work may go on beside the next one's. [y/N] ";
+    return is_unkept
+               ? "End it? The end of its lease is waited for. [y/N] "
+               : "End it? Its holder is told to stop, and waited for. [y/N] ";
+}
+
+static void put_owner(FILE *to, const struct breaking *b, const char *owner)
+{
+    const lk_party *party = break_party(b, owner);
+    char words[SEE_PARTY_SIZE];
+
+    if (party == NULL) {
+        cli_put_clean(to, owner);
+    } else if (see_is_kept(party)) {
+        see_put_party(to, party);
+    } else {
+        see_party_words(words, party);
+        (void)fprintf(to, "the lease of %s", words);
+    }
+}
+
+static void
+put_wait(FILE *to, const struct breaking *b, const char *owner, int64_t left_ms)
+{
+    const lk_party *party = break_party(b, owner);
+    char time[CLI_TIME_SIZE];
+
+    (void)fputs("waiting for ", to);
+    put_owner(to, b, owner);
+    if (left_ms >= 0)
+        (void)fprintf(to, " to %s, for %s at most",
+                      party != NULL && !see_is_kept(party) ? "end" : "stop",
+                      cli_time_words(time, (uint64_t)left_ms));
+    else
+        (void)fputs(": it cannot be told, and may keep it; --now does not wait",
+                    to);
+}
+
+static void draw(struct breaking *b, const char *owner, int64_t left_ms)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    if (to == NULL)
+        return;
+    put_wait(to, b, owner, left_ms);
+    if (fclose(to) == 0)
+        cli_line_draw(&b->line, text);
+    free(text);
+}
+
+void break_say_wait(struct breaking *b, const char *owner, int64_t left_ms)
+{
+    bool is_terminal = isatty(STDERR_FILENO) != 0;
+    int64_t now = cli_now_ns();
+
+    if (b->c->quiet || now < b->begun_ns + QUIET_MS * CLI_NS_PER_MS)
+        return;
+    if (is_terminal) {
+        draw(b, owner, left_ms);
+    } else if (b->said_ns == 0 ||
+               now >= b->said_ns + SAY_EVERY_MS * CLI_NS_PER_MS) {
+        (void)cli_flush();
+        (void)fprintf(stderr, "latchkey %s: ", b->c->called);
+        put_wait(stderr, b, owner, left_ms);
+        (void)fputc('\n', stderr);
+        b->said_ns = now;
+    }
+}
+
+void break_say_done(const struct breaking *b)
+{
+    bool is_foreign = false;
+
+    for (size_t i = 0; i < b->info->holder_count; i++)
+        is_foreign |= break_is_meant(b, b->info->holders[i]) &&
+                      see_is_foreign(b->kind, b->info->holders[i]);
+    if (b->values->dry_run)
+        cli_note(b->c, "nothing was changed");
+    else if (!b->values->now)
+        cli_note(b->c, "ended");
+    else if (is_foreign)
+        cli_note(b->c, "ended; Redisson does not tell its holder, whose work "
+                       "goes on");
+    else
+        cli_note(b->c, "ended; the holder is told, if it is there, and its "
+                       "work may go on until then");
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What `acquire` took has no process: what break, lock, watch and log say of it. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/tool.h"
+
+enum { SOON_MS = 10000 };
+
+static server *redis;
+static tool_how how;
+
+static int start(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    if (redis == NULL)
+        return -1;
+    how = (tool_how){.url = server_url(redis)};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tool_free_all();
+    server_flush(redis);
+    return 0;
+}
+
+static void acquire(const char *name)
+{
+    assert_int_equal(tool_code(&how, "acquire", name, "-l1h", "--why",
+                               "deploy 4.2", NULL),
+                     0);
+}
+
+/* Interrupts a break that waits. */
+static void interrupt(tool *t)
+{
+    assert_int_equal(kill(tool_pid(t), SIGINT), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 130);
+}
+
+static void a_break_says_that_no_process_keeps_it(void **state)
+{
+    tool *t;
+
+    (void)state;
+    acquire("n");
+    t = tool_start(&how, "break", "--yes", "n", NULL);
+    tool_wait_err(t, "no process is known that keeps the hold of ", SOON_MS);
+    tool_wait_err(t, "(deploy 4.2; by ", SOON_MS);
+    tool_wait_err(t, "it ends with its lease, in 59:", SOON_MS);
+    tool_wait_err(t, "--now ends it at once", SOON_MS);
+    tool_wait_err(t, "waiting for the lease of ", SOON_MS);
+    tool_wait_err(t, " to end, for 59:", SOON_MS);
+    interrupt(t);
+}
+
+static void it_says_so_before_it_asks(void **state)
+{
+    const tool_how terminal = {.url = server_url(redis), .has_terminal = true};
+    tool *t;
+
+    (void)state;
+    acquire("n");
+    t = tool_start(&terminal, "break", "n", NULL);
+    tool_wait_out(t, "no process is known", SOON_MS);
+    tool_wait_out(t, "End it? The end of its lease is waited for. [y/N]",
+                  SOON_MS);
+    tool_type(t, "n\n");
+    assert_int_equal(tool_wait(t, SOON_MS), 75);
+}
+
+/* With --now nobody is waited for; a tool that runs can be told. */
+static void where_nobody_is_missed_nothing_is_said(void **state)
+{
+    tool *t;
+
+    (void)state;
+    acquire("n");
+    t = tool_start(&how, "break", "--yes", "--now", "n", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_null(strstr(tool_err(t), "no process"));
+    assert_int_equal(server_integer(redis, "EXISTS n"), 0);
+    t = tool_start(&how, "lock", "m", "-c", "echo in; exec sleep 100", NULL);
+    tool_wait_out(t, "in\n", SOON_MS);
+    t = tool_start(&how, "break", "--yes", "m", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_null(strstr(tool_err(t), "no process"));
+}
+
+/* The id tells nobody why a name is taken. */
+static void waiters_and_the_log_tell_why_it_was_taken(void **state)
+{
+    tool *t;
+
+    (void)state;
+    acquire("n");
+    t = tool_start(&how, "watch", "n", NULL);
+    tool_wait_out(t, "(deploy 4.2; by ", SOON_MS);
+    t = tool_start(&how, "lock", "n", "true", NULL);
+    tool_wait_err(t, "waiting for n: position 1 of 1, held by ", SOON_MS);
+    tool_wait_err(t, " (deploy 4.2; by ", SOON_MS);
+    t = tool_start(&how, "wait", "n", NULL);
+    tool_wait_err(t, " (deploy 4.2; by ", SOON_MS);
+    assert_int_equal(tool_code(&how, "break", "--yes", "--now", "n", NULL), 0);
+    assert_tool(&how, 0, " (deploy 4.2; by ", "", "log", "n", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_break_says_that_no_process_keeps_it,
+                                  forget),
+        cmocka_unit_test_teardown(it_says_so_before_it_asks, forget),
+        cmocka_unit_test_teardown(where_nobody_is_missed_nothing_is_said,
+                                  forget),
+        cmocka_unit_test_teardown(waiters_and_the_log_tell_why_it_was_taken,
+                                  forget),
+    };
+
+    return cmocka_run_group_tests(tests, start, end);
+}
