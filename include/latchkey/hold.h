@@ -42,7 +42,8 @@ typedef struct lk_acquire_options {
     uint64_t replica_ms; /**< for so long after the grant that is waited for,
                               whatever wait_ms is; 1000 */
     uint64_t borrow;     /**< for an import alone: 1: the text stays good, as
-                              lk_lock_import() says; 0 */
+                              lk_lock_import() says; 2: also one that was
+                              revoked, to be released; 0 */
 } lk_acquire_options;
 
 /** The first of the fields, and not all of them:

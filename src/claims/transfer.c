@@ -103,6 +103,9 @@ lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
 
 /* ---- import ----------------------------------------------------------------- */
 
+/* The largest borrow: a hold that was revoked is had as well. */
+enum { TO_RELEASE = 2 };
+
 /* What a line of text says. */
 struct exported {
     const char *mode; /* static; NULL: none */
@@ -116,7 +119,8 @@ struct exported {
 struct import {
     lk__ask ask; /* first */
     struct exported from;
-    bool borrows;
+    uint64_t borrows; /* as in lk_acquire_options */
+    bool is_revoked;  /* and is had all the same */
     uint64_t left_ms; /* of the lease, when the question was sent */
     lk__claim *claim; /* FOREIGN, counted; killed if it is not to be */
     lk_hold *hold;
@@ -235,15 +239,18 @@ static lk_status answer_take(struct import *import, const redisReply *reply)
     lk__import_answer answer = {.is_held = false};
     lk__keep_answer kept = {.is_held = false};
     lk_status status =
-        import->borrows ? protocol->read_keep(reply, import->from.fence, &kept)
-                        : protocol->read_import(reply, &answer);
+        import->borrows != 0
+            ? protocol->read_keep(reply, import->from.fence, &kept)
+            : protocol->read_import(reply, &answer);
 
     import->left_ms = import->from.lease_ms;
+    import->is_revoked = import->borrows == TO_RELEASE && status == LK_OK &&
+                         !kept.is_held && kept.loss == LK_LOSS_REVOKED;
     if (status == LK_OK && !kept.is_held && !answer.is_held)
-        return LK_ELOST;
-    if (status == LK_OK && !import->borrows && !fences_take(claim, &answer))
+        return import->is_revoked ? LK_OK : LK_ELOST;
+    if (status == LK_OK && import->borrows == 0 && !fences_take(claim, &answer))
         return LK_EPROTO;
-    if (status == LK_OK && !import->borrows)
+    if (status == LK_OK && import->borrows == 0)
         lease_take(import, &answer);
     return status;
 }
@@ -263,6 +270,8 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
         !lk__node_gives(claim->place->client->node))
         return LK_ELOST; /* the server drops it by itself */
     lk__claim_hold_imported(claim, import->hold, import->owner, deadline);
+    if (import->is_revoked)
+        lk__claim_lose(claim, LK_LOSS_REVOKED);
     lk__claim_unref(claim);
     import->claim = NULL;
     return LK_OK;
@@ -306,7 +315,7 @@ static lk_status import_set(struct import *import)
     const lk__protocol *protocol = claim->place->kind->protocol;
     const lk__question *question;
 
-    if (import->borrows) {
+    if (import->borrows != 0) {
         memcpy(claim->id, from->id, sizeof(from->id));
         question = protocol->keep(claim->place, from->id, from->fence,
                                   from->lease_ms, 0);
@@ -314,13 +323,14 @@ static lk_status import_set(struct import *import)
         question =
             protocol->import(claim, from->id, from->fence, from->lease_ms);
     }
-    import->ask.repeats = !import->borrows;
+    import->ask.repeats = import->borrows == 0;
     return lk__ask_question(&import->ask, question);
 }
 
 /* NULL: out of memory. Inside the monitor. */
 static struct import *import_new(lk__place *place, const struct exported *from,
-                                 uint64_t owner, bool borrows, lk_hold *hold)
+                                 uint64_t owner, uint64_t borrows,
+                                 lk_hold *hold)
 {
     struct import *import =
         (struct import *)(void *)lk__ask_new(sizeof(*import), place->client,
@@ -335,7 +345,7 @@ static struct import *import_new(lk__place *place, const struct exported *from,
     import->ask.takes = true;
     import->ask.take = import_take;
     import->ask.cleanup = import_cleanup;
-    import->claim = foreign_new(place, from, borrows);
+    import->claim = foreign_new(place, from, borrows != 0);
     if (import->claim == NULL || import_set(import) != LK_OK) {
         lk__ask_release(&import->ask);
         return NULL;
@@ -344,7 +354,7 @@ static struct import *import_new(lk__place *place, const struct exported *from,
 }
 
 static lk_status import_ask(lk__place *place, const struct exported *from,
-                            uint64_t owner, bool borrows, lk_hold *hold)
+                            uint64_t owner, uint64_t borrows, lk_hold *hold)
 {
     struct import *import;
     lk_status status;
@@ -369,6 +379,8 @@ lk_status lk__import(lk__place *place, const char *text,
 
     if (status == LK_OK)
         status = lk__acquire_options_take(place, given, &options);
+    if (status == LK_OK && options.borrow > TO_RELEASE)
+        status = lk__fail(LK_EINVAL, "borrow is out of range");
     if (status != LK_OK)
         return status;
     hold = lk__hold_new(client);
@@ -377,7 +389,7 @@ lk_status lk__import(lk__place *place, const char *text,
     status = lk__client_enter_blocking(client);
     if (status == LK_OK) {
         status = import_ask(place, &from, lk__owner_number(options.owner, true),
-                            options.borrow != 0, hold);
+                            options.borrow, hold);
         lk__client_leave_blocking(client);
     }
     if (status == LK_OK)

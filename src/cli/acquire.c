@@ -26,7 +26,8 @@
 enum {
     NAME_MAX_BYTES = 512,
     HOLD_WORDS = NAME_MAX_BYTES,
-    TEXT_SIZE = LK_EXPORT_SIZE + NAME_MAX_BYTES + 64
+    TEXT_SIZE = LK_EXPORT_SIZE + NAME_MAX_BYTES + 64,
+    CLOSE_MS = 5000 /* for the answer to a release */
 };
 
 typedef struct choices {
@@ -216,7 +217,7 @@ static int hand_out(errand *e)
         return CLI_OK;
     text = read_text(e, e->text, &kind);
     if (text != NULL &&
-        cli_subject_import(&e->subject, text, &e->hold) != LK_OK)
+        cli_subject_import(&e->subject, text, true, &e->hold) != LK_OK)
         e->hold = NULL;
     return cli_fail(e->c, CLI_LOST, "the hold cannot be written; given back");
 }
@@ -372,9 +373,37 @@ static int take_over(errand *e, const cli_args *args)
     code = open_subject(e, kind, false);
     if (code != 0)
         return code;
-    status = cli_subject_import(&e->subject, text, &e->hold);
+    status = cli_subject_import(&e->subject, text, is_release(e->c), &e->hold);
     explicit_bzero(joined, sizeof(joined));
     return status == LK_OK ? 0 : lost(e, status);
+}
+
+/* An operator had told it to stop: now it has, which is what the server waits for.
+   Whether it has heard that is known once the client has ended. */
+static int release_revoked(errand *e)
+{
+    char name[NAME_MAX_BYTES + 1];
+
+    (void)lk_hold_release(e->hold);
+    e->hold = NULL;
+    if (lk_client_shutdown(e->client, CLOSE_MS) != LK_OK)
+        return cli_fail_status(e->c, LK_EINDOUBT, e->name);
+    return cli_fail(e->c, CLI_LOST,
+                    "%s '%s' was revoked by an operator before; it is given "
+                    "back now",
+                    cli_subject_noun(e->subject.kind),
+                    cli_clean(name, sizeof(name), e->name));
+}
+
+static int release(errand *e)
+{
+    lk_status status;
+
+    if (lk_hold_loss(e->hold) == LK_LOSS_REVOKED)
+        return release_revoked(e);
+    status = lk_hold_release(e->hold);
+    e->hold = NULL;
+    return status == LK_OK ? CLI_OK : lost(e, status);
 }
 
 /* The import begins the lease anew; --lease makes it longer. Whatever comes of
@@ -415,7 +444,6 @@ static int run_release(cli *c, int argc, char **argv)
 {
     errand e = {.c = c};
     cli_args args;
-    lk_status status;
     int code;
 
     cli_parse(c, argc, argv, &e.chosen, &args);
@@ -427,14 +455,10 @@ static int run_release(cli *c, int argc, char **argv)
         return code;
     }
     code = take_over(&e, &args);
-    if (code == 0) {
-        status = lk_hold_release(e.hold);
-        e.hold = NULL;
-        if (status != LK_OK)
-            code = lost(&e, status);
-        else if (e.chosen.exports)
-            cli_eval_unset();
-    }
+    if (code == 0)
+        code = release(&e);
+    if (code == CLI_OK && e.chosen.exports)
+        cli_eval_unset();
     close_errand(&e);
     return code;
 }
@@ -470,7 +494,7 @@ const cli_command cli_command_release = {
     .usage = "[OPTION]... [HOLD]",
     .about = "HOLD is what `acquire` has written, else LATCHKEY_HOLD; without\n"
              "that the keeper of `hold` ends. Exits with 74 if it was lost\n"
-             "before.",
+             "before; one that `break` has revoked is given back then.",
     .options = release_options,
     .operands_max = HOLD_WORDS,
     .run = run_release,

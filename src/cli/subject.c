@@ -163,9 +163,10 @@ lk_status cli_subject_release(const cli_subject *subject, lk_hold *hold)
 }
 
 lk_status cli_subject_import(const cli_subject *subject, const char *text,
-                             lk_hold **ret_hold)
+                             bool ends, lk_hold **ret_hold)
 {
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = ends ? 2 : 1};
 
     switch (subject->kind) {
     case CLI_LOCK:

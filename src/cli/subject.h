@@ -74,7 +74,8 @@ lk_status cli_subject_acquire_async(const cli_subject *subject, int64_t wait_ms,
 lk_status
 cli_subject_info_async(const cli_subject *subject, lk_info_cb cb, void *data);
 lk_status cli_subject_release(const cli_subject *subject, lk_hold *hold);
+/* ends: to be released, so that one that was revoked is had as well. */
 lk_status cli_subject_import(const cli_subject *subject, const char *text,
-                             lk_hold **ret_hold);
+                             bool ends, lk_hold **ret_hold);
 
 #endif /* LK_CLI_SUBJECT_H */

@@ -15,6 +15,7 @@ enum { SOON_MS = 10000 };
 
 static server *redis;
 static tool_how how;
+static char hold[1400]; /* what acquire wrote */
 
 static int start(void **state)
 {
@@ -41,11 +42,27 @@ static int forget(void **state)
     return 0;
 }
 
-static void acquire(const char *name)
+/* A client takes its record with it, if the server reads its last command; else
+   that ends by itself, and here at once. */
+static void end_records(void)
 {
-    assert_int_equal(tool_code(&how, "acquire", name, "-l1h", "--why",
-                               "deploy 4.2", NULL),
-                     0);
+    freeReplyObject(server_command(
+        redis, "EVAL %s 0",
+        "for _, key in ipairs(redis.call('KEYS', 'latchkey:client:*')) do "
+        "redis.call('DEL', key) end"));
+}
+
+/* Takes "n", and keeps the text. kind: an option more. */
+static void acquire(const char *kind)
+{
+    tool *t = tool_start(&how, "acquire", "n", "-l1h", "--why", "deploy 4.2",
+                         kind, NULL);
+
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    (void)snprintf(hold, sizeof(hold), "%s", tool_out(t));
+    *strchr(hold, '\n') = '\0';
+    tool_free(t);
+    end_records();
 }
 
 /* Interrupts a break that waits. */
@@ -60,7 +77,7 @@ static void a_break_says_that_no_process_keeps_it(void **state)
     tool *t;
 
     (void)state;
-    acquire("n");
+    acquire(NULL);
     t = tool_start(&how, "break", "--yes", "n", NULL);
     tool_wait_err(t, "no process is known that keeps the hold of ", SOON_MS);
     tool_wait_err(t, "(deploy 4.2; by ", SOON_MS);
@@ -77,7 +94,7 @@ static void it_says_so_before_it_asks(void **state)
     tool *t;
 
     (void)state;
-    acquire("n");
+    acquire(NULL);
     t = tool_start(&terminal, "break", "n", NULL);
     tool_wait_out(t, "no process is known", SOON_MS);
     tool_wait_out(t, "End it? The end of its lease is waited for. [y/N]",
@@ -92,7 +109,7 @@ static void where_nobody_is_missed_nothing_is_said(void **state)
     tool *t;
 
     (void)state;
-    acquire("n");
+    acquire(NULL);
     t = tool_start(&how, "break", "--yes", "--now", "n", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 0);
     assert_null(strstr(tool_err(t), "no process"));
@@ -110,7 +127,7 @@ static void waiters_and_the_log_tell_why_it_was_taken(void **state)
     tool *t;
 
     (void)state;
-    acquire("n");
+    acquire(NULL);
     t = tool_start(&how, "watch", "n", NULL);
     tool_wait_out(t, "(deploy 4.2; by ", SOON_MS);
     t = tool_start(&how, "lock", "n", "true", NULL);
@@ -120,6 +137,28 @@ static void waiters_and_the_log_tell_why_it_was_taken(void **state)
     tool_wait_err(t, " (deploy 4.2; by ", SOON_MS);
     assert_int_equal(tool_code(&how, "break", "--yes", "--now", "n", NULL), 0);
     assert_tool(&how, 0, " (deploy 4.2; by ", "", "log", "n", NULL);
+}
+
+/* Its owner says that it has stopped, which nobody has to wait for any more. */
+static void a_release_ends_what_was_revoked(void **state)
+{
+    static const char *const kinds[] = {"-l1h", "--fair", "--read", "--write",
+                                        "--sem=1"};
+    tool *t;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        acquire(kinds[i]);
+        t = tool_start(&how, "break", "--yes", "n", NULL);
+        tool_wait_err(t, "waiting for the lease of ", SOON_MS);
+        assert_tool(&how, 74, "", "not held any more", "renew", hold, NULL);
+        assert_tool(&how, 74, "",
+                    "was revoked by an operator before; it is given back now",
+                    "release", hold, NULL);
+        assert_int_equal(tool_wait(t, SOON_MS), 0);
+        assert_tool(&how, 74, "", "not held any more", "release", hold, NULL);
+        server_flush(redis);
+    }
 }
 
 int main(void)
@@ -132,6 +171,7 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(waiters_and_the_log_tell_why_it_was_taken,
                                   forget),
+        cmocka_unit_test_teardown(a_release_ends_what_was_revoked, forget),
     };
 
     return cmocka_run_group_tests(tests, start, end);
