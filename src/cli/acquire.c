@@ -21,12 +21,10 @@
 #include "cli/run/keeper.h"
 #include "cli/run/wait.h"
 #include "cli/subject.h"
-#include "cli/word.h"
+#include "cli/text.h"
 
 enum {
-    NAME_MAX_BYTES = 512,
-    HOLD_WORDS = NAME_MAX_BYTES,
-    TEXT_SIZE = LK_EXPORT_SIZE + NAME_MAX_BYTES + 64,
+    HOLD_WORDS = CLI_TEXT_NAME,
     CLOSE_MS = 5000 /* for the answer to a release */
 };
 
@@ -47,28 +45,11 @@ typedef struct errand {
     lk_client *client;
     cli_subject subject;
     lk_hold *hold;
-    char name[NAME_MAX_BYTES + 1];
-    char text[TEXT_SIZE];
+    char name[CLI_TEXT_NAME + 1];
+    char text[CLI_TEXT_SIZE];
 } errand;
 
 /* ---- the text ----------------------------------------------------------- */
-
-/*
- * The library's text, and before it what is needed to make a handle:
- *
- *   <kind> <bytes of the name> <name> <text>
- */
-#define KINDS "lock|spin|fair|read|write|semaphore"
-
-static const char *kind_word(cli_kind_of kind)
-{
-    static const char *const words[] =
-        {[CLI_LOCK] = "lock",   [CLI_SPIN] = "spin",
-         [CLI_FAIR] = "fair",   [CLI_READ] = "read",
-         [CLI_WRITE] = "write", [CLI_SEMAPHORE] = "semaphore"};
-
-    return words[kind];
-}
 
 static lk_status make_text(errand *e)
 {
@@ -78,33 +59,8 @@ static lk_status make_text(errand *e)
     if (status != LK_OK)
         return status;
     e->hold = NULL;
-    (void)snprintf(e->text, sizeof(e->text), "%s %zu %s %s",
-                   kind_word(e->subject.kind), strlen(e->name), e->name, text);
+    cli_text_make(e->text, e->subject.kind, e->name, text);
     return LK_OK;
-}
-
-/* Takes the text apart. Returns the library's part; NULL: it is not one. */
-static const char *read_text(errand *e, const char *text, cli_kind_of *ret_kind)
-{
-    char word[16];
-    size_t size = strcspn(text, " ");
-    char *rest = NULL;
-    unsigned long length;
-    int kind;
-
-    if (size >= sizeof(word) || text[size] == '\0')
-        return NULL;
-    memcpy(word, text, size);
-    word[size] = '\0';
-    kind = cli_word_find(KINDS, word);
-    length = strtoul(text + size + 1, &rest, 10);
-    if (kind < 0 || length == 0 || length > NAME_MAX_BYTES || *rest != ' ' ||
-        strlen(rest) < length + 2 || rest[length + 1] != ' ')
-        return NULL;
-    memcpy(e->name, rest + 1, length);
-    e->name[length] = '\0';
-    *ret_kind = (cli_kind_of)kind;
-    return rest + length + 2;
 }
 
 /* ---- output ------------------------------------------------------------- */
@@ -215,7 +171,7 @@ static int hand_out(errand *e)
     put_hold(e, fence);
     if (cli_flush())
         return CLI_OK;
-    text = read_text(e, e->text, &kind);
+    text = cli_text_read(e->text, e->name, &kind);
     if (text != NULL &&
         cli_subject_import(&e->subject, text, true, &e->hold) != LK_OK)
         e->hold = NULL;
@@ -244,8 +200,8 @@ static int run_acquire(cli *c, int argc, char **argv)
     if (e.chosen.is_try && e.chosen.wait_ms != LK_FOREVER)
         cli_usage(c, "either -n or -w TIME");
     e.chosen.kind = cli_subject_kind(c, &e.chosen.said, CLI_LOCK);
-    if (strlen(args.operands[0]) > NAME_MAX_BYTES)
-        cli_usage(c, "the name is longer than %d bytes", NAME_MAX_BYTES);
+    if (strlen(args.operands[0]) > CLI_TEXT_NAME)
+        cli_usage(c, "the name is longer than %d bytes", CLI_TEXT_NAME);
     (void)snprintf(e.name, sizeof(e.name), "%s", args.operands[0]);
     cli_eval_begun();
     code = acquire(&e, &number);
@@ -350,9 +306,18 @@ static _Noreturn void miss_hold(const cli *c)
                  "evaluated?");
 }
 
+/* As after hold=$(latchkey acquire ...), which was not obtained. */
+static _Noreturn void miss_text(const cli *c)
+{
+    cli_usage(c,
+              "the text of the hold is empty: `acquire` has written none, so "
+              "nothing was obtained; end the script then, as in\n"
+              "  hold=$(latchkey acquire ...) || exit");
+}
+
 static int take_over(errand *e, const cli_args *args)
 {
-    char joined[TEXT_SIZE];
+    char joined[CLI_TEXT_SIZE];
     const char *given = args->operand_count > 0
                             ? join(joined, sizeof(joined), args)
                             : getenv("LATCHKEY_HOLD");
@@ -363,7 +328,9 @@ static int take_over(errand *e, const cli_args *args)
 
     if (given == NULL)
         miss_hold(e->c);
-    text = read_text(e, given, &kind);
+    if (given[strspn(given, " ")] == '\0')
+        miss_text(e->c);
+    text = cli_text_read(given, e->name, &kind);
     if (text == NULL && is_release(e->c) && strchr(given, ' ') == NULL &&
         args->operand_count == 1)
         cli_usage(e->c, "release takes no NAME: it ends what this shell holds. "
@@ -382,7 +349,7 @@ static int take_over(errand *e, const cli_args *args)
    Whether it has heard that is known once the client has ended. */
 static int release_revoked(errand *e)
 {
-    char name[NAME_MAX_BYTES + 1];
+    char name[CLI_TEXT_NAME + 1];
 
     (void)lk_hold_release(e->hold);
     e->hold = NULL;
@@ -443,15 +410,19 @@ static int run_renew(cli *c, int argc, char **argv)
 static int run_release(cli *c, int argc, char **argv)
 {
     errand e = {.c = c};
+    char keepers[CLI_KEEPERS_SIZE];
     cli_args args;
     int code;
 
     cli_parse(c, argc, argv, &e.chosen, &args);
     if (args.operand_count == 0 && getenv("LATCHKEY_HOLD") == NULL &&
         getenv("LATCHKEY_KEEPER") != NULL) {
-        code = cli_keeper_end(c, getenv("LATCHKEY_KEEPER"));
-        if (code == CLI_OK && e.chosen.exports)
+        code = cli_keeper_end(c, getenv("LATCHKEY_KEEPER"), keepers);
+        if (code == CLI_OK && e.chosen.exports) {
             cli_eval_unset();
+            if (keepers[0] != '\0')
+                cli_eval_export("LATCHKEY_KEEPER", keepers);
+        }
         return code;
     }
     code = take_over(&e, &args);

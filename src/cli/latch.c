@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/json.h"
+#include "cli/kind.h"
 #include "cli/output.h"
 #include "cli/word.h"
 
@@ -147,6 +148,8 @@ static int done(const visit *v, lk_status status)
         return still_closed(v);
     if (status == LK_EUNSET || status == LK_EALREADY)
         return not_so(v, status);
+    if (status == LK_ETYPE)
+        return cli_fail_kind(v->c, v->client, v->name, CLI_LOCK);
     if (status != LK_OK)
         return cli_fail_status(v->c, status, v->name);
     if (v->c->json)

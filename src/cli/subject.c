@@ -39,36 +39,6 @@ cli_kind_of cli_subject_kind(const struct cli *c, cli_kind_flags *flags,
     return flags->spin ? CLI_SPIN : initial;
 }
 
-const char *cli_kind_noun(lk_kind kind)
-{
-    static const char *const nouns[] = {[LK_KIND_NONE] = "",
-                                        [LK_KIND_LOCK] = "plain lock",
-                                        [LK_KIND_RWLOCK] = "read-write lock",
-                                        [LK_KIND_SEMAPHORE] = "semaphore",
-                                        [LK_KIND_PLAIN_SEMAPHORE] =
-                                            "plain semaphore",
-                                        [LK_KIND_LATCH] = "latch"};
-
-    return nouns[kind];
-}
-
-const char *cli_kind_advice(lk_kind kind)
-{
-    switch (kind) {
-    case LK_KIND_LOCK:
-        return "leave out -s, -x and --sem";
-    case LK_KIND_RWLOCK:
-        return "say -s to read, -x to write";
-    case LK_KIND_SEMAPHORE:
-        return "say --sem N";
-    case LK_KIND_NONE:
-    case LK_KIND_PLAIN_SEMAPHORE:
-    case LK_KIND_LATCH:
-        break;
-    }
-    return NULL;
-}
-
 lk_status cli_subject_new(cli_subject *ret_subject, lk_client *client,
                           cli_kind_of kind, const char *name, uint64_t permits)
 {

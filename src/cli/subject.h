@@ -50,13 +50,6 @@ cli_kind_of cli_subject_kind(const struct cli *c, cli_kind_flags *flags,
 /* "lock", "fair lock", ...: static words. */
 const char *cli_subject_noun(cli_kind_of kind);
 
-/* A kind of names, as "plain lock": static words. */
-const char *cli_kind_noun(lk_kind kind);
-
-/* What to say to hold a name that is of another kind than was said; NULL: it
-   cannot be held. Static words. */
-const char *cli_kind_advice(lk_kind kind);
-
 /*
  * Makes the handle. permits: of a semaphore, 0 for what it was made with.
  * Talks to nobody.

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -126,11 +127,11 @@ static int obtain(keeping *k)
 static bool put_hold(const keeping *k)
 {
     char digits[24];
-    char keeper[64];
+    char keepers[CLI_KEEPERS_SIZE];
 
     (void)snprintf(digits, sizeof(digits), "%" PRIu64, lk_hold_fence(k->hold));
-    cli_keeper_name(keeper, sizeof(keeper));
-    cli_eval_export("LATCHKEY_KEEPER", keeper);
+    cli_keeper_names(keepers, getenv("LATCHKEY_KEEPER"));
+    cli_eval_export("LATCHKEY_KEEPER", keepers);
     cli_eval_export("LATCHKEY_NAME", k->name);
     cli_eval_export("LATCHKEY_FENCE", digits);
     return cli_flush();

@@ -38,12 +38,6 @@ static uint64_t started(pid_t pid)
     return at != NULL ? strtoull(at, NULL, 10) : 0;
 }
 
-void cli_keeper_name(char *text, size_t size)
-{
-    (void)snprintf(text, size, "%ld:%" PRIu64, (long)getpid(),
-                   started(getpid()));
-}
-
 /* Whether the process of a descriptor has ended, reaped or not. */
 static bool has_ended(int fd, int wait_ms)
 {
@@ -71,11 +65,54 @@ static int find(const char *text)
     return fd;
 }
 
-int cli_keeper_end(const cli *c, const char *text)
+void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before)
 {
-    int fd = find(text);
-    bool is_told;
+    enum { OWN = 48 };
+    size_t used = 0;
+    int fd;
 
+    text[0] = '\0';
+    while (before != NULL && *before != '\0') {
+        size_t size = strcspn(before, " ");
+
+        fd = find(before);
+        if (fd >= 0 && used + size + OWN < CLI_KEEPERS_SIZE) {
+            memcpy(text + used, before, size);
+            used += size;
+            text[used++] = ' ';
+        }
+        if (fd >= 0)
+            (void)close(fd);
+        before += size + strspn(before + size, " ");
+    }
+    (void)snprintf(text + used, CLI_KEEPERS_SIZE - used, "%ld:%" PRIu64,
+                   (long)getpid(), started(getpid()));
+}
+
+/* The last one that is there, and cuts it off with what stands behind it. */
+static int find_last(char names[CLI_KEEPERS_SIZE])
+{
+    int fd = -1;
+
+    while (fd < 0 && names[0] != '\0') {
+        char *last = strrchr(names, ' ');
+
+        last = last != NULL ? last + 1 : names;
+        fd = find(last);
+        *last = '\0';
+        if (last > names)
+            last[-1] = '\0';
+    }
+    return fd;
+}
+
+int cli_keeper_end(const cli *c, const char *text, char rest[CLI_KEEPERS_SIZE])
+{
+    bool is_told;
+    int fd;
+
+    (void)snprintf(rest, CLI_KEEPERS_SIZE, "%s", text);
+    fd = find_last(rest);
     if (fd < 0)
         return cli_fail(c, CLI_LOST,
                         "it is not held any more: its keeper has ended");

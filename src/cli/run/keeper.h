@@ -9,13 +9,23 @@ struct cli;
 /*
  * The keeper that `latchkey hold` leaves behind: a process that holds a name
  * for a shell. LATCHKEY_KEEPER names it by its pid and when it was started, so
- * that no other process is taken for it.
+ * that no other process is taken for it; several in turn, with blanks between.
  */
 
-/* Names the process that calls. */
-void cli_keeper_name(char *text, size_t size);
+/* A shell may have as many as there is room for; one has 40 bytes at most. */
+enum { CLI_KEEPERS_SIZE = 1024 };
 
-/* Has it give the name back and waits for that. Returns the exit code. */
-int cli_keeper_end(const struct cli *c, const char *text);
+/*
+ * Names the process that calls, behind those of before that are still there; the
+ * oldest are left out where they have no room.
+ */
+void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before);
+
+/*
+ * Has the last one of these that is still there give its name back, and waits for
+ * that. rest: gets the names of those before it. Returns the exit code.
+ */
+int cli_keeper_end(const struct cli *c, const char *text,
+                   char rest[CLI_KEEPERS_SIZE]);
 
 #endif /* LK_CLI_KEEPER_H */

@@ -20,6 +20,7 @@
 #include "cli/clock.h"
 #include "cli/connect.h"
 #include "cli/json.h"
+#include "cli/kind.h"
 #include "cli/output.h"
 #include "cli/run/wait.h"
 
@@ -431,7 +432,9 @@ static int resize(run *r, const char *name)
     if (status == LK_OK)
         status = lk_semaphore_resize(r->subject.semaphore, r->options.resize);
     if (status != LK_OK) {
-        code = cli_fail_call(r->c, status, name);
+        code = status == LK_ETYPE
+                   ? cli_fail_kind(r->c, r->client, name, CLI_SEMAPHORE)
+                   : cli_fail_call(r->c, status, name);
     } else if (r->c->json) {
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "name", name);

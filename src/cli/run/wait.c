@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/clock.h"
 #include "cli/connect.h"
+#include "cli/kind.h"
 #include "cli/line.h"
 #include "cli/output.h"
 #include "cli/run/circle.h"
@@ -372,30 +373,6 @@ static lk_status why_not_ready(const waiting *w, lk_status status)
     return ready != LK_OK && ready != LK_ETIMEDOUT ? ready : status;
 }
 
-/* LK_ETYPE: says of which kind the name is, as far as the server tells. */
-static int fail_kind(const run_wait *wait)
-{
-    const char *advice = NULL;
-    lk_kind kind = LK_KIND_NONE;
-    lk_info *info = NULL;
-    char name[128];
-
-    if (lk_who(wait->client, wait->subject->name, &kind, &info) == LK_OK)
-        lk_info_free(info);
-    if (kind == LK_KIND_NONE)
-        return cli_fail(wait->c, cli_status_exit(LK_ETYPE),
-                        "'%s' is something else at the server\n"
-                        "  use another name",
-                        cli_clean(name, sizeof(name), wait->subject->name));
-    if (wait->subject->kind != CLI_LEADER)
-        advice = cli_kind_advice(kind);
-    return cli_fail(wait->c, cli_status_exit(LK_ETYPE),
-                    "'%s' is in use as a %s\n  %s%suse another name",
-                    cli_clean(name, sizeof(name), wait->subject->name),
-                    cli_kind_noun(kind), advice != NULL ? advice : "",
-                    advice != NULL ? ", or " : "");
-}
-
 int run_wait_fail(const run_wait *wait, lk_status status)
 {
     uint64_t permits = 0;
@@ -431,7 +408,8 @@ int run_wait_fail(const run_wait *wait, lk_status status)
                         cli_subject_noun(wait->subject->kind),
                         cli_clean(name, sizeof(name), wait->subject->name));
     if (status == LK_ETYPE)
-        return fail_kind(wait);
+        return cli_fail_kind(wait->c, wait->client, wait->subject->name,
+                             wait->subject->kind);
     if (code != CLI_BUSY)
         return cli_fail_status(wait->c, status, wait->subject->name);
     if (wait->c->quiet)

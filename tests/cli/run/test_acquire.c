@@ -168,6 +168,11 @@ static void a_release_of_nothing_says_why(void **state)
                 "acquire or hold wrote evaluated?",
                 "release", NULL);
     assert_tool(&how, 64, "",
+                "the text of the hold is empty: `acquire` has written none",
+                "release", "", NULL);
+    assert_tool(&shell, 64, "", "latchkey renew: the text of the hold is empty",
+                "-c", "LATCHKEY_HOLD= $tool renew", NULL);
+    assert_tool(&how, 64, "",
                 "release takes no NAME: it ends what this shell holds. "
                 "Somebody else's: latchkey break NAME",
                 "release", "n", NULL);

@@ -130,6 +130,37 @@ static void release_gives_it_back_before(void **state)
 }
 
 /* An eval of nothing succeeds: this form fails where there is no tool. */
+/* The last one first; one that was given back is passed over. */
+static void a_shell_may_hold_several(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "0 1 1\n0 1 0\n74\n0 none\n", NULL, "-c",
+                "eval \"$(" LK_TOOL " hold n)\" || exit\n"
+                "eval \"$(" LK_TOOL " hold m)\" || exit\n"
+                "held() { " LK_TOOL " -q lock -n n true && a=0 || a=1\n" LK_TOOL
+                " -q lock -n m true && b=0 || b=1; echo $1 $a $b; }\n"
+                "held 0; " LK_TOOL " release; held $?\n" LK_TOOL
+                " release && " LK_TOOL " release; echo $?\n"
+                "eval \"$(" LK_TOOL " hold n)\" || exit\n"
+                "eval \"$(" LK_TOOL " release --export)\"\n"
+                "echo $? ${LATCHKEY_KEEPER-none}",
+                NULL);
+}
+
+/* What is held still is still known. */
+static void release_forgets_only_what_it_gives_back(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "0\n0 none\n", "", "-c",
+                "eval \"$(" LK_TOOL " hold n)\" || exit\n"
+                "eval \"$(" LK_TOOL " hold m)\" || exit\n"
+                "eval \"$(" LK_TOOL " release --export)\"\n" LK_TOOL
+                " lock -n m true; echo $?\n"
+                "eval \"$(" LK_TOOL " release --export)\"\n" LK_TOOL
+                " lock -n n true; echo $? ${LATCHKEY_KEEPER-none}",
+                NULL);
+}
+
 static void a_tool_that_is_missing_ends_the_script(void **state)
 {
     (void)state;
@@ -228,6 +259,9 @@ int main(void)
         cmocka_unit_test_teardown(it_is_held_until_the_shell_ends, forget),
         cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),
         cmocka_unit_test_teardown(release_gives_it_back_before, forget),
+        cmocka_unit_test_teardown(a_shell_may_hold_several, forget),
+        cmocka_unit_test_teardown(release_forgets_only_what_it_gives_back,
+                                  forget),
         cmocka_unit_test_teardown(a_tool_that_is_missing_ends_the_script,
                                   forget),
         cmocka_unit_test_teardown(an_eval_without_a_hold_fails, forget),

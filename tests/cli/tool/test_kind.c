@@ -46,7 +46,8 @@ static void assert_refused(const char *const *arguments, const char *wanted)
 static void a_semaphore_wants_sem(void **state)
 {
     static const char said[] = "'s' is in use as a semaphore\n"
-                               "  say --sem N, or use another name\n";
+                               "  say --sem N, or use another name; `latchkey "
+                               "forget` frees this one once nobody uses it\n";
 
     (void)state;
     assert_tool(&how, 0, NULL, NULL, "sem", "-p", "2", "s", "true", NULL);
@@ -56,7 +57,31 @@ static void a_semaphore_wants_sem(void **state)
     assert_refused((const char *[]){"acquire", "s", "--lease", "5s", NULL},
                    said);
     assert_refused((const char *[]){"leader", "s", "true", NULL},
-                   "as a semaphore\n  use another name\n");
+                   "as a semaphore\n  that is for `latchkey semaphore`, or use "
+                   "another name; ");
+}
+
+/* Nobody is told to leave out what was not written. */
+static void a_command_of_one_kind_names_the_other_command(void **state)
+{
+    static const char said[] = "'l' is in use as a plain lock\n"
+                               "  that is for `latchkey lock`, or use another "
+                               "name; `latchkey forget` frees";
+
+    (void)state;
+    assert_tool(&how, 0, NULL, NULL, "acquire", "l", "--lease", "1h", NULL);
+    assert_refused((const char *[]){"sem", "l", "true", NULL}, said);
+    assert_refused((const char *[]){"sem", "-p", "2", "l", "true", NULL}, said);
+    assert_refused((const char *[]){"sem", "--resize", "2", "l", NULL}, said);
+    assert_refused((const char *[]){"read", "l", "true", NULL}, said);
+    assert_refused((const char *[]){"latch", "set", "l", "2", NULL}, said);
+    assert_refused((const char *[]){"lock", "--sem", "2", "l", "true", NULL},
+                   "  leave out --sem, or use another name; ");
+    assert_tool(&how, 0, NULL, NULL, "latch", "set", "d", "2", NULL);
+    assert_refused((const char *[]){"lock", "d", "true", NULL},
+                   "'d' is in use as a latch\n  use another name; ");
+    assert_refused((const char *[]){"sem", "d", "true", NULL},
+                   "  that is for `latchkey latch`, or use another name; ");
 }
 
 static void a_plain_lock_and_a_read_write_lock_are_told_apart(void **state)
@@ -65,12 +90,12 @@ static void a_plain_lock_and_a_read_write_lock_are_told_apart(void **state)
     assert_tool(&how, 0, NULL, NULL, "acquire", "plain", "--lease", "1h", NULL);
     assert_refused((const char *[]){"lock", "-s", "plain", "true", NULL},
                    "'plain' is in use as a plain lock\n"
-                   "  leave out -s, -x and --sem, or use another name\n");
+                   "  leave out -s, or use another name; ");
     assert_tool(&how, 0, NULL, NULL, "acquire", "-s", "rw", "--lease", "1h",
                 NULL);
     assert_refused((const char *[]){"lock", "rw", "true", NULL},
                    "'rw' is in use as a read-write lock\n"
-                   "  say -s to read, -x to write, or use another name\n");
+                   "  say -s to read, -x to write, or use another name; ");
 }
 
 static void a_key_of_somebody_else_is_something_else(void **state)
@@ -86,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_semaphore_wants_sem),
+        cmocka_unit_test(a_command_of_one_kind_names_the_other_command),
         cmocka_unit_test(a_plain_lock_and_a_read_write_lock_are_told_apart),
         cmocka_unit_test(a_key_of_somebody_else_is_something_else),
     };
