@@ -220,6 +220,9 @@ typedef struct lk_party {
                                 for, or a program that runs under its client
                                 (lk_client_options.under), as told a second or
                                 two ago; "" if none is known */
+    bool revoked;          /**< of a holder: an operator has told it to stop, it
+                                is not renewed any more and ends with its lease
+                                at the latest */
 } lk_party;
 
 /** Who holds and who waits, in order, at one moment. */

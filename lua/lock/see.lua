@@ -2,9 +2,10 @@
 -- see: who holds the lock and who waits for it, the first 64.
 --
 -- Invariants: nothing is changed, but a replica refuses it. Of a holder that is
--- not one of ours fence and held are 0, and the reason is empty. Those who wait
--- for Redisson's fair lock come behind ours, with a need of 0; where they may
--- not be read, without them. No nonce is told.
+-- not one of ours fence and held are 0, and the reason is empty. Behind the mode
+-- of one that is revoked stands v. Those who wait for Redisson's fair lock come
+-- behind ours, with a need of 0; where they may not be read, without them. No
+-- nonce is told.
 -- needs: failed clock past holder queue master
 
 local bad = master(lock_key)
@@ -40,7 +41,8 @@ for i = 1, #fields, 2 do
     add(holders, fields[i], tonumber(fields[i + 1]) or 0,
         is_ours and tonumber(was.fence) or 0,
         is_ours and math.max(clock.ms - was.since, 0) or 0, left,
-        is_ours and was.reason or '', is_ours and was.mode or '')
+        is_ours and was.reason or '', is_ours
+            and was.mode .. (was.flag == 'v' and 'v' or '') or '')
 end
 local found = redis.call('ZRANGEBYSCORE', queue_key, '0',
     '(' .. queue.score(queue.VOID, 0), 'WITHSCORES', 'LIMIT', '0', '64')

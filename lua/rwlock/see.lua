@@ -5,7 +5,7 @@
 -- Invariants: nothing is changed, but a replica refuses it. Of a holder that is
 -- not one of ours fence and held are 0, and the reason is empty. A writer is shown
 -- without its `:write`, an upgrade as one that waits to write. A reader whose
--- lease has run out is none. No nonce is told.
+-- lease has run out is none. Behind the mode of one that is revoked stands v. No nonce is told.
 -- needs: failed clock hold readers queue master
 
 local LISTED = 64
@@ -29,7 +29,8 @@ end
 local function add_holder(list, claim, count, left, grant, mode)
     add(list, claim, tonumber(count) or 0, grant and tonumber(grant.fence) or 0,
         grant and math.max(clock.ms - grant.since, 0) or 0, left,
-        grant and grant.reason or '', mode)
+        grant and grant.reason or '',
+        grant and grant.flag == 'v' and mode .. 'v' or mode)
 end
 
 -- For how long the last of a reader's holds has its lease; -2: none does.

@@ -4,7 +4,7 @@
 --
 -- Invariants: nothing is changed, but a replica refuses it. A permit whose lease
 -- has ended counts as free, and is not told. A holder that is none of ours is one
--- permit, in hexadecimal, of fence 0; left -1: it has no end. No nonce is told.
+-- permit, in hexadecimal, of fence 0; behind the mode of a revoked one stands v; left -1: it has no end. No nonce is told.
 -- needs: books clock master permits queue
 
 local MOST, LIST = 64, '999' -- so many permits are looked at, from 0
@@ -40,7 +40,7 @@ for i = 1, #ids do
     if #holders < MOST * 7 and left > 0 and own then
         add(holders, owner, tonumber(own.need), tonumber(own.fence),
             math.max(clock.ms - own.since, 0), left < 1e13 and left or -1,
-            own.reason, 'p')
+            own.reason, own.flag == 'v' and 'pv' or 'p')
     elseif #holders < MOST * 7 and left > 0 and not owner then
         add(holders, permits.hex_of(ids[i]), 1, 0, 0,
             left < 1e13 and left or -1, '', 'p')

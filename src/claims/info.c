@@ -77,6 +77,7 @@ static bool room_fill(struct room *room, const char *owner, const char *reason,
     room->party.owner = room->owner;
     room->party.reason = room->reason;
     room->party.mode = mode_text(mode);
+    room->party.revoked = strchr(mode, 'v') != NULL;
     room->party.host = room->party.command = "";
     room->party.user = room->party.name = "";
     room->party.waits_for = "";

@@ -98,7 +98,8 @@ typedef struct lk__forget_answer {
 /* Who holds and who waits: groups of values, one after the other. */
 typedef struct lk__info_answer {
     const redisReply
-        *holders; /* owner, count, fence, since, left, reason, mode */
+        *holders; /* owner, count, fence, since, left, reason, mode; behind the
+                     mode of one that is revoked stands v */
     const redisReply *waiters; /* owner, need, ticket, waited, reason, mode */
     int64_t number;            /* of all that wait */
 } lk__info_answer;

@@ -138,6 +138,11 @@ static uint64_t span_since(const struct lk__lister *lister, uint64_t since)
     return since != 0 && now > since ? now - since : 0;
 }
 
+static bool is_revoked(lk__text flag)
+{
+    return flag.size == 1 && flag.bytes[0] == 'v';
+}
+
 /* Kept until the holder is known: the hash is the truth. */
 static void take_record(struct lk__slot *slot, const redisReply *reply)
 {
@@ -152,6 +157,7 @@ static void take_record(struct lk__slot *slot, const redisReply *reply)
     name->entry.ours = slot->record_kind != LK_KIND_NONE;
     slot->claim = lk__strndup(record.claim.bytes, record.claim.size);
     name->reason = lk__strndup(record.reason.bytes, record.reason.size);
+    name->party.revoked = is_revoked(record.flag);
     name->party.fence = (uint64_t)record.fence;
     name->party.since_ms = span_since(slot->lister, (uint64_t)record.since);
     if (slot->claim == NULL || name->reason == NULL)
@@ -265,6 +271,7 @@ static void reader_settle(struct lk__slot *slot)
     if (!lk__packed_read(&lk__reader_text_packed,
                          (lk__text){slot->mark, strlen(slot->mark)}, &reader))
         return;
+    name->party.revoked = is_revoked(reader.flag);
     name->party.fence = (uint64_t)reader.fence;
     name->party.since_ms = span_since(slot->lister, (uint64_t)reader.since);
     name->party.mode = reader.mode.size == 1 && reader.mode.bytes[0] == 'u'
@@ -286,6 +293,7 @@ static void holder_settle(struct lk__slot *slot)
         lk__free(name->reason);
         name->reason = NULL;
         name->party.fence = name->party.since_ms = 0;
+        name->party.revoked = false;
     }
     if (slot->mark != NULL)
         reader_settle(slot);

@@ -128,12 +128,27 @@ void web_wait_read(int fd, const char *wanted, unsigned deadline_ms)
     free(web_read(fd, wanted, deadline_ms));
 }
 
+/* Takes away what stands between the chunks of a body, in which there is no line
+   break of HTTP's. */
+static void join_chunks(char *text)
+{
+    char *at = strstr(text, "\r\n\r\n");
+
+    while (at != NULL && (at = strstr(at + 1, "\r\n")) != NULL) {
+        size_t digits = strspn(at + 2, "0123456789abcdefABCDEF");
+
+        if (digits > 0 && strncmp(at + 2 + digits, "\r\n", 2) == 0)
+            memmove(at, at + digits + 4, strlen(at + digits + 4) + 1);
+    }
+}
+
 char *web_event(uint16_t port)
 {
     int fd = web_send(port, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     char *text = web_read(fd, "}\n\n", SAY_MS);
 
     *strstr(text, "}\n\n") = '\0';
+    join_chunks(text);
     (void)close(fd);
     return text;
 }

@@ -101,8 +101,9 @@ static void put_times(char *text, size_t size, const lk_info *info)
         used = snprintf(text, size, " for %s",
                         cli_time_words(time, first->since_ms));
     if (first->lease_ms >= 0 && used >= 0 && (size_t)used < size)
-        (void)snprintf(text + used, size - (size_t)used, ", lease %s",
-                       cli_time_words(time, (uint64_t)first->lease_ms));
+        (void)snprintf(text + used, size - (size_t)used, ", lease %s%s",
+                       cli_time_words(time, (uint64_t)first->lease_ms),
+                       first->revoked ? ", revoked" : "");
 }
 
 static void put_line(waiting *w, const char *line, const char *times)

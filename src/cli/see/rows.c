@@ -184,6 +184,19 @@ static void cell_holds(char cell[CELL], const lk_entry *entry)
         (void)snprintf(cell, CELL, "%" PRIu64, entry->holder_count);
 }
 
+/* What is to end soon says so first. */
+static void cell_why(char cell[CELL], const lk_party *holder)
+{
+    char text[512] = "";
+
+    if (holder != NULL)
+        (void)snprintf(text, sizeof(text), "%s%s%.300s",
+                       holder->revoked ? "revoked" : "",
+                       holder->revoked && holder->reason[0] != '\0' ? "; " : "",
+                       holder->reason);
+    cli_clean(cell, CELL, text);
+}
+
 static void cells_fill(char cells[COLUMNS][CELL], const see_row *row, int who)
 {
     const lk_entry *entry = row->entry;
@@ -203,7 +216,7 @@ static void cells_fill(char cells[COLUMNS][CELL], const see_row *row, int who)
         (void)snprintf(cells[RATE], CELL, "%.1f/s", row->rate);
     cell_who(cells[WHO], row, who);
     cli_clean(cells[USER], CELL, holder != NULL ? holder->user : "");
-    cli_clean(cells[WHY], CELL, holder != NULL ? holder->reason : "");
+    cell_why(cells[WHY], holder);
 }
 
 /* ---- the layout ------------------------------------------------------------ */

@@ -103,6 +103,7 @@ void see_json_holder(cli_json *json, const char *key, lk_kind kind,
     else
         cli_json_number(json, "lease_ms", party->lease_ms);
     see_json_text(json, "waits_for", party->waits_for);
+    cli_json_bool(json, "revoked", party->revoked);
     cli_json_close(json, '}');
 }
 
@@ -300,6 +301,8 @@ static void put_holder(FILE *to, lk_kind kind, const lk_party *party)
     put_mode(to, kind, party);
     if (see_is_foreign(kind, party))
         (void)fprintf(to, ", by Redisson");
+    if (party->revoked)
+        (void)fputs(", revoked", to);
     (void)fputs("\n    ", to);
     if (!see_is_foreign(kind, party))
         (void)fprintf(to, "since %s, ", cli_time_words(time, party->since_ms));

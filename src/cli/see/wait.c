@@ -57,12 +57,14 @@ static void note_holder(struct waiting *w, const lk_info *info)
 {
     char party[SEE_PARTY_SIZE];
 
+    const char *end = info->holders[0]->revoked ? ", revoked" : "";
+
     see_party_words(party, info->holders[0]);
     if (info->holder_count > 1)
-        (void)snprintf(w->seen, sizeof(w->seen), "held by %s and %zu more",
-                       party, info->holder_count - 1);
+        (void)snprintf(w->seen, sizeof(w->seen), "held by %s%s and %zu more",
+                       party, end, info->holder_count - 1);
     else
-        (void)snprintf(w->seen, sizeof(w->seen), "held by %s", party);
+        (void)snprintf(w->seen, sizeof(w->seen), "held by %s%s", party, end);
 }
 
 /* What a look says: the exit code, or AGAIN. */

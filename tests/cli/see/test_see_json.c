@@ -96,12 +96,13 @@ assert_json(seeing *f, const char *const *arguments, const char *pattern)
     "{\"owner\":\"*:1\",\"host\":\"?*\",\"pid\":*,"                            \
     "\"command\":\"test_cli_see_json\",\"user\":\"?*\",\"client\":\"?*\","     \
     "\"reason\":\"r\",\"mode\":null,\"count\":1,\"library\":\"latchkey\","     \
-    "\"fence\":?*,\"held_ms\":?*,\"lease_ms\":?*,\"waits_for\":null}"
+    "\"fence\":?*,\"held_ms\":?*,\"lease_ms\":?*,\"waits_for\":null,"          \
+    "\"revoked\":false}"
 #define JAVAS                                                                  \
     "{\"owner\":\"" JAVA "\",\"host\":null,\"pid\":null,\"command\":null,"     \
     "\"user\":null,\"client\":null,\"reason\":null,\"mode\":null,"             \
     "\"count\":2,\"library\":\"redisson\",\"fence\":null,\"held_ms\":null,"    \
-    "\"lease_ms\":null,\"waits_for\":null}"
+    "\"lease_ms\":null,\"waits_for\":null,\"revoked\":false}"
 
 static void start(seeing *f, const char *holds, const char *waits)
 {

@@ -139,6 +139,35 @@ static void waiters_and_the_log_tell_why_it_was_taken(void **state)
     assert_tool(&how, 0, " (deploy 4.2; by ", "", "log", "n", NULL);
 }
 
+/* Whoever looks while it is waited for, and whoever waits. */
+static void what_is_revoked_is_called_so(void **state)
+{
+    static const char *const kinds[] = {"-l1h", "--fair", "--read", "--write",
+                                        "--sem=1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        tool *t;
+
+        acquire(kinds[i]);
+        assert_tool(&how, 0, "\"revoked\":false", "", "who", "n", "--json",
+                    NULL);
+        t = tool_start(&how, "break", "--yes", "n", NULL);
+        tool_wait_err(t, "waiting for the lease of ", SOON_MS);
+        assert_tool(&how, 0, ", revoked\n    since ", "", "who", "n", NULL);
+        assert_tool(&how, 0, "\"revoked\":true", "", "who", "n", "--json",
+                    NULL);
+        assert_tool(&how, 0, "  revoked; deploy 4.2; by ", "", "ls", NULL);
+        tool_free(t);
+        server_flush(redis);
+    }
+    acquire(NULL);
+    (void)tool_start(&how, "break", "--yes", "n", NULL);
+    tool_wait_err(tool_start(&how, "wait", "n", NULL), "), revoked", SOON_MS);
+    tool_wait_err(tool_start(&how, "lock", "n", "true", NULL), ", revoked\n",
+                  SOON_MS);
+}
+
 /* Its owner says that it has stopped, which nobody has to wait for any more. */
 static void a_release_ends_what_was_revoked(void **state)
 {
@@ -171,6 +200,7 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(waiters_and_the_log_tell_why_it_was_taken,
                                   forget),
+        cmocka_unit_test_teardown(what_is_revoked_is_called_so, forget),
         cmocka_unit_test_teardown(a_release_ends_what_was_revoked, forget),
     };
 

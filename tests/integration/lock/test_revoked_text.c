@@ -121,6 +121,7 @@ static void revoke(lk_client *client)
 
     assert_status(lk_who(client, "n", &kind, &info), LK_OK);
     assert_int_equal(info->holder_count, 1);
+    assert_false(info->holders[0]->revoked);
     assert_status(lk_revoke(client, "n", info->holders[0]->owner, &left_ms),
                   LK_OK);
     assert_true(left_ms > 0);
@@ -151,6 +152,7 @@ static void assert_ends(locking *f, const family *of)
     assert_status(of->import(last, text, &borrow, &hold), LK_ELOST);
     assert_status(lk_who(client, "n", &kind, &info), LK_OK);
     assert_int_equal(info->holder_count, 1);
+    assert_true(info->holders[0]->revoked);
     lk_info_free(info);
     assert_status(of->import(last, text, &ends, &hold), LK_OK);
     assert_status(lk_hold_check(hold), LK_ELOST);
