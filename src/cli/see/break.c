@@ -29,6 +29,8 @@ static const cli_option options[] = {
      "let the next one in at once; its work may go on", 0},
     {CLI_FLAG, 0, "dry-run", offsetof(struct values, dry_run), NULL,
      "show it and end nothing", 0},
+    {CLI_TEXT, 0, "why", offsetof(struct values, why), "TEXT",
+     "kept in the log", 0},
     {CLI_FLAG, 'y', "yes", offsetof(struct values, yes), NULL, NULL, 0},
     {CLI_FLAG, 'n', "dry-run", offsetof(struct values, dry_run), NULL, NULL, 0},
     {.kind = CLI_END},
@@ -79,14 +81,20 @@ static int confirm(const struct breaking *b)
 
 /* ---- the log ------------------------------------------------------------- */
 
-/* What was done stays done where it cannot be noted. */
+/* Whose hold it was, and in a line of its own why it is ended. What was done stays
+   done where it cannot be noted. */
 static void note(const struct breaking *b, const char *what, const char *owner)
 {
-    char words[SEE_PARTY_SIZE] = "";
+    char words[SEE_PARTY_SIZE + SEE_WHY_MAX + 1] = "";
     const lk_party *party = break_party(b, owner);
+    size_t size;
 
     if (party != NULL)
         see_party_words(words, party);
+    size = strlen(words);
+    if (b->values->why != NULL)
+        (void)snprintf(words + size, sizeof(words) - size, "\n%s",
+                       b->values->why);
     if (lk_event_note(b->client, b->name, what, owner, words) != LK_OK)
         cli_note(b->c, "the log may lack it: %s", lk_last_error());
 }
@@ -340,6 +348,10 @@ static int run(cli *c, int argc, char **argv)
         cli_usage(c, "--all and --if-owner contradict each other");
     if (values.owner != NULL && values.owner[0] == '\0')
         cli_usage(c, "--if-owner wants an id, as `who` shows it");
+    if (values.why != NULL &&
+        (strlen(values.why) > SEE_WHY_MAX || strchr(values.why, '\n') != NULL))
+        cli_usage(c, "--why has to be one line of %d bytes at most",
+                  SEE_WHY_MAX);
     code = see_open(c, &b.client);
     if (code != 0)
         return code;

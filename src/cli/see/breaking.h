@@ -13,6 +13,7 @@
 struct values {
     bool yes, all, dry_run, now;
     const char *owner;
+    const char *why; /* NULL: not said */
 };
 
 /* One run: what was seen, and what is to be done about it. */

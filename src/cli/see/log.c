@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "cli/cli.h"
@@ -38,16 +39,38 @@ static void put_by(FILE *to, const lk_event *event)
     (void)fputc('\n', to);
 }
 
+/* What the tool notes is whose hold it was, and below that why it was ended. */
+typedef struct told {
+    char was[1024], why[SEE_WHY_MAX + 1]; /* why: "" if it was not said */
+} told;
+
+static told told_of(const lk_event *event)
+{
+    size_t size = strcspn(event->text, "\n");
+    told it;
+
+    (void)snprintf(it.was, sizeof(it.was), "%.*s", (int)size, event->text);
+    (void)snprintf(it.why, sizeof(it.why), "%s",
+                   event->text[size] != '\0' ? event->text + size + 1 : "");
+    return it;
+}
+
 static void put_event(FILE *to, const lk_event *event)
 {
+    const told note = told_of(event);
     char name[SEE_PART_SIZE];
 
     put_time(to, event->at_ms);
     (void)fprintf(to, "  %s: ", see_name_words(name, event->name));
     cli_put_clean(to, event->what);
     (void)fputs("\n    was  ", to);
-    cli_put_clean(to, known(event->text, event->owner));
+    cli_put_clean(to, known(note.was, event->owner));
     (void)fputc('\n', to);
+    if (note.why[0] != '\0') {
+        (void)fputs("    why  ", to);
+        cli_put_clean(to, note.why);
+        (void)fputc('\n', to);
+    }
     put_by(to, event);
 }
 
@@ -73,16 +96,19 @@ static void put_count(cli_json *json, const char *key, uint64_t number)
 
 static void put_json_event(cli_json *json, const lk_event *event)
 {
+    const told note = told_of(event);
+
     cli_json_open(json, NULL, '{');
     cli_json_text(json, "name", event->name);
     cli_json_text(json, "what", event->what);
     cli_json_count(json, "at_ms", event->at_ms);
     cli_json_text(json, "owner", event->owner);
-    see_json_text(json, "holder", event->text);
+    see_json_text(json, "holder", note.was);
     see_json_text(json, "host", event->host);
     put_count(json, "pid", event->pid);
     see_json_text(json, "command", event->command);
     see_json_text(json, "user", event->user);
+    see_json_text(json, "why", note.why);
     cli_json_close(json, '}');
 }
 

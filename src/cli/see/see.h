@@ -79,6 +79,9 @@ void see_put_party(FILE *to, const lk_party *party);
 enum { SEE_PARTY_SIZE = 1088 };
 void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party);
 
+/* Why a hold was broken, in bytes: the server keeps 300 with whose hold it was. */
+enum { SEE_WHY_MAX = 120 };
+
 /* A name as it stands in a line with much else: cleaned, and shortened. */
 enum { SEE_PART_SIZE = 256 };
 const char *see_name_words(char text[SEE_PART_SIZE], const char *name);

@@ -89,6 +89,25 @@ static void one_that_was_ended_at_once_is_called_so(void **state)
                 NULL);
 }
 
+static void it_tells_why_if_that_was_said(void **state)
+{
+    char line[140];
+
+    (void)state;
+    end_hold("deploy", "--why=release 4.3 waits");
+    assert_tool(&how, 0, ": deploy 4.2)\n    why  release 4.3 waits\n    by   ",
+                "", "log", NULL);
+    assert_tool(&how, 0, "deploy 4.2)\",\"host\":", "", "log", "--json", NULL);
+    assert_tool(&how, 0, ",\"why\":\"release 4.3 waits\"}", "", "log", "--json",
+                NULL);
+    end_hold("other", "--now");
+    assert_tool(&how, 0, ",\"why\":null}", "", "log", "other", "--json", NULL);
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\0';
+    assert_tool(&how, 64, "", "--why has to be one line of 120 bytes at most",
+                "break", "--yes", "--why", line, "deploy", NULL);
+}
+
 /* Of several holds that are revoked one after the other, each once. */
 static void a_wait_for_the_end_is_noted_once(void **state)
 {
@@ -196,6 +215,7 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(one_that_was_ended_at_once_is_called_so,
                                   forget),
+        cmocka_unit_test_teardown(it_tells_why_if_that_was_said, forget),
         cmocka_unit_test_teardown(a_wait_for_the_end_is_noted_once, forget),
         cmocka_unit_test_teardown(what_is_not_ended_is_not_in_it, forget),
         cmocka_unit_test_teardown(the_last_ones_are_kept_for_a_week, forget),
