@@ -47,6 +47,9 @@ typedef struct cli_kind_flags {
 cli_kind_of cli_subject_kind(const struct cli *c, cli_kind_flags *flags,
                              cli_kind_of initial);
 
+/* Why a hold was lost: static words. */
+const char *cli_loss_words(lk_loss loss);
+
 /* "lock", "fair lock", ...: static words. */
 const char *cli_subject_noun(cli_kind_of kind);
 

@@ -164,9 +164,10 @@ static void on_lost(const keeping *k)
     const int number = numbers[k->chosen.on_lost];
     char name[128];
 
-    (void)cli_fail(k->c, 0, "%s '%s' is lost; the shell %s",
+    (void)cli_fail(k->c, 0, "%s '%s' is lost: %s; the shell %s",
                    cli_subject_noun(k->kind),
                    cli_clean(name, sizeof(name), k->name),
+                   cli_loss_words(lk_hold_loss(k->hold)),
                    number == 0 ? "goes on" : "is ended");
     if (number == 0)
         return;

@@ -86,20 +86,6 @@ static void restart_guardian(run *r)
 
 /* ---- its loss ----------------------------------------------------------- */
 
-static const char *loss_words(lk_loss loss)
-{
-    static const char *const words[] =
-        {[LK_LOSS_NONE] = "it could not be renewed in time",
-         [LK_LOSS_EXPIRED] = "its lease has ended",
-         [LK_LOSS_UNREACHABLE] = "the server could not be reached to renew it",
-         [LK_LOSS_DELETED] = "the server does not know it any more",
-         [LK_LOSS_TAKEN] = "somebody else holds it",
-         [LK_LOSS_REVOKED] = "an operator has ended it",
-         [LK_LOSS_CLOSED] = "the client was shut down"};
-
-    return words[loss];
-}
-
 /* Notes how long the tool stood still: stopped, not scheduled, or asleep with
    the machine. expected_ns: so long it was to wait. */
 static void note_still(run *r, int64_t expected_ns)
@@ -122,7 +108,7 @@ static const char *put_reason(run *r, lk_loss loss, char *text, size_t size)
     note_still(r, 0);
     if (r->still_ns < r->plan.lease_ns / 4 || loss == LK_LOSS_REVOKED ||
         loss == LK_LOSS_CLOSED) {
-        (void)snprintf(text, size, "%s", loss_words(loss));
+        (void)snprintf(text, size, "%s", cli_loss_words(loss));
         return loss == LK_LOSS_UNREACHABLE ? longer : "";
     }
     (void)snprintf(text, size,
@@ -387,7 +373,7 @@ static void on_cut_short(run *r)
 
     (void)cli_fail(r->c, 0, "'%s' is lost before --at-least was over: %s",
                    cli_clean(name, sizeof(name), r->subject.name),
-                   loss_words(lk_hold_loss(r->hold)));
+                   cli_loss_words(lk_hold_loss(r->hold)));
     if (lk_hold_release_async(r->hold, NULL, NULL) == LK_OK)
         r->hold = NULL;
 }

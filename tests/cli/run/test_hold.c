@@ -226,8 +226,10 @@ static void a_shell_whose_name_is_lost_is_ended(void **state)
     (void)state;
     assert_int_equal(server_integer(redis, "DEL n"), 1);
     assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGTERM);
-    assert_non_null(strstr(tool_err(t), "lock 'n' is lost; the shell is "
-                                        "ended"));
+    assert_non_null(strstr(tool_err(t), "lock 'n' is lost: the server does "
+                                        "not know it any more: its key was "
+                                        "deleted, or the server began anew; "
+                                        "the shell is ended"));
     tool_free(t);
 }
 
