@@ -19,12 +19,14 @@ const char *cli_subject_noun(cli_kind_of kind)
 
 const char *cli_loss_words(lk_loss loss)
 {
+    static const char deleted[] =
+        "the server does not know it any more: its key was deleted, or the "
+        "server began anew";
     static const char *const words[] =
         {[LK_LOSS_NONE] = "it could not be renewed in time",
          [LK_LOSS_EXPIRED] = "its lease has ended",
          [LK_LOSS_UNREACHABLE] = "the server could not be reached to renew it",
-         [LK_LOSS_DELETED] = "the server does not know it any more: its key "
-                             "was deleted, or the server began anew",
+         [LK_LOSS_DELETED] = deleted,
          [LK_LOSS_TAKEN] = "somebody else holds it",
          [LK_LOSS_REVOKED] = "an operator has ended it",
          [LK_LOSS_CLOSED] = "the client was shut down"};
