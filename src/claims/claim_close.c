@@ -116,7 +116,7 @@ static void on_closed_answer(lk__claim *claim, const redisReply *reply)
         retry_later(claim);
         return;
     }
-    if (more && lk__kind_hands_on(claim->place->kind)) {
+    if (more && lk__claim_protocol(claim)->hand_on != NULL) {
         claim->state = LK__CLAIM_PASSING;
         lk__tempo_again(&claim->close_tempo, lk__client_now(client));
         if (claim->close_tempo.until == 0)
@@ -233,7 +233,7 @@ static uint64_t leave_for_ms(const lk__claim *claim)
 void lk__claim_leave(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
-    bool sent = lk__kind_leaves(claim->place->kind) &&
+    bool sent = lk__claim_protocol(claim)->leave != NULL &&
                 (claim->in_doubt || claim->look.busy ||
                  claim->state != LK__CLAIM_WANTED);
 

@@ -81,7 +81,7 @@ static void pass_on(lk_client *client, const message *m)
 
     client->stats.grants_void++;
     if (m->claim > client->work->last_claim_number || kind == NULL ||
-        !lk__kind_releases(kind) || !is_layout_of(m, kind) ||
+        kind->protocol->release == NULL || !is_layout_of(m, kind) ||
         lk__name_check_slot(m->name) != LK_OK)
         return; /* of such a kind nothing is ever granted so */
     place = lk__place_get(client, kind, m->name);

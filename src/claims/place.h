@@ -9,7 +9,7 @@
 #include "claims/track.h"
 #include "claims/wait.h"
 
-enum { LK__PLACE_KEYS = 8, LK__RENEW_KEYS = 3 }; /* at most */
+enum { LK__PLACE_KEYS = 8 }; /* at most */
 
 /*
  * What makes a primitive: its keys, its scripts, and what is special about it.
@@ -19,13 +19,13 @@ enum { LK__PLACE_KEYS = 8, LK__RENEW_KEYS = 3 }; /* at most */
  */
 typedef struct lk__kind {
     const char *word;   /* in exports and the log: "fairlock" */
-    const char *mode;   /* of a member in the second layout */
+    const char *mode;   /* of a member, or of holds; NULL: there are several */
     const char *family; /* in inbox messages: "lock" */
     bool passes;        /* a hold may be handed over within a client */
     bool joins;         /* a shared hold may be joined within a client */
     bool holdless;      /* what is granted is not kept: the wait just ends */
     bool tends;         /* a hold with a fixed lease is looked after, too */
-    bool fenceless;     /* its holds have no fence: 0 */
+    bool fenceless;     /* its holds have no fence, 0, and no record */
     bool signals;       /* who waits is not queued; a signal tells it to try */
     bool counts; /* its name holds a number: it changes, and stays there */
 
@@ -35,9 +35,6 @@ typedef struct lk__kind {
     const char *channel;     /* form; Redisson's, or the topic if it has none */
     const char *topic;       /* form; subscribed to while somebody waits, and
                               Redisson's channel too; NULL: neither is */
-
-    size_t renew_key_count;
-    size_t renew_keys[LK__RENEW_KEYS]; /* of these each hold to be renewed */
 
     /* Each may be NULL. */
 
@@ -66,10 +63,6 @@ typedef struct lk__kind {
     void (*own_free)(void *own);
 
     const struct lk__protocol *protocol; /* how all of this is asked */
-    /* Of the first layout. leave NULL: of one that waits the server knows
-       nothing. */
-    const lk__script *acquire, *confirm, *renew, *import;
-    const lk__script *release, *leave, *force, *revoke, *info;
 } lk__kind;
 
 /* The key that kinds have at the same place. */
@@ -101,14 +94,6 @@ typedef struct lk__place {
     lk__signal signal;
     void *own; /* the primitive's */
 } lk__place;
-
-/* Whether one that leaves has to say so, there are holds to be released and a
-   handing over to go on with, and holds of two kinds can be renewed in one
-   call. */
-bool lk__kind_leaves(const lk__kind *kind);
-bool lk__kind_releases(const lk__kind *kind);
-bool lk__kind_hands_on(const lk__kind *kind);
-bool lk__kinds_renew_alike(const lk__kind *a, const lk__kind *b);
 
 /* A kind of this family that this client has used; NULL: none. */
 const lk__kind *lk__kind_find(const lk_client *client, const char *family);

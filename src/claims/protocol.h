@@ -112,8 +112,7 @@ enum { LK__TOUCH_CLAIMS = 128, LK__RENEW_CLAIMS = 32 };
 enum { LK__RENEW_UNSURE = 5 };
 
 typedef struct lk__protocol {
-    /* Of the second layout: its keys are the table's, an import ends the old
-       claim, a renewal of many has one lease and leaves their records alone. */
+    /* Its keys are the table's. */
     bool is_second;
 
     /* ---- seeking ---- */
@@ -144,14 +143,14 @@ typedef struct lk__protocol {
        and it is kept whole. NULL: one for each. */
     size_t (*renewal_keys)(const lk__claim *claim);
 
-    /* Many at once, which have as many keys each. The answer has an index, from
-       1, and a code in turn for each that is lost: of a claim; in the second
-       layout of a key. */
+    /* Many at once, which have as many keys each, and one lease. The answer has an
+       index, from 1, and a code in turn for each that is lost: of a claim where
+       renewal_keys is NULL, else of a key. */
     lk__question *(*renew)(lk__claim *const *claims, const uint64_t *leases,
                            size_t count);
     lk_status (*read_renew)(const redisReply *reply, const redisReply **ret);
 
-    /* A hold of this id becomes the claim's. */
+    /* A hold of this id becomes the claim's; the old claim has ended then. */
     lk__question *(*import)(const lk__claim *claim, const char *id,
                             uint64_t fence, uint64_t lease_ms);
     lk_status (*read_import)(const redisReply *reply, lk__import_answer *ret);
@@ -182,8 +181,7 @@ typedef struct lk__protocol {
 /* That of the claim's kind. */
 const lk__protocol *lk__claim_protocol(const lk__claim *claim);
 
-/* That of the kinds whose scripts are in lua/ itself; asks what the kind's
-   scripts say. */
+/* That of kinds of which nothing is claimed, and whose scripts are in lua/ itself. */
 extern const lk__protocol lk__protocol_first;
 
 /* That of the lock and the fair lock. */

@@ -350,8 +350,8 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
     const lk_client *client = claim->place->client;
     uint64_t ns = client->settings.fence_keep_ms * LK__MS / RECORD_PART;
 
-    if (!claim->place->kind->protocol->is_second)
-        return false;
+    if (claim->place->kind->fenceless)
+        return false; /* its own keys are all that there are */
     if (keys_of(claim) == 0)
         return true;
     if (strncmp(claim->id, client->id, strlen(client->id)) != 0)
@@ -380,10 +380,9 @@ goes_along(const struct batch *batch, const lk__claim *claim, uint64_t now)
         return batch->whole == wants_whole(claim, now);
     if (batch->whole || wants_whole(claim, now) ||
         keys_of(claim) != batch->each ||
-        !lk__kinds_renew_alike(claim->place->kind, first->place->kind))
+        lk__claim_protocol(claim) != lk__claim_protocol(first))
         return false;
-    return !protocol_of(batch)->is_second ||
-           batch->leases[0] == lk__watchdog_lease(claim, now);
+    return batch->leases[0] == lk__watchdog_lease(claim, now);
 }
 
 /* Takes claims of one kind off the list, those first that have been due for the

@@ -302,6 +302,11 @@ size_t lk__key_write(const char *form, const char *name, char *ret, size_t size)
                                 is_tagged ? "latchkey::%s%s"
                                           : "latchkey:{%s}%s",
                                 name, form);
+    if (form[strlen(form) - 1] == '*')
+        return (size_t)snprintf(ret, size, "%.*s%s", (int)strlen(form) - 1,
+                                form, name);
+    if (is_tagged && strncmp(form, "latchkey:", strlen("latchkey:")) == 0)
+        return (size_t)snprintf(ret, size, "%s::%s", form, name);
     return (size_t)snprintf(ret, size, is_tagged ? "%s:%s" : "%s:{%s}", form,
                             name);
 }

@@ -9,48 +9,22 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/script.h"
-#include "claims/protocol.h"
 #include "claims/wait.h"
 #include "handle/handle.h"
-
-extern const lk__script lk__script_siglock_acquire;
-extern const lk__script lk__script_siglock_confirm;
-extern const lk__script lk__script_siglock_force;
-extern const lk__script lk__script_siglock_import;
-extern const lk__script lk__script_siglock_info;
-extern const lk__script lk__script_siglock_leave;
-extern const lk__script lk__script_siglock_release;
-extern const lk__script lk__script_siglock_renew;
-extern const lk__script lk__script_siglock_revoke;
-
-/* The third key is Latchkey's alone, and there only where a claim had to be
-   given up unanswered or was revoked. There is no channel. */
-enum { KEY_VOID = 2 };
+#include "siglock/protocol.h"
+#include "siglock_table.h"
 
 static const lk__kind kind = {
     .word = "siglock",
     .family = "siglock",
-    .protocol = &lk__protocol_first,
+    .mode = "x",
+    .protocol = &lk__protocol_siglock,
     .fenceless = true,
     .signals = true,
     .meet = lk__wait_reenter,
-    .key_count = 3,
-    .keys =
-        (const char *const[]){"lock:*",
-                              "lock-signal:*", [KEY_VOID] = "latchkey:void"},
+    .key_count = LK__SIGLOCK_KEYS,
+    .keys = lk__siglock_keys,
     .channel = "",
-    .renew_key_count = 2,
-    .renew_keys = {LK__KEY_NAME, KEY_VOID},
-    .acquire = &lk__script_siglock_acquire,
-    .confirm = &lk__script_siglock_confirm,
-    .renew = &lk__script_siglock_renew,
-    .release = &lk__script_siglock_release,
-    .leave = &lk__script_siglock_leave,
-    .force = &lk__script_siglock_force,
-    .revoke = &lk__script_siglock_revoke,
-    .info = &lk__script_siglock_info,
-    .import = &lk__script_siglock_import,
 };
 
 struct lk_siglock {

@@ -12,6 +12,7 @@
 #include "handle/open.h"
 #include "latch_table.h"
 #include "lock_table.h"
+#include "siglock_table.h"
 #include "support/check.h"
 
 enum { LEASE_MS = 30000, SPARE = 63, READY_MS = 1000 };
@@ -24,7 +25,6 @@ extern const lk__script lk__script_redlock_renew;
 extern const lk__script lk__script_redlock_release;
 extern const lk__script lk__script_flight_join;
 extern const lk__script lk__script_flight_land;
-extern const lk__script lk__script_siglock_info;
 
 /* Those of a touch and of a close are told apart by what they ask; see
    script_asked(). */
@@ -41,7 +41,7 @@ static const struct {
     {&lk__lock_revoke_script, PLAYED_REVOKE},
     {&lk__lock_forget_script, PLAYED_FORGET},
     {&lk__lock_see_script, PLAYED_INFO},
-    {&lk__script_siglock_info, PLAYED_INFO},
+    {&lk__siglock_see_script, PLAYED_INFO},
     {&lk__lock_term_script, PLAYED_OBSERVE},
     {&lk__script_redlock_acquire, PLAYED_TOKEN_ACQUIRE},
     {&lk__script_redlock_renew, PLAYED_TOKEN_RENEW},

@@ -17,8 +17,10 @@
 #   script <name>
 #     key <name> <form>         N, :<letter>, or Redisson's: a prefix, or what
 #                               stands behind {N}, or <claim> and what stands
-#                               behind it in a claim's key
-#     keys <name> <form>        one for each thing that the call is about; alone
+#                               behind it in a claim's key, or a prefix and N:
+#                               `lock:*`
+#     keys <name> <form>        one for each thing that the call is about; several
+#                               come in turn, and there are no others
 #     form <name> <key>         the keys up to this one; a script tells its forms
 #                               apart by their number
 #     arg <name> <type>         text, number, signed, or word and its letters
@@ -99,10 +101,11 @@ function read_include(    names, n, i, from)
 function read_key()
 {
     want(3)
-    if ($3 !~ /^(N|:[a-z]|[{]N[}]:[a-z]+|[a-z][a-z_]*|<claim>(:[a-z0-9_]+)+)$/)
+    if ($3 !~ /^(N|:[a-z]|[{]N[}]:[a-z]+|[a-z][a-z_]*|<claim>(:[a-z0-9_]+)+)$/ \
+        && $3 !~ /^([a-z][a-z-]*:[*]|latchkey:[a-z]+)$/)
         fail("'" $3 "' is no form of a key")
-    if (repeats[owner] || $1 == "keys" && keys[owner] != "")
-        fail("'keys' stands alone")
+    if (keys[owner] != "" && repeats[owner] != ($1 == "keys"))
+        fail("no 'key' stands beside 'keys'")
     repeats[owner] = $1 == "keys"
     keys[owner] = add(keys[owner], $2, "key")
     key_form[owner, $2] = $3

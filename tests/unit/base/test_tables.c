@@ -146,7 +146,7 @@ static void a_table_that_is_wrong_in_itself_is_refused(void **state)
         {"end\nscript", "script", "'script' is no word of 'packed p'"},
         {"script s", "scrip s", "'scrip s' begins nothing"},
         {"key queue :q", "key queue :Q", "':Q' is no form of a key"},
-        {"key queue :q", "keys queue :q", "'keys' stands alone"},
+        {"key queue :q", "keys queue :q", "no 'key' stands beside 'keys'"},
         {"alone lock", "alone log", "ends with the unknown key 'log'"},
         {"alone lock", "alone queue", "two forms have 2 keys"},
         {"form whole queue\n", "\n", "no form has the last key"},

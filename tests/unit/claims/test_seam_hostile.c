@@ -367,14 +367,14 @@ static void every_call_refuses_what_is_no_number(void **state)
     }
 }
 
-/* Of a siglock, whose parties are read as they come. */
+/* Of a siglock, too. */
 static void nor_do_parties_have_other_numbers(void **state)
 {
     static const char *const answers[] =
-        {"*3\r\n*7\r\n$1\r\na\r\n:1\r\n" NO_NUMBER
-         ":1\r\n:1\r\n$0\r\n\r\n$0\r\n\r\n:0\r\n*0\r\n",
-         "*3\r\n*0\r\n:1\r\n*6\r\n$1\r\na\r\n:1\r\n:1\r\n" NO_NUMBER
-         "$0\r\n\r\n$0\r\n\r\n"};
+        {"*4\r\n:1\r\n:0\r\n*7\r\n$1\r\na\r\n:1\r\n" NO_NUMBER
+         ":1\r\n:1\r\n$0\r\n\r\n$1\r\nx\r\n*0\r\n",
+         "*4\r\n:1\r\n:1\r\n*0\r\n*6\r\n$1\r\na\r\n:1\r\n:1\r\n" NO_NUMBER
+         "$0\r\n\r\n$1\r\nx\r\n"};
     played *p = *state;
     lk_siglock *lock = NULL;
     lk_info *info = NULL;

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "siglock/protocol.h"
+
+#include "claims/layout2.h"
+#include "siglock_table.h"
+
+/* The third key is Latchkey's alone, and there only where a claim had to be given
+   up unanswered or was revoked. Nobody queues, and there is no fence. */
+
+/* ---- seeking ---- */
+
+static lk__question *acquire(const lk__claim *claim, char how)
+{
+    const lk__place *place = claim->place;
+    lk__question *q = lk__layout2_begin(place, &lk__siglock_acquire, 0);
+    const lk__siglock_acquire_args args = {.claim = lk__text_of(claim->id),
+                                           .lease = (int64_t)claim->lease_ms};
+
+    (void)how;
+    return q != NULL ? lk__layout2_fill(q, place, &lk__siglock_acquire,
+                                        LK__SIGLOCK_ACQUIRE_WHOLE, &args)
+                     : NULL;
+}
+
+static lk_status
+read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
+{
+    lk__siglock_acquire_answer a;
+
+    (void)claim;
+    if (lk__answer_read(&lk__siglock_acquire_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    if (a.kind == LK__SIGLOCK_ACQUIRE_HELD) {
+        ret->what = LK__SEEK_HELD;
+        ret->left_ms = a.held.left;
+    } else {
+        ret->what = LK__SEEK_BUSY;
+        ret->left_ms = a.busy.left;
+    }
+    return LK_OK;
+}
+
+/* ---- holding ---- */
+
+static void
+add_hold(lk__question *q, const lk__place *place, const char *id, lk__text *ret)
+{
+    lk__question_key(q, place->keys[LK__SIGLOCK_KEY_LOCK]);
+    lk__question_key(q, place->keys[LK__SIGLOCK_KEY_VOID]);
+    *ret = lk__text_of(id);
+}
+
+/* All of one lease. */
+static lk__question *
+renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
+{
+    lk__question *q =
+        lk__layout2_begin(claims[0]->place, &lk__siglock_renew, 0);
+    lk__text ids[LK__RENEW_CLAIMS];
+    const lk__siglock_renew_args args = {.lease = (int64_t)leases[0],
+                                         .claims = ids,
+                                         .claims_count = count};
+
+    if (q == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        add_hold(q, claims[i]->place, claims[i]->id, &ids[i]);
+    return lk__layout2_fill(q, claims[0]->place, &lk__siglock_renew, 0, &args);
+}
+
+static lk_status read_renew(const redisReply *reply, const redisReply **ret)
+{
+    lk__siglock_renew_answer a;
+
+    if (lk__answer_read(&lk__siglock_renew_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = a.renewed.lost.reply;
+    return LK_OK;
+}
+
+/* One alone is renewed as many are. */
+static lk__question *keep(const lk__place *place, const char *id,
+                          uint64_t fence, uint64_t lease_ms, uint64_t reserve)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__siglock_renew, 0);
+    lk__text text;
+    const lk__siglock_renew_args args = {.lease = (int64_t)lease_ms,
+                                         .claims = &text,
+                                         .claims_count = 1};
+
+    (void)fence;
+    (void)reserve;
+    if (q == NULL)
+        return NULL;
+    add_hold(q, place, id, &text);
+    return lk__layout2_fill(q, place, &lk__siglock_renew, 0, &args);
+}
+
+/* Whether anybody waits is not known. */
+static lk_status
+read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
+{
+    lk__siglock_renew_answer a;
+    lk__siglock_renew_renewed_lost lost;
+
+    (void)fence;
+    if (lk__answer_read(&lk__siglock_renew_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__keep_answer){.is_held = lk__list_count(&a.renewed.lost) == 0};
+    if (!ret->is_held) {
+        lk__list_get(&a.renewed.lost, 0, &lost);
+        ret->loss = lk__claim_loss_of(lost.code);
+    }
+    return LK_OK;
+}
+
+/* ---- ending ---- */
+
+static lk__question *
+ask_close(const lk__place *place, char why, const char *id, uint64_t stone_ms)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__siglock_close, 0);
+    const lk__siglock_close_args args = {.why = why,
+                                         .claim = lk__text_of(id),
+                                         .has_stone = stone_ms > 0,
+                                         .stone = (int64_t)stone_ms};
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__siglock_close,
+                                        LK__SIGLOCK_CLOSE_WHOLE, &args)
+                     : NULL;
+}
+
+static lk__question *release(const lk__claim *claim)
+{
+    return ask_close(claim->place, 'r', claim->id, 0);
+}
+
+static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
+{
+    return ask_close(claim->place, 'l', claim->id, stone_ms);
+}
+
+static lk__question *force(const lk__place *place, const char *owner)
+{
+    return ask_close(place, 'f', owner, 0);
+}
+
+static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
+{
+    lk__siglock_close_answer a;
+
+    if (lk__answer_read(&lk__siglock_close_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__close_answer){.was_held = a.closed.was};
+    return LK_OK;
+}
+
+/* ---- taking over ---- */
+
+static lk__question *import(const lk__claim *claim, const char *id,
+                            uint64_t fence, uint64_t lease_ms)
+{
+    lk__question *q = lk__layout2_begin(claim->place, &lk__siglock_import, 0);
+    const lk__siglock_import_args args = {.claim = lk__text_of(id),
+                                          .lease = (int64_t)lease_ms,
+                                          .own = lk__text_of(claim->id)};
+
+    (void)fence;
+    return q != NULL ? lk__layout2_fill(q, claim->place, &lk__siglock_import,
+                                        LK__SIGLOCK_IMPORT_WHOLE, &args)
+                     : NULL;
+}
+
+static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
+{
+    lk__siglock_import_answer a;
+
+    if (lk__answer_read(&lk__siglock_import_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__import_answer){.is_held = a.kind == LK__SIGLOCK_IMPORT_HELD};
+    if (ret->is_held)
+        ret->left_ms = a.held.left;
+    return LK_OK;
+}
+
+/* ---- for operators ---- */
+
+static lk__question *revoke(const lk__place *place, const char *owner)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__siglock_revoke, 0);
+    const lk__siglock_revoke_args args = {.claim = lk__text_of(owner)};
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__siglock_revoke,
+                                        LK__SIGLOCK_REVOKE_WHOLE, &args)
+                     : NULL;
+}
+
+static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
+{
+    lk__siglock_revoke_answer a;
+
+    if (lk__answer_read(&lk__siglock_revoke_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    *ret = (lk__revoke_answer){.is_held = a.kind == LK__SIGLOCK_REVOKE_REVOKED,
+                               .left_ms = LK_FOREVER};
+    if (ret->is_held && a.revoked.told)
+        ret->left_ms = a.revoked.left;
+    return LK_OK;
+}
+
+static lk__question *info(const lk__place *place)
+{
+    lk__question *q = lk__layout2_begin(place, &lk__siglock_see, 0);
+
+    return q != NULL ? lk__layout2_fill(q, place, &lk__siglock_see,
+                                        LK__SIGLOCK_SEE_WHOLE, NULL)
+                     : NULL;
+}
+
+static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
+{
+    lk__siglock_see_answer a;
+
+    if (lk__answer_read(&lk__siglock_see_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    ret->holders = a.seen.holders.reply;
+    ret->waiters = a.seen.waiters.reply;
+    ret->number = a.seen.number;
+    return LK_OK;
+}
+
+const lk__protocol lk__protocol_siglock = {
+    .is_second = true,
+    .acquire = acquire,
+    .read_seek = read_seek,
+    .keep = keep,
+    .read_keep = read_keep,
+    .renew = renew,
+    .read_renew = read_renew,
+    .import = import,
+    .read_import = read_import,
+    .release = release,
+    .leave = leave,
+    .force = force,
+    .read_close = read_close,
+    .revoke = revoke,
+    .read_revoke = read_revoke,
+    .info = info,
+    .read_info = read_info,
+};

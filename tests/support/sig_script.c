@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/sig_script.h"
+
+#include <string.h>
+
+#include "support/layout2.h"
+
+static lk__text text_of(const char *text)
+{
+    return (lk__text){text, strlen(text)};
+}
+
+static const char *run(script_fixture *f, const lk__signature *signature,
+                       size_t key_count, const void *args)
+{
+    return layout2_run(f, signature, lk__siglock_keys, key_count, args);
+}
+
+const char *sig_acquire(script_fixture *f, const char *claim)
+{
+    const lk__siglock_acquire_args args = {.claim = text_of(claim),
+                                           .lease = 30000};
+
+    return run(f, &lk__siglock_acquire, LK__SIGLOCK_ACQUIRE_WHOLE, &args);
+}
+
+static const char *
+end(script_fixture *f, char why, const char *claim, int64_t stone_ms)
+{
+    const lk__siglock_close_args args = {.why = why,
+                                         .claim = text_of(claim),
+                                         .has_stone = stone_ms > 0,
+                                         .stone = stone_ms};
+
+    return run(f, &lk__siglock_close, LK__SIGLOCK_CLOSE_WHOLE, &args);
+}
+
+const char *sig_release(script_fixture *f, const char *claim)
+{
+    return end(f, 'r', claim, 0);
+}
+
+const char *sig_leave(script_fixture *f, const char *claim, int64_t stone_ms)
+{
+    return end(f, 'l', claim, stone_ms);
+}
+
+const char *sig_force(script_fixture *f, const char *claim)
+{
+    return end(f, 'f', claim, 0);
+}
+
+const char *sig_renew(script_fixture *f, const char *claim, int64_t lease)
+{
+    const lk__text one = text_of(claim);
+    const lk__siglock_renew_args args = {.lease = lease,
+                                         .claims = &one,
+                                         .claims_count = 1};
+
+    return run(f, &lk__siglock_renew, 2, &args);
+}
+
+const char *sig_see(script_fixture *f)
+{
+    return run(f, &lk__siglock_see, LK__SIGLOCK_SEE_WHOLE, NULL);
+}
+
+const char *sig_import(script_fixture *f, const char *claim, const char *own)
+{
+    const lk__siglock_import_args args = {.claim = text_of(claim),
+                                          .lease = 60000,
+                                          .own = text_of(own)};
+
+    return run(f, &lk__siglock_import, LK__SIGLOCK_IMPORT_WHOLE, &args);
+}
+
+const char *sig_revoke(script_fixture *f, const char *claim)
+{
+    const lk__siglock_revoke_args args = {.claim = text_of(claim)};
+
+    return run(f, &lk__siglock_revoke, LK__SIGLOCK_REVOKE_WHOLE, &args);
+}
