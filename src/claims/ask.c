@@ -345,12 +345,6 @@ lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args)
     return question_set(ask, NULL, 0, count, args);
 }
 
-lk_status lk__ask_call(lk__ask *ask, const lk__script *script, size_t count,
-                       const lk__arg *args)
-{
-    return question_set(ask, script, script->key_count, count, args);
-}
-
 static lk__conn *road_for(const lk__ask *ask)
 {
     lk__node *node = ask->call.client->node;

@@ -80,10 +80,6 @@ lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
                          const char *owner, size_t count, const lk__arg *args);
 lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args);
 
-/* The same for a script without a place: its keys come first in args. */
-lk_status lk__ask_call(lk__ask *ask, const lk__script *script, size_t count,
-                       const lk__arg *args);
-
 /* Asks. The call's end may come from within. Inside the monitor. */
 void lk__ask_begin(lk__ask *ask);
 /* The same as a part of a call that ends by then. */

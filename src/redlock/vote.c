@@ -19,26 +19,25 @@
 
 #include "base/deadline.h"
 #include "base/mem.h"
+#include "claims/layout2.h"
 #include "claims/node.h"
+#include "claims/work.h"
 #include "redlock/token.h"
-#include "server/reply.h"
+#include "redlock_table.h"
 
 #define MS UINT64_C(1000000)
 
 /* A release is asked for until every lease must have ended, and no less. */
 enum { OWED_MS = 10 * 60000 };
 
-extern const lk__script lk__script_redlock_acquire;
-extern const lk__script lk__script_redlock_renew;
-extern const lk__script lk__script_redlock_release;
-
 struct lk__errand {
     lk__ask ask; /* first */
     lk__vote *vote;
     uint64_t lease_ms;
     uint64_t sent_at; /* of the request that was answered */
-    int64_t code;     /* the answer's first number */
-    int64_t detail;   /* and its second */
+    bool stands;      /* the answer: the token stands, or did until its close */
+    int64_t left_ms;  /* of an acquire: what another's has; below 0: no end */
+    lk_loss loss;     /* of a keep */
     bool regular;     /* a renewal of the vote's own */
 };
 
@@ -49,16 +48,47 @@ static lk__errand *errand_of(lk__ask *ask)
     return (lk__errand *)(void *)ask;
 }
 
+static lk_status read_acquire(lk__errand *errand, const redisReply *reply)
+{
+    lk__redlock_acquire_answer a;
+    lk_status status = lk__answer_read(&lk__redlock_acquire_answers, reply, &a);
+
+    errand->stands = status == LK_OK && a.kind == LK__REDLOCK_ACQUIRE_HELD;
+    errand->left_ms = status == LK_OK && !errand->stands ? a.busy.left : 0;
+    return status;
+}
+
+static lk_status read_keep(lk__errand *errand, const redisReply *reply)
+{
+    lk__redlock_keep_answer a;
+    lk_status status = lk__answer_read(&lk__redlock_keep_answers, reply, &a);
+
+    errand->stands = status == LK_OK && a.kind == LK__REDLOCK_KEEP_KEPT;
+    if (status == LK_OK && !errand->stands)
+        errand->loss = a.lost.code == 0 ? LK_LOSS_DELETED : LK_LOSS_TAKEN;
+    return status;
+}
+
+static lk_status read_close(lk__errand *errand, const redisReply *reply)
+{
+    lk__redlock_close_answer a;
+    lk_status status = lk__answer_read(&lk__redlock_close_answers, reply, &a);
+
+    errand->stands = status == LK_OK && a.closed.was;
+    return status;
+}
+
 static lk_status
 errand_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     lk__errand *errand = errand_of(ask);
 
     *ret_more = false;
-    errand->code = lk__reply_integer_at(reply, 0, 0);
-    errand->detail = lk__reply_integer_at(reply, 1, 0);
     errand->sent_at = ask->request.sent_at;
-    return LK_OK;
+    if (ask->script == lk__redlock_acquire.script)
+        return read_acquire(errand, reply);
+    return ask->script == lk__redlock_keep.script ? read_keep(errand, reply)
+                                                  : read_close(errand, reply);
 }
 
 static void errand_cleanup(lk__ask *ask)
@@ -66,34 +96,65 @@ static void errand_cleanup(lk__ask *ask)
     lk__token_unref(errand_of(ask)->vote->token);
 }
 
-/* lease_ms 0: the script wants none. NULL: out of memory. */
-static lk__errand *errand_new(lk__vote *vote, const lk__script *script,
-                              uint64_t lease_ms, void (*ended)(lk__ask *ask))
+/* NULL: out of memory. */
+static lk__errand *errand_new(lk__vote *vote, const lk__signature *signature,
+                              const void *args, void (*ended)(lk__ask *ask))
 {
-    const lk__token *token = vote->token;
+    lk__question *question = &vote->client->work->question;
     lk__errand *errand =
         (lk__errand *)(void *)lk__ask_new(sizeof(*errand), vote->client, NULL,
                                           NULL);
-    lk__arg args[3];
 
     if (errand == NULL)
         return NULL;
     errand->vote = vote;
-    errand->lease_ms = lease_ms;
     errand->ask.take = errand_take;
     errand->ask.ended = ended;
     errand->ask.repeats = true;
-    args[0] = lk__arg_text(token->name);
-    args[1] = lk__arg_text(token->id);
-    args[2] = lk__arg_number((int64_t)lease_ms);
-    if (lk__ask_call(&errand->ask, script, lease_ms == 0 ? 2 : 3, args) !=
-        LK_OK) {
+    if (lk__question_begin(question, signature->script, 0)) {
+        lk__question_key(question, vote->token->name);
+        lk__question_fill(question, signature, 0, NULL, args);
+    } else {
+        question = NULL;
+    }
+    if (lk__ask_question(&errand->ask, question) != LK_OK) {
         lk__ask_release(&errand->ask);
         return NULL;
     }
     errand->ask.cleanup = errand_cleanup;
     lk__token_ref(vote->token);
     return errand;
+}
+
+static lk__errand *acquire_new(lk__vote *vote, void (*ended)(lk__ask *ask))
+{
+    const lk__token *token = vote->token;
+    const lk__redlock_acquire_args args = {.token = lk__text_of(token->id),
+                                           .lease = (int64_t)token->lease_ms};
+    lk__errand *errand = errand_new(vote, &lk__redlock_acquire, &args, ended);
+
+    if (errand != NULL)
+        errand->lease_ms = token->lease_ms;
+    return errand;
+}
+
+static lk__errand *
+keep_new(lk__vote *vote, uint64_t lease_ms, void (*ended)(lk__ask *ask))
+{
+    const lk__redlock_keep_args args = {.token = lk__text_of(vote->token->id),
+                                        .lease = (int64_t)lease_ms};
+    lk__errand *errand = errand_new(vote, &lk__redlock_keep, &args, ended);
+
+    if (errand != NULL)
+        errand->lease_ms = lease_ms;
+    return errand;
+}
+
+static lk__errand *close_new(lk__vote *vote, void (*ended)(lk__ask *ask))
+{
+    const lk__redlock_close_args args = {.token = lk__text_of(vote->token->id)};
+
+    return errand_new(vote, &lk__redlock_close, &args, ended);
 }
 
 /* ---- what an answer does ------------------------------------------------------ */
@@ -189,15 +250,15 @@ static void acquire_answered(lk__vote *vote, const lk__errand *errand)
     const lk__token *token = vote->token;
     char words[sizeof(vote->words)];
 
-    if (errand->code != 1) {
+    if (!errand->stands) {
         vote->may_stand = false;
         vote->end = LK__VOTE_FREE;
         (void)snprintf(words, sizeof(words),
                        "another's token, for %" PRId64 " ms more",
-                       errand->detail);
+                       errand->left_ms);
         answer_set(vote, LK_REDLOCK_BUSY, LK_EBUSY,
-                   errand->detail < 0 ? "another's token, without an end"
-                                      : words);
+                   errand->left_ms < 0 ? "another's token, without an end"
+                                       : words);
     } else if (!is_ineligible(vote)) {
         answer_set(vote, LK_REDLOCK_GRANTED, LK_OK, "");
         vote->until = lk__deadline_ns(token->begun_at, errand->lease_ms);
@@ -205,13 +266,14 @@ static void acquire_answered(lk__vote *vote, const lk__errand *errand)
     }
 }
 
-/* Refused: nothing was written. In doubt: it may stand, now or later. */
+/* Refused: nothing was written. In doubt, or not understood: it may stand, now or
+   later. */
 static void acquire_failed(lk__vote *vote, lk_status status, const char *words)
 {
     bool unreachable = status == LK_EOFFLINE || status == LK_EINDOUBT;
 
     if (status != LK_EINDOUBT && status != LK_EOFFLINE &&
-        status != LK_ECLOSED) {
+        status != LK_ECLOSED && status != LK_EPROTO) {
         vote->may_stand = false;
         vote->end = LK__VOTE_FREE;
     }
@@ -262,8 +324,8 @@ static void renewed(lk__vote *vote, const lk__errand *errand)
 {
     uint64_t until = lk__deadline_ns(errand->sent_at, errand->lease_ms);
 
-    if (errand->code != 1) {
-        vote_gone(vote, errand->detail == 0 ? LK_LOSS_DELETED : LK_LOSS_TAKEN);
+    if (!errand->stands) {
+        vote_gone(vote, errand->loss);
         return;
     }
     if (until > vote->until)
@@ -304,8 +366,7 @@ static void on_renew_ended(lk__ask *ask)
 
 static lk_status renew(lk__vote *vote, uint64_t lease_ms, bool regular)
 {
-    lk__errand *errand =
-        errand_new(vote, &lk__script_redlock_renew, lease_ms, on_renew_ended);
+    lk__errand *errand = keep_new(vote, lease_ms, on_renew_ended);
 
     if (errand == NULL)
         return LK_ENOMEM;
@@ -356,7 +417,7 @@ static void on_release_ended(lk__ask *ask)
     if (ask->call.status != LK_OK)
         return; /* it goes on, or the lease ends it */
     pthread_mutex_lock(&vote->token->mutex);
-    vote->end = errand->code == 1 ? LK__VOTE_FREE : LK__VOTE_WAS_GONE;
+    vote->end = errand->stands ? LK__VOTE_FREE : LK__VOTE_WAS_GONE;
     vote_changed(vote);
 }
 
@@ -426,10 +487,8 @@ lk_status lk__vote_prepare(lk__vote *vote)
     const lk__token *token = vote->token;
     uint64_t owed_ms = token->longest_lease_ms;
 
-    vote->acquire = errand_new(vote, &lk__script_redlock_acquire,
-                               token->lease_ms, on_acquire_ended);
-    vote->release =
-        errand_new(vote, &lk__script_redlock_release, 0, on_release_ended);
+    vote->acquire = acquire_new(vote, on_acquire_ended);
+    vote->release = close_new(vote, on_release_ended);
     if (vote->acquire == NULL || vote->release == NULL)
         return LK_ENOMEM;
     vote->release->ask.owed_ms = owed_ms > OWED_MS ? owed_ms : OWED_MS;

@@ -12,6 +12,7 @@
 #include "handle/open.h"
 #include "latch_table.h"
 #include "lock_table.h"
+#include "redlock_table.h"
 #include "siglock_table.h"
 #include "support/check.h"
 
@@ -20,9 +21,6 @@ enum { LEASE_MS = 30000, SPARE = 63, READY_MS = 1000 };
 const char played_silence[] = "";
 const char played_end[] = "the end";
 
-extern const lk__script lk__script_redlock_acquire;
-extern const lk__script lk__script_redlock_renew;
-extern const lk__script lk__script_redlock_release;
 extern const lk__script lk__script_flight_join;
 extern const lk__script lk__script_flight_land;
 
@@ -43,9 +41,9 @@ static const struct {
     {&lk__lock_see_script, PLAYED_INFO},
     {&lk__siglock_see_script, PLAYED_INFO},
     {&lk__lock_term_script, PLAYED_OBSERVE},
-    {&lk__script_redlock_acquire, PLAYED_TOKEN_ACQUIRE},
-    {&lk__script_redlock_renew, PLAYED_TOKEN_RENEW},
-    {&lk__script_redlock_release, PLAYED_TOKEN_RELEASE},
+    {&lk__redlock_acquire_script, PLAYED_TOKEN_ACQUIRE},
+    {&lk__redlock_keep_script, PLAYED_TOKEN_RENEW},
+    {&lk__redlock_close_script, PLAYED_TOKEN_RELEASE},
     {&lk__script_flight_join, PLAYED_JOIN},
     {&lk__script_flight_land, PLAYED_LAND},
     {&lk__latch_acquire_script, PLAYED_LATCH_WAIT},
@@ -306,9 +304,11 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
         break;
     case PLAYED_TOKEN_ACQUIRE:
     case PLAYED_TOKEN_RENEW:
-    case PLAYED_TOKEN_RELEASE:
     case PLAYED_LAND:
         say(link, "*1\r\n:1\r\n");
+        break;
+    case PLAYED_TOKEN_RELEASE:
+        say(link, "*2\r\n:1\r\n:1\r\n");
         break;
     case PLAYED_JOIN:
         say(link, "*1\r\n:3\r\n");

@@ -1,47 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 
-/* redlock_acquire, redlock_renew, redlock_release: a token under a plain key. */
+/* The scripts of a redlock: a token under a plain key. */
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "redlock_table.h"
 #include "support/check.h"
+#include "support/layout2.h"
 #include "support/script.h"
 
-extern const lk__script lk__script_redlock_acquire;
-extern const lk__script lk__script_redlock_renew;
-extern const lk__script lk__script_redlock_release;
-
-static const script_layout plain = {.count = 1, .keys = {""}, .channel = ":c"};
-
-static int setup(void **state)
+static lk__text text_of(const char *text)
 {
-    int result = script_setup(state);
-
-    if (result == 0)
-        script_set_layout(*state, &plain);
-    return result;
+    return (lk__text){text, strlen(text)};
 }
 
 static const char *acquire(script_fixture *f, const char *token)
 {
-    const char *const args[] = {token, "30000", NULL};
+    const lk__redlock_acquire_args args = {.token = text_of(token),
+                                           .lease = 30000};
 
-    return script_run(f, &lk__script_redlock_acquire, args);
+    return layout2_run(f, &lk__redlock_acquire, lk__redlock_keys,
+                       LK__REDLOCK_ACQUIRE_WHOLE, &args);
 }
 
-static const char *
-renew(script_fixture *f, const char *token, const char *lease)
+static const char *keep(script_fixture *f, const char *token, int64_t lease)
 {
-    const char *const args[] = {token, lease, NULL};
+    const lk__redlock_keep_args args = {.token = text_of(token),
+                                        .lease = lease};
 
-    return script_run(f, &lk__script_redlock_renew, args);
+    return layout2_run(f, &lk__redlock_keep, lk__redlock_keys,
+                       LK__REDLOCK_KEEP_WHOLE, &args);
 }
 
 static const char *release(script_fixture *f, const char *token)
 {
-    const char *const args[] = {token, NULL};
+    const lk__redlock_close_args args = {.token = text_of(token)};
 
-    return script_run(f, &lk__script_redlock_release, args);
+    return layout2_run(f, &lk__redlock_close, lk__redlock_keys,
+                       LK__REDLOCK_CLOSE_WHOLE, &args);
 }
 
 static long long ttl(script_fixture *f)
@@ -66,7 +63,7 @@ static void a_name_with_anothers_token_is_left_alone(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n other PX 5000");
-    assert_like(acquire(f, "t1"), "0 *");
+    assert_like(acquire(f, "t1"), "2 *");
     assert_in_range(script_item(f, 1), 4000, 5000);
     assert_string_equal(script_redis(f, "GET n"), "other");
     assert_in_range(ttl(f), 4000, 5000);
@@ -77,7 +74,7 @@ static void another_without_an_end_says_so(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n other");
-    assert_string_equal(acquire(f, "t1"), "0 -1");
+    assert_string_equal(acquire(f, "t1"), "2 -1");
 }
 
 static void an_acquire_said_twice_does_no_more_than_once(void **state)
@@ -131,7 +128,7 @@ static void a_token_that_stands_gets_a_longer_lease(void **state)
     script_fixture *f = *state;
 
     acquire(f, "t1");
-    assert_string_equal(renew(f, "t1", "60000"), "1");
+    assert_string_equal(keep(f, "t1", 60000), "1");
     assert_in_range(ttl(f), 59000, 60000);
 }
 
@@ -140,7 +137,7 @@ static void a_renewal_never_shortens(void **state)
     script_fixture *f = *state;
 
     acquire(f, "t1");
-    assert_string_equal(renew(f, "t1", "5000"), "1");
+    assert_string_equal(keep(f, "t1", 5000), "1");
     assert_in_range(ttl(f), 29000, 30000);
 }
 
@@ -150,7 +147,7 @@ static void a_renewal_gives_an_end_to_a_key_without_one(void **state)
 
     acquire(f, "t1");
     script_redis(f, "PERSIST n");
-    assert_string_equal(renew(f, "t1", "5000"), "1");
+    assert_string_equal(keep(f, "t1", 5000), "1");
     assert_in_range(ttl(f), 4000, 5000);
 }
 
@@ -158,7 +155,7 @@ static void a_renewal_never_makes_a_key(void **state)
 {
     script_fixture *f = *state;
 
-    assert_string_equal(renew(f, "t1", "5000"), "0 0");
+    assert_string_equal(keep(f, "t1", 5000), "2 0");
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -167,11 +164,11 @@ static void a_renewal_leaves_what_is_anothers(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n other PX 5000");
-    assert_string_equal(renew(f, "t1", "60000"), "0 2");
+    assert_string_equal(keep(f, "t1", 60000), "2 2");
     assert_in_range(ttl(f), 4000, 5000);
     script_redis(f, "DEL n");
     script_redis(f, "RPUSH n x");
-    assert_string_equal(renew(f, "t1", "60000"), "0 2");
+    assert_string_equal(keep(f, "t1", 60000), "2 2");
     assert_string_equal(script_redis(f, "PTTL n"), "-1");
 }
 
@@ -181,7 +178,7 @@ static void a_full_server_renews(void **state)
 
     acquire(f, "t1");
     script_fill_memory(f, true);
-    assert_string_equal(renew(f, "t1", "60000"), "1");
+    assert_string_equal(keep(f, "t1", 60000), "1");
     script_fill_memory(f, false);
     assert_in_range(ttl(f), 59000, 60000);
 }
@@ -192,7 +189,7 @@ static void a_denied_renewal_is_an_error_and_no_loss(void **state)
 
     acquire(f, "t1");
     script_deny(f, "get");
-    assert_like(renew(f, "t1", "60000"), "!*");
+    assert_like(keep(f, "t1", 60000), "!*");
     script_deny(f, NULL);
 }
 
@@ -203,9 +200,9 @@ static void a_release_takes_the_token_away(void **state)
     script_fixture *f = *state;
 
     acquire(f, "t1");
-    assert_string_equal(release(f, "t1"), "1");
+    assert_string_equal(release(f, "t1"), "1 1");
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
-    assert_string_equal(release(f, "t1"), "0 0");
+    assert_string_equal(release(f, "t1"), "1 0");
 }
 
 static void a_release_leaves_what_is_anothers(void **state)
@@ -213,11 +210,11 @@ static void a_release_leaves_what_is_anothers(void **state)
     script_fixture *f = *state;
 
     acquire(f, "t2");
-    assert_string_equal(release(f, "t1"), "0 2");
+    assert_string_equal(release(f, "t1"), "1 0");
     assert_string_equal(script_redis(f, "GET n"), "t2");
     script_redis(f, "DEL n");
     script_redis(f, "RPUSH n x");
-    assert_string_equal(release(f, "t1"), "0 2");
+    assert_string_equal(release(f, "t1"), "1 0");
     assert_string_equal(script_redis(f, "LLEN n"), "1");
 }
 
@@ -227,33 +224,31 @@ static void a_full_server_releases(void **state)
 
     acquire(f, "t1");
     script_fill_memory(f, true);
-    assert_string_equal(release(f, "t1"), "1");
+    assert_string_equal(release(f, "t1"), "1 1");
     script_fill_memory(f, false);
     assert_string_equal(script_redis(f, "EXISTS n"), "0");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, script_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_free_name_gets_the_token_and_nothing_else),
-        TEST(a_name_with_anothers_token_is_left_alone),
-        TEST(another_without_an_end_says_so),
-        TEST(an_acquire_said_twice_does_no_more_than_once),
-        TEST(an_acquire_does_not_touch_what_is_no_string),
-        TEST(a_full_server_refuses_an_acquire),
-        TEST(a_denied_command_leaves_the_name_as_it_was),
-        TEST(a_token_that_stands_gets_a_longer_lease),
-        TEST(a_renewal_never_shortens),
-        TEST(a_renewal_gives_an_end_to_a_key_without_one),
-        TEST(a_renewal_never_makes_a_key),
-        TEST(a_renewal_leaves_what_is_anothers),
-        TEST(a_full_server_renews),
-        TEST(a_denied_renewal_is_an_error_and_no_loss),
-        TEST(a_release_takes_the_token_away),
-        TEST(a_release_leaves_what_is_anothers),
-        TEST(a_full_server_releases),
+        SCRIPT_TEST(a_free_name_gets_the_token_and_nothing_else),
+        SCRIPT_TEST(a_name_with_anothers_token_is_left_alone),
+        SCRIPT_TEST(another_without_an_end_says_so),
+        SCRIPT_TEST(an_acquire_said_twice_does_no_more_than_once),
+        SCRIPT_TEST(an_acquire_does_not_touch_what_is_no_string),
+        SCRIPT_TEST(a_full_server_refuses_an_acquire),
+        SCRIPT_TEST(a_denied_command_leaves_the_name_as_it_was),
+        SCRIPT_TEST(a_token_that_stands_gets_a_longer_lease),
+        SCRIPT_TEST(a_renewal_never_shortens),
+        SCRIPT_TEST(a_renewal_gives_an_end_to_a_key_without_one),
+        SCRIPT_TEST(a_renewal_never_makes_a_key),
+        SCRIPT_TEST(a_renewal_leaves_what_is_anothers),
+        SCRIPT_TEST(a_full_server_renews),
+        SCRIPT_TEST(a_denied_renewal_is_an_error_and_no_loss),
+        SCRIPT_TEST(a_release_takes_the_token_away),
+        SCRIPT_TEST(a_release_leaves_what_is_anothers),
+        SCRIPT_TEST(a_full_server_releases),
     };
 
     return cmocka_run_group_tests(tests, script_start_server,
