@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Who waits for a key in this client, and who computes; see lua/flight_*.lua. */
+/* Who waits for a key in this client, and who computes; see lua/flight/. */
 
 #include "flight/board.h"
 
@@ -10,25 +10,20 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/script.h"
 #include "claims/ask.h"
+#include "claims/layout2.h"
 #include "claims/protocol.h"
 #include "claims/work.h"
 #include "engine/client.h"
 #include "flight/message.h"
 #include "flight/value.h"
-#include "server/reply.h"
-
-extern const lk__script lk__script_flight_join;
-extern const lk__script lk__script_flight_land;
-extern const lk__script lk__script_flight_leave;
-
-enum { ANSWER_LANDED = 1, ANSWER_OTHER = 2, ANSWER_MINE = 3 };
+#include "flight_table.h"
 
 enum {
-    LOOK_MS = 1000,    /* between two looks, at most */
-    JITTER_MS = 20,    /* behind the end of a lease */
-    AGAIN_MS = 100,    /* after a look without an answer */
+    LOOK_MS = 1000, /* between two looks, at most */
+    JITTER_MS = 20, /* behind the end of a lease */
+    AGAIN_MS = 100, /* after a look without an answer */
+    CLAIM_SIZE = 64,
     MESSAGE_MAX = 8192 /* bytes of a value that comes with the message */
 };
 
@@ -55,7 +50,7 @@ typedef struct look {
     board *board;
     uint64_t claim;
     unsigned number;
-    int64_t answer; /* of the script's; 0: none */
+    int answer; /* a lk__flight_join_kind; 0: none */
     int64_t left_ms;
     lk_status status; /* that landed */
     char text[LK__FLIGHT_WORDS];
@@ -105,9 +100,9 @@ static void alarm_in(board *b, uint64_t ms)
     lk__alarm_set(&client->alarms, &b->alarm, lk__client_now(client) + ms * MS);
 }
 
-static void claim_id(char id[64], const board *b, uint64_t number)
+static void claim_id(char id[CLAIM_SIZE], const board *b, uint64_t number)
 {
-    snprintf(id, 64, "%s:%" PRIu64, client_of(b)->id, number);
+    snprintf(id, CLAIM_SIZE, "%s:%" PRIu64, client_of(b)->id, number);
 }
 
 /* ---- the end of waits -------------------------------------------------------- */
@@ -183,21 +178,32 @@ take_nothing(lk__ask *ask, const redisReply *reply, bool *ret_more)
 
 /* Says something for a claim that may be said again. Others wait for it, so it
    is owed for as long as the claim can last, and a shutdown waits for it. */
-static void tell(const board *b, const lk__script *script, uint64_t claim,
-                 size_t count, const lk__arg *args)
+static void tell(const board *b, const lk__question *question)
 {
-    char id[64];
     lk__ask *ask = lk__ask_new(sizeof(*ask), client_of(b), b->place, NULL);
 
     if (ask == NULL)
         return;
-    claim_id(id, b, claim);
     ask->take = take_nothing;
     ask->ended = on_told;
     ask->owed_ms = b->lease_ms;
-    if (lk__ask_script(ask, script, id, count, args) == LK_OK)
+    if (lk__ask_question(ask, question) == LK_OK)
         lk__ask_begin(ask);
     lk__ask_release(ask);
+}
+
+static void tell_left(const board *b, uint64_t claim)
+{
+    lk__question *q = lk__layout2_begin(b->place, &lk__flight_leave, 0);
+    char id[CLAIM_SIZE];
+    lk__flight_leave_args args = {.channel = lk__text_of(b->place->channel)};
+
+    if (q == NULL)
+        return;
+    claim_id(id, b, claim);
+    args.own = lk__text_of(id);
+    tell(b, lk__layout2_fill(q, b->place, &lk__flight_leave,
+                             LK__FLIGHT_LEAVE_WHOLE, &args));
 }
 
 /* ---- leading ----------------------------------------------------------------- */
@@ -209,7 +215,7 @@ static void lead(board *b)
     lk__boarding *boarding;
 
     if (wait == NULL) {
-        tell(b, &lk__script_flight_leave, b->claim, 0, NULL);
+        tell_left(b, b->claim);
         b->claim = 0;
         return;
     }
@@ -224,15 +230,15 @@ static void lead(board *b)
    in another order, it believes that somebody computes. */
 static void renewed_late(board *b, const look *l, lk_status status)
 {
-    if (status == LK_OK && l->answer == ANSWER_MINE)
-        tell(b, &lk__script_flight_leave, l->claim, 0, NULL);
+    if (status == LK_OK && l->answer == LK__FLIGHT_JOIN_MINE)
+        tell_left(b, l->claim);
     drive(b);
 }
 
 /* Another leads now, or has: what this one computes is for its own callers. */
 static void renewed(board *b, const look *l, lk_status status)
 {
-    if (status == LK_OK && l->answer != ANSWER_MINE)
+    if (status == LK_OK && l->answer != LK__FLIGHT_JOIN_MINE)
         lk__client_log(client_of(b), LK_LOG_WARN,
                        "%s: took too long, others have taken over",
                        b->place->name);
@@ -243,16 +249,24 @@ static void renewed(board *b, const look *l, lk_status status)
 static void send_landing(const board *b, const lk__landing *landing)
 {
     const lk_flight_value *value = landing->value;
-    const lk__arg args[] = {lk__arg_number((int64_t)landing->ttl_ms),
-                            lk__arg_number(landing->status),
-                            lk__arg_text(landing->words != NULL ? landing->words
-                                                                : ""),
-                            lk__arg_bytes(value != NULL ? value->bytes : "",
-                                          value != NULL ? value->size : 0),
-                            lk__arg_number(MESSAGE_MAX)};
+    lk__question *q = lk__layout2_begin(b->place, &lk__flight_land, 0);
+    char id[CLAIM_SIZE];
+    lk__flight_land_args args = {
+        .channel = lk__text_of(b->place->channel),
+        .ttl = (int64_t)landing->ttl_ms,
+        .status = landing->status,
+        .words = lk__text_of(landing->words != NULL ? landing->words : ""),
+        .value = {value != NULL ? value->bytes : "",
+                  value != NULL ? value->size : 0},
+        .most = MESSAGE_MAX,
+    };
 
-    tell(b, &lk__script_flight_land, landing->claim,
-         sizeof(args) / sizeof(args[0]), args);
+    if (q == NULL)
+        return;
+    claim_id(id, b, landing->claim);
+    args.own = lk__text_of(id);
+    tell(b, lk__layout2_fill(q, b->place, &lk__flight_land,
+                             LK__FLIGHT_LAND_WHOLE, &args));
 }
 
 void lk__board_land(lk__place *place, const lk__landing *landing)
@@ -273,42 +287,35 @@ void lk__board_land(lk__place *place, const lk__landing *landing)
 
 /* ---- looking ----------------------------------------------------------------- */
 
-static lk_status landed_take(look *l, const redisReply *reply)
+static lk_status landed_take(look *l, const lk__flight_join_answer *a)
 {
-    const redisReply *value = lk__reply_at(reply, 3);
-
-    if (!lk__reply_is_number(lk__reply_at(reply, 1)))
-        return LK_EPROTO;
-    l->status = (lk_status)lk__reply_integer_at(reply, 1, 0);
-    snprintf(l->text, sizeof(l->text), "%s", lk__reply_text_at(reply, 2));
+    l->status = (lk_status)a->landed.status;
+    snprintf(l->text, sizeof(l->text), "%.*s", (int)a->landed.words.size,
+             a->landed.words.bytes);
     if (l->status != LK_OK)
         return LK_OK;
-    if (value == NULL || value->type != REDIS_REPLY_STRING)
-        return LK_EPROTO;
-    l->value = lk__flight_value_new(value->str, value->len);
+    l->value =
+        lk__flight_value_new(a->landed.value.bytes, a->landed.value.size);
     return l->value != NULL ? LK_OK : LK_ENOMEM;
 }
 
 static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     look *l = (look *)(void *)ask;
+    lk__flight_join_answer a;
 
     *ret_more = false;
-    l->answer = lk__reply_integer_at(reply, 0, 0);
-    switch (l->answer) {
-    case ANSWER_LANDED:
-        return landed_take(l, reply);
-    case ANSWER_OTHER:
-        if (!lk__reply_is_number(lk__reply_at(reply, 1)))
-            return LK_EPROTO;
-        l->left_ms = lk__reply_integer_at(reply, 1, 0);
-        snprintf(l->text, sizeof(l->text), "%s", lk__reply_text_at(reply, 2));
-        return LK_OK;
-    case ANSWER_MINE:
-        return LK_OK;
-    default:
+    if (lk__answer_read(&lk__flight_join_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
+    l->answer = a.kind;
+    if (a.kind == LK__FLIGHT_JOIN_LANDED)
+        return landed_take(l, &a);
+    if (a.kind == LK__FLIGHT_JOIN_OTHER) {
+        l->left_ms = a.other.left;
+        snprintf(l->text, sizeof(l->text), "%.*s", (int)a.other.leader.size,
+                 a.other.leader.bytes);
     }
+    return LK_OK;
 }
 
 static void cleanup(lk__ask *ask)
@@ -356,10 +363,10 @@ static void looked(board *b, const look *l, lk_status status)
     b->answered = l->number;
     if (status != LK_OK)
         end_covered(b, l->number, status, l->ask.call.words, NULL);
-    else if (l->answer == ANSWER_LANDED)
+    else if (l->answer == LK__FLIGHT_JOIN_LANDED)
         end_covered(b, l->number, l->status,
                     l->text[0] != '\0' ? l->text : NULL, l->value);
-    else if (l->answer == ANSWER_MINE)
+    else if (l->answer == LK__FLIGHT_JOIN_MINE)
         lead(b);
     else
         follow(b, l);
@@ -387,10 +394,23 @@ static void on_looked(lk__ask *ask)
         looked(b, l, status);
 }
 
+static const lk__question *ask_join(const board *b)
+{
+    lk__question *q = lk__layout2_begin(b->place, &lk__flight_join, CLAIM_SIZE);
+    char *id;
+    lk__flight_join_args args = {.lease = (int64_t)b->lease_ms};
+
+    if (q == NULL)
+        return NULL;
+    id = lk__question_text(q, CLAIM_SIZE);
+    claim_id(id, b, b->claim);
+    args.own = lk__text_of(id);
+    return lk__layout2_fill(q, b->place, &lk__flight_join,
+                            LK__FLIGHT_JOIN_WHOLE, &args);
+}
+
 static lk_status look_send(board *b)
 {
-    const lk__arg lease = lk__arg_number((int64_t)b->lease_ms);
-    char id[64];
     look *l =
         (look *)(void *)lk__ask_new(sizeof(*l), client_of(b), b->place, NULL);
     lk_status status;
@@ -399,13 +419,12 @@ static lk_status look_send(board *b)
         return LK_ENOMEM;
     if (b->claim == 0)
         b->claim = ++client_of(b)->work->last_claim_number;
-    claim_id(id, b, b->claim);
     l->board = b;
     l->claim = b->claim;
     l->ask.take = take;
     l->ask.cleanup = cleanup;
     l->ask.reads = true; /* sent again it changes nothing */
-    status = lk__ask_script(&l->ask, &lk__script_flight_join, id, 1, &lease);
+    status = lk__ask_question(&l->ask, ask_join(b));
     if (status == LK_OK) {
         l->number = ++b->sent;
         b->asking = true;
@@ -526,8 +545,8 @@ const lk__kind lk__kind_flight = {
     .family = "flight",
     .protocol = &lk__protocol_first,
     .holdless = true,
-    .key_count = 2,
-    .keys = (const char *const[]){"latchkey:flight", "latchkey:flight-claim"},
+    .key_count = LK__FLIGHT_KEYS,
+    .keys = lk__flight_keys,
     .channel = "latchkey:flight-news",
     .topic = "latchkey:flight-news",
     .hear = hear,

@@ -9,7 +9,7 @@
 
 enum { LK__FLIGHT_WORDS = 152 };
 
-/* A landing that brings what has landed; see lua/flight_land.lua. */
+/* A landing that brings what has landed; see lua/flight/land.lua. */
 typedef struct lk__flight_message {
     lk_status status;
     char words[LK__FLIGHT_WORDS]; /* "": none */

@@ -9,6 +9,7 @@
 
 #include "base/script.h"
 #include "engine/client.h"
+#include "flight_table.h"
 #include "handle/open.h"
 #include "latch_table.h"
 #include "lock_table.h"
@@ -20,9 +21,6 @@ enum { LEASE_MS = 30000, SPARE = 63, READY_MS = 1000 };
 
 const char played_silence[] = "";
 const char played_end[] = "the end";
-
-extern const lk__script lk__script_flight_join;
-extern const lk__script lk__script_flight_land;
 
 /* Those of a touch and of a close are told apart by what they ask; see
    script_asked(). */
@@ -44,8 +42,8 @@ static const struct {
     {&lk__redlock_acquire_script, PLAYED_TOKEN_ACQUIRE},
     {&lk__redlock_keep_script, PLAYED_TOKEN_RENEW},
     {&lk__redlock_close_script, PLAYED_TOKEN_RELEASE},
-    {&lk__script_flight_join, PLAYED_JOIN},
-    {&lk__script_flight_land, PLAYED_LAND},
+    {&lk__flight_join_script, PLAYED_JOIN},
+    {&lk__flight_land_script, PLAYED_LAND},
     {&lk__latch_acquire_script, PLAYED_LATCH_WAIT},
     {&lk__latch_touch_script, PLAYED_LATCH_LOOK},
     {&lk__latch_close_script, PLAYED_LATCH_LEAVE},

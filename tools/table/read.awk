@@ -102,7 +102,7 @@ function read_key()
 {
     want(3)
     if ($3 !~ /^(N|:[a-z]|[{]N[}]:[a-z]+|[a-z][a-z_]*|<claim>(:[a-z0-9_]+)+)$/ \
-        && $3 !~ /^([a-z][a-z-]*:[*]|latchkey:[a-z]+)$/)
+        && $3 !~ /^([a-z][a-z-]*:[*]|latchkey:[a-z-]+)$/)
         fail("'" $3 "' is no form of a key")
     if (keys[owner] != "" && repeats[owner] != ($1 == "keys"))
         fail("no 'key' stands beside 'keys'")

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
-/* flight_join, flight_land, flight_leave, key by key. */
+/* The flight's scripts, key by key. */
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "flight_table.h"
 #include "support/check.h"
+#include "support/layout2.h"
 #include "support/script.h"
-
-extern const lk__script lk__script_flight_join;
-extern const lk__script lk__script_flight_land;
-extern const lk__script lk__script_flight_leave;
 
 enum { RESULT, CLAIM };
 
@@ -31,27 +30,49 @@ static int setup(void **state)
 #define FLIGHT_TEST(f)                                                         \
     cmocka_unit_test_setup_teardown(f, setup, script_teardown)
 
-static const char *join(script_fixture *f, const char *claim)
+static lk__text text_of(const char *text)
 {
-    return script_call(f, &lk__script_flight_join, claim, "3000", (char *)NULL);
+    return (lk__text){text, strlen(text)};
 }
 
-static const char *land_for(script_fixture *f, const char *claim,
-                            const char *ttl, const char *status,
-                            const char *words, const char *value)
+static const char *join(script_fixture *f, const char *claim)
 {
-    return script_call(f, &lk__script_flight_land, claim, ttl, status, words,
-                       value, "8", (char *)NULL);
+    const lk__flight_join_args args = {.own = text_of(claim), .lease = 3000};
+
+    return layout2_run(f, &lk__flight_join, lk__flight_keys,
+                       LK__FLIGHT_JOIN_WHOLE, &args);
+}
+
+static const char *land_for(script_fixture *f, const char *claim, int64_t ttl,
+                            int64_t status, const char *words,
+                            const char *value)
+{
+    const lk__flight_land_args args = {
+        .own = text_of(claim),
+        .channel = text_of(f->channel),
+        .ttl = ttl,
+        .status = status,
+        .words = text_of(words),
+        .value = text_of(value),
+        .most = 8,
+    };
+
+    return layout2_run(f, &lk__flight_land, lk__flight_keys,
+                       LK__FLIGHT_LAND_WHOLE, &args);
 }
 
 static const char *land(script_fixture *f, const char *claim, const char *value)
 {
-    return land_for(f, claim, "60000", "0", "", value);
+    return land_for(f, claim, 60000, 0, "", value);
 }
 
 static const char *leave(script_fixture *f, const char *claim)
 {
-    return script_call(f, &lk__script_flight_leave, claim, (char *)NULL);
+    const lk__flight_leave_args args = {.own = text_of(claim),
+                                        .channel = text_of(f->channel)};
+
+    return layout2_run(f, &lk__flight_leave, lk__flight_keys,
+                       LK__FLIGHT_LEAVE_WHOLE, &args);
 }
 
 static long long pttl(script_fixture *f, int key)
@@ -129,7 +150,7 @@ static void an_error_lands_with_its_words(void **state)
 
     join(f, "u:1");
     script_listen(f, f->channel);
-    assert_like(land_for(f, "u:1", "60000", "-26", "it is no more", ""), "1");
+    assert_like(land_for(f, "u:1", 60000, -26, "it is no more", ""), "1");
     assert_string_equal(script_heard(f), "latchkey:flight-news:{n} u:1 -26 13 "
                                          "it is no more\n");
     assert_like(join(f, "u:2"), "1 -26 it is no more \"\"");
@@ -155,10 +176,10 @@ static void who_was_taken_over_from_does_not_land(void **state)
     join(f, "u:1");
     script_redis(f, "DEL %s", f->keys[CLAIM]);
     join(f, "u:2");
-    assert_like(land(f, "u:1", "late"), "0");
+    assert_like(land(f, "u:1", "late"), "2");
     assert_like(script_redis(f, "GET %s", f->keys[CLAIM]), "u:2");
     assert_like(land(f, "u:2", "value"), "1");
-    assert_like(land(f, "u:1", "late"), "0");
+    assert_like(land(f, "u:1", "late"), "2");
     assert_like(join(f, "u:3"), "1 0 \"\" value");
 }
 
@@ -168,7 +189,7 @@ static void who_was_late_does_not_land_not_even_alone(void **state)
 
     join(f, "u:1");
     script_redis(f, "DEL %s", f->keys[CLAIM]);
-    assert_like(land(f, "u:1", "late"), "0");
+    assert_like(land(f, "u:1", "late"), "2");
     assert_like(join(f, "u:2"), "3");
 }
 
@@ -180,7 +201,7 @@ static void a_landing_that_has_ended_does_not_come_back(void **state)
     join(f, "u:1");
     assert_like(land(f, "u:1", "value"), "1");
     script_redis(f, "DEL %s", f->keys[RESULT]);
-    assert_like(land(f, "u:1", "value"), "0");
+    assert_like(land(f, "u:1", "value"), "2");
     assert_like(script_redis(f, "EXISTS %s", f->keys[RESULT]), "0");
     assert_like(join(f, "u:2"), "3");
 }
@@ -191,7 +212,7 @@ static void who_leaves_tells_the_others(void **state)
 
     join(f, "u:1");
     script_listen(f, f->channel);
-    assert_like(leave(f, "u:2"), "0");
+    assert_like(leave(f, "u:2"), "2");
     assert_string_equal(script_heard(f), "");
     assert_like(leave(f, "u:1"), "1");
     assert_string_equal(script_heard(f), "latchkey:flight-news:{n} u:1 look\n");

@@ -1,29 +1,27 @@
 -- SPDX-License-Identifier: MIT
--- part_flight: what a flight has landed, and who computes it. Ends the script
--- with an error where the keys are not ours to touch.
--- Needs: part_error.
+-- flight: what has landed, and who computes it.
 --
 -- flight.leader  the claim that computes; nil: nobody does
 -- flight.fields  {status, words, value, by} of what has landed; nil: nothing
+-- needs: failed
 
-local result, claim = KEYS[1], KEYS[2]
 local flight = {}
 
-do
+-- Reads them. Returns an error or nil: then the keys are ours to use.
+function flight.look(result, claim)
     local leader = redis.pcall('GET', claim)
     local found = redis.pcall('HMGET', result, 'status', 'words', 'value',
         'by', 'v')
-    for _, reply in ipairs({leader or {}, found}) do
-        if failed(reply) and string.find(reply.err, 'WRONGTYPE', 1, true) then
-            return redis.error_reply('LKTYPE the key is not a flight')
-        elseif failed(reply) then
-            return reply
-        end
-    end
-    if found[5] and found[5] ~= '1' then
+    local bad = failed(leader) or failed(found)
+    if bad and string.find(bad.err, 'WRONGTYPE', 1, true) then
+        return redis.error_reply('LKTYPE the key is not a flight')
+    elseif bad then
+        return bad
+    elseif found[5] and found[5] ~= '1' then
         return redis.error_reply('LKLAYOUT the name is in use by a release '
             .. 'with another layout of keys')
     end
     flight.leader = leader or nil
     flight.fields = found[1] and found or nil
+    return nil
 end

@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: MIT
+-- land: the leader tells what came out of it.
+--
+-- ttl: in ms, for so long it can be had. status: 0, or an error's number; words go
+-- with an error. most: bytes of a value that is sent with the message. landed: it
+-- can be had, from now on or since before. over: the claim is, or it is another's,
+-- and nothing was changed.
+--
+-- The message is `<own> <status> <bytes of words> <words><value>`, or, for a value
+-- that has to be read, `<own> look`.
+--
+-- Invariants: sent again it changes nothing, also when what it told has ended:
+-- without the claim nothing lands. A full server does not refuse it.
+-- needs: failed flight
+
+local bad = flight.look(result_key, claim_key)
+if bad then
+    return bad
+elseif flight.fields and flight.fields[4] == own then
+    return {LANDED}
+elseif flight.fields or flight.leader ~= own then
+    return {OVER}
+end
+
+-- A first write that a full server does not refuse.
+bad = failed(redis.pcall('DEL', claim_key))
+    or failed(redis.pcall('HSET', result_key, 'v', '1', 'by', own))
+if bad then
+    return bad
+end
+bad = failed(redis.pcall('PEXPIRE', result_key, ttl))
+if bad then
+    redis.pcall('DEL', result_key) -- without an end it would stay
+    return bad
+end
+redis.call('HSET', result_key, 'status', status, 'words', words, 'value', value)
+local text = own .. ' look'
+if #value <= tonumber(most) then
+    text = string.format('%s %s %d ', own, status, #words) .. words .. value
+end
+redis.pcall('PUBLISH', channel, text) -- denied: it is found by looking
+return {LANDED}
