@@ -255,6 +255,12 @@ static void answer_latch(fake_link *link, played_script script)
                        : PLAYED_ARMED("1000", "0123456789abcdef"));
 }
 
+static void answer_token(fake_link *link, played_script script)
+{
+    say(link,
+        script == PLAYED_TOKEN_RELEASE ? "*2\r\n:1\r\n:1\r\n" : "*1\r\n:1\r\n");
+}
+
 static void
 answer_model(played *p, fake_link *link, played_script script, const command *c)
 {
@@ -302,14 +308,12 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
         break;
     case PLAYED_TOKEN_ACQUIRE:
     case PLAYED_TOKEN_RENEW:
-    case PLAYED_LAND:
-        say(link, "*1\r\n:1\r\n");
-        break;
     case PLAYED_TOKEN_RELEASE:
-        say(link, "*2\r\n:1\r\n:1\r\n");
+        answer_token(link, script);
         break;
+    case PLAYED_LAND:
     case PLAYED_JOIN:
-        say(link, "*1\r\n:3\r\n");
+        say(link, "*1\r\n:%d\r\n", script == PLAYED_LAND ? 1 : 3);
         break;
     case PLAYED_LATCH_WAIT:
     case PLAYED_LATCH_LOOK:
