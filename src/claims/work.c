@@ -22,6 +22,12 @@ static void send_queued(lk_client *client)
     lk__node_flush(client->node);
 }
 
+static void read_own(lk_client *client, lk__parking *parking, const bool *done,
+                     uint64_t until)
+{
+    lk__conn_read(&client->node->command, parking, done, until);
+}
+
 static void woken(lk_client *client)
 {
     lk__waits_cancel(client);
@@ -51,6 +57,7 @@ static void free_work(lk_client *client)
 
 static const lk__upper upper = {.settle = settle,
                                 .send = send_queued,
+                                .read = read_own,
                                 .woken = woken,
                                 .free = free_work,
                                 .explain = explain};

@@ -49,6 +49,8 @@ bool lk__call_sleep(lk__call *call, uint64_t until)
 {
     lk_client *client = call->client;
 
+    if (!call->done)
+        client->upper->read(client, &call->parking, &call->done, until);
     if (!call->done) {
         int was;
 

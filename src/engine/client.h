@@ -39,7 +39,11 @@ typedef struct lk__posts {
 typedef struct lk__upper {
     void (*settle)(lk_client *client); /* a thread leaves: queue what is due */
     void (*send)(lk_client *client);   /* hand what is queued to the streams */
-    void (*woken)(lk_client *client);  /* the loop was: look for fired tokens */
+    /* A caller goes to sleep: it reads its own answer, if it can, until done is
+       set or the time has come. Leaves the monitor meanwhile. */
+    void (*read)(lk_client *client, lk__parking *parking, const bool *done,
+                 uint64_t until);
+    void (*woken)(lk_client *client); /* the loop was: look for fired tokens */
     void (*free)(
         lk_client *client); /* what there is of it, which may be part */
     /* The text of a call that ends; words NULL: the status' own. */

@@ -404,6 +404,8 @@ void lk__conn_flush(lk__conn *conn)
     conn->client->stats.writes++;
     if (sent < 0)
         return; /* on_end follows */
+    if (conn->client->world->class->link_want != NULL)
+        conn->client->world->class->link_want(conn->link);
 
     conn->sent += (uint64_t)sent;
     lk__buffer_consume(&conn->out, (size_t)sent);
@@ -464,6 +466,21 @@ static void replies_take(lk__conn *conn, const lk__link *link)
     }
 }
 
+void lk__conn_take(lk__conn *conn, const lk__link *link, const char *bytes,
+                   size_t size)
+{
+    lk_status status;
+
+    if (conn->link != link)
+        return;
+    conn->heard_at = lk__client_now(conn->client);
+    status = lk__resp_reader_feed(conn->reader, bytes, size);
+    if (status != LK_OK)
+        lk__conn_break(conn, status, "the reply is not understood");
+    else
+        replies_take(conn, link);
+}
+
 static void
 on_data(void *user, void *tag, lk__link *link, const char *bytes, size_t size)
 {
@@ -471,15 +488,9 @@ on_data(void *user, void *tag, lk__link *link, const char *bytes, size_t size)
     lk__conn *conn = tag;
 
     lk__client_lock(client);
-    if (conn->link == link) {
-        lk_status status = lk__resp_reader_feed(conn->reader, bytes, size);
-
-        conn->heard_at = lk__client_now(client);
-        if (status != LK_OK)
-            lk__conn_break(conn, status, "the reply is not understood");
-        else
-            replies_take(conn, link);
-    }
+    lk__conn_take(conn, link, bytes, size);
+    if (conn->link == link)
+        lk__conn_lend(conn);
     lk__client_leave(client);
 }
 

@@ -87,6 +87,7 @@ struct lk__conn {
     uint64_t open_at;  /* when the stream stood */
     uint64_t heard_at; /* when bytes last came */
     uint64_t patience; /* what its requests may take beyond the usual; ns */
+    unsigned alone;    /* calls in a row that waited alone; see conn_read.c */
     unsigned failures; /* attempts since it was last of use */
     uint64_t ready_at; /* when it last became ready */
     bool serves;       /* it was of use since */
@@ -148,6 +149,23 @@ lk_status lk__conn_end(lk__conn *conn, lk__request *request);
 
 /* Hands queued bytes to the stream. */
 void lk__conn_flush(lk__conn *conn);
+
+/* Bytes came on a link, which may be the connection's no more. */
+void lk__conn_take(lk__conn *conn, const lk__link *link, const char *bytes,
+                   size_t size);
+
+/* ---- conn_read.c ---- */
+
+/*
+ * A caller is about to sleep in this parking: if it waits alone, and the stream
+ * is lent, it reads until done is set or the time has come or there is nothing
+ * to read. Leaves the monitor meanwhile.
+ */
+void lk__conn_read(lk__conn *conn, lk__parking *parking, const bool *done,
+                   uint64_t until);
+
+/* The loop has read what there was: lends the stream if callers wait alone. */
+void lk__conn_lend(lk__conn *conn);
 
 /* The world's events. */
 extern const lk__events lk__conn_events;

@@ -17,7 +17,8 @@
  * on by whoever holds it, a caller's thread or the world's loop. The world
  * knows nothing of that state. It delivers events, one after another, from
  * one thread (its loop); the core's handlers take the mutex themselves, so the
- * world holds no lock of its own while it calls them.
+ * world holds no lock of its own while it calls them. A stream that the core
+ * has lent is read by threads of the core's, and has no events meanwhile.
  *
  * src/world/world_uv.c is the real one. A test has another, with a virtual
  * clock and a scripted server.
@@ -64,6 +65,7 @@ typedef struct lk__events {
 typedef struct lk__parking {
     sem_t sem;          /* the real world's */
     atomic_bool posted; /* set by unpark before it wakes the sleeper */
+    lk__link *reads;    /* its thread has borrowed this stream; else NULL */
 } lk__parking;
 
 #define LK__NEVER UINT64_MAX
@@ -122,6 +124,31 @@ typedef struct lk__world_class {
      * an event. NULL: a world that never knows more.
      */
     void (*link_words)(lk__link *link, char *words, size_t size);
+
+    /*
+     * Streams that are read by callers: see docs/architecture.md. NULL, all of
+     * them: the world has none.
+     *
+     * Lends the stream to callers, if that can be. Within on_data of the link,
+     * with no answer awaited on it and no on_writable.
+     */
+    void (*link_lend)(lk__link *link);
+    /* An answer is awaited: the loop takes a lent stream back that nobody has
+       borrowed. After each send, and after a return. */
+    void (*link_want)(lk__link *link);
+    /* The caller is to read a lent stream. False: it is not lent, or somebody
+       has it. An unpark of the parking ends the wait in link_await. */
+    bool (*link_borrow)(lk__link *link, lk__parking *parking);
+    /*
+     * Waits for bytes, which are borrowed until the next call, and returns how
+     * many; not under the mutex. 0: unparked, or the time has come, or the
+     * loop has taken the stream back, or will. Negative: the stream has ended,
+     * and an event follows once it is returned. After 0 and less it is returned.
+     */
+    ssize_t (*link_await)(lk__link *link, uint64_t until,
+                          const char **ret_bytes);
+    /* Gives it back, also when it was closed meanwhile. */
+    void (*link_return)(lk__link *link, lk__parking *parking);
 
     void (*parking_init)(lk__world *world, lk__parking *parking);
     /* Sleeps until unparked (true) or until the time has come (false). */

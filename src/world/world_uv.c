@@ -129,6 +129,7 @@ static void world_close(lk__uv_world *world)
     lk__uv_lookups_drop(world);
     uv_close((uv_handle_t *)&world->timer, NULL);
     uv_close((uv_handle_t *)&world->prepare, NULL);
+    uv_close((uv_handle_t *)&world->tick, NULL);
     uv_close((uv_handle_t *)&world->async, NULL);
     lk__fork_close(&world->timer_fd);
 }
@@ -237,6 +238,7 @@ static void world_parking_init(lk__world *base, lk__parking *parking)
     (void)base;
     (void)sem_init(&parking->sem, 0, 0);
     atomic_init(&parking->posted, false);
+    parking->reads = NULL;
 }
 
 /*
@@ -269,12 +271,18 @@ static bool world_park(lk__world *base, lk__parking *parking, uint64_t until)
     return atomic_load(&parking->posted);
 }
 
-/* The post is the last touch: the sleeper's stack may be gone right after. */
+/* The post is the last touch: the sleeper's stack may be gone right after. One
+   that reads is there until it has entered the monitor, where the caller is. */
 static void world_unpark(lk__world *base, lk__parking *parking)
 {
+    lk__link *link = parking->reads;
+
     (void)base;
     atomic_store(&parking->posted, true);
-    (void)sem_post(&parking->sem);
+    if (link != NULL)
+        lk__uv_loan_wake(link);
+    else
+        (void)sem_post(&parking->sem);
 }
 
 /* ---- making one --------------------------------------------------------- */
@@ -292,6 +300,11 @@ static const lk__world_class uv_class = {
     .link_send = lk__uv_link_send,
     .link_close = lk__uv_link_close,
     .link_words = lk__uv_link_words,
+    .link_lend = lk__uv_link_lend,
+    .link_want = lk__uv_link_want,
+    .link_borrow = lk__uv_link_borrow,
+    .link_await = lk__uv_link_await,
+    .link_return = lk__uv_link_return,
     .parking_init = world_parking_init,
     .park = world_park,
     .unpark = world_unpark,
@@ -345,6 +358,7 @@ static int loop_open(lk__uv_world *world)
     if (error == 0) {
         (void)uv_prepare_init(&world->loop, &world->prepare);
         (void)uv_prepare_start(&world->prepare, on_prepare);
+        (void)uv_timer_init(&world->loop, &world->tick);
         return 0;
     }
     uv_walk(&world->loop, handle_close, NULL);
@@ -369,6 +383,7 @@ lk__world *lk__world_uv_new(void)
     world->async.data = world;
     world->timer.data = world;
     world->prepare.data = world;
+    world->tick.data = world;
     (void)pthread_mutex_init(&world->mutex, NULL);
     return &world->base;
 

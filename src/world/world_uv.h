@@ -13,8 +13,9 @@
 
 /*
  * The inside of the real world: world_uv.c has the loop, the timer and the
- * parking, world_uv_link.c the streams, world_uv_dial.c how they are opened,
- * world_uv_lookup.c how names are looked up, world_uv_tls.c what is encrypted.
+ * parking, world_uv_link.c the streams, world_uv_loan.c how callers read them,
+ * world_uv_dial.c how they are opened, world_uv_lookup.c how names are looked
+ * up, world_uv_tls.c what is encrypted.
  *
  * Everything belongs to the loop thread except what is said to be shared.
  * Other threads leave work for the loop in the links and wake it.
@@ -41,7 +42,8 @@ struct lk__uv_world {
     lk__fork_entry timer_fd;
     atomic_bool woken;
     atomic_bool ending;    /* stop() or stop_later() has been called */
-    pthread_mutex_t mutex; /* guards the next three; held for moments only */
+    pthread_mutex_t mutex; /* guards the next three, and the loans of links;
+                              held for moments only */
     lk__link *first_work;
     lk__link **last_work; /* where the next one is hung */
     lk__link *links;      /* all that were not freed */
@@ -49,6 +51,7 @@ struct lk__uv_world {
     uv_loop_t loop;
     uv_poll_t timer;
     uv_prepare_t prepare;      /* called before the loop waits */
+    uv_timer_t tick;           /* runs while a stream is lent */
     bool seals;                /* something was taken to be encrypted then */
     lk__uv_lookup *lookups;    /* under way, wanted or not */
     void (*ended)(void *data); /* of stop_later(); else NULL */
@@ -63,6 +66,26 @@ struct lk__uv_socket {
     void *owner;         /* the dial that tries it, the link that has it */
     lk__uv_socket *next; /* of a dial's attempts */
 };
+
+/* Whose turn it is to read a stream; see world_uv_loan.c. */
+typedef enum lk__uv_turn {
+    LK__UV_LOOPS, /* the loop's */
+    LK__UV_NOBODYS,
+    LK__UV_SLEEPS, /* a caller's, which waits for bytes or to be woken */
+    LK__UV_READS   /* a caller's, which is awake */
+} lk__uv_turn;
+
+typedef struct lk__uv_loan {
+    atomic_int turn;   /* changed under the world's mutex only */
+    bool borrowed;     /* a caller has not returned it */
+    bool woken;        /* the borrower is not to sleep again */
+    bool rung;         /* wake_fd is readable */
+    unsigned deferred; /* work that waits for its return */
+    unsigned uses;     /* how often it was borrowed */
+    unsigned seen;     /* the loop's: uses at the last tick */
+    int wake_fd;       /* an eventfd; -1: it was never lent */
+    char *bytes;       /* what the borrower received */
+} lk__uv_loan;
 
 struct lk__link {
     lk__uv_world *world;
@@ -85,6 +108,8 @@ struct lk__link {
     lk__uv_socket *socket;
     bool ended; /* on_end was due */
 
+    lk__uv_loan loan;
+
     lk__uv_tls *tls; /* NULL: a plain stream */
     bool greeting;   /* TLS is not agreed upon yet, and on_open is still due */
 };
@@ -105,6 +130,10 @@ void lk__uv_links_seal(lk__uv_world *world);
 /* Ends and frees every link, without events. */
 void lk__uv_links_free(lk__uv_world *world);
 
+/* Has the loop read it, or see no more of it than its end. */
+void lk__uv_link_listen(lk__link *link);
+void lk__uv_link_watch(lk__link *link);
+
 /* The dial is over: the link takes the socket, or error tells why not. */
 void lk__uv_link_opened(lk__link *link, lk__uv_socket *socket, int error);
 
@@ -120,7 +149,8 @@ enum {
     LK__UV_OPEN = 1,  /* begin to open it */
     LK__UV_WRITE = 2, /* tell when it takes bytes again */
     LK__UV_FAIL = 4,  /* error is set: take what came before, then end it */
-    LK__UV_CLOSE = 8  /* free it */
+    LK__UV_CLOSE = 8, /* free it */
+    LK__UV_TAKE = 16  /* read it, unless a caller does */
 };
 void lk__uv_link_work(lk__link *link, unsigned work);
 
@@ -133,6 +163,29 @@ bool lk__uv_link_listens(const lk__link *link);
 
 /* The stream is over: on_end, or on_open if that was still due. */
 void lk__uv_link_end(lk__link *link, int error);
+
+/* ---- world_uv_loan.c ---------------------------------------------------- */
+
+/* As in lk__world_class. */
+void lk__uv_link_lend(lk__link *link);
+void lk__uv_link_want(lk__link *link);
+bool lk__uv_link_borrow(lk__link *link, lk__parking *parking);
+ssize_t
+lk__uv_link_await(lk__link *link, uint64_t until, const char **ret_bytes);
+void lk__uv_link_return(lk__link *link, lk__parking *parking);
+
+/* Wakes a parking that reads. */
+void lk__uv_loan_wake(lk__link *link);
+
+/*
+ * Before the loop does work on a link: it takes a stream back that is lent. What
+ * it may do now is returned; the rest is queued again when the borrower has
+ * returned it.
+ */
+unsigned lk__uv_loan_recall(lk__link *link, unsigned work);
+
+void lk__uv_loan_init(lk__link *link);
+void lk__uv_loan_free(lk__link *link);
 
 /* ---- world_uv_tls.c ------------------------------------------------------ */
 

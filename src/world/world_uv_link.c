@@ -2,7 +2,8 @@
 
 /*
  * Streams of the real world. Bytes are sent by whoever has them, received by
- * the loop. What only the loop may do, others leave in the link's work.
+ * the loop, or by a caller that it lends the stream to (world_uv_loan.c). What
+ * only the loop may do, others leave in the link's work.
  *
  * The owner's thread and the loop meet in three fields. error: whoever first
  * finds the stream broken writes why. closed: the owner has given the link
@@ -111,7 +112,19 @@ static void bytes_take(lk__link *link, size_t size)
                                size);
 }
 
-/* Returns true if there was no more for now, or if the stream has ended. */
+static bool is_lent(const lk__link *link)
+{
+    return atomic_load(&link->loan.turn) != LK__UV_LOOPS;
+}
+
+/* So many bytes came: there are no more for now, or they are not the loop's. */
+static bool is_last(const lk__link *link, size_t size)
+{
+    return size < sizeof(link->world->bytes) || is_lent(link);
+}
+
+/* Returns true if there was no more for now, or if the stream has ended or was
+   lent. */
 static bool link_receive(lk__link *link)
 {
     lk__uv_world *world = link->world;
@@ -130,7 +143,7 @@ static bool link_receive(lk__link *link)
             return true;
         }
         bytes_take(link, (size_t)size);
-        if ((size_t)size < sizeof(world->bytes))
+        if (is_last(link, (size_t)size))
             return true;
     }
     return !lk__uv_link_listens(link);
@@ -145,20 +158,34 @@ static void link_fail(lk__link *link)
         lk__uv_link_end(link, atomic_load(&link->error));
 }
 
+/* Notes why it is broken. */
+static void error_note(lk__link *link)
+{
+    socklen_t size = sizeof(int);
+    int error = 0, known = 0;
+
+    (void)getsockopt(link->socket->entry.fd, SOL_SOCKET, SO_ERROR, &error,
+                     &size);
+    (void)atomic_compare_exchange_strong(&link->error, &known,
+                                         error != 0 ? -error : -ECONNRESET);
+}
+
 static void link_poll(lk__link *link, int events);
 
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
-    lk__uv_socket *socket = handle->data;
+    const lk__uv_socket *socket = handle->data;
     lk__link *link = socket->owner;
-    socklen_t size = sizeof(int);
-    int error = 0, known = 0;
 
     /* libuv says "bad descriptor" for any POLLERR and polls no more. */
+    if (status < 0)
+        error_note(link);
+    if (is_lent(link)) {
+        (void)uv_poll_stop(handle); /* once is enough */
+        lk__uv_link_work(link, LK__UV_FAIL);
+        return;
+    }
     if (status < 0) {
-        (void)getsockopt(socket->entry.fd, SOL_SOCKET, SO_ERROR, &error, &size);
-        (void)atomic_compare_exchange_strong(&link->error, &known,
-                                             error != 0 ? -error : -ECONNRESET);
         link_fail(link);
         return;
     }
@@ -181,6 +208,16 @@ static void link_poll(lk__link *link, int events)
         (void)atomic_compare_exchange_strong(&link->error, &known, error);
         lk__uv_link_work(link, LK__UV_FAIL);
     }
+}
+
+void lk__uv_link_listen(lk__link *link)
+{
+    link_poll(link, UV_READABLE);
+}
+
+void lk__uv_link_watch(lk__link *link)
+{
+    link_poll(link, UV_DISCONNECT);
 }
 
 void lk__uv_link_opened(lk__link *link, lk__uv_socket *socket, int error)
@@ -219,6 +256,7 @@ static void link_free(lk__link *link)
     if (link->next != NULL)
         link->next->link = link->link;
     (void)pthread_mutex_unlock(&world->mutex);
+    lk__uv_loan_free(link);
     lk__uv_tls_free(link->tls);
     lk__free(link->path);
     lk__free(link->host);
@@ -257,7 +295,7 @@ void lk__uv_links_work(lk__uv_world *world)
         work = link->work;
         link->work = 0;
         (void)pthread_mutex_unlock(&world->mutex);
-        link_work(link, work);
+        link_work(link, lk__uv_loan_recall(link, work));
         link = next;
     }
 }
@@ -326,6 +364,7 @@ lk__uv_link_open(lk__world *base, const lk__address *address, void *tag)
     atomic_init(&link->fd, -1);
     atomic_init(&link->error, -ENOTCONN);
     atomic_init(&link->closed, false);
+    lk__uv_loan_init(link);
 
     (void)pthread_mutex_lock(&world->mutex);
     link->next = world->links;

@@ -54,6 +54,8 @@ on_data(void *user, void *tag, lk__link *from, const char *bytes, size_t size)
         link->pieces++;
         link->sum = witness_sum(link->sum, link->received, bytes, size);
         link->received += size;
+        if (link->witness->lends)
+            link->witness->world->class->link_lend(from);
     }
     event_end(user);
 }

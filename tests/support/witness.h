@@ -31,6 +31,7 @@ struct witness {
     lk__world *world;
     pthread_mutex_t mutex;
     int timers, wakes;
+    bool lends;          /* a stream, once what came on it was noted */
     uint64_t last_timer; /* when */
     void (*hook)(witness *w, witness_link *link);
     void *data; /* the hook's */

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How the reading of a stream goes between the loop and callers, as a model for
+ * Spin: src/world/world_uv_loan.c and src/server/conn_read.c.
+ *
+ * Two callers, each of which makes some calls; an async request; a call that is
+ * ended from elsewhere while it waits; the loop, which lends the stream or does
+ * not; a stream that is closed; a tick of the loop's clock, which comes at any
+ * moment or never. A caller may be stopped for ever while it sleeps in its read.
+ *
+ * What is checked, in every state that can be reached: answers are taken in the
+ * order in which they came, so no two read at once; a link is not touched after
+ * it was freed; and when nothing can happen any more every call has ended, the
+ * async answer was taken, and a closed link was freed.
+ *
+ * -DNO_<RULE> takes a rule out; the model must fail then. tools/check-model.sh
+ * does so with each of them.
+ *
+ *   SEND     a sender has the loop take a stream that nobody reads
+ *   RETURN   so does a caller that returns it while answers are awaited
+ *   RESUME   a caller that slept reads only if it still has its turn
+ *   AWAKE    the loop takes nothing from a caller that is awake
+ *   WOKEN    a caller that was woken while awake does not sleep
+ *   RING     one that sleeps is woken
+ *   IDLE     a stream on which an answer is awaited is not lent
+ *   ONE      a stream is not lent while a caller has not returned it
+ *   DEFER    what the loop could not do is done after the return
+ *   HURRY    a caller that work waits for does not sleep
+ *   KEEP     a link is freed only after the return
+ *   TICK     the loop takes a stream back that nobody has borrowed of late
+ */
+
+#ifndef CALLS
+#define CALLS 2
+#endif
+#ifndef TICKS
+#define TICKS 1 /* ticks that come, or not */
+#endif
+#ifndef CLOSES
+#define CLOSES 0
+#endif
+#ifndef ENDS
+#define ENDS 1 /* a call of caller 0 is ended while it waits */
+#endif
+#ifndef BLOCKS
+#define BLOCKS 1 /* the socket takes no bytes, once */
+#endif
+#ifndef SILENT
+#define SILENT 0 /* only caller 0, whose server answers nothing */
+#endif
+#ifndef FREEZES
+#define FREEZES 0 /* caller 0 may stop for ever; then ticks come for ever */
+#endif
+
+/* A request and its answer: whose call it is, and which. */
+#define CALL(id, number) ((id) * 8 + (number))
+#define ASYNC            16
+
+mtype = { LOOPS, NOBODYS, SLEEPS, READS };
+
+/* ---- what the world's mutex guards; each step of it is atomic -------------- */
+
+mtype turn = LOOPS;
+bool borrowed, woken, rung, used;
+bool take, send_work, close_work;         /* left for the loop */
+bool deferred_send, deferred_close;
+
+/* ---- what the client's mutex guards ---------------------------------------- */
+
+bool monitor;
+bool closed;                              /* the connection has no link */
+chan awaited = [6] of { byte };           /* requests under way, in order */
+byte call[2];                             /* under way; 0: none */
+bool done[2], reads[2];
+bool async_sent, async_done;
+
+bool posted[2];                           /* semaphores */
+bool armed = true;                        /* the socket is in the loop's set */
+bool freed;
+bool frozen;
+
+chan outbox = [6] of { byte };            /* what the socket did not take */
+bool blocked, may_block = BLOCKS;
+chan request = [6] of { byte };
+chan answer = [6] of { byte };
+
+#define ENTER atomic { !monitor; monitor = true }
+#define LEAVE monitor = false
+
+/* The link is used. */
+#define USE assert(!freed)
+
+#ifdef NO_IDLE
+#define IS_IDLE true
+#else
+#define IS_IDLE (len(awaited) == 0)
+#endif
+#ifdef NO_ONE
+#define IS_ONE true
+#else
+#define IS_ONE (!borrowed)
+#endif
+#ifdef NO_HURRY
+#define IS_HURRIED false
+#else
+#define IS_HURRIED (deferred_send || deferred_close)
+#endif
+#ifdef NO_RESUME
+#define RESUME skip
+#else
+#define RESUME goto give
+#endif
+#ifdef NO_KEEP
+#define IS_KEPT false
+#else
+#define IS_KEPT borrowed
+#endif
+
+/* ---- steps under the mutexes ----------------------------------------------- */
+
+/* Wakes a caller, in its read or on its semaphore. */
+inline wake(id)
+{
+    atomic {
+        if
+        :: reads[id] ->
+            USE;
+#ifndef NO_WOKEN
+            woken = true;
+#endif
+            if
+            :: turn != READS ->
+#ifndef NO_RING
+                rung = true
+#endif
+            :: else
+            fi
+        :: else -> posted[id] = true
+        fi
+    }
+}
+
+/* The oldest request is answered. */
+inline deliver(x, y)
+{
+    if
+    :: !closed ->
+        awaited?y;
+        assert(y == x);
+        if
+        :: x == ASYNC -> async_done = true
+        :: x < ASYNC && call[x / 8] == x && !done[x / 8] ->
+            done[x / 8] = true;
+            wake(x / 8)
+        :: else
+        fi
+    :: else
+    fi;
+    y = 0
+}
+
+/* Perhaps the loop has to send the rest. */
+inline send(m)
+{
+    atomic {
+        awaited!m;
+        if
+        :: blocked -> outbox!m
+        :: !blocked -> request!m
+        :: !blocked && may_block ->
+            may_block = false;
+            blocked = true;
+            outbox!m;
+            USE;
+            send_work = true
+        fi
+    }
+}
+
+inline want()
+{
+    atomic {
+        if
+        :: !closed && turn == NOBODYS -> USE; take = true
+        :: else
+        fi
+    }
+}
+
+inline lend()
+{
+    atomic {
+        if
+        :: turn == LOOPS && !closed && IS_IDLE && IS_ONE -> armed = false; turn = NOBODYS; used = true
+        :: true
+        fi
+    }
+}
+
+/* ---- a caller --------------------------------------------------------------- */
+
+proctype caller(byte id)
+{
+    byte calls = 0, x = 0, y = 0;
+    bool alone = false;
+
+    do
+    :: calls == CALLS -> break
+    :: calls < CALLS ->
+        calls++;
+        ENTER;
+        if
+        :: closed -> LEAVE; goto next
+        :: else
+        fi;
+        alone = (len(awaited) == 0);
+        done[id] = false;
+        call[id] = CALL(id, calls);
+        posted[id] = false;
+        atomic {
+            if
+            :: alone && turn == NOBODYS ->
+                USE;
+                turn = READS;
+                borrowed = true;
+                woken = false;
+                used = true;
+                reads[id] = true
+            :: else
+            fi
+        };
+        send(call[id]);
+#ifndef NO_SEND
+        want();
+#endif
+        LEAVE;
+        if
+        :: !reads[id] -> goto sleep
+        :: else
+        fi;
+
+rest:
+        atomic {
+            USE;
+            if
+            :: woken || IS_HURRIED -> goto give
+            :: else -> turn = SLEEPS
+            fi
+        };
+        if
+        :: FREEZES && id == 0 -> frozen = true; reads[0] = false; goto stopped
+        :: atomic { (len(answer) > 0) || rung || closed }
+        fi;
+        atomic {
+            USE;
+            if
+            :: turn == SLEEPS -> turn = READS
+            :: else -> RESUME
+            fi
+        };
+        atomic {
+            if
+            :: closed -> goto give /* the end of the stream */
+            :: !closed && (len(answer) > 0) -> answer?x
+            :: !closed && (len(answer) == 0) -> goto rest
+            fi
+        };
+        ENTER;
+        deliver(x, y);
+        x = 0;
+        if
+        :: !done[id] && !closed && (len(awaited) > 0) -> LEAVE; goto rest
+        :: else -> goto back
+        fi;
+
+give:
+        ENTER;
+back:
+        atomic {
+            USE;
+            reads[id] = false;
+            if
+            :: turn == READS -> turn = NOBODYS
+            :: else
+            fi;
+            rung = false;
+            borrowed = false;
+#ifndef NO_DEFER
+            send_work = send_work || deferred_send;
+            close_work = close_work || deferred_close;
+#endif
+            deferred_send = false;
+            deferred_close = false
+        };
+#ifndef NO_RETURN
+        if
+        :: (len(awaited) > 0) -> want()
+        :: else
+        fi;
+#endif
+        if
+        :: done[id] -> LEAVE; goto over
+        :: else -> LEAVE
+        fi;
+
+sleep:
+        posted[id];
+        ENTER;
+        assert(done[id]);
+        LEAVE;
+over:
+        atomic { call[id] = 0; posted[id] = false };
+next:
+        alone = false
+    od;
+stopped:
+    skip
+}
+
+/* ---- others ------------------------------------------------------------------ */
+
+/* An async request. */
+proctype other()
+{
+    ENTER;
+    if
+    :: !closed ->
+        async_sent = true;
+        send(ASYNC);
+#ifndef NO_SEND
+        want();
+#endif
+        skip
+    :: else
+    fi;
+    LEAVE;
+    !async_sent || async_done || closed
+}
+
+/* A call of caller 0 is ended: its time, a cancel, a grant that came elsewhere. */
+proctype ender()
+{
+    if
+    :: call[0] != 0;
+        ENTER;
+        if
+        :: call[0] != 0 && !done[0] && !frozen ->
+            done[0] = true;
+            wake(0)
+        :: else
+        fi;
+        LEAVE
+    :: !SILENT
+    fi
+}
+
+/* The connection is given up: all that waits is told. */
+proctype closer()
+{
+    byte x = 0;
+
+    ENTER;
+    closed = true;
+    do
+    :: atomic { (len(awaited) > 0) -> awaited?x }
+    :: atomic { (len(awaited) == 0) -> break }
+    od;
+    x = 0;
+    do
+    :: x == 2 -> break
+    :: x < 2 ->
+        if
+        :: call[x] != 0 && !done[x] && !(x == 0 && frozen) ->
+            done[x] = true; wake(x)
+        :: else
+        fi;
+        x++
+    od;
+    atomic { USE; close_work = true };
+    LEAVE;
+    freed || frozen
+}
+
+proctype server()
+{
+    byte x;
+
+end:
+    do
+    :: atomic { request?x -> answer!x }
+    od
+}
+
+/* ---- the loop ----------------------------------------------------------------- */
+
+/* Takes it back, if that can be; a caller that sleeps is woken. */
+inline take_back()
+{
+    if
+    :: turn == SLEEPS ->
+#ifndef NO_RING
+        rung = true;
+#endif
+        woken = true;
+        turn = LOOPS; armed = true
+    :: turn == NOBODYS -> turn = LOOPS; armed = true
+#ifdef NO_AWAKE
+    :: turn == READS -> turn = LOOPS; armed = true
+#endif
+    :: else
+    fi
+}
+
+proctype loop()
+{
+    byte x = 0, y = 0, ticks = 0;
+
+end:
+    do
+    :: atomic { take ->
+            take = false;
+            if
+            :: turn == NOBODYS && !closed -> take_back()
+            :: else
+            fi
+        }
+    :: atomic { send_work ->
+            send_work = false;
+            take_back();
+            if
+            :: turn == READS -> deferred_send = true
+            :: else ->
+                do
+                :: len(outbox) > 0 -> outbox?x; request!x
+                :: else -> break
+                od;
+                x = 0;
+                blocked = false
+            fi
+        }
+    :: atomic { close_work ->
+            close_work = false;
+            take_back();
+            armed = false;
+            if
+            :: turn == READS || IS_KEPT -> deferred_close = true
+            :: else -> freed = true
+            fi
+        }
+    :: armed && (len(answer) > 0) && !closed && !freed ->
+        atomic { answer?x };
+        ENTER;
+        deliver(x, y);
+        x = 0;
+        if
+        :: !closed -> lend()
+        :: else
+        fi;
+        LEAVE
+#ifndef NO_TICK
+    :: atomic { turn != LOOPS && !freed && (FREEZES || ticks < TICKS) ->
+            ticks = (FREEZES -> 0 : ticks + 1);
+            if
+            :: used -> used = false
+            :: else -> take_back()
+            fi
+        }
+#endif
+    od
+}
+
+init
+{
+    atomic {
+        if
+        :: armed = false; turn = NOBODYS
+        :: true
+        fi;
+        run loop();
+        run caller(0);
+        if
+        :: !SILENT ->
+            run server();
+            run caller(1);
+            run other()
+        :: else
+        fi;
+        if
+        :: ENDS -> run ender()
+        :: else
+        fi;
+        if
+        :: CLOSES -> run closer()
+        :: else
+        fi
+    }
+}

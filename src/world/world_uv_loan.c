@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Streams that callers read. The loop lends a stream: it watches the socket for
+ * its end alone, and from then on a caller that waits for an answer borrows the
+ * stream, sleeps on the socket, and reads. The turn says whose it is to read:
+ *
+ *            lend              borrow            await
+ *   LOOPS ----------> NOBODYS --------> READS <--------> SLEEPS
+ *     ^                 |  ^  <--------   |                 |
+ *     +-----------------+  return         |                 |
+ *     ^  recall                           | work waits      |
+ *     +-----------------------------------+-----------------+
+ *
+ * The loop takes a stream back when it has something to do with it, when an
+ * answer is awaited that no caller reads (LK__UV_TAKE), and at a tick of its
+ * clock when nobody has borrowed it since the tick before. From a caller that
+ * sleeps it takes it at once; one that is awake may have bytes in its hands,
+ * and is waited for: the work is deferred until it returns the stream.
+ *
+ * A caller of whom the stream was taken still uses the link until it returns it.
+ * Until then it is not lent to another, and not freed.
+ *
+ * The socket stays in the loop's set, since libuv ends the process if it cannot
+ * put one there. Only the loop changes what it watches. model/reader.pml is this
+ * file for Spin.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "world/world_uv.h"
+
+enum { TICK_MS = 10, BYTES = 16 * 1024 };
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static void lock(lk__link *link)
+{
+    (void)pthread_mutex_lock(&link->world->mutex);
+}
+
+static void unlock(lk__link *link)
+{
+    (void)pthread_mutex_unlock(&link->world->mutex);
+}
+
+static lk__uv_turn turn_of(const lk__link *link)
+{
+    return (lk__uv_turn)atomic_load(&link->loan.turn);
+}
+
+static void turn_set(lk__link *link, lk__uv_turn turn)
+{
+    atomic_store(&link->loan.turn, (int)turn);
+}
+
+void lk__uv_loan_init(lk__link *link)
+{
+    atomic_init(&link->loan.turn, LK__UV_LOOPS);
+    link->loan.wake_fd = -1;
+}
+
+void lk__uv_loan_free(lk__link *link)
+{
+    assert(!link->loan.borrowed);
+    if (link->loan.wake_fd >= 0)
+        (void)close(link->loan.wake_fd);
+    lk__free(link->loan.bytes);
+}
+
+/* ---- the loop's side ----------------------------------------------------- */
+
+/* Under the mutex. One that is awake sees it before it sleeps again. */
+static void wake(lk__uv_loan *loan, bool is_awake)
+{
+    static const uint64_t one = 1;
+    ssize_t size;
+
+    loan->woken = true;
+    if (is_awake || loan->rung)
+        return;
+    loan->rung = true;
+    do
+        size = write(loan->wake_fd, &one, sizeof(one));
+    while (size < 0 && errno == EINTR);
+}
+
+/* Under the mutex: whether the loop may go on with it. */
+static bool turn_take_back(lk__link *link)
+{
+    lk__uv_turn turn = turn_of(link);
+
+    if (turn == LK__UV_READS)
+        return false;
+    if (turn == LK__UV_SLEEPS)
+        wake(&link->loan, false);
+    turn_set(link, LK__UV_LOOPS);
+    return true;
+}
+
+unsigned lk__uv_loan_recall(lk__link *link, unsigned work)
+{
+    lk__uv_turn turn;
+    bool is_back = true;
+
+    lock(link);
+    turn = turn_of(link);
+    if (work == LK__UV_TAKE && turn != LK__UV_NOBODYS)
+        work = 0;
+    else
+        is_back = turn_take_back(link);
+    if (!is_back || ((work & LK__UV_CLOSE) && link->loan.borrowed)) {
+        link->loan.deferred |= work;
+        work = 0;
+    }
+    unlock(link);
+    if (turn != LK__UV_LOOPS && turn_of(link) == LK__UV_LOOPS &&
+        lk__uv_link_listens(link))
+        lk__uv_link_listen(link);
+    return work & ~(unsigned)LK__UV_TAKE;
+}
+
+/* At a tick. Tells whether it is still lent. */
+static bool loan_look(lk__link *link)
+{
+    bool is_idle;
+
+    lock(link);
+    is_idle = link->loan.seen == link->loan.uses;
+    link->loan.seen = link->loan.uses;
+    is_idle = is_idle && turn_of(link) != LK__UV_LOOPS && turn_take_back(link);
+    unlock(link);
+    if (is_idle && lk__uv_link_listens(link))
+        lk__uv_link_listen(link);
+    return turn_of(link) != LK__UV_LOOPS;
+}
+
+/* Only the loop takes links away, and others add them in front. */
+static void on_tick(uv_timer_t *timer)
+{
+    lk__uv_world *world = timer->data;
+    bool any = false;
+    lk__link *link;
+
+    (void)pthread_mutex_lock(&world->mutex);
+    link = world->links;
+    (void)pthread_mutex_unlock(&world->mutex);
+    for (; link != NULL; link = link->next) {
+        if (turn_of(link) != LK__UV_LOOPS && loan_look(link))
+            any = true;
+    }
+    if (!any)
+        (void)uv_timer_stop(timer);
+}
+
+static bool is_equipped(lk__uv_loan *loan)
+{
+    if (loan->bytes == NULL)
+        loan->bytes = lk__alloc(BYTES);
+    if (loan->wake_fd < 0)
+        loan->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return loan->bytes != NULL && loan->wake_fd >= 0;
+}
+
+void lk__uv_link_lend(lk__link *link)
+{
+    lk__uv_world *world = link->world;
+
+    if (link->tls != NULL || !lk__uv_link_listens(link) ||
+        atomic_load(&link->error) != 0 || link->loan.borrowed ||
+        turn_of(link) != LK__UV_LOOPS || !is_equipped(&link->loan))
+        return;
+    lk__uv_link_watch(link);
+    lock(link);
+    turn_set(link, LK__UV_NOBODYS);
+    link->loan.seen = link->loan.uses;
+    unlock(link);
+    if (!uv_is_active((const uv_handle_t *)&world->tick))
+        (void)uv_timer_start(&world->tick, on_tick, TICK_MS, TICK_MS);
+}
+
+/* ---- the callers' side --------------------------------------------------- */
+
+void lk__uv_loan_wake(lk__link *link)
+{
+    lock(link);
+    wake(&link->loan, turn_of(link) == LK__UV_READS);
+    unlock(link);
+}
+
+/* While the client's mutex is held, nobody's turn can only become the loop's. */
+void lk__uv_link_want(lk__link *link)
+{
+    if (turn_of(link) == LK__UV_NOBODYS)
+        lk__uv_link_work(link, LK__UV_TAKE);
+}
+
+bool lk__uv_link_borrow(lk__link *link, lk__parking *parking)
+{
+    lk__uv_loan *loan = &link->loan;
+    bool is_free;
+
+    if (turn_of(link) != LK__UV_NOBODYS)
+        return false;
+    lock(link);
+    is_free = turn_of(link) == LK__UV_NOBODYS;
+    if (is_free) {
+        turn_set(link, LK__UV_READS);
+        loan->borrowed = true;
+        loan->woken = false;
+        loan->uses++;
+        parking->reads = link;
+    }
+    unlock(link);
+    return is_free;
+}
+
+/* READS -> SLEEPS. False: there is something else to do. */
+static bool turn_rest(lk__link *link)
+{
+    bool may_sleep;
+
+    lock(link);
+    may_sleep = !link->loan.woken && link->loan.deferred == 0;
+    if (may_sleep)
+        turn_set(link, LK__UV_SLEEPS);
+    unlock(link);
+    return may_sleep;
+}
+
+/* SLEEPS -> READS. False: the loop has taken the stream. */
+static bool turn_resume(lk__link *link)
+{
+    bool is_mine;
+
+    lock(link);
+    is_mine = turn_of(link) == LK__UV_SLEEPS;
+    if (is_mine)
+        turn_set(link, LK__UV_READS);
+    unlock(link);
+    return is_mine;
+}
+
+/* Sleeps for a second at most. True: the socket has something to read. */
+static bool socket_sleep(lk__link *link, uint64_t left)
+{
+    struct pollfd fds[2] = {
+        {.fd = atomic_load(&link->fd), .events = POLLIN},
+        {.fd = link->loan.wake_fd, .events = POLLIN},
+    };
+    struct timespec limit = {.tv_sec = 1};
+
+    if (left < NS_PER_S)
+        limit = (struct timespec){.tv_nsec = (long)left};
+    return ppoll(fds, 2, &limit, NULL) > 0 && fds[0].revents != 0;
+}
+
+/* Bytes that came, or the end, which the loop tells. */
+static ssize_t socket_read(lk__link *link, const char **ret_bytes)
+{
+    ssize_t size = recv(atomic_load(&link->fd), link->loan.bytes, BYTES, 0);
+    int error = size < 0 ? -errno : 0, known = 0;
+
+    *ret_bytes = link->loan.bytes;
+    if (size > 0 || error == -EAGAIN || error == -EINTR)
+        return size > 0 ? size : 0;
+    if (error != 0)
+        (void)atomic_compare_exchange_strong(&link->error, &known, error);
+    lock(link);
+    link->loan.deferred |= error != 0 ? LK__UV_FAIL : LK__UV_TAKE;
+    unlock(link);
+    return error != 0 ? error : -EPIPE;
+}
+
+ssize_t
+lk__uv_link_await(lk__link *link, uint64_t until, const char **ret_bytes)
+{
+    lk__world *world = &link->world->base;
+    ssize_t size = 0;
+    uint64_t now;
+
+    while (size == 0 && (now = world->class->now(world)) < until) {
+        bool has_bytes;
+
+        if (!turn_rest(link))
+            return 0;
+        has_bytes = socket_sleep(link, until - now);
+        if (!turn_resume(link))
+            return 0;
+        if (has_bytes)
+            size = socket_read(link, ret_bytes);
+    }
+    return size;
+}
+
+void lk__uv_link_return(lk__link *link, lk__parking *parking)
+{
+    lk__uv_loan *loan = &link->loan;
+    uint64_t count;
+    unsigned work;
+
+    parking->reads = NULL;
+    lock(link);
+    if (turn_of(link) == LK__UV_READS)
+        turn_set(link, LK__UV_NOBODYS);
+    if (loan->rung)
+        (void)!read(loan->wake_fd, &count, sizeof(count));
+    loan->rung = false;
+    loan->borrowed = false;
+    work = loan->deferred;
+    loan->deferred = 0;
+    unlock(link);
+    if (work != 0)
+        lk__uv_link_work(link, work);
+}

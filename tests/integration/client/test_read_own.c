@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A caller that waits for an answer while nobody else does reads it itself. */
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/proxy.h"
+#include "support/wait.h"
+
+enum { PAIRS = 2000, WARM = 50, DEADLINE_MS = 10000 };
+
+static void pairs(lk_lock *lock, int count)
+{
+    for (int i = 0; i < count; i++)
+        assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
+}
+
+/* ---- what it saves ---------------------------------------------------------- */
+
+/* How often the thread of that name, with a newline, went to sleep. */
+static long sleeps_of(const char *thread)
+{
+    static const char field[] = "voluntary_ctxt_switches:";
+    DIR *tasks = opendir("/proc/self/task");
+    const struct dirent *task;
+    long sleeps = -1;
+
+    assert_non_null(tasks);
+    while ((task = readdir(tasks)) != NULL) {
+        char path[300], line[128], name[128] = "";
+        FILE *file;
+
+        (void)snprintf(path, sizeof(path), "/proc/self/task/%s/status",
+                       task->d_name);
+        file = fopen(path, "re");
+        while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+            if (strncmp(line, "Name:\t", 6) == 0)
+                (void)snprintf(name, sizeof(name), "%s", line + 6);
+            if (strcmp(name, thread) == 0 &&
+                strncmp(line, field, strlen(field)) == 0)
+                sleeps = strtol(line + strlen(field), NULL, 10);
+        }
+        if (file != NULL)
+            (void)fclose(file);
+    }
+    (void)closedir(tasks);
+    return sleeps;
+}
+
+/* Two answers a pair, and the loop was woken for each. */
+static void the_loop_sleeps_while_one_caller_works(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open_calm(f, NULL), "n");
+    long before;
+
+    pairs(lock, WARM);
+    before = sleeps_of("latchkey\n");
+    assert_true(before >= 0);
+    pairs(lock, PAIRS);
+    assert_true(sleeps_of("latchkey\n") - before < PAIRS);
+}
+
+/* ---- how its call ends ------------------------------------------------------- */
+
+/* A client behind a network that answers nothing, and a thread that waits. */
+typedef struct silence {
+    proxy *proxy;
+    lk_client *client;
+    lk_lock *lock;
+} silence;
+
+static silence silence_of(locking *f)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = 20000};
+    silence s = {.proxy = proxy_start(server_socket(f->server))};
+
+    assert_non_null(s.proxy);
+    s.client = locking_open_url(f, proxy_url(s.proxy), &options);
+    assert_status(lk_client_wait_ready(s.client, DEADLINE_MS), LK_OK);
+    s.lock = locking_lock(f, s.client, "n");
+    pairs(s.lock, WARM);
+    proxy_hold(s.proxy, PROXY_ALL, PROXY_REPLIES);
+    return s;
+}
+
+static void silence_end(locking *f, silence *s)
+{
+    proxy_release(s->proxy, PROXY_ALL, PROXY_REPLIES);
+    locking_free_lock(f, s->lock);
+    locking_free_client(f, s->client);
+    proxy_stop(s->proxy);
+}
+
+static taker *
+take(locking *f, const silence *s, const lk_acquire_options *options)
+{
+    taker *t = locking_take(f, s->lock, LK_FOREVER, options);
+
+    locking_wait_waiting(s->client, 1); /* and it has sent */
+    return t;
+}
+
+static void its_time_ends_it(void **state)
+{
+    silence s = silence_of(*state);
+    taker *t = locking_take(*state, s.lock, 50, NULL);
+
+    assert_status(taker_join(t), LK_EINDOUBT);
+    silence_end(*state, &s);
+}
+
+static void a_cancel_ends_it(void **state)
+{
+    silence s = silence_of(*state);
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    lk_cancel *cancel = NULL;
+    taker *t;
+
+    assert_status(lk_cancel_new(&cancel, s.client), LK_OK);
+    options.cancel = cancel;
+    t = take(*state, &s, &options);
+    lk_cancel_fire(cancel);
+    assert_status(taker_join(t), LK_ECANCELED);
+    lk_cancel_free(cancel);
+    silence_end(*state, &s);
+}
+
+static void the_shutdown_ends_it(void **state)
+{
+    silence s = silence_of(*state);
+    taker *t = take(*state, &s, NULL);
+
+    (void)lk_client_shutdown(s.client, 1);
+    assert_status(taker_join(t), LK_ECLOSED);
+    silence_end(*state, &s);
+}
+
+static void a_break_has_it_asked_again(void **state)
+{
+    silence s = silence_of(*state);
+    taker *t = take(*state, &s, NULL);
+
+    proxy_heal(s.proxy);
+    proxy_reset(s.proxy, PROXY_ALL);
+    assert_status(taker_release(t), LK_OK);
+    silence_end(*state, &s);
+}
+
+static void another_caller_is_answered_too(void **state)
+{
+    silence s = silence_of(*state);
+    lk_lock *other = locking_lock(*state, s.client, "other");
+    taker *one = take(*state, &s, NULL);
+    taker *two = locking_take(*state, other, LK_FOREVER, NULL);
+
+    locking_wait_waiting(s.client, 2);
+    proxy_release(s.proxy, PROXY_ALL, PROXY_REPLIES);
+    assert_status(taker_release(one), LK_OK);
+    assert_status(taker_release(two), LK_OK);
+    locking_free_lock(*state, other);
+    silence_end(*state, &s);
+}
+
+/* Ends with answers under way that are nobody's, and the next is answered. */
+static void what_it_leaves_is_read_by_the_loop(void **state)
+{
+    silence s = silence_of(*state);
+    taker *t = locking_take(*state, s.lock, 50, NULL);
+
+    assert_status(taker_join(t), LK_EINDOUBT);
+    proxy_release(s.proxy, PROXY_ALL, PROXY_REPLIES);
+    locking_wait_calm(s.client);
+    pairs(s.lock, WARM);
+    silence_end(*state, &s);
+}
+
+/* ---- many at once -------------------------------------------------------------- */
+
+enum { THREADS = 64, ROUNDS = 60, ASYNC = 400 };
+
+typedef struct party {
+    lk_client *client;
+    pthread_t threads[THREADS];
+    atomic_uint got, ended, async;
+    unsigned wanted; /* of async */
+} party;
+
+typedef struct guest {
+    party *party;
+    unsigned index;
+} guest;
+
+/* By turns alone on its name, for a name that others want, and canceled. */
+static void guest_do(guest *g, lk_lock *own, lk_lock *shared, int round)
+{
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    lk_cancel *cancel = NULL;
+    lk_hold *hold = NULL;
+    lk_status status;
+
+    assert_status(lk_cancel_new(&cancel, g->party->client), LK_OK);
+    options.cancel = cancel;
+    if (round % 7 == 3)
+        lk_cancel_fire(cancel);
+    status = lk_lock_acquire(round % 3 == 0 ? shared : own,
+                             round % 5 == 0 ? 1 : LK_FOREVER, &options, &hold);
+    if (status == LK_OK)
+        assert_status(lk_hold_release(hold), LK_OK);
+    g->party->got += status == LK_OK;
+    g->party->ended++;
+    lk_cancel_free(cancel);
+}
+
+static void *guest_main(void *data)
+{
+    guest *g = data;
+    lk_lock *own, *shared;
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), "own:%u", g->index);
+    assert_status(lk_lock_new(&own, g->party->client, name, NULL), LK_OK);
+    assert_status(lk_lock_new(&shared, g->party->client, "shared", NULL),
+                  LK_OK);
+    for (int round = 0; round < ROUNDS; round++)
+        guest_do(g, own, shared, round);
+    lk_lock_free(own);
+    lk_lock_free(shared);
+    return NULL;
+}
+
+static void on_given(lk_status status, void *data)
+{
+    party *p = data;
+
+    (void)status;
+    p->async++;
+}
+
+static void on_got(lk_status status, lk_hold *hold, void *data)
+{
+    party *p = data;
+
+    if (status != LK_OK || lk_hold_release_async(hold, on_given, p) != LK_OK)
+        p->async++;
+}
+
+static bool async_is_over(void *data)
+{
+    party *p = data;
+
+    return p->async >= p->wanted;
+}
+
+static void every_call_of_many_threads_ends_beside_async_work(void **state)
+{
+    locking *f = *state;
+    party p = {.client = locking_open(f, NULL), .wanted = ASYNC};
+    lk_lock *lock = locking_lock(f, p.client, "async");
+    guest guests[THREADS];
+
+    for (unsigned i = 0; i < THREADS; i++) {
+        guests[i] = (guest){.party = &p, .index = i};
+        assert_int_equal(pthread_create(&p.threads[i], NULL, guest_main,
+                                        &guests[i]),
+                         0);
+    }
+    for (int i = 0; i < ASYNC; i++)
+        assert_status(lk_lock_acquire_async(lock, LK_FOREVER, NULL, on_got, &p),
+                      LK_OK);
+    for (unsigned i = 0; i < THREADS; i++)
+        (void)pthread_join(p.threads[i], NULL);
+    assert_true(wait_until(async_is_over, &p, DEADLINE_MS));
+    assert_int_equal(p.ended, THREADS * ROUNDS);
+    assert_true(p.got > 0);
+    locking_wait_calm(p.client);
+}
+
+/* One thread works, and another has async work done now and then: the stream
+   goes to and fro. */
+static void a_lone_caller_and_async_work_take_turns(void **state)
+{
+    locking *f = *state;
+    party p = {.client = locking_open(f, NULL), .wanted = ASYNC};
+    lk_lock *lock = locking_lock(f, p.client, "async");
+    guest g = {.party = &p, .index = 1};
+
+    assert_int_equal(pthread_create(&p.threads[0], NULL, guest_main, &g), 0);
+    for (unsigned i = 0; i < ASYNC; i++) {
+        assert_status(lk_lock_acquire_async(lock, LK_FOREVER, NULL, on_got, &p),
+                      LK_OK);
+        p.wanted = i + 1;
+        if (i % 16 == 0)
+            assert_true(wait_until(async_is_over, &p, DEADLINE_MS));
+    }
+    (void)pthread_join(p.threads[0], NULL);
+    assert_true(wait_until(async_is_over, &p, DEADLINE_MS));
+    assert_int_equal(p.ended, ROUNDS);
+    locking_wait_calm(p.client);
+}
+
+int main(void)
+{
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_loop_sleeps_while_one_caller_works),
+        TEST(its_time_ends_it),
+        TEST(a_cancel_ends_it),
+        TEST(the_shutdown_ends_it),
+        TEST(a_break_has_it_asked_again),
+        TEST(another_caller_is_answered_too),
+        TEST(what_it_leaves_is_read_by_the_loop),
+        TEST(every_call_of_many_threads_ends_beside_async_work),
+        TEST(a_lone_caller_and_async_work_take_turns),
+    };
+
+    return cmocka_run_group_tests_name("read_own", tests, locking_start_server,
+                                       locking_stop_server);
+}
