@@ -474,18 +474,22 @@ static lk_status handle_end(lk_hold *hold, bool *ret_release)
     return LK_OK;
 }
 
-/* Waits for the answer; the claim goes on by itself if there is none in time. */
-static lk_status release_wait(lk__claim *claim)
+/* Waits for the answer; the claim goes on by itself if there is none in time.
+   Leaves the monitor, and the claim to itself. */
+static lk_status release_wait(lk_hold *hold)
 {
-    lk_client *client = claim->place->client;
+    lk_client *client = hold->client;
     lk__releaser releaser = {.sent = false};
     uint64_t until =
         lk__client_now(client) + client->settings.command_timeout_ms * MS;
 
     lk__call_init(&releaser.call, client, NULL);
-    lk__claim_release(claim, &releaser);
-    if (!lk__call_sleep(&releaser.call, until))
+    lk__claim_release(hold->claim, &releaser);
+    lk__hold_unclaim(hold);
+    if (!lk__call_await(&releaser.call, until)) {
         lk__releaser_end(&releaser);
+        lk__client_leave(client);
+    }
     return lk__call_status(&releaser.call);
 }
 
@@ -502,14 +506,16 @@ static lk_status claim_hold_release(lk_hold *hold)
 
     lk__client_lock(client);
     status = handle_end(hold, &release);
-    if (release && lk__client_is_callback(client)) {
-        lk__claim_release(hold->claim, NULL);
-        status = lk__fail(LK_EINDOUBT, "a callback does not wait for it");
-    } else if (release) {
-        status = release_wait(hold->claim);
+    if (release && !lk__client_is_callback(client)) {
+        status = release_wait(hold);
+    } else {
+        if (release) {
+            lk__claim_release(hold->claim, NULL);
+            status = lk__fail(LK_EINDOUBT, "a callback does not wait for it");
+        }
+        lk__hold_unclaim(hold);
+        lk__client_leave(client);
     }
-    lk__hold_unclaim(hold);
-    lk__client_leave(client);
     lk__hold_discard(hold);
     return status;
 }

@@ -385,13 +385,17 @@ static lk_status need_blocking(lk__wait *wait)
     return status;
 }
 
-/* Inside the monitor. */
+/* Inside the monitor, which it leaves. */
 static lk_status wait_sleep(lk__wait *wait)
 {
-    lk__call_init(&wait->call, wait->place->client, NULL);
+    lk_client *client = wait->call.client;
+
+    lk__call_init(&wait->call, client, NULL);
     lk__wait_begin(wait);
-    if (!lk__call_sleep(&wait->call, wait->until))
+    if (!lk__call_await(&wait->call, wait->until)) {
         end_late(wait);
+        lk__client_leave(client);
+    }
     return lk__call_status(&wait->call);
 }
 
@@ -409,7 +413,7 @@ static lk_status wait_blocking(const lk__wish *wish, lk_hold **ret_hold)
     status = lk__client_enter_blocking(client);
     if (status == LK_OK) {
         status = wait_sleep(wait);
-        lk__client_leave_blocking(client);
+        lk__client_unref(client);
     }
     if (status == LK_OK && wait->need != NULL)
         status = need_blocking(wait);

@@ -24,6 +24,7 @@ void lk__call_init(lk__call *call, lk_client *client,
 {
     call->client = client;
     call->deliver = deliver;
+    call->parked = false;
     call->post.run = run;
     if (deliver == NULL)
         client->world->class->parking_init(client->world, &call->parking);
@@ -37,7 +38,11 @@ void lk__call_done(lk__call *call, lk_status status, const char *words)
     call->done = true;
     client->upper->explain(client, status, words, call->words,
                            sizeof(call->words));
-    if (call->deliver == NULL) {
+    if (call->parked) {
+        call->next_woken = NULL;
+        *client->last_woken = call;
+        client->last_woken = &call->next_woken;
+    } else if (call->deliver == NULL) {
         client->world->class->unpark(client->world, &call->parking);
     } else {
         lk__client_ref(client); /* until it is delivered */
@@ -45,21 +50,73 @@ void lk__call_done(lk__call *call, lk_status status, const char *words)
     }
 }
 
-bool lk__call_sleep(lk__call *call, uint64_t until)
+void lk__calls_wake(lk_client *client, lk__call *first)
+{
+    while (first != NULL) {
+        lk__call *next = first->next_woken;
+
+        client->world->class->unpark(client->world, &first->parking);
+        first = next;
+    }
+}
+
+/* Outside the monitor. */
+static bool park(lk__call *call, uint64_t until)
+{
+    lk__world *world = call->client->world;
+    bool is_woken;
+    int was;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+    is_woken = world->class->park(world, &call->parking, until);
+    (void)pthread_setcancelstate(was, &was);
+    return is_woken;
+}
+
+/* Sleeps, and leaves the monitor for that. True: it was woken, and the call is
+   done; false: it is in the monitor. */
+static bool sleep_parked(lk__call *call, uint64_t until)
+{
+    lk_client *client = call->client;
+
+    call->parked = true;
+    lk__client_leave(client);
+    if (park(call, until))
+        return true;
+    lk__client_lock(client);
+    if (!call->done) {
+        call->parked = false;
+        return false;
+    }
+    /* It ended just now: the thread that ended it still has to wake it. */
+    lk__client_leave(client);
+    (void)park(call, LK__NEVER);
+    return true;
+}
+
+/* True: it has left the monitor, and the call is done. */
+static bool sleep_outside(lk__call *call, uint64_t until)
 {
     lk_client *client = call->client;
 
     if (!call->done)
         client->upper->read(client, &call->parking, &call->done, until);
-    if (!call->done) {
-        int was;
+    return !call->done && sleep_parked(call, until);
+}
 
-        lk__client_leave(client);
-        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
-        client->world->class->park(client->world, &call->parking, until);
-        (void)pthread_setcancelstate(was, &was);
-        lk__client_lock(client);
-    }
+bool lk__call_sleep(lk__call *call, uint64_t until)
+{
+    if (sleep_outside(call, until))
+        lk__client_lock(call->client);
+    return call->done;
+}
+
+bool lk__call_await(lk__call *call, uint64_t until)
+{
+    if (sleep_outside(call, until))
+        return true;
+    if (call->done)
+        lk__client_leave(call->client);
     return call->done;
 }
 

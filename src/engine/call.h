@@ -22,6 +22,8 @@ struct lk__call {
     void (*deliver)(lk__call *call); /* NULL: blocking */
     lk__post post;
     lk__parking parking;
+    bool parked;          /* the caller sleeps there until it is woken */
+    lk__call *next_woken; /* of those whose callers are to be woken */
 };
 
 /* deliver NULL: a blocking call. The shutdown ends every call there is, and a
@@ -37,6 +39,16 @@ void lk__call_done(lk__call *call, lk_status status, const char *words);
  * meanwhile. Returns whether it is done.
  */
 bool lk__call_sleep(lk__call *call, uint64_t until);
+
+/* The same; but once the call is done, the caller has left the monitor. */
+bool lk__call_await(lk__call *call, uint64_t until);
+
+/*
+ * Wakes the callers of calls that are done. Outside the monitor, so that they do
+ * not run into it: a caller that was parked stays until it is woken, and then
+ * its call may be gone.
+ */
+void lk__calls_wake(lk_client *client, lk__call *first);
 
 /* The status to return, with its words noted on this thread. */
 lk_status lk__call_status(const lk__call *call);

@@ -12,6 +12,7 @@
 #include "settings/options.h"
 #include "world/world.h"
 
+struct lk__call;
 struct lk__node;
 struct lk__watch;
 struct lk__work;
@@ -86,8 +87,10 @@ struct lk_client {
     lk__posts posts; /* the user's */
     lk__posts inner; /* the library's own */
     pthread_cond_t post_done;
-    unsigned corks;  /* who still adds to what is sent */
-    int dispatch_fd; /* eventfd, or -1 */
+    struct lk__call *first_woken; /* that are done, and whose callers sleep */
+    struct lk__call **last_woken; /* where the next one is hung */
+    unsigned corks;               /* who still adds to what is sent */
+    int dispatch_fd;              /* eventfd, or -1 */
 
     lk_client_stats stats;
 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "engine/call.h"
 #include "engine/client.h"
 #include "engine/watch.h"
 
@@ -31,12 +32,30 @@ static void monitor_lock(lk_client *client)
     client->cancel_state = was;
 }
 
+static lk__call *woken_take(lk_client *client)
+{
+    lk__call *first = client->first_woken;
+
+    client->first_woken = NULL;
+    client->last_woken = &client->first_woken;
+    return first;
+}
+
 static void monitor_unlock(lk_client *client)
 {
+    lk__call *woken = woken_take(client);
     int was = client->cancel_state;
 
     pthread_mutex_unlock(&client->mutex);
+    lk__calls_wake(client, woken);
     (void)pthread_setcancelstate(was, &was);
+}
+
+/* The callback that runs may itself wait for a caller that is to be woken. */
+static void post_wait(lk_client *client)
+{
+    lk__calls_wake(client, woken_take(client));
+    pthread_cond_wait(&client->post_done, &client->mutex);
 }
 
 void lk__client_lock(lk_client *client)
@@ -192,7 +211,7 @@ void lk__client_unpost(lk_client *client, lk__post *post)
 
     while (posts->running == post &&
            !pthread_equal(posts->runner, pthread_self()))
-        pthread_cond_wait(&client->post_done, &client->mutex);
+        post_wait(client);
     if (post->queued)
         post_remove(posts, post);
 }
@@ -238,7 +257,7 @@ void lk__client_finish_posts(lk_client *client)
 {
     lk__client_lock(client);
     while (client->inner.first != NULL || client->inner.running != NULL)
-        pthread_cond_wait(&client->post_done, &client->mutex);
+        post_wait(client);
     posts_run(client, &client->posts);
     lk__client_leave(client);
 }

@@ -94,6 +94,7 @@ lk_status lk__client_open_in(lk_client **ret_client, lk__world *world,
     }
     pthread_mutex_init(&client->mutex, NULL);
     pthread_cond_init(&client->post_done, NULL);
+    client->last_woken = &client->first_woken;
     client->refs = 1;
     client->world = world;
     status = client_start(client);
