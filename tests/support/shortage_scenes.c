@@ -191,6 +191,18 @@ static void open_and_close(shortage *s)
     client_close(s, client);
 }
 
+/* So often that its caller reads its answers itself. */
+static void lock_again_and_again(shortage *s)
+{
+    lk_client *client = client_open(s);
+    lk_lock *lock = lock_new(s, client);
+
+    for (int i = 0; i < 10; i++)
+        give(s, lock_take(s, lock));
+    lk_lock_free(lock);
+    client_close(s, client);
+}
+
 static void lock_alone(shortage *s)
 {
     lk_client *client = client_open(s);
@@ -697,6 +709,7 @@ static void inspect_all_ways(shortage *s)
 const shortage_scene shortage_scenes[] = {
     {"open", open_and_close},
     {"lock", lock_alone},
+    {"lock-and-lock", lock_again_and_again},
     {"lock-handed-over", lock_handed_over},
     {"lock-passed-on", lock_passed_on},
     {"lock-canceled", lock_canceled},
