@@ -6,27 +6,30 @@
  * Two callers, each of which makes some calls; an async request; a call that is
  * ended from elsewhere while it waits; the loop, which lends the stream or does
  * not; a stream that is closed; a tick of the loop's clock, which comes at any
- * moment or never. A caller may be stopped for ever while it sleeps in its read.
+ * moment or never. A caller may be stopped for ever anywhere in its read, unless
+ * it has entered the client's mutex; so may it after the link was closed.
  *
  * What is checked, in every state that can be reached: answers are taken in the
  * order in which they came, so no two read at once; a link is not touched after
  * it was freed; and when nothing can happen any more every call has ended, the
- * async answer was taken, and a closed link was freed.
+ * async answer was taken, the server was told of a close, and a closed link was
+ * freed unless a caller that is stopped has it.
  *
  * -DNO_<RULE> takes a rule out; the model must fail then. tools/check-model.sh
  * does so with each of them.
  *
  *   SEND     a sender has the loop take a stream that nobody reads
  *   RETURN   so does a caller that returns it while answers are awaited
- *   RESUME   a caller that slept reads only if it still has its turn
- *   AWAKE    the loop takes nothing from a caller that is awake
+ *   TURN     a caller that slept reads only if it still has its turn
+ *   INSIDE   it receives within the client's mutex, in which it delivers
+ *   LOCKED   and within the world's, in which the loop takes the stream back
  *   WOKEN    a caller that was woken while awake does not sleep
  *   RING     one that sleeps is woken
  *   IDLE     a stream on which an answer is awaited is not lent
  *   ONE      a stream is not lent while a caller has not returned it
- *   DEFER    what the loop could not do is done after the return
- *   HURRY    a caller that work waits for does not sleep
  *   KEEP     a link is freed only after the return
+ *   AGAIN    and is, then
+ *   EARLY    its end is told before that
  *   TICK     the loop takes a stream back that nobody has borrowed of late
  */
 
@@ -56,14 +59,14 @@
 #define CALL(id, number) ((id) * 8 + (number))
 #define ASYNC            16
 
-mtype = { LOOPS, NOBODYS, SLEEPS, READS };
+mtype = { LOOPS, NOBODYS, CALLERS };
 
 /* ---- what the world's mutex guards; each step of it is atomic -------------- */
 
 mtype turn = LOOPS;
-bool borrowed, woken, rung, used;
+bool borrowed, woken, asleep, rung, used;
 bool take, send_work, close_work;         /* left for the loop */
-bool deferred_send, deferred_close;
+bool closes;                              /* once it is returned */
 
 /* ---- what the client's mutex guards ---------------------------------------- */
 
@@ -76,7 +79,7 @@ bool async_sent, async_done;
 
 bool posted[2];                           /* semaphores */
 bool armed = true;                        /* the socket is in the loop's set */
-bool freed;
+bool freed, told;                         /* a closed link; its end */
 bool frozen;
 
 chan outbox = [6] of { byte };            /* what the socket did not take */
@@ -100,15 +103,10 @@ chan answer = [6] of { byte };
 #else
 #define IS_ONE (!borrowed)
 #endif
-#ifdef NO_HURRY
-#define IS_HURRIED false
+#ifdef NO_TURN
+#define IS_TURN (turn == CALLERS || turn == LOOPS)
 #else
-#define IS_HURRIED (deferred_send || deferred_close)
-#endif
-#ifdef NO_RESUME
-#define RESUME skip
-#else
-#define RESUME goto give
+#define IS_TURN (turn == CALLERS)
 #endif
 #ifdef NO_KEEP
 #define IS_KEPT false
@@ -129,10 +127,11 @@ inline wake(id)
             woken = true;
 #endif
             if
-            :: turn != READS ->
+            :: asleep ->
 #ifndef NO_RING
-                rung = true
+                rung = true;
 #endif
+                skip
             :: else
             fi
         :: else -> posted[id] = true
@@ -197,12 +196,22 @@ inline lend()
     }
 }
 
+/* Outside the client's mutex. What a stopped caller waits for is nobody's. */
+#define MAY_FREEZE                                                             \
+    if                                                                         \
+    :: FREEZES && id == 0 -> frozen = true; goto stopped                       \
+    :: true                                                                    \
+    fi
+
 /* ---- a caller --------------------------------------------------------------- */
 
 proctype caller(byte id)
 {
     byte calls = 0, x = 0, y = 0;
     bool alone = false;
+#ifdef NO_LOCKED
+    bool mine = false;
+#endif
 
     do
     :: calls == CALLS -> break
@@ -221,7 +230,7 @@ proctype caller(byte id)
             if
             :: alone && turn == NOBODYS ->
                 USE;
-                turn = READS;
+                turn = CALLERS;
                 borrowed = true;
                 woken = false;
                 used = true;
@@ -240,34 +249,47 @@ proctype caller(byte id)
         fi;
 
 rest:
+        MAY_FREEZE;
         atomic {
             USE;
+            asleep = !woken;
             if
-            :: woken || IS_HURRIED -> goto give
-            :: else -> turn = SLEEPS
+            :: woken -> goto give
+            :: else
             fi
         };
-        if
-        :: FREEZES && id == 0 -> frozen = true; reads[0] = false; goto stopped
-        :: atomic { (len(answer) > 0) || rung || closed }
-        fi;
-        atomic {
-            USE;
-            if
-            :: turn == SLEEPS -> turn = READS
-            :: else -> RESUME
-            fi
-        };
-        atomic {
-            if
-            :: closed -> goto give /* the end of the stream */
-            :: !closed && (len(answer) > 0) -> answer?x
-            :: !closed && (len(answer) == 0) -> goto rest
-            fi
-        };
+        MAY_FREEZE;
+        atomic { (len(answer) > 0) || rung };
+        MAY_FREEZE;
+#ifndef NO_INSIDE
         ENTER;
-        deliver(x, y);
-        x = 0;
+#endif
+#ifdef NO_LOCKED
+        USE;
+        asleep = false;
+        mine = IS_TURN && !closed && len(answer) > 0;
+        if
+        :: mine && len(answer) > 0 -> answer?x
+        :: else
+        fi;
+#else
+        atomic {
+            USE;
+            asleep = false;
+            if
+            :: IS_TURN && !closed && len(answer) > 0 -> answer?x
+            :: else
+            fi
+        };
+#endif
+#ifdef NO_INSIDE
+        MAY_FREEZE;
+        ENTER;
+#endif
+        if
+        :: x != 0 -> deliver(x, y); x = 0
+        :: else
+        fi;
         if
         :: !done[id] && !closed && (len(awaited) > 0) -> LEAVE; goto rest
         :: else -> goto back
@@ -280,17 +302,16 @@ back:
             USE;
             reads[id] = false;
             if
-            :: turn == READS -> turn = NOBODYS
+            :: turn == CALLERS -> turn = NOBODYS
             :: else
             fi;
             rung = false;
+            asleep = false;
             borrowed = false;
-#ifndef NO_DEFER
-            send_work = send_work || deferred_send;
-            close_work = close_work || deferred_close;
+#ifndef NO_AGAIN
+            close_work = close_work || closes;
 #endif
-            deferred_send = false;
-            deferred_close = false
+            closes = false
         };
 #ifndef NO_RETURN
         if
@@ -344,7 +365,7 @@ proctype ender()
     :: call[0] != 0;
         ENTER;
         if
-        :: call[0] != 0 && !done[0] && !frozen ->
+        :: call[0] != 0 && !done[0] ->
             done[0] = true;
             wake(0)
         :: else
@@ -370,7 +391,7 @@ proctype closer()
     :: x == 2 -> break
     :: x < 2 ->
         if
-        :: call[x] != 0 && !done[x] && !(x == 0 && frozen) ->
+        :: call[x] != 0 && !done[x] ->
             done[x] = true; wake(x)
         :: else
         fi;
@@ -378,6 +399,7 @@ proctype closer()
     od;
     atomic { USE; close_work = true };
     LEAVE;
+    told;
     freed || frozen
 }
 
@@ -393,20 +415,17 @@ end:
 
 /* ---- the loop ----------------------------------------------------------------- */
 
-/* Takes it back, if that can be; a caller that sleeps is woken. */
+/* Takes it back; a caller that sleeps is woken. */
 inline take_back()
 {
     if
-    :: turn == SLEEPS ->
-#ifndef NO_RING
-        rung = true;
-#endif
+    :: turn == CALLERS ->
         woken = true;
+#ifndef NO_RING
+        rung = rung || asleep;
+#endif
         turn = LOOPS; armed = true
     :: turn == NOBODYS -> turn = LOOPS; armed = true
-#ifdef NO_AWAKE
-    :: turn == READS -> turn = LOOPS; armed = true
-#endif
     :: else
     fi
 }
@@ -427,24 +446,25 @@ end:
     :: atomic { send_work ->
             send_work = false;
             take_back();
-            if
-            :: turn == READS -> deferred_send = true
-            :: else ->
-                do
-                :: len(outbox) > 0 -> outbox?x; request!x
-                :: else -> break
-                od;
-                x = 0;
-                blocked = false
-            fi
+            do
+            :: len(outbox) > 0 -> outbox?x; request!x
+            :: else -> break
+            od;
+            x = 0;
+            blocked = false
         }
     :: atomic { close_work ->
             close_work = false;
             take_back();
             armed = false;
             if
-            :: turn == READS || IS_KEPT -> deferred_close = true
-            :: else -> freed = true
+            :: IS_KEPT ->
+                closes = true;
+#ifndef NO_EARLY
+                told = true;
+#endif
+                skip
+            :: else -> freed = true; told = true
             fi
         }
     :: armed && (len(answer) > 0) && !closed && !freed ->

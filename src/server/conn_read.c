@@ -35,22 +35,38 @@ void lk__conn_lend(lk__conn *conn)
     conn->client->world->class->link_lend(conn->link);
 }
 
-/* Leaves the monitor meanwhile. False: the caller has to sleep. */
+/* Outside the monitor. */
+static bool has_bytes(lk__conn *conn, lk__link *link, uint64_t until)
+{
+    bool has;
+    int was;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+    has = conn->client->world->class->link_await(link, until);
+    (void)pthread_setcancelstate(was, &was);
+    return has;
+}
+
+/*
+ * Leaves the monitor meanwhile, but not between what it receives and what it does
+ * with it: a thread that is stopped outside keeps no answer from anybody. False:
+ * there is nothing more to read, or not for this caller.
+ */
 static bool read_some(lk__conn *conn, lk__link *link, uint64_t until)
 {
     lk_client *client = conn->client;
     const char *bytes;
-    ssize_t size;
-    int was;
+    ssize_t size = -1;
+    bool has;
 
     lk__client_leave(client);
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
-    size = client->world->class->link_await(link, until, &bytes);
-    (void)pthread_setcancelstate(was, &was);
+    has = has_bytes(conn, link, until);
     lk__client_lock(client);
+    if (has)
+        size = client->world->class->link_read(link, &bytes);
     if (size > 0)
         lk__conn_take(conn, link, bytes, (size_t)size);
-    return size > 0 && conn->link == link && conn->first != NULL;
+    return size >= 0 && conn->link == link && conn->first != NULL;
 }
 
 void lk__conn_read(lk__conn *conn, lk__parking *parking, const bool *done,

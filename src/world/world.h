@@ -139,14 +139,15 @@ typedef struct lk__world_class {
     /* The caller is to read a lent stream. False: it is not lent, or somebody
        has it. An unpark of the parking ends the wait in link_await. */
     bool (*link_borrow)(lk__link *link, lk__parking *parking);
+    /* Sleeps until there is something to read. Not under the mutex. False:
+       unparked, or the time has come, or the loop has taken the stream back. */
+    bool (*link_await)(lk__link *link, uint64_t until);
     /*
-     * Waits for bytes, which are borrowed until the next call, and returns how
-     * many; not under the mutex. 0: unparked, or the time has come, or the
-     * loop has taken the stream back, or will. Negative: the stream has ended,
-     * and an event follows once it is returned. After 0 and less it is returned.
+     * Takes what there is: borrowed until the next call, and how many bytes. 0:
+     * nothing, or the loop has taken the stream back. Negative: the stream has
+     * ended, and an event follows.
      */
-    ssize_t (*link_await)(lk__link *link, uint64_t until,
-                          const char **ret_bytes);
+    ssize_t (*link_read)(lk__link *link, const char **ret_bytes);
     /* Gives it back, also when it was closed meanwhile. */
     void (*link_return)(lk__link *link, lk__parking *parking);
 

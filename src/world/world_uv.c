@@ -304,6 +304,7 @@ static const lk__world_class uv_class = {
     .link_want = lk__uv_link_want,
     .link_borrow = lk__uv_link_borrow,
     .link_await = lk__uv_link_await,
+    .link_read = lk__uv_link_read,
     .link_return = lk__uv_link_return,
     .parking_init = world_parking_init,
     .park = world_park,

@@ -71,20 +71,20 @@ struct lk__uv_socket {
 typedef enum lk__uv_turn {
     LK__UV_LOOPS, /* the loop's */
     LK__UV_NOBODYS,
-    LK__UV_SLEEPS, /* a caller's, which waits for bytes or to be woken */
-    LK__UV_READS   /* a caller's, which is awake */
+    LK__UV_CALLERS /* a caller's that has borrowed it */
 } lk__uv_turn;
 
 typedef struct lk__uv_loan {
-    atomic_int turn;   /* changed under the world's mutex only */
-    bool borrowed;     /* a caller has not returned it */
-    bool woken;        /* the borrower is not to sleep again */
-    bool rung;         /* wake_fd is readable */
-    unsigned deferred; /* work that waits for its return */
-    unsigned uses;     /* how often it was borrowed */
-    unsigned seen;     /* the loop's: uses at the last tick */
-    int wake_fd;       /* an eventfd; -1: it was never lent */
-    char *bytes;       /* what the borrower received */
+    atomic_int turn; /* changed under the world's mutex only */
+    bool borrowed;   /* a caller has not returned it */
+    bool woken;      /* the borrower is not to sleep again */
+    bool asleep;     /* it has to be rung for */
+    bool rung;       /* wake_fd is readable */
+    bool closes;     /* freed once it is returned */
+    unsigned uses;   /* how often it was borrowed */
+    unsigned seen;   /* the loop's: uses at the last tick */
+    int wake_fd;     /* an eventfd; -1: it was never lent */
+    char *bytes;     /* what the borrower received */
 } lk__uv_loan;
 
 struct lk__link {
@@ -170,8 +170,8 @@ void lk__uv_link_end(lk__link *link, int error);
 void lk__uv_link_lend(lk__link *link);
 void lk__uv_link_want(lk__link *link);
 bool lk__uv_link_borrow(lk__link *link, lk__parking *parking);
-ssize_t
-lk__uv_link_await(lk__link *link, uint64_t until, const char **ret_bytes);
+bool lk__uv_link_await(lk__link *link, uint64_t until);
+ssize_t lk__uv_link_read(lk__link *link, const char **ret_bytes);
 void lk__uv_link_return(lk__link *link, lk__parking *parking);
 
 /* Wakes a parking that reads. */
@@ -179,8 +179,8 @@ void lk__uv_loan_wake(lk__link *link);
 
 /*
  * Before the loop does work on a link: it takes a stream back that is lent. What
- * it may do now is returned; the rest is queued again when the borrower has
- * returned it.
+ * there is to do is returned; a close is queued again when a borrower has
+ * returned the link.
  */
 unsigned lk__uv_loan_recall(lk__link *link, unsigned work);
 

@@ -5,18 +5,19 @@
  * its end alone, and from then on a caller that waits for an answer borrows the
  * stream, sleeps on the socket, and reads. The turn says whose it is to read:
  *
- *            lend              borrow            await
- *   LOOPS ----------> NOBODYS --------> READS <--------> SLEEPS
- *     ^                 |  ^  <--------   |                 |
- *     +-----------------+  return         |                 |
- *     ^  recall                           | work waits      |
- *     +-----------------------------------+-----------------+
+ *            lend              borrow
+ *   LOOPS ----------> NOBODYS --------> CALLERS
+ *     ^                 |  ^  <--------   |
+ *     +-----------------+       return    |
+ *     ^  recall                           |
+ *     +-----------------------------------+
  *
  * The loop takes a stream back when it has something to do with it, when an
  * answer is awaited that no caller reads (LK__UV_TAKE), and at a tick of its
- * clock when nobody has borrowed it since the tick before. From a caller that
- * sleeps it takes it at once; one that is awake may have bytes in its hands,
- * and is waited for: the work is deferred until it returns the stream.
+ * clock when nobody has borrowed it since the tick before. It waits for nobody:
+ * a caller outside the client's mutex has no bytes in its hands. It receives
+ * under the client's mutex, and under the world's so that its turn cannot end
+ * meanwhile. What the loop then receives, it delivers after it.
  *
  * A caller of whom the stream was taken still uses the link until it returns it.
  * Until then it is not lent to another, and not freed.
@@ -24,6 +25,9 @@
  * The socket stays in the loop's set, since libuv ends the process if it cannot
  * put one there. Only the loop changes what it watches. model/reader.pml is this
  * file for Spin.
+ *
+ * A child of fork() has the eventfd too, as it has libuv's descriptors; no call
+ * comes so far in it.
  */
 
 #include <assert.h>
@@ -77,13 +81,13 @@ void lk__uv_loan_free(lk__link *link)
 /* ---- the loop's side ----------------------------------------------------- */
 
 /* Under the mutex. One that is awake sees it before it sleeps again. */
-static void wake(lk__uv_loan *loan, bool is_awake)
+static void wake(lk__uv_loan *loan)
 {
     static const uint64_t one = 1;
     ssize_t size;
 
     loan->woken = true;
-    if (is_awake || loan->rung)
+    if (!loan->asleep || loan->rung)
         return;
     loan->rung = true;
     do
@@ -91,37 +95,40 @@ static void wake(lk__uv_loan *loan, bool is_awake)
     while (size < 0 && errno == EINTR);
 }
 
-/* Under the mutex: whether the loop may go on with it. */
-static bool turn_take_back(lk__link *link)
+/* Under the mutex. */
+static void turn_take_back(lk__link *link)
 {
-    lk__uv_turn turn = turn_of(link);
-
-    if (turn == LK__UV_READS)
-        return false;
-    if (turn == LK__UV_SLEEPS)
-        wake(&link->loan, false);
+    if (turn_of(link) == LK__UV_CALLERS)
+        wake(&link->loan);
     turn_set(link, LK__UV_LOOPS);
-    return true;
+}
+
+/* A link that is closed and not returned: its peer does not wait for that. */
+static void link_end_early(lk__link *link)
+{
+    (void)uv_poll_stop(&link->socket->poll);
+    (void)shutdown(link->socket->entry.fd, SHUT_RDWR);
 }
 
 unsigned lk__uv_loan_recall(lk__link *link, unsigned work)
 {
-    lk__uv_turn turn;
-    bool is_back = true;
+    bool was_lent, closes_later;
 
     lock(link);
-    turn = turn_of(link);
-    if (work == LK__UV_TAKE && turn != LK__UV_NOBODYS)
-        work = 0;
+    was_lent = turn_of(link) != LK__UV_LOOPS;
+    if (work == LK__UV_TAKE && turn_of(link) != LK__UV_NOBODYS)
+        was_lent = false;
     else
-        is_back = turn_take_back(link);
-    if (!is_back || ((work & LK__UV_CLOSE) && link->loan.borrowed)) {
-        link->loan.deferred |= work;
-        work = 0;
-    }
+        turn_take_back(link);
+    closes_later = (work & LK__UV_CLOSE) && link->loan.borrowed;
+    if (closes_later)
+        link->loan.closes = true;
     unlock(link);
-    if (turn != LK__UV_LOOPS && turn_of(link) == LK__UV_LOOPS &&
-        lk__uv_link_listens(link))
+    if (closes_later) {
+        link_end_early(link);
+        return 0;
+    }
+    if (was_lent && lk__uv_link_listens(link))
         lk__uv_link_listen(link);
     return work & ~(unsigned)LK__UV_TAKE;
 }
@@ -134,11 +141,12 @@ static bool loan_look(lk__link *link)
     lock(link);
     is_idle = link->loan.seen == link->loan.uses;
     link->loan.seen = link->loan.uses;
-    is_idle = is_idle && turn_of(link) != LK__UV_LOOPS && turn_take_back(link);
+    if (is_idle)
+        turn_take_back(link);
     unlock(link);
     if (is_idle && lk__uv_link_listens(link))
         lk__uv_link_listen(link);
-    return turn_of(link) != LK__UV_LOOPS;
+    return !is_idle;
 }
 
 /* Only the loop takes links away, and others add them in front. */
@@ -190,7 +198,7 @@ void lk__uv_link_lend(lk__link *link)
 void lk__uv_loan_wake(lk__link *link)
 {
     lock(link);
-    wake(&link->loan, turn_of(link) == LK__UV_READS);
+    wake(&link->loan);
     unlock(link);
 }
 
@@ -211,7 +219,7 @@ bool lk__uv_link_borrow(lk__link *link, lk__parking *parking)
     lock(link);
     is_free = turn_of(link) == LK__UV_NOBODYS;
     if (is_free) {
-        turn_set(link, LK__UV_READS);
+        turn_set(link, LK__UV_CALLERS);
         loan->borrowed = true;
         loan->woken = false;
         loan->uses++;
@@ -221,30 +229,15 @@ bool lk__uv_link_borrow(lk__link *link, lk__parking *parking)
     return is_free;
 }
 
-/* READS -> SLEEPS. False: there is something else to do. */
-static bool turn_rest(lk__link *link)
+/* False: there is something else to do. */
+static bool may_sleep(lk__link *link)
 {
-    bool may_sleep;
+    bool asleep;
 
     lock(link);
-    may_sleep = !link->loan.woken && link->loan.deferred == 0;
-    if (may_sleep)
-        turn_set(link, LK__UV_SLEEPS);
+    asleep = link->loan.asleep = !link->loan.woken;
     unlock(link);
-    return may_sleep;
-}
-
-/* SLEEPS -> READS. False: the loop has taken the stream. */
-static bool turn_resume(lk__link *link)
-{
-    bool is_mine;
-
-    lock(link);
-    is_mine = turn_of(link) == LK__UV_SLEEPS;
-    if (is_mine)
-        turn_set(link, LK__UV_READS);
-    unlock(link);
-    return is_mine;
+    return asleep;
 }
 
 /* Sleeps for a second at most. True: the socket has something to read. */
@@ -261,10 +254,35 @@ static bool socket_sleep(lk__link *link, uint64_t left)
     return ppoll(fds, 2, &limit, NULL) > 0 && fds[0].revents != 0;
 }
 
-/* Bytes that came, or the end, which the loop tells. */
-static ssize_t socket_read(lk__link *link, const char **ret_bytes)
+bool lk__uv_link_await(lk__link *link, uint64_t until)
 {
-    ssize_t size = recv(atomic_load(&link->fd), link->loan.bytes, BYTES, 0);
+    lk__world *world = &link->world->base;
+    uint64_t now;
+
+    while ((now = world->class->now(world)) < until && may_sleep(link)) {
+        if (socket_sleep(link, until - now))
+            return true;
+    }
+    return false;
+}
+
+/* As recv(), of a socket that has nothing if the turn is over. */
+static ssize_t turn_receive(lk__link *link)
+{
+    ssize_t size = -1;
+
+    lock(link);
+    link->loan.asleep = false;
+    errno = EAGAIN;
+    if (turn_of(link) == LK__UV_CALLERS)
+        size = recv(atomic_load(&link->fd), link->loan.bytes, BYTES, 0);
+    unlock(link);
+    return size;
+}
+
+ssize_t lk__uv_link_read(lk__link *link, const char **ret_bytes)
+{
+    ssize_t size = turn_receive(link);
     int error = size < 0 ? -errno : 0, known = 0;
 
     *ret_bytes = link->loan.bytes;
@@ -272,50 +290,27 @@ static ssize_t socket_read(lk__link *link, const char **ret_bytes)
         return size > 0 ? size : 0;
     if (error != 0)
         (void)atomic_compare_exchange_strong(&link->error, &known, error);
-    lock(link);
-    link->loan.deferred |= error != 0 ? LK__UV_FAIL : LK__UV_TAKE;
-    unlock(link);
+    lk__uv_link_work(link, LK__UV_FAIL); /* the loop meets the end as well */
     return error != 0 ? error : -EPIPE;
-}
-
-ssize_t
-lk__uv_link_await(lk__link *link, uint64_t until, const char **ret_bytes)
-{
-    lk__world *world = &link->world->base;
-    ssize_t size = 0;
-    uint64_t now;
-
-    while (size == 0 && (now = world->class->now(world)) < until) {
-        bool has_bytes;
-
-        if (!turn_rest(link))
-            return 0;
-        has_bytes = socket_sleep(link, until - now);
-        if (!turn_resume(link))
-            return 0;
-        if (has_bytes)
-            size = socket_read(link, ret_bytes);
-    }
-    return size;
 }
 
 void lk__uv_link_return(lk__link *link, lk__parking *parking)
 {
     lk__uv_loan *loan = &link->loan;
     uint64_t count;
-    unsigned work;
+    bool closes;
 
     parking->reads = NULL;
     lock(link);
-    if (turn_of(link) == LK__UV_READS)
+    if (turn_of(link) == LK__UV_CALLERS)
         turn_set(link, LK__UV_NOBODYS);
     if (loan->rung)
         (void)!read(loan->wake_fd, &count, sizeof(count));
     loan->rung = false;
+    loan->asleep = false;
     loan->borrowed = false;
-    work = loan->deferred;
-    loan->deferred = 0;
+    closes = loan->closes;
     unlock(link);
-    if (work != 0)
-        lk__uv_link_work(link, work);
+    if (closes)
+        lk__uv_link_work(link, LK__UV_CLOSE);
 }

@@ -37,13 +37,27 @@ bool reader_borrow(reader *r)
     return r->borrowed;
 }
 
-void reader_await(reader *r)
+bool reader_sleep(reader *r)
+{
+    return reader_class(r->p)->link_await(r->link, r->until);
+}
+
+void reader_take(reader *r)
 {
     const char *bytes = NULL;
 
-    r->size = reader_class(r->p)->link_await(r->link, r->until, &bytes);
+    reader_enter(r->p);
+    r->size = reader_class(r->p)->link_read(r->link, &bytes);
     if (r->size > 0)
         memcpy(r->bytes, bytes, (size_t)r->size);
+    reader_leave(r->p);
+}
+
+void reader_await(reader *r)
+{
+    r->size = 0;
+    if (reader_sleep(r))
+        reader_take(r);
 }
 
 void reader_return(reader *r)
@@ -76,34 +90,33 @@ static void *reader_main(void *data)
     return NULL;
 }
 
-lk__uv_turn reader_turn(const reader *r)
-{
-    return (lk__uv_turn)atomic_load(&r->link->loan.turn);
-}
-
 bool reader_sleeps(void *data)
 {
     const reader *r = data;
+    bool asleep;
 
-    return reader_turn(r) == LK__UV_SLEEPS;
+    (void)pthread_mutex_lock(&r->link->world->mutex);
+    asleep = r->link->loan.asleep;
+    (void)pthread_mutex_unlock(&r->link->world->mutex);
+    return asleep;
 }
 
 bool reader_lost(void *data)
 {
     const reader *r = data;
 
-    return reader_turn(r) == LK__UV_LOOPS;
+    return atomic_load(&r->link->loan.turn) == LK__UV_LOOPS;
 }
 
 bool reader_is_waited_for(void *data)
 {
-    reader *r = data;
-    unsigned deferred;
+    const reader *r = data;
+    bool closes;
 
     (void)pthread_mutex_lock(&r->link->world->mutex);
-    deferred = r->link->loan.deferred;
+    closes = r->link->loan.closes;
     (void)pthread_mutex_unlock(&r->link->world->mutex);
-    return deferred != 0;
+    return closes;
 }
 
 /* ---- lending --------------------------------------------------------------- */

@@ -19,7 +19,7 @@ typedef struct reader {
     lk__parking parking;
     uint64_t until;
     bool borrowed;
-    ssize_t size; /* that it read; see link_await */
+    ssize_t size; /* that it read; see link_read */
     char bytes[64];
     pthread_t thread;
     bool over; /* it has returned the stream; guarded by the witness's mutex */
@@ -37,7 +37,9 @@ reader reader_of(pair *p);
 /* ---- the steps ---- */
 
 bool reader_borrow(reader *r);
-void reader_await(reader *r);
+bool reader_sleep(reader *r); /* link_await */
+void reader_take(reader *r);
+void reader_await(reader *r); /* both */
 void reader_return(reader *r);
 
 /* Tells whether one that sleeps was woken for it. */
@@ -63,9 +65,8 @@ bool reader_reads(reader *r, const char *text);
 
 /* ---- what can be waited for; data is the reader ---- */
 
-lk__uv_turn reader_turn(const reader *r);
 bool reader_sleeps(void *data);
 bool reader_lost(void *data);          /* the loop has the stream */
-bool reader_is_waited_for(void *data); /* the loop has work to do after it */
+bool reader_is_waited_for(void *data); /* to be freed: it is closed */
 
 #endif /* LK_TESTS_SUPPORT_READER_H */

@@ -3,9 +3,12 @@
 /* A caller that waits for an answer while nobody else does reads it itself. */
 
 #include <dirent.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/check.h"
 #include "support/locking.h"
@@ -78,7 +81,8 @@ typedef struct silence {
 static silence silence_of(locking *f)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = 20000};
+                                       .command_timeout_ms = 20000,
+                                       .watchdog_ms = 3000};
     silence s = {.proxy = proxy_start(server_socket(f->server))};
 
     assert_non_null(s.proxy);
@@ -178,6 +182,96 @@ static void what_it_leaves_is_read_by_the_loop(void **state)
     proxy_release(s.proxy, PROXY_ALL, PROXY_REPLIES);
     locking_wait_calm(s.client);
     pairs(s.lock, WARM);
+    silence_end(*state, &s);
+}
+
+/* ---- a thread that is not run --------------------------------------------------- */
+
+/* A debugger, or a machine without time, stops one thread of a process. */
+static int go_on[2];
+static sem_t stopped;
+
+static void stand_still(int sig)
+{
+    char byte;
+
+    (void)sig;
+    (void)sem_post(&stopped);
+    (void)!read(go_on[0], &byte, 1);
+}
+
+static void thread_stop(const taker *t)
+{
+    const struct sigaction action = {.sa_handler = stand_still};
+
+    assert_int_equal(pipe(go_on), 0);
+    assert_int_equal(sem_init(&stopped, 0, 0), 0);
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    assert_int_equal(pthread_kill(t->thread, SIGUSR1), 0);
+    while (sem_wait(&stopped) != 0)
+        ;
+}
+
+/* Runs it on, to the end. */
+static void assert_goes_on(taker *t)
+{
+    const struct sigaction action = {.sa_handler = SIG_DFL};
+
+    assert_int_equal(write(go_on[1], "", 1), 1);
+    assert_status(taker_release(t), LK_OK);
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    (void)close(go_on[0]);
+    (void)close(go_on[1]);
+}
+
+typedef struct renewals {
+    lk_client *client;
+    uint64_t least;
+} renewals;
+
+static bool are_renewed(void *data)
+{
+    const renewals *r = data;
+
+    return locking_stats(r->client).renewals >= r->least;
+}
+
+/* Others call, their answers come, and what is held is renewed. */
+static void assert_others_go_on(locking *f, const silence *s)
+{
+    lk_lock *other = locking_lock(f, s->client, "other");
+    lk_hold *hold = locking_hold(other);
+    renewals r = {s->client, locking_stats(s->client).renewals + 2};
+
+    assert_true(wait_until(are_renewed, &r, DEADLINE_MS));
+    assert_status(lk_hold_release(hold), LK_OK);
+    pairs(other, WARM);
+    locking_free_lock(f, other);
+}
+
+static void one_that_is_stopped_keeps_nothing_from_others(void **state)
+{
+    silence s = silence_of(*state);
+    taker *t = take(*state, &s, NULL);
+
+    thread_stop(t);
+    proxy_release(s.proxy, PROXY_ALL, PROXY_REPLIES);
+    assert_others_go_on(*state, &s);
+    assert_goes_on(t);
+    silence_end(*state, &s);
+}
+
+static void nor_does_one_whose_stream_has_ended(void **state)
+{
+    silence s = silence_of(*state);
+    taker *t = take(*state, &s, NULL);
+
+    thread_stop(t);
+    proxy_heal(s.proxy);
+    proxy_reset(s.proxy, PROXY_ALL);
+    assert_status(lk_client_wait_ready(s.client, DEADLINE_MS), LK_OK);
+    assert_others_go_on(*state, &s);
+    assert_goes_on(t);
     silence_end(*state, &s);
 }
 
@@ -317,6 +411,8 @@ int main(void)
         TEST(a_break_has_it_asked_again),
         TEST(another_caller_is_answered_too),
         TEST(what_it_leaves_is_read_by_the_loop),
+        TEST(one_that_is_stopped_keeps_nothing_from_others),
+        TEST(nor_does_one_whose_stream_has_ended),
         TEST(every_call_of_many_threads_ends_beside_async_work),
         TEST(a_lone_caller_and_async_work_take_turns),
     };

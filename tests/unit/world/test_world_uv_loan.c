@@ -168,7 +168,17 @@ static void a_reset_that_a_reader_meets_is_told(void **state)
     assert_int_equal(p->link.end_error, -ECONNRESET);
 }
 
-static void a_closed_stream_is_kept_for_its_reader(void **state)
+static bool peer_is_told(void *data)
+{
+    pair *p = data;
+    char byte;
+
+    return read(p->peer, &byte, 1) == 0;
+}
+
+/* Its reader comes to return it when it is run again, perhaps never. */
+static void
+a_closed_stream_is_kept_for_its_reader_and_its_end_is_not(void **state)
 {
     pair *p = *state;
     reader r;
@@ -177,9 +187,10 @@ static void a_closed_stream_is_kept_for_its_reader(void **state)
     r = reader_of(p);
     reader_borrows(&r);
     witness_close(&p->link);
-    assert_true(witness_turn(&p->w)); /* the loop would have freed it */
+    assert_true(wait_until(peer_is_told, p, DEADLINE_MS));
+    assert_true(wait_until(reader_is_waited_for, &r, DEADLINE_MS));
     reader_await(&r);
-    assert_true(r.size <= 0);
+    assert_int_equal(r.size, 0);
     reader_return(&r);
     assert_true(witness_turn(&p->w));
     assert_int_equal(p->link.ends, 0);
@@ -194,15 +205,12 @@ static void a_closed_stream_is_kept_for_one_that_lost_it(void **state)
     pair_connect(p, pair_listen_unix(p));
     r = reader_of(p);
     reader_borrows(&r);
-    reader_start(&r);
-    reader_enter(p);
     assert_true(wait_until(reader_lost, &r, DEADLINE_MS));
-    p->link.link = NULL;
-    reader_class(p)->link_close(r.link);
+    witness_close(&p->link);
     assert_true(wait_until(reader_is_waited_for, &r, DEADLINE_MS));
-    reader_leave(p);
-    reader_join(&r);
+    reader_await(&r);
     assert_int_equal(r.size, 0);
+    reader_return(&r);
 }
 
 static void a_close_ends_a_read_that_sleeps(void **state)
@@ -322,8 +330,9 @@ static void a_short_send_beside_a_reader_comes_writable(void **state)
     reader_join(&r);
 }
 
-/* It may have bytes in its hands. */
-static void nothing_is_taken_from_a_reader_that_is_awake(void **state)
+/* A thread may be stopped anywhere outside the mutex, for ever. */
+static void
+a_reader_that_is_stopped_before_it_sleeps_keeps_nothing(void **state)
 {
     pair *p = *state;
     reader r;
@@ -332,12 +341,36 @@ static void nothing_is_taken_from_a_reader_that_is_awake(void **state)
     r = reader_of(p);
     reader_borrows(&r);
     send_until_short(p);
-    assert_true(wait_until(reader_is_waited_for, &r, DEADLINE_MS));
-    assert_int_equal(reader_turn(&r), LK__UV_READS);
-    reader_await(&r);
+    assert_true(wait_until(is_drained, p, DEADLINE_MS));
+    assert_int_equal(write(p->peer, "hello", 5), 5);
+    assert_true(witness_has_received(&p->link, 5));
+    assert_false(reader_sleep(&r));
+    reader_return(&r);
+}
+
+static void a_reader_that_is_stopped_after_its_sleep_keeps_nothing(void **state)
+{
+    pair *p = *state;
+    uint64_t before;
+    reader r;
+    gate g;
+
+    pair_connect(p, pair_listen_unix(p));
+    r = reader_of(p);
+    reader_borrows(&r);
+    before = p->link.received;
+    gate_close(&g, &p->w);
+    assert_int_equal(write(p->peer, "hello", 5), 5);
+    (void)reader_sleep(&r); /* false: the gate was slower than two ticks */
+    gate_open(&g);
+    assert_true(witness_has_received(&p->link, before + 5));
+    gate_close(&g, &p->w);
+    assert_int_equal(write(p->peer, "again", 5), 5);
+    reader_take(&r);
     assert_int_equal(r.size, 0);
     reader_return(&r);
-    assert_true(wait_until(is_drained, p, DEADLINE_MS));
+    gate_open(&g);
+    assert_true(witness_has_received(&p->link, before + 10));
 }
 
 /* ---- all at once ---------------------------------------------------------------- */
@@ -363,6 +396,7 @@ static void crowd_read(crowd *c)
     lk__parking parking;
     const char *bytes = NULL;
     uint64_t until;
+    bool has_bytes;
     ssize_t size;
 
     class->parking_init(p->w.world, &parking);
@@ -374,8 +408,9 @@ static void crowd_read(crowd *c)
     c->borrows++;
     reader_leave(p);
     until = class->now(p->w.world) + MS;
-    size = class->link_await(p->link.link, until, &bytes);
+    has_bytes = class->link_await(p->link.link, until);
     reader_enter(p);
+    size = has_bytes ? class->link_read(p->link.link, &bytes) : 0;
     if (size > 0) {
         p->link.sum =
             witness_sum(p->link.sum, p->link.received, bytes, (size_t)size);
@@ -455,14 +490,15 @@ int main(void)
         TEST(the_end_of_a_stream_ends_a_read_and_is_told),
         TEST(the_end_of_a_stream_that_nobody_reads_is_told),
         TEST(a_reset_that_a_reader_meets_is_told),
-        TEST(a_closed_stream_is_kept_for_its_reader),
+        TEST(a_closed_stream_is_kept_for_its_reader_and_its_end_is_not),
         TEST(a_closed_stream_is_kept_for_one_that_lost_it),
         TEST(a_close_ends_a_read_that_sleeps),
         TEST(what_nobody_borrows_is_soon_read_by_the_loop),
         TEST(a_reader_that_sleeps_long_loses_it_to_the_loop),
         TEST(a_wanted_stream_is_read_by_the_loop),
         TEST(a_short_send_beside_a_reader_comes_writable),
-        TEST(nothing_is_taken_from_a_reader_that_is_awake),
+        TEST(a_reader_that_is_stopped_before_it_sleeps_keeps_nothing),
+        TEST(a_reader_that_is_stopped_after_its_sleep_keeps_nothing),
         TEST(loop_and_readers_take_every_byte_once_and_in_order),
     };
 
