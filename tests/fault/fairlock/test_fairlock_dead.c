@@ -88,7 +88,8 @@ static int worker_run(worker_shared *shared, unsigned index, void *data)
     static crew c;
     const plan *p = data;
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = wait_scaled_ms(1000)};
+                                       .watchdog_ms = wait_scaled_ms(1000),
+                                       .offline_ms = wait_scaled_ms(SETTLE_MS)};
     turn t = {shared, index};
     lk_client *client;
     lk_fairlock *lock;
@@ -167,7 +168,8 @@ static void queue_up(workers *w, const plan *p, unsigned first, unsigned count,
     }
 }
 
-/* A holder in this process; begins after every worker was forked. */
+/* A holder in this process; begins after every worker was forked, while they
+   all connect, which may take long. */
 typedef struct holder {
     lk_client *client;
     lk_fairlock *lock;
@@ -176,10 +178,15 @@ typedef struct holder {
 
 static void holder_begin(holder *h, const plan *p)
 {
-    assert_status(lk_client_open(&h->client, server_url(p->server), NULL),
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = wait_scaled_ms(SETTLE_MS)};
+
+    assert_status(lk_client_open(&h->client, server_url(p->server), &options),
                   LK_OK);
     assert_status(lk_fairlock_new(&h->lock, h->client, "n", NULL), LK_OK);
-    assert_status(lk_fairlock_acquire(h->lock, 5000, NULL, &h->hold), LK_OK);
+    assert_status(lk_fairlock_acquire(h->lock, wait_scaled_ms(SETTLE_MS), NULL,
+                                      &h->hold),
+                  LK_OK);
 }
 
 static void holder_end(holder *h)

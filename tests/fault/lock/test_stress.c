@@ -94,12 +94,15 @@ static int threads_run(worker_shared *shared, unsigned index, lk_lock *lock)
 
 static int process_run(worker_shared *shared, unsigned index, void *data)
 {
+    /* However long the server is not reached, nobody is refused for that. */
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = DEADLINE_MS};
     const server *s = data;
     lk_client *client;
     lk_lock *lock;
     int failures;
 
-    if (lk_client_open(&client, server_url(s), NULL) != LK_OK ||
+    if (lk_client_open(&client, server_url(s), &options) != LK_OK ||
         lk_lock_new(&lock, client, "stress", NULL) != LK_OK)
         return 1;
     failures = threads_run(shared, index, lock);
