@@ -22,9 +22,15 @@ struct attempt {
 
 /* ---- setup --------------------------------------------------------------- */
 
+/* Options NULL: the usual ones, but a slow machine may be offline for longer. */
 static bool client_open(const char *url, const lk_client_options *options,
                         lk_client **ret_client, lk_lock **ret_lock)
 {
+    const lk_client_options usual = {LK_CLIENT_OPTIONS_INIT,
+                                     .offline_ms = wait_scaled_ms(5000)};
+
+    if (options == NULL)
+        options = &usual;
     return lk_client_open(ret_client, url, options) == LK_OK &&
            lk_lock_new(ret_lock, *ret_client, "job", NULL) == LK_OK;
 }
