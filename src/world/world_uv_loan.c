@@ -103,13 +103,6 @@ static void turn_take_back(lk__link *link)
     turn_set(link, LK__UV_LOOPS);
 }
 
-/* A link that is closed and not returned: its peer does not wait for that. */
-static void link_end_early(lk__link *link)
-{
-    (void)uv_poll_stop(&link->socket->poll);
-    (void)shutdown(link->socket->entry.fd, SHUT_RDWR);
-}
-
 unsigned lk__uv_loan_recall(lk__link *link, unsigned work)
 {
     bool was_lent, closes_later;
@@ -125,7 +118,7 @@ unsigned lk__uv_loan_recall(lk__link *link, unsigned work)
         link->loan.closes = true;
     unlock(link);
     if (closes_later) {
-        link_end_early(link);
+        (void)uv_poll_stop(&link->socket->poll); /* it has ended for all */
         return 0;
     }
     if (was_lent && lk__uv_link_listens(link))
