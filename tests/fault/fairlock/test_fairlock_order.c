@@ -352,7 +352,8 @@ static void reach_percent(book *b, unsigned percent)
 static void begin(book *b, workers *w)
 {
     const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
-                                       .command_timeout_ms = PATIENCE_MS};
+                                       .command_timeout_ms = PATIENCE_MS,
+                                       .offline_ms = PATIENCE_MS};
     goal g = {b, 0, (long long)b->processes * b->waits};
     lk_client *client = NULL;
     lk_fairlock *lock = NULL;

@@ -119,7 +119,8 @@ static int process_run(worker_shared *shared, unsigned index, void *data)
     const server *s = data;
     /* What a killed holder leaves ends with its lease. */
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = wait_scaled_ms(3000)};
+                                       .watchdog_ms = wait_scaled_ms(3000),
+                                       .offline_ms = PATIENCE_MS};
     lk_client *client;
     crew crews[THREADS];
     crew first = {.shared = shared, .index = index};
