@@ -156,15 +156,20 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
     lk__claim_prolong(claim, deadline_of(claim, sent_at, lease_ms));
 }
 
+/* Which claim a key is of, as the answer counts them, from 1; count: of none. */
+static size_t claim_of_key(const struct batch *batch, int64_t index)
+{
+    return index >= 1 && (size_t)index <= batch->count * batch->each
+               ? ((size_t)index - 1) / batch->each
+               : batch->count;
+}
+
 static void batch_lost(struct batch *batch, const redisReply *lost)
 {
     for (size_t i = 0; i + 1 < lost->elements; i += 2) {
-        int64_t index = lk__reply_integer_at(lost, i, 0);
         int64_t code = lk__reply_integer_at(lost, i + 1, 0);
-        lk__claim *claim =
-            index >= 1 && (size_t)index <= batch->count * batch->each
-                ? batch->claims[((size_t)index - 1) / batch->each]
-                : NULL;
+        size_t at = claim_of_key(batch, lk__reply_integer_at(lost, i, 0));
+        lk__claim *claim = at < batch->count ? batch->claims[at] : NULL;
 
         if (claim == NULL || claim->state != LK__CLAIM_HELD)
             continue;
@@ -172,7 +177,7 @@ static void batch_lost(struct batch *batch, const redisReply *lost)
             lk__claim_lose(claim, lk__claim_loss_of(code));
         } else {
             claim->kept_by = 0; /* so the next one is whole */
-            batch->leases[index - 1] = 0;
+            batch->leases[at] = 0;
         }
     }
 }

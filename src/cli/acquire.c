@@ -328,7 +328,7 @@ static int take_over(errand *e, const cli_args *args)
 
     if (given == NULL)
         miss_hold(e->c);
-    if (given[strspn(given, " ")] == '\0')
+    else if (given[strspn(given, " ")] == '\0')
         miss_text(e->c);
     text = cli_text_read(given, e->name, &kind);
     if (text == NULL && is_release(e->c) && strchr(given, ' ') == NULL &&

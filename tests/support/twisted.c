@@ -116,13 +116,18 @@ is_due(const twisted *t, const twisted_plan *plan, const char *script)
            plan->number == runs_of(t, script);
 }
 
-static void say_twisted(twisted_link *l, twist how)
+static void say_twisted(twisted_link *l, const twisted_plan *plan)
 {
     size_t size;
-    char *bytes = twist_answer(l->said, l->said_size, how, &size);
+    char *bytes;
 
+    if (plan->answer != NULL) {
+        fake_reply(l->link, plan->answer, strlen(plan->answer));
+        return;
+    }
+    bytes = twist_answer(l->said, l->said_size, plan->how, &size);
     fake_reply(l->link, bytes, size);
-    if (how.way == TWIST_CUT)
+    if (plan->how.way == TWIST_CUT)
         fake_end(l->link);
     free(bytes);
 }
@@ -146,10 +151,10 @@ static void say_answer(twisted_link *l, const char *script)
     if (is_answer(l))
         note(t, script, twist_places(l->said, l->said_size));
     if (is_answer(l) && is_due(t, &t->plan, script)) {
-        t->has_lied |= twist_may_lie(t->plan.how.way);
-        say_twisted(l, t->plan.how);
+        t->has_lied |= t->plan.answer != NULL || twist_may_lie(t->plan.how.way);
+        say_twisted(l, &t->plan);
     } else if (is_answer(l) && is_due(t, &t->also, script)) {
-        say_twisted(l, t->also.how);
+        say_twisted(l, &t->also);
     } else if (l->said_size > 0) {
         fake_reply(l->link, l->said, l->said_size);
     }

@@ -28,6 +28,7 @@ typedef struct twisted_plan {
     const char *script; /* NULL: none */
     unsigned number;
     twist how;
+    const char *answer; /* whole, instead; NULL: none */
 } twisted_plan;
 
 typedef struct twisted twisted;

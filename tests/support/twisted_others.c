@@ -68,7 +68,9 @@ static void plain(twisted *t, thing_kind kind)
     int64_t number;
 
     (void)kind;
-    t->also = (twisted_plan){"plain_add", 1, {2, TWIST_ONE}};
+    t->also = (twisted_plan){.script = "plain_add",
+                             .number = 1,
+                             .how = {2, TWIST_ONE}};
     (void)twisted_good(t, "new",
                        lk_plain_semaphore_new(&plain, t->client, "p"));
     (void)twisted_good(t, "set", lk_plain_semaphore_try_set(plain, 1, 0));

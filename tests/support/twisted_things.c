@@ -149,7 +149,9 @@ static void told_to_look(twisted *t, thing_kind kind)
                                                      "rwlock_touch",
                                                      "semaphore_touch", NULL};
 
-    t->also = (twisted_plan){touches[kind], 1, {2, TWIST_ONE}};
+    t->also = (twisted_plan){.script = touches[kind],
+                             .number = 1,
+                             .how = {2, TWIST_ONE}};
     wait_for(t, kind);
 }
 
@@ -268,7 +270,9 @@ static void passes_on(twisted *t, thing_kind kind)
                                                       NULL};
     thing it;
 
-    t->also = (twisted_plan){releases[kind], 1, {2, TWIST_ONE}};
+    t->also = (twisted_plan){.script = releases[kind],
+                             .number = 1,
+                             .how = {2, TWIST_ONE}};
     (void)twisted_good(t, "new", thing_new(&it, kind, t->client, "n"));
     twisted_give(t, take(t, &it, SHORT_MS));
     twisted_run_ms(t, CALM_MS);

@@ -277,8 +277,8 @@ static void the_ways_of_other_clients_name_a_master_too(void **state)
         "valkey-sentinel://u:p@h1:1,h2/4?sentinelMasterId=m/x",
         "redis-sentinel://u:p@h1:1,h2?database=4&clientName=n#m%2Fx",
         "redis://u:p@h1:1/4?master_name=m/x&addr=h2:26379",
-        "redis://u:p@h1:1?sentinel_username=su&addr=h2:26379&db=4"
-        "&master_name=m%2fx",
+        ("redis://u:p@h1:1?sentinel_username=su&addr=h2:26379&db=4"
+         "&master_name=m%2fx"),
     };
 
     (void)state;
