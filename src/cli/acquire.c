@@ -418,7 +418,7 @@ static int run_release(cli *c, int argc, char **argv)
     if (args.operand_count == 0 && getenv("LATCHKEY_HOLD") == NULL &&
         getenv("LATCHKEY_KEEPER") != NULL) {
         code = cli_keeper_end(c, getenv("LATCHKEY_KEEPER"), keepers);
-        if (code == CLI_OK && e.chosen.exports) {
+        if ((code == CLI_OK || code == CLI_LOST) && e.chosen.exports) {
             cli_eval_unset();
             if (keepers[0] != '\0')
                 cli_eval_export("LATCHKEY_KEEPER", keepers);

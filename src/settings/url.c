@@ -63,9 +63,9 @@ static lk_status parse_user_info(lk__url_parser *parser, char *begin, char *end)
     if (status != LK_OK)
         return status;
     if (begin[0] != '\0')
-        options->user = begin;
+        options->user = parser->user = begin;
     if (begin[0] != '\0' || colon[1] != '\0')
-        options->password = colon + 1;
+        options->password = parser->password = colon + 1;
     return LK_OK;
 }
 
@@ -320,6 +320,24 @@ static lk_status cut_master(lk__url_parser *parser)
     return status == LK_OK ? name_master(parser, hash + 1) : status;
 }
 
+/* go-redis has before the @ what the sentinels are told, and tells the servers only
+   what is named as an option. An option beats what stands before the @. */
+static void give_to_sentinels(const lk__url_parser *parser)
+{
+    lk_client_options *options = &parser->url->options;
+    bool names_own =
+        options->sentinel_user != NULL || options->sentinel_password != NULL;
+
+    if (!names_own) {
+        options->sentinel_user = parser->user;
+        options->sentinel_password = parser->password;
+    }
+    if (options->user == parser->user)
+        options->user = NULL;
+    if (options->password == parser->password)
+        options->password = NULL;
+}
+
 /* Whether the hosts are sentinels, now that all is read. */
 static lk_status settle_group(lk__url_parser *parser)
 {
@@ -348,6 +366,7 @@ static lk_status settle_group(lk__url_parser *parser)
     if (!parser->wrote_port)
         return lk__url_refuse(parser, at,
                               "the sentinel's port has to stand here");
+    give_to_sentinels(parser);
     url->host = NULL;
     url->port = 0;
     return LK_OK;

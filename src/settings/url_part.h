@@ -15,9 +15,10 @@ typedef struct lk__url_parser {
     const char *text;
     lk__url *url;
     const lk__scheme *scheme;
-    size_t authority_end;     /* where user, host and port end */
-    bool wrote_port;          /* behind the one host */
-    const char *group_option; /* the first that wants Sentinel; NULL: none */
+    size_t authority_end;        /* where user, host and port end */
+    bool wrote_port;             /* behind the one host */
+    const char *user, *password; /* before the @; NULL: not there */
+    const char *group_option;    /* the first that wants Sentinel; NULL: none */
 } lk__url_parser;
 
 /*

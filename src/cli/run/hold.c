@@ -130,7 +130,7 @@ static bool put_hold(const keeping *k)
     char keepers[CLI_KEEPERS_SIZE];
 
     (void)snprintf(digits, sizeof(digits), "%" PRIu64, lk_hold_fence(k->hold));
-    cli_keeper_names(keepers, getenv("LATCHKEY_KEEPER"));
+    cli_keeper_names(keepers, getenv("LATCHKEY_KEEPER"), k->shell_pid);
     cli_eval_export("LATCHKEY_KEEPER", keepers);
     cli_eval_export("LATCHKEY_NAME", k->name);
     cli_eval_export("LATCHKEY_FENCE", digits);

@@ -65,9 +65,19 @@ static int find(const char *text)
     return fd;
 }
 
-void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before)
+/* The shell's pid of an entry; 0: it has none. */
+static pid_t shell_of(const char *text)
 {
-    enum { OWN = 48 };
+    size_t size = strcspn(text, " ");
+    const char *at = memrchr(text, ':', size);
+
+    return at != NULL ? (pid_t)strtol(at + 1, NULL, 10) : 0;
+}
+
+void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before,
+                      pid_t shell)
+{
+    enum { OWN = 64 };
     size_t used = 0;
     int fd;
 
@@ -75,7 +85,7 @@ void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before)
     while (before != NULL && *before != '\0') {
         size_t size = strcspn(before, " ");
 
-        fd = find(before);
+        fd = shell_of(before) == shell ? find(before) : -1;
         if (fd >= 0 && used + size + OWN < CLI_KEEPERS_SIZE) {
             memcpy(text + used, before, size);
             used += size;
@@ -85,24 +95,19 @@ void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before)
             (void)close(fd);
         before += size + strspn(before + size, " ");
     }
-    (void)snprintf(text + used, CLI_KEEPERS_SIZE - used, "%ld:%" PRIu64,
-                   (long)getpid(), started(getpid()));
+    (void)snprintf(text + used, CLI_KEEPERS_SIZE - used, "%ld:%" PRIu64 ":%ld",
+                   (long)getpid(), started(getpid()), (long)shell);
 }
 
-/* The last one that is there, and cuts it off with what stands behind it. */
+/* The last one, which is cut off; -1: it has ended. */
 static int find_last(char names[CLI_KEEPERS_SIZE])
 {
-    int fd = -1;
+    char *last = strrchr(names, ' ');
+    int fd = find(last != NULL ? last + 1 : names);
 
-    while (fd < 0 && names[0] != '\0') {
-        char *last = strrchr(names, ' ');
-
-        last = last != NULL ? last + 1 : names;
-        fd = find(last);
-        *last = '\0';
-        if (last > names)
-            last[-1] = '\0';
-    }
+    if (last == NULL)
+        last = names;
+    *last = '\0';
     return fd;
 }
 

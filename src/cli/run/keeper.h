@@ -2,28 +2,33 @@
 #ifndef LK_CLI_KEEPER_H
 #define LK_CLI_KEEPER_H
 
-#include <stddef.h>
+#include <sys/types.h>
 
 struct cli;
 
 /*
  * The keeper that `latchkey hold` leaves behind: a process that holds a name
  * for a shell. LATCHKEY_KEEPER names it by its pid and when it was started, so
- * that no other process is taken for it; several in turn, with blanks between.
+ * that no other process is taken for it, and by the shell's pid; several of one
+ * shell in turn, with blanks between.
  */
 
-/* A shell may have as many as there is room for; one has 40 bytes at most. */
+/* A shell may have as many as there is room for; one has 60 bytes at most. */
 enum { CLI_KEEPERS_SIZE = 1024 };
 
 /*
- * Names the process that calls, behind those of before that are still there; the
- * oldest are left out where they have no room.
+ * Names the process that calls, a keeper for this shell, behind those of before
+ * that are still there for the same one: a script that another one has called
+ * inherits the keepers of that, and they are not its to end. The newest are left
+ * out where they have no room.
  */
-void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before);
+void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before,
+                      pid_t shell);
 
 /*
- * Has the last one of these that is still there give its name back, and waits for
- * that. rest: gets the names of those before it. Returns the exit code.
+ * Has the last one of these give its name back, and waits for that; if it has
+ * ended, no other one is touched, since the name that is meant is lost. rest: gets
+ * the names of those before it. Returns the exit code.
  */
 int cli_keeper_end(const struct cli *c, const char *text,
                    char rest[CLI_KEEPERS_SIZE]);

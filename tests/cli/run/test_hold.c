@@ -129,21 +129,32 @@ static void release_gives_it_back_before(void **state)
     assert_free();
 }
 
-/* An eval of nothing succeeds: this form fails where there is no tool. */
-/* The last one first; one that was given back is passed over. */
+/* The last one first. */
 static void a_shell_may_hold_several(void **state)
 {
     (void)state;
-    assert_tool(&shell, 0, "0 1 1\n0 1 0\n74\n0 none\n", NULL, "-c",
+    assert_tool(&shell, 0, "0 1 1\n0 1 0\n74\n0 1 0\n0 0 0\nnone\n", NULL, "-c",
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"
                 "eval \"$(" LK_TOOL " hold m)\" || exit\n"
                 "held() { " LK_TOOL " -q lock -n n true && a=0 || a=1\n" LK_TOOL
                 " -q lock -n m true && b=0 || b=1; echo $1 $a $b; }\n"
                 "held 0; " LK_TOOL " release; held $?\n" LK_TOOL
-                " release && " LK_TOOL " release; echo $?\n"
+                " release; echo $?\n"
+                "eval \"$(" LK_TOOL " release --export)\"; held 0\n"
+                "eval \"$(" LK_TOOL " release --export)\"; held 0\n"
+                "echo ${LATCHKEY_KEEPER-none}",
+                NULL);
+}
+
+/* One that a script was called under is not the script's to give back. */
+static void a_script_gives_back_its_own_alone(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "0\n74\n1\n", NULL, "-c",
                 "eval \"$(" LK_TOOL " hold n)\" || exit\n"
-                "eval \"$(" LK_TOOL " release --export)\"\n"
-                "echo $? ${LATCHKEY_KEEPER-none}",
+                "sh -c 'eval \"$(" LK_TOOL " hold m)\" || exit\n" LK_TOOL
+                " release; echo $?\n" LK_TOOL " release; echo $?'\n" LK_TOOL
+                " -q lock -n --conflict-exit-code 1 n true; echo $?",
                 NULL);
 }
 
@@ -161,6 +172,7 @@ static void release_forgets_only_what_it_gives_back(void **state)
                 NULL);
 }
 
+/* An eval of nothing succeeds: this form fails where there is no tool. */
 static void a_tool_that_is_missing_ends_the_script(void **state)
 {
     (void)state;
@@ -262,6 +274,7 @@ int main(void)
         cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),
         cmocka_unit_test_teardown(release_gives_it_back_before, forget),
         cmocka_unit_test_teardown(a_shell_may_hold_several, forget),
+        cmocka_unit_test_teardown(a_script_gives_back_its_own_alone, forget),
         cmocka_unit_test_teardown(release_forgets_only_what_it_gives_back,
                                   forget),
         cmocka_unit_test_teardown(a_tool_that_is_missing_ends_the_script,

@@ -276,9 +276,9 @@ static void the_ways_of_other_clients_name_a_master_too(void **state)
         "redis-sentinel://u:p@h1:1,h2/4#m%2Fx",
         "valkey-sentinel://u:p@h1:1,h2/4?sentinelMasterId=m/x",
         "redis-sentinel://u:p@h1:1,h2?database=4&clientName=n#m%2Fx",
-        "redis://u:p@h1:1/4?master_name=m/x&addr=h2:26379",
-        ("redis://u:p@h1:1?sentinel_username=su&addr=h2:26379&db=4"
-         "&master_name=m%2fx"),
+        "redis://h1:1/4?master_name=m/x&addr=h2:26379&user=u",
+        ("redis://h1:1?sentinel_username=su&addr=h2:26379&db=4"
+         "&username=u&master_name=m%2fx"),
     };
 
     (void)state;
@@ -303,6 +303,28 @@ static void the_ways_of_other_clients_name_a_master_too(void **state)
     lk__url_done(&url);
     parse("redis://h:1"); /* no sentinel of its own accord */
     assert_int_equal(url.sentinel_count, 0);
+}
+
+/* The sentinels are told, and the servers are not. */
+static void before_the_at_of_go_redis_is_the_sentinels_user(void **state)
+{
+    (void)state;
+    parse("redis://u:p@h:1?master_name=m");
+    assert_null(url.options.user);
+    assert_null(url.options.password);
+    assert_text(url.options.sentinel_user, "u");
+    assert_text(url.options.sentinel_password, "p");
+    lk__url_done(&url);
+    parse("redis://:p@h:1?master_name=m&username=app&password=q");
+    assert_text(url.options.user, "app");
+    assert_text(url.options.password, "q");
+    assert_null(url.options.sentinel_user);
+    assert_text(url.options.sentinel_password, "p");
+    lk__url_done(&url);
+    parse("redis://u:p@h:1?master_name=m&sentinel_user=s&sentinel_password=t");
+    assert_null(url.options.password);
+    assert_text(url.options.sentinel_user, "s");
+    assert_text(url.options.sentinel_password, "t");
 }
 
 static void what_other_clients_leave_out_is_asked_for(void **state)
@@ -612,6 +634,7 @@ int main(void)
         URL_TEST(of_sentinel_port_and_database_may_be_left_out),
         URL_TEST(of_sentinel_tls_is_a_scheme_of_its_own),
         URL_TEST(the_ways_of_other_clients_name_a_master_too),
+        URL_TEST(before_the_at_of_go_redis_is_the_sentinels_user),
         URL_TEST(what_other_clients_leave_out_is_asked_for),
         URL_TEST(a_wrong_sentinel_url_is_refused),
         URL_TEST(an_option_of_sentinel_wants_sentinel),
