@@ -26,6 +26,13 @@ extern "C" {
 
 typedef struct lk_hold lk_hold;
 
+/** What an import does with a text, in lk_acquire_options. */
+typedef enum lk_borrow {
+    LK_BORROW_NOT = 0, /**< it takes the hold over */
+    LK_BORROW = 1,     /**< the text stays good, as lk_lock_import() says */
+    LK_BORROW_TO_RELEASE = 2 /**< also one that was revoked, to be released */
+} lk_borrow;
+
 /** How to acquire. Zero in any field means its default. */
 typedef struct lk_acquire_options {
     size_t size;         /**< set by LK_ACQUIRE_OPTIONS_INIT */
@@ -41,9 +48,7 @@ typedef struct lk_acquire_options {
                              risk: docs/guarantees.md. 1000 at most; 0: none */
     uint64_t replica_ms; /**< for so long after the grant that is waited for,
                               whatever wait_ms is; 1000 */
-    uint64_t borrow;     /**< for an import alone: 1: the text stays good, as
-                              lk_lock_import() says; 2: also one that was
-                              revoked, to be released; 0 */
+    uint64_t borrow;     /**< for an import alone: an lk_borrow */
 } lk_acquire_options;
 
 /** The first of the fields, and not all of them:

@@ -96,9 +96,10 @@ LK_API LK_NODISCARD lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
  *
  * With options->borrow nothing is taken over: the fence stays, the text stays
  * good, and all who borrow by it have one hold, which ends for all of them when
- * one releases it. For a hold that no process keeps. With a borrow of 2 one that
- * was revoked is had as well: as a hold that is lost (LK_LOSS_REVOKED), whose
- * release has the name free at once.
+ * one releases it. For a hold that no process keeps. With LK_BORROW_TO_RELEASE
+ * one that was revoked is had as well: as a hold that is lost (LK_LOSS_REVOKED).
+ * Its release asks the server to free the name now and answers LK_ELOST at once;
+ * lk_client_shutdown() waits until the server has heard it.
  *
  * @param options  NULL, or the owner and borrow; the rest is the export's
  * @return LK_OK; LK_ELOST: it does not stand any more, or another has imported

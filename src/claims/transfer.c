@@ -103,9 +103,6 @@ lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
 
 /* ---- import ----------------------------------------------------------------- */
 
-/* The largest borrow: a hold that was revoked is had as well. */
-enum { TO_RELEASE = 2 };
-
 /* What a line of text says. */
 struct exported {
     const char *mode; /* static; NULL: none */
@@ -244,8 +241,9 @@ static lk_status answer_take(struct import *import, const redisReply *reply)
             : protocol->read_import(reply, &answer);
 
     import->left_ms = import->from.lease_ms;
-    import->is_revoked = import->borrows == TO_RELEASE && status == LK_OK &&
-                         !kept.is_held && kept.loss == LK_LOSS_REVOKED;
+    import->is_revoked = import->borrows == LK_BORROW_TO_RELEASE &&
+                         status == LK_OK && !kept.is_held &&
+                         kept.loss == LK_LOSS_REVOKED;
     if (status == LK_OK && !kept.is_held && !answer.is_held)
         return import->is_revoked ? LK_OK : LK_ELOST;
     if (status == LK_OK && import->borrows == 0 && !fences_take(claim, &answer))
@@ -379,7 +377,7 @@ lk_status lk__import(lk__place *place, const char *text,
 
     if (status == LK_OK)
         status = lk__acquire_options_take(place, given, &options);
-    if (status == LK_OK && options.borrow > TO_RELEASE)
+    if (status == LK_OK && options.borrow > LK_BORROW_TO_RELEASE)
         status = lk__fail(LK_EINVAL, "borrow is out of range");
     if (status != LK_OK)
         return status;

@@ -153,7 +153,8 @@ lk_status cli_subject_import(const cli_subject *subject, const char *text,
                              bool ends, lk_hold **ret_hold)
 {
     const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
-                                       .borrow = ends ? 2 : 1};
+                                       .borrow = ends ? LK_BORROW_TO_RELEASE
+                                                      : LK_BORROW};
 
     switch (subject->kind) {
     case CLI_LOCK:

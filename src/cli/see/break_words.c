@@ -61,10 +61,10 @@ static bool tell_unkept(const struct breaking *b)
     if (party->lease_ms >= 0)
         (void)cli_time_words(time, (uint64_t)party->lease_ms);
     cli_note(b->c,
-             "no process is known that keeps the hold of %s: nobody can be "
-             "told, and it ends with its lease%s%s\n"
-             "  if its work is over, --now ends it at once; so does `latchkey "
-             "release` with the text of `acquire`",
+             "no process is known that keeps the hold of %s: if there is one, "
+             "it is told to stop; else it ends with its lease%s%s\n"
+             "  if you know that its work is over, --now ends it at once; so "
+             "does `latchkey release` with the text of `acquire`",
              words, time[0] != '\0' ? ", in " : "", time);
     return count == break_count_meant(b);
 }

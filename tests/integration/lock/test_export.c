@@ -37,7 +37,8 @@ static void a_fence_passed_on_here_is_behind_that_of_the_import(void **state)
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_lock *there = locking_lock(f, locking_open(f, NULL), "n");
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
     lk_hold *hold = passed_hold(f, client, locking_lock(f, client, "n"));
     uint64_t fence = lk_hold_fence(hold);
     char text[LK_EXPORT_SIZE];

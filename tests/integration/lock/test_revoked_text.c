@@ -138,8 +138,10 @@ static void assert_free(lk_client *client, const family *of)
 
 static void assert_ends(locking *f, const family *of)
 {
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
-    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 2};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
+    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
+                                     .borrow = LK_BORROW_TO_RELEASE};
     lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
     char text[LK_EXPORT_SIZE];
     lk_hold *hold = NULL;
@@ -179,7 +181,8 @@ static void its_text_ends_what_was_revoked(void **state)
 /* What was not revoked is had as it is with a borrow of 1. */
 static void what_stands_is_borrowed(void **state)
 {
-    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 2};
+    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
+                                     .borrow = LK_BORROW_TO_RELEASE};
     const lk_acquire_options more = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 3};
     locking *f = *state;
     lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
@@ -198,7 +201,8 @@ static void what_stands_is_borrowed(void **state)
 /* A text that is old ends nobody's hold. */
 static void what_has_ended_is_not_had(void **state)
 {
-    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 2};
+    const lk_acquire_options ends = {LK_ACQUIRE_OPTIONS_INIT,
+                                     .borrow = LK_BORROW_TO_RELEASE};
     locking *f = *state;
     lk_client *client = locking_open(f, NULL), *last = locking_open(f, NULL);
     char text[LK_EXPORT_SIZE];

@@ -383,7 +383,8 @@ static void a_text_from_before_an_export_is_worth_nothing(void **state)
 
 static lk_hold *borrow_from(lk_lock *lock, const char *text)
 {
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_import(lock, text, &borrow, &hold), LK_OK);
@@ -452,7 +453,8 @@ static void what_is_borrowed_is_not_passed_on_within_its_client(void **state)
 static void only_an_exported_hold_is_borrowed(void **state)
 {
     locking *f = *state;
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = NULL;
 

@@ -164,7 +164,7 @@ static void an_acquire_is_checked(void **state)
     assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
     options.replicas = 0;
 
-    options.borrow = 1;
+    options.borrow = LK_BORROW;
     assert_status(lk_redlock_acquire(lock, 0, &options, &hold), LK_EINVAL);
     options.borrow = 0;
 

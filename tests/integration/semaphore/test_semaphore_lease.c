@@ -289,7 +289,8 @@ static void an_exported_hold_is_taken_over(void **state)
 static void a_client_that_borrows_a_hold_imports_it_later(void **state)
 {
     semaphores *f = *state;
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
     lk_semaphore *there = sem_of(f, open_watchdog(f), 1);
     lk_semaphore *here = sem_of(f, open_watchdog(f), 1);
     char text[LK_EXPORT_SIZE];

@@ -48,7 +48,8 @@ static void an_import_that_is_answered_after_the_lease_is_lost(void **state)
     static const char brief[] =
         "latchkey1 lock - 00000000-0000-4000-8000-000000000000:7 500 510 100 "
         "0 n";
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
     played *p = *state;
     lk_hold *hold = NULL;
 
@@ -120,7 +121,8 @@ static void an_import_whose_answer_is_lost_is_asked_again(void **state)
 
 static void a_borrowed_hold_keeps_the_fence_of_the_text(void **state)
 {
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
     played *p = *state;
     lk_hold *hold = NULL, *again = NULL;
 
@@ -150,7 +152,8 @@ static void import_it(void *data)
 
 static void an_import_does_not_wait_for_a_borrow_of_its_client(void **state)
 {
-    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT, .borrow = 1};
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
     import_call c = {.p = *state, .status = LK_EINVAL};
     played *p = *state;
     lk_hold *borrowed = NULL;
