@@ -227,7 +227,7 @@ typedef struct lk_party {
                                 two ago; "" if none is known */
     bool revoked;          /**< of a holder: an operator has told it to stop, it
                                 is not renewed any more and ends with its lease
-                                at the latest */
+                                at the latest; of a siglock it is not shown */
 } lk_party;
 
 /** Who holds and who waits, in order, at one moment. */

@@ -75,10 +75,13 @@ describe(const waiting *w, const lk_info *info, char *text, size_t size)
                        info->waiter_count);
     if (info->holder_count > 0)
         see_party_words(holder, info->holders[0]);
-    (void)snprintf(text, size, "waiting for %s: %s%s%s",
+    (void)snprintf(text, size, "waiting for %s: %s%s%s%s",
                    see_name_words(name, w->wait->subject->name), place,
                    info->holder_count > 0 ? "held by " : "free just now",
-                   holder);
+                   holder,
+                   info->holder_count > 0 && info->holders[0]->revoked
+                       ? " (revoked)"
+                       : "");
     if (info->holder_count > 1) {
         size_t used = strlen(text);
 
@@ -101,9 +104,8 @@ static void put_times(char *text, size_t size, const lk_info *info)
         used = snprintf(text, size, " for %s",
                         cli_time_words(time, first->since_ms));
     if (first->lease_ms >= 0 && used >= 0 && (size_t)used < size)
-        (void)snprintf(text + used, size - (size_t)used, ", lease %s%s",
-                       cli_time_words(time, (uint64_t)first->lease_ms),
-                       first->revoked ? ", revoked" : "");
+        (void)snprintf(text + used, size - (size_t)used, ", lease %s",
+                       cli_time_words(time, (uint64_t)first->lease_ms));
 }
 
 static void put_line(waiting *w, const char *line, const char *times)

@@ -144,6 +144,7 @@ static void what_is_revoked_is_called_so(void **state)
 {
     static const char *const kinds[] = {"-l1h", "--fair", "--read", "--write",
                                         "--sem=1"};
+    tool *waiter;
 
     (void)state;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -162,10 +163,11 @@ static void what_is_revoked_is_called_so(void **state)
         server_flush(redis);
     }
     acquire(NULL);
+    waiter = tool_start(&how, "lock", "n", "true", NULL);
+    tool_wait_err(waiter, "held by ", SOON_MS);
     (void)tool_start(&how, "break", "--yes", "n", NULL);
+    tool_wait_err(waiter, " (revoked) for ", SOON_MS);
     tool_wait_err(tool_start(&how, "wait", "n", NULL), "), revoked", SOON_MS);
-    tool_wait_err(tool_start(&how, "lock", "n", "true", NULL), ", revoked\n",
-                  SOON_MS);
 }
 
 /* Its owner says that it has stopped, which nobody has to wait for any more. */
