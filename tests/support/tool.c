@@ -428,3 +428,12 @@ unsigned tool_lease_ms(const tool_how *how)
     assert_tool(how, 0, "", "", "run", "n", "true", NULL);
     return wait_lease_over_ms(wait_now_ms() - begin);
 }
+
+tool_limit tool_limit_of(const char *option, unsigned ms)
+{
+    tool_limit limit;
+
+    (void)snprintf(limit.text, sizeof(limit.text), "%s%.1f", option,
+                   wait_scaled_ms(ms) / 1000.0);
+    return limit;
+}

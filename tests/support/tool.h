@@ -78,4 +78,14 @@ void assert_tool(const tool_how *how, int code, const char *out,
    measured. See wait_lease_over_ms(). how has a server. */
 unsigned tool_lease_ms(const tool_how *how);
 
+/*
+ * A limit for the command line: the option, and as many seconds as wait_scaled_ms()
+ * says. One that ends before the answer has come ends in doubt, and not in time.
+ */
+typedef struct tool_limit {
+    char text[32];
+} tool_limit;
+
+tool_limit tool_limit_of(const char *option, unsigned ms);
+
 #endif /* LK_TESTS_SUPPORT_TOOL_H */

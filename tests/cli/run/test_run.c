@@ -173,9 +173,11 @@ static void a_name_may_begin_with_a_dash(void **state)
     (void)state;
     assert_tool(&how, 0, "-x -v\n", "", "lock", "--", "-x", "sh", "-c",
                 "echo $LATCHKEY_NAME $0", "-v", NULL);
-    assert_tool(&how, 0, "-x\n", "", "lock", "-w.5", "--", "-x", "--", "sh",
-                "-c", "echo $LATCHKEY_NAME", NULL);
+    assert_tool(&how, 0, "-x\n", "", "lock", tool_limit_of("-w", 500).text,
+                "--", "-x", "--", "sh", "-c", "echo $LATCHKEY_NAME", NULL);
     assert_tool(&how, 64, "", "which command?", "lock", "--", "-x", NULL);
+    assert_tool(&how, 64, "", "either -n or -w", "lock", "-n", "-w.5", "x",
+                "true", NULL);
     assert_tool(&how, 64, "", "it has to be a time", "lock", "-w.", "x", "true",
                 NULL);
 }

@@ -200,10 +200,10 @@ static void a_latch_that_is_closed_says_so(void **state)
                 "wait", "-n", "l", NULL);
     assert_tool(&how, 75, "",
                 "latchkey latch: 'l' is not open yet: 3 awaited\n", "latch",
-                "wait", "-w.2", "l", NULL);
+                "wait", tool_limit_of("-w", 200).text, "l", NULL);
     assert_tool(&how, 75, "",
                 "latchkey barrier: barrier 'b': 1 of 2 came in time", "barrier",
-                "-n2", "-w.2", "b", NULL);
+                "-n2", tool_limit_of("-w", 200).text, "b", NULL);
 }
 
 int main(void)

@@ -92,8 +92,8 @@ static void the_limit_is_told_with_who_holds_it(void **state)
     (void)state;
     assert_tool(&how, 75, "", "latchkey wait: 'n' is not free: held by ",
                 "wait", "-n", "n", NULL);
-    assert_tool(&how, 75, "", "'n' is not free: held by ", "wait", "-w0.3", "n",
-                NULL);
+    assert_tool(&how, 75, "", "'n' is not free: held by ", "wait",
+                tool_limit_of("-w", 300).text, "n", NULL);
     assert_tool(&how, 9, "", "", "wait", "-nq", "-E9", "n", NULL);
     let_go(held);
 }
