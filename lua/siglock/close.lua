@@ -9,11 +9,11 @@
 --
 -- was: it was held.
 --
--- Invariants: of another's hold nothing is changed. Who leaves may have popped the
--- signal, so a name that is free is told to the next; a name that another holds is
--- not: that one will. Where the server denies the signal, waiters look. A full
--- server does not refuse it. A holder that is forced out is not told; it finds out
--- when it renews.
+-- Invariants: of another's hold nothing is changed. A claim that leaves may have
+-- popped the signal, so a name that is free is told to the next; a name that another
+-- holds is not: that one will. Where the server denies the signal, waiters look. A
+-- full server does not refuse it. A holder that is forced out is not told; it finds
+-- out when it renews.
 -- needs: failed void
 
 local holder = redis.call('GET', lock_key)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Who waits for a key in this client, and who computes; see lua/flight/. */
+/* The callers of this client that wait for a key, and the one that computes; see
+   lua/flight/. */
 
 #include "flight/board.h"
 
