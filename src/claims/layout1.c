@@ -15,9 +15,12 @@ lk__question *lk__first_begin(const lk__place *place, const lk__script *script,
 {
     lk_client *client = place->client;
     const lk__kind *kind = place->kind;
-    lk__question *q = &client->work->question;
+    lk__question *q;
 
-    if (script == NULL || !lk__question_begin(q, script, 0))
+    if (script == NULL)
+        return NULL;
+    q = lk__question_begin(client, script, 0);
+    if (q == NULL)
         return NULL;
     for (size_t i = 0; i < kind->key_count; i++)
         lk__question_key(q, place->keys[i]);

@@ -61,9 +61,7 @@ int64_t lk__layout2_db(const lk__place *place)
 lk__question *lk__layout2_begin(const lk__place *place,
                                 const lk__signature *signature, size_t room)
 {
-    lk__question *q = &place->client->work->question;
-
-    return lk__question_begin(q, signature->script, room) ? q : NULL;
+    return lk__question_begin(place->client, signature->script, room);
 }
 
 lk__question *lk__layout2_fill(lk__question *q, const lk__place *place,

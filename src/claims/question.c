@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "claims/node.h"
 #include "claims/protocol.h"
+#include "claims/work.h"
 #include "engine/client.h"
 
 void lk__question_done(lk__question *question)
@@ -18,21 +19,23 @@ void lk__question_done(lk__question *question)
     question->room = 0;
 }
 
-bool lk__question_begin(lk__question *question, const lk__script *script,
-                        size_t room)
+lk__question *
+lk__question_begin(lk_client *client, const lk__script *script, size_t room)
 {
+    lk__question *question = &client->work->question;
     char *texts;
 
+    assert(lk__client_is_busy(client));
     question->script = script;
     question->key_count = question->arg_count = question->taken = 0;
     if (room <= question->room)
-        return true;
+        return question;
     texts = lk__realloc(question->texts, room);
     if (texts == NULL)
-        return false;
+        return NULL;
     question->texts = texts;
     question->room = room;
-    return true;
+    return question;
 }
 
 void lk__question_key(lk__question *question, const char *key)

@@ -2,6 +2,7 @@
 #ifndef LK_CLAIMS_QUESTION_H
 #define LK_CLAIMS_QUESTION_H
 
+#include "latchkey/client.h"
 #include "server/conn.h"
 #include "server/shape.h"
 
@@ -24,9 +25,13 @@ typedef struct lk__question {
 
 void lk__question_done(lk__question *question);
 
-/* Begins anew, with room for texts of so many bytes. False: no memory. */
-bool lk__question_begin(lk__question *question, const lk__script *script,
-                        size_t room);
+/*
+ * The client's one, begun anew with room for texts of so many bytes. Inside the
+ * monitor, until it is sent or copied: a second thread would write into it. NULL:
+ * no memory.
+ */
+lk__question *
+lk__question_begin(lk_client *client, const lk__script *script, size_t room);
 
 /* Adds a key, or an argument; there has to be place for it. */
 void lk__question_key(lk__question *question, const char *key);

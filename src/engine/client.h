@@ -116,6 +116,10 @@ bool lk__client_is_callback(const lk_client *client);
 /* Enters whatever the state is: for events and for ending things. */
 void lk__client_lock(lk_client *client);
 
+/* Whether a thread is inside, whichever it is. For assertions: where a call was
+   made outside, and nobody else is inside just then, it says so. */
+bool lk__client_is_busy(lk_client *client);
+
 /* Sends what was queued, arms the timer and leaves. */
 void lk__client_leave(lk_client *client);
 

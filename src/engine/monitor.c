@@ -63,6 +63,14 @@ void lk__client_lock(lk_client *client)
     monitor_lock(client);
 }
 
+bool lk__client_is_busy(lk_client *client)
+{
+    if (pthread_mutex_trylock(&client->mutex) != 0)
+        return true;
+    pthread_mutex_unlock(&client->mutex);
+    return false;
+}
+
 lk_status lk__client_enter(lk_client *client)
 {
     lk_status status = lk__client_check(client);

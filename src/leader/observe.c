@@ -22,9 +22,10 @@
 static lk__question *look(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
-    lk__question *q = &place->client->work->question;
+    lk__question *q =
+        lk__question_begin(place->client, lk__lock_term.script, 0);
 
-    if (!lk__question_begin(q, lk__lock_term.script, 0))
+    if (q == NULL)
         return NULL;
     lk__question_fill(q, &lk__lock_term, LK__LOCK_TERM_WHOLE, place->keys,
                       NULL);

@@ -171,7 +171,8 @@ void lk__vote_rearm(lk__vote *vote);
 /* Ends its part; has the server delete what it may have. */
 void lk__vote_close(lk__vote *vote);
 
-/* Makes what lk__vote_begin() and lk__vote_close() send. LK_OK, LK_ENOMEM. */
+/* Makes what lk__vote_begin() and lk__vote_close() send. Inside no monitor.
+   LK_OK, LK_ENOMEM. */
 lk_status lk__vote_prepare(lk__vote *vote);
 
 /* Of a token that was never begun. */

@@ -100,7 +100,7 @@ static void errand_cleanup(lk__ask *ask)
 static lk__errand *errand_new(lk__vote *vote, const lk__signature *signature,
                               const void *args, void (*ended)(lk__ask *ask))
 {
-    lk__question *question = &vote->client->work->question;
+    lk__question *question;
     lk__errand *errand =
         (lk__errand *)(void *)lk__ask_new(sizeof(*errand), vote->client, NULL,
                                           NULL);
@@ -111,11 +111,10 @@ static lk__errand *errand_new(lk__vote *vote, const lk__signature *signature,
     errand->ask.take = errand_take;
     errand->ask.ended = ended;
     errand->ask.repeats = true;
-    if (lk__question_begin(question, signature->script, 0)) {
+    question = lk__question_begin(vote->client, signature->script, 0);
+    if (question != NULL) {
         lk__question_key(question, vote->token->name);
         lk__question_fill(question, signature, 0, NULL, args);
-    } else {
-        question = NULL;
     }
     if (lk__ask_question(&errand->ask, question) != LK_OK) {
         lk__ask_release(&errand->ask);
@@ -487,8 +486,10 @@ lk_status lk__vote_prepare(lk__vote *vote)
     const lk__token *token = vote->token;
     uint64_t owed_ms = token->longest_lease_ms;
 
+    lk__client_lock(vote->client);
     vote->acquire = acquire_new(vote, on_acquire_ended);
     vote->release = close_new(vote, on_release_ended);
+    lk__client_leave(vote->client);
     if (vote->acquire == NULL || vote->release == NULL)
         return LK_ENOMEM;
     vote->release->ask.owed_ms = owed_ms > OWED_MS ? owed_ms : OWED_MS;
