@@ -1,73 +1,9 @@
 # SPDX-License-Identifier: MIT
 
-# lk__script_read(<path> <out>)
-#
-# Reads a script without the lines that only a reader needs: those that are
-# blank or hold nothing but a comment.
-function(lk__script_read path out)
-  file(READ "${path}" text)
-  if(text MATCHES "--\\[=*\\[")
-    message(FATAL_ERROR "${path}: no long comments, they are not stripped")
-  endif()
-  string(REPLACE "\r" "" text "\n${text}\n")
-  string(REGEX REPLACE "\n[ \t]*--[^\n]*" "\n" text "${text}")
-  string(REGEX REPLACE "\n([ \t]*\n)+" "\n" text "${text}")
-  string(REGEX REPLACE "^\n" "" text "${text}")
-  set(${out} "${text}" PARENT_SCOPE)
-endfunction()
-
-# lk__script_key_count(<path> <out>)
-#
-# Returns the highest n of the header's `-- KEYS[n]` lines, 0 if there are
-# none: the file that uses a key is the one that counts it.
-function(lk__script_key_count path out)
-  file(STRINGS "${path}" lines REGEX "^-- KEYS\\[[0-9]+\\]")
-  # Without brackets, which keep the elements of a list together.
-  string(REGEX REPLACE "-- KEYS.([0-9]+)." "-- KEYS \\1 " lines "${lines}")
-  string(REGEX MATCHALL "-- KEYS [0-9]+" lines "${lines}")
-  set(count 0)
-  foreach(line IN LISTS lines)
-    string(REPLACE "-- KEYS " "" n "${line}")
-    if(n GREATER count)
-      set(count ${n})
-    endif()
-  endforeach()
-  set(${out} ${count} PARENT_SCOPE)
-endfunction()
-
-# lk__script_has_texts(<path> <out>)
-#
-# Returns whether the header has a `-- texts:` line, which says what the script
-# answers beside numbers: 1 or 0.
-function(lk__script_has_texts path out)
-  file(STRINGS "${path}" lines REGEX "^-- texts:")
-  set(${out} 0 PARENT_SCOPE)
-  if(lines)
-    set(${out} 1 PARENT_SCOPE)
-  endif()
-endfunction()
-
-# lk__script_body(<path> <out>)
-#
-# Returns what the server gets to see: the fragments that the header's
-# `-- uses: part_a part_b` names, in that order, then the script.
-function(lk__script_body path out)
-  get_filename_component(folder "${path}" DIRECTORY)
-  file(STRINGS "${path}" uses REGEX "^-- uses:")
-  string(REGEX MATCHALL "part_[a-z0-9_]+" uses "${uses}")
-  set(body "")
-  foreach(part IN LISTS uses)
-    lk__script_read("${folder}/${part}.lua" text)
-    string(APPEND body "${text}")
-  endforeach()
-  lk__script_read("${path}" text)
-  set(${out} "${body}${text}" PARENT_SCOPE)
-endfunction()
-
-# lk__script_c(<symbol> <name> <body> <index> <key_count> <has_texts> <out>)
+# lk__script_c(<symbol> <name> <body> <index> <out>)
 #
 # Returns the C that defines one script.
-function(lk__script_c symbol name body index key_count has_texts out)
+function(lk__script_c symbol name body index out)
   string(SHA1 sha1 "${body}")
   string(HEX "${body}" hex)
   string(LENGTH "${hex}" size)
@@ -79,8 +15,7 @@ function(lk__script_c symbol name body index key_count has_texts out)
     "const lk__script ${symbol} = {\n"
     "    .name = \"${name}\",\n    .body = ${symbol}_body,\n"
     "    .size = ${size},\n    .sha1 = \"${sha1}\",\n"
-    "    .index = ${index},\n    .key_count = ${key_count},\n"
-    "    .has_texts = ${has_texts},\n};\n")
+    "    .index = ${index},\n};\n")
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
@@ -120,52 +55,32 @@ function(lk__table_scripts family out)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()
 
-# lk_embed_scripts(<target> TABLES <family>... SCRIPTS <script.lua>...)
+# lk_embed_scripts(<target> <family>...)
 #
-# Embeds in <target> each script of a table as `const lk__script
-# lk__<family>_<script>_script`, with what C needs of its table, and each other
-# one as `const lk__script lk__script_<name>`. Files named part_*.lua are
-# fragments and only go into those that use them. Sets LK_ALL_SCRIPTS: a source
-# with the list all_scripts[lk__script_count], for those who have to know them
-# all.
+# Embeds in <target> each script of a family's table as `const lk__script
+# lk__<family>_<script>_script`, with what C needs of the table. Sets
+# LK_ALL_SCRIPTS: a source with the list all_scripts[lk__script_count], for those
+# who have to know them all.
 function(lk_embed_scripts target)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "TABLES;SCRIPTS")
   set(tables "${PROJECT_BINARY_DIR}/generated/tables")
   set(text "#include \"base/script.h\"\n")
   set(index 0)
   set(declared "")
   set(listed "")
-  lk__tables_make("${tables}" ${ARG_TABLES})
+  lk__tables_make("${tables}" ${ARGN})
   target_sources(${target} PRIVATE "${tables}/shared_table.c")
-  foreach(family IN LISTS ARG_TABLES)
+  foreach(family IN LISTS ARGN)
     lk__table_scripts(${family} names)
     foreach(name IN LISTS names)
       file(READ "${tables}/${family}_${name}.lua" body)
       set(symbol "lk__${family}_${name}_script")
-      lk__script_c("${symbol}" "${family}_${name}" "${body}" ${index} 0 1 one)
+      lk__script_c("${symbol}" "${family}_${name}" "${body}" ${index} one)
       string(APPEND text "${one}")
       string(APPEND declared "extern const lk__script ${symbol};\n")
       string(APPEND listed "    &${symbol},\n")
       math(EXPR index "${index} + 1")
     endforeach()
     target_sources(${target} PRIVATE "${tables}/${family}_table.c")
-  endforeach()
-  foreach(path IN LISTS ARG_SCRIPTS)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
-    get_filename_component(name "${path}" NAME_WE)
-    if(name MATCHES "^part_")
-      continue()
-    endif()
-    lk__script_body("${path}" body)
-    lk__script_key_count("${path}" key_count)
-    lk__script_has_texts("${path}" has_texts)
-    set(symbol "lk__script_${name}")
-    lk__script_c("${symbol}" "${name}" "${body}" ${index} ${key_count}
-      ${has_texts} one)
-    string(APPEND text "${one}")
-    string(APPEND declared "extern const lk__script ${symbol};\n")
-    string(APPEND listed "    &${symbol},\n")
-    math(EXPR index "${index} + 1")
   endforeach()
   string(APPEND text "\nconst unsigned lk__script_count = ${index};\n")
 
@@ -191,8 +106,7 @@ function(lk_embed_rights target)
   set(said "${PROJECT_SOURCE_DIR}/src/rights.table")
   find_program(AWK awk REQUIRED)
   file(GLOB tables CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lua/*/*.table")
-  file(GLOB scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lua/*.lua"
-    "${PROJECT_SOURCE_DIR}/lua/*/*.lua")
+  file(GLOB scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lua/*/*.lua")
   list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/" REGEX "^[^/]")
   add_custom_command(OUTPUT "${out}"
     COMMAND sh -c "\"$0\" -v lua=lua -f \"$1\" src/rights.table lua/*/*.table src/*/*.c > \"$2.new\" && mv \"$2.new\" \"$2\""

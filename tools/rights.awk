@@ -77,8 +77,6 @@ function file_is_there(path,    line, found)
 
 function path_of(name, family)
 {
-    if (family == "" || name ~ /^part_/)
-        return lua "/" name ".lua"
     if (file_is_there(lua "/" family "/" name ".lua"))
         return lua "/" family "/" name ".lua"
     return lua "/shared/" name ".lua"
@@ -93,7 +91,7 @@ function gather(path, family,    line, text, needs, calls, names, n, i)
     if (!file_is_there(path))
         fail("there is no " path)
     while ((getline line < path) > 0) {
-        if (line ~ /^-- (uses|needs):/)
+        if (line ~ /^-- needs:/)
             needs = needs " " substr(line, index(line, ":") + 1)
         else if (line ~ /^-- calls:/)
             calls = calls " " substr(line, index(line, ":") + 1)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Messages that nobody should believe, in the forms of both layouts. */
+/* Messages that nobody should believe. */
 
 #include "play/forge.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +11,11 @@
 #include "claims/claim.h"
 #include "claims/node.h"
 #include "claims/place.h"
-#include "claims/protocol.h"
 #include "claims/work.h"
 #include "engine/client.h"
 #include "world/random.h"
 
 /* ---- what was said before --------------------------------------------------------- */
-
-/* In the second layout a database comes behind the first word. */
-static bool is_second(const char *text)
-{
-    const char *blank = strchr(text, ' ');
-
-    return blank != NULL && isdigit((unsigned char)blank[1]);
-}
 
 /* Adds to the number that is the n-th word. */
 static void number_change(char *text, size_t room, unsigned n, uint64_t add)
@@ -70,12 +60,10 @@ static void name_change(char *text, size_t room)
 static void message_change(sim_message *message, uint64_t *random)
 {
     const size_t room = sizeof(message->text);
-    const bool second = is_second(message->text);
 
     switch (sim_below(random, 7)) {
     case 0:
-        number_change(message->text, room, second ? 5 : 3,
-                      sim_between(random, 1, 3));
+        number_change(message->text, room, 5, sim_between(random, 1, 3));
         break;
     case 1:
         name_change(message->text, room);
@@ -84,8 +72,7 @@ static void message_change(sim_message *message, uint64_t *random)
         message->text[sim_below(random, strlen(message->text) + 1)] = '\0';
         break;
     case 3:
-        if (second)
-            number_change(message->text, room, 1, 1);
+        number_change(message->text, room, 1, 1);
         break;
     default:
         break;
@@ -170,8 +157,7 @@ static const char *family_of(const lk__claim *claim, forge_flaw flaw)
     return strcmp(family, "lock") == 0 ? "rwlock" : "lock";
 }
 
-/* A grant to the claim, with one flaw. In the first layout there are neither
-   databases nor nonces in it. */
+/* A grant to the claim, with one flaw. */
 static void grant_write(const lk__claim *claim, forge_flaw flaw, uint64_t fence,
                         char *text, size_t room)
 {
@@ -183,27 +169,13 @@ static void grant_write(const lk__claim *claim, forge_flaw flaw, uint64_t fence,
     (void)snprintf(name, sizeof(name), "%s", place->name);
     if (flaw == FLAW_NAME)
         name_swap(name, sizeof(name));
-    if (place->kind->protocol->is_second)
-        (void)snprintf(text, room,
-                       "grant %u %s %s %s %" PRIu64 " %" PRIu64 " 0 %d %s",
-                       (unsigned)place->client->settings.db +
-                           (flaw == FLAW_DATABASE),
-                       family, claim->id,
-                       flaw == FLAW_NONCE ? "0123456789abcdef" : claim->nonce,
-                       ticket, fence, LEASE_MS, name);
-    else
-        (void)snprintf(text, room,
-                       "grant %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s",
-                       family, claim->id, ticket, fence, fence, LEASE_MS, name);
-}
-
-/* Where nothing is held any grant is one that nobody should believe; elsewhere a
-   flaw that the layout has no word for makes it true. */
-static bool is_true(const lk__claim *claim, forge_flaw flaw)
-{
-    return !claim->place->kind->holdless &&
-           !claim->place->kind->protocol->is_second &&
-           (flaw == FLAW_DATABASE || flaw == FLAW_NONCE);
+    (void)snprintf(text, room,
+                   "grant %u %s %s %s %" PRIu64 " %" PRIu64 " 0 %d %s",
+                   (unsigned)place->client->settings.db +
+                       (flaw == FLAW_DATABASE),
+                   family, claim->id,
+                   flaw == FLAW_NONCE ? "0123456789abcdef" : claim->nonce,
+                   ticket, fence, LEASE_MS, name);
 }
 
 static bool invent(const sim_run *run, const sim_host *host,
@@ -213,7 +185,7 @@ static bool invent(const sim_run *run, const sim_host *host,
     const forge_flaw flaw = (forge_flaw)sim_below(random, FLAWS);
     uint64_t fence;
 
-    if (claim == NULL || is_true(claim, flaw))
+    if (claim == NULL)
         return false;
     fence = sim_clock_at(&host->clock, run->schedule.now) / SIM_US;
     (void)snprintf(message->channel, sizeof(message->channel), "%s",

@@ -17,16 +17,14 @@
 
 enum { SIZE_DEFAULT = 1024 * 1024 };
 
-/* It has no claims: no scripts of the core's. */
+/* It has no claims. */
 static const lk__kind kind = {
     .word = "cell",
     .family = "cell",
-    .protocol = &lk__protocol_first,
     .holdless = true,
-    .key_count = 3,
-    .keys = (const char *const[]){"latchkey:cell", "latchkey:cell-memo",
-                                  "latchkey:cell-mark"},
-    .channel = "latchkey:cell",
+    .key_count = LK__CELL_KEYS,
+    .keys = lk__cell_keys,
+    .channel = "",
     .own_free = lk__settled_free,
 };
 
@@ -106,7 +104,7 @@ lk__cell_check_value(uint64_t max_size, const void *bytes, size_t size)
 
 lk_status lk_cell_read(lk_cell *cell, lk_cell_value **ret_value)
 {
-    const lk__cell_order order = {.script = &lk__script_cell_read};
+    const lk__cell_order order = {.what = &lk__cell_read};
     lk__cell_result result = {0};
     lk_status status = lk__cell_check(cell);
 
@@ -122,7 +120,7 @@ lk_status lk_cell_read(lk_cell *cell, lk_cell_value **ret_value)
 
 lk_status lk_cell_read_async(lk_cell *cell, lk_cell_read_cb cb, void *data)
 {
-    const lk__cell_order order = {.script = &lk__script_cell_read};
+    const lk__cell_order order = {.what = &lk__cell_read};
     const lk__cell_end end = {.read = cb, .data = data};
     lk_status status = check_async(cell, cb != NULL);
 
@@ -136,7 +134,7 @@ lk_status lk_cell_read_async(lk_cell *cell, lk_cell_read_cb cb, void *data)
 static lk_status order_write(lk__cell_order *ret_order, const lk_cell *cell,
                              uint64_t version, const void *bytes, size_t size)
 {
-    *ret_order = (lk__cell_order){.script = &lk__script_cell_write,
+    *ret_order = (lk__cell_order){.what = &lk__cell_write,
                                   .version = version,
                                   .bytes = bytes,
                                   .size = size,
@@ -216,8 +214,7 @@ lk_status lk_cell_write_guarded_async(lk_cell *cell, lk_hold *hold,
 
 lk_status lk_cell_delete(lk_cell *cell, uint64_t version)
 {
-    const lk__cell_order order = {.script = &lk__script_cell_delete,
-                                  .version = version};
+    const lk__cell_order order = {.what = &lk__cell_delete, .version = version};
     lk_status status = lk__cell_check(cell);
 
     return status != LK_OK ? status
@@ -227,8 +224,7 @@ lk_status lk_cell_delete(lk_cell *cell, uint64_t version)
 lk_status
 lk_cell_delete_async(lk_cell *cell, uint64_t version, lk_done_cb cb, void *data)
 {
-    const lk__cell_order order = {.script = &lk__script_cell_delete,
-                                  .version = version};
+    const lk__cell_order order = {.what = &lk__cell_delete, .version = version};
     const lk__cell_end end = {.done = cb, .data = data};
     lk_status status = check_async(cell, cb != NULL);
 

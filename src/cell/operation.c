@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Requests to a cell and their answers; see lua/cell_*.lua. */
+/* Requests to a cell and their answers; see lua/cell/. */
 
 #include "cell/operation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -14,18 +13,11 @@
 #include "base/names.h"
 #include "claims/ask.h"
 #include "claims/hold.h"
+#include "claims/layout2.h"
 #include "claims/settled.h"
 #include "claims/work.h"
 #include "engine/client.h"
 #include "server/reply.h"
-
-enum {
-    ANSWER_STALE = 0,
-    ANSWER_DONE = 1,
-    ANSWER_FENCED = 2,
-    ANSWER_NOT_HELD = 3,
-    ANSWER_UNSET = 5
-};
 
 typedef struct operation {
     lk__ask ask;     /* first */
@@ -82,64 +74,82 @@ lk_status lk__cell_guard(lk__cell_order *order, const lk__place *place,
 
 /* ---- the answer -------------------------------------------------------------- */
 
-static uint64_t number_at(const redisReply *reply, size_t i)
+static lk_status value_take(operation *op, const lk__text *bytes)
 {
-    return strtoull(lk__reply_text_at(reply, i), NULL, 10);
-}
+    lk_cell_value *value = lk__alloc(sizeof(*value) + bytes->size + 1);
 
-static lk_status value_take(operation *op, const redisReply *reply)
-{
-    const redisReply *bytes = lk__reply_at(reply, 2);
-    lk_cell_value *value;
-
-    if (bytes == NULL || bytes->type != REDIS_REPLY_STRING ||
-        !lk__reply_is_number(lk__reply_at(reply, 1)))
-        return LK_EPROTO;
-    value = lk__alloc(sizeof(*value) + bytes->len + 1);
     if (value == NULL)
         return LK_ENOMEM;
-    memcpy(value + 1, bytes->str, bytes->len);
+    if (bytes->size > 0)
+        memcpy(value + 1, bytes->bytes, bytes->size);
     value->version = op->result.version;
-    value->size = bytes->len;
+    value->size = bytes->size;
     value->bytes = value + 1;
     op->result.value = value;
     return LK_OK;
 }
 
-static lk_status refused(operation *op, const char *what, const char *number)
+static lk_status refused(operation *op, const char *what, int64_t number)
 {
-    snprintf(op->words, sizeof(op->words), "%s%s", what, number);
+    snprintf(op->words, sizeof(op->words), "%s%" PRId64, what, number);
     op->ask.words = op->words;
     return LK_ESTALE;
 }
 
-static lk_status status_of(operation *op, const redisReply *reply)
+static lk_status read_take(operation *op, const redisReply *reply)
 {
-    switch (lk__reply_integer_at(reply, 0, -1)) {
-    case ANSWER_STALE:
-        return refused(op, "the version is ", lk__reply_text_at(reply, 1));
-    case ANSWER_DONE:
-        op->result.version = number_at(reply, 1);
-        return op->ask.script == &lk__script_cell_read ? value_take(op, reply)
-                                                       : LK_OK;
-    case ANSWER_FENCED:
-        op->result.fenced = true;
-        return refused(op, "a newer holder has written, of the fence ",
-                       lk__reply_text_at(reply, 1));
-    case ANSWER_NOT_HELD:
-        return LK_ELOST;
-    case ANSWER_UNSET:
-        return LK_EUNSET;
-    default:
+    lk__cell_read_answer a;
+
+    if (lk__answer_read(&lk__cell_read_answers, reply, &a) != LK_OK)
         return LK_EPROTO;
-    }
+    if (a.kind == LK__CELL_READ_UNSET)
+        return LK_EUNSET;
+    op->result.version = (uint64_t)a.value.version;
+    return value_take(op, &a.value.value);
+}
+
+static lk_status write_take(operation *op, const redisReply *reply)
+{
+    lk__cell_write_answer a;
+
+    if (lk__answer_read(&lk__cell_write_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    if (a.kind == LK__CELL_WRITE_OTHER)
+        return refused(op, "the version is ", a.other.version);
+    op->result.fenced = a.kind == LK__CELL_WRITE_FENCED;
+    if (op->result.fenced)
+        return refused(op, "a newer holder has written, of the fence ",
+                       a.fenced.fence);
+    if (a.kind == LK__CELL_WRITE_UNHELD)
+        return LK_ELOST;
+    op->result.version = (uint64_t)a.written.version;
+    return LK_OK;
+}
+
+static lk_status delete_take(operation *op, const redisReply *reply)
+{
+    lk__cell_delete_answer a;
+
+    if (lk__answer_read(&lk__cell_delete_answers, reply, &a) != LK_OK)
+        return LK_EPROTO;
+    if (a.kind == LK__CELL_DELETE_OTHER)
+        return refused(op, "the version is ", a.other.version);
+    return a.kind == LK__CELL_DELETE_UNSET ? LK_EUNSET : LK_OK;
+}
+
+static lk_status answer_take(operation *op, const redisReply *reply)
+{
+    if (op->ask.script == lk__cell_read.script)
+        return read_take(op, reply);
+    return op->ask.script == lk__cell_write.script ? write_take(op, reply)
+                                                   : delete_take(op, reply);
 }
 
 /* One that was sent once and answered cannot be met again. */
 static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     operation *op = (operation *)(void *)ask;
-    lk_status status = status_of(op, reply);
+    lk_status status = answer_take(op, reply);
 
     *ret_more = false;
     if (status == LK_OK && op->number != 0 && ask->sends == 1)
@@ -154,47 +164,72 @@ static void cleanup(lk__ask *ask)
     lk_cell_value_free(((operation *)(void *)ask)->result.value);
 }
 
-enum { ARGS = 6, NUMBER_SIZE = 24 };
+enum { ID_SIZE = 64, NUMBER_SIZE = 24 };
+
+/* The texts that a question refers to until it is copied. */
+typedef struct texts {
+    char id[ID_SIZE], expected[NUMBER_SIZE];
+} texts;
+
+static void texts_write(texts *t, const operation *op, const lk__place *place,
+                        const lk__cell_order *order)
+{
+    snprintf(t->id, sizeof(t->id), "%s:%" PRIu64, place->client->id,
+             op->number);
+    t->expected[0] = '\0';
+    if (order->version != LK_CELL_ANY)
+        snprintf(t->expected, sizeof(t->expected), "%" PRIu64, order->version);
+}
+
+/* The key of the guard comes last. Without one it is the cell's, so that the script
+   has all of its keys. */
+static void write_fill(lk__question *q, const texts *t, lk__place *place,
+                       const lk__cell_order *order)
+{
+    const lk__cell_write_args args = {
+        .op = lk__text_of(t->id),
+        .expected = lk__text_of(t->expected),
+        .ttl = (int64_t)order->ttl_ms,
+        .settled = lk__text_of(lk__settled_text(place)),
+        .fence = (int64_t)order->fence,
+        .field = lk__text_of(order->field),
+        .value = {order->bytes != NULL ? order->bytes : "", order->size},
+    };
+
+    lk__layout2_fill(q, place, &lk__cell_write, LK__CELL_WRITE_WHOLE - 1,
+                     &args);
+    lk__question_key(q, order->lock_key != NULL
+                            ? order->lock_key
+                            : place->keys[LK__CELL_KEY_CELL]);
+}
+
+static void delete_fill(lk__question *q, const texts *t, lk__place *place)
+{
+    const lk__cell_delete_args args = {
+        .op = lk__text_of(t->id),
+        .expected = lk__text_of(t->expected),
+        .settled = lk__text_of(lk__settled_text(place)),
+    };
+
+    lk__layout2_fill(q, place, &lk__cell_delete, LK__CELL_DELETE_WHOLE, &args);
+}
 
 static lk_status
 question(operation *op, lk__place *place, const lk__cell_order *order)
 {
-    bool writes = order->script == &lk__script_cell_write;
-    char id[64] = "", expected[NUMBER_SIZE] = "", fence[NUMBER_SIZE];
-    lk__arg args[ARGS];
-    size_t count = 0;
+    lk__question *q = lk__layout2_begin(place, order->what, 0);
+    texts t;
 
-    if (op->number != 0) {
-        snprintf(id, sizeof(id), "%s:%" PRIu64, place->client->id, op->number);
-        if (order->version != LK_CELL_ANY)
-            snprintf(expected, sizeof(expected), "%" PRIu64, order->version);
-        args[count++] = lk__arg_text(expected);
-    }
-    if (writes)
-        args[count++] = lk__arg_number((int64_t)order->ttl_ms);
-    if (op->number != 0)
-        args[count++] = lk__arg_text(lk__settled_text(place));
-    if (writes) {
-        snprintf(fence, sizeof(fence), "%" PRIu64, order->fence);
-        args[count++] = lk__arg_text(fence);
-        args[count++] = lk__arg_text(order->field);
-        args[count++] = lk__arg_bytes(order->bytes != NULL ? order->bytes : "",
-                                      order->size);
-    }
-    return lk__ask_script(&op->ask, order->script, id, count, args);
-}
-
-/* A write has that key always, so that its keys are known. */
-static bool lock_key_take(operation *op, const lk__place *place,
-                          const lk__cell_order *order)
-{
-    const char *key = order->lock_key;
-
-    if (order->script != &lk__script_cell_write)
-        return true;
-    op->ask.more_key =
-        lk__strdup(key != NULL ? key : place->keys[LK__KEY_NAME]);
-    return op->ask.more_key != NULL;
+    if (q == NULL)
+        return LK_ENOMEM;
+    texts_write(&t, op, place, order);
+    if (order->what == &lk__cell_read)
+        lk__layout2_fill(q, place, order->what, LK__CELL_READ_WHOLE, NULL);
+    else if (order->what == &lk__cell_write)
+        write_fill(q, &t, place, order);
+    else
+        delete_fill(q, &t, place);
+    return lk__ask_question(&op->ask, q);
 }
 
 static lk_status operation_new(operation **ret_op, lk__place *place,
@@ -208,12 +243,11 @@ static lk_status operation_new(operation **ret_op, lk__place *place,
         return LK_ENOMEM;
     op->ask.take = take;
     op->ask.cleanup = cleanup;
-    op->ask.reads = order->script == &lk__script_cell_read;
+    op->ask.reads = order->what == &lk__cell_read;
     op->ask.repeats = !op->ask.reads;
     if (op->ask.repeats)
         op->number = ++place->client->work->last_claim_number;
-    if (!lock_key_take(op, place, order) ||
-        question(op, place, order) != LK_OK) {
+    if (question(op, place, order) != LK_OK) {
         lk__ask_release(&op->ask);
         return LK_ENOMEM;
     }

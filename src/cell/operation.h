@@ -4,12 +4,8 @@
 
 #include <latchkey/cell.h>
 
-#include "base/script.h"
+#include "cell_table.h"
 #include "claims/place.h"
-
-extern const lk__script lk__script_cell_read;
-extern const lk__script lk__script_cell_write;
-extern const lk__script lk__script_cell_delete;
 
 enum { LK__CELL_FIELD_SIZE = 96 };
 
@@ -20,8 +16,8 @@ enum { LK__CELL_FIELD_SIZE = 96 };
  * and done late it would surprise.
  */
 typedef struct lk__cell_order {
-    const lk__script *script;
-    uint64_t version; /* expected */
+    const lk__signature *what; /* lk__cell_read, _write or _delete */
+    uint64_t version;          /* expected */
     const void *bytes;
     size_t size;
     uint64_t ttl_ms;

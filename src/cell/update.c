@@ -89,7 +89,7 @@ static void draft_clear(lk_cell_draft *draft)
     draft->size = 0;
 }
 
-static const lk__cell_order reading = {.script = &lk__script_cell_read};
+static const lk__cell_order reading = {.what = &lk__cell_read};
 
 /* What was read goes to the function. Sets *ret_writes if there is a draft. */
 static lk_status think(update *u, lk_status read, const lk__cell_result *result,
@@ -109,7 +109,7 @@ static lk_status think(update *u, lk_status read, const lk__cell_result *result,
 
 static lk_status order_take(const update *u, lk__cell_order *ret_order)
 {
-    *ret_order = (lk__cell_order){.script = &lk__script_cell_write,
+    *ret_order = (lk__cell_order){.what = &lk__cell_write,
                                   .version = u->version,
                                   .bytes = u->draft.bytes,
                                   .size = u->draft.size,

@@ -63,7 +63,6 @@ static void ask_free(lk__ask *ask)
     if (ask->place != NULL)
         lk__place_unref(ask->place);
     lk__free(ask->args);
-    lk__free(ask->more_key);
     lk__free(ask);
 }
 
@@ -327,17 +326,6 @@ lk_status lk__ask_question(lk__ask *ask, const lk__question *question)
     memcpy(all, question->keys, keys * sizeof(*all));
     memcpy(all + keys, question->args, question->arg_count * sizeof(*all));
     return question_set(ask, question->script, keys, count, all);
-}
-
-lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
-                         const char *owner, size_t count, const lk__arg *args)
-{
-    lk__question *question =
-        lk__first_begin(ask->place, script, owner, ask->more_key);
-
-    for (size_t i = 0; question != NULL && i < count; i++)
-        lk__question_arg(question, args[i]);
-    return lk__ask_question(ask, question);
 }
 
 lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args)

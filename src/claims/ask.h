@@ -38,7 +38,6 @@ struct lk__ask {
     const lk__script *script; /* NULL: a plain command */
     lk__arg *args;            /* a copy, the bytes behind it; keys first */
     size_t key_count, count;
-    char *more_key; /* behind those of the place's kind, or NULL; its own */
     bool reads;     /* changes nothing at the server, or nothing if repeated */
     bool repeats;   /* known by a number: may be asked again in its call */
     bool persists;  /* repeats, and goes on when its call has ended in doubt */
@@ -75,9 +74,6 @@ lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
    question is NULL. */
 lk_status lk__ask_question(lk__ask *ask, const lk__question *question);
 
-/* The same for a script of the place's kind. */
-lk_status lk__ask_script(lk__ask *ask, const lk__script *script,
-                         const char *owner, size_t count, const lk__arg *args);
 lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args);
 
 /* Asks. The call's end may come from within. Inside the monitor. */

@@ -27,17 +27,12 @@ enum { NUMBERS = 4 };
 /* What a message says; a number that it does not have is 0. */
 typedef struct message {
     const char *family, *id, *name;
-    const char *nonce; /* NULL: the first layout's, which has none */
-    uint64_t claim;    /* its number; 0: it is not of this client */
+    const char *nonce;
+    uint64_t claim; /* its number */
     uint64_t ticket, fence, top_fence, lease_ms;
 } message;
 
 /* ---- whom it concerns --------------------------------------------------------- */
-
-static bool is_layout_of(const message *m, const lk__kind *kind)
-{
-    return kind->protocol->is_second == (m->nonce != NULL);
-}
 
 /* NULL: none, or one of another name or family than the message is about. */
 static lk__claim *claim_of(const lk_client *client, const message *m)
@@ -46,10 +41,9 @@ static lk__claim *claim_of(const lk_client *client, const message *m)
     const lk__place *place = claim == NULL ? NULL : claim->place;
 
     if (place == NULL || strcmp(place->kind->family, m->family) != 0 ||
-        strcmp(place->name, m->name) != 0 || !is_layout_of(m, place->kind))
+        strcmp(place->name, m->name) != 0)
         return NULL;
-    return m->nonce == NULL || strcmp(m->nonce, claim->nonce) == 0 ? claim
-                                                                   : NULL;
+    return strcmp(m->nonce, claim->nonce) == 0 ? claim : NULL;
 }
 
 /* What is borrowed here, and held under this id; NULL: nothing. */
@@ -81,7 +75,7 @@ static void pass_on(lk_client *client, const message *m)
 
     client->stats.grants_void++;
     if (m->claim > client->work->last_claim_number || kind == NULL ||
-        kind->protocol->release == NULL || !is_layout_of(m, kind) ||
+        kind->protocol == NULL || kind->protocol->release == NULL ||
         lk__name_check_slot(m->name) != LK_OK)
         return; /* of such a kind nothing is ever granted so */
     place = lk__place_get(client, kind, m->name);
@@ -113,8 +107,10 @@ static void take_open(lk_client *client, const message *m)
 static void take_revoked(lk_client *client, const message *m)
 {
     lk__claim *claim = claim_of(client, m);
+    bool is_known = lk__claim_find(client, m->claim) != NULL;
 
-    if (claim == NULL || claim->state == LK__CLAIM_EXPORTED)
+    /* Of what is borrowed the nonce is not known, the fence has to do. */
+    if (claim == NULL ? !is_known : claim->state == LK__CLAIM_EXPORTED)
         claim = borrowed_of(client, m);
     if (claim != NULL && claim->state == LK__CLAIM_HELD &&
         claim->fence == m->fence)
@@ -181,11 +177,10 @@ numbers_fill(message *m, const message_form *form, char *const *words)
     return true;
 }
 
-/* Takes the words behind the first one. In the second layout a database comes
-   first, a nonce behind the claim, and for the end of a range how many there are
-   above its begin. */
-static bool fill_second(message *m, const message_form *form,
-                        const lk_client *client, char *const *words)
+/* Takes the words behind the first one. The end of a range of fences is how many
+   there are above its begin. */
+static bool fill(message *m, const message_form *form, const lk_client *client,
+                 char *const *words)
 {
     uint64_t db;
 
@@ -200,35 +195,15 @@ static bool fill_second(message *m, const message_form *form,
     return m->top_fence <= LK__NUMBER_MAX;
 }
 
-static bool fill(message *m, const message_form *form, const lk_client *client,
-                 char *const *words)
-{
-    bool is_ours = claim_read(client, words[1], &m->claim);
-
-    m->family = words[0];
-    m->id = words[1];
-    if (!is_ours && form->take != take_revoked)
-        return false;
-    if (!numbers_fill(m, form, words + 2))
-        return false;
-    if (!is_ours && borrowed_of(client, m) == NULL)
-        return false;
-    return form->take != take_grant || m->top_fence >= m->fence;
-}
-
 /* Takes the words apart and sees whom they concern. */
 static bool take_form(lk_client *client, const message_form *form, char *text)
 {
     message m = {.family = NULL};
     char *words[6 + NUMBERS];
-    const char *second = text + strlen(form->word) + 1;
-    bool is_second = *second >= '0' && *second <= '9';
-    size_t count = (is_second ? 6 : 4) + form->count;
+    size_t count = 6 + form->count;
 
-    if (lk__words_split(text, count, words) != count)
-        return false;
-    if (is_second ? !fill_second(&m, form, client, words + 1)
-                  : !fill(&m, form, client, words + 1))
+    if (lk__words_split(text, count, words) != count ||
+        !fill(&m, form, client, words + 1))
         return false;
     form->take(client, &m);
     return true;

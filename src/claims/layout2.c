@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What the questions of the second layout are made of; see layout2.h. */
+/* What the questions of all families are made of; see layout2.h. */
 
 #include "claims/layout2.h"
 

@@ -7,8 +7,7 @@
 #include "claims/question.h"
 
 /*
- * What the questions of all families of the second layout are made of; see
- * docs/protocol.md.
+ * What the questions of all families are made of; see docs/protocol.md.
  */
 
 /* Longest text of a member: see docs/protocol.md, and words.h for reasons. */

@@ -488,27 +488,11 @@ static void script_lost(lk__node *node, const lk__request *request)
     node->client->stats.scripts_lost++;
 }
 
-/* What a script with texts answers where is for the asker to tell. */
-static bool may_be_said(const lk__script *script, const redisReply *part)
-{
-    return lk__reply_is_number(part) ||
-           (script->has_texts && (part->type == REDIS_REPLY_STRING ||
-                                  part->type == REDIS_REPLY_ARRAY));
-}
-
-/* Every script answers with an array; only one that takes any number of keys
-   may have nothing to say. */
+/* Every script answers with an array; what may stand in it is for the asker to
+   tell, by the script's table. */
 static bool is_understood(const lk__request *request, const redisReply *reply)
 {
-    if (request->script == NULL)
-        return true;
-    if (reply->type != REDIS_REPLY_ARRAY)
-        return false;
-    for (size_t i = 0; i < reply->elements; i++) {
-        if (!may_be_said(request->script, reply->element[i]))
-            return false;
-    }
-    return reply->elements > 0 || request->script->key_count == 0;
+    return request->script == NULL || reply->type == REDIS_REPLY_ARRAY;
 }
 
 lk_status lk__node_check(lk__node *node, const lk__request *request,

@@ -34,9 +34,7 @@ static bool keys_make(lk__place *place)
     bool complete = true;
 
     for (size_t i = 0; i < kind->key_count; i++) {
-        place->keys[i] = kind->protocol->is_second
-                             ? lk__key_make(kind->keys[i], place->name)
-                             : lk__name_form(kind->keys[i], place->name);
+        place->keys[i] = lk__key_make(kind->keys[i], place->name);
         complete = complete && place->keys[i] != NULL;
     }
     place->channel = lk__name_form(kind->channel, place->name);

@@ -112,9 +112,6 @@ enum { LK__TOUCH_CLAIMS = 128, LK__RENEW_CLAIMS = 32 };
 enum { LK__RENEW_UNSURE = 5 };
 
 typedef struct lk__protocol {
-    /* Its keys are the table's. */
-    bool is_second;
-
     /* ---- seeking ---- */
 
     lk__question *(*acquire)(const lk__claim *claim, char how);
@@ -181,20 +178,8 @@ typedef struct lk__protocol {
 /* That of the claim's kind. */
 const lk__protocol *lk__claim_protocol(const lk__claim *claim);
 
-/* That of kinds of which nothing is claimed, and whose scripts are in lua/ itself. */
-extern const lk__protocol lk__protocol_first;
-
 /* That of the lock and the fair lock. */
 extern const lk__protocol lk__protocol_lock;
-
-/*
- * Begins a question to a script of that form: the kind's keys, with
- * one more, or NULL, behind them, and the arguments that all
- * have: owner, channel, interop. NULL: no memory.
- */
-lk__question *lk__first_begin(const struct lk__place *place,
-                              const lk__script *script, const char *owner,
-                              const char *more_key);
 
 /* Sends a question over this connection. */
 lk_status lk__question_send(lk_client *client, lk__conn *conn,

@@ -44,12 +44,6 @@ void lk__question_key(lk__question *question, const char *key)
     question->keys[question->key_count++] = lk__arg_text(key);
 }
 
-void lk__question_arg(lk__question *question, lk__arg arg)
-{
-    assert(question->arg_count < LK__QUESTION_ARGS);
-    question->args[question->arg_count++] = arg;
-}
-
 char *lk__question_text(lk__question *question, size_t size)
 {
     char *text = question->texts + question->taken;

@@ -2,7 +2,8 @@
 #ifndef LK_CLAIMS_QUESTION_H
 #define LK_CLAIMS_QUESTION_H
 
-#include "latchkey/client.h"
+#include <latchkey/client.h>
+
 #include "server/conn.h"
 #include "server/shape.h"
 
@@ -33,9 +34,8 @@ void lk__question_done(lk__question *question);
 lk__question *
 lk__question_begin(lk_client *client, const lk__script *script, size_t room);
 
-/* Adds a key, or an argument; there has to be place for it. */
+/* Adds a key; there has to be place for it. */
 void lk__question_key(lk__question *question, const char *key);
-void lk__question_arg(lk__question *question, lk__arg arg);
 
 /* So many bytes of the room that lk__question_begin() made. */
 char *lk__question_text(lk__question *question, size_t size);

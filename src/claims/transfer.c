@@ -150,8 +150,7 @@ static bool fence_take(const char *word, uint64_t *ret_fence)
    anybody's. */
 static bool is_mode_of(const lk__kind *kind, const char *mode)
 {
-    return kind->mode != NULL || !kind->protocol->is_second ||
-           (mode != NULL && strcmp(mode, "p") != 0);
+    return kind->mode != NULL || (mode != NULL && strcmp(mode, "p") != 0);
 }
 
 /* False: a word of the text is none that an export writes. */

@@ -544,7 +544,6 @@ static void hear(lk__place *place, const char *text, size_t size)
 const lk__kind lk__kind_flight = {
     .word = "flight",
     .family = "flight",
-    .protocol = &lk__protocol_first,
     .holdless = true,
     .key_count = LK__FLIGHT_KEYS,
     .keys = lk__flight_keys,

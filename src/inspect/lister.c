@@ -41,9 +41,9 @@ slot_ask(struct lk__slot *slot, const char *command, const char *form,
          void (*take)(struct lk__slot *slot, const redisReply *reply))
 {
     struct lk__slot_ask *ask = &slot->asks[slot->pending++];
-    bool is_second = form[0] == ':' && form[2] == '\0';
-    char *key = is_second ? lk__key_make(form, slot->name->name)
-                          : lk__name_form(form, slot->name->name);
+    bool is_side = form[0] == ':' && form[2] == '\0';
+    char *key = is_side ? lk__key_make(form, slot->name->name)
+                        : lk__name_form(form, slot->name->name);
     lk__arg args[8] = {lk__arg_text(command)};
 
     if (key == NULL) {

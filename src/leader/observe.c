@@ -54,8 +54,7 @@ read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
     return LK_OK;
 }
 
-static const lk__protocol protocol = {.is_second = true,
-                                      .acquire = acquire,
+static const lk__protocol protocol = {.acquire = acquire,
                                       .look = look,
                                       .read_seek = read_seek};
 

@@ -453,7 +453,6 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 }
 
 const lk__protocol lk__protocol_lock = {
-    .is_second = true,
     .acquire = acquire,
     .look = look,
     .read_seek = read_seek,

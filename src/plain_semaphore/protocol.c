@@ -368,7 +368,6 @@ static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
 }
 
 const lk__protocol lk__protocol_plain = {
-    .is_second = true,
     .acquire = acquire,
     .look = look,
     .read_seek = read_seek,

@@ -573,7 +573,6 @@ lk__rwlock_read_state(const redisReply *reply, lk_rwlock_state *ret_state)
 }
 
 const lk__protocol lk__protocol_rwlock = {
-    .is_second = true,
     .acquire = acquire,
     .look = look,
     .read_seek = read_seek,

@@ -553,7 +553,6 @@ lk_status lk__semaphore_read_count(const redisReply *reply, int64_t *ret_number,
 }
 
 const lk__protocol lk__protocol_semaphore = {
-    .is_second = true,
     .acquire = acquire,
     .look = look,
     .read_seek = read_seek,

@@ -231,7 +231,6 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 }
 
 const lk__protocol lk__protocol_siglock = {
-    .is_second = true,
     .acquire = acquire,
     .read_seek = read_seek,
     .keep = keep,

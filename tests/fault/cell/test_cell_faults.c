@@ -135,7 +135,7 @@ static void a_refusal_after_a_lost_answer_is_no_answer(void **state)
                   LK_OK);
     locking_wait_integer(f->base, 1, "EVAL %s 0",
                          "return tonumber(redis.call('HGET',"
-                         "'latchkey:cell:{n}', 'value')) == 2 and 1 or 0");
+                         "'latchkey:{n}:c', 'value')) == 2 and 1 or 0");
     freeReplyObject(
         server_command(f->base->server, "ACL SETUSER default -hmget"));
     proxy_reset(the_proxy, PROXY_ALL);
@@ -147,7 +147,7 @@ static void a_refusal_after_a_lost_answer_is_no_answer(void **state)
 
 static long long remembered(cells *f)
 {
-    return server_integer(f->base->server, "HLEN latchkey:cell-memo:{n}");
+    return server_integer(f->base->server, "HLEN latchkey:{n}:m");
 }
 
 /* Its first request may still be on its way, as far as the client can tell. */

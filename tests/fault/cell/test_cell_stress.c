@@ -108,7 +108,7 @@ static void cut(server *s, workers *w)
 
 static uint64_t counted(server *s)
 {
-    char *text = server_string(s, "HGET latchkey:cell:{n} value");
+    char *text = server_string(s, "HGET latchkey:{n}:c value");
     uint64_t number = strtoull(text, NULL, 10);
 
     free(text);

@@ -122,7 +122,7 @@ static void a_cell_ends_after_its_time(void **state)
 
     assert_true(wait_until(is_unset, cell, 5000));
     assert_true(cells_set(cells_named(f, client, "n", NULL), "y") > version);
-    assert_int_equal(locking_pttl(f->base, "latchkey:cell:{n}"), -1);
+    assert_int_equal(locking_pttl(f->base, "latchkey:{n}:c"), -1);
 }
 
 /* ---- async ---- */

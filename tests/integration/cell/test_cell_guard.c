@@ -71,7 +71,7 @@ static void an_older_holder_writes_nothing_after_a_newer_one(void **state)
     assert_status(guarded(cell, hold, "old"), LK_OK);
     (void)snprintf(newest, sizeof(newest), "%" PRIu64, lk_hold_fence(hold) + 1);
     assert_int_equal(server_integer(f->base->server,
-                                    "HSET latchkey:cell-mark:{elsewhere} "
+                                    "HSET latchkey:{elsewhere}:k "
                                     "fence %s",
                                     newest),
                      0);
@@ -169,7 +169,7 @@ static void a_hold_of_another_client_guards_by_its_fence(void **state)
     assert_status(guarded(cell, hold, "x"), LK_OK);
     cells_expect(cell, "x");
     assert_int_equal(server_integer(f->base->server,
-                                    "HSET latchkey:cell-mark:{n} fence "
+                                    "HSET latchkey:{n}:k fence "
                                     "9000000000000000"),
                      0);
     assert_status(guarded(cell, hold, "y"), LK_ESTALE);

@@ -87,7 +87,7 @@ static void a_key_of_another_kind_is_not_touched(void **state)
     lk_cell *cell = cells_one(f);
     lk_cell_value *value = NULL;
 
-    freeReplyObject(server_command(f->base->server, "SET latchkey:cell:{n} x"));
+    freeReplyObject(server_command(f->base->server, "SET latchkey:{n}:c x"));
     assert_status(lk_cell_read(cell, &value), LK_ETYPE);
     assert_status(lk_cell_write(cell, LK_CELL_ANY, "x", 1, NULL), LK_ETYPE);
     assert_status(lk_cell_delete(cell, LK_CELL_ANY), LK_ETYPE);
@@ -112,7 +112,8 @@ static void a_grant_that_cannot_be_is_not_taken(void **state)
     for (int i = 0; i < 2; i++) {
         char message[160];
 
-        (void)snprintf(message, sizeof(message), "grant %s %s:77 1 2 3 4000 n",
+        (void)snprintf(message, sizeof(message),
+                       "grant 0 %s %s:77 0123456789abcdef 1 2 0 4000 n",
                        families[i], lk_client_id(client));
         assert_int_equal(server_integer(f->base->server,
                                         "PUBLISH latchkey:in::%s %s",

@@ -159,7 +159,7 @@ static void a_guarded_update_needs_the_newest_fence(void **state)
 
     assert_status(lk_cell_update(cell, &options, add_one, &w, NULL), LK_OK);
     assert_int_equal(server_integer(f->base->server,
-                                    "HSET latchkey:cell-mark:{n} fence "
+                                    "HSET latchkey:{n}:k fence "
                                     "9000000000000000"),
                      0);
     assert_status(lk_cell_update(cell, &options, add_one, &w, NULL), LK_ESTALE);

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 
-/* cell_read, cell_write, cell_delete, key by key. */
+/* The cell's scripts, key by key. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cell_table.h"
 #include "support/check.h"
+#include "support/layout2.h"
 #include "support/script.h"
-
-extern const lk__script lk__script_cell_read;
-extern const lk__script lk__script_cell_write;
-extern const lk__script lk__script_cell_delete;
 
 enum { CELL, MEMO, MARK };
 
 static const script_layout layout = {
     .count = 3,
-    .keys = {"latchkey:cell", "latchkey:cell-memo", "latchkey:cell-mark"},
-    .channel = "latchkey:cell",
+    .keys = {":c", ":m", ":k"},
+    .channel = "",
 };
 
 static int setup(void **state)
@@ -32,43 +30,48 @@ static int setup(void **state)
 
 #define CELL_TEST(f) cmocka_unit_test_setup_teardown(f, setup, script_teardown)
 
+static lk__text text_of(const char *text)
+{
+    return (lk__text){text, strlen(text)};
+}
+
 static const char *read_it(script_fixture *f)
 {
-    return script_call(f, &lk__script_cell_read, "", (char *)NULL);
+    return layout2_run(f, &lk__cell_read, lk__cell_keys, LK__CELL_READ_WHOLE,
+                       NULL);
 }
 
 /* The arguments of a write that differ. */
 typedef struct writing {
-    const char *op, *expected, *value, *ttl, *settled, *fence, *field;
+    const char *op, *expected, *value, *settled, *field;
+    int64_t ttl, fence;
 } writing;
 
-static const char *or_else(const char *text, const char *otherwise)
+static lk__text or_else(const char *text, const char *otherwise)
 {
-    return text != NULL ? text : otherwise;
+    return text_of(text != NULL ? text : otherwise);
 }
 
 /* The lock is n. */
 static const char *write_with(script_fixture *f, const writing *w)
 {
-    const char *const keys[] = {f->keys[CELL], f->keys[MEMO], f->keys[MARK],
-                                "n"};
-    const char *const args[] = {w->op,
-                                f->channel,
-                                "0",
-                                or_else(w->expected, ""),
-                                or_else(w->ttl, "0"),
-                                or_else(w->settled, ""),
-                                or_else(w->fence, "0"),
-                                or_else(w->field, ""),
-                                or_else(w->value, "val"),
-                                NULL};
+    const lk__cell_write_args args = {
+        .op = text_of(w->op),
+        .expected = or_else(w->expected, ""),
+        .ttl = w->ttl,
+        .settled = or_else(w->settled, ""),
+        .fence = w->fence,
+        .field = or_else(w->field, ""),
+        .value = or_else(w->value, "val"),
+    };
 
-    return script_run_keys(f, &lk__script_cell_write, keys, 4, args);
+    return layout2_run(f, &lk__cell_write, lk__cell_keys, LK__CELL_WRITE_WHOLE,
+                       &args);
 }
 
 static const char *write_for(script_fixture *f, const char *op,
                              const char *expected, const char *value,
-                             const char *ttl, const char *fence)
+                             int64_t ttl, int64_t fence)
 {
     const writing w = {.op = op,
                        .expected = expected,
@@ -82,14 +85,18 @@ static const char *write_for(script_fixture *f, const char *op,
 static const char *write_it(script_fixture *f, const char *op,
                             const char *expected, const char *value)
 {
-    return write_for(f, op, expected, value, "0", "0");
+    return write_for(f, op, expected, value, 0, 0);
 }
 
 static const char *
 delete_it(script_fixture *f, const char *op, const char *expected)
 {
-    return script_call(f, &lk__script_cell_delete, op, expected, "",
-                       (char *)NULL);
+    const lk__cell_delete_args args = {.op = text_of(op),
+                                       .expected = text_of(expected),
+                                       .settled = text_of("")};
+
+    return layout2_run(f, &lk__cell_delete, lk__cell_keys,
+                       LK__CELL_DELETE_WHOLE, &args);
 }
 
 /* The same text, kept: the version that is recorded, plus more. */
@@ -113,7 +120,7 @@ static void an_unset_cell_says_so(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(read_it(f), "5");
+    assert_like(read_it(f), "2");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -146,10 +153,10 @@ static void another_version_is_refused(void **state)
     script_fixture *f = *state;
     char expected[64];
 
-    assert_like(write_it(f, "u:1", "77", "one"), "0 0");
+    assert_like(write_it(f, "u:1", "77", "one"), "2 0");
     assert_like(script_redis(f, "DBSIZE"), "0");
     write_it(f, "u:2", "", "one");
-    (void)snprintf(expected, sizeof(expected), "0 %s", version(f, 0));
+    (void)snprintf(expected, sizeof(expected), "2 %s", version(f, 0));
     assert_like(write_it(f, "u:3", "0", "two"), expected);
     assert_like(write_it(f, "u:3", version(f, -1), "two"), expected);
     assert_like(write_it(f, "u:3", version(f, 1), "two"), expected);
@@ -200,7 +207,7 @@ static void a_cell_lives_as_long_as_its_last_writer_says(void **state)
 {
     script_fixture *f = *state;
 
-    write_for(f, "u:1", "", "one", "60000", "0");
+    write_for(f, "u:1", "", "one", 60000, 0);
     assert_in_range(number(script_redis(f, "PTTL %s", f->keys[CELL])), 50000,
                     60000);
     write_it(f, "u:2", "", "two");
@@ -215,7 +222,7 @@ static void a_deleted_cell_comes_back_higher(void **state)
     script_redis(f, "HSET %s v 1 version 9007199254740000 value x",
                  f->keys[CELL]);
     assert_like(delete_it(f, "u:1", "9007199254740000"), "1 9007199254740000");
-    assert_like(read_it(f), "5");
+    assert_like(read_it(f), "2");
     assert_like(script_redis(f, "HGET %s version", f->keys[MARK]),
                 "9007199254740000");
     (void)snprintf(expected, sizeof(expected), "1 %s", "9007199254740001");
@@ -226,9 +233,9 @@ static void a_delete_of_another_version_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(delete_it(f, "u:1", ""), "5");
+    assert_like(delete_it(f, "u:1", ""), "3");
     script_redis(f, "HSET %s v 1 version 7 value x", f->keys[CELL]);
-    assert_like(delete_it(f, "u:1", "6"), "0 7");
+    assert_like(delete_it(f, "u:1", "6"), "2 7");
     assert_like(read_it(f), "1 7 x");
 }
 
@@ -247,11 +254,11 @@ static void an_older_fence_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(write_for(f, "u:1", "", "one", "0", "10"), "1 *");
-    assert_like(write_for(f, "u:2", "", "two", "0", "10"), "1 *");
-    assert_like(write_for(f, "u:3", "", "old", "0", "9"), "2 10");
+    assert_like(write_for(f, "u:1", "", "one", 0, 10), "1 *");
+    assert_like(write_for(f, "u:2", "", "two", 0, 10), "1 *");
+    assert_like(write_for(f, "u:3", "", "old", 0, 9), "3 10");
     assert_like(script_redis(f, "HGET %s value", f->keys[CELL]), "two");
-    assert_like(write_for(f, "u:4", "", "three", "0", "11"), "1 *");
+    assert_like(write_for(f, "u:4", "", "three", 0, 11), "1 *");
     assert_in_range(number(script_redis(f, "PTTL %s", f->keys[MARK])),
                     6 * 86400000, 7 * 86400000);
 }
@@ -260,18 +267,18 @@ static void a_fence_outlives_its_cell(void **state)
 {
     script_fixture *f = *state;
 
-    write_for(f, "u:1", "", "one", "0", "10");
+    write_for(f, "u:1", "", "one", 0, 10);
     delete_it(f, "u:2", "");
-    assert_like(write_for(f, "u:3", "", "old", "0", "9"), "2 10");
+    assert_like(write_for(f, "u:3", "", "old", 0, 9), "3 10");
     script_redis(f, "DEL %s", f->keys[CELL]);
-    assert_like(write_for(f, "u:4", "", "old", "0", "9"), "2 10");
-    assert_like(read_it(f), "5");
+    assert_like(write_for(f, "u:4", "", "old", 0, 9), "3 10");
+    assert_like(read_it(f), "2");
 }
 
 static const char *
 write_held(script_fixture *f, const char *op, const char *field)
 {
-    return write_with(f, &(writing){.op = op, .fence = "5", .field = field});
+    return write_with(f, &(writing){.op = op, .fence = 5, .field = field});
 }
 
 static void a_lock_in_the_slot_is_looked_at(void **state)
@@ -279,11 +286,11 @@ static void a_lock_in_the_slot_is_looked_at(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "HSET n u:8 1");
-    assert_like(write_held(f, "u:1", "u:7"), "3");
+    assert_like(write_held(f, "u:1", "u:7"), "4");
     assert_like(script_redis(f, "DBSIZE"), "1");
     assert_like(write_held(f, "u:2", "u:8"), "1 *");
     script_redis(f, "DEL n");
-    assert_like(write_held(f, "u:3", "u:8"), "3");
+    assert_like(write_held(f, "u:3", "u:8"), "4");
     assert_like(write_held(f, "u:2", "u:8"), "1 *"); /* was made before */
 }
 
@@ -299,7 +306,7 @@ static void a_full_server_refuses_a_write_and_lets_delete(void **state)
     assert_like(delete_it(f, "u:3", ""), "1 *");
     assert_like(write_it(f, "u:4", "", "three"), "!*OOM*");
     script_fill_memory(f, false);
-    assert_like(read_it(f), "5");
+    assert_like(read_it(f), "2");
 }
 
 static void a_key_of_another_kind_is_not_touched(void **state)
@@ -313,7 +320,32 @@ static void a_key_of_another_kind_is_not_touched(void **state)
     script_redis(f, "DEL %s", f->keys[CELL]);
     script_redis(f, "HSET %s v 2", f->keys[CELL]);
     assert_like(write_it(f, "u:1", "", "x"), "!LKLAYOUT *");
+    script_redis(f, "HSET %s v 1 version 7x", f->keys[CELL]);
+    assert_like(read_it(f), "!LKTYPE *");
+    assert_like(write_it(f, "u:1", "", "x"), "!LKTYPE *");
     assert_like(script_redis(f, "DBSIZE"), "1");
+}
+
+/* Whatever the answer would be: what a replica has may be old. */
+static void a_replica_refuses_everything(void **state)
+{
+    script_fixture *f = *state;
+
+    write_for(f, "u:1", "", "one", 0, 10);
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(read_it(f), "!READONLY *");
+    assert_like(write_it(f, "u:1", "", "one"), "!READONLY *");
+    assert_like(write_it(f, "u:2", "77", "two"), "!READONLY *");
+    assert_like(write_it(f, "u:2", "", "two"), "!READONLY *");
+    assert_like(write_for(f, "u:2", "", "two", 0, 9), "!READONLY *");
+    assert_like(write_held(f, "u:2", "u:8"), "!READONLY *");
+    assert_like(delete_it(f, "u:2", "77"), "!READONLY *");
+    assert_like(delete_it(f, "u:2", ""), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+    assert_like(delete_it(f, "u:2", ""), "1 *");
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(delete_it(f, "u:3", ""), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
 }
 
 /* ---- rights ---- */
@@ -333,10 +365,10 @@ static void a_write_that_is_denied_changes_nothing(void **state)
 
         script_deny(f, NULL);
         script_redis(f, "FLUSHALL");
-        write_for(f, "u:1", "", "one", "60000", "5");
+        write_for(f, "u:1", "", "one", 60000, 5);
         (void)snprintf(before, sizeof(before), "%s", read_it(f));
         script_deny(f, commands[i]);
-        denied = write_for(f, "u:2", "", "two", "0", "6")[0] == '!';
+        denied = write_for(f, "u:2", "", "two", 0, 6)[0] == '!';
         script_deny(f, NULL);
         if (denied)
             assert_like(read_it(f), before);
@@ -390,6 +422,7 @@ int main(void)
         CELL_TEST(a_lock_in_the_slot_is_looked_at),
         CELL_TEST(a_full_server_refuses_a_write_and_lets_delete),
         CELL_TEST(a_key_of_another_kind_is_not_touched),
+        CELL_TEST(a_replica_refuses_everything),
         CELL_TEST(a_write_that_is_denied_changes_nothing),
         CELL_TEST(a_new_cell_that_is_denied_is_not_left_behind),
         CELL_TEST(a_cell_has_no_version_beyond_the_last),

@@ -3,7 +3,7 @@
 /*
  * A replica is not looked at: what it says is old. A script that only reads
  * runs there like anywhere else, so each of them has to refuse by itself; see
- * lua/part_master.lua.
+ * lua/shared/master.lua.
  */
 
 #include <string.h>
@@ -15,36 +15,7 @@
 #include "support/rwlock2.h"
 #include "support/script.h"
 
-extern const lk__script lk__script_cell_read;
-
-static const lk__script *const readers[] = {
-    &lk__script_cell_read,
-};
-
-/* Of a name that nobody has used. */
-static const char *look(script_fixture *f, const lk__script *script)
-{
-    static const char *const keys[] = {"k1", "k2", "k3", "k4",  "k5",  "k6",
-                                       "k7", "k8", "k9", "k10", "k11", "k12"};
-    const char *const args[] = {"u:1", f->channel, "0", NULL};
-
-    assert_in_range(script->key_count, 2, 12);
-    return script_run_keys(f, script, keys, script->key_count, args);
-}
-
-static void a_script_that_only_reads_refuses_on_a_replica(void **state)
-{
-    script_fixture *f = *state;
-
-    script_redis(f, "REPLICAOF 127.0.0.1 1");
-    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-        assert_like(look(f, readers[i]), "!READONLY *");
-    script_redis(f, "REPLICAOF NO ONE");
-    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-        assert_null(strstr(look(f, readers[i]), "READONLY"));
-}
-
-static void so_does_one_of_a_lock(void **state)
+static void one_of_a_lock_does(void **state)
 {
     script_fixture *f = *state;
 
@@ -131,8 +102,7 @@ static void so_does_a_change_of_a_latch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(a_script_that_only_reads_refuses_on_a_replica),
-        SCRIPT_TEST(so_does_one_of_a_lock),
+        SCRIPT_TEST(one_of_a_lock_does),
         SCRIPT_TEST(so_does_one_of_a_read_write_lock),
         SCRIPT_TEST(so_does_one_of_a_plain_semaphore),
         SCRIPT_TEST(so_does_one_of_a_latch),

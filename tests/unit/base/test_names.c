@@ -182,7 +182,7 @@ static void a_name_is_taken_if_and_only_if_its_keys_share_its_slot(void **state)
 static void keys_share_a_slot_if_they_share_what_is_hashed(void **state)
 {
     (void)state;
-    assert_true(lk__keys_share_slot("n", "latchkey:cell:{n}"));
+    assert_true(lk__keys_share_slot("n", "latchkey:{n}:c"));
     assert_true(lk__keys_share_slot("n", "a{n}b{c}"));
     assert_true(lk__keys_share_slot("{a}x", "y{a}"));
     assert_false(lk__keys_share_slot("n", "m"));

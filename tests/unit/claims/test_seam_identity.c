@@ -42,17 +42,18 @@ static int teardown(void **state)
 
 /* ---- revocations ------------------------------------------------------------ */
 
-static void revoke(played *p, uint64_t fence)
+static void revoke(played *p, const char *nonce, uint64_t fence)
 {
     char text[160];
 
-    (void)snprintf(text, sizeof(text), "revoked lock %s %llu n", p->owner,
-                   (unsigned long long)fence);
+    (void)snprintf(text, sizeof(text), "revoked 0 lock %s %s %llu n", p->owner,
+                   nonce, (unsigned long long)fence);
     played_publish(p, text);
     played_run_ms(p, 5);
 }
 
-static void a_revocation_of_another_fence_does_not_end_a_hold(void **state)
+static void
+a_revocation_of_another_fence_or_wait_does_not_end_a_hold(void **state)
 {
     played *p = *state;
     lk_hold *hold = NULL;
@@ -60,11 +61,12 @@ static void a_revocation_of_another_fence_does_not_end_a_hold(void **state)
 
     assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
     fence = lk_hold_fence(hold);
-    revoke(p, fence - 1);
-    revoke(p, fence + 1);
-    revoke(p, 0);
+    revoke(p, p->nonce, fence - 1);
+    revoke(p, p->nonce, fence + 1);
+    revoke(p, p->nonce, 0);
+    revoke(p, "0123456789abcdef", fence);
     assert_status(lk_hold_check(hold), LK_OK);
-    revoke(p, fence);
+    revoke(p, p->nonce, fence);
     assert_status(lk_hold_check(hold), LK_ELOST);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -265,7 +267,7 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_revocation_of_another_fence_does_not_end_a_hold),
+        TEST(a_revocation_of_another_fence_or_wait_does_not_end_a_hold),
         TEST(the_connection_before_is_killed_where_it_was),
         TEST(in_another_process_no_connection_is_killed),
         TEST(a_process_is_no_older_than_the_end_of_the_one_before),
