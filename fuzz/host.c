@@ -236,7 +236,9 @@ static const struct {
     {"_pass", "*2\r\n:0\r\n:0\r\n"},
     {"flight_join", "*1\r\n:3\r\n"},
     {"latch_count", "*2\r\n:1\r\n$1\r\n5\r\n"},
-    {"cell_read", "*3\r\n:1\r\n$1\r\n7\r\n$5\r\nvalue\r\n"},
+    {"cell_read", "*3\r\n:1\r\n:7\r\n$5\r\nvalue\r\n"},
+    {"cell_write", "*2\r\n:1\r\n:8\r\n"},
+    {"cell_delete", "*2\r\n:1\r\n:7\r\n"},
     {"", "*3\r\n:1\r\n:0\r\n:0\r\n"},
 };
 

@@ -292,32 +292,6 @@ const char *script_run_keys(script_fixture *f, const lk__script *script,
     return f->answer_text;
 }
 
-const char *
-script_run(script_fixture *f, const lk__script *script, const char *const *args)
-{
-    const char *keys[SCRIPT_KEYS];
-
-    for (size_t i = 0; i < f->layout->count; i++)
-        keys[i] = f->keys[i];
-    return script_run_keys(f, script, keys, f->layout->count, args);
-}
-
-const char *
-script_call(script_fixture *f, const lk__script *script, const char *claim, ...)
-{
-    const char *args[MAX_ARGS] = {claim, f->channel, f->interop};
-    va_list rest;
-
-    va_start(rest, claim);
-    for (size_t i = 3; i < MAX_ARGS; i++) {
-        args[i] = va_arg(rest, const char *);
-        if (args[i] == NULL)
-            break;
-    }
-    va_end(rest);
-    return script_run(f, script, args);
-}
-
 long long script_item(const script_fixture *f, size_t index)
 {
     assert_int_equal(f->answer->type, REDIS_REPLY_ARRAY);

@@ -65,17 +65,10 @@ int script_teardown(void **state);
 void script_set_name(script_fixture *f, const char *name);
 void script_set_layout(script_fixture *f, const script_layout *layout);
 
-/* Runs a script with the keys of the name. args is ended by NULL. */
-const char *script_run(script_fixture *f, const lk__script *script,
-                       const char *const *args);
-/* The same with other keys. */
+/* Runs a script with these keys. args is ended by NULL. */
 const char *script_run_keys(script_fixture *f, const lk__script *script,
                             const char *const *keys, size_t key_count,
                             const char *const *args);
-/* The same with the keys of the name and the arguments that every script has:
-   claim, channel, interop. Then come the script's own, ended by NULL. */
-const char *script_call(script_fixture *f, const lk__script *script,
-                        const char *claim, ...) __attribute__((sentinel));
 /* An integer of the last answer, counted from 0. */
 long long script_item(const script_fixture *f, size_t index);
 
