@@ -89,7 +89,10 @@ lk__ask *lk__ask_of_call(lk__call *call)
 
 static void call_end(lk__ask *ask, lk_status status, const char *words)
 {
-    lk__call_done(&ask->call, status, words);
+    if (ask->is_settled)
+        lk__call_done(&ask->call, ask->settled, NULL);
+    else
+        lk__call_done(&ask->call, status, words);
     if (ask->ended != NULL)
         ask->ended(ask);
 }
@@ -331,6 +334,15 @@ lk_status lk__ask_question(lk__ask *ask, const lk__question *question)
 lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args)
 {
     return question_set(ask, NULL, 0, count, args);
+}
+
+lk_status lk__ask_go_on(lk__ask *ask, lk_status status,
+                        const lk__question *question, bool *ret_more)
+{
+    ask->is_settled = true;
+    ask->settled = status;
+    *ret_more = lk__ask_question(ask, question) == LK_OK;
+    return *ret_more ? LK_OK : status;
 }
 
 static lk__conn *road_for(const lk__ask *ask)

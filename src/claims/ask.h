@@ -54,6 +54,8 @@ struct lk__ask {
     bool released;     /* nobody waits; goes with its last request */
     bool replying;     /* on_reply runs, which lets go of it at its end */
     bool pauses;       /* it asks nothing: its call ends with LK_OK in time */
+    bool is_settled;   /* what it was for is done: see lk__ask_go_on() */
+    lk_status settled; /* its call's status then */
     uint64_t until;    /* when its call ends by itself */
     const char *words; /* take's, with its status; NULL: the status' own */
     lk__tempo tempo;   /* of questions that answers ask for */
@@ -75,6 +77,12 @@ lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
 lk_status lk__ask_question(lk__ask *ask, const lk__question *question);
 
 lk_status lk__ask_command(lk__ask *ask, size_t count, const lk__arg *args);
+
+/* For take(): what it was for is done, and its call has this status, whatever becomes
+   of the question that is asked now for the sake of others. NULL: that cannot be
+   asked. Returns what take() is to return, and sets its *ret_more. */
+lk_status lk__ask_go_on(lk__ask *ask, lk_status status,
+                        const lk__question *question, bool *ret_more);
 
 /* Asks. The call's end may come from within. Inside the monitor. */
 void lk__ask_begin(lk__ask *ask);

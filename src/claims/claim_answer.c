@@ -174,7 +174,11 @@ hold_answered(lk__claim *claim, uint64_t lease_ms, lk__grant_how how)
 
     if (gives && deadline > lk__client_now(client)) {
         lk__claim_hold(claim, deadline, how);
-    } else if (rides_out(claim)) {
+        return;
+    }
+    claim->state =
+        LK__CLAIM_UNSURE; /* the server has it, so it is given back */
+    if (rides_out(claim)) {
         ask_again(claim);
         let_others(claim);
         lk__claim_give_up(claim, LK_OK, NULL);

@@ -13,8 +13,7 @@
 /* ---- force ----------------------------------------------------------------- */
 
 struct force {
-    lk__ask ask; /* first */
-    bool was_held;
+    lk__ask ask;   /* first */
     bool hands_on; /* it has ended, and its name is handed on */
     lk_done_cb cb;
     void *data;
@@ -31,16 +30,16 @@ force_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 
     if (force->hands_on) {
         *ret_more = protocol->read_hand_on(reply);
-        return *ret_more || force->was_held ? LK_OK : LK_ENOTHELD;
+        return LK_OK;
     }
     status = protocol->read_close(reply, &answer);
     if (status != LK_OK)
         return status;
-    force->was_held = answer.was_held;
+    status = answer.was_held ? LK_OK : LK_ENOTHELD;
     *ret_more = force->hands_on = answer.more;
-    if (answer.more)
-        return lk__ask_question(ask, protocol->hand_on(ask->place));
-    return answer.was_held ? LK_OK : LK_ENOTHELD;
+    return answer.more ? lk__ask_go_on(ask, status,
+                                       protocol->hand_on(ask->place), ret_more)
+                       : status;
 }
 
 static lk_status force_new(struct force **ret_force, lk__place *place,

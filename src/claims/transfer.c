@@ -252,6 +252,18 @@ static lk_status answer_take(struct import *import, const redisReply *reply)
     return status;
 }
 
+/* It cannot be believed any more. What is this client's now is given back; what is
+   borrowed stays the other's. */
+static void import_let_go(struct import *import)
+{
+    if (import->borrows == 0)
+        lk__claim_leave(import->claim);
+    else
+        lk__claim_kill(import->claim);
+    lk__claim_unref(import->claim);
+    import->claim = NULL;
+}
+
 static lk_status
 import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
@@ -264,8 +276,10 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     if (status != LK_OK)
         return status;
     if (deadline <= lk__client_now(claim->place->client) ||
-        !lk__node_gives(claim->place->client->node))
-        return LK_ELOST; /* the server drops it by itself */
+        !lk__node_gives(claim->place->client->node)) {
+        import_let_go(import);
+        return LK_ELOST;
+    }
     lk__claim_hold_imported(claim, import->hold, import->owner, deadline);
     if (import->is_revoked)
         lk__claim_lose(claim, LK_LOSS_REVOKED);

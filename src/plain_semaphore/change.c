@@ -46,7 +46,7 @@ static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     if (!*ret_more)
         return status;
     making->passes = true;
-    return lk__ask_question(ask, protocol->hand_on(ask->place));
+    return lk__ask_go_on(ask, LK_OK, protocol->hand_on(ask->place), ret_more);
 }
 
 /* ---- asking ---------------------------------------------------------------- */

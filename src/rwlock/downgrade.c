@@ -87,8 +87,8 @@ turning_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
         status = turned_take(turning, &answer);
     if (status != LK_OK || !answer.more)
         return status;
-    *ret_more = turning->hands_on = true;
-    return lk__ask_question(ask, protocol->hand_on(ask->place));
+    turning->hands_on = true;
+    return lk__ask_go_on(ask, LK_OK, protocol->hand_on(ask->place), ret_more);
 }
 
 /* So much of its lease is left; a claim of the watchdog has a full one. */

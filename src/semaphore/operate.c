@@ -41,7 +41,8 @@ static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     else
         *ret_more = protocol->read_hand_on(reply);
     return status == LK_OK && *ret_more
-               ? lk__ask_question(ask, protocol->hand_on(ask->place))
+               ? lk__ask_go_on(ask, LK_OK, protocol->hand_on(ask->place),
+                               ret_more)
                : status;
 }
 

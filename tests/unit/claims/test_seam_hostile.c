@@ -422,6 +422,18 @@ static void passing_on_for_ever_is_slow(void **state)
     assert_in_range(p->counts[PLAYED_PASS], 5, MOST_REQUESTS);
 }
 
+/* What was done for the caller is done; waiters who are not told look. */
+static void a_forced_release_is_one_whoever_is_told_of_it(void **state)
+{
+    played *p = *state;
+
+    p->answers[PLAYED_FORCE] = "*4\r\n:1\r\n:2\r\n:1\r\n:0\r\n";
+    p->answers[PLAYED_PASS] = "-ERR no\r\n";
+    p->counts[PLAYED_PASS] = 0;
+    assert_status(lk_lock_force_release(p->lock), LK_OK);
+    assert_int_equal(p->counts[PLAYED_PASS], 1);
+}
+
 static void a_forced_release_that_never_ends_ends_in_time(void **state)
 {
     played *p = *state;
@@ -430,7 +442,7 @@ static void a_forced_release_that_never_ends_ends_in_time(void **state)
     p->answers[PLAYED_FORCE] = "*4\r\n:1\r\n:2\r\n:1\r\n:0\r\n";
     p->answers[PLAYED_PASS] = PLAYED_LOOKED("0", "0", "1", "*0\r\n");
     p->counts[PLAYED_PASS] = 0;
-    assert_true(lk_lock_force_release(p->lock) != LK_OK);
+    assert_status(lk_lock_force_release(p->lock), LK_OK);
     assert_in_range(fake_world_now(p->world) - began, 0, 2100 * FAKE_MS);
     assert_in_range(p->counts[PLAYED_PASS], 5, MOST_REQUESTS);
 }
@@ -460,6 +472,7 @@ int main(void)
         TEST(nor_do_parties_have_other_numbers),
         TEST(a_vote_of_no_number_is_none),
         TEST(passing_on_for_ever_is_slow),
+        TEST(a_forced_release_is_one_whoever_is_told_of_it),
         TEST(a_forced_release_that_never_ends_ends_in_time),
     };
 

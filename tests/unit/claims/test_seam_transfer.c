@@ -57,8 +57,13 @@ static void an_import_that_is_answered_after_the_lease_is_lost(void **state)
     played_ways(p, 0, 300);
     assert_status(lk_lock_import(p->lock, brief, NULL, &hold), LK_ELOST);
     assert_null(hold);
+    /* It was this client's at the server. What is borrowed never is. */
+    played_run_ms(p, 1000);
+    assert_int_equal(p->counts[PLAYED_LEAVE], 1);
     assert_status(lk_lock_import(p->lock, brief, &borrow, &hold), LK_ELOST);
     assert_null(hold);
+    played_run_ms(p, 1000);
+    assert_int_equal(p->counts[PLAYED_LEAVE], 1);
 }
 
 /* What is exported is neither acquired nor released by the one that takes it over. */
