@@ -176,8 +176,7 @@ hold_answered(lk__claim *claim, uint64_t lease_ms, lk__grant_how how)
         lk__claim_hold(claim, deadline, how);
         return;
     }
-    claim->state =
-        LK__CLAIM_UNSURE; /* the server has it, so it is given back */
+    claim->state = LK__CLAIM_UNSURE; /* at the server: it is given back */
     if (rides_out(claim)) {
         ask_again(claim);
         let_others(claim);

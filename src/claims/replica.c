@@ -149,18 +149,18 @@ static void on_renewal_answer(lk__need *need, const redisReply *reply)
     lk_status status = lk__node_check_over(node, &node->replicas.lane.conn,
                                            &need->renewal, reply);
 
-    const redisReply *lost = NULL;
+    lk__keep_answer answer;
 
     if (lk__reply_is_noscript(reply))
         return; /* it is said again */
     if (status == LK_OK)
-        status = lk__claim_protocol(need->claim)->read_renew(reply, &lost);
+        status = lk__claim_protocol(need->claim)
+                     ->read_keep(reply, need->claim->fence, &answer);
     if (status != LK_OK) {
         end(need, status, lk__reply_words(reply));
-    } else if (lost->elements != 0) {
+    } else if (!answer.is_held) {
         if (need->claim->state == LK__CLAIM_HELD)
-            lk__claim_lose(need->claim,
-                           lk__claim_loss_of(lk__reply_integer_at(lost, 1, 0)));
+            lk__claim_lose(need->claim, answer.loss);
         end(need, LK_ELOST, NULL);
     } else {
         need->written = true;
@@ -182,6 +182,7 @@ on_renewal(lk__request *request, lk_status status, const redisReply *reply)
 }
 
 /*
+ * It is kept as a whole, wherever its lease is: in the name's own key, or beside.
  * It has to write, or WAIT would answer for what was before it. A lease is only
  * lengthened; so it is asked for a millisecond more than ever before.
  */
@@ -200,8 +201,10 @@ static void renew(lk__replicas *replicas, lk__need *need)
 {
     lk_client *client = need->call.client;
     uint64_t lease_ms = lease_to_ask(need, lk__client_now(client));
+    const lk__claim *claim = need->claim;
     const lk__question *question =
-        lk__claim_protocol(need->claim)->renew(&need->claim, &lease_ms, 1);
+        lk__claim_protocol(claim)->keep(claim->place, claim->id, claim->fence,
+                                        lease_ms, 0);
     lk_status status = LK_ENOMEM;
 
     need->renewal.on_reply = on_renewal;

@@ -51,11 +51,15 @@ static void monitor_unlock(lk_client *client)
     (void)pthread_setcancelstate(was, &was);
 }
 
-/* The callback that runs may itself wait for a caller that is to be woken. */
+/* The callback that runs may itself wait for a caller that is to be woken. Others
+   enter meanwhile, and leave what is theirs. */
 static void post_wait(lk_client *client)
 {
+    int was = client->cancel_state;
+
     lk__calls_wake(client, woken_take(client));
     pthread_cond_wait(&client->post_done, &client->mutex);
+    client->cancel_state = was;
 }
 
 void lk__client_lock(lk_client *client)

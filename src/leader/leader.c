@@ -177,14 +177,17 @@ static lk_status wish_make(lk__wish *wish, lk_acquire_options *copy,
     return status;
 }
 
-/* Nobody has seen the hold yet. */
+/* Nobody has seen the hold yet. The callback may be called at once, and release
+   it. */
 static void elected(lk_leader *leader, lk_hold *hold)
 {
+    uint64_t fence = lk_hold_fence(hold);
+
     if (leader->lost != NULL &&
         lk_hold_on_lost(hold, leader->notice_ms, leader->lost,
                         leader->lost_data) != LK_OK)
         return; /* forked or closed: the hold is no good */
-    lk__leader_announce(leader, lk_hold_fence(hold));
+    lk__leader_announce(leader, fence);
 }
 
 lk_status lk_leader_campaign(lk_leader *leader, int64_t wait_ms,
