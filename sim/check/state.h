@@ -172,8 +172,6 @@ void checker_release_begins(checker *c, checker_call *call, checker_hold *hold);
 void checker_released(checker *c, const checker_call *call,
                       const history_event *event);
 void checker_hold_left(checker *c, const checker_hold *hold, uint64_t at);
-void checker_extended(checker *c, checker_hold *hold,
-                      const history_event *event);
 /* A write hold becomes a read hold; one that did not, is a write hold again. */
 void checker_downgrade(checker *c, checker_hold *hold,
                        const history_event *event);
@@ -185,6 +183,20 @@ void checker_hold_drop(checker *c, checker_hold *hold);
 bool checker_believes(const checker_hold *hold, uint64_t at);
 /* Whether two holds keep each other out. */
 bool checker_excludes(const checker_hold *one, const checker_hold *other);
+
+/* ---- lease.c ---- */
+
+/* Whether it is believed for longer than it may be. */
+void checker_lease(checker *c, const checker_hold *hold,
+                   const history_event *event);
+/* An extension has been made, or may have been. */
+void checker_extended(checker *c, const checker_call *call,
+                      const history_event *event);
+/* For so long may the server keep it once it has been asked. */
+uint64_t checker_longest_ns(const checker_hold *hold);
+/* When a lease of its own ends at the latest, as far as is known then;
+   UINT64_MAX: renewed. */
+uint64_t checker_limit_at(const checker_hold *hold, uint64_t at);
 
 /* ---- fence.c ---- */
 
