@@ -46,7 +46,8 @@ typedef enum checker_rule {
 
 typedef struct checker_options {
     unsigned rules;      /* checker_rule; 0: CHECKER_ALL */
-    uint64_t late_ns;    /* so much later than its deadline may a call return */
+    uint64_t late_ns;    /* so much later than its deadline may a call return,
+                            and look at the clock after it was written down */
     uint64_t told_ns;    /* and a loss be told */
     uint64_t granted_ns; /* within so long somebody who waits has what is free,
                             or has passed a latch that is open */

@@ -13,6 +13,7 @@ enum { CHECKER_RULES = 10 };
 typedef struct checker_scope {
     unsigned faults;    /* under way */
     unsigned halts;     /* of these, those in which calls may be late */
+    uint64_t halted_at; /* when the first of them began */
     uint64_t calm_at;   /* when the last fault ended */
     uint64_t steady_at; /* when the last halt did */
     unsigned excusing[CHECKER_RULES];   /* faults under way that excuse it */
@@ -41,6 +42,7 @@ struct checker_call {
     uint64_t queued_at;   /* it was in the queue; 0: not known */
     uint64_t opened_at;   /* its latch was open, and it may pass; 0: no */
     uint64_t lease_ns;    /* for so long may the server keep what it leaves */
+    uint64_t halted_ns;   /* its process stood still before it began to count */
     bool arms;            /* an arrival at a latch that may be unset */
     bool muddied;         /* somebody may have had permits meanwhile */
     history_event overtaker; /* the first; its call 0: nobody */
