@@ -6,8 +6,6 @@
 
 #include "check/state.h"
 
-enum { MS = 1000000 };
-
 static uint64_t later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -159,7 +157,7 @@ see_forced(checker *c, const checker_hold *hold, const history_event *event)
 {
     const history_event *events[CHECKER_EVENTS] = {&hold->granted, event};
 
-    if (hold->forced_at != 0 && !hold->told &&
+    if (hold->forced_at != 0 && !hold->told && hold->lease_ns != 0 &&
         event->at >
             hold->forced_at + checker_longest_ns(hold) + c->options.told_ns &&
         claims(c, CHECKER_LOSS, hold))
@@ -258,11 +256,8 @@ fill(checker_hold *hold, const checker_call *call, const history_event *event)
     hold->proved_at = event->at;
     hold->mode = (history_mode)event->mode;
     hold->forced = may_be_forced(call, event);
-    hold->lease_ns = event->lease_ms * MS;
     hold->permits = checker_permits(call);
-    hold->limit = UINT64_MAX;
-    if ((event->flags & HISTORY_RENEWED) == 0 && event->lease_ms != 0)
-        hold->limit = event->at + hold->lease_ns;
+    checker_lease_set(hold);
 }
 
 static void link_in(checker_hold *hold)

@@ -11,12 +11,17 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Whoever entered again has several handles of one hold: each lasts longer. */
+/* Whoever entered again has several handles of one hold. */
+static bool is_owner(uint64_t owner, const checker_hold *hold)
+{
+    return owner == hold->granted.owner && hold->mode != HISTORY_PERMITS;
+}
+
+/* Each of them lasts longer. */
 static bool extends(const checker_call *call, const checker_hold *hold)
 {
     return call->invoke.hold == hold->granted.hold ||
-           (call->invoke.owner == hold->granted.owner &&
-            hold->mode != HISTORY_PERMITS);
+           is_owner(call->invoke.owner, hold);
 }
 
 /* What is asked for may be there already: the longest lease that is; or 0. */
@@ -43,11 +48,27 @@ uint64_t checker_limit_at(const checker_hold *hold, uint64_t at)
     return asked != 0 ? later(hold->limit, at + asked) : hold->limit;
 }
 
+void checker_lease_set(checker_hold *hold)
+{
+    const history_event *granted = &hold->granted;
+
+    hold->lease_ns = granted->lease_ms * MS;
+    hold->limit = UINT64_MAX;
+    if ((granted->flags & HISTORY_RENEWED) == 0 && granted->lease_ms != 0)
+        hold->limit = granted->at + hold->lease_ns;
+    if (hold->lease_ns != 0)
+        return;
+    for (const checker_hold *other = hold->key->holds; other != NULL;
+         other = other->next)
+        if (is_owner(granted->owner, other))
+            hold->lease_ns = later(hold->lease_ns, other->lease_ns);
+}
+
 static void lengthen(checker_hold *hold, uint64_t at, uint64_t ns)
 {
     if (hold->limit != UINT64_MAX)
         hold->limit = later(hold->limit, at + ns);
-    if (hold->lease_ns != 0) /* else it has that of a hold that was entered */
+    if (hold->lease_ns != 0)
         hold->lease_ns = later(hold->lease_ns, ns);
 }
 

@@ -188,6 +188,9 @@ bool checker_excludes(const checker_hold *one, const checker_hold *other);
 
 /* ---- lease.c ---- */
 
+/* Of one that has been granted: what was asked for, or else that of the hold
+   that was entered; 0: not known. */
+void checker_lease_set(checker_hold *hold);
 /* Whether it is believed for longer than it may be. */
 void checker_lease(checker *c, const checker_hold *hold,
                    const history_event *event);
