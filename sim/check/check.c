@@ -170,7 +170,7 @@ static void give_up(checker *c, checker_call *call)
         return;
     checker_release_begins(c, call, hold);
     if (call->invoke.call == HISTORY_EXPORT)
-        keep_for(call->key, call->invoke.at, hold->lease_ns);
+        keep_for(call->key, call->invoke.at, call->lease_ns);
     checker_hold_drop(c, hold);
 }
 
@@ -253,15 +253,14 @@ release_ends(checker *c, const checker_call *call, const history_event *event)
 static void
 end_of_hold(checker *c, checker_call *call, const history_event *event)
 {
+    const history_call what = (history_call)call->invoke.call;
     checker_hold *hold = checker_map_find(&c->holds, call->invoke.hold);
 
-    if (call->invoke.call == HISTORY_FORCE && event->phase == HISTORY_OK)
+    if (what == HISTORY_FORCE && event->phase == HISTORY_OK)
         checker_forced(call, event);
-    else if (hold == NULL)
-        return;
-    else if (call->invoke.call == HISTORY_EXTEND && event->phase == HISTORY_OK)
-        checker_extended(c, hold, event);
-    else if (call->invoke.call == HISTORY_DOWNGRADE)
+    else if (what == HISTORY_EXTEND && event->phase != HISTORY_FAIL)
+        checker_extended(c, call, event);
+    else if (what == HISTORY_DOWNGRADE && hold != NULL)
         checker_downgrade(c, hold, event);
 }
 
@@ -337,28 +336,35 @@ static void find_call(void *value, void *data)
         b->calls = call;
 }
 
+/* A call that the dead one had under way. False: there is none. */
+static bool conclude_one(burial *b, const history_event *event)
+{
+    history_event unknown = *event;
+    checker_call *call;
+
+    b->calls = NULL;
+    checker_map_each(&b->c->calls, find_call, b);
+    call = b->calls;
+    if (call == NULL)
+        return false;
+    unknown.phase = HISTORY_UNKNOWN;
+    unknown.kind = call->invoke.kind;
+    unlink_call(b->c, call);
+    conclude(b->c, call, &unknown);
+    spare_call(b->c, call);
+    return true;
+}
+
+/* Its calls first: they may have made its holds last longer. */
 static void
 die(checker *c, const history_event *event, checker_process *process)
 {
     burial b = {c, process, NULL, event->at};
 
     process->dead = true;
+    while (conclude_one(&b, event))
+        ;
     checker_map_each(&c->holds, bury_hold, &b);
-    for (;;) {
-        history_event unknown = *event;
-        checker_call *call;
-
-        b.calls = NULL;
-        checker_map_each(&c->calls, find_call, &b);
-        call = b.calls;
-        if (call == NULL)
-            return;
-        unknown.phase = HISTORY_UNKNOWN;
-        unknown.kind = call->invoke.kind;
-        unlink_call(c, call);
-        conclude(c, call, &unknown);
-        spare_call(c, call);
-    }
 }
 
 static void

@@ -15,6 +15,12 @@
  * had is over. A check that said OK at some time proves that it was believed
  * until then. An outcome that is not known claims nothing.
  *
+ * An extension that is under way may have been made, and so may one whose
+ * outcome is not known: its holder may then believe for as long as was asked
+ * for, counted from the end of the call at the latest, and the server may keep
+ * the hold for as long. That it was made is known of one that answered OK
+ * alone.
+ *
  * Events are fed in the order of their times. What is kept is what is under
  * way: open calls and holds, names and processes.
  */
@@ -40,7 +46,8 @@ typedef enum checker_rule {
 
 typedef struct checker_options {
     unsigned rules;      /* checker_rule; 0: CHECKER_ALL */
-    uint64_t late_ns;    /* so much later than its deadline may a call return */
+    uint64_t late_ns;    /* so much later than its deadline may a call return,
+                            and look at the clock after it was written down */
     uint64_t told_ns;    /* and a loss be told */
     uint64_t granted_ns; /* within so long somebody who waits has what is free,
                             or has passed a latch that is open */

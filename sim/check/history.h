@@ -36,7 +36,8 @@ typedef enum history_phase {
 typedef enum history_call {
     HISTORY_NO_CALL = 0,
     /* INVOKE: mode, count (permits), lease_ms, deadline of the call. OK: hold,
-       fence, deadline of the hold, lease_ms. Of a latch: a wait. */
+       fence, deadline of the hold, lease_ms; 0: that of the hold which was
+       entered, or not known. Of a latch: a wait. */
     HISTORY_ACQUIRE,
     HISTORY_RELEASE,   /* INVOKE: hold. FAIL: LK_ELOST */
     HISTORY_EXTEND,    /* hold; INVOKE: lease_ms; OK: deadline of the hold */

@@ -6,8 +6,6 @@
 
 #include "check/state.h"
 
-enum { MS = 1000000 };
-
 static uint64_t later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -137,7 +135,8 @@ meet_silent(checker *c, const checker_hold *hold, const history_event *event)
          other = other->next) {
         uint64_t from = later(hold->granted.at, other->granted.at);
         uint64_t to = sooner(hold->proved_at, other->proved_at);
-        uint64_t longest = later(hold->lease_ns, other->lease_ns);
+        uint64_t longest =
+            later(checker_longest_ns(hold), checker_longest_ns(other));
         const history_event *events[CHECKER_EVENTS] = {&hold->granted,
                                                        &other->granted, event};
 
@@ -158,8 +157,9 @@ see_forced(checker *c, const checker_hold *hold, const history_event *event)
 {
     const history_event *events[CHECKER_EVENTS] = {&hold->granted, event};
 
-    if (hold->forced_at != 0 && !hold->told &&
-        event->at > hold->forced_at + hold->lease_ns + c->options.told_ns &&
+    if (hold->forced_at != 0 && !hold->told && hold->lease_ns != 0 &&
+        event->at >
+            hold->forced_at + checker_longest_ns(hold) + c->options.told_ns &&
         claims(c, CHECKER_LOSS, hold))
         checker_report(c, CHECKER_LOSS, "ended by force, and not told", events,
                        "hold %llu was ended %.6f s before",
@@ -172,7 +172,8 @@ static void see_told(checker *c, const checker_hold *hold, uint64_t at)
 {
     const history_event *events[CHECKER_EVENTS] = {&hold->granted};
     uint64_t steady = checker_steady_at(c, hold->process);
-    uint64_t due = later(hold->limit, steady);
+    uint64_t limit = checker_limit_at(hold, at);
+    uint64_t due = later(limit, steady);
 
     if (hold->told || hold->dead || hold->limit == UINT64_MAX ||
         steady == UINT64_MAX || (hold->granted.flags & HISTORY_WATCHED) == 0 ||
@@ -181,7 +182,7 @@ static void see_told(checker *c, const checker_hold *hold, uint64_t at)
     checker_report(c, CHECKER_LOSS, "loss not told", events,
                    "the lease of hold %llu had ended for %.6f s",
                    (unsigned long long)hold->granted.hold,
-                   checker_seconds(at, hold->limit));
+                   checker_seconds(at, limit));
 }
 
 void checker_told(checker *c, checker_hold *hold, const history_event *event)
@@ -193,8 +194,7 @@ void checker_told(checker *c, checker_hold *hold, const history_event *event)
     if (hold->told && claims(c, CHECKER_LOSS, hold))
         checker_report(c, CHECKER_LOSS, "loss told twice", events, "hold %llu",
                        (unsigned long long)hold->granted.hold);
-    if (hold->limit != UINT64_MAX)
-        due = sooner(due, hold->limit);
+    due = sooner(due, checker_limit_at(hold, event->at));
     if (steady != UINT64_MAX &&
         event->at > later(due, steady) + c->options.told_ns &&
         claims(c, CHECKER_LOSS, hold))
@@ -204,28 +204,6 @@ void checker_told(checker *c, checker_hold *hold, const history_event *event)
                        checker_seconds(event->at, due));
     hold->told = true;
     hold->believed_to = sooner(hold->believed_to, event->at);
-}
-
-/* ---- leases ---- */
-
-static void
-see_lease(checker *c, const checker_hold *hold, const history_event *event)
-{
-    const history_event *events[CHECKER_EVENTS] = {&hold->granted, event};
-    uint64_t most =
-        hold->limit != UINT64_MAX ? hold->limit : event->at + hold->lease_ns;
-    uint64_t shown = later(event->at, event->deadline);
-
-    if (event == &hold->granted)
-        events[1] = NULL;
-    if (hold->lease_ns != 0 && shown > most + MS &&
-        claims(c, CHECKER_LEASES, hold))
-        checker_report(c, CHECKER_LEASES, "lease too long", events,
-                       "hold %llu is believed for %.6f s longer than its lease "
-                       "of %llu ms",
-                       (unsigned long long)hold->granted.hold,
-                       checker_seconds(shown, most),
-                       (unsigned long long)(hold->lease_ns / MS));
 }
 
 /* ---- its life ---- */
@@ -278,11 +256,8 @@ fill(checker_hold *hold, const checker_call *call, const history_event *event)
     hold->proved_at = event->at;
     hold->mode = (history_mode)event->mode;
     hold->forced = may_be_forced(call, event);
-    hold->lease_ns = event->lease_ms * MS;
     hold->permits = checker_permits(call);
-    hold->limit = UINT64_MAX;
-    if ((event->flags & HISTORY_RENEWED) == 0 && event->lease_ms != 0)
-        hold->limit = event->at + hold->lease_ns;
+    checker_lease_set(hold);
 }
 
 static void link_in(checker_hold *hold)
@@ -333,7 +308,7 @@ void checker_granted(checker *c, checker_call *call, const history_event *event)
     if (!checker_map_put(&c->holds, event->hold, hold))
         c->failed = true;
     checker_fence(c, call, hold);
-    see_lease(c, hold, &hold->granted);
+    checker_lease(c, hold, &hold->granted);
     link_in(hold);
     come(c, hold);
 }
@@ -349,7 +324,7 @@ void checker_proved(checker *c, checker_hold *hold, const history_event *event)
                        (unsigned long long)hold->granted.hold);
         return;
     }
-    see_lease(c, hold, event);
+    checker_lease(c, hold, event);
     hold->proved_at = event->at;
     if (hold->forced) {
         see_forced(c, hold, event);
@@ -365,32 +340,6 @@ void checker_proved(checker *c, checker_hold *hold, const history_event *event)
         measure_together(c, hold);
     }
     meet_silent(c, hold, event);
-}
-
-/* Whoever entered again has several handles of one hold: each lasts longer. */
-static void lengthen(checker_hold *hold, uint64_t to)
-{
-    for (checker_hold *other = hold->key->holds; other != NULL;
-         other = other->next) {
-        const bool is_same =
-            other == hold || (other->granted.owner == hold->granted.owner &&
-                              hold->mode != HISTORY_PERMITS);
-
-        if (is_same && other->limit != UINT64_MAX)
-            other->limit = later(other->limit, to);
-    }
-}
-
-void checker_extended(checker *c, checker_hold *hold,
-                      const history_event *event)
-{
-    uint64_t ns = event->lease_ms * MS;
-
-    lengthen(hold, event->at + ns);
-    if (hold->lease_ns != 0) /* else it has that of a hold that was entered */
-        hold->lease_ns = later(hold->lease_ns, ns);
-    if (!hold->told && event->deadline != 0)
-        checker_proved(c, hold, event);
 }
 
 void checker_downgrade(checker *c, checker_hold *hold,
@@ -426,7 +375,7 @@ void checker_release_begins(checker *c, checker_call *call, checker_hold *hold)
 {
     see_told(c, hold, call->invoke.at);
     hold->believed_to = sooner(hold->believed_to, call->invoke.at);
-    call->lease_ns = hold->lease_ns;
+    call->lease_ns = checker_longest_ns(hold);
     call->released = hold->granted;
     if (!hold->forced)
         call->rival = hold->rival;

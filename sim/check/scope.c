@@ -9,23 +9,26 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void begin(checker_scope *scope, unsigned rules)
+static void begin(checker_scope *scope, unsigned rules, uint64_t at)
 {
     scope->faults++;
-    if ((rules & CHECKER_DEADLINES) != 0)
-        scope->halts++;
+    if ((rules & CHECKER_DEADLINES) != 0 && scope->halts++ == 0)
+        scope->halted_at = at;
     for (int i = 0; i < CHECKER_RULES; i++) {
         if ((rules & (1U << i)) != 0)
             scope->excusing[i]++;
     }
 }
 
-static void end(checker_scope *scope, unsigned rules, uint64_t at, uint64_t to)
+/* True: its last halt is over. */
+static bool end(checker_scope *scope, unsigned rules, uint64_t at, uint64_t to)
 {
+    bool goes_on = false;
+
     if (scope->faults > 0)
         scope->faults--;
     if ((rules & CHECKER_DEADLINES) != 0 && scope->halts > 0) {
-        scope->halts--;
+        goes_on = --scope->halts == 0;
         scope->steady_at = later(scope->steady_at, at);
     }
     scope->calm_at = later(scope->calm_at, later(at, to));
@@ -35,6 +38,27 @@ static void end(checker_scope *scope, unsigned rules, uint64_t at, uint64_t to)
         scope->excusing[i]--;
         scope->excused_to[i] = later(scope->excused_to[i], later(at, to));
     }
+    return goes_on;
+}
+
+typedef struct halt {
+    const checker *c;
+    const checker_scope *scope; /* the checker's, or a process's */
+    uint64_t to;
+} halt;
+
+/* What had begun just before counts its time from the end of the halt, if it
+   had not looked at the clock yet. */
+static void postpone(void *value, void *data)
+{
+    const halt *h = data;
+    checker_call *call = value;
+    const uint64_t begun_at = call->invoke.at + call->halted_ns;
+
+    if (h->scope != &h->c->scope && h->scope != &call->process->scope)
+        return;
+    if (h->scope->halted_at <= begun_at + h->c->options.late_ns)
+        call->halted_ns += h->to - later(h->scope->halted_at, begun_at);
 }
 
 void checker_fault(checker *c, const history_event *event,
@@ -47,9 +71,9 @@ void checker_fault(checker *c, const history_event *event,
     else if (key != NULL)
         scope = &key->scope;
     if (event->phase == HISTORY_INVOKE)
-        begin(scope, (unsigned)event->count);
-    else
-        end(scope, (unsigned)event->count, event->at, event->deadline);
+        begin(scope, (unsigned)event->count, event->at);
+    else if (end(scope, (unsigned)event->count, event->at, event->deadline))
+        checker_map_each(&c->calls, postpone, &(halt){c, scope, event->at});
 }
 
 uint64_t checker_calm_at(const checker *c, const checker_process *process,

@@ -13,6 +13,7 @@ enum { CHECKER_RULES = 10 };
 typedef struct checker_scope {
     unsigned faults;    /* under way */
     unsigned halts;     /* of these, those in which calls may be late */
+    uint64_t halted_at; /* when the first of them began */
     uint64_t calm_at;   /* when the last fault ended */
     uint64_t steady_at; /* when the last halt did */
     unsigned excusing[CHECKER_RULES];   /* faults under way that excuse it */
@@ -41,6 +42,7 @@ struct checker_call {
     uint64_t queued_at;   /* it was in the queue; 0: not known */
     uint64_t opened_at;   /* its latch was open, and it may pass; 0: no */
     uint64_t lease_ns;    /* for so long may the server keep what it leaves */
+    uint64_t halted_ns;   /* its process stood still before it began to count */
     bool arms;            /* an arrival at a latch that may be unset */
     bool muddied;         /* somebody may have had permits meanwhile */
     history_event overtaker; /* the first; its call 0: nobody */
@@ -172,8 +174,6 @@ void checker_release_begins(checker *c, checker_call *call, checker_hold *hold);
 void checker_released(checker *c, const checker_call *call,
                       const history_event *event);
 void checker_hold_left(checker *c, const checker_hold *hold, uint64_t at);
-void checker_extended(checker *c, checker_hold *hold,
-                      const history_event *event);
 /* A write hold becomes a read hold; one that did not, is a write hold again. */
 void checker_downgrade(checker *c, checker_hold *hold,
                        const history_event *event);
@@ -185,6 +185,23 @@ void checker_hold_drop(checker *c, checker_hold *hold);
 bool checker_believes(const checker_hold *hold, uint64_t at);
 /* Whether two holds keep each other out. */
 bool checker_excludes(const checker_hold *one, const checker_hold *other);
+
+/* ---- lease.c ---- */
+
+/* Of one that has been granted: what was asked for, or else that of the hold
+   that was entered; 0: not known. */
+void checker_lease_set(checker_hold *hold);
+/* Whether it is believed for longer than it may be. */
+void checker_lease(checker *c, const checker_hold *hold,
+                   const history_event *event);
+/* An extension has been made, or may have been. */
+void checker_extended(checker *c, const checker_call *call,
+                      const history_event *event);
+/* For so long may the server keep it once it has been asked. */
+uint64_t checker_longest_ns(const checker_hold *hold);
+/* When a lease of its own ends at the latest, as far as is known then;
+   UINT64_MAX: renewed. */
+uint64_t checker_limit_at(const checker_hold *hold, uint64_t at);
 
 /* ---- fence.c ---- */
 

@@ -18,7 +18,7 @@ static void see_late(checker *c, const checker_call *call,
 {
     const history_event *events[CHECKER_EVENTS] = {&call->invoke, event};
     uint64_t steady = checker_steady_at(c, call->process);
-    uint64_t due = later(call->invoke.deadline, steady);
+    uint64_t due = later(call->invoke.deadline + call->halted_ns, steady);
 
     if (call->invoke.deadline == 0 || steady == UINT64_MAX ||
         at <= due + c->options.late_ns ||
@@ -26,8 +26,7 @@ static void see_late(checker *c, const checker_call *call,
         return;
     checker_report(c, CHECKER_DEADLINES,
                    event != NULL ? "returned late" : "never returned", events,
-                   "%.6f s after its deadline",
-                   checker_seconds(at, call->invoke.deadline));
+                   "%.6f s after its deadline", checker_seconds(at, due));
 }
 
 void checker_late(checker *c, const checker_call *call,

@@ -110,11 +110,8 @@ static void refuse(nemesis *n, fault *f)
     proxy_reset(road_of(n, f), PROXY_ALL);
 }
 
-/* What was swallowed is gone: the stream is of no use any more. */
 static void heal(nemesis *n, fault *f)
 {
-    if (f->class->begin == swallow || f->class->begin == drop_replies)
-        proxy_reset(road_of(n, f), PROXY_ALL);
     proxy_heal(road_of(n, f));
 }
 

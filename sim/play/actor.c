@@ -406,15 +406,11 @@ static void on_changed(lk_status status, void *data)
 {
     sim_actor *actor = data;
     sim_change change = actor->change;
-    const sim_grip *grip = changed(&change);
 
     actor->change.operation = 0;
-    if (!actor->over && grip != NULL) {
-        sim_record_return(actor, grip->client, change.call, change.operation,
-                          status, grip, change.lease_ms);
-        if (change.call == HISTORY_EXTEND && status == LK_OK)
-            change.grip->extends = false;
-    }
+    if (!actor->over)
+        sim_record_return(actor, change.client, change.call, change.operation,
+                          status, changed(&change), change.lease_ms);
     on_done(status, actor);
 }
 
@@ -428,6 +424,7 @@ static bool change_begin(sim_actor *actor, history_call call, sim_grip *grip,
         (sim_change){.operation = sim_record_invoke(actor, grip->client, call,
                                                     grip, 0, lease_ms),
                      .call = call,
+                     .client = grip->client,
                      .grip = grip,
                      .hold = grip->id,
                      .lease_ms = lease_ms};
@@ -449,9 +446,6 @@ static void extend(sim_actor *actor)
     if (!can(actor, SIM_EXTENDS) ||
         !change_begin(actor, HISTORY_EXTEND, grip, ms))
         return;
-    /* Handles of one hold are extended together; the history knows of one. */
-    for (int i = 0; i < SIM_GRIPS; i++)
-        actor->grips[i].extends = true;
     sim_actor_says(actor, "extends %s to %" PRIu64 " ms", grip->name->text, ms);
     change_end(actor, lk_hold_extend_async(grip->hold, ms, on_changed, actor));
 }

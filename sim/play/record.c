@@ -300,8 +300,7 @@ static void grip_event(const sim_grip *grip, history_call call)
 
 void sim_record_checked(const sim_grip *grip)
 {
-    if (!grip->extends)
-        grip_event(grip, HISTORY_CHECKED);
+    grip_event(grip, HISTORY_CHECKED);
 }
 
 void sim_record_lost(const sim_grip *grip)

@@ -78,7 +78,6 @@ typedef struct sim_grip {
     uint64_t fence;
     bool believed; /* not given back yet */
     bool lost_told;
-    bool extends; /* and nobody was told yet whether it has */
 } sim_grip;
 
 typedef struct sim_want {
@@ -92,6 +91,7 @@ typedef struct sim_want {
 typedef struct sim_change {
     uint64_t operation; /* 0: none */
     history_call call;
+    sim_client *client;
     sim_grip *grip;
     uint64_t hold;  /* its id; the grip may be another's by now */
     uint64_t fence; /* of a write */

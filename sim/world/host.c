@@ -183,14 +183,16 @@ take_number(const char **at, const char *end, char mark, size_t *ret_number)
     return true;
 }
 
-/* CLIENT KILL ID is for what was the sender's own connection. */
+/* CLIENT KILL ID is for what was the sender's own connection. What the process
+   before was asked is not done by the one that has the host now. */
 static void see_kill(const lk__link *link, size_t count,
                      const char *const *argv, const size_t *sizes)
 {
     const lk__link *other;
 
-    if (count < 4 || sizes[0] != 6 || memcmp(argv[0], "CLIENT", 6) != 0 ||
-        sizes[2] != 2 || memcmp(argv[2], "ID", 2) != 0)
+    if (sim_session_has_ended(link->session) || count < 4 || sizes[0] != 6 ||
+        memcmp(argv[0], "CLIENT", 6) != 0 || sizes[2] != 2 ||
+        memcmp(argv[2], "ID", 2) != 0)
         return;
     other = sim_server_ear(link->host->server, strtoull(argv[3], NULL, 10));
     link->host->killed_other |=

@@ -114,8 +114,10 @@ flow_verdict flow_give(flow *f, int target, uint64_t now)
 {
     uint64_t before = f->delivered;
 
-    if (f->state == FLOW_SWALLOWS)
+    if (f->state == FLOW_SWALLOWS) {
+        f->has_lost |= f->first != NULL;
         flow_clear(f);
+    }
     if (f->state != FLOW_PASSES)
         return FLOW_GOES_ON;
     while (f->first != NULL && f->first->due <= now)

@@ -32,6 +32,7 @@ typedef struct flow {
     uint64_t received;
     uint64_t delivered;
     uint64_t end_due;    /* when the source's end may be passed on */
+    bool has_lost;       /* bytes of the middle of the stream */
     bool is_source_done; /* nothing more will come */
     bool is_target_gone; /* what comes is thrown away */
     bool is_ended;       /* FLOW_ENDED was said, which happens once */

@@ -339,17 +339,6 @@ static void change_reset(tunnel *t, proxy_way way, int64_t value)
     t->is_reset = tunnel_is_open(t);
 }
 
-/* Both directions in one turn, so that none suffers from the other's fault. */
-static void change_heal(tunnel *t, proxy_way way, int64_t value)
-{
-    (void)way;
-    for (int w = 0; w < 2; w++) {
-        t->flows[w].state = FLOW_PASSES;
-        t->flows[w].delay_ms = 0;
-        t->flows[w].cut_left = value;
-    }
-}
-
 void proxy_delay(proxy *p, int which, proxy_way way, unsigned ms)
 {
     apply(p, which, way, change_delay, ms);
@@ -403,8 +392,12 @@ void proxy_refuse(proxy *p, bool is_on)
 
 void proxy_heal(proxy *p)
 {
-    apply(p, PROXY_ALL, PROXY_REQUESTS, change_heal, -1);
-    proxy_refuse(p, false);
+    (void)pthread_mutex_lock(&p->mutex);
+    p->is_refusing = false;
+    for (int i = 0; i < PROXY_CONNECTIONS; i++)
+        tunnel_heal(&p->tunnels[i]);
+    settle(p);
+    (void)pthread_mutex_unlock(&p->mutex);
 }
 
 /* ---- what happened ---- */

@@ -81,7 +81,8 @@ void proxy_reset(proxy *p, int which);
 /* New connections are refused: nobody listens. */
 void proxy_refuse(proxy *p, bool is_on);
 
-/* Ends every fault on every connection, and refusal. Kept bytes pass. */
+/* Ends every fault on every connection, and refusal, in one step. Kept bytes
+   pass. A connection that has lost bytes is reset: no TCP would go on with it. */
 void proxy_heal(proxy *p);
 
 /* ---- what happened ---- */

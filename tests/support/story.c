@@ -29,8 +29,10 @@ static history_event event_of(const story *s, size_t i)
     if (event.mode == HISTORY_EXCLUSIVE &&
         (s->kind == HISTORY_SEMAPHORE || s->kind == HISTORY_PLAIN))
         event.mode = HISTORY_PERMITS;
-    if (event.lease_ms == 0 && event.call == HISTORY_ACQUIRE &&
-        s->kind != HISTORY_LATCH) {
+    if (event.lease_ms == STORY_UNNAMED)
+        event.lease_ms = 0;
+    else if (event.lease_ms == 0 && event.call == HISTORY_ACQUIRE &&
+             s->kind != HISTORY_LATCH) {
         event.lease_ms = LEASE_MS;
         event.flags |= HISTORY_RENEWED;
     }

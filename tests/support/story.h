@@ -13,7 +13,7 @@
  * operation is the hold that it gets.
  */
 
-enum { STORY_EVENTS = 16, STORY_MS = 1000000 };
+enum { STORY_EVENTS = 16, STORY_MS = 1000000, STORY_UNNAMED = 987654 };
 
 typedef struct story {
     const char *title;
@@ -62,7 +62,8 @@ typedef struct story {
 
 /*
  * Tells it amid a valid history, and fails the test unless just that was found.
- * Leases that are not given are of a second, and the hold is renewed.
+ * Leases that are not given are of a second, and the hold is renewed; one of
+ * STORY_UNNAMED is none.
  */
 void story_tell(const story *s, uint64_t seed);
 

@@ -8,8 +8,20 @@
 void tunnel_init(tunnel *t)
 {
     *t = (tunnel){.fds = {-1, -1}};
-    t->flows[0].cut_left = -1;
-    t->flows[1].cut_left = -1;
+    tunnel_heal(t);
+}
+
+/* Both directions at once, so that none suffers from the other's fault. */
+void tunnel_heal(tunnel *t)
+{
+    for (int way = 0; way < 2; way++) {
+        flow *f = &t->flows[way];
+
+        t->is_reset |= f->has_lost && tunnel_is_open(t);
+        f->state = FLOW_PASSES;
+        f->delay_ms = 0;
+        f->cut_left = -1;
+    }
 }
 
 void tunnel_open(tunnel *t, int client, int server)

@@ -27,6 +27,8 @@ void tunnel_init(tunnel *t);
 void tunnel_open(tunnel *t, int client, int server);
 void tunnel_close(tunnel *t);
 bool tunnel_is_open(const tunnel *t);
+/* Ends its faults. One that has lost bytes is to be closed in the next turn. */
+void tunnel_heal(tunnel *t);
 
 /* Moves what can be moved now. It may be closed afterwards. */
 void tunnel_turn(tunnel *t, uint64_t now);

@@ -138,7 +138,6 @@ static void a_landing_that_was_swallowed_is_told_again(void **state)
     proxy_swallow(the_proxy, COMMAND, PROXY_REQUESTS);
     f->engine.held = false;
     assert_status(flyer_join(leader), LK_OK);
-    proxy_reset(the_proxy, PROXY_ALL);
     proxy_heal(the_proxy);
     assert_status(flyer_join(follower), LK_OK);
     assert_string_equal(follower->text, "value");

@@ -125,7 +125,6 @@ static void a_signal_that_is_lost_costs_a_look(void **state)
     sig_serve(c);
     assert_within(began, LOOK_MS);
     proxy_heal(the_proxy);
-    proxy_reset(the_proxy, LANE);
     sig_assert_clean(f);
 }
 

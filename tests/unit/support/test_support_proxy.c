@@ -505,6 +505,31 @@ static void healing_ends_every_fault(void **state)
     peer_assert_hears(f->fds[1], "+PONG\r\n");
 }
 
+/* No network loses bytes of a stream and carries on with it. */
+static void healing_ends_what_has_lost_bytes(void **state)
+{
+    fixture *f = *state;
+
+    dial(f, 0);
+    dial(f, 1);
+    dial(f, 2);
+    proxy_swallow(f->proxy, 0, PROXY_REQUESTS);
+    proxy_drop_replies(f->proxy, 1, false);
+    proxy_swallow(f->proxy, 2, PROXY_REQUESTS);
+    peer_say(f->fds[0], "PING\r\n");
+    peer_say(f->fds[1], "INCR a\r\n");
+    assert_true(proxy_wait_received(f->proxy, 0, PROXY_REQUESTS, 6, SOON_MS));
+    assert_true(proxy_wait_received(f->proxy, 1, PROXY_REPLIES, 4, SOON_MS));
+    proxy_heal(f->proxy);
+    assert_int_equal(proxy_open(f->proxy), 1);
+    peer_assert_over(f->fds[0]);
+    peer_assert_over(f->fds[1]);
+    peer_say(f->fds[2], "GET a\r\n");
+    peer_assert_hears(f->fds[2], "$1\r\n1\r\n");
+    peer_say(dial(f, 3), "PING\r\n");
+    peer_assert_hears(f->fds[3], "+PONG\r\n");
+}
+
 #define OVER_UNIX(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define OVER_TCP(f)  cmocka_unit_test_setup_teardown(f, setup_tcp, teardown)
 
@@ -536,6 +561,7 @@ int main(void)
         OVER_UNIX(a_reset_ends_both_sides),
         OVER_UNIX(new_connections_can_be_refused),
         OVER_UNIX(healing_ends_every_fault),
+        OVER_UNIX(healing_ends_what_has_lost_bytes),
         OVER_TCP(requests_and_replies_pass),
         OVER_TCP(the_url_says_where_it_listens),
         OVER_TCP(held_requests_outlive_their_client),
