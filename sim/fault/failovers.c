@@ -23,6 +23,8 @@ enum {
     STOP_MS = 5000,
     GRANT_MS = 60000,  /* scaled, until somebody has something again */
     SETTLE_MS = 12000, /* a lease that was not given back is over by then */
+    ASK_MS = 30000,    /* scaled; then a failover that was asked for is off */
+    ASKS = 3,
     TIMES_MOST = 100
 };
 
@@ -124,6 +126,19 @@ static bool by_kill(failovers *f)
     return wait_grants(f, 1);
 }
 
+/* A sentinel that the machine keeps from running for seconds gives a failover up. */
+static bool wait_asked(failovers *f, const server *old)
+{
+    for (int i = 0; i < ASKS; i++) {
+        if (sentinels_name_other(f->crew.group, old, ASK_MS))
+            return true;
+        if (i + 1 < ASKS)
+            (void)sentinels_failover(f->crew.group);
+    }
+    printf("the sentinels keep the master\n");
+    return false;
+}
+
 /* The old master takes writes for eleven seconds more. */
 static bool by_request(failovers *f)
 {
@@ -135,8 +150,7 @@ static bool by_request(failovers *f)
     if (!wait_grants(f, SOME)) /* mostly by the old master */
         return false;
     crew_stand_still(&f->crew);
-    (void)sentinels_wait_other(f->crew.group, old);
-    if (!wait_grants(f, SOME))
+    if (!wait_asked(f, old) || !wait_grants(f, SOME))
         return false;
     crew_go_on(&f->crew);
     if (!wait_whole(f))

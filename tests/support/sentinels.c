@@ -232,6 +232,13 @@ static bool is_other(void *data)
     return other->named != NULL;
 }
 
+bool sentinels_name_other(sentinels *g, const server *than, unsigned ms)
+{
+    struct other other = {.g = g, .than = than};
+
+    return wait_until(is_other, &other, ms);
+}
+
 server *sentinels_wait_other(sentinels *g, const server *than)
 {
     struct other other = {.g = g, .than = than};
