@@ -23,11 +23,14 @@ enum {
     STOP_MS = 5000,
     GRANT_MS = 60000,  /* scaled, until somebody has something again */
     SETTLE_MS = 12000, /* a lease that was not given back is over by then */
+    ASK_MS = 30000,    /* scaled; then a failover that was asked for is off */
+    ASKS = 3,
     TIMES_MOST = 100
 };
 
 typedef struct failovers {
     bool is_fast, is_min;
+    bool restarts; /* of the master, and nothing else */
     unsigned times;
     crew crew;
     /* Of each kill: until all sentinels name the next master; from then to a
@@ -124,6 +127,19 @@ static bool by_kill(failovers *f)
     return wait_grants(f, 1);
 }
 
+/* A sentinel that the machine keeps from running for seconds gives a failover up. */
+static bool wait_asked(failovers *f, const server *old)
+{
+    for (int i = 0; i < ASKS; i++) {
+        if (sentinels_name_other(f->crew.group, old, ASK_MS))
+            return true;
+        if (i + 1 < ASKS)
+            (void)sentinels_failover(f->crew.group);
+    }
+    printf("the sentinels keep the master\n");
+    return false;
+}
+
 /* The old master takes writes for eleven seconds more. */
 static bool by_request(failovers *f)
 {
@@ -135,8 +151,7 @@ static bool by_request(failovers *f)
     if (!wait_grants(f, SOME)) /* mostly by the old master */
         return false;
     crew_stand_still(&f->crew);
-    (void)sentinels_wait_other(f->crew.group, old);
-    if (!wait_grants(f, SOME))
+    if (!wait_asked(f, old) || !wait_grants(f, SOME))
         return false;
     crew_go_on(&f->crew);
     if (!wait_whole(f))
@@ -169,11 +184,30 @@ static bool by_stop(failovers *f)
     return wait_grants(f, 1);
 }
 
+/* It is back at once, writable and empty: mostly before a sentinel has missed it. */
+static bool by_restart(failovers *f)
+{
+    server *master = sentinels_named_by(f->crew.group, 0);
+
+    tell_fault(f, "the master restarts", HISTORY_INVOKE);
+    if (!server_restart(master) || !wait_grants(f, SOME) || !wait_whole(f))
+        return false;
+    f->replaced += sentinels_named_by(f->crew.group, 0) != master;
+    tell_fault(f, "the master restarts", HISTORY_OK);
+    return wait_grants(f, 1);
+}
+
+static bool play_one(failovers *f)
+{
+    if (f->restarts)
+        return by_restart(f);
+    return by_request(f) && by_kill(f) && by_stop(f);
+}
+
 static bool play(failovers *f)
 {
     for (unsigned i = 0; i < f->times; i++) {
-        if (!wait_grants(f, 1) || !by_request(f) || !by_kill(f) ||
-            !by_stop(f)) {
+        if (!wait_grants(f, 1) || !play_one(f)) {
             printf("failover %u: it does not go on\n", i);
             return false;
         }
@@ -259,11 +293,16 @@ static void report(failovers *f, const verdicts *found)
 
     for (unsigned i = 0; i < PLAY_NAMES; i++)
         all += atomic_load(&f->crew.shared->grants[i]);
-    printf("failover=%s%s: %u failovers asked for, %zu by a kill, %u by a stop "
-           "of %d s\n",
-           f->is_fast ? "fast" : "safe",
-           f->is_min ? ", min-replicas-to-write 1" : "", f->times, f->kills,
-           f->replaced, STOP_MS / 1000);
+    if (f->restarts)
+        printf(
+            "failover=safe: %u restarts without data, %u failovers by them\n",
+            f->times, f->replaced);
+    else
+        printf("failover=%s%s: %u failovers asked for, %zu by a kill, %u by a "
+               "stop of %d s\n",
+               f->is_fast ? "fast" : "safe",
+               f->is_min ? ", min-replicas-to-write 1" : "", f->times, f->kills,
+               f->replaced, STOP_MS / 1000);
     tell_times("from a kill until the next master is named", f->to_name_ms,
                f->kills);
     tell_times("from then to the next grant", f->from_name_ms, f->kills);
@@ -282,13 +321,15 @@ static void report(failovers *f, const verdicts *found)
            found->fences.violations, found->rest.violations);
 }
 
-/* failover=fast allows two holders, and so a fence that is behind. */
+/* failover=fast, and a master that forgets, allow two holders, and so a fence that
+   is behind. */
 static int verdict(failovers *f, bool played)
 {
+    const bool is_shared = f->is_fast || f->restarts;
     const unsigned apart = CHECKER_EXCLUSION | CHECKER_FENCES;
     const char *const *left = played ? left_of(f) : NULL;
     FILE *null = fopen("/dev/null", "we");
-    FILE *file = f->is_fast ? null : stdout;
+    FILE *file = is_shared ? null : stdout;
     verdicts found;
     bool judged;
 
@@ -301,7 +342,7 @@ static int verdict(failovers *f, bool played)
     if (!judged)
         return 2;
     report(f, &found);
-    if (!f->is_fast)
+    if (!is_shared)
         found.rest.violations +=
             found.exclusion.violations + found.fences.violations;
     return !played || found.rest.violations > 0 || f->crew.broken > 0 ? 1 : 0;
@@ -340,10 +381,12 @@ static bool open_all(failovers *f)
 
 static bool read_way(failovers *f, const char *way)
 {
+    f->restarts = strcmp(way, "restarts") == 0;
     f->is_fast = strncmp(way, "fast", 4) == 0;
-    f->is_min = strlen(way) > 4;
-    return strcmp(way, "safe") == 0 || strcmp(way, "fast") == 0 ||
-           strcmp(way, "safe-min") == 0 || strcmp(way, "fast-min") == 0;
+    f->is_min = strstr(way, "-min") != NULL;
+    return f->restarts || strcmp(way, "safe") == 0 ||
+           strcmp(way, "fast") == 0 || strcmp(way, "safe-min") == 0 ||
+           strcmp(way, "fast-min") == 0;
 }
 
 int failovers_main(int count, char **arguments)
@@ -356,7 +399,8 @@ int failovers_main(int count, char **arguments)
     if (count > 3 || (count > 1 && !read_way(&f, arguments[1])) ||
         f.times > TIMES_MOST) {
         (void)fprintf(stderr, "usage: fault --failovers N "
-                              "[safe|fast|safe-min|fast-min] [DIRECTORY]\n");
+                              "[safe|fast|safe-min|fast-min|restarts] "
+                              "[DIRECTORY]\n");
         return 2;
     }
     if (count > 2)

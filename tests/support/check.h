@@ -22,4 +22,14 @@
     _assert_string_equal(lk_status_name(actual), lk_status_name(expected),     \
                          __FILE__, __LINE__)
 
+/* Of the tests those for which the user of login.h has the rights. */
+#undef cmocka_run_group_tests
+#undef cmocka_run_group_tests_name
+#define cmocka_run_group_tests(tests, setup, teardown)                         \
+    cmocka_run_group_tests_name(#tests, tests, setup, teardown)
+#define cmocka_run_group_tests_name(name, tests, setup, teardown)              \
+    check_run(name, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
+int check_run(const char *group, const struct CMUnitTest *tests, size_t count,
+              CMFixtureFunction setup, CMFixtureFunction teardown);
+
 #endif /* LK_TESTS_SUPPORT_CHECK_H */

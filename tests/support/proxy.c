@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "support/login.h"
 #include "support/scratch.h"
 #include "support/socket.h"
 #include "support/tunnel.h"
@@ -30,7 +31,7 @@ struct proxy {
     scratch *home;
     char server_socket[108];
     char socket[96]; /* "": TCP */
-    char url[112];
+    char url[128];
     uint16_t port;
     int listener; /* -1: refuses */
     int wake;     /* eventfd */
@@ -202,9 +203,12 @@ static bool listener_start(proxy *p, bool is_tcp)
                        scratch_path(p->home));
     p->listener = listen_again(p);
     if (is_tcp)
-        (void)snprintf(p->url, sizeof(p->url), "redis://127.0.0.1:%u", p->port);
+        (void)snprintf(p->url, sizeof(p->url), "redis://%s127.0.0.1:%u",
+                       login_text(), p->port);
     else
-        (void)snprintf(p->url, sizeof(p->url), "unix:%s", p->socket);
+        (void)snprintf(p->url, sizeof(p->url), "unix:%s%s%s",
+                       login_text()[0] != '\0' ? "//" : "", login_text(),
+                       p->socket);
     return p->listener >= 0;
 }
 

@@ -56,8 +56,9 @@ void rights_leave(rights_play *p);
 /* Ends the other one, too, and forgets all data. */
 void rights_close(rights_play *p, server *redis);
 
-/* True: that was denied to the user since rights_open(); what: as the server
-   calls it, NULL: anything but what helps alone. */
-bool rights_denied(server *redis, const char *what);
+/* True: something was denied to the user since rights_open() that needs this word
+   of the rules, "+get", "~app:*" or "&news:*"; of keys and of channels the server
+   does not say which. NULL: anything but what helps alone. */
+bool rights_denied(server *redis, const char *word);
 
 #endif /* LK_TESTS_SUPPORT_RIGHTS_H */

@@ -121,19 +121,31 @@ static bool only_helps(const char *what)
     return strstr(helps, said) != NULL;
 }
 
-bool rights_denied(server *redis, const char *what)
+/* Of one entry of ACL LOG. */
+static bool is_denial_of(const redisReply *entry, const char *word)
+{
+    const char *reason = entry->element[3]->str;
+    const char *object = entry->element[7]->str;
+
+    if (word == NULL)
+        return strcmp(reason, "command") != 0 || !only_helps(object);
+    if (word[0] == '+')
+        return strcmp(object, word + 1) == 0;
+    return strcmp(reason, word[0] == '~' ? "key" : "channel") == 0;
+}
+
+bool rights_denied(server *redis, const char *word)
 {
     redisReply *log = server_command(redis, "ACL LOG");
     bool is_denied = false;
 
     assert_int_equal(log->type, REDIS_REPLY_ARRAY);
     for (size_t i = 0; i < log->elements; i++) {
-        const char *object = log->element[i]->element[7]->str;
+        bool is_one = is_denial_of(log->element[i], word);
 
-        if (what == NULL && !only_helps(object))
-            print_message("denied: %s\n", object);
-        is_denied = is_denied || (what != NULL ? strcmp(object, what) == 0
-                                               : !only_helps(object));
+        if (word == NULL && is_one)
+            print_message("denied: %s\n", log->element[i]->element[7]->str);
+        is_denied = is_denied || is_one;
     }
     freeReplyObject(log);
     return is_denied;

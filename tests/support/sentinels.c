@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/login.h"
 #include "support/wait.h"
 
 /* A machine that stands still for two seconds has a sentinel do nothing for the
@@ -74,8 +75,8 @@ static bool sentinels_run(sentinels *g, const char *extra)
                    "127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u",
                    port_of(g, g->sentinels[0]), port_of(g, g->sentinels[1]),
                    port_of(g, g->sentinels[2]));
-    (void)snprintf(g->url, sizeof(g->url), "redis%s+sentinel://%s/m",
-                   g->is_tls ? "s" : "", g->places);
+    (void)snprintf(g->url, sizeof(g->url), "redis%s+sentinel://%s%s/m",
+                   g->is_tls ? "s" : "", login_text(), g->places);
     return true;
 }
 
@@ -229,6 +230,13 @@ static bool is_other(void *data)
             return false;
     }
     return other->named != NULL;
+}
+
+bool sentinels_name_other(sentinels *g, const server *than, unsigned ms)
+{
+    struct other other = {.g = g, .than = than};
+
+    return wait_until(is_other, &other, ms);
 }
 
 server *sentinels_wait_other(sentinels *g, const server *than)

@@ -52,5 +52,7 @@ server *sentinels_failover(sentinels *g);
 /* Waits until each sentinel that runs names another than this: that one. Some
    minutes at most (scaled), then the test fails. */
 server *sentinels_wait_other(sentinels *g, const server *than);
+/* The same for so long (scaled). False: not all of them do. */
+bool sentinels_name_other(sentinels *g, const server *than, unsigned ms);
 
 #endif /* LK_TESTS_SUPPORT_SENTINELS_H */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "support/certificates.h"
+#include "support/login.h"
 #include "support/redis.h"
 #include "support/scratch.h"
 #include "support/socket.h"
@@ -20,7 +21,7 @@
 enum {
     READY_MS = 10000, /* from fork to PING, scaled */
     PORT_TRIES = 5,   /* somebody else may take the port first */
-    MAX_ARGS = 80
+    MAX_ARGS = 200
 };
 
 struct server {
@@ -28,8 +29,8 @@ struct server {
     redis *redis;
     char socket[96];
     char log[96];
-    char url[112];
-    char tcp_url[112];
+    char url[128];
+    char tcp_url[128];
     char port_text[8], tls_port_text[8];
     char config[96]; /* of a sentinel; "": it is none */
     char tls_cert[128], tls_key[128], tls_ca[128];
@@ -130,7 +131,8 @@ static bool argv_make(const server *s, const char **argv)
                                  "no",
                                  NULL};
     size_t n = 0;
-    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n);
+    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n) &&
+                argv_add(argv, &n, login_arguments());
 
     fits = fits && argv_add(argv, &n, (const char *const *)s->extra);
     argv[n] = NULL;
@@ -232,8 +234,8 @@ static void port_set(server *s, uint16_t port)
 {
     s->port = port;
     (void)snprintf(s->port_text, sizeof(s->port_text), "%u", port);
-    (void)snprintf(s->tcp_url, sizeof(s->tcp_url), "redis://127.0.0.1:%u",
-                   port);
+    (void)snprintf(s->tcp_url, sizeof(s->tcp_url), "redis://%s127.0.0.1:%u",
+                   login_text(), port);
 }
 
 static server *server_new(const char *const *extra_args)
@@ -249,7 +251,9 @@ static server *server_new(const char *const *extra_args)
     (void)snprintf(s->socket, sizeof(s->socket), "%s/redis.sock",
                    scratch_path(s->home));
     (void)snprintf(s->log, sizeof(s->log), "%s/log", scratch_path(s->home));
-    (void)snprintf(s->url, sizeof(s->url), "unix:%s", s->socket);
+    (void)snprintf(s->url, sizeof(s->url), "unix:%s%s%s",
+                   login_text()[0] != '\0' ? "//" : "", login_text(),
+                   s->socket);
     port_set(s, 0);
     s->redis = redis_new(s->socket);
     if (s->redis != NULL)
@@ -278,8 +282,8 @@ static bool tls_set(server *s)
     (void)certificates_path(s->tls_ca, "ca.crt");
     if (!tls_everywhere())
         return true;
-    (void)snprintf(s->url, sizeof(s->url), "rediss://127.0.0.1:%u",
-                   s->tls_port);
+    (void)snprintf(s->url, sizeof(s->url), "rediss://%s127.0.0.1:%u",
+                   login_text(), s->tls_port);
     (void)snprintf(s->tcp_url, sizeof(s->tcp_url), "%s", s->url);
     return setenv("SSL_CERT_FILE", s->tls_ca, 1) == 0;
 }

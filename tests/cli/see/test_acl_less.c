@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The rights that `latchkey doctor --acl` prints, each taken away in turn: a step
- * that needs it is refused with words that name it, or goes on without it. No hold
- * is stuck, none remains half released, and no key stays. A slice of them; with
- * LK_LONG all.
+ * The rights that `latchkey doctor --acl` prints, commands, keys and channels, each
+ * taken away in turn: a step that needs it is refused with words that name it, or
+ * goes on without it. No hold is stuck, none remains half released, and no key
+ * stays. A slice of them; with LK_LONG all.
  */
 
 #include <latchkey/latchkey.h>
@@ -45,7 +45,7 @@ static int end(void **state)
 
 /* No key that keeps a hold is without an end. A siglock's signal is none: it lies
    until somebody takes it, or the lock. */
-static void assert_all_ends(const rights_scene *scene, const char *command)
+static void assert_all_ends(const rights_scene *scene, const char *word)
 {
     static const char look[] =
         "EVAL local\tfound=''\tfor\t_,key\tin\tipairs(redis.call('KEYS','*'))"
@@ -54,48 +54,53 @@ static void assert_all_ends(const rights_scene *scene, const char *command)
     char *found = server_string(redis, look);
 
     if (!scene->stays && found[0] != '\0')
-        fail_msg("%s without %s: for ever: %s", scene->primitive, command,
-                 found);
+        fail_msg("%s without %s: for ever: %s", scene->primitive, word, found);
     free(found);
 }
 
-/* The words name the right, or say that a script lacks one: Redis does not say
-   which, but in ACL LOG. */
-static bool is_refused(const rights_play *p, const char *command)
+/* The words name the command, or say that it is about a key or a channel. They, or
+   ACL LOG, tell of what a script lacks: Redis does not say which command. */
+static bool is_named(const char *words, const char *word)
 {
     char first[32];
 
-    (void)snprintf(first, sizeof(first), "%s", command);
+    if (word[0] != '+')
+        return strstr(words, word[0] == '~' ? "key" : "channel") != NULL;
+    (void)snprintf(first, sizeof(first), "%s", word + 1);
     first[strcspn(first, "|")] = '\0';
-    return p->status == LK_EDENIED &&
-           (strcasestr(p->words, first) != NULL ||
-            (strstr(p->words, "can't run this command") != NULL &&
-             rights_denied(redis, command)));
+    return strcasestr(words, first) != NULL ||
+           (strstr(words, "can't run this command") != NULL &&
+            rights_denied(redis, word));
+}
+
+static bool is_refused(const rights_play *p, const char *word)
+{
+    return p->status == LK_EDENIED && is_named(p->words, word);
 }
 
 /* What goes on by itself, as a wait whose grant others may not make, or the release
    at several servers, ends with its time; so does a hold meanwhile. */
-static bool is_over_in_time(const rights_play *p, const char *command)
+static bool is_over_in_time(const rights_play *p, const char *word)
 {
     return (p->status == LK_ETIMEDOUT || p->status == LK_ELOST ||
             p->status == LK_EINDOUBT) &&
-           rights_denied(redis, command);
+           rights_denied(redis, word);
 }
 
 static void
-judge(const rights_scene *scene, const rights_play *p, const char *command)
+judge(const rights_scene *scene, const rights_play *p, const char *word)
 {
-    if (p->step == NULL && !rights_denied(redis, command))
+    if (p->step == NULL && !rights_denied(redis, word))
         counts[UNMET]++;
     else if (p->step == NULL)
         counts[SLOWER]++;
-    else if (is_refused(p, command))
+    else if (is_refused(p, word))
         counts[REFUSED]++;
-    else if (is_over_in_time(p, command))
+    else if (is_over_in_time(p, word))
         counts[IN_TIME]++;
     else
-        fail_msg("%s without %s: %s: %s, %s", scene->primitive, command,
-                 p->step, lk_status_name(p->status), p->words);
+        fail_msg("%s without %s: %s: %s, %s", scene->primitive, word, p->step,
+                 lk_status_name(p->status), p->words);
 }
 
 static void
@@ -108,8 +113,8 @@ take_away(const rights_scene *scene, const char *rules, const char *word)
     free(less);
     scene->play(&p);
     rights_leave(&p);
-    judge(scene, &p, word + 1);
-    assert_all_ends(scene, word + 1);
+    judge(scene, &p, word);
+    assert_all_ends(scene, word);
     scene->settle(&p);
     rights_close(&p, redis);
 }
@@ -127,7 +132,7 @@ static void each_right_is_missed_by_name_and_leaves_nothing(void **state)
         assert_non_null(copy);
         for (char *word = strtok_r(copy, " ", &rest); word != NULL;
              word = strtok_r(NULL, " ", &rest)) {
-            if (word[0] == '+' && turn++ % step == 0)
+            if (strchr("+~&", word[0]) != NULL && turn++ % step == 0)
                 take_away(&rights_scenes[i], rules, word);
         }
         free(copy);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/check.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/login.h"
+#include "support/server.h"
+
+/* One line of the list: a program, its test or *, and why. */
+static bool is_of(const char *line, const char *program, const char *test)
+{
+    char words[2][128];
+
+    return sscanf(line, "%127s %127s", words[0], words[1]) == 2 &&
+           strcmp(words[0], program) == 0 &&
+           (strcmp(words[1], "*") == 0 || strcmp(words[1], test) == 0);
+}
+
+/* Whether it needs more rights than a program does, which is told. */
+static bool needs_more(const char *test)
+{
+    FILE *list = fopen(LK_SOURCE_DIR "/tests/more_rights.txt", "re");
+    char line[256];
+    bool does = false;
+
+    assert_non_null(list);
+    while (!does && fgets(line, sizeof(line), list) != NULL)
+        does = is_of(line, program_invocation_short_name, test);
+    (void)fclose(list);
+    if (does)
+        print_message("not run: %s", line);
+    return does;
+}
+
+int check_run(const char *group, const struct CMUnitTest *tests, size_t count,
+              CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    struct CMUnitTest *kept = calloc(count, sizeof(*kept));
+    size_t n = 0;
+    int failed;
+
+    assert_non_null(kept);
+    for (size_t i = 0; i < count; i++) {
+        if (login_text()[0] == '\0' || !needs_more(tests[i].name))
+            kept[n++] = tests[i];
+    }
+    failed = n > 0 ? _cmocka_run_group_tests(group, kept, n, setup, teardown)
+                   : SERVER_LACKS;
+    free(kept);
+    return failed;
+}
