@@ -14,6 +14,7 @@
 #include "cli/caller.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/ended.h"
 #include "cli/eval.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -46,7 +47,8 @@ typedef struct errand {
     cli_subject subject;
     lk_hold *hold;
     char name[CLI_TEXT_NAME + 1];
-    char text[CLI_TEXT_SIZE];
+    char text
+        [CLI_TEXT_SIZE]; /* of the hold; the library's part of a given one */
 } errand;
 
 /* ---- the text ----------------------------------------------------------- */
@@ -282,10 +284,8 @@ static int lost(const errand *e, lk_status status)
     if (status != LK_ELOST)
         return cli_fail_status(e->c, cli_client_judge(e->client, status),
                                e->name);
-    return cli_fail(e->c, CLI_LOST,
-                    "%s '%s' is not held any more: released before, ended by "
-                    "an operator, or its lease has ended",
-                    cli_subject_noun(e->subject.kind), e->name);
+    return cli_ended_fail(e->c, e->client, cli_subject_noun(e->subject.kind),
+                          e->name, e->text);
 }
 
 static bool is_release(const cli *c)
@@ -337,6 +337,7 @@ static int take_over(errand *e, const cli_args *args)
                         "Somebody else's: latchkey break NAME");
     if (text == NULL)
         cli_usage(e->c, "that is not a hold that acquire has written");
+    (void)snprintf(e->text, sizeof(e->text), "%s", text);
     code = open_subject(e, kind, false);
     if (code != 0)
         return code;

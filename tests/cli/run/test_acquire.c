@@ -93,8 +93,8 @@ static void a_hold_that_has_ended_is_not_called_lost_work(void **state)
 {
     (void)state;
     assert_tool(&shell, 74, "",
-                "latchkey release: lock 'n' is not held any "
-                "more: released before",
+                "latchkey release: this hold of lock 'n' has ended: "
+                "released before",
                 "-c",
                 "hold=$($tool acquire n -l1m) && $tool renew $hold && "
                 "$tool release $hold && $tool release $hold",
