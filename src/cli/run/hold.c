@@ -65,6 +65,7 @@ typedef struct keeping {
     lk_client *client;
     cli_subject subject;
     lk_hold *hold;
+    int asker; /* waits for the end of the release; -1: nobody does */
 } keeping;
 
 /* ---- obtaining ---------------------------------------------------------- */
@@ -175,21 +176,9 @@ static void on_lost(const keeping *k)
     (void)pidfd_send_signal(k->shell, SIGCONT, NULL, 0);
 }
 
-static bool is_told_to_end(const keeping *k)
-{
-    bool is_kernel;
-    int number;
-
-    while ((number = run_signals_read(&k->signals, &is_kernel)) != 0) {
-        if (run_signal_ends(number))
-            return true;
-    }
-    return false;
-}
-
 /* Until the shell has ended, or a signal says so. It is lost when a quarter of
    the lease is left: the shell has to end before somebody else can hold. */
-static int keep(const keeping *k)
+static int keep(keeping *k)
 {
     struct pollfd fds[3] = {{.fd = k->shell, .events = POLLIN},
                             {.fd = k->signals.fd, .events = POLLIN},
@@ -204,13 +193,14 @@ static int keep(const keeping *k)
             return CLI_LOST;
         }
         (void)poll(fds, 3, left < INT32_MAX ? (int)left : INT32_MAX);
-        if (fds[0].revents != 0 || is_told_to_end(k))
+        if (fds[0].revents != 0 || cli_keeper_is_told(k->signals.fd, &k->asker))
             return CLI_OK;
     }
 }
 
 static void give_back(keeping *k)
 {
+    const lk_loss cause = lk_hold_loss(k->hold);
     lk_status status = LK_OK;
 
     if (k->hold != NULL && lk_hold_check(k->hold) == LK_OK)
@@ -221,6 +211,8 @@ static void give_back(keeping *k)
         (void)cli_fail_status(k->c, status, k->name);
     cli_subject_free(&k->subject);
     lk_client_free(k->client);
+    (void)cli_keeper_is_told(k->signals.fd, &k->asker);
+    cli_keeper_answer(k->asker, status, cause);
 }
 
 static void report(const keeping *k, int code)
@@ -344,6 +336,7 @@ static void check(const cli *c, const choices *o)
 static int run(cli *c, int argc, char **argv)
 {
     keeping k = {.c = c,
+                 .asker = -1,
                  .chosen = {.said = {.permits = CLI_UNSAID},
                             .wait_ms = LK_FOREVER,
                             .busy_code = CLI_BUSY}};
