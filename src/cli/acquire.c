@@ -170,6 +170,8 @@ static int hand_out(errand *e)
 
     if (status != LK_OK)
         return cli_fail_status(e->c, status, e->name);
+    if (e->chosen.exports && !e->c->json)
+        cli_eval_enter();
     put_hold(e, fence);
     if (cli_flush())
         return CLI_OK;
@@ -408,6 +410,14 @@ static int run_renew(cli *c, int argc, char **argv)
     return code;
 }
 
+/* Whether it is the one in LATCHKEY_HOLD. */
+static bool is_current(const errand *e)
+{
+    const char *hold = getenv("LATCHKEY_HOLD");
+
+    return hold != NULL && e->text[0] != '\0' && strstr(hold, e->text) != NULL;
+}
+
 static int run_release(cli *c, int argc, char **argv)
 {
     errand e = {.c = c};
@@ -429,8 +439,9 @@ static int run_release(cli *c, int argc, char **argv)
     code = take_over(&e, &args);
     if (code == 0)
         code = release(&e);
-    if (code == CLI_OK && e.chosen.exports)
-        cli_eval_unset();
+    if ((code == CLI_OK || code == CLI_LOST) && e.chosen.exports &&
+        is_current(&e))
+        cli_eval_leave();
     close_errand(&e);
     return code;
 }
