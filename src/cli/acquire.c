@@ -20,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/run/env.h"
 #include "cli/run/keeper.h"
+#include "cli/run/limits.h"
 #include "cli/run/wait.h"
 #include "cli/subject.h"
 #include "cli/text.h"
@@ -146,7 +147,9 @@ static int acquire(errand *e, int *ret_signal)
     if (!run_signals_take(&signals))
         return cli_fail(e->c, CLI_INTERNAL, "signals cannot be taken");
     cli_caller_reason(reason, e->chosen.why, getppid());
-    code = open_subject(e, e->chosen.kind, true);
+    code = run_wait_settle(e->c, &wait.wait_ms);
+    if (code == 0)
+        code = open_subject(e, e->chosen.kind, true);
     if (code != 0)
         return code;
     wait.client = e->client;

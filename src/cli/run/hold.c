@@ -32,11 +32,10 @@
 #include "cli/output.h"
 #include "cli/run/env.h"
 #include "cli/run/keeper.h"
+#include "cli/run/limits.h"
 #include "cli/run/signals.h"
 #include "cli/run/wait.h"
 #include "cli/subject.h"
-
-enum { LEASE_MS = 30000, LEASE_LEAST_MS = 1000, LEASE_MOST_MS = 86400000 };
 
 #define LOSSES "term|kill|warn"
 
@@ -46,7 +45,7 @@ typedef struct choices {
     cli_kind_flags said;
     bool is_try;
     int64_t wait_ms;
-    int64_t lease_ms; /* 0: not said */
+    int64_t lease_ms;
     const char *why;
     uint64_t busy_code;
     uint64_t pid; /* 0: the parent */
@@ -78,16 +77,14 @@ static int open_subject(keeping *k)
                                  .name = name, .offline_ms = CLI_PATIENCE_MS,
                                  .under = run_env_under()};
     lk_status status;
-    int code = cli_url(k->c);
+    int code = run_lease_settle(k->c, &k->chosen.lease_ms);
 
+    if (code == 0 && !k->chosen.is_try)
+        code = run_wait_settle(k->c, &k->chosen.wait_ms);
     cli_caller_program(program, k->shell_pid);
     cli_client_name(name, sizeof(name), program);
     if (code != 0)
         return code;
-    if (k->chosen.lease_ms == 0)
-        k->chosen.lease_ms = cli_url_ms(k->c, "watchdog_ms");
-    if (k->chosen.lease_ms == 0)
-        k->chosen.lease_ms = LEASE_MS;
     options.watchdog_ms = (uint64_t)k->chosen.lease_ms;
     code = cli_client_open(k->c, &options, &k->client);
     if (code != 0)
@@ -105,7 +102,6 @@ static int obtain(keeping *k)
     run_wait wait = {.c = k->c,
                      .subject = &k->subject,
                      .signals = &k->signals,
-                     .wait_ms = k->chosen.is_try ? 0 : k->chosen.wait_ms,
                      .reason = reason};
     lk_status status;
     int number = 0;
@@ -115,6 +111,7 @@ static int obtain(keeping *k)
     if (code != 0)
         return code;
     wait.client = k->client;
+    wait.wait_ms = k->chosen.is_try ? 0 : k->chosen.wait_ms;
     status = run_wait_acquire(&wait, &k->hold, &number);
     if (number != 0)
         return CLI_SIGNAL + number;
@@ -322,8 +319,7 @@ static void check(const cli *c, const choices *o)
 {
     if (o->is_try && o->wait_ms != LK_FOREVER)
         cli_usage(c, "either -n or -w TIME");
-    if (o->lease_ms != 0 &&
-        (o->lease_ms < LEASE_LEAST_MS || o->lease_ms > LEASE_MOST_MS))
+    if (o->lease_ms != RUN_UNSAID_MS && !run_lease_is_good(o->lease_ms))
         cli_usage(c, "--lease has to be 1s to 24h; it is renewed while the "
                      "shell lives");
     if (o->busy_code > 255)
@@ -339,6 +335,7 @@ static int run(cli *c, int argc, char **argv)
                  .asker = -1,
                  .chosen = {.said = {.permits = CLI_UNSAID},
                             .wait_ms = LK_FOREVER,
+                            .lease_ms = RUN_UNSAID_MS,
                             .busy_code = CLI_BUSY}};
     cli_args args;
 
