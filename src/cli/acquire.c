@@ -14,11 +14,13 @@
 #include "cli/caller.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/ended.h"
 #include "cli/eval.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/run/env.h"
 #include "cli/run/keeper.h"
+#include "cli/run/limits.h"
 #include "cli/run/wait.h"
 #include "cli/subject.h"
 #include "cli/text.h"
@@ -46,7 +48,8 @@ typedef struct errand {
     cli_subject subject;
     lk_hold *hold;
     char name[CLI_TEXT_NAME + 1];
-    char text[CLI_TEXT_SIZE];
+    char text
+        [CLI_TEXT_SIZE]; /* of the hold; the library's part of a given one */
 } errand;
 
 /* ---- the text ----------------------------------------------------------- */
@@ -144,7 +147,9 @@ static int acquire(errand *e, int *ret_signal)
     if (!run_signals_take(&signals))
         return cli_fail(e->c, CLI_INTERNAL, "signals cannot be taken");
     cli_caller_reason(reason, e->chosen.why, getppid());
-    code = open_subject(e, e->chosen.kind, true);
+    code = run_wait_settle(e->c, &wait.wait_ms);
+    if (code == 0)
+        code = open_subject(e, e->chosen.kind, true);
     if (code != 0)
         return code;
     wait.client = e->client;
@@ -168,6 +173,8 @@ static int hand_out(errand *e)
 
     if (status != LK_OK)
         return cli_fail_status(e->c, status, e->name);
+    if (e->chosen.exports && !e->c->json)
+        cli_eval_enter();
     put_hold(e, fence);
     if (cli_flush())
         return CLI_OK;
@@ -282,10 +289,8 @@ static int lost(const errand *e, lk_status status)
     if (status != LK_ELOST)
         return cli_fail_status(e->c, cli_client_judge(e->client, status),
                                e->name);
-    return cli_fail(e->c, CLI_LOST,
-                    "%s '%s' is not held any more: released before, ended by "
-                    "an operator, or its lease has ended",
-                    cli_subject_noun(e->subject.kind), e->name);
+    return cli_ended_fail(e->c, e->client, cli_subject_noun(e->subject.kind),
+                          e->name, e->text);
 }
 
 static bool is_release(const cli *c)
@@ -337,6 +342,7 @@ static int take_over(errand *e, const cli_args *args)
                         "Somebody else's: latchkey break NAME");
     if (text == NULL)
         cli_usage(e->c, "that is not a hold that acquire has written");
+    (void)snprintf(e->text, sizeof(e->text), "%s", text);
     code = open_subject(e, kind, false);
     if (code != 0)
         return code;
@@ -407,6 +413,14 @@ static int run_renew(cli *c, int argc, char **argv)
     return code;
 }
 
+/* Whether it is the one in LATCHKEY_HOLD. */
+static bool is_current(const errand *e)
+{
+    const char *hold = getenv("LATCHKEY_HOLD");
+
+    return hold != NULL && e->text[0] != '\0' && strstr(hold, e->text) != NULL;
+}
+
 static int run_release(cli *c, int argc, char **argv)
 {
     errand e = {.c = c};
@@ -428,8 +442,9 @@ static int run_release(cli *c, int argc, char **argv)
     code = take_over(&e, &args);
     if (code == 0)
         code = release(&e);
-    if (code == CLI_OK && e.chosen.exports)
-        cli_eval_unset();
+    if ((code == CLI_OK || code == CLI_LOST) && e.chosen.exports &&
+        is_current(&e))
+        cli_eval_leave();
     close_errand(&e);
     return code;
 }

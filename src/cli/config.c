@@ -24,6 +24,18 @@ const cli_setting cli_settings[] = {
      "none",
      "a file with the server's password, where the URL has none and "
      "LATCHKEY_PASSWORD is not set"},
+    {"lease",
+     "--lease",
+     {"LATCHKEY_LEASE", NULL},
+     "watchdog_ms of the URL, else 30s",
+     "others get a name so long after a crash; of lock and hold, and of their "
+     "kinds"},
+    {"wait",
+     "--wait",
+     {"LATCHKEY_WAIT", NULL},
+     "without end",
+     "how long lock, hold and acquire wait at most, where neither -w nor -n is "
+     "said"},
     {"server-program",
      NULL,
      {"LATCHKEY_SERVER_PROGRAM", NULL},

@@ -2,8 +2,11 @@
 
 #include "cli/eval.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -33,6 +36,71 @@ void cli_eval_unset(void)
                 "LATCHKEY_FENCE;\n",
                 stdout);
 }
+
+/* ---- holds within holds -------------------------------------------------- */
+
+/*
+ * LATCHKEY_OUTER is of one shell: its pid, and for each hold that it has around
+ * LATCHKEY_HOLD, the innermost first, " <bytes>:<text>". A script inherits that of
+ * the shell that calls it, whose holds are not its own. Returns what stands behind
+ * the pid; NULL: this shell has set nothing.
+ */
+static const char *outer_holds(void)
+{
+    const char *text = getenv("LATCHKEY_OUTER");
+    char *rest = NULL;
+
+    if (text == NULL || strtol(text, &rest, 10) != (long)getppid())
+        return NULL;
+    return rest;
+}
+
+/* `inner` NULL: none more. */
+static void put_outer(const char *inner, const char *rest)
+{
+    char *value = NULL;
+    int size = inner != NULL ? asprintf(&value, "%ld %zu:%s%s", (long)getppid(),
+                                        strlen(inner), inner, rest)
+                             : asprintf(&value, "%ld%s", (long)getppid(), rest);
+
+    if (size < 0)
+        return;
+    cli_eval_export("LATCHKEY_OUTER", value);
+    explicit_bzero(value, (size_t)size);
+    free(value);
+}
+
+void cli_eval_enter(void)
+{
+    const char *hold = getenv("LATCHKEY_HOLD");
+    const char *outer = outer_holds();
+    const bool is_within = outer != NULL && hold != NULL && hold[0] != '\0';
+
+    put_outer(is_within ? hold : NULL, outer != NULL ? outer : "");
+}
+
+void cli_eval_leave(void)
+{
+    const char *outer = outer_holds();
+    const char *at = outer != NULL ? outer : "";
+    char *end = NULL;
+    const size_t size = strtoul(at, &end, 10);
+    char *hold = NULL;
+
+    (void)fputs("unset LATCHKEY_NAME LATCHKEY_FENCE;\n", stdout);
+    if (size > 0 && *end == ':' && strlen(end + 1) >= size)
+        hold = strndup(end + 1, size);
+    if (hold == NULL) {
+        (void)fputs("unset LATCHKEY_HOLD LATCHKEY_OUTER;\n", stdout);
+        return;
+    }
+    cli_eval_export("LATCHKEY_HOLD", hold);
+    put_outer(NULL, end + 1 + size);
+    explicit_bzero(hold, size);
+    free(hold);
+}
+
+/* ---- failures ------------------------------------------------------------ */
 
 void cli_eval_failure(int code)
 {

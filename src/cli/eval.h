@@ -13,6 +13,14 @@ void cli_eval_export(const char *variable, const char *value);
 void cli_eval_unset(void);
 
 /*
+ * The shell that has called the tool takes a hold within the one that LATCHKEY_HOLD
+ * is, if that is its own: it is kept in LATCHKEY_OUTER. cli_eval_leave() takes it
+ * out of there again, and forgets the hold that was given back.
+ */
+void cli_eval_enter(void);
+void cli_eval_leave(void);
+
+/*
  * Lets the eval fail with that code, 1 for 0: nothing at all would be a success
  * of it, and the script would go on without the lock.
  */

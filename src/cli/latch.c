@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/awaited.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/json.h"
@@ -83,9 +84,14 @@ static lk_status wait_open(const visit *v)
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,
                                         .cancel = cancel,
                                         .reason = v->chosen.why};
+    lk_status status;
 
-    return lk_latch_wait(v->latch, v->chosen.is_try ? 0 : v->chosen.wait_ms,
-                         &options);
+    if (!v->chosen.is_try)
+        cli_awaited_begin(v->c, v->latch, v->name, v->chosen.count);
+    status = lk_latch_wait(v->latch, v->chosen.is_try ? 0 : v->chosen.wait_ms,
+                           &options);
+    cli_awaited_end();
+    return status;
 }
 
 /* ---- what there is to do ------------------------------------------------ */

@@ -32,11 +32,10 @@
 #include "cli/output.h"
 #include "cli/run/env.h"
 #include "cli/run/keeper.h"
+#include "cli/run/limits.h"
 #include "cli/run/signals.h"
 #include "cli/run/wait.h"
 #include "cli/subject.h"
-
-enum { LEASE_MS = 30000, LEASE_LEAST_MS = 1000, LEASE_MOST_MS = 86400000 };
 
 #define LOSSES "term|kill|warn"
 
@@ -46,7 +45,7 @@ typedef struct choices {
     cli_kind_flags said;
     bool is_try;
     int64_t wait_ms;
-    int64_t lease_ms; /* 0: not said */
+    int64_t lease_ms;
     const char *why;
     uint64_t busy_code;
     uint64_t pid; /* 0: the parent */
@@ -65,6 +64,7 @@ typedef struct keeping {
     lk_client *client;
     cli_subject subject;
     lk_hold *hold;
+    int asker; /* waits for the end of the release; -1: nobody does */
 } keeping;
 
 /* ---- obtaining ---------------------------------------------------------- */
@@ -77,16 +77,14 @@ static int open_subject(keeping *k)
                                  .name = name, .offline_ms = CLI_PATIENCE_MS,
                                  .under = run_env_under()};
     lk_status status;
-    int code = cli_url(k->c);
+    int code = run_lease_settle(k->c, &k->chosen.lease_ms);
 
+    if (code == 0 && !k->chosen.is_try)
+        code = run_wait_settle(k->c, &k->chosen.wait_ms);
     cli_caller_program(program, k->shell_pid);
     cli_client_name(name, sizeof(name), program);
     if (code != 0)
         return code;
-    if (k->chosen.lease_ms == 0)
-        k->chosen.lease_ms = cli_url_ms(k->c, "watchdog_ms");
-    if (k->chosen.lease_ms == 0)
-        k->chosen.lease_ms = LEASE_MS;
     options.watchdog_ms = (uint64_t)k->chosen.lease_ms;
     code = cli_client_open(k->c, &options, &k->client);
     if (code != 0)
@@ -104,7 +102,6 @@ static int obtain(keeping *k)
     run_wait wait = {.c = k->c,
                      .subject = &k->subject,
                      .signals = &k->signals,
-                     .wait_ms = k->chosen.is_try ? 0 : k->chosen.wait_ms,
                      .reason = reason};
     lk_status status;
     int number = 0;
@@ -114,6 +111,7 @@ static int obtain(keeping *k)
     if (code != 0)
         return code;
     wait.client = k->client;
+    wait.wait_ms = k->chosen.is_try ? 0 : k->chosen.wait_ms;
     status = run_wait_acquire(&wait, &k->hold, &number);
     if (number != 0)
         return CLI_SIGNAL + number;
@@ -175,21 +173,9 @@ static void on_lost(const keeping *k)
     (void)pidfd_send_signal(k->shell, SIGCONT, NULL, 0);
 }
 
-static bool is_told_to_end(const keeping *k)
-{
-    bool is_kernel;
-    int number;
-
-    while ((number = run_signals_read(&k->signals, &is_kernel)) != 0) {
-        if (run_signal_ends(number))
-            return true;
-    }
-    return false;
-}
-
 /* Until the shell has ended, or a signal says so. It is lost when a quarter of
    the lease is left: the shell has to end before somebody else can hold. */
-static int keep(const keeping *k)
+static int keep(keeping *k)
 {
     struct pollfd fds[3] = {{.fd = k->shell, .events = POLLIN},
                             {.fd = k->signals.fd, .events = POLLIN},
@@ -204,13 +190,14 @@ static int keep(const keeping *k)
             return CLI_LOST;
         }
         (void)poll(fds, 3, left < INT32_MAX ? (int)left : INT32_MAX);
-        if (fds[0].revents != 0 || is_told_to_end(k))
+        if (fds[0].revents != 0 || cli_keeper_is_told(k->signals.fd, &k->asker))
             return CLI_OK;
     }
 }
 
 static void give_back(keeping *k)
 {
+    const lk_loss cause = lk_hold_loss(k->hold);
     lk_status status = LK_OK;
 
     if (k->hold != NULL && lk_hold_check(k->hold) == LK_OK)
@@ -221,6 +208,8 @@ static void give_back(keeping *k)
         (void)cli_fail_status(k->c, status, k->name);
     cli_subject_free(&k->subject);
     lk_client_free(k->client);
+    (void)cli_keeper_is_told(k->signals.fd, &k->asker);
+    cli_keeper_answer(k->asker, status, cause);
 }
 
 static void report(const keeping *k, int code)
@@ -330,8 +319,7 @@ static void check(const cli *c, const choices *o)
 {
     if (o->is_try && o->wait_ms != LK_FOREVER)
         cli_usage(c, "either -n or -w TIME");
-    if (o->lease_ms != 0 &&
-        (o->lease_ms < LEASE_LEAST_MS || o->lease_ms > LEASE_MOST_MS))
+    if (o->lease_ms != RUN_UNSAID_MS && !run_lease_is_good(o->lease_ms))
         cli_usage(c, "--lease has to be 1s to 24h; it is renewed while the "
                      "shell lives");
     if (o->busy_code > 255)
@@ -344,8 +332,10 @@ static void check(const cli *c, const choices *o)
 static int run(cli *c, int argc, char **argv)
 {
     keeping k = {.c = c,
+                 .asker = -1,
                  .chosen = {.said = {.permits = CLI_UNSAID},
                             .wait_ms = LK_FOREVER,
+                            .lease_ms = RUN_UNSAID_MS,
                             .busy_code = CLI_BUSY}};
     cli_args args;
 

@@ -9,9 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/run/signals.h"
+#include "cli/subject.h"
 
 enum { END_MS = 15000, STARTED_FIELD = 22 };
 
@@ -111,21 +115,105 @@ static int find_last(char names[CLI_KEEPERS_SIZE])
     return fd;
 }
 
+/* ---- question and answer ------------------------------------------------- */
+
+/*
+ * A signal takes a number along: SIGTERM the one that says that an answer is
+ * awaited, and the answer what has come of the release.
+ */
+enum { ASKS = 0x6c6b61, ANSWER = 0x6c << 16, ANSWER_MASK = 0xff << 16 };
+
+static bool send_number(int fd, int number, int value)
+{
+    siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = value;
+    return pidfd_send_signal(fd, number, &info, 0) == 0;
+}
+
+bool cli_keeper_is_told(int signals, int *ret_asker)
+{
+    struct signalfd_siginfo info;
+    bool is_told = false;
+
+    while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (!run_signal_ends((int)info.ssi_signo))
+            continue;
+        is_told = true;
+        if (*ret_asker < 0 && info.ssi_code == SI_QUEUE &&
+            info.ssi_int == ASKS && info.ssi_pid != 0)
+            *ret_asker = pidfd_open((pid_t)info.ssi_pid, 0);
+    }
+    return is_told;
+}
+
+void cli_keeper_answer(int asker, lk_status status, lk_loss loss)
+{
+    if (asker < 0)
+        return;
+    (void)send_number(asker, SIGRTMIN, ANSWER | (int)loss << 8 | -(int)status);
+    (void)close(asker);
+}
+
+static int not_confirmed(const cli *c, lk_status status)
+{
+    return cli_fail(
+        c, cli_status_exit(status),
+        "the server has not confirmed that it is given back: %s\n"
+        "  the name is free when its lease has ended, at the latest",
+        lk_status_text(status));
+}
+
+/* What has come of it: the exit code. */
+static int judge(const cli *c, int value)
+{
+    const lk_loss loss = (lk_loss)(value >> 8 & 0xff);
+    const lk_status status = (lk_status) - (value & 0xff);
+
+    if (loss != LK_LOSS_NONE || status == LK_ELOST)
+        return cli_fail(c, CLI_LOST, "it was lost before it was given back: %s",
+                        cli_loss_words(loss));
+    return status == LK_OK ? CLI_OK : not_confirmed(c, status);
+}
+
+/* An answer comes before the end of the keeper, if it comes. */
+static int hear(const cli *c, const sigset_t *answers)
+{
+    const struct timespec now = {0, 0};
+    siginfo_t info;
+
+    while (sigtimedwait(answers, &info, &now) > 0) {
+        if (info.si_code == SI_QUEUE &&
+            (info.si_value.sival_int & ANSWER_MASK) == ANSWER)
+            return judge(c, info.si_value.sival_int);
+    }
+    return cli_fail(
+        c, CLI_UNAVAILABLE,
+        "the keeper has ended and does not say whether it has given "
+        "it back\n"
+        "  the name is free when its lease has ended, at the latest");
+}
+
 int cli_keeper_end(const cli *c, const char *text, char rest[CLI_KEEPERS_SIZE])
 {
+    sigset_t answers;
     bool is_told;
     int fd;
 
+    (void)sigemptyset(&answers);
+    (void)sigaddset(&answers, SIGRTMIN);
+    (void)sigprocmask(SIG_BLOCK, &answers, NULL);
     (void)snprintf(rest, CLI_KEEPERS_SIZE, "%s", text);
     fd = find_last(rest);
     if (fd < 0)
         return cli_fail(c, CLI_LOST,
                         "it is not held any more: its keeper has ended");
-    is_told =
-        pidfd_send_signal(fd, SIGTERM, NULL, 0) == 0 && has_ended(fd, END_MS);
+    is_told = send_number(fd, SIGTERM, ASKS) && has_ended(fd, END_MS);
     (void)close(fd);
     if (is_told)
-        return CLI_OK;
+        return hear(c, &answers);
     return cli_fail(c, CLI_UNAVAILABLE,
                     "the keeper does not end; the name is free when its lease "
                     "has ended");

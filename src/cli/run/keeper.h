@@ -2,6 +2,9 @@
 #ifndef LK_CLI_KEEPER_H
 #define LK_CLI_KEEPER_H
 
+#include <latchkey/latchkey.h>
+
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct cli;
@@ -26,11 +29,23 @@ void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before,
                       pid_t shell);
 
 /*
- * Has the last one of these give its name back, and waits for that; if it has
- * ended, no other one is touched, since the name that is meant is lost. rest: gets
- * the names of those before it. Returns the exit code.
+ * Has the last one of these give its name back, waits for that, and says what has
+ * come of it unless all is well; if it has ended, no other one is touched, since
+ * the name that is meant is lost. rest: gets the names of those before it. Returns
+ * the exit code.
  */
 int cli_keeper_end(const struct cli *c, const char *text,
                    char rest[CLI_KEEPERS_SIZE]);
+
+/*
+ * Of the keeper: reads the signals that have come to a descriptor. True: it is to
+ * end. ret_asker: gets a descriptor of the process that waits for an answer, unless
+ * it has one; -1: there is none.
+ */
+bool cli_keeper_is_told(int signals, int *ret_asker);
+
+/* Answers that process, if there is one, how the release has ended, and why the hold
+   was lost before. The last thing that a keeper does. */
+void cli_keeper_answer(int asker, lk_status status, lk_loss loss);
 
 #endif /* LK_CLI_KEEPER_H */

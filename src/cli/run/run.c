@@ -22,15 +22,10 @@
 #include "cli/json.h"
 #include "cli/kind.h"
 #include "cli/output.h"
+#include "cli/run/limits.h"
 #include "cli/run/wait.h"
 
-enum {
-    LEASE_MS = 30000,
-    LEASE_LEAST_MS = 1000,
-    LEASE_MOST_MS = 86400000,
-    UNSAID_MS = -1,
-    KILL_AFTER_MS = 5000
-};
+enum { KILL_AFTER_MS = 5000 };
 
 #define NO_STATUS_FD UINT64_MAX
 
@@ -103,8 +98,7 @@ static void check_options(run *r, const cli_args *args)
         cli_usage(r->c, "either -c LINE or a command");
     if (o->is_try && o->wait_ms != LK_FOREVER)
         cli_usage(r->c, "either -n or -w TIME");
-    if (o->lease_ms != UNSAID_MS &&
-        (o->lease_ms < LEASE_LEAST_MS || o->lease_ms > LEASE_MOST_MS))
+    if (o->lease_ms != RUN_UNSAID_MS && !run_lease_is_good(o->lease_ms))
         cli_usage(r->c, "--lease has to be 1s to 24h; it is renewed while the "
                         "command runs");
     if (o->is_flock)
@@ -119,25 +113,17 @@ static void check_options(run *r, const cli_args *args)
     check_status_fd(r);
 }
 
-/* The lease that was said, else the URL's, else the tool's. 0, or has
-   complained. */
-static int settle_lease(run *r)
+/* 0, or has complained. */
+static int settle_times(run *r)
 {
     run_options *o = &r->options;
-    int code = cli_url(r->c);
-    int64_t said = code == 0 ? cli_url_ms(r->c, "watchdog_ms") : 0;
+    int code = run_lease_settle(r->c, &o->lease_ms);
 
-    if (code != 0)
-        return code;
-    if (o->lease_ms == UNSAID_MS && said != 0 && said < LEASE_LEAST_MS)
-        return cli_fail(r->c, CLI_CONFIG,
-                        "the URL of %s says watchdog_ms=%" PRId64
-                        "ms; a lease of the tool has 1s at least",
-                        r->c->resolved_from, said);
-    if (o->lease_ms == UNSAID_MS)
-        o->lease_ms = said != 0 ? said : LEASE_MS;
-    run_plan_times(&r->plan, o->lease_ms, o->kill_after_ms);
-    return 0;
+    if (code == 0)
+        code = run_wait_settle(r->c, &o->wait_ms);
+    if (code == 0)
+        run_plan_times(&r->plan, o->lease_ms, o->kill_after_ms);
+    return code;
 }
 
 /* ---- obtaining ---------------------------------------------------------- */
@@ -471,7 +457,7 @@ static int run_main(run *r, int argc, char **argv)
         !run_signals_take(&r->signals))
         return system_failed(r, "start");
     r->plan.env = &r->env;
-    code = settle_lease(r);
+    code = settle_times(r);
     if (code == 0)
         code = guarded(r, args.operands[0], command);
     put_status(r, args.operands[0], code);
@@ -489,7 +475,7 @@ int run_under(cli *c, int argc, char **argv, cli_kind_of kind)
                          .said = {.permits = CLI_UNSAID},
                          .count = 1,
                          .wait_ms = LK_FOREVER,
-                         .lease_ms = UNSAID_MS,
+                         .lease_ms = RUN_UNSAID_MS,
                          .kill_after_ms = KILL_AFTER_MS,
                          .status_fd = NO_STATUS_FD,
                          .busy_code = CLI_BUSY,

@@ -93,8 +93,8 @@ static void a_hold_that_has_ended_is_not_called_lost_work(void **state)
 {
     (void)state;
     assert_tool(&shell, 74, "",
-                "latchkey release: lock 'n' is not held any "
-                "more: released before",
+                "latchkey release: this hold of lock 'n' has ended: "
+                "released before",
                 "-c",
                 "hold=$($tool acquire n -l1m) && $tool renew $hold && "
                 "$tool release $hold && $tool release $hold",
@@ -110,6 +110,51 @@ static void any_name_survives_the_shell(void **state)
                 "echo \"$LATCHKEY_NAME\"\n"
                 "eval \"$($tool release --export)\"; "
                 "echo 0${LATCHKEY_HOLD-}${LATCHKEY_NAME-}${LATCHKEY_FENCE-}\n",
+                NULL);
+}
+
+/* The last one first; what `hold` keeps meanwhile is not forgotten. */
+static void a_shell_may_hold_one_within_another(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "1 1 1\n1 1 0\n1 0 0\n0 0 0\n64\n", NULL, "-c",
+                "held() { $tool -q lock -n $1 true && a=0 || a=1; }\n"
+                "put() { held n; x=$a; held m; y=$a; held k; echo $x $y $a; }\n"
+                "eval \"$($tool hold n)\" || exit\n"
+                "eval \"$($tool acquire m -l1h --export)\" || exit\n"
+                "eval \"$($tool acquire \"k\" -l1h --export)\" || exit; put\n"
+                "eval \"$($tool release --export)\"; put\n"
+                "eval \"$($tool release --export)\"; put\n"
+                "eval \"$($tool release --export)\"; put\n"
+                "$tool release; echo $?",
+                NULL);
+}
+
+/* One that was lost is not in the way of those around it. */
+static void a_hold_that_is_lost_is_left_as_well(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "", "an operator has ended this hold of lock 'm'",
+                "-c",
+                "eval \"$($tool acquire n -l1h --export)\" || exit\n"
+                "eval \"$($tool acquire m -l1h --export)\" || exit\n"
+                "$tool break --yes --now m >/dev/null 2>&1\n"
+                "eval \"$($tool release --export)\"\n"
+                "eval \"$($tool release --export)\"\n"
+                "$tool lock -n n true",
+                NULL);
+}
+
+/* What the shell that calls a script holds is not the script's to give back. */
+static void a_script_leaves_what_its_caller_has(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "none\n75\n", NULL, "-c",
+                "eval \"$($tool acquire n -l1h --export)\" || exit\n"
+                "sh -c 'eval \"$($tool acquire m -l1h --export)\" || exit\n"
+                "eval \"$($tool release --export)\"\n"
+                "echo ${LATCHKEY_HOLD-none}'\n"
+                "$tool -q lock -n n true; echo $?",
                 NULL);
 }
 
@@ -270,6 +315,9 @@ int main(void)
         cmocka_unit_test_teardown(a_hold_that_has_ended_is_not_called_lost_work,
                                   forget),
         cmocka_unit_test_teardown(any_name_survives_the_shell, forget),
+        cmocka_unit_test_teardown(a_shell_may_hold_one_within_another, forget),
+        cmocka_unit_test_teardown(a_hold_that_is_lost_is_left_as_well, forget),
+        cmocka_unit_test_teardown(a_script_leaves_what_its_caller_has, forget),
         cmocka_unit_test_teardown(every_kind_can_be_acquired, forget),
         cmocka_unit_test_teardown(it_says_which_process_ran_it, forget),
         cmocka_unit_test_teardown(a_long_reason_makes_room_for_the_caller,

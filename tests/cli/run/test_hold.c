@@ -129,6 +129,24 @@ static void release_gives_it_back_before(void **state)
     assert_free();
 }
 
+/* A server that does not answer has perhaps not given it back. */
+static void release_says_that_it_is_not_confirmed(void **state)
+{
+    tool *t =
+        start_script("trap '" LK_TOOL " release; exit $?' USR1; " HOLD FOREVER);
+    int code;
+
+    (void)state;
+    server_freeze(redis);
+    (void)kill(tool_pid(t), SIGUSR1);
+    code = tool_wait(t, 2 * SOON_MS);
+    server_thaw(redis);
+    assert_int_equal(code, 69);
+    assert_non_null(strstr(tool_err(t), "the server has not confirmed that it "
+                                        "is given back: "));
+    tool_free(t);
+}
+
 /* The last one first. */
 static void a_shell_may_hold_several(void **state)
 {
@@ -273,6 +291,8 @@ int main(void)
         cmocka_unit_test_teardown(it_is_held_until_the_shell_ends, forget),
         cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),
         cmocka_unit_test_teardown(release_gives_it_back_before, forget),
+        cmocka_unit_test_teardown(release_says_that_it_is_not_confirmed,
+                                  forget),
         cmocka_unit_test_teardown(a_shell_may_hold_several, forget),
         cmocka_unit_test_teardown(a_script_gives_back_its_own_alone, forget),
         cmocka_unit_test_teardown(release_forgets_only_what_it_gives_back,

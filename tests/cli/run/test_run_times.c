@@ -4,6 +4,8 @@
    wait for itself. */
 
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -204,6 +206,83 @@ static void another_ones_hold_is_waited_for(void **state)
     tool_free(other);
 }
 
+/* ---- what is said beside the command line ------------------------------- */
+
+/* The lease of "n", held by the words of a command line, in milliseconds. */
+static long long lease_of(const tool_how *by, const char *option)
+{
+    tool *t = tool_start(by, "lock", option, "n", "-c",
+                         "echo in; exec sleep 100", NULL);
+    long long left;
+
+    tool_wait_out(t, "in\n", SOON_MS);
+    left = server_integer(redis, "PTTL n");
+    tool_free(t);
+    server_flush(redis);
+    return left;
+}
+
+/* A lease of h hours, of which a moment has passed. */
+static void assert_hours(long long h, long long ms)
+{
+    assert_in_range(ms, (h - 1) * 3600000 + 1, h * 3600000);
+}
+
+static void the_first_who_says_a_lease_counts(void **state)
+{
+    static char file[] = "/tmp/lk-times-XXXXXX";
+    char config[64], url[512];
+    const char *env[] = {config, "LATCHKEY_LEASE=6h", NULL};
+    const char *only[] = {config, NULL};
+    tool_how by = {.url = url, .env = env};
+    int fd = mkstemp(file);
+
+    (void)state;
+    assert_true(fd >= 0 && write(fd, "lease = 4h\n", 11) == 11);
+    (void)close(fd);
+    (void)snprintf(config, sizeof(config), "LATCHKEY_CONFIG=%s", file);
+    (void)snprintf(url, sizeof(url), "%s?watchdog_ms=2h", server_url(redis));
+    assert_hours(8, lease_of(&by, "-l8h"));
+    assert_hours(6, lease_of(&by, "-q"));
+    by.env = only;
+    assert_hours(4, lease_of(&by, "-q"));
+    by.env = NULL;
+    assert_hours(2, lease_of(&by, "-q"));
+    (void)unlink(file);
+}
+
+static void a_wait_that_is_set_ends_those_that_say_none(void **state)
+{
+    const char *env[] = {"LATCHKEY_WAIT=0.2", NULL};
+    const tool_how brief = {.url = server_url(redis), .env = env};
+    const char *const commands[] = {"lock", "hold", "acquire"};
+
+    (void)state;
+    assert_int_equal(tool_code(&how, "acquire", "n", "-l1h", NULL), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_tool(&brief, 75, NULL, "lock 'n' is not obtained", commands[i],
+                    "-l1m", "n", i == 0 ? "true" : NULL, NULL);
+    assert_tool(&brief, 75, NULL, NULL, "lock", "-n", "n", "true", NULL);
+}
+
+static void a_setting_that_is_no_time_is_refused(void **state)
+{
+    const char *env[] = {"LATCHKEY_LEASE=soon", NULL};
+    const tool_how how_long = {.url = server_url(redis), .env = env};
+
+    (void)state;
+    assert_tool(&how_long, 78, "",
+                "LATCHKEY_LEASE: the lease is 'soon'; it has to be a time",
+                "lock", "n", "true", NULL);
+    env[0] = "LATCHKEY_LEASE=100ms";
+    assert_tool(&how_long, 78, NULL, "it has to be 1s to 24h", "hold", "n",
+                NULL);
+    env[0] = "LATCHKEY_WAIT=-1";
+    assert_tool(&how_long, 78, "", "LATCHKEY_WAIT: the wait is '-1'", "lock",
+                "n", "true", NULL);
+    assert_int_equal(server_integer(redis, "DBSIZE"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +301,10 @@ int main(void)
         cmocka_unit_test_teardown(who_would_wait_for_itself_is_told_so, forget),
         cmocka_unit_test_teardown(what_can_be_had_is_had, forget),
         cmocka_unit_test_teardown(another_ones_hold_is_waited_for, forget),
+        cmocka_unit_test_teardown(the_first_who_says_a_lease_counts, forget),
+        cmocka_unit_test_teardown(a_wait_that_is_set_ends_those_that_say_none,
+                                  forget),
+        cmocka_unit_test_teardown(a_setting_that_is_no_time_is_refused, forget),
     };
 
     return cmocka_run_group_tests(tests, start, end);

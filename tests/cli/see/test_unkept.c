@@ -182,14 +182,49 @@ static void a_release_ends_what_was_revoked(void **state)
         acquire(kinds[i]);
         t = tool_start(&how, "break", "--yes", "n", NULL);
         tool_wait_err(t, "waiting for the lease of ", SOON_MS);
-        assert_tool(&how, 74, "", "not held any more", "renew", hold, NULL);
+        assert_tool(&how, 74, "", "an operator has revoked this hold of ",
+                    "renew", hold, NULL);
         assert_tool(&how, 74, "",
                     "was revoked by an operator before; it is given back now",
                     "release", hold, NULL);
         assert_int_equal(tool_wait(t, SOON_MS), 0);
-        assert_tool(&how, 74, "", "not held any more", "release", hold, NULL);
+        assert_tool(&how, 74, "", "an operator has ended this hold of ",
+                    "release", hold, NULL);
         server_flush(redis);
     }
+}
+
+/* Of what the server has forgotten its log may still tell. */
+static void a_release_says_what_has_become_of_the_hold(void **state)
+{
+    tool *t;
+
+    (void)state;
+    acquire(NULL);
+    assert_int_equal(tool_code(&how, "break", "--yes", "--now", "n", NULL), 0);
+    assert_tool(&how, 74, "",
+                "an operator has ended this hold of lock 'n': user ", "release",
+                hold, NULL);
+    assert_tool(&how, 74, "", "; nobody holds it now", "release", hold, NULL);
+    t = tool_start(&how, "lock", "n", "-c", "echo in; exec sleep 100", NULL);
+    tool_wait_out(t, "in\n", SOON_MS);
+    assert_tool(&how, 74, "", "; held now by ", "release", hold, NULL);
+    assert_tool(&how, 74, "", " (sh, user ", "release", hold, NULL);
+}
+
+/* Whose break it was is not told of another hold of the name. */
+static void a_break_of_another_hold_is_not_named(void **state)
+{
+    (void)state;
+    acquire(NULL);
+    assert_int_equal(tool_code(&how, "break", "--yes", "--now", "n", NULL), 0);
+    acquire(NULL);
+    assert_int_equal(tool_code(&how, "release", hold, NULL), 0);
+    assert_tool(&how, 74, "",
+                "this hold of lock 'n' has ended: released before, taken over "
+                "by a program, ended by an operator, or its lease is over; "
+                "nobody holds it now",
+                "release", hold, NULL);
 }
 
 int main(void)
@@ -204,6 +239,9 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(what_is_revoked_is_called_so, forget),
         cmocka_unit_test_teardown(a_release_ends_what_was_revoked, forget),
+        cmocka_unit_test_teardown(a_release_says_what_has_become_of_the_hold,
+                                  forget),
+        cmocka_unit_test_teardown(a_break_of_another_hold_is_not_named, forget),
     };
 
     return cmocka_run_group_tests(tests, start, end);

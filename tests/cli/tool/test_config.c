@@ -164,8 +164,9 @@ static void config_tells_each_value_and_who_says_so(void **state)
                 "server-program = valkey\n    from LATCHKEY_SERVER_PROGRAM", "",
                 "config", "--explain", NULL);
     assert_tool(&how, 0,
-                "url = redis://x:6379/0\npassword-file = none\nserver-program "
-                "= valkey\n"
+                "url = redis://x:6379/0\npassword-file = none\n"
+                "lease = watchdog_ms of the URL, else 30s\nwait = without end\n"
+                "server-program = valkey\n"
                 "server-directory = ~/.local/state/latchkey\n"
                 "tls-ca-file = the system's\ntls-cert-file = none\n"
                 "tls-key-file = in tls-cert-file\nprofile = none\n"

@@ -216,6 +216,39 @@ static void a_member_counts_once(void **state)
                 "arrive", "m", "3", NULL);
 }
 
+/* With the first look and at each change. */
+static void whoever_waits_says_for_how_many(void **state)
+{
+    tool *t;
+
+    (void)state;
+    assert_tool(&how, 0, "", "", "latch", "set", "l", "3", NULL);
+    t = tool_start(&how, "latch", "wait", "l", NULL);
+    tool_wait_err(t, "latchkey latch: waiting for l: 3 awaited\n", SOON_MS);
+    assert_tool(&how, 0, "", "", "latch", "down", "l", NULL);
+    tool_wait_err(t, "waiting for l: 2 awaited\n", SOON_MS);
+    assert_tool(&how, 0, "", "", "latch", "down", "l", "2", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    t = tool_start(&how, "barrier", "b", "-n3", NULL);
+    tool_wait_err(t, "waiting for b: 1 of 3 are here, 2 missing\n", SOON_MS);
+    (void)tool_start(&how, "barrier", "b", "-n3", NULL);
+    tool_wait_err(t, "waiting for b: 2 of 3 are here, 1 missing\n", SOON_MS);
+    assert_tool(&how, 0, "", NULL, "barrier", "b", "-n3", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+}
+
+static void a_quiet_wait_says_nothing(void **state)
+{
+    tool *loud = tool_start(&how, "barrier", "b", "-n3", NULL);
+    tool *quiet = tool_start(&how, "barrier", "-q", "b", "-n3", NULL);
+
+    (void)state;
+    tool_wait_err(loud, "2 of 3 are here", SOON_MS);
+    assert_int_equal(tool_code(&how, "barrier", "b", "-n3", NULL), 0);
+    assert_int_equal(tool_wait(quiet, SOON_MS), 0);
+    assert_string_equal(tool_err(quiet), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +265,8 @@ int main(void)
         cmocka_unit_test_teardown(who_is_told_to_end_takes_the_arrival_back,
                                   forget),
         cmocka_unit_test_teardown(a_member_counts_once, forget),
+        cmocka_unit_test_teardown(whoever_waits_says_for_how_many, forget),
+        cmocka_unit_test_teardown(a_quiet_wait_says_nothing, forget),
     };
 
     return cmocka_run_group_tests(tests, start, end);
