@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/slot.h"
 #include "claims/ask.h"
 #include "claims/hold.h"
 #include "claims/settled.h"

@@ -18,8 +18,9 @@
 #include "support/wait.h"
 
 enum {
-    READY_MS = 10000, /* from fork to PING, scaled */
-    PORT_TRIES = 5,   /* somebody else may take the port first */
+    READY_MS = 10000,  /* from fork to PING, scaled */
+    PORT_TRIES = 5,    /* somebody else may take the port first */
+    BUS_ABOVE = 10000, /* the port of a node */
     MAX_ARGS = 80
 };
 
@@ -37,6 +38,7 @@ struct server {
     char **extra; /* copies, ended by NULL */
     pid_t pid;    /* 0: not running */
     bool is_frozen;
+    bool is_node; /* of a cluster */
 };
 
 /* ---- the process ---- */
@@ -129,9 +131,12 @@ static bool argv_make(const server *s, const char **argv)
                                  "--daemonize",
                                  "no",
                                  NULL};
+    const char *const node[] = {"--cluster-enabled", "yes", NULL};
     size_t n = 0;
     bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n);
 
+    if (s->is_node)
+        fits = fits && argv_add(argv, &n, node);
     fits = fits && argv_add(argv, &n, (const char *const *)s->extra);
     argv[n] = NULL;
     return fits;
@@ -295,7 +300,8 @@ static server *start_new(server *s, bool is_tcp, bool is_tls)
     }
     for (int i = 0; i < tries; i++) {
         if (is_tcp)
-            port_set(s, socket_free_port());
+            port_set(s, s->is_node ? socket_free_port_pair(BUS_ABOVE)
+                                   : socket_free_port());
         if (is_tls && !tls_set(s))
             break;
         if (launch(s))
@@ -359,6 +365,15 @@ server *server_start_tcp(const char *const *extra_args)
 server *server_start_tls(const char *const *extra_args)
 {
     return start(extra_args, true, true);
+}
+
+server *server_start_node(const char *const *extra_args)
+{
+    server *s = server_new(extra_args);
+
+    if (s != NULL)
+        s->is_node = true;
+    return start_new(s, true, tls_everywhere());
 }
 
 bool server_lacks_tls(void)

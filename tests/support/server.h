@@ -36,6 +36,9 @@ server *server_start_tcp(const char *const *extra_args);
 /* The same with a second port that speaks TLS with server.crt, see
    certificates.h. A client need not have a certificate. */
 server *server_start_tls(const char *const *extra_args);
+/* A node of a cluster that knows no other and has no slot; see cluster.h. Its TCP
+   port is 10000 below that of its bus. */
+server *server_start_node(const char *const *extra_args);
 /* A sentinel with a TCP port, and this in its configuration file, which it
    writes anew itself. */
 server *server_start_sentinel(const char *config);
