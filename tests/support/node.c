@@ -38,14 +38,24 @@ bool node_own(server *node, unsigned first, unsigned last)
     return is_done;
 }
 
-static bool is_ok(void *data)
+bool node_says(server *node, const char *command, const char *words)
 {
-    redisReply *reply = server_ask(data, "CLUSTER INFO");
-    bool is_ok = reply != NULL && reply->str != NULL &&
-                 strstr(reply->str, "cluster_state:ok") != NULL;
+    redisReply *reply = server_ask(node, command);
+    bool says = reply != NULL && reply->str != NULL &&
+                strstr(reply->str, words) != NULL;
 
     freeReplyObject(reply);
-    return is_ok;
+    return says;
+}
+
+bool node_is_ok(server *node)
+{
+    return node_says(node, "CLUSTER INFO", "cluster_state:ok");
+}
+
+static bool is_ok(void *data)
+{
+    return node_is_ok(data);
 }
 
 bool node_wait_ok(server *node)
@@ -54,4 +64,20 @@ bool node_wait_ok(server *node)
         return true;
     (void)fprintf(stderr, "node: it does not serve its slots\n");
     return false;
+}
+
+long long node_info(server *node, const char *field)
+{
+    char *text = server_string(node, "CLUSTER INFO");
+    const char *at = text;
+    long long number = 0;
+    size_t size = strlen(field);
+
+    for (; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, field, size) == 0 && at[size] == ':')
+            number = strtoll(at + size + 1, NULL, 10);
+    }
+    free(text);
+    return number;
 }

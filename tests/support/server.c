@@ -61,6 +61,18 @@ static const char *program(void)
     return other != NULL ? other : REDIS_SERVER;
 }
 
+static bool argv_add_node(const server *s, const char **argv, size_t *n)
+{
+    static const char *const node[] = {"--cluster-enabled", "yes", NULL};
+    static const char *const tls[] = {"--tls-cluster", "yes",
+                                      "--tls-replication", "yes", NULL};
+
+    if (!s->is_node)
+        return true;
+    return argv_add(argv, n, node) &&
+           (s->tls_port == 0 || argv_add(argv, n, tls));
+}
+
 static bool argv_add_tls(const server *s, const char **argv, size_t *n)
 {
     const char *const tls[] = {"--tls-port",
@@ -131,12 +143,10 @@ static bool argv_make(const server *s, const char **argv)
                                  "--daemonize",
                                  "no",
                                  NULL};
-    const char *const node[] = {"--cluster-enabled", "yes", NULL};
     size_t n = 0;
-    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n);
+    bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n) &&
+                argv_add_node(s, argv, &n);
 
-    if (s->is_node)
-        fits = fits && argv_add(argv, &n, node);
     fits = fits && argv_add(argv, &n, (const char *const *)s->extra);
     argv[n] = NULL;
     return fits;
@@ -275,7 +285,8 @@ static bool tls_set(server *s)
 {
     if (certificates_folder() == NULL)
         return false;
-    s->tls_port = socket_free_port();
+    s->tls_port =
+        s->is_node ? socket_free_port_pair(BUS_ABOVE) : socket_free_port();
     (void)snprintf(s->tls_port_text, sizeof(s->tls_port_text), "%u",
                    s->tls_port);
     (void)certificates_path(s->tls_cert, "server.crt");
@@ -367,13 +378,23 @@ server *server_start_tls(const char *const *extra_args)
     return start(extra_args, true, true);
 }
 
-server *server_start_node(const char *const *extra_args)
+static server *start_node(const char *const *extra_args, bool is_tls)
 {
     server *s = server_new(extra_args);
 
     if (s != NULL)
         s->is_node = true;
-    return start_new(s, true, tls_everywhere());
+    return start_new(s, true, is_tls);
+}
+
+server *server_start_node(const char *const *extra_args)
+{
+    return start_node(extra_args, tls_everywhere());
+}
+
+server *server_start_node_tls(const char *const *extra_args)
+{
+    return start_node(extra_args, true);
 }
 
 bool server_lacks_tls(void)
@@ -475,6 +496,11 @@ void server_thaw(server *s)
         return;
     signal_and_see(s, SIGCONT, WCONTINUED);
     s->is_frozen = false;
+}
+
+bool server_is_frozen(const server *s)
+{
+    return s->is_frozen;
 }
 
 void server_kill(server *s)
