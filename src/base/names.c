@@ -151,29 +151,6 @@ void lk__name_claim_key(char key[LK__CLAIM_KEY_SIZE], const char *form,
              is_wrapped(name) ? "{%s}:%s%s" : "%s:%s%s", name, claim, form);
 }
 
-/* What is hashed of a key. */
-static const char *tag_of(const char *key, size_t *ret_size)
-{
-    const char *open = strchr(key, '{');
-    const char *close = open != NULL ? strchr(open, '}') : NULL;
-
-    if (close == NULL || close == open + 1) {
-        *ret_size = strlen(key);
-        return key;
-    }
-    *ret_size = (size_t)(close - open) - 1;
-    return open + 1;
-}
-
-bool lk__keys_share_slot(const char *a, const char *b)
-{
-    size_t a_size, b_size;
-    const char *a_tag = tag_of(a, &a_size);
-    const char *b_tag = tag_of(b, &b_size);
-
-    return a_size == b_size && memcmp(a_tag, b_tag, a_size) == 0;
-}
-
 lk_status lk__wait_check(int64_t wait_ms)
 {
     /* As unsigned, what is negative is beyond the limit. */

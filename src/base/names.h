@@ -64,10 +64,6 @@ enum { LK__CLAIM_KEY_SIZE = LK__NAME_MAX + 128 };
 void lk__name_claim_key(char key[LK__CLAIM_KEY_SIZE], const char *form,
                         const char *name, const char *claim);
 
-/* Whether Redis Cluster keeps the two keys in one slot because what it hashes
-   of them is the same. */
-bool lk__keys_share_slot(const char *a, const char *b);
-
 /* Ten years: more than any wait or lease needs, and far from any overflow. */
 #define LK__TIME_MAX_MS UINT64_C(315576000000)
 

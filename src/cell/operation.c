@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/slot.h"
 #include "claims/ask.h"
 #include "claims/hold.h"
 #include "claims/layout2.h"

@@ -176,7 +176,7 @@ const char *lock2_renew(script_fixture *f, const char *claim, const char *other,
                         int64_t lease)
 {
     char number[24];
-    const char *keys[] = {"n", "m"};
+    const char *keys[] = {"n", LOCK2_OTHER};
     const char *args[] = {number, claim, other, NULL};
 
     snprintf(number, sizeof(number), "%" PRId64, lease);

@@ -20,6 +20,7 @@
 #define LOCK2_TOKEN   "redisson_lock_token:{n}"
 #define LOCK2_FAIRQ   "redisson_lock_queue:{n}"
 #define LOCK2_CHANNEL "redisson_lock__channel:{n}"
+#define LOCK2_OTHER   "m{n}"
 #define LOCK2_NONCE   "0123456789abcdef"
 
 /* The text in the queue of a claim with this mode. */
@@ -45,7 +46,7 @@ const char *lock2_peek(script_fixture *f, const char *claim);
 
 const char *lock2_keep(script_fixture *f, const char *claim, int64_t fence,
                        int64_t lease, int64_t reserve);
-/* The name n, held by this claim, and the name m by the other. */
+/* The name n, held by this claim, and another of its slot by the other. */
 const char *lock2_renew(script_fixture *f, const char *claim, const char *other,
                         int64_t lease);
 const char *lock2_see(script_fixture *f);

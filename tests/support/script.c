@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slot.h"
 #include "server/shape.h"
 #include "support/check.h"
+#include "support/node.h"
 
 enum { MAX_ARGS = 600, TEXT_SIZE = 65536 };
 
@@ -148,11 +150,39 @@ static char *text_copy(const char *text)
 /* ---- fixture ---- */
 
 static server *the_server;
+static bool is_owned[LK__SLOTS]; /* by a node */
+
+static bool is_node(void)
+{
+    return getenv("LK_TEST_CLUSTER") != NULL;
+}
+
+static bool own_slot_of(const char *name)
+{
+    unsigned slot = lk__slot_of(name, strlen(name));
+
+    if (!is_node() || is_owned[slot])
+        return true;
+    is_owned[slot] = true;
+    return node_own(the_server, slot, slot);
+}
+
+static server *start_node(void)
+{
+    static const char *const args[] = {"--cluster-require-full-coverage", "no",
+                                       NULL};
+
+    the_server = server_start_node(args);
+    if (the_server != NULL && own_slot_of("n") && node_wait_ok(the_server))
+        return the_server;
+    server_stop(the_server);
+    return NULL;
+}
 
 int script_start_server(void **state)
 {
     (void)state;
-    the_server = server_start(NULL);
+    the_server = is_node() ? start_node() : server_start(NULL);
     return the_server != NULL ? 0 : -1;
 }
 
@@ -218,6 +248,7 @@ void script_set_name(script_fixture *f, const char *name)
 {
     text_keep(&f->name, text_copy(name));
     keys_make(f);
+    assert_true(own_slot_of(name));
 }
 
 void script_set_layout(script_fixture *f, const script_layout *layout)

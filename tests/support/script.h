@@ -17,6 +17,10 @@
  *   arrays in parentheses but for the outermost, errors behind a '!', and a
  *   right that is missing behind "!DENIED ".
  *
+ * With LK_TEST_CLUSTER in the environment the server is a node of a cluster, and
+ * has the slots of the names that the test works on, no other: what touches
+ * another key fails.
+ *
  * A text that is returned lives until the next call of the same function.
  * Whatever cannot be done fails the running test.
  */

@@ -19,8 +19,9 @@
 #include "support/wait.h"
 
 enum {
-    READY_MS = 10000, /* from fork to PING, scaled */
-    PORT_TRIES = 5,   /* somebody else may take the port first */
+    READY_MS = 10000,  /* from fork to PING, scaled */
+    PORT_TRIES = 5,    /* somebody else may take the port first */
+    BUS_ABOVE = 10000, /* the port of a node */
     MAX_ARGS = 200
 };
 
@@ -38,6 +39,7 @@ struct server {
     char **extra; /* copies, ended by NULL */
     pid_t pid;    /* 0: not running */
     bool is_frozen;
+    bool is_node; /* of a cluster */
 };
 
 /* ---- the process ---- */
@@ -58,6 +60,18 @@ static const char *program(void)
     const char *other = getenv("LK_TEST_SERVER");
 
     return other != NULL ? other : REDIS_SERVER;
+}
+
+static bool argv_add_node(const server *s, const char **argv, size_t *n)
+{
+    static const char *const node[] = {"--cluster-enabled", "yes", NULL};
+    static const char *const tls[] = {"--tls-cluster", "yes",
+                                      "--tls-replication", "yes", NULL};
+
+    if (!s->is_node)
+        return true;
+    return argv_add(argv, n, node) &&
+           (s->tls_port == 0 || argv_add(argv, n, tls));
 }
 
 static bool argv_add_tls(const server *s, const char **argv, size_t *n)
@@ -132,7 +146,8 @@ static bool argv_make(const server *s, const char **argv)
                                  NULL};
     size_t n = 0;
     bool fits = argv_add(argv, &n, fixed) && argv_add_tls(s, argv, &n) &&
-                argv_add(argv, &n, login_arguments());
+                argv_add(argv, &n, login_arguments()) &&
+                argv_add_node(s, argv, &n);
 
     fits = fits && argv_add(argv, &n, (const char *const *)s->extra);
     argv[n] = NULL;
@@ -274,7 +289,8 @@ static bool tls_set(server *s)
 {
     if (certificates_folder() == NULL)
         return false;
-    s->tls_port = socket_free_port();
+    s->tls_port =
+        s->is_node ? socket_free_port_pair(BUS_ABOVE) : socket_free_port();
     (void)snprintf(s->tls_port_text, sizeof(s->tls_port_text), "%u",
                    s->tls_port);
     (void)certificates_path(s->tls_cert, "server.crt");
@@ -299,7 +315,8 @@ static server *start_new(server *s, bool is_tcp, bool is_tls)
     }
     for (int i = 0; i < tries; i++) {
         if (is_tcp)
-            port_set(s, socket_free_port());
+            port_set(s, s->is_node ? socket_free_port_pair(BUS_ABOVE)
+                                   : socket_free_port());
         if (is_tls && !tls_set(s))
             break;
         if (launch(s))
@@ -363,6 +380,25 @@ server *server_start_tcp(const char *const *extra_args)
 server *server_start_tls(const char *const *extra_args)
 {
     return start(extra_args, true, true);
+}
+
+static server *start_node(const char *const *extra_args, bool is_tls)
+{
+    server *s = server_new(extra_args);
+
+    if (s != NULL)
+        s->is_node = true;
+    return start_new(s, true, is_tls);
+}
+
+server *server_start_node(const char *const *extra_args)
+{
+    return start_node(extra_args, tls_everywhere());
+}
+
+server *server_start_node_tls(const char *const *extra_args)
+{
+    return start_node(extra_args, true);
 }
 
 bool server_lacks_tls(void)
@@ -464,6 +500,11 @@ void server_thaw(server *s)
         return;
     signal_and_see(s, SIGCONT, WCONTINUED);
     s->is_frozen = false;
+}
+
+bool server_is_frozen(const server *s)
+{
+    return s->is_frozen;
 }
 
 void server_kill(server *s)

@@ -36,6 +36,12 @@ server *server_start_tcp(const char *const *extra_args);
 /* The same with a second port that speaks TLS with server.crt, see
    certificates.h. A client need not have a certificate. */
 server *server_start_tls(const char *const *extra_args);
+/* A node of a cluster that knows no other and has no slot; see node.h and
+   cluster.h. Its TCP port is 10000 below that of its bus. */
+server *server_start_node(const char *const *extra_args);
+/* The same with a second port that speaks TLS, as its bus does, which is 10000
+   above that one. */
+server *server_start_node_tls(const char *const *extra_args);
 /* A sentinel with a TCP port, and this in its configuration file, which it
    writes anew itself. */
 server *server_start_sentinel(const char *config);
@@ -59,6 +65,7 @@ bool server_has_ended(const server *s);
 /* SIGSTOP and SIGCONT; each returns when it has taken effect. */
 void server_freeze(server *s);
 void server_thaw(server *s);
+bool server_is_frozen(const server *s);
 /* SIGKILL; returns when it is gone. Its data is lost. */
 void server_kill(server *s);
 /*

@@ -4,12 +4,17 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, KIND = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
+enum {
+    BACKLOG = 128,
+    KIND = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+    PAIR_TRIES = 1000
+};
 
 /* Always -1; errno stays. */
 static int give_up(int fd)
@@ -80,4 +85,25 @@ uint16_t socket_free_port(void)
     if (fd >= 0)
         (void)close(fd);
     return port;
+}
+
+static bool is_free(uint16_t port)
+{
+    int fd = socket_listen_tcp(&port);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
+uint16_t socket_free_port_pair(uint16_t above)
+{
+    for (int i = 0; i < PAIR_TRIES; i++) {
+        uint16_t port = socket_free_port();
+
+        if (port != 0 && port <= UINT16_MAX - above &&
+            is_free((uint16_t)(port + above)))
+            return port;
+    }
+    return 0;
 }

@@ -18,5 +18,7 @@ int socket_connect_unix(const char *path);
 
 /* A port of 127.0.0.1 that was free a moment ago; 0 on failure. */
 uint16_t socket_free_port(void);
+/* The same, and the port so far above it was free as well. */
+uint16_t socket_free_port_pair(uint16_t above);
 
 #endif /* LK_TESTS_SUPPORT_SOCKET_H */

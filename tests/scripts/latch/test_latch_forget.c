@@ -87,9 +87,9 @@ static void nor_where_the_list_could_not_be_emptied(void **state)
 
     latch_set(f, "op:1", "1");
     latch_wait(f, "u:1");
-    script_redis(f, "COPY " LATCH_QUEUE " kept");
+    script_redis(f, "COPY " LATCH_QUEUE " kept:{n}");
     latch_down(f, "op:2", "1");
-    script_redis(f, "RENAME kept " LATCH_QUEUE);
+    script_redis(f, "RENAME kept:{n} " LATCH_QUEUE);
     assert_latch_stays(f, "3 1");
     latch_leave(f, "u:1");
     assert_like(latch_forget(f), "2");

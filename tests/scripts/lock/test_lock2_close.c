@@ -398,14 +398,15 @@ static void the_new_owner_is_written_before_the_old_one_goes(void **state)
     const char *seen;
 
     two_wait(f);
-    snprintf(f->stamp, sizeof(f->stamp),
-             "local R = redis local redis = setmetatable({pcall = "
-             "function(...) local r = R.pcall(...) if R.call('EXISTS', 'n') "
-             "== 0 then R.call('SET', 'gap', '1') end return r end}, {__index "
-             "= R}) ");
+    snprintf(
+        f->stamp, sizeof(f->stamp),
+        "local R = redis local redis = setmetatable({pcall = "
+        "function(...) local r = R.pcall(...) if R.call('EXISTS', 'n') "
+        "== 0 then R.call('SET', 'gap:{n}', '1') end return r end}, {__index "
+        "= R}) ");
     assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
     f->stamp[0] = '\0';
-    seen = script_redis(f, "EXISTS gap");
+    seen = script_redis(f, "EXISTS gap:{n}");
     assert_string_equal(seen, "0");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }

@@ -177,12 +177,12 @@ static void one_name_does_not_keep_another_from_being_renewed(void **state)
 {
     script_fixture *f = *state;
 
-    script_set_name(f, "m");
+    script_set_name(f, LOCK2_OTHER);
     lock2_acquire(f, "b:1");
     script_set_name(f, "n");
     script_redis(f, "SET n 1");
     assert_like(lock2_renew(f, "a:1", "b:1", 60000), "1 (1 2)");
-    assert_in_range(pttl(f, "m"), 50000, 60000);
+    assert_in_range(pttl(f, LOCK2_OTHER), 50000, 60000);
 }
 
 static void a_renewal_never_shortens_and_makes_nothing(void **state)
@@ -192,7 +192,7 @@ static void a_renewal_never_shortens_and_makes_nothing(void **state)
     lock2_acquire(f, "a:1");
     assert_like(lock2_renew(f, "a:1", "b:1", 1000), "1 (2 0)");
     assert_in_range(pttl(f, "n"), 20000, 30000);
-    assert_like(script_redis(f, "EXISTS m"), "0");
+    assert_like(script_redis(f, "EXISTS " LOCK2_OTHER), "0");
 }
 
 static void a_renewal_gives_an_end_to_what_has_none(void **state)

@@ -142,13 +142,13 @@ static void the_lost_are_named(void **state)
 static void many_names_are_renewed_at_once(void **state)
 {
     script_fixture *f = *state;
-    const char *const keys[] = {"n:timeout", "{m}:timeout", "{n}:timeout"};
+    const char *const keys[] = {"n:{n}:timeout", "m{n}:timeout", "{n}:timeout"};
     const char *const args[] = {"30000",  "0",      "1 u9:1",
                                 "1 u2:1", "1 u1:1", NULL};
 
     permits_set(f, 1);
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 3000});
-    script_set_name(f, "m");
+    script_set_name(f, "m{n}");
     permits_set(f, 1);
     permits_acquire_with(f, "u2:1", 1, (permits_wish){.lease = 3000});
     assert_like(script_run_keys(f, &lk__semaphore_renew_script, keys, 3, args),
@@ -162,11 +162,11 @@ static void
 one_name_of_another_type_keeps_no_other_from_being_renewed(void **state)
 {
     script_fixture *f = *state;
-    const char *const keys[] = {"text", "{n}:timeout"};
+    const char *const keys[] = {"text:{n}", "{n}:timeout"};
     const char *const args[] = {"30000", "0", "1 u1:1", "1 u1:1", NULL};
 
     permits_set(f, 1);
-    script_redis(f, "SET text x");
+    script_redis(f, "SET text:{n} x");
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 3000});
     assert_like(script_run_keys(f, &lk__semaphore_renew_script, keys, 2, args),
                 "1 (1 5)");

@@ -179,19 +179,6 @@ static void a_name_is_taken_if_and_only_if_its_keys_share_its_slot(void **state)
     assert_in_range(taken, 100, 900);
 }
 
-static void keys_share_a_slot_if_they_share_what_is_hashed(void **state)
-{
-    (void)state;
-    assert_true(lk__keys_share_slot("n", "latchkey:{n}:c"));
-    assert_true(lk__keys_share_slot("n", "a{n}b{c}"));
-    assert_true(lk__keys_share_slot("{a}x", "y{a}"));
-    assert_false(lk__keys_share_slot("n", "m"));
-    assert_false(lk__keys_share_slot("n", "nn"));
-    assert_false(lk__keys_share_slot("n", "{}n"));
-    assert_false(lk__keys_share_slot("n", "{n"));
-    assert_true(lk__keys_share_slot("{}n", "{}n"));
-}
-
 static bool always(void)
 {
     return true;
@@ -248,7 +235,6 @@ int main(void)
             a_name_in_braces_shares_no_key_of_ours_with_the_one_without),
         cmocka_unit_test(
             a_name_is_taken_if_and_only_if_its_keys_share_its_slot),
-        cmocka_unit_test(keys_share_a_slot_if_they_share_what_is_hashed),
         cmocka_unit_test(without_memory_there_is_no_key),
         cmocka_unit_test(a_wait_is_for_ever_or_up_to_ten_years),
         cmocka_unit_test(a_lease_is_1_ms_to_ten_years),

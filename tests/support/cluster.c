@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/slot.h"
+#include "support/check.h"
+#include "support/node.h"
+#include "support/wait.h"
+
+enum {
+    COME_MS = 120000,
+    FAILOVER_MS = 8000, /* a manual one is given up after five seconds */
+    FAILOVER_TRIES = 10,
+    KEYS_AT_ONCE = 100,
+    VOTES_MS = 4 * CLUSTER_TIMEOUT_MS + 500 /* an election is remembered for */
+};
+
+/* ---- what a node says ---- */
+
+static bool runs(const server *node)
+{
+    return server_pid(node) != 0 && !server_is_frozen(node);
+}
+
+/* That nodes and clients are reached at. */
+static unsigned port_of(const cluster *c, const server *node)
+{
+    return c->is_tls ? server_tls_port(node) : server_port(node);
+}
+
+static size_t index_of(const cluster *c, const server *node)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->nodes[i] == node)
+            return i;
+    }
+    fail_msg("cluster: it is no node of this cluster");
+    return 0;
+}
+
+/* Who serves each slot: a place in nodes. */
+typedef struct map {
+    unsigned char masters[LK__SLOTS];
+} map;
+
+/* Notes a range of CLUSTER SLOTS; returns how many slots it has. */
+static size_t
+range_read(const cluster *c, const redisReply *range, map *ret_map)
+{
+    const char *id = range->element[2]->element[2]->str;
+    long long first = range->element[0]->integer;
+    long long last = range->element[1]->integer;
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(c->ids[i], id) != 0)
+            continue;
+        memset(ret_map->masters + first, (int)i, (size_t)(last - first) + 1);
+        return (size_t)(last - first) + 1;
+    }
+    return 0;
+}
+
+/* False: it does not know a master of each slot, or does not answer. */
+static bool map_read(const cluster *c, server *node, map *ret_map)
+{
+    redisReply *reply = server_ask(node, "CLUSTER SLOTS");
+    size_t known = 0;
+
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY) {
+        for (size_t i = 0; i < reply->elements; i++)
+            known += range_read(c, reply->element[i], ret_map);
+    }
+    freeReplyObject(reply);
+    return known == LK__SLOTS;
+}
+
+static bool is_replica_of(const cluster *c, server *node, const server *master)
+{
+    char words[CLUSTER_ID + 32];
+
+    (void)snprintf(words, sizeof(words), "myself,slave %s",
+                   c->ids[index_of(c, master)]);
+    return node_says(node, "CLUSTER NODES", words);
+}
+
+static bool is_master(server *node)
+{
+    return node_says(node, "INFO replication", "role:master");
+}
+
+/* ---- all nodes ---- */
+
+/* All that run say the same of each slot, and who serves one is a master. */
+static bool map_agreed(const cluster *c, map *ret_map)
+{
+    map another;
+    bool is_first = true;
+
+    for (size_t i = 0; i < c->count; i++) {
+        map *read = is_first ? ret_map : &another;
+
+        if (!runs(c->nodes[i]))
+            continue;
+        if (!map_read(c, c->nodes[i], read) ||
+            memcmp(read, ret_map, sizeof(*read)) != 0)
+            return false;
+        is_first = false;
+    }
+    for (size_t slot = 0; slot < LK__SLOTS; slot++) {
+        if (!runs(c->nodes[ret_map->masters[slot]]))
+            return false;
+    }
+    return !is_first;
+}
+
+static bool serves(const map *agreed, size_t node)
+{
+    return memchr(agreed->masters, (int)node, LK__SLOTS) != NULL;
+}
+
+static bool is_whole(void *data)
+{
+    const cluster *c = data;
+    map agreed;
+
+    if (!map_agreed(c, &agreed))
+        return false;
+    for (size_t i = 0; i < c->count; i++) {
+        server *node = c->nodes[i];
+
+        if (runs(node) &&
+            (!node_is_ok(node) ||
+             (is_master(node) ? !serves(&agreed, i)
+                              : !node_says(node, "INFO replication",
+                                           "master_link_status:up"))))
+            return false;
+    }
+    return true;
+}
+
+void cluster_wait_whole(cluster *c)
+{
+    if (!wait_until(is_whole, c, COME_MS))
+        fail_msg("the cluster does not become whole");
+}
+
+server *cluster_master_of(cluster *c, unsigned slot)
+{
+    map known;
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (runs(c->nodes[i]) && map_read(c, c->nodes[i], &known))
+            return c->nodes[known.masters[slot]];
+    }
+    fail_msg("no node knows the master of slot %u", slot);
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static bool nodes_run(cluster *c)
+{
+    char timeout[16];
+    const char *const args[] = {"--cluster-node-timeout",
+                                timeout,
+                                "--cluster-announce-ip",
+                                "127.0.0.1",
+                                "--repl-diskless-sync-delay",
+                                "0",
+                                NULL};
+
+    (void)snprintf(timeout, sizeof(timeout), "%d", CLUSTER_TIMEOUT_MS);
+    for (size_t i = 0; i < c->count; i++) {
+        redisReply *id;
+
+        c->nodes[i] =
+            c->is_tls ? server_start_node_tls(args) : server_start_node(args);
+        if (c->nodes[i] == NULL)
+            return false;
+        id = server_command(c->nodes[i], "CLUSTER MYID");
+        (void)snprintf(c->ids[i], sizeof(c->ids[i]), "%s", id->str);
+        freeReplyObject(id);
+    }
+    return true;
+}
+
+static bool told(server *node, const char *command)
+{
+    redisReply *reply = server_ask(node, command);
+    bool is_done = reply != NULL && reply->type == REDIS_REPLY_STATUS;
+
+    if (!is_done)
+        (void)fprintf(stderr, "cluster: %s: %s\n", command,
+                      reply != NULL && reply->str != NULL ? reply->str : "");
+    freeReplyObject(reply);
+    return is_done;
+}
+
+static bool slots_share(cluster *c)
+{
+    for (size_t i = 0; i < c->masters; i++) {
+        unsigned first = (unsigned)(LK__SLOTS * i / c->masters);
+        unsigned next = (unsigned)(LK__SLOTS * (i + 1) / c->masters);
+
+        if (!node_own(c->nodes[i], first, next - 1))
+            return false;
+    }
+    return true;
+}
+
+/* Each has an epoch of its own, so that no two begin with the same. */
+static bool nodes_meet(cluster *c)
+{
+    char command[64];
+
+    for (size_t i = 0; i < c->count; i++) {
+        (void)snprintf(command, sizeof(command), "CLUSTER SET-CONFIG-EPOCH %zu",
+                       i + 1);
+        if (!told(c->nodes[i], command))
+            return false;
+        (void)snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %u",
+                       port_of(c, c->nodes[i]));
+        if (i > 0 && !told(c->nodes[0], command))
+            return false;
+    }
+    return true;
+}
+
+static bool all_know_all(void *data)
+{
+    map known;
+    const cluster *c = data;
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (!map_read(c, c->nodes[i], &known))
+            return false;
+        for (size_t j = 0; j < c->count; j++) {
+            if (!node_says(c->nodes[i], "CLUSTER NODES", c->ids[j]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool replicas_follow(cluster *c)
+{
+    char command[CLUSTER_ID + 32];
+
+    for (size_t i = c->masters; i < c->count; i++) {
+        (void)snprintf(command, sizeof(command), "CLUSTER REPLICATE %s",
+                       c->ids[i % c->masters]);
+        if (!told(c->nodes[i], command))
+            return false;
+    }
+    return true;
+}
+
+static cluster *start(size_t masters, size_t replicas, bool is_tls)
+{
+    cluster *c = calloc(1, sizeof(*c));
+
+    assert_in_range(masters * (1 + replicas), 1, CLUSTER_NODES);
+    if (c != NULL) {
+        c->masters = masters;
+        c->count = masters * (1 + replicas);
+        c->is_tls = is_tls;
+    }
+    if (c != NULL && nodes_run(c) && slots_share(c) && nodes_meet(c) &&
+        wait_until(all_know_all, c, COME_MS) && replicas_follow(c) &&
+        wait_until(is_whole, c, COME_MS))
+        return c;
+    (void)fprintf(stderr, "cluster: it does not come together\n");
+    cluster_stop(c);
+    return NULL;
+}
+
+cluster *cluster_start(size_t masters, size_t replicas)
+{
+    return start(masters, replicas, false);
+}
+
+cluster *cluster_start_tls(size_t masters, size_t replicas)
+{
+    return start(masters, replicas, true);
+}
+
+void cluster_stop(cluster *c)
+{
+    for (size_t i = 0; c != NULL && i < c->count; i++)
+        server_stop(c->nodes[i]);
+    free(c);
+}
+
+/* ---- another master ---- */
+
+struct other {
+    cluster *c;
+    unsigned slot;
+    const server *than;
+    server *named;
+};
+
+static bool is_other(void *data)
+{
+    struct other *other = data;
+    map agreed;
+
+    if (!map_agreed(other->c, &agreed))
+        return false;
+    other->named = other->c->nodes[agreed.masters[other->slot]];
+    return other->named != other->than && is_master(other->named) &&
+           node_is_ok(other->named);
+}
+
+server *cluster_wait_other(cluster *c, unsigned slot, const server *than)
+{
+    struct other other = {.c = c, .slot = slot, .than = than};
+
+    if (!wait_until(is_other, &other, COME_MS))
+        fail_msg("slot %u gets no other master", slot);
+    server_reconnect(other.named);
+    c->elected_at[index_of(c, other.named)] = wait_now_ms();
+    return other.named;
+}
+
+static server *replica_of(cluster *c, const server *master)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->nodes[i] != master && runs(c->nodes[i]) &&
+            is_replica_of(c, c->nodes[i], master))
+            return c->nodes[i];
+    }
+    fail_msg("the master has no replica");
+    return NULL;
+}
+
+static bool has_rested(void *data)
+{
+    const uint64_t *elected_at = data;
+
+    return *elected_at == 0 || wait_now_ms() > *elected_at + VOTES_MS;
+}
+
+/* Until those that may be elected in place of this one can be. */
+static void let_rest(cluster *c, const server *master)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (runs(c->nodes[i]) && is_replica_of(c, c->nodes[i], master) &&
+            !wait_until(has_rested, &c->elected_at[i], COME_MS))
+            fail_msg("the time does not pass");
+    }
+}
+
+void cluster_kill(cluster *c, server *master)
+{
+    let_rest(c, master);
+    server_kill(master);
+}
+
+struct promotion {
+    cluster *c;
+    server *from, *to;
+};
+
+/* A master does not listen to a replica that it takes for something else. Who
+   cannot be asked need not listen. */
+static bool is_listened_to(void *data)
+{
+    const struct promotion *p = data;
+    const char *id = p->c->ids[index_of(p->c, p->to)];
+    char slave[CLUSTER_ID + 8], *rest = NULL;
+    bool is_known = !runs(p->from);
+    redisReply *reply = is_known ? NULL : server_ask(p->from, "CLUSTER NODES");
+
+    (void)snprintf(slave, sizeof(slave), "slave %s",
+                   p->c->ids[index_of(p->c, p->from)]);
+    for (char *line = reply != NULL ? strtok_r(reply->str, "\n", &rest) : NULL;
+         line != NULL; line = strtok_r(NULL, "\n", &rest))
+        is_known = is_known || (strncmp(line, id, CLUSTER_ID) == 0 &&
+                                strstr(line, slave) != NULL);
+    freeReplyObject(reply);
+    return is_known;
+}
+
+static bool is_promoted(void *data)
+{
+    const struct promotion *p = data;
+    map agreed;
+
+    return map_agreed(p->c, &agreed) &&
+           !serves(&agreed, index_of(p->c, p->from)) && is_master(p->to) &&
+           node_is_ok(p->to);
+}
+
+static server *promote(cluster *c, server *master, const char *command)
+{
+    struct promotion p = {.c = c, .from = master, .to = replica_of(c, master)};
+
+    if (!wait_until(is_listened_to, &p, COME_MS))
+        fail_msg("the master does not know its replica");
+    for (int i = 0; i < FAILOVER_TRIES; i++) {
+        freeReplyObject(server_ask(p.to, command));
+        if (wait_until(is_promoted, &p, FAILOVER_MS)) {
+            server_reconnect(master);
+            server_reconnect(p.to);
+            c->elected_at[index_of(c, p.to)] = wait_now_ms();
+            return p.to;
+        }
+    }
+    fail_msg("the replica does not become the master");
+    return NULL;
+}
+
+static bool old_follows(void *data)
+{
+    const struct promotion *p = data;
+
+    return is_replica_of(p->c, p->from, p->to) &&
+           node_says(p->from, "INFO replication", "master_link_status:up");
+}
+
+server *cluster_failover(cluster *c, server *master)
+{
+    struct promotion p = {.c = c, .from = master};
+
+    let_rest(c, master);
+    p.to = promote(c, master, "CLUSTER FAILOVER");
+    if (!wait_until(old_follows, &p, COME_MS))
+        fail_msg("the master before does not follow");
+    return p.to;
+}
+
+server *cluster_takeover(cluster *c, server *master)
+{
+    return promote(c, master, "CLUSTER FAILOVER TAKEOVER");
+}
+
+/* ---- slots that move ---- */
+
+static void
+set_slot(cluster *c, server *node, unsigned slot, const char *word, server *to)
+{
+    char *ok = server_string(node, "CLUSTER SETSLOT %d %s %s", (int)slot, word,
+                             c->ids[index_of(c, to)]);
+
+    assert_string_equal(ok, "OK");
+    free(ok);
+}
+
+void cluster_move_begin(cluster *c, unsigned slot, server *to)
+{
+    server *from = cluster_master_of(c, slot);
+
+    set_slot(c, to, slot, "IMPORTING", from);
+    set_slot(c, from, slot, "MIGRATING", to);
+}
+
+size_t cluster_move_keys(cluster *c, unsigned slot, server *to, size_t most)
+{
+    server *from = cluster_master_of(c, slot);
+    redisReply *keys = server_command(from, "CLUSTER GETKEYSINSLOT %d %d",
+                                      (int)slot, (int)most);
+    size_t count = keys->elements;
+
+    assert_int_equal(keys->type, REDIS_REPLY_ARRAY);
+    for (size_t i = 0; i < count; i++) {
+        char *ok =
+            server_string(from, "MIGRATE 127.0.0.1 %d %b 0 %d",
+                          (int)port_of(c, to), keys->element[i]->str,
+                          keys->element[i]->len, (int)wait_scaled_ms(10000));
+
+        assert_true(strcmp(ok, "OK") == 0 || strcmp(ok, "NOKEY") == 0);
+        free(ok);
+    }
+    freeReplyObject(keys);
+    return count;
+}
+
+/* The target first: then no node ever names one that has not got the slot. */
+void cluster_move_end(cluster *c, unsigned slot, server *to)
+{
+    server *from = cluster_master_of(c, slot);
+
+    set_slot(c, to, slot, "NODE", to);
+    set_slot(c, from, slot, "NODE", to);
+    for (size_t i = 0; i < c->count; i++) {
+        server *node = c->nodes[i];
+
+        if (runs(node) && node != from && node != to && is_master(node))
+            set_slot(c, node, slot, "NODE", to);
+    }
+    assert_ptr_equal(cluster_wait_other(c, slot, from), to);
+}
+
+void cluster_move(cluster *c, unsigned slot, server *to)
+{
+    cluster_move_begin(c, slot, to);
+    while (cluster_move_keys(c, slot, to, KEYS_AT_ONCE) > 0) {
+    }
+    cluster_move_end(c, slot, to);
+}

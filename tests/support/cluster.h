@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_CLUSTER_H
+#define LK_TESTS_SUPPORT_CLUSTER_H
+
+#include "support/node.h"
+
+/*
+ * A Redis Cluster: masters that share all slots in equal ranges, and as many
+ * replicas for each, on free ports of 127.0.0.1. A node that does not answer for
+ * two seconds has failed. Any number of clusters run side by side. They end with
+ * the thread that started them, as every server here.
+ */
+
+enum { CLUSTER_NODES = 12, CLUSTER_ID = 40, CLUSTER_TIMEOUT_MS = 2000 };
+
+typedef struct cluster {
+    server *nodes[CLUSTER_NODES]; /* first the masters, in the order of their
+                                     slots, then a replica of each, and so on */
+    char ids[CLUSTER_NODES][CLUSTER_ID + 1];
+    uint64_t elected_at[CLUSTER_NODES]; /* in ms; 0: never */
+    size_t masters, count;              /* at the start; all nodes */
+    bool is_tls; /* clients and nodes speak TLS, on the port of that */
+} cluster;
+
+/*
+ * Returns when all nodes know the masters of all slots, and the replicas follow.
+ * NULL: it does not come to that, which stderr tells.
+ */
+cluster *cluster_start(size_t masters, size_t replicas);
+/* The same with TLS. */
+cluster *cluster_start_tls(size_t masters, size_t replicas);
+/* NULL is allowed. */
+void cluster_stop(cluster *c);
+
+/* All functions below fail the test where they cannot do it. A node runs if it
+   is neither killed nor frozen. */
+
+/* Waits until all nodes that run agree about all slots, and serve them or follow
+   their master. */
+void cluster_wait_whole(cluster *c);
+
+/* Whom the first node that runs names. */
+server *cluster_master_of(cluster *c, unsigned slot);
+
+/*
+ * Kills a master. A replica that was elected less than eight seconds ago would
+ * count the same votes again and become a master that nobody believes, so that
+ * is waited for, here and where a replica is to be elected.
+ */
+void cluster_kill(cluster *c, server *master);
+
+/* Waits until all nodes that run name another than this for the slot: that one,
+   which takes writes. */
+server *cluster_wait_other(cluster *c, unsigned slot, const server *than);
+
+/* Has a replica that runs take the place of this master, and returns it when
+   all nodes that run name it. The one before follows it, if it runs. */
+server *cluster_failover(cluster *c, server *master);
+/* The same without asking anybody: the master may be frozen or dead. */
+server *cluster_takeover(cluster *c, server *master);
+
+/*
+ * The steps of moving a slot, from its master to another: from the first one on
+ * the slot is half moved. The second returns how many keys it moved, most at the
+ * most. The third needs all of them moved, and returns when all nodes name the
+ * new master. The fourth does all three.
+ */
+void cluster_move_begin(cluster *c, unsigned slot, server *to);
+size_t cluster_move_keys(cluster *c, unsigned slot, server *to, size_t most);
+void cluster_move_end(cluster *c, unsigned slot, server *to);
+void cluster_move(cluster *c, unsigned slot, server *to);
+
+#endif /* LK_TESTS_SUPPORT_CLUSTER_H */

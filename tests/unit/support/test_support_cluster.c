@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The clusters that tests start. */
+
+#include <string.h>
+
+#include "base/slot.h"
+#include "support/check.h"
+#include "support/cluster.h"
+
+enum { MASTERS = 3, KEYS = 5 };
+
+static cluster *c;
+
+static int start(void **state)
+{
+    (void)state;
+    c = cluster_start(MASTERS, 1);
+    return c != NULL ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    cluster_stop(c);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    cluster_wait_whole(c);
+    for (size_t i = 0; i < c->count; i++) {
+        server_reconnect(c->nodes[i]);
+        freeReplyObject(server_ask(c->nodes[i], "FLUSHALL"));
+    }
+    return 0;
+}
+
+static unsigned slot(void)
+{
+    return lk__slot_of("{t}", strlen("{t}"));
+}
+
+/* Whether a command of one node is answered by an error that begins so. */
+static bool refuses(server *node, const char *command, const char *words)
+{
+    redisReply *reply = server_command(node, command);
+    bool refuses = reply->type == REDIS_REPLY_ERROR &&
+                   strncmp(reply->str, words, strlen(words)) == 0;
+
+    if (!refuses)
+        print_error("%s: %s\n", command, reply->str != NULL ? reply->str : "");
+    freeReplyObject(reply);
+    return refuses;
+}
+
+static bool agrees(server *node, const char *command)
+{
+    redisReply *reply = server_command(node, command);
+    bool agrees = reply->type != REDIS_REPLY_ERROR;
+
+    if (!agrees)
+        print_error("%s: %s\n", command, reply->str);
+    freeReplyObject(reply);
+    return agrees;
+}
+
+static void all_slots_are_shared(void **state)
+{
+    (void)state;
+    assert_ptr_equal(cluster_master_of(c, 0), c->nodes[0]);
+    assert_ptr_equal(cluster_master_of(c, LK__SLOTS / 3 - 1), c->nodes[0]);
+    assert_ptr_equal(cluster_master_of(c, LK__SLOTS / 3), c->nodes[1]);
+    assert_ptr_equal(cluster_master_of(c, LK__SLOTS - 1), c->nodes[2]);
+    assert_int_equal(c->count, 2 * MASTERS);
+    for (size_t i = 0; i < c->count; i++) {
+        assert_int_equal(node_info(c->nodes[i], "cluster_slots_ok"), LK__SLOTS);
+        assert_int_equal(node_info(c->nodes[i], "cluster_known_nodes"),
+                         2 * MASTERS);
+        assert_int_equal(node_info(c->nodes[i], "cluster_size"), MASTERS);
+    }
+}
+
+static void two_clusters_know_nothing_of_each_other(void **state)
+{
+    cluster *other = cluster_start(2, 0);
+
+    (void)state;
+    assert_non_null(other);
+    assert_int_equal(node_info(other->nodes[1], "cluster_known_nodes"), 2);
+    assert_int_equal(node_info(c->nodes[0], "cluster_known_nodes"),
+                     2 * MASTERS);
+    assert_true(agrees(cluster_master_of(other, slot()), "SET {t}a 1"));
+    assert_int_equal(server_integer(cluster_master_of(c, slot()),
+                                    "EXISTS {t}a"),
+                     0);
+    cluster_stop(other);
+}
+
+static void a_published_message_goes_to_all_nodes(void **state)
+{
+    static const char field[] = "cluster_stats_messages_publish_sent";
+    server *node = c->nodes[0];
+    long long before = node_info(node, field);
+
+    (void)state;
+    (void)server_integer(node, "PUBLISH news x");
+    assert_int_equal(node_info(node, field), before + 2 * MASTERS - 1);
+}
+
+static server *another_master(const server *than)
+{
+    server *first = cluster_master_of(c, 0);
+
+    return first != than ? first : cluster_master_of(c, LK__SLOTS - 1);
+}
+
+static void a_slot_moves_with_its_keys(void **state)
+{
+    server *from = cluster_master_of(c, slot());
+    server *to = another_master(from);
+
+    (void)state;
+    for (int i = 0; i < KEYS; i++)
+        assert_int_equal(server_integer(from, "INCRBY {t}%d 7", i), 7);
+    cluster_move(c, slot(), to);
+    assert_ptr_equal(cluster_master_of(c, slot()), to);
+    assert_true(refuses(from, "GET {t}0", "MOVED "));
+    for (int i = 0; i < KEYS; i++)
+        assert_int_equal(server_integer(to, "INCRBY {t}%d 1", i), 8);
+    cluster_move(c, slot(), from);
+    assert_ptr_equal(cluster_master_of(c, slot()), from);
+    assert_int_equal(server_integer(from, "EXISTS {t}0"), 1);
+}
+
+static void between_the_steps_a_slot_is_half_moved(void **state)
+{
+    server *from = cluster_master_of(c, slot());
+    server *to = another_master(from);
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        (void)server_integer(from, "INCR {t}%d", i);
+    cluster_move_begin(c, slot(), to);
+    assert_true(agrees(from, "MGET {t}0 {t}1"));
+    assert_int_equal(cluster_move_keys(c, slot(), to, 1), 1);
+    assert_true(refuses(from, "GET {t}new", "ASK "));
+    assert_true(refuses(from, "MGET {t}0 {t}1", "TRYAGAIN ") ||
+                refuses(from, "MGET {t}0 {t}1", "ASK ")); /* 6.2 */
+    assert_true(refuses(to, "GET {t}0", "MOVED "));
+    assert_int_equal(cluster_move_keys(c, slot(), to, 10), 1);
+    assert_int_equal(cluster_move_keys(c, slot(), to, 10), 0);
+    cluster_move_end(c, slot(), to);
+    assert_true(agrees(to, "MGET {t}0 {t}1"));
+    cluster_move(c, slot(), from);
+}
+
+static void a_replica_takes_the_place_of_its_master(void **state)
+{
+    server *from = cluster_master_of(c, slot());
+    server *to;
+
+    (void)state;
+    assert_true(agrees(from, "SET {t}a 1"));
+    to = cluster_failover(c, from);
+    assert_ptr_not_equal(to, from);
+    assert_ptr_equal(cluster_master_of(c, slot()), to);
+    assert_int_equal(server_integer(to, "INCR {t}a"), 2);
+    assert_true(refuses(from, "GET {t}a", "MOVED "));
+}
+
+static void a_replica_follows_a_killed_master(void **state)
+{
+    server *from = cluster_master_of(c, slot());
+    server *to;
+
+    (void)state;
+    cluster_kill(c, from);
+    to = cluster_wait_other(c, slot(), from);
+    assert_true(agrees(to, "SET {t}a 1"));
+    assert_true(server_restart(from));
+    cluster_wait_whole(c);
+    assert_true(refuses(from, "GET {t}a", "MOVED "));
+}
+
+static void a_frozen_master_is_replaced(void **state)
+{
+    server *from = cluster_master_of(c, slot());
+    server *to;
+
+    (void)state;
+    server_freeze(from);
+    to = cluster_takeover(c, from);
+    assert_ptr_equal(cluster_master_of(c, slot()), to);
+    assert_true(agrees(to, "SET {t}a 1"));
+    server_thaw(from);
+    cluster_wait_whole(c);
+    assert_true(refuses(from, "GET {t}a", "MOVED "));
+}
+
+static void nodes_speak_tls(void **state)
+{
+    cluster *tls;
+    server *from, *to;
+
+    (void)state;
+    if (server_lacks_tls())
+        skip();
+    tls = cluster_start_tls(2, 1);
+    assert_non_null(tls);
+    from = cluster_master_of(tls, slot());
+    to = tls->nodes[from == tls->nodes[0]];
+    assert_true(agrees(from, "SET {t}a 1"));
+    cluster_move(tls, slot(), to);
+    assert_int_equal(server_integer(to, "INCR {t}a"), 2);
+    assert_ptr_not_equal(cluster_failover(tls, to), to);
+    cluster_stop(tls);
+}
+
+#define CLUSTER_TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(all_slots_are_shared),
+        CLUSTER_TEST(two_clusters_know_nothing_of_each_other),
+        CLUSTER_TEST(a_published_message_goes_to_all_nodes),
+        CLUSTER_TEST(a_slot_moves_with_its_keys),
+        CLUSTER_TEST(between_the_steps_a_slot_is_half_moved),
+        CLUSTER_TEST(a_replica_follows_a_killed_master),
+        CLUSTER_TEST(a_replica_takes_the_place_of_its_master),
+        CLUSTER_TEST(a_frozen_master_is_replaced),
+        CLUSTER_TEST(nodes_speak_tls),
+    };
+
+    return cmocka_run_group_tests_name("support_cluster", tests, start, stop);
+}
