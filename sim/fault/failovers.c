@@ -30,6 +30,7 @@ enum {
 
 typedef struct failovers {
     bool is_fast, is_min;
+    bool restarts; /* of the master, and nothing else */
     unsigned times;
     crew crew;
     /* Of each kill: until all sentinels name the next master; from then to a
@@ -183,11 +184,30 @@ static bool by_stop(failovers *f)
     return wait_grants(f, 1);
 }
 
+/* It is back at once, writable and empty: mostly before a sentinel has missed it. */
+static bool by_restart(failovers *f)
+{
+    server *master = sentinels_named_by(f->crew.group, 0);
+
+    tell_fault(f, "the master restarts", HISTORY_INVOKE);
+    if (!server_restart(master) || !wait_grants(f, SOME) || !wait_whole(f))
+        return false;
+    f->replaced += sentinels_named_by(f->crew.group, 0) != master;
+    tell_fault(f, "the master restarts", HISTORY_OK);
+    return wait_grants(f, 1);
+}
+
+static bool play_one(failovers *f)
+{
+    if (f->restarts)
+        return by_restart(f);
+    return by_request(f) && by_kill(f) && by_stop(f);
+}
+
 static bool play(failovers *f)
 {
     for (unsigned i = 0; i < f->times; i++) {
-        if (!wait_grants(f, 1) || !by_request(f) || !by_kill(f) ||
-            !by_stop(f)) {
+        if (!wait_grants(f, 1) || !play_one(f)) {
             printf("failover %u: it does not go on\n", i);
             return false;
         }
@@ -273,11 +293,16 @@ static void report(failovers *f, const verdicts *found)
 
     for (unsigned i = 0; i < PLAY_NAMES; i++)
         all += atomic_load(&f->crew.shared->grants[i]);
-    printf("failover=%s%s: %u failovers asked for, %zu by a kill, %u by a stop "
-           "of %d s\n",
-           f->is_fast ? "fast" : "safe",
-           f->is_min ? ", min-replicas-to-write 1" : "", f->times, f->kills,
-           f->replaced, STOP_MS / 1000);
+    if (f->restarts)
+        printf(
+            "failover=safe: %u restarts without data, %u failovers by them\n",
+            f->times, f->replaced);
+    else
+        printf("failover=%s%s: %u failovers asked for, %zu by a kill, %u by a "
+               "stop of %d s\n",
+               f->is_fast ? "fast" : "safe",
+               f->is_min ? ", min-replicas-to-write 1" : "", f->times, f->kills,
+               f->replaced, STOP_MS / 1000);
     tell_times("from a kill until the next master is named", f->to_name_ms,
                f->kills);
     tell_times("from then to the next grant", f->from_name_ms, f->kills);
@@ -296,13 +321,15 @@ static void report(failovers *f, const verdicts *found)
            found->fences.violations, found->rest.violations);
 }
 
-/* failover=fast allows two holders, and so a fence that is behind. */
+/* failover=fast, and a master that forgets, allow two holders, and so a fence that
+   is behind. */
 static int verdict(failovers *f, bool played)
 {
+    const bool is_shared = f->is_fast || f->restarts;
     const unsigned apart = CHECKER_EXCLUSION | CHECKER_FENCES;
     const char *const *left = played ? left_of(f) : NULL;
     FILE *null = fopen("/dev/null", "we");
-    FILE *file = f->is_fast ? null : stdout;
+    FILE *file = is_shared ? null : stdout;
     verdicts found;
     bool judged;
 
@@ -315,7 +342,7 @@ static int verdict(failovers *f, bool played)
     if (!judged)
         return 2;
     report(f, &found);
-    if (!f->is_fast)
+    if (!is_shared)
         found.rest.violations +=
             found.exclusion.violations + found.fences.violations;
     return !played || found.rest.violations > 0 || f->crew.broken > 0 ? 1 : 0;
@@ -354,10 +381,12 @@ static bool open_all(failovers *f)
 
 static bool read_way(failovers *f, const char *way)
 {
+    f->restarts = strcmp(way, "restarts") == 0;
     f->is_fast = strncmp(way, "fast", 4) == 0;
-    f->is_min = strlen(way) > 4;
-    return strcmp(way, "safe") == 0 || strcmp(way, "fast") == 0 ||
-           strcmp(way, "safe-min") == 0 || strcmp(way, "fast-min") == 0;
+    f->is_min = strstr(way, "-min") != NULL;
+    return f->restarts || strcmp(way, "safe") == 0 ||
+           strcmp(way, "fast") == 0 || strcmp(way, "safe-min") == 0 ||
+           strcmp(way, "fast-min") == 0;
 }
 
 int failovers_main(int count, char **arguments)
@@ -370,7 +399,8 @@ int failovers_main(int count, char **arguments)
     if (count > 3 || (count > 1 && !read_way(&f, arguments[1])) ||
         f.times > TIMES_MOST) {
         (void)fprintf(stderr, "usage: fault --failovers N "
-                              "[safe|fast|safe-min|fast-min] [DIRECTORY]\n");
+                              "[safe|fast|safe-min|fast-min|restarts] "
+                              "[DIRECTORY]\n");
         return 2;
     }
     if (count > 2)

@@ -3,7 +3,7 @@
 #define LK_SIM_FAULT_FAILOVERS_H
 
 /*
- * fault --failovers N [safe|fast|safe-min|fast-min] [DIRECTORY]
+ * fault --failovers N [safe|fast|safe-min|fast-min|restarts] [DIRECTORY]
  *
  * The eight processes of crew.h want the names of play.h, and those of them that
  * sentinels can have at their master, while that changes: N times by SENTINEL
@@ -11,14 +11,15 @@
  * times by a stop of five seconds. Two processes stand still through the first
  * two. Three hear no sentinel from the beginning of each on, until the old master
  * is a replica, or, after a stop, has gone on for some grants. It takes writes
- * meanwhile, and they may believe it for a while. -min: the servers have min-replicas-to-write 1. N 0:
- * 2, or 20 where LK_LONG is in the environment.
+ * meanwhile, and they may believe it for a while. -min: the servers have
+ * min-replicas-to-write 1. restarts: N times the master restarts at once and empty,
+ * and nothing else happens. N 0: 2, or 20 where LK_LONG is in the environment.
  *
  * Prints how long it takes from a kill to the next grant, and how many overlaps
  * the histories show and how long the longest was; with safe there may be none, nor
- * a fence that is behind another: with fast there are. Nor may there be a loss that
- * is not told in time, a call that does not end, or a key that stays. Exit status
- * as of the program.
+ * a fence that is behind another: with fast and with restarts there are. Nor may
+ * there be a loss that is not told in time, a call that does not end, or a key that
+ * stays. Exit status as of the program.
  */
 int failovers_main(int count, char **arguments);
 
