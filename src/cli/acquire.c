@@ -320,6 +320,16 @@ static _Noreturn void miss_text(const cli *c)
               "  hold=$(latchkey acquire ...) || exit");
 }
 
+/* As `release NAME`, or what is no hold at all. */
+static _Noreturn void
+refuse_text(const cli *c, const cli_args *args, const char *given)
+{
+    if (is_release(c) && strchr(given, ' ') == NULL && args->operand_count == 1)
+        cli_usage(c, "release takes no NAME: it ends what this shell holds. "
+                     "Somebody else's: latchkey break NAME");
+    cli_usage(c, "that is not a hold that acquire has written");
+}
+
 static int take_over(errand *e, const cli_args *args)
 {
     char joined[CLI_TEXT_SIZE];
@@ -336,13 +346,10 @@ static int take_over(errand *e, const cli_args *args)
     else if (given[strspn(given, " ")] == '\0')
         miss_text(e->c);
     text = cli_text_read(given, e->name, &kind);
-    if (text == NULL && is_release(e->c) && strchr(given, ' ') == NULL &&
-        args->operand_count == 1)
-        cli_usage(e->c, "release takes no NAME: it ends what this shell holds. "
-                        "Somebody else's: latchkey break NAME");
-    if (text == NULL)
-        cli_usage(e->c, "that is not a hold that acquire has written");
-    (void)snprintf(e->text, sizeof(e->text), "%s", text);
+    if (text != NULL)
+        (void)snprintf(e->text, sizeof(e->text), "%s", text);
+    else
+        refuse_text(e->c, args, given);
     code = open_subject(e, kind, false);
     if (code != 0)
         return code;

@@ -10,6 +10,8 @@
 
 #include "cli/cli.h"
 
+enum { OUTER_MOST = 4096 }; /* bytes of the holds around one */
+
 /* As one word of a shell. */
 static void put_quoted(const char *text)
 {
@@ -55,13 +57,34 @@ static const char *outer_holds(void)
     return rest;
 }
 
+/* The size of the first of these holds, and of no more than so many bytes. A shell
+   that takes names in a loop without going back would else have more than a program
+   can be given. */
+static size_t outer_size(const char *holds)
+{
+    const char *at = holds;
+
+    while (*at == ' ') {
+        char *end = NULL;
+        const size_t size = strtoul(at, &end, 10);
+
+        if (*end != ':' || strlen(end + 1) < size ||
+            (size_t)(end + 1 - holds) + size > OUTER_MOST)
+            break;
+        at = end + 1 + size;
+    }
+    return (size_t)(at - holds);
+}
+
 /* `inner` NULL: none more. */
 static void put_outer(const char *inner, const char *rest)
 {
     char *value = NULL;
-    int size = inner != NULL ? asprintf(&value, "%ld %zu:%s%s", (long)getppid(),
-                                        strlen(inner), inner, rest)
-                             : asprintf(&value, "%ld%s", (long)getppid(), rest);
+    const int most = (int)outer_size(rest);
+    int size = inner != NULL
+                   ? asprintf(&value, "%ld %zu:%s%.*s", (long)getppid(),
+                              strlen(inner), inner, most, rest)
+                   : asprintf(&value, "%ld%.*s", (long)getppid(), most, rest);
 
     if (size < 0)
         return;
@@ -102,9 +125,13 @@ void cli_eval_leave(void)
 
 /* ---- failures ------------------------------------------------------------ */
 
+/* What this shell has around the one that failed, it has still. */
 void cli_eval_failure(int code)
 {
-    cli_eval_unset();
+    if (outer_holds() != NULL)
+        (void)fputs("unset LATCHKEY_NAME LATCHKEY_FENCE;\n", stdout);
+    else
+        cli_eval_unset();
     (void)printf("(exit %d)\n", code != 0 ? code : 1);
 }
 

@@ -109,11 +109,13 @@ static bool map_agreed(const cluster *c, map *ret_map)
             return false;
         is_first = false;
     }
+    if (is_first)
+        return false;
     for (size_t slot = 0; slot < LK__SLOTS; slot++) {
         if (!runs(c->nodes[ret_map->masters[slot]]))
             return false;
     }
-    return !is_first;
+    return true;
 }
 
 static bool serves(const map *agreed, size_t node)

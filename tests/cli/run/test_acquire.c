@@ -145,6 +145,30 @@ static void a_hold_that_is_lost_is_left_as_well(void **state)
                 NULL);
 }
 
+static void one_that_is_not_obtained_leaves_those_around_it(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "busy\n", NULL, "-c",
+                "other=$($tool acquire m -l1h) || exit\n"
+                "eval \"$($tool acquire n -l1h --export)\" || exit\n"
+                "eval \"$($tool -q acquire m -n -l1h --export)\" || echo busy\n"
+                "eval \"$($tool release --export)\"\n"
+                "$tool lock -n n true",
+                NULL);
+}
+
+/* Else no program could be started any more, one day. */
+static void what_a_shell_never_goes_back_to_is_forgotten(void **state)
+{
+    (void)state;
+    assert_tool(&shell, 0, "few\n", NULL, "-c",
+                "for turn in $(seq 50); do\n"
+                "eval \"$($tool acquire n -l1h --export)\" || exit\n"
+                "$tool release || exit; done\n"
+                "[ ${#LATCHKEY_OUTER} -lt 4300 ] && echo few",
+                NULL);
+}
+
 /* What the shell that calls a script holds is not the script's to give back. */
 static void a_script_leaves_what_its_caller_has(void **state)
 {
@@ -317,6 +341,10 @@ int main(void)
         cmocka_unit_test_teardown(any_name_survives_the_shell, forget),
         cmocka_unit_test_teardown(a_shell_may_hold_one_within_another, forget),
         cmocka_unit_test_teardown(a_hold_that_is_lost_is_left_as_well, forget),
+        cmocka_unit_test_teardown(
+            one_that_is_not_obtained_leaves_those_around_it, forget),
+        cmocka_unit_test_teardown(what_a_shell_never_goes_back_to_is_forgotten,
+                                  forget),
         cmocka_unit_test_teardown(a_script_leaves_what_its_caller_has, forget),
         cmocka_unit_test_teardown(every_kind_can_be_acquired, forget),
         cmocka_unit_test_teardown(it_says_which_process_ran_it, forget),

@@ -326,28 +326,6 @@ static void a_key_of_another_kind_is_not_touched(void **state)
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
 
-/* Whatever the answer would be: what a replica has may be old. */
-static void a_replica_refuses_everything(void **state)
-{
-    script_fixture *f = *state;
-
-    write_for(f, "u:1", "", "one", 0, 10);
-    script_redis(f, "REPLICAOF 127.0.0.1 1");
-    assert_like(read_it(f), "!READONLY *");
-    assert_like(write_it(f, "u:1", "", "one"), "!READONLY *");
-    assert_like(write_it(f, "u:2", "77", "two"), "!READONLY *");
-    assert_like(write_it(f, "u:2", "", "two"), "!READONLY *");
-    assert_like(write_for(f, "u:2", "", "two", 0, 9), "!READONLY *");
-    assert_like(write_held(f, "u:2", "u:8"), "!READONLY *");
-    assert_like(delete_it(f, "u:2", "77"), "!READONLY *");
-    assert_like(delete_it(f, "u:2", ""), "!READONLY *");
-    script_redis(f, "REPLICAOF NO ONE");
-    assert_like(delete_it(f, "u:2", ""), "1 *");
-    script_redis(f, "REPLICAOF 127.0.0.1 1");
-    assert_like(delete_it(f, "u:3", ""), "!READONLY *");
-    script_redis(f, "REPLICAOF NO ONE");
-}
-
 /* ---- rights ---- */
 
 /* Every command that changes something, or is met before that. */
@@ -422,7 +400,6 @@ int main(void)
         CELL_TEST(a_lock_in_the_slot_is_looked_at),
         CELL_TEST(a_full_server_refuses_a_write_and_lets_delete),
         CELL_TEST(a_key_of_another_kind_is_not_touched),
-        CELL_TEST(a_replica_refuses_everything),
         CELL_TEST(a_write_that_is_denied_changes_nothing),
         CELL_TEST(a_new_cell_that_is_denied_is_not_left_behind),
         CELL_TEST(a_cell_has_no_version_beyond_the_last),

@@ -8,8 +8,10 @@
 
 #include <string.h>
 
+#include "cell_table.h"
 #include "support/check.h"
 #include "support/latch_script.h"
+#include "support/layout2.h"
 #include "support/lock2.h"
 #include "support/plain_script.h"
 #include "support/rwlock2.h"
@@ -99,6 +101,62 @@ static void so_does_a_change_of_a_latch(void **state)
     assert_like(latch_count(f), "2");
 }
 
+static lk__text text_of(const char *text)
+{
+    return (lk__text){text, strlen(text)};
+}
+
+static const char *cell_read_it(script_fixture *f)
+{
+    return layout2_run(f, &lk__cell_read, lk__cell_keys, LK__CELL_READ_WHOLE,
+                       NULL);
+}
+
+static const char *
+cell_write_it(script_fixture *f, const char *op, const char *expected)
+{
+    const lk__cell_write_args args = {.op = text_of(op),
+                                      .expected = text_of(expected),
+                                      .settled = text_of(""),
+                                      .field = text_of(""),
+                                      .value = text_of("value")};
+
+    return layout2_run(f, &lk__cell_write, lk__cell_keys, LK__CELL_WRITE_WHOLE,
+                       &args);
+}
+
+static const char *
+cell_delete_it(script_fixture *f, const char *op, const char *expected)
+{
+    const lk__cell_delete_args args = {.op = text_of(op),
+                                       .expected = text_of(expected),
+                                       .settled = text_of("")};
+
+    return layout2_run(f, &lk__cell_delete, lk__cell_keys,
+                       LK__CELL_DELETE_WHOLE, &args);
+}
+
+/* Whatever the answer would be, also to what was made. */
+static void so_does_one_of_a_cell(void **state)
+{
+    script_fixture *f = *state;
+
+    cell_write_it(f, "u:1", "");
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(cell_read_it(f), "!READONLY *");
+    assert_like(cell_write_it(f, "u:1", ""), "!READONLY *");
+    assert_like(cell_write_it(f, "u:2", "77"), "!READONLY *");
+    assert_like(cell_write_it(f, "u:2", ""), "!READONLY *");
+    assert_like(cell_delete_it(f, "u:2", "77"), "!READONLY *");
+    assert_like(cell_delete_it(f, "u:2", ""), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+    assert_like(cell_delete_it(f, "u:2", ""), "1 *");
+    script_redis(f, "REPLICAOF 127.0.0.1 1");
+    assert_like(cell_read_it(f), "!READONLY *");
+    assert_like(cell_delete_it(f, "u:3", ""), "!READONLY *");
+    script_redis(f, "REPLICAOF NO ONE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +165,7 @@ int main(void)
         SCRIPT_TEST(so_does_one_of_a_plain_semaphore),
         SCRIPT_TEST(so_does_one_of_a_latch),
         SCRIPT_TEST(so_does_a_change_of_a_latch),
+        SCRIPT_TEST(so_does_one_of_a_cell),
     };
 
     return cmocka_run_group_tests_name("replica", tests, script_start_server,

@@ -15,9 +15,6 @@
 #include "support/played.h"
 
 /* No script answers so. */
-/* Of no wait. */
-#define NONCE "0123456789abcdef"
-
 static const char *const shapeless[] = {
     "+OK\r\n",
     ":1\r\n",
@@ -322,10 +319,10 @@ static void a_message_that_is_not_understood_grants_nothing(void **state)
     static const char *const texts[] = {
         "",           "grant",
         "grant lock", "open lock",
-        "\r\n\r\n",   "grant 0 lock nobody:1 " NONCE " 1 5000 63 3000 n",
+        "\r\n\r\n",   "grant 0 lock nobody:1 0123456789abcdef 1 5000 63 3000 n",
     };
     static const char *const ends[] = {"", " ", " x y z w n",
-                                       " " NONCE " 99 5000 63 3000 n"};
+                                       " 0123456789abcdef 99 5000 63 3000 n"};
     played *p = played_new(1, NULL);
     call c = {0};
 

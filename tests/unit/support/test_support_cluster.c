@@ -106,7 +106,7 @@ static void a_published_message_goes_to_all_nodes(void **state)
 
     (void)state;
     (void)server_integer(node, "PUBLISH news x");
-    assert_int_equal(node_info(node, field), before + 2 * MASTERS - 1);
+    assert_int_equal(node_info(node, field), before + 2LL * MASTERS - 1);
 }
 
 static server *another_master(const server *than)
