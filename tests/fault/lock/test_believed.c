@@ -459,6 +459,20 @@ a_grant_of_another_database_or_wait_is_believed_by_nobody(void **state)
     stage_end(s);
 }
 
+/* Every word of it is right. What a counter gives is in the answer alone. */
+static void a_grant_to_a_waiter_of_a_counter_is_believed_by_nobody(void **state)
+{
+    stage *s = stage_new(*state);
+    char claim[64], ticket[32], text[TEXT];
+
+    ticket_of(s, "latchkey:{plain}:q", 2, claim, ticket);
+    (void)snprintf(text, sizeof(text), "grant 0 plain %s %s 5 0 3000 plain",
+                   claim, ticket);
+    publish(s, text);
+    assert_nothing_believed(s);
+    stage_end(s);
+}
+
 int main(void)
 {
 #define TEST(test)                                                             \
@@ -470,6 +484,7 @@ int main(void)
         TEST(forged_messages_are_believed_by_nobody),
         TEST(a_ticket_alone_is_believed_by_nobody),
         TEST(a_grant_of_another_database_or_wait_is_believed_by_nobody),
+        TEST(a_grant_to_a_waiter_of_a_counter_is_believed_by_nobody),
     };
 
     return cmocka_run_group_tests_name("believed", tests, locking_start_server,
