@@ -13,8 +13,8 @@
 #include "base/names.h"
 #include "base/slot.h"
 #include "claims/ask.h"
+#include "claims/family.h"
 #include "claims/hold.h"
-#include "claims/layout2.h"
 #include "claims/settled.h"
 #include "claims/work.h"
 #include "engine/client.h"
@@ -197,8 +197,7 @@ static void write_fill(lk__question *q, const texts *t, lk__place *place,
         .value = {order->bytes != NULL ? order->bytes : "", order->size},
     };
 
-    lk__layout2_fill(q, place, &lk__cell_write, LK__CELL_WRITE_WHOLE - 1,
-                     &args);
+    lk__family_fill(q, place, &lk__cell_write, LK__CELL_WRITE_WHOLE - 1, &args);
     lk__question_key(q, order->lock_key != NULL
                             ? order->lock_key
                             : place->keys[LK__CELL_KEY_CELL]);
@@ -212,20 +211,20 @@ static void delete_fill(lk__question *q, const texts *t, lk__place *place)
         .settled = lk__text_of(lk__settled_text(place)),
     };
 
-    lk__layout2_fill(q, place, &lk__cell_delete, LK__CELL_DELETE_WHOLE, &args);
+    lk__family_fill(q, place, &lk__cell_delete, LK__CELL_DELETE_WHOLE, &args);
 }
 
 static lk_status
 question(operation *op, lk__place *place, const lk__cell_order *order)
 {
-    lk__question *q = lk__layout2_begin(place, order->what, 0);
+    lk__question *q = lk__family_begin(place, order->what, 0);
     texts t;
 
     if (q == NULL)
         return LK_ENOMEM;
     texts_write(&t, op, place, order);
     if (order->what == &lk__cell_read)
-        lk__layout2_fill(q, place, order->what, LK__CELL_READ_WHOLE, NULL);
+        lk__family_fill(q, place, order->what, LK__CELL_READ_WHOLE, NULL);
     else if (order->what == &lk__cell_write)
         write_fill(q, &t, place, order);
     else

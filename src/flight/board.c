@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "claims/ask.h"
-#include "claims/layout2.h"
+#include "claims/family.h"
 #include "claims/protocol.h"
 #include "claims/work.h"
 #include "engine/client.h"
@@ -195,7 +195,7 @@ static void tell(const board *b, const lk__question *question)
 
 static void tell_left(const board *b, uint64_t claim)
 {
-    lk__question *q = lk__layout2_begin(b->place, &lk__flight_leave, 0);
+    lk__question *q = lk__family_begin(b->place, &lk__flight_leave, 0);
     char id[CLAIM_SIZE];
     lk__flight_leave_args args = {.channel = lk__text_of(b->place->channel)};
 
@@ -203,8 +203,8 @@ static void tell_left(const board *b, uint64_t claim)
         return;
     claim_id(id, b, claim);
     args.own = lk__text_of(id);
-    tell(b, lk__layout2_fill(q, b->place, &lk__flight_leave,
-                             LK__FLIGHT_LEAVE_WHOLE, &args));
+    tell(b, lk__family_fill(q, b->place, &lk__flight_leave,
+                            LK__FLIGHT_LEAVE_WHOLE, &args));
 }
 
 /* ---- leading ----------------------------------------------------------------- */
@@ -250,7 +250,7 @@ static void renewed(board *b, const look *l, lk_status status)
 static void send_landing(const board *b, const lk__landing *landing)
 {
     const lk_flight_value *value = landing->value;
-    lk__question *q = lk__layout2_begin(b->place, &lk__flight_land, 0);
+    lk__question *q = lk__family_begin(b->place, &lk__flight_land, 0);
     char id[CLAIM_SIZE];
     lk__flight_land_args args = {
         .channel = lk__text_of(b->place->channel),
@@ -266,8 +266,8 @@ static void send_landing(const board *b, const lk__landing *landing)
         return;
     claim_id(id, b, landing->claim);
     args.own = lk__text_of(id);
-    tell(b, lk__layout2_fill(q, b->place, &lk__flight_land,
-                             LK__FLIGHT_LAND_WHOLE, &args));
+    tell(b, lk__family_fill(q, b->place, &lk__flight_land,
+                            LK__FLIGHT_LAND_WHOLE, &args));
 }
 
 void lk__board_land(lk__place *place, const lk__landing *landing)
@@ -397,7 +397,7 @@ static void on_looked(lk__ask *ask)
 
 static const lk__question *ask_join(const board *b)
 {
-    lk__question *q = lk__layout2_begin(b->place, &lk__flight_join, CLAIM_SIZE);
+    lk__question *q = lk__family_begin(b->place, &lk__flight_join, CLAIM_SIZE);
     char *id;
     lk__flight_join_args args = {.lease = (int64_t)b->lease_ms};
 
@@ -406,8 +406,8 @@ static const lk__question *ask_join(const board *b)
     id = lk__question_text(q, CLAIM_SIZE);
     claim_id(id, b, b->claim);
     args.own = lk__text_of(id);
-    return lk__layout2_fill(q, b->place, &lk__flight_join,
-                            LK__FLIGHT_JOIN_WHOLE, &args);
+    return lk__family_fill(q, b->place, &lk__flight_join, LK__FLIGHT_JOIN_WHOLE,
+                           &args);
 }
 
 static lk_status look_send(board *b)

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/words.h"
-#include "claims/layout2.h"
+#include "claims/family.h"
 #include "claims/node.h"
 #include "engine/client.h"
 #include "latch/judge.h"
@@ -36,18 +36,18 @@ static lk__text nonce_draw(lk__question *q, const lk__place *place)
 
 static lk__text member(lk__question *q, const lk__claim *claim)
 {
-    return lk__layout2_member(q, claim, claim->place->kind->mode, "-");
+    return lk__family_member(q, claim, claim->place->kind->mode, "-");
 }
 
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
-    lk__question *q = lk__layout2_begin(place, &lk__latch_acquire,
-                                        LK__MEMBER_SIZE + NONCE_SIZE);
+    lk__question *q = lk__family_begin(place, &lk__latch_acquire,
+                                       LK__MEMBER_SIZE + NONCE_SIZE);
     lk__latch_acquire_args args = {
         .how = how == LK__HOW_QUEUE ? 'q' : 't',
-        .life = lk__layout2_life(place),
-        .db = lk__layout2_db(place),
+        .life = lk__family_life(place),
+        .db = lk__family_db(place),
         .news = lk__text_of(place->topics[0].channel),
     };
 
@@ -55,19 +55,19 @@ static lk__question *acquire(const lk__claim *claim, char how)
         return NULL;
     args.nonce = nonce_draw(q, place);
     args.own = member(q, claim);
-    return lk__layout2_fill(q, place, &lk__latch_acquire,
-                            LK__LATCH_ACQUIRE_WHOLE, &args);
+    return lk__family_fill(q, place, &lk__latch_acquire,
+                           LK__LATCH_ACQUIRE_WHOLE, &args);
 }
 
 static lk__question *look(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
-    lk__question *q = lk__layout2_begin(place, &lk__latch_touch,
-                                        LK__MEMBER_SIZE + NONCE_SIZE);
+    lk__question *q =
+        lk__family_begin(place, &lk__latch_touch, LK__MEMBER_SIZE + NONCE_SIZE);
     lk__latch_touch_args args = {
         .uuid = lk__text_of(place->client->id),
-        .life = lk__layout2_life(place),
-        .db = lk__layout2_db(place),
+        .life = lk__family_life(place),
+        .db = lk__family_db(place),
         .news = lk__text_of(place->topics[0].channel),
     };
 
@@ -75,8 +75,8 @@ static lk__question *look(const lk__claim *claim)
         return NULL;
     args.nonce = nonce_draw(q, place);
     args.own = member(q, claim);
-    return lk__layout2_fill(q, place, &lk__latch_touch, LK__LATCH_TOUCH_WHOLE,
-                            &args);
+    return lk__family_fill(q, place, &lk__latch_touch, LK__LATCH_TOUCH_WHOLE,
+                           &args);
 }
 
 /* Without memory for it an opening is a hint to look. */
@@ -122,15 +122,15 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__latch_close, LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__latch_close, LK__MEMBER_SIZE);
     lk__latch_close_args args;
 
     (void)stone_ms; /* a wait that runs later takes nothing */
     if (q == NULL)
         return NULL;
     args.own = member(q, claim);
-    return lk__layout2_fill(q, place, &lk__latch_close, LK__LATCH_CLOSE_WHOLE,
-                            &args);
+    return lk__family_fill(q, place, &lk__latch_close, LK__LATCH_CLOSE_WHOLE,
+                           &args);
 }
 
 static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
@@ -155,7 +155,7 @@ static bool is_text(lk__text text, const char *word)
 static bool
 is_about(const lk__place *place, int64_t db, lk__text family, lk__text name)
 {
-    return db == lk__layout2_db(place) && is_text(family, "latch") &&
+    return db == lk__family_db(place) && is_text(family, "latch") &&
            is_text(name, place->name);
 }
 
@@ -216,24 +216,24 @@ void lk__latch_hear(lk__place *place, const char *text, size_t size)
 lk__question *
 lk__latch_ask_change(const lk__place *place, const lk__latch_wish *wish)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__latch_change, NONCE_SIZE);
+    lk__question *q = lk__family_begin(place, &lk__latch_change, NONCE_SIZE);
     lk__latch_change_args args = {
         .what = wish->what,
         .op = lk__text_of(wish->op),
         .number = (int64_t)wish->number,
         .ttl = (int64_t)wish->ttl_ms,
         .who = lk__text_of(wish->who),
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
         .news = lk__text_of(place->topics[0].channel),
-        .life = lk__layout2_life(place),
+        .life = lk__family_life(place),
     };
 
     if (q == NULL)
         return NULL;
     args.nonce = nonce_draw(q, place);
-    return lk__layout2_fill(q, place, &lk__latch_change, LK__LATCH_CHANGE_WHOLE,
-                            &args);
+    return lk__family_fill(q, place, &lk__latch_change, LK__LATCH_CHANGE_WHOLE,
+                           &args);
 }
 
 lk_status lk__latch_read_change(const redisReply *reply, lk__latch_changed *ret,
@@ -257,11 +257,11 @@ lk_status lk__latch_read_change(const redisReply *reply, lk__latch_changed *ret,
 
 static lk__question *see(const lk__place *place, char what)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__latch_see, 0);
+    lk__question *q = lk__family_begin(place, &lk__latch_see, 0);
     const lk__latch_see_args args = {.what = what};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__latch_see,
-                                        LK__LATCH_SEE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__latch_see,
+                                       LK__LATCH_SEE_WHOLE, &args)
                      : NULL;
 }
 
@@ -305,13 +305,13 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 
 static lk__question *forget(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__latch_forget, 0);
+    lk__question *q = lk__family_begin(place, &lk__latch_forget, 0);
     const lk__latch_forget_args args = {.channel = lk__text_of(place->channel),
                                         .news = lk__text_of(
                                             place->topics[0].channel)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__latch_forget,
-                                        LK__LATCH_FORGET_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__latch_forget,
+                                       LK__LATCH_FORGET_WHOLE, &args)
                      : NULL;
 }
 

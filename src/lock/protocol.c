@@ -8,7 +8,7 @@
 #include "claims/protocol.h"
 
 #include "claims/claim.h"
-#include "claims/layout2.h"
+#include "claims/family.h"
 #include "engine/client.h"
 #include "lock/exclusive.h"
 #include "lock_table.h"
@@ -17,43 +17,43 @@
 
 static lk__text member(lk__question *q, const lk__claim *claim)
 {
-    return lk__layout2_member(q, claim, claim->place->kind->mode, "-");
+    return lk__family_member(q, claim, claim->place->kind->mode, "-");
 }
 
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__lock_acquire, LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__lock_acquire, LK__MEMBER_SIZE);
     lk__lock_acquire_args args = {
         .claim = lk__text_of(claim->id),
         .lease = (int64_t)claim->lease_ms,
         .how = how,
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
     };
 
     if (q == NULL)
         return NULL;
     args.own = member(q, claim);
-    return lk__layout2_fill(q, place, &lk__lock_acquire,
-                            how == LK__HOW_SPIN ? LK__LOCK_ACQUIRE_SPINS
-                                                : LK__LOCK_ACQUIRE_USUAL,
-                            &args);
+    return lk__family_fill(q, place, &lk__lock_acquire,
+                           how == LK__HOW_SPIN ? LK__LOCK_ACQUIRE_SPINS
+                                               : LK__LOCK_ACQUIRE_USUAL,
+                           &args);
 }
 
 static lk__question *
 touch(const lk__place *place, lk__claim *const *claims, size_t count)
 {
     lk__question *q =
-        lk__layout2_begin(place, &lk__lock_touch, count * LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__lock_touch, count * LK__MEMBER_SIZE);
     lk__text members[LK__TOUCH_CLAIMS];
     const lk__lock_touch_args args = {
         .uuid = lk__text_of(place->client->id),
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
         .peek = '0',
         .members = members,
         .members_count = count,
@@ -63,8 +63,8 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
         return NULL;
     for (size_t i = 0; i < count; i++)
         members[i] = member(q, claims[i]);
-    return lk__layout2_fill(q, place, &lk__lock_touch, LK__LOCK_TOUCH_WHOLE,
-                            &args);
+    return lk__family_fill(q, place, &lk__lock_touch, LK__LOCK_TOUCH_WHOLE,
+                           &args);
 }
 
 static lk__question *look(const lk__claim *claim)
@@ -190,19 +190,19 @@ static uint64_t read_ticket(const redisReply *reply, size_t i)
 static lk__question *keep(const lk__place *place, const char *id,
                           uint64_t fence, uint64_t lease_ms, uint64_t reserve)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__lock_keep, 0);
+    lk__question *q = lk__family_begin(place, &lk__lock_keep, 0);
     const lk__lock_keep_args args = {
         .claim = lk__text_of(id),
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
-        .life = lk__layout2_life(place),
+        .life = lk__family_life(place),
         .reserve = (int64_t)reserve,
         .channel = lk__text_of(place->channel),
-        .interop = lk__layout2_interop(place),
+        .interop = lk__family_interop(place),
     };
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_keep,
-                                        LK__LOCK_KEEP_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__lock_keep,
+                                       LK__LOCK_KEEP_WHOLE, &args)
                      : NULL;
 }
 
@@ -227,7 +227,7 @@ read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
 static lk__question *
 renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
-    lk__question *q = lk__layout2_begin(claims[0]->place, &lk__lock_renew, 0);
+    lk__question *q = lk__family_begin(claims[0]->place, &lk__lock_renew, 0);
     lk__text ids[LK__RENEW_CLAIMS];
     const lk__lock_renew_args args = {.lease = (int64_t)leases[0],
                                       .claims = ids,
@@ -239,7 +239,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
         ids[i] = lk__text_of(claims[i]->id);
         lk__question_key(q, claims[i]->place->keys[LK__LOCK_KEY_LOCK]);
     }
-    return lk__layout2_fill(q, claims[0]->place, &lk__lock_renew, 0, &args);
+    return lk__family_fill(q, claims[0]->place, &lk__lock_renew, 0, &args);
 }
 
 static lk_status read_renew(const redisReply *reply, const redisReply **ret)
@@ -259,29 +259,28 @@ close_args(const lk__place *place, char why, const char *id)
 {
     return (lk__lock_close_args){.why = why,
                                  .claim = lk__text_of(id),
-                                 .db = lk__layout2_db(place),
+                                 .db = lk__family_db(place),
                                  .channel = lk__text_of(place->channel),
-                                 .interop = lk__layout2_interop(place),
-                                 .life = lk__layout2_life(place)};
+                                 .interop = lk__family_interop(place),
+                                 .life = lk__family_life(place)};
 }
 
 static lk__question *release(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
-    lk__question *q = lk__layout2_begin(place, &lk__lock_close, 0);
+    lk__question *q = lk__family_begin(place, &lk__lock_close, 0);
     lk__lock_close_args args = close_args(place, 'r', claim->id);
 
     args.fence = (int64_t)claim->fence;
-    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_close,
-                                        LK__LOCK_CLOSE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__lock_close,
+                                       LK__LOCK_CLOSE_WHOLE, &args)
                      : NULL;
 }
 
 static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
 {
     const lk__place *place = claim->place;
-    lk__question *q =
-        lk__layout2_begin(place, &lk__lock_close, LK__MEMBER_SIZE);
+    lk__question *q = lk__family_begin(place, &lk__lock_close, LK__MEMBER_SIZE);
     lk__lock_close_args args = close_args(place, 'l', claim->id);
 
     if (q == NULL)
@@ -290,17 +289,17 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     args.own = member(q, claim);
     args.has_stone = stone_ms > 0;
     args.stone = (int64_t)stone_ms;
-    return lk__layout2_fill(q, place, &lk__lock_close, LK__LOCK_CLOSE_WHOLE,
-                            &args);
+    return lk__family_fill(q, place, &lk__lock_close, LK__LOCK_CLOSE_WHOLE,
+                           &args);
 }
 
 static lk__question *force(const lk__place *place, const char *owner)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__lock_close, 0);
+    lk__question *q = lk__family_begin(place, &lk__lock_close, 0);
     lk__lock_close_args args = close_args(place, 'f', owner);
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_close,
-                                        LK__LOCK_CLOSE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__lock_close,
+                                       LK__LOCK_CLOSE_WHOLE, &args)
                      : NULL;
 }
 
@@ -337,20 +336,20 @@ static lk__question *import(const lk__claim *claim, const char *id,
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__lock_import, LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__lock_import, LK__MEMBER_SIZE);
     lk__lock_import_args args = {
         .claim = lk__text_of(id),
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
-        .life = lk__layout2_life(place),
-        .interop = lk__layout2_interop(place),
+        .life = lk__family_life(place),
+        .interop = lk__family_interop(place),
     };
 
     if (q == NULL)
         return NULL;
     args.own = member(q, claim);
-    return lk__layout2_fill(q, place, &lk__lock_import, LK__LOCK_IMPORT_WHOLE,
-                            &args);
+    return lk__family_fill(q, place, &lk__lock_import, LK__LOCK_IMPORT_WHOLE,
+                           &args);
 }
 
 static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
@@ -372,12 +371,12 @@ static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
 
 static lk__question *revoke(const lk__place *place, const char *owner)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__lock_revoke, 0);
+    lk__question *q = lk__family_begin(place, &lk__lock_revoke, 0);
     const lk__lock_revoke_args args = {.claim = lk__text_of(owner),
-                                       .db = lk__layout2_db(place)};
+                                       .db = lk__family_db(place)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_revoke,
-                                        LK__LOCK_REVOKE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__lock_revoke,
+                                       LK__LOCK_REVOKE_WHOLE, &args)
                      : NULL;
 }
 
@@ -396,11 +395,11 @@ static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
 
 static lk__question *forget(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__lock_forget, 0);
+    lk__question *q = lk__family_begin(place, &lk__lock_forget, 0);
     const lk__lock_forget_args args = {.channel = lk__text_of(place->channel)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_forget,
-                                        LK__LOCK_FORGET_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__lock_forget,
+                                       LK__LOCK_FORGET_WHOLE, &args)
                      : NULL;
 }
 
@@ -433,10 +432,10 @@ static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
 
 static lk__question *info(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__lock_see, 0);
+    lk__question *q = lk__family_begin(place, &lk__lock_see, 0);
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__lock_see,
-                                        LK__LOCK_SEE_WHOLE, NULL)
+    return q != NULL ? lk__family_fill(q, place, &lk__lock_see,
+                                       LK__LOCK_SEE_WHOLE, NULL)
                      : NULL;
 }
 

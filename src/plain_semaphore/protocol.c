@@ -3,7 +3,7 @@
 #include "plain_semaphore/protocol.h"
 
 #include "claims/claim.h"
-#include "claims/layout2.h"
+#include "claims/family.h"
 #include "claims/settled.h"
 #include "engine/client.h"
 #include "plain_semaphore_table.h"
@@ -12,20 +12,20 @@
 
 static lk__text member(lk__question *q, const lk__claim *claim)
 {
-    return lk__layout2_member(q, claim, claim->place->kind->mode, "-");
+    return lk__family_member(q, claim, claim->place->kind->mode, "-");
 }
 
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__plain_semaphore_acquire, LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__plain_semaphore_acquire, LK__MEMBER_SIZE);
     lk__plain_semaphore_acquire_args args = {
         .claim = lk__text_of(claim->id),
         .how = how == LK__HOW_QUEUE ? 'q' : 't',
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
-        .db = lk__layout2_db(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
     };
 
@@ -33,24 +33,24 @@ static lk__question *acquire(const lk__claim *claim, char how)
         return NULL;
     args.settled = lk__text_of(lk__settled_text(place));
     args.own = member(q, claim);
-    return lk__layout2_fill(q, place, &lk__plain_semaphore_acquire,
-                            LK__PLAIN_SEMAPHORE_ACQUIRE_WHOLE, &args);
+    return lk__family_fill(q, place, &lk__plain_semaphore_acquire,
+                           LK__PLAIN_SEMAPHORE_ACQUIRE_WHOLE, &args);
 }
 
 /* looks: the one takes if its turn has come. */
 static lk__question *ask_touch(const lk__place *place, bool looks,
                                lk__claim *const *claims, size_t count)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__plain_semaphore_touch,
-                                        count * LK__MEMBER_SIZE);
+    lk__question *q = lk__family_begin(place, &lk__plain_semaphore_touch,
+                                       count * LK__MEMBER_SIZE);
     lk__text members[LK__TOUCH_CLAIMS];
     const lk__plain_semaphore_touch_args args = {
         .looks = looks ? '1' : '0',
         .uuid = lk__text_of(place->client->id),
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
         .members = members,
         .members_count = count,
     };
@@ -59,8 +59,8 @@ static lk__question *ask_touch(const lk__place *place, bool looks,
         return NULL;
     for (size_t i = 0; i < count; i++)
         members[i] = member(q, claims[i]);
-    return lk__layout2_fill(q, place, &lk__plain_semaphore_touch,
-                            LK__PLAIN_SEMAPHORE_TOUCH_WHOLE, &args);
+    return lk__family_fill(q, place, &lk__plain_semaphore_touch,
+                           LK__PLAIN_SEMAPHORE_TOUCH_WHOLE, &args);
 }
 
 static lk__question *
@@ -195,10 +195,10 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
 {
     lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__plain_semaphore_close, LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__plain_semaphore_close, LK__MEMBER_SIZE);
     lk__plain_semaphore_close_args args = {
         .claim = lk__text_of(claim->id),
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
         .has_stone = stone_ms > 0,
         .stone = (int64_t)stone_ms,
@@ -208,8 +208,8 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
         return NULL;
     args.settled = lk__text_of(lk__settled_text(place));
     args.own = member(q, claim);
-    return lk__layout2_fill(q, place, &lk__plain_semaphore_close,
-                            LK__PLAIN_SEMAPHORE_CLOSE_WHOLE, &args);
+    return lk__family_fill(q, place, &lk__plain_semaphore_close,
+                           LK__PLAIN_SEMAPHORE_CLOSE_WHOLE, &args);
 }
 
 static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
@@ -240,23 +240,23 @@ static bool read_hand_on(const redisReply *reply)
 
 lk__question *lk__plain_ask_change(lk__place *place, const lk__plain_wish *wish)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__plain_semaphore_change, 0);
+    lk__question *q = lk__family_begin(place, &lk__plain_semaphore_change, 0);
     lk__plain_semaphore_change_args args = {
         .what = wish->what,
         .op = lk__text_of(wish->op),
         .amount = wish->amount,
         .must = wish->must ? '1' : '0',
         .ttl = (int64_t)wish->ttl_ms,
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
-        .life = lk__layout2_life(place),
+        .life = lk__family_life(place),
     };
 
     if (q == NULL)
         return NULL;
     args.settled = lk__text_of(lk__settled_text(place));
-    return lk__layout2_fill(q, place, &lk__plain_semaphore_change,
-                            LK__PLAIN_SEMAPHORE_CHANGE_WHOLE, &args);
+    return lk__family_fill(q, place, &lk__plain_semaphore_change,
+                           LK__PLAIN_SEMAPHORE_CHANGE_WHOLE, &args);
 }
 
 lk_status lk__plain_read_change(const redisReply *reply, int64_t *ret_taken,
@@ -286,11 +286,11 @@ lk_status lk__plain_read_change(const redisReply *reply, int64_t *ret_taken,
 
 static lk__question *see(const lk__place *place, char what)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__plain_semaphore_see, 0);
+    lk__question *q = lk__family_begin(place, &lk__plain_semaphore_see, 0);
     const lk__plain_semaphore_see_args args = {.what = what};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__plain_semaphore_see,
-                                        LK__PLAIN_SEMAPHORE_SEE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__plain_semaphore_see,
+                                       LK__PLAIN_SEMAPHORE_SEE_WHOLE, &args)
                      : NULL;
 }
 
@@ -332,12 +332,12 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 
 static lk__question *forget(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__plain_semaphore_forget, 0);
+    lk__question *q = lk__family_begin(place, &lk__plain_semaphore_forget, 0);
     const lk__plain_semaphore_forget_args args = {
         .channel = lk__text_of(place->channel)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__plain_semaphore_forget,
-                                        LK__PLAIN_SEMAPHORE_FORGET_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__plain_semaphore_forget,
+                                       LK__PLAIN_SEMAPHORE_FORGET_WHOLE, &args)
                      : NULL;
 }
 

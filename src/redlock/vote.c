@@ -19,7 +19,7 @@
 
 #include "base/deadline.h"
 #include "base/mem.h"
-#include "claims/layout2.h"
+#include "claims/family.h"
 #include "claims/node.h"
 #include "claims/work.h"
 #include "redlock/token.h"

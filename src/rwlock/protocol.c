@@ -8,7 +8,7 @@
 #include "rwlock/protocol.h"
 
 #include "base/names.h"
-#include "claims/layout2.h"
+#include "claims/family.h"
 #include "engine/client.h"
 #include "rwlock/rwlock.h"
 #include "rwlock_table.h"
@@ -32,7 +32,7 @@ static lk__question *fill_for(lk__question *q, const lk__place *place,
                               const lk__signature *signature, size_t key_count,
                               const char *id, const void *args)
 {
-    lk__layout2_fill(q, place, signature, key_count - 1, args);
+    lk__family_fill(q, place, signature, key_count - 1, args);
     add_timeout(q, place, id);
     return q;
 }
@@ -46,8 +46,8 @@ static bool is_upgrade(const lk__claim *claim)
 static lk__text member(lk__question *q, const lk__claim *claim)
 {
     if (is_upgrade(claim))
-        return lk__layout2_member(q, claim, "x", claim->terms.text);
-    return lk__layout2_member(q, claim, claim->terms.mode, "-");
+        return lk__family_member(q, claim, "x", claim->terms.text);
+    return lk__family_member(q, claim, claim->terms.mode, "-");
 }
 
 /* ---- seeking ---- */
@@ -55,14 +55,14 @@ static lk__text member(lk__question *q, const lk__claim *claim)
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
-    lk__question *q = lk__layout2_begin(place, &lk__rwlock_acquire,
-                                        LK__MEMBER_SIZE + LK__CLAIM_KEY_SIZE);
+    lk__question *q = lk__family_begin(place, &lk__rwlock_acquire,
+                                       LK__MEMBER_SIZE + LK__CLAIM_KEY_SIZE);
     lk__rwlock_acquire_args args = {
         .claim = lk__text_of(claim->id),
         .lease = (int64_t)claim->lease_ms,
         .how = how,
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
         .order = (char)('0' + claim->terms.number),
         .writes =
             lk__text_of(lk__rwlock_writes(claim) ? "" : claim->terms.text),
@@ -80,14 +80,14 @@ static lk__question *
 touch(const lk__place *place, lk__claim *const *claims, size_t count)
 {
     lk__question *q =
-        lk__layout2_begin(place, &lk__rwlock_touch, count * LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__rwlock_touch, count * LK__MEMBER_SIZE);
     lk__text members[LK__TOUCH_CLAIMS];
     const lk__rwlock_touch_args args = {
         .uuid = lk__text_of(place->client->id),
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
         .peek = '0',
         .members = members,
         .members_count = count,
@@ -97,8 +97,8 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
         return NULL;
     for (size_t i = 0; i < count; i++)
         members[i] = member(q, claims[i]);
-    return lk__layout2_fill(q, place, &lk__rwlock_touch, LK__RWLOCK_TOUCH_WHOLE,
-                            &args);
+    return lk__family_fill(q, place, &lk__rwlock_touch, LK__RWLOCK_TOUCH_WHOLE,
+                           &args);
 }
 
 static lk__question *look(const lk__claim *claim)
@@ -228,14 +228,14 @@ static lk__question *keep(const lk__place *place, const char *id,
                           uint64_t fence, uint64_t lease_ms, uint64_t reserve)
 {
     lk__question *q =
-        lk__layout2_begin(place, &lk__rwlock_keep, LK__CLAIM_KEY_SIZE);
+        lk__family_begin(place, &lk__rwlock_keep, LK__CLAIM_KEY_SIZE);
     const lk__rwlock_keep_args args = {
         .claim = lk__text_of(id),
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
-        .life = lk__layout2_life(place),
+        .life = lk__family_life(place),
         .channel = lk__text_of(place->channel),
-        .interop = lk__layout2_interop(place),
+        .interop = lk__family_interop(place),
     };
 
     (void)reserve; /* a grant has one fence */
@@ -276,8 +276,8 @@ static lk__question *
 renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
     size_t each = renewal_keys(claims[0]), used = 0;
-    lk__question *q = lk__layout2_begin(claims[0]->place, &lk__rwlock_renew,
-                                        count * LK__CLAIM_KEY_SIZE);
+    lk__question *q = lk__family_begin(claims[0]->place, &lk__rwlock_renew,
+                                       count * LK__CLAIM_KEY_SIZE);
     lk__text ids[2 * LK__RENEW_CLAIMS];
     lk__rwlock_renew_args args = {.lease = (int64_t)leases[0], .claims = ids};
 
@@ -294,7 +294,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
         }
     }
     args.claims_count = used;
-    return lk__layout2_fill(q, claims[0]->place, &lk__rwlock_renew, 0, &args);
+    return lk__family_fill(q, claims[0]->place, &lk__rwlock_renew, 0, &args);
 }
 
 static lk_status read_renew(const redisReply *reply, const redisReply **ret)
@@ -312,14 +312,14 @@ lk__rwlock_ask_downgrade(const lk__claim *claim, uint64_t lease_ms)
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__rwlock_downgrade, LK__CLAIM_KEY_SIZE);
+        lk__family_begin(place, &lk__rwlock_downgrade, LK__CLAIM_KEY_SIZE);
     const lk__rwlock_downgrade_args args = {
         .claim = lk__text_of(claim->id),
         .fence = (int64_t)claim->fence,
         .lease = (int64_t)lease_ms,
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
-        .life = lk__layout2_life(place),
+        .life = lk__family_life(place),
     };
 
     return q != NULL ? fill_for(q, place, &lk__rwlock_downgrade,
@@ -352,17 +352,17 @@ close_args(const lk__place *place, char why, const char *id)
 {
     return (lk__rwlock_close_args){.why = why,
                                    .claim = lk__text_of(id),
-                                   .db = lk__layout2_db(place),
+                                   .db = lk__family_db(place),
                                    .channel = lk__text_of(place->channel),
-                                   .interop = lk__layout2_interop(place),
-                                   .life = lk__layout2_life(place)};
+                                   .interop = lk__family_interop(place),
+                                   .life = lk__family_life(place)};
 }
 
 static lk__question *release(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__rwlock_close, LK__CLAIM_KEY_SIZE);
+        lk__family_begin(place, &lk__rwlock_close, LK__CLAIM_KEY_SIZE);
     lk__rwlock_close_args args = close_args(place, 'r', claim->id);
 
     args.fence = (int64_t)claim->fence;
@@ -374,8 +374,8 @@ static lk__question *release(const lk__claim *claim)
 static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
 {
     const lk__place *place = claim->place;
-    lk__question *q = lk__layout2_begin(place, &lk__rwlock_close,
-                                        LK__MEMBER_SIZE + LK__CLAIM_KEY_SIZE);
+    lk__question *q = lk__family_begin(place, &lk__rwlock_close,
+                                       LK__MEMBER_SIZE + LK__CLAIM_KEY_SIZE);
     lk__rwlock_close_args args = close_args(place, 'l', claim->id);
 
     if (q == NULL)
@@ -404,13 +404,13 @@ static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
 
 static lk__question *force(const lk__place *place, const char *owner)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__rwlock_force, 0);
+    lk__question *q = lk__family_begin(place, &lk__rwlock_force, 0);
     const lk__rwlock_force_args args = {.claim = lk__text_of(owner),
-                                        .db = lk__layout2_db(place),
+                                        .db = lk__family_db(place),
                                         .channel = lk__text_of(place->channel)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_force,
-                                        LK__RWLOCK_FORCE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__rwlock_force,
+                                       LK__RWLOCK_FORCE_WHOLE, &args)
                      : NULL;
 }
 
@@ -433,20 +433,20 @@ static lk__question *import(const lk__claim *claim, const char *id,
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__rwlock_import,
-                          LK__MEMBER_SIZE + (size_t)2 * LK__CLAIM_KEY_SIZE);
+        lk__family_begin(place, &lk__rwlock_import,
+                         LK__MEMBER_SIZE + (size_t)2 * LK__CLAIM_KEY_SIZE);
     lk__rwlock_import_args args = {
         .claim = lk__text_of(id),
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
-        .life = lk__layout2_life(place),
+        .life = lk__family_life(place),
     };
 
     if (q == NULL)
         return NULL;
     args.own = member(q, claim);
-    lk__layout2_fill(q, place, &lk__rwlock_import, LK__RWLOCK_IMPORT_WHOLE - 2,
-                     &args);
+    lk__family_fill(q, place, &lk__rwlock_import, LK__RWLOCK_IMPORT_WHOLE - 2,
+                    &args);
     add_timeout(q, place, id);
     add_timeout(q, place, claim->id);
     return q;
@@ -470,12 +470,12 @@ static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
 
 static lk__question *revoke(const lk__place *place, const char *owner)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__rwlock_revoke, 0);
+    lk__question *q = lk__family_begin(place, &lk__rwlock_revoke, 0);
     const lk__rwlock_revoke_args args = {.claim = lk__text_of(owner),
-                                         .db = lk__layout2_db(place)};
+                                         .db = lk__family_db(place)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_revoke,
-                                        LK__RWLOCK_REVOKE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__rwlock_revoke,
+                                       LK__RWLOCK_REVOKE_WHOLE, &args)
                      : NULL;
 }
 
@@ -494,12 +494,12 @@ static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
 
 static lk__question *forget(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__rwlock_forget, 0);
+    lk__question *q = lk__family_begin(place, &lk__rwlock_forget, 0);
     const lk__rwlock_forget_args args = {.channel =
                                              lk__text_of(place->channel)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_forget,
-                                        LK__RWLOCK_FORGET_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__rwlock_forget,
+                                       LK__RWLOCK_FORGET_WHOLE, &args)
                      : NULL;
 }
 
@@ -532,10 +532,10 @@ static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
 
 static lk__question *info(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__rwlock_see, 0);
+    lk__question *q = lk__family_begin(place, &lk__rwlock_see, 0);
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_see,
-                                        LK__RWLOCK_SEE_WHOLE, NULL)
+    return q != NULL ? lk__family_fill(q, place, &lk__rwlock_see,
+                                       LK__RWLOCK_SEE_WHOLE, NULL)
                      : NULL;
 }
 
@@ -553,10 +553,10 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 
 lk__question *lk__rwlock_ask_state(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__rwlock_state, 0);
+    lk__question *q = lk__family_begin(place, &lk__rwlock_state, 0);
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__rwlock_state,
-                                        LK__RWLOCK_STATE_WHOLE, NULL)
+    return q != NULL ? lk__family_fill(q, place, &lk__rwlock_state,
+                                       LK__RWLOCK_STATE_WHOLE, NULL)
                      : NULL;
 }
 

@@ -5,7 +5,7 @@
 #include <latchkey/semaphore.h>
 
 #include "claims/claim.h"
-#include "claims/layout2.h"
+#include "claims/family.h"
 #include "engine/client.h"
 #include "semaphore_table.h"
 
@@ -17,39 +17,39 @@ static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__semaphore_acquire, LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__semaphore_acquire, LK__MEMBER_SIZE);
     lk__semaphore_acquire_args args = {
         .claim = lk__text_of(claim->id),
         .lease = (int64_t)claim->lease_ms,
         .how = how == LK__HOW_QUEUE ? 'q' : 't',
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
         .number = (int64_t)claim->terms.number,
         .sets = claim->terms.text[0] != '\0' ? claim->terms.text[0] : '-',
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
     };
 
     if (q == NULL)
         return NULL;
-    args.own = lk__layout2_member(q, claim, claim->place->kind->mode,
-                                  lk__layout2_skew(claim));
-    return lk__layout2_fill(q, place, &lk__semaphore_acquire,
-                            LK__SEMAPHORE_ACQUIRE_WHOLE, &args);
+    args.own = lk__family_member(q, claim, claim->place->kind->mode,
+                                 lk__family_skew(claim));
+    return lk__family_fill(q, place, &lk__semaphore_acquire,
+                           LK__SEMAPHORE_ACQUIRE_WHOLE, &args);
 }
 
 static lk__question *
 touch(const lk__place *place, lk__claim *const *claims, size_t count)
 {
     lk__question *q =
-        lk__layout2_begin(place, &lk__semaphore_touch, count * LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__semaphore_touch, count * LK__MEMBER_SIZE);
     lk__text members[LK__TOUCH_CLAIMS];
     const lk__semaphore_touch_args args = {
         .uuid = lk__text_of(place->client->id),
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
         .members = members,
         .members_count = count,
     };
@@ -58,10 +58,10 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
         return NULL;
     for (size_t i = 0; i < count; i++)
         members[i] =
-            lk__layout2_member(q, claims[i], claims[i]->place->kind->mode,
-                               lk__layout2_skew(claims[i]));
-    return lk__layout2_fill(q, place, &lk__semaphore_touch,
-                            LK__SEMAPHORE_TOUCH_WHOLE, &args);
+            lk__family_member(q, claims[i], claims[i]->place->kind->mode,
+                              lk__family_skew(claims[i]));
+    return lk__family_fill(q, place, &lk__semaphore_touch,
+                           LK__SEMAPHORE_TOUCH_WHOLE, &args);
 }
 
 static lk__question *look(const lk__claim *claim)
@@ -206,19 +206,19 @@ static uint64_t read_ticket(const redisReply *reply, size_t i)
 static lk__question *keep(const lk__place *place, const char *id,
                           uint64_t fence, uint64_t lease_ms, uint64_t reserve)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__semaphore_keep, 0);
+    lk__question *q = lk__family_begin(place, &lk__semaphore_keep, 0);
     const lk__semaphore_keep_args args = {
         .claim = lk__text_of(id),
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
-        .life = lk__layout2_life(place),
+        .life = lk__family_life(place),
         .channel = lk__text_of(place->channel),
-        .interop = lk__layout2_interop(place),
+        .interop = lk__family_interop(place),
     };
 
     (void)reserve; /* a hold is not handed on within a client */
-    return q != NULL ? lk__layout2_fill(q, place, &lk__semaphore_keep,
-                                        LK__SEMAPHORE_KEEP_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__semaphore_keep,
+                                       LK__SEMAPHORE_KEEP_WHOLE, &args)
                      : NULL;
 }
 
@@ -245,11 +245,11 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
     const lk__place *place = claims[0]->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__semaphore_renew, count * SHARE_SIZE);
+        lk__family_begin(place, &lk__semaphore_renew, count * SHARE_SIZE);
     lk__text shares[LK__RENEW_CLAIMS];
     const lk__semaphore_renew_args args = {
         .lease = (int64_t)leases[0],
-        .interop = lk__layout2_interop(place),
+        .interop = lk__family_interop(place),
         .shares = shares,
         .shares_count = count,
     };
@@ -266,7 +266,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
                                               text, SHARE_SIZE)};
         lk__question_key(q, claims[i]->place->keys[LK__SEMAPHORE_KEY_ZSET]);
     }
-    return lk__layout2_fill(q, place, &lk__semaphore_renew, 0, &args);
+    return lk__family_fill(q, place, &lk__semaphore_renew, 0, &args);
 }
 
 static lk_status read_renew(const redisReply *reply, const redisReply **ret)
@@ -286,21 +286,21 @@ close_args(const lk__place *place, char why, const char *id)
 {
     return (lk__semaphore_close_args){.why = why,
                                       .claim = lk__text_of(id),
-                                      .db = lk__layout2_db(place),
+                                      .db = lk__family_db(place),
                                       .channel = lk__text_of(place->channel),
-                                      .interop = lk__layout2_interop(place),
-                                      .life = lk__layout2_life(place)};
+                                      .interop = lk__family_interop(place),
+                                      .life = lk__family_life(place)};
 }
 
 static lk__question *release(const lk__claim *claim)
 {
     const lk__place *place = claim->place;
-    lk__question *q = lk__layout2_begin(place, &lk__semaphore_close, 0);
+    lk__question *q = lk__family_begin(place, &lk__semaphore_close, 0);
     lk__semaphore_close_args args = close_args(place, 'r', claim->id);
 
     args.fence = (int64_t)claim->fence;
-    return q != NULL ? lk__layout2_fill(q, place, &lk__semaphore_close,
-                                        LK__SEMAPHORE_CLOSE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__semaphore_close,
+                                       LK__SEMAPHORE_CLOSE_WHOLE, &args)
                      : NULL;
 }
 
@@ -308,27 +308,27 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__semaphore_close, LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__semaphore_close, LK__MEMBER_SIZE);
     lk__semaphore_close_args args = close_args(place, 'l', claim->id);
 
     if (q == NULL)
         return NULL;
     args.has_own = true;
-    args.own = lk__layout2_member(q, claim, claim->place->kind->mode,
-                                  lk__layout2_skew(claim));
+    args.own = lk__family_member(q, claim, claim->place->kind->mode,
+                                 lk__family_skew(claim));
     args.has_stone = stone_ms > 0;
     args.stone = (int64_t)stone_ms;
-    return lk__layout2_fill(q, place, &lk__semaphore_close,
-                            LK__SEMAPHORE_CLOSE_WHOLE, &args);
+    return lk__family_fill(q, place, &lk__semaphore_close,
+                           LK__SEMAPHORE_CLOSE_WHOLE, &args);
 }
 
 static lk__question *force(const lk__place *place, const char *owner)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__semaphore_close, 0);
+    lk__question *q = lk__family_begin(place, &lk__semaphore_close, 0);
     lk__semaphore_close_args args = close_args(place, 'f', owner);
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__semaphore_close,
-                                        LK__SEMAPHORE_CLOSE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__semaphore_close,
+                                       LK__SEMAPHORE_CLOSE_WHOLE, &args)
                      : NULL;
 }
 
@@ -366,20 +366,20 @@ static lk__question *import(const lk__claim *claim, const char *id,
 {
     const lk__place *place = claim->place;
     lk__question *q =
-        lk__layout2_begin(place, &lk__semaphore_import, LK__MEMBER_SIZE);
+        lk__family_begin(place, &lk__semaphore_import, LK__MEMBER_SIZE);
     lk__semaphore_import_args args = {
         .claim = lk__text_of(id),
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
-        .life = lk__layout2_life(place),
+        .life = lk__family_life(place),
     };
 
     if (q == NULL)
         return NULL;
-    args.own = lk__layout2_member(q, claim, claim->place->kind->mode,
-                                  lk__layout2_skew(claim));
-    return lk__layout2_fill(q, place, &lk__semaphore_import,
-                            LK__SEMAPHORE_IMPORT_WHOLE, &args);
+    args.own = lk__family_member(q, claim, claim->place->kind->mode,
+                                 lk__family_skew(claim));
+    return lk__family_fill(q, place, &lk__semaphore_import,
+                           LK__SEMAPHORE_IMPORT_WHOLE, &args);
 }
 
 static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
@@ -404,12 +404,12 @@ static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
 
 static lk__question *revoke(const lk__place *place, const char *owner)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__semaphore_revoke, 0);
+    lk__question *q = lk__family_begin(place, &lk__semaphore_revoke, 0);
     const lk__semaphore_revoke_args args = {.claim = lk__text_of(owner),
-                                            .db = lk__layout2_db(place)};
+                                            .db = lk__family_db(place)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__semaphore_revoke,
-                                        LK__SEMAPHORE_REVOKE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__semaphore_revoke,
+                                       LK__SEMAPHORE_REVOKE_WHOLE, &args)
                      : NULL;
 }
 
@@ -429,12 +429,12 @@ static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
 
 static lk__question *forget(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__semaphore_forget, 0);
+    lk__question *q = lk__family_begin(place, &lk__semaphore_forget, 0);
     const lk__semaphore_forget_args args = {.channel =
                                                 lk__text_of(place->channel)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__semaphore_forget,
-                                        LK__SEMAPHORE_FORGET_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__semaphore_forget,
+                                       LK__SEMAPHORE_FORGET_WHOLE, &args)
                      : NULL;
 }
 
@@ -467,12 +467,12 @@ static lk_status read_forget(const redisReply *reply, lk__forget_answer *ret)
 
 static lk__question *see(const lk__place *place, char what)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__semaphore_see, 0);
+    lk__question *q = lk__family_begin(place, &lk__semaphore_see, 0);
     const lk__semaphore_see_args args = {.what = what,
-                                         .interop = lk__layout2_interop(place)};
+                                         .interop = lk__family_interop(place)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__semaphore_see,
-                                        LK__SEMAPHORE_SEE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__semaphore_see,
+                                       LK__SEMAPHORE_SEE_WHOLE, &args)
                      : NULL;
 }
 
@@ -498,17 +498,17 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 
 lk__question *lk__semaphore_ask_resize(const lk__place *place, uint64_t permits)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__semaphore_resize, 0);
+    lk__question *q = lk__family_begin(place, &lk__semaphore_resize, 0);
     const lk__semaphore_resize_args args = {
         .number = (int64_t)permits,
-        .db = lk__layout2_db(place),
+        .db = lk__family_db(place),
         .channel = lk__text_of(place->channel),
-        .interop = lk__layout2_interop(place),
-        .life = lk__layout2_life(place),
+        .interop = lk__family_interop(place),
+        .life = lk__family_life(place),
     };
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__semaphore_resize,
-                                        LK__SEMAPHORE_RESIZE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__semaphore_resize,
+                                       LK__SEMAPHORE_RESIZE_WHOLE, &args)
                      : NULL;
 }
 

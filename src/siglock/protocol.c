@@ -2,7 +2,7 @@
 
 #include "siglock/protocol.h"
 
-#include "claims/layout2.h"
+#include "claims/family.h"
 #include "siglock_table.h"
 
 /* The third key is Latchkey's alone, and there only where a claim had to be given
@@ -13,13 +13,13 @@
 static lk__question *acquire(const lk__claim *claim, char how)
 {
     const lk__place *place = claim->place;
-    lk__question *q = lk__layout2_begin(place, &lk__siglock_acquire, 0);
+    lk__question *q = lk__family_begin(place, &lk__siglock_acquire, 0);
     const lk__siglock_acquire_args args = {.claim = lk__text_of(claim->id),
                                            .lease = (int64_t)claim->lease_ms};
 
     (void)how;
-    return q != NULL ? lk__layout2_fill(q, place, &lk__siglock_acquire,
-                                        LK__SIGLOCK_ACQUIRE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__siglock_acquire,
+                                       LK__SIGLOCK_ACQUIRE_WHOLE, &args)
                      : NULL;
 }
 
@@ -55,8 +55,7 @@ add_hold(lk__question *q, const lk__place *place, const char *id, lk__text *ret)
 static lk__question *
 renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
-    lk__question *q =
-        lk__layout2_begin(claims[0]->place, &lk__siglock_renew, 0);
+    lk__question *q = lk__family_begin(claims[0]->place, &lk__siglock_renew, 0);
     lk__text ids[LK__RENEW_CLAIMS];
     const lk__siglock_renew_args args = {.lease = (int64_t)leases[0],
                                          .claims = ids,
@@ -66,7 +65,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
         return NULL;
     for (size_t i = 0; i < count; i++)
         add_hold(q, claims[i]->place, claims[i]->id, &ids[i]);
-    return lk__layout2_fill(q, claims[0]->place, &lk__siglock_renew, 0, &args);
+    return lk__family_fill(q, claims[0]->place, &lk__siglock_renew, 0, &args);
 }
 
 static lk_status read_renew(const redisReply *reply, const redisReply **ret)
@@ -83,7 +82,7 @@ static lk_status read_renew(const redisReply *reply, const redisReply **ret)
 static lk__question *keep(const lk__place *place, const char *id,
                           uint64_t fence, uint64_t lease_ms, uint64_t reserve)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__siglock_renew, 0);
+    lk__question *q = lk__family_begin(place, &lk__siglock_renew, 0);
     lk__text text;
     const lk__siglock_renew_args args = {.lease = (int64_t)lease_ms,
                                          .claims = &text,
@@ -94,7 +93,7 @@ static lk__question *keep(const lk__place *place, const char *id,
     if (q == NULL)
         return NULL;
     add_hold(q, place, id, &text);
-    return lk__layout2_fill(q, place, &lk__siglock_renew, 0, &args);
+    return lk__family_fill(q, place, &lk__siglock_renew, 0, &args);
 }
 
 /* Whether anybody waits is not known. */
@@ -120,14 +119,14 @@ read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
 static lk__question *
 ask_close(const lk__place *place, char why, const char *id, uint64_t stone_ms)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__siglock_close, 0);
+    lk__question *q = lk__family_begin(place, &lk__siglock_close, 0);
     const lk__siglock_close_args args = {.why = why,
                                          .claim = lk__text_of(id),
                                          .has_stone = stone_ms > 0,
                                          .stone = (int64_t)stone_ms};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__siglock_close,
-                                        LK__SIGLOCK_CLOSE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__siglock_close,
+                                       LK__SIGLOCK_CLOSE_WHOLE, &args)
                      : NULL;
 }
 
@@ -161,14 +160,14 @@ static lk_status read_close(const redisReply *reply, lk__close_answer *ret)
 static lk__question *import(const lk__claim *claim, const char *id,
                             uint64_t fence, uint64_t lease_ms)
 {
-    lk__question *q = lk__layout2_begin(claim->place, &lk__siglock_import, 0);
+    lk__question *q = lk__family_begin(claim->place, &lk__siglock_import, 0);
     const lk__siglock_import_args args = {.claim = lk__text_of(id),
                                           .lease = (int64_t)lease_ms,
                                           .own = lk__text_of(claim->id)};
 
     (void)fence;
-    return q != NULL ? lk__layout2_fill(q, claim->place, &lk__siglock_import,
-                                        LK__SIGLOCK_IMPORT_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, claim->place, &lk__siglock_import,
+                                       LK__SIGLOCK_IMPORT_WHOLE, &args)
                      : NULL;
 }
 
@@ -188,11 +187,11 @@ static lk_status read_import(const redisReply *reply, lk__import_answer *ret)
 
 static lk__question *revoke(const lk__place *place, const char *owner)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__siglock_revoke, 0);
+    lk__question *q = lk__family_begin(place, &lk__siglock_revoke, 0);
     const lk__siglock_revoke_args args = {.claim = lk__text_of(owner)};
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__siglock_revoke,
-                                        LK__SIGLOCK_REVOKE_WHOLE, &args)
+    return q != NULL ? lk__family_fill(q, place, &lk__siglock_revoke,
+                                       LK__SIGLOCK_REVOKE_WHOLE, &args)
                      : NULL;
 }
 
@@ -211,10 +210,10 @@ static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
 
 static lk__question *info(const lk__place *place)
 {
-    lk__question *q = lk__layout2_begin(place, &lk__siglock_see, 0);
+    lk__question *q = lk__family_begin(place, &lk__siglock_see, 0);
 
-    return q != NULL ? lk__layout2_fill(q, place, &lk__siglock_see,
-                                        LK__SIGLOCK_SEE_WHOLE, NULL)
+    return q != NULL ? lk__family_fill(q, place, &lk__siglock_see,
+                                       LK__SIGLOCK_SEE_WHOLE, NULL)
                      : NULL;
 }
 

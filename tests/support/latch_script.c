@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/layout2.h"
+#include "support/table.h"
 
 enum { FIELD = 400, MARKS = 10 };
 
@@ -56,8 +56,8 @@ static const char *change(script_fixture *f, char what, const char *op,
         .life = LATCH_LIFE,
     };
 
-    return layout2_run(f, &lk__latch_change, lk__latch_keys,
-                       LK__LATCH_CHANGE_WHOLE, &args);
+    return table_run(f, &lk__latch_change, lk__latch_keys,
+                     LK__LATCH_CHANGE_WHOLE, &args);
 }
 
 const char *latch_set_for(script_fixture *f, const char *op, const char *count,
@@ -152,8 +152,8 @@ static const char *acquire(script_fixture *f, const char *claim, char how)
         .own = text_of(latch_member(claim)),
     };
 
-    return layout2_run(f, &lk__latch_acquire, lk__latch_keys,
-                       LK__LATCH_ACQUIRE_WHOLE, &args);
+    return table_run(f, &lk__latch_acquire, lk__latch_keys,
+                     LK__LATCH_ACQUIRE_WHOLE, &args);
 }
 
 const char *latch_wait(script_fixture *f, const char *claim)
@@ -176,24 +176,24 @@ const char *latch_look(script_fixture *f, const char *claim)
         .own = text_of(latch_member(claim)),
     };
 
-    return layout2_run(f, &lk__latch_touch, lk__latch_keys,
-                       LK__LATCH_TOUCH_WHOLE, &args);
+    return table_run(f, &lk__latch_touch, lk__latch_keys, LK__LATCH_TOUCH_WHOLE,
+                     &args);
 }
 
 const char *latch_leave(script_fixture *f, const char *claim)
 {
     const lk__latch_close_args args = {.own = text_of(latch_member(claim))};
 
-    return layout2_run(f, &lk__latch_close, lk__latch_keys,
-                       LK__LATCH_CLOSE_WHOLE, &args);
+    return table_run(f, &lk__latch_close, lk__latch_keys, LK__LATCH_CLOSE_WHOLE,
+                     &args);
 }
 
 static const char *see(script_fixture *f, char what)
 {
     const lk__latch_see_args args = {.what = what};
 
-    return layout2_run(f, &lk__latch_see, lk__latch_keys, LK__LATCH_SEE_WHOLE,
-                       &args);
+    return table_run(f, &lk__latch_see, lk__latch_keys, LK__LATCH_SEE_WHOLE,
+                     &args);
 }
 
 const char *latch_count(script_fixture *f)
@@ -211,8 +211,8 @@ const char *latch_forget(script_fixture *f)
     const lk__latch_forget_args args = {.channel = text_of(redissons(f)),
                                         .news = text_of(news(f))};
 
-    return layout2_run(f, &lk__latch_forget, lk__latch_keys,
-                       LK__LATCH_FORGET_WHOLE, &args);
+    return table_run(f, &lk__latch_forget, lk__latch_keys,
+                     LK__LATCH_FORGET_WHOLE, &args);
 }
 
 /* ---- what there is ---- */

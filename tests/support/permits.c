@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/layout2.h"
+#include "support/table.h"
 
 enum { STONE_MS = 600000, FIELD = 400, CLAIMS = 512 };
 
@@ -103,7 +103,7 @@ static const char *member_note(const script_fixture *f, const char *claim,
 static const char *
 run(script_fixture *f, const lk__signature *signature, const void *args)
 {
-    return layout2_run(f, signature, lk__semaphore_keys, PERMITS_KEYS, args);
+    return table_run(f, signature, lk__semaphore_keys, PERMITS_KEYS, args);
 }
 
 const char *permits_acquire_with(script_fixture *f, const char *claim, int need,
@@ -238,7 +238,7 @@ const char *permits_renew(script_fixture *f, const char *claim, int64_t lease)
     snprintf(number, sizeof(number), "%" PRId64, lease);
     snprintf(share, sizeof(share), "%" PRId64 " %s", member.need, claim);
     script_run_keys(f, &lk__semaphore_renew_script, keys, 1, args);
-    layout2_check(f, &lk__semaphore_renew_answers);
+    table_check(f, &lk__semaphore_renew_answers);
     return f->answer_text;
 }
 

@@ -8,7 +8,7 @@
 
 #include "shared_table.h"
 #include "support/check.h"
-#include "support/layout2.h"
+#include "support/table.h"
 
 enum { FIELD = 400 };
 
@@ -106,9 +106,8 @@ const char *plain_acquire_with(script_fixture *f, const char *claim, char how,
 
     member_write(own, claim, need, reason);
     args.own = text_of(own);
-    return layout2_run(f, &lk__plain_semaphore_acquire,
-                       lk__plain_semaphore_keys,
-                       LK__PLAIN_SEMAPHORE_ACQUIRE_WHOLE, &args);
+    return table_run(f, &lk__plain_semaphore_acquire, lk__plain_semaphore_keys,
+                     LK__PLAIN_SEMAPHORE_ACQUIRE_WHOLE, &args);
 }
 
 const char *
@@ -142,8 +141,8 @@ touch(script_fixture *f, char looks, const char *const *claims, size_t count)
         member_of(f, claims[i], texts[i]);
         members[i] = text_of(texts[i]);
     }
-    return layout2_run(f, &lk__plain_semaphore_touch, lk__plain_semaphore_keys,
-                       LK__PLAIN_SEMAPHORE_TOUCH_WHOLE, &args);
+    return table_run(f, &lk__plain_semaphore_touch, lk__plain_semaphore_keys,
+                     LK__PLAIN_SEMAPHORE_TOUCH_WHOLE, &args);
 }
 
 const char *plain_recheck(script_fixture *f, const char *claim)
@@ -178,8 +177,8 @@ plain_leave(script_fixture *f, const char *claim, const char *tombstone_ms)
 
     member_of(f, claim, own);
     args.own = text_of(own);
-    return layout2_run(f, &lk__plain_semaphore_close, lk__plain_semaphore_keys,
-                       LK__PLAIN_SEMAPHORE_CLOSE_WHOLE, &args);
+    return table_run(f, &lk__plain_semaphore_close, lk__plain_semaphore_keys,
+                     LK__PLAIN_SEMAPHORE_CLOSE_WHOLE, &args);
 }
 
 /* ---- changing ---- */
@@ -202,8 +201,8 @@ static const char *change(script_fixture *f, const wish *w)
         .life = life_ms,
     };
 
-    return layout2_run(f, &lk__plain_semaphore_change, lk__plain_semaphore_keys,
-                       LK__PLAIN_SEMAPHORE_CHANGE_WHOLE, &args);
+    return table_run(f, &lk__plain_semaphore_change, lk__plain_semaphore_keys,
+                     LK__PLAIN_SEMAPHORE_CHANGE_WHOLE, &args);
 }
 
 const char *plain_release_with(script_fixture *f, const char *op,
@@ -259,8 +258,8 @@ static const char *see(script_fixture *f, char what)
 {
     const lk__plain_semaphore_see_args args = {.what = what};
 
-    return layout2_run(f, &lk__plain_semaphore_see, lk__plain_semaphore_keys,
-                       LK__PLAIN_SEMAPHORE_SEE_WHOLE, &args);
+    return table_run(f, &lk__plain_semaphore_see, lk__plain_semaphore_keys,
+                     LK__PLAIN_SEMAPHORE_SEE_WHOLE, &args);
 }
 
 const char *plain_count(script_fixture *f)
@@ -278,8 +277,8 @@ const char *plain_forget(script_fixture *f)
     const lk__plain_semaphore_forget_args args = {.channel =
                                                       text_of(f->channel)};
 
-    return layout2_run(f, &lk__plain_semaphore_forget, lk__plain_semaphore_keys,
-                       LK__PLAIN_SEMAPHORE_FORGET_WHOLE, &args);
+    return table_run(f, &lk__plain_semaphore_forget, lk__plain_semaphore_keys,
+                     LK__PLAIN_SEMAPHORE_FORGET_WHOLE, &args);
 }
 
 /* ---- what there is ---- */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
-#include "support/rwlock2.h"
+#include "support/lua_lock.h"
+#include "support/lua_rwlock.h"
 
 enum { TEXT_SIZE = 8192, FIELDS = 512, ASKS = 256, CLAIM_SIZE = 64 };
 
@@ -20,7 +20,7 @@ static const script_layout layout = {.count = 1,
 /* What each claim asked for last: its member is made of that. */
 struct asked {
     char claim[CLAIM_SIZE];
-    rwlock2_ask ask;
+    lua_rwlock_ask ask;
 };
 
 static struct asked all_asked[ASKS];
@@ -44,9 +44,9 @@ void rw_set_order(const char *order)
 }
 
 /* The claim's, or that of a reader. */
-static const rwlock2_ask *ask_of(const char *claim)
+static const lua_rwlock_ask *ask_of(const char *claim)
 {
-    static const rwlock2_ask reads = {.mode = 'r'};
+    static const lua_rwlock_ask reads = {.mode = 'r'};
 
     for (size_t i = asked_count; i > 0; i--) {
         if (strcmp(all_asked[i - 1].claim, claim) == 0)
@@ -57,32 +57,34 @@ static const rwlock2_ask *ask_of(const char *claim)
 
 /* ---- coming in ---- */
 
-const char *rw_acquire_as(script_fixture *f, const char *claim, rwlock2_ask ask)
+const char *
+rw_acquire_as(script_fixture *f, const char *claim, lua_rwlock_ask ask)
 {
     assert_true(asked_count < ASKS);
     ask.order = the_order;
     snprintf(all_asked[asked_count].claim, CLAIM_SIZE, "%s", claim);
     all_asked[asked_count++].ask = ask;
-    return rwlock2_acquire_with(f, claim, ask);
+    return lua_rwlock_acquire_with(f, claim, ask);
 }
 
 const char *rw_acquire(script_fixture *f, const char *claim, const char *mode)
 {
-    return rw_acquire_as(f, claim, (rwlock2_ask){.mode = mode[0]});
+    return rw_acquire_as(f, claim, (lua_rwlock_ask){.mode = mode[0]});
 }
 
 const char *rw_try(script_fixture *f, const char *claim, const char *mode)
 {
-    return rw_acquire_as(f, claim, (rwlock2_ask){.mode = mode[0], .how = 't'});
+    return rw_acquire_as(f, claim,
+                         (lua_rwlock_ask){.mode = mode[0], .how = 't'});
 }
 
 const char *rw_acquire_on(script_fixture *f, const char *claim,
                           const char *mode, const char *base)
 {
-    rwlock2_ask ask = {.mode = mode[0]};
+    lua_rwlock_ask ask = {.mode = mode[0]};
 
     if (mode[0] == 'w')
-        ask = (rwlock2_ask){.mode = 'x', .base = base};
+        ask = (lua_rwlock_ask){.mode = 'x', .base = base};
     else
         ask.writes = base;
     return rw_acquire_as(f, claim, ask);
@@ -92,17 +94,18 @@ const char *rw_acquire_for(script_fixture *f, const char *claim,
                            const char *mode, int64_t lease)
 {
     return rw_acquire_as(f, claim,
-                         (rwlock2_ask){.mode = mode[0], .lease = lease});
+                         (lua_rwlock_ask){.mode = mode[0], .lease = lease});
 }
 
 const char *rw_spin(script_fixture *f, const char *claim, const char *mode)
 {
-    return rw_acquire_as(f, claim, (rwlock2_ask){.mode = mode[0], .how = 's'});
+    return rw_acquire_as(f, claim,
+                         (lua_rwlock_ask){.mode = mode[0], .how = 's'});
 }
 
 const char *rw_recheck(script_fixture *f, const char *claim)
 {
-    return rwlock2_touch_as(f, claim, *ask_of(claim));
+    return lua_rwlock_touch_as(f, claim, *ask_of(claim));
 }
 
 /* ---- holding ---- */
@@ -114,14 +117,14 @@ const char *rw_fence(script_fixture *f, const char *claim)
     lk__record_text record;
 
     snprintf(packed, sizeof(packed), "%s",
-             script_redis(f, "HGET " RWLOCK2_HOLDERS " %s", claim));
+             script_redis(f, "HGET " LUA_RWLOCK_HOLDERS " %s", claim));
     if (strcmp(packed, "nil") != 0) {
         snprintf(fence, sizeof(fence), "%.*s", (int)strcspn(packed, " "),
                  packed);
         return fence;
     }
     snprintf(fence, sizeof(fence), "%" PRId64,
-             lock2_record(f, &record) ? record.fence : 0);
+             lua_lock_record(f, &record) ? record.fence : 0);
     return fence;
 }
 
@@ -132,25 +135,25 @@ static int64_t fence_of(script_fixture *f, const char *claim, const char *fence)
 
 const char *rw_release(script_fixture *f, const char *claim, const char *fence)
 {
-    return rwlock2_release(f, claim, fence_of(f, claim, fence));
+    return lua_rwlock_release(f, claim, fence_of(f, claim, fence));
 }
 
 const char *rw_confirm(script_fixture *f, const char *claim, const char *fence,
                        int64_t lease)
 {
-    return rwlock2_keep(f, claim, fence_of(f, claim, fence), lease);
+    return lua_rwlock_keep(f, claim, fence_of(f, claim, fence), lease);
 }
 
 const char *rw_downgrade(script_fixture *f, const char *claim,
                          const char *fence, int64_t lease)
 {
-    return rwlock2_downgrade(f, claim, fence_of(f, claim, fence), lease);
+    return lua_rwlock_downgrade(f, claim, fence_of(f, claim, fence), lease);
 }
 
 const char *rw_renew(script_fixture *f, const char *claim, int64_t lease)
 {
     bool writes = strchr("wx", ask_of(claim)->mode) != NULL;
-    const char *const keys[] = {f->keys[KEY_LOCK], rwlock2_timeout(claim)};
+    const char *const keys[] = {f->keys[KEY_LOCK], lua_rwlock_timeout(claim)};
     char number[24];
     const char *const args[] = {number, claim, writes ? NULL : "-", NULL};
 
@@ -162,29 +165,29 @@ const char *rw_renew(script_fixture *f, const char *claim, int64_t lease)
 void rw_set_fence(script_fixture *f, const char *fence)
 {
     char text[TEXT_SIZE];
-    const char *old = script_redis(f, "GET " RWLOCK2_RECORD);
+    const char *old = script_redis(f, "GET " LUA_RWLOCK_RECORD);
     const char *rest = strchr(old + 3, ' ');
 
     assert_non_null(rest);
     snprintf(text, sizeof(text), "%.3s%s%s", old, fence, rest);
-    script_redis(f, "SET " RWLOCK2_RECORD " %s KEEPTTL", text);
+    script_redis(f, "SET " LUA_RWLOCK_RECORD " %s KEEPTTL", text);
 }
 
 void rw_kill(script_fixture *f, const char *claim)
 {
-    assert_like(script_redis(f, "DEL %s", rwlock2_timeout(claim)), "1");
+    assert_like(script_redis(f, "DEL %s", lua_rwlock_timeout(claim)), "1");
 }
 
 /* ---- going out ---- */
 
 const char *rw_leave(script_fixture *f, const char *claim, bool stone)
 {
-    return rwlock2_leave_as(f, claim, *ask_of(claim), stone);
+    return lua_rwlock_leave_as(f, claim, *ask_of(claim), stone);
 }
 
 const char *rw_pass(script_fixture *f)
 {
-    return rwlock2_touch(f, NULL, 'r');
+    return lua_rwlock_touch(f, NULL, 'r');
 }
 
 /* ---- looking ---- */
@@ -223,7 +226,7 @@ const char *rw_held(script_fixture *f)
 const char *rw_waiting(script_fixture *f)
 {
     const char *text = script_redis(
-        f, "EVAL %s 1 " RWLOCK2_QUEUE,
+        f, "EVAL %s 1 " LUA_RWLOCK_QUEUE,
         "local text = '' for _, at in ipairs({1, 0, 3, 2}) do local found = "
         "redis.call('ZRANGEBYSCORE', KEYS[1], string.format('%.0f', at * "
         "2^48), string.format('(%.0f', (at + 1) * 2^48)) if #found > 0 then "
@@ -236,7 +239,7 @@ const char *rw_waiting(script_fixture *f)
 
 const char *rw_parked(script_fixture *f)
 {
-    return script_redis(f, "ZCOUNT " RWLOCK2_QUEUE
+    return script_redis(f, "ZCOUNT " LUA_RWLOCK_QUEUE
                            " 2251799813685248 (2533274790395904");
 }
 
@@ -250,7 +253,7 @@ void rw_hear(script_fixture *f, ...)
     while ((claim = va_arg(claims, const char *)) != NULL) {
         snprintf(client, sizeof(client), "%.*s", (int)strcspn(claim, ":"),
                  claim);
-        rwlock2_hear(f, client, (char *)NULL);
+        lua_rwlock_hear(f, client, (char *)NULL);
     }
     va_end(claims);
 }
@@ -259,7 +262,7 @@ void rw_age(script_fixture *f, const char *claim, long long ms)
 {
     assert_like(
         script_redis(
-            f, "EVAL %s 1 " RWLOCK2_QUEUE " %s %lld %lld",
+            f, "EVAL %s 1 " LUA_RWLOCK_QUEUE " %s %lld %lld",
             "local count = 0 local found = redis.call('ZRANGEBYSCORE', KEYS[1],"
             " '0', '+inf', 'WITHSCORES') for i = 1, #found, 2 do if "
             "string.find(found[i], ARGV[1] .. ' ', 1, true) == 1 then count = "
@@ -278,24 +281,24 @@ void rw_turn(script_fixture *f, const char *side, long long ago_ms,
     lk__record_text record;
     char turn[128], text[TEXT_SIZE], old[TEXT_SIZE];
 
-    lock2_at(f, 0);
-    snprintf(old, sizeof(old), "%s", script_redis(f, "GET " RWLOCK2_RECORD));
+    lua_lock_at(f, 0);
+    snprintf(old, sizeof(old), "%s", script_redis(f, "GET " LUA_RWLOCK_RECORD));
     if (strcmp(old, "nil") == 0)
         snprintf(old, sizeof(old), "2w 0 0 0 - - - 0 - - - 0 0 - - ");
     assert_true(lk__packed_read(&lk__record_text_packed,
                                 (lk__text){old, strlen(old)}, &record));
-    snprintf(turn, sizeof(turn), "%s,%lld,%lld,0,0", side, lock2_now() - ago_ms,
-             length_ms);
+    snprintf(turn, sizeof(turn), "%s,%lld,%lld,0,0", side,
+             lua_lock_now() - ago_ms, length_ms);
     record.turn = (lk__text){turn, strlen(turn)};
     lk__packed_write(&lk__record_text_packed, &record, text, sizeof(text));
-    script_redis(f, "SET " RWLOCK2_RECORD " %s PX 3600000", text);
+    script_redis(f, "SET " LUA_RWLOCK_RECORD " %s PX 3600000", text);
 }
 
 long long rw_turn_length(script_fixture *f)
 {
     lk__turn_text turn;
 
-    lock2_turn(f, &turn);
+    lua_lock_turn(f, &turn);
     return turn.length;
 }
 
@@ -303,7 +306,7 @@ char rw_side(script_fixture *f)
 {
     lk__turn_text turn;
 
-    lock2_turn(f, &turn);
+    lua_lock_turn(f, &turn);
     return turn.side.bytes[0];
 }
 
@@ -313,7 +316,7 @@ const char *rw_mark(script_fixture *f, const char *name)
     lk__record_text record;
     lk__marks_text marks;
 
-    assert_true(lock2_record(f, &record));
+    assert_true(lua_lock_record(f, &record));
     assert_true(lk__packed_read(&lk__marks_text_packed, record.more, &marks));
     if (strcmp(name, "wave") == 0)
         snprintf(text, sizeof(text), "%" PRId64, marks.wave);

@@ -2,11 +2,11 @@
 #ifndef LK_TESTS_SUPPORT_RW_SCRIPT_H
 #define LK_TESTS_SUPPORT_RW_SCRIPT_H
 
-#include "support/rwlock2.h"
+#include "support/lua_rwlock.h"
 
 /*
  * The scripts of the read-write lock, alone, with what each claim asked for kept
- * in mind: so a test says only what a claim does. See support/rwlock2.h. A test
+ * in mind: so a test says only what a claim does. See support/lua_rwlock.h. A test
  * gives each claim a client of its own: w2:1.
  */
 
@@ -30,7 +30,7 @@ const char *rw_acquire_for(script_fixture *f, const char *claim,
                            const char *mode, int64_t lease);
 /* With all that the scripts look at, but for the order. */
 const char *
-rw_acquire_as(script_fixture *f, const char *claim, rwlock2_ask ask);
+rw_acquire_as(script_fixture *f, const char *claim, lua_rwlock_ask ask);
 
 /* One that waits looks. */
 const char *rw_recheck(script_fixture *f, const char *claim);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "support/layout2.h"
+#include "support/table.h"
 
 static lk__text text_of(const char *text)
 {
@@ -13,7 +13,7 @@ static lk__text text_of(const char *text)
 static const char *run(script_fixture *f, const lk__signature *signature,
                        size_t key_count, const void *args)
 {
-    return layout2_run(f, signature, lk__siglock_keys, key_count, args);
+    return table_run(f, signature, lk__siglock_keys, key_count, args);
 }
 
 const char *sig_acquire(script_fixture *f, const char *claim)

@@ -8,8 +8,8 @@
 
 #include "cell_table.h"
 #include "support/check.h"
-#include "support/layout2.h"
 #include "support/script.h"
+#include "support/table.h"
 
 enum { CELL, MEMO, MARK };
 
@@ -37,8 +37,8 @@ static lk__text text_of(const char *text)
 
 static const char *read_it(script_fixture *f)
 {
-    return layout2_run(f, &lk__cell_read, lk__cell_keys, LK__CELL_READ_WHOLE,
-                       NULL);
+    return table_run(f, &lk__cell_read, lk__cell_keys, LK__CELL_READ_WHOLE,
+                     NULL);
 }
 
 /* The arguments of a write that differ. */
@@ -65,8 +65,8 @@ static const char *write_with(script_fixture *f, const writing *w)
         .value = or_else(w->value, "val"),
     };
 
-    return layout2_run(f, &lk__cell_write, lk__cell_keys, LK__CELL_WRITE_WHOLE,
-                       &args);
+    return table_run(f, &lk__cell_write, lk__cell_keys, LK__CELL_WRITE_WHOLE,
+                     &args);
 }
 
 static const char *write_for(script_fixture *f, const char *op,
@@ -95,8 +95,8 @@ delete_it(script_fixture *f, const char *op, const char *expected)
                                        .expected = text_of(expected),
                                        .settled = text_of("")};
 
-    return layout2_run(f, &lk__cell_delete, lk__cell_keys,
-                       LK__CELL_DELETE_WHOLE, &args);
+    return table_run(f, &lk__cell_delete, lk__cell_keys, LK__CELL_DELETE_WHOLE,
+                     &args);
 }
 
 /* The same text, kept: the version that is recorded, plus more. */

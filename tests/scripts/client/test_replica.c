@@ -11,22 +11,22 @@
 #include "cell_table.h"
 #include "support/check.h"
 #include "support/latch_script.h"
-#include "support/layout2.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
+#include "support/lua_rwlock.h"
 #include "support/plain_script.h"
-#include "support/rwlock2.h"
 #include "support/script.h"
+#include "support/table.h"
 
 static void one_of_a_lock_does(void **state)
 {
     script_fixture *f = *state;
 
     script_redis(f, "REPLICAOF 127.0.0.1 1");
-    assert_like(lock2_see(f), "!READONLY *");
-    assert_like(lock2_term(f), "!READONLY *");
+    assert_like(lua_lock_see(f), "!READONLY *");
+    assert_like(lua_lock_term(f), "!READONLY *");
     script_redis(f, "REPLICAOF NO ONE");
-    assert_like(lock2_see(f), "1 0*");
-    assert_like(lock2_term(f), "1 *");
+    assert_like(lua_lock_see(f), "1 0*");
+    assert_like(lua_lock_term(f), "1 *");
 }
 
 static void so_does_one_of_a_read_write_lock(void **state)
@@ -34,13 +34,13 @@ static void so_does_one_of_a_read_write_lock(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "REPLICAOF 127.0.0.1 1");
-    assert_like(rwlock2_see(f), "!READONLY *");
-    assert_like(rwlock2_state(f), "!READONLY *");
-    assert_like(rwlock2_forget(f), "!READONLY *");
+    assert_like(lua_rwlock_see(f), "!READONLY *");
+    assert_like(lua_rwlock_state(f), "!READONLY *");
+    assert_like(lua_rwlock_forget(f), "!READONLY *");
     script_redis(f, "REPLICAOF NO ONE");
-    assert_like(rwlock2_see(f), "1 0*");
-    assert_like(rwlock2_state(f), "1 0");
-    assert_like(rwlock2_forget(f), "1");
+    assert_like(lua_rwlock_see(f), "1 0*");
+    assert_like(lua_rwlock_state(f), "1 0");
+    assert_like(lua_rwlock_forget(f), "1");
 }
 
 static void so_does_one_of_a_plain_semaphore(void **state)
@@ -108,8 +108,8 @@ static lk__text text_of(const char *text)
 
 static const char *cell_read_it(script_fixture *f)
 {
-    return layout2_run(f, &lk__cell_read, lk__cell_keys, LK__CELL_READ_WHOLE,
-                       NULL);
+    return table_run(f, &lk__cell_read, lk__cell_keys, LK__CELL_READ_WHOLE,
+                     NULL);
 }
 
 static const char *
@@ -121,8 +121,8 @@ cell_write_it(script_fixture *f, const char *op, const char *expected)
                                       .field = text_of(""),
                                       .value = text_of("value")};
 
-    return layout2_run(f, &lk__cell_write, lk__cell_keys, LK__CELL_WRITE_WHOLE,
-                       &args);
+    return table_run(f, &lk__cell_write, lk__cell_keys, LK__CELL_WRITE_WHOLE,
+                     &args);
 }
 
 static const char *
@@ -132,8 +132,8 @@ cell_delete_it(script_fixture *f, const char *op, const char *expected)
                                        .expected = text_of(expected),
                                        .settled = text_of("")};
 
-    return layout2_run(f, &lk__cell_delete, lk__cell_keys,
-                       LK__CELL_DELETE_WHOLE, &args);
+    return table_run(f, &lk__cell_delete, lk__cell_keys, LK__CELL_DELETE_WHOLE,
+                     &args);
 }
 
 /* Whatever the answer would be, also to what was made. */

@@ -7,8 +7,8 @@
 
 #include "flight_table.h"
 #include "support/check.h"
-#include "support/layout2.h"
 #include "support/script.h"
+#include "support/table.h"
 
 enum { RESULT, CLAIM };
 
@@ -39,8 +39,8 @@ static const char *join(script_fixture *f, const char *claim)
 {
     const lk__flight_join_args args = {.own = text_of(claim), .lease = 3000};
 
-    return layout2_run(f, &lk__flight_join, lk__flight_keys,
-                       LK__FLIGHT_JOIN_WHOLE, &args);
+    return table_run(f, &lk__flight_join, lk__flight_keys,
+                     LK__FLIGHT_JOIN_WHOLE, &args);
 }
 
 static const char *land_for(script_fixture *f, const char *claim, int64_t ttl,
@@ -57,8 +57,8 @@ static const char *land_for(script_fixture *f, const char *claim, int64_t ttl,
         .most = 8,
     };
 
-    return layout2_run(f, &lk__flight_land, lk__flight_keys,
-                       LK__FLIGHT_LAND_WHOLE, &args);
+    return table_run(f, &lk__flight_land, lk__flight_keys,
+                     LK__FLIGHT_LAND_WHOLE, &args);
 }
 
 static const char *land(script_fixture *f, const char *claim, const char *value)
@@ -71,8 +71,8 @@ static const char *leave(script_fixture *f, const char *claim)
     const lk__flight_leave_args args = {.own = text_of(claim),
                                         .channel = text_of(f->channel)};
 
-    return layout2_run(f, &lk__flight_leave, lk__flight_keys,
-                       LK__FLIGHT_LEAVE_WHOLE, &args);
+    return table_run(f, &lk__flight_leave, lk__flight_keys,
+                     LK__FLIGHT_LEAVE_WHOLE, &args);
 }
 
 static long long pttl(script_fixture *f, int key)

@@ -7,8 +7,8 @@
 
 #include "redlock_table.h"
 #include "support/check.h"
-#include "support/layout2.h"
 #include "support/script.h"
+#include "support/table.h"
 
 static lk__text text_of(const char *text)
 {
@@ -20,8 +20,8 @@ static const char *acquire(script_fixture *f, const char *token)
     const lk__redlock_acquire_args args = {.token = text_of(token),
                                            .lease = 30000};
 
-    return layout2_run(f, &lk__redlock_acquire, lk__redlock_keys,
-                       LK__REDLOCK_ACQUIRE_WHOLE, &args);
+    return table_run(f, &lk__redlock_acquire, lk__redlock_keys,
+                     LK__REDLOCK_ACQUIRE_WHOLE, &args);
 }
 
 static const char *keep(script_fixture *f, const char *token, int64_t lease)
@@ -29,16 +29,16 @@ static const char *keep(script_fixture *f, const char *token, int64_t lease)
     const lk__redlock_keep_args args = {.token = text_of(token),
                                         .lease = lease};
 
-    return layout2_run(f, &lk__redlock_keep, lk__redlock_keys,
-                       LK__REDLOCK_KEEP_WHOLE, &args);
+    return table_run(f, &lk__redlock_keep, lk__redlock_keys,
+                     LK__REDLOCK_KEEP_WHOLE, &args);
 }
 
 static const char *release(script_fixture *f, const char *token)
 {
     const lk__redlock_close_args args = {.token = text_of(token)};
 
-    return layout2_run(f, &lk__redlock_close, lk__redlock_keys,
-                       LK__REDLOCK_CLOSE_WHOLE, &args);
+    return table_run(f, &lk__redlock_close, lk__redlock_keys,
+                     LK__REDLOCK_CLOSE_WHOLE, &args);
 }
 
 static long long ttl(script_fixture *f)

@@ -46,14 +46,14 @@ static void the_key_of_a_name_with_a_tag_has_no_second_one(void **state)
     rw_acquire(f, "u1:1", "r");
     assert_like(script_redis(f, "GET a{tag}:b:u1:1:rwlock_timeout:1"), "1");
     assert_like(script_redis(f, "HGETALL a{tag}:b"), "mode read u1:1 1");
-    assert_like(rwlock2_release(f, "u1:1", rwlock2_fence(f)), "1 2 0 0");
+    assert_like(lua_rwlock_release(f, "u1:1", lua_rwlock_fence(f)), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS a{tag}:b"), "0");
 }
 
 static void every_key_has_an_end(void **state)
 {
-    static const char *const own[] = {"n", RWLOCK2_RECORD, RWLOCK2_QUEUE,
-                                      RWLOCK2_HOLDERS};
+    static const char *const own[] = {"n", LUA_RWLOCK_RECORD, LUA_RWLOCK_QUEUE,
+                                      LUA_RWLOCK_HOLDERS};
     script_fixture *f = *state;
 
     rw_hear(f, "u3:1", "u4:1", "u5:1", "u6:1", (char *)NULL);
@@ -73,10 +73,10 @@ static void the_record_of_a_writer_says_all_that_is_needed(void **state)
     script_fixture *f = *state;
 
     rw_acquire_as(f, "u1:1",
-                  (rwlock2_ask){.mode = 'w',
-                                .lease = 5000,
-                                .reason = "why not"});
-    assert_like(script_redis(f, "GET " RWLOCK2_RECORD),
+                  (lua_rwlock_ask){.mode = 'w',
+                                   .lease = 5000,
+                                   .reason = "why not"});
+    assert_like(script_redis(f, "GET " LUA_RWLOCK_RECORD),
                 "2w * 0 0 - - -1,0,-,- * u1:1 0123456789abcdef w 1 5000 - p "
                 "why not");
 }
@@ -86,10 +86,10 @@ static void the_record_of_a_reader_says_all_that_is_needed(void **state)
     script_fixture *f = *state;
 
     rw_acquire_as(f, "u1:1",
-                  (rwlock2_ask){.mode = 'u',
-                                .lease = 5000,
-                                .reason = "why not"});
-    assert_like(script_redis(f, "HGET %s u1:1", RWLOCK2_HOLDERS),
+                  (lua_rwlock_ask){.mode = 'u',
+                                   .lease = 5000,
+                                   .reason = "why not"});
+    assert_like(script_redis(f, "HGET %s u1:1", LUA_RWLOCK_HOLDERS),
                 "* 0123456789abcdef 0 u * 5000 - p why not");
     assert_like(rw_mark(f, "upgrader"), "u1:1");
 }
@@ -167,7 +167,7 @@ static void the_fences_of_a_lock_of_the_same_name_are_exceeded(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET %s %s", RWLOCK2_RECORD,
+    script_redis(f, "SET %s %s", LUA_RWLOCK_RECORD,
                  "2l 8000000000000000 63 0 - - - 0 - - - 0 0 - - ");
     rw_acquire(f, "u1:1", "w");
     assert_true(script_item(f, 1) == 8000000000000064);
@@ -220,7 +220,7 @@ static void who_only_tries_does_not_queue(void **state)
     assert_like(rw_try(f, "u5:1", "r"), "1 *");
     assert_like(rw_try(f, "u6:1", "w"), "3 *");
     assert_waiting(f, "");
-    assert_like(script_redis(f, "EXISTS " RWLOCK2_QUEUE), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_QUEUE), "0");
 }
 
 static void a_new_reader_waits_behind_a_writer_that_waits(void **state)
@@ -380,15 +380,16 @@ static void a_hold_whose_record_is_lost_gets_a_new_one(void **state)
     script_fixture *f = *state;
 
     rw_acquire(f, "u1:1", "w");
-    script_redis(f, "DEL %s", RWLOCK2_RECORD);
+    script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
     assert_like(rw_acquire(f, "u1:1", "w"), "1 *");
-    assert_like(script_redis(f, "GET " RWLOCK2_RECORD), "2w * u1:1 * because");
+    assert_like(script_redis(f, "GET " LUA_RWLOCK_RECORD),
+                "2w * u1:1 * because");
     assert_like(rw_release(f, "u1:1", NULL), "1 2 0 0");
 
     rw_acquire(f, "u2:1", "r");
-    script_redis(f, "DEL %s %s", RWLOCK2_RECORD, RWLOCK2_HOLDERS);
+    script_redis(f, "DEL %s %s", LUA_RWLOCK_RECORD, LUA_RWLOCK_HOLDERS);
     assert_like(rw_acquire(f, "u2:1", "r"), "1 *");
-    assert_like(script_redis(f, "HGET %s u2:1", RWLOCK2_HOLDERS), "* r *");
+    assert_like(script_redis(f, "HGET %s u2:1", LUA_RWLOCK_HOLDERS), "* r *");
 }
 
 /* ---- what is not ours to touch ---- */
@@ -408,8 +409,8 @@ static void a_key_of_another_type_is_refused(void **state)
 
 static void side_keys_of_another_type_are_refused(void **state)
 {
-    static const char *const own[] = {RWLOCK2_RECORD, RWLOCK2_QUEUE,
-                                      RWLOCK2_HOLDERS};
+    static const char *const own[] = {LUA_RWLOCK_RECORD, LUA_RWLOCK_QUEUE,
+                                      LUA_RWLOCK_HOLDERS};
     script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
@@ -421,7 +422,8 @@ static void side_keys_of_another_type_are_refused(void **state)
             assert_held(f, "u1:1:write write");
         script_redis(f, "DEL n");
         if (rw_acquire(f, "u2:1", "r")[0] == '!')
-            assert_like(script_redis(f, "EXISTS n %s", rwlock2_timeout("u2:1")),
+            assert_like(script_redis(f, "EXISTS n %s",
+                                     lua_rwlock_timeout("u2:1")),
                         "0");
         else
             assert_held(f, "u2:1 read");
@@ -432,7 +434,7 @@ static void another_layout_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " RWLOCK2_RECORD " 3w");
+    script_redis(f, "SET " LUA_RWLOCK_RECORD " 3w");
     assert_like(rw_acquire(f, "u1:1", "r"), "!LKLAYOUT *");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
@@ -450,7 +452,7 @@ static void a_full_server_lets_nobody_in(void **state)
     assert_like(rw_acquire(f, "u2:1", "r"), "!OOM *");
     assert_like(rw_acquire(f, "u3:1", "w"), "!OOM *");
     assert_like(rw_acquire(f, "u4:1", "u"), "!OOM *");
-    script_redis(f, "DEL n %s", rwlock2_timeout("u1:1"));
+    script_redis(f, "DEL n %s", lua_rwlock_timeout("u1:1"));
     assert_like(rw_acquire(f, "u5:1", "w"), "!OOM *");
     assert_like(rw_acquire(f, "u6:1", "r"), "!OOM *");
     assert_like(script_redis(f, "EXISTS n"), "0");
@@ -463,8 +465,8 @@ static void an_upgradeable_reader_comes_in_without_a_ticket(void **state)
 
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_acquire(f, "u1:1", "u"), "1 * 30000");
-    assert_like(script_redis(f, "HGET %s u1:1", RWLOCK2_HOLDERS), "* 0 u *");
-    assert_like(script_redis(f, "EXISTS " RWLOCK2_QUEUE), "0");
+    assert_like(script_redis(f, "HGET %s u1:1", LUA_RWLOCK_HOLDERS), "* 0 u *");
+    assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_QUEUE), "0");
 }
 
 /* The hash ended with them, so nobody took their records out. */
@@ -475,10 +477,10 @@ static void records_of_those_who_are_gone_do_not_pile_up(void **state)
     rw_acquire(f, "r1:1", "r");
     script_expire(f);
     rw_acquire(f, "r2:1", "r");
-    assert_like(script_redis(f, "HKEYS %s", RWLOCK2_HOLDERS), "r2:1");
+    assert_like(script_redis(f, "HKEYS %s", LUA_RWLOCK_HOLDERS), "r2:1");
     script_expire(f);
     rw_acquire(f, "w1:1", "w");
-    assert_like(script_redis(f, "EXISTS %s", RWLOCK2_HOLDERS), "0");
+    assert_like(script_redis(f, "EXISTS %s", LUA_RWLOCK_HOLDERS), "0");
 }
 
 static void a_skipped_claim_that_comes_in_waits_no_more(void **state)

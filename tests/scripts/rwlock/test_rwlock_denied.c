@@ -68,7 +68,8 @@ static bool holds(script_fixture *f, const char *claim)
     snprintf(writer, sizeof(writer), "%s:write", claim);
     return number(script_redis(f, "HEXISTS n %s", writer)) == 1 ||
            (number(script_redis(f, "HEXISTS n %s", claim)) == 1 &&
-            number(script_redis(f, "EXISTS %s", rwlock2_timeout(claim))) == 1);
+            number(script_redis(f, "EXISTS %s", lua_rwlock_timeout(claim))) ==
+                1);
 }
 
 static void
@@ -127,7 +128,8 @@ static void an_acquire_without_a_right_leaves_nothing_behind(void **state)
         rw_acquire(f, "u1:1", modes[i % 3]);
         assert_sound(f, commands[i / 3]);
         if (is_failed(f))
-            assert_like(script_redis(f, "EXISTS n %s", rwlock2_timeout("u1:1")),
+            assert_like(script_redis(f, "EXISTS n %s",
+                                     lua_rwlock_timeout("u1:1")),
                         "0");
         else
             assert_true(holds(f, "u1:1"));
@@ -161,9 +163,10 @@ static void joining_without_a_right_harms_no_other_reader(void **state)
         assert_true(holds(f, "r1:1"));
         if (is_failed(f)) {
             assert_false(holds(f, "r2:1"));
-            assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("r2:1")),
+            assert_like(script_redis(f, "EXISTS %s",
+                                     lua_rwlock_timeout("r2:1")),
                         "0");
-            assert_like(script_redis(f, "HEXISTS %s r2:1", RWLOCK2_HOLDERS),
+            assert_like(script_redis(f, "HEXISTS %s r2:1", LUA_RWLOCK_HOLDERS),
                         "0");
         }
         start_over(f);
@@ -389,7 +392,8 @@ static void a_downgrade_without_a_right_keeps_the_writer_or_reads(void **state)
         if (is_failed(f))
             assert_held(f, "w1:1:write write");
         if (is_failed(f) && strcmp(commands[i], "del") != 0)
-            assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("w1:1")),
+            assert_like(script_redis(f, "EXISTS %s",
+                                     lua_rwlock_timeout("w1:1")),
                         "0");
         start_over(f);
     }
@@ -403,7 +407,7 @@ static void force_without_a_right_loses_nobody(void **state)
     for (size_t i = 0; i < COMMANDS; i++) {
         some_wait(f);
         script_deny(f, commands[i]);
-        rwlock2_force(f, "");
+        lua_rwlock_force(f, "");
         assert_sound(f, commands[i]);
         assert_nobody_is_lost(f, commands[i]);
         start_over(f);
@@ -445,7 +449,7 @@ static void without_the_right_to_look_no_reader_is_passed_by(void **state)
     script_deny(f, "mget");
     assert_like(rw_try(f, "w1:1", "w"), cannot);
     assert_held(f, "r1:1 read");
-    assert_like(rwlock2_state(f), cannot);
+    assert_like(lua_rwlock_state(f), cannot);
 }
 
 int main(void)

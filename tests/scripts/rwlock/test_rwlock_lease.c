@@ -15,7 +15,7 @@ static long long number(const char *text)
 
 static long long lease_of(script_fixture *f, const char *claim)
 {
-    return number(script_redis(f, "PTTL %s", rwlock2_timeout(claim)));
+    return number(script_redis(f, "PTTL %s", lua_rwlock_timeout(claim)));
 }
 
 static long long lease_of_hash(script_fixture *f)
@@ -86,7 +86,7 @@ static void a_dead_reader_keeps_a_writer_out_only_for_its_lease(void **state)
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
     rw_kill(f, "r1:1");
-    assert_like(rwlock2_state(f), "1 0");
+    assert_like(lua_rwlock_state(f), "1 0");
     assert_like(rw_try(f, "w1:1", "w"), "1 *");
     assert_held(f, "w1:1:write write");
     assert_in_range(lease_of_hash(f), 29000, 30000);
@@ -103,7 +103,7 @@ static void a_dead_reader_among_others_is_found_by_the_last(void **state)
     rw_kill(f, "r1:1");
     assert_like(rw_release(f, "r2:1", NULL), "1 2 0 0");
     assert_held(f, "w1:1:write write");
-    assert_like(script_redis(f, "HLEN %s", RWLOCK2_HOLDERS), "0");
+    assert_like(script_redis(f, "HLEN %s", LUA_RWLOCK_HOLDERS), "0");
 }
 
 static void a_dead_reader_is_found_though_nobody_waits(void **state)
@@ -139,14 +139,14 @@ of_hundreds_of_dead_readers_one_alive_keeps_writers_out(void **state)
 
     for (int i = 0; i < 600; i++) {
         snprintf(claim, sizeof(claim), "r%d:1", i);
-        rwlock2_acquire(f, claim, 'r');
+        lua_rwlock_acquire(f, claim, 'r');
         if (i != 555)
             rw_kill(f, claim);
     }
-    assert_like(rwlock2_state(f), "1 1");
+    assert_like(lua_rwlock_state(f), "1 1");
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
     rw_kill(f, "r555:1");
-    assert_like(rwlock2_state(f), "1 0");
+    assert_like(lua_rwlock_state(f), "1 0");
     assert_like(rw_try(f, "w1:1", "w"), "1 *");
     assert_held(f, "w1:1:write write");
 }
@@ -241,8 +241,8 @@ static void one_lost_hold_keeps_no_other_from_being_renewed(void **state)
 
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
-    snprintf(first, sizeof(first), "%s", rwlock2_timeout("r1:1"));
-    snprintf(second, sizeof(second), "%s", rwlock2_timeout("r2:1"));
+    snprintf(first, sizeof(first), "%s", lua_rwlock_timeout("r1:1"));
+    snprintf(second, sizeof(second), "%s", lua_rwlock_timeout("r2:1"));
     script_redis(f, "DEL %s", first);
     assert_like(script_run_keys(f, &lk__rwlock_renew_script, keys, 4, args),
                 "1 (2 0)");
@@ -266,14 +266,14 @@ static void the_records_outlive_the_holds(void **state)
     script_fixture *f = *state;
 
     rw_acquire_for(f, "r1:1", "r", 1000000000);
-    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_HOLDERS)) >
+    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_HOLDERS)) >
                 1000000000);
-    script_redis(f, "PEXPIRE %s 86400000", RWLOCK2_HOLDERS);
-    script_redis(f, "PEXPIRE %s 86400000", RWLOCK2_RECORD);
+    script_redis(f, "PEXPIRE %s 86400000", LUA_RWLOCK_HOLDERS);
+    script_redis(f, "PEXPIRE %s 86400000", LUA_RWLOCK_RECORD);
     rw_confirm(f, "r1:1", NULL, 1000000000);
-    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_HOLDERS)) >
+    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_HOLDERS)) >
                 1000000000);
-    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_RECORD)) >
+    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_RECORD)) >
                 1000000000);
 }
 
@@ -330,52 +330,56 @@ static void the_state_is_told(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rwlock2_state(f), "1 0");
+    assert_like(lua_rwlock_state(f), "1 0");
     rw_acquire(f, "r1:1", "r");
-    assert_like(rwlock2_state(f), "1 1");
+    assert_like(lua_rwlock_state(f), "1 1");
     rw_release(f, "r1:1", NULL);
     rw_acquire(f, "w1:1", "w");
-    assert_like(rwlock2_state(f), "1 2");
+    assert_like(lua_rwlock_state(f), "1 2");
     script_redis(f, "DEL n");
     script_redis(f, "SET n x");
-    assert_like(rwlock2_state(f), "!LKTYPE *");
+    assert_like(lua_rwlock_state(f), "!LKTYPE *");
 }
 
 static void holders_and_waiters_are_told(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rwlock2_see(f), "1 0 () ()");
-    rw_acquire_as(f, "u1:1", (rwlock2_ask){.mode = 'u', .reason = "to read"});
+    assert_like(lua_rwlock_see(f), "1 0 () ()");
+    rw_acquire_as(f, "u1:1",
+                  (lua_rwlock_ask){.mode = 'u', .reason = "to read"});
     script_redis(f, "HSET n java:1 2");
     script_redis(f, "SET {n}:java:1:rwlock_timeout:2 1 PX 5000");
-    rw_acquire_as(f, "w1:1", (rwlock2_ask){.mode = 'w', .reason = "to write"});
+    rw_acquire_as(f, "w1:1",
+                  (lua_rwlock_ask){.mode = 'w', .reason = "to write"});
     rw_hear(f, "w1:1", (char *)NULL);
     script_at(f, 500); /* readers stand back */
-    rw_acquire_as(f, "r1:1", (rwlock2_ask){.mode = 'r', .reason = "too"});
+    rw_acquire_as(f, "r1:1", (lua_rwlock_ask){.mode = 'r', .reason = "too"});
     rw_acquire_as(f, "u2:1",
-                  (rwlock2_ask){.mode = 'x', .base = "u1:1", .reason = "now"});
-    assert_like(rwlock2_see(f),
+                  (lua_rwlock_ask){.mode = 'x',
+                                   .base = "u1:1",
+                                   .reason = "now"});
+    assert_like(lua_rwlock_see(f),
                 "1 3 (u1:1 1 * * * to read u java:1 2 0 0 * \"\" r) "
                 "(*w1:1 1 * * to write w*)");
     assert_like(f->answer_text, "*r1:1 1 * * too r*");
     assert_like(f->answer_text, "*u2:1 1 * * now w*");
     script_redis(f, "DEL {n}:java:1:rwlock_timeout:2");
-    assert_like(rwlock2_see(f), "1 3 (u1:1 1 * * * to read u) (*)");
+    assert_like(lua_rwlock_see(f), "1 3 (u1:1 1 * * * to read u) (*)");
 }
 
 static void a_writer_is_told_before_its_owners_reads(void **state)
 {
     script_fixture *f = *state;
 
-    rw_acquire_as(f, "w1:1", (rwlock2_ask){.mode = 'w', .reason = "alone"});
+    rw_acquire_as(f, "w1:1", (lua_rwlock_ask){.mode = 'w', .reason = "alone"});
     rw_acquire_on(f, "w2:1", "r", "w1:1");
-    assert_like(rwlock2_see(f),
+    assert_like(lua_rwlock_see(f),
                 "1 0 (w1:1 1 * * * alone w w2:1 1 * * * because r) ()");
     script_expire(f);
     script_redis(f, "HSET n mode write java:1:write 3");
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(rwlock2_see(f), "1 0 (java:1 3 0 0 * \"\" w) ()");
+    assert_like(lua_rwlock_see(f), "1 0 (java:1 3 0 0 * \"\" w) ()");
 }
 
 static void records_of_the_dead_and_of_the_gone_are_taken_out(void **state)
@@ -388,7 +392,7 @@ static void records_of_the_dead_and_of_the_gone_are_taken_out(void **state)
     rw_kill(f, "r1:1");
     rw_release(f, "r2:1", NULL);
     assert_held(f, "r3:1 read");
-    assert_like(script_redis(f, "HKEYS %s", RWLOCK2_HOLDERS), "r3:1");
+    assert_like(script_redis(f, "HKEYS %s", LUA_RWLOCK_HOLDERS), "r3:1");
 }
 
 int main(void)

@@ -156,7 +156,8 @@ static void a_java_renewal_does_not_end_a_longer_lease(void **state)
     assert_in_range(lease_of_hash(f), 29000, 30000);
     assert_like(rw_confirm(f, "r1:1", NULL, 1), "1 * *");
     assert_in_range(lease_of_hash(f), 590000, 600000);
-    assert_in_range(number(script_redis(f, "PTTL %s", rwlock2_timeout("r1:1"))),
+    assert_in_range(number(
+                        script_redis(f, "PTTL %s", lua_rwlock_timeout("r1:1"))),
                     590000, 600000);
 }
 
@@ -370,7 +371,7 @@ static void what_we_force_java_finds_lost(void **state)
     rw_standin *java = java_new(f);
 
     assert_true(rw_standin_try(java, RW_STANDIN_WRITE));
-    assert_like(rwlock2_force(f, ""), "1 2 0 0");
+    assert_like(lua_rwlock_force(f, ""), "1 2 0 0");
     assert_held(f, "");
     assert_int_equal(rw_standin_unlock(java, RW_STANDIN_WRITE), -1);
     assert_false(rw_standin_renew(java, RW_STANDIN_WRITE));

@@ -26,11 +26,11 @@ static void the_last_reader_frees_the_name(void **state)
     script_listen(f, f->channel);
     assert_like(rw_release(f, "r1:1", NULL), "1 2 0 0");
     assert_held(f, "r2:1 read");
-    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("r1:1")), "0");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("r1:1")), "0");
     assert_string_equal(script_heard(f), "");
     assert_like(rw_release(f, "r2:1", NULL), "1 2 0 0");
-    assert_like(script_redis(f, "EXISTS n %s %s", rwlock2_timeout("r2:1"),
-                             RWLOCK2_HOLDERS),
+    assert_like(script_redis(f, "EXISTS n %s %s", lua_rwlock_timeout("r2:1"),
+                             LUA_RWLOCK_HOLDERS),
                 "0");
     assert_string_equal(script_heard(f), "redisson_rwlock:{n} 0\n");
 }
@@ -81,7 +81,7 @@ static void a_release_under_another_fence_changes_nothing(void **state)
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_release(f, "r1:1", "5"), "2 3");
     assert_held(f, "r1:1 read");
-    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("r1:1")), "1");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("r1:1")), "1");
 }
 
 /* A release may be sent again: the second one finds nothing of it. */
@@ -151,7 +151,8 @@ static void a_grant_lasts_three_seconds_until_it_is_confirmed(void **state)
     rw_acquire(f, "w2:1", "w");
     rw_release(f, "w1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 2000, 3000);
-    assert_in_range(number(script_redis(f, "PTTL %s", rwlock2_timeout("r1:1"))),
+    assert_in_range(number(
+                        script_redis(f, "PTTL %s", lua_rwlock_timeout("r1:1"))),
                     2000, 3000);
     rw_release(f, "r1:1", NULL);
     assert_held(f, "w2:1:write write");
@@ -196,9 +197,9 @@ static void names_of_any_bytes_come_whole_in_a_grant(void **state)
     script_set_name(f, "a {b} \xff\n%s");
     rw_hear(f, "r1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
-    fence = rwlock2_fence(f);
+    fence = lua_rwlock_fence(f);
     rw_acquire(f, "r1:1", "r");
-    rwlock2_release(f, "w1:1", fence);
+    lua_rwlock_release(f, "w1:1", fence);
     assert_like(
         script_heard(f),
         "latchkey:in::r1 grant 0 rwlock r1:1 * * 0 3000 a {b} \xff\n%s\n");
@@ -276,7 +277,7 @@ static void a_tombstone_keeps_a_claim_out(void **state)
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_leave(f, "r1:1", true), "1 2 0 0");
     assert_like(rw_try(f, "r1:1", "r"), "!LKVOID *");
-    assert_in_range(number(script_redis(f, "PTTL " RWLOCK2_QUEUE)), 659000,
+    assert_in_range(number(script_redis(f, "PTTL " LUA_RWLOCK_QUEUE)), 659000,
                     660000);
 }
 
@@ -307,14 +308,14 @@ static void a_force_ends_all_readers_and_tells_them(void **state)
     snprintf(expected, sizeof(expected),
              "*latchkey:in::r1 revoked 0 rwlock r1:1 0123456789abcdef %s n\n*",
              rw_fence(f, "r1:1"));
-    assert_like(rwlock2_force(f, ""), "1 2 1 0");
+    assert_like(lua_rwlock_force(f, ""), "1 2 1 0");
     assert_held(f, "");
     assert_like(script_heard(f), expected);
     assert_like(f->heard_text, "*latchkey:in::u1 revoked 0 rwlock u1:1 *");
     assert_like(script_redis(f,
                              "EXISTS {n}:r1:1:rwlock_timeout:1 "
                              "{n}:u1:1:rwlock_timeout:1 %s",
-                             RWLOCK2_HOLDERS),
+                             LUA_RWLOCK_HOLDERS),
                 "0");
 }
 
@@ -326,7 +327,7 @@ static void a_force_ends_the_writer_and_its_owners_reads(void **state)
     rw_acquire(f, "w1:1", "w");
     rw_acquire_on(f, "r1:1", "r", "w1:1");
     assert_held(f, "r1:1 w1:1:write write");
-    assert_like(rwlock2_force(f, ""), "1 2 0 0");
+    assert_like(lua_rwlock_force(f, ""), "1 2 0 0");
     assert_held(f, "");
     assert_like(script_heard(f), "*latchkey:in::w1 revoked 0 rwlock w1:1 *");
     assert_like(f->heard_text, "*latchkey:in::r1 revoked 0 rwlock r1:1 *");
@@ -336,10 +337,10 @@ static void a_force_of_what_nobody_holds_says_so(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(rwlock2_force(f, ""), "2 0");
+    assert_like(lua_rwlock_force(f, ""), "2 0");
     rw_acquire(f, "r1:1", "r");
     rw_kill(f, "r1:1");
-    assert_like(rwlock2_force(f, ""), "2 0");
+    assert_like(lua_rwlock_force(f, ""), "2 0");
 }
 
 static void a_force_of_one_reader_leaves_the_others(void **state)
@@ -349,7 +350,7 @@ static void a_force_of_one_reader_leaves_the_others(void **state)
     rw_hear(f, "r1:1", "r2:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "r2:1", "r");
-    assert_like(rwlock2_force(f, "r1:1"), "1 2 0 0");
+    assert_like(lua_rwlock_force(f, "r1:1"), "1 2 0 0");
     assert_held(f, "r2:1 read");
     assert_like(script_heard(f), "latchkey:in::r1 revoked 0 rwlock r1:1 *");
     assert_like(script_redis(f, "EXISTS {n}:r1:1:rwlock_timeout:1"), "0");
@@ -363,7 +364,7 @@ static void a_force_of_the_last_reader_serves_who_waits(void **state)
     rw_hear(f, "w1:1", (char *)NULL);
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
-    assert_like(rwlock2_force(f, "r1:1"), "1 2 1 0");
+    assert_like(lua_rwlock_force(f, "r1:1"), "1 2 1 0");
     rw_pass(f);
     assert_held(f, "w1:1:write write");
     assert_like(script_heard(f), "latchkey:in::w1 grant 0 rwlock w1:1 *");
@@ -376,7 +377,7 @@ static void a_force_of_the_writer_ends_its_owners_reads(void **state)
     rw_hear(f, "w1:1", "r1:1", (char *)NULL);
     rw_acquire(f, "w1:1", "w");
     rw_acquire_on(f, "r1:1", "r", "w1:1");
-    assert_like(rwlock2_force(f, "w1:1"), "1 2 0 0");
+    assert_like(lua_rwlock_force(f, "w1:1"), "1 2 0 0");
     assert_held(f, "");
     assert_like(script_heard(f), "*latchkey:in::w1 revoked 0 rwlock w1:1 *");
     assert_like(f->heard_text, "*latchkey:in::r1 revoked 0 rwlock r1:1 *");
@@ -387,18 +388,18 @@ static void a_force_of_who_does_not_hold_changes_nothing(void **state)
     script_fixture *f = *state;
 
     rw_hear(f, "r1:1", "w1:1", "w2:1", (char *)NULL);
-    assert_like(rwlock2_force(f, "r1:1"), "2 0");
+    assert_like(lua_rwlock_force(f, "r1:1"), "2 0");
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
-    assert_like(rwlock2_force(f, "w1:1"), "2 0");
-    assert_like(rwlock2_force(f, "mode"), "2 0");
+    assert_like(lua_rwlock_force(f, "w1:1"), "2 0");
+    assert_like(lua_rwlock_force(f, "mode"), "2 0");
     assert_held(f, "r1:1 read");
     assert_waiting(f, "w: w1:1");
     assert_string_equal(script_heard(f), "");
     script_redis(f, "FLUSHALL");
     rw_acquire(f, "w2:1", "w");
-    assert_like(rwlock2_force(f, "r1:1"), "2 0");
-    assert_like(rwlock2_force(f, "w2:1:write"), "2 0");
+    assert_like(lua_rwlock_force(f, "r1:1"), "2 0");
+    assert_like(lua_rwlock_force(f, "w2:1:write"), "2 0");
     assert_held(f, "w2:1:write write");
     assert_string_equal(script_heard(f), "");
 }
@@ -444,7 +445,7 @@ static void a_full_server_refuses_no_release(void **state)
     assert_held(f, "r1:1 read");
     assert_like(rw_leave(f, "r1:1", true), "1 2 0 0");
     assert_held(f, "w2:1:write write");
-    assert_like(rwlock2_force(f, ""), "1 2 0 0");
+    assert_like(lua_rwlock_force(f, ""), "1 2 0 0");
     assert_held(f, "");
 }
 

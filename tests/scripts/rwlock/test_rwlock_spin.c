@@ -15,14 +15,15 @@ static const char *spin_on(script_fixture *f, const char *claim,
                            const char *mode, const char *base)
 {
     return rw_acquire_as(f, claim,
-                         (rwlock2_ask){.mode = mode[0] == 'w' ? 'x' : mode[0],
-                                       .how = 's',
-                                       .base = base});
+                         (lua_rwlock_ask){.mode =
+                                              mode[0] == 'w' ? 'x' : mode[0],
+                                          .how = 's',
+                                          .base = base});
 }
 
 static const char *mark(script_fixture *f)
 {
-    return script_redis(f, "GET %s", RWLOCK2_SPIN);
+    return script_redis(f, "GET %s", LUA_RWLOCK_SPIN);
 }
 
 /* ---- without a lane ---- */
@@ -51,10 +52,11 @@ static void who_spins_and_is_sent_away_leaves_nothing_but_a_mark(void **state)
     assert_like(mark(f), "w");
     assert_like(rw_spin(f, "s1:1", "r"), "3 *");
     assert_like(mark(f), "w");
-    assert_in_range(strtoll(script_redis(f, "PTTL %s", RWLOCK2_SPIN), NULL, 10),
+    assert_in_range(strtoll(script_redis(f, "PTTL %s", LUA_RWLOCK_SPIN), NULL,
+                            10),
                     1, 1000);
     assert_waiting(f, "");
-    assert_like(script_redis(f, "EXISTS " RWLOCK2_QUEUE), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_QUEUE), "0");
 }
 
 static void said_again_it_is_the_same_hold(void **state)
@@ -94,7 +96,7 @@ static void without_the_mark_readers_join(void **state)
 
     rw_acquire(f, "r1:1", "r");
     rw_spin(f, "s1:1", "w");
-    script_redis(f, "DEL %s", RWLOCK2_SPIN);
+    script_redis(f, "DEL %s", LUA_RWLOCK_SPIN);
     assert_like(rw_spin(f, "s2:1", "r"), "1 *");
     assert_like(rw_acquire(f, "r2:1", "r"), "1 *");
 }
@@ -212,7 +214,7 @@ static void who_tries_and_will_wait_leaves_it_to_them(void **state)
     rw_leave(f, "w2:1", false);
     rw_turn(f, "t", 0, -1);
     assert_like(rw_acquire_as(f, "w3:1",
-                              (rwlock2_ask){.mode = 'w', .how = 'y'}),
+                              (lua_rwlock_ask){.mode = 'w', .how = 'y'}),
                 "3 *");
     assert_held(f, "");
     assert_like(rw_try(f, "w3:1", "w"), "1 *");

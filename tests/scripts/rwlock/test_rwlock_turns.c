@@ -264,7 +264,8 @@ static void a_look_finds_a_lost_grant(void **state)
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "w1:1", NULL);
     assert_like(rw_recheck(f, "r1:1"), "2 * (0) (1 * * 0)");
-    assert_in_range(number(script_redis(f, "PTTL %s", rwlock2_timeout("r1:1"))),
+    assert_in_range(number(
+                        script_redis(f, "PTTL %s", lua_rwlock_timeout("r1:1"))),
                     1000, 3000);
     assert_in_range(number(script_redis(f, "PTTL n")), 1000, 3000);
 
@@ -384,7 +385,7 @@ static void the_order_is_kept_at_the_server(void **state)
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
     assert_like(rw_mark(f, "order"), "2");
-    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_RECORD)) > 0);
+    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_RECORD)) > 0);
     script_redis(f, "DEL n");
     rw_recheck(f, "r1:1");
     assert_held(f, "w1:1:write write");

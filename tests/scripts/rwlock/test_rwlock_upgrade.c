@@ -24,7 +24,7 @@ static void an_owner_reads_beside_its_own_write(void **state)
     rw_acquire(f, "w2:1", "w");
     assert_like(rw_acquire_on(f, "r1:1", "r", "w1:1"), "1 * 30000");
     assert_like(script_redis(f, "HGETALL n"), "mode write w1:1:write 1 r1:1 1");
-    assert_like(script_redis(f, "GET %s", rwlock2_timeout("r1:1")), "1");
+    assert_like(script_redis(f, "GET %s", lua_rwlock_timeout("r1:1")), "1");
     assert_like(rw_acquire(f, "r2:1", "r"), "2 *");
     assert_like(rw_acquire_on(f, "r3:1", "r", "w9:1"), "2 *");
 }
@@ -79,7 +79,9 @@ static void the_hash_lives_as_long_as_who_is_left(void **state)
 
     rw_acquire_for(f, "w1:1", "w", 90000);
     rw_acquire_as(f, "r1:1",
-                  (rwlock2_ask){.mode = 'r', .lease = 20000, .writes = "w1:1"});
+                  (lua_rwlock_ask){.mode = 'r',
+                                   .lease = 20000,
+                                   .writes = "w1:1"});
     assert_in_range(number(script_redis(f, "PTTL n")), 80000, 90000);
     rw_release(f, "w1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 19000, 20000);
@@ -92,9 +94,9 @@ static void the_hash_of_a_writer_does_not_keep_the_lease_of_a_read(void **state)
 
     rw_acquire_for(f, "w1:1", "w", 5000);
     rw_acquire_as(f, "r1:1",
-                  (rwlock2_ask){.mode = 'r',
-                                .lease = 600000,
-                                .writes = "w1:1"});
+                  (lua_rwlock_ask){.mode = 'r',
+                                   .lease = 600000,
+                                   .writes = "w1:1"});
     assert_in_range(number(script_redis(f, "PTTL n")), 590000, 600000);
     rw_release(f, "r1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 4000, 5000);
@@ -108,9 +110,9 @@ the_hash_of_a_writer_keeps_the_lease_it_was_extended_to(void **state)
 
     rw_acquire_for(f, "w1:1", "w", 5000);
     rw_acquire_as(f, "r1:1",
-                  (rwlock2_ask){.mode = 'r',
-                                .lease = 600000,
-                                .writes = "w1:1"});
+                  (lua_rwlock_ask){.mode = 'r',
+                                   .lease = 600000,
+                                   .writes = "w1:1"});
     assert_like(rw_confirm(f, "w1:1", NULL, 50000), "1 * 0");
     rw_release(f, "r1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 49000, 50000);
@@ -140,14 +142,14 @@ static void the_base_may_have_been_another_clients(void **state)
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_acquire_as(f, "v1:1",
-                              (rwlock2_ask){.mode = 'x',
-                                            .base = "u1:1",
-                                            .reason = "a reason"}),
+                              (lua_rwlock_ask){.mode = 'x',
+                                               .base = "u1:1",
+                                               .reason = "a reason"}),
                 "2 *");
-    assert_like(rwlock2_see(f), "1 1 (*) (v1:1 1 * * a reason w)");
+    assert_like(lua_rwlock_see(f), "1 1 (*) (v1:1 1 * * a reason w)");
     rw_release(f, "r1:1", NULL);
     assert_held(f, "u1:1 v1:1:write write");
-    assert_like(script_redis(f, "GET " RWLOCK2_RECORD), "2w *a reason");
+    assert_like(script_redis(f, "GET " LUA_RWLOCK_RECORD), "2w *a reason");
 }
 
 static void an_upgrade_keeps_new_readers_out_until_the_others_left(void **state)
@@ -204,9 +206,9 @@ static void an_upgrade_only_tried_waits_for_nobody(void **state)
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "r1:1", "r");
     assert_like(rw_acquire_as(f, "u2:1",
-                              (rwlock2_ask){.mode = 'x',
-                                            .how = 't',
-                                            .base = "u1:1"}),
+                              (lua_rwlock_ask){.mode = 'x',
+                                               .how = 't',
+                                               .base = "u1:1"}),
                 "3 *");
     assert_held(f, "r1:1 u1:1 read");
     assert_waiting(f, "");
@@ -262,10 +264,10 @@ a_phase_that_begins_without_a_record_has_one_with_an_end(void **state)
 
     rw_acquire(f, "u1:1", "u");
     rw_acquire_on(f, "u2:1", "w", "u1:1");
-    script_redis(f, "DEL %s", RWLOCK2_RECORD);
+    script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
     assert_like(rw_release(f, "u2:1", "1"), "1 2 0 0");
     assert_held(f, "u1:1 read");
-    assert_true(number(script_redis(f, "PTTL %s", RWLOCK2_RECORD)) > 0);
+    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_RECORD)) > 0);
 }
 
 /* A dead process must not keep readers out with an upgrade it waited for. */
@@ -324,9 +326,9 @@ static void an_upgrade_above_what_is_lost_does_not_begin(void **state)
     rw_kill(f, "u1:1");
     assert_like(rw_acquire_on(f, "u2:1", "w", "u1:1"), "4");
     assert_like(rw_acquire_as(f, "u3:1",
-                              (rwlock2_ask){.mode = 'x',
-                                            .how = 's',
-                                            .base = "u1:1"}),
+                              (lua_rwlock_ask){.mode = 'x',
+                                               .how = 's',
+                                               .base = "u1:1"}),
                 "4");
     assert_waiting(f, "");
 }
@@ -366,7 +368,7 @@ static void a_downgrade_makes_the_writer_a_reader(void **state)
     snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w1:1"));
     assert_like(rw_downgrade(f, "w1:1", fence, 30000), "1 * 0 0");
     assert_like(script_redis(f, "HGETALL n"), "mode read w1:1 1");
-    assert_like(script_redis(f, "GET %s", rwlock2_timeout("w1:1")), "1");
+    assert_like(script_redis(f, "GET %s", lua_rwlock_timeout("w1:1")), "1");
     assert_string_equal(rw_fence(f, "w1:1"), fence);
     assert_like(rw_acquire(f, "r1:1", "r"), "1 *");
     assert_like(rw_try(f, "w2:1", "w"), "3 *");
@@ -400,7 +402,7 @@ static void a_downgrade_sent_again_changes_nothing(void **state)
 
     rw_acquire(f, "w1:1", "w");
     rw_downgrade(f, "w1:1", NULL, 30000);
-    script_redis(f, "PEXPIRE %s 7000", rwlock2_timeout("w1:1"));
+    script_redis(f, "PEXPIRE %s 7000", lua_rwlock_timeout("w1:1"));
     assert_like(rw_downgrade(f, "w1:1", NULL, 30000), "1 * 0 0");
     assert_in_range(script_item(f, 1), 6000, 7000);
     assert_held(f, "w1:1 read");
@@ -416,7 +418,7 @@ static void a_downgrade_of_what_is_not_held_changes_nothing(void **state)
     assert_like(rw_downgrade(f, "w1:1", "5", 30000), "2 2");
     assert_like(rw_downgrade(f, "w2:1", "5", 30000), "2 3");
     assert_held(f, "w2:1:write write");
-    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("w2:1")), "0");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("w2:1")), "0");
 }
 
 static void a_downgrade_leaves_the_owners_reads_as_they_are(void **state)
@@ -439,7 +441,7 @@ static void a_downgrade_without_a_record_keeps_the_fence(void **state)
 
     rw_acquire(f, "w1:1", "w");
     snprintf(fence, sizeof(fence), "%s", rw_fence(f, "w1:1"));
-    script_redis(f, "DEL %s", RWLOCK2_RECORD);
+    script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
     assert_like(rw_downgrade(f, "w1:1", fence, 30000), "1 * 0 0");
     assert_like(rw_release(f, "w1:1", fence), "1 2 0 0");
 }
@@ -464,9 +466,11 @@ the_lease_of_a_writer_is_not_prolonged_when_its_read_ends(void **state)
 
     rw_acquire_for(f, "w1:1", "w", 50000);
     rw_acquire_as(f, "r1:1",
-                  (rwlock2_ask){.mode = 'r', .lease = 60000, .writes = "w1:1"});
+                  (lua_rwlock_ask){.mode = 'r',
+                                   .lease = 60000,
+                                   .writes = "w1:1"});
     script_redis(f, "PEXPIRE n 9000");
-    script_redis(f, "PEXPIRE %s 9000", rwlock2_timeout("r1:1"));
+    script_redis(f, "PEXPIRE %s 9000", lua_rwlock_timeout("r1:1"));
     rw_release(f, "r1:1", NULL);
     assert_in_range(number(script_redis(f, "PTTL n")), 1, 9000);
 }
@@ -481,7 +485,7 @@ static void a_lapsed_read_among_others_does_not_stay_either(void **state)
     rw_kill(f, "r1:1");
     assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
     assert_held(f, "r2:1 read");
-    assert_like(script_redis(f, "HKEYS %s", RWLOCK2_HOLDERS), "r2:1");
+    assert_like(script_redis(f, "HKEYS %s", LUA_RWLOCK_HOLDERS), "r2:1");
 }
 
 /* It waited only for the upgrade, which is over. */
@@ -536,7 +540,7 @@ static void an_upgrade_shortens_no_lease_of_its_base(void **state)
 
     rw_acquire_for(f, "u1:1", "u", 60000);
     rw_acquire_as(f, "u2:1",
-                  (rwlock2_ask){.mode = 'x', .lease = 5000, .base = "u1:1"});
+                  (lua_rwlock_ask){.mode = 'x', .lease = 5000, .base = "u1:1"});
     assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
 }
 
@@ -546,10 +550,13 @@ static void a_downgrade_shortens_no_lease_of_another_read(void **state)
 
     rw_acquire_for(f, "w1:1", "w", 5000);
     rw_acquire_as(f, "r1:1",
-                  (rwlock2_ask){.mode = 'r', .lease = 60000, .writes = "w1:1"});
+                  (lua_rwlock_ask){.mode = 'r',
+                                   .lease = 60000,
+                                   .writes = "w1:1"});
     assert_like(rw_downgrade(f, "w1:1", NULL, 5000), "1 * 0 0");
     assert_in_range(number(script_redis(f, "PTTL n")), 59000, 60000);
-    assert_in_range(number(script_redis(f, "PTTL %s", rwlock2_timeout("w1:1"))),
+    assert_in_range(number(
+                        script_redis(f, "PTTL %s", lua_rwlock_timeout("w1:1"))),
                     4000, 5000);
 }
 

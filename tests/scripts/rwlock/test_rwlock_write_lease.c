@@ -17,7 +17,7 @@ static long long number(const char *text)
 
 static long long lease_of(script_fixture *f, const char *claim)
 {
-    return number(script_redis(f, "PTTL %s", rwlock2_timeout(claim)));
+    return number(script_redis(f, "PTTL %s", lua_rwlock_timeout(claim)));
 }
 
 static long long lease_of_hash(script_fixture *f)
@@ -32,10 +32,10 @@ static const char *acquire_on(script_fixture *f, const char *claim,
     bool writes = mode[0] == 'w';
 
     return rw_acquire_as(f, claim,
-                         (rwlock2_ask){.mode = writes ? 'x' : mode[0],
-                                       .lease = lease,
-                                       .base = writes ? base : NULL,
-                                       .writes = writes ? NULL : base});
+                         (lua_rwlock_ask){.mode = writes ? 'x' : mode[0],
+                                          .lease = lease,
+                                          .base = writes ? base : NULL,
+                                          .writes = writes ? NULL : base});
 }
 
 /* ---- beside the owner's read ---- */
@@ -69,7 +69,7 @@ static void a_writer_alone_has_no_key_of_its_own(void **state)
     script_fixture *f = *state;
 
     rw_acquire(f, "w1:1", "w");
-    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("w1:1")), "0");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("w1:1")), "0");
 }
 
 static void its_key_goes_with_the_write(void **state)
@@ -79,11 +79,11 @@ static void its_key_goes_with_the_write(void **state)
     rw_acquire(f, "u1:1", "u");
     acquire_on(f, "u2:1", "w", 30000, "u1:1");
     assert_like(rw_release(f, "u2:1", NULL), "1 2 0 0");
-    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("u2:1")), "0");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("u2:1")), "0");
     acquire_on(f, "u3:1", "w", 30000, "u1:1");
     rw_release(f, "u1:1", NULL);
     assert_like(rw_release(f, "u3:1", NULL), "1 2 0 0");
-    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("u3:1")), "0");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("u3:1")), "0");
     assert_held(f, "");
 }
 
@@ -126,8 +126,8 @@ static void a_write_that_ran_out_above_a_read_lets_readers_in(void **state)
     script_fixture *f = *state;
 
     lapse(f);
-    assert_like(rwlock2_state(f), "1 1");
-    assert_like(rwlock2_see(f), "1 0 (u1:1 1 * u) ()");
+    assert_like(lua_rwlock_state(f), "1 1");
+    assert_like(lua_rwlock_see(f), "1 0 (u1:1 1 * u) ()");
     assert_like(rw_try(f, "w1:1", "w"), "3 *");
     assert_like(rw_try(f, "r1:1", "r"), "1 *");
     assert_held(f, "r1:1 u1:1 read");
@@ -137,11 +137,11 @@ static void a_write_that_ran_out_above_a_read_lets_readers_in(void **state)
 static void a_write_that_ran_out_above_two_reads_lets_readers_in(void **state)
 {
     script_fixture *f = *state;
-    const rwlock2_ask beside = {.mode = 'r', .writes = "u2:1"};
+    const lua_rwlock_ask beside = {.mode = 'r', .writes = "u2:1"};
 
     rw_acquire(f, "u1:1", "u");
     acquire_on(f, "u2:1", "w", 30000, "u1:1");
-    assert_like(rwlock2_acquire_with(f, "u1:2", beside), "1 *");
+    assert_like(lua_rwlock_acquire_with(f, "u1:2", beside), "1 *");
     rw_kill(f, "u2:1");
     rw_release(f, "u1:1", NULL);
     assert_held(f, "u1:2 read");
@@ -154,9 +154,9 @@ static void a_writer_that_asks_again_has_no_key_of_its_own(void **state)
     script_fixture *f = *state;
 
     rw_acquire(f, "w1:1", "w");
-    script_redis(f, "DEL " RWLOCK2_RECORD);
+    script_redis(f, "DEL " LUA_RWLOCK_RECORD);
     assert_like(rw_acquire(f, "w1:1", "w"), "1 *");
-    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("w1:1")), "0");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("w1:1")), "0");
 }
 
 static void a_write_that_ran_out_above_a_read_is_lost(void **state)
@@ -168,7 +168,7 @@ static void a_write_that_ran_out_above_a_read_is_lost(void **state)
     assert_like(rw_downgrade(f, "u2:1", NULL, 30000), "2 *");
     assert_like(rw_recheck(f, "u2:1"), "2 * (0) ()");
     assert_like(rw_release(f, "u2:1", NULL), "2 *");
-    assert_like(script_redis(f, "EXISTS %s", rwlock2_timeout("u2:1")), "0");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("u2:1")), "0");
 }
 
 static void who_waits_comes_in_when_it_looks_after_that(void **state)

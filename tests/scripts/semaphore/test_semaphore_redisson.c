@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 #include "support/permits.h"
 
 enum { SKEW_MS = 10000 };
@@ -259,7 +259,7 @@ static void in_our_turn_permits_are_handed_over(void **state)
     script_listen(f, f->channel);
     snprintf(turn, sizeof(turn), "o,%lld,400,0,0", script_now_ms(f) - 10);
     permits_put_turn(f, turn);
-    lock2_at(f, 0);
+    lua_lock_at(f, 0);
     assert_like(permits_release(f, "u1:1", 0), "1 2 0 0");
     assert_like(script_heard(f),
                 "latchkey:in::u2 grant 0 semaphore u2:1 * n\n");

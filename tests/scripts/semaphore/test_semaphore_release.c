@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 #include "support/permits.h"
 
 enum {
@@ -496,7 +496,7 @@ static void one_has_ended(script_fixture *f, int64_t kept_ms)
     permits_acquire_with(f, "u1:1", 1, (permits_wish){.lease = 1});
     if (kept_ms > 0)
         assert_like(permits_keep(f, "u1:1", 0, kept_ms), "1 *");
-    lock2_shift(f, ALONE_MS + 1000);
+    lua_lock_shift(f, ALONE_MS + 1000);
 }
 
 /* Redisson took the permit of a dead claim back, and lets there be one fewer:

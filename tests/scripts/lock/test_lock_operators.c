@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 enum { HOUR_MS = 3600000 };
 
@@ -20,14 +20,14 @@ static int64_t fence_of(const script_fixture *f)
 
 static int64_t taken(script_fixture *f, const char *claim)
 {
-    assert_like(lock2_acquire(f, claim), "1 *");
+    assert_like(lua_lock_acquire(f, claim), "1 *");
     return fence_of(f);
 }
 
 static int64_t
 imported(script_fixture *f, const char *from, int64_t fence, const char *to)
 {
-    assert_like(lock2_import(f, from, fence, to), "1 * ????? *");
+    assert_like(lua_lock_import(f, from, fence, to), "1 * ????? *");
     return fence_of(f);
 }
 
@@ -43,12 +43,12 @@ static void one_importer_has_the_lock(void **state)
     assert_true(fence > top);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
     assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 59000, 60000);
-    assert_like(lock2_import(f, "a:1", old, "c:1"), "2 2");
-    assert_like(lock2_keep(f, "a:1", old, 90000, 0), "2 2");
-    assert_like(lock2_release(f, "a:1", old), "2 2");
-    assert_like(lock2_keep(f, "b:1", fence, 70000, 0), "1 70000 0 *");
-    assert_like(lock2_release(f, "b:1", fence), "1 2 0 0");
-    assert_like(lock2_import(f, "a:1", old, "b:2"), "2 0");
+    assert_like(lua_lock_import(f, "a:1", old, "c:1"), "2 2");
+    assert_like(lua_lock_keep(f, "a:1", old, 90000, 0), "2 2");
+    assert_like(lua_lock_release(f, "a:1", old), "2 2");
+    assert_like(lua_lock_keep(f, "b:1", fence, 70000, 0), "1 70000 0 *");
+    assert_like(lua_lock_release(f, "b:1", fence), "1 2 0 0");
+    assert_like(lua_lock_import(f, "a:1", old, "b:2"), "2 0");
 }
 
 static void the_one_importer_may_ask_again(void **state)
@@ -61,8 +61,8 @@ static void the_one_importer_may_ask_again(void **state)
     assert_int_equal(imported(f, "a:1", old, "b:1"), fence);
     next = imported(f, "b:1", fence, "c:1");
     assert_true(next > fence);
-    assert_like(lock2_import(f, "a:1", old, "b:1"), "2 2");
-    assert_like(lock2_import(f, "b:1", fence, "a:2"), "2 2");
+    assert_like(lua_lock_import(f, "a:1", old, "b:1"), "2 2");
+    assert_like(lua_lock_import(f, "b:1", fence, "a:2"), "2 2");
 }
 
 static void what_is_not_held_is_not_imported(void **state)
@@ -70,14 +70,14 @@ static void what_is_not_held_is_not_imported(void **state)
     script_fixture *f = *state;
     int64_t fence;
 
-    assert_like(lock2_import(f, "a:1", 5, "b:1"), "2 0");
+    assert_like(lua_lock_import(f, "a:1", 5, "b:1"), "2 0");
     taken(f, "a:2");
-    assert_like(lock2_import(f, "a:1", 5, "b:1"), "2 2");
+    assert_like(lua_lock_import(f, "a:1", 5, "b:1"), "2 2");
     script_expire(f);
     fence = taken(f, "a:1");
-    assert_like(lock2_import(f, "a:1", fence - 1, "b:1"), "2 3");
-    script_redis(f, "DEL " LOCK2_RECORD);
-    assert_like(lock2_import(f, "a:1", fence, "b:1"), "2 0");
+    assert_like(lua_lock_import(f, "a:1", fence - 1, "b:1"), "2 3");
+    script_redis(f, "DEL " LUA_LOCK_RECORD);
+    assert_like(lua_lock_import(f, "a:1", fence, "b:1"), "2 0");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
@@ -86,8 +86,8 @@ static void what_is_revoked_is_not_imported(void **state)
     script_fixture *f = *state;
     int64_t fence = taken(f, "a:1");
 
-    lock2_revoke(f, "a:1");
-    assert_like(lock2_import(f, "a:1", fence, "b:1"), "2 4");
+    lua_lock_revoke(f, "a:1");
+    assert_like(lua_lock_import(f, "a:1", fence, "b:1"), "2 4");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
@@ -97,8 +97,8 @@ static void nor_has_it_the_importer_who_asks_again(void **state)
     int64_t fence = taken(f, "a:1");
 
     imported(f, "a:1", fence, "b:1");
-    lock2_revoke(f, "b:1");
-    assert_like(lock2_import(f, "a:1", fence, "b:1"), "2 4");
+    lua_lock_revoke(f, "b:1");
+    assert_like(lua_lock_import(f, "a:1", fence, "b:1"), "2 4");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
@@ -108,9 +108,9 @@ static void redissons_count_goes_along(void **state)
     script_fixture *f = *state;
     int64_t fence = taken(f, "a:1");
 
-    script_redis(f, "SET " LOCK2_TOKEN " %lld", (long long)fence);
+    script_redis(f, "SET " LUA_LOCK_TOKEN " %lld", (long long)fence);
     fence = imported(f, "a:1", fence, "b:1");
-    assert_int_equal(strtoll(script_redis(f, "GET " LOCK2_TOKEN), NULL, 10),
+    assert_int_equal(strtoll(script_redis(f, "GET " LUA_LOCK_TOKEN), NULL, 10),
                      fence + script_item(f, 3));
 }
 
@@ -125,11 +125,11 @@ static void an_import_that_is_denied_leaves_the_old_owner(void **state)
         int64_t fence = taken(f, "a:1");
 
         script_deny(f, denied[i]);
-        assert_like(lock2_import(f, "a:1", fence, "b:1"), "!*");
+        assert_like(lua_lock_import(f, "a:1", fence, "b:1"), "!*");
         script_deny(f, NULL);
         assert_like(script_redis(f, "HGETALL n"), "a:1 1");
         assert_true(strtoll(script_redis(f, "PTTL n"), NULL, 10) > 0);
-        assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+        assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     }
 }
 
@@ -150,15 +150,16 @@ static void a_revoked_lock_stays_held_and_its_holder_is_told(void **state)
     script_fixture *f = *state;
     char said[200];
 
-    lock2_hear(f, "a", NULL);
+    lua_lock_hear(f, "a", NULL);
     (void)snprintf(said, sizeof(said),
-                   "latchkey:in::a revoked 0 lock a:1 " LOCK2_NONCE " %lld n\n",
+                   "latchkey:in::a revoked 0 lock a:1 " LUA_LOCK_NONCE
+                   " %lld n\n",
                    (long long)taken(f, "a:1"));
-    assert_like(lock2_revoke(f, "a:1"), "1 ????? 1");
+    assert_like(lua_lock_revoke(f, "a:1"), "1 ????? 1");
     assert_string_equal(script_heard(f), said);
     assert_like(script_redis(f, "HKEYS n"), "a:1");
     assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 20000, 30000);
-    assert_like(lock2_keep(f, "a:1", lock2_fence(f), 90000, 0), "2 4");
+    assert_like(lua_lock_keep(f, "a:1", lua_lock_fence(f), 90000, 0), "2 4");
     assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 20000, 30000);
 }
 
@@ -166,14 +167,15 @@ static void who_waits_gets_a_revoked_lock_afterwards(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
+    lua_lock_hear(f, "b", NULL);
     taken(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_revoke(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_revoke(f, "a:1");
     assert_string_equal(script_heard(f), "");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "HKEYS n"), "b:1");
-    assert_like(lock2_keep(f, "b:1", lock2_fence(f), 40000, 0), "1 40000 *");
+    assert_like(lua_lock_keep(f, "b:1", lua_lock_fence(f), 40000, 0),
+                "1 40000 *");
 }
 
 /* As where the answer to its acquire was lost. Among others it is told nothing of
@@ -183,10 +185,10 @@ static void who_does_not_know_of_a_revoked_lock_is_void(void **state)
     script_fixture *f = *state;
 
     taken(f, "a:1");
-    lock2_revoke(f, "a:1");
-    assert_like(lock2_acquire(f, "a:1"), "!LKVOID *");
-    assert_like(lock2_touch(f, "a:1", NULL), "!LKVOID *");
-    assert_like(lock2_touch(f, "a:1", "a:2"), "2 * (0 0) ()");
+    lua_lock_revoke(f, "a:1");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKVOID *");
+    assert_like(lua_lock_touch(f, "a:1", NULL), "!LKVOID *");
+    assert_like(lua_lock_touch(f, "a:1", "a:2"), "2 * (0 0) ()");
     assert_like(script_redis(f, "HKEYS n"), "a:1");
 }
 
@@ -196,23 +198,23 @@ static void revoking_twice_is_revoking_once(void **state)
     char before[400];
 
     taken(f, "a:1");
-    lock2_revoke(f, "a:1");
+    lua_lock_revoke(f, "a:1");
     (void)snprintf(before, sizeof(before), "%s",
-                   script_redis(f, "GET " LOCK2_RECORD));
+                   script_redis(f, "GET " LUA_LOCK_RECORD));
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(lock2_revoke(f, "a:1"), "1 ???? 1");
-    assert_string_equal(script_redis(f, "GET " LOCK2_RECORD), before);
+    assert_like(lua_lock_revoke(f, "a:1"), "1 ???? 1");
+    assert_string_equal(script_redis(f, "GET " LUA_LOCK_RECORD), before);
 }
 
 static void what_is_not_held_by_that_owner_is_not_revoked(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(lock2_revoke(f, "a:1"), "2");
+    assert_like(lua_lock_revoke(f, "a:1"), "2");
     taken(f, "a:1");
-    assert_like(lock2_revoke(f, "a:2"), "2");
+    assert_like(lua_lock_revoke(f, "a:2"), "2");
     script_expire(f);
-    assert_like(lock2_revoke(f, "a:1"), "2");
+    assert_like(lua_lock_revoke(f, "a:1"), "2");
 }
 
 static void another_librarys_hold_cannot_be_told(void **state)
@@ -221,8 +223,8 @@ static void another_librarys_hold_cannot_be_told(void **state)
 
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(lock2_revoke(f, "java:7"), "1 * 0");
-    assert_like(script_redis(f, "EXISTS " LOCK2_RECORD), "0");
+    assert_like(lua_lock_revoke(f, "java:7"), "1 * 0");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_RECORD), "0");
 }
 
 /* ---- forget ---- */
@@ -232,12 +234,12 @@ static void a_lock_at_rest_is_forgotten_but_for_its_fence(void **state)
     script_fixture *f = *state;
     int64_t fence = taken(f, "a:1");
 
-    lock2_release(f, "a:1", 0);
-    assert_like(lock2_forget(f), "2");
-    assert_like(script_redis(f, "KEYS *"), LOCK2_RECORD);
-    assert_in_range(strtoll(script_redis(f, "PTTL " LOCK2_RECORD), NULL, 10),
+    lua_lock_release(f, "a:1", 0);
+    assert_like(lua_lock_forget(f), "2");
+    assert_like(script_redis(f, "KEYS *"), LUA_LOCK_RECORD);
+    assert_in_range(strtoll(script_redis(f, "PTTL " LUA_LOCK_RECORD), NULL, 10),
                     HOUR_MS - 60000, HOUR_MS);
-    assert_like(lock2_forget(f), "1");
+    assert_like(lua_lock_forget(f), "1");
     assert_true(taken(f, "a:2") > fence);
 }
 
@@ -249,8 +251,8 @@ static void the_next_fence_is_larger_though_the_clock_is_behind(void **state)
 
     (void)snprintf(text, sizeof(text), "2l %lld 0 0 - - - 0 - - - 0 0 - - ",
                    (long long)ahead);
-    script_redis(f, "SET " LOCK2_RECORD " %s", text);
-    assert_like(lock2_forget(f), "2");
+    script_redis(f, "SET " LUA_LOCK_RECORD " %s", text);
+    assert_like(lua_lock_forget(f), "2");
     assert_int_equal(taken(f, "a:1"), ahead + 1);
 }
 
@@ -259,18 +261,18 @@ static void what_is_used_stays(void **state)
     script_fixture *f = *state;
 
     taken(f, "a:1");
-    assert_like(lock2_forget(f), "3 a:1 ?????");
-    lock2_acquire(f, "b:1");
+    assert_like(lua_lock_forget(f), "3 a:1 ?????");
+    lua_lock_acquire(f, "b:1");
     script_expire(f);
-    assert_like(lock2_forget(f), "4 1");
-    lock2_leave(f, "b:1", false);
-    script_listen(f, LOCK2_CHANNEL);
-    assert_like(lock2_forget(f), "4 1");
-    script_deafen(f, LOCK2_CHANNEL);
-    script_redis(f, "SET " LOCK2_SPIN " 1");
-    assert_like(lock2_forget(f), "4 1");
-    script_redis(f, "DEL " LOCK2_SPIN);
-    assert_like(lock2_forget(f), "2");
+    assert_like(lua_lock_forget(f), "4 1");
+    lua_lock_leave(f, "b:1", false);
+    script_listen(f, LUA_LOCK_CHANNEL);
+    assert_like(lua_lock_forget(f), "4 1");
+    script_deafen(f, LUA_LOCK_CHANNEL);
+    script_redis(f, "SET " LUA_LOCK_SPIN " 1");
+    assert_like(lua_lock_forget(f), "4 1");
+    script_redis(f, "DEL " LUA_LOCK_SPIN);
+    assert_like(lua_lock_forget(f), "2");
 }
 
 static void what_is_void_stays_so(void **state)
@@ -278,24 +280,24 @@ static void what_is_void_stays_so(void **state)
     script_fixture *f = *state;
 
     taken(f, "a:1");
-    lock2_release(f, "a:1", 0);
-    lock2_leave(f, "b:1", true);
-    assert_like(lock2_forget(f), "2");
-    assert_like(lock2_acquire(f, "b:1"), "!LKVOID *");
+    lua_lock_release(f, "a:1", 0);
+    lua_lock_leave(f, "b:1", true);
+    assert_like(lua_lock_forget(f), "2");
+    assert_like(lua_lock_acquire(f, "b:1"), "!LKVOID *");
 }
 
 static void a_name_of_another_kind_stays(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_RECORD " %s",
+    script_redis(f, "SET " LUA_LOCK_RECORD " %s",
                  "2t 5 0 0 - - - 0 - - - 0 0 - - ");
-    assert_like(lock2_forget(f), "!LKTYPE*");
-    script_redis(f, "SET " LOCK2_RECORD " other");
-    assert_like(lock2_forget(f), "!LKLAYOUT*");
-    script_redis(f, "DEL " LOCK2_RECORD);
+    assert_like(lua_lock_forget(f), "!LKTYPE*");
+    script_redis(f, "SET " LUA_LOCK_RECORD " other");
+    assert_like(lua_lock_forget(f), "!LKLAYOUT*");
+    script_redis(f, "DEL " LUA_LOCK_RECORD);
     script_redis(f, "HSET n a 1 b 2");
-    assert_like(lock2_forget(f), "!LKTYPE*");
+    assert_like(lua_lock_forget(f), "!LKTYPE*");
 }
 
 static void a_full_server_forgets(void **state)
@@ -303,9 +305,9 @@ static void a_full_server_forgets(void **state)
     script_fixture *f = *state;
 
     taken(f, "a:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     script_fill_memory(f, true);
-    assert_like(lock2_forget(f), "2");
+    assert_like(lua_lock_forget(f), "2");
     script_fill_memory(f, false);
 }
 
@@ -316,24 +318,24 @@ static void the_term_is_the_fence_of_one_of_ours_that_holds(void **state)
     script_fixture *f = *state;
     char expected[64];
 
-    assert_like(lock2_term(f), "1 -2 0");
+    assert_like(lua_lock_term(f), "1 -2 0");
     (void)snprintf(expected, sizeof(expected), "1 ????? %lld",
                    (long long)taken(f, "a:1"));
-    assert_like(lock2_term(f), expected);
-    lock2_release(f, "a:1", 0);
-    assert_like(lock2_term(f), "1 -2 0");
+    assert_like(lua_lock_term(f), expected);
+    lua_lock_release(f, "a:1", 0);
+    assert_like(lua_lock_term(f), "1 -2 0");
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(lock2_term(f), "1 * 0");
+    assert_like(lua_lock_term(f), "1 * 0");
 }
 
 static void a_look_at_the_term_makes_no_key(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_term(f);
+    lua_lock_term(f);
     script_fill_memory(f, true);
-    lock2_term(f);
+    lua_lock_term(f);
     script_fill_memory(f, false);
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
@@ -343,8 +345,8 @@ static void a_replica_is_not_looked_at(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "REPLICAOF 127.0.0.1 1");
-    assert_like(lock2_term(f), "!READONLY *");
-    assert_like(lock2_see(f), "!READONLY *");
+    assert_like(lua_lock_term(f), "!READONLY *");
+    assert_like(lua_lock_see(f), "!READONLY *");
     script_redis(f, "REPLICAOF NO ONE");
 }
 

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 static void b_waits(script_fixture *f)
 {
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
 }
 
 static void it_tells_the_ticket_and_leaves_one_mark(void **state)
@@ -24,20 +24,20 @@ static void it_tells_the_ticket_and_leaves_one_mark(void **state)
 
     b_waits(f);
     ticket = script_item(f, 2);
-    lock2_acquire(f, "b:2");
+    lua_lock_acquire(f, "b:2");
     snprintf(expected, sizeof(expected), "2 * 0 0 0 (%lld *) ()", ticket);
-    assert_like(lock2_touch(f, "b:1", "b:2"), expected);
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "3");
-    assert_like(script_redis(f, "ZSCORE " LOCK2_QUEUE " b"), "-*");
-    lock2_touch(f, "b:1", "b:2");
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "3");
+    assert_like(lua_lock_touch(f, "b:1", "b:2"), expected);
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "3");
+    assert_like(script_redis(f, "ZSCORE " LUA_LOCK_QUEUE " b"), "-*");
+    lua_lock_touch(f, "b:1", "b:2");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "3");
 }
 
 static void a_claim_that_does_not_wait_makes_no_key(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(lock2_touch(f, "b:1", NULL), "2 -2 0 0 0 (0) ()");
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 0 0 0 (0) ()");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -46,24 +46,24 @@ static void a_void_claim_does_not_come_back(void **state)
     script_fixture *f = *state;
 
     b_waits(f);
-    lock2_leave(f, "b:1", true);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 0 0 0 (0) ()");
+    lua_lock_leave(f, "b:1", true);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) ()");
 }
 
 static void one_that_is_parked_gets_its_place_back(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "c", "d", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
-    lock2_acquire(f, "d:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_hear(f, "c", "d", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_acquire(f, "d:1");
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
-    lock2_hear(f, "b", NULL);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 0 0 0 (*) ()");
-    lock2_release(f, "c:1", 0);
+    lua_lock_hear(f, "b", NULL);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (*) ()");
+    lua_lock_release(f, "c:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
@@ -72,33 +72,34 @@ static void it_comes_before_those_behind_it_at_once(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "c", "d", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
-    lock2_acquire(f, "d:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_hear(f, "c", "d", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_acquire(f, "d:1");
+    lua_lock_release(f, "a:1", 0);
     script_redis(f, "DEL n");
-    assert_like(lock2_touch(f, "b:1", NULL), "2 30000 0 0 0 (0) (1 * 30000 *)");
+    assert_like(lua_lock_touch(f, "b:1", NULL),
+                "2 30000 0 0 0 (0) (1 * 30000 *)");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 0 +inf"), "1");
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 +inf"), "1");
 }
 
 static void nor_does_it_come_before_those_in_front_of_it(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "d", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
-    lock2_acquire(f, "d:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_hear(f, "d", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_acquire(f, "d:1");
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "d:1 1");
-    lock2_hear(f, "b", "c", NULL);
-    lock2_touch(f, "b:1", NULL);
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_touch(f, "b:1", NULL);
     script_redis(f, "DEL n");
-    assert_like(lock2_touch(f, "c:1", NULL), "2 3000 0 0 0 (*) ()");
+    assert_like(lua_lock_touch(f, "c:1", NULL), "2 3000 0 0 0 (*) ()");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
@@ -107,11 +108,12 @@ static void a_free_name_goes_to_the_first_with_a_message(void **state)
     script_fixture *f = *state;
 
     b_waits(f);
-    lock2_acquire(f, "c:1");
+    lua_lock_acquire(f, "c:1");
     script_redis(f, "DEL n");
-    assert_like(lock2_touch(f, "c:1", NULL), "2 3000 0 0 0 (*) ()");
+    assert_like(lua_lock_touch(f, "c:1", NULL), "2 3000 0 0 0 (*) ()");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    assert_non_null(strstr(script_heard(f), "grant 0 lock b:1 " LOCK2_NONCE));
+    assert_non_null(
+        strstr(script_heard(f), "grant 0 lock b:1 " LUA_LOCK_NONCE));
 }
 
 static void of_two_members_the_hold_lasts_for_the_claim_lease(void **state)
@@ -119,9 +121,9 @@ static void of_two_members_the_hold_lasts_for_the_claim_lease(void **state)
     script_fixture *f = *state;
 
     b_waits(f);
-    lock2_acquire(f, "b:2");
+    lua_lock_acquire(f, "b:2");
     script_redis(f, "DEL n");
-    assert_like(lock2_touch(f, "b:1", "b:2"),
+    assert_like(lua_lock_touch(f, "b:1", "b:2"),
                 "2 3000 0 0 0 (0 *) (1 * 3000 *)");
     /* The answer tells it; no message does. */
     assert_string_equal(script_heard(f), "");
@@ -132,9 +134,10 @@ static void a_grant_whose_message_was_lost_is_told(void **state)
     script_fixture *f = *state;
 
     b_waits(f);
-    lock2_release(f, "a:1", 0);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 0 0 0 (0) (1 * * 63)");
-    assert_true(f->answer->element[6]->element[1]->integer == lock2_fence(f));
+    lua_lock_release(f, "a:1", 0);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) (1 * * 63)");
+    assert_true(f->answer->element[6]->element[1]->integer ==
+                lua_lock_fence(f));
 }
 
 static void of_none_it_goes_on_handing_over(void **state)
@@ -143,7 +146,7 @@ static void of_none_it_goes_on_handing_over(void **state)
 
     b_waits(f);
     script_redis(f, "DEL n");
-    assert_like(lock2_touch(f, NULL, NULL), "2 3000 0 0 0 () ()");
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 3000 0 0 0 () ()");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
@@ -156,8 +159,8 @@ static void the_first_behind_redisson_is_told_and_redisson_met(void **state)
     script_redis(f, "DEL n");
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 30000");
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 1 0 0 (*) ()");
-    assert_true(lock2_record(f, &record));
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 1 0 0 (*) ()");
+    assert_true(lua_lock_record(f, &record));
     assert_true(record.turn.size > 1);
 }
 
@@ -166,30 +169,30 @@ static void a_peek_at_a_held_name_is_one_look(void **state)
     script_fixture *f = *state;
 
     b_waits(f);
-    assert_like(lock2_peek(f, "b:1"), "1 *");
-    assert_like(script_redis(f, "ZSCORE " LOCK2_QUEUE " b"), "nil");
+    assert_like(lua_lock_peek(f, "b:1"), "1 *");
+    assert_like(script_redis(f, "ZSCORE " LUA_LOCK_QUEUE " b"), "nil");
     script_redis(f, "DEL n");
-    assert_like(lock2_peek(f, "b:1"), "2 30000 0 0 0 (0) (1 * 30000 *)");
+    assert_like(lua_lock_peek(f, "b:1"), "2 30000 0 0 0 (0) (1 * 30000 *)");
 }
 
 static void those_that_nobody_comes_back_for_are_swept(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "c", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
-    lock2_touch(f, "b:1", NULL);
-    lock2_release(f, "a:1", 0);
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 0 +inf"), "1");
-    lock2_acquire(f, "c:2");
+    lua_lock_hear(f, "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_release(f, "a:1", 0);
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 +inf"), "1");
+    lua_lock_acquire(f, "c:2");
     for (int ms = 1000; ms <= 80000; ms += 1000) {
-        lock2_shift_to_sweep(f, ms);
-        lock2_touch(f, "c:2", NULL);
+        lua_lock_shift_to_sweep(f, ms);
+        lua_lock_touch(f, "c:2", NULL);
     }
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 0 +inf"), "1");
-    assert_like(script_redis(f, "ZSCORE " LOCK2_QUEUE " b"), "nil");
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 +inf"), "1");
+    assert_like(script_redis(f, "ZSCORE " LUA_LOCK_QUEUE " b"), "nil");
 }
 
 static void a_full_server_does_not_refuse_it(void **state)
@@ -199,7 +202,8 @@ static void a_full_server_does_not_refuse_it(void **state)
     b_waits(f);
     script_redis(f, "DEL n");
     script_fill_memory(f, true);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 30000 0 0 0 (0) (1 * 30000 *)");
+    assert_like(lua_lock_touch(f, "b:1", NULL),
+                "2 30000 0 0 0 (0) (1 * 30000 *)");
     script_fill_memory(f, false);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LK_CLAIMS_LAYOUT2_H
-#define LK_CLAIMS_LAYOUT2_H
+#ifndef LK_CLAIMS_FAMILY_H
+#define LK_CLAIMS_FAMILY_H
 
 #include "claims/claim.h"
 #include "claims/place.h"
@@ -17,26 +17,26 @@ lk__text lk__text_of(const char *text);
 
 /* The base of one that waits for permits: "s" if they end later for others than
    for us, else "-". */
-const char *lk__layout2_skew(const lk__claim *claim);
+const char *lk__family_skew(const lk__claim *claim);
 
 /* A waiter, as it stands in the queue; the same each time it is made. base: the
    claim of its own read, of an upgrade; else "-". It takes LK__MEMBER_SIZE of the
    question's room. */
-lk__text lk__layout2_member(lk__question *q, const lk__claim *claim,
-                            const char *mode, const char *base);
+lk__text lk__family_member(lk__question *q, const lk__claim *claim,
+                           const char *mode, const char *base);
 
 /* Arguments that most scripts have. */
-char lk__layout2_interop(const lk__place *place);
-int64_t lk__layout2_life(const lk__place *place);
-int64_t lk__layout2_db(const lk__place *place);
+char lk__family_interop(const lk__place *place);
+int64_t lk__family_life(const lk__place *place);
+int64_t lk__family_db(const lk__place *place);
 
 /* Begins the client's question with so much room. NULL: no memory. */
-lk__question *lk__layout2_begin(const lk__place *place,
-                                const lk__signature *signature, size_t room);
+lk__question *lk__family_begin(const lk__place *place,
+                               const lk__signature *signature, size_t room);
 
 /* Adds the place's keys and the arguments, and returns it. */
-lk__question *lk__layout2_fill(lk__question *q, const lk__place *place,
-                               const lk__signature *signature, size_t key_count,
-                               const void *args);
+lk__question *lk__family_fill(lk__question *q, const lk__place *place,
+                              const lk__signature *signature, size_t key_count,
+                              const void *args);
 
-#endif /* LK_CLAIMS_LAYOUT2_H */
+#endif /* LK_CLAIMS_FAMILY_H */

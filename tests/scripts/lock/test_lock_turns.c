@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 enum { HOUR_MS = 3600000 };
 
@@ -19,18 +19,18 @@ static const char held[] = "2 30000 0 0 0 (0) (1 * 30000 *)";
 /* a:1 holds, b:1 and c:1 wait and can be reached; it is 0. */
 static void two_wait(script_fixture *f)
 {
-    lock2_at(f, 0);
-    lock2_hear(f, "b", "c", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
+    lua_lock_at(f, 0);
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
 }
 
 static void assert_turn(script_fixture *f, char side, long long length)
 {
     lk__turn_text turn;
 
-    lock2_turn(f, &turn);
+    lua_lock_turn(f, &turn);
     assert_int_equal(turn.side.bytes[0], side);
     assert_int_equal(turn.length, length);
 }
@@ -46,7 +46,7 @@ static void left_open(script_fixture *f)
 {
     two_wait(f);
     f->interop = "1";
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_left_open(f);
     script_heard(f);
 }
@@ -56,10 +56,10 @@ static void theirs_had_it(script_fixture *f, long long from, long long till)
 {
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 30000");
-    lock2_at(f, from);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 1 0 0 (*) ()");
+    lua_lock_at(f, from);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 1 0 0 (*) ()");
     script_redis(f, "DEL n");
-    lock2_at(f, till);
+    lua_lock_at(f, till);
 }
 
 /* ---- who is there ---- */
@@ -69,15 +69,15 @@ static void the_open_message_names_the_ticket(void **state)
     script_fixture *f = *state;
     char expected[200];
 
-    lock2_at(f, 0);
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_at(f, 0);
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
     snprintf(expected, sizeof(expected),
-             "latchkey:in::b open 0 lock b:1 " LOCK2_NONCE " %lld n\n",
+             "latchkey:in::b open 0 lock b:1 " LUA_LOCK_NONCE " %lld n\n",
              script_item(f, 2));
     f->interop = "1";
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_string_equal(script_heard(f), expected);
 }
 
@@ -86,9 +86,9 @@ static void redissons_fair_queue_gets_its_turn(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_redis(f, "RPUSH " LOCK2_FAIRQ " java:7 java:8");
-    script_listen(f, LOCK2_CHANNEL ":java:8");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
+    script_listen(f, LUA_LOCK_CHANNEL ":java:8");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_left_open(f);
 }
 
@@ -96,12 +96,12 @@ static void the_head_of_the_fair_queue_is_told_on_its_own_channel(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "RPUSH " LOCK2_FAIRQ " java:7 java:8");
-    script_listen(f, LOCK2_CHANNEL ":java:7");
-    script_listen(f, LOCK2_CHANNEL ":java:8");
-    lock2_release(f, "a:1", 0);
-    assert_string_equal(script_heard(f), LOCK2_CHANNEL ":java:7 0\n");
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
+    script_listen(f, LUA_LOCK_CHANNEL ":java:7");
+    script_listen(f, LUA_LOCK_CHANNEL ":java:8");
+    lua_lock_release(f, "a:1", 0);
+    assert_string_equal(script_heard(f), LUA_LOCK_CHANNEL ":java:7 0\n");
 }
 
 /* Killed, Redisson's waiters leave their queue behind, which has no end. */
@@ -110,8 +110,8 @@ static void a_fair_queue_in_which_nobody_listens_has_no_turn(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_redis(f, "RPUSH " LOCK2_FAIRQ " java:7 java:8");
-    lock2_release(f, "a:1", 0);
+    script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "b:1");
 }
 
@@ -120,8 +120,8 @@ static void a_client_that_spins_gets_its_turn(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_redis(f, "SET " LOCK2_SPIN " 1 PX 60000");
-    lock2_release(f, "a:1", 0);
+    script_redis(f, "SET " LUA_LOCK_SPIN " 1 PX 60000");
+    lua_lock_release(f, "a:1", 0);
     assert_left_open(f);
 }
 
@@ -131,7 +131,7 @@ static void force_leaves_the_lock_open_in_the_others_turn(void **state)
 
     two_wait(f);
     f->interop = "1";
-    assert_like(lock2_force(f, ""), "1 2 0 0");
+    assert_like(lua_lock_force(f, ""), "1 2 0 0");
     assert_left_open(f);
 }
 
@@ -142,17 +142,17 @@ static void in_our_turn_the_lock_is_handed_over(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    lock2_at(f, 200);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    lua_lock_at(f, 200);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
     assert_turn(f, 'o', 500);
-    lock2_at(f, 600);
-    lock2_touch(f, "c:1", NULL);
-    lock2_release(f, "b:1", 0);
+    lua_lock_at(f, 600);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "c:1");
     assert_turn(f, 'o', 500);
-    lock2_acquire(f, "b:2");
-    lock2_at(f, 700);
-    lock2_release(f, "c:1", 0);
+    lua_lock_acquire(f, "b:2");
+    lua_lock_at(f, 700);
+    lua_lock_release(f, "c:1", 0);
     assert_left_open(f);
 }
 
@@ -161,18 +161,18 @@ static void a_turn_of_ours_that_begins_in_an_hour_is_over(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    lock2_touch(f, "b:1", NULL);
-    lock2_touch(f, "c:1", NULL);
-    lock2_at(f, HOUR_MS);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
-    lock2_release(f, "b:1", 0);
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_at(f, HOUR_MS);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
+    lua_lock_release(f, "b:1", 0);
     assert_left_open(f);
-    lock2_at(f, HOUR_MS + 200);
-    assert_like(lock2_touch(f, "c:1", NULL), held);
+    lua_lock_at(f, HOUR_MS + 200);
+    assert_like(lua_lock_touch(f, "c:1", NULL), held);
     assert_turn(f, 'o', 500);
-    lock2_at(f, 100);
-    lock2_acquire(f, "b:2");
-    lock2_release(f, "c:1", 0);
+    lua_lock_at(f, 100);
+    lua_lock_acquire(f, "b:2");
+    lua_lock_release(f, "c:1", 0);
     assert_left_open(f);
 }
 
@@ -182,11 +182,11 @@ static void what_is_left_open_twice_was_left_open_first(void **state)
     lk__turn_text first, second;
 
     left_open(f);
-    lock2_turn(f, &first);
-    lock2_at(f, 100);
-    assert_like(lock2_touch(f, NULL, NULL), "2 -2 0 0 0 () ()");
-    assert_like(lock2_leave(f, "c:1", false), "1 1 0 0");
-    lock2_turn(f, &second);
+    lua_lock_turn(f, &first);
+    lua_lock_at(f, 100);
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 -2 0 0 0 () ()");
+    assert_like(lua_lock_leave(f, "c:1", false), "1 1 0 0");
+    lua_lock_turn(f, &second);
     assert_left_open(f);
     assert_int_equal(first.since, second.since);
 }
@@ -198,11 +198,11 @@ static void our_first_waits_for_them_to_come(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    lock2_at(f, 149);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
-    assert_like(lock2_touch(f, "c:1", NULL), "2 -2 0 0 0 (*) ()");
-    lock2_at(f, 150);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    lua_lock_at(f, 149);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
+    assert_like(lua_lock_touch(f, "c:1", NULL), "2 -2 0 0 0 (*) ()");
+    lua_lock_at(f, 150);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
     assert_turn(f, 'o', 500);
 }
 
@@ -214,23 +214,23 @@ static void turns_in_vain_make_ours_twice_as_long(void **state)
     long long ms = 0;
 
     two_wait(f);
-    lock2_hear(f, "a", NULL);
-    script_listen(f, LOCK2_CHANNEL);
+    lua_lock_hear(f, "a", NULL);
+    script_listen(f, LUA_LOCK_CHANNEL);
     for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
         char holder[16], next[16];
 
         snprintf(holder, sizeof(holder), i == 0 ? "a:1" : "b:%zu", i);
         snprintf(next, sizeof(next), "b:%zu", i + 1);
         if (i > 0)
-            lock2_acquire(f, next);
-        assert_like(lock2_release(f, holder, 0), "1 2 0 0");
+            lua_lock_acquire(f, next);
+        assert_like(lua_lock_release(f, holder, 0), "1 2 0 0");
         assert_left_open(f);
         if (i == 0)
-            lock2_leave(f, "c:1", false);
-        lock2_at(f, ms += 200);
-        assert_like(lock2_touch(f, next, NULL), held);
+            lua_lock_leave(f, "c:1", false);
+        lua_lock_at(f, ms += 200);
+        assert_like(lua_lock_touch(f, next, NULL), held);
         assert_turn(f, 'o', turns[i]);
-        lock2_at(f, ms += 2100);
+        lua_lock_at(f, ms += 2100);
     }
 }
 
@@ -242,9 +242,9 @@ static void while_some_listen_they_have_it_for_a_moment_at_least(void **state)
     left_open(f);
     theirs_had_it(f, 10, 19);
     assert_turn(f, 't', 10);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
-    lock2_at(f, 20);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
+    lua_lock_at(f, 20);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
 /* Slow as they are then, they would get little else. */
@@ -254,9 +254,9 @@ static void who_took_long_to_come_has_it_for_as_long(void **state)
 
     left_open(f);
     theirs_had_it(f, 140, 140 + 129);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
-    lock2_at(f, 140 + 130);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
+    lua_lock_at(f, 140 + 130);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
 static void if_none_is_there_any_more_it_is_ours_at_once(void **state)
@@ -265,7 +265,7 @@ static void if_none_is_there_any_more_it_is_ours_at_once(void **state)
 
     left_open(f);
     f->interop = "0";
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
 static void so_it_is_when_they_came(void **state)
@@ -275,7 +275,7 @@ static void so_it_is_when_they_came(void **state)
     left_open(f);
     theirs_had_it(f, 10, 10);
     f->interop = "0";
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
 static void when_they_came_is_noted_once(void **state)
@@ -297,8 +297,8 @@ static void our_turn_is_as_long_as_they_had_the_lock(void **state)
 
     left_open(f);
     theirs_had_it(f, 10, 310);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
-    lock2_turn(f, &turn);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
+    lua_lock_turn(f, &turn);
     assert_int_equal(turn.length, 300);
     assert_int_equal(turn.vain, 0);
 }
@@ -310,9 +310,9 @@ static void our_turn_is_as_long_as_the_lock_lay_free(void **state)
 
     left_open(f);
     theirs_had_it(f, 410, 800);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
-    lock2_at(f, 810);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
+    lua_lock_at(f, 810);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
     assert_turn(f, 'o', 400);
 }
 
@@ -322,7 +322,7 @@ static void our_turn_is_half_a_second_at_most(void **state)
 
     left_open(f);
     theirs_had_it(f, 10, 4000);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
     assert_turn(f, 'o', 500);
 }
 
@@ -333,11 +333,11 @@ static void who_comes_in_their_turn_queues(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    lock2_hear(f, "d", NULL);
-    assert_like(lock2_acquire(f, "d:1"), "2 0 * 0");
-    lock2_leave(f, "b:1", false);
-    lock2_leave(f, "c:1", false);
-    assert_like(lock2_acquire(f, "d:1"), "2 0 * 2");
+    lua_lock_hear(f, "d", NULL);
+    assert_like(lua_lock_acquire(f, "d:1"), "2 0 * 0");
+    lua_lock_leave(f, "b:1", false);
+    lua_lock_leave(f, "c:1", false);
+    assert_like(lua_lock_acquire(f, "d:1"), "2 0 * 2");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -346,7 +346,7 @@ static void who_only_tries_has_what_is_free_in_their_turn(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    assert_like(lock2_acquire_with(f, "d:1", 'l', 't', 30000), "1 *");
+    assert_like(lua_lock_acquire_with(f, "d:1", 'l', 't', 30000), "1 *");
 }
 
 /* A multilock tries all of its names before it waits for the first. */
@@ -355,11 +355,11 @@ static void who_tries_and_will_wait_leaves_it_to_them(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    assert_like(lock2_acquire_with(f, "d:1", 'l', 'y', 30000), "3 -1");
+    assert_like(lua_lock_acquire_with(f, "d:1", 'l', 'y', 30000), "3 -1");
     assert_left_open(f);
-    lock2_at(f, 150);
-    assert_like(lock2_acquire_with(f, "d:1", 'l', 'y', 30000), "1 *");
-    assert_like(lock2_acquire_with(f, "e:1", 'l', 'y', 30000), "3 *");
+    lua_lock_at(f, 150);
+    assert_like(lua_lock_acquire_with(f, "d:1", 'l', 'y', 30000), "1 *");
+    assert_like(lua_lock_acquire_with(f, "e:1", 'l', 'y', 30000), "3 *");
 }
 
 static void who_spins_is_one_of_them(void **state)
@@ -367,11 +367,11 @@ static void who_spins_is_one_of_them(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    lock2_at(f, 100);
-    assert_like(lock2_acquire_with(f, "d:1", 'l', 's', 30000), "1 *");
+    lua_lock_at(f, 100);
+    assert_like(lua_lock_acquire_with(f, "d:1", 'l', 's', 30000), "1 *");
     assert_turn(f, 't', 100);
-    lock2_at(f, 300);
-    lock2_release(f, "d:1", 0);
+    lua_lock_at(f, 300);
+    lua_lock_release(f, "d:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "b:1");
     assert_turn(f, 'o', 200);
 }
@@ -385,7 +385,7 @@ static void only_a_waiter_alive_is_told_that_the_lock_is_open(void **state)
     two_wait(f);
     f->interop = "1";
     script_deafen(f, "latchkey:in::b");
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_heard(f), "latchkey:in::c open 0 lock c:1 *");
 }
 
@@ -394,7 +394,7 @@ static void who_leaves_an_open_lock_passes_the_word_on(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    assert_like(lock2_leave(f, "b:1", false), "1 1 0 0");
+    assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_heard(f), "latchkey:in::c open 0 lock c:1 *");
 }
@@ -405,10 +405,10 @@ static void an_open_release_makes_no_record_that_stays(void **state)
 
     two_wait(f);
     f->interop = "1";
-    script_redis(f, "DEL " LOCK2_RECORD);
-    assert_like(lock2_release(f, "a:1", 1), "1 2 0 0");
+    script_redis(f, "DEL " LUA_LOCK_RECORD);
+    assert_like(lua_lock_release(f, "a:1", 1), "1 2 0 0");
     assert_left_open(f);
-    assert_like(script_redis(f, "PTTL " LOCK2_RECORD), "[1-9]*");
+    assert_like(script_redis(f, "PTTL " LUA_LOCK_RECORD), "[1-9]*");
 }
 
 int main(void)

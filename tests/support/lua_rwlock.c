@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/rwlock2.h"
+#include "support/lua_rwlock.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/layout2.h"
+#include "support/table.h"
 
 enum { LIFE_MS = 3600000, STONE_MS = 600000, FIELD = 400 };
 
@@ -16,12 +16,12 @@ static lk__text text_of(const char *text)
     return (lk__text){text, strlen(text)};
 }
 
-static int64_t lease_of(rwlock2_ask ask)
+static int64_t lease_of(lua_rwlock_ask ask)
 {
     return ask.lease != 0 ? ask.lease : 30000;
 }
 
-static const char *member_of(const char *claim, rwlock2_ask ask)
+static const char *member_of(const char *claim, lua_rwlock_ask ask)
 {
     static char text[FIELD];
     const lk__member_text member = {
@@ -39,7 +39,7 @@ static const char *member_of(const char *claim, rwlock2_ask ask)
     return text;
 }
 
-const char *rwlock2_timeout(const char *claim)
+const char *lua_rwlock_timeout(const char *claim)
 {
     static char key[FIELD];
 
@@ -50,12 +50,12 @@ const char *rwlock2_timeout(const char *claim)
 static const char *run(script_fixture *f, const lk__signature *signature,
                        size_t key_count, const char *claim, const void *args)
 {
-    return layout2_run_for(f, signature, lk__rwlock_keys, key_count, &claim,
-                           args);
+    return table_run_for(f, signature, lk__rwlock_keys, key_count, &claim,
+                         args);
 }
 
-const char *
-rwlock2_acquire_with(script_fixture *f, const char *claim, rwlock2_ask ask)
+const char *lua_rwlock_acquire_with(script_fixture *f, const char *claim,
+                                    lua_rwlock_ask ask)
 {
     const lk__rwlock_acquire_args args = {
         .claim = text_of(claim),
@@ -65,16 +65,16 @@ rwlock2_acquire_with(script_fixture *f, const char *claim, rwlock2_ask ask)
         .life = LIFE_MS,
         .order = ask.order != 0 ? ask.order : '0',
         .writes = text_of(ask.writes != NULL ? ask.writes : ""),
-        .channel = text_of(RWLOCK2_CHANNEL),
+        .channel = text_of(LUA_RWLOCK_CHANNEL),
         .own = text_of(member_of(claim, ask)),
     };
 
     return run(f, &lk__rwlock_acquire, LK__RWLOCK_ACQUIRE_WHOLE, claim, &args);
 }
 
-const char *rwlock2_acquire(script_fixture *f, const char *claim, char mode)
+const char *lua_rwlock_acquire(script_fixture *f, const char *claim, char mode)
 {
-    return rwlock2_acquire_with(f, claim, (rwlock2_ask){.mode = mode});
+    return lua_rwlock_acquire_with(f, claim, (lua_rwlock_ask){.mode = mode});
 }
 
 static lk__rwlock_close_args
@@ -82,12 +82,13 @@ close_args(const script_fixture *f, const char *claim, char why)
 {
     return (lk__rwlock_close_args){.why = why,
                                    .claim = text_of(claim),
-                                   .channel = text_of(RWLOCK2_CHANNEL),
+                                   .channel = text_of(LUA_RWLOCK_CHANNEL),
                                    .interop = f->interop[0],
                                    .life = LIFE_MS};
 }
 
-const char *rwlock2_release(script_fixture *f, const char *claim, int64_t fence)
+const char *
+lua_rwlock_release(script_fixture *f, const char *claim, int64_t fence)
 {
     lk__rwlock_close_args args = close_args(f, claim, 'r');
 
@@ -95,7 +96,7 @@ const char *rwlock2_release(script_fixture *f, const char *claim, int64_t fence)
     return run(f, &lk__rwlock_close, LK__RWLOCK_CLOSE_WHOLE, claim, &args);
 }
 
-const char *rwlock2_release_alone(script_fixture *f, const char *claim)
+const char *lua_rwlock_release_alone(script_fixture *f, const char *claim)
 {
     lk__rwlock_close_args args = close_args(f, claim, 'r');
 
@@ -103,13 +104,13 @@ const char *rwlock2_release_alone(script_fixture *f, const char *claim)
 }
 
 const char *
-rwlock2_leave(script_fixture *f, const char *claim, char mode, bool stone)
+lua_rwlock_leave(script_fixture *f, const char *claim, char mode, bool stone)
 {
-    return rwlock2_leave_as(f, claim, (rwlock2_ask){.mode = mode}, stone);
+    return lua_rwlock_leave_as(f, claim, (lua_rwlock_ask){.mode = mode}, stone);
 }
 
-const char *rwlock2_leave_as(script_fixture *f, const char *claim,
-                             rwlock2_ask ask, bool stone)
+const char *lua_rwlock_leave_as(script_fixture *f, const char *claim,
+                                lua_rwlock_ask ask, bool stone)
 {
     lk__rwlock_close_args args = close_args(f, claim, 'l');
 
@@ -120,19 +121,19 @@ const char *rwlock2_leave_as(script_fixture *f, const char *claim,
     return run(f, &lk__rwlock_close, LK__RWLOCK_CLOSE_WHOLE, claim, &args);
 }
 
-const char *rwlock2_touch(script_fixture *f, const char *claim, char mode)
+const char *lua_rwlock_touch(script_fixture *f, const char *claim, char mode)
 {
-    return rwlock2_touch_as(f, claim, (rwlock2_ask){.mode = mode});
+    return lua_rwlock_touch_as(f, claim, (lua_rwlock_ask){.mode = mode});
 }
 
 const char *
-rwlock2_touch_as(script_fixture *f, const char *claim, rwlock2_ask ask)
+lua_rwlock_touch_as(script_fixture *f, const char *claim, lua_rwlock_ask ask)
 {
     const char *end = claim != NULL ? strchr(claim, ':') : NULL;
     lk__text members[1] = {text_of(claim != NULL ? member_of(claim, ask) : "")};
     const lk__rwlock_touch_args args = {
         .uuid = {claim, end != NULL ? (size_t)(end - claim) : 0},
-        .channel = text_of(RWLOCK2_CHANNEL),
+        .channel = text_of(LUA_RWLOCK_CHANNEL),
         .interop = f->interop[0],
         .life = LIFE_MS,
         .peek = '0',
@@ -143,29 +144,29 @@ rwlock2_touch_as(script_fixture *f, const char *claim, rwlock2_ask ask)
     return run(f, &lk__rwlock_touch, LK__RWLOCK_TOUCH_WHOLE, NULL, &args);
 }
 
-const char *
-rwlock2_keep(script_fixture *f, const char *claim, int64_t fence, int64_t lease)
+const char *lua_rwlock_keep(script_fixture *f, const char *claim, int64_t fence,
+                            int64_t lease)
 {
     const lk__rwlock_keep_args args = {
         .claim = text_of(claim),
         .fence = fence,
         .lease = lease,
         .life = LIFE_MS,
-        .channel = text_of(RWLOCK2_CHANNEL),
+        .channel = text_of(LUA_RWLOCK_CHANNEL),
         .interop = f->interop[0],
     };
 
     return run(f, &lk__rwlock_keep, LK__RWLOCK_KEEP_WHOLE, claim, &args);
 }
 
-const char *rwlock2_downgrade(script_fixture *f, const char *claim,
-                              int64_t fence, int64_t lease)
+const char *lua_rwlock_downgrade(script_fixture *f, const char *claim,
+                                 int64_t fence, int64_t lease)
 {
     const lk__rwlock_downgrade_args args = {
         .claim = text_of(claim),
         .fence = fence,
         .lease = lease,
-        .channel = text_of(RWLOCK2_CHANNEL),
+        .channel = text_of(LUA_RWLOCK_CHANNEL),
         .life = LIFE_MS,
     };
 
@@ -173,28 +174,28 @@ const char *rwlock2_downgrade(script_fixture *f, const char *claim,
                &args);
 }
 
-const char *rwlock2_state(script_fixture *f)
+const char *lua_rwlock_state(script_fixture *f)
 {
     return run(f, &lk__rwlock_state, LK__RWLOCK_STATE_WHOLE, NULL, NULL);
 }
 
-const char *rwlock2_revoke(script_fixture *f, const char *claim)
+const char *lua_rwlock_revoke(script_fixture *f, const char *claim)
 {
     const lk__rwlock_revoke_args args = {.claim = text_of(claim)};
 
     return run(f, &lk__rwlock_revoke, LK__RWLOCK_REVOKE_WHOLE, claim, &args);
 }
 
-const char *rwlock2_force(script_fixture *f, const char *claim)
+const char *lua_rwlock_force(script_fixture *f, const char *claim)
 {
     const lk__rwlock_force_args args = {.claim = text_of(claim),
-                                        .channel = text_of(RWLOCK2_CHANNEL)};
+                                        .channel = text_of(LUA_RWLOCK_CHANNEL)};
 
     return run(f, &lk__rwlock_force, LK__RWLOCK_FORCE_WHOLE, NULL, &args);
 }
 
-const char *rwlock2_import(script_fixture *f, const char *claim, int64_t fence,
-                           const char *own, char mode)
+const char *lua_rwlock_import(script_fixture *f, const char *claim,
+                              int64_t fence, const char *own, char mode)
 {
     const char *claims[] = {claim, own};
     const lk__rwlock_import_args args = {
@@ -202,43 +203,44 @@ const char *rwlock2_import(script_fixture *f, const char *claim, int64_t fence,
         .fence = fence,
         .lease = 30000,
         .life = LIFE_MS,
-        .own = text_of(member_of(own, (rwlock2_ask){.mode = mode})),
+        .own = text_of(member_of(own, (lua_rwlock_ask){.mode = mode})),
     };
 
-    return layout2_run_for(f, &lk__rwlock_import, lk__rwlock_keys,
-                           LK__RWLOCK_IMPORT_WHOLE, claims, &args);
+    return table_run_for(f, &lk__rwlock_import, lk__rwlock_keys,
+                         LK__RWLOCK_IMPORT_WHOLE, claims, &args);
 }
 
-const char *rwlock2_see(script_fixture *f)
+const char *lua_rwlock_see(script_fixture *f)
 {
     return run(f, &lk__rwlock_see, LK__RWLOCK_SEE_WHOLE, NULL, NULL);
 }
 
-const char *rwlock2_forget(script_fixture *f)
+const char *lua_rwlock_forget(script_fixture *f)
 {
-    const lk__rwlock_forget_args args = {.channel = text_of(RWLOCK2_CHANNEL)};
+    const lk__rwlock_forget_args args = {.channel =
+                                             text_of(LUA_RWLOCK_CHANNEL)};
 
     return run(f, &lk__rwlock_forget, LK__RWLOCK_FORGET_WHOLE, NULL, &args);
 }
 
-const char *rwlock2_renew(script_fixture *f, const char *key, const char *claim,
-                          int64_t lease)
+const char *lua_rwlock_renew(script_fixture *f, const char *key,
+                             const char *claim, int64_t lease)
 {
     char number[24];
     const char *args[] = {number, claim, NULL};
 
     snprintf(number, sizeof(number), "%" PRId64, lease);
     script_run_keys(f, &lk__rwlock_renew_script, &key, 1, args);
-    layout2_check(f, &lk__rwlock_renew_answers);
+    table_check(f, &lk__rwlock_renew_answers);
     return f->answer_text;
 }
 
-int64_t rwlock2_fence(const script_fixture *f)
+int64_t lua_rwlock_fence(const script_fixture *f)
 {
     return script_item(f, 1);
 }
 
-void rwlock2_hear(script_fixture *f, ...)
+void lua_rwlock_hear(script_fixture *f, ...)
 {
     va_list clients;
     const char *client;

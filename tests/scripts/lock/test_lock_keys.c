@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 static long long number_of(const char *text)
 {
@@ -18,22 +18,22 @@ static void a_held_lock_is_redissons_hash_and_nothing_else(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "0123-uuid:7");
+    lua_lock_acquire(f, "0123-uuid:7");
     assert_like(script_redis(f, "TYPE n"), "hash");
     assert_like(script_redis(f, "HGETALL n"), "0123-uuid:7 1");
     assert_in_range(number_of(script_redis(f, "PTTL n")), 20000, 30000);
     assert_like(script_redis(f, "DBSIZE"), "2");
-    assert_like(script_redis(f, "EXISTS " LOCK2_TOKEN), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_TOKEN), "0");
 }
 
 static void after_a_hand_over_it_is_redissons_hash_again(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
@@ -41,12 +41,12 @@ static void redissons_count_follows_where_it_is(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_TOKEN " 41");
-    lock2_acquire(f, "a:1");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 41");
+    lua_lock_acquire(f, "a:1");
     lk__record_text record;
 
-    assert_true(lock2_record(f, &record));
-    assert_int_equal(number_of(script_redis(f, "GET " LOCK2_TOKEN)),
+    assert_true(lua_lock_record(f, &record));
+    assert_int_equal(number_of(script_redis(f, "GET " LUA_LOCK_TOKEN)),
                      record.fence + record.spare);
 }
 
@@ -54,8 +54,8 @@ static void a_fence_is_above_redissons_count(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_TOKEN " 9000000000000000");
-    assert_like(lock2_acquire(f, "a:1"), "1 9000000000000001 30000 0");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 9000000000000000");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 9000000000000001 30000 0");
 }
 
 /* ---- memory ---- */
@@ -67,8 +67,8 @@ static void a_free_name_has_one_key_of_less_than_250_bytes(void **state)
     char key[] = "latchkey:{orders:1}:r";
 
     script_set_name(f, "orders:1");
-    lock2_acquire_with(f, "01234567-89ab-cdef-0123-456789abcdef:1234567", 'l',
-                       'q', 30000);
+    lua_lock_acquire_with(f, "01234567-89ab-cdef-0123-456789abcdef:1234567",
+                          'l', 'q', 30000);
     assert_like(script_redis(f, "DEL orders:1"), "1");
     assert_like(script_redis(f, "KEYS *"), key);
     print_message("MEMORY USAGE of a free name: %s\n",
@@ -80,30 +80,30 @@ static void after_everybody_left_one_key_is_left_for_an_hour(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_touch(f, "b:1", NULL);
-    lock2_release(f, "a:1", 0);
-    lock2_release(f, "b:1", 0);
-    assert_like(script_redis(f, "KEYS *"), LOCK2_RECORD);
-    assert_in_range(number_of(script_redis(f, "PTTL " LOCK2_RECORD)), 3600000,
-                    3630000);
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_release(f, "a:1", 0);
+    lua_lock_release(f, "b:1", 0);
+    assert_like(script_redis(f, "KEYS *"), LUA_LOCK_RECORD);
+    assert_in_range(number_of(script_redis(f, "PTTL " LUA_LOCK_RECORD)),
+                    3600000, 3630000);
 }
 
 static void every_key_has_an_end(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_touch(f, "b:1", NULL);
-    lock2_acquire_with(f, "c:1", 'l', 's', 1000);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_acquire_with(f, "c:1", 'l', 's', 1000);
     assert_like(script_redis(f, "DBSIZE"), "4");
     assert_true(number_of(script_redis(f, "PTTL n")) > 0);
-    assert_true(number_of(script_redis(f, "PTTL " LOCK2_RECORD)) > 0);
-    assert_true(number_of(script_redis(f, "PTTL " LOCK2_QUEUE)) > 0);
-    assert_true(number_of(script_redis(f, "PTTL " LOCK2_SPIN)) > 0);
+    assert_true(number_of(script_redis(f, "PTTL " LUA_LOCK_RECORD)) > 0);
+    assert_true(number_of(script_redis(f, "PTTL " LUA_LOCK_QUEUE)) > 0);
+    assert_true(number_of(script_redis(f, "PTTL " LUA_LOCK_SPIN)) > 0);
 }
 
 /* ---- names ---- */

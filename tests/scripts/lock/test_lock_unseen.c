@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 enum { HOUR_MS = 3600000 };
 
@@ -19,18 +19,18 @@ static const char held[] = "2 30000 0 0 0 (0) (1 * 30000 *)";
 /* a:1 holds, b:1 and c:1 wait and can be reached; it is 0. */
 static void two_wait(script_fixture *f)
 {
-    lock2_at(f, 0);
-    lock2_hear(f, "b", "c", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
+    lua_lock_at(f, 0);
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
 }
 
 static void assert_turn(script_fixture *f, char side, long long length)
 {
     lk__turn_text turn;
 
-    lock2_turn(f, &turn);
+    lua_lock_turn(f, &turn);
     assert_int_equal(turn.side.bytes[0], side);
     assert_int_equal(turn.length, length);
 }
@@ -46,7 +46,7 @@ static void left_open(script_fixture *f)
 {
     two_wait(f);
     f->interop = "1";
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_left_open(f);
     script_heard(f);
 }
@@ -56,10 +56,10 @@ static void theirs_had_it(script_fixture *f, long long from, long long till)
 {
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 30000");
-    lock2_at(f, from);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 1 0 0 (*) ()");
+    lua_lock_at(f, from);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 1 0 0 (*) ()");
     script_redis(f, "DEL n");
-    lock2_at(f, till);
+    lua_lock_at(f, till);
 }
 
 /* ---- who is not seen to wait ---- */
@@ -67,15 +67,15 @@ static void theirs_had_it(script_fixture *f, long long from, long long till)
 /* b:1 and c:1 wait behind one of theirs, who gives it to b:1. */
 static void one_was_met(script_fixture *f)
 {
-    lock2_at(f, 0);
-    lock2_hear(f, "b", "c", NULL);
+    lua_lock_at(f, 0);
+    lua_lock_hear(f, "b", "c", NULL);
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 30000");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
-    lock2_touch(f, "b:1", NULL);
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_touch(f, "b:1", NULL);
     script_redis(f, "DEL n");
-    assert_like(lock2_touch(f, "b:1", NULL), held);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
 }
 
 static void who_had_it_unasked_gets_a_turn_unseen(void **state)
@@ -83,7 +83,7 @@ static void who_had_it_unasked_gets_a_turn_unseen(void **state)
     script_fixture *f = *state;
 
     one_was_met(f);
-    lock2_release(f, "b:1", 0);
+    lua_lock_release(f, "b:1", 0);
     assert_left_open(f);
 }
 
@@ -92,9 +92,9 @@ static void long_ago_they_were_met_no_more(void **state)
     script_fixture *f = *state;
 
     one_was_met(f);
-    lock2_at(f, 10001);
-    lock2_touch(f, "c:1", NULL);
-    lock2_release(f, "b:1", 0);
+    lua_lock_at(f, 10001);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
@@ -103,9 +103,9 @@ static void met_in_an_hour_is_not_met(void **state)
     script_fixture *f = *state;
 
     one_was_met(f);
-    lock2_at(f, -HOUR_MS);
-    lock2_touch(f, "c:1", NULL);
-    lock2_release(f, "b:1", 0);
+    lua_lock_at(f, -HOUR_MS);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
@@ -114,18 +114,18 @@ static void in_vain_twice_they_are_taken_to_be_gone(void **state)
     script_fixture *f = *state;
 
     one_was_met(f);
-    lock2_release(f, "b:1", 0);
-    lock2_at(f, 200);
-    assert_like(lock2_touch(f, "c:1", NULL), held);
-    lock2_acquire(f, "b:2");
-    lock2_at(f, 800);
-    lock2_release(f, "c:1", 0);
+    lua_lock_release(f, "b:1", 0);
+    lua_lock_at(f, 200);
+    assert_like(lua_lock_touch(f, "c:1", NULL), held);
+    lua_lock_acquire(f, "b:2");
+    lua_lock_at(f, 800);
+    lua_lock_release(f, "c:1", 0);
     assert_left_open(f);
-    lock2_at(f, 1000);
-    assert_like(lock2_touch(f, "b:2", NULL), held);
-    lock2_acquire(f, "c:2");
-    lock2_at(f, 1700);
-    lock2_release(f, "b:2", 0);
+    lua_lock_at(f, 1000);
+    assert_like(lua_lock_touch(f, "b:2", NULL), held);
+    lua_lock_acquire(f, "c:2");
+    lua_lock_at(f, 1700);
+    lua_lock_release(f, "b:2", 0);
     assert_like(script_redis(f, "HKEYS n"), "c:2");
 }
 
@@ -137,7 +137,7 @@ static void who_was_seen_to_wait_is_not_met(void **state)
 
     left_open(f);
     theirs_had_it(f, 10, 10);
-    lock2_turn(f, &turn);
+    lua_lock_turn(f, &turn);
     assert_int_equal(turn.met, 0);
 }
 
@@ -147,7 +147,7 @@ static void who_was_seen_to_wait_is_not_met(void **state)
 static void one_was_given_it(script_fixture *f)
 {
     two_wait(f);
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "b:1");
     assert_turn(f, 'o', 0);
 }
@@ -155,9 +155,9 @@ static void one_was_given_it(script_fixture *f)
 static void left_to_the_unseen(script_fixture *f)
 {
     one_was_given_it(f);
-    lock2_at(f, 1000);
-    lock2_touch(f, "c:1", NULL);
-    lock2_release(f, "b:1", 0);
+    lua_lock_at(f, 1000);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_turn(f, 'p', -1);
 }
@@ -168,11 +168,11 @@ static void after_less_than_a_second_it_is_handed_over(void **state)
     lk__turn_text first, second;
 
     one_was_given_it(f);
-    lock2_turn(f, &first);
-    lock2_at(f, 999);
-    lock2_release(f, "b:1", 0);
+    lua_lock_turn(f, &first);
+    lua_lock_at(f, 999);
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "c:1");
-    lock2_turn(f, &second);
+    lua_lock_turn(f, &second);
     assert_int_equal(first.since, second.since);
 }
 
@@ -183,15 +183,15 @@ static void who_took_it_free_begins_the_time(void **state)
     lk__turn_text first, second;
 
     one_was_given_it(f);
-    lock2_turn(f, &first);
+    lua_lock_turn(f, &first);
     script_redis(f, "DEL n");
-    lock2_at(f, 900);
-    assert_like(lock2_touch(f, "c:1", NULL), held);
-    lock2_acquire(f, "b:2");
-    lock2_at(f, 1800);
-    lock2_release(f, "c:1", 0);
+    lua_lock_at(f, 900);
+    assert_like(lua_lock_touch(f, "c:1", NULL), held);
+    lua_lock_acquire(f, "b:2");
+    lua_lock_at(f, 1800);
+    lua_lock_release(f, "c:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "b:2");
-    lock2_turn(f, &second);
+    lua_lock_turn(f, &second);
     assert_true(second.since > first.since);
 }
 
@@ -201,14 +201,14 @@ static void in_our_turn_no_moment_is_left_to_the_unseen(void **state)
 
     left_open(f);
     f->interop = "0";
-    script_redis(f, "EVAL %s 1 " LOCK2_RECORD,
+    script_redis(f, "EVAL %s 1 " LUA_LOCK_RECORD,
                  "local r = redis.call('GET', KEYS[1]) return redis.call("
                  "'SET', KEYS[1], (string.gsub(r, 't,(%d+),%-1,0,0', "
                  "'o,%1,2000,0,4')), 'KEEPTTL')");
-    lock2_acquire(f, "a:2");
-    lock2_at(f, 1500);
-    lock2_touch(f, "b:1", NULL);
-    lock2_release(f, "a:2", 0);
+    lua_lock_acquire(f, "a:2");
+    lua_lock_at(f, 1500);
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_release(f, "a:2", 0);
     assert_like(script_redis(f, "HKEYS n"), "b:1");
 }
 
@@ -217,11 +217,11 @@ static void the_first_of_ours_waits_for_a_moment(void **state)
     script_fixture *f = *state;
 
     left_to_the_unseen(f);
-    lock2_at(f, 1011);
-    assert_like(lock2_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
-    assert_like(lock2_acquire(f, "b:2"), "2 0 * 0");
-    lock2_at(f, 1012);
-    assert_like(lock2_touch(f, "c:1", NULL), held);
+    lua_lock_at(f, 1011);
+    assert_like(lua_lock_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
+    assert_like(lua_lock_acquire(f, "b:2"), "2 0 * 0");
+    lua_lock_at(f, 1012);
+    assert_like(lua_lock_touch(f, "c:1", NULL), held);
     assert_turn(f, 'o', 0);
 }
 
@@ -230,11 +230,11 @@ static void a_listener_that_comes_then_has_a_whole_turn(void **state)
     script_fixture *f = *state;
 
     left_to_the_unseen(f);
-    script_listen(f, LOCK2_CHANNEL);
-    lock2_at(f, 1149);
-    assert_like(lock2_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
-    lock2_at(f, 1150);
-    assert_like(lock2_touch(f, "c:1", NULL), held);
+    script_listen(f, LUA_LOCK_CHANNEL);
+    lua_lock_at(f, 1149);
+    assert_like(lua_lock_touch(f, "c:1", NULL), "2 -2 2 0 0 (*) ()");
+    lua_lock_at(f, 1150);
+    assert_like(lua_lock_touch(f, "c:1", NULL), held);
 }
 
 static void who_comes_then_is_met(void **state)
@@ -244,8 +244,8 @@ static void who_comes_then_is_met(void **state)
 
     left_to_the_unseen(f);
     script_redis(f, "HSET n java:7 1");
-    lock2_touch(f, "c:1", NULL);
-    lock2_turn(f, &turn);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_turn(f, &turn);
     assert_int_equal(turn.side.bytes[0], 't');
     assert_true(turn.met >= turn.since);
     assert_int_equal(turn.vain, 0);
@@ -257,28 +257,29 @@ static void without_a_waiter_no_turn_begins(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_at(f, 0);
+    lua_lock_at(f, 0);
     f->interop = "1";
-    lock2_acquire(f, "a:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_release(f, "a:1", 0);
     assert_turn(f, '-', 0);
 }
 
 /* Else the next thread of the same client would always come before them. */
 static void without_a_waiter_those_who_are_seen_have_a_turn(void **state)
 {
-    static const char *const seen[] = {"PING", "SET " LOCK2_SPIN " 1",
-                                       "RPUSH " LOCK2_FAIRQ " java:7"};
+    static const char *const seen[] = {"PING", "SET " LUA_LOCK_SPIN " 1",
+                                       "RPUSH " LUA_LOCK_FAIRQ " java:7"};
     script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
-        lock2_at(f, 0);
-        lock2_acquire(f, "a:1");
+        lua_lock_at(f, 0);
+        lua_lock_acquire(f, "a:1");
         script_redis(f, seen[i]);
-        script_listen(f, i == 0 ? LOCK2_CHANNEL : LOCK2_CHANNEL ":java:7");
-        assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
-        assert_like(lock2_acquire(f, "b:1"), "2 0 * 2");
-        script_deafen(f, LOCK2_CHANNEL);
+        script_listen(f,
+                      i == 0 ? LUA_LOCK_CHANNEL : LUA_LOCK_CHANNEL ":java:7");
+        assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
+        assert_like(lua_lock_acquire(f, "b:1"), "2 0 * 2");
+        script_deafen(f, LUA_LOCK_CHANNEL);
         script_redis(f, "FLUSHALL");
     }
 }
@@ -288,13 +289,13 @@ static void without_a_waiter_no_turn_of_ours_is_cut_short(void **state)
     script_fixture *f = *state;
 
     left_open(f);
-    lock2_at(f, 200);
-    assert_like(lock2_touch(f, "b:1", NULL), held);
-    lock2_leave(f, "c:1", false);
-    script_listen(f, LOCK2_CHANNEL);
-    lock2_release(f, "b:1", 0);
+    lua_lock_at(f, 200);
+    assert_like(lua_lock_touch(f, "b:1", NULL), held);
+    lua_lock_leave(f, "c:1", false);
+    script_listen(f, LUA_LOCK_CHANNEL);
+    lua_lock_release(f, "b:1", 0);
     assert_turn(f, 'o', 500);
-    assert_like(lock2_acquire(f, "d:1"), "1 *");
+    assert_like(lua_lock_acquire(f, "d:1"), "1 *");
     assert_turn(f, 'o', 500);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 static long long pttl(script_fixture *f, const char *key)
 {
@@ -19,30 +19,30 @@ static void it_lengthens_and_never_shortens(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "1 60000 0 63");
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "1 60000 0 63");
     assert_in_range(pttl(f, "n"), 50000, 60000);
-    assert_like(lock2_keep(f, "a:1", 0, 1000, 0), "1 * 0 63");
+    assert_like(lua_lock_keep(f, "a:1", 0, 1000, 0), "1 * 0 63");
     assert_in_range(pttl(f, "n"), 50000, 60000);
-    assert_in_range(pttl(f, LOCK2_RECORD), 3640000, 3660000);
+    assert_in_range(pttl(f, LUA_LOCK_RECORD), 3640000, 3660000);
 }
 
 static void it_says_whether_anybody_waits(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
 }
 
 static void redissons_listeners_wait_as_well(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_listen(f, LOCK2_CHANNEL);
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+    lua_lock_acquire(f, "a:1");
+    script_listen(f, LUA_LOCK_CHANNEL);
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
 }
 
 /* Killed, Redisson's waiters leave their queue, which has no end. */
@@ -50,39 +50,39 @@ static void of_redissons_fair_queue_those_who_listen_wait(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "RPUSH " LOCK2_FAIRQ " java:7 java:8");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
-    script_listen(f, LOCK2_CHANNEL ":java:8");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
+    script_listen(f, LUA_LOCK_CHANNEL ":java:8");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
 }
 
 static void those_who_spin_wait(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "SET " LOCK2_SPIN " 1");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
-    script_redis(f, "DEL " LOCK2_SPIN);
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "SET " LUA_LOCK_SPIN " 1");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+    script_redis(f, "DEL " LUA_LOCK_SPIN);
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
     f->interop = "1";
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
 }
 
 static void neither_the_void_nor_the_parked_wait(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_leave(f, "b:1", true);
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
-    lock2_acquire(f, "c:1");
-    lock2_release(f, "a:1", 0); /* nobody hears it: c:1 is parked */
-    lock2_acquire(f, "a:2");
-    assert_like(lock2_keep(f, "a:2", 0, 30000, 0), "1 * 0 63");
-    lock2_touch(f, "c:1", NULL);
-    assert_like(lock2_keep(f, "a:2", 0, 30000, 0), "1 * 1 63");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_leave(f, "b:1", true);
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 0 63");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_release(f, "a:1", 0); /* nobody hears it: c:1 is parked */
+    lua_lock_acquire(f, "a:2");
+    assert_like(lua_lock_keep(f, "a:2", 0, 30000, 0), "1 * 0 63");
+    lua_lock_touch(f, "c:1", NULL);
+    assert_like(lua_lock_keep(f, "a:2", 0, 30000, 0), "1 * 1 63");
 }
 
 static void a_hold_that_is_gone_is_lost_and_no_key_is_made(void **state)
@@ -90,26 +90,26 @@ static void a_hold_that_is_gone_is_lost_and_no_key_is_made(void **state)
     script_fixture *f = *state;
     int64_t fence;
 
-    lock2_acquire(f, "a:1");
-    fence = lock2_fence(f);
-    assert_like(lock2_keep(f, "a:1", fence + 1, 30000, 0), "2 3");
+    lua_lock_acquire(f, "a:1");
+    fence = lua_lock_fence(f);
+    assert_like(lua_lock_keep(f, "a:1", fence + 1, 30000, 0), "2 3");
     script_redis(f, "DEL n");
-    assert_like(lock2_keep(f, "a:1", fence, 30000, 0), "2 0");
+    assert_like(lua_lock_keep(f, "a:1", fence, 30000, 0), "2 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     script_redis(f, "HSET n java:7 1");
-    assert_like(lock2_keep(f, "a:1", fence, 30000, 0), "2 2");
+    assert_like(lua_lock_keep(f, "a:1", fence, 30000, 0), "2 2");
 }
 
 static void a_revoked_hold_is_lost(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "EVAL %s 1 " LOCK2_RECORD,
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "EVAL %s 1 " LUA_LOCK_RECORD,
                  "local r = redis.call('GET', KEYS[1]) return redis.call("
                  "'SET', KEYS[1], (string.gsub(r, '^(%S+ %S+ %S+ %S+) %-', "
                  "'%1 v')), 'KEEPTTL')");
-    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "2 4");
+    assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "2 4");
     assert_in_range(pttl(f, "n"), 1, 30000);
 }
 
@@ -118,12 +118,12 @@ static void fences_are_reserved_as_far_as_the_clock_goes(void **state)
     script_fixture *f = *state;
     lk__record_text record;
 
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 100), "1 * 0 163");
-    assert_true(lock2_record(f, &record));
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 100), "1 * 0 163");
+    assert_true(lua_lock_record(f, &record));
     assert_int_equal(record.spare, 163);
-    lock2_keep(f, "a:1", 0, 30000, 1000000000);
-    assert_true(lock2_record(f, &record));
+    lua_lock_keep(f, "a:1", 0, 30000, 1000000000);
+    assert_true(lua_lock_record(f, &record));
     assert_true(record.fence + record.spare <=
                 script_now_ms(f) * 1000 + 200000);
 }
@@ -132,9 +132,9 @@ static void none_are_reserved_where_redisson_counted_on(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "SET " LOCK2_TOKEN " 9000000000000000");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 100), "1 * 0 63");
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 9000000000000000");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 100), "1 * 0 63");
 }
 
 static void without_a_record_the_hold_is_kept(void **state)
@@ -142,20 +142,20 @@ static void without_a_record_the_hold_is_kept(void **state)
     script_fixture *f = *state;
     int64_t fence;
 
-    lock2_acquire(f, "a:1");
-    fence = lock2_fence(f);
-    script_redis(f, "DEL " LOCK2_RECORD);
-    assert_like(lock2_keep(f, "a:1", fence, 60000, 0), "1 60000 0 0");
-    assert_like(script_redis(f, "EXISTS " LOCK2_RECORD), "0");
+    lua_lock_acquire(f, "a:1");
+    fence = lua_lock_fence(f);
+    script_redis(f, "DEL " LUA_LOCK_RECORD);
+    assert_like(lua_lock_keep(f, "a:1", fence, 60000, 0), "1 60000 0 0");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_RECORD), "0");
 }
 
 static void a_hold_without_an_end_gets_one(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_redis(f, "PERSIST n");
-    lock2_keep(f, "a:1", 0, 30000, 0);
+    lua_lock_keep(f, "a:1", 0, 30000, 0);
     assert_in_range(pttl(f, "n"), 1, 30000);
 }
 
@@ -163,11 +163,11 @@ static void a_full_server_does_not_refuse_it(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_fill_memory(f, true);
-    assert_like(lock2_keep(f, "a:1", 0, 60000, 5), "1 60000 0 68");
-    assert_like(lock2_keep(f, "a:1", 0, 1000, 5), "1 * 0 73");
-    assert_like(lock2_renew(f, "a:1", "b:1", 90000), "1 (2 0)");
+    assert_like(lua_lock_keep(f, "a:1", 0, 60000, 5), "1 60000 0 68");
+    assert_like(lua_lock_keep(f, "a:1", 0, 1000, 5), "1 * 0 73");
+    assert_like(lua_lock_renew(f, "a:1", "b:1", 90000), "1 (2 0)");
     script_fill_memory(f, false);
 }
 
@@ -177,31 +177,31 @@ static void one_name_does_not_keep_another_from_being_renewed(void **state)
 {
     script_fixture *f = *state;
 
-    script_set_name(f, LOCK2_OTHER);
-    lock2_acquire(f, "b:1");
+    script_set_name(f, LUA_LOCK_OTHER);
+    lua_lock_acquire(f, "b:1");
     script_set_name(f, "n");
     script_redis(f, "SET n 1");
-    assert_like(lock2_renew(f, "a:1", "b:1", 60000), "1 (1 2)");
-    assert_in_range(pttl(f, LOCK2_OTHER), 50000, 60000);
+    assert_like(lua_lock_renew(f, "a:1", "b:1", 60000), "1 (1 2)");
+    assert_in_range(pttl(f, LUA_LOCK_OTHER), 50000, 60000);
 }
 
 static void a_renewal_never_shortens_and_makes_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_renew(f, "a:1", "b:1", 1000), "1 (2 0)");
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_renew(f, "a:1", "b:1", 1000), "1 (2 0)");
     assert_in_range(pttl(f, "n"), 20000, 30000);
-    assert_like(script_redis(f, "EXISTS " LOCK2_OTHER), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_OTHER), "0");
 }
 
 static void a_renewal_gives_an_end_to_what_has_none(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_redis(f, "PERSIST n");
-    lock2_renew(f, "a:1", "b:1", 30000);
+    lua_lock_renew(f, "a:1", "b:1", 30000);
     assert_in_range(pttl(f, "n"), 1, 30000);
 }
 
@@ -215,10 +215,10 @@ static void a_server_without_gt_renews_the_same(void **state)
              " if select('#', ...) == 4 and select(4, ...) == 'GT' then return "
              "{err = 'ERR syntax error'} end return R.pcall(...) end}, {__index"
              " = R}) ");
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_renew(f, "a:1", "b:1", 60000), "1 (2 0)");
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_renew(f, "a:1", "b:1", 60000), "1 (2 0)");
     assert_in_range(pttl(f, "n"), 50000, 60000);
-    lock2_renew(f, "a:1", "b:1", 1000);
+    lua_lock_renew(f, "a:1", "b:1", 1000);
     assert_in_range(pttl(f, "n"), 50000, 60000);
 }
 

@@ -6,24 +6,24 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 enum { LOOKS = 64, HOUR_MS = 3600000 };
 
 static const char *fair_acquire(script_fixture *f, const char *claim)
 {
-    return lock2_acquire_with(f, claim, 'f', 'q', 30000);
+    return lua_lock_acquire_with(f, claim, 'f', 'q', 30000);
 }
 
 static const char *fair_try(script_fixture *f, const char *claim)
 {
-    return lock2_acquire_with(f, claim, 'f', 't', 30000);
+    return lua_lock_acquire_with(f, claim, 'f', 't', 30000);
 }
 
 /* The name is free, and nobody was told: b:1 and c:1 wait for it. */
 static void two_wait_for_a_free_lock(script_fixture *f)
 {
-    lock2_hear(f, "b", "c", NULL);
+    lua_lock_hear(f, "b", "c", NULL);
     fair_acquire(f, "a:1");
     fair_acquire(f, "b:1");
     fair_acquire(f, "c:1");
@@ -54,16 +54,16 @@ static void fair_and_other_claims_stand_in_one_queue(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", "c", "d", NULL);
-    lock2_acquire(f, "a:1");
+    lua_lock_hear(f, "b", "c", "d", NULL);
+    lua_lock_acquire(f, "a:1");
     fair_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
+    lua_lock_acquire(f, "c:1");
     fair_acquire(f, "d:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_like(holder(f), "b:1");
-    lock2_release(f, "b:1", 0);
+    lua_lock_release(f, "b:1", 0);
     assert_like(holder(f), "c:1");
-    lock2_release(f, "c:1", 0);
+    lua_lock_release(f, "c:1", 0);
     assert_like(holder(f), "d:1");
 }
 
@@ -75,7 +75,7 @@ static void a_newcomer_queues_and_the_first_is_given_a_free_lock(void **state)
     two_wait_for_a_free_lock(f);
     assert_like(fair_acquire(f, "d:1"), "2 0 * 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(lock2_touch(f, NULL, NULL), "2 3000 0 0 0 () ()");
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 3000 0 0 0 () ()");
     assert_like(holder(f), "b:1");
 }
 
@@ -83,15 +83,15 @@ static void nor_is_one_behind_a_dead_one_passed(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "c", NULL);
+    lua_lock_hear(f, "c", NULL);
     fair_acquire(f, "a:1");
     fair_acquire(f, "b:1");
     fair_acquire(f, "c:1");
     script_redis(f, "DEL n");
     assert_like(fair_try(f, "d:1"), "3 -1");
-    assert_like(lock2_acquire_with(f, "d:1", 'l', 't', 30000), "3 -1");
+    assert_like(lua_lock_acquire_with(f, "d:1", 'l', 't', 30000), "3 -1");
     assert_like(fair_acquire(f, "d:1"), "2 0 * 0");
-    lock2_touch(f, NULL, NULL);
+    lua_lock_touch(f, NULL, NULL);
     assert_like(holder(f), "c:1");
 }
 
@@ -103,9 +103,9 @@ static void the_first_that_asks_again_takes_a_free_lock(void **state)
 
     two_wait_for_a_free_lock(f);
     assert_like(fair_acquire(f, "b:1"), "1 * 30000 *");
-    assert_true(lock2_record(f, &record));
+    assert_true(lua_lock_record(f, &record));
     assert_true(record.floor > 0);
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "1");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
 static void another_that_asks_again_keeps_its_ticket(void **state)
@@ -113,7 +113,7 @@ static void another_that_asks_again_keeps_its_ticket(void **state)
     script_fixture *f = *state;
     long long ticket;
 
-    lock2_hear(f, "b", "c", NULL);
+    lua_lock_hear(f, "b", "c", NULL);
     fair_acquire(f, "a:1");
     fair_acquire(f, "b:1");
     fair_acquire(f, "c:1");
@@ -121,7 +121,7 @@ static void another_that_asks_again_keeps_its_ticket(void **state)
     script_redis(f, "DEL n");
     assert_like(fair_acquire(f, "c:1"), "2 0 * 0");
     assert_int_equal(script_item(f, 2), ticket);
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "2");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
 }
 
 static void a_holder_that_asks_again_is_told_its_fence(void **state)
@@ -134,7 +134,7 @@ static void a_holder_that_asks_again_is_told_its_fence(void **state)
     fair_acquire(f, "b:1");
     assert_like(fair_acquire(f, "a:1"), "1 * * *");
     assert_int_equal(script_item(f, 1), fence);
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "1");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
 /* Nobody knows whether the first is alive. */
@@ -148,7 +148,7 @@ static void without_the_right_to_ask_who_lives_nobody_overtakes(void **state)
     assert_like(fair_acquire(f, "d:1"), "2 0 * 0");
     script_deny(f, NULL);
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "3");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "3");
 }
 
 /* ---- the dead are passed by ---- */
@@ -157,13 +157,13 @@ static void one_that_was_not_heard_of_for_three_seconds_is_passed(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
+    lua_lock_hear(f, "b", NULL);
     fair_acquire(f, "a:1");
     fair_acquire(f, "b:1");
     script_redis(f, "DEL n");
-    lock2_shift(f, 2000);
+    lua_lock_shift(f, 2000);
     assert_like(fair_try(f, "d:1"), "3 -1");
-    lock2_shift(f, 20000);
+    lua_lock_shift(f, 20000);
     assert_like(fair_try(f, "d:1"), "1 * 30000 *");
 }
 
@@ -175,7 +175,7 @@ static void behind_too_many_dead_ones_it_waits(void **state)
     dead_ones_wait_for_a_free_lock(f, LOOKS);
     assert_like(fair_try(f, "d:1"), "3 -1");
     assert_like(fair_acquire(f, "d:1"), "2 0 * 0");
-    assert_like(lock2_touch(f, NULL, NULL), "2 -2 0 1 0 () ()");
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 -2 0 1 0 () ()");
     assert_like(fair_acquire(f, "d:1"), "1 * 30000 *");
 }
 
@@ -195,8 +195,8 @@ static void b_was_heard_of(script_fixture *f)
     two_wait_for_a_free_lock(f);
     script_redis(f, "HSET n a:1 1");
     script_redis(f, "PEXPIRE n 30000");
-    lock2_acquire(f, "b:2");
-    lock2_touch(f, "b:2", NULL);
+    lua_lock_acquire(f, "b:2");
+    lua_lock_touch(f, "b:2", NULL);
     script_redis(f, "DEL n");
 }
 
@@ -205,7 +205,7 @@ static void nobody_is_passed_when_the_clock_was_set_forward(void **state)
     script_fixture *f = *state;
 
     b_was_heard_of(f);
-    lock2_shift(f, HOUR_MS);
+    lua_lock_shift(f, HOUR_MS);
     assert_like(fair_try(f, "d:1"), "3 -1");
 }
 
@@ -214,7 +214,7 @@ static void nobody_is_passed_when_the_clock_was_set_back(void **state)
     script_fixture *f = *state;
 
     b_was_heard_of(f);
-    lock2_shift(f, -HOUR_MS);
+    lua_lock_shift(f, -HOUR_MS);
     assert_like(fair_try(f, "d:1"), "3 -1");
 }
 
@@ -223,7 +223,7 @@ static void one_that_does_not_listen_is_not_spared(void **state)
     script_fixture *f = *state;
 
     b_was_heard_of(f);
-    lock2_shift(f, HOUR_MS);
+    lua_lock_shift(f, HOUR_MS);
     script_deafen(f, "latchkey:in::b");
     script_deafen(f, "latchkey:in::c");
     assert_like(fair_try(f, "d:1"), "1 * 30000 *");
@@ -246,9 +246,9 @@ static void a_claim_that_was_given_up_is_refused(void **state)
     script_fixture *f = *state;
 
     two_wait_for_a_free_lock(f);
-    lock2_leave(f, "d:1", true);
+    lua_lock_leave(f, "d:1", true);
     script_redis(f, "DEL n");
-    assert_like(lock2_acquire(f, "d:1"), "!LKVOID*");
+    assert_like(lua_lock_acquire(f, "d:1"), "!LKVOID*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -262,7 +262,7 @@ static void a_full_server_refuses_a_newcomer_before_anything(void **state)
     assert_like(fair_acquire(f, "d:1"), "!*OOM*");
     script_fill_memory(f, false);
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 0 2251799813685247"),
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 2251799813685247"),
                 "2");
 }
 

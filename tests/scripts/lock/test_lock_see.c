@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 static void it_tells_holder_and_waiters_in_order(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
-    assert_like(lock2_see(f), "1 2 (a:1 1 * * * because l) "
-                              "(b:1 1 * * because l c:1 1 * * because l)");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    assert_like(lua_lock_see(f), "1 2 (a:1 1 * * * because l) "
+                                 "(b:1 1 * * because l c:1 1 * * because l)");
 }
 
 static void lists_are_read_by_their_names(void **state)
@@ -24,10 +24,10 @@ static void lists_are_read_by_their_names(void **state)
     lk__lock_see_answer answer;
     lk__lock_see_seen_waiters waiter;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
-    lock2_see(f);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_see(f);
     assert_int_equal(lk__answer_read(&lk__lock_see_answers, f->answer, &answer),
                      LK_OK);
     assert_int_equal(answer.kind, LK__LOCK_SEE_SEEN);
@@ -44,21 +44,21 @@ static void a_stranger_has_no_fence(void **state)
 
     script_redis(f, "HSET n java:7 2");
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(lock2_see(f), "1 0 (java:7 2 0 0 * \"\" \"\") ()");
+    assert_like(lua_lock_see(f), "1 0 (java:7 2 0 0 * \"\" \"\") ()");
     /* Nor where the record tells of one of ours. */
     script_redis(f, "DEL n");
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_redis(f, "DEL n");
     script_redis(f, "HSET n java:7 2");
     script_redis(f, "PEXPIRE n 5000");
-    assert_like(lock2_see(f), "1 0 (java:7 2 0 0 * \"\" \"\") ()");
+    assert_like(lua_lock_see(f), "1 0 (java:7 2 0 0 * \"\" \"\") ()");
 }
 
 static void a_free_name_has_nobody(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(lock2_see(f), "1 0 () ()");
+    assert_like(lua_lock_see(f), "1 0 () ()");
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
@@ -66,9 +66,9 @@ static void no_nonce_is_told(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    assert_null(strstr(lock2_see(f), LOCK2_NONCE));
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    assert_null(strstr(lua_lock_see(f), LUA_LOCK_NONCE));
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 #define LAST         "9007199254740991"
 #define LAST_BUT_ONE "9007199254740990"
@@ -19,7 +19,7 @@
 
 static long long token(script_fixture *f)
 {
-    return strtoll(script_redis(f, "GET " LOCK2_TOKEN), NULL, 10);
+    return strtoll(script_redis(f, "GET " LUA_LOCK_TOKEN), NULL, 10);
 }
 
 /* The highest fence of the last grant. */
@@ -27,26 +27,26 @@ static long long top(script_fixture *f)
 {
     lk__record_text record;
 
-    assert_true(lock2_record(f, &record));
+    assert_true(lua_lock_record(f, &record));
     return record.fence + record.spare;
 }
 
 /* Takes the last grant's range off those that may still come. */
 static void assert_beyond(script_fixture *f, long long *spent)
 {
-    assert_true(lock2_fence(f) > *spent);
+    assert_true(lua_lock_fence(f) > *spent);
     *spent = top(f);
 }
 
 static void note_fence(script_fixture *f, const char *fence, const char *spare)
 {
-    script_redis(f, "SET " LOCK2_RECORD " %s%s%s%s%s", "2l ", fence, " ", spare,
-                 " 0 - - - 0 - - - 0 0 - - ");
+    script_redis(f, "SET " LUA_LOCK_RECORD " %s%s%s%s%s", "2l ", fence, " ",
+                 spare, " 0 - - - 0 - - - 0 0 - - ");
 }
 
 static void reserve(script_fixture *f, const char *claim)
 {
-    assert_like(lock2_keep(f, claim, 0, 30000, 1000000), "1 *");
+    assert_like(lua_lock_keep(f, claim, 0, 30000, 1000000), "1 *");
 }
 
 /* ---- the range of a grant ---- */
@@ -56,7 +56,7 @@ static void a_fence_is_not_behind_the_clock(void **state)
     script_fixture *f = *state;
     long long before = script_now_ms(f) * 1000;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     assert_true(script_item(f, 1) >= before);
 }
 
@@ -66,9 +66,9 @@ static void fences_grow_even_when_the_clock_goes_back(void **state)
     script_fixture *f = *state;
 
     note_fence(f, FAR, "0");
-    assert_like(lock2_acquire(f, "a:1"), "1 8000000000000001 30000 0");
-    lock2_release(f, "a:1", 0);
-    assert_like(lock2_acquire(f, "b:1"), "1 8000000000000002 30000 0");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 8000000000000001 30000 0");
+    lua_lock_release(f, "a:1", 0);
+    assert_like(lua_lock_acquire(f, "b:1"), "1 8000000000000002 30000 0");
 }
 
 static void a_holder_that_asks_again_is_told_its_range(void **state)
@@ -76,10 +76,10 @@ static void a_holder_that_asks_again_is_told_its_range(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     fence = script_item(f, 1);
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 100), "1 * 0 163");
-    assert_like(lock2_acquire(f, "a:1"), "1 * * 163");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 100), "1 * 0 163");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 * * 163");
     assert_int_equal(script_item(f, 1), fence);
 }
 
@@ -90,16 +90,16 @@ static void ranges_do_not_overlap_when_the_lock_is_handed_over(void **state)
     script_fixture *f = *state;
     long long spent = 0;
 
-    lock2_hear(f, "b", "c", NULL);
-    lock2_acquire(f, "a:1");
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
     assert_beyond(f, &spent);
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
     reserve(f, "a:1");
     spent = top(f);
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_beyond(f, &spent);
-    lock2_force(f, "");
+    lua_lock_force(f, "");
     assert_like(script_redis(f, "HKEYS n"), "c:1");
     assert_beyond(f, &spent);
 }
@@ -109,15 +109,15 @@ static void ranges_do_not_overlap_when_a_lease_runs_out(void **state)
     script_fixture *f = *state;
     long long spent = 0;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     reserve(f, "a:1");
     spent = top(f);
     script_expire(f);
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "b:1");
     assert_beyond(f, &spent);
-    lock2_acquire(f, "c:1");
+    lua_lock_acquire(f, "c:1");
     script_expire(f);
-    assert_like(lock2_touch(f, "c:1", NULL), "2 30000 *");
+    assert_like(lua_lock_touch(f, "c:1", NULL), "2 30000 *");
     assert_beyond(f, &spent);
 }
 
@@ -126,10 +126,10 @@ static void ranges_do_not_overlap_when_a_hold_is_imported(void **state)
     script_fixture *f = *state;
     long long spent = 0;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     reserve(f, "a:1");
     spent = top(f);
-    lock2_import(f, "a:1", lock2_fence(f), "b:1");
+    lua_lock_import(f, "a:1", lua_lock_fence(f), "b:1");
     assert_beyond(f, &spent);
 }
 
@@ -140,11 +140,11 @@ static void ranges_do_not_overlap_when_redissons_token_is_left(void **state)
     long long spent = 0;
 
     f->interop = "1";
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     reserve(f, "a:1");
     spent = top(f);
-    script_redis(f, "DEL n " LOCK2_RECORD);
-    lock2_acquire(f, "b:1");
+    script_redis(f, "DEL n " LUA_LOCK_RECORD);
+    lua_lock_acquire(f, "b:1");
     assert_beyond(f, &spent);
 }
 
@@ -154,12 +154,12 @@ static void ranges_do_not_overlap_with_redissons_fences(void **state)
     long long theirs;
 
     f->interop = "1";
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     reserve(f, "a:1");
     assert_int_equal(token(f), top(f));
-    lock2_release(f, "a:1", 0);
-    theirs = strtoll(script_redis(f, "INCR " LOCK2_TOKEN), NULL, 10);
-    lock2_acquire(f, "b:1");
+    lua_lock_release(f, "a:1", 0);
+    theirs = strtoll(script_redis(f, "INCR " LUA_LOCK_TOKEN), NULL, 10);
+    lua_lock_acquire(f, "b:1");
     assert_true(script_item(f, 1) > theirs);
 }
 
@@ -170,21 +170,21 @@ static void no_token_is_made_where_there_is_none(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     reserve(f, "a:1");
-    assert_like(script_redis(f, "EXISTS " LOCK2_TOKEN), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_TOKEN), "0");
 }
 
 static void a_token_that_exists_is_set_to_the_top(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_TOKEN " 5 PX 90000");
-    lock2_acquire(f, "a:1");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 5 PX 90000");
+    lua_lock_acquire(f, "a:1");
     assert_int_equal(token(f), top(f));
     reserve(f, "a:1");
     assert_int_equal(token(f), top(f));
-    assert_true(strtoll(script_redis(f, "PTTL " LOCK2_TOKEN), NULL, 10) > 0);
+    assert_true(strtoll(script_redis(f, "PTTL " LUA_LOCK_TOKEN), NULL, 10) > 0);
 }
 
 static void a_token_is_made_for_redisson(void **state)
@@ -192,9 +192,9 @@ static void a_token_is_made_for_redisson(void **state)
     script_fixture *f = *state;
 
     f->interop = "1";
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     assert_int_equal(token(f), top(f));
-    script_redis(f, "DEL " LOCK2_TOKEN);
+    script_redis(f, "DEL " LUA_LOCK_TOKEN);
     reserve(f, "a:1");
     assert_int_equal(token(f), top(f));
 }
@@ -207,12 +207,12 @@ static void to_reserve_none_changes_nothing(void **state)
     char before[400];
 
     f->interop = "1";
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     snprintf(before, sizeof(before), "%s",
-             script_redis(f, "GET " LOCK2_RECORD));
-    script_redis(f, "SET " LOCK2_TOKEN " 5");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
-    assert_string_equal(script_redis(f, "GET " LOCK2_RECORD), before);
+             script_redis(f, "GET " LUA_LOCK_RECORD));
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 5");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 0), "1 * 1 63");
+    assert_string_equal(script_redis(f, "GET " LUA_LOCK_RECORD), before);
     assert_int_equal(token(f), 5);
 }
 
@@ -221,12 +221,12 @@ static void fences_are_reserved_to_the_holder_alone(void **state)
     script_fixture *f = *state;
     long long before;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     before = top(f);
-    assert_like(lock2_keep(f, "a:1", 5, 30000, 50), "2 3");
-    assert_like(lock2_keep(f, "b:1", 0, 30000, 50), "2 2");
+    assert_like(lua_lock_keep(f, "a:1", 5, 30000, 50), "2 3");
+    assert_like(lua_lock_keep(f, "b:1", 0, 30000, 50), "2 2");
     script_expire(f);
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 50), "2 0");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 50), "2 0");
     assert_int_equal(top(f), before);
 }
 
@@ -236,12 +236,12 @@ static void nothing_is_reserved_to_a_hold_of_another_record(void **state)
     script_fixture *f = *state;
     long long before;
 
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "b:1");
     before = top(f);
     script_redis(f, "DEL n");
     script_redis(f, "HSET n a:1 1");
     script_redis(f, "PEXPIRE n 60000");
-    assert_like(lock2_keep(f, "a:1", 77, 30000, 50), "1 * 0 0");
+    assert_like(lua_lock_keep(f, "a:1", 77, 30000, 50), "1 * 0 0");
     assert_int_equal(top(f), before);
 }
 
@@ -251,11 +251,11 @@ static void a_range_is_never_made_smaller(void **state)
     script_fixture *f = *state;
     long long before;
 
-    lock2_shift(f, 3600000);
-    lock2_acquire(f, "a:1");
+    lua_lock_shift(f, 3600000);
+    lua_lock_acquire(f, "a:1");
     before = top(f);
-    lock2_shift(f, 0);
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 50), "1 * 0 63");
+    lua_lock_shift(f, 0);
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 50), "1 * 0 63");
     assert_int_equal(top(f), before);
 }
 
@@ -265,10 +265,10 @@ static void what_the_server_denies_is_not_reserved(void **state)
     long long before;
 
     f->interop = "1";
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     before = top(f);
     script_deny(f, "set");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 50), "1 * 1 63");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 50), "1 * 1 63");
     script_deny(f, NULL);
     assert_int_equal(top(f), before);
     assert_int_equal(token(f), before);
@@ -281,14 +281,15 @@ static void nor_is_what_redissons_count_may_not_follow(void **state)
     long long before;
 
     f->interop = "1";
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     before = top(f);
     snprintf(f->stamp, sizeof(f->stamp),
              "local R = redis local redis = setmetatable({pcall = function(c, "
-             "key, ...) if c == 'SET' and key == '" LOCK2_TOKEN "' then return "
+             "key, ...) if c == 'SET' and key == '" LUA_LOCK_TOKEN
+             "' then return "
              "{err = 'ERR no'} end return R.pcall(c, key, ...) end}, {__index "
              "= R}) ");
-    assert_like(lock2_keep(f, "a:1", 0, 30000, 50), "1 * 1 63");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 50), "1 * 1 63");
     assert_int_equal(top(f), before);
 }
 
@@ -298,11 +299,11 @@ static void there_is_no_fence_beyond_redissons_last(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_TOKEN " 9007199254740992");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 9007199254740992");
     for (int i = 0; i < 3; i++)
-        assert_like(lock2_acquire(f, "a:1"), "!LKRANGE*");
-    script_redis(f, "SET " LOCK2_TOKEN " 9223372036854775807");
-    assert_like(lock2_acquire(f, "a:1"), "!LKRANGE*");
+        assert_like(lua_lock_acquire(f, "a:1"), "!LKRANGE*");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 9223372036854775807");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKRANGE*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -311,11 +312,11 @@ static void the_last_fence_is_given_once(void **state)
     script_fixture *f = *state;
 
     note_fence(f, LAST_BUT_ONE, "0");
-    assert_like(lock2_acquire(f, "a:1"), "1 " LAST " 30000 0");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
-    assert_like(lock2_acquire(f, "a:1"), "!LKRANGE*");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 " LAST " 30000 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKRANGE*");
     note_fence(f, LAST_BUT_ONE, "1");
-    assert_like(lock2_acquire(f, "a:1"), "!LKRANGE*");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKRANGE*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -324,14 +325,14 @@ static void a_hand_over_ends_there_as_well(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
+    lua_lock_hear(f, "b", NULL);
     note_fence(f, LAST_BUT_ONE, "0");
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 1");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_like(script_heard(f), "latchkey:in::b open 0 lock b:1 *");
-    assert_like(lock2_touch(f, "b:1", NULL), "!LKRANGE*");
+    assert_like(lua_lock_touch(f, "b:1", NULL), "!LKRANGE*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -339,12 +340,12 @@ static void a_ticket_is_not_given_twice(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "ZADD " LOCK2_QUEUE " 562949953421311 %s",
-                 lock2_member("b:1", 'l'));
-    assert_like(lock2_acquire(f, "c:1"), "!LKRANGE*");
-    assert_like(lock2_acquire(f, "d:1"), "!LKRANGE*");
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "1");
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "ZADD " LUA_LOCK_QUEUE " 562949953421311 %s",
+                 lua_lock_member("b:1", 'l'));
+    assert_like(lua_lock_acquire(f, "c:1"), "!LKRANGE*");
+    assert_like(lua_lock_acquire(f, "d:1"), "!LKRANGE*");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
 int main(void)

@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 enum { LOOKS = 64 };
 
 /* a:1 holds; b:1 and c:1 wait, and can be reached. */
 static void two_wait(script_fixture *f)
 {
-    lock2_hear(f, "b", "c", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
 }
 
 static void many_wait(script_fixture *f, const char *client, int count)
@@ -26,7 +26,7 @@ static void many_wait(script_fixture *f, const char *client, int count)
 
     for (int i = 0; i < count; i++) {
         snprintf(claim, sizeof(claim), "%s:%d", client, i);
-        lock2_acquire(f, claim);
+        lua_lock_acquire(f, claim);
     }
 }
 
@@ -37,19 +37,19 @@ static void a_late_leave_does_not_end_what_is_void(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_leave(f, "b:1", true);
-    assert_like(lock2_leave(f, "b:1", false), "1 0 0 0");
-    assert_like(lock2_acquire(f, "b:1"), "!LKVOID*");
+    lua_lock_leave(f, "b:1", true);
+    assert_like(lua_lock_leave(f, "b:1", false), "1 0 0 0");
+    assert_like(lua_lock_acquire(f, "b:1"), "!LKVOID*");
 }
 
 static void a_holder_that_leaves_for_good_frees_the_lock(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_leave(f, "a:1", true), "1 2 0 0");
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_leave(f, "a:1", true), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(lock2_acquire(f, "a:1"), "!LKVOID*");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKVOID*");
 }
 
 /* Behind a holder a claim queues with few commands, if it may. */
@@ -58,9 +58,9 @@ static void a_void_claim_does_not_queue_behind_a_holder(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    lock2_leave(f, "d:1", true);
-    assert_like(lock2_acquire(f, "d:1"), "!LKVOID*");
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 0 2251799813685247"),
+    lua_lock_leave(f, "d:1", true);
+    assert_like(lua_lock_acquire(f, "d:1"), "!LKVOID*");
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 2251799813685247"),
                 "2");
 }
 
@@ -70,13 +70,14 @@ static void what_was_void_for_eleven_minutes_is_swept(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    lock2_leave(f, "d:1", true);
-    lock2_shift_to_sweep(f, 650000);
-    lock2_touch(f, "b:1", NULL);
-    assert_like(lock2_acquire(f, "d:1"), "!LKVOID*");
-    lock2_shift_to_sweep(f, 670000);
-    lock2_touch(f, "b:1", NULL);
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 2533274790395904 +inf"),
+    lua_lock_leave(f, "d:1", true);
+    lua_lock_shift_to_sweep(f, 650000);
+    lua_lock_touch(f, "b:1", NULL);
+    assert_like(lua_lock_acquire(f, "d:1"), "!LKVOID*");
+    lua_lock_shift_to_sweep(f, 670000);
+    lua_lock_touch(f, "b:1", NULL);
+    assert_like(script_redis(f,
+                             "ZCOUNT " LUA_LOCK_QUEUE " 2533274790395904 +inf"),
                 "0");
 }
 
@@ -88,10 +89,10 @@ static void a_parked_waiter_that_leaves_is_gone(void **state)
 
     two_wait(f);
     script_deafen(f, "latchkey:in::b");
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HKEYS n"), "c:1");
-    assert_like(lock2_leave(f, "b:1", false), "1 1 0 0");
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 0 0 0 (0) ()");
+    assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) ()");
 }
 
 /* The one who leaves was told that the lock is open, and nobody else was. */
@@ -101,7 +102,7 @@ static void who_leaves_a_free_lock_hands_it_to_the_next(void **state)
 
     two_wait(f);
     script_expire(f);
-    assert_like(lock2_leave(f, "b:1", false), "1 1 0 0");
+    assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
@@ -109,13 +110,13 @@ static void the_last_who_leaves_leaves_nothing_to_do(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
     script_expire(f);
-    script_listen(f, LOCK2_CHANNEL);
-    assert_like(lock2_leave(f, "b:1", false), "1 1 0 0");
+    script_listen(f, LUA_LOCK_CHANNEL);
+    assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
     assert_string_equal(script_heard(f), "");
-    assert_like(script_redis(f, "EXISTS " LOCK2_QUEUE), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
 /* ---- force ---- */
@@ -125,16 +126,16 @@ static void force_on_a_foreign_hold_tells_none_of_ours(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "a", NULL);
-    lock2_acquire(f, "a:1");
+    lua_lock_hear(f, "a", NULL);
+    lua_lock_acquire(f, "a:1");
     script_expire(f);
     script_redis(f, "HSET n java:7 3");
-    assert_like(lock2_force(f, ""), "1 2 0 0");
+    assert_like(lua_lock_force(f, ""), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_string_equal(script_heard(f), "");
     script_redis(f, "HSET n java:7 3");
-    assert_like(lock2_force(f, "java:7"), "1 2 0 0");
-    assert_like(lock2_force(f, ""), "2 0");
+    assert_like(lua_lock_force(f, "java:7"), "1 2 0 0");
+    assert_like(lua_lock_force(f, ""), "2 0");
 }
 
 /* ---- who is told of a hand-over, and who gets it ---- */
@@ -145,13 +146,13 @@ static void waiters_are_served_in_the_order_of_their_tickets(void **state)
 
     two_wait(f);
     script_redis(f, "CONFIG RESETSTAT");
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "INFO commandstats"),
                 "*cmdstat_publish:calls=1,*");
     assert_like(script_redis(f, "HKEYS n"), "b:1");
-    assert_like(lock2_release(f, "b:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "b:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "HKEYS n"), "c:1");
-    assert_like(lock2_release(f, "c:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "c:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -159,16 +160,16 @@ static void a_grant_lasts_no_longer_than_what_was_asked_for(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire_with(f, "b:1", 'l', 'q', 700);
-    lock2_release(f, "a:1", 0);
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire_with(f, "b:1", 'l', 'q', 700);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_heard(f), "latchkey:in::b grant * 63 700 n\n");
     assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 1, 700);
     /* By the other road as well. */
-    script_redis(f, "SET " LOCK2_TOKEN " 5");
-    lock2_acquire_with(f, "b:2", 'l', 'q', 600);
-    lock2_release(f, "b:1", 0);
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 5");
+    lua_lock_acquire_with(f, "b:2", 'l', 'q', 600);
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_heard(f), "latchkey:in::b grant * 63 600 n\n");
 }
 
@@ -177,10 +178,10 @@ static void names_of_any_bytes_come_whole_in_a_grant(void **state)
     script_fixture *f = *state;
 
     script_set_name(f, "a {b} \xff\n%s");
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    assert_like(lock2_force(f, ""), "1 2 0 0");
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    assert_like(lua_lock_force(f, ""), "1 2 0 0");
     assert_like(script_heard(f),
                 "latchkey:in::b grant 0 lock b:1 * 3000 a {b} \xff\n%s\n");
 }
@@ -189,11 +190,11 @@ static void a_pattern_is_not_an_inbox(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
     script_listen(f, "elsewhere");
     freeReplyObject(redisCommand(f->inboxes, "PSUBSCRIBE latchkey:in:*"));
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -201,11 +202,11 @@ static void the_last_waiter_looked_at_may_be_the_one(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
     many_wait(f, "dead", LOOKS - 1);
-    lock2_acquire(f, "b:1");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    lua_lock_acquire(f, "b:1");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "HKEYS n"), "b:1");
 }
 
@@ -213,13 +214,13 @@ static void whoever_is_told_of_more_goes_on(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
     many_wait(f, "dead", LOOKS);
-    lock2_acquire(f, "b:1");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 1 0");
+    lua_lock_acquire(f, "b:1");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 1 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(lock2_touch(f, NULL, NULL), "2 3000 0 0 0 () ()");
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 3000 0 0 0 () ()");
     assert_like(script_redis(f, "HKEYS n"), "b:1");
 }
 
@@ -228,9 +229,9 @@ static void handing_on_does_nothing_to_a_held_lock(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(lock2_touch(f, NULL, NULL), "2 * 0 0 0 () ()");
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 * 0 0 0 () ()");
     assert_like(script_redis(f, "HKEYS n"), "a:1");
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "2");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -240,10 +241,10 @@ static void a_look_does_not_lengthen_a_revoked_lock(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_redis(f, "PEXPIRE n 3000");
-    lock2_revoke(f, "a:1");
-    lock2_touch(f, "a:1", NULL);
+    lua_lock_revoke(f, "a:1");
+    lua_lock_touch(f, "a:1", NULL);
     assert_in_range(strtoll(script_redis(f, "PTTL n"), NULL, 10), 1, 3000);
 }
 
@@ -252,9 +253,9 @@ static void a_claim_whose_grant_lapsed_is_not_known(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     script_expire(f);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 0 0 0 (0) ()");
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) ()");
     assert_like(script_redis(f, "HKEYS n"), "c:1");
 }
 
@@ -262,22 +263,25 @@ static void a_waiter_that_looks_needs_no_inbox(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
     script_expire(f);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 30000 0 0 0 (0) (1 * 30000 *)");
+    assert_like(lua_lock_touch(f, "b:1", NULL),
+                "2 30000 0 0 0 (0) (1 * 30000 *)");
 }
 
 static void a_waiter_behind_dead_ones_takes_a_free_lock(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     many_wait(f, "dead", 2);
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "b:1");
     script_expire(f);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 30000 0 0 0 (0) (1 * 30000 *)");
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 2251799813685248 +inf"),
+    assert_like(lua_lock_touch(f, "b:1", NULL),
+                "2 30000 0 0 0 (0) (1 * 30000 *)");
+    assert_like(script_redis(f,
+                             "ZCOUNT " LUA_LOCK_QUEUE " 2251799813685248 +inf"),
                 "2");
 }
 
@@ -287,9 +291,9 @@ static void see_lists_64_waiters_and_counts_all(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     many_wait(f, "w", LOOKS + 2);
-    lock2_see(f);
+    lua_lock_see(f);
     assert_int_equal(script_item(f, 1), LOOKS + 2);
     assert_int_equal(f->answer->element[3]->elements, LOOKS * 6);
     assert_string_equal(f->answer->element[3]->element[378]->str, "w:63");
@@ -299,12 +303,13 @@ static void see_lists_who_waits_for_redissons_fair_lock(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    script_redis(f, "RPUSH " LOCK2_FAIRQ " java:7 java:8");
-    assert_like(lock2_see(f), "1 3 * (b:1 1 * java:7 0 0 0 * java:8 0 0 0 *");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    script_redis(f, "RPUSH " LUA_LOCK_FAIRQ " java:7 java:8");
+    assert_like(lua_lock_see(f),
+                "1 3 * (b:1 1 * java:7 0 0 0 * java:8 0 0 0 *");
     script_deny(f, "lrange");
-    assert_like(lock2_see(f), "1 1 * (b:1 1 *");
+    assert_like(lua_lock_see(f), "1 1 * (b:1 1 *");
     script_deny(f, NULL);
 }
 

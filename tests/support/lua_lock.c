@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/layout2.h"
+#include "support/table.h"
 
 enum { LIFE_MS = 3600000, STONE_MS = 600000, FIELD = 400 };
 
@@ -19,14 +19,14 @@ static lk__text text_of(const char *text)
     return (lk__text){text, strlen(text)};
 }
 
-const char *lock2_member(const char *claim, char mode)
+const char *lua_lock_member(const char *claim, char mode)
 {
     static char texts[4][FIELD];
     static unsigned next;
     char *text = texts[next++ % 4];
     const lk__member_text member = {
         .claim = text_of(claim),
-        .nonce = text_of(LOCK2_NONCE),
+        .nonce = text_of(LUA_LOCK_NONCE),
         .mode = {&mode, 1},
         .need = 1,
         .lease = 30000,
@@ -42,18 +42,18 @@ const char *lock2_member(const char *claim, char mode)
 static const char *run(script_fixture *f, const lk__signature *signature,
                        size_t key_count, const void *args)
 {
-    return layout2_run(f, signature, lk__lock_keys, key_count, args);
+    return table_run(f, signature, lk__lock_keys, key_count, args);
 }
 
 /* ---- scripts ---- */
 
-const char *lock2_acquire_with(script_fixture *f, const char *claim, char mode,
-                               char how, int64_t lease)
+const char *lua_lock_acquire_with(script_fixture *f, const char *claim,
+                                  char mode, char how, int64_t lease)
 {
     char own[FIELD];
     const lk__member_text member = {
         .claim = text_of(claim),
-        .nonce = text_of(LOCK2_NONCE),
+        .nonce = text_of(LUA_LOCK_NONCE),
         .mode = {&mode, 1},
         .need = 1,
         .lease = lease,
@@ -76,9 +76,9 @@ const char *lock2_acquire_with(script_fixture *f, const char *claim, char mode,
                &args);
 }
 
-const char *lock2_acquire(script_fixture *f, const char *claim)
+const char *lua_lock_acquire(script_fixture *f, const char *claim)
 {
-    return lock2_acquire_with(f, claim, 'l', 'q', 30000);
+    return lua_lock_acquire_with(f, claim, 'l', 'q', 30000);
 }
 
 static lk__lock_close_args
@@ -86,38 +86,39 @@ close_args(const script_fixture *f, const char *claim, char why)
 {
     return (lk__lock_close_args){.why = why,
                                  .claim = text_of(claim),
-                                 .channel = text_of(LOCK2_CHANNEL),
+                                 .channel = text_of(LUA_LOCK_CHANNEL),
                                  .interop = f->interop[0],
                                  .life = LIFE_MS};
 }
 
-const char *lock2_release(script_fixture *f, const char *claim, int64_t fence)
+const char *
+lua_lock_release(script_fixture *f, const char *claim, int64_t fence)
 {
     lk__lock_close_args args = close_args(f, claim, 'r');
 
-    args.fence = fence != 0 ? fence : lock2_fence(f);
+    args.fence = fence != 0 ? fence : lua_lock_fence(f);
     return run(f, &lk__lock_close, LK__LOCK_CLOSE_WHOLE, &args);
 }
 
-const char *lock2_release_alone(script_fixture *f, const char *claim)
+const char *lua_lock_release_alone(script_fixture *f, const char *claim)
 {
     lk__lock_close_args args = close_args(f, claim, 'r');
 
     return run(f, &lk__lock_close, LK__LOCK_CLOSE_ALONE, &args);
 }
 
-const char *lock2_leave(script_fixture *f, const char *claim, bool stone)
+const char *lua_lock_leave(script_fixture *f, const char *claim, bool stone)
 {
     lk__lock_close_args args = close_args(f, claim, 'l');
 
     args.has_own = true;
-    args.own = text_of(lock2_member(claim, 'l'));
+    args.own = text_of(lua_lock_member(claim, 'l'));
     args.has_stone = stone;
     args.stone = STONE_MS;
     return run(f, &lk__lock_close, LK__LOCK_CLOSE_WHOLE, &args);
 }
 
-const char *lock2_force(script_fixture *f, const char *claim)
+const char *lua_lock_force(script_fixture *f, const char *claim)
 {
     lk__lock_close_args args = close_args(f, claim, 'f');
 
@@ -128,13 +129,14 @@ static const char *
 touch(script_fixture *f, const char *first, const char *second, char peek)
 {
     const char *end = first != NULL ? strchr(first, ':') : NULL;
-    lk__text members[2] = {first != NULL ? text_of(lock2_member(first, 'l'))
+    lk__text members[2] = {first != NULL ? text_of(lua_lock_member(first, 'l'))
                                          : text_of(""),
-                           second != NULL ? text_of(lock2_member(second, 'l'))
-                                          : text_of("")};
+                           second != NULL
+                               ? text_of(lua_lock_member(second, 'l'))
+                               : text_of("")};
     const lk__lock_touch_args args = {
         .uuid = {first, end != NULL ? (size_t)(end - first) : 0},
-        .channel = text_of(LOCK2_CHANNEL),
+        .channel = text_of(LUA_LOCK_CHANNEL),
         .interop = f->interop[0],
         .life = LIFE_MS,
         .peek = peek,
@@ -146,54 +148,54 @@ touch(script_fixture *f, const char *first, const char *second, char peek)
 }
 
 const char *
-lock2_touch(script_fixture *f, const char *first, const char *second)
+lua_lock_touch(script_fixture *f, const char *first, const char *second)
 {
     return touch(f, first, second, '0');
 }
 
-const char *lock2_peek(script_fixture *f, const char *claim)
+const char *lua_lock_peek(script_fixture *f, const char *claim)
 {
     return touch(f, claim, NULL, '1');
 }
 
-const char *lock2_keep(script_fixture *f, const char *claim, int64_t fence,
-                       int64_t lease, int64_t reserve)
+const char *lua_lock_keep(script_fixture *f, const char *claim, int64_t fence,
+                          int64_t lease, int64_t reserve)
 {
     const lk__lock_keep_args args = {
         .claim = text_of(claim),
-        .fence = fence != 0 ? fence : lock2_fence(f),
+        .fence = fence != 0 ? fence : lua_lock_fence(f),
         .lease = lease,
         .life = LIFE_MS,
         .reserve = reserve,
-        .channel = text_of(LOCK2_CHANNEL),
+        .channel = text_of(LUA_LOCK_CHANNEL),
         .interop = f->interop[0],
     };
 
     return run(f, &lk__lock_keep, LK__LOCK_KEEP_WHOLE, &args);
 }
 
-const char *lock2_renew(script_fixture *f, const char *claim, const char *other,
-                        int64_t lease)
+const char *lua_lock_renew(script_fixture *f, const char *claim,
+                           const char *other, int64_t lease)
 {
     char number[24];
-    const char *keys[] = {"n", LOCK2_OTHER};
+    const char *keys[] = {"n", LUA_LOCK_OTHER};
     const char *args[] = {number, claim, other, NULL};
 
     snprintf(number, sizeof(number), "%" PRId64, lease);
     script_run_keys(f, &lk__lock_renew_script, keys, 2, args);
-    layout2_check(f, &lk__lock_renew_answers);
+    table_check(f, &lk__lock_renew_answers);
     return f->answer_text;
 }
 
-const char *lock2_see(script_fixture *f)
+const char *lua_lock_see(script_fixture *f)
 {
     return run(f, &lk__lock_see, LK__LOCK_SEE_WHOLE, NULL);
 }
 
-const char *
-lock2_import(script_fixture *f, const char *from, int64_t fence, const char *to)
+const char *lua_lock_import(script_fixture *f, const char *from, int64_t fence,
+                            const char *to)
 {
-    const char *own = lock2_member(to, 'l');
+    const char *own = lua_lock_member(to, 'l');
     const lk__lock_import_args args = {
         .claim = text_of(from),
         .fence = fence,
@@ -206,50 +208,50 @@ lock2_import(script_fixture *f, const char *from, int64_t fence, const char *to)
     return run(f, &lk__lock_import, LK__LOCK_IMPORT_WHOLE, &args);
 }
 
-const char *lock2_revoke(script_fixture *f, const char *claim)
+const char *lua_lock_revoke(script_fixture *f, const char *claim)
 {
     const lk__lock_revoke_args args = {.claim = text_of(claim)};
 
     return run(f, &lk__lock_revoke, LK__LOCK_REVOKE_WHOLE, &args);
 }
 
-const char *lock2_forget(script_fixture *f)
+const char *lua_lock_forget(script_fixture *f)
 {
-    const lk__lock_forget_args args = {.channel = text_of(LOCK2_CHANNEL)};
+    const lk__lock_forget_args args = {.channel = text_of(LUA_LOCK_CHANNEL)};
 
     return run(f, &lk__lock_forget, LK__LOCK_FORGET_WHOLE, &args);
 }
 
-const char *lock2_term(script_fixture *f)
+const char *lua_lock_term(script_fixture *f)
 {
     return run(f, &lk__lock_term, LK__LOCK_TERM_WHOLE, NULL);
 }
 
 /* ---- what is there ---- */
 
-bool lock2_record(script_fixture *f, lk__record_text *ret)
+bool lua_lock_record(script_fixture *f, lk__record_text *ret)
 {
-    const char *text = script_redis(f, "GET " LOCK2_RECORD);
+    const char *text = script_redis(f, "GET " LUA_LOCK_RECORD);
 
     return lk__packed_read(&lk__record_text_packed, text_of(text), ret);
 }
 
-void lock2_turn(script_fixture *f, lk__turn_text *ret)
+void lua_lock_turn(script_fixture *f, lk__turn_text *ret)
 {
     lk__record_text record;
 
-    assert_true(lock2_record(f, &record));
+    assert_true(lua_lock_record(f, &record));
     memset(ret, 0, sizeof(*ret));
     ret->side = text_of("-");
     if (record.turn.size > 1)
         assert_true(lk__packed_read(&lk__turn_text_packed, record.turn, ret));
 }
 
-int64_t lock2_fence(script_fixture *f)
+int64_t lua_lock_fence(script_fixture *f)
 {
     lk__record_text record;
 
-    return lock2_record(f, &record) ? record.fence : 0;
+    return lua_lock_record(f, &record) ? record.fence : 0;
 }
 
 /* Times are multiples of step, in us. */
@@ -264,24 +266,24 @@ static void shift(script_fixture *f, long long ms, int step)
              ms, step);
 }
 
-void lock2_shift(script_fixture *f, long long ms)
+void lua_lock_shift(script_fixture *f, long long ms)
 {
     shift(f, ms, 1);
 }
 
-void lock2_shift_to_sweep(script_fixture *f, long long ms)
+void lua_lock_shift_to_sweep(script_fixture *f, long long ms)
 {
     shift(f, ms, 16000);
 }
 
 static long long start, at;
 
-long long lock2_now(void)
+long long lua_lock_now(void)
 {
     return at;
 }
 
-void lock2_at(script_fixture *f, long long ms)
+void lua_lock_at(script_fixture *f, long long ms)
 {
     if (f->stamp[0] == '\0')
         start = script_now_ms(f);
@@ -293,7 +295,7 @@ void lock2_at(script_fixture *f, long long ms)
              ms / 1000, ms % 1000 * 1000);
 }
 
-void lock2_hear(script_fixture *f, ...)
+void lua_lock_hear(script_fixture *f, ...)
 {
     va_list clients;
     const char *client;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 /* Every command that a script of the lock may call; those that write first. */
 static const char *const commands[] = {"del",           "hdel",
@@ -62,27 +62,27 @@ static void is_unused(script_fixture *f)
 
 static void is_held(script_fixture *f)
 {
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
 }
 
 static void one_waits(script_fixture *f)
 {
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
 }
 
 static void two_wait(script_fixture *f)
 {
     one_waits(f);
-    lock2_acquire(f, "c:1");
+    lua_lock_acquire(f, "c:1");
 }
 
 /* Nobody listens for the first. */
 static void one_waits_behind_the_dead(script_fixture *f)
 {
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "dead:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "dead:1");
+    lua_lock_acquire(f, "b:1");
 }
 
 static void one_waits_for_a_free_name(script_fixture *f)
@@ -99,26 +99,26 @@ static void two_wait_for_a_free_name(script_fixture *f)
 
 static void redisson_counts(script_fixture *f)
 {
-    script_redis(f, "SET " LOCK2_TOKEN " 5 PX 60000");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 5 PX 60000");
     two_wait(f);
 }
 
 static void redisson_waits(script_fixture *f)
 {
     two_wait(f);
-    script_redis(f, "SET " LOCK2_SPIN " 1 PX 1000000");
+    script_redis(f, "SET " LUA_LOCK_SPIN " 1 PX 1000000");
 }
 
 static void it_is_redissons_turn(script_fixture *f)
 {
     redisson_waits(f);
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
 }
 
 static void the_record_is_lost(script_fixture *f)
 {
     two_wait(f);
-    script_redis(f, "DEL " LOCK2_RECORD);
+    script_redis(f, "DEL " LUA_LOCK_RECORD);
 }
 
 typedef struct state {
@@ -148,88 +148,88 @@ enum { SITUATIONS = sizeof(situations) / sizeof(situations[0]) };
 static const char *queues(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_acquire(f, "z:1");
+    return lua_lock_acquire(f, "z:1");
 }
 
 static const char *tries(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_acquire_with(f, "z:1", 'f', 't', 30000);
+    return lua_lock_acquire_with(f, "z:1", 'f', 't', 30000);
 }
 
 static const char *spins(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_acquire_with(f, "z:1", 'l', 's', 30000);
+    return lua_lock_acquire_with(f, "z:1", 'l', 's', 30000);
 }
 
 static const char *releases(script_fixture *f, int64_t fence)
 {
-    return lock2_release(f, "a:1", fence);
+    return lua_lock_release(f, "a:1", fence);
 }
 
 static const char *releases_alone(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_release_alone(f, "a:1");
+    return lua_lock_release_alone(f, "a:1");
 }
 
 static const char *leaves(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_leave(f, "a:1", false);
+    return lua_lock_leave(f, "a:1", false);
 }
 
 static const char *leaves_for_good(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_leave(f, "a:1", true);
+    return lua_lock_leave(f, "a:1", true);
 }
 
 static const char *forces(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_force(f, "");
+    return lua_lock_force(f, "");
 }
 
 static const char *the_first_touches(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_touch(f, "b:1", NULL);
+    return lua_lock_touch(f, "b:1", NULL);
 }
 
 static const char *another_touches(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_touch(f, "c:1", NULL);
+    return lua_lock_touch(f, "c:1", NULL);
 }
 
 static const char *nobody_touches(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_touch(f, NULL, NULL);
+    return lua_lock_touch(f, NULL, NULL);
 }
 
 static const char *keeps(script_fixture *f, int64_t fence)
 {
-    return lock2_keep(f, "a:1", fence, 60000, 10);
+    return lua_lock_keep(f, "a:1", fence, 60000, 10);
 }
 
 static const char *imports(script_fixture *f, int64_t fence)
 {
-    return lock2_import(f, "a:1", fence, "z:1");
+    return lua_lock_import(f, "a:1", fence, "z:1");
 }
 
 static const char *revokes(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_revoke(f, "a:1");
+    return lua_lock_revoke(f, "a:1");
 }
 
 static const char *forgets(script_fixture *f, int64_t fence)
 {
     (void)fence;
-    return lock2_forget(f);
+    return lua_lock_forget(f);
 }
 
 typedef struct act {
@@ -296,24 +296,24 @@ static void assert_sound(const trial *t)
     char b[TEXT], c[TEXT];
     const char *wrong;
 
-    snprintf(b, sizeof(b), "%s", lock2_member("b:1", 'l'));
-    snprintf(c, sizeof(c), "%s", lock2_member("c:1", 'l'));
+    snprintf(b, sizeof(b), "%s", lua_lock_member("b:1", 'l'));
+    snprintf(c, sizeof(c), "%s", lua_lock_member("c:1", 'l'));
     if (may_leave_a_queue(t))
-        script_redis(t->f, "PEXPIRE " LOCK2_QUEUE " 1000");
+        script_redis(t->f, "PEXPIRE " LUA_LOCK_QUEUE " 1000");
     if (t->situation->waiters == 2)
         wrong = script_redis(t->f,
-                             "EVAL %s 4 n " LOCK2_RECORD " " LOCK2_QUEUE
-                             " " LOCK2_SPIN " %s 0 b:1 c:1 %s %s",
+                             "EVAL %s 4 n " LUA_LOCK_RECORD " " LUA_LOCK_QUEUE
+                             " " LUA_LOCK_SPIN " %s 0 b:1 c:1 %s %s",
                              look, no_end, b, c);
     else if (t->situation->waiters == 1)
         wrong = script_redis(t->f,
-                             "EVAL %s 4 n " LOCK2_RECORD " " LOCK2_QUEUE
-                             " " LOCK2_SPIN " %s 0 b:1 %s",
+                             "EVAL %s 4 n " LUA_LOCK_RECORD " " LUA_LOCK_QUEUE
+                             " " LUA_LOCK_SPIN " %s 0 b:1 %s",
                              look, no_end, b);
     else
         wrong = script_redis(t->f,
-                             "EVAL %s 4 n " LOCK2_RECORD " " LOCK2_QUEUE
-                             " " LOCK2_SPIN " %s 0",
+                             "EVAL %s 4 n " LUA_LOCK_RECORD " " LUA_LOCK_QUEUE
+                             " " LUA_LOCK_SPIN " %s 0",
                              look, no_end);
     if (strcmp(wrong, "\"\"") != 0 && wrong[0] != '\0')
         fail_trial(t, wrong);
@@ -326,8 +326,8 @@ static bool holds(const trial *t, const char *claim)
 
 static bool waits(const trial *t, const char *claim)
 {
-    return strcmp(script_redis(t->f, "ZSCORE " LOCK2_QUEUE " %s",
-                               lock2_member(claim, 'l')),
+    return strcmp(script_redis(t->f, "ZSCORE " LUA_LOCK_QUEUE " %s",
+                               lua_lock_member(claim, 'l')),
                   "nil") != 0;
 }
 
@@ -339,7 +339,7 @@ static void try_it(trial *t, check_fn check)
     int64_t fence;
 
     t->situation->begin(f);
-    fence = lock2_fence(f);
+    fence = lua_lock_fence(f);
     script_deny(f, t->denied[0]);
     if (t->denied[1] != NULL)
         script_redis(f, "ACL SETUSER restricted -%s", t->denied[1]);
@@ -368,7 +368,7 @@ try_all(script_fixture *f, const act *acts, size_t count, check_fn check)
 {
     trial t = {.f = f};
 
-    lock2_hear(f, "a", "b", "c", NULL);
+    lua_lock_hear(f, "a", "b", "c", NULL);
     for (size_t s = 0; s < SITUATIONS; s++) {
         for (size_t a = 0; a < count; a++) {
             t.situation = &situations[s];

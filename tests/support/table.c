@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/layout2.h"
+#include "support/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { KEYS = 6, ARGS = 16, FIELD = 400 };
 
-void layout2_check(const script_fixture *f, const lk__answers *answers)
+void table_check(const script_fixture *f, const lk__answers *answers)
 {
     max_align_t answer[16]; /* more than any has */
 
@@ -30,16 +30,16 @@ static void write_key(const char *name, const char *form,
         lk__key_write(form, name, key, LK__CLAIM_KEY_SIZE);
 }
 
-const char *layout2_run(script_fixture *f, const lk__signature *signature,
-                        const char *const *forms, size_t key_count,
-                        const void *args)
+const char *table_run(script_fixture *f, const lk__signature *signature,
+                      const char *const *forms, size_t key_count,
+                      const void *args)
 {
-    return layout2_run_for(f, signature, forms, key_count, NULL, args);
+    return table_run_for(f, signature, forms, key_count, NULL, args);
 }
 
-const char *layout2_run_for(script_fixture *f, const lk__signature *signature,
-                            const char *const *forms, size_t key_count,
-                            const char *const *claims, const void *args)
+const char *table_run_for(script_fixture *f, const lk__signature *signature,
+                          const char *const *forms, size_t key_count,
+                          const char *const *claims, const void *args)
 {
     static const lk__args_shape none = {NULL, 0, LK__NOT_GIVEN, LK__NOT_GIVEN};
     const lk__args_shape *shape =
@@ -63,6 +63,6 @@ const char *layout2_run_for(script_fixture *f, const lk__signature *signature,
     }
     answer =
         script_run_keys(f, signature->script, key_list, key_count, arg_list);
-    layout2_check(f, signature->answers);
+    table_check(f, signature->answers);
     return answer;
 }

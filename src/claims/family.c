@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What the questions of all families are made of; see layout2.h. */
+/* What the questions of all families are made of; see family.h. */
 
-#include "claims/layout2.h"
+#include "claims/family.h"
 
 #include <string.h>
 
@@ -16,16 +16,15 @@ lk__text lk__text_of(const char *text)
 }
 
 /* Permits end later for others than for us where those go by their own clocks. */
-const char *lk__layout2_skew(const lk__claim *claim)
+const char *lk__family_skew(const lk__claim *claim)
 {
-    return claim->place->kind->counts &&
-                   lk__layout2_interop(claim->place) == '1'
+    return claim->place->kind->counts && lk__family_interop(claim->place) == '1'
                ? "s"
                : "-";
 }
 
-lk__text lk__layout2_member(lk__question *q, const lk__claim *claim,
-                            const char *mode, const char *base)
+lk__text lk__family_member(lk__question *q, const lk__claim *claim,
+                           const char *mode, const char *base)
 {
     const lk__member_text member = {
         .claim = lk__text_of(claim->id),
@@ -43,30 +42,30 @@ lk__text lk__layout2_member(lk__question *q, const lk__claim *claim,
                                              text, LK__MEMBER_SIZE)};
 }
 
-char lk__layout2_interop(const lk__place *place)
+char lk__family_interop(const lk__place *place)
 {
     return place->client->settings.interop == LK_INTEROP_REDISSON ? '1' : '0';
 }
 
-int64_t lk__layout2_life(const lk__place *place)
+int64_t lk__family_life(const lk__place *place)
 {
     return (int64_t)place->client->settings.fence_keep_ms;
 }
 
-int64_t lk__layout2_db(const lk__place *place)
+int64_t lk__family_db(const lk__place *place)
 {
     return (int64_t)place->client->settings.db;
 }
 
-lk__question *lk__layout2_begin(const lk__place *place,
-                                const lk__signature *signature, size_t room)
+lk__question *lk__family_begin(const lk__place *place,
+                               const lk__signature *signature, size_t room)
 {
     return lk__question_begin(place->client, signature->script, room);
 }
 
-lk__question *lk__layout2_fill(lk__question *q, const lk__place *place,
-                               const lk__signature *signature, size_t key_count,
-                               const void *args)
+lk__question *lk__family_fill(lk__question *q, const lk__place *place,
+                              const lk__signature *signature, size_t key_count,
+                              const void *args)
 {
     lk__question_fill(q, signature, key_count, place->keys, args);
     return q;

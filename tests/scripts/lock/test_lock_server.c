@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 #include "support/wait.h"
 
 static long long number(const char *text)
@@ -22,10 +22,10 @@ static long long number(const char *text)
 /* a:1 holds; b:1 and c:1 wait, and can be reached. */
 static void two_wait(script_fixture *f)
 {
-    lock2_hear(f, "b", "c", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
 }
 
 /* Nobody listens for them. */
@@ -35,7 +35,7 @@ static void dead_wait(script_fixture *f, int count)
 
     for (int i = 0; i < count; i++) {
         snprintf(claim, sizeof(claim), "dead:%d", i);
-        lock2_acquire(f, claim);
+        lua_lock_acquire(f, claim);
     }
 }
 
@@ -46,15 +46,15 @@ static void a_full_server_refuses_to_queue_a_claim(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     dead_wait(f, 1);
-    lock2_release(f, "a:1", 0);
-    lock2_acquire(f, "a:2");
+    lua_lock_release(f, "a:1", 0);
+    lua_lock_acquire(f, "a:2");
     script_fill_memory(f, true);
-    assert_like(lock2_acquire(f, "b:1"), "!*OOM*");
-    assert_like(lock2_acquire_with(f, "b:1", 'f', 'q', 30000), "!*OOM*");
+    assert_like(lua_lock_acquire(f, "b:1"), "!*OOM*");
+    assert_like(lua_lock_acquire_with(f, "b:1", 'f', 'q', 30000), "!*OOM*");
     script_fill_memory(f, false);
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 0 +inf"), "1");
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 +inf"), "1");
 }
 
 static void a_full_server_lets_a_release_be_open(void **state)
@@ -65,9 +65,9 @@ static void a_full_server_lets_a_release_be_open(void **state)
     two_wait(f);
     f->interop = "1";
     script_fill_memory(f, true);
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     script_fill_memory(f, false);
-    assert_true(lock2_record(f, &record));
+    assert_true(lua_lock_record(f, &record));
     assert_memory_equal(record.turn.bytes, "t,", 2);
 }
 
@@ -76,27 +76,29 @@ static void a_full_server_lets_redissons_count_follow(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_redis(f, "SET " LOCK2_TOKEN " 5");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 5");
     script_fill_memory(f, true);
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     script_fill_memory(f, false);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    assert_true(number(script_redis(f, "GET " LOCK2_TOKEN)) > lock2_fence(f));
+    assert_true(number(script_redis(f, "GET " LUA_LOCK_TOKEN)) >
+                lua_lock_fence(f));
 }
 
 static void a_full_server_lets_dead_waiters_be_parked(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     dead_wait(f, 1);
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "b:1");
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "b:1");
     script_fill_memory(f, true);
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     script_fill_memory(f, false);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 2251799813685248 +inf"),
+    assert_like(script_redis(f,
+                             "ZCOUNT " LUA_LOCK_QUEUE " 2251799813685248 +inf"),
                 "1");
 }
 
@@ -105,14 +107,15 @@ static void so_does_it_where_nobody_is_alive(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     dead_wait(f, 70);
     script_redis(f, "DEL n");
     script_fill_memory(f, true);
-    assert_like(lock2_touch(f, NULL, NULL), "2 -2 0 1 0 () ()");
-    assert_like(lock2_touch(f, NULL, NULL), "2 -2 0 0 0 () ()");
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 -2 0 1 0 () ()");
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 -2 0 0 0 () ()");
     script_fill_memory(f, false);
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 2251799813685248 +inf"),
+    assert_like(script_redis(f,
+                             "ZCOUNT " LUA_LOCK_QUEUE " 2251799813685248 +inf"),
                 "70");
 }
 
@@ -120,11 +123,11 @@ static void where_none_may_be_parked_there_is_no_more_to_do(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     dead_wait(f, 70);
     script_redis(f, "DEL n");
     script_deny(f, "zadd");
-    assert_like(lock2_touch(f, NULL, NULL), "2 -2 0 0 1 () ()");
+    assert_like(lua_lock_touch(f, NULL, NULL), "2 -2 0 0 1 () ()");
     script_deny(f, NULL);
 }
 
@@ -134,26 +137,26 @@ static void a_full_server_lets_a_claim_end(void **state)
 
     two_wait(f);
     script_fill_memory(f, true);
-    assert_like(lock2_leave(f, "a:1", true), "1 2 0 0");
+    assert_like(lua_lock_leave(f, "a:1", true), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    assert_like(lock2_leave(f, "c:1", true), "1 1 0 0");
-    assert_like(lock2_leave(f, "d:1", true), "1 0 0 0");
-    assert_like(lock2_force(f, ""), "1 2 0 0");
+    assert_like(lua_lock_leave(f, "c:1", true), "1 1 0 0");
+    assert_like(lua_lock_leave(f, "d:1", true), "1 0 0 0");
+    assert_like(lua_lock_force(f, ""), "1 2 0 0");
     script_fill_memory(f, false);
-    assert_like(lock2_acquire(f, "a:1"), "!LKVOID*");
-    assert_like(lock2_acquire(f, "c:1"), "!LKVOID*");
-    assert_like(lock2_acquire(f, "d:1"), "!LKVOID*");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKVOID*");
+    assert_like(lua_lock_acquire(f, "c:1"), "!LKVOID*");
+    assert_like(lua_lock_acquire(f, "d:1"), "!LKVOID*");
 }
 
 static void a_full_server_lets_a_hold_be_revoked(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_fill_memory(f, true);
-    assert_like(lock2_revoke(f, "a:1"), "1 * 1");
+    assert_like(lua_lock_revoke(f, "a:1"), "1 * 1");
     script_fill_memory(f, false);
-    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "2 4");
+    assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "2 4");
 }
 
 /* ---- keys that are not ours ---- */
@@ -161,18 +164,18 @@ static void a_full_server_lets_a_hold_be_revoked(void **state)
 static void
 assert_all_refuse(script_fixture *f, const char *error, const char *kept)
 {
-    assert_like(lock2_acquire(f, "a:1"), error);
-    assert_like(lock2_acquire_with(f, "a:1", 'l', 's', 30000), error);
-    assert_like(lock2_release(f, "a:1", 5), error);
-    assert_like(lock2_leave(f, "a:1", true), error);
-    assert_like(lock2_force(f, ""), error);
-    assert_like(lock2_touch(f, "a:1", NULL), error);
-    assert_like(lock2_keep(f, "a:1", 5, 30000, 0), kept);
-    assert_like(lock2_see(f), error);
-    assert_like(lock2_import(f, "a:1", 5, "b:1"), error);
-    assert_like(lock2_revoke(f, "a:1"), error);
-    assert_like(lock2_forget(f), error);
-    assert_like(lock2_term(f), error);
+    assert_like(lua_lock_acquire(f, "a:1"), error);
+    assert_like(lua_lock_acquire_with(f, "a:1", 'l', 's', 30000), error);
+    assert_like(lua_lock_release(f, "a:1", 5), error);
+    assert_like(lua_lock_leave(f, "a:1", true), error);
+    assert_like(lua_lock_force(f, ""), error);
+    assert_like(lua_lock_touch(f, "a:1", NULL), error);
+    assert_like(lua_lock_keep(f, "a:1", 5, 30000, 0), kept);
+    assert_like(lua_lock_see(f), error);
+    assert_like(lua_lock_import(f, "a:1", 5, "b:1"), error);
+    assert_like(lua_lock_revoke(f, "a:1"), error);
+    assert_like(lua_lock_forget(f), error);
+    assert_like(lua_lock_term(f), error);
 }
 
 static void a_name_that_is_no_lock_is_refused(void **state)
@@ -190,7 +193,7 @@ static void another_layout_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_RECORD " %s",
+    script_redis(f, "SET " LUA_LOCK_RECORD " %s",
                  "3l 5 0 0 - - - 0 - - - 0 0 - - ");
     assert_all_refuse(f, "!LKLAYOUT*", "!LKLAYOUT*");
     assert_like(script_redis(f, "DBSIZE"), "1");
@@ -202,14 +205,14 @@ static void assert_left_alone(script_fixture *f)
     char before[200];
 
     snprintf(before, sizeof(before), "%s", script_redis(f, "HGETALL n"));
-    assert_like(lock2_acquire(f, "a:1"), "!LKTYPE*");
-    assert_like(lock2_force(f, ""), "!LKTYPE*");
-    assert_like(lock2_see(f), "!LKTYPE*");
-    assert_like(lock2_forget(f), "!LKTYPE*");
-    assert_like(lock2_release(f, "a:1", 5), "2 2");
-    assert_like(lock2_keep(f, "a:1", 5, 30000, 0), "2 2");
-    assert_like(lock2_import(f, "a:1", 5, "b:1"), "2 2");
-    assert_like(lock2_revoke(f, "a:1"), "2");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKTYPE*");
+    assert_like(lua_lock_force(f, ""), "!LKTYPE*");
+    assert_like(lua_lock_see(f), "!LKTYPE*");
+    assert_like(lua_lock_forget(f), "!LKTYPE*");
+    assert_like(lua_lock_release(f, "a:1", 5), "2 2");
+    assert_like(lua_lock_keep(f, "a:1", 5, 30000, 0), "2 2");
+    assert_like(lua_lock_import(f, "a:1", 5, "b:1"), "2 2");
+    assert_like(lua_lock_revoke(f, "a:1"), "2");
     assert_string_equal(script_redis(f, "HGETALL n"), before);
     assert_like(script_redis(f, "DBSIZE"), "1");
 }
@@ -237,13 +240,13 @@ a_queue_of_another_type_stops_a_script_before_it_begins(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "SET " LOCK2_QUEUE " x");
-    assert_like(lock2_release(f, "a:1", 0), "!*WRONGTYPE*");
-    assert_like(lock2_leave(f, "a:1", true), "!*WRONGTYPE*");
-    assert_like(lock2_force(f, ""), "!*WRONGTYPE*");
-    assert_like(lock2_acquire(f, "b:1"), "!*WRONGTYPE*");
-    assert_like(lock2_touch(f, "b:1", NULL), "!*WRONGTYPE*");
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "SET " LUA_LOCK_QUEUE " x");
+    assert_like(lua_lock_release(f, "a:1", 0), "!*WRONGTYPE*");
+    assert_like(lua_lock_leave(f, "a:1", true), "!*WRONGTYPE*");
+    assert_like(lua_lock_force(f, ""), "!*WRONGTYPE*");
+    assert_like(lua_lock_acquire(f, "b:1"), "!*WRONGTYPE*");
+    assert_like(lua_lock_touch(f, "b:1", NULL), "!*WRONGTYPE*");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
     assert_like(script_redis(f, "DBSIZE"), "3");
 }
@@ -252,25 +255,25 @@ static void a_token_that_is_no_counter_leaves_the_name_free(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_TOKEN " word");
-    assert_like(lock2_acquire(f, "a:1"), "!LKTYPE*");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " word");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKTYPE*");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    script_redis(f, "DEL " LOCK2_TOKEN);
+    script_redis(f, "DEL " LUA_LOCK_TOKEN);
     two_wait(f);
-    script_redis(f, "SET " LOCK2_TOKEN " word");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 1");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " word");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "2");
-    assert_like(lock2_touch(f, "b:1", NULL), "!LKTYPE*");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
+    assert_like(lua_lock_touch(f, "b:1", NULL), "!LKTYPE*");
 }
 
 static void a_fair_queue_of_another_type_does_not_stop_a_release(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "SET " LOCK2_FAIRQ " x");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "SET " LUA_LOCK_FAIRQ " x");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -278,9 +281,9 @@ static void what_is_no_member_does_not_keep_a_hold_from_its_end(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_redis(f, "ZADD " LOCK2_QUEUE " 281474976710657 x");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "ZADD " LUA_LOCK_QUEUE " 281474976710657 x");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -293,9 +296,10 @@ static void waiters_that_may_not_ask_still_get_the_lock(void **state)
 
     two_wait(f);
     script_deny(f, "pubsub");
-    lock2_release(f, "a:1", 0);
-    assert_like(lock2_touch(f, "c:1", NULL), "2 -2 0 0 1 (*) ()");
-    assert_like(lock2_touch(f, "b:1", NULL), "2 30000 0 0 * (0) (1 * 30000 *)");
+    lua_lock_release(f, "a:1", 0);
+    assert_like(lua_lock_touch(f, "c:1", NULL), "2 -2 0 0 1 (*) ()");
+    assert_like(lua_lock_touch(f, "b:1", NULL),
+                "2 30000 0 0 * (0) (1 * 30000 *)");
     script_deny(f, NULL);
 }
 
@@ -304,11 +308,11 @@ static void a_close_that_may_not_count_is_answered(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     dead_wait(f, 1);
     script_deny(f, "zcount");
-    assert_like(lock2_leave(f, "dead:0", false), "1 1 0 0");
-    assert_like(lock2_force(f, ""), "1 2 0 0");
+    assert_like(lua_lock_leave(f, "dead:0", false), "1 1 0 0");
+    assert_like(lua_lock_force(f, ""), "1 2 0 0");
     script_deny(f, NULL);
 }
 
@@ -316,23 +320,23 @@ static void a_revocation_that_may_not_be_told_is_one(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_deny(f, "publish");
-    assert_like(lock2_revoke(f, "a:1"), "1 * 1");
+    assert_like(lua_lock_revoke(f, "a:1"), "1 * 1");
     script_deny(f, NULL);
-    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "2 4");
+    assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "2 4");
 }
 
 static void a_renewal_that_is_denied_says_so(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_deny(f, "pexpire");
-    assert_like(lock2_renew(f, "a:1", "b:1", 60000), "!DENIED *");
-    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "!DENIED *");
+    assert_like(lua_lock_renew(f, "a:1", "b:1", 60000), "!DENIED *");
+    assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "!DENIED *");
     script_deny(f, "hexists");
-    assert_like(lock2_renew(f, "a:1", "b:1", 60000), "!DENIED *");
+    assert_like(lua_lock_renew(f, "a:1", "b:1", 60000), "!DENIED *");
     script_deny(f, NULL);
 }
 
@@ -341,9 +345,9 @@ static void a_keep_that_may_not_ask_says_that_somebody_waits(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_deny(f, "pubsub");
-    assert_like(lock2_keep(f, "a:1", 0, 60000, 0), "1 60000 1 *");
+    assert_like(lua_lock_keep(f, "a:1", 0, 60000, 0), "1 60000 1 *");
     script_deny(f, NULL);
 }
 
@@ -372,14 +376,14 @@ static void a_lock_that_nobody_else_wants_costs_few_commands(void **state)
     script_fixture *f = *state;
     int64_t fence;
 
-    lock2_acquire(f, "a:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_release(f, "a:1", 0);
     script_redis(f, "CONFIG RESETSTAT");
-    lock2_acquire(f, "a:2");
+    lua_lock_acquire(f, "a:2");
     assert_in_range(commands_called(f), 1, 6);
-    fence = lock2_fence(f);
+    fence = lua_lock_fence(f);
     script_redis(f, "CONFIG RESETSTAT");
-    lock2_release(f, "a:2", fence);
+    lua_lock_release(f, "a:2", fence);
     assert_in_range(commands_called(f), 1, 4);
 }
 
@@ -387,11 +391,11 @@ static void a_lock_that_nobody_else_wants_costs_few_commands(void **state)
 static long long
 hand_over_cost(script_fixture *f, const char *from, const char *to)
 {
-    int64_t fence = lock2_fence(f);
+    int64_t fence = lua_lock_fence(f);
 
-    lock2_touch(f, to, NULL); /* heard of lately, however slow we are */
+    lua_lock_touch(f, to, NULL); /* heard of lately, however slow we are */
     script_redis(f, "CONFIG RESETSTAT");
-    lock2_release(f, from, fence);
+    lua_lock_release(f, from, fence);
     return commands_called(f);
 }
 
@@ -411,7 +415,7 @@ static void a_hand_over_costs_the_same_with_many_waiters(void **state)
         two_wait(f);
         for (int i = 0; i < MANY; i++) {
             snprintf(claim, sizeof(claim), "w:%d", i);
-            lock2_acquire(f, claim);
+            lua_lock_acquire(f, claim);
         }
         begun = wait_now_ms();
         many = hand_over_cost(f, "a:1", "b:1");

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 /* ---- a free name ---- */
 
@@ -13,7 +13,7 @@ static void a_free_name_is_taken_with_its_whole_lease(void **state)
 {
     script_fixture *f = *state;
 
-    assert_like(lock2_acquire(f, "a:1"), "1 * 30000 63");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 * 30000 63");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
@@ -23,11 +23,11 @@ static void the_record_says_who_and_since_when(void **state)
     lk__record_text record;
     long long before = script_now_ms(f);
 
-    lock2_acquire(f, "a:1");
-    assert_true(lock2_record(f, &record));
+    lua_lock_acquire(f, "a:1");
+    assert_true(lua_lock_record(f, &record));
     assert_memory_equal(record.layout.bytes, "2l", 2);
     assert_memory_equal(record.claim.bytes, "a:1 ", 4);
-    assert_memory_equal(record.nonce.bytes, LOCK2_NONCE, 16);
+    assert_memory_equal(record.nonce.bytes, LUA_LOCK_NONCE, 16);
     assert_int_equal(record.fence, script_item(f, 1));
     assert_int_equal(record.lease, 30000);
     assert_true(record.since >= before);
@@ -40,13 +40,13 @@ sent_again_it_answers_the_same_hold_and_changes_nothing(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     fence = script_item(f, 1);
     script_redis(f, "PEXPIRE n 20000");
-    assert_like(lock2_acquire(f, "a:1"), "1 * * 63");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 * * 63");
     assert_int_equal(script_item(f, 1), fence);
     assert_in_range(script_item(f, 2), 1, 20000);
-    assert_like(script_redis(f, "EXISTS " LOCK2_QUEUE), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
 static void fences_grow_with_the_spare_ones_between(void **state)
@@ -54,12 +54,12 @@ static void fences_grow_with_the_spare_ones_between(void **state)
     script_fixture *f = *state;
     long long fence;
 
-    lock2_shift(f, 1000000);
-    lock2_acquire(f, "a:1");
+    lua_lock_shift(f, 1000000);
+    lua_lock_acquire(f, "a:1");
     fence = script_item(f, 1);
-    lock2_release(f, "a:1", 0);
-    lock2_shift(f, 0);
-    lock2_acquire(f, "b:1");
+    lua_lock_release(f, "a:1", 0);
+    lua_lock_shift(f, 0);
+    lua_lock_acquire(f, "b:1");
     assert_true(script_item(f, 1) > fence + 63);
 }
 
@@ -67,8 +67,8 @@ static void a_fence_set_to_the_end_is_an_error_and_takes_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_TOKEN " 9007199254740991");
-    assert_like(lock2_acquire(f, "a:1"), "!LKRANGE*");
+    script_redis(f, "SET " LUA_LOCK_TOKEN " 9007199254740991");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKRANGE*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -76,17 +76,17 @@ static void another_familys_record_counts_with_its_fences_only(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_RECORD " %s",
+    script_redis(f, "SET " LUA_LOCK_RECORD " %s",
                  "2w 9000000000000000 7 99 v - - 1 x:1 - w 1 1 - - r");
-    assert_like(lock2_acquire(f, "a:1"), "1 9000000000000008 30000 0");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 9000000000000008 30000 0");
 }
 
 static void what_is_no_record_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    script_redis(f, "SET " LOCK2_RECORD " hello");
-    assert_like(lock2_acquire(f, "a:1"), "!LKLAYOUT*");
+    script_redis(f, "SET " LUA_LOCK_RECORD " hello");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKLAYOUT*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -97,12 +97,12 @@ static void behind_a_holder_it_queues_once(void **state)
     script_fixture *f = *state;
     long long ticket;
 
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_acquire(f, "b:1"), "2 * * 0");
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_acquire(f, "b:1"), "2 * * 0");
     ticket = script_item(f, 2);
-    assert_like(lock2_acquire(f, "b:1"), "2 * * 0");
+    assert_like(lua_lock_acquire(f, "b:1"), "2 * * 0");
     assert_int_equal(script_item(f, 2), ticket);
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "1");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
 static void tickets_are_in_order_though_the_clock_was_set_back(void **state)
@@ -110,32 +110,32 @@ static void tickets_are_in_order_though_the_clock_was_set_back(void **state)
     script_fixture *f = *state;
     long long first;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
     first = script_item(f, 2);
-    lock2_shift(f, -3600000);
-    assert_like(lock2_acquire(f, "c:1"), "2 * * 0");
+    lua_lock_shift(f, -3600000);
+    assert_like(lua_lock_acquire(f, "c:1"), "2 * * 0");
     assert_int_equal(script_item(f, 2), first + 1);
     /* Its ticket is no sign of life, so there is a mark of it. */
-    assert_like(script_redis(f, "ZSCORE " LOCK2_QUEUE " c"), "-*");
+    assert_like(script_redis(f, "ZSCORE " LUA_LOCK_QUEUE " c"), "-*");
 }
 
 static void a_try_does_not_queue(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_acquire_with(f, "b:1", 'l', 't', 30000), "3 *");
-    assert_like(script_redis(f, "EXISTS " LOCK2_QUEUE), "0");
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_acquire_with(f, "b:1", 'l', 't', 30000), "3 *");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
 static void one_that_spins_leaves_word(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_acquire_with(f, "b:1", 'l', 's', 30000), "3 *");
-    assert_like(script_redis(f, "EXISTS " LOCK2_SPIN), "1");
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_acquire_with(f, "b:1", 'l', 's', 30000), "3 *");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_SPIN), "1");
 }
 
 /* Nobody hands over to it, so its client looks. */
@@ -145,20 +145,20 @@ static void the_first_behind_redisson_is_told(void **state)
 
     script_redis(f, "HSET n java:7 1");
     script_redis(f, "PEXPIRE n 30000");
-    assert_like(lock2_acquire(f, "a:1"), "2 * * 1");
-    assert_like(lock2_acquire(f, "b:1"), "2 * * 0");
+    assert_like(lua_lock_acquire(f, "a:1"), "2 * * 1");
+    assert_like(lua_lock_acquire(f, "b:1"), "2 * * 0");
 }
 
 static void a_fair_one_does_not_pass_who_waits(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire_with(f, "b:1", 'f', 'q', 30000);
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire_with(f, "b:1", 'f', 'q', 30000);
     script_redis(f, "DEL n");
-    assert_like(lock2_acquire_with(f, "c:1", 'f', 't', 30000), "3 -1");
-    assert_like(lock2_acquire_with(f, "c:1", 'f', 'q', 30000), "2 0 * 0");
+    assert_like(lua_lock_acquire_with(f, "c:1", 'f', 't', 30000), "3 -1");
+    assert_like(lua_lock_acquire_with(f, "c:1", 'f', 'q', 30000), "2 0 * 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -166,21 +166,21 @@ static void nor_does_another_pass_a_fair_one(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "b", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire_with(f, "b:1", 'f', 'q', 30000);
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire_with(f, "b:1", 'f', 'q', 30000);
     script_redis(f, "DEL n");
-    assert_like(lock2_acquire_with(f, "c:1", 'l', 't', 30000), "3 -1");
+    assert_like(lua_lock_acquire_with(f, "c:1", 'l', 't', 30000), "3 -1");
 }
 
 static void a_fair_one_passes_the_dead(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire_with(f, "b:1", 'f', 'q', 30000);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire_with(f, "b:1", 'f', 'q', 30000);
     script_redis(f, "DEL n");
-    assert_like(lock2_acquire_with(f, "c:1", 'f', 't', 30000), "1 *");
+    assert_like(lua_lock_acquire_with(f, "c:1", 'f', 't', 30000), "1 *");
 }
 
 static void
@@ -188,11 +188,11 @@ a_waiter_that_finds_the_name_free_takes_it_and_waits_no_more(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
     script_redis(f, "DEL n");
-    assert_like(lock2_acquire(f, "b:1"), "1 * 30000 *");
-    assert_like(script_redis(f, "EXISTS " LOCK2_QUEUE), "0");
+    assert_like(lua_lock_acquire(f, "b:1"), "1 * 30000 *");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
 /* ---- refusals ---- */
@@ -201,8 +201,8 @@ static void a_void_claim_is_refused(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_leave(f, "a:1", true);
-    assert_like(lock2_acquire(f, "a:1"), "!LKVOID*");
+    lua_lock_leave(f, "a:1", true);
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKVOID*");
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -211,13 +211,13 @@ static void what_is_no_lock_is_refused(void **state)
     script_fixture *f = *state;
 
     script_redis(f, "SET n 1");
-    assert_like(lock2_acquire(f, "a:1"), "!LKTYPE*");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKTYPE*");
     script_redis(f, "DEL n");
     script_redis(f, "HSET n mode read");
-    assert_like(lock2_acquire(f, "a:1"), "!LKTYPE*");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKTYPE*");
     script_redis(f, "HSET n a 1 b 2");
-    assert_like(lock2_acquire(f, "a:1"), "!LKTYPE*");
-    assert_like(script_redis(f, "EXISTS " LOCK2_QUEUE), "0");
+    assert_like(lua_lock_acquire(f, "a:1"), "!LKTYPE*");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
 static void a_full_server_refuses_before_anything_is_written(void **state)
@@ -225,14 +225,14 @@ static void a_full_server_refuses_before_anything_is_written(void **state)
     script_fixture *f = *state;
 
     script_fill_memory(f, true);
-    assert_like(lock2_acquire(f, "a:1"), "!*OOM*");
+    assert_like(lua_lock_acquire(f, "a:1"), "!*OOM*");
     script_fill_memory(f, false);
     assert_like(script_redis(f, "DBSIZE"), "0");
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_fill_memory(f, true);
-    assert_like(lock2_acquire(f, "b:1"), "!*OOM*");
+    assert_like(lua_lock_acquire(f, "b:1"), "!*OOM*");
     script_fill_memory(f, false);
-    assert_like(script_redis(f, "EXISTS " LOCK2_QUEUE), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
 }
 
 static void what_may_not_be_finished_is_taken_back(void **state)
@@ -240,16 +240,16 @@ static void what_may_not_be_finished_is_taken_back(void **state)
     script_fixture *f = *state;
 
     script_deny(f, "pexpire");
-    assert_like(lock2_acquire(f, "a:1"), "!*");
+    assert_like(lua_lock_acquire(f, "a:1"), "!*");
     assert_like(script_redis(f, "DBSIZE"), "0");
     script_deny(f, "set");
-    assert_like(lock2_acquire(f, "a:1"), "!*");
+    assert_like(lua_lock_acquire(f, "a:1"), "!*");
     assert_like(script_redis(f, "DBSIZE"), "0");
     script_deny(f, NULL);
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_deny(f, "pexpire");
-    assert_like(lock2_acquire(f, "b:1"), "!*");
-    assert_like(script_redis(f, "EXISTS " LOCK2_QUEUE), "0");
+    assert_like(lua_lock_acquire(f, "b:1"), "!*");
+    assert_like(script_redis(f, "EXISTS " LUA_LOCK_QUEUE), "0");
     script_deny(f, NULL);
 }
 

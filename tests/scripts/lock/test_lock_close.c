@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lock2.h"
+#include "support/lua_lock.h"
 
 /* a:1 holds; b:1 and c:1 wait, and can be reached. */
 static void two_wait(script_fixture *f)
 {
-    lock2_hear(f, "b", "c", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
 }
 
 /* ---- nobody waits ---- */
@@ -24,11 +24,11 @@ static void a_release_frees_the_name_and_tells_redisson(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    script_listen(f, LOCK2_CHANNEL);
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    lua_lock_acquire(f, "a:1");
+    script_listen(f, LUA_LOCK_CHANNEL);
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_string_equal(script_heard(f), LOCK2_CHANNEL " 0\n");
+    assert_string_equal(script_heard(f), LUA_LOCK_CHANNEL " 0\n");
 }
 
 static void sent_again_it_says_that_nobody_holds(void **state)
@@ -36,10 +36,10 @@ static void sent_again_it_says_that_nobody_holds(void **state)
     script_fixture *f = *state;
     int64_t fence;
 
-    lock2_acquire(f, "a:1");
-    fence = lock2_fence(f);
-    lock2_release(f, "a:1", fence);
-    assert_like(lock2_release(f, "a:1", fence), "2 0");
+    lua_lock_acquire(f, "a:1");
+    fence = lua_lock_fence(f);
+    lua_lock_release(f, "a:1", fence);
+    assert_like(lua_lock_release(f, "a:1", fence), "2 0");
 }
 
 static void under_another_fence_nothing_changes(void **state)
@@ -47,7 +47,7 @@ static void under_another_fence_nothing_changes(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(lock2_release(f, "a:1", 12345), "2 3");
+    assert_like(lua_lock_release(f, "a:1", 12345), "2 3");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
     assert_string_equal(script_heard(f), "");
 }
@@ -57,7 +57,7 @@ static void what_another_holds_stays(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(lock2_release(f, "x:1", 0), "2 2");
+    assert_like(lua_lock_release(f, "x:1", 0), "2 2");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
@@ -66,10 +66,10 @@ the_record_of_a_claim_that_is_not_in_the_hash_counts_for_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     script_redis(f, "DEL n");
     script_redis(f, "HSET n java:7 1");
-    assert_like(lock2_release(f, "a:1", 0), "2 2");
+    assert_like(lua_lock_release(f, "a:1", 0), "2 2");
     assert_like(script_redis(f, "HGETALL n"), "java:7 1");
 }
 
@@ -80,9 +80,9 @@ static void nor_does_it_where_somebody_waits(void **state)
     two_wait(f);
     script_redis(f, "DEL n");
     script_redis(f, "HSET n java:7 1");
-    assert_like(lock2_release(f, "a:1", 0), "2 2");
+    assert_like(lua_lock_release(f, "a:1", 0), "2 2");
     assert_like(script_redis(f, "HGETALL n"), "java:7 1");
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "2");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
     assert_string_equal(script_heard(f), "");
 }
 
@@ -91,11 +91,11 @@ static void alone_it_ends_the_hold_and_hands_nothing_over(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_listen(f, LOCK2_CHANNEL);
-    assert_like(lock2_release_alone(f, "a:1"), "1 2 0 0");
+    script_listen(f, LUA_LOCK_CHANNEL);
+    assert_like(lua_lock_release_alone(f, "a:1"), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_string_equal(script_heard(f), LOCK2_CHANNEL " 0\n");
-    assert_like(lock2_release_alone(f, "a:1"), "2 0");
+    assert_string_equal(script_heard(f), LUA_LOCK_CHANNEL " 0\n");
+    assert_like(lua_lock_release_alone(f, "a:1"), "2 0");
 }
 
 /* ---- a hand-over ---- */
@@ -106,11 +106,11 @@ static void the_next_is_the_owner_for_the_claim_lease(void **state)
     long long left;
 
     two_wait(f);
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
     left = strtoll(script_redis(f, "PTTL n"), NULL, 10);
     assert_in_range(left, 1, 3000);
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "1");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
 }
 
 static void the_grant_repeats_nonce_ticket_and_fence(void **state)
@@ -119,16 +119,16 @@ static void the_grant_repeats_nonce_ticket_and_fence(void **state)
     long long ticket;
     char expected[200];
 
-    lock2_hear(f, "b", "c", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
+    lua_lock_hear(f, "b", "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
     ticket = script_item(f, 2);
-    lock2_acquire(f, "c:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_acquire(f, "c:1");
+    lua_lock_release(f, "a:1", 0);
     snprintf(expected, sizeof(expected),
-             "latchkey:in::b grant 0 lock b:1 " LOCK2_NONCE
+             "latchkey:in::b grant 0 lock b:1 " LUA_LOCK_NONCE
              " %lld %lld 63 3000 n\n",
-             ticket, (long long)lock2_fence(f));
+             ticket, (long long)lua_lock_fence(f));
     assert_string_equal(script_heard(f), expected);
 }
 
@@ -138,22 +138,22 @@ static void fences_grow_over_a_hand_over(void **state)
     int64_t fence;
 
     two_wait(f);
-    fence = lock2_fence(f);
-    lock2_release(f, "a:1", 0);
-    assert_true(lock2_fence(f) > fence + 63);
+    fence = lua_lock_fence(f);
+    lua_lock_release(f, "a:1", 0);
+    assert_true(lua_lock_fence(f) > fence + 63);
 }
 
 static void one_whose_inbox_nobody_hears_is_parked(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_hear(f, "c", NULL);
-    lock2_acquire(f, "a:1");
-    lock2_acquire(f, "b:1");
-    lock2_acquire(f, "c:1");
-    lock2_release(f, "a:1", 0);
+    lua_lock_hear(f, "c", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE
                                 " 2251799813685248 2533274790395904"),
                 "1");
 }
@@ -164,12 +164,12 @@ static void one_that_was_not_heard_of_is_parked(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    lock2_touch(f, "b:1", NULL);
-    lock2_shift(f, 10000);
-    lock2_touch(f, "c:1", NULL);
-    lock2_shift(f, 14000);
-    lock2_touch(f, "c:1", NULL);
-    lock2_release(f, "a:1", 0);
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_shift(f, 10000);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_shift(f, 14000);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
 }
 
@@ -179,13 +179,13 @@ static void after_a_jump_of_the_clock_who_waits_is_spared_once(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    lock2_touch(f, "b:1", NULL);
-    lock2_touch(f, "c:1", NULL);
-    lock2_shift(f, 100000);
-    lock2_release(f, "a:1", 0);
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_shift(f, 100000);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    lock2_shift(f, 104000);
-    lock2_release(f, "b:1", 0);
+    lua_lock_shift(f, 104000);
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
@@ -195,11 +195,11 @@ static void nor_does_a_touch_after_a_jump_make_the_others_dead(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    lock2_touch(f, "b:1", NULL);
-    lock2_touch(f, "c:1", NULL);
-    lock2_shift(f, 100000);
-    lock2_touch(f, "c:1", NULL);
-    lock2_release(f, "a:1", 0);
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_shift(f, 100000);
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
 }
 
@@ -208,13 +208,13 @@ static void more_than_one_call_looks_at_is_said(void **state)
     script_fixture *f = *state;
     char claim[24];
 
-    lock2_acquire(f, "a:1");
+    lua_lock_acquire(f, "a:1");
     for (int i = 0; i < 70; i++) {
         snprintf(claim, sizeof(claim), "b:%d", i);
-        lock2_acquire(f, claim);
+        lua_lock_acquire(f, claim);
     }
-    assert_like(lock2_release(f, "a:1", 0), "1 2 1 0");
-    assert_like(script_redis(f, "ZCOUNT " LOCK2_QUEUE " 0 2251799813685247"),
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 1 0");
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 2251799813685247"),
                 "6");
 }
 
@@ -225,10 +225,10 @@ static void a_waiter_leaves_and_the_others_go_on(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(lock2_leave(f, "b:1", false), "1 1 0 0");
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "1");
-    assert_like(lock2_leave(f, "b:1", false), "1 0 0 0");
-    lock2_release(f, "a:1", 0);
+    assert_like(lua_lock_leave(f, "b:1", false), "1 1 0 0");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
+    assert_like(lua_lock_leave(f, "b:1", false), "1 0 0 0");
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
 }
 
@@ -237,8 +237,8 @@ static void one_that_was_granted_meanwhile_hands_on(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    lock2_release(f, "a:1", 0);
-    assert_like(lock2_leave(f, "b:1", false), "1 2 0 0");
+    lua_lock_release(f, "a:1", 0);
+    assert_like(lua_lock_leave(f, "b:1", false), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
 }
 
@@ -247,13 +247,13 @@ static void a_void_claim_stays_known_for_eleven_minutes(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    assert_like(lock2_leave(f, "b:1", true), "1 1 0 0");
-    lock2_release(f, "a:1", 0);
+    assert_like(lua_lock_leave(f, "b:1", true), "1 1 0 0");
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
-    lock2_release(f, "c:1", 0);
-    assert_in_range(strtoll(script_redis(f, "PTTL " LOCK2_QUEUE), NULL, 10),
+    lua_lock_release(f, "c:1", 0);
+    assert_in_range(strtoll(script_redis(f, "PTTL " LUA_LOCK_QUEUE), NULL, 10),
                     600000, 660000);
-    assert_like(lock2_acquire(f, "b:1"), "!LKVOID*");
+    assert_like(lua_lock_acquire(f, "b:1"), "!LKVOID*");
 }
 
 static void a_force_ends_the_hold_tells_its_owner_and_hands_on(void **state)
@@ -261,12 +261,12 @@ static void a_force_ends_the_hold_tells_its_owner_and_hands_on(void **state)
     script_fixture *f = *state;
     char expected[200];
 
-    lock2_hear(f, "a", NULL);
+    lua_lock_hear(f, "a", NULL);
     two_wait(f);
     snprintf(expected, sizeof(expected),
-             "revoked 0 lock a:1 " LOCK2_NONCE " %lld n",
-             (long long)lock2_fence(f));
-    assert_like(lock2_force(f, ""), "1 2 0 0");
+             "revoked 0 lock a:1 " LUA_LOCK_NONCE " %lld n",
+             (long long)lua_lock_fence(f));
+    assert_like(lua_lock_force(f, ""), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
     assert_non_null(strstr(script_heard(f), expected));
 }
@@ -275,8 +275,8 @@ static void a_force_of_another_claim_changes_nothing(void **state)
 {
     script_fixture *f = *state;
 
-    lock2_acquire(f, "a:1");
-    assert_like(lock2_force(f, "x:1"), "2 2");
+    lua_lock_acquire(f, "a:1");
+    assert_like(lua_lock_force(f, "x:1"), "2 2");
     assert_like(script_redis(f, "HGETALL n"), "a:1 1");
 }
 
@@ -287,15 +287,16 @@ static void while_redisson_listens_the_sides_take_turns(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_listen(f, LOCK2_CHANNEL);
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    script_listen(f, LUA_LOCK_CHANNEL);
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     assert_like(script_redis(f, "EXISTS n"), "0");
     assert_non_null(strstr(script_heard(f), "latchkey:in::b open 0 lock b:1 "));
     /* Theirs for 150 ms, then ours for half a second. */
-    assert_like(lock2_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
-    lock2_shift(f, 200);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 30000 0 0 0 (0) (1 * 30000 *)");
-    lock2_release(f, "b:1", 0);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 -2 2 0 0 (*) ()");
+    lua_lock_shift(f, 200);
+    assert_like(lua_lock_touch(f, "b:1", NULL),
+                "2 30000 0 0 0 (0) (1 * 30000 *)");
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "c:1 1");
 }
 
@@ -304,13 +305,13 @@ static void a_turn_that_began_in_the_future_is_over(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    script_listen(f, LOCK2_CHANNEL);
-    lock2_shift(f, 3600000);
-    lock2_touch(f, "b:1", NULL);
-    lock2_release(f, "a:1", 0);
+    script_listen(f, LUA_LOCK_CHANNEL);
+    lua_lock_shift(f, 3600000);
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "EXISTS n"), "0");
-    lock2_shift(f, 0);
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 0 0 0 (0) (1 * * *)");
+    lua_lock_shift(f, 0);
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) (1 * * *)");
 }
 
 /* One that spins leaves no trace while ours hand the name on. */
@@ -320,13 +321,13 @@ after_a_second_of_hand_overs_the_name_is_left_free_once(void **state)
     script_fixture *f = *state;
 
     two_wait(f);
-    lock2_release(f, "a:1", 0);
+    lua_lock_release(f, "a:1", 0);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    lock2_shift(f, 1500);
-    lock2_release(f, "b:1", 0);
+    lua_lock_shift(f, 1500);
+    lua_lock_release(f, "b:1", 0);
     assert_like(script_redis(f, "EXISTS n"), "0");
-    lock2_shift(f, 1600);
-    assert_like(lock2_touch(f, "c:1", NULL), "2 * 0 0 0 (0) (1 * * *)");
+    lua_lock_shift(f, 1600);
+    assert_like(lua_lock_touch(f, "c:1", NULL), "2 * 0 0 0 (0) (1 * * *)");
 }
 
 /* ---- refusals ---- */
@@ -337,9 +338,9 @@ static void a_full_server_lets_a_hand_over_through(void **state)
 
     two_wait(f);
     script_fill_memory(f, true);
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
-    assert_like(lock2_leave(f, "c:1", true), "1 1 0 0");
-    assert_like(lock2_release(f, "b:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_leave(f, "c:1", true), "1 1 0 0");
+    assert_like(lua_lock_release(f, "b:1", 0), "1 2 0 0");
     script_fill_memory(f, false);
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
@@ -353,14 +354,14 @@ what_may_not_be_finished_leaves_a_free_name_and_a_queue(void **state)
     for (size_t i = 0; i < sizeof(denied) / sizeof(*denied); i++) {
         script_deny(f, NULL);
         script_redis(f, "FLUSHALL");
-        lock2_hear(f, "b", NULL);
-        lock2_acquire(f, "a:1");
-        lock2_acquire(f, "b:1");
+        lua_lock_hear(f, "b", NULL);
+        lua_lock_acquire(f, "a:1");
+        lua_lock_acquire(f, "b:1");
         script_heard(f);
         script_deny(f, denied[i]);
-        assert_like(lock2_release(f, "a:1", 0), "1 2 0 1");
+        assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
         assert_like(script_redis(f, "EXISTS n"), "0");
-        assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "1");
+        assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "1");
         assert_non_null(
             strstr(script_heard(f), "latchkey:in::b open 0 lock b:1 "));
     }
@@ -373,9 +374,9 @@ static void if_it_is_not_told_who_listens_nobody_is_granted(void **state)
 
     two_wait(f);
     script_deny(f, "pubsub");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 1");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
     assert_like(script_redis(f, "EXISTS n"), "0");
-    assert_like(script_redis(f, "ZCARD " LOCK2_QUEUE), "2");
+    assert_like(script_redis(f, "ZCARD " LUA_LOCK_QUEUE), "2");
     script_deny(f, NULL);
 }
 
@@ -385,10 +386,10 @@ static void a_grant_that_may_not_be_told_stands(void **state)
 
     two_wait(f);
     script_deny(f, "publish");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 1");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 1");
     script_deny(f, NULL);
     assert_like(script_redis(f, "HGETALL n"), "b:1 1");
-    assert_like(lock2_touch(f, "b:1", NULL), "2 * 0 0 0 (0) (1 * * *)");
+    assert_like(lua_lock_touch(f, "b:1", NULL), "2 * 0 0 0 (0) (1 * * *)");
 }
 
 /* So that a slot that is half moved is never left without an owner. */
@@ -404,7 +405,7 @@ static void the_new_owner_is_written_before_the_old_one_goes(void **state)
         "function(...) local r = R.pcall(...) if R.call('EXISTS', 'n') "
         "== 0 then R.call('SET', 'gap:{n}', '1') end return r end}, {__index "
         "= R}) ");
-    assert_like(lock2_release(f, "a:1", 0), "1 2 0 0");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
     f->stamp[0] = '\0';
     seen = script_redis(f, "EXISTS gap:{n}");
     assert_string_equal(seen, "0");

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+
+/* acquire, close, touch, keep and renew of the read-write lock: who comes in,
+   which keys are there, for how long. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/lua_rwlock.h"
+
+static long long pttl(script_fixture *f, const char *key)
+{
+    return strtoll(script_redis(f, "PTTL %s", key), NULL, 10);
+}
+
+/* ---- keys ---- */
+
+static void a_writer_is_redissons_hash_and_a_record(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(lua_rwlock_acquire(f, "a:1", 'w'), "1 * 30000");
+    assert_like(script_redis(f, "HGETALL n"), "mode write a:1:write 1");
+    assert_in_range(pttl(f, "n"), 20000, 30000);
+    assert_in_range(pttl(f, LUA_RWLOCK_RECORD), 3620000, 3630000);
+    assert_like(script_redis(f, "DBSIZE"), "2");
+}
+
+static void a_reader_is_its_field_its_timeout_and_its_grant(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(lua_rwlock_acquire(f, "a:1", 'r'), "1 * 30000");
+    assert_like(script_redis(f, "HGETALL n"), "mode read a:1 1");
+    assert_like(script_redis(f, "GET %s", lua_rwlock_timeout("a:1")), "1");
+    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_like(script_redis(f, "HGET " LUA_RWLOCK_HOLDERS " a:1"),
+                "* 0123456789abcdef 0 r * 30000 - p because");
+    assert_in_range(pttl(f, LUA_RWLOCK_HOLDERS), 3620000, 3630000);
+    assert_like(script_redis(f, "DBSIZE"), "4");
+}
+
+static void after_all_have_left_one_key_is_left(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'r');
+    assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read b:1 1");
+    assert_like(lua_rwlock_release(f, "b:1", fence), "1 2 0 0");
+    assert_like(script_redis(f, "KEYS *"), LUA_RWLOCK_RECORD);
+}
+
+/* ---- coming in ---- */
+
+static void readers_share_a_fence_and_a_writer_has_a_higher_one(void **state)
+{
+    script_fixture *f = *state;
+    int64_t read, wrote;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    read = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'r');
+    assert_int_equal(lua_rwlock_fence(f), read);
+    lua_rwlock_release(f, "a:1", read);
+    lua_rwlock_release(f, "b:1", read);
+    lua_rwlock_acquire(f, "c:1", 'w');
+    wrote = lua_rwlock_fence(f);
+    assert_true(wrote > read);
+    lua_rwlock_release(f, "c:1", wrote);
+    lua_rwlock_acquire(f, "d:1", 'r');
+    assert_int_equal(lua_rwlock_fence(f), wrote);
+}
+
+static void sent_again_an_acquire_changes_nothing(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    script_redis(f, "PEXPIRE n 5000");
+    assert_like(lua_rwlock_acquire(f, "a:1", 'w'), "1 * ????");
+    assert_like(script_redis(f, "HGETALL n"), "mode write a:1:write 1");
+    assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "2 * * 0");
+    assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "2 * * 0");
+    assert_like(script_redis(f, "ZCARD " LUA_RWLOCK_QUEUE), "1");
+}
+
+static void a_writer_keeps_others_out_and_one_that_waits_new_readers(void **s)
+{
+    script_fixture *f = *s;
+    const lua_rwlock_ask tries = {.mode = 'r', .how = 't'};
+
+    lua_rwlock_hear(f, "b", NULL);
+    lua_rwlock_acquire(f, "a:1", 'r');
+    assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "2 * * 0");
+    assert_like(lua_rwlock_acquire_with(f, "c:1", tries), "3 *");
+    lua_rwlock_leave(f, "b:1", 'w', false);
+    assert_like(lua_rwlock_acquire_with(f, "c:1", tries), "1 * 30000");
+}
+
+static void a_writer_that_is_dead_keeps_nobody_out(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    lua_rwlock_acquire(f, "b:1", 'w'); /* nobody listens for it */
+    assert_like(lua_rwlock_acquire(f, "c:1", 'r'), "1 * 30000");
+}
+
+static void a_dead_reader_keeps_no_writer_out(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
+    assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "1 * 30000");
+    assert_like(script_redis(f, "HGETALL n"), "mode write b:1:write 1");
+    assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_HOLDERS), "0");
+}
+
+static void a_reader_of_redissons_keeps_a_writer_out(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n mode read java:7 2");
+    script_redis(f, "PEXPIRE n 30000");
+    script_redis(f, "SET {n}:java:7:rwlock_timeout:2 1");
+    assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "2 * * 1");
+    assert_like(lua_rwlock_acquire(f, "c:1", 'r'), "1 * 30000");
+}
+
+static void a_name_that_is_a_lock_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n java:7 1");
+    assert_like(lua_rwlock_acquire(f, "a:1", 'r'), "!LKTYPE *");
+}
+
+/* ---- handing on ---- */
+
+static void a_writer_hands_on_to_all_readers(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_hear(f, "b", "c", NULL);
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'r');
+    lua_rwlock_acquire(f, "c:1", 'r');
+    assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
+    assert_like(script_redis(f, "HGET n mode"), "read");
+    assert_like(script_redis(f, "HLEN n"), "3");
+    assert_in_range(pttl(f, lua_rwlock_timeout("b:1")), 1000, 3000);
+    assert_in_range(pttl(f, lua_rwlock_timeout("c:1")), 1000, 3000);
+    assert_in_range(pttl(f, "n"), 1000, 3000);
+    assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_QUEUE), "0");
+    assert_like(script_heard(f),
+                "latchkey:in::b grant 0 rwlock b:1 0123456789abcdef * * 0 3000 "
+                "n\nlatchkey:in::c grant 0 rwlock c:1 0123456789abcdef * * 0 "
+                "3000 n\n");
+}
+
+static void the_last_reader_hands_on_to_a_writer(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_hear(f, "c", NULL);
+    lua_rwlock_acquire(f, "a:1", 'r');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'r');
+    lua_rwlock_acquire(f, "c:1", 'w');
+    lua_rwlock_release(f, "a:1", fence);
+    assert_like(script_heard(f), "");
+    assert_like(lua_rwlock_release(f, "b:1", fence), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode write c:1:write 1");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("b:1")), "0");
+    assert_like(script_redis(f, "EXISTS " LUA_RWLOCK_HOLDERS), "0");
+    assert_like(script_heard(f), "*grant 0 rwlock c:1 *");
+    lua_rwlock_keep(f, "c:1", 0, 30000);
+    assert_like(lua_rwlock_touch(f, "c:1", 'w'), "2 * 0 0 0 (0) (1 * * 0)");
+}
+
+/* Those who came while the first ones read come in after the writer. */
+static void phases_take_turns(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_hear(f, "b", "c", "d", NULL);
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'r');
+    lua_rwlock_acquire(f, "c:1", 'w');
+    lua_rwlock_release(f, "a:1", fence);
+    assert_like(script_redis(f, "HGETALL n"), "mode read b:1 1");
+    assert_like(lua_rwlock_acquire(f, "d:1", 'r'), "2 * * 0");
+    lua_rwlock_release(f, "b:1", fence);
+    assert_like(script_redis(f, "HGETALL n"), "mode write c:1:write 1");
+}
+
+/* Else every client of a name for which many wait would ask on and on. */
+static void many_who_wait_are_no_reason_to_go_on(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    lua_rwlock_hear(f, "b", NULL);
+    lua_rwlock_acquire(f, "a:1", 'r');
+    for (int i = 0; i < 20; i++) {
+        snprintf(claim, sizeof(claim), "b:%d", i);
+        lua_rwlock_acquire(f, claim, 'w');
+    }
+    assert_like(lua_rwlock_touch(f, "b:0", 'w'), "2 * 0 0 0 (*) ()");
+}
+
+static void a_touch_gives_what_is_free(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_hear(f, "b", NULL);
+    lua_rwlock_acquire(f, "a:1", 'w');
+    lua_rwlock_acquire(f, "b:1", 'r');
+    script_redis(f, "DEL n");
+    assert_like(lua_rwlock_touch(f, "b:1", 'r'), "2 * 0 0 0 (0) (1 * * 0)");
+    assert_like(script_redis(f, "HGETALL n"), "mode read b:1 1");
+}
+
+/* ---- upgrades, reads beside the own write ---- */
+
+static void an_upgrade_waits_for_other_readers_only(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_hear(f, "a", NULL);
+    lua_rwlock_acquire(f, "a:1", 'u');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'r');
+    assert_like(lua_rwlock_acquire_with(f, "a:2",
+                                        (lua_rwlock_ask){.mode = 'x',
+                                                         .base = "a:1"}),
+                "2 * * 0");
+    assert_like(lua_rwlock_release(f, "b:1", fence), "1 2 0 0");
+    assert_like(script_redis(f, "HGET n mode"), "write");
+    assert_like(script_redis(f, "HEXISTS n a:1"), "1");
+    assert_like(script_redis(f, "HEXISTS n a:2:write"), "1");
+    assert_in_range(pttl(f, lua_rwlock_timeout("a:2")), 1000, 3000);
+}
+
+static void an_upgrade_without_its_base_is_lost(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'u');
+    script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
+    assert_like(lua_rwlock_acquire_with(f, "a:2",
+                                        (lua_rwlock_ask){.mode = 'x',
+                                                         .base = "a:1"}),
+                "4");
+}
+
+/* Else the read would make the write last as long as it does. */
+static void a_read_beside_the_own_write_has_a_lease_of_its_own(void **state)
+{
+    script_fixture *f = *state;
+    const lua_rwlock_ask beside = {.mode = 'r',
+                                   .lease = 90000,
+                                   .writes = "a:1"};
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_acquire_with(f, "a:2", beside), "1 * 90000");
+    assert_in_range(pttl(f, "n"), 60000, 90000);
+    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read a:2 1");
+}
+
+/* ---- ending, keeping ---- */
+
+static void on_a_mismatch_nothing_changes(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_release(f, "a:1", fence + 1), "2 3");
+    assert_like(lua_rwlock_release(f, "b:1", fence), "2 2");
+    assert_like(script_redis(f, "HGETALL n"), "mode write a:1:write 1");
+    lua_rwlock_release(f, "a:1", fence);
+    assert_like(lua_rwlock_release(f, "a:1", fence), "2 0");
+}
+
+static void alone_it_ends_the_hold_and_tells_redisson(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    script_listen(f, LUA_RWLOCK_CHANNEL);
+    assert_like(lua_rwlock_release_alone(f, "a:1"), "1 2 0 0");
+    assert_like(script_redis(f, "EXISTS n"), "0");
+    assert_like(script_heard(f), LUA_RWLOCK_CHANNEL " 1\n");
+    assert_like(lua_rwlock_release_alone(f, "a:1"), "2 0");
+}
+
+static void a_claim_that_was_given_up_is_refused(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(lua_rwlock_leave(f, "a:1", 'r', true), "1 0 0 0");
+    assert_like(lua_rwlock_acquire(f, "a:1", 'r'), "!LKVOID *");
+}
+
+static void a_keep_lengthens_hash_and_timeout(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    fence = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 0");
+    assert_in_range(pttl(f, "n"), 50000, 60000);
+    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 50000, 60000);
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 0");
+    lua_rwlock_acquire(f, "b:1", 'w');
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 1");
+    assert_like(lua_rwlock_keep(f, "a:1", fence + 1, 1000), "2 3");
+    script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "2 0");
+}
+
+static void a_renewal_has_one_key(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    assert_like(lua_rwlock_renew(f, "n", "a:1", 60000), "1 ()");
+    assert_in_range(pttl(f, "n"), 50000, 60000);
+    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_like(lua_rwlock_renew(f, lua_rwlock_timeout("a:1"), "-", 60000),
+                "1 ()");
+    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 50000, 60000);
+    assert_like(lua_rwlock_renew(f, lua_rwlock_timeout("b:1"), "-", 60000),
+                "1 (1 0)");
+    assert_like(lua_rwlock_renew(f, "n", "b:1", 60000), "1 (1 0)");
+}
+
+static void a_full_server_takes_nothing_in_and_lets_go(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    script_fill_memory(f, true);
+    assert_like(lua_rwlock_acquire(f, "b:1", 'r'), "!OOM*");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 0");
+    assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
+    assert_like(lua_rwlock_acquire(f, "b:1", 'r'), "!OOM*");
+    assert_like(script_redis(f, "KEYS *"), LUA_RWLOCK_RECORD);
+    script_fill_memory(f, false);
+}
+
+/* ---- changing ---- */
+
+static void a_downgrade_lets_readers_in_and_no_writer_between(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_hear(f, "b", "c", NULL);
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'w');
+    lua_rwlock_acquire(f, "c:1", 'r');
+    assert_like(lua_rwlock_downgrade(f, "a:1", fence + 1, 1000), "2 3");
+    assert_like(lua_rwlock_downgrade(f, "a:1", fence, 1000), "1 ????? 0 0");
+    assert_like(lua_rwlock_downgrade(f, "a:1", fence, 1000), "1 ????? 0 0");
+    assert_like(script_redis(f, "HGET n mode"), "read");
+    assert_like(script_redis(f, "HMGET n a:1 a:1:write c:1"), "1 nil 1");
+    assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_in_range(pttl(f, lua_rwlock_timeout("c:1")), 1000, 3000);
+    assert_like(script_heard(f), "*grant 0 rwlock c:1 *");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 1");
+}
+
+static void the_state_counts_no_dead_reader(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    assert_like(lua_rwlock_state(f), "1 0");
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_state(f), "1 2");
+    lua_rwlock_release(f, "a:1", fence);
+    lua_rwlock_acquire(f, "b:1", 'r');
+    assert_like(lua_rwlock_state(f), "1 1");
+    script_redis(f, "DEL %s", lua_rwlock_timeout("b:1"));
+    assert_like(lua_rwlock_state(f), "1 0");
+}
+
+static void what_is_revoked_is_told_and_not_kept(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_hear(f, "a", NULL);
+    assert_like(lua_rwlock_revoke(f, "a:1"), "2");
+    lua_rwlock_acquire(f, "a:1", 'r');
+    fence = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_revoke(f, "a:1"), "1 ????? 1");
+    assert_like(script_heard(f), "latchkey:in::a revoked 0 rwlock a:1 "
+                                 "0123456789abcdef * n\n");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "2 4");
+    lua_rwlock_release(f, "a:1", fence);
+    lua_rwlock_acquire(f, "a:2", 'w');
+    fence = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_revoke(f, "a:2"), "1 ????? 1");
+    assert_like(lua_rwlock_keep(f, "a:2", fence, 60000), "2 4");
+    assert_like(script_redis(f, "HGETALL n"), "mode write a:2:write 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(a_writer_is_redissons_hash_and_a_record),
+        SCRIPT_TEST(a_reader_is_its_field_its_timeout_and_its_grant),
+        SCRIPT_TEST(after_all_have_left_one_key_is_left),
+        SCRIPT_TEST(readers_share_a_fence_and_a_writer_has_a_higher_one),
+        SCRIPT_TEST(sent_again_an_acquire_changes_nothing),
+        SCRIPT_TEST(a_writer_keeps_others_out_and_one_that_waits_new_readers),
+        SCRIPT_TEST(a_writer_that_is_dead_keeps_nobody_out),
+        SCRIPT_TEST(a_dead_reader_keeps_no_writer_out),
+        SCRIPT_TEST(a_reader_of_redissons_keeps_a_writer_out),
+        SCRIPT_TEST(a_name_that_is_a_lock_is_refused),
+        SCRIPT_TEST(a_writer_hands_on_to_all_readers),
+        SCRIPT_TEST(the_last_reader_hands_on_to_a_writer),
+        SCRIPT_TEST(phases_take_turns),
+        SCRIPT_TEST(many_who_wait_are_no_reason_to_go_on),
+        SCRIPT_TEST(a_touch_gives_what_is_free),
+        SCRIPT_TEST(an_upgrade_waits_for_other_readers_only),
+        SCRIPT_TEST(an_upgrade_without_its_base_is_lost),
+        SCRIPT_TEST(a_read_beside_the_own_write_has_a_lease_of_its_own),
+        SCRIPT_TEST(on_a_mismatch_nothing_changes),
+        SCRIPT_TEST(alone_it_ends_the_hold_and_tells_redisson),
+        SCRIPT_TEST(a_claim_that_was_given_up_is_refused),
+        SCRIPT_TEST(a_keep_lengthens_hash_and_timeout),
+        SCRIPT_TEST(a_renewal_has_one_key),
+        SCRIPT_TEST(a_downgrade_lets_readers_in_and_no_writer_between),
+        SCRIPT_TEST(the_state_counts_no_dead_reader),
+        SCRIPT_TEST(what_is_revoked_is_told_and_not_kept),
+        SCRIPT_TEST(a_full_server_takes_nothing_in_and_lets_go),
+    };
+
+    return cmocka_run_group_tests(tests, script_start_server,
+                                  script_stop_server);
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+
+/* see, force, import and forget of the read-write lock. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/lua_rwlock.h"
+
+static long long pttl(script_fixture *f, const char *key)
+{
+    return strtoll(script_redis(f, "PTTL %s", key), NULL, 10);
+}
+
+/* ---- see ---- */
+
+static void it_tells_the_writer_and_those_who_wait_by_ticket(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    lua_rwlock_acquire(f, "b:1", 'r');
+    lua_rwlock_acquire(f, "c:1", 'w');
+    lua_rwlock_acquire(f, "d:1", 'u');
+    assert_like(lua_rwlock_see(f), "1 3 (a:1 1 * * * because w) "
+                                   "(b:1 1 * * because r c:1 1 * * because w "
+                                   "d:1 1 * * because u)");
+}
+
+static void it_tells_readers_that_live_and_the_writer_first(void **state)
+{
+    script_fixture *f = *state;
+    const lua_rwlock_ask beside = {.mode = 'r', .writes = "z:1"};
+
+    lua_rwlock_acquire(f, "a:1", 'u');
+    lua_rwlock_acquire(f, "b:1", 'r');
+    script_redis(f, "DEL %s", lua_rwlock_timeout("b:1"));
+    assert_like(lua_rwlock_see(f), "1 0 (a:1 1 * * * because u) ()");
+    lua_rwlock_release(f, "a:1", lua_rwlock_fence(f));
+    lua_rwlock_force(f, "");
+    lua_rwlock_acquire(f, "z:1", 'w');
+    lua_rwlock_acquire_with(f, "a:2", beside);
+    assert_like(lua_rwlock_see(f), "1 0 (z:1 1 * * * because w "
+                                   "a:2 1 * * * because r) ()");
+}
+
+static void an_upgrade_is_seen_as_a_write_and_a_parked_one_too(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'u');
+    lua_rwlock_acquire(f, "b:1", 'r');
+    lua_rwlock_acquire_with(f, "a:2",
+                            (lua_rwlock_ask){.mode = 'x', .base = "a:1"});
+    assert_like(lua_rwlock_see(f), "1 1 (*) (a:2 1 * * because w)");
+    lua_rwlock_release(f, "b:1", 0); /* of another fence: nothing changes */
+    lua_rwlock_touch(f, NULL, 'r');  /* nobody listens for it */
+    assert_like(script_redis(f, "ZCOUNT " LUA_RWLOCK_QUEUE
+                                " 2251799813685248 2533274790395903"),
+                "1");
+    assert_like(lua_rwlock_see(f), "1 1 (*) (a:2 1 * * because w)");
+}
+
+static void a_stranger_has_no_fence_and_no_nonce_is_told(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n mode read java:7 2");
+    script_redis(f, "PEXPIRE n 30000");
+    script_redis(f, "SET {n}:java:7:rwlock_timeout:2 1 PX 20000");
+    assert_like(lua_rwlock_see(f), "1 0 (java:7 2 0 0 * \"\" r) ()");
+    lua_rwlock_acquire(f, "a:1", 'r');
+    lua_rwlock_acquire(f, "b:1", 'w');
+    assert_null(strstr(lua_rwlock_see(f), "0123456789abcdef"));
+}
+
+static void a_free_name_has_nobody(void **state)
+{
+    script_fixture *f = *state;
+
+    assert_like(lua_rwlock_see(f), "1 0 () ()");
+    assert_like(script_redis(f, "DBSIZE"), "0");
+}
+
+/* ---- force ---- */
+
+static void all_holds_end_and_their_clients_are_told(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    lua_rwlock_acquire(f, "b:1", 'u');
+    lua_rwlock_hear(f, "a", "b", NULL);
+    script_listen(f, LUA_RWLOCK_CHANNEL);
+    assert_like(lua_rwlock_force(f, ""), "1 2 0 0");
+    assert_like(script_redis(f, "KEYS *"), LUA_RWLOCK_RECORD);
+    assert_like(script_heard(f), LUA_RWLOCK_CHANNEL
+                " 0\n*"
+                "latchkey:in::a revoked 0 rwlock a:1 0123456789abcdef * n\n*"
+                "latchkey:in::b revoked 0 rwlock b:1 0123456789abcdef * n\n");
+    assert_like(lua_rwlock_force(f, ""), "2 0");
+}
+
+static void a_writer_ends_with_the_reads_beside_it(void **state)
+{
+    script_fixture *f = *state;
+    const lua_rwlock_ask beside = {.mode = 'r', .writes = "a:1"};
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    lua_rwlock_acquire_with(f, "a:2", beside);
+    script_listen(f, LUA_RWLOCK_CHANNEL);
+    assert_like(lua_rwlock_force(f, "b:1"), "2 0");
+    assert_like(lua_rwlock_force(f, "a:1"), "1 2 0 0");
+    assert_like(script_redis(f, "KEYS *"), LUA_RWLOCK_RECORD);
+    assert_like(script_heard(f), LUA_RWLOCK_CHANNEL " 1\n");
+}
+
+static void a_read_ends_and_the_write_beside_it_goes_on(void **state)
+{
+    script_fixture *f = *state;
+    const lua_rwlock_ask beside = {.mode = 'r', .writes = "a:1"};
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    lua_rwlock_acquire_with(f, "a:2", beside);
+    assert_like(lua_rwlock_force(f, "a:2"), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode write a:1:write 1");
+    assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "2 *");
+}
+
+static void of_several_readers_one_ends(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    lua_rwlock_acquire(f, "b:1", 'r');
+    script_listen(f, LUA_RWLOCK_CHANNEL);
+    assert_like(lua_rwlock_force(f, "a:1"), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read b:1 1");
+    assert_like(script_redis(f, "HKEYS " LUA_RWLOCK_HOLDERS), "b:1");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("a:1")), "0");
+    assert_like(script_heard(f), "");
+}
+
+/* A dead reader's field goes as well, but nobody held. */
+static void a_dead_reader_is_none_to_be_ended(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
+    assert_like(lua_rwlock_force(f, ""), "2 0");
+    assert_like(lua_rwlock_force(f, "a:1"), "2 0");
+    lua_rwlock_acquire(f, "b:1", 'r');
+    assert_like(lua_rwlock_force(f, "b:1"), "1 2 0 0");
+    assert_like(script_redis(f, "EXISTS n " LUA_RWLOCK_HOLDERS), "0");
+}
+
+static void those_who_wait_come_in_with_the_touch_behind_it(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_hear(f, "b", NULL);
+    lua_rwlock_acquire(f, "a:1", 'w');
+    lua_rwlock_acquire(f, "b:1", 'w');
+    assert_like(lua_rwlock_force(f, "a:1"), "1 2 1 0");
+    assert_like(lua_rwlock_touch(f, NULL, 'r'), "2 ???? 0 0 0 () ()");
+    assert_like(script_redis(f, "HGETALL n"), "mode write b:1:write 1");
+    assert_like(script_heard(f), "*grant 0 rwlock b:1 *");
+}
+
+static void a_full_server_ends_them_too(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    lua_rwlock_acquire(f, "b:1", 'r');
+    script_fill_memory(f, true);
+    assert_like(lua_rwlock_force(f, "a:1"), "1 2 0 0");
+    assert_like(lua_rwlock_force(f, ""), "1 2 0 0");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "EXISTS n"), "0");
+}
+
+/* ---- import ---- */
+
+static void a_writer_becomes_the_new_claims(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence, next;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    script_redis(f, "PEXPIRE n 5000");
+    assert_like(lua_rwlock_import(f, "a:1", fence + 1, "b:1", 'w'), "2 3");
+    assert_like(lua_rwlock_import(f, "c:1", fence, "b:1", 'w'), "2 2");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'w'), "1 * 30000");
+    next = lua_rwlock_fence(f);
+    assert_true(next > fence);
+    assert_like(script_redis(f, "HGETALL n"), "mode write b:1:write 1");
+    assert_in_range(pttl(f, "n"), 20000, 30000);
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'w'), "1 * ?????");
+    assert_int_equal(lua_rwlock_fence(f), next);
+    assert_like(lua_rwlock_import(f, "a:1", fence, "c:1", 'w'), "2 2");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 30000), "2 2");
+    assert_like(lua_rwlock_keep(f, "b:1", next, 60000), "1 60000 0");
+    assert_like(lua_rwlock_release(f, "b:1", next), "1 2 0 0");
+    assert_like(script_redis(f, "KEYS *"), LUA_RWLOCK_RECORD);
+}
+
+static void a_reader_becomes_the_new_claims_and_others_stay(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence, next;
+
+    lua_rwlock_acquire(f, "a:1", 'u');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'r');
+    assert_like(lua_rwlock_import(f, "a:1", fence, "c:1", 'r'), "1 * 30000");
+    next = lua_rwlock_fence(f);
+    assert_true(next > fence);
+    assert_like(script_redis(f, "HMGET n mode a:1 b:1 c:1"), "read nil 1 1");
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("a:1")), "0");
+    assert_in_range(pttl(f, lua_rwlock_timeout("c:1")), 20000, 30000);
+    assert_like(script_redis(f, "HEXISTS " LUA_RWLOCK_HOLDERS " a:1"), "0");
+    /* It may write later, as the old one might. */
+    assert_like(script_redis(f, "HGET " LUA_RWLOCK_HOLDERS " c:1"),
+                "* 0123456789abcdef 0 u * 30000 - p because");
+    lua_rwlock_release(f, "b:1", fence);
+    assert_like(lua_rwlock_acquire_with(f, "c:2",
+                                        (lua_rwlock_ask){.mode = 'x',
+                                                         .base = "c:1"}),
+                "1 * 30000");
+    assert_true(lua_rwlock_fence(f) > next);
+}
+
+/* The writer beside keeps its fence, and the next one has a higher one. */
+static void a_read_beside_a_write_takes_a_fence_above_it(void **state)
+{
+    script_fixture *f = *state;
+    const lua_rwlock_ask beside = {.mode = 'r',
+                                   .lease = 90000,
+                                   .writes = "a:1"};
+    int64_t wrote, read, next;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    wrote = lua_rwlock_fence(f);
+    lua_rwlock_acquire_with(f, "a:2", beside);
+    read = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_import(f, "a:2", read, "b:2", 'r'), "1 * ?????");
+    next = lua_rwlock_fence(f);
+    assert_true(next > wrote);
+    assert_like(lua_rwlock_keep(f, "a:1", wrote, 1000), "1 * 0");
+    assert_like(lua_rwlock_import(f, "a:1", wrote, "b:1", 'w'), "1 * ?????");
+    assert_true(lua_rwlock_fence(f) > next);
+    assert_in_range(pttl(f, lua_rwlock_timeout("b:1")), 20000, 30000);
+    assert_like(script_redis(f, "EXISTS %s", lua_rwlock_timeout("a:1")), "0");
+    assert_like(lua_rwlock_release(f, "b:1", lua_rwlock_fence(f)), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read b:2 1");
+}
+
+static void what_was_revoked_or_lost_its_record_is_nobodys(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_revoke(f, "a:1");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'r'), "2 4");
+    script_redis(f, "DEL " LUA_RWLOCK_HOLDERS);
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'r'), "2 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read a:1 1");
+}
+
+/* A full server lets it through; one that denies a later write takes it back. */
+static void denied_it_leaves_the_old_claim(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    fence = lua_rwlock_fence(f);
+    script_deny(f, "set");
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'r'), "!DENIED *");
+    script_deny(f, NULL);
+    assert_like(script_redis(f, "HGETALL n"), "mode read a:1 1");
+    assert_like(script_redis(f, "HKEYS " LUA_RWLOCK_HOLDERS), "a:1");
+    script_fill_memory(f, true);
+    assert_like(lua_rwlock_import(f, "a:1", fence, "b:1", 'r'), "1 * 30000");
+    script_fill_memory(f, false);
+}
+
+/* ---- revoke ---- */
+
+static void the_reads_of_a_writer_are_revoked_with_it(void **state)
+{
+    script_fixture *f = *state;
+    const lua_rwlock_ask beside = {.mode = 'r', .writes = "a:1"};
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire_with(f, "a:2", beside);
+    lua_rwlock_hear(f, "a", NULL);
+    script_fill_memory(f, true);
+    assert_like(lua_rwlock_revoke(f, "a:1"), "1 ????? 1");
+    script_fill_memory(f, false);
+    assert_like(script_heard(f), "latchkey:in::a revoked 0 rwlock a:1 *"
+                                 "latchkey:in::a revoked 0 rwlock a:2 *");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "2 4");
+    assert_like(lua_rwlock_keep(f, "a:2", fence, 60000), "2 4");
+    assert_like(lua_rwlock_downgrade(f, "a:1", fence, 60000), "2 4");
+    assert_in_range(pttl(f, "n"), 20000, 30000);
+    assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
+    assert_like(script_redis(f, "HGETALL n"), "mode read a:2 1");
+}
+
+static void of_several_readers_one_is_revoked(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    lua_rwlock_acquire(f, "a:1", 'r');
+    fence = lua_rwlock_fence(f);
+    lua_rwlock_acquire(f, "b:1", 'u');
+    lua_rwlock_hear(f, "a", "b", NULL);
+    assert_like(lua_rwlock_revoke(f, "b:1"), "1 ????? 1");
+    assert_like(script_heard(f), "latchkey:in::b revoked 0 rwlock b:1 *");
+    assert_like(lua_rwlock_keep(f, "b:1", fence, 60000), "2 4");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 *");
+    assert_in_range(pttl(f, lua_rwlock_timeout("b:1")), 20000, 30000);
+    script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
+    assert_like(lua_rwlock_revoke(f, "a:1"), "2");
+}
+
+/* As where the answer to its acquire was lost. */
+static void one_that_does_not_know_of_a_revoked_hold_is_void(void **state)
+{
+    script_fixture *f = *state;
+    static const char modes[] = "wru";
+
+    for (int i = 0; i < 3; i++) {
+        lua_rwlock_acquire(f, "a:1", modes[i]);
+        lua_rwlock_revoke(f, "a:1");
+        assert_like(lua_rwlock_acquire(f, "a:1", modes[i]), "!LKVOID *");
+        assert_like(lua_rwlock_touch(f, "a:1", modes[i]), "!LKVOID *");
+        script_redis(f, "FLUSHALL");
+    }
+}
+
+static void another_librarys_writer_is_left_alone(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "HSET n mode write java:7:write 1");
+    script_redis(f, "PEXPIRE n 20000");
+    assert_like(lua_rwlock_revoke(f, "java:7"), "1 ????? 0");
+    assert_like(script_redis(f, "KEYS *"), "n");
+}
+
+/* ---- forget ---- */
+
+static void only_a_name_that_nobody_uses_is_forgotten(void **state)
+{
+    script_fixture *f = *state;
+    int64_t fence;
+
+    assert_like(lua_rwlock_forget(f), "1");
+    lua_rwlock_acquire(f, "a:1", 'w');
+    fence = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_forget(f), "3 a:1 *");
+    lua_rwlock_acquire(f, "b:1", 'r');
+    script_redis(f, "DEL n");
+    assert_like(lua_rwlock_forget(f), "4 1");
+    lua_rwlock_leave(f, "b:1", 'r', false);
+    assert_like(lua_rwlock_forget(f), "2");
+    assert_like(lua_rwlock_forget(f), "1");
+    assert_like(script_redis(f, "KEYS *"), LUA_RWLOCK_RECORD);
+    lua_rwlock_acquire(f, "c:1", 'w');
+    assert_true(lua_rwlock_fence(f) > fence);
+}
+
+static void a_claim_that_was_given_up_stays_so(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_rwlock_acquire(f, "a:1", 'w');
+    lua_rwlock_release(f, "a:1", lua_rwlock_fence(f));
+    lua_rwlock_leave(f, "b:1", 'w', true);
+    assert_like(lua_rwlock_forget(f), "2");
+    assert_like(lua_rwlock_acquire(f, "b:1", 'w'), "!LKVOID *");
+}
+
+static void what_is_another_kinds_stays(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET " LUA_RWLOCK_RECORD " %s",
+                 "2l 5 0 0 - - - 0 - - - 0 0 - - ");
+    assert_like(lua_rwlock_forget(f), "!LKTYPE *");
+    script_redis(f, "HSET n java:7 1");
+    assert_like(lua_rwlock_forget(f), "!LKTYPE *");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(it_tells_the_writer_and_those_who_wait_by_ticket),
+        SCRIPT_TEST(it_tells_readers_that_live_and_the_writer_first),
+        SCRIPT_TEST(an_upgrade_is_seen_as_a_write_and_a_parked_one_too),
+        SCRIPT_TEST(a_stranger_has_no_fence_and_no_nonce_is_told),
+        SCRIPT_TEST(a_free_name_has_nobody),
+        SCRIPT_TEST(all_holds_end_and_their_clients_are_told),
+        SCRIPT_TEST(a_writer_ends_with_the_reads_beside_it),
+        SCRIPT_TEST(a_read_ends_and_the_write_beside_it_goes_on),
+        SCRIPT_TEST(of_several_readers_one_ends),
+        SCRIPT_TEST(a_dead_reader_is_none_to_be_ended),
+        SCRIPT_TEST(those_who_wait_come_in_with_the_touch_behind_it),
+        SCRIPT_TEST(a_full_server_ends_them_too),
+        SCRIPT_TEST(a_writer_becomes_the_new_claims),
+        SCRIPT_TEST(a_reader_becomes_the_new_claims_and_others_stay),
+        SCRIPT_TEST(a_read_beside_a_write_takes_a_fence_above_it),
+        SCRIPT_TEST(what_was_revoked_or_lost_its_record_is_nobodys),
+        SCRIPT_TEST(denied_it_leaves_the_old_claim),
+        SCRIPT_TEST(the_reads_of_a_writer_are_revoked_with_it),
+        SCRIPT_TEST(of_several_readers_one_is_revoked),
+        SCRIPT_TEST(one_that_does_not_know_of_a_revoked_hold_is_void),
+        SCRIPT_TEST(another_librarys_writer_is_left_alone),
+        SCRIPT_TEST(only_a_name_that_nobody_uses_is_forgotten),
+        SCRIPT_TEST(a_claim_that_was_given_up_stays_so),
+        SCRIPT_TEST(what_is_another_kinds_stays),
+    };
+
+    return cmocka_run_group_tests(tests, script_start_server,
+                                  script_stop_server);
+}
