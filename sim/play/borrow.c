@@ -12,7 +12,7 @@
 #include "play/judge.h"
 
 /* Clocks of processes are so much slower at most, and an answer takes a while. */
-enum { SLOWER_SHARE = 100, LATE_MS = 100 };
+enum { SLOWER_SHARE = 100 };
 
 uint64_t sim_text_lease(const char *text)
 {
@@ -96,7 +96,7 @@ void sim_borrow_ended(sim_actor *actor, const char *text)
 
     if (is_of_this_round(actor) && actor->borrowed_to == 0)
         actor->borrowed_to = actor->run->schedule.now + lease +
-                             lease / SLOWER_SHARE + LATE_MS * SIM_MS;
+                             lease / SLOWER_SHARE + SIM_LATE_MS * SIM_MS;
 }
 
 static void on_given_back(lk_status status, void *data)
