@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Watches of an election. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/leading.h"
+#include "support/wait.h"
+
+enum { CHANGES = 20 };
+
+static void a_watch_tells_of_every_change_in_order(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_leader *a = leading_as(f, "a"), *b = leading_as(f, "b");
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold = leading_hold(a);
+    uint64_t first = lk_hold_fence(hold);
+    candidate *next = candidate_new(f);
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_status(t.told[0].status, LK_OK);
+    assert_true(t.told[0].term == first);
+    assert_string_equal(t.told[0].value, "a");
+    candidate_start(next, b, LK_FOREVER);
+    locking_wait_queued(f->base, "n", 1);
+    assert_status(lk_leader_resign(a, hold), LK_OK);
+    assert_status(candidate_join(next), LK_OK);
+    tells_wait(&t, 2);
+    assert_true(t.told[1].term == lk_hold_fence(next->hold));
+    assert_string_equal(t.told[1].value, "b");
+    assert_status(lk_leader_resign(b, next->hold), LK_OK);
+    tells_wait(&t, 3);
+    assert_true(t.told[2].term == 0);
+    lk_leader_watch_free(watch);
+}
+
+/* Much sooner than it looks by itself. */
+static void a_watch_is_told_promptly(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_leader *leader = leading_new(f, NULL);
+    lk_leader_watch *watch = NULL;
+    uint64_t most = 0, sum = 0;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    for (unsigned i = 0; i < CHANGES; i++) {
+        lk_hold *hold = leading_hold(leader);
+        uint64_t at = wait_now_ms(), took;
+
+        tells_wait(&t, 2 * i + 2);
+        took = t.told[2 * i + 1].at_ms > at ? t.told[2 * i + 1].at_ms - at : 0;
+        most = took > most ? took : most;
+        sum += took;
+        assert_status(lk_leader_resign(leader, hold), LK_OK);
+        tells_wait(&t, 2 * i + 3);
+    }
+    print_message("told of a new leader after %llu ms at most, %llu in all "
+                  "%d\n",
+                  (unsigned long long)most, (unsigned long long)sum, CHANGES);
+    assert_in_range(sum, 0, CHANGES * wait_scaled_ms(PROMPT_MS) / 2);
+    lk_leader_watch_free(watch);
+}
+
+/* What others do on the name tells nobody: the watch looks. */
+static void a_watch_finds_what_nobody_tells(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_lock *lock = locking_lock(f->base, client, "n");
+    lk_leader_watch *watch = NULL;
+    lk_hold *hold;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_new(f, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_true(t.told[0].term == 0);
+    hold = locking_hold(lock);
+    tells_wait(&t, 2);
+    assert_true(t.told[1].term == lk_hold_fence(hold));
+    assert_status(lk_hold_release(hold), LK_OK);
+    tells_wait(&t, 3);
+    assert_true(t.told[2].term == 0);
+    lk_leader_watch_free(watch);
+}
+
+struct self {
+    lk_leader_watch *watch;
+    atomic_uint calls;
+};
+
+static void end_itself(lk_status status, const lk_party *leader, void *data)
+{
+    struct self *self = data;
+
+    (void)status;
+    (void)leader;
+    lk_leader_watch_free(self->watch);
+    atomic_fetch_add(&self->calls, 1);
+}
+
+static void start_and_end(lk_status status, const lk_party *leader, void *data)
+{
+    (void)status;
+    (void)leader;
+    atomic_fetch_add((atomic_uint *)data, 1);
+}
+
+static bool was_called(void *data)
+{
+    return atomic_load((atomic_uint *)data) > 0;
+}
+
+static void a_watch_may_be_ended_at_any_time(void **state)
+{
+    leading *f = *state;
+    lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    lk_client *client = locking_open(f->base, &options);
+    lk_leader *leader = leading_new(f, NULL);
+    lk_leader *observer = leading_in(f, client, NULL);
+    static struct self self;
+    static atomic_uint calls;
+    lk_leader_watch *watch = NULL;
+
+    for (int i = 0; i < 50; i++) {
+        assert_status(lk_leader_watch_new(&watch, leader, start_and_end,
+                                          &calls),
+                      LK_OK);
+        if (i % 2 == 0) {
+            lk_leader *also = leader;
+            lk_hold *hold = leading_hold(also);
+
+            assert_status(lk_leader_resign(also, hold), LK_OK);
+        }
+        lk_leader_watch_free(watch);
+    }
+    lk_leader_watch_free(NULL);
+    assert_status(lk_leader_watch_new(&self.watch, observer, end_itself, &self),
+                  LK_OK);
+    while (atomic_load(&self.calls) == 0)
+        assert_status(lk_client_dispatch(client), LK_OK);
+    assert_int_equal(atomic_load(&self.calls), 1);
+    atomic_store(&calls, 0);
+    assert_status(lk_leader_watch_new(&watch, leader, start_and_end, &calls),
+                  LK_OK);
+    assert_true(wait_until(was_called, &calls, 5000));
+    lk_leader_watch_free(watch);
+}
+
+static void
+the_last_that_a_watch_tells_is_that_its_client_is_closed(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_leader_watch *watch = NULL;
+
+    memset(&t, 0, sizeof(t));
+    assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    tells_wait(&t, 2);
+    assert_status(t.told[1].status, LK_ECLOSED);
+    lk_leader_watch_free(watch);
+}
+
+/* Also while it pauses after a failure. */
+static void so_it_is_where_something_else_failed_before(void **state)
+{
+    leading *f = *state;
+    static tells t;
+    lk_client *client = locking_open(f->base, NULL);
+    lk_leader_watch *watch = NULL;
+
+    memset(&t, 0, sizeof(t));
+    free(server_string(f->base->server, "SET n text"));
+    assert_status(lk_leader_watch_new(&watch, leading_in(f, client, NULL),
+                                      tells_change, &t),
+                  LK_OK);
+    tells_wait(&t, 1);
+    assert_status(t.told[0].status, LK_ETYPE);
+    assert_status(lk_client_shutdown(client, 1000), LK_OK);
+    tells_wait(&t, 2);
+    assert_status(t.told[1].status, LK_ECLOSED);
+    lk_leader_watch_free(watch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LEADER_TEST(a_watch_tells_of_every_change_in_order),
+        LEADER_TEST(a_watch_is_told_promptly),
+        LEADER_TEST(a_watch_finds_what_nobody_tells),
+        LEADER_TEST(a_watch_may_be_ended_at_any_time),
+        LEADER_TEST(the_last_that_a_watch_tells_is_that_its_client_is_closed),
+        LEADER_TEST(so_it_is_where_something_else_failed_before),
+    };
+
+    return cmocka_run_group_tests_name("leader_watch", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}
