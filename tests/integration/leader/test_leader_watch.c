@@ -11,7 +11,7 @@
 #include "support/leading.h"
 #include "support/wait.h"
 
-enum { CHANGES = 20 };
+enum { PROMPT_MS = 500, CHANGES = 20 };
 
 static void a_watch_tells_of_every_change_in_order(void **state)
 {
