@@ -86,6 +86,7 @@ struct lk__claim {
     bool in_doubt;     /* an acquire may have run, unanswered */
     bool doubted;      /* one was, at any time */
     bool opened;       /* told to look, while a look was under way */
+    bool signaled;     /* has popped a signal, and not been answered since */
     unsigned refusals; /* in a row that may pass; see the node's refusal */
     unsigned looks;    /* sent so far, acquires included */
     uint64_t spin_ms;  /* the present limit of a pause */
@@ -249,6 +250,10 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
 /* A signal of this place was popped that nobody here uses: pushes it again if
    the name is still free. */
 void lk__claim_signal(struct lk__place *place);
+
+/* A WANTED claim has a signal in its hands: it tries, or if it may not try now,
+   passes it on. */
+void lk__claim_signaled(lk__claim *claim);
 
 /* Releases what the server believes a claim of ours holds, unknown here. */
 void lk__claim_give_back(struct lk__place *place, uint64_t number,

@@ -270,7 +270,9 @@ static void on_busy(lk__claim *claim, int64_t left_ms)
     lk__place *place = claim->place;
     const lk__wait *head = lk__place_head(claim);
 
+    claim->signaled = claim->signaled && claim->opened;
     if (head == NULL || head->try_only) {
+        lk__claim_pass_signal(claim);
         lk__claim_kill(claim);
         lk__place_failed(place, claim, LK_EBUSY, place->kind->busy);
         return;
@@ -344,6 +346,7 @@ static void refused_for_now(lk__claim *claim)
     if (limit > LOOK_MS)
         limit = LOOK_MS;
     claim->refusals++;
+    lk__claim_pass_signal(claim);
     lk__alarm_set(&client->alarms, &claim->alarm,
                   lk__client_now(client) +
                       lk__client_random(client, limit * LK__MS) + LK__MS);

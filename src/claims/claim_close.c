@@ -234,7 +234,7 @@ void lk__claim_leave(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
     bool sent = lk__claim_protocol(claim)->leave != NULL &&
-                (claim->in_doubt || claim->look.busy ||
+                (claim->in_doubt || claim->look.busy || claim->signaled ||
                  claim->state != LK__CLAIM_WANTED);
 
     if (claim->place->front == claim)

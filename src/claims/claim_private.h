@@ -24,6 +24,9 @@ void lk__claim_held_first(lk__claim *claim);
 /* Sends the acquire, re-check or confirm that the state asks for. */
 void lk__claim_seek(lk__claim *claim);
 
+/* A signal that it has in its hands goes to somebody else. */
+void lk__claim_pass_signal(lk__claim *claim);
+
 /* What an acquire or a look was answered, and a confirm; or why not. Of a claim
    that seeks. */
 void lk__claim_take_answer(lk__claim *claim, const redisReply *reply);

@@ -227,23 +227,40 @@ static bool is_doubt_open(const lk__claim *claim)
 
 void lk__claim_seek(lk__claim *claim)
 {
-    lk__place *place = claim->place;
+    const lk__node *node = claim->place->client->node;
 
-    const lk__node *node = place->client->node;
-
-    if (claim->look.busy || !lk__node_is_ready(node) || !lk__node_gives(node) ||
-        is_slowed(claim))
+    if (claim->look.busy || !lk__node_is_ready(node))
         return;
 
-    if (claim->state == LK__CLAIM_UNSURE) {
+    if (!lk__node_gives(node) || is_slowed(claim)) {
+        lk__claim_pass_signal(claim);
+    } else if (claim->state == LK__CLAIM_UNSURE) {
         confirm_send(claim);
     } else if (claim->state == LK__CLAIM_QUEUED) {
         look_send(claim);
     } else if (is_doubt_open(claim)) {
         lk__claim_give_up(claim, LK_OK, NULL);
-    } else if (!stays_behind(claim) && !lk__pace_holds_back(claim)) {
+    } else if (stays_behind(claim) || lk__pace_holds_back(claim)) {
+        lk__claim_pass_signal(claim);
+    } else {
         acquire_send(claim);
     }
+}
+
+/* An answer to what was sent before the signal came says nothing of now. */
+void lk__claim_signaled(lk__claim *claim)
+{
+    claim->signaled = true;
+    claim->opened = claim->look.busy;
+    lk__claim_seek(claim);
+}
+
+void lk__claim_pass_signal(lk__claim *claim)
+{
+    if (!claim->signaled)
+        return;
+    claim->signaled = false;
+    lk__claim_signal(claim->place);
 }
 
 void lk__claim_on_seek_alarm(lk__claim *claim)

@@ -153,14 +153,11 @@ bool lk__signals_are_busy(const lk__signals *signals)
 static void heard(lk__place *place)
 {
     lk__claim *front = place->front;
-    bool is_ready = lk__node_is_ready(place->client->node);
 
-    if (front == NULL || front->state != LK__CLAIM_WANTED || !is_ready)
+    if (front == NULL || front->state != LK__CLAIM_WANTED)
         lk__claim_signal(place);
-    else if (front->look.busy)
-        front->opened = true;
     else
-        lk__claim_drive(front);
+        lk__claim_signaled(front);
 }
 
 static lk__place *asked_for(const lk__signals *signals, const char *key)

@@ -47,6 +47,8 @@ static const struct {
     {&lk__latch_acquire_script, PLAYED_LATCH_WAIT},
     {&lk__latch_touch_script, PLAYED_LATCH_LOOK},
     {&lk__latch_close_script, PLAYED_LATCH_LEAVE},
+    {&lk__siglock_acquire_script, PLAYED_SIG_ACQUIRE},
+    {&lk__siglock_close_script, PLAYED_SIG_CLOSE},
 };
 
 /* ---- scripts -------------------------------------------------------------- */
@@ -255,10 +257,27 @@ static void answer_latch(fake_link *link, played_script script)
                        : PLAYED_ARMED("1000", "0123456789abcdef"));
 }
 
+/* Of a siglock that others hold. */
+static void answer_siglock(fake_link *link, played_script script)
+{
+    say(link, script == PLAYED_SIG_CLOSE ? "*2\r\n:1\r\n:1\r\n"
+                                         : "*2\r\n:2\r\n:30000\r\n");
+}
+
 static void answer_token(fake_link *link, played_script script)
 {
     say(link,
         script == PLAYED_TOKEN_RELEASE ? "*2\r\n:1\r\n:1\r\n" : "*1\r\n:1\r\n");
+}
+
+static void answer_operator(fake_link *link, played_script script)
+{
+    if (script == PLAYED_REVOKE)
+        say(link, "*3\r\n:1\r\n:%d\r\n:1\r\n", LEASE_MS);
+    else if (script == PLAYED_FORGET)
+        say(link, "*1\r\n:2\r\n");
+    else
+        say(link, "*4\r\n:1\r\n:0\r\n*0\r\n*0\r\n");
 }
 
 static void
@@ -291,17 +310,13 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
         p->is_held = false;
         say(link, "*4\r\n:1\r\n:2\r\n:0\r\n:0\r\n");
         break;
-    case PLAYED_REVOKE:
-        say(link, "*3\r\n:1\r\n:%d\r\n:1\r\n", LEASE_MS);
-        break;
-    case PLAYED_FORGET:
-        say(link, "*1\r\n:2\r\n");
-        break;
     case PLAYED_LEAVE:
         answer_leave(p, link, c);
         break;
+    case PLAYED_REVOKE:
+    case PLAYED_FORGET:
     case PLAYED_INFO:
-        say(link, "*4\r\n:1\r\n:0\r\n*0\r\n*0\r\n");
+        answer_operator(link, script);
         break;
     case PLAYED_OBSERVE:
         say(link, "*3\r\n:1\r\n:%d\r\n:%" PRIu64 "\r\n", LEASE_MS, p->term);
@@ -319,6 +334,10 @@ answer_model(played *p, fake_link *link, played_script script, const command *c)
     case PLAYED_LATCH_LOOK:
     case PLAYED_LATCH_LEAVE:
         answer_latch(link, script);
+        break;
+    case PLAYED_SIG_ACQUIRE:
+    case PLAYED_SIG_CLOSE:
+        answer_siglock(link, script);
         break;
     case PLAYED_SCRIPTS:
         break;
@@ -434,6 +453,8 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
         answer_subscribe(p, link, &c);
     } else if (strcmp(word, "CLIENT") == 0) {
         answer_client(p, link, &c);
+    } else if (strcmp(word, "BLPOP") == 0) {
+        p->pop_link = link;
     } else if (strcmp(word, "INFO") == 0) {
         answer_info(p, link);
     } else if (strcmp(word, "PING") == 0) {
@@ -535,6 +556,13 @@ void played_invalidate(played *p, const char *key)
         fake_say(p->inbox_link, "$-1\r\n");
     else
         say(p->inbox_link, "*1\r\n$%zu\r\n%s\r\n", strlen(key), key);
+}
+
+void played_signal(played *p)
+{
+    assert_non_null(p->pop_link);
+    fake_say(p->pop_link, "*2\r\n$13\r\nlock-signal:n\r\n$1\r\n1\r\n");
+    p->pop_link = NULL;
 }
 
 void played_grant(played *p, uint64_t ticket, uint64_t fence, uint64_t lease_ms)

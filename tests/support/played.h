@@ -9,8 +9,8 @@
 /*
  * A client in a fake world and the server it talks to, which the test plays:
  * it greets, takes subscriptions, and answers the scripts of the locks, of an
- * observer, of a redlock, of a flight and of a latch for one name as a server
- * would, until it is told to answer something else. Each way takes a virtual millisecond, until
+ * observer, of a redlock, of a flight, of a latch and of a siglock for one name as a
+ * server would, until it is told to answer something else. Each way takes a virtual millisecond, until
  * played_ways() says otherwise.
  */
 
@@ -37,6 +37,8 @@ typedef enum played_script {
     PLAYED_LATCH_WAIT, /* a latch's */
     PLAYED_LATCH_LOOK,
     PLAYED_LATCH_LEAVE,
+    PLAYED_SIG_ACQUIRE, /* a siglock's, which others hold */
+    PLAYED_SIG_CLOSE,
     PLAYED_SCRIPTS
 } played_script;
 
@@ -107,7 +109,8 @@ typedef struct played {
     uint64_t killed_id;           /* of the last CLIENT KILL */
     uint64_t connected_at;        /* the last attempt */
     fake_link *inbox_link;
-    fake_link *silent; /* the stream on which it says nothing more */
+    fake_link *pop_link; /* where the last BLPOP came; it is not answered */
+    fake_link *silent;   /* the stream on which it says nothing more */
 } played;
 
 /* Opens the client and waits until it is ready. options may be NULL. */
@@ -131,6 +134,9 @@ void played_publish_on(played *p, const char *channel, const char *text);
 
 /* Tells the inbox that a tracked key has changed; NULL: all keys have gone. */
 void played_invalidate(played *p, const char *key);
+
+/* Answers the BLPOP under way: the siglock "n" has become free. */
+void played_signal(played *p);
 
 /* As played_publish() for a grant to the last acquire's claim. The model holds the name
    then. */
