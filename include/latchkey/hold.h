@@ -132,7 +132,9 @@ LK_API LK_NODISCARD lk_status lk_hold_extend_async(lk_hold *hold,
 /**
  * Tells the holder about the end: has cb called once when at most notice_ms of
  * validity is left, and once more when the hold is lost. A renewal in between
- * arms the notice again. cb may use and release the hold; a release from within
+ * arms the notice again. A hold that was handed over has a lease of 3 s at most
+ * until its first renewal, 50 ms later: for so long a longer notice is given when
+ * a third of that is left. cb may use and release the hold; a release from within
  * it does not wait.
  * Not called after the release has begun. Replaces an earlier callback; NULL
  * takes it away. If that one runs in another thread, this waits for its end.

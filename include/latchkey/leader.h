@@ -45,7 +45,8 @@ typedef struct lk_leader_options {
                              ends so long after its last renewal at the
                              latest; default: the client's watchdog_ms */
     uint64_t notice_ms; /**< .lost is called so long before the term would
-                             end; default: a third of the lease */
+                             end, as lk_hold_on_lost() says; default: a third of
+                             the lease */
     const char *value;  /**< what everybody is told of the leader, such as its
                              address: text of LK_LEADER_VALUE_MAX bytes at
                              most, copied; default: "" */

@@ -74,6 +74,19 @@ static void run_lost(lk__post *post)
         cb(hold, lk_hold_remaining_ms(hold), data);
 }
 
+/*
+ * A grant that was pushed brings a short lease; the first renewal, which comes
+ * soon, brings the hold's own. A notice that is longer than the short one would
+ * warn of an end that is not near: till then a third of it is left.
+ */
+static uint64_t notice_ns(const lk__claim *claim, const lk_hold *hold)
+{
+    uint64_t third = (claim->leased_until - claim->granted_at) / 3;
+
+    return claim->confirmed || hold->notice_ns < third ? hold->notice_ns
+                                                       : third;
+}
+
 uint64_t lk__holds_notice_at(const lk__claim *claim)
 {
     uint64_t first = LK__NEVER;
@@ -81,8 +94,8 @@ uint64_t lk__holds_notice_at(const lk__claim *claim)
     for (const lk_hold *hold = claim->first_hold; hold != NULL;
          hold = hold->next) {
         uint64_t deadline = claim->leased_until;
-        uint64_t at =
-            deadline > hold->notice_ns ? deadline - hold->notice_ns : 0;
+        uint64_t notice = notice_ns(claim, hold);
+        uint64_t at = deadline > notice ? deadline - notice : 0;
 
         if (hold->cb != NULL && hold->notice_ns != 0 && !hold->noticed &&
             at < first)
@@ -95,7 +108,7 @@ void lk__holds_notice(lk__claim *claim, uint64_t now)
 {
     for (lk_hold *hold = claim->first_hold; hold != NULL; hold = hold->next) {
         if (hold->cb == NULL || hold->notice_ns == 0 || hold->noticed ||
-            now + hold->notice_ns < claim->leased_until)
+            now + notice_ns(claim, hold) < claim->leased_until)
             continue;
         hold->noticed = true;
         lk__client_post(hold->client, &hold->post);

@@ -81,6 +81,55 @@ static void a_grant_is_renewed_after_fifty_milliseconds(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
+static void note(lk_hold *hold, uint64_t remaining_ms, void *data)
+{
+    uint64_t *told = data;
+
+    (void)hold;
+    told[0]++;
+    told[1] = remaining_ms;
+}
+
+/* Its first lease is shorter than the notice, and is not its own yet. */
+static void a_grant_that_is_renewed_gives_no_notice(void **state)
+{
+    played *p = *state;
+    uint64_t told[2] = {0, 0};
+    call c = {0};
+
+    queue_up(p, &c, LK_FOREVER);
+    played_grant(p, p->ticket, 5000, 3000);
+    played_run_ms(p, 1);
+    assert_status(lk_hold_on_lost(c.hold, 10000, note, told), LK_OK);
+    played_run_ms(p, 25000);
+    assert_int_equal(told[0], 0);
+    p->answers[PLAYED_RENEW] = played_silence;
+    played_run_ms(p, 15000);
+    assert_int_equal(told[0], 1);
+    assert_in_range(told[1], 9990, 10000);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+static void
+a_grant_that_is_not_renewed_gives_notice_a_third_before_it_ends(void **state)
+{
+    played *p = *state;
+    uint64_t told[2] = {0, 0};
+    call c = {0};
+
+    queue_up(p, &c, LK_FOREVER);
+    played_renew_so(p, "-BUSY Redis is busy running a script\r\n");
+    played_grant(p, p->ticket, 5000, 3000);
+    played_run_ms(p, 1);
+    assert_status(lk_hold_on_lost(c.hold, 10000, note, told), LK_OK);
+    played_run_ms(p, 1900);
+    assert_int_equal(told[0], 0);
+    played_run_ms(p, 200);
+    assert_int_equal(told[0], 1);
+    assert_in_range(told[1], 900, 1000);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
 static void a_grant_of_another_ticket_is_not_believed(void **state)
 {
     played *p = *state;
@@ -393,6 +442,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_grant_in_time_is_believed_at_once),
         TEST(a_grant_is_renewed_after_fifty_milliseconds),
+        TEST(a_grant_that_is_renewed_gives_no_notice),
+        TEST(a_grant_that_is_not_renewed_gives_notice_a_third_before_it_ends),
         TEST(a_grant_of_another_ticket_is_not_believed),
         TEST(a_late_grant_is_confirmed_before_it_is_believed),
         TEST(a_late_grant_that_was_revoked_is_given_back),
