@@ -31,6 +31,11 @@ enum {
 
 static void send_now(lk__ask *ask);
 
+static lk__node *node_of(const lk__ask *ask)
+{
+    return ask->place != NULL ? ask->place->node : ask->node;
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 static void list_add(lk__ask *ask)
@@ -142,7 +147,7 @@ static void doubt(lk__ask *ask)
 /* The time is over: what was sent may have been done. */
 static void end_late(lk__ask *ask)
 {
-    const lk__conn *conn = &ask->call.client->node->command;
+    const lk__conn *conn = &node_of(ask)->command;
 
     if (ask->pauses)
         end(ask, LK_OK, NULL);
@@ -151,7 +156,7 @@ static void end_late(lk__ask *ask)
     else if (is_persistent(ask) || (ask->sends > 0 && !ask->reads))
         doubt(ask);
     else if (ask->refusals > 0)
-        end(ask, LK_ESERVER, ask->call.client->node->refusal);
+        end(ask, LK_ESERVER, node_of(ask)->refusal);
     else if (conn->state == LK__CONN_READY)
         end(ask, LK_EOFFLINE, "no answer in time");
     else
@@ -213,8 +218,7 @@ static void send_more(lk__ask *ask)
 static void on_answer(lk__ask *ask, const redisReply *reply)
 {
     bool more = false;
-    lk_status status = lk__node_check_over(ask->call.client->node, ask->over,
-                                           &ask->request, reply);
+    lk_status status = lk__node_check(&ask->request, reply);
 
     if (!ask->listed)
         return;
@@ -269,6 +273,7 @@ lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
     ask->request.on_reply = on_reply;
     ask->alarm.fire = on_alarm;
     ask->place = place;
+    ask->node = client->node;
     if (place != NULL)
         place->refs++;
     return ask;
@@ -347,7 +352,7 @@ lk_status lk__ask_go_on(lk__ask *ask, lk_status status,
 
 static lk__conn *road_for(const lk__ask *ask)
 {
-    lk__node *node = ask->call.client->node;
+    lk__node *node = node_of(ask);
 
     if (ask->takes && !lk__node_gives(node))
         return NULL;
@@ -360,7 +365,7 @@ static lk__conn *road_for(const lk__ask *ask)
 
 static void send_now(lk__ask *ask)
 {
-    lk__node *node = ask->call.client->node;
+    lk__node *node = node_of(ask);
     lk_status status;
 
     ask->over = road_for(ask);
@@ -369,10 +374,10 @@ static void send_now(lk__ask *ask)
     if (ask->script == NULL)
         status = lk__node_command(node, &ask->request, ask->count, ask->args);
     else
-        status = lk__node_call(node, ask->over, &ask->request, ask->script,
-                               ask->key_count, ask->args,
-                               ask->count - ask->key_count,
-                               ask->args + ask->key_count);
+        status =
+            lk__node_call(ask->over, &ask->request, ask->script, ask->key_count,
+                          ask->args, ask->count - ask->key_count,
+                          ask->args + ask->key_count);
     if (status == LK_OK && ask->first_sent_at == 0)
         ask->first_sent_at = ask->request.sent_at;
     if (status == LK_OK)
@@ -389,7 +394,7 @@ static void send_now(lk__ask *ask)
 static bool begin(lk__ask *ask, uint64_t until)
 {
     lk_client *client = ask->call.client;
-    const lk__node *node = client->node;
+    const lk__node *node = node_of(ask);
     lk_status why = node->command.why;
 
     list_add(ask);
@@ -432,14 +437,14 @@ lk_status lk__ask_sleep(lk__ask *ask)
 
 /* ---- all questions ----------------------------------------------------------- */
 
-void lk__asks_on_ready(lk_client *client)
+void lk__asks_on_ready(lk__node *node)
 {
-    lk__ask *ask = client->work->first_ask;
+    lk__ask *ask = node->client->work->first_ask;
 
     while (ask != NULL) {
         lk__ask *next = ask->next;
 
-        if (!ask->request.busy)
+        if (node_of(ask) == node && !ask->request.busy)
             send_now(ask);
         ask = next;
     }
@@ -451,18 +456,20 @@ static bool is_on_its_own_road(const lk__ask *ask)
     const lk_client *client = ask->call.client;
 
     return client->state == LK__CLIENT_OPEN && ask->request.busy &&
-           ask->over != &client->node->command;
+           ask->over != &node_of(ask)->command;
 }
 
-void lk__asks_leave_doubtful(lk_client *client, lk_status status,
-                             const char *words)
+void lk__asks_leave_doubtful(lk_client *client, const lk__node *node,
+                             lk_status status, const char *words)
 {
     lk__ask *ask = client->work->first_ask;
 
     while (ask != NULL) {
         lk__ask *next = ask->next;
 
-        if (is_persistent(ask)) {
+        if (node != NULL && node_of(ask) != node) {
+            /* another node's */
+        } else if (is_persistent(ask)) {
             if (!ask->call.done)
                 doubt(ask);
         } else if (is_on_its_own_road(ask)) {

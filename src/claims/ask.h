@@ -33,8 +33,9 @@ typedef struct lk__ask lk__ask;
 struct lk__ask {
     lk__request request; /* first */
     lk__call call;
-    lk__ask *next, *prev;     /* in the client, while listed */
-    lk__place *place;         /* pinned; NULL: plain commands only */
+    lk__ask *next, *prev;  /* in the client, while listed */
+    lk__place *place;      /* pinned; NULL: a plain command, or of no place */
+    struct lk__node *node; /* that is asked where there is no place */
     const lk__script *script; /* NULL: a plain command */
     lk__arg *args;            /* a copy, the bytes behind it; keys first */
     size_t key_count, count;
@@ -107,14 +108,15 @@ void lk__ask_drop(lk__ask *ask);
 lk__ask *lk__ask_of_call(lk__call *call);
 void lk__ask_finish(lk__ask *ask);
 
-/* What the node and the shutdown tell all questions. */
-void lk__asks_on_ready(lk_client *client);
+/* What a node tells its questions. */
+void lk__asks_on_ready(struct lk__node *node);
 
-/* Ends every question but those that persist and were sent: their calls end
+/* Ends every question to this node, NULL: of the client, but those that persist
+   and were sent: their calls end
    with LK_EINDOUBT, and they go on. So does a renewal that is under way on a
    road of its own, unless the client is shut down. */
-void lk__asks_leave_doubtful(lk_client *client, lk_status status,
-                             const char *words);
+void lk__asks_leave_doubtful(lk_client *client, const struct lk__node *node,
+                             lk_status status, const char *words);
 
 /* Ends every one. */
 void lk__asks_end(lk_client *client, lk_status status, const char *words);

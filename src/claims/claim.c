@@ -189,13 +189,11 @@ void lk__claim_kill(lk__claim *claim)
 lk_status lk__claim_send(lk__claim *claim, lk__request *request,
                          const lk__question *question)
 {
-    lk_client *client = claim->place->client;
     lk_status status;
 
     if (question == NULL)
         return LK_ENOMEM;
-    status =
-        lk__question_send(client, &client->node->command, request, question);
+    status = lk__question_send(&claim->place->node->command, request, question);
     if (status == LK_OK)
         lk__claim_ref(claim);
     return status;

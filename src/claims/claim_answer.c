@@ -170,7 +170,7 @@ hold_answered(lk__claim *claim, uint64_t lease_ms, lk__grant_how how)
     uint64_t deadline = lk__deadline_ns(claim->look.sent_at, lease_ms);
 
     lk_client *client = claim->place->client;
-    bool gives = lk__node_gives(client->node);
+    bool gives = lk__node_gives(claim->place->node);
 
     if (gives && deadline > lk__client_now(client)) {
         lk__claim_hold(claim, deadline, how);
@@ -286,7 +286,7 @@ static void on_busy(lk__claim *claim, int64_t left_ms)
         return;
     }
     ask_again(claim);
-    lk__node_want_inbox(place->client->node);
+    lk__node_want_inbox(place->node);
     if (lk__place_can_queue(place))
         lk__claim_look_after(claim, 0);
     else
@@ -380,7 +380,7 @@ void lk__claim_refused(lk__claim *claim, lk_status status,
 
 static void on_garbage(lk__claim *claim, const redisReply *reply)
 {
-    lk__conn_break(&claim->place->client->node->command, LK_EPROTO,
+    lk__conn_break(&claim->place->node->command, LK_EPROTO,
                    "an answer of a script is not understood");
     lk__claim_refused(claim, LK_EPROTO, reply);
 }

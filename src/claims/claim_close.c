@@ -45,7 +45,7 @@ static void releaser_tell(const lk__claim *claim, lk_status status)
 
 void lk__releaser_end(lk__releaser *releaser)
 {
-    const lk__conn *conn = &releaser->call.client->node->command;
+    const lk__conn *conn = &releaser->claim->place->node->command;
 
     if (releaser->sent)
         releaser_done(releaser, LK_EINDOUBT, NULL);
@@ -150,7 +150,6 @@ static void
 on_close(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_close(request);
-    lk__node *node = claim->place->client->node;
 
     if (claim->state == LK__CLAIM_DEAD) {
         lk__claim_answered(claim);
@@ -160,7 +159,7 @@ on_close(lk__request *request, lk_status status, const redisReply *reply)
         claim->release_unanswered |= status == LK_EINDOUBT;
         wait_for_node(claim);
     } else {
-        status = lk__node_check(node, request, reply);
+        status = lk__node_check(request, reply);
         if (status == LK_OK)
             on_closed_answer(claim, reply);
         else if (lk__reply_is_noscript(reply))
@@ -177,7 +176,7 @@ on_close(lk__request *request, lk_status status, const redisReply *reply)
 
 static const lk__question *leave_question(const lk__claim *claim)
 {
-    bool tombstone = claim->in_doubt && !claim->place->client->node->can_kill;
+    bool tombstone = claim->in_doubt && !claim->place->node->can_kill;
 
     return lk__claim_protocol(claim)->leave(claim,
                                             tombstone ? TOMBSTONE_MS : 0);
@@ -212,7 +211,8 @@ void lk__claim_close(lk__claim *claim)
         lk__claim_abandon(claim);
         return;
     }
-    status = lk__node_is_ready(client->node) ? close_send(claim) : LK_EOFFLINE;
+    status =
+        lk__node_is_ready(claim->place->node) ? close_send(claim) : LK_EOFFLINE;
     if (status == LK_OK && claim->releaser != NULL)
         claim->releaser->sent = true;
     if (status == LK_EOFFLINE)

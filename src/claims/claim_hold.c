@@ -38,7 +38,7 @@ static void deadline_set(lk__claim *claim)
 
 static void server_note(lk__claim *claim)
 {
-    const lk__belief *belief = &claim->place->client->node->belief;
+    const lk__belief *belief = &claim->place->node->belief;
 
     claim->turn = belief->turn;
     claim->believed_until = belief->until;
@@ -52,14 +52,15 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
     /* A revocation comes to the inbox. Spinning is for servers without Pub/Sub,
        and a layout with signals has no room for an inbox. */
     if (claim->spin.most_ms == 0 && !claim->place->kind->signals)
-        lk__node_want_inbox(client->node);
+        lk__node_want_inbox(claim->place->node);
     claim->leased_until = deadline;
     server_note(claim);
     deadline_set(claim);
     claim->granted_at = now;
     lk__claim_kept(claim, now,
-                   how == LK__GRANT_PUSHED ? lk__node_inbox_at(client->node)
-                                           : 0);
+                   how == LK__GRANT_PUSHED
+                       ? lk__node_inbox_at(claim->place->node)
+                       : 0);
     lk__claim_asked(claim, now, claim->lease_ms);
     claim->confirmed = how == LK__GRANT_ANSWERED;
     claim->state = LK__CLAIM_HELD;
@@ -228,7 +229,7 @@ void lk__claim_export(lk__claim *claim)
 void lk__claim_prolong(lk__claim *claim, uint64_t deadline)
 {
     bool is_longer = lk__claim_is_valid(claim) &&
-                     lk__node_gives(claim->place->client->node) &&
+                     lk__node_gives(claim->place->node) &&
                      deadline > claim->leased_until;
 
     lk__claim_confirm(claim);
@@ -252,7 +253,7 @@ void lk__claim_confirm(lk__claim *claim)
 
 void lk__claim_believe(lk__claim *claim)
 {
-    const lk__belief *belief = &claim->place->client->node->belief;
+    const lk__belief *belief = &claim->place->node->belief;
 
     if (claim->turn == belief->turn && belief->until > claim->believed_until)
         lk__claim_confirm(claim);

@@ -70,7 +70,7 @@ on_asked(lk__request *request, lk_status status, const redisReply *reply)
     lk__claim *claim = claim_of_look(request);
 
     if (status == LK_OK)
-        status = lk__node_check(claim->place->client->node, request, reply);
+        status = lk__node_check(request, reply);
     if (status == LK_OK && claim->state == LK__CLAIM_HELD)
         on_answer(claim, reply);
     lk__claim_answered(claim);

@@ -94,7 +94,7 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
         claim->in_doubt = true;
     } else if (status == LK_OK && (claim->state == LK__CLAIM_WANTED ||
                                    claim->state == LK__CLAIM_QUEUED)) {
-        status = lk__node_check(claim->place->client->node, request, reply);
+        status = lk__node_check(request, reply);
         if (status != LK_OK)
             lk__claim_refused(claim, status, reply);
         else
@@ -115,7 +115,7 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
     lk__claim *claim = claim_of_look(request);
 
     if (claim->state == LK__CLAIM_UNSURE && status == LK_OK) {
-        status = lk__node_check(claim->place->client->node, request, reply);
+        status = lk__node_check(request, reply);
         if (status != LK_OK)
             lk__claim_refused(claim, status, reply);
         else
@@ -157,7 +157,7 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
     deadline = lk__deadline_ns(claim->bound, lease_ms);
     client->stats.grants++;
     lk__claim_set_fence(claim, fence, top_fence);
-    if (lk__node_gives(client->node) &&
+    if (lk__node_gives(claim->place->node) &&
         deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
         lk__claim_hold(claim, deadline, LK__GRANT_PUSHED);
         return;
@@ -222,12 +222,12 @@ static void look_send(lk__claim *claim)
    the claim is given up behind a tombstone, and another one stands in. */
 static bool is_doubt_open(const lk__claim *claim)
 {
-    return claim->in_doubt && !claim->place->client->node->can_kill;
+    return claim->in_doubt && !claim->place->node->can_kill;
 }
 
 void lk__claim_seek(lk__claim *claim)
 {
-    const lk__node *node = claim->place->client->node;
+    const lk__node *node = claim->place->node;
 
     if (claim->look.busy || !lk__node_is_ready(node))
         return;

@@ -33,9 +33,9 @@ static void ask_soon(lk__group *group)
    to get longer. */
 static void give_again(lk__node *node)
 {
-    lk__places_check_holds(node->client);
-    lk__places_on_ready(node->client);
-    lk__asks_on_ready(node->client);
+    lk__places_check_holds(node);
+    lk__places_on_ready(node);
+    lk__asks_on_ready(node);
 }
 
 void lk__group_look(lk__group *group)
@@ -75,7 +75,7 @@ static void believe(lk__group *group, const lk__majority *majority)
     lk__group_look(group); /* whether it has lapsed meanwhile */
     belief->until = majority->until;
     belief->from = majority->from;
-    lk__places_believe(group->node->client);
+    lk__places_believe(group->node);
     lk__group_look(group);
 }
 

@@ -341,7 +341,7 @@ extension_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     }
     lk__claim_prolong(claim, lk__deadline_ns(ask->request.sent_at,
                                              extension->lease_ms));
-    if (!lk__node_gives(claim->place->client->node))
+    if (!lk__node_gives(claim->place->node))
         return LK_EINDOUBT;
     return lk__claim_is_valid(claim) ? LK_OK : LK_ELOST;
 }

@@ -34,24 +34,26 @@ typedef struct message {
 
 /* ---- whom it concerns --------------------------------------------------------- */
 
-/* NULL: none, or one of another name or family than the message is about. */
-static lk__claim *claim_of(const lk_client *client, const message *m)
+/* NULL: none, or one of another name, family or node than the message. */
+static lk__claim *claim_of(const lk__node *node, const message *m)
 {
-    lk__claim *claim = lk__claim_find(client, m->claim);
+    lk__claim *claim = lk__claim_find(node->client, m->claim);
     const lk__place *place = claim == NULL ? NULL : claim->place;
 
-    if (place == NULL || strcmp(place->kind->family, m->family) != 0 ||
+    if (place == NULL || place->node != node ||
+        strcmp(place->kind->family, m->family) != 0 ||
         strcmp(place->name, m->name) != 0)
         return NULL;
     return strcmp(m->nonce, claim->nonce) == 0 ? claim : NULL;
 }
 
 /* What is borrowed here, and held under this id; NULL: nothing. */
-static lk__claim *borrowed_of(const lk_client *client, const message *m)
+static lk__claim *borrowed_of(const lk__node *node, const message *m)
 {
-    for (const lk__place *place = client->work->places; place != NULL;
+    for (const lk__place *place = node->client->work->places; place != NULL;
          place = place->next) {
-        if (strcmp(place->kind->family, m->family) != 0 ||
+        if (place->node != node ||
+            strcmp(place->kind->family, m->family) != 0 ||
             strcmp(place->name, m->name) != 0)
             continue;
         for (lk__claim *claim = place->first_claim; claim != NULL;
@@ -68,8 +70,9 @@ static lk__claim *borrowed_of(const lk_client *client, const message *m)
  * with an older state. Given back at once, it does not wait for its lease. The
  * server compares claim and fence, so what was not granted is not given back.
  */
-static void pass_on(lk_client *client, const message *m)
+static void pass_on(lk__node *node, const message *m)
 {
+    lk_client *client = node->client;
     const lk__kind *kind = lk__kind_find(client, m->family);
     lk__place *place;
 
@@ -81,37 +84,38 @@ static void pass_on(lk_client *client, const message *m)
     place = lk__place_get(client, kind, m->name);
     if (place == NULL)
         return;
-    lk__claim_give_back(place, m->claim, m->fence);
+    if (place->node == node)
+        lk__claim_give_back(place, m->claim, m->fence);
     lk__place_unref(place);
 }
 
-static void take_grant(lk_client *client, const message *m)
+static void take_grant(lk__node *node, const message *m)
 {
-    lk__claim *claim = claim_of(client, m);
+    lk__claim *claim = claim_of(node, m);
 
     if (claim != NULL)
         lk__claim_grant(claim, m->ticket, m->fence, m->top_fence, m->lease_ms);
-    else if (lk__claim_find(client, m->claim) == NULL)
-        pass_on(client, m);
+    else if (lk__claim_find(node->client, m->claim) == NULL)
+        pass_on(node, m);
 }
 
 /* There is room for us and for others. */
-static void take_open(lk_client *client, const message *m)
+static void take_open(lk__node *node, const message *m)
 {
-    lk__claim *claim = claim_of(client, m);
+    lk__claim *claim = claim_of(node, m);
 
     if (claim != NULL)
         lk__claim_opened(claim);
 }
 
-static void take_revoked(lk_client *client, const message *m)
+static void take_revoked(lk__node *node, const message *m)
 {
-    lk__claim *claim = claim_of(client, m);
-    bool is_known = lk__claim_find(client, m->claim) != NULL;
+    lk__claim *claim = claim_of(node, m);
+    bool is_known = lk__claim_find(node->client, m->claim) != NULL;
 
     /* Of what is borrowed the nonce is not known, the fence has to do. */
     if (claim == NULL ? !is_known : claim->state == LK__CLAIM_EXPORTED)
-        claim = borrowed_of(client, m);
+        claim = borrowed_of(node, m);
     if (claim != NULL && claim->state == LK__CLAIM_HELD &&
         claim->fence == m->fence)
         lk__claim_lose(claim, LK_LOSS_REVOKED);
@@ -129,7 +133,7 @@ typedef struct message_form {
         uint64_t most;
         bool (*read)(const char *word, uint64_t most, uint64_t *ret);
     } numbers[NUMBERS];
-    void (*take)(lk_client *client, const message *m);
+    void (*take)(lk__node *node, const message *m);
 } message_form;
 
 #define TICKET                                                                 \
@@ -196,20 +200,20 @@ static bool fill(message *m, const message_form *form, const lk_client *client,
 }
 
 /* Takes the words apart and sees whom they concern. */
-static bool take_form(lk_client *client, const message_form *form, char *text)
+static bool take_form(lk__node *node, const message_form *form, char *text)
 {
     message m = {.family = NULL};
     char *words[6 + NUMBERS];
     size_t count = 6 + form->count;
 
     if (lk__words_split(text, count, words) != count ||
-        !fill(&m, form, client, words + 1))
+        !fill(&m, form, node->client, words + 1))
         return false;
-    form->take(client, &m);
+    form->take(node, &m);
     return true;
 }
 
-static bool take(lk_client *client, char *text)
+static bool take(lk__node *node, char *text)
 {
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         const message_form *form = &forms[i];
@@ -217,7 +221,7 @@ static bool take(lk_client *client, char *text)
 
         if (strncmp(text, form->word, size) != 0 || text[size] != ' ')
             continue;
-        return take_form(client, form, text);
+        return take_form(node, form, text);
     }
     return false;
 }
@@ -226,7 +230,7 @@ void lk__inbox_take(lk__node *node, const char *bytes, size_t size)
 {
     char *text = lk__strndup(bytes, size);
 
-    if (text == NULL || strlen(text) != size || !take(node->client, text))
+    if (text == NULL || strlen(text) != size || !take(node, text))
         lk__client_log(node->client, LK_LOG_WARN,
                        "a message of the inbox is not understood");
     lk__free(text);

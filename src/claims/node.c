@@ -29,19 +29,19 @@
 
 /* ---- greeting ------------------------------------------------------------ */
 
-static lk__node *node_of(const lk__conn *conn)
+lk__node *lk__node_of(const lk__conn *conn)
 {
     return conn->owner;
 }
 
 static void on_command_open(lk__conn *conn)
 {
-    lk__greet(&node_of(conn)->command_greeting);
+    lk__greet(&lk__node_of(conn)->command_greeting);
 }
 
 static void on_inbox_open(lk__conn *conn)
 {
-    lk__greet(&node_of(conn)->inbox_greeting);
+    lk__greet(&lk__node_of(conn)->inbox_greeting);
 }
 
 /* At one and the same server process. */
@@ -80,7 +80,7 @@ static void holds_check(lk__node *node)
     if (is_same)
         return;
     node->belief.turn++;
-    lk__places_check_holds(node->client);
+    lk__places_check_holds(node);
 }
 
 /* Of two connections at two server processes the older one is outdated. */
@@ -102,10 +102,10 @@ static void on_command_ready(lk__node *node)
     lk__record_write(node);
     holds_check(node);
     lk__group_look(node->group);
-    lk__places_on_ready(node->client);
+    lk__places_on_ready(node);
     if (lk__node_can_queue(node))
-        lk__places_on_inbox(node->client); /* whichever came first */
-    lk__asks_on_ready(node->client);
+        lk__places_on_inbox(node); /* whichever came first */
+    lk__asks_on_ready(node);
 }
 
 static void on_inbox_ready(lk__node *node)
@@ -116,12 +116,12 @@ static void on_inbox_ready(lk__node *node)
         lk__conn_break(&node->command, LK_EOFFLINE,
                        "at another server process");
     else if (lk__node_can_queue(node))
-        lk__places_on_inbox(node->client);
+        lk__places_on_inbox(node);
 }
 
 static void on_command_greeted(lk__conn *conn)
 {
-    lk__node *node = node_of(conn);
+    lk__node *node = lk__node_of(conn);
     lk__arg args[4] = {lk__arg_text("CLIENT"), lk__arg_text("KILL"),
                        lk__arg_text("ID"), lk__arg_number(node->killed_id)};
 
@@ -135,7 +135,7 @@ static void on_command_greeted(lk__conn *conn)
 static void
 on_killed(lk__conn *conn, lk_status refused, const redisReply *reply)
 {
-    lk__node *node = node_of(conn);
+    lk__node *node = lk__node_of(conn);
 
     (void)reply;
     node->can_kill = refused == LK_OK;
@@ -144,7 +144,7 @@ on_killed(lk__conn *conn, lk_status refused, const redisReply *reply)
 
 static void on_inbox_greeted(lk__conn *conn)
 {
-    lk__node *node = node_of(conn);
+    lk__node *node = lk__node_of(conn);
     lk__arg args[2] = {lk__arg_text("SUBSCRIBE"), lk__arg_text(node->channel)};
 
     lk__greet_last(&node->inbox_greeting, 2, args);
@@ -153,7 +153,7 @@ static void on_inbox_greeted(lk__conn *conn)
 static void
 on_subscribed(lk__conn *conn, lk_status refused, const redisReply *reply)
 {
-    lk__node *node = node_of(conn);
+    lk__node *node = lk__node_of(conn);
 
     if (refused != LK_OK)
         lk__greet_refuse(&node->inbox_greeting, refused, reply);
@@ -170,18 +170,18 @@ static void on_offline(lk__alarm *alarm)
 
     node->offline = true;
     if (!lk__node_is_ready(node))
-        lk__places_on_offline(node->client);
+        lk__places_on_offline(node);
 }
 
 void lk__node_give_up(lk__node *node)
 {
     node->offline = true;
-    lk__places_on_offline(node->client);
+    lk__places_on_offline(node);
 }
 
 static void on_command_down(lk__conn *conn, lk_status why)
 {
-    lk__node *node = node_of(conn);
+    lk__node *node = lk__node_of(conn);
     lk_client *client = node->client;
 
     /* One that never became ready carried nothing: the one before is meant. */
@@ -206,14 +206,14 @@ static void on_command_down(lk__conn *conn, lk_status why)
 static void on_inbox_down(lk__conn *conn, lk_status why)
 {
     (void)why;
-    lk__places_on_inbox_down(conn->client);
+    lk__places_on_inbox_down(lk__node_of(conn));
 }
 
 static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
 {
     const redisReply *bytes = lk__reply_at(reply, 2);
     const char *channel = lk__reply_text_at(reply, 1);
-    lk__node *node = node_of(conn);
+    lk__node *node = lk__node_of(conn);
 
     if (!lk__reply_is_text(lk__reply_at(reply, 0), "message"))
         return false;
@@ -291,9 +291,9 @@ lk__node *lk__node_new(lk_client *client)
     node->inbox_greeting.conn = &node->inbox;
     node->inbox_greeting.done = on_inbox_greeted;
     node->inbox_greeting.last = on_subscribed;
-    lk__signals_init(&node->signals, client);
-    lk__replicas_init(&node->replicas, client);
-    lk__road_init(&node->road, client);
+    lk__signals_init(&node->signals, node);
+    lk__replicas_init(&node->replicas, node);
+    lk__road_init(&node->road, node);
     conn_add(node, &node->replicas.lane.conn);
     conn_add(node, &node->signals.lane.conn);
     conn_add(node, &node->inbox);
@@ -410,6 +410,15 @@ static bool is_vague(lk_status status, const char *words)
            strstr(words, "permissions to run the '") == NULL;
 }
 
+const lk__node *lk__node_that_said(const lk_client *client, const char *words)
+{
+    for (const lk__node *node = client->node; node != NULL; node = node->next) {
+        if (words == node->command.words)
+            return node;
+    }
+    return client->node;
+}
+
 void lk__node_words(const lk__node *node, lk_status status, const char *words,
                     char *text, size_t size)
 {
@@ -446,11 +455,12 @@ lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
     return lk__conn_send(&node->command, request, count, args);
 }
 
-lk_status lk__node_call(lk__node *node, lk__conn *conn, lk__request *request,
+lk_status lk__node_call(lk__conn *conn, lk__request *request,
                         const lk__script *script, size_t key_count,
                         const lk__arg *keys, size_t arg_count,
                         const lk__arg *args)
 {
+    lk__node *node = lk__node_of(conn);
     bool seen = node->seen[script->index] != 0;
     lk__arg head[3];
     lk_status status = lk__conn_check(conn);
@@ -495,16 +505,10 @@ static bool is_understood(const lk__request *request, const redisReply *reply)
     return request->script == NULL || reply->type == REDIS_REPLY_ARRAY;
 }
 
-lk_status lk__node_check(lk__node *node, const lk__request *request,
-                         const redisReply *reply)
+lk_status lk__node_check(const lk__request *request, const redisReply *reply)
 {
-    return lk__node_check_over(node, &node->command, request, reply);
-}
-
-lk_status lk__node_check_over(lk__node *node, lk__conn *conn,
-                              const lk__request *request,
-                              const redisReply *reply)
-{
+    lk__conn *conn = request->conn;
+    lk__node *node = lk__node_of(conn);
     lk_status status = lk__reply_status(reply);
     bool is_command = conn == &node->command;
 

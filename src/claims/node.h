@@ -2,18 +2,21 @@
 #ifndef LK_CLAIMS_NODE_H
 #define LK_CLAIMS_NODE_H
 
+#include "claims/pace.h"
 #include "claims/record.h"
 #include "claims/replica.h"
 #include "claims/road.h"
 #include "claims/signal.h"
 #include "claims/track.h"
 #include "claims/under.h"
+#include "claims/watchdog.h"
 #include "server/conn.h"
 #include "server/greet.h"
 
 /*
  * One server: its connection for commands, its inbox, which scripts it has
- * seen, which process it is. A client of a single server has a list of one.
+ * seen, which process it is. A client has a list of them, and each name is at
+ * one (place.h); a client of a single server has a list of one.
  *
  * The inbox is an exact subscription on a connection of its own, opened when
  * something first has to wait. Queueing needs both connections at the same
@@ -34,6 +37,7 @@ typedef struct lk__belief {
 } lk__belief;
 
 struct lk__node {
+    lk__node *next; /* in the client */
     struct lk_client *client;
     lk__address address;     /* where it is */
     struct lk__group *group; /* the sentinels that say so; NULL: the URL does */
@@ -61,9 +65,14 @@ struct lk__node {
     char *record_text;            /* what was written last; NULL: nothing */
     uint64_t record_at;           /* and when */
     lk__under under;
+    lk__due due;      /* of the holds of its names */
+    lk__pace pace;    /* of their acquires */
     uint64_t *seen;   /* by script index: when it was sent in full; 0: not */
     char channel[64]; /* the inbox' name */
 };
+
+/* Whose connection it is; not of a sentinel's. */
+lk__node *lk__node_of(const lk__conn *conn);
 
 /* NULL: out of memory. */
 lk__node *lk__node_new(struct lk_client *client);
@@ -76,7 +85,7 @@ void lk__node_stop(lk__node *node);
 
 bool lk__node_is_ready(const lk__node *node);
 
-/* Nobody waits for the server any longer, until it is there: its command
+/* Nobody waits for this server any longer, until it is there: its command
    connection says why. */
 void lk__node_give_up(lk__node *node);
 
@@ -95,6 +104,11 @@ uint64_t lk__node_inbox_at(const lk__node *node);
 
 /* Opens the inbox, if that was not done. */
 void lk__node_want_inbox(lk__node *node);
+
+/* Whose connection is down for this reason, by the text's address; else the
+   client's first. */
+const lk__node *
+lk__node_that_said(const struct lk_client *client, const char *words);
 
 /*
  * What a call that ends has to say: words, or if these are NULL the status' own
@@ -121,24 +135,17 @@ lk_status lk__node_command(lk__node *node, lk__request *request, size_t count,
  * lk__reply_is_noscript(), the server has forgotten it and did nothing: call
  * again if it is still wanted.
  */
-lk_status lk__node_call(lk__node *node, lk__conn *conn, lk__request *request,
+lk_status lk__node_call(lk__conn *conn, lk__request *request,
                         const lk__script *script, size_t key_count,
                         const lk__arg *keys, size_t arg_count,
                         const lk__arg *args);
 
 /*
- * Looks at an error that any request may get: a forgotten script is noted, a
- * server that cannot serve now (loading, read-only) is left and tried again, a
- * script's answer that is no answer of a script breaks the connection.
- * Returns LK_OK for a reply that is no error.
+ * Looks at an error that any request to a node may get: a forgotten script is
+ * noted, a server that cannot serve now (loading, read-only) is left and tried
+ * again, a script's answer that is no answer of a script breaks the connection
+ * that it came over. Returns LK_OK for a reply that is no error.
  */
-lk_status lk__node_check(lk__node *node, const lk__request *request,
-                         const redisReply *reply);
-
-/* The same for an answer that came on another connection, which is the one that
-   is left or broken. */
-lk_status lk__node_check_over(lk__node *node, lk__conn *conn,
-                              const lk__request *request,
-                              const redisReply *reply);
+lk_status lk__node_check(const lk__request *request, const redisReply *reply);
 
 #endif /* LK_CLAIMS_NODE_H */

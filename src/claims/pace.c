@@ -19,9 +19,10 @@ enum {
 
 /* ---- the log --------------------------------------------------------------- */
 
-static void tell_late(lk_client *client)
+static void tell_late(lk__node *node)
 {
-    lk__pace *pace = &client->work->pace;
+    lk_client *client = node->client;
+    lk__pace *pace = &node->pace;
     uint64_t now = lk__client_now(client);
 
     if (pace->told ||
@@ -34,9 +35,10 @@ static void tell_late(lk_client *client)
                    "new acquires are held back");
 }
 
-static void tell_in_time(lk_client *client)
+static void tell_in_time(lk__node *node)
 {
-    lk__pace *pace = &client->work->pace;
+    lk_client *client = node->client;
+    lk__pace *pace = &node->pace;
 
     if (!pace->told)
         return;
@@ -62,44 +64,43 @@ void lk__pace_due(lk__claim *claim)
 
 void lk__pace_look(lk__claim *claim, uint64_t now)
 {
-    lk_client *client = claim->place->client;
+    lk__node *node = claim->place->node;
 
     if (claim->late_at == 0 || now < claim->late_at || claim->late)
         return;
     claim->late = true;
-    client->work->pace.late++;
-    tell_late(client);
+    node->pace.late++;
+    tell_late(node);
 }
 
 void lk__pace_done(lk__claim *claim)
 {
-    lk_client *client = claim->place->client;
+    lk__node *node = claim->place->node;
 
     claim->late_at = 0;
     if (!claim->late)
         return;
     claim->late = false;
-    if (--client->work->pace.late == 0)
-        tell_in_time(client);
+    if (--node->pace.late == 0)
+        tell_in_time(node);
 }
 
 /* ---- acquires -------------------------------------------------------------------- */
 
 /* As many as the server has lately answered in this time. */
-static uint64_t window(const lk_client *client)
+static uint64_t window(const lk__node *node)
 {
-    uint64_t ns = client->settings.watchdog_ms * LK__MS / WINDOW_SHARE;
-    uint64_t each_ns = client->node->command.each_ns;
+    uint64_t ns = node->client->settings.watchdog_ms * LK__MS / WINDOW_SHARE;
+    uint64_t each_ns = node->command.each_ns;
     uint64_t count = each_ns == 0 ? UINT64_MAX : ns / each_ns;
 
     return count < WINDOW_LEAST ? WINDOW_LEAST : count;
 }
 
-static bool is_open(const lk_client *client)
+static bool is_open(const lk__node *node)
 {
-    return client->work->pace.late == 0 &&
-           (client->stats.holding == 0 ||
-            client->node->command.pending < window(client));
+    return node->pace.late == 0 && (node->client->stats.holding == 0 ||
+                                    node->command.pending < window(node));
 }
 
 static void list_remove(lk__pace *pace, lk__claim *claim)
@@ -131,12 +132,13 @@ static void list_add(lk__pace *pace, lk__claim *claim)
 bool lk__pace_holds_back(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
-    lk__pace *pace = &client->work->pace;
+    lk__node *node = claim->place->node;
+    lk__pace *pace = &node->pace;
 
     if (claim->held_back)
         return true;
     if (claim == pace->let || claim->in_doubt ||
-        (pace->first == NULL && is_open(client)))
+        (pace->first == NULL && is_open(node)))
         return false;
     list_add(pace, claim);
     client->stats.held_back++;
@@ -150,16 +152,15 @@ void lk__pace_drop(lk__claim *claim)
 
     if (!claim->held_back)
         return;
-    list_remove(&client->work->pace, claim);
+    list_remove(&claim->place->node->pace, claim);
     client->stats.holding_back--;
 }
 
-void lk__pace_go(lk_client *client)
+void lk__pace_go(lk__node *node)
 {
-    lk__pace *pace = &client->work->pace;
+    lk__pace *pace = &node->pace;
 
-    while (pace->first != NULL && lk__node_is_ready(client->node) &&
-           is_open(client)) {
+    while (pace->first != NULL && lk__node_is_ready(node) && is_open(node)) {
         lk__claim *claim = pace->first;
 
         lk__pace_drop(claim);

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct lk_client;
 struct lk__claim;
+struct lk__node;
 
 /*
- * How fast new acquires leave: a client must not take more than the server can
+ * How fast new acquires leave: a client must not take more than a server can
  * keep alive for it. While a renewal is late, and while more commands are under
  * way than the server answers within a twelfth of the watchdog's lease, claims
  * that were not asked for yet stay here, in the order in which they came; the
@@ -31,7 +31,7 @@ typedef struct lk__pace {
 bool lk__pace_holds_back(struct lk__claim *claim);
 
 /* Lets those go that may. */
-void lk__pace_go(struct lk_client *client);
+void lk__pace_go(struct lk__node *node);
 
 /* The claim does not want to be asked for any more. */
 void lk__pace_drop(struct lk__claim *claim);

@@ -49,6 +49,7 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
     if (place == NULL)
         return NULL;
     place->client = client;
+    place->node = client->node;
     place->kind = kind;
     place->name = lk__strdup(name);
     lk__touching_init(&place->touching);
@@ -135,7 +136,7 @@ void lk__place_unref(lk__place *place)
 
 bool lk__place_can_queue(const lk__place *place)
 {
-    return lk__node_can_queue(place->client->node) && lk__topics_heard(place);
+    return lk__node_can_queue(place->node) && lk__topics_heard(place);
 }
 
 /* ---- the line ---------------------------------------------------------------- */
@@ -419,8 +420,10 @@ void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
 
 /* ---- all places ---------------------------------------------------------------- */
 
-/* A visit may end claims, and with the last of them a place: so it is pinned. */
-static void places_visit(lk_client *client, void (*visit)(lk__place *place))
+/* Those of one node, or all of them. A visit may end claims, and with the last of
+   them a place: so it is pinned. */
+static void places_visit(lk_client *client, const lk__node *node,
+                         void (*visit)(lk__place *place))
 {
     lk__place *place = client->work->places;
 
@@ -429,7 +432,8 @@ static void places_visit(lk_client *client, void (*visit)(lk__place *place))
     while (place != NULL) {
         lk__place *next;
 
-        visit(place);
+        if (node == NULL || place->node == node)
+            visit(place);
         next = place->next;
         if (next != NULL)
             next->refs++;
@@ -448,9 +452,9 @@ static void claims_drive(lk__place *place)
     lk__place_drive(place);
 }
 
-void lk__places_on_ready(lk_client *client)
+void lk__places_on_ready(lk__node *node)
 {
-    places_visit(client, claims_drive);
+    places_visit(node->client, node, claims_drive);
 }
 
 /* Each hold is renewed at once: a loss is told when that is answered. */
@@ -464,9 +468,9 @@ static void holds_check(lk__place *place)
     }
 }
 
-void lk__places_check_holds(lk_client *client)
+void lk__places_check_holds(lk__node *node)
 {
-    places_visit(client, holds_check);
+    places_visit(node->client, node, holds_check);
 }
 
 static void holds_believe(lk__place *place)
@@ -478,9 +482,9 @@ static void holds_believe(lk__place *place)
     }
 }
 
-void lk__places_believe(lk_client *client)
+void lk__places_believe(lk__node *node)
 {
-    places_visit(client, holds_believe);
+    places_visit(node->client, node, holds_believe);
 }
 
 /* What the inbox may have missed: a grant, or that a hold was revoked. And who
@@ -500,14 +504,14 @@ static void claims_look(lk__place *place)
     lk__touch_later(place, 0);
 }
 
-void lk__places_on_inbox(lk_client *client)
+void lk__places_on_inbox(lk__node *node)
 {
-    places_visit(client, claims_look);
+    places_visit(node->client, node, claims_look);
 }
 
-void lk__places_on_inbox_down(lk_client *client)
+void lk__places_on_inbox_down(lk__node *node)
 {
-    places_visit(client, lk__topics_lost);
+    places_visit(node->client, node, lk__topics_lost);
 }
 
 static void claims_shut(lk__place *place)
@@ -521,7 +525,7 @@ static void claims_shut(lk__place *place)
 
 void lk__places_shut(lk_client *client)
 {
-    places_visit(client, claims_shut);
+    places_visit(client, NULL, claims_shut);
 }
 
 static void claims_abandon(lk__place *place)
@@ -535,7 +539,7 @@ static void claims_abandon(lk__place *place)
 
 void lk__places_abandon(lk_client *client)
 {
-    places_visit(client, claims_abandon);
+    places_visit(client, NULL, claims_abandon);
 }
 
 bool lk__places_are_closed(const lk_client *client)
@@ -553,10 +557,10 @@ bool lk__places_are_closed(const lk_client *client)
     return true;
 }
 
-void lk__places_on_offline(lk_client *client)
+void lk__places_on_offline(lk__node *node)
 {
-    const lk__conn *conn = &client->node->command;
+    const lk__conn *conn = &node->command;
 
-    lk__waits_end(client, conn->why, conn->words);
-    lk__asks_leave_doubtful(client, conn->why, conn->words);
+    lk__waits_end(node->client, node, conn->why, conn->words);
+    lk__asks_leave_doubtful(node->client, node, conn->why, conn->words);
 }

@@ -77,6 +77,7 @@ typedef struct lk__place {
     struct lk__place *next, *prev; /* in the client */
     lk__entry entry;               /* by its name */
     lk_client *client;
+    struct lk__node *node; /* where the name is */
     const lk__kind *kind;
     unsigned refs; /* each handle, claim and wait */
     char *name;
@@ -142,12 +143,12 @@ void lk__places_shut(lk_client *client);
 bool lk__places_are_closed(const lk_client *client);
 void lk__places_abandon(lk_client *client);
 
-/* What the node tells all places. */
-void lk__places_on_ready(lk_client *client);
-void lk__places_check_holds(lk_client *client);
-void lk__places_believe(lk_client *client);
-void lk__places_on_inbox(lk_client *client);
-void lk__places_on_inbox_down(lk_client *client);
-void lk__places_on_offline(lk_client *client);
+/* What a node tells its places. */
+void lk__places_on_ready(struct lk__node *node);
+void lk__places_check_holds(struct lk__node *node);
+void lk__places_believe(struct lk__node *node);
+void lk__places_on_inbox(struct lk__node *node);
+void lk__places_on_inbox_down(struct lk__node *node);
+void lk__places_on_offline(struct lk__node *node);
 
 #endif /* LK_CLAIMS_PLACE_H */

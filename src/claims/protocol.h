@@ -181,8 +181,8 @@ const lk__protocol *lk__claim_protocol(const lk__claim *claim);
 /* That of the lock and the fair lock. */
 extern const lk__protocol lk__protocol_lock;
 
-/* Sends a question over this connection. */
-lk_status lk__question_send(lk_client *client, lk__conn *conn,
-                            lk__request *request, const lk__question *question);
+/* Sends a question over this connection of a node's. */
+lk_status lk__question_send(lk__conn *conn, lk__request *request,
+                            const lk__question *question);
 
 #endif /* LK_CLAIMS_PROTOCOL_H */

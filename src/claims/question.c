@@ -53,12 +53,11 @@ char *lk__question_text(lk__question *question, size_t size)
     return text;
 }
 
-lk_status lk__question_send(lk_client *client, lk__conn *conn,
-                            lk__request *request, const lk__question *question)
+lk_status lk__question_send(lk__conn *conn, lk__request *request,
+                            const lk__question *question)
 {
-    return lk__node_call(client->node, conn, request, question->script,
-                         question->key_count, question->keys,
-                         question->arg_count, question->args);
+    return lk__node_call(conn, request, question->script, question->key_count,
+                         question->keys, question->arg_count, question->args);
 }
 
 void lk__question_fill(lk__question *question, const lk__signature *signature,

@@ -36,7 +36,7 @@ static lk__replicas *replicas_of_wait(lk__request *request)
 
 static lk__replicas *replicas_of_need(const lk__need *need)
 {
-    return &need->call.client->node->replicas;
+    return &need->claim->place->node->replicas;
 }
 
 lk__need *lk__need_of_call(lk__call *call)
@@ -123,32 +123,28 @@ static void on_alarm(lk__alarm *alarm)
     end_late((lk__need *)(void *)((char *)alarm - offsetof(lk__need, alarm)));
 }
 
-void lk__needs_cancel(lk_client *client)
+void lk__needs_cancel(lk__node *node)
 {
     lk__need *next;
 
-    for (lk__need *need = client->node->replicas.first; need != NULL;
-         need = next) {
+    for (lk__need *need = node->replicas.first; need != NULL; need = next) {
         next = need->next;
         if (lk__cancel_is_fired(need->cancel))
             end(need, LK_ECANCELED, NULL);
     }
 }
 
-void lk__needs_end(lk_client *client, lk_status status)
+void lk__needs_end(lk__node *node, lk_status status)
 {
-    while (client->node->replicas.first != NULL)
-        end(client->node->replicas.first, status, NULL);
+    while (node->replicas.first != NULL)
+        end(node->replicas.first, status, NULL);
 }
 
 /* ---- the renewal ------------------------------------------------------------ */
 
 static void on_renewal_answer(lk__need *need, const redisReply *reply)
 {
-    lk__node *node = need->call.client->node;
-    lk_status status = lk__node_check_over(node, &node->replicas.lane.conn,
-                                           &need->renewal, reply);
-
+    lk_status status = lk__node_check(&need->renewal, reply);
     lk__keep_answer answer;
 
     if (lk__reply_is_noscript(reply))
@@ -209,8 +205,8 @@ static void renew(lk__replicas *replicas, lk__need *need)
 
     need->renewal.on_reply = on_renewal;
     if (question != NULL)
-        status = lk__question_send(client, &replicas->lane.conn, &need->renewal,
-                                   question);
+        status =
+            lk__question_send(&replicas->lane.conn, &need->renewal, question);
     if (status != LK_OK)
         end(need, status, NULL);
 }
@@ -305,7 +301,7 @@ void lk__need_begin(lk__need *need, lk__claim *claim, const lk_cancel *cancel,
                     void (*deliver)(lk__call *call))
 {
     lk_client *client = claim->place->client;
-    lk__replicas *replicas = &client->node->replicas;
+    lk__replicas *replicas = &claim->place->node->replicas;
 
     lk__call_init(&need->call, client, deliver);
     need->claim = lk__claim_ref(claim);
@@ -343,7 +339,7 @@ lk_status lk__need_sleep(lk__need *need)
 
 static void on_ready(lk__lane *lane)
 {
-    lk__node *node = lane->conn.client->node;
+    lk__node *node = lk__node_of(&lane->conn);
 
     if (lk__node_is_ready(node))
         lk__lane_together(lane, node->command_greeting.run_id);
@@ -353,16 +349,17 @@ static void on_ready(lk__lane *lane)
 /* WAIT does not count what another connection has written. */
 static void on_down(lk__lane *lane)
 {
-    lk__replicas *replicas = &lane->conn.client->node->replicas;
+    lk__replicas *replicas = &lk__node_of(&lane->conn)->replicas;
 
     replicas->downs++;
     for (lk__need *need = replicas->first; need != NULL; need = need->next)
         need->written = false;
 }
 
-void lk__replicas_init(lk__replicas *replicas, lk_client *client)
+void lk__replicas_init(lk__replicas *replicas, lk__node *node)
 {
-    lk__lane_init(&replicas->lane, "replica", client, on_ready, on_down);
+    lk__lane_init(&replicas->lane, "replica", node->client, node, on_ready,
+                  on_down);
 }
 
 void lk__replicas_stop(lk__replicas *replicas)

@@ -8,6 +8,7 @@
 #include "server/lane.h"
 
 struct lk__claim;
+struct lk__node;
 
 /*
  * A need: so many replicas must have a claim that is held. WAIT counts what its
@@ -40,7 +41,7 @@ typedef struct lk__replicas {
     uint64_t downs; /* tells the lane's connections apart */
 } lk__replicas;
 
-void lk__replicas_init(lk__replicas *replicas, lk_client *client);
+void lk__replicas_init(lk__replicas *replicas, struct lk__node *node);
 void lk__replicas_stop(lk__replicas *replicas);
 
 /* NULL: out of memory. */
@@ -63,10 +64,10 @@ lk__need *lk__need_of_call(lk__call *call);
 /* Lets go of it. NULL is allowed. Inside the monitor, if it has begun. */
 void lk__need_release(lk__need *need);
 
-/* Ends those whose token was fired. */
-void lk__needs_cancel(lk_client *client);
+/* Ends those at this node whose token was fired. */
+void lk__needs_cancel(struct lk__node *node);
 
-/* The shutdown ends every one. */
-void lk__needs_end(lk_client *client, lk_status status);
+/* The shutdown ends every one at this node. */
+void lk__needs_end(struct lk__node *node, lk_status status);
 
 #endif /* LK_CLAIMS_REPLICA_H */

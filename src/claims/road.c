@@ -33,7 +33,7 @@ static void opening_end(lk__road *road)
 
 static void on_ready(lk__lane *lane)
 {
-    const lk__node *node = lane->conn.client->node;
+    const lk__node *node = lk__node_of(&lane->conn);
 
     opening_end(road_of(lane));
     if (lk__node_is_ready(node))
@@ -45,10 +45,11 @@ static void on_down(lk__lane *lane)
     opening_end(road_of(lane));
 }
 
-void lk__road_init(lk__road *road, lk_client *client)
+void lk__road_init(lk__road *road, lk__node *node)
 {
     road->opening.fire = on_opening_over;
-    lk__lane_init(&road->lane, "renewal", client, on_ready, on_down);
+    lk__lane_init(&road->lane, "renewal", node->client, node, on_ready,
+                  on_down);
 }
 
 void lk__road_stop(lk__road *road)
@@ -101,7 +102,7 @@ static void note_shares(lk__road *road, bool shares)
 
 lk__conn *lk__road_take(lk__road *road, bool may_wait)
 {
-    lk__node *node = road->lane.conn.client->node;
+    lk__node *node = lk__node_of(&road->lane.conn);
 
     if (is_at_home(road)) {
         note_shares(road, false);

@@ -5,6 +5,8 @@
 #include "base/alarm.h"
 #include "server/lane.h"
 
+struct lk__node;
+
 /*
  * The road of the renewals: a lane of their own, so that no command of a caller
  * stands before one. It is opened when it is first wanted: a program that holds
@@ -23,7 +25,7 @@ typedef struct lk__road {
         shares; /* it is wanted, and the last renewal went among the commands */
 } lk__road;
 
-void lk__road_init(lk__road *road, struct lk_client *client);
+void lk__road_init(lk__road *road, struct lk__node *node);
 void lk__road_stop(lk__road *road);
 
 /* The command connection is ready, at the server process of this run id. */

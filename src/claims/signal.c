@@ -118,7 +118,7 @@ static void set_asked(lk__signals *signals, lk__place *place, bool asked)
 
 void lk__signal_want(lk__place *place)
 {
-    lk__signals *signals = &place->client->node->signals;
+    lk__signals *signals = &place->node->signals;
 
     if (place->signal.wanted)
         return;
@@ -132,7 +132,7 @@ void lk__signal_want(lk__place *place)
 /* What the pop under way brings for it would be kept from others. */
 void lk__signal_drop(lk__place *place)
 {
-    lk__signals *signals = &place->client->node->signals;
+    lk__signals *signals = &place->node->signals;
 
     if (!place->signal.wanted)
         return;
@@ -271,7 +271,7 @@ on_unblocked(lk__request *request, lk_status status, const redisReply *reply)
 
 static void unblock(lk__signals *signals)
 {
-    lk__node *node = client_of(signals)->node;
+    lk__node *node = lk__node_of(&signals->lane.conn);
     lk__arg args[3] = {lk__arg_text("CLIENT"), lk__arg_text("UNBLOCK"),
                        lk__arg_number(signals->lane.greeting.id)};
 
@@ -334,7 +334,7 @@ static void on_alarm(lk__alarm *alarm)
 
 static void on_ready(lk__lane *lane)
 {
-    const lk__node *node = lane->conn.client->node;
+    const lk__node *node = lk__node_of(&lane->conn);
 
     if (lk__node_is_ready(node))
         lk__lane_together(lane, node->command_greeting.run_id);
@@ -346,10 +346,11 @@ static void on_down(lk__lane *lane)
     (void)lane; /* the pop was failed, and with it all is said */
 }
 
-void lk__signals_init(lk__signals *signals, lk_client *client)
+void lk__signals_init(lk__signals *signals, lk__node *node)
 {
     signals->alarm.fire = on_alarm;
-    lk__lane_init(&signals->lane, "signal", client, on_ready, on_down);
+    lk__lane_init(&signals->lane, "signal", node->client, node, on_ready,
+                  on_down);
 }
 
 void lk__signals_stop(lk__signals *signals)

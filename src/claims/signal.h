@@ -5,6 +5,7 @@
 #include "base/alarm.h"
 #include "server/lane.h"
 
+struct lk__node;
 struct lk__place;
 
 /* The place's key that is its signal. */
@@ -37,7 +38,7 @@ typedef struct lk__signals {
     lk__alarm alarm;     /* not before then: the next pop, or unblocking */
 } lk__signals;
 
-void lk__signals_init(lk__signals *signals, struct lk_client *client);
+void lk__signals_init(lk__signals *signals, struct lk__node *node);
 
 /* Ends it at once: the client is shut down. */
 void lk__signals_stop(lk__signals *signals);

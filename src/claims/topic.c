@@ -120,7 +120,7 @@ on_answered(lk__request *request, lk_status status, const redisReply *reply)
 
 static void topic_drive(lk__topic *topic)
 {
-    lk__node *node = topic->place->client->node;
+    lk__node *node = topic->place->node;
     lk__arg args[2] = {lk__arg_text(topic->wanted ? "SUBSCRIBE"
                                                   : "UNSUBSCRIBE"),
                        lk__arg_text(topic->channel)};
@@ -150,7 +150,7 @@ void lk__topics_want(lk__place *place)
 {
     if (place->kind->topic == NULL)
         return;
-    lk__node_want_inbox(place->client->node);
+    lk__node_want_inbox(place->node);
     topics_set(place, true);
 }
 
@@ -207,7 +207,8 @@ void lk__topic_take(lk__node *node, const char *channel, const char *text,
         lk__topic *topic = topic_of_entry(entry);
 
         entry = lk__table_find_next(entry);
-        if (strcmp(topic->channel, channel) == 0) {
+        if (topic->place->node == node &&
+            strcmp(topic->channel, channel) == 0) {
             hear(topic->place, text, size);
             return;
         }

@@ -126,7 +126,7 @@ on_touched(lk__request *request, lk_status status, const redisReply *reply)
 
     touching->under_way--;
     if (status == LK_OK) {
-        status = lk__node_check(batch->place->client->node, request, reply);
+        status = lk__node_check(request, reply);
         if (status == LK_OK)
             on_answer(batch, reply);
         else
@@ -162,8 +162,8 @@ static bool batch_send(struct batch *batch)
         return false;
     question = place->kind->protocol->touch(place, batch->claims, batch->count);
     if (question == NULL ||
-        lk__question_send(place->client, &place->client->node->command,
-                          &batch->request, question) != LK_OK)
+        lk__question_send(&place->node->command, &batch->request, question) !=
+            LK_OK)
         return false;
     place->touching.under_way++;
     place->client->stats.rechecks++;
@@ -188,7 +188,7 @@ static void touch(lk__place *place)
 {
     lk__claim *claim = place->first_claim;
 
-    if (!lk__node_is_ready(place->client->node))
+    if (!lk__node_is_ready(place->node))
         return; /* it is seen to again when it is */
     if (place->touching.under_way > 0) {
         place->touching.again = true;

@@ -44,7 +44,7 @@ static lk__node *node_of(lk__request *request)
 
 static bool is_armed(const lk__place *place)
 {
-    return place->track.armed_by == place->client->node->tracking.number;
+    return place->track.armed_by == place->node->tracking.number;
 }
 
 /* The claim that others keep out looks. There is one at most: the first. */
@@ -99,7 +99,7 @@ on_caching(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__place *place = place_of_caching(request);
 
-    (void)is_refused(place->client->node, status, reply);
+    (void)is_refused(place->node, status, reply);
     lk__place_unref(place);
 }
 
@@ -114,7 +114,7 @@ static void
 on_read(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__place *place = place_of_read(request);
-    lk__node *node = place->client->node;
+    lk__node *node = place->node;
 
     if (status == LK_OK &&
         (is_refused(node, status, reply) || node->tracking.refused ||
@@ -126,7 +126,7 @@ on_read(lk__request *request, lk_status status, const redisReply *reply)
 static bool
 send(lk__place *place, lk__request *request, size_t count, const lk__arg *args)
 {
-    if (lk__node_command(place->client->node, request, count, args) != LK_OK)
+    if (lk__node_command(place->node, request, count, args) != LK_OK)
         return false;
     place->refs++;
     return true;
@@ -170,7 +170,7 @@ static bool arm(lk__place *place)
 
 bool lk__track_want(lk__place *place, bool is_held)
 {
-    lk__node *node = place->client->node;
+    lk__node *node = place->node;
 
     if (node->tracking.refused || node->inbox_greeting.id == 0 ||
         !lk__node_can_queue(node))
@@ -195,16 +195,16 @@ static void take(lk__place *place)
 }
 
 /* A look sends at most, so it ends no place. */
-static void take_name(const lk_client *client, const char *name)
+static void take_name(const lk__node *node, const char *name)
 {
-    lk__entry *entry =
-        lk__table_find(&client->work->places_by_name, lk__table_hash(name));
+    lk__entry *entry = lk__table_find(&node->client->work->places_by_name,
+                                      lk__table_hash(name));
 
     for (; entry != NULL; entry = lk__table_find_next(entry)) {
         lk__place *place =
             (lk__place *)(void *)((char *)entry - offsetof(lk__place, entry));
 
-        if (strcmp(place->name, name) == 0)
+        if (place->node == node && strcmp(place->name, name) == 0)
             take(place);
     }
 }
@@ -216,11 +216,13 @@ bool lk__track_take(lk__node *node, const char *channel, const redisReply *keys)
         return false;
     if (keys == NULL || keys->type != REDIS_REPLY_ARRAY) {
         for (lk__place *place = node->client->work->places; place != NULL;
-             place = place->next)
-            take(place);
+             place = place->next) {
+            if (place->node == node)
+                take(place);
+        }
         return true;
     }
     for (size_t i = 0; i < keys->elements; i++)
-        take_name(node->client, lk__reply_text_at(keys, i));
+        take_name(node, lk__reply_text_at(keys, i));
     return true;
 }

@@ -276,7 +276,7 @@ import_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     if (status != LK_OK)
         return status;
     if (deadline <= lk__client_now(claim->place->client) ||
-        !lk__node_gives(claim->place->client->node)) {
+        !lk__node_gives(claim->place->node)) {
         import_let_go(import);
         return LK_ELOST;
     }

@@ -137,16 +137,16 @@ void lk__wait_begin(lk__wait *wait)
         lk__call_done(&wait->call, LK_ECANCELED, NULL);
     else if (wait->place->kind->meet != NULL && wait->place->kind->meet(wait))
         return;
-    else if (lk__node_is_away(wait->call.client->node))
-        lk__call_done(&wait->call, wait->call.client->node->command.why,
-                      wait->call.client->node->command.words);
+    else if (lk__node_is_away(wait->place->node))
+        lk__call_done(&wait->call, wait->place->node->command.why,
+                      wait->place->node->command.words);
     else if (wait->line == LK__LINE_COMMON && wait->try_only &&
              is_busy_here(wait->place))
         lk__call_done(&wait->call, LK_EBUSY, wait->place->kind->busy);
     else {
         lists_add(wait);
-        lk__record_on_wait(wait->call.client->node);
-        lk__under_on_wait(&wait->call.client->node->under);
+        lk__record_on_wait(wait->place->node);
+        lk__under_on_wait(&wait->place->node->under);
         if (wait->line == LK__LINE_COMMON)
             lk__place_drive(wait->place);
         else if (wait->line == LK__LINE_KIND)
@@ -186,7 +186,7 @@ static bool is_held_back(const lk__wait *wait)
 
 static lk_status status_at_end(const lk__wait *wait)
 {
-    const lk__node *node = wait->call.client->node;
+    const lk__node *node = wait->place->node;
 
     if (leaves_doubt(wait))
         return LK_EINDOUBT;
@@ -202,7 +202,7 @@ static lk_status status_at_end(const lk__wait *wait)
 /* What the server said last is why, if that was a refusal. */
 static void end_late(lk__wait *wait)
 {
-    const lk__node *node = wait->call.client->node;
+    const lk__node *node = wait->place->node;
     const lk__claim *claim = claim_of(wait);
     lk_status status = status_at_end(wait);
     const char *words = NULL;
@@ -517,10 +517,23 @@ lk_status lk__wait_for_async(const lk__wish *wish, lk_done_cb cb, void *data)
 
 /* ---- all waits -------------------------------------------------------------------- */
 
-void lk__waits_end(lk_client *client, lk_status status, const char *words)
+static lk__wait *first_of(const lk_client *client, const lk__node *node)
 {
-    while (client->work->first_wait != NULL)
-        lk__wait_end(client->work->first_wait, status, words);
+    lk__wait *wait = client->work->first_wait;
+
+    while (wait != NULL && node != NULL && wait->place->node != node)
+        wait = wait->next_all;
+    return wait;
+}
+
+/* The end of one may be that of others. */
+void lk__waits_end(lk_client *client, const lk__node *node, lk_status status,
+                   const char *words)
+{
+    lk__wait *wait;
+
+    while ((wait = first_of(client, node)) != NULL)
+        lk__wait_end(wait, status, words);
 }
 
 void lk__waits_cancel(lk_client *client)

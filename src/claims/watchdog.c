@@ -38,7 +38,7 @@ enum {
 
 struct batch {
     lk__request request; /* first: found from it */
-    lk_client *client;
+    lk__node *node;
     lk__conn *conn; /* over which it goes */
     size_t count;
     size_t each;       /* so many keys each claim has in the question */
@@ -71,20 +71,21 @@ uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at)
 static bool wants_lane(const lk__claim *claim)
 {
     const lk_client *client = claim->place->client;
+    const lk__node *node = claim->place->node;
     uint64_t ms =
         claim->watchdog ? claim->lease_ms : client->settings.watchdog_ms;
 
-    return client->node->command.pending >= CROWD ||
+    return node->command.pending >= CROWD ||
            lk__client_now(client) >= claim->granted_at + ms * LK__MS / 4;
 }
 
 void lk__watchdog_due(lk__claim *claim)
 {
-    lk_client *client = claim->place->client;
-    lk__due *due = &client->work->due;
+    lk__node *node = claim->place->node;
+    lk__due *due = &node->due;
 
     if (wants_lane(claim))
-        lk__road_want(&client->node->road);
+        lk__road_want(&node->road);
     lk__pace_due(claim);
     claim->renewing = true;
     claim->next_due = NULL;
@@ -191,12 +192,12 @@ static uint64_t drain_ns(const lk_client *client)
 
 /* More batches under way than the server answers in time only wait there, while
    their leases run. */
-static void due_note(lk_client *client, uint64_t took_ns)
+static void due_note(lk__node *node, uint64_t took_ns)
 {
-    lk__due *due = &client->work->due;
+    lk__due *due = &node->due;
 
     due->took_ns = took_ns;
-    if (took_ns > drain_ns(client))
+    if (took_ns > drain_ns(node->client))
         due->room -= due->room > BATCHES_LEAST;
     else
         due->room += due->room < BATCHES_MOST;
@@ -240,9 +241,8 @@ static lk_status batch_read(struct batch *batch, const redisReply *reply)
 
 static lk_status batch_check(struct batch *batch, const redisReply *reply)
 {
-    lk__node *node = batch->client->node;
-    lk_status status =
-        lk__node_check_over(node, batch->conn, &batch->request, reply);
+    lk__node *node = batch->node;
+    lk_status status = lk__node_check(&batch->request, reply);
 
     if (status == LK_OK)
         status = batch_read(batch, reply);
@@ -254,10 +254,11 @@ static lk_status batch_check(struct batch *batch, const redisReply *reply)
 /* Refused or not, the server keeps up. */
 static void batch_answered(struct batch *batch, const redisReply *reply)
 {
-    lk_client *client = batch->client;
+    lk__node *node = batch->node;
+    lk_client *client = node->client;
 
-    due_note(client, lk__client_now(client) - batch->request.sent_at);
-    if (batch->conn == &client->node->command && client->node->road.shares)
+    due_note(node, lk__client_now(client) - batch->request.sent_at);
+    if (batch->conn == &node->command && node->road.shares)
         client->stats.renewals_shared += batch->count;
     for (size_t i = 0; reply->type == REDIS_REPLY_ERROR && i < batch->count;
          i++)
@@ -284,7 +285,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
 
-    batch->client->work->due.batches--;
+    batch->node->due.batches--;
     if (status == LK_OK) {
         batch_answered(batch, reply);
         status = batch_check(batch, reply);
@@ -327,9 +328,9 @@ static lk_status batch_send(struct batch *batch)
                                         batch->count);
 
     batch->request.on_reply = on_renewed;
-    return question == NULL ? LK_ENOMEM
-                            : lk__question_send(batch->client, batch->conn,
-                                                &batch->request, question);
+    return question == NULL
+               ? LK_ENOMEM
+               : lk__question_send(batch->conn, &batch->request, question);
 }
 
 /* Takes the one behind before, NULL: the first, off the list; its reference
@@ -364,7 +365,7 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
     if (ns > WHOLE_MS * LK__MS)
         ns = WHOLE_MS * LK__MS;
     return claim->kept_by == 0 || now >= claim->kept_at + ns ||
-           claim->kept_by != lk__node_inbox_at(client->node);
+           claim->kept_by != lk__node_inbox_at(claim->place->node);
 }
 
 static void batch_add(struct batch *batch, lk__claim *claim, uint64_t now)
@@ -394,14 +395,13 @@ goes_along(const struct batch *batch, const lk__claim *claim, uint64_t now)
    longest. */
 static void batch_fill(struct batch *batch)
 {
-    lk_client *client = batch->client;
-    uint64_t now = lk__client_now(client);
+    lk__due *due = &batch->node->due;
+    uint64_t now = lk__client_now(batch->node->client);
     lk__claim *before = NULL, *at;
     uint64_t weight = 0, seen = 0;
 
-    batch->whole = wants_whole(client->work->due.first, now);
-    while ((at = before == NULL ? client->work->due.first : before->next_due) !=
-               NULL &&
+    batch->whole = wants_whole(due->first, now);
+    while ((at = before == NULL ? due->first : before->next_due) != NULL &&
            batch->count < BATCH_NAMES && weight < BATCH_WEIGHT &&
            seen < SEEN_MOST) {
         if (at->state == LK__CLAIM_HELD && !goes_along(batch, at, now)) {
@@ -409,7 +409,7 @@ static void batch_fill(struct batch *batch)
             seen++;
             continue;
         }
-        at = due_take(&client->work->due, before);
+        at = due_take(due, before);
         if (at->state == LK__CLAIM_HELD) {
             batch_add(batch, at, now);
             weight += at->terms.need;
@@ -431,10 +431,10 @@ static void batch_undo(struct batch *batch)
 }
 
 /* Without memory for a struct batch its claims are tried again a little later. */
-static void due_postpone(lk_client *client)
+static void due_postpone(lk__due *due)
 {
-    while (client->work->due.first != NULL) {
-        lk__claim *claim = due_take(&client->work->due, NULL);
+    while (due->first != NULL) {
+        lk__claim *claim = due_take(due, NULL);
 
         claim->renewing = false;
         if (claim->state == LK__CLAIM_HELD)
@@ -446,11 +446,11 @@ static void due_postpone(lk_client *client)
 /* As many as it takes to have all that is due renewed in drain_ns(), at the
    pace of the last answer: where a client's holds fall due all at once, after an
    outage, others are not kept waiting for longer than they must. */
-static uint64_t batches_most(const lk_client *client)
+static uint64_t batches_most(const lk__node *node)
 {
-    const lk__due *due = &client->work->due;
+    const lk__due *due = &node->due;
     uint64_t most = (due->count / BATCH_NAMES + 1) * (due->took_ns / 1000) /
-                    (drain_ns(client) / 1000);
+                    (drain_ns(node->client) / 1000);
 
     if (most > due->room)
         most = due->room;
@@ -459,42 +459,39 @@ static uint64_t batches_most(const lk_client *client)
 
 static void batch_go(struct batch *batch)
 {
-    lk_client *client = batch->client;
-
     if (batch->count == 0)
         lk__free(batch);
     else if (batch_send(batch) != LK_OK)
         batch_undo(batch);
     else
-        client->work->due.batches++;
+        batch->node->due.batches++;
 }
 
-void lk__watchdog_flush(lk_client *client)
+void lk__watchdog_flush(lk__node *node)
 {
-    uint64_t most = batches_most(client);
+    uint64_t most = batches_most(node);
     lk__conn *conn;
 
-    while (client->work->due.first != NULL &&
-           client->work->due.batches < most &&
-           (conn = lk__road_take(&client->node->road, true)) != NULL) {
+    while (node->due.first != NULL && node->due.batches < most &&
+           (conn = lk__road_take(&node->road, true)) != NULL) {
         struct batch *batch = lk__alloc(sizeof(*batch));
 
         if (batch == NULL) {
-            due_postpone(client);
+            due_postpone(&node->due);
             return;
         }
-        batch->client = client;
+        batch->node = node;
         batch->conn = conn;
-        batch->inbox_at = lk__node_inbox_at(client->node);
+        batch->inbox_at = lk__node_inbox_at(node);
         batch_fill(batch);
         batch_go(batch);
     }
 }
 
-void lk__watchdog_stop(lk_client *client)
+void lk__watchdog_stop(lk__node *node)
 {
-    while (client->work->due.first != NULL) {
-        lk__claim *claim = due_take(&client->work->due, NULL);
+    while (node->due.first != NULL) {
+        lk__claim *claim = due_take(&node->due, NULL);
 
         claim->renewing = false;
         lk__claim_unref(claim);

@@ -4,13 +4,24 @@
 
 #include "claims/claim.h"
 
+struct lk__node;
+
 /*
  * The watchdog renews holds in bulk. When a claim falls due it is put on a
- * list; leaving the monitor sends the list in batches over the road (road.h),
+ * list of its node's; leaving the monitor sends the list in batches over the road (road.h),
  * as many at a time as are needed. The answer names only the lost. What is not
  * answered is tried again until the deadline. What has no road yet stays on
  * the list.
  */
+
+/* What is to be renewed at once, and the batches under way. */
+typedef struct lk__due {
+    lk__claim *first, *last;
+    size_t count;
+    unsigned batches;
+    uint64_t room;    /* for so many, as far as the server keeps up */
+    uint64_t took_ns; /* the last batch that was answered */
+} lk__due;
 
 /* When a claim that was granted or renewed at this time is due again. */
 uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at);
@@ -27,9 +38,9 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at,
                           uint64_t lease_ms);
 
 /* Sends what is due. */
-void lk__watchdog_flush(lk_client *client);
+void lk__watchdog_flush(struct lk__node *node);
 
 /* Lets go of what is due: nothing is sent any more. */
-void lk__watchdog_stop(lk_client *client);
+void lk__watchdog_stop(struct lk__node *node);
 
 #endif /* LK_CLAIMS_WATCHDOG_H */

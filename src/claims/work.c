@@ -7,44 +7,63 @@
 #include "base/mem.h"
 #include "claims/node.h"
 #include "claims/wait.h"
-#include "claims/watchdog.h"
 
 static void settle(lk_client *client)
 {
-    if (client->work->due.first != NULL)
-        lk__watchdog_flush(client);
-    if (client->work->pace.first != NULL)
-        lk__pace_go(client);
+    for (lk__node *node = client->node; node != NULL; node = node->next) {
+        if (node->due.first != NULL)
+            lk__watchdog_flush(node);
+        if (node->pace.first != NULL)
+            lk__pace_go(node);
+    }
 }
 
 static void send_queued(lk_client *client)
 {
-    lk__node_flush(client->node);
+    for (lk__node *node = client->node; node != NULL; node = node->next)
+        lk__node_flush(node);
 }
 
 static void read_own(lk_client *client, lk__parking *parking, const bool *done,
                      uint64_t until)
 {
-    lk__conn_read(&client->node->command, parking, done, until);
+    lk__node *asked = NULL;
+
+    for (lk__node *node = client->node; node != NULL; node = node->next) {
+        if (node->command.first == NULL)
+            continue;
+        if (asked != NULL)
+            return; /* whose answer it waits for is not known here */
+        asked = node;
+    }
+    if (asked != NULL)
+        lk__conn_read(&asked->command, parking, done, until);
 }
 
 static void woken(lk_client *client)
 {
     lk__waits_cancel(client);
-    lk__needs_cancel(client);
+    for (lk__node *node = client->node; node != NULL; node = node->next)
+        lk__needs_cancel(node);
 }
 
 static void explain(const lk_client *client, lk_status status,
                     const char *words, char *text, size_t size)
 {
-    lk__node_words(client->node, status, words, text, size);
+    lk__node_words(lk__node_that_said(client, words), status, words, text,
+                   size);
 }
 
 static void free_work(lk_client *client)
 {
     lk__work *work = client->work;
 
-    lk__node_free(client->node);
+    while (client->node != NULL) {
+        lk__node *node = client->node;
+
+        client->node = node->next;
+        lk__node_free(node);
+    }
     if (work == NULL)
         return;
     lk__table_done(&work->claims);

@@ -3,7 +3,6 @@
 #define LK_CLAIMS_WORK_H
 
 #include "base/table.h"
-#include "claims/pace.h"
 #include "claims/question.h"
 #include "engine/client.h"
 
@@ -19,15 +18,6 @@ struct lk__ask;
  * is there. Inside the monitor.
  */
 
-/* What is to be renewed at once, and the batches under way; see watchdog.h. */
-typedef struct lk__due {
-    struct lk__claim *first, *last;
-    size_t count;
-    unsigned batches;
-    uint64_t room;    /* for so many, as far as the server keeps up */
-    uint64_t took_ns; /* the last batch that was answered */
-} lk__due;
-
 typedef struct lk__work lk__work;
 
 struct lk__work {
@@ -39,13 +29,11 @@ struct lk__work {
     lk__table claims;            /* that live, by number */
     struct lk__wait *first_wait; /* every wait under way */
     struct lk__ask *first_ask;   /* every question under way */
-    lk__due due;
-    lk__pace pace;
     uint64_t last_claim_number;
     lk__question question; /* see question.h */
 };
 
-/* Gives a new client its work, and the node of its server, which is not started.
+/* Gives a new client its work, and its first node, which is not started.
    False: out of memory; what there is goes with the client. */
 bool lk__work_new(lk_client *client);
 

@@ -19,7 +19,6 @@
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/record.h"
-#include "claims/watchdog.h"
 #include "claims/work.h"
 #include "engine/watch.h"
 
@@ -138,8 +137,11 @@ lk_status lk_client_stats_get(lk_client *client, lk_client_stats *stats)
 
     lk__client_lock(client);
     all = client->stats;
-    all.pending = lk__node_pending(client->node);
-    all.renewals_late = client->work->pace.late;
+    all.pending = all.renewals_late = 0;
+    for (const lk__node *node = client->node; node != NULL; node = node->next) {
+        all.pending += lk__node_pending(node);
+        all.renewals_late += node->pace.late;
+    }
     lk__client_leave(client);
     lk__result_give(stats, &all, sizeof(all));
     return LK_OK;
@@ -208,13 +210,25 @@ lk_status lk_client_wait_ready_async(lk_client *client, int64_t wait_ms,
 static void shutdown_begin(lk_client *client)
 {
     client->state = LK__CLIENT_CLOSING;
-    lk__waits_end(client, LK_ECLOSED, NULL);
-    lk__needs_end(client, LK_ECLOSED);
-    lk__asks_leave_doubtful(client, LK_ECLOSED, NULL);
+    lk__waits_end(client, NULL, LK_ECLOSED, NULL);
+    for (lk__node *node = client->node; node != NULL; node = node->next)
+        lk__needs_end(node, LK_ECLOSED);
+    lk__asks_leave_doubtful(client, NULL, LK_ECLOSED, NULL);
     lk__places_shut(client);
     lk__guests_tell(client->first_leaver);
-    lk__record_remove(client->node);
-    lk__under_remove(&client->node->under);
+    for (lk__node *node = client->node; node != NULL; node = node->next) {
+        lk__record_remove(node);
+        lk__under_remove(&node->under);
+    }
+}
+
+static bool is_signalled(const lk_client *client)
+{
+    for (const lk__node *node = client->node; node != NULL; node = node->next) {
+        if (lk__signals_are_busy(&node->signals))
+            return true;
+    }
+    return false;
 }
 
 /* Every release was answered, and every change of a counter; and no signal is
@@ -222,7 +236,7 @@ static void shutdown_begin(lk_client *client)
 static bool is_closed(const lk_client *client)
 {
     return client->work->first_ask == NULL && lk__places_are_closed(client) &&
-           !lk__signals_are_busy(&client->node->signals);
+           !is_signalled(client);
 }
 
 /* And what the library itself does on the loop, which may call back: the end
@@ -239,9 +253,11 @@ static void shutdown_end(lk_client *client)
     client->shutdown_status = is_closed(client) ? LK_OK : LK_ETIMEDOUT;
     lk__asks_end(client, LK_ECLOSED, NULL);
     client->state = LK__CLIENT_CLOSED;
-    lk__conn_flush(&client->node->command);
-    lk__node_stop(client->node);
-    lk__watchdog_stop(client);
+    for (lk__node *node = client->node; node != NULL; node = node->next) {
+        lk__conn_flush(&node->command);
+        lk__node_stop(node);
+        lk__watchdog_stop(node);
+    }
     lk__places_abandon(client);
 }
 

@@ -167,7 +167,7 @@ static bool is_proof(const lk__place *place, const lk__opened_text *m)
 
     return t != NULL && t->nonce[0] != '\0' && is_text(m->nonce, t->nonce) &&
            !lk__latch_is_gap((uint64_t)m->gen) &&
-           lk__node_can_queue(place->client->node);
+           lk__node_can_queue(place->node);
 }
 
 /* Ends the waits that were told of this generation. Where that is all, the claim

@@ -368,6 +368,7 @@ lk_status lk__conn_end(lk__conn *conn, lk__request *request)
     if (status != LK_OK)
         return status;
     request->sent_at = lk__client_now(conn->client);
+    request->conn = conn;
     request->begin = conn->queued;
     conn->queued += lk__buffer_size(&conn->out) - conn->before;
     conn->client->stats.commands++;

@@ -26,9 +26,10 @@ typedef struct lk__request {
     struct lk__request *next;
     void (*on_reply)(struct lk__request *request, lk_status status,
                      const redisReply *reply);
-    uint64_t sent_at; /* taken before the first byte was handed over */
-    uint64_t begin;   /* its place in the connection's stream of bytes */
-    size_t ahead;     /* how many stood before it */
+    uint64_t sent_at;      /* taken before the first byte was handed over */
+    struct lk__conn *conn; /* over which it was queued last */
+    uint64_t begin;        /* its place in the connection's stream of bytes */
+    size_t ahead;          /* how many stood before it */
     const lk__script *script; /* that it runs, or NULL */
     bool in_full;             /* its text was sent, not its hash */
     bool busy;                /* queued and not answered */
@@ -68,7 +69,7 @@ struct lk__conn {
     lk__conn *next; /* in the list of its node */
     const lk__conn_class *class;
     struct lk_client *client;
-    void *owner;
+    void *owner;                /* the node, of a connection of one's */
     const lk__address *address; /* the client's, unless another is set; without
                                    path and host: not known yet */
     lk__conn_state state;

@@ -31,7 +31,7 @@ static void lane_down(lk__conn *conn, lk_status why)
 }
 
 void lk__lane_init(lk__lane *lane, const char *word, struct lk_client *client,
-                   void (*on_ready)(lk__lane *lane),
+                   void *owner, void (*on_ready)(lk__lane *lane),
                    void (*on_down)(lk__lane *lane))
 {
     lane->class.word = word;
@@ -39,7 +39,7 @@ void lk__lane_init(lk__lane *lane, const char *word, struct lk_client *client,
     lane->class.on_down = lane_down;
     lane->on_ready = on_ready;
     lane->on_down = on_down;
-    lk__conn_init(&lane->conn, &lane->class, client, lane);
+    lk__conn_init(&lane->conn, &lane->class, client, owner);
     lane->greeting.conn = &lane->conn;
     lane->greeting.done = lane_greeted;
 }

@@ -7,8 +7,7 @@
 /*
  * One more connection to the server, for commands whose answer is long in
  * coming: on the one for commands they would hold up everybody. It is opened
- * when it is first wanted, and comes back by itself. The library's own, so its
- * owner is the lane.
+ * when it is first wanted, and comes back by itself.
  */
 typedef struct lk__lane lk__lane;
 
@@ -20,9 +19,9 @@ struct lk__lane {
     void (*on_down)(lk__lane *lane); /* its requests were failed before */
 };
 
-/* word is for the log. */
+/* word is for the log; owner as a connection's. */
 void lk__lane_init(lk__lane *lane, const char *word, struct lk_client *client,
-                   void (*on_ready)(lk__lane *lane),
+                   void *owner, void (*on_ready)(lk__lane *lane),
                    void (*on_down)(lk__lane *lane));
 
 bool lk__lane_is_ready(const lk__lane *lane);

@@ -69,9 +69,9 @@ static bool is_error(const redisReply *reply)
     return reply != NULL && reply->type == REDIS_REPLY_ERROR;
 }
 
-static bool is_error_of(const redisReply *reply, const char *word)
+bool lk__reply_is_error(const redisReply *reply, const char *words)
 {
-    return is_error(reply) && begins_with_word(first_word(reply->str), word);
+    return is_error(reply) && begins_with_word(first_word(reply->str), words);
 }
 
 const char *lk__reply_words(const redisReply *reply)
@@ -122,7 +122,7 @@ bool lk__reply_is_passing(const redisReply *reply)
                                            "TRYAGAIN", "CLUSTERDOWN"};
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        if (is_error_of(reply, refusals[i]))
+        if (lk__reply_is_error(reply, refusals[i]))
             return true;
     }
     return false;
@@ -130,12 +130,12 @@ bool lk__reply_is_passing(const redisReply *reply)
 
 bool lk__reply_is_noscript(const redisReply *reply)
 {
-    return is_error_of(reply, "NOSCRIPT");
+    return lk__reply_is_error(reply, "NOSCRIPT");
 }
 
 bool lk__reply_is_void(const redisReply *reply)
 {
-    return is_error_of(reply, "LKVOID");
+    return lk__reply_is_error(reply, "LKVOID");
 }
 
 bool lk__reply_is_text(const redisReply *reply, const char *word)

@@ -20,6 +20,9 @@ lk_status lk__reply_status(const redisReply *reply);
 /* What an error of the server's says; NULL: it is none, or says nothing. */
 const char *lk__reply_words(const redisReply *reply);
 
+/* It is an error that begins with these words, behind where a script was. */
+bool lk__reply_is_error(const redisReply *reply, const char *words);
+
 /* The server did not do it, for a reason that may pass by itself: a script of
    others runs, it cannot save, replicas are missing, a slot moves. */
 bool lk__reply_is_passing(const redisReply *reply);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/client.h"
+#include "server/endpoint.h"
 #include "server/reply.h"
 
 #define MS UINT64_C(1000000)
@@ -31,18 +32,6 @@ static uint64_t number_of(const char *text, uint64_t most)
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || number > most)
         return 0;
     return number;
-}
-
-/* Of a name that begins with a dot TLS would take any that ends so. */
-static bool is_host(const char *host)
-{
-    size_t size = strnlen(host, 256);
-
-    for (size_t i = 0; i < size; i++) {
-        if (host[i] <= ' ' || host[i] > '~')
-            return false;
-    }
-    return size > 0 && size < 256 && host[0] != '.' && host[0] != '%';
 }
 
 /* The value of a key in a list of keys and values; "": there is none. */
@@ -79,7 +68,7 @@ on_address(lk__request *request, lk_status status, const redisReply *reply)
         host = lk__reply_text_at(reply, 0);
         port = number_of(lk__reply_text_at(reply, 1), UINT16_MAX);
     }
-    if (!is_host(host) || port == 0) {
+    if (!lk__is_host(host, strlen(host)) || port == 0) {
         host = "";
         port = 0;
     }
