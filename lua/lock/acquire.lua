@@ -93,9 +93,9 @@ end
 -- are dead than one call looks at: the next touch parks them, not this.
 local function is_passing()
     local first = queue.first(queue_key, 1, '1')
-    local head = first[1] and first[1] ~= own
-        and queue.entry(first[1], first[2])
-    if not head or it.mode ~= 'f' and head.mode ~= 'f' then
+    local head = first[1] and queue.entry(first[1], first[2])
+    if not first[1] or first[1] == own
+            or it.mode ~= 'f' and head and head.mode == 'l' then
         return false
     end
     local found, before = queue.first(queue_key, 1, '64'), {}
@@ -104,7 +104,9 @@ local function is_passing()
             found = {}
             break
         end
-        before[#before + 1] = queue.entry(found[i], found[i + 1])
+        local one = queue.entry(found[i], found[i + 1])
+        before[#before + 1] = one
+            and string.find(holder.MODES, one.mode, 1, true) and one or nil
     end
     if alive.look(queue_key, before) then
         return true

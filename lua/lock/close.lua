@@ -46,10 +46,11 @@ elseif why == 'r' and layout == '2l' and owner == claim
     elseif first and first[1] and interop == '0' and not both[2]
             and redis.call('HEXISTS', lock_key, claim) == 1 then
         -- The queue is there, so of the three it is the one.
-        local to, nonce, lease, inbox = member.only(first[1], claim, nonce,
-            lease, inbox)
-        local ear = to and inbox_of(to, inbox)
-        local counts = to and redis.pcall('PUBSUB', 'NUMSUB', channel, ear)
+        local to, nonce, mode, lease, inbox = member.only(first[1], claim,
+            nonce, mode, lease, inbox)
+        local ear = (mode == 'l' or mode == 'f') and #lease < 13
+            and string.find(to, ':%d+$') and inbox_of(to, inbox)
+        local counts = ear and redis.pcall('PUBSUB', 'NUMSUB', channel, ear)
             or {}
         local time = redis.call('TIME')
         local us = time[1] * 1000000 + time[2]

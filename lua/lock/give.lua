@@ -19,7 +19,13 @@ local LOOKS = 64
 -- the first member.
 function give.find(key, channel, mine, back, leaving)
     local found = {parked = {}, more = 0}
-    local entries = line.first(key, leaving and 2 or 1, back, leaving)
+    local entries, is_full
+    entries, is_full, found.parked = line.first(key, holder.MODES,
+        leaving and 2 or 1, back, leaving)
+    if #found.parked > 0 then
+        entries, is_full, found.parked = line.first(key, holder.MODES, LOOKS,
+            back, leaving)
+    end
     local head = entries[1]
     local counts = head
         and redis.pcall('PUBSUB', 'NUMSUB', channel, message.inbox(head))
@@ -34,10 +40,11 @@ function give.find(key, channel, mine, back, leaving)
     if not head or mine[head.text]
             or counts[4] > 0 and alive.is_young(head) then
         found.it = head
+        found.more = not head and is_full and 1 or 0
         return found
     end
-    local is_full
-    entries, is_full = line.first(key, LOOKS, back, leaving)
+    entries, is_full, found.parked = line.first(key, holder.MODES, LOOKS, back,
+        leaving)
     local bad = alive.look(key, entries)
     if bad then
         return nil, bad, head
@@ -48,8 +55,7 @@ function give.find(key, channel, mine, back, leaving)
             found.it = it
             return found
         end
-        found.parked[#found.parked + 1] = queue.score(queue.PARKED, it.ticket)
-        found.parked[#found.parked + 1] = it.text
+        queue.park(found.parked, it.text, it.ticket)
     end
     found.more = is_full and 1 or 0
     return found

@@ -4,6 +4,11 @@
 
 local holder = {}
 
+-- Those of the queue that a lock may be given to; the others are strangers.
+local MODES = 'lf'
+
+holder.MODES = MODES
+
 -- The record of a grant to a member.
 function holder.sign(was, it, fence, spare, ticket, turn_text)
     return record.write({layout = '2l', fence = string.format('%.0f', fence),

@@ -16,6 +16,8 @@ local room = {}
 -- So many waiters are looked at in one call.
 local LOOKS = 64
 local SLICE = 20
+-- Those of the queue who wait for permits of a counter.
+local MODE = 'c'
 
 -- ---- beside Redisson's ----
 
@@ -55,8 +57,8 @@ function room.is_gone(it)
 end
 
 -- Goes along the line, up to the first that lives and waits for what there is.
-local function walk(entries, free, gone, found)
-    found.parked, found.told, found.head = {}, {}, nil
+local function walk(entries, strangers, free, gone, found)
+    found.parked, found.told, found.head = strangers, {}, nil
     for i = 1, #entries do
         local it = entries[i]
         local is_lost = is_gone(it, free, gone)
@@ -65,8 +67,7 @@ local function walk(entries, free, gone, found)
             return
         end
         found.told[#found.told + 1] = is_lost and it or nil
-        found.parked[#found.parked + 1] = queue.score(queue.PARKED, it.ticket)
-        found.parked[#found.parked + 1] = it.text
+        queue.park(found.parked, it.text, it.ticket)
     end
 end
 
@@ -83,12 +84,12 @@ end
 function room.find(to, free, gone, mine, back, leaving)
     local found = {parked = {}, told = {}, more = 0}
     if free and free <= 0 and gone == 0 then
-        found.head = line.first(to.queue, '1', back, leaving)[1]
+        found.head = line.first(to.queue, MODE, '1', back, leaving)[1]
         return found
     end
     for _, count in ipairs({1, LOOKS}) do
-        local entries, is_full = line.first(to.queue, queue.text(count), back,
-            leaving)
+        local entries, is_full, strangers = line.first(to.queue, MODE,
+            queue.text(count), back, leaving)
         local unknown = {}
         for i = 1, #entries do
             local it = entries[i]
@@ -102,7 +103,7 @@ function room.find(to, free, gone, mine, back, leaving)
             found.head = entries[1]
             return found, bad
         end
-        walk(entries, free, gone, found)
+        walk(entries, strangers, free, gone, found)
         found.more = not found.head and is_full and 1 or 0
         if found.more == 0 then
             break

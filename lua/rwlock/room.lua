@@ -62,13 +62,17 @@ function room.has_base(to, it)
     return base and base.flag ~= 'v' or false
 end
 
--- The first of a band with those that return to it, in order, but for one.
-local function line_of(to, mode, count, back, but)
+-- The first of a band with those that return to it, in order, but for one. What
+-- is no such waiter is added to parked.
+local function line_of(to, mode, count, back, but, parked)
     local found, entries = queue.first(to.queue, room.band(mode), count), {}
     for i = 1, #found, 2 do
         local it = queue.entry(found[i], found[i + 1])
-        if it and it.mode == mode and it.text ~= but then
+        local is_one = it and it.mode == mode
+        if is_one and found[i] ~= but then
             entries[#entries + 1] = it
+        elseif not is_one then
+            queue.park(parked, found[i], found[i + 1])
         end
     end
     for i = 1, #back do
@@ -82,13 +86,16 @@ end
 
 -- Looks at the first of all bands. mine: texts of members known to be alive;
 -- back: those that return to their places; but: a text that is left out. Sets
--- x w u r to those that live, in order; parked to what ZADD parks; more to 1
--- where others stand behind those that are parked. Where that cannot be told, all
+-- x w u r to those that live, in order; parked to what ZADD parks, strangers among
+-- them; more to 1 where others stand behind those that are parked. Where that cannot be told, all
 -- are taken to live; then it returns the error as well.
 function room.look(to, mine, back, but)
     local seen, all, is_full = {parked = {}, more = 0}, {}, {}
     for mode in string.gmatch(MODES, '.') do
-        seen[mode], is_full[mode] = line_of(to, mode, '16', back, but)
+        local parked = #seen.parked
+        seen[mode], is_full[mode] = line_of(to, mode, '16', back, but,
+            seen.parked)
+        seen.more = is_full[mode] and #seen.parked > parked and 1 or seen.more
         for i = 1, #seen[mode] do
             all[#all + 1] = seen[mode][i]
         end
@@ -102,9 +109,7 @@ function room.look(to, mine, back, but)
             if bad or mine[it.text] or it.lives then
                 living[#living + 1] = it
             else
-                seen.parked[#seen.parked + 1] = queue.score(queue.PARKED,
-                    it.ticket)
-                seen.parked[#seen.parked + 1] = it.text
+                queue.park(seen.parked, it.text, it.ticket)
                 seen.more = is_full[mode] and 1 or seen.more
             end
         end

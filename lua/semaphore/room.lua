@@ -13,6 +13,8 @@ local room = {}
 local CLAIM_MS = 3000
 -- So many are looked at in one call; and so many are told where N becomes less.
 local LOOKS, TOLD = 64, 1000
+-- Those of the queue who wait for permits with a lease.
+local MODE = 'p'
 
 -- Whether a member needs what there cannot be. Anybody may have written it who
 -- may write the queue.
@@ -41,23 +43,16 @@ local function look_alive(to, entries, mine, found)
     return not is_young and alive.look(to.queue, entries) or nil
 end
 
-local function park(found, it)
-    found.parked[#found.parked + 1] = queue.score(queue.PARKED, it.ticket)
-    found.parked[#found.parked + 1] = it.text
-end
-
 -- Goes along the line with so many free. Returns whether there is room yet behind
 -- its end.
-local function walk(entries, free, mine, found)
-    found.ins, found.parked = {}, {}
+local function walk(entries, strangers, free, mine, found)
+    found.ins, found.parked = {}, strangers
     for i = 1, #entries do
         local it = entries[i]
         if free <= 0 then
             return false
-        elseif not mine[it.text] and not it.lives then
-            park(found, it)
-        elseif is_in_vain(it) then
-            park(found, it)
+        elseif not mine[it.text] and not it.lives or is_in_vain(it) then
+            queue.park(found.parked, it.text, it.ticket)
         elseif tonumber(it.need) > free then
             return false
         else
@@ -82,8 +77,8 @@ function room.find(to, free, mine, back, leaving)
     local found = {ins = {}, parked = {}, more = 0, heard = 0}
     local count = math.max(1, math.min(free + (leaving and 1 or 0), LOOKS))
     while true do
-        local entries, is_full = line.first(to.queue, queue.text(count), back,
-            leaving)
+        local entries, is_full, strangers = line.first(to.queue, MODE,
+            queue.text(count), back, leaving)
         found.head = entries[1]
         local bad = look_alive(to, entries, mine, found)
         if bad then
@@ -91,10 +86,10 @@ function room.find(to, free, mine, back, leaving)
             while entries[#own + 1] and mine[entries[#own + 1].text] do
                 own[#own + 1] = entries[#own + 1]
             end
-            walk(own, free, mine, found)
+            walk(own, strangers, free, mine, found)
             return found, bad
         end
-        local goes_on = walk(entries, free, mine, found) and is_full
+        local goes_on = walk(entries, strangers, free, mine, found) and is_full
         if not goes_on or count == LOOKS then
             found.more = goes_on and 1 or 0
             return found
@@ -107,7 +102,8 @@ end
 -- take what is free, and the first of them. Where it cannot be told, or where more
 -- are dead than one call looks at, all there are: the next touch parks them.
 function room.ahead(to, own)
-    local entries, is_full = line.first(to.queue, queue.text(LOOKS), {}, nil)
+    local entries, is_full = line.first(to.queue, MODE, queue.text(LOOKS), {},
+        nil)
     local before = {}
     for i = 1, #entries do
         if entries[i].text == own then
@@ -136,7 +132,7 @@ end
 
 -- Has those members look who need more than there is: they wait for nothing.
 function room.tell_the_short(to)
-    local entries = line.first(to.queue, queue.text(TOLD), {}, nil)
+    local entries = line.first(to.queue, MODE, queue.text(TOLD), {}, nil)
     for i = 1, #entries do
         if is_in_vain(entries[i]) then
             room.announce(to, entries[i])

@@ -5,23 +5,28 @@
 
 local line = {}
 
--- The first count members, with those to be put back, without the one that
--- leaves; in order. And whether there may be more of them.
-function line.first(key, count, back, leaving)
-    local found, entries = queue.first(key, 1, count), {unpack(back)}
+-- The members of these modes among the first count, with those to be put back,
+-- without the one that leaves; in order. And whether there may be more of them.
+-- And what ZADD parks of the others: another family's, or no member at all.
+function line.first(key, modes, count, back, leaving)
+    local found = queue.first(key, 1, count)
+    local entries, strangers = {unpack(back)}, {}
     for i = 1, #found, 2 do
         local it = queue.entry(found[i], found[i + 1])
-        if it and found[i] ~= leaving then
+        local is_one = it and string.find(modes, it.mode, 1, true)
+        if is_one and found[i] ~= leaving then
             entries[#entries + 1] = it
+        elseif not is_one then
+            queue.park(strangers, found[i], found[i + 1])
         end
     end
     if #back > 0 then
         table.sort(entries, function(a, b) return a.ticket < b.ticket end)
     end
-    return entries, #found == count * 2
+    return entries, #found == count * 2, strangers
 end
 
--- Parks those found dead, and notes the gap; behind the first write, or as that.
+-- Parks those found dead or strange, and notes the gap; behind the first write, or as that.
 -- Returns an error or nil; where nobody was parked there is no more to look at.
 function line.park(key, found)
     local bad

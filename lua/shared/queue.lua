@@ -37,12 +37,22 @@ function queue.time_of(ticket)
     return math.floor(ticket * 16 / 1000)
 end
 
--- The member that a text is, with its text, band and ticket; nil: it is none.
+-- The member that a text is, with its text, band and ticket; nil: it is none, or
+-- one that no client writes.
 function queue.entry(text, score)
     local it = member.read(text)
-    if it then
-        it.text = text
-        it.band, it.ticket = queue.parts(tonumber(score))
+    if not it or #it.mode > 1 or #it.lease > 12
+            or not string.find(it.claim, ':%d+$') then
+        return nil
     end
+    it.text = text
+    it.band, it.ticket = queue.parts(tonumber(score))
     return it
+end
+
+-- Adds to parked, for ZADD, that a text is passed over and keeps its place.
+function queue.park(parked, text, score)
+    local _, ticket = queue.parts(tonumber(score))
+    parked[#parked + 1] = queue.score(queue.PARKED, ticket)
+    parked[#parked + 1] = text
 end
