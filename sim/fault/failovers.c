@@ -321,15 +321,13 @@ static void report(failovers *f, const verdicts *found)
            found->fences.violations, found->rest.violations);
 }
 
-/* failover=fast, and a master that forgets, allow two holders, and so a fence that
-   is behind. */
+/* failover=fast allows two holders, and so a fence that is behind. */
 static int verdict(failovers *f, bool played)
 {
-    const bool is_shared = f->is_fast || f->restarts;
     const unsigned apart = CHECKER_EXCLUSION | CHECKER_FENCES;
     const char *const *left = played ? left_of(f) : NULL;
     FILE *null = fopen("/dev/null", "we");
-    FILE *file = is_shared ? null : stdout;
+    FILE *file = f->is_fast ? null : stdout;
     verdicts found;
     bool judged;
 
@@ -342,7 +340,7 @@ static int verdict(failovers *f, bool played)
     if (!judged)
         return 2;
     report(f, &found);
-    if (!is_shared)
+    if (!f->is_fast)
         found.rest.violations +=
             found.exclusion.violations + found.fences.violations;
     return !played || found.rest.violations > 0 || f->crew.broken > 0 ? 1 : 0;

@@ -17,7 +17,7 @@
  *
  * Prints how long it takes from a kill to the next grant, and how many overlaps
  * the histories show and how long the longest was; with safe there may be none, nor
- * a fence that is behind another: with fast and with restarts there are. Nor may
+ * a fence that is behind another: with fast there are. Nor may
  * there be a loss that is not told in time, a call that does not end, or a key that
  * stays. Exit status as of the program.
  */

@@ -231,7 +231,7 @@ void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms);
    for it from now on, unless its deadline has passed already. */
 void lk__claim_confirm(lk__claim *claim);
 
-/* The server that knew a HELD claim last is believed for longer. */
+/* The process that knew a HELD claim last is believed for longer. */
 void lk__claim_believe(lk__claim *claim);
 
 /* The server has lengthened the lease of a HELD claim: confirms it, and moves

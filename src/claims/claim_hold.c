@@ -241,20 +241,28 @@ void lk__claim_prolong(lk__claim *claim, uint64_t deadline)
     lk__claim_arm(claim);
 }
 
+static void deadline_moved(lk__claim *claim)
+{
+    deadline_set(claim);
+    lk__holds_moved(claim);
+    lk__claim_arm(claim);
+}
+
 void lk__claim_confirm(lk__claim *claim)
 {
     if (!lk__claim_is_valid(claim))
         return;
     server_note(claim);
-    deadline_set(claim);
-    lk__holds_moved(claim);
-    lk__claim_arm(claim);
+    deadline_moved(claim);
 }
 
 void lk__claim_believe(lk__claim *claim)
 {
     const lk__belief *belief = &claim->place->node->belief;
 
-    if (claim->turn == belief->turn && belief->until > claim->believed_until)
-        lk__claim_confirm(claim);
+    if (!lk__claim_is_valid(claim) || claim->turn != belief->turn ||
+        belief->stays <= claim->believed_until)
+        return;
+    claim->believed_until = belief->stays;
+    deadline_moved(claim);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/mem.h"
 #include "claims/ask.h"
 #include "claims/node.h"
@@ -29,6 +30,37 @@ static void ask_soon(lk__group *group)
 
 /* ---- belief ------------------------------------------------------------------ */
 
+/* Without a connection the process that gave may be another by now, unless nobody
+   is there. */
+static void holds_believe(const lk__group *group)
+{
+    lk__node *node = group->node;
+    uint64_t absent_at = node->command.absent_at;
+    uint64_t stays =
+        absent_at != 0 ? lk__deadline_ns(absent_at, LK__BELIEF_MS) : 0;
+
+    if (lk__node_is_ready(node) || stays > node->belief.until)
+        stays = node->belief.until;
+    node->belief.stays = stays;
+    lk__places_believe(node);
+}
+
+/* One that does not say when it began has done so when it was met. */
+static void birth_note(lk__node *node)
+{
+    int64_t born_at = node->command_greeting.born_at;
+    uint64_t from = node->command.ready_at;
+
+    if (!lk__node_is_ready(node) || born_at < 0 ||
+        node->client->settings.failover == LK_FAILOVER_FAST)
+        return;
+    if ((uint64_t)born_at < from)
+        from = (uint64_t)born_at;
+    from = lk__wait_until_ns(from, LK__BELIEF_MS);
+    if (from > node->belief.from)
+        node->belief.from = from;
+}
+
 /* What had to wait until the server may give again, and leases that were not
    to get longer. */
 static void give_again(lk__node *node)
@@ -48,6 +80,8 @@ void lk__group_look(lk__group *group)
         return;
     node = group->node;
     now = lk__client_now(node->client);
+    birth_note(node);
+    holds_believe(group);
     gives = lk__node_is_ready(node) && lk__node_gives(node);
     at = now < node->belief.from ? node->belief.from : node->belief.until;
     lk__alarm_clear(&node->client->alarms, &group->alarm);
@@ -75,7 +109,6 @@ static void believe(lk__group *group, const lk__majority *majority)
     lk__group_look(group); /* whether it has lapsed meanwhile */
     belief->until = majority->until;
     belief->from = majority->from;
-    lk__places_believe(group->node);
     lk__group_look(group);
 }
 

@@ -18,6 +18,13 @@ struct lk__node;
  * until nobody can believe the master before any more (naming.h). Until a hold
  * is confirmed it is believed as far as it was at the master before.
  *
+ * A master may also be killed and come back with less than it had, before the
+ * sentinels have missed it: they name the same address all the time. So a hold is
+ * believed for longer only while the connection to the process stands that knew
+ * it, or nobody listens at the address. From the end of that process on it is
+ * believed for LK__BELIEF_MS at the most, and for so long nothing new is taken from
+ * a process that has begun: also by clients that have not met the one before.
+ *
  * Every function takes NULL: no group.
  */
 typedef struct lk__group {

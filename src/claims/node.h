@@ -33,6 +33,7 @@ struct lk__group;
 typedef struct lk__belief {
     uint64_t turn;  /* counts the servers, as far as they may be others */
     uint64_t until; /* so long is a hold believed that it has; LK__NEVER */
+    uint64_t stays; /* and so long one that it had when it was last asked */
     uint64_t from;  /* from then on it may give new ones, and longer leases */
 } lk__belief;
 

@@ -213,8 +213,8 @@ static void end_late(lk__wait *wait)
     } else if (is_held_back(wait) && lk__node_is_ready(node)) {
         words = "held back: the server does not keep up with renewals";
     } else if (lk__node_is_ready(node) && !lk__node_gives(node)) {
-        words = "the master has changed, or a majority of sentinels does not "
-                "name it: nothing new is taken from it yet";
+        words = "the master has changed or begun anew, or a majority of "
+                "sentinels does not name it: nothing new is taken from it yet";
     } else if (status == node->command.why && !lk__node_is_ready(node)) {
         words = node->command.words;
     }

@@ -518,6 +518,9 @@ static void link_lost(lk__conn *conn, int error)
 {
     char words[160];
 
+    if (conn->state == LK__CONN_OPENING && error == -ECONNREFUSED)
+        conn->absent_at =
+            conn->limit_at - conn->client->settings.connect_timeout_ms * MS;
     link_words(conn, words, sizeof(words));
     if (words[0] == '\0')
         error_words(error, words, sizeof(words));

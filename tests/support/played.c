@@ -17,7 +17,7 @@
 #include "siglock_table.h"
 #include "support/check.h"
 
-enum { LEASE_MS = 30000, SPARE = 63, READY_MS = 1000 };
+enum { LEASE_MS = 30000, SPARE = 63, SENTINEL_PORT = 26379, READY_MS = 1000 };
 
 const char played_silence[] = "";
 const char played_end[] = "the end";
@@ -437,6 +437,30 @@ static bool is_record(const char *key)
     return size > 2 && strcmp(key + size - 2, ":r") == 0;
 }
 
+static bool is_sentinel(const fake_link *link)
+{
+    return fake_link_address(link)->port == SENTINEL_PORT;
+}
+
+/* It has named this master for long. */
+static void answer_sentinel(fake_link *link, const command *c)
+{
+    const bool is_master = c->argc > 1 && strcasecmp(c->argv[1], "MASTER") == 0;
+
+    if (strcasecmp(c->argv[0], "SUBSCRIBE") == 0)
+        fake_say(link, "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n"
+                       ":1\r\n");
+    else if (is_master)
+        fake_say(link, "*8\r\n$2\r\nip\r\n$6\r\nserver\r\n"
+                       "$4\r\nport\r\n$4\r\n6379\r\n"
+                       "$13\r\nrole-reported\r\n$6\r\nmaster\r\n"
+                       "$18\r\nrole-reported-time\r\n$6\r\n100000\r\n");
+    else if (strcasecmp(c->argv[0], "SENTINEL") == 0)
+        fake_say(link, "*2\r\n$6\r\nserver\r\n$4\r\n6379\r\n");
+    else
+        fake_say(link, "+OK\r\n");
+}
+
 /* NOLINTNEXTLINE(readability-function-cognitive-complexity): one list */
 static void on_command(void *data, fake_link *link, int argc, const char **argv,
                        const size_t *sizes)
@@ -445,9 +469,12 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
     played *p = data;
     const char *word = argv[0];
 
-    if (p->is_mute || (p->silent == link && strncmp(word, "EVAL", 4) != 0))
+    if ((p->is_mute && !is_sentinel(link)) ||
+        (p->silent == link && strncmp(word, "EVAL", 4) != 0))
         return;
-    if (strncmp(word, "EVAL", 4) == 0) {
+    if (is_sentinel(link)) {
+        answer_sentinel(link, &c);
+    } else if (strncmp(word, "EVAL", 4) == 0) {
         answer_script(p, link, &c);
     } else if (strcmp(word, "SUBSCRIBE") == 0) {
         answer_subscribe(p, link, &c);
@@ -479,7 +506,8 @@ static int on_connect(void *data, fake_link *link)
 {
     played *p = data;
 
-    (void)link;
+    if (is_sentinel(link))
+        return 0;
     p->connects++;
     p->connected_at = fake_world_now(p->world);
     return p->connect_answer;
@@ -490,7 +518,8 @@ static const fake_server server = {.on_connect = on_connect,
 
 /* ---- for the test ---------------------------------------------------------- */
 
-played *played_new(uint64_t seed, const lk_client_options *options)
+static played *
+open_at(const char *url, uint64_t seed, const lk_client_options *options)
 {
     played *p = calloc(1, sizeof(*p));
 
@@ -501,12 +530,22 @@ played *played_new(uint64_t seed, const lk_client_options *options)
     *fake_world_settings(p->world) = (fake_settings){.connect_ns = FAKE_MS,
                                                      .request_ns = FAKE_MS,
                                                      .reply_ns = FAKE_MS};
-    assert_status(lk__client_open_in(&p->client, fake_world_base(p->world),
-                                     "redis://server", options),
+    assert_status(lk__client_open_in(&p->client, fake_world_base(p->world), url,
+                                     options),
                   LK_OK);
     assert_status(lk_lock_new(&p->lock, p->client, "n", NULL), LK_OK);
     assert_status(lk_client_wait_ready(p->client, READY_MS), LK_OK);
     return p;
+}
+
+played *played_new(uint64_t seed, const lk_client_options *options)
+{
+    return open_at("redis://server", seed, options);
+}
+
+played *played_new_group(uint64_t seed, const lk_client_options *options)
+{
+    return open_at("redis+sentinel://s0,s1,s2/m", seed, options);
 }
 
 void played_free(played *p)
@@ -584,7 +623,8 @@ void played_break(played *p)
     fake_link *link;
 
     while ((link = fake_world_link(p->world, number++)) != NULL)
-        fake_break(link, -ECONNRESET);
+        if (!is_sentinel(link))
+            fake_break(link, -ECONNRESET);
 }
 
 lk_client_stats played_stats(played *p)

@@ -116,6 +116,10 @@ typedef struct played {
 /* Opens the client and waits until it is ready. options may be NULL. */
 played *played_new(uint64_t seed, const lk_client_options *options);
 
+/* The same for a client of three sentinels that have named the server for long:
+   they and their streams stay as they are, whatever the test does to the rest. */
+played *played_new_group(uint64_t seed, const lk_client_options *options);
+
 /* Frees lock, client and world. NULL is allowed. */
 void played_free(played *p);
 
@@ -143,7 +147,7 @@ void played_signal(played *p);
 void played_grant(played *p, uint64_t ticket, uint64_t fence,
                   uint64_t lease_ms);
 
-/* Breaks every stream that the client has. */
+/* Breaks every stream that the client has to the server. */
 void played_break(played *p);
 
 lk_client_stats played_stats(played *p);

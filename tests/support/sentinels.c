@@ -32,13 +32,19 @@ static void args_add(const char **args, const char *const *more)
     args[n] = NULL;
 }
 
+/* Told and not configured: one that is killed and started again, when it has been
+   made the master, is one, with nothing. */
+static void follow(sentinels *g, server *replica)
+{
+    freeReplyObject(server_command(replica, "REPLICAOF 127.0.0.1 %u",
+                                   port_of(g, g->servers[0])));
+}
+
 static bool servers_start(sentinels *g, const char *const *extra)
 {
     static const char *const fixed[] = {"--repl-diskless-sync-delay", "0",
                                         NULL};
     static const char *const tls[] = {"--tls-replication", "yes", NULL};
-    char port[8];
-    const char *const follow[] = {"--replicaof", "127.0.0.1", port, NULL};
 
     for (size_t i = 0; i < SENTINELS_SERVERS; i++) {
         const char *args[ARGS] = {NULL};
@@ -46,12 +52,12 @@ static bool servers_start(sentinels *g, const char *const *extra)
         args_add(args, fixed);
         args_add(args, g->is_tls ? tls : NULL);
         args_add(args, extra);
-        args_add(args, i > 0 ? follow : NULL);
         g->servers[i] =
             g->is_tls ? server_start_tls(args) : server_start_tcp(args);
         if (g->servers[i] == NULL)
             return false;
-        (void)snprintf(port, sizeof(port), "%u", port_of(g, g->servers[0]));
+        if (i > 0)
+            follow(g, g->servers[i]);
     }
     return true;
 }

@@ -415,6 +415,32 @@ static void a_client_that_comes_after_the_switch_waits_as_well(void **state)
     lk_client_free(client);
 }
 
+/* The sentinels name it all the time. What it has forgotten somebody may believe. */
+static void a_master_that_begins_anew_gives_nothing_for_a_while(void **state)
+{
+    lk_client *client = open_url(group->url, NULL);
+    lk_lock *lock = new_lock(client, "n");
+    lk_hold *hold = NULL, *next = NULL;
+    lk_client *late;
+    uint64_t began;
+
+    (void)state;
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    began = wait_now_ms();
+    assert_true(server_restart(group->servers[0]));
+    assert_true(wait_until(is_lost, hold, LONG_MS));
+    late = open_url(group->url, NULL);
+    lk_lock_free(lock);
+    lock = new_lock(late, "n");
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &next), LK_OK);
+    assert_true(wait_now_ms() - began >= BELIEF_MS);
+    assert_status(lk_hold_release(next), LK_OK);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    lk_lock_free(lock);
+    lk_client_free(late);
+    lk_client_free(client);
+}
+
 /* ---- without a majority ------------------------------------------------------------ */
 
 /* Without a majority the server may have a successor that one does not know. */
@@ -463,6 +489,7 @@ int main(void)
     };
     const struct CMUnitTest failovers[] = {
         GROUP_TEST(without_a_majority_a_hold_is_lost_in_time),
+        GROUP_TEST(a_master_that_begins_anew_gives_nothing_for_a_while),
         GROUP_TEST(holds_and_waits_go_to_the_next_master),
         GROUP_TEST(a_client_that_comes_after_the_switch_waits_as_well),
         GROUP_TEST(a_lease_gets_no_longer_until_nobody_believes_the_old_master),

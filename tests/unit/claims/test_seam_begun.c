@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A master that begins anew while the sentinels go on naming it, on a virtual clock:
+ * what it knows less than the process before it, others may still believe.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/played.h"
+
+enum { LONG_MS = 60000, BELIEF_MS = 3000, SOME_MS = 100, SLACK_MS = 20 };
+
+static void begin_as(played *p, const char *run_id, unsigned age)
+{
+    (void)snprintf(p->run_id, sizeof(p->run_id), "%s\r\nuptime_in_seconds:%u",
+                   run_id, age);
+}
+
+/* The process has been there for long. */
+static int set_up(void **state, lk_failover failover)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = LONG_MS,
+                                       .failover = failover};
+    played *p = played_new_group(1, &options);
+
+    begin_as(p, "one", 1000);
+    played_break(p);
+    played_run_ms(p, 2 * (uint64_t)BELIEF_MS);
+    *state = p;
+    return 0;
+}
+
+static int setup(void **state)
+{
+    return set_up(state, LK_FAILOVER_SAFE);
+}
+
+static int setup_fast(void **state)
+{
+    return set_up(state, LK_FAILOVER_FAST);
+}
+
+static int teardown(void **state)
+{
+    played_free(*state);
+    return 0;
+}
+
+static lk_hold *take(played *p, int64_t wait_ms)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, wait_ms, NULL, &hold), LK_OK);
+    return hold;
+}
+
+/* Waits for the lock; returns for how many milliseconds. */
+static uint64_t take_and_give(played *p)
+{
+    uint64_t began = played_now_ms(p);
+    lk_hold *hold = take(p, LONG_MS);
+    uint64_t ended = played_now_ms(p);
+
+    assert_status(lk_hold_release(hold), LK_OK);
+    return ended - began;
+}
+
+static void restart(played *p)
+{
+    begin_as(p, "two", 0);
+    p->is_held = false;
+    played_break(p);
+}
+
+/* ---- nothing new ---------------------------------------------------------------- */
+
+static void one_that_is_old_gives_at_once(void **state)
+{
+    assert_in_range(take_and_give(*state), 0, SLACK_MS);
+}
+
+static void one_that_has_begun_gives_nothing_for_a_while(void **state)
+{
+    played *p = *state;
+    uint64_t began = played_now_ms(p);
+    lk_hold *hold = NULL;
+
+    restart(p);
+    played_run_ms(p, SOME_MS);
+    assert_status(lk_client_wait_ready(p->client, 0), LK_OK);
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_EOFFLINE);
+    assert_non_null(strstr(lk_last_error(), "begun anew"));
+    (void)take_and_give(p);
+    assert_in_range(played_now_ms(p) - began, BELIEF_MS, BELIEF_MS + SLACK_MS);
+}
+
+/* Its age is what such a client has to go by. */
+static void nor_to_a_client_that_did_not_meet_the_one_before(void **state)
+{
+    played *p = *state;
+
+    begin_as(p, "one", 3); /* 2 s for certain */
+    played_break(p);
+    played_run_ms(p, SOME_MS);
+    assert_in_range(take_and_give(p), BELIEF_MS - 2000 - SOME_MS - SLACK_MS,
+                    BELIEF_MS - 2000);
+}
+
+static void
+one_that_does_not_say_its_age_has_begun_when_it_was_met(void **state)
+{
+    played *p = *state;
+
+    (void)snprintf(p->run_id, sizeof(p->run_id), "one");
+    played_break(p);
+    played_run_ms(p, SOME_MS);
+    assert_in_range(take_and_give(p), BELIEF_MS - SOME_MS - SLACK_MS,
+                    BELIEF_MS);
+}
+
+static void where_speed_matters_more_it_gives_at_once(void **state)
+{
+    played *p = *state;
+
+    restart(p);
+    played_run_ms(p, SOME_MS);
+    assert_in_range(take_and_give(p), 0, SLACK_MS);
+}
+
+/* ---- what one has ---------------------------------------------------------------- */
+
+static void what_it_does_not_know_is_lost_at_once(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = take(p, 0);
+
+    restart(p);
+    played_renew_so(p, PLAYED_LOST("3"));
+    played_run_ms(p, SLACK_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* It may be another by now, and may give to others when that has been so long. */
+static void without_an_answer_a_hold_ends_though_it_is_named(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = take(p, 0);
+
+    p->connect_answer = FAKE_SILENT;
+    played_break(p);
+    played_run_ms(p, BELIEF_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void run_checked(played *p, lk_hold *hold, uint64_t ms)
+{
+    for (uint64_t i = 0; i < ms; i += SOME_MS) {
+        assert_status(lk_hold_check(hold), LK_OK);
+        played_run_ms(p, SOME_MS);
+    }
+    assert_status(lk_hold_check(hold), LK_OK);
+}
+
+/* Nobody gives anything there. A lease outlives that until another is named. */
+static void while_nobody_is_there_a_hold_stays(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = take(p, 0);
+
+    p->connect_answer = -ECONNREFUSED;
+    played_break(p);
+    run_checked(p, hold, 4 * (uint64_t)BELIEF_MS);
+    p->connect_answer = FAKE_SILENT;
+    played_run_ms(p, BELIEF_MS + SLACK_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static void at_the_same_process_a_hold_stays(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = take(p, 0);
+
+    p->connect_answer = -ENETUNREACH;
+    played_break(p);
+    run_checked(p, hold, BELIEF_MS / 3);
+    p->connect_answer = 0;
+    played_renew_so(p, played_silence);
+    run_checked(p, hold, 2 * (uint64_t)BELIEF_MS);
+    played_renew_so(p, NULL);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(one_that_is_old_gives_at_once),
+        TEST(one_that_has_begun_gives_nothing_for_a_while),
+        TEST(nor_to_a_client_that_did_not_meet_the_one_before),
+        TEST(one_that_does_not_say_its_age_has_begun_when_it_was_met),
+        cmocka_unit_test_setup_teardown(
+            where_speed_matters_more_it_gives_at_once, setup_fast, teardown),
+        TEST(what_it_does_not_know_is_lost_at_once),
+        TEST(without_an_answer_a_hold_ends_though_it_is_named),
+        TEST(while_nobody_is_there_a_hold_stays),
+        TEST(at_the_same_process_a_hold_stays),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
