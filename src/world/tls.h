@@ -77,7 +77,8 @@ void lk__tls_feed(lk__tls_session *session, const char *bytes, size_t size);
 /* 0: the stream stands; -EAGAIN: the server's turn; or an error. */
 int lk__tls_handshake(lk__tls_session *session);
 
-/* As recv(): bytes, 0 for an orderly end, -EAGAIN: all was read. */
+/* As recv(): bytes, 0 for an orderly end, -EAGAIN: all was read. There has to be
+   room for a whole record, 16 KiB: then nothing stays inside. */
 ssize_t lk__tls_read(lk__tls_session *session, char *bytes, size_t size);
 
 /* Encrypts all: 0 or an error. Join what is small: each call is a record. */

@@ -226,8 +226,6 @@ static void context_tune(lk__tls *tls)
 
     (void)lk__openssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION,
                                    TLS1_2_VERSION, NULL);
-    (void)lk__openssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE,
-                                   SSL_MODE_RELEASE_BUFFERS, NULL);
     (void)lk__openssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE,
                                    SSL_SESS_CACHE_CLIENT |
                                        SSL_SESS_CACHE_NO_INTERNAL,

@@ -203,6 +203,8 @@ ssize_t lk__tls_read(lk__tls_session *session, char *bytes, size_t size)
 
     if (session->error != 0)
         return session->error;
+    if (session->in_size == 0)
+        return -EAGAIN;
     (void)lk__openssl.ERR_set_mark();
     result = lk__openssl.SSL_read(session->ssl, bytes, (int)size);
     if (result <= 0 && has_goodbye(session))
