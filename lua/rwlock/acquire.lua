@@ -169,7 +169,7 @@ local function stand()
     local text = contends == 1 and turned.theirs and turns.seen(turned)
     if text or not has_order then
         redis.pcall('SET', record_key, hold.record({turn = text or nil}), 'PX',
-            queue.text(math.max(to.left, 0) + life))
+            hold.life(record_key, math.max(to.left, 0) + life))
     end
     return {QUEUED, math.max(to.left, 0), place, contends}
 end

@@ -19,6 +19,8 @@ end
 local grant = hold.grant(holders_key, claim)
 if grant and grant.fence ~= fence then
     return {NOT_HELD, 3}
+elseif not grant and hold.reads then
+    return {NOT_HELD, 0}
 elseif grant and grant.flag == 'v' then
     return {NOT_HELD, 4}
 elseif hold.reads then

@@ -67,6 +67,13 @@ function hold.lasts_by(lock, claim)
     return readers.key(lock, claim)
 end
 
+-- For how long a key is to live, as text: ms at least, and no shorter than
+-- before. Others may hold for longer than the hash says, as Redisson's renewal
+-- cuts it.
+function hold.life(key, ms)
+    return string.format('%.0f', math.max(redis.call('PTTL', key), ms))
+end
+
 -- The record with what the marks say now, and other fields.
 function hold.record(changes)
     local it = {}

@@ -89,10 +89,11 @@ if not hold.writes then
         nonce = it.nonce, ticket = '0', mode = grant.mode,
         since = queue.text(clock.ms), lease = it.lease, flag = '-',
         inbox = it.inbox, reason = it.reason}))
-    add('PEXPIRE', holders_key, queue.text(all + life))
+    add('PEXPIRE', holders_key, hold.life(holders_key, all + life))
 end
 add('HDEL', lock_key, old_field)
-add('SET', record_key, hold.record(changes), 'PX', queue.text(all + life))
+add('SET', record_key, hold.record(changes), 'PX',
+    hold.life(record_key, all + life))
 for i = 1, #commands do
     bad = bad or failed(redis.pcall(unpack(commands[i])))
 end

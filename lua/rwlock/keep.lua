@@ -6,7 +6,8 @@
 -- fence, 4 it was revoked.
 --
 -- Invariants: a lease is only lengthened, a key is never made. The hash lives no
--- shorter than the lease. A full server does not refuse it.
+-- shorter than the lease. A reader without its grant is lost, whatever its fence;
+-- a writer without its record goes on. A full server does not refuse it.
 -- needs: failed clock hold queue room turns
 
 clock.look()
@@ -19,6 +20,8 @@ end
 local grant = hold.grant(holders_key, claim)
 if grant and grant.fence ~= fence then
     return {LOST, 3}
+elseif not grant and hold.reads then
+    return {LOST, 0}
 elseif grant and grant.flag == 'v' then
     return {LOST, 4}
 end

@@ -120,8 +120,12 @@ end
 -- The commands that let them in, in their order: what leaves does so last.
 local function commands_for(to, parts, out, aside, record_text, is_new)
     local ttl = out.stays and math.max(to.left, parts.most) or parts.most
-    local life = queue.text(ttl + to.life)
     local commands = {}
+    -- What is told of a free name ends with this grant; else others need it too.
+    local function life_of(key)
+        return to.left == -2 and queue.text(ttl + to.life)
+            or hold.life(key, ttl + to.life)
+    end
     local function add(...)
         commands[#commands + 1] = {...}
     end
@@ -149,9 +153,9 @@ local function commands_for(to, parts, out, aside, record_text, is_new)
     end
     if #parts.grants > 0 then
         add('HSET', to.holders, unpack(parts.grants))
-        add('PEXPIRE', to.holders, life)
+        add('PEXPIRE', to.holders, life_of(to.holders))
     end
-    add('SET', to.record, record_text, 'PX', life)
+    add('SET', to.record, record_text, 'PX', life_of(to.record))
     for i = 1, #out.fields, 32 do
         add('HDEL', to.lock, unpack(out.fields, i,
             math.min(i + 31, #out.fields)))
@@ -296,7 +300,7 @@ function share.free(to, out, wrote)
     clear_behind(to, out)
     if wrote then
         redis.pcall('SET', to.record, hold.record({}), 'PX',
-            queue.text(to.left + to.life))
+            hold.life(to.record, to.left + to.life))
     end
     shorten(to)
     return nil

@@ -141,7 +141,7 @@ if waits then
 end
 if text then
     redis.pcall('SET', record_key, hold.record({turn = text}), 'PX',
-        queue.text(math.max(left, 0) + life))
+        hold.life(record_key, math.max(left, 0) + life))
 end
 if #ins > 0 then
     local is_single, has_own = #ARGV == first_of_members, false

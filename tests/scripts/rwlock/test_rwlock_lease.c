@@ -8,6 +8,9 @@
 #include "support/check.h"
 #include "support/rw_script.h"
 
+/* A long lease, and how long records are kept beyond one. */
+enum { LONG_MS = 1200000, KEEP_MS = 3600000 };
+
 static long long number(const char *text)
 {
     return strtoll(text, NULL, 10);
@@ -277,7 +280,107 @@ static void the_records_outlive_the_holds(void **state)
                 1000000000);
 }
 
+/* r1:1 holds for 20 min, and Redisson has cut the hash to 30 s. */
+static void a_long_hold_in_a_hash_cut_short(script_fixture *f)
+{
+    rw_acquire_for(f, "r1:1", "r", LONG_MS);
+    script_redis(f, "PEXPIRE n 30000");
+}
+
+static void assert_records_last(script_fixture *f)
+{
+    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_HOLDERS)) >
+                LONG_MS + KEEP_MS - 60000);
+    assert_true(number(script_redis(f, "PTTL %s", LUA_RWLOCK_RECORD)) >
+                LONG_MS + KEEP_MS - 60000);
+}
+
+static void a_reader_shortens_no_others_records(void **state)
+{
+    script_fixture *f = *state;
+
+    a_long_hold_in_a_hash_cut_short(f);
+    rw_acquire(f, "r2:1", "r");
+    assert_records_last(f);
+}
+
+static void an_import_shortens_no_others_records(void **state)
+{
+    script_fixture *f = *state;
+
+    a_long_hold_in_a_hash_cut_short(f);
+    rw_acquire(f, "r2:1", "r");
+    assert_like(lua_rwlock_import(f, "r2:1", number(rw_fence(f, "r2:1")),
+                                  "r3:1", 'r'),
+                "1 *");
+    assert_records_last(f);
+}
+
+static void a_waiter_shortens_no_others_records(void **state)
+{
+    script_fixture *f = *state;
+
+    a_long_hold_in_a_hash_cut_short(f);
+    rw_set_order("1");
+    rw_acquire(f, "w1:1", "w");
+    assert_records_last(f);
+}
+
+static void a_waiter_that_looks_shortens_no_others_records(void **state)
+{
+    script_fixture *f = *state;
+
+    a_long_hold_in_a_hash_cut_short(f);
+    script_redis(f, "HSET n java:1 1");
+    script_redis(f, "SET %s 1 PX 30000", lua_rwlock_timeout("java:1"));
+    rw_acquire(f, "w1:1", "w");
+    rw_turn(f, "t", 10, -1);
+    script_redis(f, "PEXPIRE %s %d", LUA_RWLOCK_RECORD, LONG_MS + KEEP_MS);
+    assert_like(rw_recheck(f, "w1:1"), "2 * 1 0 0 (*) ()");
+    assert_int_not_equal(rw_turn_length(f), -1);
+    assert_records_last(f);
+}
+
+static void a_writer_that_goes_shortens_no_others_records(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w1:1", "w");
+    rw_acquire_as(f, "r1:1",
+                  (lua_rwlock_ask){.mode = 'r',
+                                   .how = 't',
+                                   .lease = LONG_MS,
+                                   .writes = "w1:1"});
+    script_redis(f, "PEXPIRE n 30000");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 0");
+    assert_held(f, "r1:1 read");
+    assert_records_last(f);
+}
+
 /* ---- confirm ---- */
+
+/* Somebody deleted the grants: nobody can tell whose the reads are. */
+static void a_reader_without_its_grant_is_lost(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r1:1", "r");
+    script_redis(f, "DEL %s", LUA_RWLOCK_HOLDERS);
+    assert_like(lua_rwlock_keep(f, "r1:1", 1, 60000), "2 0");
+    assert_like(lua_rwlock_downgrade(f, "r1:1", 1, 60000), "2 0");
+    assert_in_range(lease_of(f, "r1:1"), 29000, 30000);
+    assert_in_range(lease_of_hash(f), 29000, 30000);
+}
+
+/* The hash is the truth. */
+static void a_writer_without_its_record_goes_on(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "w1:1", "w");
+    script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
+    assert_like(lua_rwlock_keep(f, "w1:1", 1, 60000), "1 60000 0");
+}
 
 static void a_confirm_gives_the_full_lease(void **state)
 {
@@ -417,6 +520,13 @@ int main(void)
         RW_TEST(one_lost_hold_keeps_no_other_from_being_renewed),
         RW_TEST(a_full_server_refuses_no_renewal),
         RW_TEST(the_records_outlive_the_holds),
+        RW_TEST(a_reader_shortens_no_others_records),
+        RW_TEST(an_import_shortens_no_others_records),
+        RW_TEST(a_waiter_shortens_no_others_records),
+        RW_TEST(a_waiter_that_looks_shortens_no_others_records),
+        RW_TEST(a_writer_that_goes_shortens_no_others_records),
+        RW_TEST(a_reader_without_its_grant_is_lost),
+        RW_TEST(a_writer_without_its_record_goes_on),
         RW_TEST(a_confirm_gives_the_full_lease),
         RW_TEST(a_confirm_tells_a_reader_whether_it_keeps_somebody_out),
         RW_TEST(with_readers_first_no_writer_is_a_reason_to_leave),
