@@ -142,8 +142,8 @@ static void a_hash_that_is_replaced_ends_a_hold(void **state)
     run(f, "DEL n");
 }
 
-/* The hash and the timeout keys are the truth; records are not. */
-static void records_that_are_deleted_end_no_hold(void **state)
+/* The hash is the truth; the record is not. */
+static void a_record_that_is_deleted_ends_no_hold(void **state)
 {
     rwlocking *f = *state;
     lk_rwlock *lock = watched(f);
@@ -151,13 +151,29 @@ static void records_that_are_deleted_end_no_hold(void **state)
     lk_hold *base = rwlocking_hold_of(lock, RW_UPGRADEABLE, owner);
     lk_hold *write = rwlocking_hold_of(lock, RW_WRITE, owner);
 
-    run(f, "DEL latchkey:{n}:r latchkey:{n}:h");
+    run(f, "DEL latchkey:{n}:r");
     locking_pass_time(WATCHDOG_MS);
     assert_status(lk_hold_check(base), LK_OK);
     assert_status(lk_hold_check(write), LK_OK);
     assert_status(lk_rwlock_downgrade(write), LK_OK);
     assert_status(lk_hold_release(write), LK_OK);
     assert_status(lk_hold_release(base), LK_OK);
+    rwlocking_assert_clean(f);
+}
+
+/* Without the grants nobody can tell which reader may write next. */
+static void grants_that_are_deleted_end_a_readers_hold(void **state)
+{
+    static const rw_mode modes[] = {RW_READ, RW_UPGRADEABLE};
+    rwlocking *f = *state;
+    lk_rwlock *lock = watched(f);
+
+    for (size_t i = 0; i < 2; i++) {
+        lk_hold *hold = rwlocking_hold(f, lock, modes[i]);
+
+        run(f, "DEL latchkey:{n}:h");
+        assert_lost(hold, LK_LOSS_DELETED);
+    }
     rwlocking_assert_clean(f);
 }
 
@@ -292,7 +308,8 @@ int main(void)
         SERVER_TEST(a_hash_that_is_deleted_ends_all_holds),
         SERVER_TEST(a_timeout_key_that_is_deleted_ends_one_reader),
         SERVER_TEST(a_hash_that_is_replaced_ends_a_hold),
-        SERVER_TEST(records_that_are_deleted_end_no_hold),
+        SERVER_TEST(a_record_that_is_deleted_ends_no_hold),
+        SERVER_TEST(grants_that_are_deleted_end_a_readers_hold),
         SERVER_TEST(a_queue_that_is_deleted_is_joined_again),
         SERVER_TEST(a_full_server_lets_nobody_in_and_everybody_out),
         SERVER_TEST(the_rights_that_the_page_names_are_enough),
