@@ -77,7 +77,7 @@ static void put_server(sheet *s, const char *host, uint16_t port)
     bool is_ipv6 = strchr(host, ':') != NULL;
 
     put_text(s, is_ipv6 ? "[" : "");
-    put_encoded(s, host, is_ipv6 ? "-._~:%" : "-._~");
+    put_encoded(s, host, is_ipv6 ? "-._~:" : "-._~");
     put_text(s, is_ipv6 ? "]" : "");
     put_text(s, ":");
     put_number(s, port);
