@@ -453,8 +453,8 @@ static lk_status tls_make(lk__settings *settings, const lk__url *url,
         return check_plain(options);
     if (url->host != NULL && options->tls_server_name == NULL)
         status = lk__tls_check_name(url->host);
-    for (size_t i = 0; status == LK_OK && i < url->sentinel_count; i++)
-        status = lk__tls_check_name(url->sentinels[i].host);
+    for (size_t i = 0; status == LK_OK && i < url->server_count; i++)
+        status = lk__tls_check_name(url->servers[i].host);
     return status == LK_OK ? lk__tls_new(&settings->tls, &wishes) : status;
 }
 
@@ -514,22 +514,32 @@ static const char *password_for(const char *user, const char *password)
     return password;
 }
 
+/* Copies the servers of a URL that has several: sentinels, or seeds. */
+static bool copy_servers(lk__address *ret_servers, size_t *count,
+                         const lk__url *url, const lk__settings *settings)
+{
+    for (size_t i = 0; i < url->server_count; i++) {
+        char *host = lk__strdup(url->servers[i].host);
+
+        if (host == NULL)
+            return false;
+        ret_servers[i].host = host;
+        ret_servers[i].port = url->servers[i].port;
+        ret_servers[i].tls = settings->tls;
+        (*count)++;
+    }
+    return true;
+}
+
 static bool copy_sentinels(lk__settings *settings, const lk__url *url,
                            const lk_client_options *options)
 {
     const char *password =
         password_for(options->sentinel_user, options->sentinel_password);
 
-    for (size_t i = 0; i < url->sentinel_count; i++) {
-        char *host = lk__strdup(url->sentinels[i].host);
-
-        if (host == NULL)
-            return false;
-        settings->sentinels[i].host = host;
-        settings->sentinels[i].port = url->sentinels[i].port;
-        settings->sentinel_count++;
-    }
-    return copy_string(&settings->master, url->master) &&
+    return copy_servers(settings->sentinels, &settings->sentinel_count, url,
+                        settings) &&
+           copy_string(&settings->master, url->master) &&
            copy_string(&settings->sentinel_user, options->sentinel_user) &&
            copy_string(&settings->sentinel_password, password);
 }
@@ -546,7 +556,9 @@ static bool copy_strings(lk__settings *settings, const lk__url *url,
            copy_string(&settings->user, options->user) &&
            copy_string(&settings->password, password) &&
            copy_string(&settings->under, options->under) &&
-           copy_sentinels(settings, url, options);
+           (url->is_cluster ? copy_servers(settings->seeds,
+                                           &settings->seed_count, url, settings)
+                            : copy_sentinels(settings, url, options));
 }
 
 static void
@@ -579,10 +591,36 @@ static lk_status check_fields(const lk_client_options *options)
     return LK_OK;
 }
 
+lk_status lk__settings_of(lk__settings *ret_settings, const lk__url *url,
+                          lk_client_options *options)
+{
+    lk__settings settings = {.host = NULL};
+    lk_status status;
+
+    fill(options, &url->options);
+    if (url->is_cluster && options->db != 0)
+        return lk__fail(LK_EINVAL,
+                        "db is %" PRIu64 "; a cluster has database 0 alone",
+                        options->db);
+    copy_numbers(&settings, options);
+    status = tls_make(&settings, url, options);
+    if (status == LK_OK && !copy_strings(&settings, url, options))
+        status = lk__fail(LK_ENOMEM, "out of memory");
+    if (status != LK_OK) {
+        lk__settings_done(&settings);
+        return status;
+    }
+    settings.address.host = settings.host;
+    settings.address.path = settings.path;
+    settings.address.port = url->port;
+    settings.address.tls = settings.tls;
+    *ret_settings = settings;
+    return LK_OK;
+}
+
 lk_status lk__settings_make(lk__settings *ret_settings, const char *url,
                             const lk_client_options *options)
 {
-    lk__settings settings = {.host = NULL};
     lk_client_options own;
     lk__url parsed;
     lk_status status;
@@ -596,26 +634,15 @@ lk_status lk__settings_make(lk__settings *ret_settings, const char *url,
         status = lk__url_parse(&parsed, url);
     if (status != LK_OK)
         return status;
-
-    fill(&own, &parsed.options);
-    copy_numbers(&settings, &own);
-    if (!copy_strings(&settings, &parsed, &own))
-        status = lk__fail(LK_ENOMEM, "out of memory");
-    else
-        status = tls_make(&settings, &parsed, &own);
-    if (status == LK_OK) {
-        settings.address.host = settings.host;
-        settings.address.path = settings.path;
-        settings.address.port = parsed.port;
-        settings.address.tls = settings.tls;
-        for (size_t i = 0; i < settings.sentinel_count; i++)
-            settings.sentinels[i].tls = settings.tls;
-        *ret_settings = settings;
-    } else {
-        lk__settings_done(&settings);
-    }
+    status = lk__settings_of(ret_settings, &parsed, &own);
     lk__url_done(&parsed);
     return status;
+}
+
+static void addresses_free(lk__address *addresses, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        lk__free((char *)(uintptr_t)addresses[i].host);
 }
 
 static void secret_free(char *secret)
@@ -629,8 +656,8 @@ void lk__settings_done(lk__settings *settings)
 {
     secret_free(settings->password);
     secret_free(settings->sentinel_password);
-    for (size_t i = 0; i < settings->sentinel_count; i++)
-        lk__free((char *)(uintptr_t)settings->sentinels[i].host);
+    addresses_free(settings->sentinels, settings->sentinel_count);
+    addresses_free(settings->seeds, settings->seed_count);
     lk__free(settings->sentinel_user);
     lk__free(settings->master);
     lk__free(settings->user);

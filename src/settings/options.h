@@ -20,7 +20,7 @@
  * follow it.
  */
 
-enum { LK__SENTINELS_MOST = 15 };
+enum { LK__SENTINELS_MOST = 15, LK__SEEDS_MOST = 15 };
 
 /* How the text of an option is read. */
 typedef enum lk__option_kind {
@@ -69,14 +69,19 @@ lk_status lk__options_set(lk_client_options *options, const char *key,
  * owned; those that may be NULL say so. Do not copy the struct.
  */
 typedef struct lk__settings {
-    lk__address address; /* borrows host or path, and tls, below; of Sentinel it
-                            has neither */
+    lk__address
+        address; /* borrows host or path, and tls, below; of Sentinel and
+                            of a cluster it has neither */
     struct lk__tls *tls; /* NULL: plain */
-    char *host;   /* NULL: unix socket or Sentinel; IPv6 without brackets */
-    char *path;   /* NULL: TCP */
-    char *master; /* its name; NULL: no Sentinel */
+    char *host;          /* NULL: none, or several; IPv6 without brackets */
+    char *path;          /* NULL: TCP */
+    char *master;        /* its name; NULL: no Sentinel */
     lk__address sentinels[LK__SENTINELS_MOST]; /* their hosts are owned */
     size_t sentinel_count;
+    lk__address
+        seeds[LK__SEEDS_MOST]; /* nodes of a cluster that are asked first;
+                                          their hosts are owned */
+    size_t seed_count;         /* 0: no cluster */
     char *sentinel_user, *sentinel_password; /* as below, of the sentinels */
     lk_failover failover;
     char *user;     /* NULL: the server's default user */
@@ -99,6 +104,8 @@ typedef struct lk__settings {
     lk_log_level log_level;
 } lk__settings;
 
+struct lk__url;
+
 /*
  * Reads the URL and the options; a field that is not zero beats the URL.
  * Untouched unless LK_OK; else LK_EURL, LK_EINVAL, LK_ENOTSUP, LK_ENOMEM with
@@ -106,6 +113,11 @@ typedef struct lk__settings {
  */
 lk_status lk__settings_make(lk__settings *ret_settings, const char *url,
                             const lk_client_options *options);
+
+/* The same of a URL that was read, and of options that were checked; what those
+   leave open is filled in. */
+lk_status lk__settings_of(lk__settings *ret_settings, const struct lk__url *url,
+                          lk_client_options *options);
 
 /* Wipes the password and frees the strings. Zeroed settings are allowed. */
 void lk__settings_done(lk__settings *settings);

@@ -18,6 +18,8 @@
  *   unix:/path[?key=value&...]
  *   redis+sentinel://[user[:password]@]host[:port][,...]/master[/db][?...]
  *   rediss+sentinel://...
+ *   redis+cluster://[user[:password]@]host[:port][,...][?key=value&...]
+ *   rediss+cluster://...
  *
  * docs/url.md lists the other spellings. Every part is percent-decoded once.
  * No error text repeats a part of the URL that may hold a password.
@@ -30,24 +32,31 @@ typedef struct lk__url_server {
 } lk__url_server;
 
 typedef struct lk__url {
-    char *text;       /* owned, decoded in place; all below point into it */
-    size_t size;      /* of text, to wipe it */
-    const char *host; /* NULL: unix socket or Sentinel; IPv6 without brackets */
-    const char *path; /* NULL: TCP */
-    uint16_t port;    /* 0 without a host */
+    char *text;         /* owned, decoded in place; all below point into it */
+    size_t size;        /* of text, to wipe it */
+    const char *host;   /* NULL: none, or several; IPv6 without brackets */
+    const char *path;   /* NULL: TCP */
+    uint16_t port;      /* 0 without a host */
     const char *master; /* its name; NULL: no Sentinel */
-    lk__url_server sentinels[LK__SENTINELS_MOST];
-    size_t sentinel_count;
+    lk__url_server servers[LK__SEEDS_MOST]; /* of several hosts: sentinels, or
+                                               nodes of a cluster */
+    size_t server_count;
+    bool is_cluster;
     bool tls;
     lk_client_options options; /* from user info, path and query */
 } lk__url;
 
 /*
  * Reads text into ret_url, which is untouched unless LK_OK. LK_EURL: not
- * understood; LK_ENOTSUP: understood, but no such connection can be made yet
- * (Cluster, several hosts, a socket with TLS); LK_ENOMEM.
+ * understood; LK_ENOTSUP: a socket with TLS, which no server has; LK_ENOMEM.
  */
+lk_status lk__url_read(lk__url *ret_url, const char *text);
+
+/* The same; LK_ENOTSUP also for a cluster, which no client can connect to yet. */
 lk_status lk__url_parse(lk__url *ret_url, const char *text);
+
+/* Writes a URL in its canonical spelling. LK_EINVAL: size is too small. */
+lk_status lk__url_describe(const lk__url *url, char *text, size_t size);
 
 /* Wipes and frees. Zeroed is allowed. */
 void lk__url_done(lk__url *url);

@@ -77,7 +77,7 @@ static void put_server(sheet *s, const char *host, uint16_t port)
     bool is_ipv6 = strchr(host, ':') != NULL;
 
     put_text(s, is_ipv6 ? "[" : "");
-    put_encoded(s, host, is_ipv6 ? "-._~:%" : "-._~");
+    put_encoded(s, host, is_ipv6 ? "-._~:" : "-._~");
     put_text(s, is_ipv6 ? "]" : "");
     put_text(s, ":");
     put_number(s, port);
@@ -92,10 +92,12 @@ static void put_place(sheet *s, const lk__url *url)
     }
     if (url->host != NULL)
         put_server(s, url->host, url->port);
-    for (size_t i = 0; i < url->sentinel_count; i++) {
+    for (size_t i = 0; i < url->server_count; i++) {
         put_text(s, i > 0 ? "," : "");
-        put_server(s, url->sentinels[i].host, url->sentinels[i].port);
+        put_server(s, url->servers[i].host, url->servers[i].port);
     }
+    if (url->is_cluster)
+        return;
     put_text(s, "/");
     if (url->master != NULL) {
         put_encoded(s, url->master, "-._~");
@@ -108,6 +110,8 @@ static const char *scheme_of(const lk__url *url)
 {
     if (url->master != NULL)
         return url->tls ? "rediss+sentinel://" : "redis+sentinel://";
+    if (url->is_cluster)
+        return url->tls ? "rediss+cluster://" : "redis+cluster://";
     if (url->path != NULL)
         return "unix://";
     return url->tls ? "rediss://" : "redis://";
@@ -166,9 +170,23 @@ static void put_query(sheet *s, const lk__url *url)
     }
 }
 
-lk_status lk_url_describe(const char *url, char *text, size_t size)
+lk_status lk__url_describe(const lk__url *url, char *text, size_t size)
 {
     sheet s = {.text = text, .size = size};
+
+    put_text(&s, scheme_of(url));
+    put_login(&s, &url->options);
+    put_place(&s, url);
+    put_query(&s, url);
+    if (s.used >= size)
+        return lk__fail(LK_EINVAL, "the description needs %zu bytes",
+                        s.used + 1);
+    text[s.used] = '\0';
+    return LK_OK;
+}
+
+lk_status lk_url_describe(const char *url, char *text, size_t size)
+{
     lk__url parsed;
     lk_status status;
 
@@ -177,15 +195,7 @@ lk_status lk_url_describe(const char *url, char *text, size_t size)
     status = lk__url_parse(&parsed, url);
     if (status != LK_OK)
         return status;
-
-    put_text(&s, scheme_of(&parsed));
-    put_login(&s, &parsed.options);
-    put_place(&s, &parsed);
-    put_query(&s, &parsed);
+    status = lk__url_describe(&parsed, text, size);
     lk__url_done(&parsed);
-    if (s.used >= size)
-        return lk__fail(LK_EINVAL, "the description needs %zu bytes",
-                        s.used + 1);
-    text[s.used] = '\0';
-    return LK_OK;
+    return status;
 }

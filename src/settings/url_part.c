@@ -77,6 +77,18 @@ lk__url_decode(const lk__url_parser *parser, char *begin, const char *end)
     return LK_OK;
 }
 
+/* Refuses what has to be encoded wherever it stands. */
+lk_status lk__url_check_bytes(const lk__url_parser *parser, const char *at)
+{
+    for (; *at != '\0'; at++) {
+        if (lk__url_is_control(*at) || *at == ' ')
+            return lk__url_refuse(parser, at, "a space or control character");
+        if (*at == '#')
+            return lk__url_refuse(parser, at, "a # has to be written %23");
+    }
+    return LK_OK;
+}
+
 /* ---- a host and its port -------------------------------------------------- */
 
 static lk_status parse_port(const lk__url_parser *parser, const char *begin,

@@ -15,10 +15,12 @@ typedef struct lk__url_parser {
     const char *text;
     lk__url *url;
     const lk__scheme *scheme;
-    size_t authority_end;        /* where user, host and port end */
-    bool wrote_port;             /* behind the one host */
-    const char *user, *password; /* before the @; NULL: not there */
-    const char *group_option;    /* the first that wants Sentinel; NULL: none */
+    size_t authority_end; /* where user, host and port end */
+    /* Places in the copy; NULL: not there. */
+    const char *user, *password; /* before the @ */
+    const char *portless;        /* the first host without a port */
+    const char *db;              /* the database that counts */
+    const char *group_option;    /* the first that wants Sentinel */
 } lk__url_parser;
 
 /*
@@ -32,6 +34,9 @@ lk_status
 lk__url_refuse(const lk__url_parser *parser, const char *at, const char *what);
 
 bool lk__url_is_control(char byte);
+
+/* Refuses what has to be encoded wherever it stands, from here to the end. */
+lk_status lk__url_check_bytes(const lk__url_parser *parser, const char *at);
 
 /*
  * Decodes the part from begin up to end, in place, and ends it with a NUL,

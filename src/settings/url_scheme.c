@@ -13,38 +13,38 @@
 enum { WORD_MAX = 32 }; /* bytes of an unknown one that are repeated */
 
 static const lk__scheme schemes[] = {
-    {"redis", LK__SCHEME_TCP, false},
-    {"valkey", LK__SCHEME_TCP, false},
-    {"unix", LK__SCHEME_UNIX, false},
-    {"redis+unix", LK__SCHEME_UNIX, false},
-    {"valkey+unix", LK__SCHEME_UNIX, false},
-    {"redis-socket", LK__SCHEME_UNIX, false},
-    {"valkey-socket", LK__SCHEME_UNIX, false},
-    {"redis+uds", LK__SCHEME_UNIX, false},
-    {"valkey+uds", LK__SCHEME_UNIX, false},
-    {"rediss", LK__SCHEME_TLS, false},
-    {"valkeys", LK__SCHEME_TLS, false},
-    {"rediss+unix", LK__SCHEME_UNIX_TLS, false},
-    {"valkeys+unix", LK__SCHEME_UNIX_TLS, false},
-    {"sentinel", LK__SCHEME_SENTINEL_OTHER, false},
-    {"redis+sentinel", LK__SCHEME_SENTINEL, false},
-    {"rediss+sentinel", LK__SCHEME_SENTINEL_TLS, false},
-    {"redis+sentinel+tls", LK__SCHEME_SENTINEL_TLS, false},
-    {"valkey+sentinel", LK__SCHEME_SENTINEL, false},
-    {"valkeys+sentinel", LK__SCHEME_SENTINEL_TLS, false},
-    {"valkey+sentinel+tls", LK__SCHEME_SENTINEL_TLS, false},
-    {"redis-sentinel", LK__SCHEME_SENTINEL, true},
-    {"rediss-sentinel", LK__SCHEME_SENTINEL_TLS, true},
-    {"valkey-sentinel", LK__SCHEME_SENTINEL, true},
-    {"valkeys-sentinel", LK__SCHEME_SENTINEL_TLS, true},
-    {"redis+cluster", LK__SCHEME_CLUSTER, false},
-    {"redis-cluster", LK__SCHEME_CLUSTER, false},
-    {"rediss+cluster", LK__SCHEME_CLUSTER, false},
-    {"rediss-cluster", LK__SCHEME_CLUSTER, false},
-    {"valkey+cluster", LK__SCHEME_CLUSTER, false},
-    {"valkey-cluster", LK__SCHEME_CLUSTER, false},
-    {"valkeys+cluster", LK__SCHEME_CLUSTER, false},
-    {"valkeys-cluster", LK__SCHEME_CLUSTER, false},
+    {"redis", LK__SCHEME_TCP, false, false},
+    {"valkey", LK__SCHEME_TCP, false, false},
+    {"unix", LK__SCHEME_UNIX, false, false},
+    {"redis+unix", LK__SCHEME_UNIX, false, false},
+    {"valkey+unix", LK__SCHEME_UNIX, false, false},
+    {"redis-socket", LK__SCHEME_UNIX, false, false},
+    {"valkey-socket", LK__SCHEME_UNIX, false, false},
+    {"redis+uds", LK__SCHEME_UNIX, false, false},
+    {"valkey+uds", LK__SCHEME_UNIX, false, false},
+    {"rediss", LK__SCHEME_TCP, true, false},
+    {"valkeys", LK__SCHEME_TCP, true, false},
+    {"rediss+unix", LK__SCHEME_UNIX, true, false},
+    {"valkeys+unix", LK__SCHEME_UNIX, true, false},
+    {"sentinel", LK__SCHEME_SENTINEL_OTHER, false, false},
+    {"redis+sentinel", LK__SCHEME_SENTINEL, false, false},
+    {"rediss+sentinel", LK__SCHEME_SENTINEL, true, false},
+    {"redis+sentinel+tls", LK__SCHEME_SENTINEL, true, false},
+    {"valkey+sentinel", LK__SCHEME_SENTINEL, false, false},
+    {"valkeys+sentinel", LK__SCHEME_SENTINEL, true, false},
+    {"valkey+sentinel+tls", LK__SCHEME_SENTINEL, true, false},
+    {"redis-sentinel", LK__SCHEME_SENTINEL, false, true},
+    {"rediss-sentinel", LK__SCHEME_SENTINEL, true, true},
+    {"valkey-sentinel", LK__SCHEME_SENTINEL, false, true},
+    {"valkeys-sentinel", LK__SCHEME_SENTINEL, true, true},
+    {"redis+cluster", LK__SCHEME_CLUSTER, false, false},
+    {"redis-cluster", LK__SCHEME_CLUSTER, false, false},
+    {"rediss+cluster", LK__SCHEME_CLUSTER, true, false},
+    {"rediss-cluster", LK__SCHEME_CLUSTER, true, false},
+    {"valkey+cluster", LK__SCHEME_CLUSTER, false, false},
+    {"valkey-cluster", LK__SCHEME_CLUSTER, false, false},
+    {"valkeys+cluster", LK__SCHEME_CLUSTER, true, false},
+    {"valkeys-cluster", LK__SCHEME_CLUSTER, true, false},
 };
 
 const lk__scheme *lk__scheme_find(const char *text, size_t size)
@@ -70,28 +70,23 @@ lk_status lk__scheme_unknown(const char *text, size_t size)
 
 lk_status lk__scheme_check(const lk__scheme *scheme)
 {
-    switch (scheme->kind) {
-    case LK__SCHEME_TCP:
-    case LK__SCHEME_TLS:
-    case LK__SCHEME_UNIX:
-    case LK__SCHEME_SENTINEL:
-    case LK__SCHEME_SENTINEL_TLS:
-        break;
-    case LK__SCHEME_UNIX_TLS:
+    if (scheme->kind == LK__SCHEME_UNIX && scheme->tls)
         return lk__fail(LK_ENOTSUP,
                         "the URL's scheme '%s' asks for TLS on a unix socket, "
                         "which no server has; write unix:/path",
                         scheme->word);
-    case LK__SCHEME_SENTINEL_OTHER:
+    if (scheme->kind == LK__SCHEME_SENTINEL_OTHER)
         return lk__fail(LK_EURL,
                         "a URL of the scheme '%s' does not name the master; "
                         "write redis+sentinel://host,host/master/db",
                         scheme->word);
-    case LK__SCHEME_CLUSTER:
-        return lk__fail(LK_ENOTSUP,
-                        "the URL's scheme '%s' asks for Redis Cluster, which "
-                        "this version does not support",
-                        scheme->word);
-    }
     return LK_OK;
+}
+
+lk_status lk__scheme_no_cluster(void)
+{
+    return lk__fail(LK_ENOTSUP,
+                    "the URL asks for Redis Cluster, which this version does "
+                    "not support; for a Sentinel group write "
+                    "redis+sentinel://host,host/master");
 }

@@ -9,12 +9,9 @@
 
 /* The schemes of URLs. */
 typedef enum lk__scheme_kind {
-    LK__SCHEME_TCP,
+    LK__SCHEME_TCP, /* one server; or several, see url_hosts.h */
     LK__SCHEME_UNIX,
-    LK__SCHEME_TLS,
-    LK__SCHEME_UNIX_TLS,
     LK__SCHEME_SENTINEL,
-    LK__SCHEME_SENTINEL_TLS,
     LK__SCHEME_SENTINEL_OTHER, /* what follows it does not name the master */
     LK__SCHEME_CLUSTER
 } lk__scheme_kind;
@@ -22,6 +19,7 @@ typedef enum lk__scheme_kind {
 typedef struct lk__scheme {
     const char *word;
     lk__scheme_kind kind;
+    bool tls;
     bool master_last; /* of Sentinel: host,host/db#master, as Lettuce has it */
 } lk__scheme;
 
@@ -33,5 +31,8 @@ lk_status lk__scheme_unknown(const char *text, size_t size);
 
 /* LK_OK, or that such a connection cannot be made. */
 lk_status lk__scheme_check(const lk__scheme *scheme);
+
+/* LK_ENOTSUP: of a cluster it cannot be made. */
+lk_status lk__scheme_no_cluster(void);
 
 #endif /* LK_SETTINGS_URL_SCHEME_H */

@@ -28,6 +28,8 @@ static void every_spelling_becomes_one(void **state)
     assert_described("VALKEY://h", "redis://h:6379/0");
     assert_described("redis://h/1?db=2", "redis://h:6379/2");
     assert_described("redis://[::1]", "redis://[::1]:6379/0");
+    assert_described("redis://[fe80::1%25eth0]",
+                     "redis://[fe80::1%25eth0]:6379/0");
     assert_described("unix:/run/r.sock", "unix:///run/r.sock");
     assert_described("redis+unix:///run/r%20s?db=2", "unix:///run/r%20s?db=2");
     assert_described("redis://h?watchdog_ms=5s&interop=redisson&name=a",
