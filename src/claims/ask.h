@@ -63,7 +63,8 @@ struct lk__ask {
     lk__alarm alarm;
     /* Reads the answer; sets *ret_more if it has set the next question. */
     lk_status (*take)(lk__ask *ask, const redisReply *reply, bool *ret_more);
-    /* Its call has ended, within the monitor; NULL: nobody wants to know. */
+    /* Its call has ended, within the monitor; NULL: nobody wants to know. It ends
+       no other question, for all of them may be gone through just then. */
     void (*ended)(lk__ask *ask);
     /* Lets go of what the larger struct has; NULL: nothing. */
     void (*cleanup)(lk__ask *ask);

@@ -87,6 +87,8 @@ static void place_unlink(lk__claim *claim)
 {
     lk__place *place = claim->place;
 
+    if (place->next_visited == claim)
+        place->next_visited = claim->next;
     if (claim->prev != NULL)
         claim->prev->next = claim->next;
     else

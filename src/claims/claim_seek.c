@@ -68,18 +68,14 @@ static bool unqueued_end(lk__claim *claim)
 
 /* Those that stayed behind, and if they can queue now, the others with them, in
    order. If they cannot, one with a time of its own keeps to it. */
-static void unqueued_go(lk__place *place)
+static void unqueued_go(lk__claim *claim)
 {
-    bool can_queue = lk__place_can_queue(place);
+    bool can_queue = lk__place_can_queue(claim->place);
 
-    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
-         claim = next) {
-        next = claim->next;
-        if (claim->line == LK__LINE_OWN && claim->state == LK__CLAIM_WANTED &&
-            !lk__claim_is_spinning(claim) &&
-            (can_queue || !lk__alarm_is_set(&claim->alarm)))
-            lk__claim_seek(claim);
-    }
+    if (claim->line == LK__LINE_OWN && claim->state == LK__CLAIM_WANTED &&
+        !lk__claim_is_spinning(claim) &&
+        (can_queue || !lk__alarm_is_set(&claim->alarm)))
+        lk__claim_seek(claim);
 }
 
 /* An answer that comes when the state has moved on is of no concern. */
@@ -103,7 +99,7 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
         lk__claim_seek(claim); /* the confirm had to wait for this answer */
     }
     if (was_unqueued && --claim->place->unqueued == 0)
-        unqueued_go(claim->place);
+        lk__place_visit(claim->place, unqueued_go);
     lk__claim_answered(claim);
 }
 

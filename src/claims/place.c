@@ -335,6 +335,7 @@ void lk__place_unseat(lk__wait *wait)
     lk__claim_unref(claim);
 }
 
+/* The end of a wait that shares ends no other: only a common line is driven. */
 void lk__place_judge(lk__claim *claim, const void *facts)
 {
     lk__wait *wait, *next;
@@ -442,13 +443,19 @@ static void places_visit(lk_client *client, const lk__node *node,
     }
 }
 
+/* A claim that leaves the list moves what comes next. */
+void lk__place_visit(lk__place *place, void (*visit)(lk__claim *claim))
+{
+    for (lk__claim *claim = place->first_claim; claim != NULL;
+         claim = place->next_visited) {
+        place->next_visited = claim->next;
+        visit(claim);
+    }
+}
+
 static void claims_drive(lk__place *place)
 {
-    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
-         claim = next) {
-        next = claim->next;
-        lk__claim_drive(claim);
-    }
+    lk__place_visit(place, lk__claim_drive);
     lk__place_drive(place);
 }
 
@@ -458,14 +465,15 @@ void lk__places_on_ready(lk__node *node)
 }
 
 /* Each hold is renewed at once: a loss is told when that is answered. */
+static void hold_check(lk__claim *claim)
+{
+    if (claim->state == LK__CLAIM_HELD)
+        lk__claim_renew_soon(claim);
+}
+
 static void holds_check(lk__place *place)
 {
-    for (lk__claim *claim = place->first_claim, *next;
-         claim != NULL && claim->was_held; claim = next) {
-        next = claim->next;
-        if (claim->state == LK__CLAIM_HELD)
-            lk__claim_renew_soon(claim);
-    }
+    lk__place_visit(place, hold_check);
 }
 
 void lk__places_check_holds(lk__node *node)
@@ -473,13 +481,15 @@ void lk__places_check_holds(lk__node *node)
     places_visit(node->client, node, holds_check);
 }
 
+static void hold_believe(lk__claim *claim)
+{
+    if (claim->state == LK__CLAIM_HELD)
+        lk__claim_believe(claim);
+}
+
 static void holds_believe(lk__place *place)
 {
-    for (lk__claim *claim = place->first_claim;
-         claim != NULL && claim->was_held; claim = claim->next) {
-        if (claim->state == LK__CLAIM_HELD)
-            lk__claim_believe(claim);
-    }
+    lk__place_visit(place, hold_believe);
 }
 
 void lk__places_believe(lk__node *node)
@@ -487,17 +497,18 @@ void lk__places_believe(lk__node *node)
     places_visit(node->client, node, holds_believe);
 }
 
+static void wanted_drive(lk__claim *claim)
+{
+    if (claim->state == LK__CLAIM_WANTED)
+        lk__claim_drive(claim);
+}
+
 /* What the inbox may have missed: a grant, or that a hold was revoked. And who
    could not queue without it can now, in the order in which they came. */
 static void claims_look(lk__place *place)
 {
     holds_check(place);
-    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
-         claim = next) {
-        next = claim->next;
-        if (claim->state == LK__CLAIM_WANTED)
-            lk__claim_drive(claim);
-    }
+    lk__place_visit(place, wanted_drive);
     if (place->front != NULL)
         lk__claim_drive(place->front);
     lk__topics_again(place);
@@ -516,11 +527,7 @@ void lk__places_on_inbox_down(lk__node *node)
 
 static void claims_shut(lk__place *place)
 {
-    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
-         claim = next) {
-        next = claim->next;
-        lk__claim_shut(claim);
-    }
+    lk__place_visit(place, lk__claim_shut);
 }
 
 void lk__places_shut(lk_client *client)
@@ -530,11 +537,7 @@ void lk__places_shut(lk_client *client)
 
 static void claims_abandon(lk__place *place)
 {
-    for (lk__claim *claim = place->first_claim, *next; claim != NULL;
-         claim = next) {
-        next = claim->next;
-        lk__claim_abandon(claim);
-    }
+    lk__place_visit(place, lk__claim_abandon);
 }
 
 void lk__places_abandon(lk_client *client)

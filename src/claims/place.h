@@ -86,6 +86,7 @@ typedef struct lk__place {
     lk__wait *first_wait, *last_wait;
     lk__claim *front;
     lk__claim *first_claim, *last_claim; /* those that were held come first */
+    lk__claim *next_visited;             /* of lk__place_visit() */
     unsigned unqueued; /* own claims whose acquire under way could not queue:
                           no inbox stood when it was sent */
     bool driving;      /* lk__place_drive() runs */
@@ -137,6 +138,10 @@ void lk__place_taken(lk__place *place, lk__claim *claim);
    is LK_OK, another claim; and the words; NULL: the status' own. */
 void lk__place_failed(lk__place *place, lk__claim *claim, lk_status status,
                       const char *words);
+
+/* Calls visit for each claim, which may end any claim of the place. The caller
+   keeps the place. No visit begins within another of the same place. */
+void lk__place_visit(lk__place *place, void (*visit)(lk__claim *claim));
 
 /* The shutdown: every hold is released; whether that is over; and its end. */
 void lk__places_shut(lk_client *client);

@@ -94,6 +94,7 @@ void lk__need_release(lk__need *need)
         need_free(need);
 }
 
+/* No other need ends with it, so what follows it in the list stays there. */
 static void end(lk__need *need, lk_status status, const char *words)
 {
     if (!need->listed)

@@ -69,11 +69,15 @@ static void lists_add(lk__wait *wait)
 
 static void lists_remove(lk__wait *wait)
 {
+    lk__work *work = wait->call.client->work;
+
     line_leave(wait);
+    if (work->next_wait == wait)
+        work->next_wait = wait->next_all;
     if (wait->prev_all != NULL)
         wait->prev_all->next_all = wait->next_all;
     else
-        wait->call.client->work->first_wait = wait->next_all;
+        work->first_wait = wait->next_all;
     if (wait->next_all != NULL)
         wait->next_all->prev_all = wait->prev_all;
     wait->call.client->stats.waiting--;
@@ -536,15 +540,16 @@ void lk__waits_end(lk_client *client, const lk__node *node, lk_status status,
         lk__wait_end(wait, status, words);
 }
 
+/* The end of one may end others: those behind it have no place or no memory for
+   a claim. So whoever leaves the list moves what comes next. */
 void lk__waits_cancel(lk_client *client)
 {
-    lk__wait *wait = client->work->first_wait;
+    lk__work *work = client->work;
 
-    while (wait != NULL) {
-        lk__wait *next = wait->next_all;
-
+    for (lk__wait *wait = work->first_wait; wait != NULL;
+         wait = work->next_wait) {
+        work->next_wait = wait->next_all;
         if (lk__cancel_is_fired(wait->cancel))
             lk__wait_end(wait, LK_ECANCELED, NULL);
-        wait = next;
     }
 }

@@ -28,6 +28,7 @@ struct lk__work {
     lk__table topics;            /* by channel */
     lk__table claims;            /* that live, by number */
     struct lk__wait *first_wait; /* every wait under way */
+    struct lk__wait *next_wait;  /* that lk__waits_cancel() looks at */
     struct lk__ask *first_ask;   /* every question under way */
     uint64_t last_claim_number;
     lk__question question; /* see question.h */

@@ -113,7 +113,8 @@ static bool is_covered(const lk__wait *wait, unsigned number)
     return wait->mark <= number;
 }
 
-/* Ends the waits that began before that look. The value is borrowed. */
+/* Ends the waits that began before that look. The value is borrowed. While it is
+   busy, the end of one ends no other. */
 static void end_covered(board *b, unsigned number, lk_status status,
                         const char *words, lk_flight_value *value)
 {

@@ -171,7 +171,8 @@ static bool is_proof(const lk__place *place, const lk__opened_text *m)
 }
 
 /* Ends the waits that were told of this generation. Where that is all, the claim
-   goes without a word: the opening has emptied the queue. */
+   goes without a word: the opening has emptied the queue. The end of a wait that
+   shares ends no other. */
 static void opened(lk__place *place, uint64_t gen)
 {
     lk__claim *claim = lk__claim_ref(place->front);

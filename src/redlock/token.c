@@ -228,6 +228,7 @@ void lk__token_look(lk__token *token, lk_client *client)
     }
     if (token->phase == LK__TOKEN_HELD)
         look_at_hold(token, client);
+    /* A task that is woken ends under the mutex, and so after this. */
     for (lk__task *task = token->first_task; task != NULL; task = task->next)
         lk__task_wake(task, client);
 }
