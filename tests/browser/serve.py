@@ -48,6 +48,24 @@ def it_follows_a_lock(stage, page):
           "no row is left")
 
 
+def a_revoked_hold_is_called_so(stage, page):
+    """No process keeps it, so a break of it waits, and can be given up."""
+    stage.run("acquire", "--lease", "1h", "--why", "deploy 4.4", "deploy")
+    breaking = stage.begin("break", "--yes", "deploy")
+    page.wait("document.querySelector('#rows .why')?.textContent"
+              ".startsWith('revoked; deploy 4.4')")
+    waiter = stage.hold("lock", "deploy")
+    page.wait("document.querySelector('#waits').textContent"
+              ".includes(', revoked')")
+    page.value("document.querySelector('#rows button').click()")
+    line = page.value("document.querySelector('#rows .more').textContent")
+    check(", revoked, for " in line, f"so do the details: {line}")
+    breaking.kill()
+    stage.run("break", "--yes", "--now", "deploy")
+    stage.end(waiter)
+    page.wait_text("No name is in use.")
+
+
 def names_shown(page):
     return page.value("[...document.querySelectorAll('#rows .name bdi')]"
                       ".map(e => e.textContent)")
@@ -181,6 +199,7 @@ def main():
         tool, url = stage.serve()
         with Page(url) as page:
             it_follows_a_lock(stage, page)
+            a_revoked_hold_is_called_so(stage, page)
             what_others_wrote_is_text(stage, page)
             it_fits(page)
             it_can_be_read(page)

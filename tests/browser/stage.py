@@ -47,6 +47,11 @@ class Stage:
         self._begun.append(process)
         return process
 
+    def run(self, *words):
+        """The tool with such a command line, to its end, which is 0."""
+        subprocess.run([self._tool, *words], env=self._env, check=True,
+                       stdin=subprocess.DEVNULL, capture_output=True)
+
     def hold(self, *words, command=("cat",), before=()):
         """Holds, or waits, until end() is called with what it returns."""
         return self.begin(*words, "--", *command, before=before)

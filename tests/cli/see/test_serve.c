@@ -319,6 +319,35 @@ static void streams_are_bounded(void **state)
     it_ends(f);
 }
 
+/* One that has asked for a stream and reads nothing of it, one whose body does not
+   come, one whose head does not. */
+static void no_client_can_hold_up_the_end(void **state)
+{
+    static const char *const begun[] = {
+        EVENTS,
+        "DELETE /events HTTP/1.1\r\nHost: localhost\r\n"
+        "Content-Length: 1000000\r\n\r\nx",
+        "GET / HTTP/1.1\r\nHost: localhost\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n3\r\n",
+        "GET /eve",
+    };
+    enum { CLIENTS = sizeof(begun) / sizeof(begun[0]) };
+    serving *f = *state;
+    int fds[CLIENTS];
+    uint64_t asked_at;
+
+    serve(f);
+    for (size_t i = 0; i < CLIENTS; i++)
+        fds[i] = web_send(f->port, begun[i]);
+    wait_event(f, "\"trouble\":null"); /* it came behind them */
+    asked_at = wait_now_ms();
+    it_ends(f);
+    assert_in_range(wait_now_ms() - asked_at, 0,
+                    wait_allowed_ms(wait_scaled_ms(5000)));
+    for (size_t i = 0; i < CLIENTS; i++)
+        (void)close(fds[i]);
+}
+
 static void what_is_no_place_or_time_is_refused(void **state)
 {
     serving *f = *state;
@@ -342,6 +371,7 @@ int main(void)
         TEST(hostile_names_stay_strings),
         TEST(many_names_are_cut_and_counted),
         TEST(streams_are_bounded),
+        TEST(no_client_can_hold_up_the_end),
         TEST(what_is_no_place_or_time_is_refused),
     };
 #undef TEST
