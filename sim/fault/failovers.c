@@ -12,12 +12,14 @@
 
 #include "check/judge.h"
 #include "fault/crew.h"
+#include "fault/seeker.h"
 #include "support/wait.h"
 
 enum {
     MS = 1000000,
     SOME = 20,
     PATH = 512,
+    URL = 300,
     FILES = CREW + 1,
     LEFT = 64,
     STOP_MS = 5000,
@@ -33,8 +35,9 @@ typedef struct failovers {
     bool restarts; /* of the master, and nothing else */
     unsigned times;
     crew crew;
-    /* Of each kill: until all sentinels name the next master; from then to a
-       grant; and both. */
+    seeker seeker;
+    /* Of each kill: until all sentinels name the next master; from then until the
+       seeker has something; and both. */
     uint64_t to_name_ms[TIMES_MOST], from_name_ms[TIMES_MOST];
     uint64_t to_grant_ms[TIMES_MOST];
     size_t kills;
@@ -87,6 +90,24 @@ static bool wait_grants(const failovers *f, uint64_t more)
     return false;
 }
 
+static bool has_found(void *data)
+{
+    const wanted *w = data;
+
+    return seeker_found(&w->f->seeker) > w->grants;
+}
+
+/* The seeker has had more than so many. */
+static bool wait_found(const failovers *f, uint64_t before)
+{
+    wanted w = {f, before};
+
+    if (wait_until(has_found, &w, GRANT_MS))
+        return true;
+    printf("what nobody has cannot be had\n");
+    return false;
+}
+
 static bool wait_whole(const failovers *f)
 {
     if (sentinels_wait_whole(f->crew.group))
@@ -104,21 +125,24 @@ static bool has_passed(void *data)
 static bool by_kill(failovers *f)
 {
     server *old = sentinels_named_by(f->crew.group, 0);
-    uint64_t began, named, granted;
+    uint64_t began, named, granted, before;
 
     tell_fault(f, "the master is killed", HISTORY_INVOKE);
     crew_stand_still(&f->crew);
     crew_deafen(&f->crew);
     began = wait_now_ms();
     server_kill(old);
+    before = seeker_found(&f->seeker);
     (void)sentinels_wait_other(f->crew.group, old);
     named = wait_now_ms();
-    if (!wait_grants(f, 1))
+    if (!wait_found(f, before))
         return false;
     granted = wait_now_ms();
     f->to_name_ms[f->kills] = named - began;
     f->from_name_ms[f->kills] = granted - named;
     f->to_grant_ms[f->kills++] = granted - began;
+    if (!wait_grants(f, 1))
+        return false;
     crew_go_on(&f->crew);
     if (!server_restart(old) || !wait_whole(f))
         return false;
@@ -305,8 +329,9 @@ static void report(failovers *f, const verdicts *found)
                f->replaced, STOP_MS / 1000);
     tell_times("from a kill until the next master is named", f->to_name_ms,
                f->kills);
-    tell_times("from then to the next grant", f->from_name_ms, f->kills);
-    tell_times("from a kill to the next grant", f->to_grant_ms, f->kills);
+    tell_times("from then to a grant of what nobody has", f->from_name_ms,
+               f->kills);
+    tell_times("from a kill to such a grant", f->to_grant_ms, f->kills);
     printf("%" PRIu64 " grants, %" PRIu64 " losses told, %" PRIu64
            " outcomes unknown, the machine was up to %" PRIu64 " ms late\n",
            all, atomic_load(&f->crew.shared->losses),
@@ -370,11 +395,16 @@ static bool open_all(failovers *f)
         {.server_args = f->is_min ? min : NULL,
          .config = "sentinel failover-timeout m 5000\n"};
 
+    const char *more = f->is_fast ? "?failover=fast" : "";
+    char url[URL];
+
     if (mkdir(f->crew.directory, 0700) != 0 && errno != EEXIST)
         return false;
     remove_histories(f->crew.directory);
-    return crew_open(&f->crew, &options) &&
-           crew_hire(&f->crew, f->is_fast ? "?failover=fast" : "");
+    if (!crew_open(&f->crew, &options) || !crew_hire(&f->crew, more))
+        return false;
+    (void)snprintf(url, sizeof(url), "%s%s", f->crew.group->url, more);
+    return seeker_start(&f->seeker, url);
 }
 
 static bool read_way(failovers *f, const char *way)
@@ -412,6 +442,7 @@ int failovers_main(int count, char **arguments)
         return 2;
     }
     played = play(&f);
+    seeker_stop(&f.seeker);
     crew_finish(&f.crew);
     status = verdict(&f, played);
     crew_close(&f.crew);

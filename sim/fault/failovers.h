@@ -15,11 +15,11 @@
  * min-replicas-to-write 1. restarts: N times the master restarts at once and empty,
  * and nothing else happens. N 0: 2, or 20 where LK_LONG is in the environment.
  *
- * Prints how long it takes from a kill to the next grant, and how many overlaps
- * the histories show and how long the longest was; with safe there may be none, nor
- * a fence that is behind another: with fast there are. Nor may
- * there be a loss that is not told in time, a call that does not end, or a key that
- * stays. Exit status as of the program.
+ * Prints how long it takes from a kill until a client has something that nobody had,
+ * and how many overlaps the histories show and how long the longest was; there may be
+ * none, nor a fence that is behind another, but with fast. Nor may there be a loss
+ * that is not told in time, a call that does not end, or a key that stays. Exit status
+ * as of the program.
  */
 int failovers_main(int count, char **arguments);
 

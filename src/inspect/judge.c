@@ -228,6 +228,34 @@ static void judge_replication(struct report *report, const lk__facts *facts)
             replicas, needs ? ", with min-replicas-to-write" : "");
 }
 
+/* What it needs, or would do. A server by itself has a line if it needs any. */
+static void judge_needed(struct report *report, const lk__facts *facts)
+{
+    const char *needed = facts->needed != NULL ? facts->needed : "";
+    bool needs = needed[0] != '\0' && strcmp(needed, "0") != 0;
+    uint64_t following = number_get(facts, "min_slaves_good_slaves");
+    char value[VALUE];
+
+    if (needs && value_get(facts, "min_slaves_good_slaves", value) &&
+        following < strtoull(needed, NULL, 10))
+        add(report, "min-replicas", LK_CHECK_FAIL,
+            "start replicas, or lower min-replicas-to-write: every write is "
+            "refused, and with it every acquire and renewal",
+            "%s replicas have to follow, %" PRIu64 " do", needed, following);
+    else if (needs)
+        add(report, "min-replicas", LK_CHECK_OK, "",
+            "min-replicas-to-write %s: a master refuses writes once fewer "
+            "replicas follow it",
+            needed);
+    else if (facts->has_group && strcmp(needed, "0") == 0)
+        add(report, "min-replicas", LK_CHECK_NOTE,
+            "set min-replicas-to-write 1 on every server: then an old master "
+            "refuses writes about a second after its replicas have left it, "
+            "and a new one until a replica follows",
+            "after a failover the old master takes writes for some ten "
+            "seconds, and they are lost");
+}
+
 static void judge_clients(struct report *report, const lk__facts *facts)
 {
     uint64_t most = number_get(facts, "maxclients");
@@ -391,6 +419,7 @@ lk_health *lk__health_judge(lk__facts *facts)
     judge_eviction(report, facts);
     judge_persistence(report, facts);
     judge_replication(report, facts);
+    judge_needed(report, facts);
     judge_clients(report, facts);
     judge_latency(report, facts);
     judge_clock(report, facts);

@@ -52,6 +52,23 @@ static void the_doctor_says_whom_the_sentinels_name(void **state)
     assert_tool(&how, 0, expected, "", "doctor", "-w", "0", NULL);
 }
 
+static void the_doctor_says_what_an_old_master_would_do(void **state)
+{
+    const tool_how how = {.url = group->url};
+
+    (void)state;
+    assert_tool(&how, 0, "note    min-replicas after a failover the old master",
+                "", "doctor", "-w", "0", NULL);
+    freeReplyObject(server_command(group->servers[0],
+                                   "CONFIG SET min-replicas-to-write 1"));
+    assert_tool(&how, 0,
+                "ok      min-replicas min-replicas-to-write 1: a "
+                "master refuses writes",
+                "", "doctor", "-w", "0", NULL);
+    freeReplyObject(server_command(group->servers[0],
+                                   "CONFIG SET min-replicas-to-write 0"));
+}
+
 static void the_doctor_says_how_many_do_not(void **state)
 {
     char url[256], expected[128];
@@ -87,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_runs_under_a_lock_of_the_master),
         cmocka_unit_test(the_doctor_says_whom_the_sentinels_name),
+        cmocka_unit_test(the_doctor_says_what_an_old_master_would_do),
         cmocka_unit_test(the_doctor_says_how_many_do_not),
         cmocka_unit_test(the_url_is_shown_without_its_passwords),
     };

@@ -242,6 +242,34 @@ static void what_is_denied_is_named_with_what_it_costs(void **state)
     }
 }
 
+static void need(bench *b, const char *needed)
+{
+    lk__free(b->facts.needed);
+    b->facts.needed = lk__strdup(needed);
+}
+
+static void what_min_replicas_to_write_would_do_is_said(void **state)
+{
+    bench *b = *state;
+
+    need(b, "0");
+    assert_int_equal(level(b, "min-replicas"), -1);
+    b->facts.has_group = true;
+    assert_int_equal(level(b, "min-replicas"), LK_CHECK_NOTE);
+    assert_non_null(strstr(text(b, "min-replicas"), "takes writes"));
+    need(b, "1");
+    set(b, "connected_slaves:0",
+        "connected_slaves:2\r\nmin_slaves_good_slaves:1");
+    assert_int_equal(level(b, "min-replicas"), LK_CHECK_OK);
+    assert_non_null(strstr(text(b, "min-replicas"), "refuses writes"));
+    need(b, "2");
+    assert_int_equal(level(b, "min-replicas"), LK_CHECK_FAIL);
+    assert_non_null(
+        strstr(text(b, "min-replicas"), "2 replicas have to follow, 1 do"));
+    b->facts.has_group = false;
+    assert_int_equal(level(b, "min-replicas"), LK_CHECK_FAIL);
+}
+
 static void a_server_that_tells_nothing_is_not_called_good(void **state)
 {
     bench *b = *state;
@@ -270,6 +298,7 @@ int main(void)
         TEST(a_certificate_that_ends_soon_is_found_out),
         TEST(numbers_read_as_people_write_them),
         TEST(what_is_denied_is_named_with_what_it_costs),
+        TEST(what_min_replicas_to_write_would_do_is_said),
         TEST(a_server_that_tells_nothing_is_not_called_good),
     };
 #undef TEST
