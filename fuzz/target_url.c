@@ -14,17 +14,28 @@
 #include "settings/options.h"
 #include "settings/url.h"
 
+static lk_status describe_into(char *ret, size_t size, const char *text)
+{
+    lk__url url = {.text = NULL};
+    lk_status status = lk__url_read(&url, text);
+
+    if (status == LK_OK)
+        status = lk__url_describe(&url, ret, size);
+    lk__url_done(&url);
+    return status;
+}
+
 static void describe(const char *text)
 {
     char description[LK_URL_DESCRIPTION_SIZE], again[LK_URL_DESCRIPTION_SIZE];
     char small[16];
 
     (void)!lk_url_describe(text, small, sizeof(small));
-    if (lk_url_describe(text, description, sizeof(description)) != LK_OK)
+    if (describe_into(description, sizeof(description), text) != LK_OK)
         return;
     if (strlen(description) >= sizeof(description))
         input_fail("a description without an end");
-    if (lk_url_describe(text, again, sizeof(again)) != LK_OK ||
+    if (describe_into(again, sizeof(again), description) != LK_OK ||
         strcmp(description, again) != 0)
         input_fail("two descriptions of one URL");
 }
@@ -41,6 +52,22 @@ static void set_options(char *text, lk_client_options *options)
         *value = '\0';
         (void)!lk_client_options_set(options, key, value + 1);
     }
+}
+
+/* Also of a cluster, to which no client connects. */
+static void make_cluster(const char *text, lk_client_options options)
+{
+    lk__settings settings = {.host = NULL};
+    lk__url url = {.text = NULL};
+
+    if (lk__url_read(&url, text) == LK_OK &&
+        lk__settings_of(&settings, &url, &options) == LK_OK &&
+        (settings.host != NULL) + (settings.path != NULL) +
+                (settings.master != NULL) + (settings.seed_count > 0) !=
+            1)
+        input_fail("a URL with two addresses, or none");
+    lk__settings_done(&settings);
+    lk__url_done(&url);
 }
 
 static void make(const char *url, const lk_client_options *options)
@@ -70,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         memcpy(text, in.at, in.left);
     text[in.left] = '\0';
     describe(text);
+    make_cluster(text, options);
     make(text, NULL);
     set_options(lines, &options);
     make(text, &options);

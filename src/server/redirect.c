@@ -35,26 +35,35 @@ static lk__redirect_kind kind_of(const redisReply *reply)
     return LK__REDIRECT_NONE;
 }
 
-/* Reads "slot host:port" behind the first word. An IPv6 host has no brackets. */
-static bool
-target_read(lk__redirect *redirect, const redisReply *reply, const char *asked)
+/* Reads digits of a slot, without zeros before them; NULL: there are none. Else
+   what follows them. */
+static const char *slot_read(const char *text, unsigned *ret_slot)
 {
-    const char *text = strchr(reply->str, ' ');
+    size_t count = strspn(text, "0123456789");
+    unsigned long slot = strtoul(text, NULL, 10);
+
+    if (count == 0 || (count > 1 && text[0] == '0') || slot >= LK__SLOTS)
+        return NULL;
+    *ret_slot = (unsigned)slot;
+    return text + count;
+}
+
+/* Reads "word slot host:port". An IPv6 host has no brackets. */
+static bool target_read(lk__redirect *redirect, const redisReply *reply,
+                        const char *word, const char *asked)
+{
+    const char *text = reply->str + strlen(word);
     const char *colon = strrchr(reply->str, ':');
-    char *host;
-    unsigned long slot;
     uint64_t port;
 
-    if (strlen(reply->str) != reply->len || text == NULL || text[1] < '0' ||
-        text[1] > '9')
+    if (strlen(reply->str) != reply->len || *text != ' ' || colon == NULL)
         return false;
-    slot = strtoul(text + 1, &host, 10);
-    if (slot >= LK__SLOTS || *host != ' ' || colon == NULL || colon <= host ||
+    text = slot_read(text + 1, &redirect->slot);
+    if (text == NULL || *text != ' ' || colon <= text ||
         !lk__word_number(colon + 1, UINT16_MAX, &port))
         return false;
-    redirect->slot = (unsigned)slot;
-    host++;
-    return lk__endpoint_note(&redirect->to, host, (size_t)(colon - host), port,
+    text++;
+    return lk__endpoint_note(&redirect->to, text, (size_t)(colon - text), port,
                              asked);
 }
 
@@ -64,7 +73,8 @@ void lk__redirect_read(lk__redirect *ret_redirect, const redisReply *reply,
     lk__redirect_kind kind = kind_of(reply);
 
     if ((kind == LK__REDIRECT_MOVED || kind == LK__REDIRECT_ASK) &&
-        (!target_read(ret_redirect, reply, asked) ||
+        (!target_read(ret_redirect, reply,
+                      kind == LK__REDIRECT_ASK ? "ASK" : "MOVED", asked) ||
          (slot != LK__SLOTS && slot != ret_redirect->slot)))
         kind = LK__REDIRECT_BAD;
     ret_redirect->kind = kind;
