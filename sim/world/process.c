@@ -218,6 +218,7 @@ static const lk__world_class sim_class = {
     .stop = world_stop,
     .stop_later = world_stop_later,
     .is_loop = world_is_loop,
+    .is_any_loop = world_is_loop,
     .set_timer = world_set_timer,
     .wake = world_wake,
     .link_open = sim_link_open,

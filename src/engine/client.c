@@ -69,7 +69,7 @@ void lk__client_unref(lk_client *client)
 
     if (--client->refs > 0)
         return;
-    if (world->class->is_loop(world)) {
+    if (world->class->is_any_loop(world)) {
         world->class->stop_later(world, destroy, client);
         return;
     }

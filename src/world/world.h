@@ -84,17 +84,20 @@ typedef struct lk__world_class {
     int (*start)(lk__world *world, const lk__events *events, void *user);
     /*
      * Ends the delivery of events, closes every link and frees the world. No
-     * event is delivered after it returned. Not from within an event.
+     * event is delivered after it returned. Not from within an event, of this
+     * world or of another: two that ended each other so would wait for ever.
      */
     void (*stop)(lk__world *world);
     /*
-     * The same from within an event. Other events may come before the end; then
-     * the world is freed and ended is called, last of all, by the thread that
-     * was the loop's. Needs nothing, so it cannot fail.
+     * The same from anywhere, without waiting. Other events may come before the
+     * end; then the world is freed and ended is called, last of all, by the thread
+     * that was the loop's. Needs nothing, so it cannot fail.
      */
     void (*stop_later)(lk__world *world, void (*ended)(void *data), void *data);
-    /* Tells whether the caller runs within an event. */
+    /* Tells whether the caller runs within an event of this world. */
     bool (*is_loop)(const lk__world *world);
+    /* The same of whichever world of its class: it may not stop this one then. */
+    bool (*is_any_loop)(const lk__world *world);
 
     /* Replaces the one timer; LK__NEVER: none. A past time fires soon. */
     void (*set_timer)(lk__world *world, uint64_t at);

@@ -200,21 +200,35 @@ static bool world_is_loop(const lk__world *base)
     return current == (const lk__uv_world *)base;
 }
 
+/* Not of a world that a fork has left without its thread. */
+static bool world_is_any_loop(const lk__world *base)
+{
+    return current != NULL &&
+           ((const lk__uv_world *)base)->generation == lk__fork_generation();
+}
+
+/* Of a world that was never started. */
+static void unstarted_end(lk__uv_world *world)
+{
+    world_close(world);
+    (void)uv_run(&world->loop, UV_RUN_DEFAULT);
+    world_free(world);
+}
+
 static void world_stop(lk__world *base)
 {
     lk__uv_world *world = world_of(base);
 
     if (world->generation != lk__fork_generation())
         return;
-    assert(!world_is_loop(base));
-    if (world->started) {
-        atomic_store(&world->ending, true);
-        (void)uv_async_send(&world->async);
-        (void)pthread_join(world->thread, NULL);
-    } else {
-        world_close(world);
-        (void)uv_run(&world->loop, UV_RUN_DEFAULT);
+    assert(!world_is_any_loop(base));
+    if (!world->started) {
+        unstarted_end(world);
+        return;
     }
+    atomic_store(&world->ending, true);
+    (void)uv_async_send(&world->async);
+    (void)pthread_join(world->thread, NULL);
     world_free(world);
 }
 
@@ -223,7 +237,11 @@ world_stop_later(lk__world *base, void (*ended)(void *data), void *data)
 {
     lk__uv_world *world = world_of(base);
 
-    assert(world_is_loop(base));
+    if (!world->started) {
+        unstarted_end(world);
+        ended(data);
+        return;
+    }
     world->ended = ended;
     world->ended_data = data;
     (void)pthread_detach(world->thread);
@@ -294,6 +312,7 @@ static const lk__world_class uv_class = {
     .stop = world_stop,
     .stop_later = world_stop_later,
     .is_loop = world_is_loop,
+    .is_any_loop = world_is_any_loop,
     .set_timer = world_set_timer,
     .wake = world_wake,
     .link_open = lk__uv_link_open,

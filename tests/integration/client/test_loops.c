@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Clients that end on each other's loops, as those of redlocks do whose last
+ * releases end at one time. No loop waits for the end of another.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <dirent.h>
+#include <stdio.h>
+
+#include "engine/client.h"
+#include "support/check.h"
+#include "support/wait.h"
+
+enum { ENDED_MS = 10000 };
+
+/* On the loop of one client, the last reference to another is let go of. */
+typedef struct ending {
+    lk__post post;
+    lk_client *other;
+    pthread_barrier_t *barrier;
+} ending;
+
+static void end_other(lk__post *post)
+{
+    ending *e = (ending *)(void *)post;
+
+    (void)pthread_barrier_wait(e->barrier);
+    lk__client_unref(e->other);
+}
+
+static unsigned thread_count(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    const struct dirent *entry;
+    unsigned count = 0;
+
+    assert_non_null(threads);
+    while ((entry = readdir(threads)) !=
+           NULL) /* NOLINT(concurrency-mt-unsafe) */
+        count += entry->d_name[0] != '.';
+    (void)closedir(threads);
+    return count;
+}
+
+static bool are_gone(void *data)
+{
+    return thread_count() <= *(unsigned *)data;
+}
+
+static lk_client *client_open(void)
+{
+    lk_client *client = NULL;
+
+    assert_status(lk_client_open(&client, "unix:///nonexistent/socket", NULL),
+                  LK_OK);
+    assert_status(lk_client_shutdown(client, 0), LK_OK);
+    return client;
+}
+
+static void post(lk_client *client, ending *e)
+{
+    e->post.run = end_other;
+    e->post.inner = true;
+    lk__client_lock(client);
+    lk__client_post(client, &e->post);
+    lk__client_leave(client);
+}
+
+static void two_that_end_each_other_both_end(void **state)
+{
+    unsigned before = thread_count();
+    lk_client *one = client_open(), *two = client_open();
+    pthread_barrier_t barrier;
+    ending here = {.other = two, .barrier = &barrier};
+    ending there = {.other = one, .barrier = &barrier};
+
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&barrier, NULL, 2), 0);
+    post(one, &here);
+    post(two, &there);
+    assert_true(wait_until(are_gone, &before, ENDED_MS));
+    assert_int_equal(pthread_barrier_destroy(&barrier), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_that_end_each_other_both_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
