@@ -237,9 +237,9 @@ typedef void (*lk_events_cb)(lk_status status, lk_events *events, void *data);
  * @param what   1 to 32 bytes
  * @param owner  as in lk_party
  * @param text   at most 300 bytes are kept
- * @return LK_OK; LK_ETYPE: its key is something else; LK_EINDOUBT: it may have
- *         been noted; LK_EDENIED: so it may, if the right that is missing is
- *         that to say when it ends; or as lk_who()
+ * @return LK_OK, also if only what would end it in a week was refused; LK_ETYPE:
+ *         its key is something else; LK_EINDOUBT: it may have been noted; or as
+ *         lk_who()
  */
 LK_API LK_NODISCARD lk_status lk_event_note(lk_client *client, const char *name,
                                             const char *what, const char *owner,

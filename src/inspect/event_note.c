@@ -32,7 +32,8 @@ static void cleanup(lk__ask *ask)
     lk__free(noting_of(ask)->key);
 }
 
-/* The stream ends a week after what was noted last. */
+/* The stream ends a week after what was noted last. The event stands before that
+   is said: where it cannot be said, a later event says it, or the stream stays. */
 static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
 {
     struct noting *noting = noting_of(ask);
@@ -44,6 +45,8 @@ static lk_status take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     if (noting->is_noted)
         return LK_OK;
     noting->is_noted = true;
+    ask->is_settled = true;
+    ask->settled = LK_OK;
     return lk__ask_command(ask, 3, args);
 }
 

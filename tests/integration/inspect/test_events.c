@@ -133,6 +133,30 @@ static void a_key_that_is_something_else_is_left(void **state)
     lk_events_free(events);
 }
 
+/* Its end is the second thing to be asked. */
+static void an_event_that_stands_is_noted_though_its_end_is_denied(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .user = "endless", .password = "secret"};
+    locking *f = *state;
+    lk_client *client;
+    call noted = {.data = NULL};
+    lk_events *events;
+
+    freeReplyObject(server_command(
+        f->server,
+        "ACL SETUSER endless on >secret ~* &* +@all -expire -pexpire"));
+    client = locking_open_url(f, server_url(f->server), &options);
+    assert_status(lk_event_note(client, "n", "ended", OWNER, "one"), LK_OK);
+    assert_status(lk_event_note_async(client, "n", "ended", OWNER, "two",
+                                      call_on_done, &noted),
+                  LK_OK);
+    assert_status(call_wait(&noted, NULL), LK_OK);
+    events = read_events(client, "n");
+    assert_int_equal(events->count, 2);
+    lk_events_free(events);
+}
+
 static void arguments_are_checked(void **state)
 {
     locking *f = *state;
@@ -200,6 +224,7 @@ int main(void)
         TEST(no_more_are_told_than_there_is_room_for),
         TEST(a_long_text_is_cut),
         TEST(a_key_that_is_something_else_is_left),
+        TEST(an_event_that_stands_is_noted_though_its_end_is_denied),
         TEST(arguments_are_checked),
         TEST(the_async_forms_call_back_once),
     };
