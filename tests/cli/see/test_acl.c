@@ -15,6 +15,8 @@
 #include "support/rights.h"
 #include "support/tool.h"
 
+enum { LONG_MS = 10000 };
+
 static server *redis;
 
 static int start(void **state)
@@ -212,6 +214,49 @@ static void the_pages_say_the_same(void **state)
     }
 }
 
+/* ---- what the doctor says of them --------------------------------------------- */
+
+/* Nothing that may go wrong. */
+static void assert_fit(const char *primitive, const char *prefix)
+{
+    char *rules = rights_printed(primitive, prefix);
+    char command[4096], url[512];
+    tool_how how = {.url = url};
+    tool *t;
+
+    (void)snprintf(command, sizeof(command), "ACL SETUSER exact reset on >p %s",
+                   rules);
+    freeReplyObject(server_command(redis, command));
+    (void)snprintf(url, sizeof(url), "%s?user=exact&password=p",
+                   server_url(redis));
+    t = tool_start(&how, "doctor", "--quiet", "--watch", "0", NULL);
+    assert_int_equal(tool_wait(t, LONG_MS), 0);
+    if (strstr(tool_out(t), "rights") != NULL)
+        fail_msg("%s: %s", primitive != NULL ? primitive : "all", tool_out(t));
+    assert_string_equal(tool_err(t), "");
+    tool_free(t);
+    free(rules);
+}
+
+static void the_doctor_misses_no_right_that_is_printed_for_all(void **state)
+{
+    (void)state;
+    assert_fit(NULL, "");
+    assert_fit(NULL, "app:");
+}
+
+/* Of those primitives that stand on a lock's commands. */
+static void nor_one_that_is_printed_for_a_lock(void **state)
+{
+    static const char *const primitives[] =
+        {"lock",  "fairlock", "rwlock", "semaphore", "plain_semaphore",
+         "latch", "leader",   "stripes"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
+        assert_fit(primitives[i], "app:");
+}
+
 /* ---- the output ------------------------------------------------------------------ */
 
 static void a_program_reads_the_same(void **state)
@@ -260,6 +305,8 @@ int main(void)
         TEST(a_prefix_may_begin_with_a_tag),
         TEST(without_a_prefix_all_names_are_meant),
         TEST(the_pages_say_the_same),
+        TEST(the_doctor_misses_no_right_that_is_printed_for_all),
+        TEST(nor_one_that_is_printed_for_a_lock),
         TEST(a_program_reads_the_same),
         TEST(what_helps_is_said_beside_it),
         TEST(what_would_be_another_rule_is_refused),
