@@ -38,12 +38,14 @@ typedef struct choices {
     int64_t lease_ms; /* 0: not said */
     const char *why;
     uint64_t busy_code;
+    uint64_t pid; /* 0: the shell that calls */
     bool exports;
 } choices;
 
 typedef struct errand {
     cli *c;
     choices chosen;
+    pid_t shell;
     lk_client *client;
     cli_subject subject;
     lk_hold *hold;
@@ -101,6 +103,13 @@ static bool wants_export(char **argv)
     return false;
 }
 
+/* Finds out whom it works for, which is said or known. */
+static void shell_find(errand *e)
+{
+    e->shell = cli_caller_shell(e->c, e->chosen.pid);
+    cli_eval_for(e->shell);
+}
+
 /* ---- common ------------------------------------------------------------- */
 
 static int open_subject(errand *e, cli_kind_of kind, bool is_async)
@@ -146,7 +155,7 @@ static int acquire(errand *e, int *ret_signal)
 
     if (!run_signals_take(&signals))
         return cli_fail(e->c, CLI_INTERNAL, "signals cannot be taken");
-    cli_caller_reason(reason, e->chosen.why, getppid());
+    cli_caller_reason(reason, e->chosen.why, e->shell);
     code = run_wait_settle(e->c, &wait.wait_ms);
     if (code == 0)
         code = open_subject(e, e->chosen.kind, true);
@@ -210,6 +219,7 @@ static int run_acquire(cli *c, int argc, char **argv)
     if (strlen(args.operands[0]) > CLI_TEXT_NAME)
         cli_usage(c, "the name is longer than %d bytes", CLI_TEXT_NAME);
     (void)snprintf(e.name, sizeof(e.name), "%s", args.operands[0]);
+    shell_find(&e);
     cli_eval_begun();
     code = acquire(&e, &number);
     if (code == 0 && e.hold != NULL) {
@@ -232,6 +242,8 @@ static const cli_option acquire_options[] = {
      "it ends then unless it is renewed; has to be said", 0},
     {CLI_FLAG, 0, "export", AT(exports), NULL, "write lines for a shell's eval",
      0},
+    {CLI_COUNT, 0, "pid", AT(pid), "PID",
+     "with --export: for this shell; the one that calls", 0},
     {CLI_FLAG, 'n', "nonblock", AT(is_try), NULL, "do not wait", 0},
     {CLI_TIME, 'w', "wait", AT(wait_ms), "TIME", "wait for TIME at most", 0},
     {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to whoever looks at NAME",
@@ -436,6 +448,7 @@ static int run_release(cli *c, int argc, char **argv)
     int code;
 
     cli_parse(c, argc, argv, &e.chosen, &args);
+    shell_find(&e);
     if (args.operand_count == 0 && getenv("LATCHKEY_HOLD") == NULL &&
         getenv("LATCHKEY_KEEPER") != NULL) {
         code = cli_keeper_end(c, getenv("LATCHKEY_KEEPER"), keepers);
@@ -478,6 +491,8 @@ const cli_command cli_command_renew = {
 static const cli_option release_options[] = {
     {CLI_FLAG, 0, "export", AT(exports), NULL,
      "write lines for a shell's eval that forget it", 0},
+    {CLI_COUNT, 0, "pid", AT(pid), "PID",
+     "with --export: of this shell; the one that calls", 0},
     {.kind = CLI_END},
 };
 

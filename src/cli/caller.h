@@ -2,7 +2,10 @@
 #ifndef LK_CLI_CALLER_H
 #define LK_CLI_CALLER_H
 
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "cli/cli.h"
 
 /* As many bytes of a reason as the library keeps, and the NUL. */
 enum { CLI_CALLER_SIZE = 201 };
@@ -18,6 +21,14 @@ enum { CLI_PROGRAM_SIZE = 17 };
  */
 void cli_caller_reason(char text[CLI_CALLER_SIZE], const char *why,
                        pid_t caller);
+
+/*
+ * The shell that evaluates what the tool writes: the given one; 0: the caller. A
+ * shell forks for $(...), and may call the tool from there: what it has forked so,
+ * and writes where the tool writes, is passed over. No such process: cli_usage(),
+ * which alone needs c.
+ */
+pid_t cli_caller_shell(const cli *c, uint64_t given);
 
 /* Writes the name of a process's program; an empty one if it is not known. */
 void cli_caller_program(char text[CLI_PROGRAM_SIZE], pid_t pid);

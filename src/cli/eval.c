@@ -8,9 +8,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/caller.h"
 #include "cli/cli.h"
 
 enum { OUTER_MOST = 4096 }; /* bytes of the holds around one */
+
+static pid_t shell;
+
+void cli_eval_for(pid_t pid)
+{
+    shell = pid;
+}
+
+/* A command line that is wrong may not have said it yet. */
+static pid_t shell_pid(void)
+{
+    return shell != 0 ? shell : cli_caller_shell(NULL, 0);
+}
 
 /* As one word of a shell. */
 static void put_quoted(const char *text)
@@ -52,7 +66,7 @@ static const char *outer_holds(void)
     const char *text = getenv("LATCHKEY_OUTER");
     char *rest = NULL;
 
-    if (text == NULL || strtol(text, &rest, 10) != (long)getppid())
+    if (text == NULL || strtol(text, &rest, 10) != (long)shell_pid())
         return NULL;
     return rest;
 }
@@ -82,9 +96,9 @@ static void put_outer(const char *inner, const char *rest)
     char *value = NULL;
     const int most = (int)outer_size(rest);
     int size = inner != NULL
-                   ? asprintf(&value, "%ld %zu:%s%.*s", (long)getppid(),
+                   ? asprintf(&value, "%ld %zu:%s%.*s", (long)shell_pid(),
                               strlen(inner), inner, most, rest)
-                   : asprintf(&value, "%ld%.*s", (long)getppid(), most, rest);
+                   : asprintf(&value, "%ld%.*s", (long)shell_pid(), most, rest);
 
     if (size < 0)
         return;

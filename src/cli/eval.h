@@ -2,9 +2,14 @@
 #ifndef LK_CLI_EVAL_H
 #define LK_CLI_EVAL_H
 
+#include <sys/types.h>
+
 /*
  * Lines for `eval "$(latchkey ...)"` of a shell.
  */
+
+/* Which one it is; without that, the one that calls. */
+void cli_eval_for(pid_t shell);
 
 /* export VARIABLE='value' */
 void cli_eval_export(const char *variable, const char *value);

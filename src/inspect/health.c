@@ -22,7 +22,11 @@
 
 #define US UINT64_C(1000)
 
-enum { WORDS = 6 };
+enum {
+    WORDS = 6,
+    APART_US = 10000, /* so far apart, one of this host's clocks was set */
+    REPEATS = 3
+};
 
 /*
  * The rights, by commands that change nothing: the key is not there, and what
@@ -95,7 +99,9 @@ struct doctor {
     lk__probing info, fsync, needed, time, ping;
     lk__probing trials[TRIALS];
     uint64_t first_us, first_at; /* the server's clock, and ours then */
-    bool measures;               /* the round trips have begun */
+    int64_t apart_us;            /* this host's two clocks, then */
+    unsigned repeats;
+    bool measures; /* the round trips have begun */
     lk_health_cb cb;
     void *data;
 };
@@ -143,6 +149,21 @@ static int64_t host_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* What this host's clock is ahead of the one that nobody sets. */
+static int64_t apart_us(const struct doctor *doctor)
+{
+    return host_us() - (int64_t)(now_of(doctor) / US);
+}
+
+/* What was measured against a clock that was set meanwhile says nothing of the
+   server's. */
+static bool was_disturbed(const struct doctor *doctor)
+{
+    int64_t moved = apart_us(doctor) - doctor->apart_us;
+
+    return moved > APART_US || moved < -APART_US;
+}
+
 static void time_send(struct doctor *doctor)
 {
     lk__arg args[1] = {lk__arg_text("TIME")};
@@ -171,7 +192,11 @@ static void time_take(lk__probing *probing, const redisReply *reply)
     if (facts->rtt_count == 0) {
         doctor->first_us = us;
         doctor->first_at = now - half;
+        doctor->apart_us = apart_us(doctor);
         ping_send(doctor);
+    } else if (was_disturbed(doctor) && doctor->repeats++ < REPEATS) {
+        facts->rtt_count = 0;
+        time_send(doctor);
     } else if (us != 0 && doctor->first_us != 0) {
         facts->has_clock = true;
         facts->ahead_us = (int64_t)us + (int64_t)(half / US) - host_us();

@@ -427,6 +427,17 @@ static void answer_info(const played *p, fake_link *link)
             strlen("run_id:") + strlen(p->run_id), p->run_id);
 }
 
+static void answer_time(const played *p, fake_link *link)
+{
+    char seconds[24], us[24];
+    int64_t now = (int64_t)(fake_world_now(p->world) / 1000) + p->set_us;
+
+    (void)snprintf(seconds, sizeof(seconds), "%" PRId64, now / 1000000);
+    (void)snprintf(us, sizeof(us), "%" PRId64, now % 1000000);
+    say(link, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(seconds), seconds,
+        strlen(us), us);
+}
+
 /* Of a lock that nobody has. */
 static const char lock_record[] = "2l 0 0 0 - - - 0 - - - 0 0 - - ";
 
@@ -474,12 +485,14 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
         return;
     if (is_sentinel(link)) {
         answer_sentinel(link, &c);
-    } else if (strncmp(word, "EVAL", 4) == 0) {
+    } else if (strncmp(word, "EVAL", 4) == 0 && strcmp(argv[2], "0") != 0) {
         answer_script(p, link, &c);
     } else if (strcmp(word, "SUBSCRIBE") == 0) {
         answer_subscribe(p, link, &c);
     } else if (strcmp(word, "CLIENT") == 0) {
         answer_client(p, link, &c);
+    } else if (strcmp(word, "TIME") == 0 && p->tells_time) {
+        answer_time(p, link);
     } else if (strcmp(word, "BLPOP") == 0) {
         p->pop_link = link;
     } else if (strcmp(word, "INFO") == 0) {

@@ -48,7 +48,7 @@ typedef struct choices {
     int64_t lease_ms;
     const char *why;
     uint64_t busy_code;
-    uint64_t pid; /* 0: the parent */
+    uint64_t pid; /* 0: the shell that calls */
     int on_lost;
 } choices;
 
@@ -324,9 +324,6 @@ static void check(const cli *c, const choices *o)
                      "shell lives");
     if (o->busy_code > 255)
         cli_usage(c, "-E has to be 0 to 255");
-    if (o->pid == 1 || o->pid > INT32_MAX ||
-        (o->pid != 0 && kill((pid_t)o->pid, 0) != 0 && errno == ESRCH))
-        cli_usage(c, "--pid %" PRIu64 ": there is no such process", o->pid);
 }
 
 static int run(cli *c, int argc, char **argv)
@@ -342,10 +339,11 @@ static int run(cli *c, int argc, char **argv)
     cli_eval_owe();
     cli_parse(c, argc, argv, &k.chosen, &args);
     check(c, &k.chosen);
+    k.shell_pid = cli_caller_shell(c, k.chosen.pid);
+    cli_eval_for(k.shell_pid);
     k.kind = cli_subject_kind(c, &k.chosen.said, CLI_LOCK);
     k.name = args.operands[0];
     cli_eval_begun();
-    k.shell_pid = k.chosen.pid != 0 ? (pid_t)k.chosen.pid : getppid();
     return split(&k);
 }
 
@@ -359,7 +357,7 @@ static const cli_option options[] = {
     {CLI_TEXT, 'y', "why", AT(why), "TEXT", "shown to whoever looks at NAME",
      0},
     {CLI_COUNT, 0, "pid", AT(pid), "PID",
-     "while this process lives; the tool's caller", 0},
+     "while this process lives; the shell that calls", 0},
     {CLI_WORD, 0, "on-lost", AT(on_lost), LOSSES,
      "the signal for the shell when it is lost; term", 0},
     {CLI_COUNT, 'E', "conflict-exit-code", AT(busy_code), "CODE",

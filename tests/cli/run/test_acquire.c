@@ -169,6 +169,63 @@ static void what_a_shell_never_goes_back_to_is_forgotten(void **state)
                 NULL);
 }
 
+static bool has_program(const char *name)
+{
+    char line[64];
+
+    (void)snprintf(line, sizeof(line), "command -v %s >/dev/null", name);
+    return system(line) == 0; /* NOLINT(cert-env33-c) */
+}
+
+/* Where the substitution is more than a command, the tool's parent is what the shell
+   has forked for it. */
+static void
+assert_goes_back(const char *program, const char *acquire, const char *release)
+{
+    tool_how in = shell;
+    char line[1024];
+
+    if (!has_program(program))
+        return;
+    in.program = program;
+    (void)snprintf(line, sizeof(line),
+                   "trap 'echo end' EXIT\n"
+                   "eval \"%s\" || exit\n"
+                   "eval \"%s\" || exit\n"
+                   "eval \"%s\"\n"
+                   "[ -n \"$LATCHKEY_HOLD\" ] && echo one\n"
+                   "eval \"%s\"\n"
+                   "echo ${LATCHKEY_HOLD-none}",
+                   acquire, acquire, release, release);
+    assert_tool(&in, 0, "one\nnone\nend\n", "", "-c", line, NULL);
+}
+
+static void every_shell_is_known_in_its_substitutions(void **state)
+{
+    static const char *const programs[] = {"bash", "dash", "zsh"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        assert_goes_back(programs[i],
+                         "$($tool acquire --sem 2 n -l1h --export)",
+                         "$($tool release --export)");
+        assert_goes_back(programs[i],
+                         "$(cd / && $tool acquire --sem 2 n -l1h --export)",
+                         "$(cd / && $tool release --export; true)");
+        assert_goes_back(
+            programs[i],
+            "$($tool acquire --pid $$ --sem 2 n -l1h --export | cat)",
+            "$($tool release --pid $$ --export | cat)");
+    }
+}
+
+static void a_shell_that_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    assert_tool(&how, 64, NULL, "--pid 1: there is no such process", "acquire",
+                "n", "-l1m", "--pid", "1", NULL);
+}
+
 /* What the shell that calls a script holds is not the script's to give back. */
 static void a_script_leaves_what_its_caller_has(void **state)
 {
@@ -345,6 +402,9 @@ int main(void)
             one_that_is_not_obtained_leaves_those_around_it, forget),
         cmocka_unit_test_teardown(what_a_shell_never_goes_back_to_is_forgotten,
                                   forget),
+        cmocka_unit_test_teardown(every_shell_is_known_in_its_substitutions,
+                                  forget),
+        cmocka_unit_test_teardown(a_shell_that_is_not_there_is_refused, forget),
         cmocka_unit_test_teardown(a_script_leaves_what_its_caller_has, forget),
         cmocka_unit_test_teardown(every_kind_can_be_acquired, forget),
         cmocka_unit_test_teardown(it_says_which_process_ran_it, forget),

@@ -88,6 +88,21 @@ static void it_is_held_until_the_shell_ends(void **state)
     tool_free(t);
 }
 
+/* What the shell has forked for the substitution ends at once. */
+static void it_is_held_for_the_shell_that_evaluates(void **state)
+{
+    tool *t = start_script("eval \"$(cd / && " LK_TOOL
+                           " hold n || exit)\" || exit; echo held; " FOREVER);
+
+    (void)state;
+    assert_tool(&how, 75, "", "is not obtained", "lock", "-w", "0.3", "n",
+                "true", NULL);
+    (void)kill(tool_pid(t), SIGKILL);
+    assert_int_equal(tool_wait(t, SOON_MS), 128 + SIGKILL);
+    assert_free();
+    tool_free(t);
+}
+
 static bool is_renewed(void *data)
 {
     long long *least = data;
@@ -289,6 +304,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(it_is_held_until_the_shell_ends, forget),
+        cmocka_unit_test_teardown(it_is_held_for_the_shell_that_evaluates,
+                                  forget),
         cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),
         cmocka_unit_test_teardown(release_gives_it_back_before, forget),
         cmocka_unit_test_teardown(release_says_that_it_is_not_confirmed,
