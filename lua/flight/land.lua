@@ -10,7 +10,8 @@
 -- that has to be read, `<own> look`.
 --
 -- Invariants: sent again it changes nothing, also when what it told has ended:
--- without the claim nothing lands. A full server does not refuse it.
+-- without the claim nothing lands. What is denied leaves the claim and no value, so
+-- that it can be sent again. A full server does not refuse it.
 -- needs: failed flight
 
 local bad = flight.look(result_key, claim_key)
@@ -22,9 +23,11 @@ elseif flight.fields or flight.leader ~= own then
     return {OVER}
 end
 
--- A first write that a full server does not refuse.
-bad = failed(redis.pcall('DEL', claim_key))
-    or failed(redis.pcall('HSET', result_key, 'v', '1', 'by', own))
+-- Removes nothing but half a value, if one was left there; a full server lets
+-- through what follows. Whoever may not remove the claim lands nothing.
+bad = failed(redis.pcall('DEL', result_key))
+    or failed(redis.pcall('HSET', result_key, 'v', '1', 'by', own, 'status',
+        status, 'words', words, 'value', value))
 if bad then
     return bad
 end
@@ -33,7 +36,7 @@ if bad then
     redis.pcall('DEL', result_key) -- without an end it would stay
     return bad
 end
-redis.call('HSET', result_key, 'status', status, 'words', words, 'value', value)
+redis.pcall('DEL', claim_key)
 local text = own .. ' look'
 if #value <= tonumber(most) then
     text = string.format('%s %s %d ', own, status, #words) .. words .. value

@@ -139,20 +139,27 @@ function books.note(to, changes, ms)
 end
 
 -- Makes n the number of permits. The first write is one that a full server
--- refuses. Returns an error or nil.
+-- refuses. Returns an error, and then the number is as it was, or nil.
 function books.set(to, n, life)
-    local reply
-    if books.free then
-        reply = redis.pcall('INCRBY', to.counter, queue.text(n - books.all))
-    else
-        reply = redis.pcall('SET', to.counter, queue.text(n - books.taken))
-    end
-    if failed(reply) then
-        return reply
+    local free, all, number = books.free, books.all, books.sums.number
+    local bad = failed(free
+        and redis.pcall('INCRBY', to.counter, queue.text(n - all))
+        or redis.pcall('SET', to.counter, queue.text(n - books.taken)))
+    if bad then
+        return bad
     end
     books.free, books.all = n - books.taken, n
     books.sums.number = queue.text(n)
-    return books.note(to, {}, life)
+    bad = books.note(to, {}, life)
+    if bad and free then
+        redis.pcall('INCRBY', to.counter, queue.text(all - n))
+    elseif bad then
+        redis.pcall('DEL', to.counter)
+    end
+    if bad then
+        books.free, books.all, books.sums.number = free, all, number
+    end
+    return bad
 end
 
 -- Does a command with all of a list, step values at a time. Returns the sum of

@@ -249,22 +249,46 @@ static void a_key_of_another_kind_is_not_touched(void **state)
     assert_like(join(f, "u:1"), "!LKLAYOUT *");
 }
 
-static void who_lacks_a_right_leaves_nothing_without_an_end(void **state)
+/* Whatever is missing, the value can be told once it is there. */
+static void who_lacks_a_right_lands_later(void **state)
 {
-    static const char *const commands[] = {"pexpire", "hset", "del", "publish"};
+    static const char *const commands[] = {"get", "hmget", "pexpire", "hset",
+                                           "del"};
     script_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        script_deny(f, NULL);
         script_redis(f, "FLUSHALL");
         join(f, "u:1");
         script_deny(f, commands[i]);
-        land(f, "u:1", "value");
+        assert_like(land(f, "u:1", "value"), "!DENIED *");
         script_deny(f, NULL);
-        assert_int_not_equal(pttl(f, RESULT), -1);
-        assert_int_not_equal(pttl(f, CLAIM), -1);
+        assert_like(script_redis(f, "EXISTS %s", f->keys[RESULT]), "0");
+        assert_in_range(pttl(f, CLAIM), 2000, 3000);
+        assert_like(land(f, "u:1", "value"), "1");
+        assert_in_range(pttl(f, RESULT), 59000, 60000);
+        assert_like(script_redis(f, "EXISTS %s", f->keys[CLAIM]), "0");
+        assert_like(join(f, "u:2"), "1 0 \"\" value");
     }
-    assert_like(join(f, "u:2"), "1 0 \"\" value"); /* only not told */
+}
+
+static void who_may_not_tell_lands_all_the_same(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_deny(f, "publish");
+    assert_like(land(f, "u:1", "value"), "1");
+    assert_like(join(f, "u:2"), "1 0 \"\" value");
+}
+
+static void half_a_value_is_replaced(void **state)
+{
+    script_fixture *f = *state;
+
+    join(f, "u:1");
+    script_redis(f, "HSET %s v 1 by u:0", f->keys[RESULT]);
+    assert_like(land(f, "u:1", "value"), "1");
+    assert_like(join(f, "u:2"), "1 0 \"\" value");
 }
 
 int main(void)
@@ -284,7 +308,9 @@ int main(void)
         FLIGHT_TEST(who_leaves_tells_the_others),
         FLIGHT_TEST(a_full_server_refuses_a_join_and_lets_land),
         FLIGHT_TEST(a_key_of_another_kind_is_not_touched),
-        FLIGHT_TEST(who_lacks_a_right_leaves_nothing_without_an_end),
+        FLIGHT_TEST(who_lacks_a_right_lands_later),
+        FLIGHT_TEST(who_may_not_tell_lands_all_the_same),
+        FLIGHT_TEST(half_a_value_is_replaced),
     };
 
     return cmocka_run_group_tests_name("flight", tests, script_start_server,

@@ -187,6 +187,40 @@ static void a_resize_without_a_right_is_done_or_not(void **state)
     }
 }
 
+/* Neither the counter nor the record has another number then. */
+static void a_number_that_is_denied_can_be_set_again(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        permits_set(f, 3);
+        permits_acquire(f, "u1:1", 2);
+        script_deny(f, commands[i]);
+        permits_resize(f, 5);
+        script_deny(f, NULL);
+        if (f->answer->type == REDIS_REPLY_ERROR) {
+            assert_books(f, 3, 1);
+            assert_like(permits_resize(f, 5), "1 0 0");
+        }
+        assert_books(f, 5, 3);
+        start_over(f);
+    }
+}
+
+static void a_first_number_that_is_denied_can_be_set_again(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        script_deny(f, commands[i]);
+        permits_acquire_of(f, "u1:1", 1, N, 's');
+        script_deny(f, NULL);
+        assert_like(permits_acquire_of(f, "u1:1", 1, N, 's'), "1 *");
+        assert_books(f, N, N - 1);
+        start_over(f);
+    }
+}
+
 /* ---- handing over ---- */
 
 static void a_release_without_a_right_keeps_the_queue(void **state)
@@ -364,6 +398,8 @@ int main(void)
         PERMITS_TEST(an_acquire_that_makes_room_without_a_right_is_sound),
         PERMITS_TEST(queueing_without_a_right_leaves_no_half_a_place),
         PERMITS_TEST(a_resize_without_a_right_is_done_or_not),
+        PERMITS_TEST(a_number_that_is_denied_can_be_set_again),
+        PERMITS_TEST(a_first_number_that_is_denied_can_be_set_again),
         PERMITS_TEST(a_release_without_a_right_keeps_the_queue),
         PERMITS_TEST(what_cannot_be_paid_back_has_ended),
         PERMITS_TEST(a_release_that_may_not_publish_hands_over_all_the_same),
