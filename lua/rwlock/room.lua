@@ -19,16 +19,30 @@ local room = {}
 -- In the order of their bands, from 0.
 local MODES = 'xwur'
 local SECOND_MS, PASS_MS = 1000, 500
+local FEW = 64
 
 function room.band(mode)
     return string.find(MODES, mode, 1, true) - 1
 end
 
--- Whether some who hold are not ours.
+-- Whether some who read are not ours: of those no grant is known. Grants stay
+-- behind where others ended the hash, so fields are compared one by one, of a
+-- hash with more than a few just their number.
 function room.has_strangers(to)
-    local all = redis.call('HLEN', to.lock)
-    local ours = redis.call('HLEN', to.holders)
-    return all - 1 - (hold.lapsed and 1 or 0) > ours
+    local all = redis.call('HLEN', to.lock) - 1 - (hold.lapsed and 1 or 0)
+    if all > redis.call('HLEN', to.holders) then
+        return true
+    end
+    local fields = all <= FEW and redis.pcall('HKEYS', to.lock) or {}
+    local grants = #fields > 0
+        and redis.pcall('HMGET', to.holders, unpack(fields)) or {}
+    for i = 1, #grants do
+        if not grants[i] and fields[i] ~= 'mode'
+                and fields[i] ~= hold.lapsed then
+            return true
+        end
+    end
+    return false
 end
 
 local function is_our_turn(turned)

@@ -66,6 +66,34 @@ static void a_writer_of_one_side_keeps_the_other_out(void **state)
     assert_like(rw_try(f, "r1:1", "r"), "1 *");
 }
 
+/* Their hash was ended by Redisson, which knows nothing of our grants. */
+static void grants_that_stayed_behind_hide_no_java_reader(void **state)
+{
+    script_fixture *f = *state;
+    rw_standin *java = java_new(f);
+
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    script_redis(f, "DEL n");
+    assert_true(rw_standin_try(java, RW_STANDIN_READ));
+    assert_like(script_redis(f, "HLEN %s", LUA_RWLOCK_HOLDERS), "2");
+    assert_like(rw_acquire(f, "w1:1", "w"), "2 * 1");
+    assert_like(rw_recheck(f, "w1:1"), "2 * 1 0 0 (*) ()");
+}
+
+/* With as many grants as readers, each is looked at. */
+static void grants_of_others_are_no_grants_of_a_java_reader(void **state)
+{
+    script_fixture *f = *state;
+
+    rw_acquire(f, "r1:1", "r");
+    rw_acquire(f, "r2:1", "r");
+    script_redis(f, "HDEL n r1:1");
+    assert_like(rw_acquire(f, "w1:1", "w"), "2 * 0");
+    assert_true(rw_standin_try(java_new(f), RW_STANDIN_READ));
+    assert_like(rw_recheck(f, "w1:1"), "2 * 1 0 0 (*) ()");
+}
+
 /* Its thread's own reads are Redisson's business, and keep ours out. */
 static void the_reads_of_a_java_writer_outlive_its_write(void **state)
 {
@@ -506,6 +534,8 @@ int main(void)
         JAVA_TEST(a_writer_of_one_side_keeps_the_other_out),
         JAVA_TEST(a_java_writer_after_readers_of_ours_keeps_ours_out),
         JAVA_TEST(a_reader_of_ours_beside_javas_begins_a_phase),
+        JAVA_TEST(grants_that_stayed_behind_hide_no_java_reader),
+        JAVA_TEST(grants_of_others_are_no_grants_of_a_java_reader),
         JAVA_TEST(the_reads_of_a_java_writer_outlive_its_write),
         JAVA_TEST(a_java_reader_lives_by_any_of_its_holds),
         JAVA_TEST(a_hold_of_ours_has_redissons_lengths),
