@@ -7,16 +7,16 @@
 --
 -- Invariants: sent again it answers the same. A cell that is set again has a higher
 -- version. A full server does not refuse it, a replica does.
--- needs: cell failed master memo
+-- needs: cell failed made master memo
 
-local bad = master(cell_key) or cell.look(cell_key)
+local bad, before = master(cell_key), nil
+if not bad then
+    bad, before = made(cell_key, memo_key, op, settled)
+end
 if bad then
     return bad
-end
-memo.look(memo_key, op)
-if memo.words then
-    cell.settle(memo_key, op, settled)
-    return {DELETED, tonumber(memo.words)}
+elseif before then
+    return {DELETED, before}
 elseif not cell.version then
     return {UNSET}
 elseif cell.is_other(expected) then

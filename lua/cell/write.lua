@@ -12,16 +12,13 @@
 -- Invariants: sent again it changes nothing more and answers the same. The version
 -- only grows, and so does the fence. A full server refuses it before anything is
 -- written, and a replica whatever the answer would be.
--- needs: cell failed master memo
+-- needs: cell failed made master memo
 
-local bad = cell.look(cell_key)
+local bad, before = made(cell_key, memo_key, op, settled)
 if bad then
     return bad
-end
-memo.look(memo_key, op)
-if memo.words then
-    cell.settle(memo_key, op, settled)
-    return master(cell_key) or {WRITTEN, tonumber(memo.words)}
+elseif before then
+    return master(cell_key) or {WRITTEN, before}
 elseif cell.is_other(expected) then
     return master(cell_key) or {OTHER, tonumber(cell.version or 0)}
 end

@@ -9,7 +9,7 @@
 -- Invariants: on a mismatch nothing changes. Afterwards the claim neither holds
 -- nor waits. A full server does not refuse it. Other holds stand. At most 64
 -- waiters are looked at.
--- needs: failed clock hold queue room share turns sweep
+-- needs: failed clock hold line queue room share turns sweep
 
 if not record_key then
     local mode = redis.pcall('HGET', lock_key, 'mode')
@@ -112,21 +112,8 @@ if not hold.mode and (was_waited or redis.call('EXISTS', spin_key) == 1) then
 end
 local gone = #seen.parked > 0 and sweep.find(queue_key) or {}
 
-local function step_out()
-    if not stone then
-        return score and failed(redis.pcall('ZREM', queue_key, own))
-    end
-    local void = queue.score(queue.VOID, math.floor(clock.us / 16))
-    if redis.call('PEXPIRE', queue_key, queue.LIFE) == 0 then
-        -- Changes nothing; a full server lets through what follows.
-        redis.pcall('ZREM', queue_key, own)
-    end
-    return failed(redis.pcall('ZADD', queue_key, void, own))
-        or failed(redis.pcall('PEXPIRE', queue_key, queue.LIFE))
-end
-
 if why == 'l' then
-    bad = step_out()
+    bad = line.leave(queue_key, own, score, stone)
     if bad then
         return bad
     end
@@ -167,15 +154,7 @@ if held and (not at and not out.stays
         or wrote and (out.stays or at and not share.writes(first))) then
     denied = share.tell_theirs(to, wrote) or denied
 end
-if #seen.parked > 0 then
-    -- Changes nothing; a full server lets through what follows.
-    redis.pcall('ZREM', queue_key, '')
-    denied = failed(redis.pcall('ZADD', queue_key, 'XX', unpack(seen.parked)))
-        or denied
-end
-if alive.gap then
-    redis.pcall('ZADD', queue_key, unpack(alive.gap))
-end
+denied = line.park(queue_key, seen) or denied
 for i = 1, seen.lost and #seen.lost or 0 do
     gone[#gone + 1] = seen.lost[i]
 end

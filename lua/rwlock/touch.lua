@@ -17,7 +17,7 @@ if peek == '1' and left ~= -2 then
 end
 
 -- rest
--- needs: failed clock hold queue room share turns sweep
+-- needs: failed clock hold line queue room share turns sweep
 
 clock.look()
 local bad = hold.look(lock_key, record_key, '-')
@@ -171,15 +171,7 @@ if #ins > 0 then
     end
     left = redis.call('PTTL', lock_key)
 end
-if #seen.parked > 0 then
-    -- Changes nothing; a full server lets through what follows.
-    redis.pcall('ZREM', queue_key, '')
-    denied = failed(redis.pcall('ZADD', queue_key, 'XX', unpack(seen.parked)))
-        or denied
-end
-if alive.gap then
-    redis.pcall('ZADD', queue_key, unpack(alive.gap))
-end
+denied = line.park(queue_key, seen) or denied
 if #gone > 0 then
     redis.pcall('ZREM', queue_key, unpack(gone))
 end

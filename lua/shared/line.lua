@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- line: the members of a queue in their order, for families whose waiters all
--- stand in one band.
+-- line: the members of a queue: those of one band in their order, parking, and
+-- leaving.
 -- needs: alive clock failed queue
 
 local line = {}
