@@ -15,9 +15,9 @@ enum { OUTER_MOST = 4096 }; /* bytes of the holds around one */
 
 static pid_t shell;
 
-void cli_eval_for(pid_t pid)
+void cli_eval_for(pid_t evaluating)
 {
-    shell = pid;
+    shell = evaluating;
 }
 
 /* A command line that is wrong may not have said it yet. */

@@ -9,7 +9,7 @@
  */
 
 /* Which one it is; without that, the one that calls. */
-void cli_eval_for(pid_t shell);
+void cli_eval_for(pid_t evaluating);
 
 /* export VARIABLE='value' */
 void cli_eval_export(const char *variable, const char *value);

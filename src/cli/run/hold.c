@@ -64,7 +64,7 @@ typedef struct keeping {
     lk_client *client;
     cli_subject subject;
     lk_hold *hold;
-    int asker; /* waits for the end of the release; -1: nobody does */
+    cli_askers askers;
 } keeping;
 
 /* ---- obtaining ---------------------------------------------------------- */
@@ -190,7 +190,8 @@ static int keep(keeping *k)
             return CLI_LOST;
         }
         (void)poll(fds, 3, left < INT32_MAX ? (int)left : INT32_MAX);
-        if (fds[0].revents != 0 || cli_keeper_is_told(k->signals.fd, &k->asker))
+        if (fds[0].revents != 0 ||
+            cli_keeper_is_told(k->signals.fd, &k->askers))
             return CLI_OK;
     }
 }
@@ -208,8 +209,8 @@ static void give_back(keeping *k)
         (void)cli_fail_status(k->c, status, k->name);
     cli_subject_free(&k->subject);
     lk_client_free(k->client);
-    (void)cli_keeper_is_told(k->signals.fd, &k->asker);
-    cli_keeper_answer(k->asker, status, cause);
+    (void)cli_keeper_is_told(k->signals.fd, &k->askers);
+    cli_keeper_answer(&k->askers, status, cause);
 }
 
 static void report(const keeping *k, int code)
@@ -329,7 +330,6 @@ static void check(const cli *c, const choices *o)
 static int run(cli *c, int argc, char **argv)
 {
     keeping k = {.c = c,
-                 .asker = -1,
                  .chosen = {.said = {.permits = CLI_UNSAID},
                             .wait_ms = LK_FOREVER,
                             .lease_ms = RUN_UNSAID_MS,

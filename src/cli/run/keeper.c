@@ -118,43 +118,56 @@ static int find_last(char names[CLI_KEEPERS_SIZE])
 /* ---- question and answer ------------------------------------------------- */
 
 /*
- * A signal takes a number along: SIGTERM the one that says that an answer is
- * awaited, and the answer what has come of the release.
+ * A signal takes a number along: that which says that an answer is awaited, or what
+ * has come of the release. It is one of those of which each arrives: SIGTERM of two
+ * who ask at one time would come once.
  */
 enum { ASKS = 0x6c6b61, ANSWER = 0x6c << 16, ANSWER_MASK = 0xff << 16 };
 
-static bool send_number(int fd, int number, int value)
+static bool send_number(int fd, int value)
 {
-    siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+    siginfo_t info = {.si_signo = SIGRTMIN, .si_code = SI_QUEUE};
 
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_int = value;
-    return pidfd_send_signal(fd, number, &info, 0) == 0;
+    return pidfd_send_signal(fd, SIGRTMIN, &info, 0) == 0;
 }
 
-bool cli_keeper_is_told(int signals, int *ret_asker)
+static void asker_add(cli_askers *askers, pid_t pid)
+{
+    int fd = -1;
+
+    if (askers->count < sizeof(askers->fds) / sizeof(askers->fds[0]))
+        fd = pidfd_open(pid, 0);
+    if (fd >= 0)
+        askers->fds[askers->count++] = fd;
+}
+
+bool cli_keeper_is_told(int signals, cli_askers *askers)
 {
     struct signalfd_siginfo info;
     bool is_told = false;
 
     while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (!run_signal_ends((int)info.ssi_signo))
-            continue;
-        is_told = true;
-        if (*ret_asker < 0 && info.ssi_code == SI_QUEUE &&
-            info.ssi_int == ASKS && info.ssi_pid != 0)
-            *ret_asker = pidfd_open((pid_t)info.ssi_pid, 0);
+        bool asks = (int)info.ssi_signo == SIGRTMIN &&
+                    info.ssi_code == SI_QUEUE && info.ssi_int == ASKS &&
+                    info.ssi_pid != 0;
+
+        is_told = is_told || asks || run_signal_ends((int)info.ssi_signo);
+        if (asks)
+            asker_add(askers, (pid_t)info.ssi_pid);
     }
     return is_told;
 }
 
-void cli_keeper_answer(int asker, lk_status status, lk_loss loss)
+void cli_keeper_answer(const cli_askers *askers, lk_status status, lk_loss loss)
 {
-    if (asker < 0)
-        return;
-    (void)send_number(asker, SIGRTMIN, ANSWER | (int)loss << 8 | -(int)status);
-    (void)close(asker);
+    for (size_t i = 0; i < askers->count; i++) {
+        (void)send_number(askers->fds[i],
+                          ANSWER | (int)loss << 8 | -(int)status);
+        (void)close(askers->fds[i]);
+    }
 }
 
 static int not_confirmed(const cli *c, lk_status status)
@@ -210,7 +223,7 @@ int cli_keeper_end(const cli *c, const char *text, char rest[CLI_KEEPERS_SIZE])
     if (fd < 0)
         return cli_fail(c, CLI_LOST,
                         "it is not held any more: its keeper has ended");
-    is_told = send_number(fd, SIGTERM, ASKS) && has_ended(fd, END_MS);
+    is_told = send_number(fd, ASKS) && has_ended(fd, END_MS);
     (void)close(fd);
     if (is_told)
         return hear(c, &answers);

@@ -37,15 +37,20 @@ void cli_keeper_names(char text[CLI_KEEPERS_SIZE], const char *before,
 int cli_keeper_end(const struct cli *c, const char *text,
                    char rest[CLI_KEEPERS_SIZE]);
 
-/*
- * Of the keeper: reads the signals that have come to a descriptor. True: it is to
- * end. ret_asker: gets a descriptor of the process that waits for an answer, unless
- * it has one; -1: there is none.
- */
-bool cli_keeper_is_told(int signals, int *ret_asker);
+/* The processes that wait for the end of a release, by descriptors; as many as
+   there is room for. */
+typedef struct cli_askers {
+    int fds[16];
+    size_t count;
+} cli_askers;
 
-/* Answers that process, if there is one, how the release has ended, and why the hold
-   was lost before. The last thing that a keeper does. */
-void cli_keeper_answer(int asker, lk_status status, lk_loss loss);
+/* Of the keeper: reads the signals that have come to a descriptor, and adds those
+   that ask. True: it is to end. */
+bool cli_keeper_is_told(int signals, cli_askers *askers);
+
+/* Answers them how the release has ended, and why the hold was lost before. The
+   last thing that a keeper does. */
+void cli_keeper_answer(const cli_askers *askers, lk_status status,
+                       lk_loss loss);
 
 #endif /* LK_CLI_KEEPER_H */

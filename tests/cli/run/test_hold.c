@@ -163,6 +163,54 @@ static void release_says_that_it_is_not_confirmed(void **state)
 }
 
 /* The last one first. */
+/* It has asked the keeper, and waits for that: it sleeps, with the answer's signal
+   blocked. */
+static bool has_asked(void *data)
+{
+    const pid_t *pid = data;
+    unsigned long long blocked = 0;
+    bool sleeps = false;
+    char path[64], line[256];
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)*pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "SigBlk:", 7) == 0)
+            blocked = strtoull(line + 7, NULL, 16);
+        sleeps = sleeps || strncmp(line, "State:\tS", 8) == 0;
+    }
+    (void)fclose(file);
+    return sleeps && (blocked >> (SIGRTMIN - 1) & 1) != 0;
+}
+
+static void everybody_who_releases_it_at_once_is_told(void **state)
+{
+    tool *t =
+        tool_start(&shell, "-c", HOLD "echo $LATCHKEY_KEEPER;" FOREVER, NULL);
+    char keeper[128] = "LATCHKEY_KEEPER=";
+    const char *const env[] = {keeper, NULL};
+    const tool_how in = {.url = server_url(redis), .env = env};
+    tool *releases[3];
+
+    (void)state;
+    tool_wait_out(t, ":", SOON_MS);
+    (void)sscanf(tool_out(t), "held\n%100[0-9:]", keeper + strlen(keeper));
+    server_freeze(redis);
+    for (size_t i = 0; i < 3; i++) {
+        pid_t pid;
+
+        releases[i] = tool_start(&in, "release", NULL);
+        pid = tool_pid(releases[i]);
+        assert_true(wait_until(has_asked, &pid, SOON_MS));
+    }
+    server_thaw(redis);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(tool_wait(releases[i], SOON_MS), 0);
+    assert_free();
+}
+
 static void a_shell_may_hold_several(void **state)
 {
     (void)state;
@@ -309,6 +357,8 @@ int main(void)
         cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),
         cmocka_unit_test_teardown(release_gives_it_back_before, forget),
         cmocka_unit_test_teardown(release_says_that_it_is_not_confirmed,
+                                  forget),
+        cmocka_unit_test_teardown(everybody_who_releases_it_at_once_is_told,
                                   forget),
         cmocka_unit_test_teardown(a_shell_may_hold_several, forget),
         cmocka_unit_test_teardown(a_script_gives_back_its_own_alone, forget),

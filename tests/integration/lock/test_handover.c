@@ -8,7 +8,7 @@
 #include "support/locking.h"
 #include "support/wait.h"
 
-enum { SOON_MS = 3000 };
+enum { SOON_MS = 3000, LONG_MS = 20000 };
 
 static lk_lock *lock_of_new_client(locking *f)
 {
@@ -67,7 +67,7 @@ static void a_grant_comes_at_once(void **state)
             slowest = wait_now_ms() - released;
         assert_status(taker_release(t), LK_OK);
     }
-    assert_in_range(slowest, 0, wait_scaled_ms(250));
+    assert_in_range(slowest, 0, wait_allowed_ms(wait_scaled_ms(250)));
 }
 
 static void the_fence_grows_from_hand_to_hand(void **state)
@@ -175,19 +175,24 @@ static void a_wait_that_ends_leaves_its_place_to_the_next_thread(void **state)
     locking *f = *state;
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     lk_lock *lock = lock_of_new_client(f);
-    taker *first = locking_take(f, lock, wait_scaled_ms(500), NULL);
-    taker *other, *second;
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    taker *first, *other, *second;
 
+    /* By its time it might end before the others have come. */
+    assert_status(lk_cancel_new(&options.cancel, f->clients[1]), LK_OK);
+    first = locking_take(f, lock, LK_FOREVER, &options);
     locking_wait_queued(f, "n", 1);
     second = locking_take(f, lock, LK_FOREVER, NULL);
     locking_wait_waiting(f->clients[1], 2);
     other = queue_up(f, 2);
-    assert_status(taker_join(first), LK_ETIMEDOUT);
+    lk_cancel_fire(options.cancel);
+    assert_status(taker_join(first), LK_ECANCELED);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(second), LK_OK);
     assert_false(atomic_load(&other->done));
     assert_status(taker_release(second), LK_OK);
     assert_status(taker_release(other), LK_OK);
+    lk_cancel_free(options.cancel);
 }
 
 static void a_thread_waits_for_another_one_of_its_client(void **state)
@@ -258,6 +263,12 @@ static void crowd_end(struct crowd *crowd, pthread_t threads[THREADS])
     assert_int_equal(crowd->failures, 0);
 }
 
+/* So many turns say something of the next. */
+static bool were_many(void *data)
+{
+    return locking_stats(data).acquires >= 20;
+}
+
 static void threads_hand_over_without_the_server(void **state)
 {
     locking *f = *state;
@@ -269,9 +280,9 @@ static void threads_hand_over_without_the_server(void **state)
 
     crowd_start(&crowd, threads);
     locking_pass_time(500);
+    assert_true(wait_until(were_many, client, LONG_MS));
     crowd_end(&crowd, threads);
     after = locking_stats(client);
-    assert_true(after.acquires - before.acquires >= 20);
     assert_true(after.passes - before.passes >
                 (after.acquires - before.acquires) / 2);
     assert_true(after.commands - before.commands <
