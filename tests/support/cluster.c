@@ -7,11 +7,11 @@
 
 #include "base/slot.h"
 #include "support/check.h"
+#include "support/cluster_inside.h"
 #include "support/node.h"
 #include "support/wait.h"
 
 enum {
-    COME_MS = 120000,
     FAILOVER_MS = 8000, /* a manual one is given up after five seconds */
     FAILOVER_TRIES = 10,
     KEYS_AT_ONCE = 100,
@@ -20,7 +20,7 @@ enum {
 
 /* ---- what a node says ---- */
 
-static bool runs(const server *node)
+bool cluster_runs(const server *node)
 {
     return server_pid(node) != 0 && !server_is_frozen(node);
 }
@@ -31,7 +31,7 @@ static unsigned port_of(const cluster *c, const server *node)
     return c->is_tls ? server_tls_port(node) : server_port(node);
 }
 
-static size_t index_of(const cluster *c, const server *node)
+size_t cluster_index(const cluster *c, const server *node)
 {
     for (size_t i = 0; i < c->count; i++) {
         if (c->nodes[i] == node)
@@ -82,7 +82,7 @@ static bool is_replica_of(const cluster *c, server *node, const server *master)
     char words[CLUSTER_ID + 32];
 
     (void)snprintf(words, sizeof(words), "myself,slave %s",
-                   c->ids[index_of(c, master)]);
+                   c->ids[cluster_index(c, master)]);
     return node_says(node, "CLUSTER NODES", words);
 }
 
@@ -102,7 +102,7 @@ static bool map_agreed(const cluster *c, map *ret_map)
     for (size_t i = 0; i < c->count; i++) {
         map *read = is_first ? ret_map : &another;
 
-        if (!runs(c->nodes[i]))
+        if (!cluster_runs(c->nodes[i]))
             continue;
         if (!map_read(c, c->nodes[i], read) ||
             memcmp(read, ret_map, sizeof(*read)) != 0)
@@ -112,7 +112,7 @@ static bool map_agreed(const cluster *c, map *ret_map)
     if (is_first)
         return false;
     for (size_t slot = 0; slot < LK__SLOTS; slot++) {
-        if (!runs(c->nodes[ret_map->masters[slot]]))
+        if (!cluster_runs(c->nodes[ret_map->masters[slot]]))
             return false;
     }
     return true;
@@ -133,7 +133,7 @@ static bool is_whole(void *data)
     for (size_t i = 0; i < c->count; i++) {
         server *node = c->nodes[i];
 
-        if (runs(node) &&
+        if (cluster_runs(node) &&
             (!node_is_ok(node) ||
              (is_master(node) ? !serves(&agreed, i)
                               : !node_says(node, "INFO replication",
@@ -145,7 +145,7 @@ static bool is_whole(void *data)
 
 void cluster_wait_whole(cluster *c)
 {
-    if (!wait_until(is_whole, c, COME_MS))
+    if (!wait_until(is_whole, c, CLUSTER_COME_MS))
         fail_msg("the cluster does not become whole");
 }
 
@@ -154,16 +154,23 @@ server *cluster_master_of(cluster *c, unsigned slot)
     map known;
 
     for (size_t i = 0; i < c->count; i++) {
-        if (runs(c->nodes[i]) && map_read(c, c->nodes[i], &known))
+        if (cluster_runs(c->nodes[i]) && map_read(c, c->nodes[i], &known))
             return c->nodes[known.masters[slot]];
     }
     fail_msg("no node knows the master of slot %u", slot);
     return NULL;
 }
 
+bool cluster_is_idle(const cluster *c, const server *node)
+{
+    map agreed;
+
+    return map_agreed(c, &agreed) && !serves(&agreed, cluster_index(c, node));
+}
+
 /* ---- start and stop ---- */
 
-static bool nodes_run(cluster *c)
+bool cluster_node_run(cluster *c, size_t i)
 {
     char timeout[16];
     const char *const args[] = {"--cluster-node-timeout",
@@ -173,23 +180,29 @@ static bool nodes_run(cluster *c)
                                 "--repl-diskless-sync-delay",
                                 "0",
                                 NULL};
+    redisReply *id;
 
-    (void)snprintf(timeout, sizeof(timeout), "%d", CLUSTER_TIMEOUT_MS);
+    (void)snprintf(timeout, sizeof(timeout), "%u", c->timeout_ms);
+    c->nodes[i] =
+        c->is_tls ? server_start_node_tls(args) : server_start_node(args);
+    if (c->nodes[i] == NULL)
+        return false;
+    id = server_command(c->nodes[i], "CLUSTER MYID");
+    (void)snprintf(c->ids[i], sizeof(c->ids[i]), "%s", id->str);
+    freeReplyObject(id);
+    return true;
+}
+
+static bool nodes_run(cluster *c)
+{
     for (size_t i = 0; i < c->count; i++) {
-        redisReply *id;
-
-        c->nodes[i] =
-            c->is_tls ? server_start_node_tls(args) : server_start_node(args);
-        if (c->nodes[i] == NULL)
+        if (!cluster_node_run(c, i))
             return false;
-        id = server_command(c->nodes[i], "CLUSTER MYID");
-        (void)snprintf(c->ids[i], sizeof(c->ids[i]), "%s", id->str);
-        freeReplyObject(id);
     }
     return true;
 }
 
-static bool told(server *node, const char *command)
+bool cluster_told(server *node, const char *command)
 {
     redisReply *reply = server_ask(node, command);
     bool is_done = reply != NULL && reply->type == REDIS_REPLY_STATUS;
@@ -213,6 +226,15 @@ static bool slots_share(cluster *c)
     return true;
 }
 
+bool cluster_meet(cluster *c, size_t i)
+{
+    char command[64];
+
+    (void)snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %u",
+                   port_of(c, c->nodes[i]));
+    return cluster_told(c->nodes[0], command);
+}
+
 /* Each has an epoch of its own, so that no two begin with the same. */
 static bool nodes_meet(cluster *c)
 {
@@ -221,17 +243,14 @@ static bool nodes_meet(cluster *c)
     for (size_t i = 0; i < c->count; i++) {
         (void)snprintf(command, sizeof(command), "CLUSTER SET-CONFIG-EPOCH %zu",
                        i + 1);
-        if (!told(c->nodes[i], command))
-            return false;
-        (void)snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %u",
-                       port_of(c, c->nodes[i]));
-        if (i > 0 && !told(c->nodes[0], command))
+        if (!cluster_told(c->nodes[i], command) ||
+            (i > 0 && !cluster_meet(c, i)))
             return false;
     }
     return true;
 }
 
-static bool all_know_all(void *data)
+bool cluster_all_known(void *data)
 {
     map known;
     const cluster *c = data;
@@ -254,7 +273,7 @@ static bool replicas_follow(cluster *c)
     for (size_t i = c->masters; i < c->count; i++) {
         (void)snprintf(command, sizeof(command), "CLUSTER REPLICATE %s",
                        c->ids[i % c->masters]);
-        if (!told(c->nodes[i], command))
+        if (!cluster_told(c->nodes[i], command))
             return false;
     }
     return true;
@@ -269,10 +288,12 @@ static cluster *start(size_t masters, size_t replicas, bool is_tls)
         c->masters = masters;
         c->count = masters * (1 + replicas);
         c->is_tls = is_tls;
+        c->timeout_ms =
+            replicas > 0 ? CLUSTER_TIMEOUT_MS : CLUSTER_LONG_TIMEOUT_MS;
     }
     if (c != NULL && nodes_run(c) && slots_share(c) && nodes_meet(c) &&
-        wait_until(all_know_all, c, COME_MS) && replicas_follow(c) &&
-        wait_until(is_whole, c, COME_MS))
+        wait_until(cluster_all_known, c, CLUSTER_COME_MS) &&
+        replicas_follow(c) && wait_until(is_whole, c, CLUSTER_COME_MS))
         return c;
     (void)fprintf(stderr, "cluster: it does not come together\n");
     cluster_stop(c);
@@ -321,17 +342,17 @@ server *cluster_wait_other(cluster *c, unsigned slot, const server *than)
 {
     struct other other = {.c = c, .slot = slot, .than = than};
 
-    if (!wait_until(is_other, &other, COME_MS))
+    if (!wait_until(is_other, &other, CLUSTER_COME_MS))
         fail_msg("slot %u gets no other master", slot);
     server_reconnect(other.named);
-    c->elected_at[index_of(c, other.named)] = wait_now_ms();
+    c->elected_at[cluster_index(c, other.named)] = wait_now_ms();
     return other.named;
 }
 
 static server *replica_of(cluster *c, const server *master)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (c->nodes[i] != master && runs(c->nodes[i]) &&
+        if (c->nodes[i] != master && cluster_runs(c->nodes[i]) &&
             is_replica_of(c, c->nodes[i], master))
             return c->nodes[i];
     }
@@ -350,8 +371,9 @@ static bool has_rested(void *data)
 static void let_rest(cluster *c, const server *master)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (runs(c->nodes[i]) && is_replica_of(c, c->nodes[i], master) &&
-            !wait_until(has_rested, &c->elected_at[i], COME_MS))
+        if (cluster_runs(c->nodes[i]) &&
+            is_replica_of(c, c->nodes[i], master) &&
+            !wait_until(has_rested, &c->elected_at[i], CLUSTER_COME_MS))
             fail_msg("the time does not pass");
     }
 }
@@ -372,13 +394,13 @@ struct promotion {
 static bool is_listened_to(void *data)
 {
     const struct promotion *p = data;
-    const char *id = p->c->ids[index_of(p->c, p->to)];
+    const char *id = p->c->ids[cluster_index(p->c, p->to)];
     char slave[CLUSTER_ID + 8], *rest = NULL;
-    bool is_known = !runs(p->from);
+    bool is_known = !cluster_runs(p->from);
     redisReply *reply = is_known ? NULL : server_ask(p->from, "CLUSTER NODES");
 
     (void)snprintf(slave, sizeof(slave), "slave %s",
-                   p->c->ids[index_of(p->c, p->from)]);
+                   p->c->ids[cluster_index(p->c, p->from)]);
     for (char *line = reply != NULL ? strtok_r(reply->str, "\n", &rest) : NULL;
          line != NULL; line = strtok_r(NULL, "\n", &rest))
         is_known = is_known || (strncmp(line, id, CLUSTER_ID) == 0 &&
@@ -393,7 +415,7 @@ static bool is_promoted(void *data)
     map agreed;
 
     return map_agreed(p->c, &agreed) &&
-           !serves(&agreed, index_of(p->c, p->from)) && is_master(p->to) &&
+           !serves(&agreed, cluster_index(p->c, p->from)) && is_master(p->to) &&
            node_is_ok(p->to);
 }
 
@@ -401,14 +423,14 @@ static server *promote(cluster *c, server *master, const char *command)
 {
     struct promotion p = {.c = c, .from = master, .to = replica_of(c, master)};
 
-    if (!wait_until(is_listened_to, &p, COME_MS))
+    if (!wait_until(is_listened_to, &p, CLUSTER_COME_MS))
         fail_msg("the master does not know its replica");
     for (int i = 0; i < FAILOVER_TRIES; i++) {
         freeReplyObject(server_ask(p.to, command));
         if (wait_until(is_promoted, &p, FAILOVER_MS)) {
             server_reconnect(master);
             server_reconnect(p.to);
-            c->elected_at[index_of(c, p.to)] = wait_now_ms();
+            c->elected_at[cluster_index(c, p.to)] = wait_now_ms();
             return p.to;
         }
     }
@@ -430,7 +452,7 @@ server *cluster_failover(cluster *c, server *master)
 
     let_rest(c, master);
     p.to = promote(c, master, "CLUSTER FAILOVER");
-    if (!wait_until(old_follows, &p, COME_MS))
+    if (!wait_until(old_follows, &p, CLUSTER_COME_MS))
         fail_msg("the master before does not follow");
     return p.to;
 }
@@ -446,7 +468,7 @@ static void
 set_slot(cluster *c, server *node, unsigned slot, const char *word, server *to)
 {
     char *ok = server_string(node, "CLUSTER SETSLOT %d %s %s", (int)slot, word,
-                             c->ids[index_of(c, to)]);
+                             c->ids[cluster_index(c, to)]);
 
     assert_string_equal(ok, "OK");
     free(ok);
@@ -481,20 +503,76 @@ size_t cluster_move_keys(cluster *c, unsigned slot, server *to, size_t most)
     return count;
 }
 
+/* The one before follows the new one as soon as it has no slot left. */
+static void
+release_slot(cluster *c, server *from, unsigned slot, const server *to)
+{
+    redisReply *reply = server_command(from, "CLUSTER SETSLOT %d NODE %s",
+                                       (int)slot, c->ids[cluster_index(c, to)]);
+
+    if (reply->type == REDIS_REPLY_ERROR && is_master(from))
+        fail_msg("CLUSTER SETSLOT: %s", reply->str);
+    freeReplyObject(reply);
+}
+
+/* The epoch in which a node knows another; -1: it does not know it. */
+static long long epoch_known(server *node, const char *id)
+{
+    char *text = server_string(node, "CLUSTER NODES");
+    const char *line = strstr(text, id);
+    long long epoch = -1;
+
+    for (; line != NULL && line != text && line[-1] != '\n';
+         line = strstr(line + 1, id)) {
+    }
+    for (int word = 1; line != NULL && word < 7; word++) {
+        line = strchr(line, ' ');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    if (line != NULL)
+        epoch = strtoll(line, NULL, 10);
+    free(text);
+    return epoch;
+}
+
+struct move {
+    cluster *c;
+    server *to;
+};
+
+/* Who has not heard of it takes a slot from this master, or is elected in its
+   place, with an epoch in which others do not believe it. */
+static bool is_epoch_known(void *data)
+{
+    const struct move *m = data;
+    const char *id = m->c->ids[cluster_index(m->c, m->to)];
+    long long epoch = node_info(m->to, "cluster_my_epoch");
+
+    for (size_t i = 0; i < m->c->count; i++) {
+        if (cluster_runs(m->c->nodes[i]) &&
+            epoch_known(m->c->nodes[i], id) != epoch)
+            return false;
+    }
+    return true;
+}
+
 /* The target first: then no node ever names one that has not got the slot. */
 void cluster_move_end(cluster *c, unsigned slot, server *to)
 {
     server *from = cluster_master_of(c, slot);
+    struct move m = {.c = c, .to = to};
 
     set_slot(c, to, slot, "NODE", to);
-    set_slot(c, from, slot, "NODE", to);
+    release_slot(c, from, slot, to);
     for (size_t i = 0; i < c->count; i++) {
         server *node = c->nodes[i];
 
-        if (runs(node) && node != from && node != to && is_master(node))
+        if (cluster_runs(node) && node != from && node != to && is_master(node))
             set_slot(c, node, slot, "NODE", to);
     }
     assert_ptr_equal(cluster_wait_other(c, slot, from), to);
+    if (!wait_until(is_epoch_known, &m, CLUSTER_COME_MS))
+        fail_msg("not all nodes know the epoch of the move");
 }
 
 void cluster_move(cluster *c, unsigned slot, server *to)

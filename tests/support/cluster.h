@@ -7,11 +7,17 @@
 /*
  * A Redis Cluster: masters that share all slots in equal ranges, and as many
  * replicas for each, on free ports of 127.0.0.1. A node that does not answer for
- * two seconds has failed. Any number of clusters run side by side. They end with
- * the thread that started them, as every server here.
+ * two seconds has failed, or for five where there is no replica to be elected. Any
+ * number of clusters run side by side. They end with the thread that started them,
+ * as every server here.
  */
 
-enum { CLUSTER_NODES = 12, CLUSTER_ID = 40, CLUSTER_TIMEOUT_MS = 2000 };
+enum {
+    CLUSTER_NODES = 12,
+    CLUSTER_ID = 40,
+    CLUSTER_TIMEOUT_MS = 2000,
+    CLUSTER_LONG_TIMEOUT_MS = 5000
+};
 
 typedef struct cluster {
     server *nodes[CLUSTER_NODES]; /* first the masters, in the order of their
@@ -19,6 +25,7 @@ typedef struct cluster {
     char ids[CLUSTER_NODES][CLUSTER_ID + 1];
     uint64_t elected_at[CLUSTER_NODES]; /* in ms; 0: never */
     size_t masters, count;              /* at the start; all nodes */
+    unsigned timeout_ms;                /* of a node that does not answer */
     bool is_tls; /* clients and nodes speak TLS, on the port of that */
 } cluster;
 
@@ -69,5 +76,22 @@ void cluster_move_begin(cluster *c, unsigned slot, server *to);
 size_t cluster_move_keys(cluster *c, unsigned slot, server *to, size_t most);
 void cluster_move_end(cluster *c, unsigned slot, server *to);
 void cluster_move(cluster *c, unsigned slot, server *to);
+
+/* ---- nodes that come and go, cluster_nodes.c ---- */
+
+/*
+ * Freezes all other nodes that run. The master goes on for about the time that a
+ * node has to answer, and then serves nobody. Joining wakes all that are frozen, and
+ * returns when the cluster is whole; the master may be another by then.
+ */
+void cluster_isolate(cluster *c, server *master);
+void cluster_join(cluster *c);
+
+/* A new master that serves no slot yet; the last one in nodes. All run. */
+server *cluster_add(cluster *c);
+
+/* Takes a node out that serves no slot, and stops it; those behind it in nodes
+   move up. All run. */
+void cluster_remove(cluster *c, server *node);
 
 #endif /* LK_TESTS_SUPPORT_CLUSTER_H */

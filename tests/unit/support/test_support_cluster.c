@@ -7,6 +7,7 @@
 #include "base/slot.h"
 #include "support/check.h"
 #include "support/cluster.h"
+#include "support/wait.h"
 
 enum { MASTERS = 3, KEYS = 5 };
 
@@ -199,6 +200,50 @@ static void a_frozen_master_is_replaced(void **state)
     assert_true(refuses(from, "GET {t}a", "MOVED "));
 }
 
+static bool serves_nobody(void *data)
+{
+    redisReply *reply = server_ask(data, "SET {t}a 1");
+    bool is_down = reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+                   strncmp(reply->str, "CLUSTERDOWN ", 12) == 0;
+
+    freeReplyObject(reply);
+    return is_down;
+}
+
+static void an_isolated_master_ends_by_itself(void **state)
+{
+    server *alone = cluster_master_of(c, slot());
+
+    (void)state;
+    cluster_isolate(c, alone);
+    for (size_t i = 0; i < c->count; i++)
+        assert_int_equal(server_is_frozen(c->nodes[i]), c->nodes[i] != alone);
+    assert_true(wait_until(serves_nobody, alone, 60000));
+    cluster_join(c);
+    assert_true(agrees(cluster_master_of(c, slot()), "SET {t}a 1"));
+}
+
+static void a_master_comes_and_goes(void **state)
+{
+    server *from = cluster_master_of(c, slot());
+    server *added = cluster_add(c);
+
+    (void)state;
+    assert_int_equal(c->count, 2 * MASTERS + 1);
+    assert_true(agrees(from, "SET {t}a 1"));
+    cluster_move(c, slot(), added);
+    cluster_wait_whole(c);
+    assert_int_equal(server_integer(added, "INCR {t}a"), 2);
+    assert_int_equal(node_info(from, "cluster_size"), MASTERS + 1);
+    cluster_move(c, slot(), from);
+    cluster_remove(c, added);
+    assert_int_equal(c->count, 2 * MASTERS);
+    for (size_t i = 0; i < c->count; i++)
+        assert_int_equal(node_info(c->nodes[i], "cluster_known_nodes"),
+                         2 * MASTERS);
+    assert_int_equal(server_integer(from, "INCR {t}a"), 3);
+}
+
 static void nodes_speak_tls(void **state)
 {
     cluster *tls;
@@ -231,6 +276,8 @@ int main(void)
         CLUSTER_TEST(a_replica_follows_a_killed_master),
         CLUSTER_TEST(a_replica_takes_the_place_of_its_master),
         CLUSTER_TEST(a_frozen_master_is_replaced),
+        CLUSTER_TEST(a_master_comes_and_goes),
+        CLUSTER_TEST(an_isolated_master_ends_by_itself),
         CLUSTER_TEST(nodes_speak_tls),
     };
 
