@@ -82,6 +82,7 @@ typedef struct played {
     const char *id_answer, *name_answer; /* of CLIENT ID and SETNAME */
     const char *tracking_answer;         /* of CLIENT TRACKING and CACHING */
     const char *info_answer;             /* of INFO, whatever it is about */
+    const char *named;  /* host of the sentinels' master; NULL: "server" */
     int connect_answer; /* of each stream to come; see fake_server */
     bool waits;         /* lock_confirm says that others wait */
     bool is_mute;       /* no command is answered any more */
