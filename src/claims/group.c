@@ -127,6 +127,7 @@ static void follow(lk__group *group, const lk__majority *majority)
         lk__conn_leave(conn, "the sentinels name another master");
     group->followed = *majority->named;
     group->gave = false;
+    node->command_greeting.heard_at = 0; /* that was another server */
     node->address.host = group->followed.host;
     node->address.port = group->followed.port;
     node->belief.turn++;

@@ -454,20 +454,22 @@ static bool is_sentinel(const fake_link *link)
 }
 
 /* It has named this master for long. */
-static void answer_sentinel(fake_link *link, const command *c)
+static void answer_sentinel(const played *p, fake_link *link, const command *c)
 {
+    const char *host = p->named != NULL ? p->named : "server";
     const bool is_master = c->argc > 1 && strcasecmp(c->argv[1], "MASTER") == 0;
 
     if (strcasecmp(c->argv[0], "SUBSCRIBE") == 0)
         fake_say(link, "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n"
                        ":1\r\n");
     else if (is_master)
-        fake_say(link, "*8\r\n$2\r\nip\r\n$6\r\nserver\r\n"
-                       "$4\r\nport\r\n$4\r\n6379\r\n"
-                       "$13\r\nrole-reported\r\n$6\r\nmaster\r\n"
-                       "$18\r\nrole-reported-time\r\n$6\r\n100000\r\n");
+        say(link,
+            "*8\r\n$2\r\nip\r\n$%zu\r\n%s\r\n$4\r\nport\r\n$4\r\n6379\r\n"
+            "$13\r\nrole-reported\r\n$6\r\nmaster\r\n"
+            "$18\r\nrole-reported-time\r\n$6\r\n100000\r\n",
+            strlen(host), host);
     else if (strcasecmp(c->argv[0], "SENTINEL") == 0)
-        fake_say(link, "*2\r\n$6\r\nserver\r\n$4\r\n6379\r\n");
+        say(link, "*2\r\n$%zu\r\n%s\r\n$4\r\n6379\r\n", strlen(host), host);
     else
         fake_say(link, "+OK\r\n");
 }
@@ -484,7 +486,7 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
         (p->silent == link && strncmp(word, "EVAL", 4) != 0))
         return;
     if (is_sentinel(link)) {
-        answer_sentinel(link, &c);
+        answer_sentinel(p, link, &c);
     } else if (strncmp(word, "EVAL", 4) == 0 && strcmp(argv[2], "0") != 0) {
         answer_script(p, link, &c);
     } else if (strcmp(word, "SUBSCRIBE") == 0) {

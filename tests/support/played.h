@@ -84,6 +84,7 @@ typedef struct played {
     const char *info_answer;             /* of INFO, whatever it is about */
     bool tells_time;    /* TIME is answered by the virtual clock, */
     int64_t set_us;     /* and by how far it was set */
+    const char *named;  /* host of the sentinels' master; NULL: "server" */
     int connect_answer; /* of each stream to come; see fake_server */
     bool waits;         /* lock_confirm says that others wait */
     bool is_mute;       /* no command is answered any more */

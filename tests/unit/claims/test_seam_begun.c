@@ -101,6 +101,17 @@ static void one_that_has_begun_gives_nothing_for_a_while(void **state)
     assert_in_range(played_now_ms(p) - began, BELIEF_MS, BELIEF_MS + SLACK_MS);
 }
 
+/* The one before was heard a moment ago, but at another place. */
+static void another_master_is_as_old_as_it_says(void **state)
+{
+    played *p = *state;
+
+    begin_as(p, "two", 1000);
+    p->named = "other";
+    played_run_ms(p, BELIEF_MS / 2);
+    assert_in_range(take_and_give(p), 0, SLACK_MS);
+}
+
 /* Its age is what such a client has to go by. */
 static void nor_to_a_client_that_did_not_meet_the_one_before(void **state)
 {
@@ -209,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_that_is_old_gives_at_once),
         TEST(one_that_has_begun_gives_nothing_for_a_while),
+        TEST(another_master_is_as_old_as_it_says),
         TEST(nor_to_a_client_that_did_not_meet_the_one_before),
         TEST(one_that_does_not_say_its_age_has_begun_when_it_was_met),
         cmocka_unit_test_setup_teardown(
