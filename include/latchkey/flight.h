@@ -18,8 +18,8 @@
  * call runs on the caller's thread. It must not call for the same key: it would
  * wait for itself.
  *
- * Lifetime: freeing the handle is local. A value belongs to who got it, and may
- * be shared: do not write to it.
+ * Lifetime: freeing the handle is local. A value belongs to the one that got it,
+ * and may be shared: do not write to it.
  */
 
 #include <latchkey/hold.h>

@@ -65,7 +65,7 @@ typedef struct lk_entry {
                                 permit whose lease has ended may be counted
                                 until somebody comes across it */
     uint64_t waiter_count; /**< without Redisson's, but those of its fair lock;
-                                who died is counted until it is come across */
+                                one that died counts until it is come across */
     bool has_value;        /**< a semaphore or a latch that is set */
     int64_t value;         /**< permits that are free; what a latch waits for */
     const lk_party *holder; /**< of a lock or read-write lock one of those who
@@ -107,7 +107,7 @@ LK_API void lk_listing_free(lk_listing *listing);
 
 /**
  * Asks what a name is, who holds and who waits: lk_lock_info() and its like,
- * for who does not know the kind. Free with lk_info_free().
+ * for callers that do not know the kind. Free with lk_info_free().
  *
  * @param ret_kind  also set where the name is of a kind but not in use
  * @return LK_OK; LK_ENOTHELD: no such name; or as lk_lock_info()

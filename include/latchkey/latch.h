@@ -178,10 +178,10 @@ LK_API LK_NODISCARD lk_status lk_latch_reset_async(lk_latch *latch,
                                                    lk_done_cb cb, void *data);
 
 /**
- * Makes the latch unset; who waited for it to open ends with LK_EGONE.
+ * Makes the latch unset; a wait for it to open ends with LK_EGONE.
  *
- * @return LK_OK; LK_EUNSET: it was unset, and who waits for it to be armed goes
- *         on waiting; LK_EINDOUBT; or the server's refusal
+ * @return LK_OK; LK_EUNSET: it was unset, and a wait for it to be armed goes on;
+ *         LK_EINDOUBT; or the server's refusal
  */
 LK_API LK_NODISCARD lk_status lk_latch_delete(lk_latch *latch);
 

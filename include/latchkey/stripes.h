@@ -10,7 +10,7 @@
  * Promise: at most one owner at a time has a valid hold of a key. Keys of one
  * stripe exclude each other as well. Many keys are acquired at once without
  * deadlock (multilock.h). All processes have to agree on the number of stripes:
- * it is kept at the server, and who comes with another one is refused.
+ * it is kept at the server, and a process with another one is refused.
  *
  * Threads: a handle may be used from any thread. The owner is the calling
  * thread unless the options name one; it enters again what it holds, another

@@ -74,7 +74,7 @@ local function till(ttl)
 end
 
 -- Begins a generation with so much to count, for ttl ms; with the first member
--- who arrives, or false. A member that arrived before does not count, see
+-- that arrives, or false. A member that arrived before does not count, see
 -- arrived(); it is cleared away behind it, also where the clock was set back and it
 -- seems to arrive later.
 function change_steps.arm(to, it, size, ttl, who)

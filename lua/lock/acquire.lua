@@ -173,8 +173,7 @@ local function stand(passes)
     if contends == 1 then
         local text = turns.seen(turned)
         if text then
-            redis.pcall('SET', record_key, holder.note(was, 'turn', text), 'PX',
-                life)
+            holder.turn(record_key, was, text, life)
         end
     end
     return {QUEUED, left == -2 and 0 or left, place, contends}

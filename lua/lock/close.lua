@@ -104,8 +104,7 @@ local to = {lock = lock_key, record = record_key, queue = queue_key,
 if heard then
     local begun = not failed(heard) and turns.due(turns.read(was.turn), true)
     if begun then
-        redis.pcall('SET', record_key, holder.note(was, 'turn', begun), 'PX',
-            life)
+        holder.turn(record_key, was, begun, life)
     end
     return {CLOSED, 2, 0, failed(heard) and 1 or 0}
 elseif broken then
@@ -160,8 +159,7 @@ local function set_free()
         return bad
     end
     if begun then
-        denied = failed(redis.pcall('SET', record_key,
-            holder.note(was, 'turn', begun), 'PX', life)) or denied
+        denied = holder.turn(record_key, was, begun, life) or denied
     end
     if #fields > 0 then
         denied = failed(turns.tell(fairq_key, channel)) or denied

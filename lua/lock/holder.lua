@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- holder: who has the lock, and making somebody its owner.
--- needs: clock
+-- needs: clock failed
 
 local holder = {}
 
@@ -26,6 +26,15 @@ function holder.note(was, name, value)
     end
     it[name] = value
     return record.write(it)
+end
+
+-- Writes the record with another turn, to live for ms at least and no shorter than
+-- before: another client may keep its fences for longer. Returns an error or nil.
+function holder.turn(key, was, text, ms)
+    local left = redis.pcall('PTTL', key)
+    return failed(left) or failed(redis.pcall('SET', key,
+        holder.note(was, 'turn', text), 'PX',
+        string.format('%.0f', math.max(left, ms))))
 end
 
 -- The error for a hash that is no lock of this kind, or nil. Looked at only

@@ -102,7 +102,7 @@ if waits then
     end
 end
 if text then
-    redis.pcall('SET', record_key, holder.note(was, 'turn', text), 'PX', life)
+    holder.turn(record_key, was, text, life)
 end
 local it = found.it
 if it then

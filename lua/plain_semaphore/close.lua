@@ -57,7 +57,7 @@ end
 denied = was == 2 and counter.free and counter.tell(channel) or denied
 denied = room.tell(to, found, counter.free) or denied
 denied = line.park(queue_key, found) or denied
-if not stone and redis.call('ZCOUNT', queue_key, '0', '+inf') == 0 then
-    redis.pcall('DEL', queue_key)
+if not stone then
+    line.drop(queue_key)
 end
 return dismiss({CLOSED, was, found.more, denied and 1 or 0}, claim, settled)

@@ -8,7 +8,7 @@
 -- which a change may be sent again; what tells its counter from the next stays for
 -- an hour, in a record that is no kind's, and so do fences of another kind. Claims
 -- that are void still stay so. A full server does not refuse it.
--- needs: counter master queue
+-- needs: counter failed master queue
 
 local HOUR = '3600000'
 
@@ -27,12 +27,15 @@ elseif counter.free then
 elseif not counter.is_known then
     return {NOTHING}
 end
-local keys = {record_key}
-if redis.call('ZCOUNT', queue_key, queue.score(queue.VOID, 0), '+inf') == 0 then
-    keys[2] = queue_key
-end
-redis.call('DEL', unpack(keys))
+local is_void = redis.call('ZCOUNT', queue_key, queue.score(queue.VOID, 0),
+    '+inf') > 0
 if counter.gone > 0 or counter.was.fence ~= '0' then
-    redis.pcall('SET', record_key, counter.text('2-', counter.gone), 'PX', HOUR)
+    bad = failed(redis.pcall('SET', record_key, counter.text('2-', counter.gone),
+        'PX', HOUR))
+else
+    bad = failed(redis.pcall('DEL', record_key))
 end
-return {DONE}
+if not bad and not is_void then
+    redis.pcall('DEL', queue_key)
+end
+return bad or {DONE}

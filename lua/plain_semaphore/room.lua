@@ -3,8 +3,8 @@
 --
 -- A permit that was handed to a client which dies before it hears of it would be
 -- gone for ever: nothing ends it. So none is handed over. The first that lives and
--- for which there are enough is told `open`, and takes by itself. Nobody is passed
--- by who lives, however much it needs.
+-- for which there are enough is told `open`, and takes by itself. No member that
+-- lives is passed by, however much it needs.
 --
 -- Those of Redisson who take and give back leave no trace, so that turns cannot be
 -- as long as the other side had them. While somebody of theirs listens, every other

@@ -144,7 +144,7 @@ if held and not at then
 end
 if begun and not out.stays then
     denied = failed(redis.pcall('SET', record_key, hold.record({turn = begun}),
-        'PX', life)) or denied
+        'PX', hold.life(record_key, life))) or denied
 end
 if not at and first then
     denied = failed(message.opened(first, db, 'rwlock',
@@ -161,8 +161,7 @@ end
 if #gone > 0 then
     redis.pcall('ZREM', queue_key, unpack(gone))
 end
-if was_waited and not stone
-        and redis.call('ZCOUNT', queue_key, '0', '+inf') == 0 then
-    redis.pcall('DEL', queue_key)
+if was_waited and not stone then
+    line.drop(queue_key)
 end
 return {CLOSED, held and 2 or score and 1 or 0, seen.more, denied and 1 or 0}

@@ -140,9 +140,8 @@ for i = 1, why == 'f' and #ends or 0 do
     denied = failed(message.revoked(ends[i], db, 'semaphore', counter_key))
         or denied
 end
-if is_waited and not stone
-        and redis.call('ZCOUNT', queue_key, '0', '+inf') == 0 then
-    redis.pcall('DEL', queue_key)
+if is_waited and not stone then
+    line.drop(queue_key)
 end
 if lost then
     redis.pcall('HDEL', holders_key, unpack(lost))

@@ -56,3 +56,11 @@ function line.leave(key, own, is_there, stone)
     return failed(redis.pcall('ZADD', key, void, own))
         or failed(redis.pcall('PEXPIRE', key, queue.LIFE))
 end
+
+-- Deletes a queue that has marks alone. One that was emptied in a slot that moves is
+-- no longer there to be asked, which is no reason to fail.
+function line.drop(key)
+    if redis.pcall('ZCOUNT', key, '0', '+inf') == 0 then
+        redis.pcall('DEL', key)
+    end
+end

@@ -24,9 +24,14 @@ end
 local bad = stone and void.add(void_key, claim, tonumber(stone))
 if was or why == 'l' and not holder then
     -- One signal lies there at a time, for a second: two would wake two for one
-    -- lock.
-    redis.pcall('DEL', signal_key)
-    if not failed(redis.pcall('LPUSH', signal_key, 1)) then
+    -- lock. One that is there stays: in a slot that moves, a key that was removed
+    -- cannot be made again.
+    local lies = redis.pcall('LLEN', signal_key) == 1
+    if not lies then
+        redis.pcall('DEL', signal_key)
+        lies = not failed(redis.pcall('LPUSH', signal_key, 1))
+    end
+    if lies then
         redis.pcall('PEXPIRE', signal_key, 1000)
     end
 end

@@ -18,11 +18,11 @@ function void.has(key, claim)
 end
 
 -- Has the claim be void for ms. Returns an error, and then it is not, or nil. Those
--- whose time is over go first, which a full server does not refuse; it lets through
--- what follows.
+-- whose time is over go last, so that the key is never gone in between.
 function void.add(key, claim, ms)
     clock.look()
-    redis.pcall('ZREMRANGEBYSCORE', key, '-inf', clock.ms)
+    -- Changes nothing; a full server lets through what follows.
+    redis.pcall('ZREM', key, '')
     local bad = failed(redis.pcall('ZADD', key, clock.ms + ms, claim))
     if bad then
         return bad
@@ -30,6 +30,8 @@ function void.add(key, claim, ms)
     bad = failed(lengthen(key, ms))
     if bad then
         redis.pcall('ZREM', key, claim)
+    else
+        redis.pcall('ZREMRANGEBYSCORE', key, '-inf', clock.ms)
     end
     return bad
 end

@@ -55,9 +55,9 @@ static void look_later(lk__claim *claim, int64_t ttl_ms)
 }
 
 /*
- * A name that goes from hand to hand is free for moments only, and who has just
- * released it may be back sooner than anybody who is told of that: so it looks
- * in between as well. The looks come a little unevenly: else they would fall
+ * A name that goes from hand to hand is free for moments only, and the one that
+ * just released it may be back sooner than anybody who is told: so it looks in
+ * between as well. The looks come a little unevenly: else they would fall
  * into step with holds of even length.
  */
 static void look_between(lk__claim *claim, uint64_t pause_ns)
@@ -242,7 +242,7 @@ bool lk__claim_is_spinning(const lk__claim *claim)
     return claim->spin.most_ms != 0;
 }
 
-/* Full jitter: who failed together does not try together. */
+/* Full jitter: claims that failed together do not try together. */
 static void spin_on(lk__claim *claim)
 {
     lk_client *client = claim->place->client;

@@ -269,7 +269,7 @@ void lk__claim_release(lk__claim *claim, lk__releaser *releaser)
     claim->give_up_at = claim->server_until + TICKET_TTL_MS * LK__MS;
     lk__alarm_clear(&client->alarms, &claim->alarm);
     lk__claim_close(claim);
-    lk__place_drive(claim->place); /* who counted on being passed it */
+    lk__place_drive(claim->place); /* others counted on being passed it */
 }
 
 void lk__claim_end_lost(lk__claim *claim)
@@ -320,7 +320,7 @@ void lk__claim_signal(lk__place *place)
         lk__claim_new_numbered(place, ++client->work->last_claim_number);
 
     if (claim == NULL)
-        return; /* no memory: who waits here finds out by looking */
+        return; /* no memory: a waiter here finds out by looking */
     claim->state = LK__CLAIM_LEAVING;
     claim->give_up_at = lk__client_now(client) + leave_for_ms(claim) * LK__MS;
     lk__claim_close(claim);

@@ -179,7 +179,7 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
                    claim->place->kind->word, claim->place->name, claim->id,
                    lk__loss_text(loss));
     lk__holds_tell_lost(claim);
-    lk__place_drive(claim->place); /* who counted on being passed it */
+    lk__place_drive(claim->place); /* others counted on being passed it */
 }
 
 lk_loss lk__claim_loss_of(int64_t code)

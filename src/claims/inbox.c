@@ -124,7 +124,7 @@ static void take_revoked(lk__node *node, const message *m)
 /* ---- reading ------------------------------------------------------------------- */
 
 /* Each message: the numbers between its claim and its name, as offsets in a
-   message, with the most that each can be; who takes it. */
+   message, with the most that each can be; the function that takes it. */
 typedef struct message_form {
     const char *word;
     size_t count;

@@ -27,7 +27,7 @@ enum {
     UUID_SIZE = 36
 };
 
-/* More than that is not looked through for who holds and waits. */
+/* More than that is not looked through for holders and waiters. */
 enum { WAITS_LOOKED_AT = 64, LOOKS_MOST = 8192, CLAIMS_NAMED = 16 };
 
 #define MS UINT64_C(1000000)

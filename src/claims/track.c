@@ -78,8 +78,8 @@ is_refused(lk__node *node, lk_status status, const redisReply *reply)
         return false;
     if (!tracking->was_told)
         lk__client_log(node->client, LK_LOG_WARN,
-                       "changes of names are not told, so who waits behind "
-                       "others looks more often: %s",
+                       "changes of names are not told, so waiters behind "
+                       "others look more often: %s",
                        reply->str);
     tracking->was_told = true;
     tracking->refused = true;

@@ -90,7 +90,7 @@ static lk_client *client_of(const board *b)
     return b->place->client;
 }
 
-/* Only for who waits or computes: an answer may come when nobody does any more,
+/* Only for one that waits or computes: an answer may come when none does any more,
    and is then the last that keeps the board. */
 static void alarm_in(board *b, uint64_t ms)
 {

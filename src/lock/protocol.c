@@ -152,7 +152,7 @@ read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
                : read_look(reply, ret);
 }
 
-/* Whose turn it is is the first of the caller's; who holds now looks, too. */
+/* Whose turn it is is the first of the caller's; a holder looks, too. */
 static lk_status
 read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
 {

@@ -60,7 +60,7 @@ typedef struct lk__side {
 /* The answers of all members to a release or an extension. */
 typedef struct lk__gather {
     lk__joint *joint; /* counted once it is under way */
-    atomic_uint refs; /* who waits, and each answer that is to come */
+    atomic_uint refs; /* the waiter, and each answer that is to come */
     lk__call call;
     size_t pending, good;
     lk_status status; /* the worst so far */

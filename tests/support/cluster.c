@@ -41,7 +41,7 @@ size_t cluster_index(const cluster *c, const server *node)
     return 0;
 }
 
-/* Who serves each slot: a place in nodes. */
+/* The node that serves each slot: a place in nodes. */
 typedef struct map {
     unsigned char masters[LK__SLOTS];
 } map;

@@ -454,3 +454,30 @@ void script_expire(script_fixture *f)
 {
     assert_like(script_redis(f, "DEL %s", f->keys[KEY_LOCK]), "1");
 }
+
+/* Nobody is met there; the node is known for a while all the same. */
+bool script_move(script_fixture *f)
+{
+    unsigned slot = lk__slot_of(f->name, strlen(f->name));
+    char id[48] = "";
+    const char *line;
+
+    if (!is_node())
+        return false;
+    assert_like(script_redis(f, "CLUSTER MEET 127.0.0.1 1"), "OK");
+    line = strstr(script_redis(f, "CLUSTER NODES"), " handshake");
+    assert_non_null(line);
+    while (line > f->redis_text && line[-1] != '\n')
+        line--;
+    snprintf(id, sizeof(id), "%.40s", line);
+    assert_like(script_redis(f, "CLUSTER SETSLOT %u MIGRATING %s", slot, id),
+                "OK");
+    return true;
+}
+
+void script_stop_moving(script_fixture *f)
+{
+    assert_like(script_redis(f, "CLUSTER SETSLOT %u STABLE",
+                             lk__slot_of(f->name, strlen(f->name))),
+                "OK");
+}

@@ -94,6 +94,11 @@ void script_fill_memory(script_fixture *f, bool is_full);
 
 /* Each script from now on runs so many ms after the beginning of a second. */
 void script_at(script_fixture *f, long long ms);
+/* Has the slot of the name begin to move away: scripts run for keys that are all
+   there, and a key that is gone cannot be made. False: the server is no node of a
+   cluster. */
+bool script_move(script_fixture *f);
+void script_stop_moving(script_fixture *f);
 /* Has the lock end as if its lease had run out. */
 void script_expire(script_fixture *f);
 

@@ -171,7 +171,7 @@ static void on_acquired(lk_status status, lk_hold *hold, void *data)
     w->hold = hold;
 }
 
-/* Whether it cannot come before this process ends: who holds it is a tool that
+/* Whether it cannot come before this process ends: its holder is a tool that
    this process runs under. Of a semaphore others may give a permit back. */
 static bool is_in_vain(const waiting *w, const lk_info *info)
 {

@@ -81,6 +81,55 @@ static void the_open_message_names_the_ticket(void **state)
     assert_string_equal(script_heard(f), expected);
 }
 
+/* A client keeps its fences for longer than those that note turns. */
+static void assert_long_record(script_fixture *f)
+{
+    assert_true(strtoll(script_redis(f, "PTTL " LUA_LOCK_RECORD), NULL, 10) >
+                900000000);
+}
+
+static void a_turn_that_is_noted_shortens_no_record(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_lock_hear(f, "b", NULL);
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    script_redis(f, "PEXPIRE " LUA_LOCK_RECORD " 1000000000");
+    script_redis(f, "SET " LUA_LOCK_SPIN " 1 PX 1000000");
+    lua_lock_release(f, "a:1", 0);
+    assert_turn(f, 't', -1);
+    assert_long_record(f);
+    script_redis(f, "HSET n java:7 1");
+    lua_lock_touch(f, "b:1", NULL);
+    assert_long_record(f);
+}
+
+static void a_waiter_behind_redisson_shortens_no_record(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_lock_acquire(f, "a:1");
+    lua_lock_release(f, "a:1", 0);
+    script_redis(f, "PEXPIRE " LUA_LOCK_RECORD " 1000000000");
+    script_redis(f, "HSET n java:7 1");
+    assert_like(lua_lock_acquire(f, "b:1"), "2 * 1");
+    assert_turn(f, 'o', 0);
+    assert_long_record(f);
+}
+
+static void an_end_that_redisson_hears_shortens_no_record(void **state)
+{
+    script_fixture *f = *state;
+
+    script_listen(f, LUA_LOCK_CHANNEL);
+    lua_lock_acquire(f, "a:1");
+    script_redis(f, "PEXPIRE " LUA_LOCK_RECORD " 1000000000");
+    assert_like(lua_lock_release(f, "a:1", 0), "1 2 0 0");
+    assert_turn(f, 't', -1);
+    assert_long_record(f);
+}
+
 static void redissons_fair_queue_gets_its_turn(void **state)
 {
     script_fixture *f = *state;
@@ -415,6 +464,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(the_open_message_names_the_ticket),
+        SCRIPT_TEST(a_turn_that_is_noted_shortens_no_record),
+        SCRIPT_TEST(a_waiter_behind_redisson_shortens_no_record),
+        SCRIPT_TEST(an_end_that_redisson_hears_shortens_no_record),
         SCRIPT_TEST(redissons_fair_queue_gets_its_turn),
         SCRIPT_TEST(the_head_of_the_fair_queue_is_told_on_its_own_channel),
         SCRIPT_TEST(a_fair_queue_in_which_nobody_listens_has_no_turn),

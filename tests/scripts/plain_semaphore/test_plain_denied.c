@@ -308,6 +308,24 @@ static void a_release_that_may_not_ask_tells_the_first(void **state)
     assert_like(plain_recheck(f, "a:1"), "1 *");
 }
 
+/* What tells one counter from the next is not lost. */
+static void a_forget_that_may_not_write_forgets_nothing(void **state)
+{
+    script_fixture *f = *state;
+    long long gone;
+
+    plain_set(f, "s:1", "1");
+    plain_delete(f, "s:2");
+    gone = plain_gone(f);
+    assert_true(gone > 0);
+    script_deny(f, "set");
+    assert_like(plain_forget(f), "!DENIED *");
+    script_deny(f, NULL);
+    assert_int_equal(plain_gone(f), gone);
+    assert_like(plain_forget(f), "2");
+    assert_int_equal(plain_gone(f), gone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +342,7 @@ int main(void)
         PLAIN_TEST(a_delete_without_a_right_is_done_and_noted_or_not),
         PLAIN_TEST(leaving_without_a_right_gives_back_once),
         PLAIN_TEST(a_release_that_may_not_publish_says_so),
+        PLAIN_TEST(a_forget_that_may_not_write_forgets_nothing),
         PLAIN_TEST(a_release_that_may_not_ask_tells_the_first),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Who believes for longer than may be is found. */
+/* A claim that is believed for longer than it may be is found. */
 
 #include <latchkey/status.h>
 
