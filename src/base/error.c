@@ -18,6 +18,22 @@ void lk__error_clear(void)
     words[0] = '\0';
 }
 
+/* The size without what is left of a character at the end, where it was cut. */
+static size_t whole(const char *text, size_t size)
+{
+    size_t at = size;
+    unsigned char first;
+    size_t length;
+
+    while (at > 0 && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
+        at--;
+    if (at == 0)
+        return size;
+    first = (unsigned char)text[at - 1];
+    length = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    return length > size - at + 1 ? at - 1 : size;
+}
+
 void lk__error_set(const char *text)
 {
     size_t size = 0;
@@ -29,7 +45,7 @@ void lk__error_set(const char *text)
 
         words[size] = byte < 0x20 || byte == 0x7f ? '?' : text[size];
     }
-    words[size] = '\0';
+    words[whole(words, size)] = '\0';
 }
 
 lk_status lk__fail(lk_status status, const char *format, ...)

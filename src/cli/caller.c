@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/utf8.h"
+
 /* Room for a part, with its NUL; all of them leave some for why. */
 enum { HOST_SIZE = 65, USER_SIZE = 33, PROCESS_SIZE = 48 };
 
@@ -38,6 +40,7 @@ void cli_caller_program(char text[CLI_PROGRAM_SIZE], pid_t pid)
     if (file != NULL)
         (void)fclose(file);
     text[strcspn(text, "\n")] = '\0';
+    cli_utf8_finish(text); /* the kernel keeps 15 bytes */
 }
 
 /* ", pid 4121 (bash)", with no more than is known. */
@@ -68,9 +71,7 @@ void cli_caller_reason(char text[CLI_CALLER_SIZE], const char *why,
     (void)snprintf(words, sizeof(words), "by %s on %s%s", user, host, process);
     room = CLI_CALLER_SIZE - sizeof("; ") - strlen(words);
     if (size > room)
-        size = room;
-    while (size > 0 && ((unsigned char)why[size] & 0xc0) == 0x80)
-        size--; /* no character is cut */
+        size = cli_utf8_cut(why, room);
     (void)snprintf(text, CLI_CALLER_SIZE, "%.*s%s%s", (int)size,
                    why != NULL ? why : "", size > 0 ? "; " : "", words);
 }

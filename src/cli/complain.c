@@ -218,6 +218,8 @@ static void put_server(char *text, size_t size, lk_status status,
         (void)snprintf(text, size, "%s cannot be used: ", server);
 }
 
+enum { WORDS_MOST = 400 }; /* bytes, so that there is room for the advice */
+
 int cli_fail_status(const cli *c, lk_status status, const char *what)
 {
     const struct remedy *remedy = remedy_find(status);
@@ -237,10 +239,11 @@ int cli_fail_status(const cli *c, lk_status status, const char *what)
     put_server(at, sizeof(at), status, &cause, server);
     if (cause.advice != NULL)
         advice = cause.advice;
-    return cli_fail(c, cli_status_exit(status), "%s%s%s%s%.400s%s%s%s", name,
-                    strlen(name) < strlen(what) ? "..." : "",
+    if (cause.words != NULL)
+        words = cause.words;
+    return cli_fail(c, cli_status_exit(status), "%s%s%s%.*s%s%s%s", name,
                     what[0] != '\0' ? ": " : "", at,
-                    cause.words != NULL ? cause.words : words,
+                    (int)cli_utf8_cut(words, WORDS_MOST), words,
                     advice != NULL ? "\n  " : "", advice != NULL ? advice : "",
                     origin);
 }

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/file.h"
+#include "cli/utf8.h"
 #include "cli/word.h"
 
 const cli_setting cli_settings[] = {
@@ -202,8 +203,9 @@ static int read_line(search *s, place *at, char *line)
     *equals = '\0';
     name = trim(name);
     if (setting_find(name) == NULL)
-        return cli_fail(s->c, CLI_CONFIG, "%s:%d: there is no setting '%.40s'",
-                        at->path, at->number, name);
+        return cli_fail(s->c, CLI_CONFIG, "%s:%d: there is no setting '%.*s'",
+                        at->path, at->number, (int)cli_utf8_cut(name, 40),
+                        name);
     return strcmp(name, s->key) == 0 ? take(s, at, trim(equals + 1)) : 0;
 }
 
@@ -343,8 +345,8 @@ static int check_profile(const search *s, const char *from)
         return cli_fail(s->c, CLI_CONFIG, "%s: %s", s->denied,
                         strerror(EACCES));
     return cli_fail(s->c, CLI_CONFIG,
-                    "there is no profile '%.64s', which %s names\n  %s%s",
-                    s->profile, from,
+                    "there is no profile '%.*s', which %s names\n  %s%s",
+                    (int)cli_utf8_cut(s->profile, 64), s->profile, from,
                     s->profiles[0] != '\0' ? "there are: "
                                            : "the configuration has none",
                     s->profiles);

@@ -33,17 +33,25 @@ static char *wrapped(const char *text)
     return NULL;
 }
 
-/* A word that is wider than the terminal is cut: the lines have to be as many as
-   are counted. */
-static int put_lines(FILE *to, char *text)
+/* A word that is wider than the terminal is parted here: the lines have to be as
+   many as are counted. */
+static int put_lines(FILE *to, const char *text)
 {
     int columns = cli_columns(stderr) - 1;
     int count = 0;
-    char *one;
 
-    while ((one = strsep(&text, "\n")) != NULL) {
-        (void)fprintf(to, "%s%.*s\033[K", count > 0 ? "\r\n" : "",
-                      (int)cli_utf8_fit(one, columns), one);
+    while (*text != '\0') {
+        size_t size = cli_utf8_fit(text, columns);
+        size_t end = strcspn(text, "\n");
+
+        if (size == 0) /* one that is wider than the terminal */
+            size = end;
+        if (size > end)
+            size = end;
+        (void)fprintf(to, "%s%.*s\033[K", count > 0 ? "\r\n" : "", (int)size,
+                      text);
+        text += size;
+        text += *text == '\n';
         count++;
     }
     return count;

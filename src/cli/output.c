@@ -100,6 +100,16 @@ const char *cli_time_words(char text[CLI_TIME_SIZE], uint64_t ms)
     return text;
 }
 
+/* Says at the end of what there is room for that there is more. */
+static void put_mark(char *to, size_t used, size_t size)
+{
+    const char *mark = cli_utf8_mark();
+
+    to[used] = '\0';
+    used = cli_utf8_cut(to, size - strlen(mark) - 1);
+    memcpy(to + used, mark, strlen(mark) + 1);
+}
+
 const char *cli_clean(char *to, size_t size, const char *text)
 {
     char shown[CLI_UTF8_SHOWN];
@@ -108,8 +118,10 @@ const char *cli_clean(char *to, size_t size, const char *text)
     while (*text != '\0') {
         size_t length = cli_utf8_show(&text, shown);
 
-        if (used + length >= size)
-            break;
+        if (used + length >= size) {
+            put_mark(to, used, size);
+            return to;
+        }
         memcpy(to + used, shown, length);
         used += length;
     }

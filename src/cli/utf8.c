@@ -110,20 +110,94 @@ static int width_of(uint32_t code)
     return width >= 0 ? width : 1;
 }
 
+/* One character, or one byte that belongs to none, which takes one column. */
+typedef struct one {
+    size_t size;
+    uint32_t code;
+    int width;
+} one;
+
+static one one_read(const char *text)
+{
+    one it = {.size = 1, .code = 0xfffd, .width = 1};
+    const size_t length = cli_utf8_read(text, &it.code);
+
+    if (length > 0) {
+        it.size = length;
+        it.width = width_of(it.code);
+    }
+    return it;
+}
+
+/* Whether two are seen as one: an accent over a letter, a colour of skin, and
+   what a joiner joins. */
+static bool is_joined(uint32_t before, const one *next)
+{
+    enum { JOINER = 0x200d, FIRST_SKIN = 0x1f3fb, LAST_SKIN = 0x1f3ff };
+
+    return next->width == 0 || before == JOINER ||
+           (next->code >= FIRST_SKIN && next->code <= LAST_SKIN);
+}
+
+/* Bytes of what is seen as one character, of a text that is not empty. */
+static size_t seen_read(const char *text, int *ret_width)
+{
+    one it = one_read(text);
+    size_t size = it.size;
+
+    *ret_width = it.width;
+    while (text[size] != '\0') {
+        const uint32_t before = it.code;
+
+        it = one_read(text + size);
+        if (!is_joined(before, &it))
+            break;
+        size += it.size;
+        *ret_width += it.width;
+    }
+    return size;
+}
+
 size_t cli_utf8_fit(const char *text, int columns)
 {
     const char *at = text;
 
     while (*at != '\0') {
-        uint32_t code = 0;
-        const size_t length = cli_utf8_read(at, &code);
+        int width;
+        const size_t size = seen_read(at, &width);
 
-        columns -= length > 0 ? width_of(code) : 1;
-        if (columns < 0)
+        if (width > columns)
             break;
-        at += length > 0 ? length : 1;
+        columns -= width;
+        at += size;
     }
     return (size_t)(at - text);
+}
+
+size_t cli_utf8_cut(const char *text, size_t most)
+{
+    size_t size = 0;
+
+    while (text[size] != '\0') {
+        int width;
+        const size_t next = seen_read(text + size, &width);
+
+        if (next > most - size)
+            break;
+        size += next;
+    }
+    return size;
+}
+
+void cli_utf8_finish(char *text)
+{
+    const size_t size = strlen(text);
+    size_t at = size;
+
+    while (at > 0 && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
+        at--;
+    if (at > 0 && length_of((unsigned char)text[at - 1]) > size - at + 1)
+        text[at - 1] = '\0';
 }
 
 int cli_utf8_width(const char *text)
@@ -131,11 +205,10 @@ int cli_utf8_width(const char *text)
     int width = 0;
 
     while (*text != '\0') {
-        uint32_t code = 0;
-        const size_t length = cli_utf8_read(text, &code);
+        const one it = one_read(text);
 
-        width += length > 0 ? width_of(code) : 1;
-        text += length > 0 ? length : 1;
+        width += it.width;
+        text += it.size;
     }
     return width;
 }
@@ -171,8 +244,12 @@ void cli_utf8_shorten(char *text, int columns)
         return;
     head = cli_utf8_fit(text, most - behind - 1);
     tail += cli_utf8_fit(text, width - behind);
-    if (cli_utf8_width(tail) > behind) /* half of a wide one is left over */
-        tail += cli_utf8_fit(tail, 2);
+    while (cli_utf8_width(tail) >
+           behind) { /* a part of a wide one is left over */
+        int wide;
+
+        tail += seen_read(tail, &wide);
+    }
     (void)memmove(text + head + size, tail, strlen(tail) + 1);
     for (size_t i = 0; i < size; i++)
         text[head + i] = mark[i];

@@ -38,8 +38,17 @@ size_t cli_utf8_show(const char **text, char shown[CLI_UTF8_SHOWN]);
 /* Columns of a terminal that a text takes. */
 int cli_utf8_width(const char *text);
 
-/* Bytes of as much of a text as takes so many columns at the most. */
+/*
+ * Bytes of as much of a text as takes so many columns, or has so many bytes, at
+ * the most. What is seen as one character is not parted: a letter and what stands
+ * over it, a picture that is joined of several.
+ */
 size_t cli_utf8_fit(const char *text, int columns);
+size_t cli_utf8_cut(const char *text, size_t most);
+
+/* Takes off the end of a text what somebody who counts bytes has left of a
+   character. */
+void cli_utf8_finish(char *text);
 
 /* What stands where something was left out, one column: an ellipsis, or ~ where
    the locale has none. */

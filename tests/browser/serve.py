@@ -84,6 +84,15 @@ def what_others_wrote_is_text(stage, page):
     stage.end(holder)
 
 
+def text_is_cut_between_what_is_seen(page):
+    """An accent stays over its letter, and a picture that is joined whole."""
+    cut = page.value("shortened('e\\u0301'.repeat(30), 5)")
+    check(cut == "e\u0301e\u0301\u2026e\u0301e\u0301", f"accents: {cut!a}")
+    two = "\U0001f469\u200d\U0001f680"
+    cut = page.value(f"shortened({json.dumps('ab' + two + 'cdef')}, 6)")
+    check(cut == f"ab{two}\u2026ef", f"a picture: {cut!a}")
+
+
 def it_fits(page):
     """Nothing is wider than the window, with the longest of names."""
     for width in 1200, 700, 360:
@@ -201,6 +210,7 @@ def main():
             it_follows_a_lock(stage, page)
             a_revoked_hold_is_called_so(stage, page)
             what_others_wrote_is_text(stage, page)
+            text_is_cut_between_what_is_seen(page)
             it_fits(page)
             it_can_be_read(page)
             keys_reach_it(page)

@@ -96,24 +96,25 @@ static void cell_who(char cell[CELL], const see_row *row, int columns)
     enum { HOST_LEAST = 6 };
     const lk_entry *entry = row->entry;
     const lk_party *holder = holder_of(row);
-    char host[CELL / 2] = "", program[CELL / 2] = "", text[512] = "";
+    char host[CELL / 2] = "", program[CELL / 2] = "";
+    size_t used = 0;
 
     if (holder == NULL) {
         cell[0] = '\0';
         return;
     }
-    if (holder->pid != 0)
-        (void)snprintf(text, sizeof(text), ":%" PRIu64 " %.200s", holder->pid,
-                       see_program(holder));
-    else if (see_is_foreign(entry->kind, holder))
-        (void)snprintf(text, sizeof(text), " Redisson");
+    if (holder->pid != 0) {
+        used =
+            (size_t)snprintf(program, CELL / 4, ":%" PRIu64 " ", holder->pid);
+        (void)cli_clean(program + used, CELL / 4, see_program(holder));
+    } else if (see_is_foreign(entry->kind, holder)) {
+        (void)snprintf(program, sizeof(program), " Redisson");
+    }
     if (row->info != NULL && row->info->holder_count > 1) {
-        size_t used = strlen(text);
-
-        (void)snprintf(text + used, sizeof(text) - used, " +%zu",
+        used = strlen(program);
+        (void)snprintf(program + used, CELL / 4, " +%zu",
                        row->info->holder_count - 1);
     }
-    cli_clean(program, sizeof(program) - CLI_UTF8_SHOWN, text);
     cli_clean(host, sizeof(host) - CLI_UTF8_SHOWN,
               holder->pid != 0 ? holder->host : holder->owner);
     if (cli_utf8_width(host) + cli_utf8_width(program) > columns) {
@@ -187,14 +188,14 @@ static void cell_holds(char cell[CELL], const lk_entry *entry)
 /* What is to end soon says so first. */
 static void cell_why(char cell[CELL], const lk_party *holder)
 {
-    char text[512] = "";
+    const char *reason = holder != NULL ? holder->reason : "";
+    const char *first = holder == NULL || !holder->revoked ? ""
+                        : reason[0] == '\0'                ? "revoked"
+                                                           : "revoked; ";
+    const size_t used = strlen(first);
 
-    if (holder != NULL)
-        (void)snprintf(text, sizeof(text), "%s%s%.300s",
-                       holder->revoked ? "revoked" : "",
-                       holder->revoked && holder->reason[0] != '\0' ? "; " : "",
-                       holder->reason);
-    cli_clean(cell, CELL, text);
+    (void)snprintf(cell, CELL, "%s", first);
+    (void)cli_clean(cell + used, CELL - used, reason);
 }
 
 static void cells_fill(char cells[COLUMNS][CELL], const see_row *row, int who)

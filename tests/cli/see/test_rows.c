@@ -57,10 +57,50 @@ static void numbers_that_no_sum_holds_are_shown(void **state)
     assert_shows(UINT64_MAX, 1, " 18446744073709551615/9223372036854775807 ");
 }
 
+/* So many letters, and then characters of three bytes as long as there is room. */
+static void fill(char *text, size_t size, size_t before)
+{
+    (void)memset(text, 'a', before);
+    text[before] = '\0';
+    for (size_t i = before; i + 3 < size; i += 3)
+        memcpy(text + i, "\346\227\245", 4);
+}
+
+/* What a server says of a holder may be of any length. */
+static void what_others_wrote_is_cut_between_characters(void **state)
+{
+    char wide[1024];
+    lk_party holder = {.host = wide,
+                       .command = wide,
+                       .user = wide,
+                       .reason = wide,
+                       .owner = "",
+                       .name = "",
+                       .pid = 1,
+                       .revoked = true};
+    const lk_entry entry = {.name = "n",
+                            .kind = LK_KIND_LOCK,
+                            .ours = true,
+                            .holder_count = 1,
+                            .holder = &holder};
+
+    (void)state;
+    for (size_t before = 0; before < 3; before++) {
+        char *text;
+
+        fill(wide, sizeof(wide), before);
+        text = table_of(&entry);
+        if (strstr(text, "\\x") != NULL)
+            fail_msg("%s", text);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(permits_are_those_taken_of_all),
+        cmocka_unit_test(what_others_wrote_is_cut_between_characters),
         cmocka_unit_test(numbers_that_no_sum_holds_are_shown),
     };
 

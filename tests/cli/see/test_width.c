@@ -259,6 +259,32 @@ static void a_wait_keeps_what_the_holder_is(void **state)
     }
 }
 
+/* A language without blanks has no place where a line could end. */
+static void a_wait_tells_a_reason_without_blanks(void **state)
+{
+    static const char reason[] =
+        "\346\227\245\346\234\254\350\252\236\346\227\245\346\234\254"
+        "\350\252\236\346\227\245\346\234\254\350\252\236\346\227\245"
+        "\346\234\254\350\252\236\346\227\245\346\234\254\350\252\236"
+        "\346\227\245\346\234\254\350\252\236\346\227\245\346\234\254"
+        "\350\252\236\346\227\245\346\234\254\350\252\236\346\227\245"
+        "\346\234\254\350\252\236\346\227\245\347\265\202";
+    const tool_how plain = {.url = server_url(redis)};
+    const tool_how how = terminal(60);
+    tool *holder = tool_start(&plain, "lock", "--why", reason, "wide", "-c",
+                              "echo held=1; exec sleep 1000", NULL);
+    tool *t;
+
+    (void)state;
+    (void)tool_wait_number(holder, "held", SOON_MS);
+    t = tool_start(&how, "lock", "wide", "true", NULL);
+    tool_wait_out(t, "gives up\033[K", SOON_MS);
+    assert_narrow(tool_out(t), 60);
+    assert_said(tool_out(t), "\347\265\202"); /* the last of them */
+    tool_free(t);
+    tool_free(holder);
+}
+
 /* What was drawn is taken away, so that the command's output stands alone. */
 static void nothing_is_left_of_the_lines_of_a_wait(void **state)
 {
@@ -354,6 +380,7 @@ int main(void)
         cmocka_unit_test(help_is_filled_into_the_columns_there_are),
         cmocka_unit_test(help_keeps_paragraphs_and_columns),
         cmocka_unit_test(a_wait_keeps_what_the_holder_is),
+        cmocka_unit_test(a_wait_tells_a_reason_without_blanks),
         cmocka_unit_test(nothing_is_left_of_the_lines_of_a_wait),
         cmocka_unit_test(advice_and_refusals_are_continued),
         cmocka_unit_test(a_long_name_can_be_told_by_both_ends),

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
+#include "cli/caller.h"
 #include "cli/output.h"
 #include "cli/utf8.h"
 #include "support/check.h"
@@ -74,6 +77,87 @@ static void characters_are_counted_by_their_columns(void **state)
     assert_shortened("ab\346\227\245\314\201c", 4, "a~c");
 }
 
+#define WOMAN  "\360\237\221\251"
+#define JOINER "\342\200\215"
+#define ROCKET "\360\237\232\200"
+#define SKIN   "\360\237\217\275"
+
+/* A picture that is joined of two, or has another skin, is one thing to see. */
+static void what_is_seen_as_one_is_not_parted(void **state)
+{
+    (void)state;
+    assert_shortened("ab" WOMAN JOINER ROCKET "cd", 7, "ab~cd");
+    assert_shortened("ab" WOMAN SKIN "cd", 7, "ab~cd");
+    assert_shortened("ab" WOMAN SKIN "cd", 8, "ab" WOMAN SKIN "cd");
+    assert_int_equal(cli_utf8_fit(WOMAN JOINER ROCKET, 3), 0);
+    assert_int_equal(cli_utf8_cut("abc", 2), 2);
+    assert_int_equal(cli_utf8_cut("abc", 3), 3);
+    assert_int_equal(cli_utf8_cut("ae\314\201b", 3), 1);
+    assert_int_equal(cli_utf8_cut("ae\314\201b", 4), 4);
+}
+
+/* size: of the room; the test's locale has ~ for what is left out. */
+static void assert_cleaned(const char *text, size_t size, const char *wanted)
+{
+    char to[64];
+
+    assert_string_equal(cli_clean(to, size, text), wanted);
+}
+
+static void what_has_no_room_is_marked(void **state)
+{
+    (void)state;
+    assert_cleaned("abcd", 5, "abcd");
+    assert_cleaned("abcde", 5, "abc~");
+    assert_cleaned("abe\314\201cd", 6, "ab~");
+    assert_cleaned("abc\033d", 6, "abc~");
+}
+
+static void assert_finished(const char *text, const char *wanted)
+{
+    char to[64];
+
+    (void)snprintf(to, sizeof(to), "%s", text);
+    cli_utf8_finish(to);
+    assert_string_equal(to, wanted);
+}
+
+static void what_is_left_of_a_character_is_taken_off(void **state)
+{
+    (void)state;
+    assert_finished("", "");
+    assert_finished("ab", "ab");
+    assert_finished("ab\303", "ab");
+    assert_finished("ab\303\244", "ab\303\244");
+    assert_finished("ab\360\237\232", "ab");
+    assert_finished(ROCKET, ROCKET);
+}
+
+/* The kernel keeps 15 bytes of a program's name. */
+static void a_program_of_whose_name_is_a_part_is_text(void **state)
+{
+    char text[CLI_PROGRAM_SIZE];
+
+    (void)state;
+    assert_int_equal(prctl(PR_SET_NAME, "nachtsicherung\303\244"), 0);
+    cli_caller_program(text, getpid());
+    assert_string_equal(text, "nachtsicherung");
+}
+
+static void a_reason_is_cut_between_what_is_seen(void **state)
+{
+    char why[CLI_CALLER_SIZE], text[CLI_CALLER_SIZE];
+
+    (void)state;
+    for (size_t before = 0; before < 3; before++) {
+        (void)memset(why, 'a', before);
+        for (size_t i = before; i + 3 < sizeof(why); i += 3)
+            memcpy(why + i, "e\314\201", 4);
+        cli_caller_reason(text, why, 0);
+        assert_non_null(strstr(text, "e\314\201; by "));
+    }
+}
+
 static void assert_wrapped(const char *text, int columns, const char *wanted)
 {
     char *lines = NULL;
@@ -121,6 +205,11 @@ int main(void)
         cmocka_unit_test(a_time_is_as_people_say_it),
         cmocka_unit_test(both_ends_of_a_long_name_are_left),
         cmocka_unit_test(characters_are_counted_by_their_columns),
+        cmocka_unit_test(what_is_seen_as_one_is_not_parted),
+        cmocka_unit_test(what_has_no_room_is_marked),
+        cmocka_unit_test(what_is_left_of_a_character_is_taken_off),
+        cmocka_unit_test(a_program_of_whose_name_is_a_part_is_text),
+        cmocka_unit_test(a_reason_is_cut_between_what_is_seen),
         cmocka_unit_test(a_wide_line_goes_on_in_the_next),
         cmocka_unit_test(a_word_is_never_broken),
         cmocka_unit_test(colours_take_no_columns),

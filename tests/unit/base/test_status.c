@@ -105,6 +105,22 @@ static void the_old_words_may_be_part_of_the_new(void **state)
     assert_string_equal(lk_last_error(), "outside (inside)");
 }
 
+static void words_that_are_cut_end_with_a_whole_character(void **state)
+{
+    char name[600];
+
+    (void)state;
+    for (size_t i = 0; i + 3 < sizeof(name); i += 3)
+        memcpy(name + i, "\346\227\245", 4);
+    for (size_t i = 0; i < 3; i++) {
+        const char *words = lk_last_error();
+
+        (void)lk__fail(LK_EINVAL, "%.*s%s", (int)i, "aa", name);
+        assert_in_range(strlen(words), 253, 255);
+        assert_string_equal(words + strlen(words) - 3, "\346\227\245");
+    }
+}
+
 static void words_can_be_forgotten(void **state)
 {
     (void)state;
@@ -176,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_failure_leaves_its_words),
         cmocka_unit_test(the_words_of_an_earlier_failure_are_replaced),
         cmocka_unit_test(the_old_words_may_be_part_of_the_new),
+        cmocka_unit_test(words_that_are_cut_end_with_a_whole_character),
         cmocka_unit_test(words_can_be_forgotten),
         cmocka_unit_test(control_characters_do_not_reach_a_terminal),
         cmocka_unit_test(long_words_are_cut),
