@@ -176,13 +176,20 @@ static void offer_options_of(const cli_option *table, const char *begun)
     }
 }
 
+/* Those that are in no table. */
+static void offer_option(const char *name, const char *begun, const char *help)
+{
+    offer("--", name, begun + (begun[1] == '-' ? 2 : strlen(begun)), help);
+}
+
 static void offer_options(const reading *r, const char *begun)
 {
     if (r->command != NULL)
         offer_options_of(r->command->options, begun);
     offer_options_of(cli_global_options, begun);
-    offer("--", "help", begun + (begun[1] == '-' ? 2 : strlen(begun)),
-          "what a command does");
+    offer_option("help", begun, "what a command does");
+    if (r->command == NULL)
+        offer_option("version", begun, "the version of tool and library");
 }
 
 /* The words of "a|b|c" that are nothing but words. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What shells are told of a word that is being typed, and real shells. */
+/* What shells are told of a word that is being typed. test_shells.c has the shells. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,134 +246,6 @@ static void it_does_not_wait_for_a_server(void **state)
     assert_prompt(&nowhere);
 }
 
-/* ---- bash --------------------------------------------------------------- */
-
-static tool *bash_start(const locking *f)
-{
-    static char path[4096];
-    static const char *env[] = {path, "TERM=dumb", NULL};
-    const tool_how how = {.program = "bash",
-                          .url = server_url(f->server),
-                          .env = env,
-                          .has_terminal = true};
-    tool *t;
-
-    (void)snprintf(path, sizeof(path), "PATH=%.*s:%s",
-                   (int)(strrchr(LK_TOOL, '/') - LK_TOOL), LK_TOOL,
-                   getenv("PATH"));
-    t = tool_start(&how, "--norc", "--noprofile", "-i", NULL);
-    tool_type(t, "PS1='% '; source '" LK_SOURCE_DIR
-                 "/completions/latchkey.bash'; echo re''ady\n");
-    tool_wait_out(t, "ready", 10000);
-    return t;
-}
-
-/* A line on its way. */
-typedef struct typing {
-    tool *t;
-    const char *completed;
-    uint64_t tab_at;
-} typing;
-
-/* Names may come late, see above: then the key is pressed again. */
-static bool is_completed(void *data)
-{
-    typing *line = data;
-
-    if (strstr(tool_out(line->t), line->completed) != NULL)
-        return true;
-    if (wait_now_ms() - line->tab_at > wait_scaled_ms(500)) {
-        tool_type(line->t, "\t");
-        line->tab_at = wait_now_ms();
-    }
-    return false;
-}
-
-/* What the line has become is what bash would run. */
-static void assert_completed(tool *t, const char *typed, const char *completed)
-{
-    typing line = {t, completed, 0};
-
-    tool_type(t, typed);
-    if (!wait_until(is_completed, &line, 10000))
-        fail_msg("'%s' does not become '%s': %s", typed, completed,
-                 tool_out(t));
-    tool_type(t, "\025"); /* kills the line */
-}
-
-static void bash_completes_commands_options_and_names(void **state)
-{
-    locking *f = *state;
-    lk_client *client = locking_open(f, NULL);
-    tool *t = bash_start(f);
-
-    hold(f, client, "orders:4711:a b");
-    assert_completed(t, "latchkey dem", "latchkey demo ");
-    assert_completed(t, "latchkey demo --quic", "demo --quick ");
-    assert_completed(t, "latchkey --color=al", "--color=always ");
-    assert_completed(t, "latchkey run -n ord", "-n orders:4711:a\\ b ");
-    assert_completed(t, "latchkey run -w 2 orders:", "-w 2 orders:4711:a\\ b ");
-    assert_completed(t, "latchkey run -w 3 orders:47", "3 orders:4711:a\\ b ");
-    assert_completed(t, "latchkey run x mkfif", "run x mkfifo ");
-    tool_free(t);
-}
-
-/* ---- fish --------------------------------------------------------------- */
-
-/* What fish offers, each candidate with what it means. */
-static bool is_offered(void *data)
-{
-    question *q = data;
-    tool *t = tool_start_list(q->how, q->arguments);
-    bool is_there =
-        tool_wait(t, 10000) == 0 && strstr(tool_out(t), q->expected) != NULL;
-
-    tool_free(t);
-    return is_there;
-}
-
-static void
-assert_offered(const tool_how *how, const char *typed, const char *candidate)
-{
-    char script[600];
-    question q = {.how = how,
-                  .arguments = {"--no-config", "-c", script, NULL},
-                  .expected = candidate};
-
-    (void)snprintf(script, sizeof(script),
-                   "source '" LK_SOURCE_DIR "/completions/latchkey.fish'; "
-                   "complete -C '%s'",
-                   typed);
-    if (!wait_until(is_offered, &q, 10000))
-        fail_msg("fish does not offer '%s' for '%s'", candidate, typed);
-}
-
-/* It makes folders in the home folder of its user. */
-static void fish_offers_commands_options_and_names(void **state)
-{
-    locking *f = *state;
-    scratch *folder = scratch_new();
-    char home[300];
-    char path[4096];
-    const char *env[] = {home, path, NULL};
-    const tool_how how = {.program = "fish",
-                          .url = server_url(f->server),
-                          .env = env};
-
-    assert_non_null(folder);
-    (void)snprintf(home, sizeof(home), "HOME=%s", scratch_path(folder));
-    (void)snprintf(path, sizeof(path), "PATH=%.*s:%s",
-                   (int)(strrchr(LK_TOOL, '/') - LK_TOOL), LK_TOOL,
-                   getenv("PATH"));
-    hold(f, locking_open(f, NULL), "orders:4711:a b");
-    assert_offered(&how, "latchkey dem", "demo\twhat it is for");
-    assert_offered(&how, "latchkey demo --quic", "--quick\t");
-    assert_offered(&how, "latchkey --color=al", "--color=always");
-    assert_offered(&how, "latchkey run -n ord", "orders:4711:a b");
-    assert_offered(&how, "latchkey run x mkfif", "mkfifo");
-    scratch_free(folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,11 +264,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(of_many_names_there_are_some,
                                         locking_setup, names_end),
         cmocka_unit_test_setup_teardown(it_does_not_wait_for_a_server,
-                                        locking_setup, names_end),
-        cmocka_unit_test_setup_teardown(
-            bash_completes_commands_options_and_names, locking_setup,
-            names_end),
-        cmocka_unit_test_setup_teardown(fish_offers_commands_options_and_names,
                                         locking_setup, names_end),
     };
 
