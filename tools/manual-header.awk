@@ -16,7 +16,10 @@ function escaped(text) {
     return text
 }
 
+# A list or an example begins a paragraph of its own.
 function put(text) {
+    if (text ~ /^\.(TP|RS)/)
+        sub(/\.PP\n$/, "", body)
     body = body text "\n"
 }
 

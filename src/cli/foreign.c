@@ -8,6 +8,12 @@
     "a user stands in the URL here, redis://USER:@HOST, and the password in "  \
     "LATCHKEY_PASSWORD or a file that LATCHKEY_PASSWORD_FILE names"
 
+#define PERIOD                                                                 \
+    "once in each period, on whichever host is first, is --at-least TIME, of " \
+    "a TIME shorter than the period"
+
+#define LISTEN "where it listens is --listen [ADDR:]PORT here"
+
 static const cli_foreign foreigners[] = {
     {"n", "sem", "how many may hold it at once is --sem N here"},
     {"try", "wait", "how long to wait is -w TIME here"},
@@ -28,6 +34,11 @@ static const cli_foreign foreigners[] = {
     {"cacert", NULL, "its file is named by LATCHKEY_TLS_CA_FILE here"},
     {"cert", NULL, "its file is named by LATCHKEY_TLS_CERT_FILE here"},
     {"key", NULL, "its file is named by LATCHKEY_TLS_KEY_FILE here"},
+    {"port", "listen", LISTEN},
+    {"bind", "listen", LISTEN},
+    {"addr", "listen", LISTEN},
+    {"every", "at-least", PERIOD},
+    {"once", "at-least", PERIOD},
     {"fd", NULL,
      "a shell holds NAME by lines=$(latchkey hold NAME) && eval \"$lines\" || "
      "exit"},

@@ -92,7 +92,12 @@ static const char *called_elsewhere(const char *name)
                  {"rw", "read"},
                  {"once", "flight"},
                  {"election", "leader"},
-                 {"mutex", "lock"}};
+                 {"mutex", "lock"},
+                 {"shared", "read"},
+                 {"ui", "serve"},
+                 {"web", "serve"},
+                 {"dashboard", "serve"},
+                 {"monitor", "watch"}};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strcasecmp(words[i].word, name) == 0)

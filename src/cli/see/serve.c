@@ -238,8 +238,13 @@ static int run(cli *c, int argc, char **argv)
         cli_usage(c, "--every has to be 100 ms at least");
     s.every_ms = http.every_ms = values.every_ms;
     s.what.limit = LOOKED_AT;
-    if (args.operand_count == 1)
+    if (args.operand_count == 1) {
         s.what.pattern = args.operands[0];
+        if (s.what.pattern[strspn(s.what.pattern, "0123456789")] == '\0')
+            cli_note(c,
+                     "shows the name %s alone; a port is said by --listen %s",
+                     s.what.pattern, s.what.pattern);
+    }
     code = cli_client_open(c, NULL, &s.client);
     if (code != 0)
         return code;

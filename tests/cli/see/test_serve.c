@@ -358,6 +358,15 @@ static void what_is_no_place_or_time_is_refused(void **state)
                 NULL);
 }
 
+/* It is a name, of course, but seldom meant so. */
+static void a_number_alone_is_told_to_be_no_port(void **state)
+{
+    serving *f = *state;
+
+    f->tool = tool_start(&f->how, "serve", "--listen", "0", "8080", NULL);
+    tool_wait_err(f->tool, "a port is said by --listen 8080", LONG_MS);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -372,6 +381,7 @@ int main(void)
         TEST(many_names_are_cut_and_counted),
         TEST(streams_are_bounded),
         TEST(no_client_can_hold_up_the_end),
+        TEST(a_number_alone_is_told_to_be_no_port),
         TEST(what_is_no_place_or_time_is_refused),
     };
 #undef TEST

@@ -109,6 +109,8 @@ static void options_of_other_tools_are_known(void **state)
         {"--fcntl", "no file is locked here: leave it out"},
         {"--ttl=10", "no option --ttl: it is --lease TIME here"},
         {"--ttl", "no option --ttl: it is --lease TIME here"},
+        {"--every=5m", "no option --every: once in each period"},
+        {"--once", "is --at-least TIME, of a TIME shorter than the period"},
         {"--leese=10", "no option --leese; did you mean --lease?"},
     };
 
@@ -122,6 +124,10 @@ static void options_of_other_tools_are_known(void **state)
                 "elect", "-l", "n", NULL);
     assert_tool(NULL, 64, "", "--lease is 'n'; it has to be a time", "lock",
                 "-l", "n", "n", "true", NULL);
+    assert_tool(NULL, 64, "", "no option --port: where it listens is --listen",
+                "serve", "--port", "80", NULL);
+    assert_tool(NULL, 64, "", "no option --bind: where it listens is --listen",
+                "metrics", "--bind=::1", NULL);
     assert_tool(NULL, 64, "", "no option --ttl; did", "url", "--ttl=1", NULL);
     assert_tool(NULL, 64, "", "the server is --url URL", "--endpoints=h", "ls",
                 NULL);
@@ -151,7 +157,9 @@ static void words_of_other_tools_are_known(void **state)
     static const char *const words[][2] =
         {{"unlock", "release"},    {"tryLock", "lock"}, {"flock", "lock"},
          {"forceUnlock", "break"}, {"isLocked", "who"}, {"status", "who"},
-         {"extend", "renew"},      {"once", "flight"},  {"writeLock", "write"}};
+         {"extend", "renew"},      {"once", "flight"},  {"writeLock", "write"},
+         {"shared", "read"},       {"web", "serve"},    {"dashboard", "serve"},
+         {"monitor", "watch"}};
     char wanted[64];
 
     (void)state;
