@@ -16,9 +16,9 @@ function escaped(text) {
     return text
 }
 
-# A list or an example begins a paragraph of its own.
+# A list begins a paragraph of its own.
 function put(text) {
-    if (text ~ /^\.(TP|RS)/)
+    if (text ~ /^\.TP/)
         sub(/\.PP\n$/, "", body)
     body = body text "\n"
 }
