@@ -124,6 +124,11 @@ has '.so man3/lk_hold.3' cat "$prefix/share/man/man3/lk_hold_check.3"
     printf 'check-install: groff does not understand the man pages\n' >&2
     exit 1
 }
+if grep -A 1 '^\.PP$' "$prefix/share/man"/man[137]/* | grep -E -- '-\.(TP|PP|SH|SS)'
+then
+    printf 'check-install: the man pages have paragraphs without a word\n' >&2
+    exit 1
+fi
 # The tool names no document that is not installed.
 if grep -ao 'docs/[a-z-]*\.md' "$prefix/bin/latchkey"; then
     printf 'check-install: the tool names what only the sources have\n' >&2

@@ -155,11 +155,15 @@ static void what_stands_before_the_command_is_told_where_to_stand(void **state)
 static void words_of_other_tools_are_known(void **state)
 {
     static const char *const words[][2] =
-        {{"unlock", "release"},    {"tryLock", "lock"}, {"flock", "lock"},
-         {"forceUnlock", "break"}, {"isLocked", "who"}, {"status", "who"},
-         {"extend", "renew"},      {"once", "flight"},  {"writeLock", "write"},
-         {"shared", "read"},       {"web", "serve"},    {"dashboard", "serve"},
-         {"monitor", "watch"}};
+        {{"unlock", "release"},       {"tryLock", "lock"},
+         {"flock", "lock"},           {"forceUnlock", "break"},
+         {"isLocked", "who"},         {"status", "who"},
+         {"extend", "renew"},         {"once", "flight"},
+         {"writeLock", "write"},      {"fair", "lock"},
+         {"countDownLatch", "latch"}, {"steal", "break"},
+         {"delete", "forget"},        {"health", "doctor"},
+         {"shared", "read"},          {"web", "serve"},
+         {"dashboard", "serve"},      {"monitor", "watch"}};
     char wanted[64];
 
     (void)state;
