@@ -14,7 +14,6 @@
 enum {
     FAILOVER_MS = 8000, /* a manual one is given up after five seconds */
     FAILOVER_TRIES = 10,
-    KEYS_AT_ONCE = 100,
     VOTES_MS = 4 * CLUSTER_TIMEOUT_MS + 500 /* an election is remembered for */
 };
 
@@ -25,8 +24,7 @@ bool cluster_runs(const server *node)
     return server_pid(node) != 0 && !server_is_frozen(node);
 }
 
-/* That nodes and clients are reached at. */
-static unsigned port_of(const cluster *c, const server *node)
+unsigned cluster_port(const cluster *c, const server *node)
 {
     return c->is_tls ? server_tls_port(node) : server_port(node);
 }
@@ -86,7 +84,7 @@ static bool is_replica_of(const cluster *c, server *node, const server *master)
     return node_says(node, "CLUSTER NODES", words);
 }
 
-static bool is_master(server *node)
+bool cluster_is_master(server *node)
 {
     return node_says(node, "INFO replication", "role:master");
 }
@@ -135,9 +133,9 @@ static bool is_whole(void *data)
 
         if (cluster_runs(node) &&
             (!node_is_ok(node) ||
-             (is_master(node) ? !serves(&agreed, i)
-                              : !node_says(node, "INFO replication",
-                                           "master_link_status:up"))))
+             (cluster_is_master(node) ? !serves(&agreed, i)
+                                      : !node_says(node, "INFO replication",
+                                                   "master_link_status:up"))))
             return false;
     }
     return true;
@@ -231,7 +229,7 @@ bool cluster_meet(cluster *c, size_t i)
     char command[64];
 
     (void)snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %u",
-                   port_of(c, c->nodes[i]));
+                   cluster_port(c, c->nodes[i]));
     return cluster_told(c->nodes[0], command);
 }
 
@@ -334,7 +332,7 @@ static bool is_other(void *data)
     if (!map_agreed(other->c, &agreed))
         return false;
     other->named = other->c->nodes[agreed.masters[other->slot]];
-    return other->named != other->than && is_master(other->named) &&
+    return other->named != other->than && cluster_is_master(other->named) &&
            node_is_ok(other->named);
 }
 
@@ -415,8 +413,8 @@ static bool is_promoted(void *data)
     map agreed;
 
     return map_agreed(p->c, &agreed) &&
-           !serves(&agreed, cluster_index(p->c, p->from)) && is_master(p->to) &&
-           node_is_ok(p->to);
+           !serves(&agreed, cluster_index(p->c, p->from)) &&
+           cluster_is_master(p->to) && node_is_ok(p->to);
 }
 
 static server *promote(cluster *c, server *master, const char *command)
@@ -460,125 +458,4 @@ server *cluster_failover(cluster *c, server *master)
 server *cluster_takeover(cluster *c, server *master)
 {
     return promote(c, master, "CLUSTER FAILOVER TAKEOVER");
-}
-
-/* ---- slots that move ---- */
-
-static void
-set_slot(cluster *c, server *node, unsigned slot, const char *word, server *to)
-{
-    char *ok = server_string(node, "CLUSTER SETSLOT %d %s %s", (int)slot, word,
-                             c->ids[cluster_index(c, to)]);
-
-    assert_string_equal(ok, "OK");
-    free(ok);
-}
-
-void cluster_move_begin(cluster *c, unsigned slot, server *to)
-{
-    server *from = cluster_master_of(c, slot);
-
-    set_slot(c, to, slot, "IMPORTING", from);
-    set_slot(c, from, slot, "MIGRATING", to);
-}
-
-size_t cluster_move_keys(cluster *c, unsigned slot, server *to, size_t most)
-{
-    server *from = cluster_master_of(c, slot);
-    redisReply *keys = server_command(from, "CLUSTER GETKEYSINSLOT %d %d",
-                                      (int)slot, (int)most);
-    size_t count = keys->elements;
-
-    assert_int_equal(keys->type, REDIS_REPLY_ARRAY);
-    for (size_t i = 0; i < count; i++) {
-        char *ok =
-            server_string(from, "MIGRATE 127.0.0.1 %d %b 0 %d",
-                          (int)port_of(c, to), keys->element[i]->str,
-                          keys->element[i]->len, (int)wait_scaled_ms(10000));
-
-        assert_true(strcmp(ok, "OK") == 0 || strcmp(ok, "NOKEY") == 0);
-        free(ok);
-    }
-    freeReplyObject(keys);
-    return count;
-}
-
-/* The one before follows the new one as soon as it has no slot left. */
-static void
-release_slot(cluster *c, server *from, unsigned slot, const server *to)
-{
-    redisReply *reply = server_command(from, "CLUSTER SETSLOT %d NODE %s",
-                                       (int)slot, c->ids[cluster_index(c, to)]);
-
-    if (reply->type == REDIS_REPLY_ERROR && is_master(from))
-        fail_msg("CLUSTER SETSLOT: %s", reply->str);
-    freeReplyObject(reply);
-}
-
-/* The epoch in which a node knows another; -1: it does not know it. */
-static long long epoch_known(server *node, const char *id)
-{
-    char *text = server_string(node, "CLUSTER NODES");
-    const char *line = strstr(text, id);
-    long long epoch = -1;
-
-    for (; line != NULL && line != text && line[-1] != '\n';
-         line = strstr(line + 1, id)) {
-    }
-    for (int word = 1; line != NULL && word < 7; word++) {
-        line = strchr(line, ' ');
-        line = line != NULL ? line + 1 : NULL;
-    }
-    if (line != NULL)
-        epoch = strtoll(line, NULL, 10);
-    free(text);
-    return epoch;
-}
-
-struct move {
-    cluster *c;
-    server *to;
-};
-
-/* Who has not heard of it takes a slot from this master, or is elected in its
-   place, with an epoch in which others do not believe it. */
-static bool is_epoch_known(void *data)
-{
-    const struct move *m = data;
-    const char *id = m->c->ids[cluster_index(m->c, m->to)];
-    long long epoch = node_info(m->to, "cluster_my_epoch");
-
-    for (size_t i = 0; i < m->c->count; i++) {
-        if (cluster_runs(m->c->nodes[i]) &&
-            epoch_known(m->c->nodes[i], id) != epoch)
-            return false;
-    }
-    return true;
-}
-
-/* The target first: then no node ever names one that has not got the slot. */
-void cluster_move_end(cluster *c, unsigned slot, server *to)
-{
-    server *from = cluster_master_of(c, slot);
-    struct move m = {.c = c, .to = to};
-
-    set_slot(c, to, slot, "NODE", to);
-    release_slot(c, from, slot, to);
-    for (size_t i = 0; i < c->count; i++) {
-        server *node = c->nodes[i];
-
-        if (cluster_runs(node) && node != from && node != to && is_master(node))
-            set_slot(c, node, slot, "NODE", to);
-    }
-    assert_ptr_equal(cluster_wait_other(c, slot, from), to);
-    if (!wait_until(is_epoch_known, &m, CLUSTER_COME_MS))
-        fail_msg("not all nodes know the epoch of the move");
-}
-
-void cluster_move(cluster *c, unsigned slot, server *to)
-{
-    cluster_move_begin(c, slot, to);
-    while (cluster_move_keys(c, slot, to, KEYS_AT_ONCE) > 0) {
-    }
-    cluster_move_end(c, slot, to);
 }

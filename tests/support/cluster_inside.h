@@ -5,14 +5,19 @@
 #include "support/cluster.h"
 
 /*
- * The inside of a cluster of tests: cluster.c starts one and moves its slots,
- * cluster_nodes.c has nodes come and go.
+ * The inside of a cluster of tests: cluster.c starts one and has masters replaced,
+ * cluster_move.c moves slots, cluster_nodes.c has nodes come and go.
  */
 
 enum { CLUSTER_COME_MS = 120000 };
 
 /* It is neither killed nor frozen. */
 bool cluster_runs(const server *node);
+
+bool cluster_is_master(server *node);
+
+/* The port that nodes and clients are reached at. */
+unsigned cluster_port(const cluster *c, const server *node);
 
 /* Its place in nodes. */
 size_t cluster_index(const cluster *c, const server *node);
