@@ -29,6 +29,11 @@ elseif not counter.is_known then
 end
 local is_void = redis.call('ZCOUNT', queue_key, queue.score(queue.VOID, 0),
     '+inf') > 0
+-- The counter is not there: nothing is changed if DEL is not allowed.
+bad = failed(redis.pcall('DEL', counter_key))
+if bad then
+    return bad
+end
 if counter.gone > 0 or counter.was.fence ~= '0' then
     bad = failed(redis.pcall('SET', record_key, counter.text('2-', counter.gone),
         'PX', HOUR))
