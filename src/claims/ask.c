@@ -11,6 +11,8 @@
 
 #include "base/deadline.h"
 #include "base/mem.h"
+#include "base/slot.h"
+#include "claims/cluster.h"
 #include "claims/node.h"
 #include "claims/protocol.h"
 #include "claims/work.h"
@@ -31,9 +33,24 @@ enum {
 
 static void send_now(lk__ask *ask);
 
+/* That of a plain command stands behind its name. NULL: there is none. */
+static const lk__arg *key_of(const lk__ask *ask)
+{
+    if (ask->script == NULL)
+        return ask->count > 1 ? &ask->args[1] : NULL;
+    return ask->key_count > 0 ? &ask->args[0] : NULL;
+}
+
 static lk__node *node_of(const lk__ask *ask)
 {
-    return ask->place != NULL ? ask->place->node : ask->node;
+    const lk_client *client = ask->call.client;
+
+    const lk__arg *key = key_of(ask);
+
+    if (ask->place != NULL)
+        return ask->place->node;
+    return key != NULL ? lk__cluster_node_of(client, key->bytes, key->size)
+                       : lk__cluster_lead(client);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -187,8 +204,8 @@ static void end_refused(lk__ask *ask, lk_status status, const char *words)
 
 /* ---- answers --------------------------------------------------------------- */
 
-/* The server did not do it, and may in a moment. */
-static void refused_for_now(lk__ask *ask)
+/* It is asked again in a moment. */
+static void pause(lk__ask *ask)
 {
     lk_client *client = ask->call.client;
     uint64_t limit = REFUSED_MS;
@@ -197,10 +214,16 @@ static void refused_for_now(lk__ask *ask)
     for (unsigned i = 0; i < ask->refusals && limit < REFUSED_MOST_MS; i++)
         limit *= 2;
     ask->refusals++;
-    ask->sends--;
     at = lk__client_now(client) + lk__client_random(client, limit * MS) + MS;
     lk__alarm_set(&client->alarms, &ask->alarm,
                   at < ask->until ? at : ask->until);
+}
+
+/* The server did not do it, and may in a moment. */
+static void refused_for_now(lk__ask *ask)
+{
+    ask->sends--;
+    pause(ask);
 }
 
 /* At once, or after a pause; the alarm is set to the end again then. */
@@ -226,7 +249,7 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
         send_now(ask);
     } else if (status == LK_ELOADING || status == LK_EREADONLY) {
         ask->sends--; /* refused: it is asked again when that is over */
-    } else if (lk__reply_is_passing(reply)) {
+    } else if (lk__node_passes(&ask->request, reply)) {
         refused_for_now(ask);
     } else if (status != LK_OK) {
         end_refused(ask, status, lk__reply_words(reply));
@@ -241,19 +264,44 @@ static void on_answer(lk__ask *ask, const redisReply *reply)
     }
 }
 
+/* What it says of a cluster. Whether it is to be sent to another node now. */
+static lk_status heard(lk__ask *ask, bool *ret_elsewhere, lk_status status,
+                       const redisReply *reply)
+{
+    lk_client *client = ask->call.client;
+    const lk__arg *key = key_of(ask);
+    lk_status said = status;
+
+    if (client->work->cluster == NULL || key == NULL)
+        return status;
+    if (ask->place != NULL)
+        said = lk__place_heard(ask->place, &ask->request, status, reply);
+    else if (status == LK_OK)
+        said = lk__cluster_heard(client, lk__slot_of(key->bytes, key->size),
+                                 &ask->request, reply);
+    *ret_elsewhere = lk__node_of(ask->request.conn) != node_of(ask);
+    if (status == LK_OK && said == LK_EOFFLINE)
+        ask->sends--;
+    else if (status == LK_OK && said == LK_EINDOUBT && !*ret_elsewhere)
+        pause(ask); /* a script met a key that has moved */
+    return said;
+}
+
 static void
 on_reply(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__ask *ask = (lk__ask *)(void *)request;
+    bool is_elsewhere = false;
 
     ask->replying = true; /* whoever ends it within leaves its memory here */
+    status = heard(ask, &is_elsewhere, status, reply);
     ask->doubted = ask->doubted || status == LK_EINDOUBT;
     if (status == LK_OK)
         on_answer(ask, reply);
     else if (status == LK_EINDOUBT && !ask->reads && !ask->repeats &&
              ask->owed_ms == 0)
         end(ask, LK_EINDOUBT, NULL);
-    else if (ask->renews && ask->listed)
+    else if ((ask->renews || is_elsewhere) && ask->listed)
         send_now(ask); /* the other connection may stand */
     ask->replying = false;
     if (ask->released && !ask->listed && !ask->request.busy)
@@ -273,7 +321,6 @@ lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
     ask->request.on_reply = on_reply;
     ask->alarm.fire = on_alarm;
     ask->place = place;
-    ask->node = client->node;
     if (place != NULL)
         place->refs++;
     return ask;
@@ -436,6 +483,19 @@ lk_status lk__ask_sleep(lk__ask *ask)
 }
 
 /* ---- all questions ----------------------------------------------------------- */
+
+void lk__asks_moved(lk__place *place)
+{
+    lk__ask *ask = place->client->work->first_ask;
+
+    while (ask != NULL) {
+        lk__ask *next = ask->next;
+
+        if (ask->place == place && !ask->request.busy && !ask->replying)
+            send_now(ask);
+        ask = next;
+    }
+}
 
 void lk__asks_on_ready(lk__node *node)
 {

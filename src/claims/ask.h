@@ -33,9 +33,8 @@ typedef struct lk__ask lk__ask;
 struct lk__ask {
     lk__request request; /* first */
     lk__call call;
-    lk__ask *next, *prev;  /* in the client, while listed */
-    lk__place *place;      /* pinned; NULL: a plain command, or of no place */
-    struct lk__node *node; /* that is asked where there is no place */
+    lk__ask *next, *prev; /* in the client, while listed */
+    lk__place *place;     /* pinned; NULL: of no place, but perhaps of a key */
     const lk__script *script; /* NULL: a plain command */
     lk__arg *args;            /* a copy, the bytes behind it; keys first */
     size_t key_count, count;
@@ -108,6 +107,9 @@ void lk__ask_drop(lk__ask *ask);
 /* For the deliver of an async one: finds it, and lets go of it at the end. */
 lk__ask *lk__ask_of_call(lk__call *call);
 void lk__ask_finish(lk__ask *ask);
+
+/* The place is at another node now. */
+void lk__asks_moved(lk__place *place);
 
 /* What a node tells its questions. */
 void lk__asks_on_ready(struct lk__node *node);

@@ -355,7 +355,7 @@ static void refused_for_now(lk__claim *claim)
 void lk__claim_refused(lk__claim *claim, lk_status status,
                        const redisReply *reply)
 {
-    if (lk__reply_is_passing(reply) && rides_out(claim)) {
+    if (lk__node_passes(&claim->look, reply) && rides_out(claim)) {
         refused_for_now(claim);
         return;
     }

@@ -151,13 +151,19 @@ on_close(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_close(request);
 
+    status = lk__place_heard(claim->place, request, status, reply);
     if (claim->state == LK__CLAIM_DEAD) {
         lk__claim_answered(claim);
         return;
     }
     if (status != LK_OK) {
         claim->release_unanswered |= status == LK_EINDOUBT;
-        wait_for_node(claim);
+        if (lk__place_has_left(claim->place, request))
+            lk__claim_close(claim);
+        else if (lk__node_is_ready(claim->place->node))
+            retry_later(claim); /* a script met a key that has moved */
+        else
+            wait_for_node(claim);
     } else {
         status = lk__node_check(request, reply);
         if (status == LK_OK)

@@ -69,6 +69,7 @@ on_asked(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
 
+    status = lk__place_heard(claim->place, request, status, reply);
     if (status == LK_OK)
         status = lk__node_check(request, reply);
     if (status == LK_OK && claim->state == LK__CLAIM_HELD)

@@ -14,7 +14,10 @@
 #include "claims/node.h"
 #include "claims/pace.h"
 
-enum { RETRY_MS = 5 }; /* when there was no memory for a request */
+enum {
+    RETRY_MS = 5,   /* when there was no memory for a request */
+    FOREIGN_MS = 50 /* when a script met a key that has moved */
+};
 
 static lk__claim *claim_of_look(lk__request *request)
 {
@@ -78,13 +81,28 @@ static void unqueued_go(lk__claim *claim)
         lk__claim_seek(claim);
 }
 
+/* The name went to another node meanwhile, where nothing was asked yet; or the
+   answer was none, though the node is there. */
+static void go_on_elsewhere(lk__claim *claim, const lk__request *request,
+                            bool was_no_answer)
+{
+    if (!lk__claim_is_seeking(claim) || claim->look.busy)
+        return;
+    if (lk__place_has_left(claim->place, request))
+        lk__claim_drive(claim);
+    else if (was_no_answer)
+        lk__claim_look_after(claim, FOREIGN_MS);
+}
+
 /* An answer that comes when the state has moved on is of no concern. */
 static void
 on_look(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
     bool was_unqueued = unqueued_end(claim);
+    bool was_answered = status == LK_OK;
 
+    status = lk__place_heard(claim->place, request, status, reply);
     claim->doubted = claim->doubted || status == LK_EINDOUBT;
     if (status == LK_EINDOUBT && claim->state == LK__CLAIM_WANTED) {
         claim->in_doubt = true;
@@ -100,6 +118,7 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
     }
     if (was_unqueued && --claim->place->unqueued == 0)
         lk__place_visit(claim->place, unqueued_go);
+    go_on_elsewhere(claim, request, was_answered && status != LK_OK);
     lk__claim_answered(claim);
 }
 
@@ -109,7 +128,9 @@ static void
 on_confirm(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
+    bool was_answered = status == LK_OK;
 
+    status = lk__place_heard(claim->place, request, status, reply);
     if (claim->state == LK__CLAIM_UNSURE && status == LK_OK) {
         status = lk__node_check(request, reply);
         if (status != LK_OK)
@@ -117,6 +138,7 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
         else
             lk__claim_take_confirmation(claim, reply);
     }
+    go_on_elsewhere(claim, request, was_answered && status != LK_OK);
     lk__claim_answered(claim);
 }
 

@@ -30,46 +30,6 @@ static void ask_soon(lk__group *group)
 
 /* ---- belief ------------------------------------------------------------------ */
 
-/* Without a connection the process that gave may be another by now, unless nobody
-   is there. */
-static void holds_believe(const lk__group *group)
-{
-    lk__node *node = group->node;
-    uint64_t absent_at = node->command.absent_at;
-    uint64_t stays =
-        absent_at != 0 ? lk__deadline_ns(absent_at, LK__BELIEF_MS) : 0;
-
-    if (lk__node_is_ready(node) || stays > node->belief.until)
-        stays = node->belief.until;
-    node->belief.stays = stays;
-    lk__places_believe(node);
-}
-
-/* One that does not say when it began has done so when it was met. */
-static void birth_note(lk__node *node)
-{
-    int64_t born_at = node->command_greeting.born_at;
-    uint64_t from = node->command.ready_at;
-
-    if (!lk__node_is_ready(node) || born_at < 0 ||
-        node->client->settings.failover == LK_FAILOVER_FAST)
-        return;
-    if ((uint64_t)born_at < from)
-        from = (uint64_t)born_at;
-    from = lk__wait_until_ns(from, LK__BELIEF_MS);
-    if (from > node->belief.from)
-        node->belief.from = from;
-}
-
-/* What had to wait until the server may give again, and leases that were not
-   to get longer. */
-static void give_again(lk__node *node)
-{
-    lk__places_check_holds(node);
-    lk__places_on_ready(node);
-    lk__asks_on_ready(node);
-}
-
 void lk__group_look(lk__group *group)
 {
     lk__node *node;
@@ -80,8 +40,9 @@ void lk__group_look(lk__group *group)
         return;
     node = group->node;
     now = lk__client_now(node->client);
-    birth_note(node);
-    holds_believe(group);
+    lk__belief_born(node);
+    lk__belief_stays(node);
+    lk__places_believe(node);
     gives = lk__node_is_ready(node) && lk__node_gives(node);
     at = now < node->belief.from ? node->belief.from : node->belief.until;
     lk__alarm_clear(&node->client->alarms, &group->alarm);
@@ -93,7 +54,7 @@ void lk__group_look(lk__group *group)
         return;
     group->gave = gives;
     if (gives)
-        give_again(node);
+        lk__node_give_again(node);
 }
 
 static void on_alarm(lk__alarm *alarm)

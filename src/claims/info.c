@@ -13,6 +13,7 @@
 #include "claims/protocol.h"
 #include "claims/record.h"
 #include "claims/under.h"
+#include "claims/work.h"
 #include "server/reply.h"
 
 enum { UUID_SIZE = 36 };
@@ -276,6 +277,12 @@ static void inquiry_cleanup(lk__ask *ask)
         lk_info_free(&inquiry->building->info);
 }
 
+/* In a cluster records would be at any master, and are not written. */
+static bool has_no_records(const lk__ask *ask)
+{
+    return ask->call.client->work->cluster != NULL;
+}
+
 /* The first answer is the script's, the second brings the records. */
 static lk_status
 inquiry_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
@@ -290,7 +297,7 @@ inquiry_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     status = ask->place->kind->protocol->read_info(reply, &answer);
     if (status == LK_OK)
         status = rooms_make(building, &answer);
-    if (status != LK_OK || building->count == 0)
+    if (status != LK_OK || building->count == 0 || has_no_records(ask))
         return status;
     *ret_more = true;
     return records_ask(ask, building);

@@ -18,10 +18,12 @@
 
 #include "base/mem.h"
 #include "claims/ask.h"
+#include "claims/cluster.h"
 #include "claims/group.h"
 #include "claims/inbox.h"
 #include "claims/place.h"
 #include "claims/record.h"
+#include "claims/work.h"
 #include "engine/client.h"
 #include "server/reply.h"
 
@@ -102,6 +104,7 @@ static void on_command_ready(lk__node *node)
     lk__record_write(node);
     holds_check(node);
     lk__group_look(node->group);
+    lk__cluster_look(node);
     lk__places_on_ready(node);
     if (lk__node_can_queue(node))
         lk__places_on_inbox(node); /* whichever came first */
@@ -194,6 +197,7 @@ static void on_command_down(lk__conn *conn, lk_status why)
         node->command_greeting.heard_at = conn->heard_at;
     node->command_greeting.id = 0;
     lk__group_look(node->group);
+    lk__cluster_look(node);
     if (why == LK_EAUTH || why == LK_EDENIED || node->offline) {
         lk__node_give_up(node);
     } else if (!lk__alarm_is_set(&node->offline_alarm)) {
@@ -268,7 +272,7 @@ size_t lk__node_pending(const lk__node *node)
 
 /* ---- life ---------------------------------------------------------------- */
 
-lk__node *lk__node_new(lk_client *client)
+lk__node *lk__node_new(lk_client *client, const lk__endpoint *endpoint)
 {
     lk__node *node = lk__alloc(sizeof(*node));
 
@@ -276,6 +280,9 @@ lk__node *lk__node_new(lk_client *client)
         return NULL;
     node->client = client;
     node->address = client->settings.address;
+    if (endpoint != NULL)
+        node->endpoint = *endpoint;
+    node->address.port = endpoint != NULL ? endpoint->port : node->address.port;
     node->belief.until = LK__NEVER;
     node->can_kill = true;
     node->offline_alarm.fire = on_offline;
@@ -314,6 +321,7 @@ void lk__node_free(lk__node *node)
     for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
         lk__conn_done(conn);
     lk__group_free(node->group);
+    lk__view_free(node->view);
     lk__free(node->seen);
     lk__free(node->record_text);
     lk__free(node);
@@ -342,6 +350,49 @@ void lk__node_stop(lk__node *node)
     lk__conn_stop(&node->command);
 }
 
+/* ---- of a cluster ---------------------------------------------------------- */
+
+void lk__node_wait_anew(lk__node *node)
+{
+    lk_client *client = node->client;
+
+    node->offline = false;
+    lk__alarm_clear(&client->alarms, &node->offline_alarm);
+    if (!lk__node_is_ready(node))
+        lk__alarm_set(&client->alarms, &node->offline_alarm,
+                      lk__client_now(client) +
+                          client->settings.offline_ms * MS);
+}
+
+void lk__node_arrive(lk__node *node)
+{
+    if (node->address.host != NULL || node->client->state == LK__CLIENT_CLOSED)
+        return;
+    node->address.host = node->endpoint.host;
+    lk__node_wait_anew(node);
+    lk__conn_start(&node->command);
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_retry(conn);
+}
+
+void lk__node_leave(lk__node *node, const char *words)
+{
+    if (node->address.host == NULL)
+        return;
+    node->address.host = NULL;
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_leave(conn, words);
+    node->offline = false;
+    lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+}
+
+void lk__node_give_again(lk__node *node)
+{
+    lk__places_check_holds(node);
+    lk__places_on_ready(node);
+    lk__asks_on_ready(node);
+}
+
 bool lk__node_is_ready(const lk__node *node)
 {
     return node->command.state == LK__CONN_READY;
@@ -351,7 +402,7 @@ bool lk__node_gives(const lk__node *node)
 {
     uint64_t now;
 
-    if (node->group == NULL)
+    if (node->belief.until == LK__NEVER)
         return true;
     now = lk__client_now(node->client);
     return now >= node->belief.from && now < node->belief.until;
@@ -386,6 +437,8 @@ static void address_words(const lk__node *node, char text[120])
 
     if (address->path != NULL)
         snprintf(text, 120, "unix:%.100s", address->path);
+    else if (address->host == NULL && node->client->work->cluster != NULL)
+        snprintf(text, 120, "the cluster's master");
     else if (address->host == NULL)
         snprintf(text, 120, "Sentinel's master '%.90s'",
                  node->client->settings.master);
@@ -505,6 +558,15 @@ static bool is_understood(const lk__request *request, const redisReply *reply)
     return request->script == NULL || reply->type == REDIS_REPLY_ARRAY;
 }
 
+bool lk__node_passes(const lk__request *request, const redisReply *reply)
+{
+    if (lk__reply_is_passing(reply))
+        return true;
+    return lk__node_of(request->conn)->client->work->cluster != NULL &&
+           (lk__reply_is_error(reply, "MOVED") ||
+            lk__reply_is_error(reply, "ASK"));
+}
+
 lk_status lk__node_check(const lk__request *request, const redisReply *reply)
 {
     lk__conn *conn = request->conn;
@@ -524,7 +586,7 @@ lk_status lk__node_check(const lk__request *request, const redisReply *reply)
     }
     if (status == LK_OK)
         lk__conn_serves(conn);
-    if (lk__reply_is_passing(reply))
+    if (lk__node_passes(request, reply))
         snprintf(node->refusal, sizeof(node->refusal), "%s", reply->str);
     if (lk__reply_is_noscript(reply) && request->script != NULL) {
         script_lost(node, request);

@@ -9,8 +9,10 @@
 #include "claims/signal.h"
 #include "claims/track.h"
 #include "claims/under.h"
+#include "claims/view.h"
 #include "claims/watchdog.h"
 #include "server/conn.h"
+#include "server/endpoint.h"
 #include "server/greet.h"
 
 /*
@@ -28,7 +30,8 @@ struct lk__group;
 
 /*
  * How far what a server says may be believed. Of a single one, or with
- * failover=fast, for ever and at once; of a Sentinel group's master see group.h.
+ * failover=fast, for ever and at once; of a Sentinel group's master see group.h,
+ * of a cluster's cluster.h.
  */
 typedef struct lk__belief {
     uint64_t turn;  /* counts the servers, as far as they may be others */
@@ -41,9 +44,16 @@ struct lk__node {
     lk__node *next; /* in the client */
     struct lk_client *client;
     lk__address address;     /* where it is */
-    struct lk__group *group; /* the sentinels that say so; NULL: the URL does */
+    struct lk__group *group; /* the sentinels that say so; NULL: the URL or a
+                                cluster does */
     lk__belief belief;
-    lk__conn *conns; /* all to it, in the order in which they are flushed */
+    lk__endpoint
+        endpoint;      /* in a cluster: where it is if it serves anything, */
+    lk__view *view;    /* what it says of the others; NULL: nothing, */
+    unsigned number;   /* by which views know it, */
+    size_t slot_count; /* how many it serves, */
+    bool gave;         /* and whether it gave when last looked at */
+    lk__conn *conns;   /* all to it, in the order in which they are flushed */
     lk__conn command, inbox;
     lk__greeting command_greeting, inbox_greeting;
     lk__signals signals;
@@ -72,11 +82,17 @@ struct lk__node {
     char channel[64]; /* the inbox' name */
 };
 
+/* Notes how long what it gave is believed, now that until is known, or its
+   connection stands or is lost; and from when on it may give, of one that has
+   begun only now. */
+void lk__belief_stays(lk__node *node);
+void lk__belief_born(lk__node *node);
+
 /* Whose connection it is; not of a sentinel's. */
 lk__node *lk__node_of(const lk__conn *conn);
 
-/* NULL: out of memory. */
-lk__node *lk__node_new(struct lk_client *client);
+/* endpoint NULL: where the client's settings say. NULL: out of memory. */
+lk__node *lk__node_new(struct lk_client *client, const lk__endpoint *endpoint);
 void lk__node_free(lk__node *node);
 
 void lk__node_start(lk__node *node);
@@ -85,6 +101,18 @@ void lk__node_start(lk__node *node);
 void lk__node_stop(lk__node *node);
 
 bool lk__node_is_ready(const lk__node *node);
+
+/* It is where its endpoint says: connects, if it has not; or is there no more:
+   leaves it, and what is under way fails. Of a cluster's. */
+void lk__node_arrive(lk__node *node);
+void lk__node_leave(lk__node *node, const char *words);
+
+/* Whoever waits for it has its time anew. */
+void lk__node_wait_anew(lk__node *node);
+
+/* It may give new holds again: what had to wait for that, and leases that were
+   not to get longer. */
+void lk__node_give_again(lk__node *node);
 
 /* Nobody waits for this server any longer, until it is there: its command
    connection says why. */
@@ -140,6 +168,10 @@ lk_status lk__node_call(lk__conn *conn, lk__request *request,
                         const lk__script *script, size_t key_count,
                         const lk__arg *keys, size_t arg_count,
                         const lk__arg *args);
+
+/* Whether a refusal may pass, or would be of another node: it was not done, and
+   whoever has time left asks again. */
+bool lk__node_passes(const lk__request *request, const redisReply *reply);
 
 /*
  * Looks at an error that any request to a node may get: a forgotten script is

@@ -8,10 +8,13 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/slot.h"
 #include "claims/ask.h"
+#include "claims/cluster.h"
 #include "claims/hold.h"
 #include "claims/node.h"
 #include "claims/protocol.h"
+#include "claims/watchdog.h"
 #include "claims/work.h"
 
 /* ---- life ---------------------------------------------------------------- */
@@ -41,6 +44,15 @@ static bool keys_make(lk__place *place)
     return complete && place->channel != NULL && lk__topics_init(place);
 }
 
+/* That of its first key, as of all. */
+static unsigned slot_of(const lk__place *place)
+{
+    const char *key =
+        place->kind->key_count > 0 ? place->keys[LK__KEY_NAME] : place->name;
+
+    return lk__slot_of(key, strlen(key));
+}
+
 static lk__place *
 place_new(lk_client *client, const lk__kind *kind, const char *name)
 {
@@ -49,7 +61,6 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
     if (place == NULL)
         return NULL;
     place->client = client;
-    place->node = client->node;
     place->kind = kind;
     place->name = lk__strdup(name);
     lk__touching_init(&place->touching);
@@ -59,6 +70,8 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
         place_free(place);
         return NULL;
     }
+    place->slot = slot_of(place);
+    place->node = lk__cluster_node(client, place->slot);
     place->next = client->work->places;
     if (place->next != NULL)
         place->next->prev = place;
@@ -524,6 +537,80 @@ void lk__places_on_inbox_down(lk__node *node)
 {
     places_visit(node->client, node, lk__topics_lost);
 }
+
+void lk__places_believe_all(lk_client *client)
+{
+    places_visit(client, NULL, holds_believe);
+}
+
+/* ---- from node to node ------------------------------------------------------------ */
+
+/* Nothing that the node before said counts for the next one: neither that a claim
+   is queued, nor that a hold is known. */
+static void claims_leave_node(lk__place *place)
+{
+    for (lk__claim *claim = place->first_claim; claim != NULL;
+         claim = claim->next) {
+        lk__pace_drop(claim);
+        lk__pace_done(claim);
+        if (claim->bound != LK__NEVER)
+            claim->bound = 0;
+        claim->kept_by = 0;
+        claim->replicas = 0;
+        claim->turn = 0;
+    }
+}
+
+/* Holds are confirmed there by claim and fence, or lost; who waits is looked
+   after, as behind an outage. What is under way is in doubt, or in time. */
+static void move(lk__place *place, lk__node *node)
+{
+    lk__node *from = place->node;
+
+    claims_leave_node(place);
+    lk__topics_lost(place);
+    place->track.armed_by = 0;
+    place->node = node;
+    lk__watchdog_moved(from);
+    lk__needs_moved(from);
+    if (place->first_claim != NULL)
+        lk__node_want_inbox(node);
+    claims_look(place);
+    claims_drive(place);
+    lk__asks_moved(place);
+}
+
+static void settle(lk__place *place)
+{
+    lk__node *node = lk__cluster_node(place->client, place->slot);
+
+    if (node == place->node)
+        return;
+    place->refs++;
+    move(place, node);
+    lk__place_unref(place);
+}
+
+void lk__places_settle(lk_client *client)
+{
+    places_visit(client, NULL, settle);
+}
+
+lk_status lk__place_heard(lk__place *place, const lk__request *request,
+                          lk_status status, const redisReply *reply)
+{
+    if (status == LK_OK)
+        status = lk__cluster_heard(place->client, place->slot, request, reply);
+    settle(place);
+    return status;
+}
+
+bool lk__place_has_left(const lk__place *place, const lk__request *request)
+{
+    return lk__node_of(request->conn) != place->node;
+}
+
+/* ---- the end --------------------------------------------------------------------- */
 
 static void claims_shut(lk__place *place)
 {

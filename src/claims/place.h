@@ -78,6 +78,7 @@ typedef struct lk__place {
     lk__entry entry;               /* by its name */
     lk_client *client;
     struct lk__node *node; /* where the name is */
+    unsigned slot;         /* in a cluster */
     const lk__kind *kind;
     unsigned refs; /* each handle, claim and wait */
     char *name;
@@ -147,6 +148,22 @@ void lk__place_visit(lk__place *place, void (*visit)(lk__claim *claim));
 void lk__places_shut(lk_client *client);
 bool lk__places_are_closed(const lk_client *client);
 void lk__places_abandon(lk_client *client);
+
+/*
+ * How a request of a place ended: status, unless a cluster has more to say. The
+ * answer of a node where the name is no longer is none: LK_EINDOUBT, or LK_EOFFLINE
+ * if it says that nothing was done. The place may be at another node afterwards.
+ */
+lk_status lk__place_heard(lk__place *place, const lk__request *request,
+                          lk_status status, const redisReply *reply);
+
+/* Whether the request went to another node than where the name is now: then
+   nobody but its sender sees to it that it is sent there. */
+bool lk__place_has_left(const lk__place *place, const lk__request *request);
+
+/* Every place goes where its slot is; or is believed for longer. */
+void lk__places_settle(lk_client *client);
+void lk__places_believe_all(lk_client *client);
 
 /* What a node tells its places. */
 void lk__places_on_ready(struct lk__node *node);

@@ -239,7 +239,8 @@ static void refresh(lk__node *node, bool again)
     lk__alarm_set(&client->alarms, &node->record_alarm,
                   now + (looks_again ? LOOK_EVERY_MS : WRITE_EVERY_MS) * MS);
     if (client->state != LK__CLIENT_OPEN || node->record_request.busy ||
-        text == NULL || !lk__node_is_ready(node)) {
+        text == NULL || client->work->cluster != NULL ||
+        !lk__node_is_ready(node)) {
         lk__free(text);
         return;
     }
@@ -274,7 +275,7 @@ void lk__record_remove(lk__node *node)
     args[1] = lk__arg_text(key);
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
     node->record_removal.on_reply = on_written;
-    if (!node->record_removal.busy &&
+    if (!node->record_removal.busy && node->client->work->cluster == NULL &&
         lk__node_command(node, &node->record_removal, 2, args) != LK_OK)
         return; /* it expires */
 }

@@ -34,11 +34,6 @@ static lk__replicas *replicas_of_wait(lk__request *request)
                                     offsetof(lk__replicas, wait));
 }
 
-static lk__replicas *replicas_of_need(const lk__need *need)
-{
-    return &need->claim->place->node->replicas;
-}
-
 lk__need *lk__need_of_call(lk__call *call)
 {
     return (lk__need *)(void *)((char *)call - offsetof(lk__need, call));
@@ -49,14 +44,17 @@ lk__need *lk__need_of_call(lk__call *call)
 static void list_add(lk__replicas *replicas, lk__need *need)
 {
     need->listed = true;
+    need->replicas = replicas;
     need->next = replicas->first;
     if (need->next != NULL)
         need->next->prev = need;
     replicas->first = need;
 }
 
-static void list_remove(lk__replicas *replicas, lk__need *need)
+static void list_remove(lk__need *need)
 {
+    lk__replicas *replicas = need->replicas;
+
     if (need->prev != NULL)
         need->prev->next = need->next;
     else
@@ -99,7 +97,7 @@ static void end(lk__need *need, lk_status status, const char *words)
 {
     if (!need->listed)
         return;
-    list_remove(replicas_of_need(need), need);
+    list_remove(need);
     lk__alarm_clear(&need->call.client->alarms, &need->alarm);
     if ((status == LK_OK || status == LK_EREPLICAS) &&
         !lk__claim_is_valid(need->claim)) {
@@ -135,6 +133,24 @@ void lk__needs_cancel(lk__node *node)
     }
 }
 
+void lk__needs_moved(lk__node *node)
+{
+    lk__need *next;
+
+    for (lk__need *need = node->replicas.first; need != NULL; need = next) {
+        lk__replicas *replicas = &need->claim->place->node->replicas;
+
+        next = need->next;
+        if (need->replicas == replicas)
+            continue;
+        list_remove(need);
+        list_add(replicas, need);
+        need->written = false;
+        lk__conn_start(&replicas->lane.conn);
+        drive(replicas);
+    }
+}
+
 void lk__needs_end(lk__node *node, lk_status status)
 {
     while (node->replicas.first != NULL)
@@ -148,7 +164,7 @@ static void on_renewal_answer(lk__need *need, const redisReply *reply)
     lk_status status = lk__node_check(&need->renewal, reply);
     lk__keep_answer answer;
 
-    if (lk__reply_is_noscript(reply))
+    if (lk__reply_is_noscript(reply) || lk__node_passes(&need->renewal, reply))
         return; /* it is said again */
     if (status == LK_OK)
         status = lk__claim_protocol(need->claim)
@@ -172,6 +188,7 @@ on_renewal(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__need *need = (lk__need *)(void *)request;
 
+    status = lk__place_heard(need->claim->place, request, status, reply);
     if (status == LK_OK && need->listed)
         on_renewal_answer(need, reply);
     if (need->released)

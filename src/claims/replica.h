@@ -21,9 +21,10 @@ struct lk__node;
 typedef struct lk__need {
     lk__request renewal; /* first */
     lk__call call;
-    struct lk__need *next, *prev; /* in the node, while listed */
-    struct lk__claim *claim;      /* counted; NULL: it has not begun */
-    const lk_cancel *cancel;      /* NULL: none; looked at while listed */
+    struct lk__need *next, *prev; /* in these, while listed */
+    struct lk__replicas *replicas;
+    struct lk__claim *claim; /* counted; NULL: it has not begun */
+    const lk_cancel *cancel; /* NULL: none; looked at while listed */
     uint64_t count, ms;
     uint64_t had;      /* how many had it, by the last answer */
     uint64_t lease_ms; /* that the renewal brings */
@@ -34,6 +35,7 @@ typedef struct lk__need {
     void *data; /* for the deliver */
 } lk__need;
 
+struct lk__replicas;
 typedef struct lk__replicas {
     lk__lane lane; /* first */
     lk__need *first;
@@ -66,6 +68,9 @@ void lk__need_release(lk__need *need);
 
 /* Ends those at this node whose token was fired. */
 void lk__needs_cancel(struct lk__node *node);
+
+/* Names are at this node no more: their needs go with them. */
+void lk__needs_moved(struct lk__node *node);
 
 /* The shutdown ends every one at this node. */
 void lk__needs_end(struct lk__node *node, lk_status status);

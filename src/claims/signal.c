@@ -16,6 +16,7 @@
 #include "claims/claim.h"
 #include "claims/node.h"
 #include "claims/place.h"
+#include "claims/work.h"
 #include "server/reply.h"
 
 #define MS UINT64_C(1000000)
@@ -120,7 +121,7 @@ void lk__signal_want(lk__place *place)
 {
     lk__signals *signals = &place->node->signals;
 
-    if (place->signal.wanted)
+    if (place->signal.wanted || place->client->work->cluster != NULL)
         return;
     set_wanted(signals, place, true);
     if (!place->signal.asked)

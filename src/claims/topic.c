@@ -103,6 +103,8 @@ on_answered(lk__request *request, lk_status status, const redisReply *reply)
     lk__topic *topic = topic_of(request);
     lk__place *place = topic->place;
 
+    if (lk__place_has_left(place, request))
+        status = LK_EOFFLINE;
     if (status == LK_OK) {
         topic->heard = topic->asked;
         if (reply->type == REDIS_REPLY_ERROR)
@@ -111,7 +113,8 @@ on_answered(lk__request *request, lk_status status, const redisReply *reply)
     } else {
         topic->asked = topic->heard = false;
     }
-    if (status == LK_OK && topic->wanted != topic->asked)
+    if ((status == LK_OK || lk__place_has_left(place, request)) &&
+        topic->wanted != topic->asked)
         topic_drive(topic);
     else if (topic->heard && all_heard(place))
         look(place);

@@ -109,7 +109,7 @@ static void on_refused(struct batch *batch, const redisReply *reply)
         return;
     }
     for (size_t i = 0; i < batch->count; i++) {
-        if (lk__reply_is_passing(reply))
+        if (lk__node_passes(&batch->request, reply))
             batch->claims[i]->refusals++;
         else
             lk__claim_look_now(batch->claims[i]);
@@ -125,6 +125,7 @@ on_touched(lk__request *request, lk_status status, const redisReply *reply)
     lk__touching *touching = &batch->place->touching;
 
     touching->under_way--;
+    status = lk__place_heard(batch->place, request, status, reply);
     if (status == LK_OK) {
         status = lk__node_check(request, reply);
         if (status == LK_OK)
@@ -136,6 +137,8 @@ on_touched(lk__request *request, lk_status status, const redisReply *reply)
         touching->again = false;
         lk__touch_later(batch->place, 0);
     }
+    if (lk__place_has_left(batch->place, request))
+        lk__touch_later(batch->place, 0);
     batch_free(batch);
 }
 

@@ -68,13 +68,21 @@ void lk__tracking_reset(lk__node *node)
     node->tracking.refused = false;
 }
 
+/* The name is at another node of the cluster now. */
+static bool is_elsewhere(const redisReply *reply)
+{
+    return lk__reply_is_error(reply, "MOVED") ||
+           lk__reply_is_error(reply, "ASK") || lk__reply_is_passing(reply);
+}
+
 /* From now on it is looked; the one that was to be told begins. */
 static bool
 is_refused(lk__node *node, lk_status status, const redisReply *reply)
 {
     lk__tracking *tracking = &node->tracking;
 
-    if (status != LK_OK || reply->type != REDIS_REPLY_ERROR)
+    if (status != LK_OK || reply->type != REDIS_REPLY_ERROR ||
+        is_elsewhere(reply))
         return false;
     if (!tracking->was_told)
         lk__client_log(node->client, LK_LOG_WARN,
@@ -99,7 +107,7 @@ on_caching(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__place *place = place_of_caching(request);
 
-    (void)is_refused(place->node, status, reply);
+    (void)is_refused(lk__node_of(request->conn), status, reply);
     lk__place_unref(place);
 }
 
@@ -114,7 +122,7 @@ static void
 on_read(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__place *place = place_of_read(request);
-    lk__node *node = place->node;
+    lk__node *node = lk__node_of(request->conn);
 
     if (status == LK_OK &&
         (is_refused(node, status, reply) || node->tracking.refused ||

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "claims/node.h"
+#include "claims/work.h"
 #include "engine/client.h"
 
 enum { EVERY_MS = 1000, UUID_SIZE = LK__UNDER_ID_SIZE - 1 };
@@ -105,7 +106,8 @@ void lk__under_on_wait(lk__under *under)
 {
     lk_client *client = under->node->client;
 
-    if (under->count > 0 && !lk__alarm_is_set(&under->alarm))
+    if (under->count > 0 && client->work->cluster == NULL &&
+        !lk__alarm_is_set(&under->alarm))
         lk__alarm_set(&client->alarms, &under->alarm,
                       lk__client_now(client) + EVERY_MS * MS);
 }

@@ -218,7 +218,8 @@ static void end_late(lk__wait *wait)
         words = "held back: the server does not keep up with renewals";
     } else if (lk__node_is_ready(node) && !lk__node_gives(node)) {
         words = "the master has changed or begun anew, or a majority of "
-                "sentinels does not name it: nothing new is taken from it yet";
+                "sentinels, or of the cluster's masters, does not name it: "
+                "nothing new is taken from it yet";
     } else if (status == node->command.why && !lk__node_is_ready(node)) {
         words = node->command.words;
     }

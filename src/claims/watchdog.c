@@ -13,6 +13,7 @@
 #include "base/deadline.h"
 #include "base/mem.h"
 #include "claims/claim_private.h"
+#include "claims/cluster.h"
 #include "claims/node.h"
 #include "claims/work.h"
 #include "server/reply.h"
@@ -39,7 +40,9 @@ enum {
 struct batch {
     lk__request request; /* first: found from it */
     lk__node *node;
-    lk__conn *conn; /* over which it goes */
+    lk__conn *conn;     /* over which it goes */
+    lk__request asking; /* before it, where a slot is half moved */
+    bool has_asked;
     size_t count;
     size_t each;       /* so many keys each claim has in the question */
     bool whole;        /* there is one, and its record is kept as well */
@@ -280,12 +283,43 @@ static bool speaks_of(const struct batch *batch, const lk__claim *claim)
     return batch->whole || keys_of(claim) == batch->each;
 }
 
+/* All are of one slot where there is more than one node. */
+static lk_status
+batch_heard(struct batch *batch, lk_status status, const redisReply *reply)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        status = lk__place_heard(batch->claims[i]->place, &batch->request,
+                                 status, reply);
+    return status;
+}
+
+static lk_status batch_send(struct batch *batch, lk__node *elsewhere);
+
+/* Where it is one key that a slot which moves has left behind. */
+static bool ask_elsewhere(struct batch *batch, const redisReply *reply)
+{
+    const lk__place *place = batch->claims[0]->place;
+    lk__node *node;
+
+    if (batch->has_asked || batch->whole || batch->count * batch->each != 1)
+        return false;
+    node = lk__cluster_asks(place->client, place->slot, &batch->request, reply);
+    if (node == NULL || batch_send(batch, node) != LK_OK)
+        return false;
+    batch->has_asked = true;
+    return true;
+}
+
 static void
 on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
 
+    if (status == LK_OK && ask_elsewhere(batch, reply))
+        return;
     batch->node->due.batches--;
+    if (!batch->has_asked)
+        status = batch_heard(batch, status, reply);
     if (status == LK_OK) {
         batch_answered(batch, reply);
         status = batch_check(batch, reply);
@@ -298,6 +332,9 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
         if (claim->state == LK__CLAIM_HELD && status == LK_OK &&
             batch->leases[i] > 0 && speaks_of(batch, claim))
             lk__watchdog_renewed(claim, request->sent_at, batch->leases[i]);
+        else if (claim->state == LK__CLAIM_HELD &&
+                 lk__place_has_left(claim->place, request))
+            lk__claim_renew_soon(claim);
         else if (claim->state == LK__CLAIM_HELD)
             renew_again(claim);
         lk__claim_unref(claim);
@@ -317,7 +354,7 @@ uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now)
     return elapsed_ms < claim->lease_ms ? claim->lease_ms - elapsed_ms : 1;
 }
 
-static lk_status batch_send(struct batch *batch)
+static lk_status batch_send(struct batch *batch, lk__node *elsewhere)
 {
     const lk__claim *first = batch->claims[0];
     const lk__question *question =
@@ -328,6 +365,9 @@ static lk_status batch_send(struct batch *batch)
                                         batch->count);
 
     batch->request.on_reply = on_renewed;
+    if (question != NULL && elsewhere != NULL)
+        return lk__cluster_ask(elsewhere, &batch->asking, &batch->request,
+                               question);
     return question == NULL
                ? LK_ENOMEM
                : lk__question_send(batch->conn, &batch->request, question);
@@ -349,6 +389,11 @@ static lk__claim *due_take(lk__due *due, lk__claim *before)
     return claim;
 }
 
+static bool is_in_cluster(const lk__claim *claim)
+{
+    return claim->place->client->work->cluster != NULL;
+}
+
 /* By its own keys alone a hold is renewed while the inbox stands that would hear
    of its end, and its record lasts. */
 static bool wants_whole(const lk__claim *claim, uint64_t now)
@@ -360,6 +405,8 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
         return false; /* its own keys are all that there are */
     if (keys_of(claim) == 0)
         return true;
+    if (is_in_cluster(claim) && claim->renew_failures % 2 == 1)
+        return false; /* of a slot that moves some keys may be elsewhere */
     if (strncmp(claim->id, client->id, strlen(client->id)) != 0)
         return true; /* borrowed: its end is told to another */
     if (ns > WHOLE_MS * LK__MS)
@@ -376,6 +423,16 @@ static void batch_add(struct batch *batch, lk__claim *claim, uint64_t now)
     batch->claims[batch->count++] = claim;
 }
 
+/* A node of a cluster takes one slot in a question; of a slot that moves it may
+   know some keys alone. */
+static bool share_a_question(const lk__claim *a, const lk__claim *b)
+{
+    if (!is_in_cluster(a))
+        return true;
+    return a->place->slot == b->place->slot && a->renew_failures == 0 &&
+           b->renew_failures == 0;
+}
+
 /* Whether it may be renewed by the same question as those in the batch. */
 static bool
 goes_along(const struct batch *batch, const lk__claim *claim, uint64_t now)
@@ -385,7 +442,7 @@ goes_along(const struct batch *batch, const lk__claim *claim, uint64_t now)
     if (batch->count == 0)
         return batch->whole == wants_whole(claim, now);
     if (batch->whole || wants_whole(claim, now) ||
-        keys_of(claim) != batch->each ||
+        !share_a_question(first, claim) || keys_of(claim) != batch->each ||
         lk__claim_protocol(claim) != lk__claim_protocol(first))
         return false;
     return batch->leases[0] == lk__watchdog_lease(claim, now);
@@ -461,7 +518,7 @@ static void batch_go(struct batch *batch)
 {
     if (batch->count == 0)
         lk__free(batch);
-    else if (batch_send(batch) != LK_OK)
+    else if (batch_send(batch, NULL) != LK_OK)
         batch_undo(batch);
     else
         batch->node->due.batches++;
@@ -485,6 +542,20 @@ void lk__watchdog_flush(lk__node *node)
         batch->inbox_at = lk__node_inbox_at(node);
         batch_fill(batch);
         batch_go(batch);
+    }
+}
+
+void lk__watchdog_moved(lk__node *node)
+{
+    size_t count = node->due.count;
+
+    while (count-- > 0) {
+        lk__claim *claim = due_take(&node->due, NULL);
+
+        claim->renewing = false;
+        if (claim->state == LK__CLAIM_HELD)
+            lk__watchdog_due(claim);
+        lk__claim_unref(claim);
     }
 }
 

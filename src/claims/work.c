@@ -5,6 +5,7 @@
 #include "claims/work.h"
 
 #include "base/mem.h"
+#include "claims/cluster.h"
 #include "claims/node.h"
 #include "claims/wait.h"
 
@@ -22,6 +23,7 @@ static void send_queued(lk_client *client)
 {
     for (lk__node *node = client->node; node != NULL; node = node->next)
         lk__node_flush(node);
+    lk__cluster_flush(client->work->cluster);
 }
 
 static void read_own(lk_client *client, lk__parking *parking, const bool *done,
@@ -66,6 +68,7 @@ static void free_work(lk_client *client)
     }
     if (work == NULL)
         return;
+    lk__cluster_free(work->cluster);
     lk__table_done(&work->claims);
     lk__table_done(&work->topics);
     lk__table_done(&work->places_by_name);
@@ -85,6 +88,6 @@ bool lk__work_new(lk_client *client)
 {
     client->upper = &upper;
     client->work = lk__alloc(sizeof(*client->work));
-    client->node = client->work != NULL ? lk__node_new(client) : NULL;
-    return client->node != NULL;
+    client->node = client->work != NULL ? lk__node_new(client, NULL) : NULL;
+    return client->node != NULL && lk__cluster_new(client);
 }

@@ -11,6 +11,7 @@ struct lk__place;
 struct lk__claim;
 struct lk__wait;
 struct lk__ask;
+struct lk__cluster;
 
 /*
  * What a client does for its user: places, claims, waits and questions, and what
@@ -26,6 +27,7 @@ struct lk__work {
     struct lk__place *places; /* every place */
     lk__table places_by_name;
     lk__table topics;            /* by channel */
+    struct lk__cluster *cluster; /* NULL: none */
     lk__table claims;            /* that live, by number */
     struct lk__wait *first_wait; /* every wait under way */
     struct lk__wait *next_wait;  /* that lk__waits_cancel() looks at */

@@ -66,6 +66,8 @@ const cli_command cli_command_url = {
         "  rediss+sentinel://s1,s2,s3/NAME  the same with TLS to all of them\n"
         "  ...?sentinel_user=USER           a user of the sentinels;\n"
         "                                   sentinel_password=PASSWORD\n"
+        "  redis+cluster://n1,n2,n3         the cluster of these nodes\n"
+        "  rediss+cluster://n1,n2,n3        the same with TLS to all of them\n"
         "  local:                           the private server\n"
         "\n"
         "Where the URL has no password, it is LATCHKEY_PASSWORD's, else that\n"
@@ -73,8 +75,8 @@ const cli_command cli_command_url = {
         "`password-file` names, else REDISCLI_AUTH's. A user goes with it:\n"
         "redis://USER:@host.\n"
         "\n"
-        "Redis Cluster is not supported. share/doc/latchkey/tls.md has the\n"
-        "rest of TLS, sentinel.md that of Sentinel.",
+        "share/doc/latchkey/tls.md has the rest of TLS, sentinel.md that of\n"
+        "Sentinel, cluster.md that of Redis Cluster.",
     .operands_max = 1,
     .run = run,
 };

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "claims/ask.h"
+#include "claims/cluster.h"
 #include "claims/group.h"
 #include "claims/node.h"
 #include "claims/place.h"
@@ -71,6 +72,7 @@ static lk_status client_start(lk_client *client)
                        client->settings.tls_verify == LK_TLS_CA ? "ca"
                                                                 : "none");
     lk__node_start(client->node);
+    lk__cluster_start(client->work->cluster);
     lk__client_leave(client);
     return LK_OK;
 }
@@ -149,7 +151,7 @@ lk_status lk_client_stats_get(lk_client *client, lk_client_stats *stats)
 
 static bool is_ready_or_refused(const lk_client *client)
 {
-    const lk__conn *conn = &client->node->command;
+    const lk__conn *conn = &lk__cluster_lead(client)->command;
 
     return client->state != LK__CLIENT_OPEN || conn->state == LK__CONN_READY ||
            (conn->failures > 0 &&
@@ -159,7 +161,7 @@ static bool is_ready_or_refused(const lk_client *client)
 
 static lk_status ready_status(lk_client *client)
 {
-    const lk__conn *conn = &client->node->command;
+    const lk__conn *conn = &lk__cluster_lead(client)->command;
 
     if (client->state != LK__CLIENT_OPEN)
         return lk__fail(LK_ECLOSED, "the client was shut down");
@@ -258,6 +260,7 @@ static void shutdown_end(lk_client *client)
         lk__node_stop(node);
         lk__watchdog_stop(node);
     }
+    lk__cluster_stop(client->work->cluster);
     lk__places_abandon(client);
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "claims/node.h"
+#include "claims/work.h"
 
 static void probe_free(lk__probe *probe)
 {
@@ -85,6 +86,18 @@ void lk__probe_flush(lk__probe *probe)
     lk__conn_flush(&probe->call.client->node->command);
 }
 
+/* A master of a cluster knows the names of its own slots alone. */
+static lk_status check(const lk_client *client)
+{
+    lk_status status = lk__client_check(client);
+
+    return status == LK_OK && client->work->cluster != NULL
+               ? lk__fail(LK_ENOTSUP,
+                          "a cluster is not looked through; ask for the "
+                          "names themselves, or each master by its own URL")
+               : status;
+}
+
 /* ---- the call --------------------------------------------------------------- */
 
 /* Inside the monitor; the server was there a moment ago. */
@@ -102,7 +115,7 @@ static void begin(lk__probe *probe)
 
 lk_status lk__probe_run(lk__probe *probe, lk_client *client, int64_t wait_ms)
 {
-    lk_status status = lk__client_check(client);
+    lk_status status = check(client);
 
     if (status == LK_OK) {
         probe->until = lk__wait_until_ns(lk__client_now(client), wait_ms);
@@ -164,8 +177,10 @@ static void on_ready(lk_status status, void *data)
 lk_status
 lk__probe_run_async(lk__probe *probe, lk_client *client, int64_t wait_ms)
 {
-    lk_status status = lk__client_enter(client);
+    lk_status status = check(client);
 
+    if (status == LK_OK)
+        status = lk__client_enter(client);
     if (status == LK_OK) {
         lk__call_init(&probe->call, client, deliver);
         probe->until = lk__wait_until_ns(lk__client_now(client), wait_ms);

@@ -112,10 +112,11 @@ static lk_status clients_check(lk_client *const *clients, size_t count)
 static lk_status groups_refuse(lk_client *const *clients, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (clients[i]->settings.master != NULL)
+        if (clients[i]->settings.master != NULL ||
+            clients[i]->settings.seed_count > 0)
             return lk__fail(LK_ENOTSUP,
                             "a redlock takes servers of its own, and no master "
-                            "of Sentinel: use a lock there");
+                            "of Sentinel and no cluster: use a lock there");
     }
     return LK_OK;
 }

@@ -503,6 +503,13 @@ static void error_words(int error, char *words, size_t size)
         lk__world_error(error, words, size);
 }
 
+static const char *tls_scheme(const lk__settings *settings)
+{
+    if (settings->seed_count > 0)
+        return "rediss+cluster";
+    return settings->master != NULL ? "rediss+sentinel" : "rediss";
+}
+
 /* A port with TLS ends a stream that greets without, and says nothing. */
 static bool looks_like_tls(const lk__conn *conn, int error)
 {
@@ -527,8 +534,7 @@ static void link_lost(lk__conn *conn, int error)
     if (looks_like_tls(conn, error))
         snprintf(words + strlen(words), sizeof(words) - strlen(words),
                  "; perhaps the port speaks TLS: %s://",
-                 conn->client->settings.master != NULL ? "rediss+sentinel"
-                                                       : "rediss");
+                 tls_scheme(&conn->client->settings));
     lk__conn_break(conn, error == -EKEYREJECTED ? LK_EAUTH : LK_EOFFLINE,
                    words);
 }

@@ -144,7 +144,12 @@ static void note_info(lk__greeting *greeting, const redisReply *reply)
 
 static void check_role(lk__greeting *greeting, const redisReply *reply)
 {
+    char before[48];
+
     note_field(greeting->replid, reply, "master_replid:");
+    note_field(before, reply, "master_replid2:");
+    greeting->has_led =
+        before[0] != '\0' && strspn(before, "0") == strlen(before);
     if (reply->type == REDIS_REPLY_STRING &&
         strstr(reply->str, "role:slave") != NULL)
         lk__conn_break(greeting->conn, LK_EREADONLY, "the server is a replica");

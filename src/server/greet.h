@@ -36,6 +36,7 @@ struct lk__greeting {
     void (*last)(lk__conn *conn, lk_status refused, const redisReply *reply);
     char run_id[48]; /* the server's process; "" if it does not say */
     char replid[48]; /* its data, as replication calls them; "" the same */
+    bool has_led;    /* these have always been its own: it followed nobody */
     int64_t born_at; /* not later than this that process began, by the local
                          clock, and below 0 if that began later; INT64_MAX: it
                          does not say */

@@ -134,7 +134,9 @@ parse_option(lk__url_parser *parser, char *begin, char *end, uint64_t *seen)
         return lk__url_refuse_tls(parser, begin);
     if (option->offset == offsetof(lk_client_options, db))
         parser->db = begin;
-    if (lk__option_is_sentinel(option) && parser->group_option == NULL)
+    if (option->offset == offsetof(lk_client_options, failover))
+        parser->failover = begin;
+    else if (lk__option_is_sentinel(option) && parser->group_option == NULL)
         parser->group_option = begin;
     bit = UINT64_C(1) << (option - lk__options);
     if ((*seen & bit) != 0)
@@ -216,7 +218,7 @@ parse_rest(lk__url_parser *parser, lk__scheme_kind kind, char *rest)
     return status == LK_OK ? lk__url_settle_hosts(parser) : status;
 }
 
-lk_status lk__url_read(lk__url *ret_url, const char *text)
+lk_status lk__url_parse(lk__url *ret_url, const char *text)
 {
     lk__url url = {.options = {LK_CLIENT_OPTIONS_INIT}};
     size_t scheme_size = strcspn(text, ":/?#@[");
@@ -245,21 +247,6 @@ lk_status lk__url_read(lk__url *ret_url, const char *text)
     else
         *ret_url = url;
     return status;
-}
-
-lk_status lk__url_parse(lk__url *ret_url, const char *text)
-{
-    lk__url url = {.text = NULL};
-    lk_status status = lk__url_read(&url, text);
-
-    if (status != LK_OK)
-        return status;
-    if (url.is_cluster) {
-        lk__url_done(&url);
-        return lk__scheme_no_cluster();
-    }
-    *ret_url = url;
-    return LK_OK;
 }
 
 void lk__url_done(lk__url *url)

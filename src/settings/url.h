@@ -50,9 +50,6 @@ typedef struct lk__url {
  * Reads text into ret_url, which is untouched unless LK_OK. LK_EURL: not
  * understood; LK_ENOTSUP: a socket with TLS, which no server has; LK_ENOMEM.
  */
-lk_status lk__url_read(lk__url *ret_url, const char *text);
-
-/* The same; LK_ENOTSUP also for a cluster, which no client can connect to yet. */
 lk_status lk__url_parse(lk__url *ret_url, const char *text);
 
 /* Writes a URL in its canonical spelling. LK_EINVAL: size is too small. */

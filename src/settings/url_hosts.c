@@ -222,6 +222,11 @@ lk_status lk__url_settle_hosts(lk__url_parser *parser)
     }
     url->is_cluster =
         is_of(parser, LK__SCHEME_CLUSTER) || url->server_count > 1;
+    if (!url->is_cluster && parser->failover != NULL)
+        return lk__url_refuse(parser, parser->failover,
+                              "an option of Sentinel and of clusters, and the "
+                              "URL is without; write "
+                              "redis+sentinel://host,host/master");
     if (url->is_cluster && url->options.db != 0)
         return lk__url_refuse(parser, parser->db,
                               "a cluster has database 0 alone; leave the "

@@ -21,6 +21,7 @@ typedef struct lk__url_parser {
     const char *portless;        /* the first host without a port */
     const char *db;              /* the database that counts */
     const char *group_option;    /* the first that wants Sentinel */
+    const char *failover;        /* it wants Sentinel or a cluster */
 } lk__url_parser;
 
 /*

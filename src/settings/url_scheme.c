@@ -82,11 +82,3 @@ lk_status lk__scheme_check(const lk__scheme *scheme)
                         scheme->word);
     return LK_OK;
 }
-
-lk_status lk__scheme_no_cluster(void)
-{
-    return lk__fail(LK_ENOTSUP,
-                    "the URL asks for Redis Cluster, which this version does "
-                    "not support; for a Sentinel group write "
-                    "redis+sentinel://host,host/master");
-}

@@ -32,7 +32,4 @@ lk_status lk__scheme_unknown(const char *text, size_t size);
 /* LK_OK, or that such a connection cannot be made. */
 lk_status lk__scheme_check(const lk__scheme *scheme);
 
-/* LK_ENOTSUP: of a cluster it cannot be made. */
-lk_status lk__scheme_no_cluster(void);
-
 #endif /* LK_SETTINGS_URL_SCHEME_H */

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "claims/ask.h"
+#include "claims/cluster.h"
 #include "claims/node.h"
 #include "server/reply.h"
 
@@ -211,8 +212,9 @@ lk_status lk__agree(lk__agreement *agreement, uint64_t until)
     if (lk__call_sleep(&q->ask.call, until)) {
         status = status_of(q);
     } else {
-        lk__node_words(agreement->client->node, LK_ETIMEDOUT, NULL, words,
-                       sizeof(words));
+        lk__node_words(lk__cluster_node_of(agreement->client, agreement->key,
+                                           strlen(agreement->key)),
+                       LK_ETIMEDOUT, NULL, words, sizeof(words));
         status = lk__fail(LK_ETIMEDOUT, "%s", words);
     }
     lk__ask_release(&q->ask); /* its alarm ends it if nobody else does */

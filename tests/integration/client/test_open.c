@@ -414,7 +414,7 @@ static void a_malformed_url_is_refused_with_words(void **state)
     assert_url_is_refused("redis://host?watchdog_ms=soon", LK_EURL);
     assert_url_is_refused("unix:relative", LK_EURL);
     assert_url_is_refused(NULL, LK_EURL);
-    assert_url_is_refused("redis-cluster://host", LK_ENOTSUP);
+    assert_url_is_refused("redis-cluster://host/1", LK_EURL);
 }
 
 static void the_words_on_a_url_keep_the_password(void **state)

@@ -110,8 +110,6 @@ static void what_is_wrong_is_refused_as_on_open(void **state)
 
     (void)state;
     assert_status(lk_url_describe("gopher://h", text, sizeof(text)), LK_EURL);
-    assert_status(lk_url_describe("redis-cluster://h", text, sizeof(text)),
-                  LK_ENOTSUP);
     assert_status(lk_url_describe(NULL, text, sizeof(text)), LK_EINVAL);
     assert_status(lk_url_describe("redis://h", NULL, 0), LK_EINVAL);
 }

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A Redis Cluster: where each slot is, and how far its master is believed. */
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/slot.h"
+#include "claims/cluster_private.h"
+#include "claims/place.h"
+#include "claims/protocol.h"
+#include "claims/work.h"
+#include "engine/client.h"
+#include "server/redirect.h"
+#include "server/reply.h"
+
+#define MS LK__CLUSTER_MS
+
+enum {
+    ASK_MS = 1000, /* between two questions to a master, */
+    SOON_MS = 250, /* while one is away or they disagree, */
+    ANEW_MS = 50,  /* and at the least, whatever is heard */
+    SWEEP_MS = 10, /* from a hint until all names of the slot have moved */
+    HINTS_MS = 20  /* a slot does not go here and there more often */
+};
+
+static lk__cluster *cluster_of(const lk_client *client)
+{
+    return client->work->cluster;
+}
+
+void lk__cluster_wake_by(lk__cluster *cluster, uint64_t at)
+{
+    if (!lk__alarm_is_set(&cluster->alarm) || at < cluster->alarm.timer.at)
+        lk__alarm_set(&cluster->client->alarms, &cluster->alarm, at);
+}
+
+/* ---- nodes ------------------------------------------------------------------- */
+
+bool lk__cluster_is_master(const lk__cluster *cluster, const lk__node *node)
+{
+    return node != cluster->nowhere && node->slot_count > 0;
+}
+
+/* NULL: no memory, or there are too many. */
+static lk__node *node_add(lk__cluster *cluster, const lk__endpoint *endpoint)
+{
+    lk_client *client = cluster->client;
+    lk__node *node;
+
+    if (cluster->nodes >= LK__NODES_MOST)
+        return NULL;
+    node = lk__node_new(client, endpoint);
+    if (node == NULL)
+        return NULL;
+    node->view = lk__view_new(node);
+    if (node->view == NULL) {
+        lk__node_free(node);
+        return NULL;
+    }
+    node->number = (unsigned)cluster->nodes++;
+    node->next = cluster->nowhere->next;
+    cluster->nowhere->next = node;
+    return node;
+}
+
+static lk__node *node_at(lk__cluster *cluster, const lk__endpoint *endpoint)
+{
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        if (lk__endpoint_same(&node->endpoint, endpoint))
+            return node;
+    }
+    return node_add(cluster, endpoint);
+}
+
+/* Who is meant by each master of a map. NULL: no memory. */
+static lk__node **nodes_of(lk__cluster *cluster, const lk__slots *slots)
+{
+    lk__node **nodes =
+        lk__alloc((slots->master_count + 1) * sizeof(lk__node *));
+
+    for (size_t i = 0; nodes != NULL && i < slots->master_count; i++) {
+        nodes[i] = node_at(cluster, &slots->masters[i]);
+        if (nodes[i] == NULL) {
+            lk__free(nodes);
+            nodes = NULL;
+        }
+    }
+    return nodes;
+}
+
+/* ---- where slots are ----------------------------------------------------------- */
+
+void lk__cluster_give(lk__cluster *cluster, unsigned slot, lk__node *node)
+{
+    uint64_t now = lk__client_now(cluster->client);
+
+    if (node->slot_count++ == 0 && !lk__cluster_is_fast(cluster)) {
+        node->belief.from = LK__NEVER;
+        node->belief.until = node->belief.stays = 0;
+    }
+    cluster->owners[slot]->slot_count--;
+    cluster->owners[slot] = node;
+    cluster->changed_at[slot] = cluster->settled_at = now;
+    cluster->is_unswept = true;
+}
+
+static void compare_all(const lk__cluster *cluster)
+{
+    for (const lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next)
+        lk__view_compare(node->view, cluster->owners);
+}
+
+/* Names that have no node to wait for, if there are any, wait anew. */
+static void nowhere_look(const lk__cluster *cluster)
+{
+    if (cluster->nowhere->slot_count < LK__SLOTS)
+        lk__node_wait_anew(cluster->nowhere);
+}
+
+/* Every name goes where its slot is, and nodes without slots are left. */
+static void sweep(lk__cluster *cluster)
+{
+    if (!cluster->is_unswept)
+        return;
+    cluster->is_unswept = false;
+    compare_all(cluster);
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        if (lk__cluster_is_master(cluster, node))
+            lk__node_arrive(node);
+    }
+    lk__places_settle(cluster->client);
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        if (!lk__cluster_is_master(cluster, node))
+            lk__node_leave(node, "it serves no slots any more");
+    }
+    nowhere_look(cluster);
+}
+
+/* A slot goes where this master did not see it before; or where the first that
+   is heard sees it. */
+static void learn(lk__cluster *cluster, const lk__view *view,
+                  const lk__slots *slots, lk__node *const *whom)
+{
+    bool is_first = view != NULL && !cluster->is_seen;
+
+    for (unsigned slot = 0; slot < LK__SLOTS; slot++) {
+        unsigned number = slots->numbers[slot];
+        const lk__node *before =
+            view == NULL ? NULL : lk__view_owner(view, slot);
+
+        if (number == 0 || whom[number - 1] == cluster->owners[slot])
+            continue;
+        if (is_first || cluster->owners[slot] == cluster->nowhere ||
+            (before != NULL && before != whom[number - 1]))
+            lk__cluster_give(cluster, slot, whom[number - 1]);
+    }
+    cluster->is_seen = cluster->is_seen || view != NULL;
+}
+
+/* The view NULL: of a node that is no master. */
+static lk_status map_take(lk__cluster *cluster, lk__view *view,
+                          const redisReply *reply, const char *asked,
+                          uint64_t asked_at, const char **ret_words)
+{
+    lk__slots *slots;
+    lk__node **whom;
+    lk_status status = lk__slots_new(&slots, reply, asked, ret_words);
+
+    if (status != LK_OK)
+        return status;
+    if (view != NULL && view->slots != NULL &&
+        lk__slots_same(view->slots, slots)) {
+        view->asked_at = asked_at;
+        lk__slots_free(slots);
+        return LK_OK;
+    }
+    whom = nodes_of(cluster, slots);
+    if (whom == NULL) {
+        lk__slots_free(slots);
+        return LK_ENOMEM;
+    }
+    learn(cluster, view, slots, whom);
+    if (view != NULL) {
+        lk__view_take(view, slots, whom, asked_at);
+        lk__view_compare(view, cluster->owners);
+    } else {
+        lk__slots_free(slots);
+        lk__free(whom);
+    }
+    return LK_OK;
+}
+
+/* ---- asking ------------------------------------------------------------------------ */
+
+static void
+on_view(lk__request *request, lk_status status, const redisReply *reply)
+{
+    lk__view *view = (lk__view *)(void *)request;
+    lk__node *node = view->node;
+    lk__cluster *cluster = cluster_of(node->client);
+    const char *words = NULL;
+
+    if (status == LK_OK)
+        status = lk__node_check(request, reply);
+    if (status != LK_OK)
+        return;
+    status = map_take(cluster, view, reply, node->endpoint.host,
+                      request->sent_at, &words);
+    if (status != LK_OK)
+        lk__client_log(node->client, LK_LOG_WARN, "CLUSTER SLOTS: %s",
+                       words != NULL ? words : lk_status_text(status));
+    sweep(cluster);
+    lk__cluster_judge(cluster);
+}
+
+static void ask(lk__node *node, uint64_t now, uint64_t pause_ms)
+{
+    lk__view *view = node->view;
+    lk__arg args[2] = {lk__arg_text("CLUSTER"), lk__arg_text("SLOTS")};
+
+    view->request.on_reply = on_view;
+    if (lk__node_command(node, &view->request, 2, args) == LK_OK)
+        view->due_at = now + pause_ms * MS;
+}
+
+static bool is_troubled(const lk__cluster *cluster)
+{
+    if (cluster->nowhere->slot_count > 0)
+        return true;
+    for (const lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        if (lk__cluster_is_master(cluster, node) &&
+            (!lk__node_is_ready(node) || lk__view_disagrees(node->view)))
+            return true;
+    }
+    return false;
+}
+
+static void ask_due(lk__cluster *cluster)
+{
+    uint64_t now = lk__client_now(cluster->client);
+    uint64_t pause_ms = is_troubled(cluster) ? SOON_MS : ASK_MS;
+    bool is_lost = true;
+
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        if (!lk__cluster_is_master(cluster, node) || !lk__node_is_ready(node))
+            continue;
+        is_lost = false;
+        if (node->view->request.busy)
+            continue;
+        if (now >= node->view->due_at)
+            ask(node, now, pause_ms);
+        lk__cluster_wake_by(cluster, node->view->due_at > now
+                                         ? node->view->due_at
+                                         : now + SOON_MS * MS);
+    }
+    if (is_lost)
+        lk__scout_start(&cluster->scout);
+    lk__cluster_wake_by(cluster, now + pause_ms * MS);
+}
+
+/* Those that were asked a moment ago are so in a moment. */
+static void ask_anew(lk__cluster *cluster)
+{
+    uint64_t now = lk__client_now(cluster->client);
+
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        uint64_t sent_at = node->view->request.sent_at;
+        uint64_t at = sent_at == 0 ? now : sent_at + ANEW_MS * MS;
+
+        if (at < node->view->due_at)
+            node->view->due_at = at;
+    }
+    lk__cluster_wake_by(cluster, now + ANEW_MS * MS);
+}
+
+static void on_alarm(lk__alarm *alarm)
+{
+    lk__cluster *cluster =
+        (lk__cluster *)(void *)((char *)alarm - offsetof(lk__cluster, alarm));
+
+    if (cluster->client->state == LK__CLIENT_CLOSED)
+        return;
+    lk__cluster_reconcile(cluster);
+    sweep(cluster);
+    lk__cluster_judge(cluster);
+    ask_due(cluster);
+}
+
+/* ---- the nodes of the URL ------------------------------------------------------------ */
+
+static void
+tell_trouble(const lk__cluster *cluster, lk_status why, const char *words)
+{
+    const lk__scout *scout = &cluster->scout;
+    lk__conn *conn = &cluster->nowhere->command;
+
+    conn->why = why;
+    conn->failures = scout->conn.failures;
+    snprintf(conn->words, sizeof(conn->words), "%.80s:%u: %.70s",
+             scout->conn.address->host, (unsigned)scout->conn.address->port,
+             words);
+    if (why == LK_EAUTH || why == LK_EDENIED || why == LK_ENOTSUP)
+        lk__node_give_up(cluster->nowhere);
+}
+
+static void on_scouted(lk__scout *scout, const redisReply *reply)
+{
+    lk__cluster *cluster = scout->data;
+    const char *words = NULL;
+    lk_status status;
+
+    if (reply == NULL) {
+        tell_trouble(cluster, scout->conn.why, scout->conn.words);
+        return;
+    }
+    status =
+        map_take(cluster, NULL, reply, scout->conn.address->host, 0, &words);
+    if (status != LK_OK) {
+        lk__conn_break(&scout->conn, status,
+                       words != NULL ? words : lk_status_text(status));
+        return;
+    }
+    lk__conn_stop(&scout->conn);
+    sweep(cluster);
+    lk__cluster_wake_by(cluster,
+                        lk__client_now(cluster->client) + SOON_MS * MS);
+}
+
+/* ---- what the others ask --------------------------------------------------------------- */
+
+lk__node *lk__cluster_node(const lk_client *client, unsigned slot)
+{
+    const lk__cluster *cluster = cluster_of(client);
+
+    return cluster == NULL ? client->node : cluster->owners[slot];
+}
+
+lk__node *
+lk__cluster_node_of(const lk_client *client, const char *key, size_t size)
+{
+    return cluster_of(client) == NULL
+               ? client->node
+               : lk__cluster_node(client, lk__slot_of(key, size));
+}
+
+lk__node *lk__cluster_lead(const lk_client *client)
+{
+    const lk__cluster *cluster = cluster_of(client);
+
+    if (cluster == NULL)
+        return client->node;
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        if (lk__cluster_is_master(cluster, node) && lk__node_is_ready(node))
+            return node;
+    }
+    return cluster->nowhere;
+}
+
+/* The node that has the slot sends a request elsewhere. */
+static void take_hint(lk__cluster *cluster, const lk__node *from,
+                      const lk__redirect *redirect)
+{
+    uint64_t now = lk__client_now(cluster->client);
+    unsigned slot = redirect->slot;
+    lk__node *to;
+
+    ask_anew(cluster);
+    if (cluster->owners[slot] != from ||
+        now < cluster->changed_at[slot] + HINTS_MS * MS)
+        return;
+    to = node_at(cluster, &redirect->to);
+    if (to == NULL || to == from)
+        return;
+    lk__cluster_give(cluster, slot, to);
+    lk__node_arrive(to);
+    lk__cluster_wake_by(cluster, now + SWEEP_MS * MS);
+}
+
+lk_status lk__cluster_heard(lk_client *client, unsigned slot,
+                            const lk__request *request, const redisReply *reply)
+{
+    lk__cluster *cluster = cluster_of(client);
+    const lk__node *from = lk__node_of(request->conn);
+    lk__redirect redirect = {.kind = LK__REDIRECT_NONE};
+
+    if (cluster == NULL)
+        return LK_OK;
+    if (reply->type == REDIS_REPLY_ERROR)
+        lk__redirect_read(&redirect, reply, slot, from->endpoint.host);
+    if (redirect.kind == LK__REDIRECT_FOREIGN)
+        return LK_EINDOUBT;
+    if (redirect.kind == LK__REDIRECT_MOVED)
+        take_hint(cluster, from, &redirect);
+    if (cluster->owners[slot] == from)
+        return LK_OK;
+    return reply->type == REDIS_REPLY_ERROR ? LK_EOFFLINE : LK_EINDOUBT;
+}
+
+lk__node *lk__cluster_asks(lk_client *client, unsigned slot,
+                           const lk__request *request, const redisReply *reply)
+{
+    lk__cluster *cluster = cluster_of(client);
+    lk__redirect redirect = {.kind = LK__REDIRECT_NONE};
+    lk__node *to = NULL;
+
+    if (cluster == NULL || reply->type != REDIS_REPLY_ERROR)
+        return NULL;
+    lk__redirect_read(&redirect, reply, slot,
+                      lk__node_of(request->conn)->endpoint.host);
+    if (redirect.kind == LK__REDIRECT_ASK)
+        to = node_at(cluster, &redirect.to);
+    return to != NULL && lk__node_is_ready(to) ? to : NULL;
+}
+
+static void
+on_asking(lk__request *request, lk_status status, const redisReply *reply)
+{
+    (void)request;
+    (void)status;
+    (void)reply; /* refused, what is behind it is sent back */
+}
+
+lk_status lk__cluster_ask(lk__node *node, lk__request *asking,
+                          lk__request *request, const lk__question *question)
+{
+    lk__arg word = lk__arg_text("ASKING");
+    lk_status status;
+
+    asking->on_reply = on_asking;
+    status = lk__node_command(node, asking, 1, &word);
+    return status == LK_OK
+               ? lk__question_send(&node->command, request, question)
+               : status;
+}
+
+void lk__cluster_look(lk__node *node)
+{
+    lk__cluster *cluster = cluster_of(node->client);
+
+    if (cluster == NULL || node == cluster->nowhere)
+        return;
+    if (!lk__node_is_ready(node)) {
+        node->gave = false;
+        ask_anew(cluster);
+        return;
+    }
+    lk__belief_born(node);
+    node->view->due_at = 0;
+    ask(node, lk__client_now(node->client), SOON_MS);
+    lk__cluster_judge(cluster);
+}
+
+bool lk__cluster_see(const lk__cluster *cluster, lk__cluster_facts *ret_facts)
+{
+    if (cluster == NULL)
+        return false;
+    *ret_facts = (lk__cluster_facts){.unserved = cluster->nowhere->slot_count};
+    for (const lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        ret_facts->masters += lk__cluster_is_master(cluster, node);
+        ret_facts->ready +=
+            lk__cluster_is_master(cluster, node) && lk__node_is_ready(node);
+        ret_facts->heard += lk__cluster_is_fresh(cluster, node);
+    }
+    return true;
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+bool lk__cluster_new(lk_client *client)
+{
+    lk__cluster *cluster;
+
+    if (client->settings.seed_count == 0)
+        return true;
+    cluster = lk__alloc(sizeof(*cluster));
+    if (cluster == NULL)
+        return false;
+    client->work->cluster = cluster;
+    cluster->client = client;
+    cluster->alarm.fire = on_alarm;
+    cluster->nowhere = client->node;
+    cluster->nowhere->slot_count = LK__SLOTS;
+    cluster->nodes = 1;
+    for (unsigned slot = 0; slot < LK__SLOTS; slot++)
+        cluster->owners[slot] = cluster->nowhere;
+    lk__scout_init(&cluster->scout, client, on_scouted, cluster);
+    cluster->asked = lk__alloc(LK__NODES_MOST * sizeof(*cluster->asked));
+    return cluster->asked != NULL;
+}
+
+void lk__cluster_free(lk__cluster *cluster)
+{
+    if (cluster == NULL)
+        return;
+    lk__conn_done(&cluster->scout.conn);
+    lk__free(cluster->asked);
+    lk__free(cluster);
+}
+
+void lk__cluster_start(lk__cluster *cluster)
+{
+    if (cluster != NULL)
+        ask_due(cluster);
+}
+
+void lk__cluster_stop(lk__cluster *cluster)
+{
+    if (cluster == NULL)
+        return;
+    lk__alarm_clear(&cluster->client->alarms, &cluster->alarm);
+    lk__conn_stop(&cluster->scout.conn);
+}
+
+void lk__cluster_flush(lk__cluster *cluster)
+{
+    if (cluster != NULL)
+        lk__conn_flush(&cluster->scout.conn);
+}

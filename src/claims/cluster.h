@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_CLUSTER_H
+#define LK_CLAIMS_CLUSTER_H
+
+#include <stdbool.h>
+
+#include <hiredis/hiredis.h>
+
+#include "claims/scout.h"
+#include "claims/view.h"
+
+struct lk__node;
+struct lk__question;
+
+/*
+ * A Redis Cluster: its masters are the client's nodes, and each slot is at one
+ * of them. Every master is asked about every second who serves which slot, and
+ * sooner when one of them is away or sends a request elsewhere. A slot goes
+ * where a master has learned that it is now, or where the node that had it sends
+ * a request; if the masters go on to disagree, where most of them say.
+ *
+ * The client's first node is nowhere: it has no address, and the names of slots
+ * that nobody serves are at it, for as long as their waits last.
+ *
+ * How far a master is believed: as in a Sentinel group (naming.h), with the
+ * masters in the place of the sentinels. A master that was cut off takes writes
+ * for some seconds on, while a replica of it has been elected. The replica is
+ * elected by a majority of the masters, each of which names it from then on. Two
+ * majorities have a master in common. So whoever has heard a majority name the
+ * new one knows that every question which a majority answered with the old one
+ * was sent before that. Each client believes a master for LK__BELIEF_MS after it
+ * sent such questions, and takes nothing new from a master that took slots over
+ * until as long after a majority was heard to name it. A master of which it is
+ * not known for how long it has been one is such a master too: it may have been
+ * elected just now. One that has never followed another, and runs for longer
+ * than that, is not.
+ *
+ * A slot that is moved by its owner needs none of that: the owner itself sends
+ * requests elsewhere from then on. So what counts is that a node gets its first
+ * slots; a master that has some gets more by a move alone, unless an operator
+ * gives it slots of one that is lost: then for LK__BELIEF_MS two clients may
+ * believe that they hold a name of these.
+ *
+ * Every function takes NULL: no cluster.
+ */
+typedef struct lk__cluster lk__cluster;
+
+/* Gives the client its cluster, if the URL names one; its first node is there.
+   False: out of memory. */
+bool lk__cluster_new(struct lk_client *client);
+void lk__cluster_free(lk__cluster *cluster);
+void lk__cluster_start(lk__cluster *cluster);
+void lk__cluster_stop(lk__cluster *cluster);
+void lk__cluster_flush(lk__cluster *cluster);
+
+/* Where a slot is. Without a cluster: the client's only node. */
+struct lk__node *
+lk__cluster_node(const struct lk_client *client, unsigned slot);
+
+/* That of the slot of a key. */
+struct lk__node *lk__cluster_node_of(const struct lk_client *client,
+                                     const char *key, size_t size);
+
+/* A node that can be asked what concerns no name, and says why none can. */
+struct lk__node *lk__cluster_lead(const struct lk_client *client);
+
+/*
+ * A node's answer to a request about this slot. If that sends the request
+ * elsewhere, the slot goes there. LK_OK: it is an answer, or one that may pass.
+ * LK_EOFFLINE: the request was not done, and goes elsewhere now. LK_EINDOUBT: it
+ * may have been done in part, or by a node that the slot has left.
+ */
+lk_status lk__cluster_heard(struct lk_client *client, unsigned slot,
+                            const lk__request *request,
+                            const redisReply *reply);
+
+/*
+ * The slot is half moved, and what this request was about is at another node
+ * already: that one, if it can be asked now. NULL: the answer does not say so. It
+ * may be asked only about one key, of a script that touches no other: what it
+ * does not know it would make anew.
+ */
+struct lk__node *lk__cluster_asks(struct lk_client *client, unsigned slot,
+                                  const lk__request *request,
+                                  const redisReply *reply);
+
+/* Sends a question there. */
+lk_status lk__cluster_ask(struct lk__node *node, lk__request *asking,
+                          lk__request *request,
+                          const struct lk__question *question);
+
+/* The node is ready or down. */
+void lk__cluster_look(struct lk__node *node);
+
+/* For people. */
+typedef struct lk__cluster_facts {
+    size_t masters, ready, heard; /* that serve slots, and of them */
+    size_t unserved;              /* slots */
+} lk__cluster_facts;
+
+/* False: there is no cluster. */
+bool lk__cluster_see(const lk__cluster *cluster, lk__cluster_facts *ret_facts);
+
+#endif /* LK_CLAIMS_CLUSTER_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_CLUSTER_PRIVATE_H
+#define LK_CLAIMS_CLUSTER_PRIVATE_H
+
+#include "base/alarm.h"
+#include "claims/cluster.h"
+#include "claims/node.h"
+
+/*
+ * A cluster is written in two files: where slots are (cluster.c), and whom the
+ * masters name, and how far that is believed (cluster_belief.c). This is what they
+ * tell each other.
+ */
+
+#define LK__CLUSTER_MS UINT64_C(1000000)
+
+struct lk__cluster {
+    lk_client *client;
+    lk__node *nowhere;
+    lk__node *owners[LK__SLOTS]; /* nowhere: nobody serves it */
+    uint64_t changed_at[LK__SLOTS];
+    uint64_t settled_at; /* when a slot went elsewhere last */
+    size_t nodes;        /* how many there are, nowhere among them */
+    bool is_seen;        /* a master has said who serves what */
+    bool is_unswept;     /* names may be where their slot is no more */
+    bool is_unheard;     /* a node is believed for longer, and its holds do not
+                            know it */
+    uint64_t heard_at;   /* when they were told last */
+    lk__scout scout;
+    lk__alarm alarm;
+    uint64_t *asked; /* room for the times of votes */
+};
+
+/* Looks at everything by then. */
+void lk__cluster_wake_by(lk__cluster *cluster, uint64_t at);
+
+/* It serves slots. */
+bool lk__cluster_is_master(const lk__cluster *cluster, const lk__node *node);
+
+/* The slot is at this node from now on. */
+void lk__cluster_give(lk__cluster *cluster, unsigned slot, lk__node *node);
+
+/* Speed matters more than what another may believe. */
+bool lk__cluster_is_fast(const lk__cluster *cluster);
+
+/* Whether a master has been heard lately. */
+bool lk__cluster_is_fresh(const lk__cluster *cluster, const lk__node *node);
+
+/* How far each is believed now, and what follows. */
+void lk__cluster_judge(lk__cluster *cluster);
+
+/* Where masters go on to disagree most of them are right. */
+void lk__cluster_reconcile(lk__cluster *cluster);
+
+#endif /* LK_CLAIMS_CLUSTER_PRIVATE_H */

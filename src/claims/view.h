@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_CLAIMS_VIEW_H
+#define LK_CLAIMS_VIEW_H
+
+#include "server/conn.h"
+#include "server/slots.h"
+
+struct lk__node;
+
+/* As many nodes as a client has at most, those that went among them. */
+enum { LK__NODES_MOST = LK__MASTERS_MOST + 24 };
+
+/* What one master of a cluster says of it. */
+typedef struct lk__view {
+    lk__request request;    /* first */
+    struct lk__node *node;  /* whose view it is */
+    lk__slots *slots;       /* what it said last; NULL: nothing yet */
+    struct lk__node **whom; /* the nodes that these are */
+    uint64_t asked_at; /* when that question was sent; 0: none was answered */
+    uint64_t due_at;   /* the next question */
+    /* By the number of a node: it names another for a slot that is that one's. */
+    unsigned char denies[LK__NODES_MOST / 8];
+} lk__view;
+
+/* NULL: no memory. */
+lk__view *lk__view_new(struct lk__node *node);
+/* NULL is allowed. */
+void lk__view_free(lk__view *view);
+
+/* Whom it names; NULL: nobody, or it has said nothing. */
+struct lk__node *lk__view_owner(const lk__view *view, unsigned slot);
+
+/* Takes what it says now, and whom that means; both are owned. */
+void lk__view_take(lk__view *view, lk__slots *slots, struct lk__node **whom,
+                   uint64_t asked_at);
+
+/* Compares it with what is believed, for each slot. */
+void lk__view_compare(lk__view *view, struct lk__node *const *owners);
+
+/* Whether it names another for a slot of this node's. */
+bool lk__view_denies(const lk__view *view, const struct lk__node *node);
+
+/* Whether it does so for any. */
+bool lk__view_disagrees(const lk__view *view);
+
+#endif /* LK_CLAIMS_VIEW_H */

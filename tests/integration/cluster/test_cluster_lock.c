@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Locks on a Redis Cluster: their names on all masters, and what holds and waits
+ * come to when a slot or a master is another one.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+
+#include "support/check.h"
+#include "support/ringed.h"
+#include "support/wait.h"
+
+enum { NAMES = 30 };
+
+/* ---- where names are ------------------------------------------------------------- */
+
+static void names_are_at_their_masters(void **state)
+{
+    lk_client *client = ringed_open(NULL);
+    lk_lock *locks[NAMES];
+    lk_hold *holds[NAMES] = {NULL};
+    char name[RINGED_NAME];
+
+    (void)state;
+    for (unsigned i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof(name), "name%u", i);
+        locks[i] = ringed_lock(client, name);
+        assert_status(lk_lock_acquire(locks[i], RINGED_LONG_MS, NULL,
+                                      &holds[i]),
+                      LK_OK);
+        assert_int_equal(server_integer(ringed_master(name), "EXISTS %s", name),
+                         1);
+        assert_status(lk_hold_check(holds[i]), LK_OK);
+    }
+    for (unsigned i = 0; i < NAMES; i++) {
+        assert_status(lk_hold_release(holds[i]), LK_OK);
+        lk_lock_free(locks[i]);
+    }
+    lk_client_free(client);
+}
+
+static void holds_at_all_masters_are_renewed(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = wait_lease_ms()};
+    lk_client *client = ringed_open(&brief);
+    lk_lock *locks[NAMES];
+    lk_hold *holds[NAMES];
+    char name[RINGED_NAME];
+
+    (void)state;
+    for (unsigned i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof(name), "renewed%u", i);
+        locks[i] = ringed_lock(client, name);
+        holds[i] = ringed_hold(locks[i]);
+    }
+    ringed_wait_renewals(client, UINT64_C(4) * NAMES);
+    for (unsigned i = 0; i < NAMES; i++) {
+        assert_status(lk_hold_release(holds[i]), LK_OK);
+        lk_lock_free(locks[i]);
+    }
+    lk_client_free(client);
+}
+
+static void a_waiter_is_handed_the_name(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < RINGED_MASTERS; i++) {
+        char name[RINGED_NAME];
+        lk_lock *held = ringed_lock(holder, ringed_name(name, "handed",
+                                                        ringed()->nodes[i]));
+        lk_lock *wanted = ringed_lock(waiter, name);
+        lk_hold *hold = NULL;
+        lk_client_stats stats = {.size = sizeof(stats)};
+        call c = {0};
+        uint64_t fence;
+
+        assert_status(lk_lock_acquire(held, RINGED_LONG_MS, NULL, &hold),
+                      LK_OK);
+        fence = lk_hold_fence(hold);
+        ringed_take(&c, wanted);
+        ringed_wait_line(ringed()->nodes[i], name, 1);
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_status(call_wait(&c, waiter), LK_OK);
+        assert_true(lk_hold_fence(c.hold) > fence);
+        assert_status(lk_hold_release(c.hold), LK_OK);
+        assert_status(lk_client_stats_get(waiter, &stats), LK_OK);
+        assert_int_equal(stats.grants, i + 1);
+        lk_lock_free(held);
+        lk_lock_free(wanted);
+    }
+    lk_client_free(holder);
+    lk_client_free(waiter);
+}
+
+/* ---- slots that move ---------------------------------------------------------------- */
+
+static void a_hold_and_a_wait_move_with_their_slot(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = wait_lease_ms()};
+    lk_client *holder = ringed_open(&brief), *waiter = ringed_open(NULL);
+    lk_lock *held = ringed_lock(holder, "moving"),
+            *wanted = ringed_lock(waiter, "moving");
+    server *to = ringed_other("moving");
+    lk_hold *hold = NULL;
+    call c = {0};
+    uint64_t fence;
+
+    (void)state;
+    assert_status(lk_lock_acquire(held, RINGED_LONG_MS, NULL, &hold), LK_OK);
+    fence = lk_hold_fence(hold);
+    ringed_take(&c, wanted);
+    cluster_move(ringed(), ringed_slot("moving"), to);
+    ringed_wait_renewals(holder, 3);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(server_integer(to, "EXISTS moving"), 1);
+    assert_int_equal(c.ends, 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(call_wait(&c, waiter), LK_OK);
+    assert_true(lk_hold_fence(c.hold) > fence);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+    assert_int_equal(server_integer(to, "EXISTS moving"), 0);
+    lk_lock_free(held);
+    lk_lock_free(wanted);
+    lk_client_free(holder);
+    lk_client_free(waiter);
+}
+
+/* Half of it is what a slot is for as long as its keys take to move. */
+static void a_hold_outlives_a_slot_that_is_half_moved(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = wait_lease_ms()};
+    lk_client *client = ringed_open(&brief), *waiter = ringed_open(NULL);
+    lk_lock *lock = ringed_lock(client, "half"),
+            *wanted = ringed_lock(waiter, "half"),
+            *free_one = ringed_lock(waiter, "{half}free");
+    server *to = ringed_other("half");
+    lk_hold *hold = ringed_hold(lock);
+    unsigned slot = ringed_slot("half");
+    call c = {0}, other = {0};
+
+    (void)state;
+    ringed_take(&c, wanted);
+    ringed_wait_line(ringed_master("half"), "half", 1);
+    cluster_move_begin(ringed(), slot, to);
+    ringed_take(&other, free_one);
+    ringed_wait_renewals(client, 6);
+    assert_status(lk_hold_check(hold), LK_OK);
+    (void)cluster_move_keys(ringed(), slot, to, 1000);
+    ringed_wait_renewals(client, 6);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(c.ends, 0);
+    cluster_move_end(ringed(), slot, to);
+    ringed_wait_renewals(client, 3);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(call_wait(&c, waiter), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+    assert_status(call_wait(&other, waiter), LK_OK);
+    assert_status(lk_hold_release(other.hold), LK_OK);
+    lk_lock_free(lock);
+    lk_lock_free(wanted);
+    lk_lock_free(free_one);
+    lk_client_free(client);
+    lk_client_free(waiter);
+}
+
+/* ---- masters that are lost ------------------------------------------------------------ */
+
+static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
+    server *lost = ringed()->nodes[0], *next;
+    char here[RINGED_NAME], there[RINGED_NAME];
+    lk_lock *held = ringed_lock(holder, ringed_name(here, "lost", lost));
+    lk_lock *other =
+        ringed_lock(holder, ringed_name(there, "lost", ringed()->nodes[1]));
+    lk_lock *wanted = ringed_lock(waiter, here);
+    lk_hold *hold = NULL, *aside = NULL, *meanwhile = NULL;
+    lk_lock *free_one;
+    call c = {0};
+    uint64_t fence;
+
+    (void)state;
+    assert_status(lk_lock_acquire(held, RINGED_LONG_MS, NULL, &hold), LK_OK);
+    assert_status(lk_lock_acquire(other, RINGED_LONG_MS, NULL, &aside), LK_OK);
+    fence = lk_hold_fence(hold);
+    ringed_take(&c, wanted);
+    assert_int_equal(server_integer(lost, "WAIT 1 %d", RINGED_LONG_MS), 1);
+    cluster_kill(ringed(), lost);
+
+    /* The names of the others are there meanwhile. */
+    free_one = ringed_lock(waiter,
+                           ringed_name(there, "meanwhile", ringed()->nodes[1]));
+    assert_status(lk_lock_acquire(free_one, 2000, NULL, &meanwhile), LK_OK);
+    assert_status(lk_hold_release(meanwhile), LK_OK);
+
+    next = cluster_wait_other(ringed(), ringed_slot(here), lost);
+    if (lk_hold_check(hold) == LK_OK) {
+        assert_int_equal(server_integer(next, "EXISTS %s", here), 1);
+        assert_int_equal(c.ends, 0);
+    }
+    lk_hold_release(hold);
+    assert_status(call_wait(&c, waiter), LK_OK);
+    assert_true(lk_hold_fence(c.hold) > fence);
+    assert_status(lk_hold_check(aside), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+    assert_status(lk_hold_release(aside), LK_OK);
+    lk_lock_free(held);
+    lk_lock_free(other);
+    lk_lock_free(wanted);
+    lk_lock_free(free_one);
+    lk_client_free(holder);
+    lk_client_free(waiter);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_at_their_masters),
+        cmocka_unit_test(holds_at_all_masters_are_renewed),
+        cmocka_unit_test(a_waiter_is_handed_the_name),
+        cmocka_unit_test(a_hold_and_a_wait_move_with_their_slot),
+        cmocka_unit_test(a_hold_outlives_a_slot_that_is_half_moved),
+        cmocka_unit_test(the_holds_of_a_lost_master_are_confirmed_or_told),
+    };
+
+    return cmocka_run_group_tests(tests, ringed_start, ringed_stop);
+}
