@@ -44,6 +44,15 @@ static bool keys_make(lk__place *place)
     return complete && place->channel != NULL && lk__topics_init(place);
 }
 
+/* That of its first key, as of all. */
+static unsigned slot_of(const lk__place *place)
+{
+    const char *key =
+        place->kind->key_count > 0 ? place->keys[LK__KEY_NAME] : place->name;
+
+    return lk__slot_of(key, strlen(key));
+}
+
 static lk__place *
 place_new(lk_client *client, const lk__kind *kind, const char *name)
 {
@@ -61,8 +70,7 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
         place_free(place);
         return NULL;
     }
-    place->slot = lk__slot_of(place->keys[LK__KEY_NAME],
-                              strlen(place->keys[LK__KEY_NAME]));
+    place->slot = slot_of(place);
     place->node = lk__cluster_node(client, place->slot);
     place->next = client->work->places;
     if (place->next != NULL)

@@ -303,14 +303,15 @@ static lk_status compute(lk_flight_ticket *ticket, void *data)
 static void a_flight_lands_for_all(void **state)
 {
     lk_client *a = ringed_open(NULL), *b = ringed_open(NULL);
+    static const char *const keys[] = {"a", "b", "c", "d", "e", "f"};
     lk_flight *here = NULL, *there = NULL;
     atomic_int runs = 0;
 
     (void)state;
     assert_status(lk_flight_new(&here, a, "flight", NULL), LK_OK);
     assert_status(lk_flight_new(&there, b, "flight", NULL), LK_OK);
-    for (char key = 'a'; key < 'g'; key++) {
-        const char text[2] = {key, '\0'};
+    for (size_t i = 0; i < 6; i++) {
+        const char *text = keys[i];
         lk_flight_value *value = NULL;
 
         assert_status(lk_flight_do(here, text, RINGED_LONG_MS, NULL, compute,

@@ -57,7 +57,7 @@ static void holds_at_all_masters_are_renewed(void **state)
         locks[i] = ringed_lock(client, name);
         holds[i] = ringed_hold(locks[i]);
     }
-    ringed_wait_renewals(client, 4 * NAMES);
+    ringed_wait_renewals(client, UINT64_C(4) * NAMES);
     for (unsigned i = 0; i < NAMES; i++) {
         assert_status(lk_hold_release(holds[i]), LK_OK);
         lk_lock_free(locks[i]);
