@@ -167,7 +167,8 @@ static void a_name_is_cut_and_an_empty_one_is_not_shown(void **state)
     name[sizeof(name) - 1] = '\0';
     t = tool_start(&how, "lock", name, "true", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 64);
-    assert_non_null(strstr(tool_err(t), "xxx…: the name has to have 1 to"));
+    assert_true(strstr(tool_err(t), "xxx~: the name has to have 1 to") ||
+                strstr(tool_err(t), "xxx…: the name has to have 1 to"));
     assert_null(strstr(tool_err(t), name));
     t = tool_start(&how, "lock", "", "true", NULL);
     assert_int_equal(tool_wait(t, SOON_MS), 64);
