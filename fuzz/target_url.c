@@ -14,28 +14,17 @@
 #include "settings/options.h"
 #include "settings/url.h"
 
-static lk_status describe_into(char *ret, size_t size, const char *text)
-{
-    lk__url url = {.text = NULL};
-    lk_status status = lk__url_read(&url, text);
-
-    if (status == LK_OK)
-        status = lk__url_describe(&url, ret, size);
-    lk__url_done(&url);
-    return status;
-}
-
 static void describe(const char *text)
 {
     char description[LK_URL_DESCRIPTION_SIZE], again[LK_URL_DESCRIPTION_SIZE];
     char small[16];
 
     (void)!lk_url_describe(text, small, sizeof(small));
-    if (describe_into(description, sizeof(description), text) != LK_OK)
+    if (lk_url_describe(text, description, sizeof(description)) != LK_OK)
         return;
     if (strlen(description) >= sizeof(description))
         input_fail("a description without an end");
-    if (describe_into(again, sizeof(again), description) != LK_OK ||
+    if (lk_url_describe(description, again, sizeof(again)) != LK_OK ||
         strcmp(description, again) != 0)
         input_fail("two descriptions of one URL");
 }
@@ -54,29 +43,13 @@ static void set_options(char *text, lk_client_options *options)
     }
 }
 
-/* Also of a cluster, to which no client connects. */
-static void make_cluster(const char *text, lk_client_options options)
-{
-    lk__settings settings = {.host = NULL};
-    lk__url url = {.text = NULL};
-
-    if (lk__url_read(&url, text) == LK_OK &&
-        lk__settings_of(&settings, &url, &options) == LK_OK &&
-        (settings.host != NULL) + (settings.path != NULL) +
-                (settings.master != NULL) + (settings.seed_count > 0) !=
-            1)
-        input_fail("a URL with two addresses, or none");
-    lk__settings_done(&settings);
-    lk__url_done(&url);
-}
-
 static void make(const char *url, const lk_client_options *options)
 {
     lk__settings settings = {.host = NULL};
 
     if (lk__settings_make(&settings, url, options) == LK_OK &&
         (settings.host != NULL) + (settings.path != NULL) +
-                (settings.master != NULL) !=
+                (settings.master != NULL) + (settings.seed_count > 0) !=
             1)
         input_fail("a URL with two addresses, or none");
     if ((settings.master != NULL) != (settings.sentinel_count > 0))
@@ -97,7 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         memcpy(text, in.at, in.left);
     text[in.left] = '\0';
     describe(text);
-    make_cluster(text, options);
     make(text, NULL);
     set_options(lines, &options);
     make(text, &options);

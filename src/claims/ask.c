@@ -282,7 +282,8 @@ static lk_status heard(lk__ask *ask, bool *ret_elsewhere, lk_status status,
     *ret_elsewhere = lk__node_of(ask->request.conn) != node_of(ask);
     if (status == LK_OK && said == LK_EOFFLINE)
         ask->sends--;
-    else if (status == LK_OK && said == LK_EINDOUBT && !*ret_elsewhere)
+    else if (status == LK_OK && said == LK_EINDOUBT && !*ret_elsewhere &&
+             ask->listed)
         pause(ask); /* a script met a key that has moved */
     return said;
 }

@@ -13,6 +13,7 @@
 #include "claims/claim_private.h"
 #include "claims/node.h"
 #include "claims/pace.h"
+#include "claims/work.h"
 
 enum {
     RETRY_MS = 5,   /* when there was no memory for a request */
@@ -153,6 +154,8 @@ static void confirm_send(lk__claim *claim)
         lk__claim_look_after(claim, RETRY_MS);
 }
 
+/* In a cluster it only says that it is time to ask: the bus carries messages to all
+   nodes, also those of a master that woke and has been replaced. */
 void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
                      uint64_t top_fence, uint64_t lease_ms)
 {
@@ -175,7 +178,7 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
     deadline = lk__deadline_ns(claim->bound, lease_ms);
     client->stats.grants++;
     lk__claim_set_fence(claim, fence, top_fence);
-    if (lk__node_gives(claim->place->node) &&
+    if (client->work->cluster == NULL && lk__node_gives(claim->place->node) &&
         deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
         lk__claim_hold(claim, deadline, LK__GRANT_PUSHED);
         return;

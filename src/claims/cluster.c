@@ -142,7 +142,7 @@ static void sweep(lk__cluster *cluster)
 }
 
 /* A slot goes where this master did not see it before; or where the first that
-   is heard sees it. */
+   is heard sees it; or, if no master is heard, where another node sees it. */
 static void learn(lk__cluster *cluster, const lk__view *view,
                   const lk__slots *slots, lk__node *const *whom)
 {
@@ -156,6 +156,7 @@ static void learn(lk__cluster *cluster, const lk__view *view,
         if (number == 0 || whom[number - 1] == cluster->owners[slot])
             continue;
         if (is_first || cluster->owners[slot] == cluster->nowhere ||
+            (view == NULL && !lk__node_is_ready(cluster->owners[slot])) ||
             (before != NULL && before != whom[number - 1]))
             lk__cluster_give(cluster, slot, whom[number - 1]);
     }
@@ -437,9 +438,12 @@ lk_status lk__cluster_ask(lk__node *node, lk__request *asking,
 
     asking->on_reply = on_asking;
     status = lk__node_command(node, asking, 1, &word);
-    return status == LK_OK
-               ? lk__question_send(&node->command, request, question)
-               : status;
+    if (status != LK_OK)
+        return status;
+    status = lk__question_send(&node->command, request, question);
+    if (status != LK_OK) /* nothing else may stand behind the ASKING */
+        lk__conn_break(&node->command, status, "no room behind ASKING");
+    return status;
 }
 
 void lk__cluster_look(lk__node *node)
@@ -456,6 +460,8 @@ void lk__cluster_look(lk__node *node)
     lk__belief_born(node);
     node->view->due_at = 0;
     ask(node, lk__client_now(node->client), SOON_MS);
+    compare_all(
+        cluster); /* it may have got slots that nobody else gave it yet */
     lk__cluster_judge(cluster);
 }
 

@@ -56,10 +56,13 @@ static size_t votes_for(lk__cluster *cluster, const lk__node *whom)
     return count;
 }
 
+/* A master that was not heard of for so long may have been replaced and been
+   elected again meanwhile. */
 static void judge(lk__cluster *cluster, lk__node *node, size_t needed)
 {
     lk__belief *belief = &node->belief;
     uint64_t now = lk__client_now(cluster->client);
+    bool was_heard = belief->until > now;
     uint64_t until;
 
     if (votes_for(cluster, node) < needed)
@@ -73,7 +76,7 @@ static void judge(lk__cluster *cluster, lk__node *node, size_t needed)
         return;
     if (is_old(node, now))
         belief->from = 0;
-    else if (belief->from == LK__NEVER)
+    else if (belief->from == LK__NEVER || !was_heard)
         belief->from = lk__wait_until_ns(now, LK__BELIEF_MS);
     lk__belief_born(node);
 }

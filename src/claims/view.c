@@ -48,9 +48,10 @@ void lk__view_compare(lk__view *view, lk__node *const *owners)
 {
     memset(view->denies, 0, sizeof(view->denies));
     for (unsigned slot = 0; slot < LK__SLOTS; slot++) {
+        const lk__node *owner = lk__view_owner(view, slot);
         unsigned number = owners[slot]->number;
 
-        if (lk__view_owner(view, slot) != owners[slot])
+        if (owner != NULL && owner != owners[slot])
             view->denies[number / 8] |= (unsigned char)(1U << (number % 8));
     }
 }

@@ -332,7 +332,7 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
         if (claim->state == LK__CLAIM_HELD && status == LK_OK &&
             batch->leases[i] > 0 && speaks_of(batch, claim))
             lk__watchdog_renewed(claim, request->sent_at, batch->leases[i]);
-        else if (claim->state == LK__CLAIM_HELD &&
+        else if (claim->state == LK__CLAIM_HELD && !batch->has_asked &&
                  lk__place_has_left(claim->place, request))
             lk__claim_renew_soon(claim);
         else if (claim->state == LK__CLAIM_HELD)
