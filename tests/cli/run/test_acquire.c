@@ -200,15 +200,25 @@ assert_goes_back(const char *program, const char *acquire, const char *release)
     assert_tool(&in, 0, "one\nnone\nend\n", "", "-c", line, NULL);
 }
 
+/* Without a process of its own for the substitution, which the shell waits for: zsh
+   5.9 may do that for ever, whatever the process is. */
+static void assert_is_known(const char *program)
+{
+    assert_goes_back(program, "$($tool acquire --sem 2 n -l1h --export)",
+                     "$($tool release --export)");
+    assert_goes_back(program,
+                     "$(cd / && $tool acquire --sem 2 n -l1h --export)",
+                     "$(cd / && $tool release --export)");
+}
+
 static void every_shell_is_known_in_its_substitutions(void **state)
 {
-    static const char *const programs[] = {"bash", "dash", "zsh"};
+    static const char *const programs[] = {"bash", "dash"};
 
     (void)state;
+    assert_is_known("zsh");
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-        assert_goes_back(programs[i],
-                         "$($tool acquire --sem 2 n -l1h --export)",
-                         "$($tool release --export)");
+        assert_is_known(programs[i]);
         assert_goes_back(programs[i],
                          "$(cd / && $tool acquire --sem 2 n -l1h --export)",
                          "$(cd / && $tool release --export; true)");
