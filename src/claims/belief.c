@@ -4,7 +4,6 @@
 
 #include "base/deadline.h"
 #include "claims/node.h"
-#include "engine/client.h"
 #include "server/naming.h"
 
 /* Without a connection the process that gave may be another by now, unless nobody
@@ -20,14 +19,14 @@ void lk__belief_stays(lk__node *node)
     node->belief.stays = stays;
 }
 
-/* One that does not say when it began has done so when it was met. */
+/* One that does not say when it began has done so when it was met. With
+   failover=fast that is of no account: see lk__node_gives(). */
 void lk__belief_born(lk__node *node)
 {
     int64_t born_at = node->command_greeting.born_at;
     uint64_t from = node->command.ready_at;
 
-    if (!lk__node_is_ready(node) || born_at < 0 ||
-        node->client->settings.failover == LK_FAILOVER_FAST)
+    if (!lk__node_is_ready(node) || born_at < 0)
         return;
     if ((uint64_t)born_at < from)
         from = (uint64_t)born_at;
