@@ -93,7 +93,7 @@ static void names_make(redisContext *redis)
     for (unsigned i = 0; i < CLIENTS; i++) {
         struct owner owner = owner_of(i);
 
-        server_do(redis, "SET latchkey:client:%s %s", owner.uuid,
+        server_do(redis, "SET latchkey:client::%s %s", owner.uuid,
                   "host\n1\nprogram\nuser\nname");
     }
 }

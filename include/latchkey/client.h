@@ -126,6 +126,10 @@ typedef struct lk_client_options {
     const char *sentinel_password; /**< never logged; that of the URL is the
                                         servers' alone */
     uint64_t failover;             /**< an lk_failover */
+    const char *tenant; /**< letters, digits, `-`, `_`, `.`: the inbox and the
+                             record of the client are this tenant's, which
+                             ACL patterns can tell from others'; none. See
+                             docs/trust.md */
 } lk_client_options;
 
 #define LK_CLIENT_OPTIONS_INIT LK_SIZED(lk_client_options)

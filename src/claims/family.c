@@ -4,6 +4,7 @@
 
 #include "claims/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "claims/work.h"
@@ -23,9 +24,19 @@ const char *lk__family_skew(const lk__claim *claim)
                : "-";
 }
 
+/* How it is told of its grant: by PUBLISH, to an inbox of its client's tenant. */
+static lk__text inbox_of(const lk__claim *claim, char text[LK__TENANT_MAX + 2])
+{
+    const char *tenant = claim->place->client->settings.tenant;
+
+    snprintf(text, LK__TENANT_MAX + 2, "p%.*s", LK__TENANT_MAX, tenant);
+    return lk__text_of(text);
+}
+
 lk__text lk__family_member(lk__question *q, const lk__claim *claim,
                            const char *mode, const char *base)
 {
+    char inbox[LK__TENANT_MAX + 2];
     const lk__member_text member = {
         .claim = lk__text_of(claim->id),
         .nonce = lk__text_of(claim->nonce),
@@ -33,7 +44,7 @@ lk__text lk__family_member(lk__question *q, const lk__claim *claim,
         .need = claim->terms.need > 0 ? (int64_t)claim->terms.need : 1,
         .lease = (int64_t)claim->lease_ms,
         .base = lk__text_of(base),
-        .inbox = lk__text_of("p"),
+        .inbox = inbox_of(claim, inbox),
         .reason = lk__text_of(claim->reason != NULL ? claim->reason : ""),
     };
     char *text = lk__question_text(q, LK__MEMBER_SIZE);

@@ -237,19 +237,19 @@ records_take(struct building *building, const redisReply *reply)
    holder, what a program that runs under it waits for. */
 static lk_status records_ask(lk__ask *ask, const struct building *building)
 {
+    const lk_client *client = ask->call.client;
     size_t count = building->count + building->info.holder_count;
     lk__arg *args = lk__alloc((count + 1) * sizeof(*args));
-    char(*keys)[64] = lk__alloc((count + 1) * sizeof(*keys));
+    char(*keys)[LK__RECORD_KEY_SIZE] = lk__alloc((count + 1) * sizeof(*keys));
     lk_status status = LK_ENOMEM;
 
     if (args != NULL && keys != NULL) {
         args[0] = lk__arg_text("MGET");
         for (size_t i = 0; i < count; i++) {
             if (i < building->count)
-                lk__record_key(keys[i], sizeof(keys[i]),
-                               building->rooms[i].owner);
+                lk__record_key(keys[i], client, building->rooms[i].owner);
             else
-                lk__under_key(keys[i], sizeof(keys[i]),
+                lk__under_key(keys[i], client,
                               building->rooms[i - building->count].owner);
             args[i + 1] = lk__arg_text(keys[i]);
         }

@@ -288,8 +288,8 @@ lk__node *lk__node_new(lk_client *client, const lk__endpoint *endpoint)
     node->offline_alarm.fire = on_offline;
     lk__record_init(node);
     lk__under_init(&node->under, node, client->settings.under);
-    snprintf(node->channel, sizeof(node->channel), "latchkey:in::%s",
-             client->id);
+    snprintf(node->channel, sizeof(node->channel), "latchkey:in:%s:%s",
+             client->settings.tenant, client->id);
     lk__conn_init(&node->command, &command_class, client, node);
     lk__conn_init(&node->inbox, &inbox_class, client, node);
     node->command_greeting.conn = &node->command;

@@ -79,7 +79,7 @@ struct lk__node {
     lk__due due;      /* of the holds of its names */
     lk__pace pace;    /* of their acquires */
     uint64_t *seen;   /* by script index: when it was sent in full; 0: not */
-    char channel[64]; /* the inbox' name */
+    char channel[96]; /* the inbox' name */
 };
 
 /* Notes how long what it gave is believed, now that until is known, or its

@@ -208,17 +208,19 @@ void lk__record_init(lk__node *node)
     node->record_request.on_reply = on_written;
 }
 
-void lk__record_key(char *key, size_t size, const char *uuid)
+void lk__record_key(char key[LK__RECORD_KEY_SIZE], const lk_client *client,
+                    const char *uuid)
 {
-    snprintf(key, size, "latchkey:client:%.36s", uuid);
+    snprintf(key, LK__RECORD_KEY_SIZE, "latchkey:client:%.*s:%.36s",
+             LK__TENANT_MAX, client->settings.tenant, uuid);
 }
 
 static void send(lk__node *node)
 {
-    char key[64];
+    char key[LK__RECORD_KEY_SIZE];
     lk__arg args[5] = {lk__arg_text("SET")};
 
-    lk__record_key(key, sizeof(key), node->client->id);
+    lk__record_key(key, node->client, node->client->id);
     args[1] = lk__arg_text(key);
     args[2] = lk__arg_text(node->record_text);
     args[3] = lk__arg_text("PX");
@@ -268,10 +270,10 @@ void lk__record_write(lk__node *node)
 
 void lk__record_remove(lk__node *node)
 {
-    char key[64];
+    char key[LK__RECORD_KEY_SIZE];
     lk__arg args[2] = {lk__arg_text("DEL")};
 
-    lk__record_key(key, sizeof(key), node->client->id);
+    lk__record_key(key, node->client, node->client->id);
     args[1] = lk__arg_text(key);
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
     node->record_removal.on_reply = on_written;

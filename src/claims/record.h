@@ -9,7 +9,7 @@ struct lk__node;
 struct lk_client;
 
 /*
- * The record of a client: one small key, `latchkey:client:<uuid>`, that tells
+ * The record of a client: one small key, `latchkey:client:<tenant>:<uuid>`, that tells
  * operators which process stands behind a claim. It is written when the
  * connection is ready and every 20 s, expires after 60 s, and goes with an
  * orderly shutdown. Its value is five lines: host, pid, program, user, name;
@@ -19,7 +19,7 @@ struct lk_client;
  * in a circle. While there may be such an owner it is looked at every second,
  * and written if it has changed.
  */
-enum { LK__RECORD_SIZE = 384, LK__RECORD_WAITS = 16 };
+enum { LK__RECORD_SIZE = 384, LK__RECORD_WAITS = 16, LK__RECORD_KEY_SIZE = 96 };
 
 void lk__record_init(struct lk__node *node);
 void lk__record_write(struct lk__node *node);
@@ -45,7 +45,8 @@ void lk__record_parse(lk__record *record, char *text);
    Once for each record. */
 const char *lk__record_waits_for(lk__record *record, uint64_t claim_number);
 
-/* "latchkey:client:<uuid>" */
-void lk__record_key(char *key, size_t size, const char *uuid);
+/* "latchkey:client:<tenant>:<uuid>", of a client of the same tenant. */
+void lk__record_key(char key[LK__RECORD_KEY_SIZE],
+                    const struct lk_client *client, const char *uuid);
 
 #endif /* LK_CLAIMS_RECORD_H */

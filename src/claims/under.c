@@ -24,20 +24,22 @@ on_written(lk__request *request, lk_status status, const redisReply *reply)
     (void)reply;
 }
 
-void lk__under_key(char *key, size_t size, const char *owner)
+void lk__under_key(char key[LK__RECORD_KEY_SIZE], const lk_client *client,
+                   const char *owner)
 {
-    snprintf(key, size, "latchkey:client:%.36s:w", owner);
+    lk__record_key(key, client, owner);
+    strcat(key, ":w");
 }
 
 /* Writes the name for one of them; NULL takes back what was written. */
 static void send(lk__under *under, unsigned i, const char *name)
 {
-    char key[64];
+    char key[LK__RECORD_KEY_SIZE];
     lk__arg args[5] = {lk__arg_text(name != NULL ? "SET" : "DEL")};
 
     if (under->requests[i].busy)
         return; /* the next one comes in time, or the key ends */
-    lk__under_key(key, sizeof(key), under->ids[i]);
+    lk__under_key(key, under->node->client, under->ids[i]);
     args[1] = lk__arg_text(key);
     args[2] = lk__arg_text(name != NULL ? name : "");
     args[3] = lk__arg_text("PX");

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/alarm.h"
+#include "claims/record.h"
 #include "server/conn.h"
 
 struct lk__node;
@@ -13,7 +14,7 @@ struct lk__node;
 /*
  * What a client waits for on behalf of others: its program runs under their
  * holds, so that these end no sooner than its wait. While it waits for a name
- * it writes that name for each of them, `latchkey:client:<uuid>:w`, every
+ * it writes that name for each of them, `latchkey:client:<tenant>:<uuid>:w`, every
  * second. The key lives for LK__UNDER_LIFE_MS, and goes when the wait ends.
  */
 enum {
@@ -42,7 +43,8 @@ void lk__under_remove(lk__under *under);
 
 void lk__under_stop(lk__under *under);
 
-/* "latchkey:client:<uuid>:w" of an owner, or of its client. */
-void lk__under_key(char *key, size_t size, const char *owner);
+/* "latchkey:client:<tenant>:<uuid>:w" of an owner, or of its client. */
+void lk__under_key(char key[LK__RECORD_KEY_SIZE],
+                   const struct lk_client *client, const char *owner);
 
 #endif /* LK_CLAIMS_UNDER_H */

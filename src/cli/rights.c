@@ -91,15 +91,17 @@ static char *escaped(const char *prefix)
     return text;
 }
 
-/* Free it. NULL: no memory. */
-static char *filled(const char *pattern, const char *prefix)
+/* A pattern with the prefix for its %, or the tenant for its $. Free it. NULL: no
+   memory. */
+static char *filled(const char *pattern, const cli_scope *whose)
 {
-    size_t before = strcspn(pattern, "%");
-    size_t size = strlen(pattern) + strlen(prefix) + 1;
+    size_t before = strcspn(pattern, "%$");
+    const char *word = pattern[before] == '$' ? whose->tenant : whose->prefix;
+    size_t size = strlen(pattern) + strlen(word) + 1;
     char *text = malloc(size);
 
-    if (text != NULL && pattern[before] == '%')
-        (void)snprintf(text, size, "%.*s%s%s", (int)before, pattern, prefix,
+    if (text != NULL && pattern[before] != '\0')
+        (void)snprintf(text, size, "%.*s%s%s", (int)before, pattern, word,
                        pattern + before + 1);
     else if (text != NULL)
         (void)snprintf(text, size, "%s", pattern);
@@ -115,16 +117,16 @@ static bool is_wrapped(const char *pattern)
 }
 
 static bool
-patterns_take(words *to, const char *const *from, const char *prefix)
+patterns_take(words *to, const char *const *from, const cli_scope *whose)
 {
-    bool has_brace = strchr(prefix, '{') != NULL;
+    bool has_brace = strchr(whose->prefix, '{') != NULL;
 
     for (; *from != NULL; from++) {
         char *text;
 
         if (has_brace && is_wrapped(*from))
             continue;
-        text = filled(*from, prefix);
+        text = filled(*from, whose);
         if (text != NULL && words_have(to, text))
             free(text);
         else if (!words_take(to, text))
@@ -166,23 +168,25 @@ static void words_shorten(words *w)
 
 /* ---- all of it ---------------------------------------------------------------- */
 
-static bool rules_add(rules *r, const cli_rights *rights, const char *prefix)
+static bool
+rules_add(rules *r, const cli_rights *rights, const cli_scope *whose)
 {
     return commands_take(&r->commands, rights->commands) &&
-           patterns_take(&r->keys, rights->keys, prefix) &&
-           patterns_take(&r->channels, rights->channels, prefix);
+           patterns_take(&r->keys, rights->keys, whose) &&
+           patterns_take(&r->channels, rights->channels, whose);
 }
 
 /* False: no memory. */
-static bool rules_make(rules *r, const char *prefix, const char *primitive)
+static bool rules_make(rules *r, const cli_scope *scope, const char *primitive)
 {
-    char *pattern = escaped(prefix);
+    char *pattern = escaped(scope->prefix);
+    const cli_scope whose = {pattern, scope->tenant};
     bool is_made = pattern != NULL;
 
     for (const cli_rights *one = cli_rights_of;
          is_made && one->primitive != NULL; one++) {
         if (primitive == NULL || strcmp(one->primitive, primitive) == 0)
-            is_made = rules_add(r, one, pattern);
+            is_made = rules_add(r, one, &whose);
     }
     free(pattern);
     if (!is_made)
@@ -283,12 +287,17 @@ static bool is_word(const char *prefix)
     return true;
 }
 
-static void check(const cli *c, const char *prefix, const char *primitive)
+static void check(const cli *c, const cli_scope *scope, const char *primitive)
 {
-    if (!is_word(prefix))
+    lk_client_options options = {LK_CLIENT_OPTIONS_INIT};
+
+    if (scope->tenant[0] != '\0' &&
+        lk_client_options_set(&options, "tenant", scope->tenant) != LK_OK)
+        cli_usage(c, "%s", lk_last_error());
+    if (!is_word(scope->prefix))
         cli_usage(c, "a prefix has no blanks, quotes or control characters: "
                      "no rule can have them");
-    if (is_reserved(prefix))
+    if (is_reserved(scope->prefix))
         cli_usage(c, "the prefix would give rights to keys of other names: "
                      "take one that is not the beginning of latchkey:, "
                      "redisson_, lock: or lock-signal:, nor begins with it");
@@ -297,13 +306,13 @@ static void check(const cli *c, const char *prefix, const char *primitive)
                   primitive);
 }
 
-int cli_rights_put(const cli *c, const char *prefix, const char *primitive)
+int cli_rights_put(const cli *c, const cli_scope *scope, const char *primitive)
 {
     rules r = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
     int code = CLI_OK;
 
-    check(c, prefix, primitive);
-    if (!rules_make(&r, prefix, primitive))
+    check(c, scope, primitive);
+    if (!rules_make(&r, scope, primitive))
         code = cli_fail(c, CLI_INTERNAL, "out of memory");
     else if (c->json)
         put_json(&r);

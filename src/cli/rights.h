@@ -7,7 +7,8 @@ struct cli;
 /*
  * The rights of an ACL user that a program needs at the server. What each
  * primitive needs is made at build time of its scripts and kinds, by
- * tools/rights.awk. In a pattern % stands for what all names begin with.
+ * tools/rights.awk. In a pattern % stands for what all names begin with, $ for the
+ * tenant of the clients.
  */
 typedef struct cli_rights {
     const char *primitive; /* NULL ends the list */
@@ -24,11 +25,16 @@ typedef struct cli_help {
 
 extern const cli_help cli_rights_helpful[];
 
+/* Whose rights: what their names begin with, and their tenant; "" for none. */
+typedef struct cli_scope {
+    const char *prefix, *tenant;
+} cli_scope;
+
 /*
- * Prints the rights to names that begin so, of one primitive or, NULL, of all.
+ * Prints the rights to names of that scope, of one primitive or, NULL, of all.
  * Returns the exit code. Asks no server.
  */
-int cli_rights_put(const struct cli *c, const char *prefix,
+int cli_rights_put(const struct cli *c, const cli_scope *scope,
                    const char *primitive);
 
 #endif /* LK_CLI_RIGHTS_H */

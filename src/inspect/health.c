@@ -277,11 +277,12 @@ static void begin(lk__probe *probe)
 {
     struct doctor *doctor = doctor_of(probe);
     const char *id = lk_client_id(probe->call.client);
+    const char *tenant = probe->call.client->settings.tenant;
     lk__arg info[1] = {lk__arg_text("INFO")};
-    char key[80], channel[80];
+    char key[112], channel[112];
 
-    snprintf(key, sizeof(key), "latchkey:client:%s:doctor", id);
-    snprintf(channel, sizeof(channel), "latchkey:in::%s:doctor", id);
+    snprintf(key, sizeof(key), "latchkey:client:%s:%s:doctor", tenant, id);
+    snprintf(channel, sizeof(channel), "latchkey:in:%s:%s:doctor", tenant, id);
     doctor->info.take = info_take;
     doctor->fsync.take = fsync_take;
     doctor->needed.take = needed_take;

@@ -253,10 +253,10 @@ static void client_take(lk__probing *probing, const redisReply *reply)
 
 static void client_ask(struct lk__lister *lister, lk__lister_client *client)
 {
-    char key[64];
+    char key[LK__RECORD_KEY_SIZE];
     lk__arg args[2] = {lk__arg_text("GET")};
 
-    lk__record_key(key, sizeof(key), client->uuid);
+    lk__record_key(key, lister->probe.call.client, client->uuid);
     args[1] = lk__arg_text(key);
     client->probing.take = client_take;
     lk__probe_send(&lister->probe, &client->probing, 2, args);

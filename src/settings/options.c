@@ -79,6 +79,7 @@ const lk__option lk__options[] = {
      NULL},
     {"failover", LK__OPTION_CHOICE, AT(failover), LK_FAILOVER_SAFE,
      LK_FAILOVER_SAFE, LK_FAILOVER_FAST, failovers},
+    {"tenant", LK__OPTION_STRING, AT(tenant), 0, 1, LK__TENANT_MAX, NULL},
 };
 
 #undef AT
@@ -326,6 +327,14 @@ static bool is_visible(const char *text)
     return true;
 }
 
+/* With any other character one tenant's pattern could fit another's channels. */
+static bool is_tenant(const char *text)
+{
+    return text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")] ==
+           '\0';
+}
+
 /* Never shows the value: it may be the password. */
 static lk_status
 check_string(const lk__option *option, const char *text, lk_status bad)
@@ -340,6 +349,9 @@ check_string(const lk__option *option, const char *text, lk_status bad)
     if (option->offset == offsetof(lk_client_options, name) &&
         !is_visible(text))
         return lk__fail(bad, "name may hold visible ASCII characters only");
+    if (option->offset == offsetof(lk_client_options, tenant) &&
+        !is_tenant(text))
+        return lk__fail(bad, "tenant may hold letters, digits, - _ and . only");
     return LK_OK;
 }
 
@@ -414,7 +426,8 @@ bool lk__option_is_tls(const lk__option *option)
 
 bool lk__option_is_sentinel(const lk__option *option)
 {
-    return option->offset >= offsetof(lk_client_options, sentinel_user);
+    return option->offset >= offsetof(lk_client_options, sentinel_user) &&
+           option->offset <= offsetof(lk_client_options, failover);
 }
 
 /* Whoever asks for TLS by a field of the struct shall not get a plain stream. */
@@ -556,6 +569,8 @@ static bool copy_strings(lk__settings *settings, const lk__url *url,
            copy_string(&settings->user, options->user) &&
            copy_string(&settings->password, password) &&
            copy_string(&settings->under, options->under) &&
+           copy_string(&settings->tenant,
+                       options->tenant != NULL ? options->tenant : "") &&
            (url->is_cluster ? copy_servers(settings->seeds,
                                            &settings->seed_count, url, settings)
                             : copy_sentinels(settings, url, options));
@@ -662,6 +677,7 @@ void lk__settings_done(lk__settings *settings)
     lk__free(settings->master);
     lk__free(settings->user);
     lk__free(settings->under);
+    lk__free(settings->tenant);
     lk__free(settings->name);
     lk__free(settings->path);
     lk__free(settings->host);

@@ -20,7 +20,7 @@
  * follow it.
  */
 
-enum { LK__SENTINELS_MOST = 15, LK__SEEDS_MOST = 15 };
+enum { LK__SENTINELS_MOST = 15, LK__SEEDS_MOST = 15, LK__TENANT_MAX = 32 };
 
 /* How the text of an option is read. */
 typedef enum lk__option_kind {
@@ -89,6 +89,7 @@ typedef struct lk__settings {
                             perhaps "" */
     char *name;     /* visible ASCII, as CLIENT SETNAME wants it */
     char *under;    /* NULL: it acts for itself alone */
+    char *tenant;   /* "": none */
     uint64_t db;
     uint64_t connect_timeout_ms;
     uint64_t command_timeout_ms;

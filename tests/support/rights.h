@@ -43,6 +43,10 @@ extern const unsigned rights_scene_count;
    the newline. Free with free(). */
 char *rights_printed(const char *primitive, const char *prefix);
 
+/* The same of clients of a tenant. */
+char *rights_printed_for(const char *primitive, const char *prefix,
+                         const char *tenant);
+
 /* The rules without one word of them. Free with free(). */
 char *rights_without(const char *rules, const char *word);
 

@@ -15,10 +15,18 @@ static char helps[2048];
 
 char *rights_printed(const char *primitive, const char *prefix)
 {
+    return rights_printed_for(primitive, prefix, "");
+}
+
+char *rights_printed_for(const char *primitive, const char *prefix,
+                         const char *tenant)
+{
     const char *words[] = {"doctor",
                            "--acl",
                            "--prefix",
                            prefix,
+                           "--tenant",
+                           tenant,
                            primitive != NULL ? "--for" : NULL,
                            primitive,
                            NULL};

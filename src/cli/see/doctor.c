@@ -15,7 +15,7 @@ struct values {
     const char *name;
     int64_t watch_ms;
     bool acl;
-    const char *prefix, *primitive; /* of these rights */
+    const char *prefix, *tenant, *primitive; /* of these rights */
 };
 
 static const cli_option options[] = {
@@ -27,6 +27,8 @@ static const cli_option options[] = {
      "print the rights that a program needs", 0},
     {CLI_TEXT, 0, "prefix", offsetof(struct values, prefix), "TEXT",
      "with --acl: to names that begin so", 0},
+    {CLI_TEXT, 0, "tenant", offsetof(struct values, tenant), "WORD",
+     "with --acl: of clients whose URL says tenant=WORD", 0},
     {CLI_TEXT, 0, "for", offsetof(struct values, primitive), "PRIMITIVE",
      "with --acl: of this one alone, as plain_semaphore", 0},
     {CLI_TEXT, 'n', "name", offsetof(struct values, name), "NAME", NULL, 0},
@@ -178,7 +180,7 @@ look(struct report *report, lk_client *client, const struct values *values)
 
 static int run(cli *c, int argc, char **argv)
 {
-    struct values values = {.watch_ms = 1000};
+    struct values values = {.watch_ms = 1000, .prefix = "", .tenant = ""};
     struct report report = {.c = c, .json = {.to = stdout}};
     lk_client *client;
     lk_status status;
@@ -187,10 +189,11 @@ static int run(cli *c, int argc, char **argv)
 
     cli_parse(c, argc, argv, &values, &args);
     if (values.acl)
-        return cli_rights_put(c, values.prefix != NULL ? values.prefix : "",
+        return cli_rights_put(c, &(cli_scope){values.prefix, values.tenant},
                               values.primitive);
-    if (values.prefix != NULL || values.primitive != NULL)
-        cli_usage(c, "--prefix and --for are for --acl");
+    if (values.prefix[0] != '\0' || values.tenant[0] != '\0' ||
+        values.primitive != NULL)
+        cli_usage(c, "--prefix, --tenant and --for are for --acl");
     code = see_open(c, &client);
     if (code != 0)
         return code;

@@ -265,7 +265,7 @@ static void a_program_reads_the_same(void **state)
     assert_tool(NULL, 0, "{\"commands\":[", "", "doctor", "--acl", "--for",
                 "redlock", "--prefix", "app:", "--json", NULL);
     assert_tool(NULL, 0,
-                "\"keys\":[\"app:*\",\"latchkey:client:*\"],\"channels\":[],"
+                "\"keys\":[\"app:*\",\"latchkey:client::*\"],\"channels\":[],"
                 "\"helpful\":[{\"command\":\"client|setname\",\"without\":",
                 "", "doctor", "--acl", "--for", "redlock", "--prefix",
                 "app:", "--json", NULL);
@@ -274,7 +274,7 @@ static void a_program_reads_the_same(void **state)
 static void what_helps_is_said_beside_it(void **state)
 {
     (void)state;
-    assert_tool(NULL, 0, "resetkeys ~app:* ~latchkey:client:* resetchannels ",
+    assert_tool(NULL, 0, "resetkeys ~app:* ~latchkey:client::* resetchannels ",
                 "not needed: +client|kill; without it ", "doctor", "--acl",
                 "--for", "redlock", "--prefix", "app:", NULL);
 }
@@ -290,8 +290,8 @@ static void what_would_be_another_rule_is_refused(void **state)
                     prefixes[i], NULL);
     assert_tool(NULL, 64, "", "is no primitive", "doctor", "--acl", "--for",
                 "mutex", NULL);
-    assert_tool(NULL, 64, "", "--prefix and --for are for --acl", "doctor",
-                "--prefix", "a", NULL);
+    assert_tool(NULL, 64, "", "--prefix, --tenant and --for are for --acl",
+                "doctor", "--prefix", "a", NULL);
 }
 
 int main(void)

@@ -290,7 +290,7 @@ static void the_name_service_is_not_asked(void **state)
     assert_status(lk_client_open(&client, server_url(redis_server), NULL),
                   LK_OK);
     assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
-    record = server_string(redis_server, "GET latchkey:client:%s",
+    record = server_string(redis_server, "GET latchkey:client::%s",
                            lk_client_id(client));
     assert_non_null(record);
     assert_non_null(strstr(record, wanted));

@@ -274,7 +274,7 @@ static void a_client_has_a_record_that_ends_with_it(void **state)
     lk_client *client = locking_open(f, NULL);
     char key[64];
 
-    (void)snprintf(key, sizeof(key), "latchkey:client:%s",
+    (void)snprintf(key, sizeof(key), "latchkey:client::%s",
                    lk_client_id(client));
     locking_wait_integer(f, 1, "EXISTS %s", key);
     assert_in_range(locking_pttl(f, key), 40000, 60000);
@@ -289,7 +289,7 @@ static void without_its_record_a_holder_is_told_by_its_id(void **state)
     lk_hold *hold = locking_hold(lock);
     lk_info *info;
 
-    locking_wait_integer(f, 1, "DEL latchkey:client:%s",
+    locking_wait_integer(f, 1, "DEL latchkey:client::%s",
                          lk_client_id(f->clients[0]));
     info = info_of(lock);
     assert_int_equal(info->holder_count, 1);

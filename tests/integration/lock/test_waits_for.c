@@ -123,7 +123,7 @@ static void the_record_stays_small(void **state)
     locking *f = *state;
     lk_client *client = locking_open(f, NULL);
     lk_owner *owners[OWNERS];
-    char name[32], key[64], *text;
+    char name[32], key[96], *text;
     size_t lines = 0;
 
     keep(locking_hold(locking_lock(f, locking_open(f, NULL), "b")));
@@ -134,7 +134,8 @@ static void the_record_stays_small(void **state)
         wait_for(f, locking_lock(f, client, "b"), owners[i]);
     }
     locking_wait_waiting(client, OWNERS);
-    lk__record_key(key, sizeof(key), lk_client_id(client));
+    (void)snprintf(key, sizeof(key), "latchkey:client::%s",
+                   lk_client_id(client));
     locking_pass_time(wait_scaled_ms(1600));
     text = server_string(f->server, "GET %s", key);
     assert_non_null(text);

@@ -443,8 +443,8 @@ static void any_allocation_may_fail(void **state)
             assert_status(status, LK_ENOMEM);
         failures += status != LK_OK;
     } while (status != LK_OK);
-    /* The URL's copy, the name, host, user and password. */
-    assert_int_equal(failures, 5);
+    /* The URL's copy, the name, host, user, password and tenant. */
+    assert_int_equal(failures, 6);
 }
 
 static void settings_may_be_done_twice(void **state)
