@@ -28,7 +28,7 @@ void lk__under_key(char key[LK__RECORD_KEY_SIZE], const lk_client *client,
                    const char *owner)
 {
     lk__record_key(key, client, owner);
-    strcat(key, ":w");
+    memcpy(key + strlen(key), ":w", sizeof(":w"));
 }
 
 /* Writes the name for one of them; NULL takes back what was written. */
