@@ -12,7 +12,7 @@ typedef enum bare_kind {
     BARE_HASH,     /* a hash with a count for its owner, by two scripts */
     BARE_LIST,     /* BLPOP of the one token, and LPUSH */
     BARE_EIGHT,    /* the same with eight tokens */
-    BARE_RING,     /* who gets a message sends one to the next process */
+    BARE_RING,     /* each that gets a message sends one to the next */
     BARE_REDISSON, /* the lock, as Redisson speaks with the server */
     BARE_MIX       /* its read-write lock; one in twenty writes */
 } bare_kind;

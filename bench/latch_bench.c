@@ -62,7 +62,7 @@ struct crew {
     pthread_mutex_t mutex;
     pthread_cond_t begins; /* a round */
     unsigned round;
-    /* The bare side: messages are counted, and who waits is woken. */
+    /* The bare side: messages are counted, waiting threads are woken. */
     redisContext *redis;
     pthread_cond_t came;
     unsigned messages, asleep;

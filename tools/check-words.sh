@@ -29,5 +29,7 @@ refuse 'a mark of something unfinished' '\b(TOD[O]|FIXM[E]|XX[X])\b'
 refuse 'a path of one machine' '(^|[^a-z0-9._~-])/(wor[k]|hom[e]|roo[t])/[a-z]'
 refuse 'the number of an issue' '\b[Ii]ssue[ ]#?[0-9]'
 refuse 'the trace of a merge' '^(<<<<<<[<]|>>>>>>[>]) '
+refuse '"who" in place of a noun: name the person or the thing' \
+    '(Wh[o]|([;:("#]|/\*) *wh[o]) (was|is|has|may|must|waits|comes|leaves|holds|gets|asks|needs|does|counts)( [a-z]+){0,9} (is|was|are|may|must|can|hears|has|comes|takes|leaves|looks|gets|does|meets?)\b'
 refuse 'blanks at the end of a line' '[[:blank:]]$'
 exit "$status"

@@ -28,11 +28,11 @@
 /* What must hold. Bits, also of the count of a HISTORY_FAULT. */
 typedef enum checker_rule {
     CHECKER_EXCLUSION = 1 << 0, /* who may hold together; permits */
-    CHECKER_FENCES = 1 << 1,    /* they grow; who is late is refused */
+    CHECKER_FENCES = 1 << 1,    /* they grow; a late one is refused */
     CHECKER_ORDER = 1 << 2,    /* nobody is overtaken, where that is promised */
     CHECKER_COUNTS = 1 << 3,   /* latches and permits add up */
     CHECKER_LEASES = 1 << 4,   /* none lasts longer than it was named */
-    CHECKER_LOSS = 1 << 5,     /* who has lost a hold is told */
+    CHECKER_LOSS = 1 << 5,     /* the owner of a lost hold is told */
     CHECKER_LIVENESS = 1 << 6, /* what is free is had, what is open is passed */
     CHECKER_DEADLINES = 1 << 7, /* calls return in time */
     CHECKER_REST = 1 << 8,      /* nothing is left */

@@ -82,8 +82,8 @@ static void remove_all(const char *directory)
 /* ---- a round ---- */
 
 /*
- * The bounds follow from how late the machine was. Who waits may meet one that
- * was handed over to somebody who is dead, or stands still, 3 s each, looks
+ * The bounds follow from how late the machine was. A waiter may meet a name
+ * that was handed over to somebody who is dead, or stands still, 3 s each, looks
  * again within a second, and connects again within another one.
  */
 static checker_options options_of(const stage *s)

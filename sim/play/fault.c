@@ -262,7 +262,8 @@ static void full_end(sim_run *run, sim_fault *fault)
 }
 
 /* What a script has begun it takes back, if it is denied one command, or two.
-   Who may set neither an end nor delete anything can leave a key for ever. */
+   A user that may set neither an end nor delete anything can leave a key for
+   ever. */
 enum { DENIED_MOST = 2 };
 
 static void deny(sim_run *run, sim_fault *fault)

@@ -137,8 +137,8 @@ void sim_actor_revokes(sim_actor *actor)
                                                   on_revoked, actor));
 }
 
-/* Who was forced to end hears of it when the message comes, or at its deadline;
-   and what is in doubt may be done later yet. */
+/* An owner that was forced to end hears of it when the message comes, or at its
+   deadline; and what is in doubt may be done later yet. */
 static void on_forced(lk_status status, void *data)
 {
     sim_actor *actor = data;

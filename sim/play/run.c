@@ -209,7 +209,7 @@ static void probe(sim_run *run)
         return;
     sim_probe_begin(run);
     if (!run_until(run, actors_are_over, run->schedule.now + DRAIN_S * SIM_S))
-        sim_violated(run, "who comes last does not come to an end");
+        sim_violated(run, "the actor that comes last does not come to an end");
 }
 
 static void shut(sim_run *run)

@@ -151,7 +151,7 @@ struct sim_session {
     unsigned db;
     bool has_ended, is_authenticated, closes; /* closes: after this reply */
     sim_block block;
-    uint64_t block_order;   /* who comes first is served first */
+    uint64_t block_order;   /* the first to come is served first */
     bool is_due;            /* it has become free: what waits may be run */
     int64_t block_until_ms; /* 0: for ever */
     sim_waiting *popping;   /* its BLPOP */

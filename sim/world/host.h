@@ -23,7 +23,7 @@ typedef struct sim_host {
     sim_server *server;
     sim_event tick;               /* of what waits in it */
     uint64_t stopped_to;          /* nothing runs before */
-    bool down;                    /* who comes is refused */
+    bool down;                    /* connections are refused */
     sim_message heard[SIM_HEARD]; /* the last ones */
     unsigned heard_count;
     bool deaf;         /* what is said now nobody says again */

@@ -74,7 +74,7 @@ static lk__node *node_at(lk__cluster *cluster, const lk__endpoint *endpoint)
     return node_add(cluster, endpoint);
 }
 
-/* Who is meant by each master of a map. NULL: no memory. */
+/* The node that is meant by each master of a map. NULL: no memory. */
 static lk__node **nodes_of(lk__cluster *cluster, const lk__slots *slots)
 {
     lk__node **nodes =

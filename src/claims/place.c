@@ -561,7 +561,7 @@ static void claims_leave_node(lk__place *place)
     }
 }
 
-/* Holds are confirmed there by claim and fence, or lost; who waits is looked
+/* Holds are confirmed there by claim and fence, or lost; waiters are looked
    after, as behind an outage. What is under way is in doubt, or in time. */
 static void move(lk__place *place, lk__node *node)
 {

@@ -26,7 +26,7 @@ typedef struct lk__kind {
     bool holdless;      /* what is granted is not kept: the wait just ends */
     bool tends;         /* a hold with a fixed lease is looked after, too */
     bool fenceless;     /* its holds have no fence, 0, and no record */
-    bool signals;       /* who waits is not queued; a signal tells it to try */
+    bool signals;       /* a waiter is not queued; a signal tells it to try */
     bool counts; /* its name holds a number: it changes, and stays there */
 
     const char *busy; /* what LK_EBUSY of a wait says; NULL: its own words */

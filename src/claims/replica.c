@@ -4,8 +4,8 @@
  * Replicas. Round after round, as long as there are needs: a renewal for each
  * that was not written yet, and one WAIT for the smallest number that is
  * needed. Its answer is how many replicas have all that the lane had written by
- * then, so it decides about every need that was written. A WAIT is short: who
- * comes meanwhile has to wait for its end.
+ * then, so it decides about every need that was written. A WAIT is short: a
+ * need that comes meanwhile has to wait for its end.
  */
 
 #include "claims/replica.h"

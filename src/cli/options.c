@@ -83,9 +83,29 @@ static bool read_decimal(const char **text, double *ret_number)
     return true;
 }
 
-bool cli_time_read(const char *text, int64_t *ret_ms)
+/* 0:42, 1:02:03: minutes, or hours and minutes, then seconds; times are shown
+   so. */
+static bool read_clock(const char *text, double *ret_ms)
 {
-    const double most = 100.0 * 365 * 86400 * 1000;
+    double s = 0;
+    unsigned parts = 1;
+
+    if (*text == ':')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++)
+        s = s * 10 + (*text - '0');
+    for (; *text == ':'; text += 3, parts++) {
+        if (text[1] < '0' || text[1] > '5' || text[2] < '0' || text[2] > '9')
+            return false;
+        s = s * 60 + (text[1] - '0') * 10 + (text[2] - '0');
+    }
+    *ret_ms = s * 1000;
+    return *text == '\0' && (parts == 2 || parts == 3);
+}
+
+/* A number and its unit, several times; false: it is something else. */
+static bool read_units(const char *text, double *ret_ms)
+{
     int64_t before = INT64_MAX;
     double sum = 0;
 
@@ -103,7 +123,16 @@ bool cli_time_read(const char *text, int64_t *ret_ms)
         sum += number * (double)unit;
         before = unit;
     } while (*text != '\0');
-    if (sum > most)
+    *ret_ms = sum;
+    return true;
+}
+
+bool cli_time_read(const char *text, int64_t *ret_ms)
+{
+    const double most = 100.0 * 365 * 86400 * 1000;
+    double sum = 0;
+
+    if ((!read_clock(text, &sum) && !read_units(text, &sum)) || sum > most)
         return false;
     /* A time that is not nothing does not become nothing. */
     *ret_ms = (int64_t)(sum + 0.5);

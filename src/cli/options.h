@@ -67,8 +67,9 @@ int cli_parse_globals(struct cli *c, int argc, char **argv);
 
 /*
  * Reads a time: a decimal number, then ms, s, m, h or d; without one seconds.
- * Several such parts stand from the largest unit to the smallest: 1m30s. False:
- * it is not one, or longer than a hundred years.
+ * Several such parts stand from the largest unit to the smallest: 1m30s. Also as
+ * cli_time_words() shows it from ten seconds to a day: 0:42, 1:02:03. False: it
+ * is not one, or longer than a hundred years.
  */
 bool cli_time_read(const char *text, int64_t *ret_ms);
 

@@ -89,7 +89,7 @@ struct lk_client {
     pthread_cond_t post_done;
     struct lk__call *first_woken; /* that are done, and whose callers sleep */
     struct lk__call **last_woken; /* where the next one is hung */
-    unsigned corks;               /* who still adds to what is sent */
+    unsigned corks;               /* those that still add to what is sent */
     int dispatch_fd;              /* eventfd, or -1 */
 
     lk_client_stats stats;

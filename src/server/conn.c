@@ -510,12 +510,13 @@ static const char *tls_scheme(const lk__settings *settings)
     return settings->master != NULL ? "rediss+sentinel" : "rediss";
 }
 
-/* A port with TLS ends a stream that greets without, and says nothing. */
+/* A port with TLS ends a stream that greets without, and says nothing. So does
+   a server that is stopped just then; the one that has greeted before is that. */
 static bool looks_like_tls(const lk__conn *conn, int error)
 {
     const lk__address *address = conn->address;
 
-    return conn->state == LK__CONN_GREETING && conn->heard_at < conn->open_at &&
+    return conn->state == LK__CONN_GREETING && conn->heard_at == 0 &&
            address->path == NULL && address->tls == NULL &&
            (error == 0 || error == -ECONNRESET);
 }
@@ -533,7 +534,7 @@ static void link_lost(lk__conn *conn, int error)
         error_words(error, words, sizeof(words));
     if (looks_like_tls(conn, error))
         snprintf(words + strlen(words), sizeof(words) - strlen(words),
-                 "; perhaps the port speaks TLS: %s://",
+                 "; perhaps the port speaks TLS: %s://, or it has just ended",
                  tls_scheme(&conn->client->settings));
     lk__conn_break(conn, error == -EKEYREJECTED ? LK_EAUTH : LK_EOFFLINE,
                    words);

@@ -241,14 +241,32 @@ static bool read_unit(const char **text, uint64_t *ret_ms)
     return read_choice(units, unit, ret_ms);
 }
 
+/* 0:42, 1:02:03: minutes, or hours and minutes, then seconds. */
+static bool read_clock(const char *text, uint64_t *ret_ms)
+{
+    uint64_t s = 0;
+    unsigned parts = 1;
+
+    if (!read_digits(&text, &s))
+        return false;
+    for (; *text == ':'; text += 3, parts++) {
+        if (text[1] < '0' || text[1] > '5' || text[2] < '0' || text[2] > '9' ||
+            s > UINT64_MAX / SECOND_MS / 60 - 1)
+            return false;
+        s = s * 60 + (uint64_t)(text[1] - '0') * 10 + (uint64_t)(text[2] - '0');
+    }
+    *ret_ms = s * SECOND_MS;
+    return *text == '\0' && (parts == 2 || parts == 3);
+}
+
 /* 500, 500ms, 1m30s: a number alone, or parts of which each has a smaller unit
-   than the one before. */
+   than the one before. Or a time as a clock shows it. */
 static bool read_ms(const char *text, uint64_t *ret_number)
 {
     uint64_t before = UINT64_MAX;
     uint64_t sum = 0;
 
-    if (read_count(text, ret_number))
+    if (read_count(text, ret_number) || read_clock(text, ret_number))
         return true;
     do {
         uint64_t number;

@@ -26,7 +26,7 @@ enum { LK__SENTINELS_MOST = 15, LK__SEEDS_MOST = 15, LK__TENANT_MAX = 32 };
 typedef enum lk__option_kind {
     LK__OPTION_STRING,
     LK__OPTION_COUNT,  /* decimal digits */
-    LK__OPTION_MS,     /* digits and ms, s, m or h; bare digits: ms */
+    LK__OPTION_MS,     /* digits and ms, s, m or h; bare digits: ms; 0:42 */
     LK__OPTION_FLAG,   /* 1, 0, true, false, yes, no, on, off */
     LK__OPTION_CHOICE, /* one of a list of words */
 } lk__option_kind;

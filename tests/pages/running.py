@@ -8,7 +8,7 @@ each ./program that it runs.
 
 What is written is compared but for what differs from run to run (VARYING), and
 for how many blanks are between two words. On a page the user is called ci, and
-the host web-3; who sees what a reader does at different hosts is this one.
+the host web-3; what a reader does at different hosts is seen by this one.
 """
 
 import json

@@ -85,8 +85,8 @@ struct move {
     server *to;
 };
 
-/* Who has not heard of it takes a slot from this master, or is elected in its
-   place, with an epoch in which others do not believe it. */
+/* A node that has not heard of it takes a slot from this master, or is elected
+   in its place, with an epoch in which others do not believe it. */
 static bool is_epoch_known(void *data)
 {
     const struct move *m = data;

@@ -44,7 +44,7 @@ static lk_hold *take(twisted *t, const thing *it, int64_t wait_ms)
     return hold;
 }
 
-/* What another holds, who is honest. */
+/* What an honest client holds. */
 static lk_hold *take_honest(twisted *t, thing *it, thing_kind kind)
 {
     const lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT,

@@ -97,6 +97,30 @@ static void a_minute_and_a_half_is_understood(void **state)
                     "n", "true", NULL);
 }
 
+/* As the tool shows times, on the command line, in the URL and in the
+   configuration. */
+static void a_time_is_understood_as_it_is_shown(void **state)
+{
+    static const char *const wrong[] = {":42",   "0:4",     "0:60", "0:0.5",
+                                        "0:42s", "1:2:3:4", "1:-1"};
+    char url[128];
+
+    (void)state;
+    assert_tool(&how, 0, "", "", "lock", "-w0:42", "--lease=1:02:03", "n",
+                "true", NULL);
+    assert_tool(&how, 124, "", "has run for 1.00 s", "lock",
+                "--time-limit=0:01", "n", "sleep", "100", NULL);
+    (void)snprintf(url, sizeof(url), "%s?command_timeout_ms=0:02",
+                   server_url(redis));
+    assert_tool(&how, 0, "", "", "--url", url, "lock", "n", "true", NULL);
+    (void)setenv("LATCHKEY_WAIT", "0:01", 1);
+    assert_tool(&how, 0, "", "", "lock", "n", "true", NULL);
+    (void)unsetenv("LATCHKEY_WAIT");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_tool(&how, 64, "", "it has to be a time", "lock", "-w", wrong[i],
+                    "n", "true", NULL);
+}
+
 /* ---- at least ----------------------------------------------------------- */
 
 /* A host's cron starts the job, which is short; NAME is kept. */
@@ -292,6 +316,7 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(who_ends_in_time_keeps_its_code, forget),
         cmocka_unit_test_teardown(a_minute_and_a_half_is_understood, forget),
+        cmocka_unit_test_teardown(a_time_is_understood_as_it_is_shown, forget),
         cmocka_unit_test_teardown(a_job_runs_once_per_tick_on_three_hosts,
                                   forget),
         cmocka_unit_test_teardown(

@@ -3,7 +3,7 @@
 /*
  * Processes that wait for a fair lock, or hold it, and are killed or stopped.
  * Each has several waits in line. The dead cost the living next to nothing, and
- * who only stood still has its places again when it goes on.
+ * a process that only stood still has its places again when it goes on.
  */
 
 #include <latchkey/latchkey.h>

@@ -200,8 +200,9 @@ static void lane_begin(lane *l)
 
 /*
  * The main thread of a worker sees whether this process and the server go on:
- * who is not heard of for three seconds is passed by, and rightly. A machine
- * that keeps either waiting for half of that is no place to ask for order.
+ * a waiter that is not heard of for three seconds is passed by, and rightly. A
+ * machine that keeps either waiting for half of that is no place to ask for
+ * order.
  */
 static void watch_over(crew *c)
 {

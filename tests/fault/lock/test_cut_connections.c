@@ -67,7 +67,7 @@ static void a_lost_grant_is_found_by_the_next_look(void **state)
     is_granted_soon(sc, a);
 }
 
-/* Order: who was skipped for want of an inbox comes back to its place. */
+/* Order: a waiter skipped for want of an inbox comes back to its place. */
 static void a_waiter_without_inbox_keeps_its_place_in_line(void **state)
 {
     scene *sc = *state;

@@ -211,7 +211,7 @@ static void two_hundred_killed_waiters_cost_the_next_one_nothing(void **state)
 }
 
 /*
- * Dead waiters cost nothing: who was not seen for three seconds is not asked.
+ * Dead waiters cost nothing: one not seen for three seconds is not asked.
  * The first one stopped may be granted, and costs its claim lease; the others
  * nothing.
  */

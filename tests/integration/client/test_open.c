@@ -12,6 +12,7 @@
 
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/proxy.h"
 #include "support/socket.h"
 #include "support/wait.h"
 
@@ -346,6 +347,35 @@ static void who_does_not_reach_the_server_is_told_which_and_why(void **state)
                          "127.0.0.1:1 ", "connection refused");
 }
 
+/* Both end a stream in the greeting. A server that has greeted before has ended;
+   of another one either may be so. */
+static void a_server_that_ends_is_not_taken_for_one_with_tls(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .offline_ms = 300,
+                                       .command_timeout_ms = 300};
+    proxy *p = proxy_start_tcp(server_socket(f->server));
+    lk_client *client = locking_open_url(f, proxy_url(p), &options);
+    lk_lock *lock = locking_lock(f, client, "n");
+    lk_hold *hold = NULL;
+
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(READY_MS)),
+                  LK_OK);
+    proxy_cut(p, PROXY_ALL, PROXY_REQUESTS, 0);
+    proxy_reset(p, PROXY_ALL);
+    assert_status(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), LK_EOFFLINE);
+    assert_null(strstr(lk_last_error(), "TLS"));
+    client = locking_open_url(f, proxy_url(p), &options);
+    assert_status(lk_lock_acquire(locking_lock(f, client, "n"), LK_FOREVER,
+                                  NULL, &hold),
+                  LK_EOFFLINE);
+    assert_non_null(strstr(lk_last_error(),
+                           "perhaps the port speaks TLS: rediss://, or it has "
+                           "just ended"));
+    proxy_stop(p);
+}
+
 static void a_client_gets_ready_when_the_server_comes(void **state)
 {
     locking *f = *state;
@@ -445,6 +475,7 @@ int main(void)
         TEST(a_wait_shorter_than_the_outage_times_out),
         TEST(a_wait_ends_offline_when_the_outage_lasts),
         TEST(who_does_not_reach_the_server_is_told_which_and_why),
+        TEST(a_server_that_ends_is_not_taken_for_one_with_tls),
         TEST(a_client_gets_ready_when_the_server_comes),
         TEST(a_short_outage_is_ridden_out_after_a_long_one),
         TEST(a_malformed_url_is_refused_with_words),

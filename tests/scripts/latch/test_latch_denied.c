@@ -219,7 +219,7 @@ static void try_without(script_fixture *f, size_t before, size_t operation,
                  before, operation, denied, also != NULL ? also : "", was, is,
                  f->answer_text);
     if (also ==
-        NULL) /* who may neither delete nor set an end leaves a record */
+        NULL) /* with no right to delete or to set an end a record stays */
         assert_ends(f, denied);
 
     operations[operation](f);

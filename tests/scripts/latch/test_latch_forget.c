@@ -34,7 +34,7 @@ static void a_latch_that_is_open_is_forgotten(void **state)
     script_fixture *f = *state;
 
     latch_arrive(f, "op:1", "1", "one");
-    script_listen(f, LATCH_NEWS); /* who waited hears that it is open */
+    script_listen(f, LATCH_NEWS); /* a waiter hears that it is open */
     script_fill_memory(f, true);
     assert_like(latch_forget(f), "2");
     script_fill_memory(f, false);

@@ -320,7 +320,7 @@ static void the_last_fence_is_given_once(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
-/* The hold ends; who waits is told so when it looks. */
+/* The hold ends; a waiter is told so when it looks. */
 static void a_hand_over_ends_there_as_well(void **state)
 {
     script_fixture *f = *state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Turns of those who are not seen to wait: who had the name unasked, who leaves
- * no trace as Redisson's spin lock, and where nobody of ours waits.
+ * Turns of those who are not seen to wait: an owner that had the name unasked, a
+ * waiter that leaves no trace, as Redisson's spin lock, and where nobody of ours
+ * waits.
  */
 
 #include <stdio.h>
@@ -62,7 +63,7 @@ static void theirs_had_it(script_fixture *f, long long from, long long till)
     lua_lock_at(f, till);
 }
 
-/* ---- who is not seen to wait ---- */
+/* ---- waiters that are not seen ---- */
 
 /* b:1 and c:1 wait behind one of theirs, who gives it to b:1. */
 static void one_was_met(script_fixture *f)

@@ -304,7 +304,7 @@ static void the_next_tries_for_itself_where_redisson_is_said_to_be(void **state)
     assert_like(plain_recheck(f, "b:2"), "3 -1 1 1 0 0 (*)");
 }
 
-/* ---- who was there when the counter was deleted ---- */
+/* ---- waiters that were there when the counter was deleted ---- */
 
 static void who_waited_for_a_deleted_counter_hears_it(void **state)
 {

@@ -10,7 +10,7 @@
 
 enum { BANDS = 4, CROWD = 40 }; /* more than are looked at in one call */
 
-/* Who stands in which band. */
+/* The mode of those who stand in each band. */
 static const char *const modes[BANDS] = {"x", "w", "u", "r"};
 
 static void assert_given_to_b(script_fixture *f, const char *stranger, int band)

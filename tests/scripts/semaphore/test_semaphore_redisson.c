@@ -266,7 +266,7 @@ static void in_our_turn_permits_are_handed_over(void **state)
     assert_books(f, 2, 1);
 }
 
-/* Redisson's client hands nothing over: who is next must look for himself. */
+/* Redisson's client hands nothing over: the next waiter must look for itself. */
 static void who_waits_for_redissons_permits_contends(void **state)
 {
     script_fixture *f = *state;

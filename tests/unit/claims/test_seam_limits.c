@@ -65,7 +65,8 @@ static void a_health_check_takes_its_time_once(void **state)
     assert_took(p, began, 1200);
 }
 
-/* What the name is takes 1.4 s of the two; who has it is not answered. */
+/* What the name is takes 1.4 s of the two; the question for its holder is not
+   answered. */
 static void who_takes_its_time_once(void **state)
 {
     played *p = *state;

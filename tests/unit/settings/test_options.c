@@ -118,6 +118,28 @@ static void a_time_takes_a_unit(void **state)
     assert_int_equal(options.offline_ms, 3601001);
 }
 
+static void a_time_is_taken_as_a_clock_shows_it(void **state)
+{
+    (void)state;
+    assert_set("offline_ms", "0:42");
+    assert_int_equal(options.offline_ms, 42000);
+    assert_set("offline_ms", "1:02:03");
+    assert_int_equal(options.offline_ms, 3723000);
+    assert_set("offline_ms", "90:00");
+    assert_int_equal(options.offline_ms, 5400000);
+    assert_refused("offline_ms", ":42", "it has to be a time");
+    assert_refused("offline_ms", "0:", "it has to be a time");
+    assert_refused("offline_ms", "0:4", "it has to be a time");
+    assert_refused("offline_ms", "0:60", "it has to be a time");
+    assert_refused("offline_ms", "0:0a", "it has to be a time");
+    assert_refused("offline_ms", "0:042", "it has to be a time");
+    assert_refused("offline_ms", "0:42s", "it has to be a time");
+    assert_refused("offline_ms", "1:02:03:04", "it has to be a time");
+    /* 2^64 ms and a little, which would come out as a small number. */
+    assert_refused("offline_ms", "5124095576030:26:00", "has to be a time");
+    assert_refused("offline_ms", "307445734561825:52", "has to be a time");
+}
+
 static void what_is_no_time_is_refused(void **state)
 {
     (void)state;
@@ -468,6 +490,7 @@ int main(void)
         cmocka_unit_test(a_forgotten_size_is_refused),
         TEXT_TEST(a_string_is_borrowed),
         TEXT_TEST(a_time_takes_a_unit),
+        TEXT_TEST(a_time_is_taken_as_a_clock_shows_it),
         TEXT_TEST(what_is_no_time_is_refused),
         TEXT_TEST(what_overflows_is_refused),
         TEXT_TEST(a_number_has_bounds),
