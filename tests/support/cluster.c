@@ -300,7 +300,7 @@ static cluster *start(size_t masters, size_t replicas, bool is_tls)
 
 cluster *cluster_start(size_t masters, size_t replicas)
 {
-    return start(masters, replicas, false);
+    return start(masters, replicas, getenv("LK_TEST_TLS") != NULL);
 }
 
 cluster *cluster_start_tls(size_t masters, size_t replicas)

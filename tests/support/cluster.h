@@ -31,13 +31,17 @@ typedef struct cluster {
 
 /*
  * Returns when all nodes know the masters of all slots, and the replicas follow.
- * NULL: it does not come to that, which stderr tells.
+ * NULL: it does not come to that, which stderr tells. With LK_TEST_TLS it is one of
+ * TLS, see server.h.
  */
 cluster *cluster_start(size_t masters, size_t replicas);
-/* The same with TLS. */
+/* One of TLS in any case. */
 cluster *cluster_start_tls(size_t masters, size_t replicas);
 /* NULL is allowed. */
 void cluster_stop(cluster *c);
+
+/* The port that nodes and clients are reached at. */
+unsigned cluster_port(const cluster *c, const server *node);
 
 /* All functions below fail the test where they cannot do it. A node runs if it
    is neither killed nor frozen. */
@@ -76,6 +80,11 @@ void cluster_move_begin(cluster *c, unsigned slot, server *to);
 size_t cluster_move_keys(cluster *c, unsigned slot, server *to, size_t most);
 void cluster_move_end(cluster *c, unsigned slot, server *to);
 void cluster_move(cluster *c, unsigned slot, server *to);
+
+/* Whether its masters move slots themselves, all keys of one at a time (Valkey 9);
+   and has the master do so, until all nodes name the new one. */
+bool cluster_moves_whole(cluster *c);
+void cluster_move_whole(cluster *c, unsigned slot, server *to);
 
 /* ---- nodes that come and go, cluster_nodes.c ---- */
 

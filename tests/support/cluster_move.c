@@ -101,11 +101,20 @@ static bool is_epoch_known(void *data)
     return true;
 }
 
+static void
+wait_moved(cluster *c, unsigned slot, const server *from, server *to)
+{
+    struct move m = {.c = c, .to = to};
+
+    assert_ptr_equal(cluster_wait_other(c, slot, from), to);
+    if (!wait_until(is_epoch_known, &m, CLUSTER_COME_MS))
+        fail_msg("not all nodes know the epoch of the move");
+}
+
 /* The target first: then no node ever names one that has not got the slot. */
 void cluster_move_end(cluster *c, unsigned slot, server *to)
 {
     server *from = cluster_master_of(c, slot);
-    struct move m = {.c = c, .to = to};
 
     set_slot(c, to, slot, "NODE", to);
     release_slot(c, from, slot, to);
@@ -116,9 +125,7 @@ void cluster_move_end(cluster *c, unsigned slot, server *to)
             cluster_is_master(node))
             set_slot(c, node, slot, "NODE", to);
     }
-    assert_ptr_equal(cluster_wait_other(c, slot, from), to);
-    if (!wait_until(is_epoch_known, &m, CLUSTER_COME_MS))
-        fail_msg("not all nodes know the epoch of the move");
+    wait_moved(c, slot, from, to);
 }
 
 void cluster_move(cluster *c, unsigned slot, server *to)
@@ -127,4 +134,28 @@ void cluster_move(cluster *c, unsigned slot, server *to)
     while (cluster_move_keys(c, slot, to, KEYS_AT_ONCE) > 0) {
     }
     cluster_move_end(c, slot, to);
+}
+
+/* ---- all of a slot at a time ---- */
+
+bool cluster_moves_whole(cluster *c)
+{
+    redisReply *reply =
+        server_command(c->nodes[0], "CLUSTER GETSLOTMIGRATIONS");
+    bool knows = reply->type == REDIS_REPLY_ARRAY;
+
+    freeReplyObject(reply);
+    return knows;
+}
+
+void cluster_move_whole(cluster *c, unsigned slot, server *to)
+{
+    server *from = cluster_master_of(c, slot);
+    char *ok =
+        server_string(from, "CLUSTER MIGRATESLOTS SLOTSRANGE %d %d NODE %s",
+                      (int)slot, (int)slot, c->ids[cluster_index(c, to)]);
+
+    assert_string_equal(ok, "OK");
+    free(ok);
+    wait_moved(c, slot, from, to);
 }

@@ -37,9 +37,11 @@ lk_client *ringed_open(const lk_client_options *options)
     char url[256];
 
     (void)snprintf(url, sizeof(url),
-                   "redis+cluster://127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u",
-                   server_port(ring->nodes[0]), server_port(ring->nodes[1]),
-                   server_port(ring->nodes[2]));
+                   "%s+cluster://127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u",
+                   ring->is_tls ? "rediss" : "redis",
+                   cluster_port(ring, ring->nodes[0]),
+                   cluster_port(ring, ring->nodes[1]),
+                   cluster_port(ring, ring->nodes[2]));
     assert_status(lk_client_open(&client, url, options), LK_OK);
     return client;
 }

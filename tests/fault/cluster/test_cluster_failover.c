@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -231,7 +230,5 @@ int main(void)
         RING_TEST(nobody_holds_twice_when_a_master_stands_still),
     };
 
-    if (getenv("LK_TEST_TLS") != NULL)
-        return SERVER_LACKS;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

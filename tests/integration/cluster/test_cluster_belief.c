@@ -7,8 +7,6 @@
 
 #include <latchkey/latchkey.h>
 
-#include <stdlib.h>
-
 #include "support/check.h"
 #include "support/ringed.h"
 #include "support/wait.h"
@@ -119,7 +117,5 @@ int main(void)
         cmocka_unit_test(nothing_is_taken_from_a_new_master_at_once),
     };
 
-    if (getenv("LK_TEST_TLS") != NULL)
-        return SERVER_LACKS;
     return cmocka_run_group_tests(tests, ringed_start, ringed_stop);
 }

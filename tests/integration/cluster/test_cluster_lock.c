@@ -100,36 +100,51 @@ static void a_waiter_is_handed_the_name(void **state)
 
 /* ---- slots that move ---------------------------------------------------------------- */
 
-static void a_hold_and_a_wait_move_with_their_slot(void **state)
+static void
+go_along(const char *name, void (*move)(cluster *c, unsigned slot, server *to))
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
                                      .watchdog_ms = wait_lease_ms()};
     lk_client *holder = ringed_open(&brief), *waiter = ringed_open(NULL);
-    lk_lock *held = ringed_lock(holder, "moving"),
-            *wanted = ringed_lock(waiter, "moving");
-    server *to = ringed_other("moving");
+    lk_lock *held = ringed_lock(holder, name),
+            *wanted = ringed_lock(waiter, name);
+    server *to = ringed_other(name);
     lk_hold *hold = NULL;
     call c = {0};
     uint64_t fence;
 
-    (void)state;
     assert_status(lk_lock_acquire(held, RINGED_LONG_MS, NULL, &hold), LK_OK);
     fence = lk_hold_fence(hold);
     ringed_take(&c, wanted);
-    cluster_move(ringed(), ringed_slot("moving"), to);
+    ringed_wait_line(ringed_master(name), name, 1);
+    move(ringed(), ringed_slot(name), to);
     ringed_wait_renewals(holder, 3);
     assert_status(lk_hold_check(hold), LK_OK);
-    assert_int_equal(server_integer(to, "EXISTS moving"), 1);
+    assert_int_equal(server_integer(to, "EXISTS %s", name), 1);
     assert_int_equal(c.ends, 0);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(call_wait(&c, waiter), LK_OK);
     assert_true(lk_hold_fence(c.hold) > fence);
     assert_status(lk_hold_release(c.hold), LK_OK);
-    assert_int_equal(server_integer(to, "EXISTS moving"), 0);
+    assert_int_equal(server_integer(to, "EXISTS %s", name), 0);
     lk_lock_free(held);
     lk_lock_free(wanted);
     lk_client_free(holder);
     lk_client_free(waiter);
+}
+
+static void a_hold_and_a_wait_move_with_their_slot(void **state)
+{
+    (void)state;
+    go_along("moving", cluster_move);
+}
+
+static void they_do_so_when_it_moves_at_once(void **state)
+{
+    (void)state;
+    if (!cluster_moves_whole(ringed()))
+        skip();
+    go_along("leaping", cluster_move_whole);
 }
 
 /* Half of it is what a slot is for as long as its keys take to move. */
@@ -227,6 +242,7 @@ int main(void)
         cmocka_unit_test(holds_at_all_masters_are_renewed),
         cmocka_unit_test(a_waiter_is_handed_the_name),
         cmocka_unit_test(a_hold_and_a_wait_move_with_their_slot),
+        cmocka_unit_test(they_do_so_when_it_moves_at_once),
         cmocka_unit_test(a_hold_outlives_a_slot_that_is_half_moved),
         cmocka_unit_test(the_holds_of_a_lost_master_are_confirmed_or_told),
     };
