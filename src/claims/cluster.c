@@ -17,11 +17,12 @@
 #define MS LK__CLUSTER_MS
 
 enum {
-    ASK_MS = 1000, /* between two questions to a master, */
-    SOON_MS = 250, /* while one is away or they disagree, */
-    ANEW_MS = 50,  /* and at the least, whatever is heard */
-    SWEEP_MS = 10, /* from a hint until all names of the slot have moved */
-    HINTS_MS = 20  /* a slot does not go here and there more often */
+    ASK_MS = 1000,   /* between two questions to a master, */
+    SOON_MS = 250,   /* while one is away or they disagree, */
+    ANEW_MS = 50,    /* and at the least, whatever is heard */
+    SWEEP_MS = 10,   /* from a hint until all names of the slot have moved */
+    HINTS_MS = 20,   /* a slot does not go here and there more often */
+    ASKED_MS = 10000 /* a node is kept that may be asked again */
 };
 
 static lk__cluster *cluster_of(const lk_client *client)
@@ -33,61 +34,6 @@ void lk__cluster_wake_by(lk__cluster *cluster, uint64_t at)
 {
     if (!lk__alarm_is_set(&cluster->alarm) || at < cluster->alarm.timer.at)
         lk__alarm_set(&cluster->client->alarms, &cluster->alarm, at);
-}
-
-/* ---- nodes ------------------------------------------------------------------- */
-
-bool lk__cluster_is_master(const lk__cluster *cluster, const lk__node *node)
-{
-    return node != cluster->nowhere && node->slot_count > 0;
-}
-
-/* NULL: no memory, or there are too many. */
-static lk__node *node_add(lk__cluster *cluster, const lk__endpoint *endpoint)
-{
-    lk_client *client = cluster->client;
-    lk__node *node;
-
-    if (cluster->nodes >= LK__NODES_MOST)
-        return NULL;
-    node = lk__node_new(client, endpoint);
-    if (node == NULL)
-        return NULL;
-    node->view = lk__view_new(node);
-    if (node->view == NULL) {
-        lk__node_free(node);
-        return NULL;
-    }
-    node->number = (unsigned)cluster->nodes++;
-    node->next = cluster->nowhere->next;
-    cluster->nowhere->next = node;
-    return node;
-}
-
-static lk__node *node_at(lk__cluster *cluster, const lk__endpoint *endpoint)
-{
-    for (lk__node *node = cluster->nowhere->next; node != NULL;
-         node = node->next) {
-        if (lk__endpoint_same(&node->endpoint, endpoint))
-            return node;
-    }
-    return node_add(cluster, endpoint);
-}
-
-/* The node that is meant by each master of a map. NULL: no memory. */
-static lk__node **nodes_of(lk__cluster *cluster, const lk__slots *slots)
-{
-    lk__node **nodes =
-        lk__alloc((slots->master_count + 1) * sizeof(lk__node *));
-
-    for (size_t i = 0; nodes != NULL && i < slots->master_count; i++) {
-        nodes[i] = node_at(cluster, &slots->masters[i]);
-        if (nodes[i] == NULL) {
-            lk__free(nodes);
-            nodes = NULL;
-        }
-    }
-    return nodes;
 }
 
 /* ---- where slots are ----------------------------------------------------------- */
@@ -109,8 +55,10 @@ void lk__cluster_give(lk__cluster *cluster, unsigned slot, lk__node *node)
 static void compare_all(const lk__cluster *cluster)
 {
     for (const lk__node *node = cluster->nowhere->next; node != NULL;
-         node = node->next)
-        lk__view_compare(node->view, cluster->owners);
+         node = node->next) {
+        if (lk__cluster_is_master(cluster, node))
+            lk__view_compare(node->view, cluster->owners);
+    }
 }
 
 /* Names that have no node to wait for, if there are any, wait anew. */
@@ -120,7 +68,19 @@ static void nowhere_look(const lk__cluster *cluster)
         lk__node_wait_anew(cluster->nowhere);
 }
 
-/* Every name goes where its slot is, and nodes without slots are left. */
+/* Those that serve nothing, and are not asked either. */
+static void leave_idle(lk__cluster *cluster)
+{
+    uint64_t now = lk__client_now(cluster->client);
+
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        if (!lk__cluster_is_master(cluster, node) && now >= node->asked_until)
+            lk__node_leave(node, "it serves no slots any more");
+    }
+}
+
+/* Every name goes where its slot is. */
 static void sweep(lk__cluster *cluster)
 {
     if (!cluster->is_unswept)
@@ -133,12 +93,26 @@ static void sweep(lk__cluster *cluster)
             lk__node_arrive(node);
     }
     lk__places_settle(cluster->client);
-    for (lk__node *node = cluster->nowhere->next; node != NULL;
-         node = node->next) {
-        if (!lk__cluster_is_master(cluster, node))
-            lk__node_leave(node, "it serves no slots any more");
-    }
+    leave_idle(cluster);
     nowhere_look(cluster);
+}
+
+/* ---- what masters say ------------------------------------------------------------ */
+
+/* The node that is meant by each master of a map. NULL: no memory. */
+static lk__node **nodes_of(lk__cluster *cluster, const lk__slots *slots)
+{
+    lk__node **nodes =
+        lk__alloc((slots->master_count + 1) * sizeof(lk__node *));
+
+    for (size_t i = 0; nodes != NULL && i < slots->master_count; i++) {
+        nodes[i] = lk__cluster_at(cluster, &slots->masters[i]);
+        if (nodes[i] == NULL) {
+            lk__free(nodes);
+            nodes = NULL;
+        }
+    }
+    return nodes;
 }
 
 /* A slot goes where this master did not see it before; or where the first that
@@ -242,6 +216,12 @@ static bool is_troubled(const lk__cluster *cluster)
     return false;
 }
 
+/* Its first attempt goes on: another map would only take that from it. */
+static bool is_being_tried(const lk__node *node)
+{
+    return !lk__node_is_ready(node) && node->command.failures == 0;
+}
+
 static void ask_due(lk__cluster *cluster)
 {
     uint64_t now = lk__client_now(cluster->client);
@@ -250,10 +230,10 @@ static void ask_due(lk__cluster *cluster)
 
     for (lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next) {
-        if (!lk__cluster_is_master(cluster, node) || !lk__node_is_ready(node))
+        if (!lk__cluster_is_master(cluster, node))
             continue;
-        is_lost = false;
-        if (node->view->request.busy)
+        is_lost = is_lost && !lk__node_is_ready(node) && !is_being_tried(node);
+        if (!lk__node_is_ready(node) || node->view->request.busy)
             continue;
         if (now >= node->view->due_at)
             ask(node, now, pause_ms);
@@ -291,6 +271,8 @@ static void on_alarm(lk__alarm *alarm)
         return;
     lk__cluster_reconcile(cluster);
     sweep(cluster);
+    leave_idle(cluster);
+    lk__cluster_let_go(cluster);
     lk__cluster_judge(cluster);
     ask_due(cluster);
 }
@@ -329,7 +311,7 @@ static void on_scouted(lk__scout *scout, const redisReply *reply)
                        words != NULL ? words : lk_status_text(status));
         return;
     }
-    lk__conn_stop(&scout->conn);
+    lk__scout_rest(scout);
     sweep(cluster);
     lk__cluster_wake_by(cluster,
                         lk__client_now(cluster->client) + SOON_MS * MS);
@@ -378,7 +360,7 @@ static void take_hint(lk__cluster *cluster, const lk__node *from,
     if (cluster->owners[slot] != from ||
         now < cluster->changed_at[slot] + HINTS_MS * MS)
         return;
-    to = node_at(cluster, &redirect->to);
+    to = lk__cluster_at(cluster, &redirect->to);
     if (to == NULL || to == from)
         return;
     lk__cluster_give(cluster, slot, to);
@@ -418,8 +400,12 @@ lk__node *lk__cluster_asks(lk_client *client, unsigned slot,
     lk__redirect_read(&redirect, reply, slot,
                       lk__node_of(request->conn)->endpoint.host);
     if (redirect.kind == LK__REDIRECT_ASK)
-        to = node_at(cluster, &redirect.to);
-    return to != NULL && lk__node_is_ready(to) ? to : NULL;
+        to = lk__cluster_at(cluster, &redirect.to);
+    if (to == NULL)
+        return NULL;
+    to->asked_until = lk__client_now(client) + ASKED_MS * MS;
+    lk__node_arrive(to);
+    return lk__node_is_ready(to) ? to : NULL;
 }
 
 static void
@@ -509,6 +495,7 @@ void lk__cluster_free(lk__cluster *cluster)
     if (cluster == NULL)
         return;
     lk__conn_done(&cluster->scout.conn);
+    lk__cluster_spare_free(cluster);
     lk__free(cluster->asked);
     lk__free(cluster);
 }

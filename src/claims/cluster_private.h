@@ -7,9 +7,9 @@
 #include "claims/node.h"
 
 /*
- * A cluster is written in two files: where slots are (cluster.c), and whom the
- * masters name, and how far that is believed (cluster_belief.c). This is what they
- * tell each other.
+ * A cluster is written in three files: its nodes (cluster_nodes.c), where slots are
+ * (cluster.c), and whom the masters name, and how far that is believed
+ * (cluster_belief.c). This is what they tell each other.
  */
 
 #define LK__CLUSTER_MS UINT64_C(1000000)
@@ -20,7 +20,8 @@ struct lk__cluster {
     lk__node *owners[LK__SLOTS]; /* nowhere: nobody serves it */
     uint64_t changed_at[LK__SLOTS];
     uint64_t settled_at; /* when a slot went elsewhere last */
-    size_t nodes;        /* how many there are, nowhere among them */
+    lk__node *spare;     /* those that were let go, and that another may be */
+    size_t nodes;        /* how many there are, nowhere and these among them */
     bool is_seen;        /* a master has said who serves what */
     bool is_unswept;     /* names may be where their slot is no more */
     bool is_unheard;     /* a node is believed for longer, and its holds do not
@@ -34,8 +35,21 @@ struct lk__cluster {
 /* Looks at everything by then. */
 void lk__cluster_wake_by(lk__cluster *cluster, uint64_t at);
 
+/* ---- cluster_nodes.c ---- */
+
 /* It serves slots. */
 bool lk__cluster_is_master(const lk__cluster *cluster, const lk__node *node);
+
+/* The node there. NULL: no memory, or there are too many. */
+lk__node *lk__cluster_at(lk__cluster *cluster, const lk__endpoint *endpoint);
+
+/* Lets go of those that were of no use for a while. No node's event is under way,
+   and nobody goes through them. */
+void lk__cluster_let_go(lk__cluster *cluster);
+
+void lk__cluster_spare_free(lk__cluster *cluster);
+
+/* ---- cluster.c, cluster_belief.c ---- */
 
 /* The slot is at this node from now on. */
 void lk__cluster_give(lk__cluster *cluster, unsigned slot, lk__node *node);

@@ -272,24 +272,10 @@ size_t lk__node_pending(const lk__node *node)
 
 /* ---- life ---------------------------------------------------------------- */
 
-lk__node *lk__node_new(lk_client *client, const lk__endpoint *endpoint)
+static void conns_init(lk__node *node)
 {
-    lk__node *node = lk__alloc(sizeof(*node));
+    lk_client *client = node->client;
 
-    if (node == NULL)
-        return NULL;
-    node->client = client;
-    node->address = client->settings.address;
-    if (endpoint != NULL)
-        node->endpoint = *endpoint;
-    node->address.port = endpoint != NULL ? endpoint->port : node->address.port;
-    node->belief.until = LK__NEVER;
-    node->can_kill = true;
-    node->offline_alarm.fire = on_offline;
-    lk__record_init(node);
-    lk__under_init(&node->under, node, client->settings.under);
-    snprintf(node->channel, sizeof(node->channel), "latchkey:in:%s:%s",
-             client->settings.tenant, client->id);
     lk__conn_init(&node->command, &command_class, client, node);
     lk__conn_init(&node->inbox, &inbox_class, client, node);
     node->command_greeting.conn = &node->command;
@@ -306,8 +292,51 @@ lk__node *lk__node_new(lk_client *client, const lk__endpoint *endpoint)
     conn_add(node, &node->inbox);
     conn_add(node, &node->command);
     conn_add(node, &node->road.lane.conn);
+}
+
+/* In zeroed memory. False: there is no more of it. */
+static bool
+begin(lk__node *node, lk_client *client, const lk__endpoint *endpoint)
+{
+    node->client = client;
+    node->address = client->settings.address;
+    if (endpoint != NULL)
+        node->endpoint = *endpoint;
+    node->address.port = endpoint != NULL ? endpoint->port : node->address.port;
+    node->belief.until = LK__NEVER;
+    node->can_kill = true;
+    node->offline_alarm.fire = on_offline;
+    lk__record_init(node);
+    lk__under_init(&node->under, node, client->settings.under);
+    snprintf(node->channel, sizeof(node->channel), "latchkey:in:%s:%s",
+             client->settings.tenant, client->id);
+    conns_init(node);
     node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);
-    if (node->seen == NULL || !lk__group_new(node)) {
+    return node->seen != NULL && lk__group_new(node);
+}
+
+/* Lets go of what it has, its own memory excepted. */
+static void end(lk__node *node)
+{
+    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
+        lk__conn_done(conn);
+    lk__group_free(node->group);
+    lk__view_free(node->view);
+    lk__free(node->seen);
+    lk__free(node->record_text);
+    node->group = NULL;
+    node->view = NULL;
+    node->seen = NULL;
+    node->record_text = NULL;
+}
+
+lk__node *lk__node_new(lk_client *client, const lk__endpoint *endpoint)
+{
+    lk__node *node = lk__alloc(sizeof(*node));
+
+    if (node == NULL)
+        return NULL;
+    if (!begin(node, client, endpoint)) {
         lk__node_free(node);
         return NULL;
     }
@@ -318,13 +347,25 @@ void lk__node_free(lk__node *node)
 {
     if (node == NULL)
         return;
-    for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
-        lk__conn_done(conn);
-    lk__group_free(node->group);
-    lk__view_free(node->view);
-    lk__free(node->seen);
-    lk__free(node->record_text);
+    end(node);
     lk__free(node);
+}
+
+void lk__node_let_go(lk__node *node)
+{
+    lk__node_stop(node);
+    end(node);
+}
+
+bool lk__node_begin_anew(lk__node *node, const lk__endpoint *endpoint)
+{
+    lk_client *client = node->client;
+
+    memset(node, 0, sizeof(*node));
+    if (begin(node, client, endpoint))
+        return true;
+    end(node);
+    return false;
 }
 
 void lk__node_start(lk__node *node)

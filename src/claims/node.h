@@ -48,12 +48,14 @@ struct lk__node {
                                 cluster does */
     lk__belief belief;
     lk__endpoint
-        endpoint;      /* in a cluster: where it is if it serves anything, */
-    lk__view *view;    /* what it says of the others; NULL: nothing, */
-    unsigned number;   /* by which views know it, */
-    size_t slot_count; /* how many it serves, */
-    bool gave;         /* and whether it gave when last looked at */
-    lk__conn *conns;   /* all to it, in the order in which they are flushed */
+        endpoint;         /* in a cluster: where it is if it serves anything, */
+    lk__view *view;       /* what it says of the others; NULL: nothing, */
+    unsigned number;      /* by which views know it, */
+    size_t slot_count;    /* how many it serves, */
+    uint64_t asked_until; /* it is asked, though it may serve none, */
+    uint64_t used_at;     /* when it was of use last, */
+    bool gave;            /* and whether it gave when last looked at */
+    lk__conn *conns; /* all to it, in the order in which they are flushed */
     lk__conn command, inbox;
     lk__greeting command_greeting, inbox_greeting;
     lk__signals signals;
@@ -94,6 +96,15 @@ lk__node *lk__node_of(const lk__conn *conn);
 /* endpoint NULL: where the client's settings say. NULL: out of memory. */
 lk__node *lk__node_new(struct lk_client *client, const lk__endpoint *endpoint);
 void lk__node_free(lk__node *node);
+
+/*
+ * Ends it, but leaves its memory, in which another may begin or which is freed: a
+ * thread that reads for itself may yet look there whether the stream is the one it
+ * had. Nothing else knows it any more. Of a cluster's.
+ */
+void lk__node_let_go(lk__node *node);
+/* False: out of memory; it stays as it was. */
+bool lk__node_begin_anew(lk__node *node, const lk__endpoint *endpoint);
 
 void lk__node_start(lk__node *node);
 

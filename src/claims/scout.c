@@ -65,6 +65,14 @@ static void on_open(lk__conn *conn)
         ask(scout_of(conn));
 }
 
+static void turn_to_next(lk__scout *scout)
+{
+    const lk__settings *settings = &scout->conn.client->settings;
+
+    scout->seed = (scout->seed + 1) % settings->seed_count;
+    scout->conn.address = &settings->seeds[scout->seed];
+}
+
 /* The next one at once, until each has failed. */
 static void on_down(lk__conn *conn, lk_status why)
 {
@@ -73,8 +81,7 @@ static void on_down(lk__conn *conn, lk_status why)
 
     (void)why;
     scout->heard(scout, NULL);
-    scout->seed = (scout->seed + 1) % settings->seed_count;
-    conn->address = &settings->seeds[scout->seed];
+    turn_to_next(scout);
     if (scout->left > 1) {
         unsigned failures = conn->failures;
 
@@ -106,4 +113,10 @@ void lk__scout_start(lk__scout *scout)
         return;
     scout->left = scout->conn.client->settings.seed_count;
     lk__conn_start(&scout->conn);
+}
+
+void lk__scout_rest(lk__scout *scout)
+{
+    lk__conn_stop(&scout->conn);
+    turn_to_next(scout);
 }

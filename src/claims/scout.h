@@ -22,7 +22,10 @@ void lk__scout_init(lk__scout *scout, struct lk_client *client,
                     void (*heard)(lk__scout *scout, const redisReply *reply),
                     void *data);
 
-/* Begins, if it has not. An answer ends it. */
+/* Begins, if it has not. */
 void lk__scout_start(lk__scout *scout);
+
+/* It has answered. The next one is asked if that was of no use. */
+void lk__scout_rest(lk__scout *scout);
 
 #endif /* LK_CLAIMS_SCOUT_H */

@@ -44,6 +44,22 @@ void lk__view_take(lk__view *view, lk__slots *slots, lk__node **whom,
     view->asked_at = asked_at;
 }
 
+bool lk__view_names(const lk__view *view, const lk__node *node)
+{
+    size_t count = view->slots == NULL ? 0 : view->slots->master_count;
+
+    for (size_t i = 0; i < count; i++) {
+        if (view->whom[i] == node)
+            return true;
+    }
+    return false;
+}
+
+void lk__view_forget(lk__view *view)
+{
+    lk__view_take(view, NULL, NULL, 0);
+}
+
 void lk__view_compare(lk__view *view, lk__node *const *owners)
 {
     memset(view->denies, 0, sizeof(view->denies));

@@ -34,6 +34,12 @@ struct lk__node *lk__view_owner(const lk__view *view, unsigned slot);
 void lk__view_take(lk__view *view, lk__slots *slots, struct lk__node **whom,
                    uint64_t asked_at);
 
+/* Whether this node is among those whom it names. */
+bool lk__view_names(const lk__view *view, const struct lk__node *node);
+
+/* As if it had said nothing yet. */
+void lk__view_forget(lk__view *view);
+
 /* Compares it with what is believed, for each slot. */
 void lk__view_compare(lk__view *view, struct lk__node *const *owners);
 

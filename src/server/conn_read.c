@@ -35,14 +35,14 @@ void lk__conn_lend(lk__conn *conn)
     conn->client->world->class->link_lend(conn->link);
 }
 
-/* Outside the monitor. */
-static bool has_bytes(lk__conn *conn, lk__link *link, uint64_t until)
+/* Outside the monitor, where the connection may become another's. */
+static bool has_bytes(const lk_client *client, lk__link *link, uint64_t until)
 {
     bool has;
     int was;
 
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
-    has = conn->client->world->class->link_await(link, until);
+    has = client->world->class->link_await(link, until);
     (void)pthread_setcancelstate(was, &was);
     return has;
 }
@@ -60,7 +60,7 @@ static bool read_some(lk__conn *conn, lk__link *link, uint64_t until)
     bool has;
 
     lk__client_leave(client);
-    has = has_bytes(conn, link, until);
+    has = has_bytes(client, link, until);
     lk__client_lock(client);
     if (has)
         size = client->world->class->link_read(link, &bytes);

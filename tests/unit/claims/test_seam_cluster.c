@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A client on a virtual clock and a cluster that the test plays: which nodes it
+ * asks, which it keeps, and where a hold is renewed while its slot moves.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/script.h"
+#include "base/slot.h"
+#include "handle/open.h"
+#include "lock_table.h"
+#include "support/check.h"
+#include "support/fake_world.h"
+
+enum {
+    SECOND_MS = 1000,
+    ADDRESSES = 1200, /* more than there is room for at a time */
+    WATCHDOG_MS = 3000
+};
+
+/* Hosts that begin with an s are of the URL, and always there. */
+static const char url[] = "redis+cluster://s0,s1?failover=fast";
+
+typedef struct scene {
+    fake_world *world;
+    lk_client *client;
+    const char *said[2]; /* the master, by each of the URL's */
+    const char *master;  /* and by itself; it is there, */
+    const char
+        *importer;     /* and this one, if there is one: the slots move to it */
+    fake_link *link;   /* the last one to it */
+    unsigned connects; /* to the master, */
+    unsigned imports;  /* and to the importer */
+    uint64_t greeting_ms; /* so slow is it to greet */
+    unsigned moved;       /* questions that the importer answered, and */
+    unsigned unasked;     /* that it got without ASKING */
+    bool is_asking;
+} scene;
+
+static scene now;
+
+/* ---- what is played ------------------------------------------------------------- */
+
+static bool is_at(const fake_link *link, const char *host)
+{
+    return host != NULL && strcmp(fake_link_address(link)->host, host) == 0;
+}
+
+static int on_connect(void *data, fake_link *link)
+{
+    (void)data;
+    if (is_at(link, now.master)) {
+        now.connects++;
+        now.link = link;
+    }
+    now.imports += is_at(link, now.importer);
+    return fake_link_address(link)->host[0] == 's' || is_at(link, now.master) ||
+                   is_at(link, now.importer)
+               ? 0
+               : -ECONNREFUSED;
+}
+
+static void say_map(fake_link *link)
+{
+    const char *host = fake_link_address(link)->host;
+    const char *named = host[0] == 's' ? now.said[host[1] - '0'] : now.master;
+    char text[128];
+
+    (void)snprintf(text, sizeof(text),
+                   "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$%zu\r\n%s\r\n:6379\r\n"
+                   "$1\r\ni\r\n",
+                   strlen(named), named);
+    fake_say(link, text);
+}
+
+static bool runs(const char **argv, const size_t *sizes, const lk__script *s)
+{
+    return strcmp(argv[1], s->sha1) == 0 ||
+           (sizes[1] == s->size && memcmp(argv[1], s->body, s->size) == 0);
+}
+
+static void
+say_elsewhere(fake_link *link, const char *word, const char *key, size_t size)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "-%s %u %s:6379\r\n", word,
+                   lk__slot_of(key, size), now.importer);
+    fake_say(link, text);
+}
+
+/* While the slot moves its only key is at the importer. */
+static void play_script(fake_link *link, const char **argv, const size_t *sizes)
+{
+    bool renews = runs(argv, sizes, &lk__lock_renew_script);
+
+    if (is_at(link, now.importer)) {
+        now.unasked += !now.is_asking;
+        now.moved++;
+        fake_say(link, "*2\r\n:1\r\n*0\r\n");
+    } else if (now.importer != NULL) {
+        if (renews)
+            say_elsewhere(link, "ASK", argv[3], sizes[3]);
+        else
+            fake_say(link, "-TRYAGAIN several keys\r\n");
+    } else if (renews) {
+        fake_say(link, "*2\r\n:1\r\n*0\r\n");
+    } else if (runs(argv, sizes, &lk__lock_keep_script)) {
+        fake_say(link, "*4\r\n:1\r\n:3000\r\n:0\r\n:63\r\n");
+    } else if (runs(argv, sizes, &lk__lock_acquire_script)) {
+        fake_say(link, "*4\r\n:1\r\n:1\r\n:3000\r\n:63\r\n");
+    } else {
+        fake_say(link, "*4\r\n:1\r\n:2\r\n:0\r\n:0\r\n"); /* released */
+    }
+}
+
+static void say_subscribed(fake_link *link, const char *channel)
+{
+    char text[160];
+
+    (void)snprintf(text, sizeof(text),
+                   "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
+                   strlen(channel), channel);
+    fake_say(link, text);
+}
+
+static void on_command(void *data, fake_link *link, int argc, const char **argv,
+                       const size_t *sizes)
+{
+    static const char info[] = "run_id:1\r\nrole:master\r\nmaster_replid:2\r\n";
+    bool was_asking = now.is_asking;
+    char text[128];
+
+    (void)data;
+    (void)snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(info), info);
+    now.is_asking = strcmp(argv[0], "ASKING") == 0;
+    if (strcmp(argv[0], "INFO") == 0) {
+        fake_say_in(link, now.greeting_ms * FAKE_MS, text);
+    } else if (argc > 1 && strcmp(argv[1], "ID") == 0) {
+        fake_say(link, ":1\r\n");
+    } else if (strcmp(argv[0], "CLUSTER") == 0) {
+        say_map(link);
+    } else if (strcmp(argv[0], "SUBSCRIBE") == 0) {
+        say_subscribed(link, argv[1]);
+    } else if (strncmp(argv[0], "EVAL", 4) == 0) {
+        now.is_asking = was_asking;
+        play_script(link, argv, sizes);
+        now.is_asking = false;
+    } else {
+        fake_say(link, "+OK\r\n");
+    }
+}
+
+static const fake_server player = {.on_connect = on_connect,
+                                   .on_command = on_command};
+
+/* ---- the scene ------------------------------------------------------------------ */
+
+static void run_ms(uint64_t ms)
+{
+    fake_world_run_for(now.world, ms * FAKE_MS);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    now = (scene){.world = fake_world_new(11, &player, NULL),
+                  .master = "m",
+                  .said = {"m", "m"}};
+    fake_world_settings(now.world)->connect_ns = FAKE_MS;
+    fake_world_settings(now.world)->request_ns = FAKE_MS;
+    fake_world_settings(now.world)->reply_ns = FAKE_MS;
+    return 0;
+}
+
+static void open_client(void)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = WATCHDOG_MS};
+
+    assert_status(lk__client_open_in(&now.client, fake_world_base(now.world),
+                                     url, &brief),
+                  LK_OK);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    lk_client_free(now.client);
+    fake_world_free(now.world);
+    return 0;
+}
+
+/* ---- nodes ---------------------------------------------------------------------- */
+
+/* As in a container system, where each start brings another one. */
+static void addresses_are_others_for_ever(void **state)
+{
+    char host[16];
+
+    (void)state;
+    open_client();
+    for (unsigned i = 0; i < ADDRESSES; i++) {
+        (void)snprintf(host, sizeof(host), "m%u", i);
+        now.master = now.said[0] = now.said[1] = host;
+        now.connects = 0;
+        if (now.link != NULL)
+            fake_break(now.link, -ECONNRESET);
+        run_ms(SECOND_MS / 2);
+        if (now.connects == 0)
+            fail_msg("the client does not come to the address %u", i);
+    }
+}
+
+static void every_one_of_the_url_is_asked(void **state)
+{
+    (void)state;
+    now.said[0] = "dead";
+    open_client();
+    run_ms(2 * (uint64_t)SECOND_MS);
+    assert_in_range(now.connects, 1, 2);
+    assert_status(lk_client_wait_ready(now.client, SECOND_MS), LK_OK);
+}
+
+/* Another map must not take its time from it. */
+static void a_master_may_be_slow_to_come(void **state)
+{
+    (void)state;
+    now.said[0] = "dead";
+    now.greeting_ms = 900;
+    open_client();
+    run_ms(10 * (uint64_t)SECOND_MS);
+    assert_status(lk_client_wait_ready(now.client, SECOND_MS), LK_OK);
+}
+
+/* ---- slots that move ------------------------------------------------------------- */
+
+static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(void **state)
+{
+    lk_lock *lock = NULL;
+    lk_hold *hold = NULL;
+
+    (void)state;
+    open_client();
+    assert_status(lk_lock_new(&lock, now.client, "n", NULL), LK_OK);
+    assert_status(lk_lock_acquire(lock, SECOND_MS, NULL, &hold), LK_OK);
+    now.importer = "new";
+    run_ms(60 * (uint64_t)WATCHDOG_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_true(now.moved >= 60);
+    assert_int_equal(now.unasked, 0);
+    assert_int_equal(now.imports, 1);
+    now.importer = NULL;
+    run_ms(WATCHDOG_MS);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(addresses_are_others_for_ever, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(every_one_of_the_url_is_asked, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_master_may_be_slow_to_come, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            a_hold_is_renewed_at_a_master_that_has_no_slot_yet, setup,
+            teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
