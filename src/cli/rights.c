@@ -250,10 +250,42 @@ static void put_json(const rules *r)
 
 /* ---- what is asked for -------------------------------------------------------- */
 
-static bool is_known(const char *primitive)
+/* NULL: there is none of that name. */
+static const cli_rights *find(const char *primitive)
 {
     for (const cli_rights *one = cli_rights_of; one->primitive != NULL; one++) {
         if (strcmp(one->primitive, primitive) == 0)
+            return one;
+    }
+    return NULL;
+}
+
+void cli_rights_check(const cli *c, const char *primitive)
+{
+    if (find(primitive) != NULL)
+        return;
+    cli_usage(c, "'%s' is no primitive: one of them is plain_semaphore",
+              primitive);
+}
+
+bool cli_rights_need(const char *primitive, const char *command)
+{
+    const cli_rights *rights = find(primitive);
+
+    if (rights == NULL)
+        return false;
+    for (const char *const *one = rights->commands; *one != NULL; one++) {
+        if (strcmp(*one, command) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool cli_rights_help(const char *command)
+{
+    for (const cli_help *help = cli_rights_helpful; help->command != NULL;
+         help++) {
+        if (strcmp(help->command, command) == 0)
             return true;
     }
     return false;
@@ -301,9 +333,8 @@ static void check(const cli *c, const cli_scope *scope, const char *primitive)
         cli_usage(c, "the prefix would give rights to keys of other names: "
                      "take one that is not the beginning of latchkey:, "
                      "redisson_, lock: or lock-signal:, nor begins with it");
-    if (primitive != NULL && !is_known(primitive))
-        cli_usage(c, "'%s' is no primitive: one of them is plain_semaphore",
-                  primitive);
+    if (primitive != NULL)
+        cli_rights_check(c, primitive);
 }
 
 int cli_rights_put(const cli *c, const cli_scope *scope, const char *primitive)

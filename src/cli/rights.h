@@ -2,6 +2,8 @@
 #ifndef LK_CLI_RIGHTS_H
 #define LK_CLI_RIGHTS_H
 
+#include <stdbool.h>
+
 struct cli;
 
 /*
@@ -36,5 +38,13 @@ typedef struct cli_scope {
  */
 int cli_rights_put(const struct cli *c, const cli_scope *scope,
                    const char *primitive);
+
+/* Whether such a primitive needs the command, as "pubsub|numsub", or works better
+   with it. Of one that does not exist nothing is needed. */
+bool cli_rights_need(const char *primitive, const char *command);
+bool cli_rights_help(const char *command);
+
+/* Ends the program unless it is a primitive. */
+void cli_rights_check(const struct cli *c, const char *primitive);
 
 #endif /* LK_CLI_RIGHTS_H */

@@ -175,14 +175,30 @@ static int lengthen(run *r)
     return status == LK_OK ? 0 : cli_fail_call(r->c, status, r->subject.name);
 }
 
+/* What those who look at NAME are told. It may be held when COMMAND, which they
+   see, has ended. */
+static const char *reason_of(const run *r, char *to, size_t size)
+{
+    const char *why = r->options.why;
+    char time[CLI_TIME_SIZE];
+
+    if (r->options.at_least_ms <= 0)
+        return why;
+    (void)snprintf(to, size, "kept for %s at least%s%s",
+                   cli_time_words(time, (uint64_t)r->options.at_least_ms),
+                   why != NULL ? ": " : "", why != NULL ? why : "");
+    return to;
+}
+
 static int obtain(run *r)
 {
+    char reason[256];
     const run_wait wait = {.c = r->c,
                            .client = r->client,
                            .subject = &r->subject,
                            .signals = &r->signals,
                            .wait_ms = r->options.wait_ms,
-                           .reason = r->options.why};
+                           .reason = reason_of(r, reason, sizeof(reason))};
     int number;
     lk_status status = run_wait_acquire(&wait, &r->hold, &number);
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/clock.h"
@@ -30,7 +31,7 @@ static const cli_option options[] = {
     {CLI_TEXT, 0, "tenant", offsetof(struct values, tenant), "WORD",
      "with --acl: of clients whose URL says tenant=WORD", 0},
     {CLI_TEXT, 0, "for", offsetof(struct values, primitive), "PRIMITIVE",
-     "with --acl: of this one alone, as plain_semaphore", 0},
+     "rights that this one needs, as plain_semaphore", 0},
     {CLI_TEXT, 'n', "name", offsetof(struct values, name), "NAME", NULL, 0},
     {CLI_TIME, 'w', "watch", offsetof(struct values, watch_ms), "TIME", NULL,
      0},
@@ -57,6 +58,8 @@ static const cli_style styles[] = {[LK_CHECK_OK] = CLI_GREEN,
 struct report {
     const cli *c;
     cli_json json;
+    const char
+        *primitive; /* that is meant; NULL: a lock, and what is like it */
     bool failed;
 };
 
@@ -96,6 +99,35 @@ static void put(struct report *report, const lk_check *check)
         (check->level == LK_CHECK_OK || check->level == LK_CHECK_NOTE))
         return;
     put_text(c, check);
+}
+
+/* ---- the rights of one primitive ----------------------------------------------- */
+
+/* The library judges by what a lock needs. Returns whether the check is of
+   account to the primitive that is meant; what that needs is no mere note. */
+static bool is_meant(const struct report *report, lk_check *check)
+{
+    char command[32];
+
+    if (report->primitive == NULL || strcmp(check->id, "rights") != 0 ||
+        sscanf(check->text, "+%31s is denied", command) != 1)
+        return true;
+    if (cli_rights_need(report->primitive, command)) {
+        if (check->level == LK_CHECK_NOTE)
+            check->level = LK_CHECK_WARN;
+        return true;
+    }
+    return check->level == LK_CHECK_NOTE && cli_rights_help(command);
+}
+
+static void put_health(struct report *report, const lk_health *health)
+{
+    for (size_t i = 0; i < health->count; i++) {
+        lk_check check = *health->checks[i];
+
+        if (is_meant(report, &check))
+            put(report, &check);
+    }
 }
 
 /* ---- what the library's own checks do not see ------------------------------------- */
@@ -162,8 +194,7 @@ look(struct report *report, lk_client *client, const struct values *values)
 
     if (status != LK_OK)
         return status;
-    for (size_t i = 0; i < first->count; i++)
-        put(report, first->checks[i]);
+    put_health(report, first);
     if (values->name != NULL)
         try_name(report, client, values->name);
     (void)fflush(stdout);
@@ -191,9 +222,11 @@ static int run(cli *c, int argc, char **argv)
     if (values.acl)
         return cli_rights_put(c, &(cli_scope){values.prefix, values.tenant},
                               values.primitive);
-    if (values.prefix[0] != '\0' || values.tenant[0] != '\0' ||
-        values.primitive != NULL)
-        cli_usage(c, "--prefix, --tenant and --for are for --acl");
+    if (values.prefix[0] != '\0' || values.tenant[0] != '\0')
+        cli_usage(c, "--prefix and --tenant are for --acl");
+    if (values.primitive != NULL)
+        cli_rights_check(c, values.primitive);
+    report.primitive = values.primitive;
     code = see_open(c, &client);
     if (code != 0)
         return code;
@@ -222,7 +255,9 @@ const cli_command cli_command_doctor = {
         "Looks at version, eviction, persistence, replication, memory, round\n"
         "trips, clocks and access rules; each line that is not ok says what "
         "to\n"
-        "do. --quiet shows only those that may go wrong.\n"
+        "do. --quiet shows only those that may go wrong. The user's rights "
+        "are\n"
+        "judged by what a lock needs, or what --for says.\n"
         "--acl asks no server: it prints the fewest rights with which a\n"
         "program can use the library, as rules for ACL SETUSER.\n"
         "Exit code 69: something fails.",

@@ -151,6 +151,20 @@ static void a_job_runs_once_per_tick_on_three_hosts(void **state)
     }
 }
 
+/* The command that is shown may have ended; why its name is held is said. */
+static void it_is_said_that_a_name_is_kept(void **state)
+{
+    (void)state;
+    assert_tool(&how, 0, "kept for 0.20 s at least: nightly", "", "lock",
+                "-ynightly", "--at-least=0.2", "job", "--", LK_TOOL, "who",
+                "job", NULL);
+    assert_tool(&how, 0, "\"reason\":\"kept for 0.20 s at least\"", "", "lock",
+                "--at-least=0.2", "job", "--", LK_TOOL, "who", "--json", "job",
+                NULL);
+    assert_tool(&how, 0, "\"reason\":\"nightly\"", "", "lock", "-ynightly",
+                "job", "--", LK_TOOL, "who", "--json", "job", NULL);
+}
+
 static void the_time_counts_from_the_begin_and_ends_by_itself(void **state)
 {
     uint64_t began = wait_now_ms();
@@ -319,6 +333,7 @@ int main(void)
         cmocka_unit_test_teardown(a_time_is_understood_as_it_is_shown, forget),
         cmocka_unit_test_teardown(a_job_runs_once_per_tick_on_three_hosts,
                                   forget),
+        cmocka_unit_test_teardown(it_is_said_that_a_name_is_kept, forget),
         cmocka_unit_test_teardown(
             the_time_counts_from_the_begin_and_ends_by_itself, forget),
         cmocka_unit_test_teardown(a_name_that_is_lost_afterwards_is_told_of,

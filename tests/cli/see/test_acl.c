@@ -216,8 +216,9 @@ static void the_pages_say_the_same(void **state)
 
 /* ---- what the doctor says of them --------------------------------------------- */
 
-/* Nothing that may go wrong. */
-static void assert_fit(const char *primitive, const char *prefix)
+/* Nothing that may go wrong. meant: by what it is judged; NULL: a lock. */
+static void
+assert_fit(const char *primitive, const char *prefix, const char *meant)
 {
     char *rules = rights_printed(primitive, prefix);
     char command[4096], url[512];
@@ -229,7 +230,8 @@ static void assert_fit(const char *primitive, const char *prefix)
     freeReplyObject(server_command(redis, command));
     (void)snprintf(url, sizeof(url), "%s?user=exact&password=p",
                    server_url(redis));
-    t = tool_start(&how, "doctor", "--quiet", "--watch", "0", NULL);
+    t = tool_start(&how, "doctor", "--quiet", "--watch", "0",
+                   meant != NULL ? "--for" : NULL, meant, NULL);
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     if (strstr(tool_out(t), "rights") != NULL)
         fail_msg("%s: %s", primitive != NULL ? primitive : "all", tool_out(t));
@@ -241,8 +243,8 @@ static void assert_fit(const char *primitive, const char *prefix)
 static void the_doctor_misses_no_right_that_is_printed_for_all(void **state)
 {
     (void)state;
-    assert_fit(NULL, "");
-    assert_fit(NULL, "app:");
+    assert_fit(NULL, "", NULL);
+    assert_fit(NULL, "app:", NULL);
 }
 
 /* Of those primitives that stand on a lock's commands. */
@@ -254,7 +256,38 @@ static void nor_one_that_is_printed_for_a_lock(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
-        assert_fit(primitives[i], "app:");
+        assert_fit(primitives[i], "app:", NULL);
+}
+
+static void nor_one_that_is_printed_for_what_is_meant(void **state)
+{
+    static const char *const primitives[] = {"lock",    "rwlock",   "latch",
+                                             "siglock", "cell",     "flight",
+                                             "redlock", "semaphore"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
+        assert_fit(primitives[i], "app:", primitives[i]);
+}
+
+/* A user with the rights of another one. */
+static void what_is_meant_misses_is_told(void **state)
+{
+    char url[512];
+    const tool_how how = {.url = url};
+
+    (void)state;
+    freeReplyObject(
+        server_command(redis,
+                       "ACL SETUSER exact reset on >p ~* &* +@all -set -zadd"));
+    (void)snprintf(url, sizeof(url), "%s?user=exact&password=p",
+                   server_url(redis));
+    assert_tool(&how, 0, "warn    rights       +set is denied", "", "doctor",
+                "--watch=0", "--for", "cell", NULL);
+    assert_tool(&how, 69, "FAIL    rights       +zadd is denied", "", "doctor",
+                "--watch=0", "--for", "siglock", NULL);
+    assert_tool(NULL, 64, "", "is no primitive", "doctor", "--for", "mutex",
+                NULL);
 }
 
 /* ---- the output ------------------------------------------------------------------ */
@@ -290,8 +323,8 @@ static void what_would_be_another_rule_is_refused(void **state)
                     prefixes[i], NULL);
     assert_tool(NULL, 64, "", "is no primitive", "doctor", "--acl", "--for",
                 "mutex", NULL);
-    assert_tool(NULL, 64, "", "--prefix, --tenant and --for are for --acl",
-                "doctor", "--prefix", "a", NULL);
+    assert_tool(NULL, 64, "", "--prefix and --tenant are for --acl", "doctor", "--prefix",
+                "a", NULL);
 }
 
 int main(void)
@@ -307,6 +340,8 @@ int main(void)
         TEST(the_pages_say_the_same),
         TEST(the_doctor_misses_no_right_that_is_printed_for_all),
         TEST(nor_one_that_is_printed_for_a_lock),
+        TEST(nor_one_that_is_printed_for_what_is_meant),
+        TEST(what_is_meant_misses_is_told),
         TEST(a_program_reads_the_same),
         TEST(what_helps_is_said_beside_it),
         TEST(what_would_be_another_rule_is_refused),

@@ -99,8 +99,8 @@ static void doctor_finds_a_right_that_is_missing(void **state)
         f->server, "ACL SETUSER poor reset on >p ~* &* +@all -publish -zrem"));
     assert_tool(&how, 69, "warn    rights       +publish is denied", "",
                 "doctor", "-w", "0", NULL);
-    assert_tool(&how, 69, "FAIL    rights       +@sortedset is denied", "",
-                "doctor", "-w", "0", NULL);
+    assert_tool(&how, 69, "FAIL    rights       +zrem is denied", "", "doctor",
+                "-w", "0", NULL);
 }
 
 static void doctor_tries_a_name(void **state)
