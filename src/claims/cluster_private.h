@@ -23,16 +23,20 @@ struct lk__cluster {
     size_t nodes;        /* how many there are, nowhere among them */
     bool is_seen;        /* a master has said who serves what */
     bool is_unswept;     /* names may be where their slot is no more */
+    bool is_uncompared;  /* views were compared with what was before */
     bool is_unheard;     /* a node is believed for longer, and its holds do not
                             know it */
     uint64_t heard_at;   /* when they were told last */
     lk__scout scout;
     lk__alarm alarm;
-    uint64_t *asked; /* room for the times of votes */
+    lk__view *latest; /* what masters said, the one that was asked last first */
 };
 
 /* Looks at everything by then. */
 void lk__cluster_wake_by(lk__cluster *cluster, uint64_t at);
+
+/* Asks all masters; those that were asked a moment ago are so in a moment. */
+void lk__cluster_ask_anew(lk__cluster *cluster);
 
 /* It serves slots. */
 bool lk__cluster_is_master(const lk__cluster *cluster, const lk__node *node);
@@ -45,6 +49,12 @@ bool lk__cluster_is_fast(const lk__cluster *cluster);
 
 /* Whether a master has been heard lately. */
 bool lk__cluster_is_fresh(const lk__cluster *cluster, const lk__node *node);
+
+/* The node has its first slot. */
+void lk__cluster_begin(lk__cluster *cluster, lk__node *node);
+
+/* This is what a master said last. */
+void lk__cluster_note(lk__cluster *cluster, lk__view *view);
 
 /* How far each is believed now, and what follows. */
 void lk__cluster_judge(lk__cluster *cluster);

@@ -52,8 +52,10 @@ struct lk__node {
     lk__view *view;    /* what it says of the others; NULL: nothing, */
     unsigned number;   /* by which views know it, */
     size_t slot_count; /* how many it serves, */
-    bool gave;         /* and whether it gave when last looked at */
-    lk__conn *conns;   /* all to it, in the order in which they are flushed */
+    uint64_t
+        led_since;   /* and since when without a break, as far as is known, */
+    bool gave;       /* and whether it gave when last looked at */
+    lk__conn *conns; /* all to it, in the order in which they are flushed */
     lk__conn command, inbox;
     lk__greeting command_greeting, inbox_greeting;
     lk__signals signals;
