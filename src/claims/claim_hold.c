@@ -36,12 +36,15 @@ static void deadline_set(lk__claim *claim)
     claim->deadline = leased < believed ? leased : believed;
 }
 
+/* The server knows it. One that is not believed itself yet takes nothing away from
+   how long the one before was. */
 static void server_note(lk__claim *claim)
 {
     const lk__belief *belief = &claim->place->node->belief;
 
     claim->turn = belief->turn;
-    claim->believed_until = belief->until;
+    if (belief->until > claim->believed_until)
+        claim->believed_until = belief->until;
 }
 
 static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
@@ -54,6 +57,7 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
     if (claim->spin.most_ms == 0 && !claim->place->kind->signals)
         lk__node_want_inbox(claim->place->node);
     claim->leased_until = deadline;
+    claim->believed_until = 0;
     server_note(claim);
     deadline_set(claim);
     claim->granted_at = now;

@@ -42,23 +42,12 @@ void lk__cluster_give(lk__cluster *cluster, unsigned slot, lk__node *node)
 {
     uint64_t now = lk__client_now(cluster->client);
 
-    if (node->slot_count++ == 0 && !lk__cluster_is_fast(cluster)) {
-        node->belief.from = LK__NEVER;
-        node->belief.until = node->belief.stays = 0;
-    }
+    if (node->slot_count++ == 0)
+        lk__cluster_begin(cluster, node);
     cluster->owners[slot]->slot_count--;
     cluster->owners[slot] = node;
     cluster->changed_at[slot] = cluster->settled_at = now;
-    cluster->is_unswept = true;
-}
-
-static void compare_all(const lk__cluster *cluster)
-{
-    for (const lk__node *node = cluster->nowhere->next; node != NULL;
-         node = node->next) {
-        if (lk__cluster_is_master(cluster, node))
-            lk__view_compare(node->view, cluster->owners);
-    }
+    cluster->is_unswept = cluster->is_uncompared = true;
 }
 
 /* Names that have no node to wait for, if there are any, wait anew. */
@@ -86,7 +75,6 @@ static void sweep(lk__cluster *cluster)
     if (!cluster->is_unswept)
         return;
     cluster->is_unswept = false;
-    compare_all(cluster);
     for (lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next) {
         if (lk__cluster_is_master(cluster, node))
@@ -162,7 +150,6 @@ static lk_status map_take(lk__cluster *cluster, lk__view *view,
     learn(cluster, view, slots, whom);
     if (view != NULL) {
         lk__view_take(view, slots, whom, asked_at);
-        lk__view_compare(view, cluster->owners);
     } else {
         lk__slots_free(slots);
         lk__free(whom);
@@ -189,6 +176,8 @@ on_view(lk__request *request, lk_status status, const redisReply *reply)
     if (status != LK_OK)
         lk__client_log(node->client, LK_LOG_WARN, "CLUSTER SLOTS: %s",
                        words != NULL ? words : lk_status_text(status));
+    else
+        lk__cluster_note(cluster, view);
     sweep(cluster);
     lk__cluster_judge(cluster);
 }
@@ -246,8 +235,7 @@ static void ask_due(lk__cluster *cluster)
     lk__cluster_wake_by(cluster, now + pause_ms * MS);
 }
 
-/* Those that were asked a moment ago are so in a moment. */
-static void ask_anew(lk__cluster *cluster)
+void lk__cluster_ask_anew(lk__cluster *cluster)
 {
     uint64_t now = lk__client_now(cluster->client);
 
@@ -356,7 +344,7 @@ static void take_hint(lk__cluster *cluster, const lk__node *from,
     unsigned slot = redirect->slot;
     lk__node *to;
 
-    ask_anew(cluster);
+    lk__cluster_ask_anew(cluster);
     if (cluster->owners[slot] != from ||
         now < cluster->changed_at[slot] + HINTS_MS * MS)
         return;
@@ -440,14 +428,12 @@ void lk__cluster_look(lk__node *node)
         return;
     if (!lk__node_is_ready(node)) {
         node->gave = false;
-        ask_anew(cluster);
+        lk__cluster_ask_anew(cluster);
         return;
     }
     lk__belief_born(node);
     node->view->due_at = 0;
     ask(node, lk__client_now(node->client), SOON_MS);
-    compare_all(
-        cluster); /* it may have got slots that nobody else gave it yet */
     lk__cluster_judge(cluster);
 }
 
@@ -486,8 +472,7 @@ bool lk__cluster_new(lk_client *client)
     for (unsigned slot = 0; slot < LK__SLOTS; slot++)
         cluster->owners[slot] = cluster->nowhere;
     lk__scout_init(&cluster->scout, client, on_scouted, cluster);
-    cluster->asked = lk__alloc(LK__NODES_MOST * sizeof(*cluster->asked));
-    return cluster->asked != NULL;
+    return true;
 }
 
 void lk__cluster_free(lk__cluster *cluster)
@@ -496,7 +481,6 @@ void lk__cluster_free(lk__cluster *cluster)
         return;
     lk__conn_done(&cluster->scout.conn);
     lk__cluster_spare_free(cluster);
-    lk__free(cluster->asked);
     lk__free(cluster);
 }
 

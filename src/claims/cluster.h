@@ -24,16 +24,25 @@ struct lk__question;
  *
  * How far a master is believed: as in a Sentinel group (naming.h), with the
  * masters in the place of the sentinels. A master that was cut off takes writes
- * for some seconds on, while a replica of it has been elected. The replica is
- * elected by a majority of the masters, each of which names it from then on. Two
- * majorities have a master in common. So whoever has heard a majority name the
- * new one knows that every question which a majority answered with the old one
- * was sent before that. Each client believes a master for LK__BELIEF_MS after it
- * sent such questions, and takes nothing new from a master that took slots over
- * until as long after a majority was heard to name it. A master of which it is
- * not known for how long it has been one is such a master too: it may have been
- * elected just now. One that has never followed another, and runs for longer
- * than that, is not.
+ * for some seconds on, while a replica of it has been elected.
+ *
+ * Of N masters a client believes one for LK__BELIEF_MS after it asked those of a
+ * majority that name it: N/2 others at the least, beside the one itself. From a
+ * master that took slots over it takes nothing new until LK__BELIEF_MS after it
+ * heard N - N/2 others name that one, which is one more than N/2 where N is odd.
+ * There are N - 1 others, so one of them is among both. It names the old master
+ * before it names the new one. So whoever still believes the old one asked it
+ * before the new one's client did, and ceases to before that one takes anything.
+ * An answer counts only if it was asked for since the new master was first seen.
+ *
+ * One that is alone has no others, and is judged by itself. A master that says nothing for MISSED_MS counts as one that names it, else a
+ * cluster that lacks a master for good would never grant again; a majority that
+ * speaks is needed all the same.
+ *
+ * A master of which it is not known for how long it has been one is a new one too:
+ * it may have been elected just now. One that has never followed another, and runs
+ * for longer than LK__BELIEF_MS, is not. Whoever was not heard of for so long is a
+ * new one again.
  *
  * A slot that is moved by its owner needs none of that: the owner itself sends
  * requests elsewhere from then on. So what counts is that a node gets its first

@@ -2,7 +2,7 @@
 
 /* Whom the masters of a cluster name, and how far that is believed. */
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/deadline.h"
 #include "claims/cluster_private.h"
@@ -13,8 +13,9 @@
 #define MS LK__CLUSTER_MS
 
 enum {
-    HOLDS_MS = 300,   /* between two times that holds are told of a belief */
-    SETTLED_MS = 2000 /* so long masters may disagree because some know more */
+    HOLDS_MS = 300,    /* between two times that holds are told of a belief */
+    MISSED_MS = 10000, /* so long a master is waited for that says nothing */
+    SETTLED_MS = 2000  /* so long masters may disagree because some know more */
 };
 
 bool lk__cluster_is_fast(const lk__cluster *cluster)
@@ -34,40 +35,133 @@ static bool is_old(const lk__node *node, uint64_t now)
            greeting->born_at + (int64_t)(LK__BELIEF_MS * MS) < (int64_t)now;
 }
 
-static int later_first(const void *a, const void *b)
+/* One that is not among them stays so. */
+static void view_remove(lk__cluster *cluster, lk__view *view)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? 1 : x > y ? -1 : 0;
+    if (view->prev != NULL)
+        view->prev->next = view->next;
+    else if (cluster->latest == view)
+        cluster->latest = view->next;
+    if (view->next != NULL)
+        view->next->prev = view->prev;
+    view->prev = view->next = NULL;
 }
 
-/* When those masters were asked that name it for all that it has. */
-static size_t votes_for(lk__cluster *cluster, const lk__node *whom)
+/* The last asked come first. */
+static void view_add(lk__cluster *cluster, lk__view *view)
 {
-    size_t count = 0;
+    lk__view **at = &cluster->latest, *before = NULL;
+
+    while (*at != NULL && (*at)->asked_at > view->asked_at) {
+        before = *at;
+        at = &before->next;
+    }
+    view->prev = before;
+    view->next = *at;
+    if (view->next != NULL)
+        view->next->prev = view;
+    *at = view;
+}
+
+void lk__cluster_note(lk__cluster *cluster, lk__view *view)
+{
+    view_remove(cluster, view);
+    view_add(cluster, view);
+    lk__view_compare(view, cluster->owners, cluster->changed_at);
+}
+
+void lk__cluster_forget(lk__cluster *cluster, lk__view *view)
+{
+    view_remove(cluster, view);
+    lk__view_forget(view);
+}
+
+static void compare_all(lk__cluster *cluster)
+{
+    if (!cluster->is_uncompared)
+        return;
+    cluster->is_uncompared = false;
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next)
+        lk__view_compare(node->view, cluster->owners, cluster->changed_at);
+}
+
+/* When a master was asked that is one of so many, all asked later, that name this
+   one for all that it has; 0: there are not so many. NULL: one that all name. */
+static uint64_t
+named_at(const lk__cluster *cluster, const lk__node *whom, size_t needed)
+{
+    for (const lk__view *view = cluster->latest; view != NULL;
+         view = view->next) {
+        if (lk__cluster_is_master(cluster, view->node) &&
+            (whom == NULL || !lk__view_denies(view, whom)) && --needed == 0)
+            return view->asked_at;
+    }
+    return 0;
+}
+
+/* It has said nothing for so long that it is not waited for. */
+static bool
+is_missed(const lk__cluster *cluster, const lk__view *view, uint64_t since)
+{
+    uint64_t at = view->asked_at > since ? view->asked_at : since;
+
+    return lk__client_now(cluster->client) >= at + MISSED_MS * MS;
+}
+
+/*
+ * Whether so many others have named it since it is a master that no majority can
+ * have gone on to name the one before. See cluster.h.
+ */
+static bool is_elected(const lk__cluster *cluster, const lk__node *whom)
+{
+    size_t others = 0, agree = 0, needed;
 
     for (const lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next) {
-        if (lk__cluster_is_master(cluster, node) && node->view->asked_at != 0 &&
-            !lk__view_denies(node->view, whom))
-            cluster->asked[count++] = node->view->asked_at;
+        const lk__view *view = node->view;
+
+        if (node == whom || !lk__cluster_is_master(cluster, node))
+            continue;
+        others++;
+        if (view->asked_at > whom->led_since)
+            agree += !lk__view_denies(view, whom);
+        else
+            agree += is_missed(cluster, view, whom->led_since);
     }
-    qsort(cluster->asked, count, sizeof(*cluster->asked), later_first);
-    return count;
+    needed = (others + 2) / 2;
+    return agree >= (needed < others ? needed : others);
+}
+
+void lk__cluster_begin(lk__cluster *cluster, lk__node *node)
+{
+    if (lk__cluster_is_fast(cluster))
+        return;
+    node->belief.from = LK__NEVER;
+    node->belief.until = node->belief.stays = 0;
+    node->led_since = lk__client_now(cluster->client);
+    lk__cluster_ask_anew(cluster);
 }
 
 /* A master that was not heard of for so long may have been replaced and been
-   elected again meanwhile. */
-static void judge(lk__cluster *cluster, lk__node *node, size_t needed)
+   elected again meanwhile. Views overlook nothing of it any more. */
+static void begin_anew(lk__cluster *cluster, lk__node *node, uint64_t since)
+{
+    node->belief.from = LK__NEVER;
+    node->led_since = since;
+    cluster->is_uncompared = true;
+}
+
+/* A majority named it when it was asked then; 0: none does. */
+static void judge(lk__cluster *cluster, lk__node *node, uint64_t asked_at)
 {
     lk__belief *belief = &node->belief;
     uint64_t now = lk__client_now(cluster->client);
-    bool was_heard = belief->until > now;
-    uint64_t until;
+    uint64_t until = lk__deadline_ns(asked_at, LK__BELIEF_MS);
+    uint64_t before = belief->until;
 
-    if (votes_for(cluster, node) < needed)
+    if (asked_at == 0)
         return;
-    until = lk__deadline_ns(cluster->asked[needed - 1], LK__BELIEF_MS);
     if (until > belief->until) {
         belief->until = until;
         cluster->is_unheard = true;
@@ -76,7 +170,9 @@ static void judge(lk__cluster *cluster, lk__node *node, size_t needed)
         return;
     if (is_old(node, now))
         belief->from = 0;
-    else if (belief->from == LK__NEVER || !was_heard)
+    else if (before <= now && belief->from != LK__NEVER)
+        begin_anew(cluster, node, before);
+    else if (belief->from == LK__NEVER && is_elected(cluster, node))
         belief->from = lk__wait_until_ns(now, LK__BELIEF_MS);
     lk__belief_born(node);
 }
@@ -115,20 +211,46 @@ static void holds_tell(lk__cluster *cluster)
     lk__places_believe_all(cluster->client);
 }
 
-void lk__cluster_judge(lk__cluster *cluster)
+/* Who is denied by any; returns how many masters there are. */
+static size_t
+denied_note(const lk__cluster *cluster, unsigned char denied[LK__NODES_BYTES])
 {
     size_t masters = 0;
 
-    if (lk__cluster_is_fast(cluster))
-        return;
+    memset(denied, 0, LK__NODES_BYTES);
     for (const lk__node *node = cluster->nowhere->next; node != NULL;
-         node = node->next)
+         node = node->next) {
         masters += lk__cluster_is_master(cluster, node);
+        for (size_t i = 0; i < LK__NODES_BYTES; i++)
+            denied[i] |= node->view->denies[i];
+    }
+    return masters;
+}
+
+/* Those whom nobody denies are named by the same. */
+static void judge_all(lk__cluster *cluster)
+{
+    unsigned char denied[LK__NODES_BYTES];
+    size_t needed = denied_note(cluster, denied) / 2 + 1;
+    uint64_t by_all = named_at(cluster, NULL, needed);
+
     for (lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next) {
+        bool is_denied =
+            (denied[node->number / 8] >> node->number % 8 & 1) != 0;
+
         if (lk__cluster_is_master(cluster, node))
-            judge(cluster, node, masters / 2 + 1);
+            judge(cluster, node,
+                  is_denied ? named_at(cluster, node, needed) : by_all);
     }
+}
+
+void lk__cluster_judge(lk__cluster *cluster)
+{
+    if (lk__cluster_is_fast(cluster))
+        return;
+    compare_all(cluster);
+    judge_all(cluster);
     holds_tell(cluster);
     for (lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next)

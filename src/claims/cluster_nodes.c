@@ -98,8 +98,9 @@ static void let_go(lk__cluster *cluster, lk__node *node)
     for (lk__node *other = cluster->nowhere->next; other != NULL;
          other = other->next) {
         if (lk__view_names(other->view, node))
-            lk__view_forget(other->view);
+            lk__cluster_forget(cluster, other->view);
     }
+    lk__cluster_forget(cluster, node->view);
     lk__node_let_go(node);
     spare_put(cluster, node);
 }

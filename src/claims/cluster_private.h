@@ -24,12 +24,13 @@ struct lk__cluster {
     size_t nodes;        /* how many there are, nowhere and these among them */
     bool is_seen;        /* a master has said who serves what */
     bool is_unswept;     /* names may be where their slot is no more */
+    bool is_uncompared;  /* views were compared with what was before */
     bool is_unheard;     /* a node is believed for longer, and its holds do not
                             know it */
     uint64_t heard_at;   /* when they were told last */
     lk__scout scout;
     lk__alarm alarm;
-    uint64_t *asked; /* room for the times of votes */
+    lk__view *latest; /* what masters said, the one that was asked last first */
 };
 
 /* Looks at everything by then. */
@@ -51,6 +52,9 @@ void lk__cluster_spare_free(lk__cluster *cluster);
 
 /* ---- cluster.c, cluster_belief.c ---- */
 
+/* Asks all masters; those that were asked a moment ago are so in a moment. */
+void lk__cluster_ask_anew(lk__cluster *cluster);
+
 /* The slot is at this node from now on. */
 void lk__cluster_give(lk__cluster *cluster, unsigned slot, lk__node *node);
 
@@ -59,6 +63,13 @@ bool lk__cluster_is_fast(const lk__cluster *cluster);
 
 /* Whether a master has been heard lately. */
 bool lk__cluster_is_fresh(const lk__cluster *cluster, const lk__node *node);
+
+/* The node has its first slot. */
+void lk__cluster_begin(lk__cluster *cluster, lk__node *node);
+
+/* This is what a master said last; or it is as if it had said nothing. */
+void lk__cluster_note(lk__cluster *cluster, lk__view *view);
+void lk__cluster_forget(lk__cluster *cluster, lk__view *view);
 
 /* How far each is believed now, and what follows. */
 void lk__cluster_judge(lk__cluster *cluster);

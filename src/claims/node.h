@@ -48,10 +48,12 @@ struct lk__node {
                                 cluster does */
     lk__belief belief;
     lk__endpoint
-        endpoint;         /* in a cluster: where it is if it serves anything, */
-    lk__view *view;       /* what it says of the others; NULL: nothing, */
-    unsigned number;      /* by which views know it, */
-    size_t slot_count;    /* how many it serves, */
+        endpoint;      /* in a cluster: where it is if it serves anything, */
+    lk__view *view;    /* what it says of the others; NULL: nothing, */
+    unsigned number;   /* by which views know it, */
+    size_t slot_count; /* how many it serves, */
+    uint64_t
+        led_since; /* and since when without a break, as far as is known, */
     uint64_t asked_until; /* it is asked, though it may serve none, */
     uint64_t used_at;     /* when it was of use last, */
     bool gave;            /* and whether it gave when last looked at */

@@ -60,14 +60,17 @@ void lk__view_forget(lk__view *view)
     lk__view_take(view, NULL, NULL, 0);
 }
 
-void lk__view_compare(lk__view *view, lk__node *const *owners)
+void lk__view_compare(lk__view *view, lk__node *const *owners,
+                      const uint64_t *changed_at)
 {
     memset(view->denies, 0, sizeof(view->denies));
     for (unsigned slot = 0; slot < LK__SLOTS; slot++) {
         const lk__node *owner = lk__view_owner(view, slot);
         unsigned number = owners[slot]->number;
 
-        if (owner != NULL && owner != owners[slot])
+        if (owner != NULL && owner != owners[slot] &&
+            (changed_at[slot] <= view->asked_at ||
+             owners[slot]->belief.from == LK__NEVER))
             view->denies[number / 8] |= (unsigned char)(1U << (number % 8));
     }
 }

@@ -8,18 +8,23 @@
 struct lk__node;
 
 /* As many nodes as a client has at most, those that went among them. */
-enum { LK__NODES_MOST = LK__MASTERS_MOST + 24 };
+enum {
+    LK__NODES_MOST = LK__MASTERS_MOST + 24,
+    LK__NODES_BYTES = LK__NODES_MOST / 8 /* a bit each */
+};
 
 /* What one master of a cluster says of it. */
 typedef struct lk__view {
     lk__request request;    /* first */
     struct lk__node *node;  /* whose view it is */
+    struct lk__view *next;  /* of those that said something, the one that was */
+    struct lk__view *prev;  /* asked last comes first */
     lk__slots *slots;       /* what it said last; NULL: nothing yet */
     struct lk__node **whom; /* the nodes that these are */
     uint64_t asked_at; /* when that question was sent; 0: none was answered */
     uint64_t due_at;   /* the next question */
     /* By the number of a node: it names another for a slot that is that one's. */
-    unsigned char denies[LK__NODES_MOST / 8];
+    unsigned char denies[LK__NODES_BYTES];
 } lk__view;
 
 /* NULL: no memory. */
@@ -40,8 +45,11 @@ bool lk__view_names(const lk__view *view, const struct lk__node *node);
 /* As if it had said nothing yet. */
 void lk__view_forget(lk__view *view);
 
-/* Compares it with what is believed, for each slot. */
-void lk__view_compare(lk__view *view, struct lk__node *const *owners);
+/* Compares it with what is believed, for each slot. Of one that went elsewhere
+   after it was asked it says nothing, unless whoever has it now is not elected
+   yet. */
+void lk__view_compare(lk__view *view, struct lk__node *const *owners,
+                      const uint64_t *changed_at);
 
 /* Whether it names another for a slot of this node's. */
 bool lk__view_denies(const lk__view *view, const struct lk__node *node);

@@ -16,6 +16,7 @@
 #include "redlock_table.h"
 #include "siglock_table.h"
 #include "support/check.h"
+#include "support/played_cluster.h"
 
 enum { LEASE_MS = 30000, SPARE = 63, SENTINEL_PORT = 26379, READY_MS = 1000 };
 
@@ -482,6 +483,8 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
     played *p = data;
     const char *word = argv[0];
 
+    if (p->nodes != NULL && played_node_command(p, link, argc, argv))
+        return;
     if ((p->is_mute && !is_sentinel(link)) ||
         (p->silent == link && strncmp(word, "EVAL", 4) != 0))
         return;
@@ -523,6 +526,8 @@ static int on_connect(void *data, fake_link *link)
 
     if (is_sentinel(link))
         return 0;
+    if (p->nodes != NULL)
+        return played_node_connect(p, link);
     p->connects++;
     p->connected_at = fake_world_now(p->world);
     return p->connect_answer;
@@ -533,12 +538,14 @@ static const fake_server server = {.on_connect = on_connect,
 
 /* ---- for the test ---------------------------------------------------------- */
 
-static played *
-open_at(const char *url, uint64_t seed, const lk_client_options *options)
+static played *open_at(const char *url, uint64_t seed,
+                       const lk_client_options *options,
+                       struct played_node *nodes)
 {
     played *p = calloc(1, sizeof(*p));
 
     assert_non_null(p);
+    p->nodes = nodes;
     p->fence = 1000;
     (void)snprintf(p->run_id, sizeof(p->run_id), "abcdef");
     p->world = fake_world_new(seed, &server, p);
@@ -555,12 +562,26 @@ open_at(const char *url, uint64_t seed, const lk_client_options *options)
 
 played *played_new(uint64_t seed, const lk_client_options *options)
 {
-    return open_at("redis://server", seed, options);
+    return open_at("redis://server", seed, options, NULL);
 }
 
 played *played_new_group(uint64_t seed, const lk_client_options *options)
 {
-    return open_at("redis+sentinel://s0,s1,s2/m", seed, options);
+    return open_at("redis+sentinel://s0,s1,s2/m", seed, options, NULL);
+}
+
+played *played_new_cluster(uint64_t seed, const lk_client_options *options,
+                           size_t masters, const char *hosts)
+{
+    char url[64];
+
+    assert_true(masters <= PLAYED_NODES);
+    if (hosts == NULL)
+        (void)snprintf(url, sizeof(url), "redis+cluster://%.*s",
+                       (int)(3 * masters - 1), "n0,n1,n2,n3,n4,n5,n6,n7");
+    else
+        (void)snprintf(url, sizeof(url), "redis+cluster://%s", hosts);
+    return open_at(url, seed, options, played_nodes_new(masters));
 }
 
 void played_free(played *p)
@@ -570,6 +591,7 @@ void played_free(played *p)
     lk_lock_free(p->lock);
     lk_client_free(p->client);
     fake_world_free(p->world);
+    free(p->nodes);
     free(p);
 }
 

@@ -114,6 +114,8 @@ typedef struct played {
     fake_link *inbox_link;
     fake_link *pop_link; /* where the last BLPOP came; it is not answered */
     fake_link *silent;   /* the stream on which it says nothing more */
+    struct played_node
+        *nodes; /* see played_cluster.h; NULL: it is no cluster */
 } played;
 
 /* Opens the client and waits until it is ready. options may be NULL. */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/played_cluster.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+
+enum { MAP_SIZE = 64 * 1024, INFO_SIZE = 256 };
+
+static size_t number_of(const fake_link *link)
+{
+    const char *host = fake_link_address(link)->host;
+
+    assert_int_equal(host[0], 'n');
+    return (size_t)(host[1] - '0');
+}
+
+/* How many parts from this one on have the same master. */
+static size_t run_of(const played_node *node, size_t part)
+{
+    size_t end = part + 1;
+
+    while (end < PLAYED_PARTS && node->named[end] == node->named[part])
+        end++;
+    return end - part;
+}
+
+static void answer_map(const played_node *node, fake_link *link)
+{
+    static char text[MAP_SIZE];
+    size_t ranges = 0, size = 0, count;
+
+    for (size_t part = 0; part < PLAYED_PARTS; part += run_of(node, part))
+        ranges += node->named[part] != PLAYED_NOBODY;
+    size = (size_t)snprintf(text, sizeof(text), "*%zu\r\n", ranges);
+    for (size_t part = 0; part < PLAYED_PARTS; part += count) {
+        count = run_of(node, part);
+        if (node->named[part] != PLAYED_NOBODY)
+            size += (size_t)
+                snprintf(text + size, sizeof(text) - size,
+                         "*3\r\n:%zu\r\n:%zu\r\n*2\r\n$2\r\nn%u\r\n:6379\r\n",
+                         part * PLAYED_PART, (part + count) * PLAYED_PART - 1,
+                         (unsigned)node->named[part]);
+    }
+    fake_reply(link, text, size);
+}
+
+static void
+answer_info(const played_node *node, fake_link *link, const char *about)
+{
+    char words[INFO_SIZE], text[INFO_SIZE + 32];
+    const char *before = node->is_young
+                             ? "1234567890123456789012345678901234567890"
+                             : "0000000000000000000000000000000000000000";
+
+    if (strcmp(about, "server") == 0)
+        (void)snprintf(words, sizeof(words),
+                       "run_id:%s\r\nuptime_in_seconds:5000\r\n",
+                       fake_link_address(link)->host);
+    else
+        (void)snprintf(words, sizeof(words),
+                       "role:master\r\nmaster_replid:%s\r\n"
+                       "master_replid2:%s\r\n",
+                       fake_link_address(link)->host, before);
+    (void)snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(words), words);
+    fake_say(link, text);
+}
+
+int played_node_connect(played *p, const fake_link *link)
+{
+    played_node *node = &p->nodes[number_of(link)];
+
+    node->connects++;
+    return node->connect_answer;
+}
+
+bool played_node_command(played *p, fake_link *link, int argc,
+                         const char **argv)
+{
+    played_node *node = &p->nodes[number_of(link)];
+    bool is_script = strncmp(argv[0], "EVAL", 4) == 0 && argv[2][0] != '0';
+
+    node->scripts += is_script;
+    node->askings += strcmp(argv[0], "ASKING") == 0;
+    node->maps += strcmp(argv[0], "CLUSTER") == 0;
+    if (node->is_mute)
+        return true;
+    if (strcmp(argv[0], "CLUSTER") == 0)
+        answer_map(node, link);
+    else if (strcmp(argv[0], "INFO") == 0 && argc > 1)
+        answer_info(node, link, argv[1]);
+    else if (is_script && node->says != NULL)
+        fake_say(link, node->says);
+    else
+        return false;
+    return true;
+}
+
+void played_name(played *p, size_t node, size_t before, size_t now)
+{
+    unsigned char *named = p->nodes[node].named;
+
+    for (size_t part = 0; part < PLAYED_PARTS; part++) {
+        if (named[part] == before)
+            named[part] = (unsigned char)now;
+    }
+}
+
+void played_replace(played *p, size_t before, size_t now)
+{
+    for (size_t i = 0; i < PLAYED_NODES; i++)
+        played_name(p, i, before, now);
+}
+
+unsigned played_slot(void)
+{
+    return lk__slot_of("n", 1);
+}
+
+void played_kill(played *p, size_t node)
+{
+    fake_link *link;
+
+    p->nodes[node].connect_answer = -ECONNREFUSED;
+    for (unsigned i = 0; (link = fake_world_link(p->world, i)) != NULL; i++) {
+        if (number_of(link) == node)
+            fake_break(link, -ECONNRESET);
+    }
+}
+
+played_node *played_nodes_new(size_t masters)
+{
+    played_node *nodes = calloc(PLAYED_NODES, sizeof(*nodes));
+
+    assert_non_null(nodes);
+    for (size_t i = 0; i < PLAYED_NODES; i++) {
+        nodes[i].is_young = true;
+        for (size_t part = 0; part < PLAYED_PARTS; part++)
+            nodes[i].named[part] =
+                (unsigned char)(part * masters / PLAYED_PARTS);
+    }
+    return nodes;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LK_TESTS_SUPPORT_PLAYED_CLUSTER_H
+#define LK_TESTS_SUPPORT_PLAYED_CLUSTER_H
+
+#include "base/slot.h"
+#include "support/played.h"
+
+/*
+ * The cluster that a played client talks to: nodes n0, n1 and so on, each with a
+ * map of its own, all with the one model of locks. The test says what each of them
+ * names, and when.
+ */
+
+enum {
+    PLAYED_NODES = 8,
+    PLAYED_PART = 32, /* slots, of which one node names one master */
+    PLAYED_PARTS = LK__SLOTS / PLAYED_PART,
+    PLAYED_NOBODY = 0xff
+};
+
+typedef struct played_node {
+    unsigned char named[PLAYED_PARTS]; /* a node's number */
+    const char *says;   /* to each script; NULL: what the model answers */
+    int connect_answer; /* see fake_server */
+    bool is_mute;
+    bool is_young; /* it has followed another once */
+    unsigned connects, maps, scripts, askings; /* what came */
+} played_node;
+
+/* Opens a client of these hosts, with commas; NULL: of all masters. They share the
+   slots, all name each other, and each has followed another once. "n" is at n0. */
+played *played_new_cluster(uint64_t seed, const lk_client_options *options,
+                           size_t masters, const char *hosts);
+
+/* From now on this node names another where it named that one. */
+void played_name(played *p, size_t node, size_t before, size_t now);
+/* The same of all nodes. */
+void played_replace(played *p, size_t before, size_t now);
+
+/* The slot of "n". */
+unsigned played_slot(void);
+
+/* A node is gone: its streams break, and nobody takes new ones. */
+void played_kill(played *p, size_t node);
+
+/* For played.c. */
+struct played_node *played_nodes_new(size_t masters);
+int played_node_connect(played *p, const fake_link *link);
+/* False: as any server would answer. */
+bool played_node_command(played *p, fake_link *link, int argc,
+                         const char **argv);
+
+#endif /* LK_TESTS_SUPPORT_PLAYED_CLUSTER_H */

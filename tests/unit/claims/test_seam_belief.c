@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A client on a virtual clock, and the masters of a cluster that the test plays:
+ * whom it believes, when it takes anything new from a master, and what it makes of
+ * messages, hints and half moved slots.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/played_cluster.h"
+
+enum {
+    MASTERS = 3,
+    BELIEF_MS = 3000,
+    MISSED_MS = 10000,
+    ROUND_MS = 1100, /* each master was asked again */
+    SOON_MS = 300,   /* so are those that are asked more often */
+    LONG_MS = 60000,
+    PENDING_MOST = 16,
+    OTHERS = 512,
+    OTHER_SIZE = 16
+};
+
+static played *p;
+
+static int teardown(void **state)
+{
+    (void)state;
+    played_free(p);
+    return 0;
+}
+
+/* It takes from all of them. */
+static void open_and_settle(size_t masters, const lk_client_options *options)
+{
+    p = played_new_cluster(3, options, masters, NULL);
+    played_run_ms(p, BELIEF_MS + 2 * ROUND_MS);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    open_and_settle(MASTERS, NULL);
+    return 0;
+}
+
+static lk_hold *take(void)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, LONG_MS, NULL, &hold), LK_OK);
+    return hold;
+}
+
+/* How long it takes to get a hold, which is released. */
+static uint64_t take_ms(void)
+{
+    uint64_t began = played_now_ms(p);
+    lk_hold *hold = take();
+
+    began = played_now_ms(p) - began;
+    assert_status(lk_hold_release(hold), LK_OK);
+    return began;
+}
+
+static void assert_not_taken(int64_t ms)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, ms, NULL, &hold), LK_ETIMEDOUT);
+}
+
+static lk_status end_of(call *c)
+{
+    for (unsigned ms = 0; ms < LONG_MS && atomic_load(&c->ends) == 0; ms++)
+        played_run_ms(p, 1);
+    return call_wait(c, NULL);
+}
+
+static const char *at_slot(char text[64], const char *word, size_t node)
+{
+    (void)snprintf(text, 64, "-%s %u n%zu:6379\r\n", word, played_slot(), node);
+    return text;
+}
+
+/* ---- a message by itself proves nothing -------------------------------------- */
+
+/* Queued behind another; the connection for messages stands. */
+static void queue_up(call *c)
+{
+    assert_status(lk_hold_release(take()), LK_OK);
+    played_run_ms(p, 100);
+    p->is_held = true;
+    p->counts[PLAYED_CONFIRM] = 0;
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, c),
+                  LK_OK);
+    played_run_ms(p, 10);
+    assert_int_equal(p->waiter_count, 1);
+}
+
+static void a_grant_that_is_told_is_asked_for(void **state)
+{
+    call c = {0};
+
+    (void)state;
+    queue_up(&c);
+    played_grant(p, p->ticket, 5000, 3000);
+    played_run_ms(p, 2);
+    assert_int_equal(atomic_load(&c.ends), 0);
+    assert_int_equal(p->counts[PLAYED_CONFIRM], 1);
+    assert_status(end_of(&c), LK_OK);
+    assert_int_equal(lk_hold_fence(c.hold), 5000);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* As a master tells that stood still while another was elected. */
+static void a_grant_that_its_master_does_not_know_is_none(void **state)
+{
+    call c = {0};
+
+    (void)state;
+    queue_up(&c);
+    p->answers[PLAYED_CONFIRM] = PLAYED_LOST("2");
+    played_grant(p, p->ticket, 5000, 3000);
+    played_run_ms(p, 100);
+    assert_int_equal(atomic_load(&c.ends), 0);
+    assert_int_equal(played_stats(p).holding, 0);
+    p->answers[PLAYED_CONFIRM] = NULL;
+    p->is_held = false;
+    assert_status(end_of(&c), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* ---- a master that was not heard of -------------------------------------------- */
+
+static void whoever_stood_still_takes_nothing_new_for_a_while(void **state)
+{
+    (void)state;
+    fake_world_freeze(p->world, (BELIEF_MS + 1000) * FAKE_MS);
+    assert_in_range(take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
+    assert_in_range(take_ms(), 0, SOON_MS);
+}
+
+static void a_moment_of_standing_still_costs_nothing(void **state)
+{
+    (void)state;
+    fake_world_freeze(p->world, (BELIEF_MS - 1500) * FAKE_MS);
+    assert_in_range(take_ms(), 0, SOON_MS);
+}
+
+static void a_master_that_few_name_for_a_while_gives_nothing_new(void **state)
+{
+    (void)state;
+    p->nodes[1].is_mute = p->nodes[2].is_mute = true;
+    played_run_ms(p, BELIEF_MS + ROUND_MS);
+    p->nodes[1].is_mute = p->nodes[2].is_mute = false;
+    assert_in_range(take_ms(), BELIEF_MS, 2 * BELIEF_MS);
+}
+
+/* What it said before may be of another election. */
+static void one_that_is_still_silent_does_not_name_it(void **state)
+{
+    (void)state;
+    p->nodes[2].is_mute = true;
+    fake_world_freeze(p->world, (BELIEF_MS + 1000) * FAKE_MS);
+    assert_in_range(take_ms(), MISSED_MS + BELIEF_MS - 2000,
+                    MISSED_MS + BELIEF_MS + ROUND_MS);
+}
+
+/* ---- a new master ----------------------------------------------------------------- */
+
+static void a_hint_is_no_election(void **state)
+{
+    char moved[64];
+    call c = {0};
+    uint64_t elected;
+
+    (void)state;
+    played_name(p, 3, 0, 3);
+    p->nodes[0].says = at_slot(moved, "MOVED", 3);
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, 1500);
+    assert_true(p->nodes[3].connects > 0);
+    played_replace(p, 0, 3);
+    elected = played_now_ms(p);
+    assert_status(end_of(&c), LK_OK);
+    assert_in_range(played_now_ms(p) - elected, BELIEF_MS,
+                    BELIEF_MS + ROUND_MS);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* The hold is known at the new master before a majority has named that. */
+static void a_hold_outlasts_that_few_know_of_its_new_master(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = 6000};
+    lk_hold *hold;
+    char moved[64];
+
+    (void)state;
+    open_and_settle(MASTERS, &brief);
+    hold = take();
+    played_name(p, 3, 0, 3);
+    p->nodes[0].says = at_slot(moved, "MOVED", 3);
+    while (p->nodes[3].scripts == 0)
+        played_run_ms(p, 10);
+    played_run_ms(p, SOON_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    played_replace(p, 0, 3);
+    played_run_ms(p, BELIEF_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Two of three are a majority, and so are the other and the one before. */
+static void of_three_both_others_have_to_name_a_new_master(void **state)
+{
+    (void)state;
+    played_kill(p, 0);
+    played_run_ms(p, 1);
+    for (size_t i = 1; i <= MASTERS; i++)
+        played_name(p, i, i == 2 ? PLAYED_NOBODY : 0, 3);
+    assert_not_taken(2 * (BELIEF_MS + MISSED_MS));
+    assert_int_equal(p->nodes[3].scripts, 0);
+    played_replace(p, 0, 3);
+    assert_in_range(take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
+}
+
+static void
+one_that_says_nothing_is_waited_for_in_vain_only_so_long(void **state)
+{
+    uint64_t began = played_now_ms(p);
+
+    (void)state;
+    played_kill(p, 0);
+    played_kill(p, 2);
+    played_replace(p, 0, 3);
+    (void)take_ms();
+    assert_in_range(played_now_ms(p) - began, MISSED_MS + BELIEF_MS,
+                    MISSED_MS + BELIEF_MS + 2 * ROUND_MS);
+}
+
+/* ---- slots that go from master to master --------------------------------------- */
+
+/* Parts of n1's go to n0 for longer than anybody is believed, faster than all are
+   asked; and all that are asked know it. */
+static void a_reshard_ends_no_belief(void **state)
+{
+    lk_hold *hold;
+    size_t part = PLAYED_PARTS / MASTERS + 1;
+
+    (void)state;
+    p->nodes[1].connect_answer = p->nodes[2].connect_answer = 0;
+    hold = take();
+    for (unsigned i = 0; i < 2 * BELIEF_MS / 40; i++, part++) {
+        for (size_t node = 0; node < MASTERS; node++)
+            p->nodes[node].named[part] = 0;
+        played_run_ms(p, 40);
+        assert_status(lk_hold_check(hold), LK_OK);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* It is nobody's, so nobody else has it. */
+static void a_slot_without_a_master_denies_nobody(void **state)
+{
+    lk_hold *hold = take();
+
+    (void)state;
+    p->nodes[1].named[0] = p->nodes[2].named[0] = PLAYED_NOBODY;
+    played_run_ms(p, 2 * BELIEF_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_in_range(take_ms(), 0, SOON_MS);
+}
+
+static void masters_that_all_have_new_addresses_are_found(void **state)
+{
+    (void)state;
+    p = played_new_cluster(3, NULL, MASTERS, "n0,n1,n6");
+    played_run_ms(p, BELIEF_MS + ROUND_MS);
+    for (size_t i = 0; i < MASTERS; i++) {
+        played_kill(p, i);
+        played_replace(p, i, MASTERS + i);
+    }
+    (void)take_ms();
+    assert_true(p->nodes[3].scripts > 0);
+}
+
+/* ---- half moved slots ------------------------------------------------------------- */
+
+static unsigned renewals_of_a_second(void)
+{
+    unsigned before = p->nodes[0].scripts;
+
+    played_run_ms(p, 1000);
+    return p->nodes[0].scripts - before;
+}
+
+/* The target knows nothing of the slot any more, as one that was restarted. */
+static void a_renewal_that_is_refused_elsewhere_pauses(void **state)
+{
+    lk_hold *hold = take();
+    char ask[64];
+
+    (void)state;
+    p->nodes[0].says = at_slot(ask, "ASK", 1);
+    p->nodes[1].says = "-TRYAGAIN Multiple keys request during rehashing of "
+                       "slot\r\n";
+    while (p->nodes[1].askings == 0)
+        played_run_ms(p, 10);
+    assert_in_range(renewals_of_a_second(), 1, 40);
+    p->nodes[0].says = p->nodes[1].says = NULL;
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static const lk_client_options narrow = {LK_CLIENT_OPTIONS_INIT,
+                                         .watchdog_ms = 3000,
+                                         .max_pending = PENDING_MOST};
+
+/* A lock of a name at this node. */
+static lk_lock *lock_at(size_t node)
+{
+    static unsigned last;
+    lk_lock *lock = NULL;
+    char name[16];
+
+    do
+        (void)snprintf(name, sizeof(name), "m%u", last++);
+    while (lk__slot_of(name, strlen(name)) * MASTERS / LK__SLOTS != node);
+    assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
+    return lock;
+}
+
+/* Else what comes next on the connection would be meant by it. */
+static void nothing_stands_behind_an_asking_without_its_question(void **state)
+{
+    call calls[PENDING_MOST] = {0};
+    lk_lock *locks[PENDING_MOST];
+    size_t count = 0;
+    unsigned connects;
+    lk_hold *hold;
+    char ask[64];
+
+    (void)state;
+    open_and_settle(MASTERS, &narrow);
+    hold = take();
+    connects = p->nodes[1].connects;
+    p->nodes[1].is_mute = true;
+    played_run_ms(p, ROUND_MS); /* the question for its map waits there */
+    while (played_stats(p).pending < PENDING_MOST - 1) {
+        locks[count] = lock_at(1);
+        assert_status(lk_lock_acquire_async(locks[count], LONG_MS, NULL,
+                                            call_on_acquire, &calls[count]),
+                      LK_OK);
+        played_run_ms(p, 10);
+        count++;
+    }
+    p->nodes[0].says = at_slot(ask, "ASK", 1);
+    played_run_ms(p, 2000);
+    assert_int_equal(p->nodes[1].askings, 0);
+    assert_true(p->nodes[1].connects > connects);
+    (void)lk_hold_release(hold);
+    lk_lock_free(p->lock);
+    p->lock = NULL;
+    assert_status(lk_client_shutdown(p->client, 0), LK_ETIMEDOUT);
+    while (count-- > 0)
+        lk_lock_free(locks[count]);
+}
+
+static void *others[OTHERS];
+
+/* What was freed is somebody else's now. */
+static void memory_goes(void *data)
+{
+    (void)data;
+    for (size_t i = 0; i < OTHERS; i++) {
+        size_t size = (i % (OTHERS / 8) + 1) * OTHER_SIZE;
+
+        others[i] = malloc(size);
+        assert_non_null(others[i]);
+        memset(others[i], 0, size);
+    }
+}
+
+static void an_answer_to_a_question_that_has_ended_sets_no_alarm(void **state)
+{
+    lk_hold *hold = take();
+    call c = {0};
+
+    (void)state;
+    p->nodes[0].says = "-ERR Script attempted to access a non local key in a "
+                       "cluster node\r\n";
+    played_ways(p, 1, 50);
+    fake_world_at(p->world, fake_world_now(p->world) + 51 * FAKE_MS + 1000,
+                  memory_goes, NULL);
+    assert_status(lk_lock_force_release_async(p->lock, call_on_done, &c),
+                  LK_OK);
+    played_run_ms(p, 10);
+    assert_status(lk_client_shutdown(p->client, 1000), LK_ETIMEDOUT);
+    assert_status(call_wait(&c, NULL), LK_ECLOSED);
+    (void)lk_hold_release(hold);
+    for (size_t i = 0; i < OTHERS; i++)
+        free(others[i]);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_grant_that_is_told_is_asked_for),
+        TEST(a_grant_that_its_master_does_not_know_is_none),
+        TEST(whoever_stood_still_takes_nothing_new_for_a_while),
+        TEST(a_moment_of_standing_still_costs_nothing),
+        TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
+        TEST(one_that_is_still_silent_does_not_name_it),
+        TEST(a_hint_is_no_election),
+        cmocka_unit_test_teardown(
+            a_hold_outlasts_that_few_know_of_its_new_master, teardown),
+        TEST(of_three_both_others_have_to_name_a_new_master),
+        TEST(one_that_says_nothing_is_waited_for_in_vain_only_so_long),
+        TEST(a_reshard_ends_no_belief),
+        TEST(a_slot_without_a_master_denies_nobody),
+        cmocka_unit_test_teardown(masters_that_all_have_new_addresses_are_found,
+                                  teardown),
+        TEST(a_renewal_that_is_refused_elsewhere_pauses),
+        cmocka_unit_test_teardown(
+            nothing_stands_behind_an_asking_without_its_question, teardown),
+        TEST(an_answer_to_a_question_that_has_ended_sets_no_alarm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
