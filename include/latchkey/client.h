@@ -56,9 +56,9 @@ typedef void (*lk_log_cb)(lk_log_level level, const char *text, void *data);
 
 /**
  * Ends an async call. A call that returns anything but LK_OK never calls back;
- * one that returns LK_OK calls back exactly once, after it has returned, on
- * the client's thread or in lk_client_dispatch(). lk_last_error() has the
- * words.
+ * one that returns LK_OK calls back exactly once, never from within the call: on
+ * the client's thread, where this may begin before the call has returned, or in
+ * lk_client_dispatch(). lk_last_error() has the words.
  */
 typedef void (*lk_done_cb)(lk_status status, void *data);
 

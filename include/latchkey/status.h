@@ -35,7 +35,7 @@ extern "C" {
     X(ETIMEDOUT, -6, true, "the wait ended first; not held")                   \
     X(ECANCELED, -7, false, "canceled by the caller; not held")                \
     X(ECLOSED, -8, false, "the client is shut down; not held")                 \
-    X(ENOTHELD, -9, false, "the caller does not hold it")                      \
+    X(ENOTHELD, -9, false, "not held, or not by the owner that was named")     \
     X(ELOST, -10, false, "was held and is lost; stop the guarded work")        \
     X(EINDOUBT, -11, true,                                                     \
       "sent, but no answer came; the library settles it in the background")    \

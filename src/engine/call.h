@@ -9,8 +9,9 @@
  *
  * A blocking call lies on its caller's stack, or where its caller frees it;
  * the caller sleeps in lk__call_sleep(). An async call is ended by a post:
- * deliver runs once, outside the monitor, on the loop or in dispatch, after
- * the call that began it has returned, and frees it.
+ * deliver runs once, outside the monitor, on the loop or in dispatch, never
+ * within the call that began it, and frees it. On the loop it may begin before
+ * that call has returned.
  */
 typedef struct lk__call lk__call;
 
