@@ -102,7 +102,7 @@ def number(cell):
 
 
 def beside(tables):
-    """(title, the bare side, the lock, their ratio) of the rows of (a), (b),
+    """(title, the baseline, the lock, their ratio) of the rows of (a), (b),
     (d) that are free. The ratio has a median of its own."""
     titles = {"a": "1 thread", "b": "64, own names", "d": "64, one name"}
     return [(titles[letter], number(row[1]), number(row[2]), row[3])
@@ -151,7 +151,7 @@ def plot(path):
         x = 470 + 85 * place
         body += bar(x, rate, most, 60, OURS) + [text(x + 30, 238,
                                                      str(processes))]
-    for x, colour, words in ((30, BARE, "the bare side"),
+    for x, colour, words in ((30, BARE, "the baseline"),
                              (230, OURS, "Latchkey")):
         body += [f'<rect x="{x}" y="268" width="12" height="12" '
                  f'fill="{colour}"/>', text(x + 18, 279, words, "start")]
