@@ -24,6 +24,7 @@ static bool has_fence(const history_event *granted)
     case HISTORY_REDLOCK:
     case HISTORY_SIGLOCK:
     case HISTORY_STRIPES:
+    case HISTORY_MULTILOCK:
     case HISTORY_KINDS:
     default:
         return false;

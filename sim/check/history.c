@@ -30,7 +30,7 @@ static const char *const kinds[HISTORY_KINDS] = {"",          "lock",
                                                  "semaphore", "plain",
                                                  "latch",     "redlock",
                                                  "siglock",   "leader",
-                                                 "stripes"};
+                                                 "stripes",   "multilock"};
 
 static const char *const modes[] = {"", "read", "upgradeable", "write",
                                     "permits"};

@@ -84,6 +84,7 @@ typedef enum history_kind {
     HISTORY_SIGLOCK,
     HISTORY_LEADER,
     HISTORY_STRIPES,
+    HISTORY_MULTILOCK,
     HISTORY_KINDS
 } history_kind;
 

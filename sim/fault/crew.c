@@ -72,14 +72,14 @@ static bool is_deaf(unsigned i)
 static void
 write_url(const crew *c, unsigned i, const char *more, char url[URL])
 {
-    if (is_deaf(i))
+    if (c->group != NULL && is_deaf(i))
         (void)snprintf(url, URL,
                        "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u,"
                        "127.0.0.1:%u/m%s",
                        proxy_port(c->roads[0]), proxy_port(c->roads[1]),
                        proxy_port(c->roads[2]), more);
     else
-        (void)snprintf(url, URL, "%s%s", c->group->url, more);
+        (void)snprintf(url, URL, "%s%s", c->url, more);
 }
 
 static _Noreturn void
@@ -160,23 +160,21 @@ void crew_finish(crew *c)
 
 /* ---- the whole ------------------------------------------------------------------- */
 
-static bool open_servers(crew *c, const sentinels_options *options)
+static bool open_group(crew *c, const sentinels_options *options)
 {
-    for (size_t i = 0; i < PLAY_REDLOCK; i++) {
-        c->nodes[i] = server_start(NULL);
-        if (c->nodes[i] == NULL)
-            return false;
-    }
     c->group = sentinels_start_with(options);
-    for (size_t i = 0; c->group != NULL && i < SENTINELS; i++) {
+    if (c->group == NULL)
+        return false;
+    (void)snprintf(c->url, sizeof(c->url), "%s", c->group->url);
+    for (size_t i = 0; i < SENTINELS; i++) {
         c->roads[i] = proxy_start_tcp(server_socket(c->group->sentinels[i]));
         if (c->roads[i] == NULL)
             return false;
     }
-    return c->group != NULL;
+    return true;
 }
 
-bool crew_open(crew *c, const sentinels_options *options)
+static bool open_common(crew *c)
 {
     char path[PATH];
 
@@ -185,8 +183,27 @@ bool crew_open(crew *c, const sentinels_options *options)
     (void)snprintf(path, sizeof(path), "%s/%d.history", c->directory,
                    PLAY_HARNESS);
     c->log = history_log_open(path, PLAY_HARNESS, PLAY_EVENTS);
-    return c->shared != NULL && c->log != NULL && open_servers(c, options) &&
+    for (size_t i = 0; i < PLAY_REDLOCK; i++) {
+        c->nodes[i] = server_start(NULL);
+        if (c->nodes[i] == NULL)
+            return false;
+    }
+    return c->shared != NULL && c->log != NULL &&
            play_pulse_start(c->log, c->shared, 0);
+}
+
+bool crew_open(crew *c, const sentinels_options *options)
+{
+    return open_common(c) && open_group(c, options);
+}
+
+bool crew_open_ring(crew *c)
+{
+    c->ring = open_common(c) ? cluster_start(3, 1) : NULL;
+    if (c->ring == NULL)
+        return false;
+    cluster_url(c->ring, c->url, sizeof(c->url));
+    return true;
 }
 
 void crew_close(crew *c)
@@ -196,4 +213,5 @@ void crew_close(crew *c)
     for (size_t i = 0; i < PLAY_REDLOCK; i++)
         server_stop(c->nodes[i]);
     sentinels_stop(c->group);
+    cluster_stop(c->ring);
 }

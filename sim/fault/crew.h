@@ -5,22 +5,25 @@
 #include <sys/types.h>
 
 #include "fault/play.h"
+#include "support/cluster.h"
 #include "support/proxy.h"
 #include "support/sentinels.h"
 
 /*
- * A Sentinel group, three servers for the lock over several, and eight processes
- * that want the names of play.h. Two of them can be made to stand still. Three
- * more reach the sentinels, and only those, through a network of their own that
+ * A Sentinel group or a cluster, three servers for the lock over several, and eight
+ * processes that want the names of play.h. Two of them can be made to stand still.
+ * Three more reach the sentinels, and only those, through a network of their own that
  * can be cut: they do not hear of a failover, while the old master still answers
  * them.
  */
 
-enum { CREW = 8, CREW_STILL = 2, CREW_DEAF = 3 };
+enum { CREW = 8, CREW_STILL = 2, CREW_DEAF = 3, CREW_URL = 256 };
 
 typedef struct crew {
     const char *directory; /* of the histories; borrowed */
-    sentinels *group;
+    sentinels *group;      /* or */
+    cluster *ring;         /* the other one is NULL */
+    char url[CREW_URL];
     server *nodes[PLAY_REDLOCK];
     proxy *roads[SENTINELS];
     play_shared *shared;
@@ -31,6 +34,8 @@ typedef struct crew {
 
 /* All but the processes. False: stderr tells why. */
 bool crew_open(crew *c, const sentinels_options *options);
+/* The same over a cluster of three masters with a replica each. */
+bool crew_open_ring(crew *c);
 /* The processes; more: the URL's options. */
 bool crew_hire(crew *c, const char *more);
 /* Has the processes come to their end, which they are given time for. */

@@ -3,7 +3,7 @@
 #define LK_SIM_FAULT_FAILOVERS_H
 
 /*
- * fault --failovers N [safe|fast|safe-min|fast-min|restarts] [DIRECTORY]
+ * fault --failovers N [safe|fast|safe-min|fast-min|restarts|cluster] [DIRECTORY]
  *
  * The eight processes of crew.h want the names of play.h, and those of them that
  * sentinels can have at their master, while that changes: N times by SENTINEL
@@ -14,6 +14,7 @@
  * meanwhile, and they may believe it for a while. -min: the servers have
  * min-replicas-to-write 1. restarts: N times the master restarts at once and empty,
  * and nothing else happens. N 0: 2, or 20 where LK_LONG is in the environment.
+ * cluster: see rings.h; there N 0 is 5.
  *
  * Prints how long it takes from a kill until a client has something that nobody had,
  * and how many overlaps the histories show and how long the longest was; there may be

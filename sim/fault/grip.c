@@ -11,12 +11,12 @@
 
 enum { MS = 1000000, STAY_STEPS = 600 };
 
-/* Until when the hold is valid, as it says now; 0: it does not. With sentinels
+/* Until when the hold is valid, as it says now; 0: it does not. With failovers
    it says how long its lease is, which may be longer. */
 static uint64_t deadline_of(const grip *g, uint64_t now)
 {
     uint64_t left =
-        g->hand->worker->has_sentinels ? 0 : lk_hold_remaining_ms(g->hold);
+        g->hand->worker->has_failovers ? 0 : lk_hold_remaining_ms(g->hold);
 
     return left > 0 ? now + left * MS : 0;
 }
@@ -158,10 +158,13 @@ static lk_status ask(worker *w, const history_event *event, int64_t wait_ms,
             return lk_rwlock_acquire_upgradeable(handle, wait_ms, options,
                                                  ret_hold);
         return lk_rwlock_acquire_write(handle, wait_ms, options, ret_hold);
+    case HISTORY_LEADER:
+        return lk_leader_campaign(handle, wait_ms, options, ret_hold);
+    case HISTORY_MULTILOCK:
+        return lk_multilock_acquire(handle, wait_ms, options, ret_hold);
     case HISTORY_NO_KIND:
     case HISTORY_PLAIN:
     case HISTORY_LATCH:
-    case HISTORY_LEADER:
     case HISTORY_STRIPES:
     case HISTORY_KINDS:
     default:
@@ -284,7 +287,7 @@ static void stay(hand *h, const grip *g)
 
 void grip_use(hand *h, grip *g)
 {
-    if (h->worker->has_sentinels && play_draw(&h->random, 30) == 0)
+    if (h->worker->has_failovers && play_draw(&h->random, 30) == 0)
         stay(h, g);
     for (uint64_t steps = play_draw(&h->random, 6); steps > 0; steps--) {
         if (check(g) && is_fenced(g))

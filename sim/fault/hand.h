@@ -20,8 +20,9 @@ typedef struct worker {
     lk_client *client;
     lk_client *nodes[PLAY_REDLOCK];
     void *handles[PLAY_NAMES];
-    /* The master of sentinels: a hold may end before its lease does. */
-    bool has_sentinels;
+    lk_lock *members[PLAY_MEMBERS]; /* of the multilock */
+    /* Of sentinels or of a cluster: a hold may end before its lease does. */
+    bool has_failovers;
     uint64_t watchdog_ms;
     lk_cell *cells[PLAY_NAMES]; /* that locks guard there; NULL: the number that
                                    all share */

@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 const play_name play_names[PLAY_NAMES] = {
-    {HISTORY_LOCK, "lock0"},      {HISTORY_LOCK, "lock1"},
-    {HISTORY_FAIRLOCK, "fair0"},  {HISTORY_RWLOCK, "rw0"},
-    {HISTORY_SEMAPHORE, "sem0"},  {HISTORY_REDLOCK, "red0"},
-    {HISTORY_SIGLOCK, "sig0"},    {HISTORY_LATCH, "latch0"},
-    {HISTORY_LOCK, "lock{tag}2"},
+    {HISTORY_LOCK, "lock0"},       {HISTORY_LOCK, "lock1"},
+    {HISTORY_FAIRLOCK, "fair0"},   {HISTORY_RWLOCK, "rw0"},
+    {HISTORY_SEMAPHORE, "sem0"},   {HISTORY_REDLOCK, "red0"},
+    {HISTORY_SIGLOCK, "{sig}0"},   {HISTORY_LATCH, "latch0"},
+    {HISTORY_LOCK, "lock{tag}2"},  {HISTORY_LEADER, "lead0"},
+    {HISTORY_MULTILOCK, "multi0"},
 };
 
 play_shared *play_shared_map(const char *path, bool create)

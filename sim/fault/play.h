@@ -19,6 +19,7 @@ enum {
     PLAY_HANDS = 2, /* threads of a worker, over one client */
     PLAY_REDLOCK = 3,
     PLAY_PERMITS = 3,
+    PLAY_MEMBERS = 3,
     PLAY_LATCH = 5, /* what it is armed with */
     PLAY_WATCHDOG_MS = 1500,
     PLAY_OUTLIVES_MS = 10000, /* the same where a master changes meanwhile */
@@ -34,7 +35,7 @@ typedef struct play_name {
     const char *name;
 } play_name;
 
-enum { PLAY_NAMES = 9 };
+enum { PLAY_NAMES = 11 };
 
 extern const play_name play_names[PLAY_NAMES];
 

@@ -8,12 +8,13 @@ enum { WAIT_MS = 500, PAUSE_NS = 20000000, OFFLINE_MS = 60000 };
 
 static bool has_one(seeker *s, unsigned long long number)
 {
-    char name[32];
+    char name[48];
     lk_lock *lock = NULL;
     lk_hold *hold = NULL;
     bool has;
 
-    (void)snprintf(name, sizeof(name), "sought%llu", number);
+    (void)snprintf(name, sizeof(name), "%ssought%llu", atomic_load(&s->tag),
+                   number);
     if (lk_lock_new(&lock, s->client, name, NULL) != LK_OK)
         return false;
     has = lk_lock_acquire(lock, WAIT_MS, NULL, &hold) == LK_OK;
@@ -37,12 +38,18 @@ static void *seek(void *data)
     return NULL;
 }
 
-bool seeker_start(seeker *s, const char *url)
+void seeker_turn(seeker *s, const char *tag)
+{
+    atomic_store(&s->tag, tag);
+}
+
+bool seeker_start(seeker *s, const char *url, const char *tag)
 {
     const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
                                        .command_timeout_ms = WAIT_MS,
                                        .offline_ms = OFFLINE_MS};
 
+    seeker_turn(s, tag);
     if (lk_client_open(&s->client, url, &options) != LK_OK)
         return false;
     if (pthread_create(&s->thread, NULL, seek, s) == 0)

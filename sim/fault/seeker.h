@@ -15,12 +15,16 @@
 typedef struct seeker {
     pthread_t thread;
     lk_client *client;
+    _Atomic(const char *) tag;
     atomic_ullong found;
     atomic_bool ends;
 } seeker;
 
-/* False: it could not be begun. */
-bool seeker_start(seeker *s, const char *url);
+/* Its names begin with the tag, which may be "" and is borrowed. False: it could
+   not be begun. */
+bool seeker_start(seeker *s, const char *url, const char *tag);
+/* Another tag from the next name on. */
+void seeker_turn(seeker *s, const char *tag);
 void seeker_stop(seeker *s);
 
 /* How many it has had. */

@@ -119,6 +119,22 @@ static void *hand_run(void *data)
     return NULL;
 }
 
+/* Over names of its own, which have slots of their own. */
+static lk_status
+make_multilock(worker *w, lk_multilock **ret_multilock, const char *text)
+{
+    lk_status status = lk_multilock_new(ret_multilock);
+    char name[32];
+
+    for (unsigned i = 0; status == LK_OK && i < PLAY_MEMBERS; i++) {
+        (void)snprintf(name, sizeof(name), "%s-%u", text, i);
+        status = lk_lock_new(&w->members[i], w->client, name, NULL);
+        if (status == LK_OK)
+            status = lk_multilock_add_lock(*ret_multilock, w->members[i]);
+    }
+    return status;
+}
+
 static lk_status make(worker *w, unsigned name)
 {
     const char *text = play_names[name].name;
@@ -146,9 +162,12 @@ static lk_status make(worker *w, unsigned name)
         return lk_siglock_new((lk_siglock **)handle, w->client, text, NULL);
     case HISTORY_LATCH:
         return lk_latch_new((lk_latch **)handle, w->client, text, NULL);
+    case HISTORY_LEADER:
+        return lk_leader_new((lk_leader **)handle, w->client, text, NULL);
+    case HISTORY_MULTILOCK:
+        return make_multilock(w, (lk_multilock **)handle, text);
     case HISTORY_NO_KIND:
     case HISTORY_PLAIN:
-    case HISTORY_LEADER:
     case HISTORY_STRIPES:
     case HISTORY_KINDS:
     default:
@@ -160,7 +179,7 @@ static bool make_cell(worker *w, unsigned name)
 {
     char text[64];
 
-    if (!w->has_sentinels || play_names[name].kind != HISTORY_LOCK ||
+    if (!w->has_failovers || play_names[name].kind != HISTORY_LOCK ||
         strchr(play_names[name].name, '{') != NULL)
         return true;
     (void)snprintf(text, sizeof(text), "{%s}:cell", play_names[name].name);
@@ -220,8 +239,9 @@ int play_worker(char **arguments)
     (void)snprintf(path, sizeof(path), "%s/%" PRIu32 ".history", arguments[2],
                    w.process);
     w.log = history_log_open(path, w.process, PLAY_EVENTS);
-    w.has_sentinels = strstr(arguments[3], "+sentinel:") != NULL;
-    w.watchdog_ms = w.has_sentinels ? PLAY_OUTLIVES_MS : PLAY_WATCHDOG_MS;
+    w.has_failovers = strstr(arguments[3], "+sentinel:") != NULL ||
+                      strstr(arguments[3], "+cluster:") != NULL;
+    w.watchdog_ms = w.has_failovers ? PLAY_OUTLIVES_MS : PLAY_WATCHDOG_MS;
     if (w.shared == NULL || w.log == NULL ||
         !play_pulse_start(w.log, w.shared, w.process) ||
         !open_all(&w, arguments + 3) ||

@@ -29,6 +29,14 @@ unsigned cluster_port(const cluster *c, const server *node)
     return c->is_tls ? server_tls_port(node) : server_port(node);
 }
 
+void cluster_url(const cluster *c, char *url, size_t size)
+{
+    (void)snprintf(url, size,
+                   "%s+cluster://127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u",
+                   c->is_tls ? "rediss" : "redis", cluster_port(c, c->nodes[0]),
+                   cluster_port(c, c->nodes[1]), cluster_port(c, c->nodes[2]));
+}
+
 size_t cluster_index(const cluster *c, const server *node)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -365,8 +373,7 @@ static bool has_rested(void *data)
     return *elected_at == 0 || wait_now_ms() > *elected_at + VOTES_MS;
 }
 
-/* Until those that may be elected in place of this one can be. */
-static void let_rest(cluster *c, const server *master)
+void cluster_rest(cluster *c, const server *master)
 {
     for (size_t i = 0; i < c->count; i++) {
         if (cluster_runs(c->nodes[i]) &&
@@ -378,7 +385,7 @@ static void let_rest(cluster *c, const server *master)
 
 void cluster_kill(cluster *c, server *master)
 {
-    let_rest(c, master);
+    cluster_rest(c, master);
     server_kill(master);
 }
 
@@ -448,7 +455,7 @@ server *cluster_failover(cluster *c, server *master)
 {
     struct promotion p = {.c = c, .from = master};
 
-    let_rest(c, master);
+    cluster_rest(c, master);
     p.to = promote(c, master, "CLUSTER FAILOVER");
     if (!wait_until(old_follows, &p, CLUSTER_COME_MS))
         fail_msg("the master before does not follow");

@@ -40,8 +40,8 @@ cluster *cluster_start_tls(size_t masters, size_t replicas);
 /* NULL is allowed. */
 void cluster_stop(cluster *c);
 
-/* The port that nodes and clients are reached at. */
-unsigned cluster_port(const cluster *c, const server *node);
+/* Writes a URL of it for clients, which names its first three nodes. */
+void cluster_url(const cluster *c, char *url, size_t size);
 
 /* All functions below fail the test where they cannot do it. A node runs if it
    is neither killed nor frozen. */
@@ -54,10 +54,11 @@ void cluster_wait_whole(cluster *c);
 server *cluster_master_of(cluster *c, unsigned slot);
 
 /*
- * Kills a master. A replica that was elected less than eight seconds ago would
- * count the same votes again and become a master that nobody believes, so that
- * is waited for, here and where a replica is to be elected.
+ * Waits until a replica of this master can be elected. One that was elected less
+ * than eight seconds ago would count the same votes again and become a master that
+ * nobody believes; cluster_kill() and cluster_failover() wait so themselves.
  */
+void cluster_rest(cluster *c, const server *master);
 void cluster_kill(cluster *c, server *master);
 
 /* Waits until all nodes that run name another than this for the slot: that one,

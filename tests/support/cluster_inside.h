@@ -16,6 +16,9 @@ bool cluster_runs(const server *node);
 
 bool cluster_is_master(server *node);
 
+/* The port that nodes and clients are reached at. */
+unsigned cluster_port(const cluster *c, const server *node);
+
 /* Its place in nodes. */
 size_t cluster_index(const cluster *c, const server *node);
 

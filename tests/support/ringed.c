@@ -36,12 +36,7 @@ lk_client *ringed_open(const lk_client_options *options)
     lk_client *client = NULL;
     char url[256];
 
-    (void)snprintf(url, sizeof(url),
-                   "%s+cluster://127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u",
-                   ring->is_tls ? "rediss" : "redis",
-                   cluster_port(ring, ring->nodes[0]),
-                   cluster_port(ring, ring->nodes[1]),
-                   cluster_port(ring, ring->nodes[2]));
+    cluster_url(ring, url, sizeof(url));
     assert_status(lk_client_open(&client, url, options), LK_OK);
     return client;
 }
