@@ -4,9 +4,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/config.h"
 #include "cli/output.h"
 #include "cli/rights.h"
 #include "cli/see/see.h"
@@ -178,6 +180,25 @@ look(struct report *report, lk_client *client, const struct values *values)
     return status;
 }
 
+/* Of the server or the cluster that the URL names; asks neither. */
+static int put_rights(const cli *c, const struct values *values)
+{
+    char text[LK_URL_DESCRIPTION_SIZE];
+    cli_value url;
+    bool is_cluster;
+    int code = cli_setting_find(c, "url", c->url, &url);
+
+    if (code != 0)
+        return code;
+    is_cluster = lk_url_describe(url.text, text, sizeof(text)) == LK_OK &&
+                 strstr(text, "+cluster://") != NULL;
+    cli_value_done(&url);
+    return cli_rights_put(c,
+                          &(cli_scope){values->prefix, values->tenant,
+                                       is_cluster},
+                          values->primitive);
+}
+
 static int run(cli *c, int argc, char **argv)
 {
     struct values values = {.watch_ms = 1000, .prefix = "", .tenant = ""};
@@ -189,8 +210,7 @@ static int run(cli *c, int argc, char **argv)
 
     cli_parse(c, argc, argv, &values, &args);
     if (values.acl)
-        return cli_rights_put(c, &(cli_scope){values.prefix, values.tenant},
-                              values.primitive);
+        return put_rights(c, &values);
     if (values.prefix[0] != '\0' || values.tenant[0] != '\0' ||
         values.primitive != NULL)
         cli_usage(c, "--prefix, --tenant and --for are for --acl");
@@ -223,8 +243,10 @@ const cli_command cli_command_doctor = {
         "trips, clocks and access rules; each line that is not ok says what "
         "to\n"
         "do. --quiet shows only those that may go wrong.\n"
-        "--acl asks no server: it prints the fewest rights with which a\n"
-        "program can use the library, as rules for ACL SETUSER.\n"
+        "Of a cluster it looks at each master. --acl asks no server: it "
+        "prints\n"
+        "the fewest rights with which a program can use the library, as rules\n"
+        "for ACL SETUSER, of a cluster if the URL names one.\n"
         "Exit code 69: something fails.",
     .options = options,
     .run = run,
