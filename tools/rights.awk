@@ -42,6 +42,10 @@ function read_rights(    i, text)
             senders[$2] = senders[$2] " " $i
     } else if ($1 == "free" || $1 == "elsewhere") {
         said[$2] = is_free[$2] = 1
+    } else if ($1 == "cluster" && NF == 2) {
+        in_cluster[++cluster_count] = $2
+        sub(/\|.*/, "", $2)
+        said[$2] = is_free[$2] = 1
     } else if ($1 == "helps") {
         said[$2] = 1
         helps[++help_count] = $2
@@ -352,6 +356,10 @@ END {
     for (i = 1; i <= help_count; i++)
         printf "    {\"%s\", \"%s\"},\n", helps[i], without[helps[i]]
     print "    {NULL, NULL}};"
+    print "const char *const cli_rights_cluster[] = {"
+    for (i = 1; i <= cluster_count; i++)
+        printf "    \"%s\",\n", in_cluster[i]
+    print "    NULL};"
     print "const cli_rights cli_rights_of[] = {"
     for (i = 1; i <= primitive_count; i++)
         printf "    {\"%s\", %s_commands, %s_keys, %s_channels},\n", \

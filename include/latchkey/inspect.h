@@ -77,6 +77,9 @@ typedef struct lk_listing {
     size_t count;
     const lk_entry *const *entries;
     bool truncated; /**< there are more names than the limit */
+    const char *missing; /**< "": nothing; else, of a cluster: its masters that
+                              did not answer, of whose names none or not all
+                              are here, and why; in words */
 } lk_listing;
 
 /** Ends lk_list_async(). The callback owns listing, NULL unless LK_OK. */
@@ -85,7 +88,9 @@ typedef void (*lk_list_cb)(lk_status status, lk_listing *listing, void *data);
 /**
  * Lists the names in use. It reads the whole key space in steps, as SCAN does:
  * a name that is in use from the begin to the end is in the list, once; one
- * that comes or goes meanwhile may be.
+ * that comes or goes meanwhile may be. In a cluster it reads the key spaces of
+ * all masters at once, also while slots move. A master that is away is waited for,
+ * as long as for other calls; then the rest is listed, and missing says which.
  *
  * @param wait_ms  for all of it, as for lk_lock_acquire(), but not 0
  * @param options  NULL: all defaults
@@ -224,6 +229,7 @@ typedef struct lk_events {
     size_t count;
     const lk_event *const *entries;
     bool truncated; /**< there are more than can be told */
+    const char *missing; /**< as in lk_listing */
 } lk_events;
 
 /** Ends lk_events_get_async(). The callback owns events, NULL unless LK_OK. */

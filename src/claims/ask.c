@@ -327,8 +327,7 @@ lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
     return ask;
 }
 
-/* One block: the arguments, and behind them their bytes. */
-static lk__arg *args_copy(size_t count, const lk__arg *args)
+lk__arg *lk__args_copy(size_t count, const lk__arg *args)
 {
     size_t size = count * sizeof(*args);
     lk__arg *copy;
@@ -356,7 +355,7 @@ static lk_status question_set(lk__ask *ask, const lk__script *script,
                               size_t key_count, size_t count,
                               const lk__arg *args)
 {
-    lk__arg *copy = args_copy(count, args);
+    lk__arg *copy = lk__args_copy(count, args);
 
     if (copy == NULL)
         return LK_ENOMEM;

@@ -73,6 +73,10 @@ struct lk__ask {
 lk__ask *lk__ask_new(size_t size, lk_client *client, lk__place *place,
                      void (*deliver)(lk__call *call));
 
+/* One block: the arguments, and behind them their bytes. Free with lk__free().
+   NULL: no memory. */
+lk__arg *lk__args_copy(size_t count, const lk__arg *args);
+
 /* Sets what is asked. Bytes are copied. LK_OK or LK_ENOMEM, also where the
    question is NULL. */
 lk_status lk__ask_question(lk__ask *ask, const lk__question *question);

@@ -322,6 +322,19 @@ lk__cluster_node_of(const lk_client *client, const char *key, size_t size)
                : lk__cluster_node(client, lk__slot_of(key, size));
 }
 
+lk__node *lk__cluster_next(const lk_client *client, const lk__node *node)
+{
+    const lk__cluster *cluster = cluster_of(client);
+    lk__node *next;
+
+    if (cluster == NULL)
+        return node == NULL ? client->node : NULL;
+    next = node == NULL ? cluster->nowhere->next : node->next;
+    while (next != NULL && !lk__cluster_is_master(cluster, next))
+        next = next->next;
+    return next;
+}
+
 lk__node *lk__cluster_lead(const lk_client *client)
 {
     const lk__cluster *cluster = cluster_of(client);
@@ -404,14 +417,19 @@ on_asking(lk__request *request, lk_status status, const redisReply *reply)
     (void)reply; /* refused, what is behind it is sent back */
 }
 
+lk_status lk__cluster_asking(lk__node *node, lk__request *asking)
+{
+    lk__arg word = lk__arg_text("ASKING");
+
+    asking->on_reply = on_asking;
+    return lk__node_command(node, asking, 1, &word);
+}
+
 lk_status lk__cluster_ask(lk__node *node, lk__request *asking,
                           lk__request *request, const lk__question *question)
 {
-    lk__arg word = lk__arg_text("ASKING");
-    lk_status status;
+    lk_status status = lk__cluster_asking(node, asking);
 
-    asking->on_reply = on_asking;
-    status = lk__node_command(node, asking, 1, &word);
     if (status != LK_OK)
         return status;
     status = lk__question_send(&node->command, request, question);

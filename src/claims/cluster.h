@@ -70,6 +70,11 @@ lk__cluster_node(const struct lk_client *client, unsigned slot);
 struct lk__node *lk__cluster_node_of(const struct lk_client *client,
                                      const char *key, size_t size);
 
+/* The masters, one after the other: the one behind this, NULL: the first; NULL:
+   there is none. Without a cluster: the client's only node. */
+struct lk__node *
+lk__cluster_next(const struct lk_client *client, const struct lk__node *node);
+
 /* A node that can be asked what concerns no name, and says why none can. */
 struct lk__node *lk__cluster_lead(const struct lk_client *client);
 
@@ -92,6 +97,9 @@ lk_status lk__cluster_heard(struct lk_client *client, unsigned slot,
 struct lk__node *lk__cluster_asks(struct lk_client *client, unsigned slot,
                                   const lk__request *request,
                                   const redisReply *reply);
+
+/* Says ASKING there; the very next request must be the one that is meant. */
+lk_status lk__cluster_asking(struct lk__node *node, lk__request *asking);
 
 /* Sends a question there. */
 lk_status lk__cluster_ask(struct lk__node *node, lk__request *asking,

@@ -470,22 +470,21 @@ void lk__node_want_inbox(lk__node *node)
     lk__conn_start(&node->inbox);
 }
 
-/* As in a URL, without what is secret there; what is long is cut. */
-static void address_words(const lk__node *node, char text[120])
+void lk__node_address(const lk__node *node, char text[LK__NODE_ADDRESS])
 {
     const lk__address *address = &node->address;
     bool colons = address->host != NULL && strchr(address->host, ':') != NULL;
 
     if (address->path != NULL)
-        snprintf(text, 120, "unix:%.100s", address->path);
+        snprintf(text, LK__NODE_ADDRESS, "unix:%.100s", address->path);
     else if (address->host == NULL && node->client->work->cluster != NULL)
-        snprintf(text, 120, "the cluster's master");
+        snprintf(text, LK__NODE_ADDRESS, "the cluster's master");
     else if (address->host == NULL)
-        snprintf(text, 120, "Sentinel's master '%.90s'",
+        snprintf(text, LK__NODE_ADDRESS, "Sentinel's master '%.90s'",
                  node->client->settings.master);
     else
-        snprintf(text, 120, "%s%.100s%s:%u", colons ? "[" : "", address->host,
-                 colons ? "]" : "", (unsigned)address->port);
+        snprintf(text, LK__NODE_ADDRESS, "%s%.100s%s:%u", colons ? "[" : "",
+                 address->host, colons ? "]" : "", (unsigned)address->port);
 }
 
 /* It ended for want of the server. */
@@ -517,7 +516,7 @@ void lk__node_words(const lk__node *node, lk_status status, const char *words,
                     char *text, size_t size)
 {
     const lk__conn *conn = &node->command;
-    char address[120];
+    char address[LK__NODE_ADDRESS];
 
     if (is_vague(status, words)) {
         snprintf(text, size, "%.150s; ACL LOG at the server tells what", words);
@@ -528,7 +527,7 @@ void lk__node_words(const lk__node *node, lk_status status, const char *words,
                  words != NULL ? words : lk_status_text(status));
         return;
     }
-    address_words(node, address);
+    lk__node_address(node, address);
     if (status == LK_ETIMEDOUT)
         snprintf(text, size, "%s: %s cannot be %s: %s", lk_status_text(status),
                  address, conn->why == LK_EOFFLINE ? "reached" : "used",

@@ -147,6 +147,10 @@ uint64_t lk__node_inbox_at(const lk__node *node);
 /* Opens the inbox, if that was not done. */
 void lk__node_want_inbox(lk__node *node);
 
+/* Where it is, as in a URL, without what is secret there; what is long is cut. */
+enum { LK__NODE_ADDRESS = 120 };
+void lk__node_address(const lk__node *node, char text[LK__NODE_ADDRESS]);
+
 /* Whose connection is down for this reason, by the text's address; else the
    client's first. */
 const lk__node *

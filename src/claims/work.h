@@ -12,6 +12,7 @@ struct lk__claim;
 struct lk__wait;
 struct lk__ask;
 struct lk__cluster;
+struct lk__nap;
 
 /*
  * What a client does for its user: places, claims, waits and questions, and what
@@ -32,6 +33,7 @@ struct lk__work {
     struct lk__wait *first_wait; /* every wait under way */
     struct lk__wait *next_wait;  /* that lk__waits_cancel() looks at */
     struct lk__ask *first_ask;   /* every question under way */
+    struct lk__nap *first_nap;   /* every one that lasts */
     uint64_t last_claim_number;
     lk__question question; /* see question.h */
 };

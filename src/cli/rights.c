@@ -180,8 +180,10 @@ rules_add(rules *r, const cli_rights *rights, const cli_scope *whose)
 static bool rules_make(rules *r, const cli_scope *scope, const char *primitive)
 {
     char *pattern = escaped(scope->prefix);
-    const cli_scope whose = {pattern, scope->tenant};
-    bool is_made = pattern != NULL;
+    const cli_scope whose = {pattern, scope->tenant, scope->is_cluster};
+    bool is_made =
+        pattern != NULL &&
+        (!scope->is_cluster || commands_take(&r->commands, cli_rights_cluster));
 
     for (const cli_rights *one = cli_rights_of;
          is_made && one->primitive != NULL; one++) {

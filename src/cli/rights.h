@@ -19,6 +19,9 @@ typedef struct cli_rights {
 
 extern const cli_rights cli_rights_of[];
 
+/* The commands that all need as well in a cluster; NULL ends them. */
+extern const char *const cli_rights_cluster[];
+
 /* A command that no program needs: what is lost without it. */
 typedef struct cli_help {
     const char *command; /* NULL ends the list */
@@ -27,9 +30,11 @@ typedef struct cli_help {
 
 extern const cli_help cli_rights_helpful[];
 
-/* Whose rights: what their names begin with, and their tenant; "" for none. */
+/* Whose rights: what their names begin with, and their tenant; "" for none; and
+   whether the server is a node of a cluster. */
 typedef struct cli_scope {
     const char *prefix, *tenant;
+    bool is_cluster;
 } cli_scope;
 
 /*

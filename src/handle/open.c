@@ -17,6 +17,7 @@
 #include "claims/ask.h"
 #include "claims/cluster.h"
 #include "claims/group.h"
+#include "claims/nap.h"
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/record.h"
@@ -216,6 +217,7 @@ static void shutdown_begin(lk_client *client)
     for (lk__node *node = client->node; node != NULL; node = node->next)
         lk__needs_end(node, LK_ECLOSED);
     lk__asks_leave_doubtful(client, NULL, LK_ECLOSED, NULL);
+    lk__naps_end(client);
     lk__places_shut(client);
     lk__guests_tell(client->first_leaver);
     for (lk__node *node = client->node; node != NULL; node = node->next) {

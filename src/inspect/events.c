@@ -15,10 +15,14 @@
 #include "claims/record.h"
 #include "inspect/event.h"
 #include "inspect/probe.h"
+#include "inspect/walk.h"
 #include "server/reply.h"
 #include "server/shape.h"
 
-enum { SCAN_COUNT = 300, EVENTS_MOST = 10000 };
+enum {
+    EVENTS_MOST = 10000,
+    LOOKS_MOST = 16 /* keys that are read at once */
+};
 
 /* ---- what is told ----------------------------------------------------------- */
 
@@ -34,6 +38,7 @@ struct telling {
     lk_events events; /* first: what the caller sees */
     struct kept **all;
     size_t count, room;
+    char *missing;
 };
 
 static void kept_free(struct kept *kept)
@@ -52,6 +57,7 @@ static void telling_free(struct telling *telling)
     for (size_t i = 0; i < telling->count; i++)
         kept_free(telling->all[i]);
     lk__free(telling->all);
+    lk__free(telling->missing);
     lk__free(telling);
 }
 
@@ -158,19 +164,19 @@ static void telling_sort(struct telling *telling)
 
 struct reading;
 
-/* The events of one key. */
+/* A key whose events are read. */
 struct look {
     lk__probing probing; /* first */
-    char *key;
+    const char *key;     /* NULL: none */
 };
 
 struct reading {
     lk__probe probe; /* first */
-    lk__probing scanning;
-    struct look *looks; /* of the step under way */
-    size_t look_count, looks_left;
-    char *name;      /* NULL: every one */
-    char cursor[24]; /* of the step to come */
+    lk__walk walk;
+    struct look looks[LOOKS_MOST];
+    char *name;  /* NULL: every one */
+    char **keys; /* that were found, and need not be there any more */
+    size_t key_count, key_room, next;
     struct telling *telling;
     lk_events_cb cb;
     void *data;
@@ -181,21 +187,15 @@ static struct reading *reading_of(lk__probe *probe)
     return (struct reading *)(void *)probe;
 }
 
-static void looks_free(struct reading *reading)
-{
-    for (size_t i = 0; i < reading->look_count; i++)
-        lk__free(reading->looks[i].key);
-    lk__free(reading->looks);
-    reading->looks = NULL;
-    reading->look_count = reading->looks_left = 0;
-}
-
 static void cleanup(lk__probe *probe)
 {
     struct reading *reading = reading_of(probe);
 
-    looks_free(reading);
+    for (size_t i = 0; i < reading->key_count; i++)
+        lk__free(reading->keys[i]);
+    lk__free(reading->keys);
     lk__free(reading->name);
+    lk__walk_done(&reading->walk);
     telling_free(reading->telling);
 }
 
@@ -235,7 +235,7 @@ entry_take(struct telling *telling, const redisReply *entry, const char *key)
     return !is_meant;
 }
 
-static void scan_go_on(struct reading *reading);
+static void look_next(struct reading *reading, struct look *look);
 
 /* What a scan found may be another type's by now. */
 static void look_take(lk__probing *probing, const redisReply *reply)
@@ -260,8 +260,13 @@ static void look_take(lk__probing *probing, const redisReply *reply)
             return;
         }
     }
-    if (--reading->looks_left == 0 && reading->name == NULL)
-        scan_go_on(reading);
+    look_next(reading, look);
+}
+
+/* In a cluster: its master is away, which the answer says. */
+static void look_miss(lk__probing *probing)
+{
+    look_next(reading_of(probing->probe), (struct look *)(void *)probing);
 }
 
 static void look_send(struct reading *reading, struct look *look)
@@ -274,74 +279,62 @@ static void look_send(struct reading *reading, struct look *look)
                             lk__arg_number(LK_EVENTS_KEPT)};
 
     look->probing.take = look_take;
+    look->probing.miss = reading->name == NULL ? look_miss : NULL;
     lk__probe_send(&reading->probe, &look->probing,
                    sizeof(args) / sizeof(args[0]), args);
 }
 
-static void scan_take(lk__probing *probing, const redisReply *reply);
-
-static void scan_send(struct reading *reading)
+static void look_next(struct reading *reading, struct look *look)
 {
-    const lk__arg args[] = {lk__arg_text("SCAN"),
-                            lk__arg_text(reading->cursor),
-                            lk__arg_text("MATCH"),
-                            lk__arg_text("latchkey:*" LK__EVENT_FORM),
-                            lk__arg_text("COUNT"),
-                            lk__arg_number(SCAN_COUNT),
-                            lk__arg_text("TYPE"),
-                            lk__arg_text("stream")};
-
-    reading->scanning.take = scan_take;
-    lk__probe_send(&reading->probe, &reading->scanning,
-                   sizeof(args) / sizeof(args[0]), args);
+    if (reading->next == reading->key_count ||
+        reading->telling->events.truncated)
+        return;
+    look->key = reading->keys[reading->next++];
+    look_send(reading, look);
 }
 
-/* The step is over. Without another one, nothing is under way any more. */
-static void scan_go_on(struct reading *reading)
+/* False: no memory. Takes the key. */
+static bool key_take(struct reading *reading, char *key)
 {
-    looks_free(reading);
-    if (strcmp(reading->cursor, "0") != 0 &&
-        !reading->telling->events.truncated)
-        scan_send(reading);
-}
+    size_t room = reading->key_room == 0 ? 64 : reading->key_room * 2;
+    char **keys = reading->keys;
 
-/* False: no memory. */
-static bool looks_make(struct reading *reading, const redisReply *keys)
-{
-    reading->looks = lk__alloc(keys->elements * sizeof(struct look) + 1);
-    if (reading->looks == NULL)
+    if (key == NULL)
         return false;
-    for (size_t i = 0; i < keys->elements; i++) {
-        char *key = lk__strdup(lk__reply_text_at(keys, i));
-
-        if (key == NULL)
+    if (reading->key_count == reading->key_room) {
+        keys = lk__realloc(keys, room * sizeof(*keys));
+        if (keys == NULL) {
+            lk__free(key);
             return false;
-        reading->looks[reading->look_count++].key = key;
+        }
+        reading->keys = keys;
+        reading->key_room = room;
     }
+    keys[reading->key_count++] = key;
     return true;
 }
 
-static void scan_take(lk__probing *probing, const redisReply *reply)
+/* A key that is found twice is read twice. */
+static void found(lk__walk *walk, size_t find, const redisReply *key)
 {
-    struct reading *reading = reading_of(probing->probe);
-    const redisReply *keys = lk__reply_at(reply, 1);
+    struct reading *reading = reading_of(walk->probe);
 
-    if (lk__reply_status(reply) != LK_OK || keys == NULL ||
-        keys->type != REDIS_REPLY_ARRAY) {
-        fail(reading, reply);
-        return;
-    }
-    snprintf(reading->cursor, sizeof(reading->cursor), "%s",
-             lk__reply_text_at(reply, 0));
-    if (!looks_make(reading, keys)) {
-        lk__probe_end(&reading->probe, LK_ENOMEM, NULL);
-        return;
-    }
-    reading->looks_left = reading->look_count;
-    for (size_t i = 0; i < reading->look_count; i++)
-        look_send(reading, &reading->looks[i]);
-    if (reading->look_count == 0)
-        scan_go_on(reading);
+    (void)find;
+    if (reading->key_count == EVENTS_MOST)
+        reading->telling->events.truncated = walk->is_full = true;
+    else if (!key_take(reading, lk__strdup(key->str)))
+        lk__probe_end(walk->probe, LK_ENOMEM, NULL);
+}
+
+static void read_all(struct reading *reading)
+{
+    for (size_t i = 0; i < LOOKS_MOST; i++)
+        look_next(reading, &reading->looks[i]);
+}
+
+static void over(lk__walk *walk)
+{
+    read_all(reading_of(walk->probe));
 }
 
 static void begin(lk__probe *probe)
@@ -349,9 +342,9 @@ static void begin(lk__probe *probe)
     struct reading *reading = reading_of(probe);
 
     if (reading->name == NULL)
-        scan_send(reading);
+        lk__walk_begin(&reading->walk, probe);
     else
-        look_send(reading, &reading->looks[0]);
+        read_all(reading);
 }
 
 /* ---- the call ------------------------------------------------------------------ */
@@ -362,15 +355,17 @@ static bool reading_fill(struct reading *reading, const char *name)
     reading->telling = lk__alloc(sizeof(*reading->telling));
     if (reading->telling == NULL)
         return false;
-    if (name == NULL)
-        return true;
-    reading->name = lk__strdup(name);
-    reading->looks = lk__alloc(sizeof(struct look));
-    if (reading->looks == NULL)
-        return false;
-    reading->look_count = reading->looks_left = 1;
-    reading->looks[0].key = lk__key_make(LK__EVENT_FORM, name);
-    return reading->name != NULL && reading->looks[0].key != NULL;
+    if (name != NULL) {
+        reading->name = lk__strdup(name);
+        return reading->name != NULL &&
+               key_take(reading, lk__key_make(LK__EVENT_FORM, name));
+    }
+    reading->walk.find_count = 1;
+    reading->walk.found = found;
+    reading->walk.over = over;
+    reading->walk.finds[0].type = "stream";
+    reading->walk.finds[0].match = lk__strdup("latchkey:*" LK__EVENT_FORM);
+    return reading->walk.finds[0].match != NULL;
 }
 
 static lk_status
@@ -390,7 +385,6 @@ reading_new(struct reading **ret_reading, int64_t wait_ms, const char *name)
         return LK_ENOMEM;
     reading->probe.begin = begin;
     reading->probe.cleanup = cleanup;
-    snprintf(reading->cursor, sizeof(reading->cursor), "0");
     if (!reading_fill(reading, name)) {
         lk__probe_release(&reading->probe);
         return LK_ENOMEM;
@@ -400,15 +394,20 @@ reading_new(struct reading **ret_reading, int64_t wait_ms, const char *name)
 }
 
 /* The caller's from here on. */
-static lk_events *reading_result(struct reading *reading)
+static lk_status reading_result(struct reading *reading, lk_events **ret_events)
 {
     struct telling *telling = reading->telling;
 
+    telling->missing = lk__probe_missing(&reading->probe);
+    if (telling->missing == NULL)
+        return LK_ENOMEM;
+    telling->events.missing = telling->missing;
     reading->telling = NULL;
     telling_sort(telling);
     telling->events.count = telling->count;
     telling->events.entries = (const lk_event *const *)(void *)telling->all;
-    return &telling->events;
+    *ret_events = &telling->events;
+    return LK_OK;
 }
 
 lk_status lk_events_get(lk_client *client, int64_t wait_ms, const char *name,
@@ -424,7 +423,7 @@ lk_status lk_events_get(lk_client *client, int64_t wait_ms, const char *name,
         return status;
     status = lk__probe_run(&reading->probe, client, wait_ms);
     if (status == LK_OK)
-        *ret_events = reading_result(reading);
+        status = reading_result(reading, ret_events);
     lk__probe_release(&reading->probe);
     return status;
 }
@@ -433,9 +432,11 @@ static void deliver(lk__probe *probe)
 {
     struct reading *reading = reading_of(probe);
     lk_status status = probe->call.status;
+    lk_events *events = NULL;
 
-    reading->cb(status, status == LK_OK ? reading_result(reading) : NULL,
-                reading->data);
+    if (status == LK_OK)
+        status = reading_result(reading, &events);
+    reading->cb(status, events, reading->data);
 }
 
 lk_status lk_events_get_async(lk_client *client, int64_t wait_ms,

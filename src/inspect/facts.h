@@ -39,6 +39,17 @@ typedef struct lk__facts {
     int64_t now;       /* this host's, in seconds since 1970 */
     size_t denial_count;
     lk__denial denials[LK__DENIALS];
+
+    /* Of a master of a cluster. */
+    bool in_cluster;
+    bool is_fast;        /* failover=fast */
+    uint64_t offline_ms; /* the client's */
+    char address[120];
+    char *cluster;    /* the answer to CLUSTER INFO; NULL: denied */
+    char *nodes;      /* to CLUSTER NODES; NULL: denied */
+    int64_t nodes_ms; /* this host's clock then */
+    char *coverage, *migration, *timeout; /* settings; NULL: not told */
+    uint64_t bus_waiting; /* bytes that wait for the slowest link of the bus */
 } lk__facts;
 
 /* Lets go of the texts. */
@@ -46,5 +57,10 @@ void lk__facts_done(lk__facts *facts);
 
 /* NULL: no memory. */
 lk_health *lk__health_judge(lk__facts *facts);
+
+/* The same of the masters of a cluster, line by line together; missing: which
+   could not be looked at, or "". */
+lk_health *lk__health_judge_cluster(lk__facts *const *all, size_t count,
+                                    const char *missing);
 
 #endif /* LK_INSPECT_FACTS_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Which names are in use. First the key space is read with SCAN, in two passes
- * at once: the hashes, which are locks of whatever library and the records of
+ * Which names are in use. First the key space is gone through, for two sorts of
+ * keys at once: the hashes, which are locks of whatever library and the records of
  * all kinds of ours, and the leases of semaphores. Then each name that was
  * found is read, a few names at a time: with so few commands under way the
  * server serves others in between.
@@ -22,14 +22,13 @@
 #include "inspect/lister.h"
 #include "server/reply.h"
 
-enum {
-    SCAN_COUNT = 300, /* keys that the server looks at in one step */
-    LIMIT = 1000000
-};
+enum { LIMIT = 1000000 };
 
-/* What each of the lister's scans looks for; the leases of Redisson's semaphores
-   only where others' names are wanted, too. */
+/* What the walk looks for; the leases of Redisson's semaphores only where others'
+   names are wanted, too. */
 enum scan_type { SCAN_HASHES, SCAN_RECORDS, SCAN_LEASES };
+
+enum { SCANS = SCAN_LEASES + 1 };
 
 static struct lk__lister *lister_of(lk__probe *probe)
 {
@@ -37,16 +36,6 @@ static struct lk__lister *lister_of(lk__probe *probe)
 }
 
 /* ---- reading the key space ---------------------------------------------------------- */
-
-static void scan_send(struct lk__lister *lister, struct lk__scan *scan)
-{
-    lk__arg args[8] = {lk__arg_text("SCAN"),  lk__arg_text(scan->cursor),
-                       lk__arg_text("MATCH"), lk__arg_text(scan->match),
-                       lk__arg_text("COUNT"), lk__arg_number(SCAN_COUNT),
-                       lk__arg_text("TYPE"),  lk__arg_text(scan->type)};
-
-    lk__probe_send(&lister->probe, &scan->probing, 8, args);
-}
 
 /* A key of one type is no trace that keys of another type leave. */
 static bool is_trace_of(enum scan_type type, lk__trace trace)
@@ -63,9 +52,10 @@ static bool is_trace_of(enum scan_type type, lk__trace trace)
     }
 }
 
-static void
-key_add(struct lk__lister *lister, const redisReply *key, enum scan_type type)
+static void key_add(lk__walk *walk, size_t find, const redisReply *key)
 {
+    struct lk__lister *lister = lister_of(walk->probe);
+    enum scan_type type = (enum scan_type)find;
     const char *text = key->str;
     size_t size = (size_t)key->len;
     lk__trace trace = lk__trace_of(key->str, (size_t)key->len, &text, &size);
@@ -85,7 +75,7 @@ key_add(struct lk__lister *lister, const redisReply *key, enum scan_type type)
     name = lk__names_get(lister->names, text, size, lister->options.limit,
                          &is_full);
     if (is_full)
-        lister->names->listing.truncated = true;
+        lister->names->listing.truncated = walk->is_full = true;
     else if (name == NULL)
         lk__probe_end(&lister->probe, LK_ENOMEM, NULL);
     if (name == NULL)
@@ -114,50 +104,17 @@ static void names_sift(struct lk__lister *lister)
     names->count = kept;
 }
 
-static void scan_take(lk__probing *probing, const redisReply *reply)
+static void over(lk__walk *walk)
 {
-    struct lk__scan *scan = (struct lk__scan *)(void *)probing;
-    struct lk__lister *lister = lister_of(probing->probe);
-    const redisReply *keys = lk__reply_at(reply, 1);
-    lk_status status = lk__reply_status(reply);
+    struct lk__lister *lister = lister_of(walk->probe);
 
-    if (status != LK_OK || keys == NULL || keys->type != REDIS_REPLY_ARRAY) {
-        lk__probe_end(&lister->probe, status != LK_OK ? status : LK_EPROTO,
-                      lk__reply_words(reply));
-        return;
-    }
-    for (size_t i = 0; i < keys->elements; i++) {
-        if (keys->element[i]->type == REDIS_REPLY_STRING)
-            key_add(lister, keys->element[i],
-                    (enum scan_type)(scan - lister->scans));
-    }
-    snprintf(scan->cursor, sizeof(scan->cursor), "%s",
-             lk__reply_text_at(reply, 0));
-    if (strcmp(scan->cursor, "0") != 0 && !lister->names->listing.truncated) {
-        scan_send(lister, scan);
-    } else if (--lister->scans_left == 0) {
-        names_sift(lister);
-        lk__lister_read(lister);
-    }
-}
-
-static void time_take(lk__probing *probing, const redisReply *reply)
-{
-    struct lk__lister *lister = lister_of(probing->probe);
-
-    lister->server_ms = strtoull(lk__reply_text_at(reply, 0), NULL, 10) * 1000 +
-                        strtoull(lk__reply_text_at(reply, 1), NULL, 10) / 1000;
+    names_sift(lister);
+    lk__lister_read(lister);
 }
 
 static void begin(lk__probe *probe)
 {
-    struct lk__lister *lister = lister_of(probe);
-    lk__arg args[1] = {lk__arg_text("TIME")};
-
-    lister->time.take = time_take;
-    lk__probe_send(probe, &lister->time, 1, args);
-    for (size_t i = 0; i < lister->scans_left; i++)
-        scan_send(lister, &lister->scans[i]);
+    lk__walk_begin(&lister_of(probe)->walk, probe);
 }
 
 /* ---- the call ------------------------------------------------------------------ */
@@ -166,14 +123,13 @@ static void cleanup(lk__probe *probe)
 {
     struct lk__lister *lister = lister_of(probe);
 
-    for (size_t i = 0; i < LK__LISTER_SLOTS; i++) {
-        lk__free(lister->slots[i].claim);
-        lk__free(lister->slots[i].mark);
+    for (size_t i = 0; i < LK__LISTER_LOOKS; i++) {
+        lk__free(lister->looks[i].claim);
+        lk__free(lister->looks[i].mark);
     }
     lk__names_free(lister->names);
     lk__free(lister->pattern);
-    for (size_t i = 0; i < LK__LISTER_SCANS; i++)
-        lk__free(lister->scans[i].match);
+    lk__walk_done(&lister->walk);
 }
 
 /* Matches every key that tells of a name of the pattern, and some more. */
@@ -189,25 +145,26 @@ match_of(const char *pattern, const char *before, const char *after)
 }
 
 /* False: no memory. */
-static bool scans_fill(struct lk__lister *lister, const char *pattern)
+static bool walk_fill(struct lk__lister *lister, const char *pattern)
 {
     const struct {
         const char *type, *before, *after;
-    } forms[LK__LISTER_SCANS] =
-        {[SCAN_HASHES] = {"hash", lister->options.ours ? "latchkey:" : "", ""},
-         [SCAN_RECORDS] = {"string", "latchkey:", ":r"},
-         [SCAN_LEASES] = {"zset", "", ":timeout"}};
+    } forms[SCANS] = {[SCAN_HASHES] = {"hash",
+                                       lister->options.ours ? "latchkey:" : "",
+                                       ""},
+                      [SCAN_RECORDS] = {"string", "latchkey:", ":r"},
+                      [SCAN_LEASES] = {"zset", "", ":timeout"}};
+    lk__walk *walk = &lister->walk;
     bool is_complete = true;
 
-    for (size_t i = 0; i < LK__LISTER_SCANS; i++) {
-        struct lk__scan *scan = &lister->scans[i];
-
-        scan->match = match_of(pattern != NULL ? pattern : "", forms[i].before,
-                               forms[i].after);
-        scan->type = forms[i].type;
-        scan->probing.take = scan_take;
-        snprintf(scan->cursor, sizeof(scan->cursor), "0");
-        is_complete = is_complete && scan->match != NULL;
+    walk->find_count = lister->options.ours != 0 ? SCAN_LEASES : SCANS;
+    walk->found = key_add;
+    walk->over = over;
+    for (size_t i = 0; i < walk->find_count; i++) {
+        walk->finds[i].type = forms[i].type;
+        walk->finds[i].match = match_of(pattern != NULL ? pattern : "",
+                                        forms[i].before, forms[i].after);
+        is_complete = is_complete && walk->finds[i].match != NULL;
     }
     return is_complete;
 }
@@ -220,9 +177,7 @@ static lk_status lister_fill(struct lk__lister *lister)
     if (pattern != NULL)
         lister->pattern = lk__strdup(pattern);
     lister->options.pattern = NULL; /* the caller's */
-    lister->scans_left =
-        lister->options.ours != 0 ? SCAN_LEASES : LK__LISTER_SCANS;
-    return lister->names != NULL && scans_fill(lister, pattern) &&
+    return lister->names != NULL && walk_fill(lister, pattern) &&
                    (pattern == NULL || lister->pattern != NULL)
                ? LK_OK
                : LK_ENOMEM;
@@ -258,7 +213,9 @@ static lk_status lister_new(struct lk__lister **ret_lister, int64_t wait_ms,
 static lk_status
 lister_result(struct lk__lister *lister, lk_listing **ret_listing)
 {
-    lk_status status = lk__names_finish(lister->names);
+    char *missing = lk__probe_missing(&lister->probe);
+    lk_status status =
+        missing != NULL ? lk__names_finish(lister->names, missing) : LK_ENOMEM;
 
     if (status == LK_OK) {
         *ret_listing = &lister->names->listing;

@@ -21,89 +21,99 @@ enum { FLUSH_EVERY = 16 }; /* names whose questions go out together */
 
 /* ---- reading a name ------------------------------------------------------------ */
 
-static void slot_step(struct lk__slot *slot);
+static void look_step(struct lk__look *look);
 
-static void slot_take(lk__probing *probing, const redisReply *reply)
+static void look_take(lk__probing *probing, const redisReply *reply)
 {
-    struct lk__slot_ask *ask = (struct lk__slot_ask *)(void *)probing;
-    struct lk__slot *slot = ask->slot;
+    struct lk__look_ask *ask = (struct lk__look_ask *)(void *)probing;
+    struct lk__look *look = ask->look;
 
     if (reply->type != REDIS_REPLY_ERROR)
-        ask->take(slot, reply);
-    if (--slot->pending == 0)
-        slot_step(slot);
+        ask->take(look, reply);
+    if (--look->pending == 0)
+        look_step(look);
+}
+
+/* In a cluster: its master is away, which the list says. */
+static void look_miss(lk__probing *probing)
+{
+    struct lk__look *look = ((struct lk__look_ask *)(void *)probing)->look;
+
+    if (--look->pending == 0)
+        look_step(look);
 }
 
 /* Asks a command about a key of the name; up to two words follow the key. */
 static void
-slot_ask(struct lk__slot *slot, const char *command, const char *form,
+look_ask(struct lk__look *look, const char *command, const char *form,
          size_t count, const char *const *words,
-         void (*take)(struct lk__slot *slot, const redisReply *reply))
+         void (*take)(struct lk__look *look, const redisReply *reply))
 {
-    struct lk__slot_ask *ask = &slot->asks[slot->pending++];
+    struct lk__look_ask *ask = &look->asks[look->pending++];
     bool is_side = form[0] == ':' && form[2] == '\0';
-    char *key = is_side ? lk__key_make(form, slot->name->name)
-                        : lk__name_form(form, slot->name->name);
+    char *key = is_side ? lk__key_make(form, look->name->name)
+                        : lk__name_form(form, look->name->name);
     lk__arg args[8] = {lk__arg_text(command)};
 
     if (key == NULL) {
-        slot->pending--;
-        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+        look->pending--;
+        lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
         return;
     }
     args[1] = lk__arg_text(key);
     for (size_t i = 0; i < count; i++)
         args[i + 2] = lk__arg_text(words[i]);
-    ask->slot = slot;
+    ask->look = look;
     ask->take = take;
-    ask->probing.take = slot_take;
-    lk__probe_send(&slot->lister->probe, &ask->probing, count + 2, args);
+    ask->probing.take = look_take;
+    ask->probing.miss = look_miss;
+    lk__probe_send(&look->lister->probe, &ask->probing, count + 2, args);
     lk__free(key);
 }
 
-static void take_waiters(struct lk__slot *slot, const redisReply *reply)
+static void take_waiters(struct lk__look *look, const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer > 0)
-        slot->name->entry.waiter_count += (uint64_t)reply->integer;
+        look->name->entry.waiter_count += (uint64_t)reply->integer;
 }
 
-static void take_lease(struct lk__slot *slot, const redisReply *reply)
+static void take_lease(struct lk__look *look, const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer != -2)
-        slot->name->party.lease_ms = reply->integer;
+        look->name->party.lease_ms = reply->integer;
 }
 
-static void take_value(struct lk__slot *slot, const redisReply *reply)
+static void take_value(struct lk__look *look, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_STRING)
         return;
-    slot->name->entry.has_value = true;
-    slot->name->entry.value = strtoll(reply->str, NULL, 10);
+    look->name->entry.has_value = true;
+    look->name->entry.value = strtoll(reply->str, NULL, 10);
 }
 
-static void take_permits(struct lk__slot *slot, const redisReply *reply)
+static void take_permits(struct lk__look *look, const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_INTEGER)
-        slot->name->entry.holder_count = (uint64_t)reply->integer;
+        look->name->entry.holder_count = (uint64_t)reply->integer;
 }
 
 /* Of all fields but the mode. */
-static void take_length(struct lk__slot *slot, const redisReply *reply)
+static void take_length(struct lk__look *look, const redisReply *reply)
 {
-    bool has_mode = slot->hash_kind == LK_KIND_RWLOCK;
+    bool has_mode = look->hash_kind == LK_KIND_RWLOCK;
 
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer > has_mode)
-        slot->name->entry.holder_count = (uint64_t)(reply->integer - has_mode);
+        look->name->entry.holder_count = (uint64_t)(reply->integer - has_mode);
 }
 
-static void take_fields(struct lk__slot *slot, const redisReply *reply)
+static void take_fields(struct lk__look *look, const redisReply *reply)
 {
-    lk__lister_name *name = slot->name;
+    lk__lister_name *name = look->name;
     lk__fields fields;
 
     lk__fields_read(&fields, lk__reply_at(reply, 1));
-    slot->hash_kind = fields.kind;
-    slot->many = strcmp(lk__reply_text_at(reply, 0), "0") != 0;
+    look->hash_kind = fields.kind;
+    look->many = strcmp(lk__reply_text_at(reply, 0), "0") != 0;
     if (fields.owner == NULL)
         return;
     name->entry.holder_count = fields.count;
@@ -112,28 +122,28 @@ static void take_fields(struct lk__slot *slot, const redisReply *reply)
     lk__free(name->owner);
     name->owner = lk__strndup(fields.owner, fields.owner_size);
     if (name->owner == NULL)
-        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+        lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
 }
 
 /* It is the holder that the record is about. */
-static void take_holder(struct lk__slot *slot, const redisReply *reply)
+static void take_holder(struct lk__look *look, const redisReply *reply)
 {
-    lk__lister_name *name = slot->name;
+    lk__lister_name *name = look->name;
 
     if (reply->type != REDIS_REPLY_STRING)
         return;
-    slot->hash_kind = LK_KIND_LOCK;
+    look->hash_kind = LK_KIND_LOCK;
     name->entry.holder_count = 1;
     name->party.count = strtoull(reply->str, NULL, 10);
-    name->owner = lk__strdup(slot->claim);
+    name->owner = lk__strdup(look->claim);
     if (name->owner == NULL)
-        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+        lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
 }
 
 /* From a time of the server's clock to when the list was begun. */
-static uint64_t span_since(const struct lk__lister *lister, uint64_t since)
+static uint64_t span_since(const struct lk__look *look, uint64_t since)
 {
-    uint64_t now = lister->server_ms;
+    uint64_t now = lk__walk_ms(&look->lister->walk, look->name->name);
 
     return since != 0 && now > since ? now - since : 0;
 }
@@ -144,98 +154,98 @@ static bool is_revoked(lk__text flag)
 }
 
 /* Kept until the holder is known: the hash is the truth. */
-static void take_record(struct lk__slot *slot, const redisReply *reply)
+static void take_record(struct lk__look *look, const redisReply *reply)
 {
-    lk__lister_name *name = slot->name;
+    lk__lister_name *name = look->name;
     lk__record_text record;
 
     if (reply->type != REDIS_REPLY_STRING ||
         !lk__packed_read(&lk__record_text_packed,
                          (lk__text){reply->str, reply->len}, &record))
         return;
-    slot->record_kind = lk__kind_of_layout(record.layout);
-    name->entry.ours = slot->record_kind != LK_KIND_NONE;
-    slot->claim = lk__strndup(record.claim.bytes, record.claim.size);
+    look->record_kind = lk__kind_of_layout(record.layout);
+    name->entry.ours = look->record_kind != LK_KIND_NONE;
+    look->claim = lk__strndup(record.claim.bytes, record.claim.size);
     name->reason = lk__strndup(record.reason.bytes, record.reason.size);
     name->party.revoked = is_revoked(record.flag);
     name->party.fence = (uint64_t)record.fence;
-    name->party.since_ms = span_since(slot->lister, (uint64_t)record.since);
-    if (slot->claim == NULL || name->reason == NULL)
-        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+    name->party.since_ms = span_since(look, (uint64_t)record.since);
+    if (look->claim == NULL || name->reason == NULL)
+        lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
 }
 
-static void take_reader(struct lk__slot *slot, const redisReply *reply)
+static void take_reader(struct lk__look *look, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_STRING)
         return;
-    slot->mark = lk__strdup(reply->str);
-    if (slot->mark == NULL)
-        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+    look->mark = lk__strdup(reply->str);
+    if (look->mark == NULL)
+        lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
 }
 
-static void ask_record(struct lk__slot *slot)
+static void ask_record(struct lk__look *look)
 {
     /* From the first band to the claims that are void. */
     static const char *const waiters[] = {"0", "(2533274790395904"};
 
-    if (slot->name->has_record) {
-        slot_ask(slot, "GET", ":r", 0, NULL, take_record);
-        slot_ask(slot, "ZCOUNT", ":q", 2, waiters, take_waiters);
+    if (look->name->has_record) {
+        look_ask(look, "GET", ":r", 0, NULL, take_record);
+        look_ask(look, "ZCOUNT", ":q", 2, waiters, take_waiters);
     }
 }
 
 /* Of a lock it is enough to ask whether the one on record still holds. */
-static void ask_holder(struct lk__slot *slot)
+static void ask_holder(struct lk__look *look)
 {
-    const char *claim = slot->claim;
+    const char *claim = look->claim;
 
-    if (!slot->name->has_hash)
+    if (!look->name->has_hash)
         return;
-    slot_ask(slot, "PTTL", "", 0, NULL, take_lease);
-    if (slot->record_kind == LK_KIND_LOCK && claim != NULL && claim[0] != '\0')
-        slot_ask(slot, "HGET", "", 1, &claim, take_holder);
+    look_ask(look, "PTTL", "", 0, NULL, take_lease);
+    if (look->record_kind == LK_KIND_LOCK && claim != NULL && claim[0] != '\0')
+        look_ask(look, "HGET", "", 1, &claim, take_holder);
 }
 
-static void ask_fields(struct lk__slot *slot)
+static void ask_fields(struct lk__look *look)
 {
     static const char *const scan[] = {"0", "COUNT", "16"};
 
-    if (slot->name->has_hash && slot->hash_kind == LK_KIND_NONE)
-        slot_ask(slot, "HSCAN", "", 3, scan, take_fields);
+    if (look->name->has_hash && look->hash_kind == LK_KIND_NONE)
+        look_ask(look, "HSCAN", "", 3, scan, take_fields);
 }
 
 /* A hash that is there is the truth; else the record; else the leases. */
-static lk_kind kind_of(const struct lk__slot *slot)
+static lk_kind kind_of(const struct lk__look *look)
 {
-    if (slot->hash_kind != LK_KIND_NONE)
-        return slot->hash_kind;
-    if (slot->record_kind != LK_KIND_NONE || slot->name->entry.ours)
-        return slot->record_kind;
-    return slot->name->has_timeout ? LK_KIND_SEMAPHORE : LK_KIND_NONE;
+    if (look->hash_kind != LK_KIND_NONE)
+        return look->hash_kind;
+    if (look->record_kind != LK_KIND_NONE || look->name->entry.ours)
+        return look->record_kind;
+    return look->name->has_timeout ? LK_KIND_SEMAPHORE : LK_KIND_NONE;
 }
 
 /* What the kind asks for. */
-static void ask_rest(struct lk__slot *slot)
+static void ask_rest(struct lk__look *look)
 {
-    lk__lister_name *name = slot->name;
-    lk_kind kind = kind_of(slot);
+    lk__lister_name *name = look->name;
+    lk_kind kind = kind_of(look);
 
     name->entry.kind = kind;
     if (kind == LK_KIND_RWLOCK && name->owner != NULL &&
         strcmp(name->party.mode, "read") == 0) {
         const char *reader = name->owner;
 
-        slot_ask(slot, "HGET", ":h", 1, &reader, take_reader);
+        look_ask(look, "HGET", ":h", 1, &reader, take_reader);
     }
     if (kind == LK_KIND_LOCK && name->has_hash && !name->entry.ours)
-        slot_ask(slot, "LLEN", "redisson_lock_queue", 0, NULL, take_waiters);
-    if (slot->many)
-        slot_ask(slot, "HLEN", "", 0, NULL, take_length);
+        look_ask(look, "LLEN", "redisson_lock_queue", 0, NULL, take_waiters);
+    if (look->many)
+        look_ask(look, "HLEN", "", 0, NULL, take_length);
     if (kind == LK_KIND_SEMAPHORE)
-        slot_ask(slot, "ZCARD", ":timeout", 0, NULL, take_permits);
+        look_ask(look, "ZCARD", ":timeout", 0, NULL, take_permits);
     if (kind == LK_KIND_SEMAPHORE || kind == LK_KIND_PLAIN_SEMAPHORE ||
         kind == LK_KIND_LATCH)
-        slot_ask(slot, "GET", "", 0, NULL, take_value);
+        look_ask(look, "GET", "", 0, NULL, take_value);
 }
 
 /* ---- what became of a name --------------------------------------------------------- */
@@ -251,6 +261,11 @@ static void client_take(lk__probing *probing, const redisReply *reply)
         lk__record_parse(&client->record, client->text);
 }
 
+static void client_miss(lk__probing *probing)
+{
+    (void)probing; /* who the client is stays unknown */
+}
+
 static void client_ask(struct lk__lister *lister, lk__lister_client *client)
 {
     char key[LK__RECORD_KEY_SIZE];
@@ -259,107 +274,108 @@ static void client_ask(struct lk__lister *lister, lk__lister_client *client)
     lk__record_key(key, lister->probe.call.client, client->uuid);
     args[1] = lk__arg_text(key);
     client->probing.take = client_take;
+    client->probing.miss = client_miss;
     lk__probe_send(&lister->probe, &client->probing, 2, args);
 }
 
 /* The name's record is about the last writer: readers have one each. */
-static void reader_settle(struct lk__slot *slot)
+static void reader_settle(struct lk__look *look)
 {
-    lk__lister_name *name = slot->name;
+    lk__lister_name *name = look->name;
     lk__reader_text reader;
 
     if (!lk__packed_read(&lk__reader_text_packed,
-                         (lk__text){slot->mark, strlen(slot->mark)}, &reader))
+                         (lk__text){look->mark, strlen(look->mark)}, &reader))
         return;
     name->party.revoked = is_revoked(reader.flag);
     name->party.fence = (uint64_t)reader.fence;
-    name->party.since_ms = span_since(slot->lister, (uint64_t)reader.since);
+    name->party.since_ms = span_since(look, (uint64_t)reader.since);
     name->party.mode = reader.mode.size == 1 && reader.mode.bytes[0] == 'u'
                            ? "upgradeable"
                            : "read";
     lk__free(name->reason);
     name->reason = lk__strndup(reader.reason.bytes, reader.reason.size);
     if (name->reason == NULL)
-        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+        lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
 }
 
 /* The record tells of the holder only if it is about the holder. */
-static void holder_settle(struct lk__slot *slot)
+static void holder_settle(struct lk__look *look)
 {
-    lk__lister_name *name = slot->name;
+    lk__lister_name *name = look->name;
     bool is_new = false;
 
-    if (slot->claim == NULL || strcmp(slot->claim, name->owner) != 0) {
+    if (look->claim == NULL || strcmp(look->claim, name->owner) != 0) {
         lk__free(name->reason);
         name->reason = NULL;
         name->party.fence = name->party.since_ms = 0;
         name->party.revoked = false;
     }
-    if (slot->mark != NULL)
-        reader_settle(slot);
-    name->client = lk__names_client(slot->lister->names, name->owner, &is_new);
+    if (look->mark != NULL)
+        reader_settle(look);
+    name->client = lk__names_client(look->lister->names, name->owner, &is_new);
     if (name->client == NULL)
-        lk__probe_end(&slot->lister->probe, LK_ENOMEM, NULL);
+        lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
     else if (is_new)
-        client_ask(slot->lister, name->client);
+        client_ask(look->lister, name->client);
 }
 
-static void settle(struct lk__slot *slot)
+static void settle(struct lk__look *look)
 {
-    lk__lister_name *name = slot->name;
+    lk__lister_name *name = look->name;
     const lk_entry *entry = &name->entry;
 
     if (name->owner != NULL)
-        holder_settle(slot);
+        holder_settle(look);
     name->is_used = entry->kind != LK_KIND_NONE &&
                     (entry->holder_count > 0 || entry->waiter_count > 0 ||
-                     entry->has_value || slot->lister->options.idle != 0);
-    lk__free(slot->claim);
-    lk__free(slot->mark);
-    slot->claim = slot->mark = NULL;
+                     entry->has_value || look->lister->options.idle != 0);
+    lk__free(look->claim);
+    lk__free(look->mark);
+    look->claim = look->mark = NULL;
 }
 
-static bool slot_next(struct lk__slot *slot)
+static bool look_next(struct lk__look *look)
 {
-    struct lk__lister *lister = slot->lister;
+    struct lk__lister *lister = look->lister;
 
     if (lister->next >= lister->names->count)
         return false;
-    slot->name = lister->names->all[lister->next++];
-    slot->round = 0;
-    slot->many = false;
-    slot->hash_kind = slot->record_kind = LK_KIND_NONE;
-    slot->name->party.mode = "";
-    ask_record(slot);
+    look->name = lister->names->all[lister->next++];
+    look->round = 0;
+    look->many = false;
+    look->hash_kind = look->record_kind = LK_KIND_NONE;
+    look->name->party.mode = "";
+    ask_record(look);
     if (lister->next % FLUSH_EVERY == 0)
         lk__probe_flush(&lister->probe);
     return true;
 }
 
 /* All questions of a round were answered. */
-static void slot_step(struct lk__slot *slot)
+static void look_step(struct lk__look *look)
 {
     static void (*const rounds[])(
-        struct lk__slot * slot) = {NULL, ask_holder, ask_fields, ask_rest};
+        struct lk__look * look) = {NULL, ask_holder, ask_fields, ask_rest};
     const int count = sizeof(rounds) / sizeof(rounds[0]);
 
-    while (slot->pending == 0 && !slot->lister->probe.call.done) {
-        if (slot->name != NULL && ++slot->round < count) {
-            rounds[slot->round](slot);
+    while (look->pending == 0 && !look->lister->probe.call.done) {
+        if (look->name != NULL && ++look->round < count) {
+            rounds[look->round](look);
             continue;
         }
-        if (slot->name != NULL)
-            settle(slot);
-        slot->name = NULL;
-        if (!slot_next(slot))
+        if (look->name != NULL)
+            settle(look);
+        look->name = NULL;
+        if (!look_next(look))
             return;
     }
 }
 
 void lk__lister_read(struct lk__lister *lister)
 {
-    for (size_t i = 0; i < LK__LISTER_SLOTS; i++) {
-        lister->slots[i].lister = lister;
-        slot_step(&lister->slots[i]);
+    for (size_t i = 0; i < LK__LISTER_LOOKS; i++) {
+        lister->looks[i].lister = lister;
+        look_step(&lister->looks[i]);
     }
 }

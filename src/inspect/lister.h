@@ -5,21 +5,21 @@
 #include <latchkey/inspect.h>
 
 #include "inspect/listing.h"
+#include "inspect/walk.h"
 
 /*
  * One list of names under way: list.c finds the names, lister.c reads them.
  */
 
 enum {
-    LK__LISTER_SCANS = 3,  /* of the key space: hashes, records, leases */
-    LK__LISTER_SLOTS = 48, /* names that are read at once */
+    LK__LISTER_LOOKS = 48, /* names that are read at once */
     LK__LISTER_ASKS = 5    /* commands of one name under way */
 };
 
 struct lk__lister;
 
 /* One name that is being read. */
-struct lk__slot {
+struct lk__look {
     struct lk__lister *lister;
     lk__lister_name *name;
     unsigned pending;
@@ -28,18 +28,11 @@ struct lk__slot {
     char *claim; /* whom the record is about */
     char *mark;  /* what is on record of the reader that is shown */
     lk_kind hash_kind, record_kind;
-    struct lk__slot_ask {
+    struct lk__look_ask {
         lk__probing probing; /* first */
-        struct lk__slot *slot;
-        void (*take)(struct lk__slot *slot, const redisReply *reply);
+        struct lk__look *look;
+        void (*take)(struct lk__look *look, const redisReply *reply);
     } asks[LK__LISTER_ASKS];
-};
-
-struct lk__scan {
-    lk__probing probing; /* first */
-    const char *type;
-    char *match;
-    char cursor[24];
 };
 
 struct lk__lister {
@@ -47,12 +40,9 @@ struct lk__lister {
     lk_list_options options;
     char *pattern; /* of names; NULL: all */
     lk__names *names;
-    struct lk__scan scans[LK__LISTER_SCANS];
-    unsigned scans_left;
-    lk__probing time;
-    uint64_t server_ms;
+    lk__walk walk;
     size_t next; /* name to be read */
-    struct lk__slot slots[LK__LISTER_SLOTS];
+    struct lk__look looks[LK__LISTER_LOOKS];
     lk_list_cb cb;
     void *data;
 };

@@ -38,6 +38,7 @@ void lk__names_free(lk__names *names)
     lk__table_done(&names->clients);
     lk__free(names->all);
     lk__free(names->entries);
+    lk__free(names->missing);
     lk__free(names);
 }
 
@@ -155,9 +156,12 @@ static void party_finish(lk__lister_name *name)
     name->entry.holder = party;
 }
 
-lk_status lk__names_finish(lk__names *names)
+lk_status lk__names_finish(lk__names *names, char *missing)
 {
     lk_listing *listing = &names->listing;
+
+    names->missing = missing;
+    listing->missing = missing;
 
     names->entries = lk__alloc((names->count + 1) * sizeof(const lk_entry *));
     if (names->entries == NULL)

@@ -37,6 +37,7 @@ typedef struct lk__lister_name {
 typedef struct lk__names {
     lk_listing listing; /* first: what the caller gets */
     const lk_entry **entries;
+    char *missing;
     lk__lister_name **all;
     size_t count, room;
     lk__table by_name;
@@ -57,7 +58,8 @@ lk__lister_name *lk__names_get(lk__names *names, const char *name, size_t size,
 lk__lister_client *
 lk__names_client(lk__names *names, const char *owner, bool *ret_is_new);
 
-/* Makes what the caller gets of the names that are used. */
-lk_status lk__names_finish(lk__names *names);
+/* Makes what the caller gets of the names that are used, and of what is missing,
+   which it takes. */
+lk_status lk__names_finish(lk__names *names, char *missing);
 
 #endif /* LK_INSPECT_LISTING_H */

@@ -15,6 +15,7 @@ static void probe_free(lk__probe *probe)
 {
     if (probe->cleanup != NULL)
         probe->cleanup(probe);
+    lk__probe_forget_missed(probe);
     lk__free(probe);
 }
 
@@ -23,79 +24,27 @@ void lk__probe_end(lk__probe *probe, lk_status status, const char *words)
     if (probe->call.done)
         return;
     lk__alarm_clear(&probe->call.client->alarms, &probe->alarm);
+    lk__probe_forget_waiting(probe);
     lk__call_done(&probe->call, status, words);
 }
 
-static void on_alarm(lk__alarm *alarm)
+void lk__probe_settle(lk__probe *probe)
 {
-    lk__probe_end((lk__probe *)(void *)((char *)alarm -
-                                        offsetof(lk__probe, alarm)),
-                  LK_ETIMEDOUT, NULL);
-}
-
-/* ---- requests -------------------------------------------------------------- */
-
-static void broken(lk__probe *probe)
-{
-    if (probe->call.client->state != LK__CLIENT_OPEN)
-        lk__probe_end(probe, LK_ECLOSED, NULL);
-    else
-        lk__probe_end(probe, LK_EOFFLINE,
-                      "the connection broke before the answer came");
-}
-
-static void
-on_reply(lk__request *request, lk_status status, const redisReply *reply)
-{
-    lk__probing *probing = (lk__probing *)(void *)request;
-    lk__probe *probe = probing->probe;
-
-    probe->busy--;
-    if (status != LK_OK)
-        broken(probe);
-    else if (!probe->call.done)
-        probing->take(probing, reply);
     if (probe->busy > 0)
         return;
+    if (!probe->call.done)
+        lk__probe_sift_missed(probe);
     lk__probe_end(probe, LK_OK, NULL);
     if (probe->released)
         probe_free(probe);
 }
 
-void lk__probe_send(lk__probe *probe, lk__probing *probing, size_t count,
-                    const lk__arg *args)
+static void on_alarm(lk__alarm *alarm)
 {
-    lk_status status;
+    lk__probe *probe =
+        (lk__probe *)(void *)((char *)alarm - offsetof(lk__probe, alarm));
 
-    if (probe->call.done)
-        return;
-    probing->probe = probe;
-    probing->request.on_reply = on_reply;
-    status = lk__node_command(probe->call.client->node, &probing->request,
-                              count, args);
-    if (status == LK_OK)
-        probe->busy++;
-    else if (status == LK_EOFFLINE)
-        broken(probe);
-    else
-        lk__probe_end(probe, status, NULL);
-}
-
-void lk__probe_flush(lk__probe *probe)
-{
-    lk__conn_flush(&probe->call.client->node->command);
-}
-
-/* A master of a cluster knows the names of its own slots alone. */
-static lk_status check(const lk_client *client)
-{
-    lk_status status = lk__client_check(client);
-
-    return status == LK_OK && client->work->cluster != NULL
-               ? lk__fail(LK_ENOTSUP,
-                          "a cluster is not looked through; ask for the "
-                          "names themselves, or each master by its own URL")
-               : status;
+    lk__probe_end(probe, LK_ETIMEDOUT, NULL);
 }
 
 /* ---- the call --------------------------------------------------------------- */
@@ -115,7 +64,7 @@ static void begin(lk__probe *probe)
 
 lk_status lk__probe_run(lk__probe *probe, lk_client *client, int64_t wait_ms)
 {
-    lk_status status = check(client);
+    lk_status status = lk__client_check(client);
 
     if (status == LK_OK) {
         probe->until = lk__wait_until_ns(lk__client_now(client), wait_ms);
@@ -177,7 +126,7 @@ static void on_ready(lk_status status, void *data)
 lk_status
 lk__probe_run_async(lk__probe *probe, lk_client *client, int64_t wait_ms)
 {
-    lk_status status = check(client);
+    lk_status status = lk__client_check(client);
 
     if (status == LK_OK)
         status = lk__client_enter(client);

@@ -53,9 +53,10 @@ static double rate_of(const see_change *change, uint64_t now_ms)
 
 bool see_changes_note(see_changes *changes, see_rows *rows, uint64_t now_ms)
 {
-    see_changes made = {.all = changes->all, .has_looked = true};
+    see_changes made = {.all = changes->all,
+                        .has_looked = see_rows_are_all(rows)};
     /* Else a name that was not in the list may have been there all the time. */
-    bool knows_all = changes->has_looked && !rows->listing->truncated;
+    bool knows_all = changes->has_looked && see_rows_are_all(rows);
     size_t at = 0;
 
     made.items = calloc(rows->count + 1, sizeof(*made.items));

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/clock.h"
+#include "cli/config.h"
 #include "cli/output.h"
 #include "cli/rights.h"
 #include "cli/see/see.h"
@@ -209,6 +210,25 @@ look(struct report *report, lk_client *client, const struct values *values)
     return status;
 }
 
+/* Of the server or the cluster that the URL names; asks neither. */
+static int put_rights(const cli *c, const struct values *values)
+{
+    char text[LK_URL_DESCRIPTION_SIZE];
+    cli_value url;
+    bool is_cluster;
+    int code = cli_setting_find(c, "url", c->url, &url);
+
+    if (code != 0)
+        return code;
+    is_cluster = lk_url_describe(url.text, text, sizeof(text)) == LK_OK &&
+                 strstr(text, "+cluster://") != NULL;
+    cli_value_done(&url);
+    return cli_rights_put(c,
+                          &(cli_scope){values->prefix, values->tenant,
+                                       is_cluster},
+                          values->primitive);
+}
+
 static int run(cli *c, int argc, char **argv)
 {
     struct values values = {.watch_ms = 1000, .prefix = "", .tenant = ""};
@@ -220,8 +240,7 @@ static int run(cli *c, int argc, char **argv)
 
     cli_parse(c, argc, argv, &values, &args);
     if (values.acl)
-        return cli_rights_put(c, &(cli_scope){values.prefix, values.tenant},
-                              values.primitive);
+        return put_rights(c, &values);
     if (values.prefix[0] != '\0' || values.tenant[0] != '\0')
         cli_usage(c, "--prefix and --tenant are for --acl");
     if (values.primitive != NULL)
@@ -257,9 +276,12 @@ const cli_command cli_command_doctor = {
         "to\n"
         "do. --quiet shows only those that may go wrong. The user's rights "
         "are\n"
-        "judged by what a lock needs, or what --for says.\n"
-        "--acl asks no server: it prints the fewest rights with which a\n"
-        "program can use the library, as rules for ACL SETUSER.\n"
+        "judged by what a lock needs, or what --for says. Of a cluster it "
+        "looks\n"
+        "at each master. --acl asks no server: it prints the fewest rights "
+        "with\n"
+        "which a program can use the library, as rules for ACL SETUSER, of a\n"
+        "cluster if the URL names one.\n"
         "Exit code 69: something fails.",
     .options = options,
     .run = run,

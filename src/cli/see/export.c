@@ -120,7 +120,7 @@ static void spans_note(exporter *e, const see_rows *rows)
 
     seen.blind = calloc(rows->count + 1, sizeof(*seen.blind));
     /* Of a list that is cut nobody knows what has gone. */
-    if (rows->listing->truncated || seen.blind == NULL ||
+    if (!see_rows_are_all(rows) || seen.blind == NULL ||
         !sight_fill(e, &seen, rows)) {
         see_spans_done(&seen.holds);
         see_spans_done(&seen.waits);

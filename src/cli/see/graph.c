@@ -16,6 +16,7 @@ void see_graph_done(see_graph *graph)
         lk_info_free(graph->nodes[i].info);
     }
     free(graph->nodes);
+    free(graph->missing);
     *graph = (see_graph){.count = 0};
 }
 

@@ -19,8 +19,9 @@ typedef struct see_node {
 typedef struct see_graph {
     see_node *nodes; /* the first is the one that was asked about */
     size_t count, room;
-    size_t asked; /* of the nodes, in their order */
-    bool is_cut;  /* there were more names than are followed */
+    size_t asked;  /* of the nodes, in their order */
+    bool is_cut;   /* there were more names than are followed */
+    char *missing; /* as a listing says it; NULL: nothing */
 } see_graph;
 
 /*

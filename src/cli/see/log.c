@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/see/rows.h"
 #include "cli/see/see.h"
 
 static const char *known(const char *text, const char *otherwise)
@@ -122,6 +123,7 @@ static void put_json(const lk_events *events)
         put_json_event(&json, events->entries[i]);
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", events->truncated);
+    see_json_text(&json, "missing", events->missing);
     cli_json_close(&json, '}');
     cli_json_line(&json);
 }
@@ -154,6 +156,7 @@ static int run(cli *c, int argc, char **argv)
                            &events);
     if (status == LK_OK) {
         put(c, events);
+        code = see_missing(c, events->missing);
         lk_events_free(events);
     } else {
         code = cli_fail_call(c, status, "the log cannot be read");

@@ -52,8 +52,9 @@ static int show(const cli *c, lk_client *client, const lk_list_options *what,
         see_put_rows(c, stdout, &rows, rows.count, cli_columns_bound(stdout));
     if (rows.listing->truncated)
         cli_note(c, "there are more names; give a pattern");
+    code = see_missing(c, rows.listing->missing);
     see_rows_free(&rows);
-    return CLI_OK;
+    return code;
 }
 
 static int run(cli *c, int argc, char **argv)

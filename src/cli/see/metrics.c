@@ -65,6 +65,7 @@ static void put_json(const see_totals *stats)
     cli_json_count(&json, "rtt_median_us", stats->health->rtt_median_us);
     cli_json_count(&json, "rtt_max_us", stats->health->rtt_max_us);
     cli_json_bool(&json, "truncated", stats->truncated);
+    see_json_text(&json, "missing", stats->missing);
     cli_json_close(&json, '}');
     cli_json_line(&json);
 }
@@ -149,7 +150,7 @@ static int write_all(const cli *c, lk_client *client, const see_rows *rows,
     lk_health *health;
     lk_status status = lk_health_check(client, SEE_WAIT_MS, &health);
     see_totals stats;
-    int code = CLI_OK;
+    int missing, code = CLI_OK;
 
     if (status != LK_OK)
         return cli_fail_call(c, status, "checking the server");
@@ -161,7 +162,8 @@ static int write_all(const cli *c, lk_client *client, const see_rows *rows,
     else
         put_text(&stats);
     lk_health_free(health);
-    return code;
+    missing = see_missing(c, stats.missing);
+    return code == CLI_OK && !is_metrics(c) ? missing : code;
 }
 
 static int

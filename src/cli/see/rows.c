@@ -41,6 +41,18 @@ int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
     return 0;
 }
 
+bool see_rows_are_all(const see_rows *rows)
+{
+    return !rows->listing->truncated && rows->listing->missing[0] == '\0';
+}
+
+int see_missing(const cli *c, const char *missing)
+{
+    return missing[0] == '\0'
+               ? CLI_OK
+               : cli_fail(c, CLI_UNAVAILABLE, "not looked at: %s", missing);
+}
+
 void see_rows_free(see_rows *rows)
 {
     for (size_t i = 0; i < rows->listing->count; i++)
@@ -479,6 +491,7 @@ void see_json_rows(FILE *to, const see_rows *rows)
     }
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", rows->listing->truncated);
+    see_json_text(&json, "missing", rows->listing->missing);
     cli_json_close(&json, '}');
     cli_json_line(&json);
 }

@@ -37,6 +37,12 @@ int see_rows_get(const cli *c, lk_client *client, const lk_list_options *what,
                  see_rows *ret_rows);
 void see_rows_free(see_rows *rows);
 
+/* No name is missing. */
+bool see_rows_are_all(const see_rows *rows);
+
+/* Says what a listing, or a log, is without. Returns the exit code. */
+int see_missing(const cli *c, const char *missing);
+
 void see_rows_sort(see_rows *rows, see_order order);
 
 /* Leaves out the semaphores that nobody uses. */

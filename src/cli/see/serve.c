@@ -143,6 +143,7 @@ static void json_event(cli_json *json, const serving *s, const see_rows *rows,
     see_json_sums(json, "all", &totals.all);
     cli_json_count(json, "changes", s->changes.all);
     cli_json_bool(json, "truncated", totals.truncated);
+    see_json_text(json, "missing", totals.missing);
     cli_json_open(json, "names", '[');
     for (size_t i = 0; i < least(rows->count, SHOWN); i++)
         json_name(json, s, graph, &rows->rows[i]);

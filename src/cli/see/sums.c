@@ -26,7 +26,8 @@ static void sums_add(see_sums *to, const lk_entry *entry)
 see_totals see_totals_of(const see_rows *rows, const lk_health *health)
 {
     see_totals stats = {.health = health,
-                        .truncated = rows->listing->truncated};
+                        .truncated = rows->listing->truncated,
+                        .missing = rows->listing->missing};
 
     for (size_t i = 0; i < rows->count; i++) {
         const lk_entry *entry = rows->rows[i].entry;
@@ -145,6 +146,10 @@ void see_put_metrics(FILE *to, const see_totals *stats, const see_rows *rows,
     (void)fprintf(to, "latchkey_up %d\n", stats != NULL);
     if (stats == NULL)
         return;
+    put_head(to, "complete",
+             "All names were counted: no master of a cluster was away.");
+    (void)fprintf(to, "latchkey_complete %d\n",
+                  !stats->truncated && stats->missing[0] == '\0');
     put_kinds(to, stats, "names", "Names in use.", offsetof(see_sums, names));
     put_kinds(to, stats, "held", "Names that somebody holds.",
               offsetof(see_sums, held));

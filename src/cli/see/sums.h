@@ -20,6 +20,7 @@ typedef struct see_totals {
     see_sums all;
     const lk_health *health; /* borrowed; NULL: not known */
     bool truncated;
+    const char *missing; /* of the listing */
 } see_totals;
 
 see_totals see_totals_of(const see_rows *rows, const lk_health *health);

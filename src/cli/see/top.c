@@ -165,11 +165,17 @@ static void put_short(FILE *to, char *line)
     (void)fprintf(to, "%s\n", line);
 }
 
+/* A master of the cluster was away at the last look. */
+static bool is_short(const struct top *top)
+{
+    return top->has_rows && top->rows.listing->missing[0] != '\0';
+}
+
 static void put_head(FILE *to, const struct top *top)
 {
     uint64_t held = 0, waiters = 0;
     size_t count = top->has_rows ? top->rows.count : 0;
-    char time[CLI_TIME_SIZE];
+    char time[CLI_TIME_SIZE], words[192];
     char line[256];
 
     for (size_t i = 0; i < count; i++) {
@@ -183,10 +189,15 @@ static void put_head(FILE *to, const struct top *top)
                    cli_time_words(time, (uint64_t)top->values.every_ms),
                    order_words[top->values.sort]);
     put_short(to, line);
-    if (top->trouble[0] == '\0')
+    if (top->trouble[0] != '\0')
+        (void)snprintf(line, sizeof(line) - CLI_UTF8_SHOWN,
+                       "what is shown is old: %s", top->trouble);
+    else if (is_short(top))
+        (void)snprintf(line, sizeof(line) - CLI_UTF8_SHOWN, "not looked at: %s",
+                       cli_clean(words, sizeof(words),
+                                 top->rows.listing->missing));
+    else
         return;
-    (void)snprintf(line, sizeof(line) - CLI_UTF8_SHOWN,
-                   "what is shown is old: %s", top->trouble);
     put_short(to, line);
 }
 
@@ -196,7 +207,8 @@ enum { LINES_AROUND = 4 };
 /* How many names fit. */
 static size_t room(const struct top *top)
 {
-    int lines = screen_lines() - LINES_AROUND - (top->trouble[0] != '\0');
+    int lines = screen_lines() - LINES_AROUND -
+                (top->trouble[0] != '\0' || is_short(top));
     size_t most = lines > 0 ? (size_t)lines : 0;
 
     /* The headline takes two lines as well then. */
@@ -320,8 +332,9 @@ static int snapshot(struct top *top)
     else
         see_put_rows(top->c, stdout, &rows, rows.count,
                      cli_columns_bound(stdout));
+    code = see_missing(top->c, rows.listing->missing);
     see_rows_free(&rows);
-    return CLI_OK;
+    return code;
 }
 
 static int run(cli *c, int argc, char **argv)

@@ -13,6 +13,7 @@
 #include "cli/clock.h"
 #include "cli/output.h"
 #include "cli/see/graph.h"
+#include "cli/see/rows.h"
 
 enum { NAMES = 64 }; /* with waiters, that are followed without a NAME */
 
@@ -106,6 +107,11 @@ static void put_deadlock(const cli *c, FILE *to, const see_graph *graph)
               to);
 }
 
+static const char *missing_of(const see_graph *graph)
+{
+    return graph->missing != NULL ? graph->missing : "";
+}
+
 /* ---- JSON ----------------------------------------------------------------------- */
 
 static void put_json(const see_graph *graph, const char *name, bool is_dead)
@@ -128,6 +134,7 @@ static void put_json(const see_graph *graph, const char *name, bool is_dead)
     }
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", graph->is_cut);
+    see_json_text(&json, "missing", missing_of(graph));
     cli_json_close(&json, '}');
     cli_json_line(&json);
 }
@@ -151,6 +158,9 @@ static lk_status follow_all(see_graph *graph, lk_client *client)
         }
         status = see_graph_follow(graph, client, listing->entries[i]->name);
     }
+    graph->missing = strdup(listing->missing);
+    if (status == LK_OK && graph->missing == NULL)
+        status = LK_ENOMEM;
     lk_listing_free(listing);
     return status;
 }
@@ -231,6 +241,8 @@ show(const cli *c, lk_client *client, const char *name, int64_t again_ms)
         put_json(&graph, name != NULL ? name : "", any_stuck(&graph));
     else
         code = put_text(c, &graph, name);
+    if (code == CLI_OK)
+        code = see_missing(c, missing_of(&graph));
     see_graph_done(&graph);
     return code;
 }

@@ -323,8 +323,8 @@ static void what_would_be_another_rule_is_refused(void **state)
                     prefixes[i], NULL);
     assert_tool(NULL, 64, "", "is no primitive", "doctor", "--acl", "--for",
                 "mutex", NULL);
-    assert_tool(NULL, 64, "", "--prefix and --tenant are for --acl", "doctor", "--prefix",
-                "a", NULL);
+    assert_tool(NULL, 64, "", "--prefix and --tenant are for --acl", "doctor",
+                "--prefix", "a", NULL);
 }
 
 int main(void)

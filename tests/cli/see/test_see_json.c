@@ -118,7 +118,7 @@ static void a_list_of_names(void **state)
 {
     seeing *f = *state;
 
-    JSON(f, "{\"names\":[],\"truncated\":false}\n", "ls");
+    JSON(f, "{\"names\":[],\"truncated\":false,\"missing\":null}\n", "ls");
     start(f, "n", NULL);
     server_integer(f->server, "HSET o " JAVA " 2");
     JSON(f,
@@ -126,7 +126,8 @@ static void a_list_of_names(void **state)
          "\"holder_count\":1,\"waiter_count\":0,\"value\":null,"
          "\"holder\":" OURS "},{\"name\":\"o\",\"kind\":\"lock\","
          "\"ours\":false,\"holder_count\":1,\"waiter_count\":0,"
-         "\"value\":null,\"holder\":" JAVAS "}],\"truncated\":false}\n",
+         "\"value\":null,\"holder\":" JAVAS
+         "}],\"truncated\":false,\"missing\":null}\n",
          "ls");
 }
 
@@ -167,7 +168,7 @@ static void a_semaphore_and_a_latch(void **state)
          "{\"names\":[{\"name\":\"s\",\"kind\":\"semaphore\",\"ours\":true,"
          "\"holder_count\":2,\"waiter_count\":0,\"value\":1,\"holder\":{"
          "\"owner\":\"*:1\",\"host\":\"?*\",\"pid\":*,\"command\":"
-         "\"test_cli_see_json\",*}}],\"truncated\":false}\n",
+         "\"test_cli_see_json\",*}}],\"truncated\":false,\"missing\":null}\n",
          "ls");
     assert_tool(&f->how, 0, ", 0 waiting, 1 of 3 permits free", "", "who", "s",
                 NULL);
@@ -239,7 +240,8 @@ static void a_chain(void **state)
     JSON(f,
          "{\"name\":\"o\",\"deadlock\":false,\"names\":[{\"name\":\"o\","
          "\"kind\":\"lock\",\"holders\":[" JAVAS "],\"waiter_count\":0,"
-         "\"waiters\":[],\"stuck\":false}],\"truncated\":false}\n",
+         "\"waiters\":[],\"stuck\":false}],\"truncated\":false,\"missing\":"
+         "null}\n",
          "why", "o");
 }
 
@@ -252,7 +254,7 @@ static void sums(void **state)
          ",\"plain-semaphore\":" SUMS ",\"latch\":" SUMS "},\"all\":" SUMS
          ",\"server_version\":\"?*\","
          "\"rtt_min_us\":?*,\"rtt_median_us\":?*,\"rtt_max_us\":?*,"
-         "\"truncated\":false}\n",
+         "\"truncated\":false,\"missing\":null}\n",
          "stat");
 }
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The commands that look, on a Redis Cluster of three masters. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/ringed.h"
+#include "support/tool.h"
+
+static char url[256];
+static tool_how how = {.url = url};
+
+/* A name that this process holds at each master. */
+static lk_client *client;
+static char names[RINGED_MASTERS][RINGED_NAME];
+static lk_lock *locks[RINGED_MASTERS];
+static lk_hold *holds[RINGED_MASTERS];
+
+static int start(void **state)
+{
+    if (ringed_start(state) != 0)
+        return -1;
+    (void)snprintf(url, sizeof(url), "redis+cluster://127.0.0.1:%u",
+                   server_port(ringed()->nodes[0]));
+    client = ringed_open(NULL);
+    for (size_t i = 0; i < RINGED_MASTERS; i++) {
+        locks[i] =
+            ringed_lock(client, ringed_name(names[i], "n", ringed()->nodes[i]));
+        holds[i] = ringed_hold(locks[i]);
+    }
+    return 0;
+}
+
+static int stop(void **state)
+{
+    tool_free_all();
+    for (size_t i = 0; i < RINGED_MASTERS; i++) {
+        (void)lk_hold_release(holds[i]);
+        lk_lock_free(locks[i]);
+    }
+    lk_client_free(client);
+    return ringed_stop(state);
+}
+
+static void names_of_all_masters_are_shown(void **state)
+{
+    const char *const commands[] = {"ls", "top"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        tool *t = tool_start(&how, commands[i], "n*", NULL);
+
+        assert_int_equal(tool_wait(t, RINGED_LONG_MS), 0);
+        for (size_t k = 0; k < RINGED_MASTERS; k++)
+            assert_non_null(strstr(tool_out(t), names[k]));
+        tool_free(t);
+    }
+    assert_tool(&how, 0, "\"truncated\":false,\"missing\":null}", "", "ls",
+                "--json", NULL);
+    assert_tool(&how, 0, "latchkey_complete 1", "", "metrics", NULL);
+    assert_tool(&how, 0, "latchkey_held{kind=\"lock\"} 3", "", "metrics", NULL);
+    assert_tool(&how, 0, "", "nobody waits for anything", "why", NULL);
+}
+
+static void one_name_is_shown_and_broken_where_it_is(void **state)
+{
+    const char *name = names[1];
+
+    (void)state;
+    assert_tool(&how, 0, "1 holding", "", "who", name, NULL);
+    cluster_move(ringed(), ringed_slot(name), ringed_other(name));
+    assert_tool(&how, 0, "1 holding", "", "who", name, NULL);
+    assert_tool(&how, 0, NULL, NULL, "break", "--yes", "--now", name, NULL);
+    assert_tool(&how, 0, "free", "", "who", name, NULL);
+    assert_tool(&how, 0, name, "", "log", NULL);
+    assert_tool(&how, 0, name, "", "log", name, NULL);
+    assert_tool(&how, 0, NULL, NULL, "forget", name, NULL);
+    assert_tool(&how, 75, "", "nothing is known", "who", name, NULL);
+}
+
+static void the_doctor_looks_at_each_master(void **state)
+{
+    char address[64];
+
+    (void)state;
+    (void)snprintf(address, sizeof(address), "127.0.0.1:%u: maxmemory-policy",
+                   server_port(ringed()->nodes[1]));
+    assert_tool(&how, 0, "3 masters, and all answer", "", "doctor", "--watch",
+                "0", NULL);
+    assert_tool(&how, 0, "each master: 16384 slots are served", "", "doctor",
+                "--watch", "0", NULL);
+    free(server_string(ringed()->nodes[1],
+                       "CONFIG SET maxmemory-policy allkeys-lru"));
+    assert_tool(&how, 0, address, "", "doctor", "--watch", "0", NULL);
+    free(server_string(ringed()->nodes[1],
+                       "CONFIG SET maxmemory-policy noeviction"));
+}
+
+/* Its replica is gone as well, and nobody takes its place. */
+static void what_is_not_there_is_said(void **state)
+{
+    server *lost = ringed()->nodes[2];
+    char address[32];
+
+    (void)state;
+    (void)snprintf(address, sizeof(address), "127.0.0.1:%u", server_port(lost));
+    for (size_t i = 0; i < ringed()->count; i++) {
+        if (i >= RINGED_MASTERS)
+            server_kill(ringed()->nodes[i]);
+        else
+            free(server_string(ringed()->nodes[i],
+                               "CONFIG SET cluster-require-full-coverage no"));
+    }
+    server_kill(lost);
+    assert_tool(&how, 69, names[0], address, "ls", NULL);
+    assert_tool(&how, 69, names[0], address, "top", NULL);
+    assert_tool(&how, 69, address, address, "ls", "--json", NULL);
+    assert_tool(&how, 69, NULL, address, "log", NULL);
+    assert_tool(&how, 69, "2 masters answer; not looked at: ", "", "doctor",
+                "--watch", "0", NULL);
+    assert_tool(&how, 0, "latchkey_complete 0", address, "metrics", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_all_masters_are_shown),
+        cmocka_unit_test(one_name_is_shown_and_broken_where_it_is),
+        cmocka_unit_test(the_doctor_looks_at_each_master),
+        cmocka_unit_test(what_is_not_there_is_said),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

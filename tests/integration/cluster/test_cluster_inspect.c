@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Looking at a Redis Cluster: the names of all masters, also while slots move and
+ * while a master is away.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/ringed.h"
+#include "support/wait.h"
+
+enum { NAMES = 24, CROWD = 1500, LOOKS = 12 };
+
+/* ---- names that are held ---------------------------------------------------------- */
+
+struct crowd {
+    lk_lock *locks[NAMES];
+    lk_hold *holds[NAMES];
+};
+
+static void
+crowd_hold(struct crowd *crowd, lk_client *client, const char *begin)
+{
+    char name[RINGED_NAME];
+
+    for (unsigned i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof(name), "%s%u", begin, i);
+        crowd->locks[i] = ringed_lock(client, name);
+        crowd->holds[i] = ringed_hold(crowd->locks[i]);
+    }
+}
+
+static void crowd_release(struct crowd *crowd)
+{
+    for (unsigned i = 0; i < NAMES; i++) {
+        (void)lk_hold_release(crowd->holds[i]);
+        lk_lock_free(crowd->locks[i]);
+    }
+}
+
+static lk_listing *list(lk_client *client, const char *pattern)
+{
+    lk_list_options what = {LK_LIST_OPTIONS_INIT, .pattern = pattern};
+    lk_listing *listing = NULL;
+
+    assert_status(lk_list(client, RINGED_LONG_MS, &what, &listing), LK_OK);
+    return listing;
+}
+
+/* How often a name is in a list. */
+static unsigned times(const lk_listing *listing, const char *name)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < listing->count; i++)
+        count += strcmp(listing->entries[i]->name, name) == 0;
+    return count;
+}
+
+static void assert_each_once(const lk_listing *listing, const char *begin)
+{
+    char name[RINGED_NAME];
+
+    for (unsigned i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof(name), "%s%u", begin, i);
+        assert_int_equal(times(listing, name), 1);
+    }
+    assert_int_equal(listing->count, NAMES);
+    assert_string_equal(listing->missing, "");
+    assert_false(listing->truncated);
+}
+
+/* ---- lists ---------------------------------------------------------------------------- */
+
+static void the_names_of_all_masters_are_listed(void **state)
+{
+    lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
+    lk_list_options few = {LK_LIST_OPTIONS_INIT, .pattern = "all*", .limit = 5};
+    struct crowd crowd;
+    lk_listing *listing;
+
+    (void)state;
+    crowd_hold(&crowd, client, "all");
+    listing = list(looker, "all*");
+    assert_each_once(listing, "all");
+    for (size_t i = 0; i < listing->count; i++) {
+        const lk_entry *entry = listing->entries[i];
+
+        assert_int_equal(entry->kind, LK_KIND_LOCK);
+        assert_int_equal(entry->holder_count, 1);
+        assert_true(entry->holder->fence > 0);
+        assert_true(entry->holder->since_ms < RINGED_LONG_MS);
+        assert_true(entry->holder->lease_ms > 0);
+    }
+    lk_listing_free(listing);
+
+    assert_status(lk_list(looker, RINGED_LONG_MS, &few, &listing), LK_OK);
+    assert_int_equal(listing->count, 5);
+    assert_true(listing->truncated);
+    lk_listing_free(listing);
+    crowd_release(&crowd);
+    lk_client_free(client);
+    lk_client_free(looker);
+}
+
+static void a_name_in_a_slot_that_is_half_moved_is_listed(void **state)
+{
+    lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
+    lk_lock *lock = ringed_lock(client, "{halves}1"),
+            *other = ringed_lock(client, "{halves}2");
+    lk_hold *hold = ringed_hold(lock), *aside = ringed_hold(other);
+    unsigned slot = ringed_slot("{halves}");
+    server *to = ringed_other("{halves}");
+    size_t moved = 1;
+
+    (void)state;
+    cluster_move_begin(ringed(), slot, to);
+    while (moved > 0) {
+        lk_listing *listing = list(looker, "{halves}*");
+
+        assert_int_equal(listing->count, 2);
+        assert_int_equal(times(listing, "{halves}1"), 1);
+        assert_int_equal(times(listing, "{halves}2"), 1);
+        assert_string_equal(listing->missing, "");
+        assert_int_equal(listing->entries[0]->holder_count, 1);
+        assert_int_equal(listing->entries[1]->holder_count, 1);
+        lk_listing_free(listing);
+        moved = cluster_move_keys(ringed(), slot, to, 1);
+    }
+    cluster_move_end(ringed(), slot, to);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_hold_release(aside), LK_OK);
+    lk_lock_free(lock);
+    lk_lock_free(other);
+    lk_client_free(client);
+    lk_client_free(looker);
+}
+
+/* Keys that make a walk take long: a list asks about none of them. */
+static void crowd_up(void)
+{
+    for (size_t i = 0; i < RINGED_MASTERS; i++) {
+        char name[RINGED_NAME];
+
+        (void)ringed_name(name, "crowd", ringed()->nodes[i]);
+        for (unsigned k = 0; k < CROWD; k++)
+            (void)server_integer(ringed()->nodes[i], "HSET {%s}%u f v", name,
+                                 k);
+    }
+}
+
+struct look {
+    lk_listing *listing;
+    lk_status status;
+    atomic_bool is_over;
+};
+
+static void on_listed(lk_status status, lk_listing *listing, void *data)
+{
+    struct look *look = data;
+
+    look->status = status;
+    look->listing = listing;
+    atomic_store(&look->is_over, true);
+}
+
+/* Two of the names go to and fro all the while. */
+static void no_name_is_lost_or_twice_while_slots_move(void **state)
+{
+    const lk_list_options what = {LK_LIST_OPTIONS_INIT, .pattern = "to*"};
+    lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
+    struct crowd crowd;
+
+    (void)state;
+    crowd_up();
+    crowd_hold(&crowd, client, "to");
+    for (unsigned i = 0; i < LOOKS; i++) {
+        struct look look = {.listing = NULL};
+
+        assert_status(lk_list_async(looker, RINGED_LONG_MS, &what, on_listed,
+                                    &look),
+                      LK_OK);
+        for (unsigned k = 0; !atomic_load(&look.is_over); k++) {
+            const char *name = k % 2 == 0 ? "to0" : "to1";
+
+            cluster_move(ringed(), ringed_slot(name), ringed_other(name));
+        }
+        assert_status(look.status, LK_OK);
+        assert_each_once(look.listing, "to");
+        lk_listing_free(look.listing);
+    }
+    crowd_release(&crowd);
+    lk_client_free(client);
+    lk_client_free(looker);
+}
+
+/* ---- one name -------------------------------------------------------------------------- */
+
+/* Before it, a client has seen where the slot was. */
+static void one_name_is_looked_at_where_it_is_now(void **state)
+{
+    lk_client *client = ringed_open(NULL), *looker = ringed_open(NULL);
+    lk_lock *lock = ringed_lock(client, "who");
+    lk_hold *hold = ringed_hold(lock);
+    lk_kind kind = LK_KIND_NONE;
+    lk_info *info = NULL;
+    char owner[80];
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_status(lk_who(looker, "who", &kind, &info), LK_OK);
+        assert_int_equal(kind, LK_KIND_LOCK);
+        assert_int_equal(info->holder_count, 1);
+        (void)snprintf(owner, sizeof(owner), "%s", info->holders[0]->owner);
+        lk_info_free(info);
+        cluster_move(ringed(), ringed_slot("who"), ringed_other("who"));
+    }
+    assert_status(lk_event_note(looker, "who", "ended", owner, "why"), LK_OK);
+    assert_status(lk_break(looker, "who", owner), LK_OK);
+    assert_status(lk_who(looker, "who", &kind, &info), LK_OK);
+    assert_int_equal(info->holder_count, 0);
+    lk_info_free(info);
+    cluster_move(ringed(), ringed_slot("who"), ringed_other("who"));
+    (void)lk_hold_release(hold);
+    lk_lock_free(lock);
+    lk_client_free(client);
+    cluster_move(ringed(), ringed_slot("who"), ringed_other("who"));
+    assert_status(lk_who(looker, "nobody", &kind, &info), LK_ENOTHELD);
+    lk_client_free(looker);
+}
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+static void the_events_of_all_masters_are_told_in_order(void **state)
+{
+    lk_client *client = ringed_open(NULL);
+    lk_events *events = NULL;
+    char name[RINGED_NAME];
+    size_t seen = 0;
+
+    (void)state;
+    for (size_t i = 0; i < RINGED_MASTERS; i++) {
+        (void)ringed_name(name, "event", ringed()->nodes[i]);
+        assert_status(lk_event_note(client, name, "noted",
+                                    "00000000-0000-0000-0000-000000000000:1",
+                                    ""),
+                      LK_OK);
+    }
+    assert_status(lk_events_get(client, RINGED_LONG_MS, NULL, &events), LK_OK);
+    for (size_t i = 0; i < events->count; i++) {
+        seen += strncmp(events->entries[i]->name, "event", 5) == 0;
+        assert_true(i == 0 ||
+                    events->entries[i - 1]->at_ms <= events->entries[i]->at_ms);
+    }
+    assert_int_equal(seen, RINGED_MASTERS);
+    assert_string_equal(events->missing, "");
+    lk_events_free(events);
+    assert_status(lk_events_get(client, RINGED_LONG_MS, name, &events), LK_OK);
+    assert_int_equal(events->count, 1);
+    lk_events_free(events);
+    lk_client_free(client);
+}
+
+/* ---- masters that are away --------------------------------------------------------------- */
+
+/* Its replica is stopped, too, so that nobody takes its place. */
+static void what_a_lost_master_had_is_said_to_be_missing(void **state)
+{
+    lk_client *client = ringed_open(NULL);
+    server *lost = ringed()->nodes[2];
+    char here[RINGED_NAME], there[RINGED_NAME], address[32];
+    lk_lock *held =
+        ringed_lock(client, ringed_name(here, "away", ringed()->nodes[0]));
+    lk_lock *gone = ringed_lock(client, ringed_name(there, "away", lost));
+    lk_hold *hold = ringed_hold(held), *other = ringed_hold(gone);
+    lk_listing *listing;
+    lk_events *events = NULL;
+
+    (void)state;
+    (void)snprintf(address, sizeof(address), "127.0.0.1:%u (",
+                   server_port(lost));
+    for (size_t i = 0; i < ringed()->count; i++) {
+        server *node = ringed()->nodes[i];
+
+        if (i >= RINGED_MASTERS)
+            server_kill(node);
+        else
+            free(server_string(node,
+                               "CONFIG SET cluster-require-full-coverage no"));
+    }
+    server_kill(lost);
+    listing = list(client, "away*");
+    assert_int_equal(times(listing, here), 1);
+    assert_int_equal(times(listing, there), 0);
+    assert_non_null(strstr(listing->missing, address));
+    lk_listing_free(listing);
+    assert_status(lk_events_get(client, RINGED_LONG_MS, NULL, &events), LK_OK);
+    assert_non_null(strstr(events->missing, address));
+    lk_events_free(events);
+    (void)lk_hold_release(hold);
+    (void)lk_hold_release(other);
+    lk_lock_free(held);
+    lk_lock_free(gone);
+    lk_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_names_of_all_masters_are_listed),
+        cmocka_unit_test(a_name_in_a_slot_that_is_half_moved_is_listed),
+        cmocka_unit_test(no_name_is_lost_or_twice_while_slots_move),
+        cmocka_unit_test(one_name_is_looked_at_where_it_is_now),
+        cmocka_unit_test(the_events_of_all_masters_are_told_in_order),
+        cmocka_unit_test(what_a_lost_master_had_is_said_to_be_missing),
+    };
+
+    return cmocka_run_group_tests(tests, ringed_start, ringed_stop);
+}
