@@ -60,6 +60,16 @@ lk_status lk__question_send(lk__conn *conn, lk__request *request,
                          question->keys, question->arg_count, question->args);
 }
 
+void lk__question_pick(lk__question *question, size_t key)
+{
+    size_t others = question->arg_count - question->key_count;
+
+    question->args[others] = question->args[others + key];
+    question->keys[0] = question->keys[key];
+    question->key_count = 1;
+    question->arg_count = others + 1;
+}
+
 void lk__question_fill(lk__question *question, const lk__signature *signature,
                        size_t key_count, char *const *keys, const void *args)
 {

@@ -40,6 +40,9 @@ void lk__question_key(lk__question *question, const char *key);
 /* So many bytes of the room that lk__question_begin() made. */
 char *lk__question_text(lk__question *question, size_t size);
 
+/* Of one whose last arguments are one for each key: leaves one of its keys, from 0. */
+void lk__question_pick(lk__question *question, size_t key);
+
 /* Adds the keys and arguments of a signature, given the keys of the name. */
 void lk__question_fill(lk__question *question, const lk__signature *signature,
                        size_t key_count, char *const *keys, const void *args);

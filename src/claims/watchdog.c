@@ -42,7 +42,9 @@ struct batch {
     lk__node *node;
     lk__conn *conn;     /* over which it goes */
     lk__request asking; /* before it, where a slot is half moved */
-    bool has_asked;
+    lk__node *there;    /* that was asked last then; NULL: where the name is */
+    size_t part;        /* which key that question is about, from 1; 0: all */
+    uint64_t sent_at;   /* when the first question that counts was sent */
     size_t count;
     size_t each;       /* so many keys each claim has in the question */
     bool whole;        /* there is one, and its record is kept as well */
@@ -293,32 +295,63 @@ batch_heard(struct batch *batch, lk_status status, const redisReply *reply)
     return status;
 }
 
-static lk_status batch_send(struct batch *batch, lk__node *elsewhere);
+static bool is_in_cluster(const lk__claim *claim)
+{
+    return claim->place->client->work->cluster != NULL;
+}
 
-/* Where it is one key that a slot which moves has left behind. */
-static bool ask_elsewhere(struct batch *batch, const redisReply *reply)
+static lk_status batch_send(struct batch *batch);
+
+static bool part_is_held(const struct batch *batch, const redisReply *reply)
+{
+    const redisReply *lost = NULL;
+
+    return protocol_of(batch)->read_renew(reply, &lost) == LK_OK &&
+           lost->elements == 0;
+}
+
+/*
+ * Of a slot that moves some keys are at one node, and some at the other: then those
+ * of a hold are renewed one after the other, each where it is. A key that moves
+ * meanwhile is renewed at either. Whether there is more to be asked.
+ */
+static bool has_next_part(struct batch *batch, const redisReply *reply)
 {
     const lk__place *place = batch->claims[0]->place;
-    lk__node *node;
+    bool is_error = reply->type == REDIS_REPLY_ERROR;
 
-    if (batch->has_asked || batch->whole || batch->count * batch->each != 1)
+    if (!is_in_cluster(batch->claims[0]) || batch->whole || batch->count != 1)
         return false;
-    node = lk__cluster_asks(place->client, place->slot, &batch->request, reply);
-    if (node == NULL || batch_send(batch, node) != LK_OK)
+    if ((!is_error && batch->part > 0 && batch->part < batch->each &&
+         part_is_held(batch, reply)) ||
+        (batch->part == 0 && batch->each > 1 &&
+         (lk__reply_is_error(reply, "TRYAGAIN") ||
+          lk__reply_is_error(reply, "ASK")))) {
+        batch->part++;
+        batch->there = NULL;
+        return true;
+    }
+    if (!is_error || batch->there != NULL)
         return false;
-    batch->has_asked = true;
-    return true;
+    batch->there =
+        lk__cluster_asks(place->client, place->slot, &batch->request, reply);
+    return batch->there != NULL;
 }
 
 static void
 on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
+    bool is_there;
 
-    if (status == LK_OK && ask_elsewhere(batch, reply))
-        return;
+    if (status == LK_OK && has_next_part(batch, reply)) {
+        status = batch_send(batch);
+        if (status == LK_OK)
+            return;
+    }
+    is_there = batch->there != NULL;
     batch->node->due.batches--;
-    if (!batch->has_asked)
+    if (!is_there)
         status = batch_heard(batch, status, reply);
     if (status == LK_OK) {
         batch_answered(batch, reply);
@@ -331,8 +364,8 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
         claim->renewing = false;
         if (claim->state == LK__CLAIM_HELD && status == LK_OK &&
             batch->leases[i] > 0 && speaks_of(batch, claim))
-            lk__watchdog_renewed(claim, request->sent_at, batch->leases[i]);
-        else if (claim->state == LK__CLAIM_HELD && !batch->has_asked &&
+            lk__watchdog_renewed(claim, batch->sent_at, batch->leases[i]);
+        else if (claim->state == LK__CLAIM_HELD && !is_there &&
                  lk__place_has_left(claim->place, request))
             lk__claim_renew_soon(claim);
         else if (claim->state == LK__CLAIM_HELD)
@@ -354,23 +387,30 @@ uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now)
     return elapsed_ms < claim->lease_ms ? claim->lease_ms - elapsed_ms : 1;
 }
 
-static lk_status batch_send(struct batch *batch, lk__node *elsewhere)
+static lk_status batch_send(struct batch *batch)
 {
     const lk__claim *first = batch->claims[0];
-    const lk__question *question =
+    lk__question *question =
         batch->whole
             ? protocol_of(batch)->keep(first->place, first->id, first->fence,
                                        batch->leases[0], 0)
             : protocol_of(batch)->renew(batch->claims, batch->leases,
                                         batch->count);
+    lk_status status;
 
+    if (question == NULL)
+        return LK_ENOMEM;
+    if (batch->part > 0)
+        lk__question_pick(question, batch->part - 1);
     batch->request.on_reply = on_renewed;
-    if (question != NULL && elsewhere != NULL)
-        return lk__cluster_ask(elsewhere, &batch->asking, &batch->request,
-                               question);
-    return question == NULL
-               ? LK_ENOMEM
-               : lk__question_send(batch->conn, &batch->request, question);
+    if (batch->there != NULL)
+        status = lk__cluster_ask(batch->there, &batch->asking, &batch->request,
+                                 question);
+    else
+        status = lk__question_send(batch->conn, &batch->request, question);
+    if (batch->part <= 1)
+        batch->sent_at = batch->request.sent_at;
+    return status;
 }
 
 /* Takes the one behind before, NULL: the first, off the list; its reference
@@ -387,11 +427,6 @@ static lk__claim *due_take(lk__due *due, lk__claim *before)
         due->last = before;
     due->count--;
     return claim;
-}
-
-static bool is_in_cluster(const lk__claim *claim)
-{
-    return claim->place->client->work->cluster != NULL;
 }
 
 /* By its own keys alone a hold is renewed while the inbox stands that would hear
@@ -518,7 +553,7 @@ static void batch_go(struct batch *batch)
 {
     if (batch->count == 0)
         lk__free(batch);
-    else if (batch_send(batch, NULL) != LK_OK)
+    else if (batch_send(batch) != LK_OK)
         batch_undo(batch);
     else
         batch->node->due.batches++;

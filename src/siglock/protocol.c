@@ -2,6 +2,9 @@
 
 #include "siglock/protocol.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "claims/family.h"
 #include "siglock_table.h"
 
@@ -43,28 +46,48 @@ read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
 
 /* ---- holding ---- */
 
-static void
-add_hold(lk__question *q, const lk__place *place, const char *id, lk__text *ret)
+enum { RENEWAL_KEYS = 2 };
+
+/* Bytes of `-` and an id. */
+static size_t void_size(const char *id)
 {
-    lk__question_key(q, place->keys[LK__SIGLOCK_KEY_LOCK]);
+    return strlen(id) + 2;
+}
+
+/* Adds the keys, and a text for each. */
+static void add_hold(lk__question *q, const lk__place *place, const char *id,
+                     lk__text ret[RENEWAL_KEYS])
+{
+    char *voided = lk__question_text(q, void_size(id));
+
+    snprintf(voided, void_size(id), "-%s", id);
     lk__question_key(q, place->keys[LK__SIGLOCK_KEY_VOID]);
-    *ret = lk__text_of(id);
+    lk__question_key(q, place->keys[LK__SIGLOCK_KEY_LOCK]);
+    ret[0] = lk__text_of(voided);
+    ret[1] = lk__text_of(id);
+}
+
+static size_t renewal_keys(const lk__claim *claim)
+{
+    (void)claim;
+    return RENEWAL_KEYS;
 }
 
 /* All of one lease. */
 static lk__question *
 renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
-    lk__question *q = lk__family_begin(claims[0]->place, &lk__siglock_renew, 0);
-    lk__text ids[LK__RENEW_CLAIMS];
+    lk__question *q = lk__family_begin(claims[0]->place, &lk__siglock_renew,
+                                       count * (sizeof(claims[0]->id) + 1));
+    lk__text ids[RENEWAL_KEYS * LK__RENEW_CLAIMS];
     const lk__siglock_renew_args args = {.lease = (int64_t)leases[0],
                                          .claims = ids,
-                                         .claims_count = count};
+                                         .claims_count = RENEWAL_KEYS * count};
 
     if (q == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        add_hold(q, claims[i]->place, claims[i]->id, &ids[i]);
+        add_hold(q, claims[i]->place, claims[i]->id, &ids[RENEWAL_KEYS * i]);
     return lk__family_fill(q, claims[0]->place, &lk__siglock_renew, 0, &args);
 }
 
@@ -82,17 +105,18 @@ static lk_status read_renew(const redisReply *reply, const redisReply **ret)
 static lk__question *keep(const lk__place *place, const char *id,
                           uint64_t fence, uint64_t lease_ms, uint64_t reserve)
 {
-    lk__question *q = lk__family_begin(place, &lk__siglock_renew, 0);
-    lk__text text;
+    lk__question *q =
+        lk__family_begin(place, &lk__siglock_renew, void_size(id));
+    lk__text ids[RENEWAL_KEYS];
     const lk__siglock_renew_args args = {.lease = (int64_t)lease_ms,
-                                         .claims = &text,
-                                         .claims_count = 1};
+                                         .claims = ids,
+                                         .claims_count = RENEWAL_KEYS};
 
     (void)fence;
     (void)reserve;
     if (q == NULL)
         return NULL;
-    add_hold(q, place, id, &text);
+    add_hold(q, place, id, ids);
     return lk__family_fill(q, place, &lk__siglock_renew, 0, &args);
 }
 
@@ -234,6 +258,7 @@ const lk__protocol lk__protocol_siglock = {
     .read_seek = read_seek,
     .keep = keep,
     .read_keep = read_keep,
+    .renewal_keys = renewal_keys,
     .renew = renew,
     .read_renew = read_renew,
     .import = import,

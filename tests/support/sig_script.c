@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/sig_script.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/table.h"
@@ -52,11 +53,14 @@ const char *sig_force(script_fixture *f, const char *claim)
 
 const char *sig_renew(script_fixture *f, const char *claim, int64_t lease)
 {
-    const lk__text one = text_of(claim);
+    char voided[128];
+    lk__text texts[2] = {{NULL, 0}, text_of(claim)};
     const lk__siglock_renew_args args = {.lease = lease,
-                                         .claims = &one,
-                                         .claims_count = 1};
+                                         .claims = texts,
+                                         .claims_count = 2};
 
+    (void)snprintf(voided, sizeof(voided), "-%s", claim);
+    texts[0] = text_of(voided);
     return run(f, &lk__siglock_renew, 2, &args);
 }
 

@@ -186,6 +186,71 @@ static void a_hold_outlives_a_slot_that_is_half_moved(void **state)
     lk_client_free(waiter);
 }
 
+/* A client's one hold, of a name in one slot. */
+struct one {
+    lk_client *client;
+    lk_hold *hold;
+};
+
+static struct one one_reader(void)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = wait_lease_ms()};
+    struct one one = {.client = ringed_open(&brief)};
+    lk_rwlock *lock = NULL;
+
+    assert_status(lk_rwlock_new(&lock, one.client, "keys", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_read(lock, RINGED_LONG_MS, NULL, &one.hold),
+                  LK_OK);
+    lk_rwlock_free(lock);
+    return one;
+}
+
+static struct one one_siglock(void)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = wait_lease_ms()};
+    struct one one = {.client = ringed_open(&brief)};
+    lk_siglock *lock = NULL;
+
+    assert_status(lk_siglock_new(&lock, one.client, "{keys}", NULL), LK_OK);
+    assert_status(lk_siglock_acquire(lock, RINGED_LONG_MS, NULL, &one.hold),
+                  LK_OK);
+    lk_siglock_free(lock);
+    return one;
+}
+
+static void assert_renewed(const struct one *one)
+{
+    ringed_wait_renewals(one->client, 2);
+    assert_status(lk_hold_check(one->hold), LK_OK);
+}
+
+/* Wherever each of its keys is, and whether it is there at all. */
+static void
+a_hold_of_several_keys_outlives_a_slot_that_is_half_moved(void **state)
+{
+    struct one ones[] = {one_reader(), one_siglock()};
+    server *to = ringed_other("keys");
+    unsigned slot = ringed_slot("keys");
+    size_t steps = 0;
+
+    (void)state;
+    cluster_move_begin(ringed(), slot, to);
+    do {
+        assert_renewed(&ones[0]);
+        assert_renewed(&ones[1]);
+        steps++;
+    } while (cluster_move_keys(ringed(), slot, to, 1) > 0);
+    assert_in_range(steps, 4, 8); /* two keys at least, and the siglock's */
+    cluster_move_end(ringed(), slot, to);
+    for (size_t i = 0; i < 2; i++) {
+        assert_renewed(&ones[i]);
+        assert_status(lk_hold_release(ones[i].hold), LK_OK);
+        lk_client_free(ones[i].client);
+    }
+}
+
 /* ---- masters that are lost ------------------------------------------------------------ */
 
 static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
@@ -244,6 +309,8 @@ int main(void)
         cmocka_unit_test(a_hold_and_a_wait_move_with_their_slot),
         cmocka_unit_test(they_do_so_when_it_moves_at_once),
         cmocka_unit_test(a_hold_outlives_a_slot_that_is_half_moved),
+        cmocka_unit_test(
+            a_hold_of_several_keys_outlives_a_slot_that_is_half_moved),
         cmocka_unit_test(the_holds_of_a_lost_master_are_confirmed_or_told),
     };
 

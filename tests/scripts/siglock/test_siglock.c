@@ -194,27 +194,47 @@ static void a_lease_is_only_lengthened(void **state)
     script_redis(f, "PERSIST lock:n");
     assert_like(sig_renew(f, "u:1", 5000), "1 ()");
     assert_in_range(number(script_redis(f, "PTTL lock:n")), 4000, 5000);
-    assert_like(sig_renew(f, "u:2", 5000), "1 (1 2)");
+    assert_like(sig_renew(f, "u:2", 5000), "1 (2 2)");
     script_redis(f, "DEL lock:n");
-    assert_like(sig_renew(f, "u:1", 5000), "1 (1 0)");
+    assert_like(sig_renew(f, "u:1", 5000), "1 (2 0)");
     assert_like(script_redis(f, "EXISTS lock:n"), "0");
 }
 
 static void many_leases_are_lengthened_at_once(void **state)
 {
     script_fixture *f = *state;
-    const char *keys[] = {"lock:a", "void", "lock:b", "void",
-                          "lock:c", "void", "lock:d", "text"};
-    const char *args[] = {"60000", "u:1", "u:2", "u:3", "u:4", NULL};
+    const char *keys[] = {"void", "lock:a", "void", "lock:b",
+                          "void", "lock:c", "text", "lock:d"};
+    const char *args[] = {"60000", "-u:1", "u:1",  "-u:2", "u:2",
+                          "-u:3",  "u:3",  "-u:4", "u:4",  NULL};
 
     script_redis(f, "SET lock:a u:1 PX 1000");
     script_redis(f, "SET lock:b theirs");
     script_redis(f, "HSET lock:c u:3 1");
     assert_like(script_run_keys(f, lk__siglock_renew.script, keys, 8, args),
-                "1 (2 2 3 2 4 0)");
+                "1 (4 2 6 2 8 0)");
     assert_in_range(number(script_redis(f, "PTTL lock:a")), 59000, 60000);
     assert_like(script_redis(f, "PTTL lock:b"), "-1");
     assert_like(script_redis(f, "EXISTS lock:d"), "0");
+}
+
+/* As in a slot that moves, where they may be at two nodes. */
+static void each_key_is_looked_at_by_itself(void **state)
+{
+    script_fixture *f = *state;
+    const char *lock[] = {"lock:n"}, *voids[] = {SIG_VOID};
+    const char *claim[] = {"60000", "u:1", NULL};
+    const char *voided[] = {"60000", "-u:1", NULL};
+
+    sig_acquire(f, "u:1");
+    assert_like(script_run_keys(f, lk__siglock_renew.script, lock, 1, claim),
+                "1 ()");
+    assert_in_range(number(script_redis(f, "PTTL lock:n")), 59000, 60000);
+    assert_like(script_run_keys(f, lk__siglock_renew.script, voids, 1, voided),
+                "1 ()");
+    script_redis(f, "ZADD " SIG_VOID " 1 u:1");
+    assert_like(script_run_keys(f, lk__siglock_renew.script, voids, 1, voided),
+                "1 (1 4)");
 }
 
 /* ---- revoke ---- */
@@ -327,6 +347,7 @@ static void void_claims_do_not_pile_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(each_key_is_looked_at_by_itself),
         SCRIPT_TEST(a_revoked_lock_stands_and_is_not_renewed),
         SCRIPT_TEST(a_foreign_hold_is_not_revoked),
         SCRIPT_TEST(a_free_lock_is_taken_with_a_lease),

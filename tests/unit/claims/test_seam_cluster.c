@@ -15,6 +15,7 @@
 #include "base/slot.h"
 #include "handle/open.h"
 #include "lock_table.h"
+#include "rwlock_table.h"
 #include "support/check.h"
 #include "support/fake_world.h"
 
@@ -38,8 +39,9 @@ typedef struct scene {
     unsigned connects; /* to the master, */
     unsigned imports;  /* and to the importer */
     uint64_t greeting_ms; /* so slow is it to greet */
-    unsigned moved;       /* questions that the importer answered, and */
-    unsigned unasked;     /* that it got without ASKING */
+    unsigned stayed;      /* questions about what is where it was, and */
+    unsigned moved;       /* about what is at the importer, that came there; */
+    unsigned unasked;     /* those that came there without ASKING */
     bool is_asking;
 } scene;
 
@@ -85,36 +87,52 @@ static bool runs(const char **argv, const size_t *sizes, const lk__script *s)
            (sizes[1] == s->size && memcmp(argv[1], s->body, s->size) == 0);
 }
 
-static void
-say_elsewhere(fake_link *link, const char *word, const char *key, size_t size)
+static void say_ask(fake_link *link, const char *key, size_t size)
 {
     char text[64];
 
-    (void)snprintf(text, sizeof(text), "-%s %u %s:6379\r\n", word,
+    (void)snprintf(text, sizeof(text), "-ASK %u %s:6379\r\n",
                    lk__slot_of(key, size), now.importer);
     fake_say(link, text);
 }
 
-/* While the slot moves its only key is at the importer. */
-static void play_script(fake_link *link, const char **argv, const size_t *sizes)
+/* While the slot moves all keys but one are at the importer. */
+static void play_moving(fake_link *link, const char **argv, const size_t *sizes)
 {
-    bool renews = runs(argv, sizes, &lk__lock_renew_script);
+    bool is_alone = strcmp(argv[2], "1") == 0;
+    bool is_hash = is_alone && strcmp(argv[3], "r") == 0;
 
     if (is_at(link, now.importer)) {
         now.unasked += !now.is_asking;
-        now.moved++;
+        now.moved += is_alone;
+    } else {
+        now.stayed += is_hash;
+    }
+    if (!is_alone)
+        fake_say(link, "-TRYAGAIN several keys\r\n");
+    else if (is_at(link, now.importer) || is_hash)
         fake_say(link, "*2\r\n:1\r\n*0\r\n");
-    } else if (now.importer != NULL) {
-        if (renews)
-            say_elsewhere(link, "ASK", argv[3], sizes[3]);
-        else
-            fake_say(link, "-TRYAGAIN several keys\r\n");
+    else
+        say_ask(link, argv[3], sizes[3]);
+}
+
+static void play_script(fake_link *link, const char **argv, const size_t *sizes)
+{
+    bool renews = runs(argv, sizes, &lk__lock_renew_script) ||
+                  runs(argv, sizes, &lk__rwlock_renew_script);
+
+    if (now.importer != NULL) {
+        play_moving(link, argv, sizes);
     } else if (renews) {
         fake_say(link, "*2\r\n:1\r\n*0\r\n");
     } else if (runs(argv, sizes, &lk__lock_keep_script)) {
         fake_say(link, "*4\r\n:1\r\n:3000\r\n:0\r\n:63\r\n");
     } else if (runs(argv, sizes, &lk__lock_acquire_script)) {
         fake_say(link, "*4\r\n:1\r\n:1\r\n:3000\r\n:63\r\n");
+    } else if (runs(argv, sizes, &lk__rwlock_keep_script)) {
+        fake_say(link, "*3\r\n:1\r\n:3000\r\n:0\r\n");
+    } else if (runs(argv, sizes, &lk__rwlock_acquire_script)) {
+        fake_say(link, "*3\r\n:1\r\n:1\r\n:3000\r\n");
     } else {
         fake_say(link, "*4\r\n:1\r\n:2\r\n:0\r\n:0\r\n"); /* released */
     }
@@ -262,6 +280,28 @@ static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(void **state)
     lk_lock_free(lock);
 }
 
+/* One key after the other, each where it is. */
+static void a_reader_is_renewed_at_both_masters(void **state)
+{
+    lk_rwlock *lock = NULL;
+    lk_hold *hold = NULL;
+
+    (void)state;
+    open_client();
+    assert_status(lk_rwlock_new(&lock, now.client, "r", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_read(lock, SECOND_MS, NULL, &hold), LK_OK);
+    now.importer = "new";
+    run_ms(60 * (uint64_t)WATCHDOG_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_true(now.stayed >= 60);
+    assert_in_range(now.moved, now.stayed - 1, now.stayed);
+    assert_int_equal(now.unasked, 0);
+    now.importer = NULL;
+    run_ms(WATCHDOG_MS);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_rwlock_free(lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +314,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_hold_is_renewed_at_a_master_that_has_no_slot_yet, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(a_reader_is_renewed_at_both_masters,
+                                        setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
