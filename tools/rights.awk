@@ -42,6 +42,8 @@ function read_rights(    i, text)
             senders[$2] = senders[$2] " " $i
     } else if ($1 == "free" || $1 == "elsewhere") {
         said[$2] = is_free[$2] = 1
+    } else if ($1 == "apart") {
+        is_apart[$2] = 1
     } else if ($1 == "helps") {
         said[$2] = 1
         helps[++help_count] = $2
@@ -243,6 +245,8 @@ function form_add(kind, form,    own)
 
 function add(kind, what)
 {
+    if (kind == "command" && what in is_apart)
+        return
     if ((kind, what) in there)
         return
     there[kind, what] = 1
