@@ -33,6 +33,8 @@ function read_rights(    i, text)
         }
     } else if ($1 == "key" && NF == 3) {
         keys_said[$2] = keys_said[$2] " " $3
+    } else if ($1 == "channel" && $2 == "cluster" && NF == 3) {
+        cluster_channels[++cluster_channel_count] = $3
     } else if ($1 == "channel" && $2 == "client") {
         for (i = 4; i <= NF; i++)
             inbox[$i] = $3
@@ -46,6 +48,9 @@ function read_rights(    i, text)
         in_cluster[++cluster_count] = $2
         sub(/\|.*/, "", $2)
         said[$2] = is_free[$2] = 1
+    } else if ($1 == "apart") {
+        in_cluster[++cluster_count] = $2
+        is_apart[$2] = 1
     } else if ($1 == "helps") {
         said[$2] = 1
         helps[++help_count] = $2
@@ -125,7 +130,10 @@ function find_calls(path, text, is_told,    rest, word)
                 gsub(/[^A-Za-z]/, "", rest)
                 word = word "|" tolower(rest)
             }
-            add("command", word)
+            if (word != "pubsub")
+                add("command", word)
+            else if (!is_told)
+                fail(path " asks PUBSUB what it does not name")
         } else if (!is_told) {
             fail(path " calls what it does not name; say it after `-- calls:`")
         }
@@ -247,6 +255,8 @@ function form_add(kind, form,    own)
 
 function add(kind, what)
 {
+    if (kind == "command" && what in is_apart)
+        return
     if ((kind, what) in there)
         return
     there[kind, what] = 1
@@ -359,6 +369,10 @@ END {
     print "const char *const cli_rights_cluster[] = {"
     for (i = 1; i <= cluster_count; i++)
         printf "    \"%s\",\n", in_cluster[i]
+    print "    NULL};"
+    print "const char *const cli_rights_cluster_channels[] = {"
+    for (i = 1; i <= cluster_channel_count; i++)
+        printf "    \"%s\",\n", cluster_channels[i]
     print "    NULL};"
     print "const cli_rights cli_rights_of[] = {"
     for (i = 1; i <= primitive_count; i++)

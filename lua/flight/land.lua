@@ -12,7 +12,7 @@
 -- Invariants: sent again it changes nothing, also when what it told has ended:
 -- without the claim nothing lands. What is denied leaves the claim and no value, so
 -- that it can be sent again. A full server does not refuse it.
--- needs: failed flight
+-- needs: failed flight publish
 
 local bad = flight.look(result_key, claim_key)
 if bad then
@@ -41,5 +41,5 @@ local text = own .. ' look'
 if #value <= tonumber(most) then
     text = string.format('%s %s %d ', own, status, #words) .. words .. value
 end
-redis.pcall('PUBLISH', channel, text) -- denied: it is found by looking
+publish(channel, text) -- denied: it is found by looking
 return {LANDED}

@@ -4,7 +4,7 @@
 -- over: it did not lead, and nothing was changed.
 --
 -- Invariants: a waiter is told to look. A full server does not refuse it.
--- needs: failed flight
+-- needs: failed flight publish
 
 local bad = flight.look(result_key, claim_key)
 if bad then
@@ -16,5 +16,5 @@ bad = failed(redis.pcall('DEL', claim_key))
 if bad then
     return bad
 end
-redis.pcall('PUBLISH', channel, own .. ' look')
+publish(channel, own .. ' look')
 return {GONE}

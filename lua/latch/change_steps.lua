@@ -5,7 +5,7 @@
 -- written before the count, and the count last, in one command, so that it has
 -- no undo; then its end, which no error follows. `to` is as in noted.save, with
 -- channel.
--- needs: failed clock past queue generation noted waits
+-- needs: failed clock past publish queue generation noted waits
 
 local change_steps = {}
 
@@ -162,16 +162,16 @@ function change_steps.tell(to, it, text)
     local bad
     if it.phase == 'open' then
         bad = noted.tell_opened(to, it)
-        bad = failed(redis.pcall('PUBLISH', to.channel, '0')) or bad
+        bad = failed(publish(to.channel, '0')) or bad
     elseif it.phase == 'unset' then
-        bad = failed(redis.pcall('PUBLISH', to.news, look.write({word = 'look',
+        bad = failed(publish(to.news, look.write({word = 'look',
             db = to.db, family = 'latch', name = to.count})))
         if text then
-            bad = failed(redis.pcall('PUBLISH', to.channel, '1')) or bad
+            bad = failed(publish(to.channel, '1')) or bad
         end
         redis.pcall('DEL', to.queue)
     else
-        bad = failed(redis.pcall('PUBLISH', to.channel, '1'))
+        bad = failed(publish(to.channel, '1'))
     end
     return bad and 1 or 0
 end

@@ -9,7 +9,7 @@
 -- larger number by the server's clock. Fences of another kind stay for an hour.
 -- The memo stays for its eleven minutes, in which a change may be sent again. A
 -- full server does not refuse it.
--- needs: failed past generation waits master
+-- needs: audience failed past generation waits master
 
 local HOUR = '3600000'
 
@@ -24,7 +24,10 @@ if not it then
 end
 redis.call('ZCARD', arrived_key)
 local waiters = waits.all(queue_key)
-local counts = redis.call('PUBSUB', 'NUMSUB', news, channel)
+local counts = audience({news, channel})
+if failed(counts) then
+    return counts
+end
 if it.phase ~= 'open' or it.news then -- an opening that nobody was told of yet
     waiters = math.max(waiters, counts[2] + counts[4])
 end

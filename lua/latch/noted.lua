@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- noted: what is written down of a latch, and what others did.
--- needs: failed clock past queue
+-- needs: failed clock past publish queue
 
 local noted = {}
 
@@ -50,7 +50,7 @@ end
 -- Tells our clients that the last one has opened: those who were told of it need
 -- not ask. Then nobody waits. Returns an error or nil.
 function noted.tell_opened(to, it)
-    local bad = failed(redis.pcall('PUBLISH', to.news, opened.write({
+    local bad = failed(publish(to.news, opened.write({
         word = 'opened', db = to.db, family = 'latch',
         gen = queue.text(it.opened), nonce = it.nonce, name = to.count})))
     redis.pcall('DEL', to.queue)

@@ -12,14 +12,21 @@
 -- nor waits. A full server does not refuse it. One waiter at most is made the
 -- owner, and no other is told anything. The name is never without an owner in
 -- between.
+-- calls: PUBLISH SPUBLISH PUBSUB|NUMSUB PUBSUB|SHARDNUMSUB
 -- needs: fences hand inbox_of
 
+-- As publish and audience do it.
+local shard, bare = string.byte(channel) == 43, channel
+local tells, counted = 'PUBLISH', 'NUMSUB'
+if shard then
+    tells, counted, bare = 'SPUBLISH', 'SHARDNUMSUB', string.sub(channel, 2)
+end
 if not record_key then
     local ended = redis.pcall('HDEL', lock_key, claim)
     if ended ~= 1 then
         return ended == 0 and {NOT_HELD, 0} or ended
     end
-    ended = redis.pcall('PUBLISH', channel, '0')
+    ended = redis.pcall(tells, bare, '0')
     return {CLOSED, 2, 0, type(ended) == 'table' and 1 or 0}
 end
 
@@ -38,7 +45,7 @@ elseif why == 'r' and layout == '2l' and owner == claim
         '281474976710656', '(562949953421312', 'WITHSCORES', 'LIMIT', '0', '1')
     if there == 0 then
         if redis.pcall('HDEL', lock_key, claim) == 1 then
-            heard = redis.pcall('PUBLISH', channel, '0')
+            heard = redis.pcall(tells, bare, '0')
         end
         if heard == 0 then
             return {CLOSED, 2, 0, 0}
@@ -49,9 +56,11 @@ elseif why == 'r' and layout == '2l' and owner == claim
         local to, nonce, mode, lease, inbox = member.only(first[1], claim,
             nonce, mode, lease, inbox)
         local ear = (mode == 'l' or mode == 'f') and #lease < 13
-            and string.find(to, ':%d+$') and inbox_of(to, inbox)
-        local counts = ear and redis.pcall('PUBSUB', 'NUMSUB', channel, ear)
-            or {}
+            and string.find(to, ':%d+$') and inbox_of(to, inbox, queue_key)
+        if shard then
+            ear = ear and string.match(ear, '^%+(.*)')
+        end
+        local counts = ear and redis.pcall('PUBSUB', counted, bare, ear) or {}
         local time = redis.call('TIME')
         local us = time[1] * 1000000 + time[2]
         local ms, number = math.floor(us / 1000), first[2] - 281474976710656
@@ -79,7 +88,7 @@ elseif why == 'r' and layout == '2l' and owner == claim
                 if broken then
                     broken = {first[1], first[2]}
                 else
-                    counts = redis.pcall('PUBLISH', ear, grant.write({
+                    counts = redis.pcall(tells, ear, grant.write({
                         word = 'grant', db = db, family = 'lock', claim = to,
                         nonce = nonce, ticket = number, fence = at,
                         spare = over, lease = part, name = lock_key}))
@@ -166,8 +175,8 @@ local function set_free()
     end
     head = found.it or head
     if head then
-        denied = failed(message.opened(head, db, 'lock',
-            queue.text(head.ticket), lock_key)) or denied
+        denied = failed(message.opened(head, queue_key, db,
+            'lock', queue.text(head.ticket), lock_key)) or denied
     end
     return nil
 end

@@ -6,7 +6,7 @@
 -- with the queue that they are in. Fences do not go back: the last one stays for
 -- an hour, in a record that is no kind's. A full server does not refuse it. Sent
 -- again it finds nothing.
--- needs: failed past holder queue
+-- needs: audience failed past holder queue
 
 local HOUR = '3600000'
 
@@ -30,10 +30,13 @@ if fields > 0 then
     return bad or {HELD, redis.call('HKEYS', lock_key)[1],
         redis.call('PTTL', lock_key)}
 end
-local waiters = redis.call('ZCOUNT', queue_key, '0',
+local heard = audience({channel})
+if failed(heard) then
+    return heard
+end
+local waiters = heard[2] + redis.call('ZCOUNT', queue_key, '0',
         '(' .. queue.score(queue.VOID, 0))
     + redis.call('LLEN', fairq_key) + redis.call('EXISTS', spin_key)
-    + redis.call('PUBSUB', 'NUMSUB', channel)[2]
 if waiters > 0 then
     return {WAITED, waiters}
 elseif not text or string.sub(text, 1, 2) == '2-' then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- give: who of the queue is next, and making that one the owner.
--- needs: failed fences hand holder line queue message alive turns
+-- needs: audience failed fences hand holder line queue message alive turns
 
 local give = {}
 
@@ -28,8 +28,8 @@ function give.find(key, channel, mine, back, leaving)
     end
     local head = entries[1]
     local counts = head
-        and redis.pcall('PUBSUB', 'NUMSUB', channel, message.inbox(head))
-        or redis.pcall('PUBSUB', 'NUMSUB', channel)
+        and audience({channel, message.inbox(head, key)})
+        or audience({channel})
     if failed(counts) and head and mine[head.text] then
         found.it, found.heard = head, 0
         return found
@@ -93,7 +93,7 @@ function give.undo(to, it, fields)
     elseif redis.pcall('DEL', to.lock) ~= 1 then
         redis.pcall('HDEL', to.lock, it.claim)
     end
-    message.opened(it, to.db, 'lock', queue.text(it.ticket), to.lock)
+    message.opened(it, to.queue, to.db, 'lock', queue.text(it.ticket), to.lock)
     turns.tell(to.fairq, to.channel)
 end
 
@@ -123,6 +123,6 @@ end
 -- Tells a member of its grant. An error takes nothing back: the next touch
 -- finds the grant.
 function give.tell(to, it, grant)
-    return message.granted(it, to.db, 'lock', queue.text(it.ticket),
+    return message.granted(it, to.queue, to.db, 'lock', queue.text(it.ticket),
         queue.text(grant.fence), grant.spare, grant.ms, to.lock)
 end

@@ -7,7 +7,7 @@
 --
 -- Invariants: a TTL is only lengthened, a key is never made. A full server does
 -- not refuse it.
--- needs: failed clock past holder has_fair_waiters
+-- needs: audience failed clock past holder has_fair_waiters
 
 local both = redis.call('MGET', record_key, token_key)
 local was, bad = past.read(both[1], '2l')
@@ -27,7 +27,7 @@ elseif was.claim == claim and was.flag == 'v' then
     return {LOST, 4}
 end
 local left = redis.call('PTTL', lock_key)
-local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
+local counts = audience({channel})
 local waits = interop == '1' or failed(counts) or counts[2] > 0
 if not waits and redis.call('EXISTS', queue_key, fairq_key, spin_key) > 0 then
     -- Below 8 x 2^48: neither the parked nor the void.

@@ -9,7 +9,7 @@
 --               was deleted
 -- counter.count, .of  the change that was asked for, if it was made: so many
 --               permits, and the `gone` of that time; nil: it was not made
--- needs: clock failed memo past queue
+-- needs: clock failed memo past publish queue
 
 local counter = {}
 
@@ -133,7 +133,7 @@ end
 -- Returns an error or nil.
 function counter.tell(channel)
     if counter.free > 0 then
-        return failed(redis.pcall('PUBLISH', channel,
+        return failed(publish(channel,
             queue.text(counter.free)))
     end
     return nil

@@ -8,7 +8,7 @@
 -- which a change may be sent again; what tells its counter from the next stays for
 -- an hour, in a record that is no kind's, and so do fences of another kind. Claims
 -- that are void still stay so. A full server does not refuse it.
--- needs: counter failed master queue
+-- needs: audience counter failed master queue
 
 local HOUR = '3600000'
 
@@ -17,9 +17,12 @@ local bad = master(memo_key) or counter.look({counter = counter_key,
 if bad then
     return bad
 end
-local waiters = redis.call('ZCOUNT', queue_key, '0',
+local heard = audience({channel})
+if failed(heard) then
+    return heard
+end
+local waiters = heard[2] + redis.call('ZCOUNT', queue_key, '0',
         '(' .. queue.score(queue.VOID, 0))
-    + redis.call('PUBSUB', 'NUMSUB', channel)[2]
 if waiters > 0 then
     return {WAITED, waiters}
 elseif counter.free then

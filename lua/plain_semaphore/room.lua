@@ -9,7 +9,7 @@
 -- Those of Redisson who take and give back leave no trace, so that turns cannot be
 -- as long as the other side had them. While somebody of theirs listens, every other
 -- slice of time is theirs alone: ours take nothing then, a try apart.
--- needs: alive clock counter failed line memo message queue
+-- needs: alive audience clock counter failed line memo message queue
 
 local room = {}
 
@@ -25,7 +25,7 @@ local MODE = 'c'
 local heard
 local function listeners(channel)
     if not heard then
-        local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
+        local counts = audience({channel})
         heard = failed(counts) and 0 or counts[2]
     end
     return heard
@@ -120,7 +120,7 @@ function room.tell(to, found, free)
         all[#all + 1] = found.head
     end
     for i = 1, #all do
-        bad = failed(message.opened(all[i], to.db, 'plain',
+        bad = failed(message.opened(all[i], to.queue, to.db, 'plain',
             queue.text(all[i].ticket), to.counter)) or bad
     end
     return bad

@@ -9,7 +9,7 @@
 -- Invariants: on a mismatch nothing changes. Afterwards the claim neither holds
 -- nor waits. A full server does not refuse it. Other holds stand. At most 64
 -- waiters are looked at.
--- needs: failed clock hold line queue room share turns sweep
+-- needs: audience failed clock hold line queue publish room share turns sweep
 
 if not record_key then
     local mode = redis.pcall('HGET', lock_key, 'mode')
@@ -34,7 +34,7 @@ if not record_key then
     if failed(ended) then
         return ended
     end
-    ended = (is_last or wrote) and redis.pcall('PUBLISH', channel,
+    ended = (is_last or wrote) and publish(channel,
         wrote and '1' or '0')
     return {CLOSED, 2, 0, failed(ended) and 1 or 0}
 end
@@ -101,7 +101,7 @@ if denied then
     ins = {} -- perhaps they are dead; the first is told to look
 end
 if not hold.mode and (was_waited or redis.call('EXISTS', spin_key) == 1) then
-    local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
+    local counts = audience({channel})
     denied = failed(counts) or denied
     begun = not denied and turns.due(turned, interop == '1' or counts[2] > 0
         or turns.is_met(turned) or redis.call('EXISTS', spin_key) == 1)
@@ -147,7 +147,7 @@ if begun and not out.stays then
         'PX', hold.life(record_key, life))) or denied
 end
 if not at and first then
-    denied = failed(message.opened(first, db, 'rwlock',
+    denied = failed(message.opened(first, queue_key, db, 'rwlock',
         queue.text(first.ticket), lock_key)) or denied
 end
 if held and (not at and not out.stays

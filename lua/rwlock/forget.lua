@@ -6,7 +6,7 @@
 -- hash ends. Claims that are void still stay so, with the queue that they are in.
 -- Fences do not go back: the last one stays for an hour, in a record that is no
 -- kind's. A full server does not refuse it. Sent again it finds nothing.
--- needs: failed past hold
+-- needs: audience failed past hold
 
 local HOUR = '3600000'
 -- 9 x 2^48: from here on claims are void.
@@ -26,10 +26,13 @@ if hold.mode or hold.lapsed then
     end
     return {HELD, owner, redis.call('PTTL', lock_key)}
 end
-local waiters = redis.call('ZCOUNT', queue_key, '0',
+local heard = audience({channel})
+if failed(heard) then
+    return heard
+end
+local waiters = heard[2] + redis.call('ZCOUNT', queue_key, '0',
         '(' .. VOID)
     + redis.call('EXISTS', spin_key)
-    + redis.call('PUBSUB', 'NUMSUB', channel)[2]
 if waiters > 0 then
     return {WAITED, waiters}
 elseif not text or string.sub(text, 1, 2) == '2-' then

@@ -8,7 +8,7 @@
 -- Invariants: a lease is only lengthened, a key is never made. The hash lives no
 -- shorter than the lease. A reader without its grant is lost, whatever its fence;
 -- a writer without its record goes on. A full server does not refuse it.
--- needs: failed clock hold queue room turns
+-- needs: audience failed clock hold queue room turns
 
 clock.look()
 local bad = hold.look(lock_key, record_key, claim)
@@ -26,7 +26,7 @@ elseif grant and grant.flag == 'v' then
     return {LOST, 4}
 end
 local to = {lock = lock_key, queue = queue_key, holders = holders_key}
-local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
+local counts = audience({channel})
 local waits = interop == '1' or failed(counts) or counts[2] > 0
     or redis.call('EXISTS', spin_key) == 1 or room.is_waited_for(to)
     or turns.is_met(turns.read(hold.was.turn))

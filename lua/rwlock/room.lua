@@ -12,7 +12,7 @@
 -- A writer that spins, or that waits in Redisson's way, stands in no queue of
 -- ours. It keeps new readers out as a waiting one does, but not in our turn, and
 -- not where those who read are Redisson's, who do not stand back.
--- needs: clock failed queue alive readers hold
+-- needs: audience clock failed queue alive readers hold
 
 local room = {}
 
@@ -56,7 +56,7 @@ function room.has_outside_writer(to, turned)
             or is_our_turn(turned) then
         return false
     end
-    local counts = redis.pcall('PUBSUB', 'NUMSUB', to.channel)
+    local counts = audience({to.channel})
     return redis.call('GET', to.spin) == 'w' or not failed(counts)
         and counts[2] > 0 and not room.has_strangers(to)
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- share: making claims readers, or one the writer, and ending holds.
 -- calls: DEL HDEL HSET PEXPIRE SET ZREM
--- needs: clock failed queue readers hold message room
+-- needs: clock failed queue readers hold message publish room
 
 local share = {}
 
@@ -236,8 +236,8 @@ end
 
 -- Tells one that was let in. An error takes nothing back.
 function share.tell(to, it, fence)
-    return failed(message.granted(it, to.db, 'rwlock', queue.text(it.ticket),
-        queue.text(fence), 0, share.claim_ms(it), to.lock))
+    return failed(message.granted(it, to.queue, to.db, 'rwlock',
+        queue.text(it.ticket), queue.text(fence), 0, share.claim_ms(it), to.lock))
 end
 
 -- Has the hash end with the last lease in it, as Redisson does, and not with one
@@ -309,5 +309,5 @@ end
 -- Tells Redisson's waiters in its way: 1 has all of them look, 0 one in each
 -- process.
 function share.tell_theirs(to, wrote)
-    return failed(redis.pcall('PUBLISH', to.channel, wrote and '1' or '0'))
+    return failed(publish(to.channel, wrote and '1' or '0'))
 end

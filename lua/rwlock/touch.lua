@@ -17,7 +17,7 @@ if peek == '1' and left ~= -2 then
 end
 
 -- rest
--- needs: failed clock hold line queue room share turns sweep
+-- needs: audience failed clock hold line queue room share turns sweep
 
 clock.look()
 local bad = hold.look(lock_key, record_key, '-')
@@ -85,7 +85,7 @@ local seen, ins, next_up, denied = {parked = {}, more = 0}, {}, 0, nil
 local first = room.contender(to)
 if hold.mode ~= 'write' and redis.call('EXISTS', queue_key) == 1 then
     seen, denied = room.look(to, mine, back, nil)
-    local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
+    local counts = audience({channel})
     local theirs = not hold.mode and turns.left(turned, turned.theirs
         and (failed(counts) or interop == '1' or counts[2] > 0
             or turns.is_met(turned)

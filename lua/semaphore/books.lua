@@ -10,7 +10,7 @@
 -- books.taken        permits that somebody has, or had until the lease ended
 -- books.all          N; nil: no number is set
 -- calls: HDEL HSET ZADD ZREM
--- needs: clock failed fences past permits queue sides
+-- needs: clock failed fences past permits publish queue sides
 
 local books = {}
 
@@ -367,7 +367,7 @@ function books.tell(to)
     if (books.free or 0) <= 0 then
         return nil
     end
-    return failed(redis.pcall('PUBLISH', to.channel, queue.text(books.free)))
+    return failed(publish(to.channel, queue.text(books.free)))
 end
 
 -- Forgets permits of ours that Redisson took back: a few, where more are known

@@ -11,6 +11,7 @@
 -- Invariants: on a mismatch nothing changes. Afterwards the claim neither holds
 -- nor waits. A full server does not refuse it. Each permit is given back once.
 -- Those who get permits have them before the others' are taken.
+-- calls: PUBLISH SPUBLISH
 -- needs: failed permits
 
 if why == 'r' and redis.pcall('EXISTS', queue_key) == 0 then
@@ -29,7 +30,10 @@ if why == 'r' and redis.pcall('EXISTS', queue_key) == 0 then
             return reply
         end
         redis.pcall('HDEL', holders_key, id)
-        reply = reply > 0 and redis.pcall('PUBLISH', channel, reply)
+        -- As publish does it.
+        local is_shard = string.byte(channel) == 43
+        reply = reply > 0 and redis.pcall(is_shard and 'SPUBLISH' or 'PUBLISH',
+            string.sub(channel, is_shard and 2 or 1), reply)
         return {CLOSED, 2, 0, failed(reply) and 1 or 0}
     end
 end

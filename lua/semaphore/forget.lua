@@ -11,7 +11,7 @@
 -- One of ours that is missing, because somebody deleted the zset, counts as well.
 -- Claims that are void still stay so. Fences do not go back: the last one stays
 -- for an hour, in a record that is no kind's. A full server does not refuse it.
--- needs: books clock past permits queue master
+-- needs: audience books failed clock past permits queue master
 
 local HOUR = '3600000'
 
@@ -21,9 +21,12 @@ local bad = master(holders_key) or books.look(to)
 if bad then
     return bad
 end
-local waiters = redis.call('ZCOUNT', queue_key, '0',
+local heard = audience({channel})
+if failed(heard) then
+    return heard
+end
+local waiters = heard[2] + redis.call('ZCOUNT', queue_key, '0',
         '(' .. queue.score(queue.VOID, 0))
-    + redis.call('PUBSUB', 'NUMSUB', channel)[2]
 local known = redis.call('HLEN', holders_key)
 local last = redis.call('ZREVRANGE', zset_key, '0', '0', 'WITHSCORES')
 local left = tonumber(last[2]) and last[2] - clock.ms

@@ -7,7 +7,7 @@
 --
 -- Invariants: a lease is only lengthened, a permit is made only where the zset is
 -- gone. On a mismatch nothing changes. A full server does not refuse it.
--- needs: books clock failed permits queue
+-- needs: audience books clock failed permits queue
 
 local to = {counter = counter_key, zset = zset_key, record = record_key,
     queue = queue_key, holders = holders_key}
@@ -28,7 +28,7 @@ elseif it.flag == 'v' then
     return {LOST, 4}
 end
 -- Below 8 x 2^48: neither the parked nor the void.
-local counts = redis.pcall('PUBSUB', 'NUMSUB', channel)
+local counts = audience({channel})
 local waits = interop == '1' or failed(counts) or counts[2] > 0
     or redis.pcall('ZCOUNT', queue_key, '0', '(2251799813685248') ~= 0
 

@@ -5,7 +5,7 @@
 -- by, however little it needs. Where something is free, those that are dead are
 -- parked whether they fit or not, and one that needs more than N is parked until
 -- its client looks.
--- needs: alive books clock failed line message permits queue sides
+-- needs: alive audience books clock failed line message permits queue sides
 
 local room = {}
 
@@ -28,11 +28,11 @@ end
 local function look_alive(to, entries, mine, found)
     local inboxes, is_young = {to.channel}, true
     for i = 1, #entries do
-        inboxes[i + 1] = message.inbox(entries[i])
+        inboxes[i + 1] = message.inbox(entries[i], to.queue)
         is_young = is_young and (mine[entries[i].text]
             or alive.is_young(entries[i]))
     end
-    local counts = redis.pcall('PUBSUB', 'NUMSUB', unpack(inboxes))
+    local counts = audience(inboxes)
     if failed(counts) then
         return counts
     end
@@ -126,8 +126,8 @@ end
 -- Tells a member that there is room, or that it waits in vain. Returns an error
 -- or nil.
 function room.announce(to, it)
-    return failed(message.opened(it, to.db, 'semaphore', queue.text(it.ticket),
-        to.counter))
+    return failed(message.opened(it, to.queue, to.db, 'semaphore',
+        queue.text(it.ticket), to.counter))
 end
 
 -- Has those members look who need more than there is: they wait for nothing.
@@ -161,8 +161,8 @@ function room.give(to, ins, out, turned, mine, is_known)
     for i = 1, #ins do
         local it = ins[i]
         if not mine[it.text] then
-            denied = failed(message.granted(it, to.db, 'semaphore',
-                queue.text(it.ticket), queue.text(it.fence), 0, it.ms,
+            denied = failed(message.granted(it, to.queue, to.db,
+                'semaphore', queue.text(it.ticket), queue.text(it.fence), 0, it.ms,
                 to.counter)) or denied
         end
     end

@@ -6,7 +6,7 @@
 -- late: the clock was set, or the server stood still. Then alive.gap is what
 -- ZADD is to note behind the first write, and those that were heard of since
 -- the gap before are spared, once.
--- needs: clock failed queue message
+-- needs: audience clock failed queue message
 
 local alive = {}
 
@@ -47,10 +47,10 @@ end
 function alive.look(key, entries)
     local inboxes, marks = {}, {'gap', 'gap0'}
     for i = 1, #entries do
-        inboxes[i] = message.inbox(entries[i])
+        inboxes[i] = message.inbox(entries[i], key)
         marks[i + 2] = string.match(entries[i].claim, '^(.*):')
     end
-    local counts = redis.pcall('PUBSUB', 'NUMSUB', unpack(inboxes))
+    local counts = audience(inboxes)
     if failed(counts) then
         return counts
     end

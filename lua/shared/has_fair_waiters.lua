@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- has_fair_waiters: who waits for Redisson's fair lock.
--- needs: failed
+-- needs: audience failed
 
 -- Whether one of the first in Redisson's fair queue listens on its own channel.
 -- Killed, Redisson's waiters leave their queue behind, which has no end.
@@ -12,7 +12,7 @@ local function has_fair_waiters(fairq, channel)
     for i = 1, #owners do
         owners[i] = channel .. ':' .. owners[i]
     end
-    local counts = redis.pcall('PUBSUB', 'NUMSUB', unpack(owners))
+    local counts = audience(owners)
     for i = 2, #counts, 2 do
         if counts[i] > 0 then
             return true

@@ -10,7 +10,7 @@
 --
 -- A run of hand-overs among ours begins with turn 'o' and length 0: after a
 -- second without a break, whoever may spin unseen gets a chance.
--- needs: clock failed has_fair_waiters
+-- needs: clock failed has_fair_waiters publish
 
 local turns = {}
 
@@ -125,7 +125,7 @@ end
 function turns.tell(fairq, channel)
     local head = redis.pcall('LINDEX', fairq, '0')
     if type(head) == 'string' then
-        redis.pcall('PUBLISH', channel .. ':' .. head, '0')
+        publish(channel .. ':' .. head, '0')
     end
-    return redis.pcall('PUBLISH', channel, '0')
+    return publish(channel, '0')
 end

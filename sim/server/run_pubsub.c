@@ -137,6 +137,22 @@ void sim_run_pubsub_numsub(sim_call *call)
     }
 }
 
+/* Sharded channels are for clusters. Nobody listens to them here. */
+
+void sim_run_spublish(sim_call *call)
+{
+    sim_reply_integer(call, 0);
+}
+
+void sim_run_pubsub_shardnumsub(sim_call *call)
+{
+    sim_reply_array(call, 2 * ((size_t)call->argc - 2));
+    for (int i = 2; i < call->argc; i++) {
+        sim_reply_bulk(call, call->argv[i]);
+        sim_reply_integer(call, 0);
+    }
+}
+
 static bool is_asked(const sim_call *call, const sim_entry *channel)
 {
     return call->argc == 2 ||

@@ -350,6 +350,32 @@ lk__arg *lk__args_copy(size_t count, const lk__arg *args)
     return copy;
 }
 
+/* Which the script is told, and how, is known when it is sent: it depends on the
+   node. So the copies have the place's own text of it, which is pinned. */
+static void channels_keep(const lk__ask *ask, lk__arg *copy, size_t count,
+                          const lk__arg *args)
+{
+    for (size_t i = 0; ask->place != NULL && i < count; i++) {
+        if (args[i].bytes != NULL &&
+            lk__place_channel(ask->place, args[i].bytes) != NULL)
+            copy[i] = args[i];
+    }
+}
+
+static void channels_tell(lk__ask *ask)
+{
+    for (size_t i = 0; ask->place != NULL && i < ask->count; i++) {
+        const lk__channel *channel =
+            ask->args[i].bytes == NULL
+                ? NULL
+                : lk__place_channel(ask->place, ask->args[i].bytes);
+
+        if (channel != NULL)
+            ask->args[i] =
+                lk__arg_text(lk__channel_told(channel, ask->place->node));
+    }
+}
+
 /* The keys come first. */
 static lk_status question_set(lk__ask *ask, const lk__script *script,
                               size_t key_count, size_t count,
@@ -359,6 +385,8 @@ static lk_status question_set(lk__ask *ask, const lk__script *script,
 
     if (copy == NULL)
         return LK_ENOMEM;
+    if (script != NULL)
+        channels_keep(ask, copy, count, args);
     lk__free(ask->args);
     ask->args = copy;
     ask->count = count;
@@ -418,6 +446,8 @@ static void send_now(lk__ask *ask)
     ask->over = road_for(ask);
     if (ask->over == NULL || ask->pauses)
         return;
+    if (ask->script != NULL)
+        channels_tell(ask);
     if (ask->script == NULL)
         status = lk__node_command(node, &ask->request, ask->count, ask->args);
     else

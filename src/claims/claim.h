@@ -81,6 +81,8 @@ struct lk__claim {
     uint64_t ticket;   /* 0: not known yet */
     uint64_t bound;    /* a grant cannot have been made before this time;
                            known with the ticket */
+    bool is_near;      /* its member says that its messages come by the place's
+                          own channel; said by its first acquire for good */
     bool queueable;    /* the acquire under way asks for a ticket */
     bool unqueued;     /* it cannot, but would; see the place's count */
     bool in_doubt;     /* an acquire may have run, unanswered */

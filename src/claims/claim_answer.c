@@ -286,7 +286,7 @@ static void on_busy(lk__claim *claim, int64_t left_ms)
         return;
     }
     ask_again(claim);
-    lk__node_want_inbox(place->node);
+    lk__topics_await(place);
     if (lk__place_can_queue(place))
         lk__claim_look_after(claim, 0);
     else

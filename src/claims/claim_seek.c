@@ -210,6 +210,8 @@ static void acquire_send(lk__claim *claim)
     const lk__wait *head = lk__place_head(claim);
     lk_status status;
 
+    if (claim->looks == 0)
+        claim->is_near = lk__place_is_near(place);
     claim->queueable = (head == NULL || !head->try_only) &&
                        !lk__claim_is_spinning(claim) && !place->kind->signals &&
                        lk__place_can_queue(place);

@@ -24,12 +24,14 @@ const char *lk__family_skew(const lk__claim *claim)
                : "-";
 }
 
-/* How it is told of its grant: by PUBLISH, to an inbox of its client's tenant. */
+/* How it is told of its grant: by PUBLISH to an inbox of its client's tenant, or by
+   SPUBLISH to that of its name. */
 static lk__text inbox_of(const lk__claim *claim, char text[LK__TENANT_MAX + 2])
 {
     const char *tenant = claim->place->client->settings.tenant;
 
-    snprintf(text, LK__TENANT_MAX + 2, "p%.*s", LK__TENANT_MAX, tenant);
+    snprintf(text, LK__TENANT_MAX + 2, "%c%.*s", claim->is_near ? 's' : 'p',
+             LK__TENANT_MAX, tenant);
     return lk__text_of(text);
 }
 
@@ -51,6 +53,17 @@ lk__text lk__family_member(lk__question *q, const lk__claim *claim,
 
     return (lk__text){text, lk__packed_write(&lk__member_text_packed, &member,
                                              text, LK__MEMBER_SIZE)};
+}
+
+lk__text lk__family_channel(const lk__place *place)
+{
+    return lk__text_of(lk__channel_told(&place->channel, place->node));
+}
+
+lk__text lk__family_news(const lk__place *place)
+{
+    return lk__text_of(
+        lk__channel_told(&place->topics[LK__TOPIC_OWN].channel, place->node));
 }
 
 char lk__family_interop(const lk__place *place)

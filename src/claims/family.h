@@ -26,6 +26,11 @@ lk__text lk__family_member(lk__question *q, const lk__claim *claim,
                            const char *mode, const char *base);
 
 /* Arguments that most scripts have. */
+/* Redisson's channel, and the topic of a kind that has one, as scripts are told
+   them; see channel.h. */
+lk__text lk__family_channel(const lk__place *place);
+lk__text lk__family_news(const lk__place *place);
+
 char lk__family_interop(const lk__place *place);
 int64_t lk__family_life(const lk__place *place);
 int64_t lk__family_db(const lk__place *place);

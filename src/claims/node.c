@@ -219,7 +219,10 @@ static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
     const char *channel = lk__reply_text_at(reply, 1);
     lk__node *node = lk__node_of(conn);
 
-    if (!lk__reply_is_text(lk__reply_at(reply, 0), "message"))
+    if (lk__reply_is_text(lk__reply_at(reply, 0), "sunsubscribe"))
+        return lk__topic_ended(node, channel);
+    if (!lk__reply_is_text(lk__reply_at(reply, 0), "message") &&
+        !lk__reply_is_text(lk__reply_at(reply, 0), "smessage"))
         return false;
     if (lk__track_take(node, channel, bytes)) {
         lk__conn_serves(conn);
@@ -228,7 +231,8 @@ static bool on_inbox_push(lk__conn *conn, const redisReply *reply)
     if (bytes == NULL || bytes->type != REDIS_REPLY_STRING)
         return false;
     lk__conn_serves(conn);
-    if (strcmp(channel, node->channel) == 0)
+    if (strcmp(channel, node->channel) == 0 ||
+        lk__channel_is_inbox(channel, node->client->id))
         lk__inbox_take(node, bytes->str, bytes->len);
     else
         lk__topic_take(node, channel, bytes->str, bytes->len);
@@ -458,6 +462,11 @@ bool lk__node_can_queue(const lk__node *node)
 {
     return node->command.state == LK__CONN_READY &&
            node->inbox.state == LK__CONN_READY && is_together(node);
+}
+
+bool lk__node_has_shards(const lk__node *node)
+{
+    return node->command_greeting.has_shards;
 }
 
 uint64_t lk__node_inbox_at(const lk__node *node)

@@ -141,6 +141,9 @@ bool lk__node_gives(const lk__node *node);
 /* The inbox stands, at the server process that runs the scripts. */
 bool lk__node_can_queue(const lk__node *node);
 
+/* It has sharded channels, in a cluster. */
+bool lk__node_has_shards(const lk__node *node);
+
 /* When the inbox was ready that stands now: it has heard all since; 0: none. */
 uint64_t lk__node_inbox_at(const lk__node *node);
 

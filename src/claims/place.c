@@ -26,7 +26,7 @@ static void place_free(lk__place *place)
     lk__topics_done(place);
     if (place->own != NULL)
         place->kind->own_free(place->own);
-    lk__free(place->channel);
+    lk__channel_done(&place->channel);
     lk__free(place->name);
     lk__free(place);
 }
@@ -40,8 +40,14 @@ static bool keys_make(lk__place *place)
         place->keys[i] = lk__key_make(kind->keys[i], place->name);
         complete = complete && place->keys[i] != NULL;
     }
-    place->channel = lk__name_form(kind->channel, place->name);
-    return complete && place->channel != NULL && lk__topics_init(place);
+    return complete;
+}
+
+static bool channels_make(lk__place *place)
+{
+    return lk__channel_make(&place->channel, place->kind->channel, place->name,
+                            place->slot) &&
+           lk__topics_init(place);
 }
 
 /* That of its first key, as of all. */
@@ -64,13 +70,17 @@ place_new(lk_client *client, const lk__kind *kind, const char *name)
     place->kind = kind;
     place->name = lk__strdup(name);
     lk__touching_init(&place->touching);
-    if (place->name == NULL || !keys_make(place) ||
+    if (place->name == NULL || !keys_make(place)) {
+        place_free(place);
+        return NULL;
+    }
+    place->slot = slot_of(place);
+    if (!channels_make(place) ||
         !lk__table_add(&client->work->places_by_name, &place->entry,
                        lk__table_hash(name))) {
         place_free(place);
         return NULL;
     }
-    place->slot = slot_of(place);
     place->node = lk__cluster_node(client, place->slot);
     place->next = client->work->places;
     if (place->next != NULL)
@@ -145,6 +155,27 @@ void lk__place_unref(lk__place *place)
     if (place->next != NULL)
         place->next->prev = place->prev;
     place_free(place);
+}
+
+static bool is_text_of(const lk__channel *channel, const char *text)
+{
+    return channel->text != NULL &&
+           (text == channel->text || text == lk__channel_name(channel));
+}
+
+const lk__channel *lk__place_channel(const lk__place *place, const char *text)
+{
+    const lk__channel *news = &place->topics[LK__TOPIC_OWN].channel;
+
+    if (is_text_of(&place->channel, text))
+        return &place->channel;
+    return is_text_of(news, text) ? news : NULL;
+}
+
+bool lk__place_is_near(const lk__place *place)
+{
+    return lk__node_has_shards(place->node) && place->kind->topic == NULL &&
+           !place->kind->signals;
 }
 
 bool lk__place_can_queue(const lk__place *place)
@@ -516,6 +547,30 @@ static void wanted_drive(lk__claim *claim)
         lk__claim_drive(claim);
 }
 
+void lk__place_hears(lk__place *place)
+{
+    lk__place_visit(place, wanted_drive);
+    if (place->front != NULL)
+        lk__claim_look_again(place->front);
+    lk__touch_later(place, 0);
+}
+
+void lk__place_deaf(lk__place *place, lk_status status, const char *words)
+{
+    lk__wait *wait = place->first_wait;
+
+    place->refs++;
+    while (wait != NULL) {
+        if (wait->try_only) {
+            wait = wait->next;
+        } else {
+            lk__wait_end(wait, status, words);
+            wait = place->first_wait;
+        }
+    }
+    lk__place_unref(place);
+}
+
 /* What the inbox may have missed: a grant, or that a hold was revoked. And who
    could not queue without it can now, in the order in which they came. */
 static void claims_look(lk__place *place)
@@ -614,6 +669,7 @@ bool lk__place_has_left(const lk__place *place, const lk__request *request)
 
 static void claims_shut(lk__place *place)
 {
+    lk__topics_shut(place);
     lk__place_visit(place, lk__claim_shut);
 }
 
@@ -624,6 +680,7 @@ void lk__places_shut(lk_client *client)
 
 static void claims_abandon(lk__place *place)
 {
+    lk__topics_shut(place);
     lk__place_visit(place, lk__claim_abandon);
 }
 

@@ -83,7 +83,7 @@ typedef struct lk__place {
     unsigned refs; /* each handle, claim and wait */
     char *name;
     char *keys[LK__PLACE_KEYS];
-    char *channel; /* Redisson's */
+    lk__channel channel; /* Redisson's */
     lk__wait *first_wait, *last_wait;
     lk__claim *front;
     lk__claim *first_claim, *last_claim; /* those that were held come first */
@@ -105,6 +105,18 @@ const lk__kind *lk__kind_find(const lk_client *client, const char *family);
 lk__place *
 lk__place_get(lk_client *client, const lk__kind *kind, const char *name);
 void lk__place_unref(lk__place *place);
+
+/* The channel of the place whose text is this, by its address; NULL: none. */
+const lk__channel *lk__place_channel(const lk__place *place, const char *text);
+
+/* What concerns one of its waits comes by a channel of the place's own. */
+bool lk__place_is_near(const lk__place *place);
+
+/* That channel is subscribed to: whoever waits looks, or queues. */
+void lk__place_hears(lk__place *place);
+
+/* No message can come for those that wait here, and that is final. */
+void lk__place_deaf(lk__place *place, lk_status status, const char *words);
 
 /* The inbox stands, and whatever else a grant may come by: a claim may queue. */
 bool lk__place_can_queue(const lk__place *place);

@@ -8,14 +8,21 @@
 
 #include "claims/topic.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/names.h"
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/work.h"
-#include "server/shape.h"
+#include "engine/client.h"
+#include "server/reply.h"
+
+#define MS UINT64_C(1000000)
+
+enum {
+    LINGER_MS = 10000, /* behind the last wait */
+    REFUSED_MS = 100   /* after an error */
+};
 
 static void topic_drive(lk__topic *topic);
 
@@ -32,19 +39,45 @@ static lk__topic *topic_of_entry(lk__entry *entry)
 
 /* ---- life ---------------------------------------------------------------- */
 
-static bool topic_init(lk__topic *topic, lk__place *place, const char *form)
+static void on_alarm(lk__alarm *alarm);
+
+static bool is_there(const lk__topic *topic)
+{
+    return topic->channel.text != NULL;
+}
+
+static const char *name_of(const lk__topic *topic)
+{
+    return lk__channel_name(&topic->channel);
+}
+
+/* Its channel was made, or there was no memory for that. */
+static bool topic_add(lk__topic *topic, lk__place *place, bool is_made)
 {
     topic->place = place;
-    topic->channel = form[0] == ':' ? lk__key_make(form, place->name)
-                                    : lk__name_form(form, place->name);
-    if (topic->channel == NULL)
-        return false;
-    if (lk__table_add(&place->client->work->topics, &topic->entry,
-                      lk__table_hash(topic->channel)))
+    topic->alarm.fire = on_alarm;
+    if (is_made && lk__table_add(&place->client->work->topics, &topic->entry,
+                                 lk__table_hash(name_of(topic))))
         return true;
-    lk__free(topic->channel);
-    topic->channel = NULL;
+    lk__channel_done(&topic->channel);
     return false;
+}
+
+static bool topic_init(lk__topic *topic, lk__place *place, const char *form)
+{
+    return topic_add(topic, place,
+                     lk__channel_make(&topic->channel, form, place->name,
+                                      place->slot));
+}
+
+static bool inbox_init(lk__place *place)
+{
+    lk__topic *inbox = &place->topics[LK__TOPIC_INBOX];
+
+    return is_there(inbox) ||
+           topic_add(inbox, place,
+                     lk__channel_make_inbox(&inbox->channel, place->name,
+                                            place->slot, place->client->id));
 }
 
 bool lk__topics_init(lk__place *place)
@@ -53,9 +86,10 @@ bool lk__topics_init(lk__place *place)
 
     if (kind->topic == NULL)
         return true;
-    return topic_init(&place->topics[0], place, kind->topic) &&
+    return topic_init(&place->topics[LK__TOPIC_OWN], place, kind->topic) &&
            (strcmp(kind->channel, kind->topic) == 0 ||
-            topic_init(&place->topics[1], place, kind->channel));
+            topic_init(&place->topics[LK__TOPIC_REDISSON], place,
+                       kind->channel));
 }
 
 void lk__topics_done(lk__place *place)
@@ -63,22 +97,68 @@ void lk__topics_done(lk__place *place)
     for (size_t i = 0; i < LK__PLACE_TOPICS; i++) {
         lk__topic *topic = &place->topics[i];
 
-        if (topic->channel == NULL)
+        if (!is_there(topic))
             continue;
+        lk__alarm_clear(&place->client->alarms, &topic->alarm);
         lk__table_remove(&place->client->work->topics, &topic->entry);
-        lk__free(topic->channel);
+        lk__channel_done(&topic->channel);
     }
+}
+
+/* ---- whose channels they are --------------------------------------------------- */
+
+static bool is_inbox(const lk__topic *topic)
+{
+    return topic == &topic->place->topics[LK__TOPIC_INBOX];
+}
+
+static bool is_sharded(const lk__topic *topic)
+{
+    return lk__channel_is_sharded(&topic->channel, topic->place->node);
+}
+
+/* Goes on behind this entry. NULL: no other topic of the node has the channel. */
+static lk__topic *
+topic_next(lk__entry *entry, const lk__node *node, const char *channel)
+{
+    for (; entry != NULL; entry = lk__table_find_next(entry)) {
+        lk__topic *topic = topic_of_entry(entry);
+
+        if (topic->place->node == node && strcmp(name_of(topic), channel) == 0)
+            return topic;
+    }
+    return NULL;
+}
+
+static lk__topic *topic_first(const lk__node *node, const char *channel)
+{
+    return topic_next(lk__table_find(&node->client->work->topics,
+                                     lk__table_hash(channel)),
+                      node, channel);
+}
+
+/* A name that this client uses as two kinds has one inbox. */
+static bool is_shared(const lk__topic *topic)
+{
+    const lk__node *node = topic->place->node;
+    lk__topic *other = topic_first(node, name_of(topic));
+
+    while (other != NULL && (other == topic || !other->asked))
+        other = topic_next(lk__table_find_next(&other->entry), node,
+                           name_of(topic));
+    return other != NULL;
 }
 
 /* ---- subscribing --------------------------------------------------------- */
 
+/* The inbox counts where the node has such channels. */
 static bool all_heard(const lk__place *place)
 {
-    for (size_t i = 0; i < LK__PLACE_TOPICS; i++) {
-        if (place->topics[i].channel != NULL && !place->topics[i].heard)
+    for (size_t i = 0; i < LK__TOPIC_INBOX; i++) {
+        if (is_there(&place->topics[i]) && !place->topics[i].heard)
             return false;
     }
-    return true;
+    return !lk__place_is_near(place) || place->topics[LK__TOPIC_INBOX].heard;
 }
 
 /* What was published before the subscription stood was not heard. */
@@ -88,6 +168,8 @@ static void look(lk__place *place)
 
     if (place->kind->subscribed != NULL)
         place->kind->subscribed(place);
+    else if (place->kind->topic == NULL)
+        lk__place_hears(place);
     else if (front == NULL)
         return;
     else if (front->state == LK__CLAIM_WANTED && !front->look.busy)
@@ -96,23 +178,78 @@ static void look(lk__place *place)
         lk__claim_look_again(front);
 }
 
-/* Redisson's channel may be denied: what comes by it is found by looking. */
+static void alarm_in(lk__topic *topic, uint64_t ms)
+{
+    lk_client *client = topic->place->client;
+
+    lk__alarm_set(&client->alarms, &topic->alarm,
+                  lk__client_now(client) + ms * MS);
+}
+
+/* Redisson's channel may be denied: what comes by it is found by looking. So is
+   what comes by a topic. Without an inbox nobody can be told anything, and with a
+   script that may not publish there it would be the same. */
+static void on_denied(lk__topic *topic, const redisReply *reply)
+{
+    char words[160];
+
+    lk__client_log(topic->place->client, LK_LOG_WARN, "%s: %s", name_of(topic),
+                   reply->str);
+    topic->heard = topic->asked && !is_inbox(topic);
+    if (!is_inbox(topic))
+        return;
+    topic->asked = false;
+    topic->wanted = false;
+    snprintf(words, sizeof(words), "SSUBSCRIBE %.60s: %.80s", name_of(topic),
+             reply->str);
+    lk__place_deaf(topic->place, LK_EDENIED, words);
+}
+
+/* Of a sharded channel an error that may pass, as while the slot is elsewhere,
+   is asked for again. */
+static void on_error(lk__topic *topic, const redisReply *reply)
+{
+    if (!is_sharded(topic) || lk__reply_status(reply) == LK_EDENIED) {
+        on_denied(topic, reply);
+        return;
+    }
+    topic->asked = topic->heard = false;
+    alarm_in(topic, REFUSED_MS);
+}
+
+/* The server may end a subscription just when it is asked to: then it says so
+   twice, and nobody can tell which is the answer. */
+static bool is_about(const lk__topic *topic, const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR || !is_sharded(topic) ||
+           strcmp(lk__reply_text_at(reply, 1), name_of(topic)) == 0;
+}
+
+static void on_told(lk__topic *topic, const redisReply *reply)
+{
+    if (!is_about(topic, reply))
+        lk__conn_break(topic->request.conn, LK_EPROTO,
+                       "an answer about another channel");
+    else if (reply->type == REDIS_REPLY_ERROR && topic->asked)
+        on_error(topic, reply);
+    else
+        topic->heard = topic->asked;
+}
+
 static void
 on_answered(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__topic *topic = topic_of(request);
     lk__place *place = topic->place;
 
+    if (topic->asked && is_sharded(topic))
+        status = lk__place_heard(place, request, status, reply);
     if (lk__place_has_left(place, request))
         status = LK_EOFFLINE;
-    if (status == LK_OK) {
-        topic->heard = topic->asked;
-        if (reply->type == REDIS_REPLY_ERROR)
-            lk__client_log(place->client, LK_LOG_WARN, "%s: %s", topic->channel,
-                           reply->str);
-    } else {
+    if (status == LK_OK)
+        on_told(topic, reply);
+    else
         topic->asked = topic->heard = false;
-    }
     if ((status == LK_OK || lk__place_has_left(place, request)) &&
         topic->wanted != topic->asked)
         topic_drive(topic);
@@ -121,32 +258,80 @@ on_answered(lk__request *request, lk_status status, const redisReply *reply)
     lk__place_unref(place);
 }
 
+static bool is_to_be_asked(const lk__topic *topic)
+{
+    const lk__node *node = topic->place->node;
+
+    return !topic->request.busy && topic->wanted != topic->asked &&
+           !lk__alarm_is_set(&topic->alarm) &&
+           (!is_inbox(topic) || lk__place_is_near(topic->place)) &&
+           node->inbox.state == LK__CONN_READY;
+}
+
 static void topic_drive(lk__topic *topic)
 {
     lk__node *node = topic->place->node;
-    lk__arg args[2] = {lk__arg_text(topic->wanted ? "SUBSCRIBE"
-                                                  : "UNSUBSCRIBE"),
-                       lk__arg_text(topic->channel)};
+    bool sharded = is_sharded(topic);
+    lk__arg args[2] = {lk__arg_text(topic->wanted
+                                        ? sharded ? "SSUBSCRIBE" : "SUBSCRIBE"
+                                    : sharded ? "SUNSUBSCRIBE"
+                                              : "UNSUBSCRIBE"),
+                       lk__arg_text(name_of(topic))};
 
-    if (topic->request.busy || topic->wanted == topic->asked ||
-        node->inbox.state != LK__CONN_READY)
+    if (!is_to_be_asked(topic))
         return;
+    topic->heard = false;
+    if (!topic->wanted) {
+        topic->asked = false;
+        if (is_shared(topic))
+            return;
+    }
     topic->request.on_reply = on_answered;
     if (lk__conn_send(&node->inbox, &topic->request, 2, args) != LK_OK)
         return; /* seen to with the next wait, and the looks go on */
     topic->asked = topic->wanted;
-    topic->heard = false;
     topic->place->refs++;
 }
 
-static void topics_set(lk__place *place, bool wanted)
+/* ---- wanting ------------------------------------------------------------------ */
+
+/* That is over. The caller keeps the place. */
+static void linger_end(lk__topic *topic)
 {
-    for (size_t i = 0; i < LK__PLACE_TOPICS; i++) {
-        if (place->topics[i].channel == NULL)
-            continue;
-        place->topics[i].wanted = wanted;
-        topic_drive(&place->topics[i]);
-    }
+    if (!topic->lingers)
+        return;
+    topic->lingers = false;
+    topic->wanted = topic->place->first_wait != NULL;
+    lk__alarm_clear(&topic->place->client->alarms, &topic->alarm);
+    lk__place_unref(topic->place);
+}
+
+static void linger(lk__topic *topic)
+{
+    if (!topic->lingers)
+        topic->place->refs++;
+    topic->lingers = true;
+    alarm_in(topic, LINGER_MS);
+}
+
+static void on_alarm(lk__alarm *alarm)
+{
+    lk__topic *topic =
+        (lk__topic *)(void *)((char *)alarm - offsetof(lk__topic, alarm));
+    lk__place *place = topic->place;
+
+    place->refs++;
+    linger_end(topic);
+    topic_drive(topic);
+    lk__place_unref(place);
+}
+
+static void topic_set(lk__topic *topic, bool wanted)
+{
+    if (!is_there(topic))
+        return;
+    topic->wanted = wanted;
+    topic_drive(topic);
 }
 
 void lk__topics_want(lk__place *place)
@@ -154,31 +339,93 @@ void lk__topics_want(lk__place *place)
     if (place->kind->topic == NULL)
         return;
     lk__node_want_inbox(place->node);
-    topics_set(place, true);
+    topic_set(&place->topics[LK__TOPIC_OWN], true);
+    topic_set(&place->topics[LK__TOPIC_REDISSON], true);
+}
+
+void lk__topics_await(lk__place *place)
+{
+    lk__topic *inbox = &place->topics[LK__TOPIC_INBOX];
+
+    lk__node_want_inbox(place->node);
+    if (lk__place_is_near(place) && inbox_init(place))
+        topic_set(inbox, true);
+}
+
+static void inbox_drop(lk__topic *inbox)
+{
+    if (inbox->heard && inbox->place->client->state == LK__CLIENT_OPEN)
+        linger(inbox);
+    else if (!inbox->lingers)
+        topic_set(inbox, false);
 }
 
 void lk__topics_drop(lk__place *place)
 {
-    topics_set(place, false);
+    topic_set(&place->topics[LK__TOPIC_OWN], false);
+    topic_set(&place->topics[LK__TOPIC_REDISSON], false);
+    inbox_drop(&place->topics[LK__TOPIC_INBOX]);
+}
+
+void lk__topics_shut(lk__place *place)
+{
+    linger_end(&place->topics[LK__TOPIC_INBOX]);
 }
 
 void lk__topics_again(lk__place *place)
 {
     for (size_t i = 0; i < LK__PLACE_TOPICS; i++) {
-        if (place->topics[i].channel != NULL)
+        if (is_there(&place->topics[i]))
             topic_drive(&place->topics[i]);
     }
+}
+
+/* Whoever waits is looked after when it is heard again. */
+static void topic_lost(lk__topic *topic)
+{
+    topic->asked = topic->heard = false;
+    linger_end(topic);
 }
 
 void lk__topics_lost(lk__place *place)
 {
     for (size_t i = 0; i < LK__PLACE_TOPICS; i++)
-        place->topics[i].asked = place->topics[i].heard = false;
+        topic_lost(&place->topics[i]);
 }
 
 bool lk__topics_heard(const lk__place *place)
 {
     return all_heard(place);
+}
+
+/* It is the oldest request, so that what comes now may be the answer to it. */
+static bool is_awaited(const lk__topic *topic)
+{
+    return topic->request.busy && !topic->asked &&
+           topic->request.conn->first == &topic->request;
+}
+
+bool lk__topic_ended(lk__node *node, const char *channel)
+{
+    lk__topic *topic = topic_first(node, channel), *next;
+
+    for (next = topic; next != NULL;
+         next = topic_next(lk__table_find_next(&next->entry), node, channel)) {
+        if (is_awaited(next))
+            return false;
+    }
+    /* One that is being asked for is asked for behind this. */
+    for (; topic != NULL; topic = next) {
+        lk__place *place = topic->place;
+
+        next = topic_next(lk__table_find_next(&topic->entry), node, channel);
+        place->refs++;
+        if (!topic->request.busy)
+            topic_lost(topic);
+        topic_drive(topic);
+        lk__place_unref(place);
+    }
+    return true;
 }
 
 /* ---- messages -------------------------------------------------------------- */
@@ -203,17 +450,8 @@ static void hear(lk__place *place, const char *text, size_t size)
 void lk__topic_take(lk__node *node, const char *channel, const char *text,
                     size_t size)
 {
-    lk__entry *entry =
-        lk__table_find(&node->client->work->topics, lk__table_hash(channel));
+    lk__topic *topic = topic_first(node, channel);
 
-    while (entry != NULL) {
-        lk__topic *topic = topic_of_entry(entry);
-
-        entry = lk__table_find_next(entry);
-        if (topic->place->node == node &&
-            strcmp(topic->channel, channel) == 0) {
-            hear(topic->place, text, size);
-            return;
-        }
-    }
+    if (topic != NULL)
+        hear(topic->place, text, size);
 }

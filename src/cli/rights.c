@@ -171,9 +171,13 @@ static void words_shorten(words *w)
 static bool
 rules_add(rules *r, const cli_rights *rights, const cli_scope *whose)
 {
+    bool adds = whose->is_cluster && rights->channels[0] != NULL;
+
     return commands_take(&r->commands, rights->commands) &&
            patterns_take(&r->keys, rights->keys, whose) &&
-           patterns_take(&r->channels, rights->channels, whose);
+           patterns_take(&r->channels, rights->channels, whose) &&
+           (!adds ||
+            patterns_take(&r->channels, cli_rights_cluster_channels, whose));
 }
 
 /* False: no memory. */

@@ -19,8 +19,10 @@ typedef struct cli_rights {
 
 extern const cli_rights cli_rights_of[];
 
-/* The commands that all need as well in a cluster; NULL ends them. */
+/* The commands that all need as well in a cluster, and the channels of those whose
+   waiters are told anything; NULL ends them. */
 extern const char *const cli_rights_cluster[];
+extern const char *const cli_rights_cluster_channels[];
 
 /* A command that no program needs: what is lost without it. */
 typedef struct cli_help {

@@ -198,7 +198,7 @@ static void tell_left(const board *b, uint64_t claim)
 {
     lk__question *q = lk__family_begin(b->place, &lk__flight_leave, 0);
     char id[CLAIM_SIZE];
-    lk__flight_leave_args args = {.channel = lk__text_of(b->place->channel)};
+    lk__flight_leave_args args = {.channel = lk__family_channel(b->place)};
 
     if (q == NULL)
         return;
@@ -254,7 +254,7 @@ static void send_landing(const board *b, const lk__landing *landing)
     lk__question *q = lk__family_begin(b->place, &lk__flight_land, 0);
     char id[CLAIM_SIZE];
     lk__flight_land_args args = {
-        .channel = lk__text_of(b->place->channel),
+        .channel = lk__family_channel(b->place),
         .ttl = (int64_t)landing->ttl_ms,
         .status = landing->status,
         .words = lk__text_of(landing->words != NULL ? landing->words : ""),

@@ -48,7 +48,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
         .how = how == LK__HOW_QUEUE ? 'q' : 't',
         .life = lk__family_life(place),
         .db = lk__family_db(place),
-        .news = lk__text_of(place->topics[0].channel),
+        .news = lk__family_news(place),
     };
 
     if (q == NULL)
@@ -68,7 +68,7 @@ static lk__question *look(const lk__claim *claim)
         .uuid = lk__text_of(place->client->id),
         .life = lk__family_life(place),
         .db = lk__family_db(place),
-        .news = lk__text_of(place->topics[0].channel),
+        .news = lk__family_news(place),
     };
 
     if (q == NULL)
@@ -225,8 +225,8 @@ lk__latch_ask_change(const lk__place *place, const lk__latch_wish *wish)
         .ttl = (int64_t)wish->ttl_ms,
         .who = lk__text_of(wish->who),
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
-        .news = lk__text_of(place->topics[0].channel),
+        .channel = lk__family_channel(place),
+        .news = lk__family_news(place),
         .life = lk__family_life(place),
     };
 
@@ -307,9 +307,8 @@ static lk_status read_info(const redisReply *reply, lk__info_answer *ret)
 static lk__question *forget(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__latch_forget, 0);
-    const lk__latch_forget_args args = {.channel = lk__text_of(place->channel),
-                                        .news = lk__text_of(
-                                            place->topics[0].channel)};
+    const lk__latch_forget_args args = {.channel = lk__family_channel(place),
+                                        .news = lk__family_news(place)};
 
     return q != NULL ? lk__family_fill(q, place, &lk__latch_forget,
                                        LK__LATCH_FORGET_WHOLE, &args)

@@ -135,6 +135,7 @@ static void announced(lk__call *call)
 void lk__leader_announce(lk_leader *leader, uint64_t term)
 {
     lk__place *place = leader->watch->place;
+    const lk__channel *channel = &place->topics[LK__TOPIC_OWN].channel;
     char text[32];
     lk__arg args[3];
     lk__ask *ask;
@@ -142,8 +143,9 @@ void lk__leader_announce(lk_leader *leader, uint64_t term)
     if (lk__client_enter(place->client) != LK_OK)
         return;
     snprintf(text, sizeof(text), "term %" PRIu64, term);
-    args[0] = lk__arg_text("PUBLISH");
-    args[1] = lk__arg_text(place->topics[0].channel);
+    args[0] = lk__arg_text(
+        lk__channel_is_sharded(channel, place->node) ? "SPUBLISH" : "PUBLISH");
+    args[1] = lk__arg_text(lk__channel_name(channel));
     args[2] = lk__arg_text(text);
     ask = lk__ask_new(sizeof(*ask), place->client, place, announced);
     if (ask != NULL) {

@@ -51,7 +51,7 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
     const lk__lock_touch_args args = {
         .uuid = lk__text_of(place->client->id),
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
         .peek = '0',
@@ -197,7 +197,7 @@ static lk__question *keep(const lk__place *place, const char *id,
         .lease = (int64_t)lease_ms,
         .life = lk__family_life(place),
         .reserve = (int64_t)reserve,
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .interop = lk__family_interop(place),
     };
 
@@ -260,7 +260,7 @@ close_args(const lk__place *place, char why, const char *id)
     return (lk__lock_close_args){.why = why,
                                  .claim = lk__text_of(id),
                                  .db = lk__family_db(place),
-                                 .channel = lk__text_of(place->channel),
+                                 .channel = lk__family_channel(place),
                                  .interop = lk__family_interop(place),
                                  .life = lk__family_life(place)};
 }
@@ -396,7 +396,7 @@ static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
 static lk__question *forget(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__lock_forget, 0);
-    const lk__lock_forget_args args = {.channel = lk__text_of(place->channel)};
+    const lk__lock_forget_args args = {.channel = lk__family_channel(place)};
 
     return q != NULL ? lk__family_fill(q, place, &lk__lock_forget,
                                        LK__LOCK_FORGET_WHOLE, &args)

@@ -26,7 +26,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
     };
 
     if (q == NULL)
@@ -48,7 +48,7 @@ static lk__question *ask_touch(const lk__place *place, bool looks,
         .looks = looks ? '1' : '0',
         .uuid = lk__text_of(place->client->id),
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
         .members = members,
@@ -199,7 +199,7 @@ static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
     lk__plain_semaphore_close_args args = {
         .claim = lk__text_of(claim->id),
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .has_stone = stone_ms > 0,
         .stone = (int64_t)stone_ms,
     };
@@ -248,7 +248,7 @@ lk__question *lk__plain_ask_change(lk__place *place, const lk__plain_wish *wish)
         .must = wish->must ? '1' : '0',
         .ttl = (int64_t)wish->ttl_ms,
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .life = lk__family_life(place),
     };
 
@@ -334,7 +334,7 @@ static lk__question *forget(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__plain_semaphore_forget, 0);
     const lk__plain_semaphore_forget_args args = {
-        .channel = lk__text_of(place->channel)};
+        .channel = lk__family_channel(place)};
 
     return q != NULL ? lk__family_fill(q, place, &lk__plain_semaphore_forget,
                                        LK__PLAIN_SEMAPHORE_FORGET_WHOLE, &args)

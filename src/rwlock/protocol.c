@@ -66,7 +66,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
         .order = (char)('0' + claim->terms.number),
         .writes =
             lk__text_of(lk__rwlock_writes(claim) ? "" : claim->terms.text),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
     };
 
     if (q == NULL)
@@ -85,7 +85,7 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
     const lk__rwlock_touch_args args = {
         .uuid = lk__text_of(place->client->id),
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
         .peek = '0',
@@ -234,7 +234,7 @@ static lk__question *keep(const lk__place *place, const char *id,
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
         .life = lk__family_life(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .interop = lk__family_interop(place),
     };
 
@@ -318,7 +318,7 @@ lk__rwlock_ask_downgrade(const lk__claim *claim, uint64_t lease_ms)
         .fence = (int64_t)claim->fence,
         .lease = (int64_t)lease_ms,
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .life = lk__family_life(place),
     };
 
@@ -353,7 +353,7 @@ close_args(const lk__place *place, char why, const char *id)
     return (lk__rwlock_close_args){.why = why,
                                    .claim = lk__text_of(id),
                                    .db = lk__family_db(place),
-                                   .channel = lk__text_of(place->channel),
+                                   .channel = lk__family_channel(place),
                                    .interop = lk__family_interop(place),
                                    .life = lk__family_life(place)};
 }
@@ -407,7 +407,7 @@ static lk__question *force(const lk__place *place, const char *owner)
     lk__question *q = lk__family_begin(place, &lk__rwlock_force, 0);
     const lk__rwlock_force_args args = {.claim = lk__text_of(owner),
                                         .db = lk__family_db(place),
-                                        .channel = lk__text_of(place->channel)};
+                                        .channel = lk__family_channel(place)};
 
     return q != NULL ? lk__family_fill(q, place, &lk__rwlock_force,
                                        LK__RWLOCK_FORCE_WHOLE, &args)
@@ -495,8 +495,7 @@ static lk_status read_revoke(const redisReply *reply, lk__revoke_answer *ret)
 static lk__question *forget(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__rwlock_forget, 0);
-    const lk__rwlock_forget_args args = {.channel =
-                                             lk__text_of(place->channel)};
+    const lk__rwlock_forget_args args = {.channel = lk__family_channel(place)};
 
     return q != NULL ? lk__family_fill(q, place, &lk__rwlock_forget,
                                        LK__RWLOCK_FORGET_WHOLE, &args)

@@ -27,7 +27,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
         .number = (int64_t)claim->terms.number,
         .sets = claim->terms.text[0] != '\0' ? claim->terms.text[0] : '-',
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
     };
 
     if (q == NULL)
@@ -47,7 +47,7 @@ touch(const lk__place *place, lk__claim *const *claims, size_t count)
     const lk__semaphore_touch_args args = {
         .uuid = lk__text_of(place->client->id),
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
         .members = members,
@@ -212,7 +212,7 @@ static lk__question *keep(const lk__place *place, const char *id,
         .fence = (int64_t)fence,
         .lease = (int64_t)lease_ms,
         .life = lk__family_life(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .interop = lk__family_interop(place),
     };
 
@@ -287,7 +287,7 @@ close_args(const lk__place *place, char why, const char *id)
     return (lk__semaphore_close_args){.why = why,
                                       .claim = lk__text_of(id),
                                       .db = lk__family_db(place),
-                                      .channel = lk__text_of(place->channel),
+                                      .channel = lk__family_channel(place),
                                       .interop = lk__family_interop(place),
                                       .life = lk__family_life(place)};
 }
@@ -431,7 +431,7 @@ static lk__question *forget(const lk__place *place)
 {
     lk__question *q = lk__family_begin(place, &lk__semaphore_forget, 0);
     const lk__semaphore_forget_args args = {.channel =
-                                                lk__text_of(place->channel)};
+                                                lk__family_channel(place)};
 
     return q != NULL ? lk__family_fill(q, place, &lk__semaphore_forget,
                                        LK__SEMAPHORE_FORGET_WHOLE, &args)
@@ -502,7 +502,7 @@ lk__question *lk__semaphore_ask_resize(const lk__place *place, uint64_t permits)
     const lk__semaphore_resize_args args = {
         .number = (int64_t)permits,
         .db = lk__family_db(place),
-        .channel = lk__text_of(place->channel),
+        .channel = lk__family_channel(place),
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
     };

@@ -21,6 +21,7 @@ enum {
     STEP_ID,
     STEP_INFO,
     STEP_ROLE,
+    STEP_SHARDS,
     STEP_PING,
     STEP_LAST
 };
@@ -58,6 +59,7 @@ void lk__greet(lk__greeting *greeting)
     lk__arg id[2] = {lk__arg_text("CLIENT"), lk__arg_text("ID")};
     lk__arg info[2] = {lk__arg_text("INFO"), lk__arg_text("server")};
     lk__arg role[2] = {lk__arg_text("INFO"), lk__arg_text("replication")};
+    lk__arg shards = lk__arg_text("SSUBSCRIBE");
     lk__arg ping = lk__arg_text("PING");
     lk__arg select[2] = {lk__arg_text("SELECT"),
                          lk__arg_number((int64_t)settings->db)};
@@ -70,6 +72,8 @@ void lk__greet(lk__greeting *greeting)
     say(greeting, STEP_ID, 2, id);
     say(greeting, STEP_INFO, 2, info);
     say(greeting, STEP_ROLE, 2, role);
+    if (settings->seed_count > 0)
+        say(greeting, STEP_SHARDS, 1, &shards);
     say(greeting, STEP_PING, 1, &ping);
 }
 
@@ -155,6 +159,15 @@ static void check_role(lk__greeting *greeting, const redisReply *reply)
         lk__conn_break(greeting->conn, LK_EREADONLY, "the server is a replica");
 }
 
+/* A server that knows the command misses its channels, whatever rights there
+   are. */
+static void note_shards(lk__greeting *greeting, const redisReply *reply)
+{
+    greeting->has_shards =
+        reply->type == REDIS_REPLY_ERROR &&
+        strstr(reply->str, "wrong number of arguments") != NULL;
+}
+
 /* These are answered with a word, or refused. */
 static bool is_simple(int step)
 {
@@ -187,6 +200,8 @@ on_greeting(lk__request *request, lk_status status, const redisReply *reply)
         greeting->last(greeting->conn, refused, reply);
     else if (step == STEP_ID)
         greeting->id = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
+    else if (step == STEP_SHARDS)
+        note_shards(greeting, reply);
     else if (refused != LK_OK && step != STEP_NAME)
         lk__greet_refuse(greeting, refused, reply);
     else if (refused == LK_OK && is_simple(step) &&

@@ -8,7 +8,7 @@
  * What every connection says before it serves:
  *
  *   [AUTH] [SELECT] CLIENT SETNAME, CLIENT ID, INFO server, INFO replication,
- *   PING
+ *   PING; in a cluster, before that, SSUBSCRIBE to nothing
  *
  * and then, if its owner wants that, one more command. A name and a number may
  * be refused; anything else that is breaks the connection, and so does an answer
@@ -20,7 +20,7 @@
  */
 typedef struct lk__greeting lk__greeting;
 
-enum { LK__GREETING_STEPS = 8 };
+enum { LK__GREETING_STEPS = 9 };
 
 typedef struct lk__greeting_step {
     lk__request request; /* first */
@@ -43,6 +43,7 @@ struct lk__greeting {
     uint64_t since;  /* when the process before it was last heard; 0: there was
                          none, or it is not known to be another */
     uint64_t heard_at; /* when the last connection that was greeted was heard */
+    bool has_shards;   /* it knows sharded channels, where that was asked */
     int64_t id;        /* the server's number of the connection; 0: not known */
     lk__greeting_step steps[LK__GREETING_STEPS];
 };

@@ -19,6 +19,19 @@ static lk__text text_of(const char *text)
     return (lk__text){text, strlen(text)};
 }
 
+/* See lua_lock_be_near(). */
+static bool is_near;
+
+void lua_lock_be_near(bool near)
+{
+    is_near = near;
+}
+
+static lk__text channel(void)
+{
+    return text_of(is_near ? "+" LUA_LOCK_CHANNEL : LUA_LOCK_CHANNEL);
+}
+
 const char *lua_lock_member(const char *claim, char mode)
 {
     static char texts[4][FIELD];
@@ -31,7 +44,7 @@ const char *lua_lock_member(const char *claim, char mode)
         .need = 1,
         .lease = 30000,
         .base = text_of("-"),
-        .inbox = text_of("p"),
+        .inbox = text_of(is_near ? "s" : "p"),
         .reason = text_of("because"),
     };
 
@@ -58,7 +71,7 @@ const char *lua_lock_acquire_with(script_fixture *f, const char *claim,
         .need = 1,
         .lease = lease,
         .base = text_of("-"),
-        .inbox = text_of("p"),
+        .inbox = text_of(is_near ? "s" : "p"),
         .reason = text_of("because"),
     };
     const lk__lock_acquire_args args = {
@@ -86,7 +99,7 @@ close_args(const script_fixture *f, const char *claim, char why)
 {
     return (lk__lock_close_args){.why = why,
                                  .claim = text_of(claim),
-                                 .channel = text_of(LUA_LOCK_CHANNEL),
+                                 .channel = channel(),
                                  .interop = f->interop[0],
                                  .life = LIFE_MS};
 }
@@ -136,7 +149,7 @@ touch(script_fixture *f, const char *first, const char *second, char peek)
                                : text_of("")};
     const lk__lock_touch_args args = {
         .uuid = {first, end != NULL ? (size_t)(end - first) : 0},
-        .channel = text_of(LUA_LOCK_CHANNEL),
+        .channel = channel(),
         .interop = f->interop[0],
         .life = LIFE_MS,
         .peek = peek,
@@ -167,7 +180,7 @@ const char *lua_lock_keep(script_fixture *f, const char *claim, int64_t fence,
         .lease = lease,
         .life = LIFE_MS,
         .reserve = reserve,
-        .channel = text_of(LUA_LOCK_CHANNEL),
+        .channel = channel(),
         .interop = f->interop[0],
     };
 
@@ -217,7 +230,7 @@ const char *lua_lock_revoke(script_fixture *f, const char *claim)
 
 const char *lua_lock_forget(script_fixture *f)
 {
-    const lk__lock_forget_args args = {.channel = text_of(LUA_LOCK_CHANNEL)};
+    const lk__lock_forget_args args = {.channel = channel()};
 
     return run(f, &lk__lock_forget, LK__LOCK_FORGET_WHOLE, &args);
 }

@@ -23,6 +23,10 @@
 #define LUA_LOCK_OTHER   "m{n}"
 #define LUA_LOCK_NONCE   "0123456789abcdef"
 
+/* From now on claims have the inbox of their name, latchkey:{n}:i:<client>, and
+   scripts are told that Redisson's channel is sharded; or no longer. */
+void lua_lock_be_near(bool near);
+
 /* The text in the queue of a claim with this mode. */
 const char *lua_lock_member(const char *claim, char mode);
 

@@ -179,6 +179,11 @@ static server *start_node(void)
     return NULL;
 }
 
+bool script_server_shards(void)
+{
+    return node_says(the_server, "SSUBSCRIBE", "wrong number of arguments");
+}
+
 int script_start_server(void **state)
 {
     (void)state;
@@ -389,8 +394,13 @@ void script_listen(script_fixture *f, const char *channel)
 {
     if (f->inboxes == NULL)
         f->inboxes = connect_to(f->server);
-    redisAppendCommand(f->inboxes, "SUBSCRIBE %s", channel);
-    inboxes_read(f, "subscribe", NULL);
+    if (channel[0] == '+') {
+        redisAppendCommand(f->inboxes, "SSUBSCRIBE %s", channel + 1);
+        inboxes_read(f, "ssubscribe", NULL);
+    } else {
+        redisAppendCommand(f->inboxes, "SUBSCRIBE %s", channel);
+        inboxes_read(f, "subscribe", NULL);
+    }
 }
 
 void script_deafen(script_fixture *f, const char *channel)

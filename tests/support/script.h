@@ -62,6 +62,8 @@ enum { KEY_LOCK };
 /* For cmocka: one server per program, one fixture per test, for the name n. */
 int script_start_server(void **state);
 int script_stop_server(void **state);
+/* Whether the server, which has been started, knows sharded channels. */
+bool script_server_shards(void);
 int script_setup(void **state);
 int script_teardown(void **state);
 
@@ -81,7 +83,7 @@ const char *script_redis(script_fixture *f, const char *format, ...);
 /* Milliseconds of the server's clock. */
 long long script_now_ms(script_fixture *f);
 
-/* Subscribes to one more channel. */
+/* Subscribes to one more channel, a sharded one if a + stands before it. */
 void script_listen(script_fixture *f, const char *channel);
 void script_deafen(script_fixture *f, const char *channel);
 /* What was heard since the last call: a line `<channel> <message>` each. */

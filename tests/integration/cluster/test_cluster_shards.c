@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Messages of a cluster whose servers have sharded channels: they stay with the
+ * name's master and its replicas, and follow the slot.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/ringed.h"
+#include "support/wait.h"
+
+enum { ROUNDS = 40, TOLD = 6, DEATHS = 10, BRIEF_MS = 700 };
+
+/* ---- what the nodes say ---------------------------------------------------------- */
+
+static long long over_all_nodes(const char *field)
+{
+    long long sum = 0;
+
+    for (size_t i = 0; i < ringed()->count; i++)
+        sum += node_info(ringed()->nodes[i], field);
+    return sum;
+}
+
+/* What the cluster has had to tell all of its nodes, ever. */
+static long long told_to_all(void)
+{
+    return over_all_nodes("cluster_stats_messages_publish_sent");
+}
+
+static long long told_to_shards(void)
+{
+    return over_all_nodes("cluster_stats_messages_publishshard_sent");
+}
+
+static uint64_t rechecks_of(lk_client *client)
+{
+    lk_client_stats stats = {.size = sizeof(stats)};
+
+    assert_status(lk_client_stats_get(client, &stats), LK_OK);
+    return stats.rechecks;
+}
+
+static uint64_t grants_of(lk_client *client)
+{
+    lk_client_stats stats = {.size = sizeof(stats)};
+
+    assert_status(lk_client_stats_get(client, &stats), LK_OK);
+    return stats.grants;
+}
+
+typedef struct ears {
+    server *at;
+    const char *pattern;
+    size_t most;
+} ears;
+
+static bool has_ears(void *data)
+{
+    const ears *e = data;
+    redisReply *reply =
+        server_command(e->at, "PUBSUB SHARDCHANNELS %s", e->pattern);
+    bool has = reply->elements == e->most;
+
+    freeReplyObject(reply);
+    return has;
+}
+
+/* Waits until so many sharded channels are listened to at the server. */
+static void wait_ears(server *at, const char *pattern, size_t most)
+{
+    ears e = {at, pattern, most};
+
+    assert_true(wait_until(has_ears, &e, RINGED_LONG_MS));
+}
+
+/* ---- hand-overs ------------------------------------------------------------------- */
+
+/* Two clients of one name, in turns. */
+typedef struct turns {
+    lk_client *clients[2];
+    char name[RINGED_NAME];
+    server *at;
+} turns;
+
+static turns turns_begin(const char *begin)
+{
+    turns t = {.clients = {ringed_open(NULL), ringed_open(NULL)},
+               .at = ringed()->nodes[1]};
+
+    (void)ringed_name(t.name, begin, t.at);
+    return t;
+}
+
+static void turns_end(turns *t)
+{
+    lk_client_free(t->clients[0]);
+    lk_client_free(t->clients[1]);
+}
+
+/* Hands over what take() takes, to and fro; take's wait is the next one's. */
+static void hand_on(turns *t, void (*take)(turns *t, unsigned whose, call *c))
+{
+    call calls[2] = {{0}, {0}};
+
+    take(t, 0, &calls[0]);
+    assert_status(call_wait(&calls[0], NULL), LK_OK);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        call *has = &calls[i % 2], *wants = &calls[(i + 1) % 2];
+
+        memset(wants, 0, sizeof(*wants));
+        take(t, (i + 1) % 2, wants);
+        ringed_wait_line(t->at, t->name, 1);
+        assert_status(lk_hold_release(has->hold), LK_OK);
+        assert_status(call_wait(wants, NULL), LK_OK);
+    }
+    assert_status(lk_hold_release(calls[ROUNDS % 2].hold), LK_OK);
+}
+
+static void take_lock(turns *t, unsigned whose, call *c)
+{
+    lk_lock *lock = ringed_lock(t->clients[whose], t->name);
+
+    ringed_take(c, lock);
+    lk_lock_free(lock);
+}
+
+static void take_fairly(turns *t, unsigned whose, call *c)
+{
+    lk_fairlock *lock = NULL;
+
+    assert_status(lk_fairlock_new(&lock, t->clients[whose], t->name, NULL),
+                  LK_OK);
+    assert_status(lk_fairlock_acquire_async(lock, LK_FOREVER, NULL,
+                                            call_on_acquire, c),
+                  LK_OK);
+    lk_fairlock_free(lock);
+}
+
+static void take_to_write(turns *t, unsigned whose, call *c)
+{
+    lk_rwlock *lock = NULL;
+
+    assert_status(lk_rwlock_new(&lock, t->clients[whose], t->name, NULL),
+                  LK_OK);
+    assert_status(lk_rwlock_acquire_write_async(lock, LK_FOREVER, NULL,
+                                                call_on_acquire, c),
+                  LK_OK);
+    lk_rwlock_free(lock);
+}
+
+static void take_permit(turns *t, unsigned whose, call *c)
+{
+    const lk_semaphore_options one = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
+    lk_semaphore *semaphore = NULL;
+
+    assert_status(lk_semaphore_new(&semaphore, t->clients[whose], t->name,
+                                   &one),
+                  LK_OK);
+    assert_status(lk_semaphore_acquire_async(semaphore, 1, LK_FOREVER, NULL,
+                                             call_on_acquire, c),
+                  LK_OK);
+    lk_semaphore_free(semaphore);
+}
+
+/* Each waits on until it is told; nobody holds anything. */
+static void hand_plain_permits(void)
+{
+    turns t = turns_begin("plain");
+    lk_plain_semaphore *semaphores[2] = {NULL, NULL};
+
+    for (unsigned i = 0; i < 2; i++)
+        assert_status(lk_plain_semaphore_new(&semaphores[i], t.clients[i],
+                                             t.name),
+                      LK_OK);
+    assert_status(lk_plain_semaphore_try_set(semaphores[0], 0, 0), LK_OK);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        call c = {0};
+
+        assert_status(lk_plain_semaphore_acquire_async(semaphores[i % 2], 1,
+                                                       LK_FOREVER, NULL,
+                                                       call_on_done, &c),
+                      LK_OK);
+        ringed_wait_line(t.at, t.name, 1);
+        assert_status(lk_plain_semaphore_release(semaphores[(i + 1) % 2], 1),
+                      LK_OK);
+        assert_status(call_wait(&c, NULL), LK_OK);
+    }
+    lk_plain_semaphore_free(semaphores[0]);
+    lk_plain_semaphore_free(semaphores[1]);
+    turns_end(&t);
+}
+
+static void open_latches(void)
+{
+    turns t = turns_begin("latch");
+    lk_latch *latches[2] = {NULL, NULL};
+
+    for (unsigned i = 0; i < 2; i++)
+        assert_status(lk_latch_new(&latches[i], t.clients[i], t.name, NULL),
+                      LK_OK);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        call c = {0};
+
+        assert_status(lk_latch_reset(latches[i % 2], 1), LK_OK);
+        assert_status(lk_latch_wait_async(latches[i % 2], LK_FOREVER, NULL,
+                                          call_on_done, &c),
+                      LK_OK);
+        ringed_wait_line(t.at, t.name, 1);
+        assert_status(lk_latch_count_down(latches[(i + 1) % 2], 1), LK_OK);
+        assert_status(call_wait(&c, NULL), LK_OK);
+    }
+    lk_latch_free(latches[0]);
+    lk_latch_free(latches[1]);
+    turns_end(&t);
+}
+
+/* What is told to whoever may listen. */
+static lk_status compute(lk_flight_ticket *ticket, void *data)
+{
+    (void)data;
+    return lk_flight_ticket_set(ticket, "value", 5);
+}
+
+static void land(void)
+{
+    turns t = turns_begin("flight");
+    lk_flight *flight = NULL;
+    lk_flight_value *value = NULL;
+
+    assert_status(lk_flight_new(&flight, t.clients[0], t.name, NULL), LK_OK);
+    assert_status(lk_flight_do(flight, "key", RINGED_LONG_MS, NULL, compute,
+                               NULL, &value),
+                  LK_OK);
+    lk_flight_value_free(value);
+    lk_flight_free(flight);
+    turns_end(&t);
+}
+
+static void lead(void)
+{
+    turns t = turns_begin("leader");
+    lk_leader *leader = NULL;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_leader_new(&leader, t.clients[0], t.name, NULL), LK_OK);
+    assert_status(lk_leader_campaign(leader, RINGED_LONG_MS, NULL, &hold),
+                  LK_OK);
+    assert_status(lk_leader_resign(leader, hold), LK_OK);
+    lk_leader_free(leader);
+    turns_end(&t);
+}
+
+static void
+hand_holds(const char *begin, void (*take)(turns *t, unsigned whose, call *c))
+{
+    turns t = turns_begin(begin);
+
+    hand_on(&t, take);
+    /* One that finds its grant by looking has not been told. */
+    assert_in_range(grants_of(t.clients[0]) + grants_of(t.clients[1]),
+                    ROUNDS * 9 / 10, ROUNDS);
+    turns_end(&t);
+}
+
+static void hand_overs_are_no_concern_of_other_masters(void **state)
+{
+    long long before = told_to_all(), shards = told_to_shards();
+
+    (void)state;
+    hand_holds("lock", take_lock);
+    hand_holds("fair", take_fairly);
+    hand_holds("write", take_to_write);
+    hand_holds("permit", take_permit);
+    hand_plain_permits();
+    open_latches();
+    land();
+    lead();
+    assert_int_equal(told_to_all(), before);
+    assert_true(told_to_shards() > shards);
+}
+
+/* ---- subscriptions that end -------------------------------------------------------- */
+
+/* They have one slot; the first of them is the one that moves. */
+static const char *told_name(char name[RINGED_NAME], unsigned i)
+{
+    (void)snprintf(name, RINGED_NAME, "{told}%u", i);
+    return name;
+}
+
+static void a_wait_is_told_where_its_slot_is_now(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
+    server *from = ringed_master("{told}"), *to = ringed_other("{told}");
+    lk_hold *holds[TOLD] = {NULL};
+    call calls[TOLD] = {{0}};
+    char name[RINGED_NAME];
+    uint64_t rechecks;
+
+    (void)state;
+    for (unsigned i = 0; i < TOLD; i++) {
+        lk_lock *held = ringed_lock(holder, told_name(name, i));
+        lk_lock *wanted = ringed_lock(waiter, name);
+
+        holds[i] = ringed_hold(held);
+        ringed_take(&calls[i], wanted);
+        lk_lock_free(held);
+        lk_lock_free(wanted);
+    }
+    wait_ears(from, "latchkey::{told}*", TOLD);
+    rechecks = rechecks_of(waiter);
+    cluster_move(ringed(), ringed_slot("{told}"), to);
+    wait_ears(to, "latchkey::{told}*", TOLD);
+    wait_ears(from, "latchkey::{told}*", 0);
+    for (unsigned i = 0; i < TOLD; i++) {
+        assert_status(lk_hold_release(holds[i]), LK_OK);
+        assert_status(call_wait(&calls[i], waiter), LK_OK);
+        assert_status(lk_hold_release(calls[i].hold), LK_OK);
+    }
+    assert_true(rechecks_of(waiter) >= rechecks + TOLD);
+    assert_in_range(grants_of(waiter), TOLD - 1, TOLD);
+    lk_client_free(holder);
+    lk_client_free(waiter);
+}
+
+/* A wait looks about once a second by itself; that many looks do not count. */
+static void a_wait_looks_when_it_may_not_have_been_told(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
+    lk_lock *held = ringed_lock(holder, "deaf");
+    lk_lock *wanted = ringed_lock(waiter, "deaf");
+    server *at = ringed_master("deaf");
+    lk_hold *hold = ringed_hold(held);
+    call c = {0};
+    uint64_t before, begin;
+
+    (void)state;
+    ringed_take(&c, wanted);
+    ringed_wait_line(at, "deaf", 1);
+    before = rechecks_of(waiter);
+    begin = wait_now_ms();
+    for (unsigned i = 0; i < DEATHS; i++) {
+        wait_ears(at, "latchkey:{deaf}:i:*", 1);
+        assert_true(server_integer(at, "CLIENT KILL TYPE pubsub") >= 1);
+    }
+    wait_ears(at, "latchkey:{deaf}:i:*", 1);
+    assert_true(rechecks_of(waiter) + 1 >=
+                before + DEATHS + (wait_now_ms() - begin) / 1100);
+    assert_int_equal(c.ends, 0);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(call_wait(&c, waiter), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+    lk_lock_free(held);
+    lk_lock_free(wanted);
+    lk_client_free(holder);
+    lk_client_free(waiter);
+}
+
+/* Waits in vain, for a moment. */
+static void wait_briefly(lk_client *client, const char *name)
+{
+    lk_fairlock *lock = NULL;
+    lk_hold *hold = NULL;
+
+    assert_status(lk_fairlock_new(&lock, client, name, NULL), LK_OK);
+    assert_status(lk_fairlock_acquire(lock, BRIEF_MS, NULL, &hold),
+                  LK_ETIMEDOUT);
+    lk_fairlock_free(lock);
+}
+
+/* A lock and a fair lock of one name have one channel, which goes when nobody has
+   waited for ten seconds. */
+static void the_end_of_one_wait_does_not_deafen_another(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
+    lk_lock *held = ringed_lock(holder, "{ear}both");
+    lk_lock *wanted = ringed_lock(waiter, "{ear}both");
+    lk_lock *aside = ringed_lock(holder, "{ear}aside");
+    lk_hold *hold = ringed_hold(held), *other = ringed_hold(aside);
+    server *at = ringed_master("{ear}");
+    call c = {0};
+
+    (void)state;
+    ringed_take(&c, wanted);
+    wait_ears(at, "latchkey::{ear}both:i:*", 1);
+    wait_briefly(waiter, "{ear}both");
+    wait_briefly(waiter, "{ear}aside");
+    wait_ears(at, "latchkey::{ear}aside:i:*", 1);
+    wait_ears(at, "latchkey::{ear}aside:i:*", 0);
+    wait_ears(at, "latchkey::{ear}both:i:*", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(call_wait(&c, waiter), LK_OK);
+    assert_int_equal(grants_of(waiter), 1);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+    assert_status(lk_hold_release(other), LK_OK);
+    lk_lock_free(held);
+    lk_lock_free(wanted);
+    lk_lock_free(aside);
+    lk_client_free(holder);
+    lk_client_free(waiter);
+}
+
+/* ---- rights ----------------------------------------------------------------------------- */
+
+/* A user who may all but hear and tell other channels than those of the clients,
+   and of names that begin with "orders:". */
+static void make_tenant(void)
+{
+    for (size_t i = 0; i < ringed()->count; i++)
+        assert_true(node_says(ringed()->nodes[i],
+                              "ACL SETUSER tenant on >secret ~* +@all "
+                              "resetchannels &latchkey:in::* "
+                              "&latchkey:{orders:*",
+                              "OK"));
+}
+
+static lk_client *open_tenant(void)
+{
+    lk_client *client = NULL;
+    char url[256];
+
+    (void)snprintf(url, sizeof(url),
+                   "redis+cluster://tenant:secret@127.0.0.1:%u",
+                   server_port(ringed()->nodes[0]));
+    assert_status(lk_client_open(&client, url, NULL), LK_OK);
+    return client;
+}
+
+static void a_user_without_the_right_is_denied_to_wait(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *tenant;
+    lk_lock *held = ringed_lock(holder, "billing:1"), *wanted;
+    lk_hold *hold = ringed_hold(held);
+    call c = {0};
+
+    (void)state;
+    make_tenant();
+    tenant = open_tenant();
+    wanted = ringed_lock(tenant, "billing:1");
+    ringed_take(&c, wanted);
+    assert_status(call_wait(&c, tenant), LK_EDENIED);
+    assert_non_null(strstr(c.words, "SSUBSCRIBE latchkey:{billing:1}:i:"));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_int_equal(server_integer(ringed_master("billing:1"),
+                                    "ZCARD latchkey:{billing:1}:q"),
+                     0);
+    lk_lock_free(held);
+    lk_lock_free(wanted);
+    lk_client_free(holder);
+    lk_client_free(tenant);
+}
+
+/* Nor can such a user tell anybody of names that are not his. */
+static void a_user_is_told_of_his_own_names_alone(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *tenant;
+    lk_lock *held = ringed_lock(holder, "orders:1"), *wanted;
+    lk_hold *hold = ringed_hold(held);
+    server *at = ringed_master("billing:1");
+    call c = {0};
+
+    (void)state;
+    make_tenant();
+    tenant = open_tenant();
+    wanted = ringed_lock(tenant, "orders:1");
+    ringed_take(&c, wanted);
+    ringed_wait_line(ringed_master("orders:1"), "orders:1", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(call_wait(&c, tenant), LK_OK);
+    assert_int_equal(grants_of(tenant), 1);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+
+    assert_true(node_says(at,
+                          "ACL DRYRUN tenant SPUBLISH latchkey:{billing:1}:i:x "
+                          "grant",
+                          "no permissions"));
+    assert_true(node_says(at,
+                          "ACL DRYRUN tenant SSUBSCRIBE "
+                          "latchkey:{billing:1}:i:x",
+                          "no permissions"));
+    lk_lock_free(held);
+    lk_lock_free(wanted);
+    lk_client_free(holder);
+    lk_client_free(tenant);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hand_overs_are_no_concern_of_other_masters),
+        cmocka_unit_test(a_wait_is_told_where_its_slot_is_now),
+        cmocka_unit_test(a_wait_looks_when_it_may_not_have_been_told),
+        cmocka_unit_test(the_end_of_one_wait_does_not_deafen_another),
+        cmocka_unit_test(a_user_without_the_right_is_denied_to_wait),
+        cmocka_unit_test(a_user_is_told_of_his_own_names_alone),
+    };
+
+    if (ringed_start(NULL) != 0)
+        return 1;
+    if (!node_says(ringed()->nodes[0], "SSUBSCRIBE",
+                   "wrong number of arguments"))
+        return SERVER_LACKS;
+    return cmocka_run_group_tests(tests, NULL, ringed_stop);
+}
