@@ -30,8 +30,9 @@ static lk__text inbox_of(const lk__claim *claim, char text[LK__TENANT_MAX + 2])
 {
     const char *tenant = claim->place->client->settings.tenant;
 
-    snprintf(text, LK__TENANT_MAX + 2, "%c%.*s", claim->is_near ? 's' : 'p',
-             LK__TENANT_MAX, tenant);
+    snprintf(text, LK__TENANT_MAX + 2, "p%.*s", LK__TENANT_MAX, tenant);
+    if (claim->is_near)
+        text[0] = 's';
     return lk__text_of(text);
 }
 

@@ -406,6 +406,34 @@ static void the_end_of_one_wait_does_not_deafen_another(void **state)
     lk_client_free(waiter);
 }
 
+static bool has_queued(void *data)
+{
+    return server_integer(data, "ZCARD latchkey::{far}latch:q") > 0;
+}
+
+/* Redisson's channel of such a name lies in another slot, so it is a plain one. */
+static void a_latch_with_a_tag_is_told_all_the_same(void **state)
+{
+    lk_client *a = ringed_open(NULL), *b = ringed_open(NULL);
+    lk_latch *here = NULL, *there = NULL;
+    call c = {0};
+
+    (void)state;
+    assert_status(lk_latch_new(&here, a, "{far}latch", NULL), LK_OK);
+    assert_status(lk_latch_new(&there, b, "{far}latch", NULL), LK_OK);
+    assert_status(lk_latch_try_set_count(here, 1), LK_OK);
+    assert_status(lk_latch_wait_async(there, LK_FOREVER, NULL, call_on_done,
+                                      &c),
+                  LK_OK);
+    assert_true(wait_until(has_queued, ringed_master("{far}"), RINGED_LONG_MS));
+    assert_status(lk_latch_count_down(here, 1), LK_OK);
+    assert_status(call_wait(&c, b), LK_OK);
+    lk_latch_free(here);
+    lk_latch_free(there);
+    lk_client_free(a);
+    lk_client_free(b);
+}
+
 /* ---- rights ----------------------------------------------------------------------------- */
 
 /* A user who may all but hear and tell other channels than those of the clients,
@@ -497,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_wait_is_told_where_its_slot_is_now),
         cmocka_unit_test(a_wait_looks_when_it_may_not_have_been_told),
         cmocka_unit_test(the_end_of_one_wait_does_not_deafen_another),
+        cmocka_unit_test(a_latch_with_a_tag_is_told_all_the_same),
         cmocka_unit_test(a_user_without_the_right_is_denied_to_wait),
         cmocka_unit_test(a_user_is_told_of_his_own_names_alone),
     };
