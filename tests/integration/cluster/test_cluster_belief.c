@@ -7,11 +7,15 @@
 
 #include <latchkey/latchkey.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include "support/check.h"
+#include "support/cluster_inside.h"
 #include "support/ringed.h"
 #include "support/wait.h"
 
-enum { BELIEF_MS = 3000 };
+enum { BELIEF_MS = 3000, SOME_MS = 2 * BELIEF_MS };
 
 static const lk_client_options fast = {LK_CLIENT_OPTIONS_INIT,
                                        .failover = LK_FAILOVER_FAST};
@@ -110,9 +114,138 @@ static void nothing_is_taken_from_a_new_master_at_once(void **state)
     lk_client_free(late);
 }
 
+/* ---- an election that not all hear of --------------------------------------- */
+
+/* Three masters of which one is replaced. */
+typedef struct election {
+    server *before, *next;
+    server *deaf, *hears; /* the others */
+    char name[RINGED_NAME];
+} election;
+
+static void tell(server *node, const char *format, const char *word)
+{
+    redisReply *reply = server_command(node, format, word);
+
+    if (reply->type == REDIS_REPLY_ERROR)
+        fail_msg("%s: %s", format, reply->str);
+    freeReplyObject(reply);
+}
+
+/* Whether a node sends the name's requests there. */
+static bool sends_to(server *node, const char *name, server *to)
+{
+    redisReply *reply = server_ask(node, "GET %s", name);
+    char place[16];
+    bool does;
+
+    (void)snprintf(place, sizeof(place), ":%u", server_port(to));
+    does = reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+           strstr(reply->str, "MOVED") != NULL &&
+           strstr(reply->str, place) != NULL;
+    freeReplyObject(reply);
+    return does;
+}
+
+static bool is_heard_of(void *data)
+{
+    const election *e = data;
+
+    return sends_to(e->hears, e->name, e->next);
+}
+
+/* Nodes where this user is off take no such client. */
+static lk_client *far_open(const server *at)
+{
+    lk_client *client = NULL;
+    char url[64];
+
+    for (size_t i = 0; i < ringed()->count; i++)
+        tell(ringed()->nodes[i], "ACL SETUSER far %s >far ~* &* +@all", "on");
+    (void)snprintf(url, sizeof(url), "redis+cluster://far:far@127.0.0.1:%u",
+                   server_port(at));
+    assert_status(lk_client_open(&client, url, NULL), LK_OK);
+    return client;
+}
+
+/* For a minute neither the one before nor the deaf one hears of the next one from
+   anybody. */
+static void elect(election *e)
+{
+    const char *id = ringed()->ids[cluster_index(ringed(), e->next)];
+
+    tell(e->before, "CLUSTER FORGET %s", id);
+    tell(e->deaf, "CLUSTER FORGET %s", id);
+    tell(e->next, "CLUSTER FAILOVER %s", "TAKEOVER");
+    assert_true(wait_until(is_heard_of, e, RINGED_LONG_MS));
+}
+
+static void reconcile(const election *e)
+{
+    char port[8];
+
+    (void)snprintf(port, sizeof(port), "%u", server_port(e->next));
+    tell(e->before, "CLUSTER MEET 127.0.0.1 %s", port);
+    tell(e->deaf, "CLUSTER MEET 127.0.0.1 %s", port);
+    for (size_t i = 0; i < ringed()->count; i++)
+        server_reconnect(ringed()->nodes[i]);
+    cluster_wait_whole(ringed());
+}
+
+/* Of later servers all forget whom one does. */
+static bool can_forget_alone(server *node)
+{
+    return node_says(node, "INFO server", "redis_version:6.") ||
+           node_says(node, "INFO server", "redis_version:7.0");
+}
+
+/*
+ * One client hears the master that was replaced and one that does not know of it,
+ * the other one hears the new one and the third: each of them two of three. What the
+ * first one holds the other does not get before it is lost.
+ */
+static void nobody_holds_twice_where_not_all_hear_of_an_election(void **state)
+{
+    election e = {ringed()->nodes[1], ringed()->nodes[RINGED_MASTERS + 1],
+                  ringed()->nodes[2], ringed()->nodes[0], ""};
+    lk_client *far = far_open(e.before), *near = ringed_open(NULL);
+    lk_lock *far_lock, *near_lock;
+    lk_hold *held, *hold = NULL;
+    lk_status status;
+
+    (void)state;
+    if (!can_forget_alone(e.before))
+        skip();
+    far_lock = ringed_lock(far, ringed_name(e.name, "heard", e.before));
+    near_lock = ringed_lock(near, e.name);
+    assert_status(lk_hold_release(ringed_hold(near_lock)), LK_OK);
+    assert_status(lk_hold_release(ringed_hold(far_lock)), LK_OK);
+    tell(e.hears, "ACL SETUSER far %s", "off");
+    tell(e.hears, "CLIENT KILL USER %s", "far");
+    elect(&e);
+    held = ringed_hold(far_lock);
+    status = lk_lock_acquire(near_lock, SOME_MS, NULL, &hold);
+    assert_true(status != LK_OK || lk_hold_check(held) != LK_OK);
+    if (sends_to(e.deaf, e.name, e.before)) { /* the minute is not over */
+        assert_status(status, LK_ETIMEDOUT);
+        assert_status(lk_hold_check(held), LK_OK);
+    }
+    reconcile(&e);
+    if (hold == NULL)
+        hold = ringed_hold(near_lock);
+    assert_status(lk_hold_check(held), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_OK);
+    (void)lk_hold_release(held);
+    lk_lock_free(far_lock);
+    lk_lock_free(near_lock);
+    lk_client_free(far);
+    lk_client_free(near);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_holds_twice_where_not_all_hear_of_an_election),
         cmocka_unit_test(a_master_is_believed_while_most_name_it),
         cmocka_unit_test(nothing_is_taken_from_a_new_master_at_once),
     };

@@ -22,6 +22,10 @@ enum {
     MISSED_MS = 10000,
     ROUND_MS = 1100, /* each master was asked again */
     SOON_MS = 300,   /* so are those that are asked more often */
+    TWICE_MS = 2 * BELIEF_MS,
+    NEVER_MS = 2 * (BELIEF_MS + MISSED_MS),
+    TURN_MS = 80,
+    MOVE_MS = 20,
     LONG_MS = 60000,
     PENDING_MOST = 16,
     OTHERS = 512,
@@ -230,7 +234,7 @@ static void of_three_both_others_have_to_name_a_new_master(void **state)
     played_run_ms(p, 1);
     for (size_t i = 1; i <= MASTERS; i++)
         played_name(p, i, i == 2 ? PLAYED_NOBODY : 0, 3);
-    assert_not_taken(2 * (BELIEF_MS + MISSED_MS));
+    assert_not_taken(NEVER_MS);
     assert_int_equal(p->nodes[3].scripts, 0);
     played_replace(p, 0, 3);
     assert_in_range(take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
@@ -252,6 +256,20 @@ one_that_says_nothing_is_waited_for_in_vain_only_so_long(void **state)
 
 /* ---- slots that go from master to master --------------------------------------- */
 
+/* From now on the masters are asked one after the other, as each is from when it
+   was connected. */
+static void ask_in_turn(void)
+{
+    for (size_t i = 1; i < MASTERS; i++) {
+        fake_world_settings(p->world)->connect_ns = i * TURN_MS * FAKE_MS;
+        played_kill(p, i);
+        p->nodes[i].connect_answer = 0;
+        played_run_ms(p, 2);
+    }
+    fake_world_settings(p->world)->connect_ns = FAKE_MS;
+    played_run_ms(p, ROUND_MS);
+}
+
 /* Parts of n1's go to n0 for longer than anybody is believed, faster than all are
    asked; and all that are asked know it. */
 static void a_reshard_ends_no_belief(void **state)
@@ -260,12 +278,12 @@ static void a_reshard_ends_no_belief(void **state)
     size_t part = PLAYED_PARTS / MASTERS + 1;
 
     (void)state;
-    p->nodes[1].connect_answer = p->nodes[2].connect_answer = 0;
+    ask_in_turn();
     hold = take();
-    for (unsigned i = 0; i < 2 * BELIEF_MS / 40; i++, part++) {
+    for (unsigned i = 0; i < BELIEF_MS / MOVE_MS + 10; i++, part++) {
         for (size_t node = 0; node < MASTERS; node++)
             p->nodes[node].named[part] = 0;
-        played_run_ms(p, 40);
+        played_run_ms(p, MOVE_MS);
         assert_status(lk_hold_check(hold), LK_OK);
     }
     assert_status(lk_hold_release(hold), LK_OK);
@@ -278,7 +296,7 @@ static void a_slot_without_a_master_denies_nobody(void **state)
 
     (void)state;
     p->nodes[1].named[0] = p->nodes[2].named[0] = PLAYED_NOBODY;
-    played_run_ms(p, 2 * BELIEF_MS);
+    played_run_ms(p, TWICE_MS);
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_in_range(take_ms(), 0, SOON_MS);

@@ -20,8 +20,10 @@ static lk__view *view_new(void)
     lk__slots *slots = lk__alloc(sizeof(*slots));
     lk__node **whom = lk__alloc(sizeof(lk__node *));
 
-    assert_true(view != NULL && slots != NULL && whom != NULL);
-    whom[0] = &here;
+    assert_non_null(view);
+    assert_non_null(slots);
+    assert_non_null(whom);
+    *whom = &here;
     for (unsigned slot = 0; slot < LK__SLOTS; slot++) {
         slots->numbers[slot] = 1;
         owners[slot] = &here;
