@@ -104,8 +104,9 @@ LK_API LK_NODISCARD lk_status lk_lock_run(lk_lock *lock, int64_t wait_ms,
  * @param options  NULL, or the owner and borrow; the rest is the export's
  * @return LK_OK; LK_ELOST: it does not stand any more, or another has imported
  *         it; LK_EMISMATCH: it is of another name; LK_EINVAL: no export;
- *         LK_EINDOUBT and the like: not taken over, this client may try again
- *         while its lease lasts
+ *         LK_EINDOUBT and the like: nothing is held here. If the server has
+ *         carried it out all the same, the name stays taken until the lease
+ *         has ended, and another try answers LK_ELOST
  */
 LK_API LK_NODISCARD lk_status lk_lock_import(lk_lock *lock, const char *text,
                                              const lk_acquire_options *options,

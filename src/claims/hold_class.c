@@ -18,7 +18,7 @@ static lk_status no_hold(void)
 
 lk_status lk_hold_check(const lk_hold *hold)
 {
-    return hold == NULL ? LK_EINVAL : class_of(hold)->check(hold);
+    return hold == NULL ? no_hold() : class_of(hold)->check(hold);
 }
 
 uint64_t lk_hold_fence(const lk_hold *hold)

@@ -29,7 +29,8 @@ typedef struct lk__kind {
     bool signals;       /* a waiter is not queued; a signal tells it to try */
     bool counts; /* its name holds a number: it changes, and stays there */
 
-    const char *busy; /* what LK_EBUSY of a wait says; NULL: its own words */
+    const char
+        *busy; /* what a wait that ends in vain says; NULL: the status' words */
     size_t key_count;
     const char *const *keys; /* forms; see names.h, or a table's */
     const char *channel;     /* form; Redisson's, or the topic if it has none */

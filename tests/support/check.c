@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/check.h"
 
+#include <latchkey/hold.h>
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,6 +11,11 @@
 
 #include "support/login.h"
 #include "support/server.h"
+
+bool hold_is_lost(void *hold)
+{
+    return lk_hold_check(hold) == LK_ELOST;
+}
 
 /* One line of the list: a program, its test or *, and why. */
 static bool is_of(const char *line, const char *program, const char *test)

@@ -14,6 +14,8 @@
 
 #include <latchkey/status.h>
 
+#include <stdbool.h>
+
 /*
  * Both are an lk_status. They are compared by name, so that a failure reads
  * "EBUSY" != "OK". A macro for the sake of the caller's file and line.
@@ -21,6 +23,9 @@
 #define assert_status(actual, expected)                                        \
     _assert_string_equal(lk_status_name(actual), lk_status_name(expected),     \
                          __FILE__, __LINE__)
+
+/* For wait_until(): whether this lk_hold is lost. */
+bool hold_is_lost(void *hold);
 
 /* Of the tests those for which the user of login.h has the rights. */
 #undef cmocka_run_group_tests

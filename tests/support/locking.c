@@ -66,6 +66,14 @@ lk_client *locking_open(locking *f, const lk_client_options *options)
     return client;
 }
 
+lk_client *locking_open_watchdog(locking *f)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .watchdog_ms = wait_lease_ms()};
+
+    return locking_open(f, &options);
+}
+
 lk_client *locking_open_calm(locking *f, const lk_client_options *options)
 {
     lk_client *client = locking_open(f, options);
@@ -122,6 +130,19 @@ lk_hold *locking_hold_for(lk_lock *lock, uint64_t lease_ms)
     lk_hold *hold = NULL;
 
     assert_status(lk_lock_acquire(lock, 0, &options, &hold), LK_OK);
+    return hold;
+}
+
+void locking_export(lk_hold *hold, char text[LK_EXPORT_SIZE])
+{
+    assert_status(lk_hold_export(hold, text, LK_EXPORT_SIZE), LK_OK);
+}
+
+lk_hold *locking_import(lk_lock *lock, const char *text)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_import(lock, text, NULL, &hold), LK_OK);
     return hold;
 }
 

@@ -61,6 +61,9 @@ lk_client *locking_open(locking *f, const lk_client_options *options);
 lk_client *
 locking_open_url(locking *f, const char *url, const lk_client_options *options);
 
+/* The same, with a watchdog of wait_lease_ms(). */
+lk_client *locking_open_watchdog(locking *f);
+
 /*
  * The same, but a client that has used a lock before: its inbox stands, so
  * that it sends nothing but what the test has it do.
@@ -77,6 +80,10 @@ lk_lock *locking_lock(locking *f, lk_client *client, const char *name);
 lk_hold *locking_hold(lk_lock *lock);
 /* The same with a lease. */
 lk_hold *locking_hold_for(lk_lock *lock, uint64_t lease_ms);
+
+/* Exports a hold, which must be possible, and imports it. */
+void locking_export(lk_hold *hold, char text[LK_EXPORT_SIZE]);
+lk_hold *locking_import(lk_lock *lock, const char *text);
 
 lk_client_stats locking_stats(lk_client *client);
 

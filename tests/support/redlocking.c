@@ -213,14 +213,9 @@ void redlocking_wait_planted(redlocking *f, size_t count, size_t planted)
                  redlocking_planted(f, count), planted);
 }
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 void redlocking_wait_lost(lk_hold *hold)
 {
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
 }
 
 typedef struct stay {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/cluster.h"
 #include "support/server.h"
 #include "support/socket.h"
 #include "support/tool.h"
@@ -399,6 +400,20 @@ static bool is_loading(void *data)
 }
 
 /* So many keys, each of which takes its time. */
+/* The slot of "n" is another node's. */
+static void a_node_of_a_cluster(void **state)
+{
+    cluster *c = cluster_start(3, 0);
+
+    (void)state;
+    assert_non_null(c);
+    assert_lock_says(server_url(cluster_master_of(c, 16383)), 69,
+                     "cannot be used: it is a node of a Redis Cluster",
+                     "write redis+cluster:// in the place of redis:// in the "
+                     "URL\n");
+    cluster_stop(c);
+}
+
 static void a_server_that_loads(void **state)
 {
     const tool_how how = {.url = server_url(redis)};
@@ -472,6 +487,7 @@ int main(void)
         TEST(memory_that_is_full),
         TEST(too_many_clients),
         TEST(a_replica),
+        TEST(a_node_of_a_cluster),
         TEST(a_server_that_loads),
         TEST(a_server_that_is_stopped),
         TEST(a_server_that_is_paused),

@@ -48,11 +48,6 @@ static void far_without(scene *sc, const char *right)
     scene_open_far(sc, &far_user);
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 /* The near client has the lock soon; it was left to its lease at the latest. */
 static void near_gets_it(scene *sc)
 {
@@ -331,7 +326,7 @@ static void a_late_grant_that_may_not_be_kept_is_lost(void **state)
     commands = scene_stats(sc->far).commands;
     proxy_release(sc->proxy, PROXY_ALL, PROXY_REPLIES);
     hold = attempt_hold(a);
-    assert_true(wait_until(is_lost, hold, SCENE_MS));
+    assert_true(wait_until(hold_is_lost, hold, SCENE_MS));
     assert_in_range(scene_stats(sc->far).commands - commands, 1, 500);
     assert_status(lk_hold_release(hold), LK_ELOST);
     near_gets_it(sc);

@@ -25,16 +25,11 @@ static lk_hold *far_holds(scene *sc)
     return scene_hold(sc->far_lock, NULL);
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static void is_told(lk_hold *hold, lk_loss loss)
 {
     uint64_t since = wait_now_ms();
 
-    assert_true(wait_until(is_lost, hold, SCENE_MS));
+    assert_true(wait_until(hold_is_lost, hold, SCENE_MS));
     assert_in_range(wait_now_ms() - since, 0,
                     wait_allowed_ms(RENEWAL_MS + wait_scaled_ms(SLACK_MS)));
     assert_int_equal(lk_hold_loss(hold), loss);
@@ -108,7 +103,7 @@ static void a_persisted_key_goes_with_the_release_of_its_lost_hold(void **state)
     scene_far(sc, NULL);
     hold = scene_hold(sc->far_lock, &lease);
     scene_command(sc, "PERSIST job");
-    assert_true(wait_until(is_lost, hold, SCENE_MS));
+    assert_true(wait_until(hold_is_lost, hold, SCENE_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     scene_is_clean(sc);
 }
@@ -127,7 +122,7 @@ flushing_the_server_loses_the_hold_and_serves_the_waiter(void **state)
 
     assert_true(scene_becomes(sc, SERVER_WAITERS("job"), 1));
     scene_command(sc, "FLUSHALL");
-    assert_true(wait_until(is_lost, hold, SCENE_MS));
+    assert_true(wait_until(hold_is_lost, hold, SCENE_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     hold = attempt_hold(a);
     assert_true(lk_hold_fence(hold) > fence);

@@ -159,11 +159,6 @@ static void block(lk_hold *hold, uint64_t remaining_ms, void *data)
     sem_wait(&b->may_end);
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static bool is_readable(int fd)
 {
     return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
@@ -207,7 +202,7 @@ static void a_blocked_loop_hides_no_loss(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
     assert_false(is_readable(fd));
     deadline = wait_now_ms() + lk_hold_remaining_ms(hold);
-    assert_true(wait_until(is_lost, hold, SCENE_MS));
+    assert_true(wait_until(hold_is_lost, hold, SCENE_MS));
     assert_in_range(wait_now_ms(), deadline, deadline + wait_scaled_ms(500));
     assert_true(wait_until(is_told, &fd, SCENE_MS));
     assert_int_equal(lk_hold_remaining_ms(hold), 0);

@@ -35,11 +35,6 @@ static bool is_told(void *data)
     return ((notice *)data)->told_at != 0;
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static bool is_readable(int fd, int ms)
 {
     return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, ms) == 1;
@@ -201,7 +196,7 @@ static void a_late_answer_does_not_revive_a_lost_hold(void **state)
     hold = scene_hold(sc->far_lock, NULL);
     assert_true(scene_connects(sc->far, 3));
     proxy_hold(sc->proxy, LANE, PROXY_REPLIES);
-    assert_true(wait_until(is_lost, hold, SCENE_MS));
+    assert_true(wait_until(hold_is_lost, hold, SCENE_MS));
     assert_true(scene_stats(sc->far).pending > 0);
     proxy_release(sc->proxy, LANE, PROXY_REPLIES);
     scene_hears(sc->far, 1);

@@ -97,11 +97,6 @@ static bool may_go(void *data)
     return atomic_load((_Atomic uint64_t *)data) > 0;
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 /* Holds its set until that is lost. */
 static int holder_run(worker_shared *shared, unsigned index, void *data)
 {
@@ -115,7 +110,7 @@ static int holder_run(worker_shared *shared, unsigned index, void *data)
     client = client_open(data);
     hold = set_of(client, index);
     counters[COUNT_HELD]++;
-    if (wait_until(is_lost, hold, PATIENCE_MS))
+    if (wait_until(hold_is_lost, hold, PATIENCE_MS))
         counters[COUNT_LOST]++;
     status = lk_hold_release(hold);
     lk_client_free(client);

@@ -160,11 +160,6 @@ static void a_free_ends_a_call_whose_tries_are_under_way(void **state)
 
 /* ---- the server -------------------------------------------------------------- */
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static void a_flush_loses_all(void **state)
 {
     multilocking *f = *state;
@@ -175,7 +170,7 @@ static void a_flush_loses_all(void **state)
     lk_hold *hold = multi_hold(multi_of(f, client, "ab"));
 
     server_flush(f->base->server);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
@@ -200,7 +195,7 @@ static void a_restart_loses_what_is_held_and_is_waited_out(void **state)
     locking_wait_queued(f->base, "b", 1);
     assert_true(server_restart(f->base->server));
     assert_status(multi_join(t), LK_OK);
-    assert_true(wait_until(is_lost, de, SOON_MS));
+    assert_true(wait_until(hold_is_lost, de, SOON_MS));
     assert_status(lk_hold_release(de), LK_ELOST);
     released = multi_release(t);
     assert_true(released == LK_OK || released == LK_ELOST);

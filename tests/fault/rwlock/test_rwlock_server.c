@@ -33,14 +33,9 @@ static void run(rwlocking *f, const char *command)
     freeReplyObject(reply);
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static void assert_lost(lk_hold *hold, lk_loss loss)
 {
-    if (!wait_until(is_lost, hold, SOON_MS))
+    if (!wait_until(hold_is_lost, hold, SOON_MS))
         fail_msg("the hold is still believed");
     assert_int_equal(lk_hold_loss(hold), loss);
     assert_status(lk_hold_release(hold), LK_ELOST);
@@ -56,7 +51,7 @@ static void holders_are_told_and_waiters_come_in_after_a_restart(void **state)
 
     assert_true(server_restart(f->base->server));
     assert_status(rwlocking_join(writer), LK_OK);
-    assert_true(wait_until(is_lost, read, SOON_MS));
+    assert_true(wait_until(hold_is_lost, read, SOON_MS));
     assert_status(lk_hold_release(read), LK_ELOST);
     assert_status(lk_hold_check(writer->hold), LK_OK);
     assert_status(rwlocking_release(writer), LK_OK);
@@ -260,7 +255,7 @@ static void the_rights_that_the_page_names_are_enough(void **state)
     assert_status(lk_rwlock_force_release(lock), LK_OK);
     assert_lost(base, LK_LOSS_REVOKED);
     assert_lost(write, LK_LOSS_REVOKED);
-    assert_true(wait_until(is_lost, reader->hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, reader->hold, SOON_MS));
     assert_status(rwlocking_release(reader), LK_ELOST);
     rwlocking_assert_clean(f);
 }

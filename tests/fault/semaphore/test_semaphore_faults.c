@@ -56,11 +56,6 @@ static void scene_close(scene *sc)
     proxy_stop(sc->proxy);
 }
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 /* ---- while waiting ------------------------------------------------------------ */
 
 static void a_lost_grant_is_found_by_the_next_look(void **state)
@@ -182,7 +177,7 @@ static void a_force_whose_reply_is_lost_is_in_doubt(void **state)
 
     proxy_drop_replies(sc.proxy, COMMAND, true);
     assert_status(lk_semaphore_force_release(sc.far, NULL), LK_EINDOUBT);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     scene_close(&sc);
 }
@@ -246,7 +241,7 @@ static void a_restart_without_data_is_lived_through(void **state)
     sem_taker *t = sem_queue_up(f, semaphore, 2, 1);
 
     assert_true(server_restart(f->base->server));
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_status(sem_join(t), LK_OK);
     sem_assert_books(f, 3, 1);
@@ -321,7 +316,7 @@ static void without_the_record_a_hold_is_lost_and_ends_by_itself(void **state)
     sem_taker *t;
 
     assert_int_equal(server_integer(f->base->server, "DEL latchkey:{n}:h"), 1);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     t = sem_take(f, semaphore, 3, LK_FOREVER, NULL);
     assert_status(sem_release(t), LK_OK);
@@ -423,7 +418,7 @@ static void the_rights_of_the_manual_are_enough(void **state)
     lk_info_free(info);
     assert_status(lk_semaphore_resize(semaphore, 4), LK_OK);
     assert_status(lk_semaphore_force_release(semaphore, NULL), LK_OK);
-    assert_true(wait_until(is_lost, t->hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, t->hold, SOON_MS));
     /* A renewal may find it out before the message has come. */
     assert_in_range(lk_hold_loss(t->hold), LK_LOSS_DELETED, LK_LOSS_REVOKED);
     assert_status(sem_release(t), LK_ELOST);

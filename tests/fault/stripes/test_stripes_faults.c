@@ -95,11 +95,6 @@ static void lost_answers_leave_nothing(void **state)
     multi_close_far(client, p);
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static void a_flush_loses_all(void **state)
 {
     multilocking *f = *state;
@@ -110,7 +105,7 @@ static void a_flush_loses_all(void **state)
     lk_hold *hold = hold_of(stripes);
 
     server_flush(f->base->server);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_all_free(f);

@@ -62,7 +62,7 @@ static void a_lock_that_is_null_is_refused(void **state)
 static void a_hold_that_is_null_is_refused(void **state)
 {
     (void)state;
-    assert_status(lk_hold_check(NULL), LK_EINVAL);
+    assert_words(lk_hold_check(NULL), LK_EINVAL, "NULL");
     assert_words(lk_hold_extend(NULL, 1), LK_EINVAL, "NULL");
     assert_words(lk_hold_on_lost(NULL, 0, NULL, NULL), LK_EINVAL, "NULL");
     assert_words(lk_hold_release(NULL), LK_EINVAL, "NULL");

@@ -341,11 +341,6 @@ static void who_of_an_unknown_name_says_so(void **state)
 
 /* ---- break ---- */
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 /* The rights of docs/lock.md, which do not reach to a semaphore's leases. */
 static void the_rights_of_a_lock_are_enough_for_who(void **state)
 {
@@ -391,7 +386,7 @@ static void a_hold_is_broken_only_if_it_is_the_owners(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_who(client, "n", &kind, &info), LK_OK);
     assert_status(lk_break(client, "n", info->holders[0]->owner), LK_OK);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
     assert_status(lk_break(client, "n", info->holders[0]->owner), LK_ENOTHELD);
     lk_info_free(info);
@@ -480,7 +475,7 @@ static void the_async_forms_call_back_once(void **state)
     lk_info_free(who.call.info);
     lk_listing_free(list.listing);
     lk_health_free(health.health);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 

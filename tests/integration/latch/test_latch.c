@@ -159,6 +159,7 @@ static void a_wait_has_a_limit(void **state)
     latching_down(latch, 1);
     begin = wait_now_ms();
     assert_status(lk_latch_wait(latch, limit, NULL), LK_ETIMEDOUT);
+    assert_string_equal(lk_last_error(), "not open yet");
     assert_in_range(wait_now_ms() - begin, limit,
                     wait_allowed_ms(limit + wait_scaled_ms(400)));
     latching_wait_listed(f, 0);

@@ -10,11 +10,6 @@
 
 enum { SOON_MS = 3000 };
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 static lk_lock *lock_of_new_client(locking *f)
 {
     return locking_lock(f, locking_open(f, NULL), "n");
@@ -57,7 +52,7 @@ static void the_holder_is_told_of_a_forced_release(void **state)
     uint64_t begin = wait_now_ms();
 
     assert_status(lk_lock_force_release(lock_of_new_client(f)), LK_OK);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(wait_scaled_ms(500)));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
@@ -82,7 +77,7 @@ static void a_holder_that_has_just_begun_is_told_as_well(void **state)
         assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
         hold = locking_hold(lock);
         assert_status(lk_lock_force_release(forcing), LK_OK);
-        assert_true(wait_until(is_lost, hold, SOON_MS));
+        assert_true(wait_until(hold_is_lost, hold, SOON_MS));
         assert_in_range(lk_hold_loss(hold), LK_LOSS_DELETED, LK_LOSS_REVOKED);
         assert_status(lk_hold_release(hold), LK_ELOST);
         lk_lock_free(lock);
@@ -108,7 +103,7 @@ static void a_holder_that_was_handed_the_lock_is_told_too(void **state)
     assert_true(wait_until(has_renewed, f->clients[1], SOON_MS));
     locking_wait_calm(f->clients[1]);
     assert_status(lk_lock_force_release(f->locks[0]), LK_OK);
-    assert_true(wait_until(is_lost, t->hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, t->hold, SOON_MS));
     assert_int_equal(lk_hold_loss(t->hold), LK_LOSS_REVOKED);
     assert_status(taker_release(t), LK_ELOST);
 }

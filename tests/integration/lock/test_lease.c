@@ -14,24 +14,11 @@
 /* LATE_MS: from the end of a lease until the test has seen it; scaled. */
 enum { SOON_MS = 3000, LATE_MS = 500 };
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 static bool is_readable(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
 
     return poll(&p, 1, 0) == 1;
-}
-
-static lk_client *open_watchdog(locking *f)
-{
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
-                                       .watchdog_ms = wait_lease_ms()};
-
-    return locking_open(f, &options);
 }
 
 /* ---- a lease of the caller's ---- */
@@ -45,7 +32,7 @@ static void a_lease_ends_when_it_was_told_to(void **state)
 
     assert_in_range(lk_hold_remaining_ms(hold), 1, lease - lease / 100 - 2);
     assert_in_range(locking_pttl(f, "n"), 1, lease);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_in_range(wait_now_ms() - begin, lease - lease / 100 - 4,
                     wait_allowed_ms(lease + wait_scaled_ms(LATE_MS)));
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
@@ -82,7 +69,7 @@ static void a_lost_hold_tells_for_how_long(void **state)
     uint64_t lost_at;
 
     assert_int_equal(lk_hold_lost_for_ms(hold), 0);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     lost_at = wait_now_ms();
     locking_pass_time(150);
     assert_in_range(lk_hold_lost_for_ms(hold), 145,
@@ -113,7 +100,7 @@ static void a_lease_of_the_callers_is_never_renewed(void **state)
     /* A connection that was idle for 3 s is asked for a PING. */
     assert_in_range(locking_stats(client).commands, stats.commands,
                     stats.commands + 2 * ((wait_now_ms() - begin) / 3000));
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     locking_wait_integer(f, 0, "EXISTS %s", "n");
     assert_true(wait_until(has_counted_a_loss, client, SOON_MS));
     assert_int_equal(locking_stats(client).renewals, stats.renewals);
@@ -165,7 +152,7 @@ static void a_lost_hold_is_not_re_entered(void **state)
     lk_hold *lost = locking_hold_for(lock, 50);
     lk_hold *fresh = NULL;
 
-    assert_true(wait_until(is_lost, lost, SOON_MS));
+    assert_true(wait_until(hold_is_lost, lost, SOON_MS));
     assert_status(lk_lock_acquire(lock, 5000, NULL, &fresh), LK_OK);
     assert_true(lk_hold_fence(fresh) > lk_hold_fence(lost));
     assert_status(lk_hold_release(lost), LK_ELOST);
@@ -179,7 +166,7 @@ static void a_lost_hold_is_not_re_entered(void **state)
 static void the_watchdog_keeps_a_hold_alive(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f);
+    lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     uint64_t end = wait_now_ms() + 3 * (uint64_t)wait_lease_ms();
 
@@ -197,7 +184,7 @@ static void the_watchdog_keeps_a_thousand_holds_with_few_commands(void **state)
 {
     enum { HOLDS = 1000 };
     locking *f = *state;
-    lk_client *client = open_watchdog(f);
+    lk_client *client = locking_open_watchdog(f);
     static lk_hold *holds[HOLDS];
     lk_client_stats before, after;
 
@@ -227,11 +214,11 @@ static void the_watchdog_keeps_a_thousand_holds_with_few_commands(void **state)
 static void a_hold_that_was_deleted_is_lost_at_the_next_renewal(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f);
+    lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
     assert_int_equal(server_integer(f->server, "DEL n"), 1);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
@@ -239,14 +226,14 @@ static void a_hold_that_was_deleted_is_lost_at_the_next_renewal(void **state)
 static void a_hold_that_somebody_else_has_is_lost_as_taken(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f);
+    lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
     freeReplyObject(server_command(f->server, "MULTI"));
     freeReplyObject(server_command(f->server, "DEL n"));
     freeReplyObject(server_command(f->server, "HSET n somebody:1 1"));
     freeReplyObject(server_command(f->server, "EXEC"));
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_TAKEN);
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_true(locking_exists(f, "n"));
@@ -255,12 +242,12 @@ static void a_hold_that_somebody_else_has_is_lost_as_taken(void **state)
 static void without_an_answer_a_hold_is_lost_by_its_deadline(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f);
+    lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     uint64_t begin = wait_now_ms();
 
     server_freeze(f->server);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(wait_lease_ms() + wait_scaled_ms(LATE_MS)));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
@@ -299,7 +286,7 @@ static void to_extend_never_makes_a_lease_shorter(void **state)
 static void a_hold_under_watch_can_be_extended(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f);
+    lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
 
     assert_status(lk_hold_extend(hold, 30000), LK_OK);
@@ -315,7 +302,7 @@ static void a_lost_hold_cannot_be_extended(void **state)
     lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
     lk_hold *hold = locking_hold_for(lock, 50);
 
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_extend(hold, 1000), LK_ELOST);
     assert_status(lk_hold_release(hold), LK_ELOST);
     locking_wait_integer(f, 0, "EXISTS %s", "n");
@@ -356,7 +343,7 @@ static void the_descriptor_is_readable_when_the_lease_ends(void **state)
 static void the_descriptor_follows_the_renewals(void **state)
 {
     locking *f = *state;
-    lk_client *client = open_watchdog(f);
+    lk_client *client = locking_open_watchdog(f);
     lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
     struct pollfd p = {.fd = lk_hold_fd(hold), .events = POLLIN};
 
@@ -374,7 +361,7 @@ static void the_descriptor_of_a_lost_hold_is_readable(void **state)
     lk_hold *hold = locking_hold_for(lock, 50);
     struct pollfd p = {.events = POLLIN};
 
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     p.fd = lk_hold_fd(hold);
     assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(SOON_MS)), 1);
     assert_status(lk_hold_release(hold), LK_ELOST);

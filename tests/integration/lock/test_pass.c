@@ -218,11 +218,6 @@ static void a_wait_behind_a_watchdog_hold_does_not_queue(void **state)
     assert_status(taker_release(t), LK_OK);
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static void a_lost_hold_is_not_passed(void **state)
 {
     locking *f = *state;
@@ -235,7 +230,7 @@ static void a_lost_hold_is_not_passed(void **state)
 
     locking_wait_waiting(client, 1);
     assert_status(lk_lock_force_release(operator_lock), LK_OK);
-    assert_true(wait_until(is_lost, hold, 5000));
+    assert_true(wait_until(hold_is_lost, hold, 5000));
     assert_status(taker_join(t), LK_OK);
     assert_true(lk_hold_fence(t->hold) > fence);
     assert_status(lk_hold_release(hold), LK_ELOST);

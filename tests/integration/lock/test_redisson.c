@@ -418,11 +418,6 @@ static lk_hold *watched_hold(locking *f)
     return locking_hold(locking_lock(f, locking_open_calm(f, &options), "n"));
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static void redissons_force_is_told_to_our_holder_when_it_renews(void **state)
 {
     locking *f = *state;
@@ -431,7 +426,7 @@ static void redissons_force_is_told_to_our_holder_when_it_renews(void **state)
     uint64_t since = wait_now_ms();
 
     assert_true(standin_force_unlock(java));
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_in_range(wait_now_ms() - since, 0,
                     wait_allowed_ms(wait_lease_ms() / 3 +
                                     wait_scaled_ms(AT_ONCE_MS)));
@@ -447,7 +442,7 @@ static void our_holder_is_told_that_redisson_took_it(void **state)
 
     assert_true(standin_force_unlock(java));
     assert_true(standin_try(java));
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_TAKEN);
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_true(standin_renew(java));

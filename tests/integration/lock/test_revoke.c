@@ -31,14 +31,9 @@ static const char *holder_of(lk_client *client)
     return owner;
 }
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 static void assert_revoked(lk_hold *hold)
 {
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
 }
 

@@ -70,16 +70,11 @@ static void what_is_not_acquired_is_not_run(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
-static bool is_lost(void *data)
-{
-    return lk_hold_check(data) == LK_ELOST;
-}
-
 static lk_status outlive_the_lease(lk_hold *hold, void *data)
 {
     const job *j = data;
 
-    return wait_until(is_lost, hold, SOON_MS) ? j->answer : LK_EINVAL;
+    return wait_until(hold_is_lost, hold, SOON_MS) ? j->answer : LK_EINVAL;
 }
 
 static void

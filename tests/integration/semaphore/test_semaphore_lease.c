@@ -15,11 +15,6 @@
 /* LATE_MS: from the end of a lease until the test has seen it; scaled. */
 enum { SOON_MS = 3000, LATE_MS = 500 };
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 /* A client whose holds are renewed. */
 static lk_client *open_watchdog(semaphores *f)
 {
@@ -50,7 +45,7 @@ static void a_fixed_lease_ends_when_it_was_told_to(void **state)
     lk_hold *hold = sem_hold_for(semaphore, 2, lease);
 
     assert_in_range(lk_hold_remaining_ms(hold), 1, lease - lease / 100 - 2);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_in_range(wait_now_ms() - begin, lease - lease / 100 - 4,
                     wait_allowed_ms(lease + wait_scaled_ms(LATE_MS)));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_EXPIRED);
@@ -214,7 +209,7 @@ static void a_hold_that_lost_one_permit_is_lost(void **state)
     lk_semaphore *other;
 
     lose_one(f);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_status(lk_hold_release(hold), LK_ELOST);
     other = sem_new(f, 3);
@@ -230,7 +225,7 @@ static void what_a_deleted_semaphore_gave_is_lost(void **state)
     lk_hold *hold = sem_hold(sem_of(f, open_watchdog(f), 3), 2);
 
     assert_int_equal(server_integer(f->base->server, "DEL n {n}:timeout"), 2);
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);

@@ -12,11 +12,6 @@
 
 enum { SOON_MS = 3000 };
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 static lk_info *info_of(lk_semaphore *semaphore)
 {
     lk_info *info = NULL;
@@ -161,7 +156,7 @@ static void one_holder_is_ended_and_told(void **state)
                   LK_OK);
     lk_info_free(info);
     assert_status(sem_join(t), LK_OK);
-    assert_true(wait_until(is_lost, ended, SOON_MS));
+    assert_true(wait_until(hold_is_lost, ended, SOON_MS));
     assert_in_range(wait_now_ms() - begin, 0,
                     wait_allowed_ms(wait_scaled_ms(500)));
     assert_int_equal(lk_hold_loss(ended), LK_LOSS_REVOKED);
@@ -194,8 +189,8 @@ static void everybody_is_ended(void **state)
 
     java_takes_one(f);
     assert_status(lk_semaphore_force_release(semaphore, NULL), LK_OK);
-    assert_true(wait_until(is_lost, first, SOON_MS));
-    assert_true(wait_until(is_lost, second, SOON_MS));
+    assert_true(wait_until(hold_is_lost, first, SOON_MS));
+    assert_true(wait_until(hold_is_lost, second, SOON_MS));
     assert_int_equal(lk_hold_loss(first), LK_LOSS_REVOKED);
     assert_int_equal(lk_hold_loss(second), LK_LOSS_REVOKED);
     assert_status(lk_hold_release(first), LK_ELOST);

@@ -24,11 +24,6 @@ static lk_semaphore *sem_mixed(semaphores *f, uint64_t permits)
     return sem_of(f, locking_open(f->base, &options), permits);
 }
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 static void
 assert_counts(lk_semaphore *semaphore, uint64_t permits, int64_t free)
 {
@@ -133,7 +128,7 @@ static void the_permits_end_with_the_semaphore(void **state)
     free(server_string(f->base->server, "SET n 2 PX %u", ttl_ms));
     hold = sem_hold(sem_new(f, 0), 1);
     locking_wait_integer(f->base, 0, "EXISTS n %s", "{n}:timeout");
-    assert_true(wait_until(is_lost, hold, 15000));
+    assert_true(wait_until(hold_is_lost, hold, 15000));
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_int_equal(server_integer(f->base->server, "EXISTS n"), 0);
 }
@@ -186,7 +181,7 @@ static void what_java_releases_of_ours_is_lost(void **state)
     id_of(f, id);
     assert_true(jpermits_release(java, id));
     assert_false(jpermits_release(java, id));
-    assert_true(wait_until(is_lost, hold, SOON_MS));
+    assert_true(wait_until(hold_is_lost, hold, SOON_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     sem_assert_books(f, 1, 1);
     jpermits_free(java);

@@ -272,11 +272,6 @@ static void a_redlock_takes_no_group(void **state)
 
 /* ---- another master ------------------------------------------------------------- */
 
-static bool is_lost(void *hold)
-{
-    return lk_hold_check(hold) == LK_ELOST;
-}
-
 /* ---- a failover that is asked for: both servers take writes for ten seconds ------ */
 
 /* How a hold stands when another is granted. */
@@ -383,7 +378,7 @@ a_lease_gets_no_longer_until_nobody_believes_the_old_master(void **state)
     wait_replicated("n");
     next = sentinels_failover(group);
     sentinels_wait_other(group, group->servers[0]);
-    assert_true(wait_until(is_lost, hold, LONG_MS));
+    assert_true(wait_until(hold_is_lost, hold, LONG_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
     assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
     assert_int_equal(server_integer(next, "EXISTS n"), 1);
@@ -428,7 +423,7 @@ static void a_master_that_begins_anew_gives_nothing_for_a_while(void **state)
     assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
     began = wait_now_ms();
     assert_true(server_restart(group->servers[0]));
-    assert_true(wait_until(is_lost, hold, LONG_MS));
+    assert_true(wait_until(hold_is_lost, hold, LONG_MS));
     late = open_url(group->url, NULL);
     lk_lock_free(lock);
     lock = new_lock(late, "n");

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The text of an exported hold: for whom it is good, how often, and what is no such
+   text. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/locking.h"
+#include "support/proxy.h"
+#include "support/wait.h"
+
+enum { LONG_MS = 10000 };
+
+/* ---- refused imports ------------------------------------------------------------------ */
+
+static void a_released_hold_is_not_imported(void **state)
+{
+    locking *f = *state;
+    lk_lock *first = locking_lock(f, locking_open(f, NULL), "n");
+    lk_lock *second = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold(first), *stolen = NULL;
+    char text[LK_EXPORT_SIZE];
+
+    locking_export(hold, text);
+    hold = locking_import(second, text);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_lock_import(first, text, NULL, &hold), LK_ELOST);
+    hold = locking_hold(first);
+    assert_status(lk_lock_import(second, text, NULL, &stolen), LK_ELOST);
+    assert_null(stolen);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* The first one has it, under a fence of its own, and alone lets it go. */
+static void a_text_is_good_for_one_import(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold =
+        locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
+    uint64_t fence = lk_hold_fence(hold);
+    lk_lock *second = locking_lock(f, locking_open_watchdog(f), "n");
+    char text[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
+
+    locking_export(hold, text);
+    hold = locking_import(locking_lock(f, locking_open_watchdog(f), "n"), text);
+    assert_true(lk_hold_fence(hold) > fence);
+    assert_status(lk_lock_import(second, text, NULL, &none), LK_ELOST);
+    assert_null(none);
+    locking_pass_time(2 * wait_lease_ms());
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    hold = locking_hold(second);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void nor_is_it_good_for_two_in_one_client(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    char text[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
+
+    locking_export(hold, text);
+    hold = locking_import(lock, text);
+    assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
+    assert_null(none);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
+}
+
+/* To the server the one who asks again is the same who has taken it. */
+static void a_text_from_before_an_export_is_worth_nothing(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold = locking_hold(locking_lock(f, locking_open(f, NULL), "n"));
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    char text[LK_EXPORT_SIZE], anew[LK_EXPORT_SIZE];
+    lk_hold *none = NULL;
+
+    locking_export(hold, text);
+    locking_export(locking_import(lock, text), anew);
+    assert_status(lk_lock_import(lock, text, NULL, &none), LK_ELOST);
+    assert_null(none);
+    hold = locking_import(locking_lock(f, locking_open(f, NULL), "n"), anew);
+    assert_status(lk_lock_import(lock, anew, NULL, &none), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* The server has carried it out, and the client does not know. */
+static void an_import_in_doubt_keeps_the_name_for_its_lease(void **state)
+{
+    locking *f = *state;
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .command_timeout_ms = 300,
+                                       .offline_ms = 300};
+    lk_hold *hold =
+        locking_hold_for(locking_lock(f, locking_open(f, NULL), "n"), 60000);
+    proxy *p = proxy_start(server_socket(f->server));
+    lk_client *client = locking_open_url(f, proxy_url(p), &options);
+    lk_lock *lock = locking_lock(f, client, "n");
+    char text[LK_EXPORT_SIZE];
+
+    locking_export(hold, text);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(LONG_MS)), LK_OK);
+    proxy_drop_replies(p, PROXY_ALL, false);
+    assert_status(lk_lock_import(lock, text, NULL, &hold), LK_EINDOUBT);
+    proxy_heal(p);
+    assert_status(lk_client_wait_ready(client, wait_scaled_ms(LONG_MS)), LK_OK);
+    assert_status(lk_lock_import(lock, text, NULL, &hold), LK_ELOST);
+    assert_in_range(locking_pttl(f, "n"), 1, 60000);
+    locking_free_client(f, client);
+    proxy_stop(p);
+}
+
+/* ---- borrowing -------------------------------------------------------------- */
+
+static lk_hold *borrow_from(lk_lock *lock, const char *text)
+{
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_import(lock, text, &borrow, &hold), LK_OK);
+    return hold;
+}
+
+static void those_who_borrow_have_one_hold(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold =
+        locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
+    uint64_t fence = lk_hold_fence(hold);
+    char text[LK_EXPORT_SIZE];
+    lk_hold *first, *second;
+
+    locking_export(hold, text);
+    first = borrow_from(locking_lock(f, locking_open_watchdog(f), "n"), text);
+    second = borrow_from(locking_lock(f, locking_open_watchdog(f), "n"), text);
+    assert_int_equal(lk_hold_fence(first), fence);
+    assert_int_equal(lk_hold_fence(second), fence);
+    assert_status(lk_hold_release(first), LK_OK);
+    assert_true(wait_until(hold_is_lost, second, LONG_MS));
+    assert_int_equal(lk_hold_loss(second), LK_LOSS_DELETED);
+    assert_status(lk_hold_release(second), LK_ELOST);
+}
+
+static void an_import_ends_what_was_borrowed(void **state)
+{
+    locking *f = *state;
+    lk_hold *hold =
+        locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
+    char text[LK_EXPORT_SIZE];
+    lk_hold *borrowed;
+
+    locking_export(hold, text);
+    borrowed =
+        borrow_from(locking_lock(f, locking_open_watchdog(f), "n"), text);
+    hold = locking_import(locking_lock(f, locking_open_watchdog(f), "n"), text);
+    assert_true(wait_until(hold_is_lost, borrowed, LONG_MS));
+    assert_int_equal(lk_hold_loss(borrowed), LK_LOSS_TAKEN);
+    assert_status(lk_hold_release(borrowed), LK_ELOST);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_true(locking_exists(f, "n"));
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_false(locking_exists(f, "n"));
+}
+
+static void what_is_borrowed_is_not_passed_on_within_its_client(void **state)
+{
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open_watchdog(f), "n");
+    lk_hold *hold =
+        locking_hold(locking_lock(f, locking_open_watchdog(f), "n"));
+    char text[LK_EXPORT_SIZE];
+    lk_hold *borrowed;
+    taker *t;
+
+    locking_export(hold, text);
+    borrowed = borrow_from(lock, text);
+    t = locking_take(f, lock, LK_FOREVER, NULL);
+    locking_wait_queued(f, "n", 1);
+    hold = locking_import(locking_lock(f, locking_open_watchdog(f), "n"), text);
+    (void)lk_hold_release(borrowed);
+    locking_wait_queued(f, "n", 1);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(taker_release(t), LK_OK);
+}
+
+static void only_an_exported_hold_is_borrowed(void **state)
+{
+    locking *f = *state;
+    const lk_acquire_options borrow = {LK_ACQUIRE_OPTIONS_INIT,
+                                       .borrow = LK_BORROW};
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, 0, &borrow, &hold), LK_EINVAL);
+    assert_null(hold);
+    assert_false(locking_exists(f, "n"));
+}
+
+/* ---- text ----------------------------------------------------------------- */
+
+static void text_that_is_no_export_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        " ",
+        "latchkey1",
+        "latchkey1 lock",
+        "latchkey1 lock id 1 1 1000",
+        "latchkey1 lock id 1 1 1000 1",
+        "latchkey1 lock id 1 1 0 1 n",
+        "latchkey1 lock id x 1 1000 1 n",
+        "latchkey2 lock id 1 1 1000 1 n",
+        "lock id 1 1 1000 1 n",
+        "latchkey1 lock id 1 1 99999999999999999999 1 n",
+        "latchkey1 lock - id 1 1 1x00 1 n",
+        "latchkey1 lock - id 1x 1 1000 1 n",
+        "latchkey1 lock - id 1 1x 1000 1 n",
+        "latchkey1 lock - id -1 1 1000 1 n",
+        "latchkey1 lock - id 1 99999999999999999999 1000 1 n",
+        ("latchkey1 lock - 01234567890123456789012345678901234567890123456789"
+         "01234567890123 1 1 1000 1 n"),
+        "{\"name\": \"n\"}",
+    };
+    locking *f = *state;
+    lk_lock *lock = locking_lock(f, locking_open(f, NULL), "n");
+    lk_hold *hold = NULL;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (lk_lock_import(lock, texts[i], NULL, &hold) != LK_EINVAL)
+            fail_msg("%s", texts[i]);
+    }
+    assert_status(lk_lock_import(lock, NULL, NULL, &hold), LK_EINVAL);
+    assert_null(hold);
+    assert_int_equal(locking_stats(f->clients[0]).holding, 0);
+}
+
+static void an_export_of_another_name_is_refused(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_lock *lock = locking_lock(f, client, "n");
+    lk_hold *hold = locking_hold(lock), *other = NULL;
+    char text[LK_EXPORT_SIZE];
+
+    locking_export(hold, text);
+    assert_status(lk_lock_import(locking_lock(f, client, "m"), text, NULL,
+                                 &other),
+                  LK_EMISMATCH);
+    assert_status(lk_lock_import(locking_lock(f, client, "nn"), text, NULL,
+                                 &other),
+                  LK_EMISMATCH);
+    assert_null(other);
+    hold = locking_import(lock, text);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+int main(void)
+{
+#define TEST(test)                                                             \
+    cmocka_unit_test_setup_teardown(test, locking_setup, locking_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_released_hold_is_not_imported),
+        TEST(a_text_is_good_for_one_import),
+        TEST(nor_is_it_good_for_two_in_one_client),
+        TEST(a_text_from_before_an_export_is_worth_nothing),
+        TEST(an_import_in_doubt_keeps_the_name_for_its_lease),
+        TEST(those_who_borrow_have_one_hold),
+        TEST(an_import_ends_what_was_borrowed),
+        TEST(what_is_borrowed_is_not_passed_on_within_its_client),
+        TEST(only_an_exported_hold_is_borrowed),
+        TEST(text_that_is_no_export_is_refused),
+        TEST(an_export_of_another_name_is_refused),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests_name("transfer_text", tests,
+                                       locking_start_server,
+                                       locking_stop_server);
+}
