@@ -132,16 +132,16 @@ static lk_status map_take(lk__cluster *cluster, lk__view *view,
 {
     lk__slots *slots;
     lk__node **whom;
-    lk_status status = lk__slots_new(&slots, reply, asked, ret_words);
+    lk_status status;
 
-    if (status != LK_OK)
-        return status;
     if (view != NULL && view->slots != NULL &&
-        lk__slots_same(view->slots, slots)) {
+        lk__slots_says(view->slots, reply, asked)) {
         view->asked_at = asked_at;
-        lk__slots_free(slots);
         return LK_OK;
     }
+    status = lk__slots_new(&slots, reply, asked, ret_words);
+    if (status != LK_OK)
+        return status;
     whom = nodes_of(cluster, slots);
     if (whom == NULL) {
         lk__slots_free(slots);

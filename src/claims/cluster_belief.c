@@ -67,7 +67,8 @@ void lk__cluster_note(lk__cluster *cluster, lk__view *view)
 {
     view_remove(cluster, view);
     view_add(cluster, view);
-    lk__view_compare(view, cluster->owners, cluster->changed_at);
+    if (view->compared_at <= cluster->settled_at) /* or it says something new */
+        lk__view_compare(view, cluster->owners, cluster->changed_at);
 }
 
 void lk__cluster_forget(lk__cluster *cluster, lk__view *view)

@@ -42,6 +42,7 @@ void lk__view_take(lk__view *view, lk__slots *slots, lk__node **whom,
     view->slots = slots;
     view->whom = whom;
     view->asked_at = asked_at;
+    view->compared_at = 0;
 }
 
 bool lk__view_names(const lk__view *view, const lk__node *node)
@@ -63,6 +64,7 @@ void lk__view_forget(lk__view *view)
 void lk__view_compare(lk__view *view, lk__node *const *owners,
                       const uint64_t *changed_at)
 {
+    view->compared_at = view->asked_at;
     memset(view->denies, 0, sizeof(view->denies));
     for (unsigned slot = 0; slot < LK__SLOTS; slot++) {
         const lk__node *owner = lk__view_owner(view, slot);

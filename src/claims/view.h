@@ -23,6 +23,7 @@ typedef struct lk__view {
     struct lk__node **whom; /* the nodes that these are */
     uint64_t asked_at; /* when that question was sent; 0: none was answered */
     uint64_t due_at;   /* the next question */
+    uint64_t compared_at; /* it was asked then what was compared; 0: nothing */
     /* By the number of a node: it names another for a slot that is that one's. */
     unsigned char denies[LK__NODES_BYTES];
 } lk__view;

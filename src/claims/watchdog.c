@@ -430,7 +430,8 @@ static lk__claim *due_take(lk__due *due, lk__claim *before)
 }
 
 /* By its own keys alone a hold is renewed while the inbox stands that would hear
-   of its end, and its record lasts. */
+   of its end, and its record lasts. Another server may have given the name to
+   others and to this claim again, with another fence. */
 static bool wants_whole(const lk__claim *claim, uint64_t now)
 {
     const lk_client *client = claim->place->client;
@@ -440,7 +441,8 @@ static bool wants_whole(const lk__claim *claim, uint64_t now)
         return false; /* its own keys are all that there are */
     if (keys_of(claim) == 0)
         return true;
-    if (is_in_cluster(claim) && claim->renew_failures % 2 == 1)
+    if (is_in_cluster(claim) && claim->renew_failures % 2 == 1 &&
+        claim->turn == claim->place->node->belief.turn)
         return false; /* of a slot that moves some keys may be elsewhere */
     if (strncmp(claim->id, client->id, strlen(client->id)) != 0)
         return true; /* borrowed: its end is told to another */

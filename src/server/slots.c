@@ -148,6 +148,53 @@ lk_status lk__slots_new(lk__slots **ret_slots, const redisReply *reply,
     return status;
 }
 
+/* ---- the same again ----------------------------------------------------------- */
+
+/* How many slots a range has, if they all have the master that it says; else 0. */
+static size_t
+range_same(const lk__slots *slots, const redisReply *range, const char *asked)
+{
+    int64_t first = integer_at(range, 0), last = integer_at(range, 1);
+    lk__endpoint master;
+
+    if (first < 0 || first > last || last >= LK__SLOTS ||
+        slots->numbers[first] == 0 ||
+        !master_read(lk__reply_at(range, 2), asked, &master) ||
+        !lk__endpoint_same(lk__slots_owner(slots, (unsigned)first), &master))
+        return 0;
+    for (int64_t slot = first; slot <= last; slot++) {
+        if (slots->numbers[slot] != slots->numbers[first])
+            return 0;
+    }
+    return (size_t)(last - first) + 1;
+}
+
+static size_t served(const lk__slots *slots)
+{
+    size_t count = 0;
+
+    for (unsigned slot = 0; slot < LK__SLOTS; slot++)
+        count += slots->numbers[slot] != 0;
+    return count;
+}
+
+bool lk__slots_says(const lk__slots *slots, const redisReply *reply,
+                    const char *asked)
+{
+    size_t sum = 0;
+
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return false;
+    for (size_t i = 0; i < reply->elements; i++) {
+        size_t count = range_same(slots, reply->element[i], asked);
+
+        if (count == 0)
+            return false;
+        sum += count;
+    }
+    return sum == served(slots);
+}
+
 void lk__slots_free(lk__slots *slots)
 {
     if (slots != NULL)

@@ -34,6 +34,11 @@ typedef struct lk__slots {
 lk_status lk__slots_new(lk__slots **ret_slots, const redisReply *reply,
                         const char *asked, const char **ret_words);
 
+/* Whether a node's answer says just that. Where it says one slot twice that may be
+   overlooked. */
+bool lk__slots_says(const lk__slots *slots, const redisReply *reply,
+                    const char *asked);
+
 /* NULL is allowed. */
 void lk__slots_free(lk__slots *slots);
 

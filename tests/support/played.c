@@ -539,13 +539,15 @@ static const fake_server server = {.on_connect = on_connect,
 /* ---- for the test ---------------------------------------------------------- */
 
 static played *open_at(const char *url, uint64_t seed,
-                       const lk_client_options *options,
-                       struct played_node *nodes)
+                       const lk_client_options *options, size_t masters)
 {
     played *p = calloc(1, sizeof(*p));
 
     assert_non_null(p);
-    p->nodes = nodes;
+    if (masters > 0) {
+        p->node_count = masters + PLAYED_SPARE;
+        p->nodes = played_nodes_new(masters, p->node_count);
+    }
     p->fence = 1000;
     (void)snprintf(p->run_id, sizeof(p->run_id), "abcdef");
     p->world = fake_world_new(seed, &server, p);
@@ -562,12 +564,12 @@ static played *open_at(const char *url, uint64_t seed,
 
 played *played_new(uint64_t seed, const lk_client_options *options)
 {
-    return open_at("redis://server", seed, options, NULL);
+    return open_at("redis://server", seed, options, 0);
 }
 
 played *played_new_group(uint64_t seed, const lk_client_options *options)
 {
-    return open_at("redis+sentinel://s0,s1,s2/m", seed, options, NULL);
+    return open_at("redis+sentinel://s0,s1,s2/m", seed, options, 0);
 }
 
 played *played_new_cluster(uint64_t seed, const lk_client_options *options,
@@ -575,13 +577,9 @@ played *played_new_cluster(uint64_t seed, const lk_client_options *options,
 {
     char url[64];
 
-    assert_true(masters <= PLAYED_NODES);
-    if (hosts == NULL)
-        (void)snprintf(url, sizeof(url), "redis+cluster://%.*s",
-                       (int)(3 * masters - 1), "n0,n1,n2,n3,n4,n5,n6,n7");
-    else
-        (void)snprintf(url, sizeof(url), "redis+cluster://%s", hosts);
-    return open_at(url, seed, options, played_nodes_new(masters));
+    (void)snprintf(url, sizeof(url), "redis+cluster://%s",
+                   hosts != NULL ? hosts : "n0,n1,n2");
+    return open_at(url, seed, options, masters);
 }
 
 void played_free(played *p)

@@ -116,6 +116,7 @@ typedef struct played {
     fake_link *silent;   /* the stream on which it says nothing more */
     struct played_node
         *nodes; /* see played_cluster.h; NULL: it is no cluster */
+    size_t node_count;
 } played;
 
 /* Opens the client and waits until it is ready. options may be NULL. */

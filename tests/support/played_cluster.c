@@ -14,7 +14,7 @@ static size_t number_of(const fake_link *link)
     const char *host = fake_link_address(link)->host;
 
     assert_int_equal(host[0], 'n');
-    return (size_t)(host[1] - '0');
+    return strtoul(host + 1, NULL, 10);
 }
 
 /* How many parts from this one on have the same master. */
@@ -31,18 +31,21 @@ static void answer_map(const played_node *node, fake_link *link)
 {
     static char text[MAP_SIZE];
     size_t ranges = 0, size = 0, count;
+    char host[8];
 
     for (size_t part = 0; part < PLAYED_PARTS; part += run_of(node, part))
         ranges += node->named[part] != PLAYED_NOBODY;
     size = (size_t)snprintf(text, sizeof(text), "*%zu\r\n", ranges);
     for (size_t part = 0; part < PLAYED_PARTS; part += count) {
         count = run_of(node, part);
-        if (node->named[part] != PLAYED_NOBODY)
-            size += (size_t)
-                snprintf(text + size, sizeof(text) - size,
-                         "*3\r\n:%zu\r\n:%zu\r\n*2\r\n$2\r\nn%u\r\n:6379\r\n",
-                         part * PLAYED_PART, (part + count) * PLAYED_PART - 1,
-                         (unsigned)node->named[part]);
+        if (node->named[part] == PLAYED_NOBODY)
+            continue;
+        (void)snprintf(host, sizeof(host), "n%u", (unsigned)node->named[part]);
+        size += (size_t)
+            snprintf(text + size, sizeof(text) - size,
+                     "*3\r\n:%zu\r\n:%zu\r\n*2\r\n$%zu\r\n%s\r\n:6379\r\n",
+                     part * PLAYED_PART, (part + count) * PLAYED_PART - 1,
+                     strlen(host), host);
     }
     fake_reply(link, text, size);
 }
@@ -100,17 +103,17 @@ bool played_node_command(played *p, fake_link *link, int argc,
 
 void played_name(played *p, size_t node, size_t before, size_t now)
 {
-    unsigned char *named = p->nodes[node].named;
+    uint16_t *named = p->nodes[node].named;
 
     for (size_t part = 0; part < PLAYED_PARTS; part++) {
         if (named[part] == before)
-            named[part] = (unsigned char)now;
+            named[part] = (uint16_t)now;
     }
 }
 
 void played_replace(played *p, size_t before, size_t now)
 {
-    for (size_t i = 0; i < PLAYED_NODES; i++)
+    for (size_t i = 0; i < p->node_count; i++)
         played_name(p, i, before, now);
 }
 
@@ -130,16 +133,15 @@ void played_kill(played *p, size_t node)
     }
 }
 
-played_node *played_nodes_new(size_t masters)
+played_node *played_nodes_new(size_t masters, size_t count)
 {
-    played_node *nodes = calloc(PLAYED_NODES, sizeof(*nodes));
+    played_node *nodes = calloc(count, sizeof(*nodes));
 
     assert_non_null(nodes);
-    for (size_t i = 0; i < PLAYED_NODES; i++) {
+    for (size_t i = 0; i < count; i++) {
         nodes[i].is_young = true;
         for (size_t part = 0; part < PLAYED_PARTS; part++)
-            nodes[i].named[part] =
-                (unsigned char)(part * masters / PLAYED_PARTS);
+            nodes[i].named[part] = (uint16_t)(part * masters / PLAYED_PARTS);
     }
     return nodes;
 }

@@ -12,14 +12,14 @@
  */
 
 enum {
-    PLAYED_NODES = 8,
+    PLAYED_SPARE = 8, /* nodes that are no masters at the beginning */
     PLAYED_PART = 32, /* slots, of which one node names one master */
     PLAYED_PARTS = LK__SLOTS / PLAYED_PART,
-    PLAYED_NOBODY = 0xff
+    PLAYED_NOBODY = 0xffff
 };
 
 typedef struct played_node {
-    unsigned char named[PLAYED_PARTS]; /* a node's number */
+    uint16_t named[PLAYED_PARTS]; /* a node's number */
     const char *says;   /* to each script; NULL: what the model answers */
     int connect_answer; /* see fake_server */
     bool is_mute;
@@ -27,7 +27,7 @@ typedef struct played_node {
     unsigned connects, maps, scripts, askings; /* what came */
 } played_node;
 
-/* Opens a client of these hosts, with commas; NULL: of all masters. They share the
+/* Opens a client of these hosts, with commas; NULL: n0, n1, n2. They share the
    slots, all name each other, and each has followed another once. "n" is at n0. */
 played *played_new_cluster(uint64_t seed, const lk_client_options *options,
                            size_t masters, const char *hosts);
@@ -44,7 +44,7 @@ unsigned played_slot(void);
 void played_kill(played *p, size_t node);
 
 /* For played.c. */
-struct played_node *played_nodes_new(size_t masters);
+struct played_node *played_nodes_new(size_t masters, size_t count);
 int played_node_connect(played *p, const fake_link *link);
 /* False: as any server would answer. */
 bool played_node_command(played *p, fake_link *link, int argc,

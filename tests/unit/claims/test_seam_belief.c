@@ -289,6 +289,23 @@ static void a_reshard_ends_no_belief(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+/* Those that are asked after it go on to name the one that sent it. */
+static void a_hint_that_all_others_deny_is_given_up(void **state)
+{
+    char moved[64];
+    unsigned scripts;
+
+    (void)state;
+    p->nodes[0].says = at_slot(moved, "MOVED", 1);
+    assert_in_range(take_ms(), 0, SOON_MS);
+    assert_true(p->nodes[1].scripts > 0);
+    p->nodes[0].says = NULL;
+    played_run_ms(p, TWICE_MS);
+    scripts = p->nodes[0].scripts;
+    assert_in_range(take_ms(), 0, SOON_MS);
+    assert_true(p->nodes[0].scripts > scripts);
+}
+
 /* It is nobody's, so nobody else has it. */
 static void a_slot_without_a_master_denies_nobody(void **state)
 {
@@ -339,6 +356,34 @@ static void a_renewal_that_is_refused_elsewhere_pauses(void **state)
         played_run_ms(p, 10);
     assert_in_range(renewals_of_a_second(), 1, 40);
     p->nodes[0].says = p->nodes[1].says = NULL;
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Others may have held there meanwhile, with a higher fence. */
+static void the_next_server_is_asked_by_fence(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = 6000};
+    unsigned part = played_slot() / PLAYED_PART;
+    char moved[64];
+    lk_hold *hold;
+    unsigned scripts;
+
+    (void)state;
+    open_and_settle(MASTERS, &brief);
+    hold = take();
+    scripts = p->nodes[0].scripts;
+    p->nodes[0].says = "-TRYAGAIN Multiple keys request during rehashing of "
+                       "slot\r\n";
+    while (p->nodes[0].scripts == scripts)
+        played_run_ms(p, 1);
+    for (size_t i = 0; i < MASTERS; i++)
+        p->nodes[i].named[part] = 1;
+    p->nodes[0].says = at_slot(moved, "MOVED", 1);
+    while (p->counts[PLAYED_CONFIRM] + p->counts[PLAYED_RENEW] == 0)
+        played_run_ms(p, 1);
+    assert_true(p->nodes[1].scripts > 0);
+    assert_int_equal(p->counts[PLAYED_RENEW], 0);
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
@@ -449,10 +494,12 @@ int main(void)
         TEST(of_three_both_others_have_to_name_a_new_master),
         TEST(one_that_says_nothing_is_waited_for_in_vain_only_so_long),
         TEST(a_reshard_ends_no_belief),
+        TEST(a_hint_that_all_others_deny_is_given_up),
         TEST(a_slot_without_a_master_denies_nobody),
         cmocka_unit_test_teardown(masters_that_all_have_new_addresses_are_found,
                                   teardown),
         TEST(a_renewal_that_is_refused_elsewhere_pauses),
+        cmocka_unit_test_teardown(the_next_server_is_asked_by_fence, teardown),
         cmocka_unit_test_teardown(
             nothing_stands_behind_an_asking_without_its_question, teardown),
         TEST(an_answer_to_a_question_that_has_ended_sets_no_alarm),

@@ -433,12 +433,22 @@ static void a_slot_moves_alone(void **state)
     lk__slots_free(slots);
 }
 
+static bool says(const lk__slots *slots, const char *text)
+{
+    redisReply *reply = answer(text);
+    bool does = lk__slots_says(slots, reply, "asked");
+
+    freeReplyObject(reply);
+    return does;
+}
+
 static void assert_same(const char *a, const char *b, bool same)
 {
     lk__slots *map_a = map(a), *map_b = map(b);
 
     if (lk__slots_same(map_a, map_b) != same ||
-        lk__slots_same(map_b, map_a) != same)
+        lk__slots_same(map_b, map_a) != same || says(map_a, b) != same ||
+        says(map_b, a) != same)
         fail_msg("%s are the same, or not: %s", a, b);
     lk__slots_free(map_a);
     lk__slots_free(map_b);
@@ -454,12 +464,29 @@ static void maps_are_compared_by_masters(void **state)
     assert_same(map_1, "[[11 15 [\"B\" 1]] [16 19 [\"b\" 1]] [0 9 [\"A\" 1]]]",
                 true);
     assert_same(map_1, "[]", false);
+    assert_same("[[0 9 [\"a\" 1]] [10 19 [\"b\" 1]]]", "[[0 19 [\"a\" 1]]]",
+                false);
     assert_same(map_1, "[[0 9 [\"a\" 1]] [11 19 [\"b\" 2]]]", false);
     assert_same(map_1, "[[0 9 [\"a\" 1]] [11 19 [\"c\" 1]]]", false);
     assert_same(map_1, "[[0 9 [\"a\" 1]] [11 18 [\"b\" 1]]]", false);
     assert_same(map_1, "[[0 9 [\"a\" 1]] [10 19 [\"b\" 1]]]", false);
     assert_same(map_1, "[[0 9 [\"a\" 1]] [12 19 [\"b\" 1]] [11 11 [\"a\" 1]]]",
                 false);
+}
+
+static void what_is_no_map_says_nothing(void **state)
+{
+    lk__slots *slots = map("[[0 9 [\"a\" 1]] [11 19 [\"b\" 1]]]");
+    redisReply *refusal = error("LOADING");
+
+    (void)state;
+    assert_false(lk__slots_says(slots, refusal, "asked"));
+    assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 19]]"));
+    assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 19 [\"b\" 0]]]"));
+    assert_false(says(slots, "[[0 9 [\"a\" 1]] [19 11 [\"b\" 1]]]"));
+    assert_false(says(slots, "[[0 9 [\"a\" 1]] [11 16384 [\"b\" 1]]]"));
+    freeReplyObject(refusal);
+    lk__slots_free(slots);
 }
 
 int main(void)
@@ -483,6 +510,7 @@ int main(void)
         cmocka_unit_test(without_memory_there_is_no_map),
         cmocka_unit_test(a_slot_moves_alone),
         cmocka_unit_test(maps_are_compared_by_masters),
+        cmocka_unit_test(what_is_no_map_says_nothing),
     };
 
     return cmocka_run_group_tests_name("slots", tests, NULL, NULL);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What it takes a client to ask all masters of a large cluster who serves what, and
+ * to judge what they say: the time of its own processor, per answer.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <time.h>
+
+#include "support/check.h"
+#include "support/fake_inside.h"
+#include "support/played_cluster.h"
+
+enum {
+    SETTLE_MS = 8000,
+    SECONDS = 5,
+    SPAN_MS = 1000 * SECONDS,
+    FEW = 100,
+    MANY = 300,
+    US = 1000
+};
+
+static const lk__events *events; /* the client's */
+static uint64_t spent_ns;
+static unsigned long calls;
+
+static uint64_t thread_ns(void)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void
+on_data(void *user, void *tag, lk__link *link, const char *bytes, size_t size)
+{
+    uint64_t began = thread_ns();
+
+    events->on_data(user, tag, link, bytes, size);
+    spent_ns += thread_ns() - began;
+    calls++;
+}
+
+/* Nanoseconds for one answer. */
+static double answer_ns(size_t masters)
+{
+    played *p = played_new_cluster(3, NULL, masters, NULL);
+    lk__events timed;
+    unsigned before, answers;
+    double ns;
+
+    played_run_ms(p, SETTLE_MS);
+    events = p->world->events;
+    timed = *events;
+    timed.on_data = on_data;
+    spent_ns = calls = 0;
+    before = p->nodes[masters - 1].maps;
+    p->world->events = &timed;
+    played_run_ms(p, SPAN_MS);
+    p->world->events = events;
+    answers = p->nodes[masters - 1].maps - before;
+    assert_true(answers >= SECONDS - 1);
+    ns = (double)spent_ns / ((double)masters * answers);
+    print_message("%zu masters: %.0f us an answer, %.2f%% of a processor\n",
+                  masters, ns / US, (double)spent_ns / 1e7 / SECONDS);
+    played_free(p);
+    return ns;
+}
+
+/* Each answer is three times as long. */
+static void three_times_the_masters_take_little_more_each(void **state)
+{
+    double few = answer_ns(FEW), many = answer_ns(MANY);
+
+    (void)state;
+    assert_true(many < 6 * few);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_times_the_masters_take_little_more_each),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
