@@ -76,7 +76,7 @@ typedef struct lk_entry {
 typedef struct lk_listing {
     size_t count;
     const lk_entry *const *entries;
-    bool truncated; /**< there are more names than the limit */
+    bool truncated;      /**< there are more names than the limit */
     const char *missing; /**< "": nothing; else, of a cluster: its masters that
                               did not answer, of whose names none or not all
                               are here, and why; in words */
@@ -228,7 +228,7 @@ typedef struct lk_event {
 typedef struct lk_events {
     size_t count;
     const lk_event *const *entries;
-    bool truncated; /**< there are more than can be told */
+    bool truncated;      /**< there are more than can be told */
     const char *missing; /**< as in lk_listing */
 } lk_events;
 
