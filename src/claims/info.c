@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
-#include "claims/ask.h"
+#include "claims/fetch.h"
 #include "claims/protocol.h"
 #include "claims/record.h"
 #include "claims/under.h"
@@ -191,36 +191,26 @@ static uint64_t number_of(const char *owner)
 
 /* What a program that runs under a holder waits for, if the holder itself waits
    for nothing. */
-static lk_status unders_take(struct building *building, const redisReply *reply)
+static void unders_read(struct building *building)
 {
     for (size_t i = 0; i < building->info.holder_count; i++) {
         struct room *room = &building->rooms[i];
-        const redisReply *text = lk__reply_at(reply, building->count + i);
 
-        if (text == NULL || text->type != REDIS_REPLY_STRING ||
-            text->len > LK__NAME_MAX || room->party.waits_for[0] != '\0')
-            continue;
-        room->under = lk__strdup(text->str);
-        if (room->under == NULL)
-            return LK_ENOMEM;
-        room->party.waits_for = room->under;
+        if (room->under != NULL && strlen(room->under) <= LK__NAME_MAX &&
+            room->party.waits_for[0] == '\0')
+            room->party.waits_for = room->under;
     }
-    return LK_OK;
 }
 
-static lk_status
-records_take(struct building *building, const redisReply *reply)
+/* What has come of them. */
+static void records_read(struct building *building)
 {
     for (size_t i = 0; i < building->count; i++) {
         struct room *room = &building->rooms[i];
-        const redisReply *text = lk__reply_at(reply, i);
         lk__record record;
 
-        if (text == NULL || text->type != REDIS_REPLY_STRING)
-            continue;
-        room->record = lk__strdup(text->str);
         if (room->record == NULL)
-            return LK_ENOMEM;
+            continue;
         lk__record_parse(&record, room->record);
         room->party.host = record.host;
         room->party.pid = strtoull(record.pid, NULL, 10);
@@ -230,15 +220,65 @@ records_take(struct building *building, const redisReply *reply)
         room->party.waits_for =
             lk__record_waits_for(&record, number_of(room->owner));
     }
-    return unders_take(building, reply);
+    unders_read(building);
 }
 
 /* One record for each party, the same one twice if need be; then, for each
    holder, what a program that runs under it waits for. */
-static lk_status records_ask(lk__ask *ask, const struct building *building)
+static size_t texts_count(const struct building *building)
 {
-    const lk_client *client = ask->call.client;
-    size_t count = building->count + building->info.holder_count;
+    return building->count + building->info.holder_count;
+}
+
+static char **text_at(struct building *building, size_t i)
+{
+    return i < building->count ? &building->rooms[i].record
+                               : &building->rooms[i - building->count].under;
+}
+
+static lk_status
+records_take(struct building *building, const redisReply *reply)
+{
+    for (size_t i = 0; i < texts_count(building); i++) {
+        const redisReply *text = lk__reply_at(reply, i);
+        char **at = text_at(building, i);
+
+        if (text == NULL || text->type != REDIS_REPLY_STRING)
+            continue;
+        *at = lk__strdup(text->str);
+        if (*at == NULL)
+            return LK_ENOMEM;
+    }
+    records_read(building);
+    return LK_OK;
+}
+
+struct inquiry {
+    lk__ask ask; /* first */
+    struct building *building;
+    lk__fetch *fetch; /* of the records, in a cluster */
+    lk_info_cb cb;
+    void *data;
+};
+
+/* Writes the key of such a text. */
+static void key_write(void *data, size_t i, char *ret_key)
+{
+    const struct inquiry *inquiry = data;
+    const lk_client *client = inquiry->ask.call.client;
+    const struct building *building = inquiry->building;
+
+    if (i < building->count)
+        lk__record_key(ret_key, client, building->rooms[i].owner);
+    else
+        lk__under_key(ret_key, client,
+                      building->rooms[i - building->count].owner);
+}
+
+/* Of one server: all by one command. */
+static lk_status records_ask(struct inquiry *inquiry)
+{
+    size_t count = texts_count(inquiry->building);
     lk__arg *args = lk__alloc((count + 1) * sizeof(*args));
     char(*keys)[LK__RECORD_KEY_SIZE] = lk__alloc((count + 1) * sizeof(*keys));
     lk_status status = LK_ENOMEM;
@@ -246,41 +286,47 @@ static lk_status records_ask(lk__ask *ask, const struct building *building)
     if (args != NULL && keys != NULL) {
         args[0] = lk__arg_text("MGET");
         for (size_t i = 0; i < count; i++) {
-            if (i < building->count)
-                lk__record_key(keys[i], client, building->rooms[i].owner);
-            else
-                lk__under_key(keys[i], client,
-                              building->rooms[i - building->count].owner);
+            key_write(inquiry, i, keys[i]);
             args[i + 1] = lk__arg_text(keys[i]);
         }
-        status = lk__ask_command(ask, count + 1, args);
+        status = lk__ask_command(&inquiry->ask, count + 1, args);
     }
     lk__free(args);
     lk__free(keys);
     return status;
 }
 
-/* ---- the question ------------------------------------------------------------ */
+/* Of a cluster: they are of any slots. */
+static lk_status records_fetch(struct inquiry *inquiry)
+{
+    inquiry->fetch =
+        lk__fetch_begin(&inquiry->ask, texts_count(inquiry->building),
+                        key_write, inquiry);
+    return inquiry->fetch != NULL ? LK_OK : LK_ENOMEM;
+}
 
-struct inquiry {
-    lk__ask ask; /* first */
-    struct building *building;
-    lk_info_cb cb;
-    void *data;
-};
+/* ---- the question ------------------------------------------------------------ */
 
 static void inquiry_cleanup(lk__ask *ask)
 {
     struct inquiry *inquiry = (struct inquiry *)(void *)ask;
 
+    lk__fetch_free(inquiry->fetch);
     if (inquiry->building != NULL)
         lk_info_free(&inquiry->building->info);
 }
 
-/* In a cluster records would be at any master, and are not written. */
-static bool has_no_records(const lk__ask *ask)
+/* The call is over: what was fetched for it is read. */
+static void inquiry_ended(lk__ask *ask)
 {
-    return ask->call.client->work->cluster != NULL;
+    struct inquiry *inquiry = (struct inquiry *)(void *)ask;
+    struct building *building = inquiry->building;
+
+    if (inquiry->fetch == NULL || ask->call.status != LK_OK)
+        return;
+    for (size_t i = 0; i < texts_count(building); i++)
+        *text_at(building, i) = lk__fetch_take(inquiry->fetch, i);
+    records_read(building);
 }
 
 /* The first answer is the script's, the second brings the records. */
@@ -297,10 +343,11 @@ inquiry_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     status = ask->place->kind->protocol->read_info(reply, &answer);
     if (status == LK_OK)
         status = rooms_make(building, &answer);
-    if (status != LK_OK || building->count == 0 || has_no_records(ask))
+    if (status != LK_OK || building->count == 0)
         return status;
     *ret_more = true;
-    return records_ask(ask, building);
+    return ask->call.client->work->cluster != NULL ? records_fetch(inquiry)
+                                                   : records_ask(inquiry);
 }
 
 static lk_status inquiry_new(struct inquiry **ret_inquiry, lk__place *place,
@@ -314,6 +361,7 @@ static lk_status inquiry_new(struct inquiry **ret_inquiry, lk__place *place,
         return LK_ENOMEM;
     inquiry->ask.reads = true;
     inquiry->ask.take = inquiry_take;
+    inquiry->ask.ended = inquiry_ended;
     inquiry->ask.cleanup = inquiry_cleanup;
     inquiry->building = lk__alloc(sizeof(*inquiry->building));
     if (inquiry->building == NULL ||

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "claims/cluster.h"
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/work.h"
@@ -154,15 +155,26 @@ static char *text_make(const lk__node *node)
     return made;
 }
 
-void lk__record_on_wait(lk__node *node)
+/* In a cluster it is a key like any other: at the master of its slot. */
+static lk__node *node_of(const lk_client *client)
 {
-    lk_client *client = node->client;
+    char key[LK__RECORD_KEY_SIZE];
+
+    lk__record_key(key, client, client->id);
+    return lk__cluster_node_of(client, key, strlen(key));
+}
+
+void lk__record_on_wait(lk_client *client)
+{
+    lk__node *node;
     uint64_t soon;
 
-    if (client->stats.holding == 0 || !lk__alarm_is_set(&node->record_alarm))
+    if (client->stats.holding == 0)
         return;
+    node = node_of(client);
     soon = lk__client_now(client) + LOOK_EVERY_MS * MS;
-    if (node->record_alarm.timer.at > soon)
+    if (lk__alarm_is_set(&node->record_alarm) &&
+        node->record_alarm.timer.at > soon)
         lk__alarm_set(&client->alarms, &node->record_alarm, soon);
 }
 
@@ -234,15 +246,15 @@ static void refresh(lk__node *node, bool again)
 {
     lk_client *client = node->client;
     uint64_t now = lk__client_now(client);
-    char *text = text_make(node);
-    bool looks_again = text == NULL || node->record_request.busy ||
-                       strlen(text) > strlen(node->record);
+    bool is_its = node_of(client) == node;
+    char *text = is_its ? text_make(node) : NULL;
+    bool looks_again = is_its && (text == NULL || node->record_request.busy ||
+                                  strlen(text) > strlen(node->record));
 
     lk__alarm_set(&client->alarms, &node->record_alarm,
                   now + (looks_again ? LOOK_EVERY_MS : WRITE_EVERY_MS) * MS);
     if (client->state != LK__CLIENT_OPEN || node->record_request.busy ||
-        text == NULL || client->work->cluster != NULL ||
-        !lk__node_is_ready(node)) {
+        text == NULL || !lk__node_is_ready(node)) {
         lk__free(text);
         return;
     }
@@ -277,7 +289,7 @@ void lk__record_remove(lk__node *node)
     args[1] = lk__arg_text(key);
     lk__alarm_clear(&node->client->alarms, &node->record_alarm);
     node->record_removal.on_reply = on_written;
-    if (!node->record_removal.busy && node->client->work->cluster == NULL &&
+    if (!node->record_removal.busy && node_of(node->client) == node &&
         lk__node_command(node, &node->record_removal, 2, args) != LK_OK)
         return; /* it expires */
 }

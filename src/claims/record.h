@@ -12,7 +12,7 @@ struct lk_client;
  * The record of a client: one small key, `latchkey:client:<tenant>:<uuid>`, that tells
  * operators which process stands behind a claim. It is written when the
  * connection is ready and every 20 s, expires after 60 s, and goes with an
- * orderly shutdown. Its value is five lines: host, pid, program, user, name;
+ * orderly shutdown. In a cluster it is at the master of its own slot, which is any. Its value is five lines: host, pid, program, user, name;
  * and then one for each owner that holds something and waits for something,
  * the first LK__RECORD_WAITS of them: "w <claim number>,... <name>", what it
  * holds and which name it waits for. So operators see who waits for whom, and
@@ -26,7 +26,7 @@ void lk__record_write(struct lk__node *node);
 
 /* A wait has begun: if its owner may hold something, operators are to see it
    soon. */
-void lk__record_on_wait(struct lk__node *node);
+void lk__record_on_wait(struct lk_client *client);
 void lk__record_remove(struct lk__node *node);
 
 /* The name that the last wait to begin waits for, if it can be told; NULL: no

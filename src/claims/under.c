@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "claims/cluster.h"
 #include "claims/node.h"
 #include "claims/work.h"
 #include "engine/client.h"
@@ -44,7 +45,9 @@ static void send(lk__under *under, unsigned i, const char *name)
     args[2] = lk__arg_text(name != NULL ? name : "");
     args[3] = lk__arg_text("PX");
     args[4] = lk__arg_number(LK__UNDER_LIFE_MS);
-    if (lk__node_command(under->node, &under->requests[i], name != NULL ? 5 : 2,
+    if (lk__node_command(lk__cluster_node_of(under->node->client, key,
+                                             strlen(key)),
+                         &under->requests[i], name != NULL ? 5 : 2,
                          args) == LK_OK)
         under->is_told = true;
 }
@@ -72,8 +75,7 @@ static void on_alarm(lk__alarm *alarm)
     }
     lk__alarm_set(&client->alarms, alarm,
                   lk__client_now(client) + EVERY_MS * MS);
-    if (lk__node_is_ready(under->node))
-        send_all(under, name);
+    send_all(under, name);
 }
 
 /* Keeps the last ones. */
@@ -108,8 +110,7 @@ void lk__under_on_wait(lk__under *under)
 {
     lk_client *client = under->node->client;
 
-    if (under->count > 0 && client->work->cluster == NULL &&
-        !lk__alarm_is_set(&under->alarm))
+    if (under->count > 0 && !lk__alarm_is_set(&under->alarm))
         lk__alarm_set(&client->alarms, &under->alarm,
                       lk__client_now(client) + EVERY_MS * MS);
 }

@@ -15,7 +15,8 @@ struct lk__node;
  * What a client waits for on behalf of others: its program runs under their
  * holds, so that these end no sooner than its wait. While it waits for a name
  * it writes that name for each of them, `latchkey:client:<tenant>:<uuid>:w`, every
- * second. The key lives for LK__UNDER_LIFE_MS, and goes when the wait ends.
+ * second. The key lives for LK__UNDER_LIFE_MS, and goes when the wait ends. In a
+ * cluster the client's first node does so, and each key is at its own master.
  */
 enum {
     LK__UNDER_MOST = 8, /* of those that were named, the last ones */

@@ -149,8 +149,8 @@ void lk__wait_begin(lk__wait *wait)
         lk__call_done(&wait->call, LK_EBUSY, wait->place->kind->busy);
     else {
         lists_add(wait);
-        lk__record_on_wait(wait->place->node);
-        lk__under_on_wait(&wait->place->node->under);
+        lk__record_on_wait(wait->call.client);
+        lk__under_on_wait(&wait->call.client->node->under);
         if (wait->line == LK__LINE_COMMON)
             lk__place_drive(wait->place);
         else if (wait->line == LK__LINE_KIND)

@@ -274,17 +274,21 @@ void cli_rights_check(const cli *c, const char *primitive)
               primitive);
 }
 
-bool cli_rights_need(const char *primitive, const char *command)
+static bool has_command(const char *const *commands, const char *command)
+{
+    while (*commands != NULL && strcmp(*commands, command) != 0)
+        commands++;
+    return *commands != NULL;
+}
+
+bool cli_rights_need(const char *primitive, const char *command,
+                     bool is_cluster)
 {
     const cli_rights *rights = find(primitive);
 
-    if (rights == NULL)
-        return false;
-    for (const char *const *one = rights->commands; *one != NULL; one++) {
-        if (strcmp(*one, command) == 0)
-            return true;
-    }
-    return false;
+    return rights != NULL &&
+           (has_command(rights->commands, command) ||
+            (is_cluster && has_command(cli_rights_cluster, command)));
 }
 
 bool cli_rights_help(const char *command)

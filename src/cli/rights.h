@@ -46,9 +46,10 @@ typedef struct cli_scope {
 int cli_rights_put(const struct cli *c, const cli_scope *scope,
                    const char *primitive);
 
-/* Whether such a primitive needs the command, as "pubsub|numsub", or works better
-   with it. Of one that does not exist nothing is needed. */
-bool cli_rights_need(const char *primitive, const char *command);
+/* Whether such a primitive needs the command, as "pubsub|numsub", at a server or at
+   the nodes of a cluster; or works better with it. Of one that does not exist nothing is needed. */
+bool cli_rights_need(const char *primitive, const char *command,
+                     bool is_cluster);
 bool cli_rights_help(const char *command);
 
 /* Ends the program unless it is a primitive. */

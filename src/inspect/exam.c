@@ -86,13 +86,21 @@ static const struct trial {
      "+asking",
      "what is held is not renewed while its slot moves",
      {"ASKING"}},
+    {LK_CHECK_WARN,
+     "+spublish",
+     "a waiter is not told and has to look, once a second",
+     {"SPUBLISH", "c", ""}},
+    {LK_CHECK_WARN,
+     "+pubsub|shardnumsub",
+     "a waiter is not told and has to look, once a second",
+     {"PUBSUB", "SHARDNUMSUB", "c"}},
     {LK_CHECK_NOTE,
      "+cluster|nodes",
      "names cannot be listed",
      {"CLUSTER", "NODES"}},
 };
 
-enum { CLUSTER_TRIALS = 3 };
+enum { CLUSTER_TRIALS = 5 };
 
 _Static_assert(sizeof(trials) / sizeof(trials[0]) == LK__EXAM_TRIALS,
                "each trial has its question");

@@ -14,7 +14,7 @@
 struct lk__exam;
 
 enum {
-    LK__EXAM_TRIALS = 22, /* of rights */
+    LK__EXAM_TRIALS = 24, /* of rights */
     LK__EXAM_TEXTS = 9    /* answers that are kept as they are */
 };
 

@@ -99,7 +99,7 @@ static lk_health *cluster_judge(struct doctor *doctor, const char *missing)
 
     for (struct lk__exam *exam = doctor->exams; exam != NULL; exam = exam->next)
         count += !exam->is_missed;
-    all = lk__alloc((count + 1) * sizeof(*all));
+    all = lk__alloc((count + 1) * sizeof(lk__facts *));
     if (all == NULL)
         return NULL;
     at = count;

@@ -224,7 +224,7 @@ static lk__report *merge(lk_health *const *ones, lk__facts *const *all,
 lk_health *lk__health_judge_cluster(lk__facts *const *all, size_t count,
                                     const char *missing)
 {
-    lk_health **ones = lk__alloc((count + 1) * sizeof(*ones));
+    lk_health **ones = lk__alloc((count + 1) * sizeof(lk_health *));
     lk__report *report = NULL;
     bool is_complete = ones != NULL;
 

@@ -106,10 +106,31 @@ struct peer {
     uint64_t ping_ms; /* when the ping was sent that is not answered; 0: none */
 };
 
+/* Reads a word, as far as it has room, and passes to the next one of the line. */
+static const char *word_read(const char *line, char word[VALUE])
+{
+    size_t size = strcspn(line, " \r\n");
+
+    snprintf(word, VALUE, "%.*s", (int)size, line);
+    return line + size + (line[size] == ' ');
+}
+
+/* False: the line has fewer words. */
 static bool peer_read(struct peer *peer, const char *line)
 {
-    return sscanf(line, "%*s %63[^@ ]%*s %63s %*s %" SCNu64 " %*s %*s %63s",
-                  peer->address, peer->flags, &peer->ping_ms, peer->link) == 4;
+    char id[VALUE], ping[VALUE], other[VALUE];
+
+    line = word_read(line, id);
+    line = word_read(line, peer->address);
+    line = word_read(line, peer->flags);
+    line = word_read(line, other);
+    line = word_read(line, ping);
+    line = word_read(line, other);
+    line = word_read(line, other);
+    (void)word_read(line, peer->link);
+    peer->address[strcspn(peer->address, "@")] = '\0';
+    peer->ping_ms = strtoull(ping, NULL, 10);
+    return peer->link[0] != '\0';
 }
 
 static bool has_flag(const struct peer *peer, const char *flag)

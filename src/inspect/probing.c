@@ -118,7 +118,7 @@ void lk__probe_note(lk__probe *probe, const lk__node *node, const char *words)
 
 char *lk__probe_missing(const lk__probe *probe)
 {
-    size_t size = 1;
+    size_t size = 1, used = 0;
     char *text;
 
     for (const struct lk__missed *missed = probe->missed; missed != NULL;
@@ -126,10 +126,10 @@ char *lk__probe_missing(const lk__probe *probe)
         size += strlen(missed->words) + 2;
     text = lk__alloc(size);
     for (const struct lk__missed *missed = probe->missed;
-         text != NULL && missed != NULL; missed = missed->next) {
-        strcat(text, missed->words);
-        strcat(text, missed->next != NULL ? ", " : "");
-    }
+         text != NULL && missed != NULL; missed = missed->next)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s", missed->words,
+                             missed->next != NULL ? ", " : "");
     return text;
 }
 

@@ -61,6 +61,7 @@ struct report {
     cli_json json;
     const char
         *primitive; /* that is meant; NULL: a lock, and what is like it */
+    bool is_cluster;
     bool failed;
 };
 
@@ -104,6 +105,18 @@ static void put(struct report *report, const lk_check *check)
 
 /* ---- the rights of one primitive ----------------------------------------------- */
 
+/* Reads which command is denied, of a cluster behind the masters that deny it.
+   False: none is. */
+static bool denied_read(const char *text, char command[32])
+{
+    const char *end = strstr(text, " is denied");
+    const char *at = end;
+
+    while (at != NULL && at > text && *at != '+')
+        at--;
+    return at != NULL && sscanf(at, "+%31s", command) == 1;
+}
+
 /* The library judges by what a lock needs. Returns whether the check is of
    account to the primitive that is meant; what that needs is no mere note. */
 static bool is_meant(const struct report *report, lk_check *check)
@@ -111,9 +124,9 @@ static bool is_meant(const struct report *report, lk_check *check)
     char command[32];
 
     if (report->primitive == NULL || strcmp(check->id, "rights") != 0 ||
-        sscanf(check->text, "+%31s is denied", command) != 1)
+        !denied_read(check->text, command))
         return true;
-    if (cli_rights_need(report->primitive, command)) {
+    if (cli_rights_need(report->primitive, command, report->is_cluster)) {
         if (check->level == LK_CHECK_NOTE)
             check->level = LK_CHECK_WARN;
         return true;
@@ -210,23 +223,19 @@ look(struct report *report, lk_client *client, const struct values *values)
     return status;
 }
 
-/* Of the server or the cluster that the URL names; asks neither. */
-static int put_rights(const cli *c, const struct values *values)
+/* Whether the URL names a cluster. 0, or the exit code having complained. */
+static int cluster_find(const cli *c, bool *ret_is_cluster)
 {
     char text[LK_URL_DESCRIPTION_SIZE];
     cli_value url;
-    bool is_cluster;
     int code = cli_setting_find(c, "url", c->url, &url);
 
     if (code != 0)
         return code;
-    is_cluster = lk_url_describe(url.text, text, sizeof(text)) == LK_OK &&
-                 strstr(text, "+cluster://") != NULL;
+    *ret_is_cluster = lk_url_describe(url.text, text, sizeof(text)) == LK_OK &&
+                      strstr(text, "+cluster://") != NULL;
     cli_value_done(&url);
-    return cli_rights_put(c,
-                          &(cli_scope){values->prefix, values->tenant,
-                                       is_cluster},
-                          values->primitive);
+    return 0;
 }
 
 static int run(cli *c, int argc, char **argv)
@@ -239,8 +248,14 @@ static int run(cli *c, int argc, char **argv)
     int code;
 
     cli_parse(c, argc, argv, &values, &args);
+    code = cluster_find(c, &report.is_cluster);
+    if (code != 0)
+        return code;
     if (values.acl)
-        return put_rights(c, &values);
+        return cli_rights_put(c,
+                              &(cli_scope){values.prefix, values.tenant,
+                                           report.is_cluster},
+                              values.primitive);
     if (values.prefix[0] != '\0' || values.tenant[0] != '\0')
         cli_usage(c, "--prefix and --tenant are for --acl");
     if (values.primitive != NULL)

@@ -68,20 +68,23 @@ static bool only_helps(const char *command)
     return strstr(helps, said) != NULL;
 }
 
+static void assert_helps(const redisReply *entry)
+{
+    const char *reason = entry->element[3]->str;
+    const char *object = entry->element[7]->str;
+
+    if (strcmp(reason, "command") != 0 || !only_helps(object))
+        fail_msg("denied: %s %s", reason, object);
+}
+
 static void assert_nothing_was_denied(void)
 {
     for (size_t i = 0; i < ringed()->count; i++) {
         redisReply *log = server_command(ringed()->nodes[i], "ACL LOG");
 
         assert_int_equal(log->type, REDIS_REPLY_ARRAY);
-        for (size_t k = 0; k < log->elements; k++) {
-            const redisReply *entry = log->element[k];
-
-            if (strcmp(entry->element[3]->str, "command") != 0 ||
-                !only_helps(entry->element[7]->str))
-                fail_msg("denied: %s %s", entry->element[3]->str,
-                         entry->element[7]->str);
-        }
+        for (size_t k = 0; k < log->elements; k++)
+            assert_helps(log->element[k]);
         freeReplyObject(log);
     }
 }
@@ -167,8 +170,11 @@ static void the_doctor_misses_none_of_them(void **state)
         fail_msg("%s", tool_out(t));
     tool_free(t);
     order_all("ACL SETUSER app -asking");
-    assert_tool(&user, 0, "+asking is denied", NULL, "doctor", "--quiet",
+    order_all("ACL SETUSER app -zadd");
+    assert_tool(&user, 69, "+asking is denied", NULL, "doctor", "--quiet",
                 "--watch", "0", NULL);
+    assert_tool(&user, 0, "+asking is denied", NULL, "doctor", "--quiet",
+                "--for", "cell", "--watch", "0", NULL);
 }
 
 int main(void)

@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/check.h"
 #include "support/ringed.h"
 #include "support/wait.h"
 
-enum { NAMES = 24, CROWD = 1500, LOOKS = 12 };
+enum { NAMES = 24, CROWD = 1500, LOOKS = 12, TOLD_MS = 20000 };
 
 /* ---- names that are held ---------------------------------------------------------- */
 
@@ -236,6 +237,93 @@ static void one_name_is_looked_at_where_it_is_now(void **state)
     lk_client_free(looker);
 }
 
+/* ---- whose process it is ----------------------------------------------------------------- */
+
+static void record_key(char key[96], lk_client *client)
+{
+    (void)snprintf(key, 96, "latchkey:client::%s", lk_client_id(client));
+}
+
+struct told {
+    lk_client *looker;
+    const char *name;
+    lk_info *info;
+};
+
+static bool is_told(void *data)
+{
+    struct told *told = data;
+    lk_kind kind;
+
+    lk_info_free(told->info);
+    told->info = NULL;
+    assert_status(lk_who(told->looker, told->name, &kind, &told->info), LK_OK);
+    return told->info->holders[0]->host[0] != '\0' &&
+           told->info->holders[0]->waits_for[0] != '\0';
+}
+
+/* Each is kept once, at the master of its own slot, and goes with that. */
+static void who_holds_and_waits_is_told_with_its_process(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL),
+              *looker = ringed_open(NULL);
+    lk_lock *held = ringed_lock(holder, "whose"),
+            *wanted = ringed_lock(waiter, "whose"),
+            *other = ringed_lock(looker, "else"),
+            *behind = ringed_lock(holder, "else");
+    lk_acquire_options how = {LK_ACQUIRE_OPTIONS_INIT};
+    lk_hold *hold = NULL, *aside = ringed_hold(other);
+    lk_owner *owner = NULL;
+    struct told told = {.looker = looker, .name = "whose"};
+    char key[96];
+    call c = {0}, d = {0};
+    lk_listing *listing;
+
+    (void)state;
+    assert_status(lk_owner_new(&owner, holder), LK_OK);
+    how.owner = owner;
+    assert_status(lk_lock_acquire(held, RINGED_LONG_MS, &how, &hold), LK_OK);
+    ringed_take(&c, wanted);
+    ringed_wait_line(ringed_master("whose"), "whose", 1);
+    assert_status(lk_lock_acquire_async(behind, LK_FOREVER, &how,
+                                        call_on_acquire, &d),
+                  LK_OK);
+    assert_true(wait_until(is_told, &told, TOLD_MS));
+    assert_int_equal(told.info->holders[0]->pid, getpid());
+    assert_string_equal(told.info->holders[0]->command,
+                        "test_integration_cluster_inspect");
+    assert_string_equal(told.info->holders[0]->waits_for, "else");
+    assert_int_equal(told.info->waiters[0]->pid, getpid());
+
+    record_key(key, holder);
+    assert_int_equal(server_integer(ringed_master(key), "EXISTS %s", key), 1);
+    cluster_move(ringed(), ringed_slot(key), ringed_other(key));
+    assert_true(is_told(&told));
+    listing = list(looker, "whose");
+    assert_int_equal(listing->count, 1);
+    assert_int_equal(listing->entries[0]->holder->pid, getpid());
+    lk_listing_free(listing);
+    lk_info_free(told.info);
+
+    assert_status(lk_hold_release(aside), LK_OK);
+    assert_status(call_wait(&d, holder), LK_OK);
+    assert_status(lk_hold_release(d.hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(call_wait(&c, waiter), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+    lk_lock_free(held);
+    lk_lock_free(wanted);
+    lk_lock_free(other);
+    lk_lock_free(behind);
+    lk_owner_free(owner);
+    lk_client_free(holder);
+    record_key(key, waiter);
+    assert_int_equal(server_integer(ringed_master(key), "EXISTS %s", key), 1);
+    lk_client_free(waiter);
+    assert_int_equal(server_integer(ringed_master(key), "EXISTS %s", key), 0);
+    lk_client_free(looker);
+}
+
 /* ---- events ---------------------------------------------------------------------------- */
 
 static void the_events_of_all_masters_are_told_in_order(void **state)
@@ -318,6 +406,7 @@ int main(void)
         cmocka_unit_test(a_name_in_a_slot_that_is_half_moved_is_listed),
         cmocka_unit_test(no_name_is_lost_or_twice_while_slots_move),
         cmocka_unit_test(one_name_is_looked_at_where_it_is_now),
+        cmocka_unit_test(who_holds_and_waits_is_told_with_its_process),
         cmocka_unit_test(the_events_of_all_masters_are_told_in_order),
         cmocka_unit_test(what_a_lost_master_had_is_said_to_be_missing),
     };
