@@ -329,6 +329,36 @@ static void a_wait_is_told_where_its_slot_is_now(void **state)
     lk_client_free(waiter);
 }
 
+/* The server ends the subscription, and has the slot all the same: nothing else says
+   that there is none. */
+static void a_subscription_that_ends_is_made_anew(void **state)
+{
+    lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
+    lk_lock *held = ringed_lock(holder, "anew");
+    lk_lock *wanted = ringed_lock(waiter, "anew");
+    server *at = ringed_master("anew");
+    unsigned slot = ringed_slot("anew");
+    lk_hold *hold = ringed_hold(held);
+    call c = {0};
+
+    (void)state;
+    ringed_take(&c, wanted);
+    ringed_wait_line(at, "anew", 1);
+    assert_true(node_says(at, "MULTI", "OK"));
+    freeReplyObject(server_command(at, "CLUSTER DELSLOTS %u", slot));
+    freeReplyObject(server_command(at, "CLUSTER ADDSLOTS %u", slot));
+    freeReplyObject(server_command(at, "EXEC"));
+    wait_ears(at, "latchkey:{anew}:i:*", 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    assert_status(call_wait(&c, waiter), LK_OK);
+    assert_int_equal(grants_of(waiter), 1);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+    lk_lock_free(held);
+    lk_lock_free(wanted);
+    lk_client_free(holder);
+    lk_client_free(waiter);
+}
+
 /* A wait looks about once a second by itself; that many looks do not count. */
 static void a_wait_looks_when_it_may_not_have_been_told(void **state)
 {
@@ -408,24 +438,42 @@ static void the_end_of_one_wait_does_not_deafen_another(void **state)
 
 static bool has_queued(void *data)
 {
-    return server_integer(data, "ZCARD latchkey::{far}latch:q") > 0;
+    const char *name = data;
+
+    return server_integer(ringed_master(name), "ZCARD latchkey::%s:q", name) >
+           0;
 }
 
-/* Redisson's channel of such a name lies in another slot, so it is a plain one. */
+/* A name whose latch has Redisson's channel at another master. */
+static void far_name(char name[RINGED_NAME])
+{
+    char channel[96];
+    unsigned i = 0;
+
+    do {
+        (void)snprintf(name, RINGED_NAME, "{far%u}latch", i++);
+        (void)snprintf(channel, sizeof(channel),
+                       "redisson_countdownlatch__channel__{%s}", name);
+    } while (ringed_master(channel) == ringed_master(name));
+}
+
+/* That channel is in another slot than the name, so it is a plain one. */
 static void a_latch_with_a_tag_is_told_all_the_same(void **state)
 {
     lk_client *a = ringed_open(NULL), *b = ringed_open(NULL);
     lk_latch *here = NULL, *there = NULL;
+    char name[RINGED_NAME];
     call c = {0};
 
     (void)state;
-    assert_status(lk_latch_new(&here, a, "{far}latch", NULL), LK_OK);
-    assert_status(lk_latch_new(&there, b, "{far}latch", NULL), LK_OK);
+    far_name(name);
+    assert_status(lk_latch_new(&here, a, name, NULL), LK_OK);
+    assert_status(lk_latch_new(&there, b, name, NULL), LK_OK);
     assert_status(lk_latch_try_set_count(here, 1), LK_OK);
     assert_status(lk_latch_wait_async(there, LK_FOREVER, NULL, call_on_done,
                                       &c),
                   LK_OK);
-    assert_true(wait_until(has_queued, ringed_master("{far}"), RINGED_LONG_MS));
+    assert_true(wait_until(has_queued, name, RINGED_LONG_MS));
     assert_status(lk_latch_count_down(here, 1), LK_OK);
     assert_status(call_wait(&c, b), LK_OK);
     lk_latch_free(here);
@@ -523,6 +571,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hand_overs_are_no_concern_of_other_masters),
         cmocka_unit_test(a_wait_is_told_where_its_slot_is_now),
+        cmocka_unit_test(a_subscription_that_ends_is_made_anew),
         cmocka_unit_test(a_wait_looks_when_it_may_not_have_been_told),
         cmocka_unit_test(the_end_of_one_wait_does_not_deafen_another),
         cmocka_unit_test(a_latch_with_a_tag_is_told_all_the_same),
