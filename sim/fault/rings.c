@@ -281,25 +281,27 @@ static void report(rings *r)
            r->moved_whole, r->newcomers);
 }
 
-static bool open_all(rings *r)
+static bool open_all(rings *r, const char *more)
 {
+    char url[CREW_URL + 32];
     crew *eight = &r->course.crew;
 
     if (!course_open(&r->course) || !crew_open_ring(eight) ||
-        !crew_hire(eight, ""))
+        !crew_hire(eight, more))
         return false;
     r->ring = eight->ring;
-    return seeker_start(&r->course.seeker, eight->url, tags[0]);
+    (void)snprintf(url, sizeof(url), "%s%s", eight->url, more);
+    return seeker_start(&r->course.seeker, url, tags[0]);
 }
 
-int rings_main(unsigned times, const char *directory)
+int rings_main(unsigned times, bool is_fast, const char *directory)
 {
     static rings r;
     bool played;
     int status;
 
     r.course.crew.directory = directory;
-    if (!open_all(&r)) {
+    if (!open_all(&r, is_fast ? "?failover=fast" : "")) {
         perror("failovers");
         return 2;
     }
@@ -309,7 +311,7 @@ int rings_main(unsigned times, const char *directory)
     if (played)
         look(&r);
     report(&r);
-    status = course_verdict(&r.course, played, false);
+    status = course_verdict(&r.course, played, is_fast);
     course_close(&r.course, status == 0);
     return status;
 }
