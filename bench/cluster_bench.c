@@ -10,7 +10,7 @@
  *            watchdog renews
  *   clients  3 masters; 200 clients with a hold and a wait each, for ten seconds
  *
- * cluster_bench [pairs|holds|clients] [--holds N]
+ * cluster_bench [pairs|holds|clients] [--holds N] [--watchdog MS]
  *
  * Where processors are fewer than servers and clients, the wall clock says little:
  * what counts is the work of each master for one pair.
@@ -45,6 +45,20 @@ enum {
     PATIENCE_S = 900,
     TICK_NS = 10000000,
     QUICK = 10 /* times less */
+};
+
+typedef struct plan plan;
+
+typedef struct scene {
+    const char *name;
+    void (*fn)(const plan *p);
+} scene;
+
+struct plan {
+    const char *scene; /* NULL: all */
+    unsigned holds;
+    uint64_t watchdog_ms;
+    const scene *now;
 };
 
 typedef struct shared {
@@ -199,9 +213,9 @@ static void pairs_of(unsigned masters)
     ring_stop();
 }
 
-static void pairs(unsigned holds)
+static void pairs(const plan *p)
 {
-    (void)holds;
+    (void)p;
     for (unsigned masters = 1; masters <= MASTERS; masters++)
         pairs_of(masters);
 }
@@ -262,14 +276,14 @@ static void masters_row(const char *what, const ring_look *before,
         printf("  %s, master %u: %llu keys, %.0f bytes a name, %.0f scripts/s "
                "of %.1f us each, %.1f %% of a processor\n",
                what, i + 1, (unsigned long long)d.keys,
-               (double)(after[i].memory - before[i].memory) / here,
+               ((double)after[i].memory - (double)before[i].memory) / here,
                (double)d.scripts / s, each(d.script_us, (double)d.scripts),
                100 * (double)d.busy_ns / (double)d.at);
     }
 }
 
 /* A third of the watchdog's time has all of them renewed once. */
-static void renew(lk_client *client, unsigned holds)
+static void renew(lk_client *client, unsigned holds, uint64_t watchdog_ms)
 {
     ring_look before[MASTERS], after[MASTERS];
     lk_client_stats a = {.size = sizeof(a)}, b = {.size = sizeof(b)};
@@ -277,26 +291,28 @@ static void renew(lk_client *client, unsigned holds)
 
     look(before, MASTERS);
     must(lk_client_stats_get(client, &a), "stats");
-    sleep_ns(UINT64_C(1000000) * WATCHDOG_MS / 3 * 2);
+    sleep_ns(UINT64_C(1000000) * watchdog_ms / 3 * 2);
     look(after, MASTERS);
     must(lk_client_stats_get(client, &b), "stats");
     at = now_ns() - at;
-    printf("  renewals: %.0f/s, %llu holds lost; the client used %.1f %% of a "
-           "processor\n",
+    printf("  renewals: %.0f/s, %llu holds lost, %llu before; the client used "
+           "%.1f %% of a processor\n",
            (double)(b.renewals - a.renewals) * 1e9 / (double)at,
            (unsigned long long)(b.losses - a.losses),
+           (unsigned long long)a.losses,
            100 * (double)(own_busy_ns() - busy) / (double)at);
     masters_row("renewing", before, after, holds);
 }
 
-static void holds(unsigned count)
+static void holds(const plan *p)
 {
+    const unsigned count = p->holds;
     ring_look before[MASTERS], after[MASTERS];
     lk_client *client;
     uint64_t began, busy, memory;
 
     ring_start(MASTERS);
-    client = client_open(WATCHDOG_MS);
+    client = client_open(p->watchdog_ms);
     must(lk_client_wait_ready(client, WAIT_MS), "ready");
     look(before, MASTERS);
     memory = own_memory();
@@ -311,7 +327,7 @@ static void holds(unsigned count)
     look(after, MASTERS);
     masters_row("taking", before, after, count);
     (void)fflush(stdout);
-    renew(client, count);
+    renew(client, count, p->watchdog_ms);
     ring_stop(); /* nobody gives the holds back */
 }
 
@@ -334,13 +350,13 @@ static void clients_open(unsigned count)
         sleep_ns(TICK_NS);
 }
 
-static void clients(unsigned holds)
+static void clients(const plan *p)
 {
     const unsigned count = is_quick() ? CLIENTS / QUICK : CLIENTS;
     ring_look none[MASTERS], before[MASTERS], after[MASTERS];
     uint64_t memory, busy;
 
-    (void)holds;
+    (void)p;
     ring_start(MASTERS);
     look(none, MASTERS);
     memory = own_memory();
@@ -363,35 +379,24 @@ static void clients(unsigned holds)
         double s = (double)d.at / 1e9;
 
         printf("  master %u: %.2f connections and %.1f KB a client; for each "
-               "of them %.2f commands/s, %.2f of them CLUSTER SLOTS of %.1f "
-               "us; %.1f %% of a processor for all\n",
+               "of them %.2f scripts/s and %.2f CLUSTER SLOTS/s of %.1f us, "
+               "%.0f us/s of a processor and %.0f bytes/s sent\n",
                i + 1, each(d.clients - none[i].clients, count),
                each(d.memory - none[i].memory, count) / 1024,
-               each(d.commands, count) / s, each(d.maps, count) / s,
-               each(d.map_us, (double)d.maps),
-               100 * (double)d.busy_ns / (double)d.at);
+               each(d.scripts, count) / s, each(d.maps, count) / s,
+               each(d.map_us, (double)d.maps), each(d.busy_ns, count) / 1e3 / s,
+               each(d.sent, count) / s);
     }
     ring_stop();
 }
 
 /* ---- the whole ------------------------------------------------------------------------ */
 
-typedef struct scene {
-    const char *name;
-    void (*fn)(unsigned holds);
-} scene;
-
-typedef struct plan {
-    const char *scene; /* NULL: all */
-    unsigned holds;
-    const scene *now;
-} plan;
-
 static void play(void *data)
 {
     const plan *p = data;
 
-    p->now->fn(p->holds);
+    p->now->fn(p);
     (void)fflush(stdout);
 }
 
@@ -400,11 +405,14 @@ int main(int argc, char **argv)
     static const scene scenes[] = {{"pairs", pairs},
                                    {"holds", holds},
                                    {"clients", clients}};
-    plan p = {.holds = is_quick() ? HOLDS / QUICK / QUICK : HOLDS};
+    plan p = {.holds = is_quick() ? HOLDS / QUICK / QUICK : HOLDS,
+              .watchdog_ms = is_quick() ? WATCHDOG_MS / QUICK : WATCHDOG_MS};
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--holds") == 0 && i + 1 < argc)
             p.holds = (unsigned)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--watchdog") == 0 && i + 1 < argc)
+            p.watchdog_ms = strtoull(argv[++i], NULL, 10);
         else
             p.scene = argv[i];
     }

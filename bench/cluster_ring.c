@@ -234,7 +234,7 @@ ring_look ring_see(unsigned master)
                      whole(info, "cmdstat_eval:", "usec="),
         .maps = whole(info, "cmdstat_cluster|slots:", "calls="),
         .map_us = whole(info, "cmdstat_cluster|slots:", "usec="),
-        .commands = whole(info, "total_commands_processed:", ":"),
+        .sent = whole(info, "total_net_output_bytes:", ":"),
         .busy_ns = (uint64_t)(1e9 * (number(info, "used_cpu_sys:", ":") +
                                      number(info, "used_cpu_user:", ":"))),
         .memory = whole(info, "used_memory:", ":"),
@@ -257,7 +257,7 @@ ring_look ring_between(const ring_look *a, const ring_look *b)
     d.script_us -= a->script_us;
     d.maps -= a->maps;
     d.map_us -= a->map_us;
-    d.commands -= a->commands;
+    d.sent -= a->sent;
     d.busy_ns -= a->busy_ns;
     d.bus_messages -= a->bus_messages;
     return d;

@@ -25,7 +25,7 @@ typedef struct ring_look {
     uint64_t at;
     uint64_t scripts, script_us; /* calls of EVALSHA and EVAL */
     uint64_t maps, map_us;       /* CLUSTER SLOTS */
-    uint64_t commands;           /* all of them */
+    uint64_t sent;               /* bytes to clients and other nodes */
     uint64_t busy_ns;            /* processor time */
     uint64_t memory, keys, clients;
     uint64_t bus_messages; /* PUBLISH that went to the other nodes */

@@ -208,9 +208,10 @@ static bool open_all(failovers *f)
 static bool read_way(failovers *f, const char *way)
 {
     f->restarts = strcmp(way, "restarts") == 0;
-    f->is_fast = strncmp(way, "fast", 4) == 0;
+    f->is_fast = strstr(way, "fast") != NULL;
     f->is_min = strstr(way, "-min") != NULL;
-    return f->restarts || strcmp(way, "safe") == 0 ||
+    return f->restarts || strcmp(way, "cluster") == 0 ||
+           strcmp(way, "cluster-fast") == 0 || strcmp(way, "safe") == 0 ||
            strcmp(way, "fast") == 0 || strcmp(way, "safe-min") == 0 ||
            strcmp(way, "fast-min") == 0;
 }
@@ -250,18 +251,19 @@ static int play_group(failovers *f)
 int failovers_main(int count, char **arguments)
 {
     static failovers f = {.course.crew = {.directory = "build/failovers"}};
-    bool is_ring = count > 1 && strcmp(arguments[1], "cluster") == 0;
+    bool is_ring = count > 1 && strncmp(arguments[1], "cluster", 7) == 0;
 
     f.times = times_of(count > 0 ? arguments[0] : NULL, is_ring ? 5 : 2);
     if (count > 3 || f.times > TIMES_MOST ||
-        (count > 1 && !is_ring && !read_way(&f, arguments[1]))) {
+        (count > 1 && !read_way(&f, arguments[1]))) {
         (void)fprintf(stderr, "usage: fault --failovers N "
-                              "[safe|fast|safe-min|fast-min|restarts|cluster] "
+                              "[safe|fast|safe-min|fast-min|restarts|"
+                              "cluster|cluster-fast] "
                               "[DIRECTORY]\n");
         return 2;
     }
     if (count > 2)
         f.course.crew.directory = arguments[2];
-    return is_ring ? rings_main(f.times, f.course.crew.directory)
+    return is_ring ? rings_main(f.times, f.is_fast, f.course.crew.directory)
                    : play_group(&f);
 }

@@ -3,7 +3,8 @@
 #define LK_SIM_FAULT_FAILOVERS_H
 
 /*
- * fault --failovers N [safe|fast|safe-min|fast-min|restarts|cluster] [DIRECTORY]
+ * fault --failovers N [safe|fast|safe-min|fast-min|restarts|cluster|
+ *     cluster-fast] [DIRECTORY]
  *
  * The eight processes of crew.h want the names of play.h, and those of them that
  * sentinels can have at their master, while that changes: N times by SENTINEL

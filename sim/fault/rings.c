@@ -104,17 +104,34 @@ static bool wait_found(rings *r, way how, uint64_t since)
 
 /* ---- the ways ---------------------------------------------------------------------- */
 
+/* From here on the replica, which it returns, is told nothing of what the master
+   grants. */
+static server *fall_behind(rings *r, server *master)
+{
+    server *replica = cluster_replica_of(r->ring, master);
+
+    server_freeze(replica);
+    (void)server_integer(master, "CLIENT KILL TYPE replica");
+    return replica;
+}
+
+/* What was granted last is not known to the next master. */
 static bool by_kill(rings *r)
 {
-    server *old = next_master(r);
+    server *old = next_master(r), *replica;
     uint64_t since;
 
+    cluster_rest(r->ring, old);
     begin(r, BY_KILL);
+    replica = fall_behind(r, old);
+    if (!course_wait_grants(&r->course, SOME))
+        return false;
     crew_stand_still(&r->course.crew);
-    cluster_kill(r->ring, old);
+    server_kill(old);
     since = wait_now_ms();
+    server_thaw(replica);
     (void)cluster_wait_other(r->ring, r->slot, old);
-    if (!wait_found(r, BY_KILL, since))
+    if (!wait_found(r, BY_KILL, since) || !course_wait_grants(&r->course, SOME))
         return false;
     crew_go_on(&r->course.crew);
     return server_restart(old) && end(r, BY_KILL);
@@ -166,16 +183,27 @@ static bool by_request(rings *r)
     return wait_found(r, BY_REQUEST, since) && end(r, BY_REQUEST);
 }
 
-/* The old master lives, and hears of it a moment later. */
+/* The old master stands still meanwhile, and its connections too. */
 static bool by_takeover(rings *r)
 {
-    server *old = next_master(r);
+    server *old = next_master(r), *replica;
     uint64_t since;
 
     begin(r, BY_TAKEOVER);
+    replica = fall_behind(r, old);
+    if (!course_wait_grants(&r->course, SOME))
+        return false;
+    crew_stand_still(&r->course.crew);
+    server_freeze(old);
     since = wait_now_ms();
+    server_thaw(replica);
     (void)cluster_takeover(r->ring, old);
-    return wait_found(r, BY_TAKEOVER, since) && end(r, BY_TAKEOVER);
+    if (!wait_found(r, BY_TAKEOVER, since) ||
+        !course_wait_grants(&r->course, SOME))
+        return false;
+    crew_go_on(&r->course.crew);
+    server_thaw(old);
+    return end(r, BY_TAKEOVER);
 }
 
 /* ---- slots that move, masters that come and go ------------------------------------- */
@@ -281,25 +309,27 @@ static void report(rings *r)
            r->moved_whole, r->newcomers);
 }
 
-static bool open_all(rings *r)
+static bool open_all(rings *r, const char *more)
 {
+    char url[CREW_URL + 32];
     crew *eight = &r->course.crew;
 
     if (!course_open(&r->course) || !crew_open_ring(eight) ||
-        !crew_hire(eight, ""))
+        !crew_hire(eight, more))
         return false;
     r->ring = eight->ring;
-    return seeker_start(&r->course.seeker, eight->url, tags[0]);
+    (void)snprintf(url, sizeof(url), "%s%s", eight->url, more);
+    return seeker_start(&r->course.seeker, url, tags[0]);
 }
 
-int rings_main(unsigned times, const char *directory)
+int rings_main(unsigned times, bool is_fast, const char *directory)
 {
     static rings r;
     bool played;
     int status;
 
     r.course.crew.directory = directory;
-    if (!open_all(&r)) {
+    if (!open_all(&r, is_fast ? "?failover=fast" : "")) {
         perror("failovers");
         return 2;
     }
@@ -309,7 +339,7 @@ int rings_main(unsigned times, const char *directory)
     if (played)
         look(&r);
     report(&r);
-    status = course_verdict(&r.course, played, false);
+    status = course_verdict(&r.course, played, is_fast);
     course_close(&r.course, status == 0);
     return status;
 }

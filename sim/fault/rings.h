@@ -2,23 +2,27 @@
 #ifndef LK_SIM_FAULT_RINGS_H
 #define LK_SIM_FAULT_RINGS_H
 
+#include <stdbool.h>
+
 /*
- * fault --failovers N cluster [DIRECTORY]
+ * fault --failovers N cluster|cluster-fast [DIRECTORY]
  *
  * The eight processes of crew.h want the names of play.h in a cluster of three
  * masters with a replica each. N masters are replaced, in turn by a kill, by a stop
- * until another one is elected, by freezing all other nodes, by CLUSTER FAILOVER,
- * and by a replica that asks nobody. Two processes stand still through the first
- * two. After each of these a slot in use moves to another master, half of them by
- * the master itself where it can (Valkey 9), and after each fourth a master comes,
- * gets three slots in use, and goes.
+ * until another one is elected, by freezing all other nodes, by CLUSTER FAILOVER, and,
+ * while it stands still, by a replica that asks nobody. Before the first and the last
+ * of these the replica is told nothing of some grants any more. Two processes stand
+ * still through these and the stop. After each a slot in use moves to another master,
+ * half of them by the master itself where it can (Valkey 9), and after each fourth a
+ * master comes, gets three slots in use, and goes.
  *
- * Nothing may be found in the histories, and no key may stay. Prints how long it
- * takes until a client has something that nobody had, of the slot in question.
+ * Nothing may be found in the histories, and no key may stay; with failover=fast two
+ * may hold, and a fence be behind. Prints how long it takes until a client has
+ * something that nobody had, of the slot in question.
  */
 
 enum { RINGS_TIMES_MOST = 100 };
 
-int rings_main(unsigned times, const char *directory);
+int rings_main(unsigned times, bool is_fast, const char *directory);
 
 #endif /* LK_SIM_FAULT_RINGS_H */

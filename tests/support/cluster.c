@@ -355,7 +355,7 @@ server *cluster_wait_other(cluster *c, unsigned slot, const server *than)
     return other.named;
 }
 
-static server *replica_of(cluster *c, const server *master)
+server *cluster_replica_of(cluster *c, const server *master)
 {
     for (size_t i = 0; i < c->count; i++) {
         if (c->nodes[i] != master && cluster_runs(c->nodes[i]) &&
@@ -426,7 +426,9 @@ static bool is_promoted(void *data)
 
 static server *promote(cluster *c, server *master, const char *command)
 {
-    struct promotion p = {.c = c, .from = master, .to = replica_of(c, master)};
+    struct promotion p = {.c = c,
+                          .from = master,
+                          .to = cluster_replica_of(c, master)};
 
     if (!wait_until(is_listened_to, &p, CLUSTER_COME_MS))
         fail_msg("the master does not know its replica");

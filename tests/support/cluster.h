@@ -53,6 +53,9 @@ void cluster_wait_whole(cluster *c);
 /* Whom the first node that runs names. */
 server *cluster_master_of(cluster *c, unsigned slot);
 
+/* A replica of this master that runs. */
+server *cluster_replica_of(cluster *c, const server *master);
+
 /*
  * Waits until a replica of this master can be elected. One that was elected less
  * than eight seconds ago would count the same votes again and become a master that
