@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "input.h"
-#include "settings/options.h"
+#include "settings/settings.h"
 #include "settings/url.h"
 
 static void describe(const char *text)

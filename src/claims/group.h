@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "server/sentinel.h"
-#include "settings/options.h"
+#include "settings/settings.h"
 
 struct lk__node;
 

@@ -222,7 +222,7 @@ static void end_late(lk__wait *wait)
                 "nothing new is taken from it yet";
     } else if (status == node->command.why && !lk__node_is_ready(node)) {
         words = node->command.words;
-    } else if (status == LK_ETIMEDOUT) {
+    } else if (status == LK_ETIMEDOUT && lk__node_is_ready(node)) {
         words = wait->place->kind->busy;
     }
     lk__wait_end(wait, status, words);

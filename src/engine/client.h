@@ -9,7 +9,7 @@
 
 #include "base/alarm.h"
 #include "base/guest.h"
-#include "settings/options.h"
+#include "settings/settings.h"
 #include "world/world.h"
 
 struct lk__call;

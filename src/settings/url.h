@@ -26,6 +26,8 @@
  */
 enum { LK__URL_PORT = 6379, LK__URL_SENTINEL_PORT = 26379 };
 
+enum { LK__SENTINELS_MOST = 15, LK__SEEDS_MOST = 15, LK__TENANT_MAX = 32 };
+
 typedef struct lk__url_server {
     const char *host; /* IPv6 without brackets */
     uint16_t port;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "settings/options.h"
+#include "settings/settings.h"
 #include "support/check.h"
 
 /* ---- sized structs ------------------------------------------------------ */

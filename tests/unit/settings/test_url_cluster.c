@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "settings/url.h"
+#include "settings/settings.h"
 #include "support/check.h"
 
 static lk__url url;
