@@ -166,7 +166,7 @@ static int acquire(errand *e, int *ret_signal)
     if (*ret_signal != 0)
         return CLI_SIGNAL + *ret_signal;
     if (status == LK_OK)
-        return 0;
+        return run_wait_lengthen(&wait, e->hold, e->chosen.lease_ms);
     code = run_wait_fail(&wait, status);
     return code == CLI_BUSY ? cli_conflict_exit(status, e->chosen.busy_code)
                             : code;

@@ -116,7 +116,7 @@ static int obtain(keeping *k)
     if (number != 0)
         return CLI_SIGNAL + number;
     if (status == LK_OK)
-        return 0;
+        return run_wait_lengthen(&wait, k->hold, k->chosen.lease_ms);
     code = run_wait_fail(&wait, status);
     return code == CLI_BUSY ? cli_conflict_exit(status, k->chosen.busy_code)
                             : code;

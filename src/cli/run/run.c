@@ -163,18 +163,6 @@ static int not_obtained(run *r, const run_wait *wait, lk_status status)
     return cli_conflict_exit(status, r->options.busy_code);
 }
 
-/* A hold that was handed over has a short lease until it is first renewed. */
-static int lengthen(run *r)
-{
-    int64_t left = (int64_t)lk_hold_remaining_ms(r->hold);
-    lk_status status;
-
-    if (left > r->options.lease_ms * 2 / 3)
-        return 0;
-    status = lk_hold_extend(r->hold, (uint64_t)r->options.lease_ms);
-    return status == LK_OK ? 0 : cli_fail_call(r->c, status, r->subject.name);
-}
-
 /* What those who look at NAME are told. It may be held when COMMAND, which they
    see, has ended. */
 static const char *reason_of(const run *r, char *to, size_t size)
@@ -210,7 +198,7 @@ static int obtain(run *r)
     if (status != LK_OK)
         return not_obtained(r, &wait, status);
     r->held_ns = cli_now_ns();
-    return lengthen(r);
+    return run_wait_lengthen(&wait, r->hold, r->options.lease_ms);
 }
 
 /* ---- running ------------------------------------------------------------ */

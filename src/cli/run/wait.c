@@ -458,3 +458,15 @@ run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
         *ret_hold = w->hold;
     return w->status;
 }
+
+int run_wait_lengthen(const run_wait *wait, lk_hold *hold, int64_t lease_ms)
+{
+    lk_status status;
+
+    if ((int64_t)lk_hold_remaining_ms(hold) > lease_ms * 2 / 3)
+        return 0;
+    status = lk_hold_extend(hold, (uint64_t)lease_ms);
+    return status == LK_OK
+               ? 0
+               : cli_fail_call(wait->c, status, wait->subject->name);
+}
