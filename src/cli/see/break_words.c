@@ -99,14 +99,16 @@ static void
 put_wait(FILE *to, const struct breaking *b, const char *owner, int64_t left_ms)
 {
     const lk_party *party = break_party(b, owner);
+    bool is_unkept = party != NULL && !see_is_kept(party);
     char time[CLI_TIME_SIZE];
 
     (void)fputs("waiting for ", to);
     put_owner(to, b, owner);
     if (left_ms >= 0)
-        (void)fprintf(to, " to %s, for %s at most",
-                      party != NULL && !see_is_kept(party) ? "end" : "stop",
-                      cli_time_words(time, (uint64_t)left_ms));
+        (void)fprintf(to, " to %s, for %s at most%s",
+                      is_unkept ? "end" : "stop",
+                      cli_time_words(time, (uint64_t)left_ms),
+                      is_unkept ? "; if its work is over: ^C, then --now" : "");
     else
         (void)fputs(": it cannot be told, and may keep it; --now does not wait",
                     to);
@@ -155,7 +157,7 @@ void break_say_done(const struct breaking *b)
     if (b->values->dry_run)
         cli_note(b->c, "nothing was changed");
     else if (!b->values->now)
-        cli_note(b->c, "ended");
+        cli_note(b->c, "revoked; its holder has stopped, or its lease is over");
     else if (is_foreign)
         cli_note(b->c, "ended; Redisson does not tell its holder, whose work "
                        "goes on");
