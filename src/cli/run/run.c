@@ -413,12 +413,18 @@ static int guarded(run *r, const char *name, char **argv)
 static int resize(run *r, const char *name)
 {
     cli_json json = {.to = stdout};
+    uint64_t before;
+    int64_t unused;
+    bool is_new = false;
     lk_status status;
     int code = cli_client_open(r->c, NULL, &r->client);
 
     if (code != 0)
         return code;
     status = cli_subject_new(&r->subject, r->client, CLI_SEMAPHORE, name, 0);
+    if (status == LK_OK)
+        is_new = lk_semaphore_count(r->subject.semaphore, &before, &unused) ==
+                 LK_EUNSET;
     if (status == LK_OK)
         status = lk_semaphore_resize(r->subject.semaphore, r->options.resize);
     if (status != LK_OK) {
@@ -432,6 +438,11 @@ static int resize(run *r, const char *name)
         cli_json_close(&json, '}');
         cli_json_line(&json);
     }
+    if (status == LK_OK && is_new)
+        cli_note(r->c,
+                 "semaphore '%s' was not there; it is made, with %" PRIu64
+                 " permits",
+                 name, r->options.resize);
     cli_subject_free(&r->subject);
     lk_client_free(r->client);
     return code;
