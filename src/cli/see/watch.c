@@ -310,13 +310,12 @@ const cli_command cli_command_watch = {
     .summary = "tell what happens to a name, as it happens",
     .usage = "[OPTION]... NAME",
     .about =
-        "A line for each event: holds (at the start), granted, revoked (it is "
-        "told\n"
-        "to stop), ended, waits, left (it gave up), gone (it gave up, or was\n"
-        "granted and has finished), and away and back of the server. It looks "
-        "four times a second; what\n"
-        "comes and goes between two looks is not seen, nor are more than the\n"
-        "first 64 waiters. With --json each line is a document.",
+        "A line for each event: holds (at the start), granted, revoked (it is\n"
+        "told to stop), ended, waits, left (it gave up), gone (it gave up, or\n"
+        "was granted and has finished), and away and back of the server. It\n"
+        "looks four times a second; what comes and goes between two looks is\n"
+        "not seen, nor are more than the first 64 waiters. With --json each\n"
+        "line is a document.",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
