@@ -170,7 +170,8 @@ typedef struct lk_client_stats {
  *   redis://[user:password@]host[:port][/db][?option=value&...]
  *   unix:/path/to/socket[?option=value&...]
  *   redis+sentinel://[user:password@]host[:port][,...]/master[/db][?...]
- *   rediss://... and rediss+sentinel://...: the same with TLS
+ *   redis+cluster://[user:password@]host[:port][,...][?...]
+ *   rediss://..., rediss+sentinel://... and rediss+cluster://...: with TLS
  *
  * Options in the URL bear the names of the fields above; times take a unit
  * (`500ms`, `5s`, `2m`). docs/url.md lists every spelling that is accepted.

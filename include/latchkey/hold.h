@@ -180,7 +180,8 @@ LK_API LK_NODISCARD lk_status lk_hold_release_async(lk_hold *hold,
  * Writes the hold as one line of text for another process to import, and ends
  * the handle without releasing. Nobody renews it until it is imported; if it
  * never is, its lease ends it. The text is as good as the hold until then: keep
- * it secret.
+ * it secret. What is left of a lease that was just handed over may be 3 s: see
+ * lk_hold_remaining_ms(), and extend it before if that is too short.
  *
  * @param size  LK_EXPORT_SIZE at least
  * @return LK_OK; LK_ELOST; LK_EINVAL: it was re-entered, or size is too small.

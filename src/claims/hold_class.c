@@ -5,6 +5,7 @@
 #include "claims/hold_class.h"
 
 #include "base/error.h"
+#include "claims/hold.h"
 
 static const lk__hold_class *class_of(const lk_hold *hold)
 {
@@ -18,7 +19,11 @@ static lk_status no_hold(void)
 
 lk_status lk_hold_check(const lk_hold *hold)
 {
-    return hold == NULL ? no_hold() : class_of(hold)->check(hold);
+    lk_status status = hold == NULL ? no_hold() : class_of(hold)->check(hold);
+
+    return status == LK_ELOST
+               ? lk__fail(status, "%s", lk__loss_text(lk_hold_loss(hold)))
+               : status;
 }
 
 uint64_t lk_hold_fence(const lk_hold *hold)

@@ -166,7 +166,7 @@ static int acquire(errand *e, int *ret_signal)
     if (*ret_signal != 0)
         return CLI_SIGNAL + *ret_signal;
     if (status == LK_OK)
-        return 0;
+        return run_wait_lengthen(&wait, e->hold, e->chosen.lease_ms);
     code = run_wait_fail(&wait, status);
     return code == CLI_BUSY ? cli_conflict_exit(status, e->chosen.busy_code)
                             : code;
@@ -239,7 +239,7 @@ static int run_acquire(cli *c, int argc, char **argv)
 
 static const cli_option acquire_options[] = {
     {CLI_TIME, 'l', "lease", AT(lease_ms), "TIME",
-     "it ends then unless it is renewed; has to be said", 0},
+     "it ends then unless it is renewed; 1s or more, to be said", 0},
     {CLI_FLAG, 0, "export", AT(exports), NULL, "write lines for a shell's eval",
      0},
     {CLI_COUNT, 0, "pid", AT(pid), "PID",

@@ -281,7 +281,7 @@ static const cli_option options[] = {
 
 const cli_command cli_command_flight = {
     .name = "flight",
-    .summary = "of all that run a command at the same time one runs it",
+    .summary = "run a command once for all who ask at the same time",
     .usage = "[OPTION]... KEY [--] COMMAND [ARGUMENT]...",
     .about = "One of all that ask for KEY at the same time runs COMMAND, and\n"
              "all print what it printed, or exit as it did. It may be run\n"

@@ -16,6 +16,9 @@
 
 static const cli_foreign foreigners[] = {
     {"n", "sem", "how many may hold it at once is --sem N here"},
+    {"n", "permits", "how many there are is -p N here"},
+    {"limit", "sem", "how many may hold it at once is --sem N here"},
+    {"limit", "permits", "how many there are is -p N here"},
     {"try", "wait", "how long to wait is -w TIME here"},
     {"name", "why", "what others are shown is --why TEXT here"},
     {"ttl", "lease", "it is --lease TIME here"},
@@ -45,9 +48,13 @@ static const cli_foreign foreigners[] = {
     {"fcntl", NULL, "no file is locked here: leave it out"},
 };
 
-const cli_foreign *cli_foreign_find(const char *name, size_t size)
+const cli_foreign *
+cli_foreign_find(const char *name, size_t size, const cli_foreign *before)
 {
-    for (size_t i = 0; i < sizeof(foreigners) / sizeof(foreigners[0]); i++) {
+    const size_t count = sizeof(foreigners) / sizeof(foreigners[0]);
+    size_t i = before == NULL ? 0 : (size_t)(before - foreigners) + 1;
+
+    for (; i < count; i++) {
         if (strlen(foreigners[i].name) == size &&
             strncmp(foreigners[i].name, name, size) == 0)
             return &foreigners[i];

@@ -17,8 +17,10 @@ typedef struct cli_foreign {
     const char *instead;
 } cli_foreign;
 
-/* By the first size bytes of name, in which no dashes are. NULL: none. */
-const cli_foreign *cli_foreign_find(const char *name, size_t size);
+/* By the first size bytes of name, in which no dashes are: the next one behind
+   before, or the first one where that is NULL. NULL: none. */
+const cli_foreign *
+cli_foreign_find(const char *name, size_t size, const cli_foreign *before);
 
 /* Whether an option with a value that is not understood is meant as the -l of
    etcdctl's elect. */

@@ -159,8 +159,9 @@ int cli_help_command(const cli_command *command)
     char head[512];
 
     (void)snprintf(head, sizeof(head),
-                   "latchkey %s: %s\n\nusage: latchkey %s %s\n", command->name,
-                   command->summary, command->name, command->usage);
+                   "latchkey %s: %s\n\nusage: latchkey %s%s%s\n", command->name,
+                   command->summary, command->name,
+                   command->usage[0] != '\0' ? " " : "", command->usage);
     put_text(head);
     if (command->aliases != NULL)
         (void)printf("also called: %s\n", command->aliases);
@@ -177,6 +178,8 @@ int cli_help_command(const cli_command *command)
     if (command->takes_rest) {
         put_text("\n");
         put_exits();
+    } else {
+        put_text("\nExit codes: `latchkey help` lists them.\n");
     }
     return cli_finish(CLI_OK);
 }

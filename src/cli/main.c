@@ -109,7 +109,9 @@ static const char *called_elsewhere(const char *name)
                  {"ui", "serve"},
                  {"web", "serve"},
                  {"dashboard", "serve"},
-                 {"monitor", "watch"}};
+                 {"monitor", "watch"},
+                 {"session", "ls"},
+                 {"sessions", "ls"}};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strcasecmp(words[i].word, name) == 0)

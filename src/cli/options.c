@@ -49,8 +49,9 @@ static int64_t unit_ms(const char *unit, size_t size)
     static const struct {
         const char *word;
         int64_t ms;
-    } units[] = {{"", 1000},     {"s", 1000},    {"ms", 1},      {"m", 60000},
-                 {"min", 60000}, {"h", 3600000}, {"d", 86400000}};
+    } units[] = {{"", 1000},     {"s", 1000},    {"ms", 1},
+                 {"m", 60000},   {"sec", 1000},  {"min", 60000},
+                 {"h", 3600000}, {"d", 86400000}};
 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (strlen(units[i].word) == size &&
@@ -224,10 +225,12 @@ static bool has_option(const reader *r, const char *name)
 static void
 refuse_foreign(const reader *r, const char *word, const char *name, size_t size)
 {
-    const cli_foreign *foreign = cli_foreign_find(name, size);
+    const cli_foreign *foreign = cli_foreign_find(name, size, NULL);
 
-    if (foreign != NULL &&
-        (foreign->needs == NULL || has_option(r, foreign->needs)))
+    while (foreign != NULL && foreign->needs != NULL &&
+           !has_option(r, foreign->needs))
+        foreign = cli_foreign_find(name, size, foreign);
+    if (foreign != NULL)
         cli_usage(r->c, "there is no option %.*s: %s",
                   (int)(name + size - word), word, foreign->instead);
 }
@@ -325,7 +328,7 @@ store(const reader *r, const cli_option *option, bool is_own, const char *value)
     case CLI_TIME: {
         int64_t ms = 0;
 
-        wanted = "a time such as 500ms, 2.5s, 1m30s or 1h";
+        wanted = "a time such as 500ms, 2.5s, 1m30s, 0:42 or 1h";
         is_good = cli_time_read(value, &ms);
         memcpy(field, &ms, sizeof(ms));
         break;

@@ -474,6 +474,12 @@ int cli_http_open(const struct cli *c, const cli_http_place *place,
         int error = errno;
 
         cli_http_close(http);
+        if (error == EADDRINUSE)
+            return cli_fail(
+                c, CLI_CONFIG,
+                "port %u of %s is taken by another program\n"
+                "  name another with --listen; port 0 is a free one",
+                place->port, place->address);
         return cli_fail(c, CLI_INTERNAL, "listening on %s port %u: %s",
                         place->address, place->port,
                         error != 0 ? strerror(error) : "not possible");

@@ -70,7 +70,7 @@
          0},                                                                   \
         {CLI_TIME,   0,                                                        \
          "at-least", AT(at_least_ms),                                          \
-         "TIME",     "hold it that long, even if the command ends sooner",     \
+         "TIME",     "hold it so long at least, unless a signal comes",        \
          0},                                                                   \
         {CLI_COUNT,                                                            \
          0,                                                                    \
@@ -130,14 +130,17 @@ const cli_command cli_command_lock = {
         "Waits until nobody else holds NAME, runs COMMAND, and exits as it\n"
         "did. The lease is renewed while it runs. If it cannot be renewed, or\n"
         "somebody revokes the lock, COMMAND and its process group are ended\n"
-        "before anybody else can have it; if its key is deleted, within a\n"
-        "third of the lease and --kill-after. COMMAND finds LATCHKEY_NAME,\n"
-        "LATCHKEY_FENCE, LATCHKEY_OWNER and LATCHKEY_DEADLINE in its\n"
-        "environment.\n"
+        "before anybody else can have it. If its key is deleted, they are "
+        "ended\n"
+        "after a third of the lease and --kill-after at most. COMMAND finds\n"
+        "LATCHKEY_NAME, LATCHKEY_FENCE, LATCHKEY_OWNER and LATCHKEY_DEADLINE\n"
+        "in its environment.\n"
         "\n"
         "  latchkey lock nightly -- /usr/local/bin/job\n"
         "  latchkey lock -n nightly -- job           75 if somebody holds it\n"
-        "  latchkey lock -w 30s -c 'a | b' deploy    a line of a shell",
+        "  latchkey lock -w 30s -c 'a | b' deploy    a line of a shell\n"
+        "  latchkey lock -nq -E 0 --at-least 50s nightly -- job\n"
+        "                                            cron: once on all hosts",
     .options = lock_options,
     .operands_min = 1,
     .operands_max = 1,

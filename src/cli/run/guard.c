@@ -275,12 +275,23 @@ static void close_others(watch *w)
     (void)close_range(FIRST_OTHER, ~0U, 0);
 }
 
+/* Whoever kills all that is called latchkey, by its name or its command line, is
+   not to kill the guardian with the tool. The name is this process' own copy. */
+static void change_name(void)
+{
+    static const char name[] = "latchkey", other[] = "guardian";
+
+    (void)prctl(PR_SET_NAME, "lk-guardian");
+    if (strcmp(program_invocation_short_name, name) == 0)
+        memcpy(program_invocation_short_name, other, sizeof(other));
+}
+
 static _Noreturn void guard_main(watch *w)
 {
     struct pollfd fds[2];
 
     (void)setpgid(0, 0);
-    (void)prctl(PR_SET_NAME, "latchkey-guard");
+    change_name();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 0);
     close_others(w);
     (void)signal(SIGCHLD, SIG_IGN); /* nobody waits for the command */

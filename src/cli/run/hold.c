@@ -116,7 +116,7 @@ static int obtain(keeping *k)
     if (number != 0)
         return CLI_SIGNAL + number;
     if (status == LK_OK)
-        return 0;
+        return run_wait_lengthen(&wait, k->hold, k->chosen.lease_ms);
     code = run_wait_fail(&wait, status);
     return code == CLI_BUSY ? cli_conflict_exit(status, k->chosen.busy_code)
                             : code;
@@ -382,8 +382,9 @@ const cli_command cli_command_hold = {
         "\n"
         "A process is left behind, the keeper. It renews NAME while the shell\n"
         "lives, and gives it back when the shell ends, however it ends. A\n"
-        "shell that is stopped keeps NAME. If NAME is lost the shell gets\n"
-        "SIGTERM, or what --on-lost says; what it has started gets nothing.\n"
+        "shell that is stopped keeps NAME. If NAME is lost the keeper\n"
+        "sends the shell SIGTERM, or does what --on-lost says. The commands\n"
+        "that the shell has started are sent nothing.\n"
         "If NAME is not obtained the first line exits with the reason.",
     .options = options,
     .operands_min = 1,

@@ -36,7 +36,7 @@ static int time_find(const cli *c, const char *key, int64_t *ms)
     if (strcmp(value.from, "default") != 0) {
         if (!cli_time_read(value.text, ms))
             code = refuse(c, &value, key,
-                          "a time such as 500ms, 2.5s, 1m30s or 1h");
+                          "a time such as 500ms, 2.5s, 1m30s, 0:42 or 1h");
         else if (is_lease && !run_lease_is_good(*ms))
             code = refuse(c, &value, key, "1s to 24h");
     }

@@ -163,18 +163,6 @@ static int not_obtained(run *r, const run_wait *wait, lk_status status)
     return cli_conflict_exit(status, r->options.busy_code);
 }
 
-/* A hold that was handed over has a short lease until it is first renewed. */
-static int lengthen(run *r)
-{
-    int64_t left = (int64_t)lk_hold_remaining_ms(r->hold);
-    lk_status status;
-
-    if (left > r->options.lease_ms * 2 / 3)
-        return 0;
-    status = lk_hold_extend(r->hold, (uint64_t)r->options.lease_ms);
-    return status == LK_OK ? 0 : cli_fail_call(r->c, status, r->subject.name);
-}
-
 /* What those who look at NAME are told. It may be held when COMMAND, which they
    see, has ended. */
 static const char *reason_of(const run *r, char *to, size_t size)
@@ -210,7 +198,7 @@ static int obtain(run *r)
     if (status != LK_OK)
         return not_obtained(r, &wait, status);
     r->held_ns = cli_now_ns();
-    return lengthen(r);
+    return run_wait_lengthen(&wait, r->hold, r->options.lease_ms);
 }
 
 /* ---- running ------------------------------------------------------------ */
@@ -425,12 +413,18 @@ static int guarded(run *r, const char *name, char **argv)
 static int resize(run *r, const char *name)
 {
     cli_json json = {.to = stdout};
+    uint64_t before;
+    int64_t unused;
+    bool is_new = false;
     lk_status status;
     int code = cli_client_open(r->c, NULL, &r->client);
 
     if (code != 0)
         return code;
     status = cli_subject_new(&r->subject, r->client, CLI_SEMAPHORE, name, 0);
+    if (status == LK_OK)
+        is_new = lk_semaphore_count(r->subject.semaphore, &before, &unused) ==
+                 LK_EUNSET;
     if (status == LK_OK)
         status = lk_semaphore_resize(r->subject.semaphore, r->options.resize);
     if (status != LK_OK) {
@@ -444,6 +438,11 @@ static int resize(run *r, const char *name)
         cli_json_close(&json, '}');
         cli_json_line(&json);
     }
+    if (status == LK_OK && is_new)
+        cli_note(r->c,
+                 "semaphore '%s' was not there; it is made, with %" PRIu64
+                 " permits",
+                 name, r->options.resize);
     cli_subject_free(&r->subject);
     lk_client_free(r->client);
     return code;

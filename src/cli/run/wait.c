@@ -376,6 +376,26 @@ static lk_status why_not_ready(const waiting *w, lk_status status)
     return ready != LK_OK && ready != LK_ETIMEDOUT ? ready : status;
 }
 
+/* As in `semaphore -n 3 NAME`, where the number is taken for the name. */
+static bool is_number(const char *name)
+{
+    return name[strspn(name, "0123456789")] == '\0';
+}
+
+/* Of a server that was not there from the start. */
+static void say_patience(const run_wait *wait)
+{
+    int64_t ms = cli_connect_ms(wait->c, wait->wait_ms);
+    char time[CLI_TIME_SIZE];
+
+    if (wait->wait_ms >= 0 && wait->wait_ms <= ms)
+        return;
+    cli_note(wait->c,
+             "given up after %s, however long -w is: at the start a server is "
+             "waited for as long as the URL says, as in offline_ms=1m",
+             cli_time_words(time, (uint64_t)ms));
+}
+
 int run_wait_fail(const run_wait *wait, lk_status status)
 {
     uint64_t permits = 0;
@@ -396,25 +416,32 @@ int run_wait_fail(const run_wait *wait, lk_status status)
     status = cli_client_judge(wait->client, why_not_ready(w, status));
     code = cli_status_exit(status);
     if (is_about_permits(wait, status, &permits))
-        return cli_fail(wait->c, status == LK_ERANGE ? CLI_USAGE : code,
-                        "semaphore '%s' has %" PRIu64 " permits%s",
-                        cli_clean(name, sizeof(name), wait->subject->name),
-                        permits,
-                        status == LK_EMISMATCH
-                            ? "\n  use the settings that the others use, or "
-                              "another name"
-                            : "");
+        return cli_fail(
+            wait->c, status == LK_ERANGE ? CLI_USAGE : code,
+            "semaphore '%s' has %" PRIu64 " permits%s",
+            cli_clean(name, sizeof(name), wait->subject->name), permits,
+            status == LK_EMISMATCH
+                ? "\n  use the settings that the others use, or another name; "
+                  "`latchkey semaphore --resize N NAME` changes them for all"
+                : "");
     if (status == LK_EUNSET)
         return cli_fail(wait->c, CLI_USAGE,
                         "%s '%s' is not set\n  the first one says how many "
-                        "permits there are: -p N",
+                        "permits there are: -p N%s",
                         cli_subject_noun(wait->subject->kind),
-                        cli_clean(name, sizeof(name), wait->subject->name));
+                        cli_clean(name, sizeof(name), wait->subject->name),
+                        is_number(wait->subject->name)
+                            ? "; -n is --nonblock, and takes no number"
+                            : "");
     if (status == LK_ETYPE)
         return cli_fail_kind(wait->c, wait->client, wait->subject->name,
                              wait->subject->kind);
-    if (code != CLI_BUSY)
-        return cli_fail_status(wait->c, status, wait->subject->name);
+    if (code != CLI_BUSY) {
+        (void)cli_fail_status(wait->c, status, wait->subject->name);
+        if (status == LK_EOFFLINE && !w->is_connected)
+            say_patience(wait);
+        return code;
+    }
     if (wait->c->quiet)
         return code;
     (void)snprintf(words, sizeof(words), "%s", cli_error_words());
@@ -457,4 +484,16 @@ run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal)
     if (w->status == LK_OK)
         *ret_hold = w->hold;
     return w->status;
+}
+
+int run_wait_lengthen(const run_wait *wait, lk_hold *hold, int64_t lease_ms)
+{
+    lk_status status;
+
+    if ((int64_t)lk_hold_remaining_ms(hold) > lease_ms * 2 / 3)
+        return 0;
+    status = lk_hold_extend(hold, (uint64_t)lease_ms);
+    return status == LK_OK
+               ? 0
+               : cli_fail_call(wait->c, status, wait->subject->name);
 }

@@ -39,6 +39,13 @@ lk_status
 run_wait_acquire(const run_wait *wait, lk_hold **ret_hold, int *ret_signal);
 
 /*
+ * A hold that was handed over has a short lease until it is first renewed: gives
+ * it the whole one, before anybody counts on it. 0, or has complained; the hold
+ * stays the caller's.
+ */
+int run_wait_lengthen(const run_wait *wait, lk_hold *hold, int64_t lease_ms);
+
+/*
  * Complains about a wait that ended so: who holds it, if somebody does.
  * Returns the exit code; CLI_BUSY: it is not obtained.
  */

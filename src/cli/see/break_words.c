@@ -80,6 +80,12 @@ const char *break_question(const struct breaking *b)
                : "End it? Its holder is told to stop, and waited for. [y/N] ";
 }
 
+/* Whether nobody is there who could stop. */
+static bool is_left_alone(const lk_party *party)
+{
+    return !see_is_kept(party) || see_life_of(party) == SEE_GONE;
+}
+
 static void put_owner(FILE *to, const struct breaking *b, const char *owner)
 {
     const lk_party *party = break_party(b, owner);
@@ -87,7 +93,7 @@ static void put_owner(FILE *to, const struct breaking *b, const char *owner)
 
     if (party == NULL) {
         cli_put_clean(to, owner);
-    } else if (see_is_kept(party)) {
+    } else if (!is_left_alone(party)) {
         see_put_party(to, party);
     } else {
         see_party_words(words, party);
@@ -99,14 +105,15 @@ static void
 put_wait(FILE *to, const struct breaking *b, const char *owner, int64_t left_ms)
 {
     const lk_party *party = break_party(b, owner);
+    bool ends = party != NULL && is_left_alone(party);
     char time[CLI_TIME_SIZE];
 
     (void)fputs("waiting for ", to);
     put_owner(to, b, owner);
     if (left_ms >= 0)
-        (void)fprintf(to, " to %s, for %s at most",
-                      party != NULL && !see_is_kept(party) ? "end" : "stop",
-                      cli_time_words(time, (uint64_t)left_ms));
+        (void)fprintf(to, " to %s, for %s at most%s", ends ? "end" : "stop",
+                      cli_time_words(time, (uint64_t)left_ms),
+                      ends ? "; if its work is over: ^C, then --now" : "");
     else
         (void)fputs(": it cannot be told, and may keep it; --now does not wait",
                     to);
@@ -155,7 +162,7 @@ void break_say_done(const struct breaking *b)
     if (b->values->dry_run)
         cli_note(b->c, "nothing was changed");
     else if (!b->values->now)
-        cli_note(b->c, "ended");
+        cli_note(b->c, "revoked; its holder has stopped, or its lease is over");
     else if (is_foreign)
         cli_note(b->c, "ended; Redisson does not tell its holder, whose work "
                        "goes on");

@@ -217,8 +217,9 @@ static int run(cli *c, int argc, char **argv)
         cli_usage(c, "--every goes with --listen");
     code = look(c, &what, &values);
     /* Else who reads a file would take old numbers for present ones. What goes
-       wrong here was told of already, by its first cause. */
-    if (code != CLI_OK && is_metrics(c) && !c->json)
+       wrong here was told of already, by its first cause; a file that could not be
+       written, CLI_LOST, as well. */
+    if (code != CLI_OK && code != CLI_LOST && is_metrics(c) && !c->json)
         (void)write_metrics(c, &values, NULL, NULL);
     return code;
 }

@@ -16,12 +16,16 @@ static int by_name(const void *left, const void *right)
     return strcmp(a->entry->name, b->entry->name);
 }
 
+/* What nobody waits for is of more interest if it is held at least. */
 static int by_waiters(const void *left, const void *right)
 {
     const see_row *a = left, *b = right;
+    bool is_held = a->entry->holder_count > 0;
 
     if (a->entry->waiter_count != b->entry->waiter_count)
         return a->entry->waiter_count < b->entry->waiter_count ? 1 : -1;
+    if (is_held != (b->entry->holder_count > 0))
+        return is_held ? -1 : 1;
     return by_name(left, right);
 }
 

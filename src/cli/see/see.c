@@ -292,12 +292,24 @@ static void put_mode(FILE *to, lk_kind kind, const lk_party *party)
                       party->count == 1 ? "" : "s");
 }
 
+/* It cannot renew any more, or not now: its lease ends it. */
+static void put_life(FILE *to, const lk_party *party)
+{
+    static const char *const words[] = {[SEE_UNSEEN] = "",
+                                        [SEE_GONE] = ", whose process is gone",
+                                        [SEE_STOPPED] =
+                                            ", whose process is stopped"};
+
+    (void)fputs(words[see_life_of(party)], to);
+}
+
 static void put_holder(FILE *to, lk_kind kind, const lk_party *party)
 {
     char time[CLI_TIME_SIZE];
 
     (void)fputs(kind == LK_KIND_LATCH ? "  arrived " : "  held by ", to);
     see_put_party(to, party);
+    put_life(to, party);
     put_mode(to, kind, party);
     if (see_is_foreign(kind, party))
         (void)fprintf(to, ", by Redisson");

@@ -51,6 +51,11 @@ bool see_is_foreign_waiter(const lk_party *party);
    always have one. */
 bool see_is_kept(const lk_party *party);
 
+/* What is to be seen of the process of a holder or waiter on this host. A process
+   of another host, or one that is well, is SEE_UNSEEN. */
+typedef enum see_life { SEE_UNSEEN, SEE_GONE, SEE_STOPPED } see_life;
+see_life see_life_of(const lk_party *party);
+
 /* Text, or null if it is empty. */
 void see_json_text(cli_json *json, const char *key, const char *text);
 

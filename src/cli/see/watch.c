@@ -198,6 +198,18 @@ static void tell_gone(struct watch *w, const lk_info *last, const lk_info *info)
     }
 }
 
+/* An operator has told it to stop since the last look. */
+static void tell_revoked(struct watch *w, const lk_party *holder)
+{
+    const lk_info *last = w->last;
+
+    for (size_t i = 0; last != NULL && i < last->holder_count; i++) {
+        if (is_among(holder, &last->holders[i], 1) &&
+            !last->holders[i]->revoked)
+            tell(w, "revoked", holder, true, 0);
+    }
+}
+
 static void tell_new(struct watch *w, const lk_info *last, const lk_info *info)
 {
     const char *word = w->is_first ? "holds" : "granted";
@@ -205,6 +217,8 @@ static void tell_new(struct watch *w, const lk_info *last, const lk_info *info)
     for (size_t i = 0; i < info->holder_count; i++) {
         if (!is_among(info->holders[i], last->holders, last->holder_count))
             tell(w, word, info->holders[i], true, 0);
+        else if (info->holders[i]->revoked)
+            tell_revoked(w, info->holders[i]);
     }
     for (size_t i = 0; i < info->listed_count; i++) {
         if (!is_among(info->waiters[i], last->waiters, last->listed_count))
@@ -296,12 +310,12 @@ const cli_command cli_command_watch = {
     .summary = "tell what happens to a name, as it happens",
     .usage = "[OPTION]... NAME",
     .about =
-        "A line for each event: holds (at the start), granted, ended, waits,\n"
-        "left (it gave up), gone (it gave up, or was granted and has "
-        "finished),\n"
-        "and away and back of the server. It looks four times a second; what\n"
-        "comes and goes between two looks is not seen, nor are more than the\n"
-        "first 64 waiters. With --json each line is a document.",
+        "A line for each event: holds (at the start), granted, revoked (it is\n"
+        "told to stop), ended, waits, left (it gave up), gone (it gave up, or\n"
+        "was granted and has finished), and away and back of the server. It\n"
+        "looks four times a second; what comes and goes between two looks is\n"
+        "not seen, nor are more than the first 64 waiters. With --json each\n"
+        "line is a document.",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,

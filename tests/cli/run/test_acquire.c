@@ -62,6 +62,33 @@ static void a_shell_holds_it_between_its_commands(void **state)
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);
 }
 
+/* Nobody renews what was handed over with a short lease. */
+static void one_that_had_to_wait_has_its_whole_lease(void **state)
+{
+    static const char *const kinds[][2] = {{"-l30s", "-l1h"},
+                                           {"--fair", "--fair"},
+                                           {"--write", "--read"},
+                                           {"--read", "--write"},
+                                           {"--sem=1", "--sem=1"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        tool *holder = tool_start(&how, "lock", kinds[i][0], "n", "-c",
+                                  "echo in; exec sleep 100", NULL);
+        tool *t;
+
+        tool_wait_out(holder, "in\n", SOON_MS);
+        t = tool_start(&how, "acquire", "-l1h", kinds[i][1], "n", NULL);
+        tool_wait_err(t, "waiting for n: ", SOON_MS);
+        (void)kill(tool_pid(holder), SIGTERM);
+        assert_int_equal(tool_wait(t, SOON_MS), 0);
+        assert_tool(&how, 0, "lease left 59:", "", "who", "n", NULL);
+        tool_free(t);
+        tool_free(holder);
+        server_flush(redis);
+    }
+}
+
 /* An eval of nothing would be a success. */
 static void an_export_that_fails_ends_the_script(void **state)
 {
@@ -401,6 +428,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_shell_holds_it_between_its_commands,
+                                  forget),
+        cmocka_unit_test_teardown(one_that_had_to_wait_has_its_whole_lease,
                                   forget),
         cmocka_unit_test_teardown(an_export_that_fails_ends_the_script, forget),
         cmocka_unit_test_teardown(a_hold_that_has_ended_is_not_called_lost_work,

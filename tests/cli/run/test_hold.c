@@ -312,6 +312,41 @@ static void a_wait_that_a_signal_ends_leaves_nobody(void **state)
     tool_free(t);
 }
 
+/* What is handed over has a short lease at first. */
+static void one_that_had_to_wait_is_kept(void **state)
+{
+    static const char *const kinds[][2] = {{"-l1h", "-l1h"},
+                                           {"-l30s", "-l30s"},
+                                           {"--fair", "--fair"},
+                                           {"--write", "--read"},
+                                           {"--read", "--write"},
+                                           {"--sem=1", "--sem=1"},
+                                           {"-l30s", "--on-lost=warn"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        tool *holder = tool_start(&how, "lock", kinds[i][0], "n", "-c",
+                                  "echo in; exec sleep 100", NULL);
+        char script[600];
+        tool *t;
+
+        tool_wait_out(holder, "in\n", SOON_MS);
+        (void)snprintf(script, sizeof(script),
+                       "eval \"$(" LK_TOOL " hold %s n)\" || exit; " LK_TOOL
+                       " release; echo released $?",
+                       kinds[i][1]);
+        t = tool_start(&shell, "-c", script, NULL);
+        tool_wait_err(t, "waiting for n: ", SOON_MS);
+        (void)kill(tool_pid(holder), SIGTERM);
+        assert_int_equal(tool_wait(t, SOON_MS), 0);
+        assert_string_equal(tool_out(t), "released 0\n");
+        assert_null(strstr(tool_err(t), "is lost"));
+        tool_free(t);
+        tool_free(holder);
+        server_flush(redis);
+    }
+}
+
 static void a_shell_whose_name_is_lost_is_ended(void **state)
 {
     tool *t = start_script(HOLD_3S FOREVER);
@@ -370,6 +405,7 @@ int main(void)
         cmocka_unit_test_teardown(a_keeper_that_cannot_begin_says_why, forget),
         cmocka_unit_test_teardown(a_wait_that_a_signal_ends_leaves_nobody,
                                   forget),
+        cmocka_unit_test_teardown(one_that_had_to_wait_is_kept, forget),
         cmocka_unit_test_teardown(a_shell_whose_name_is_lost_is_ended, forget),
         cmocka_unit_test_teardown(who_tells_of_the_shell, forget),
         cmocka_unit_test_teardown(the_keeper_keeps_no_descriptor, forget),

@@ -421,6 +421,14 @@ static void a_semaphore_is_resized(void **state)
                 NULL);
     assert_tool(h, 64, "", "--resize runs no command", "sem", "--resize=2", "s",
                 "true", NULL);
+    assert_tool(h, 0, "",
+                "latchkey sem: semaphore 'typo' was not there; it is made, "
+                "with 2 permits\n",
+                "sem", "--resize=2", "typo", NULL);
+    assert_tool(h, 78, "", "`latchkey semaphore --resize N NAME` changes them",
+                "sem", "-p5", "s", "true", NULL);
+    assert_tool(h, 64, "", "-n is --nonblock, and takes no number", "sem", "-n",
+                "3", "job", "true", NULL);
 }
 
 static void a_semaphore_lets_so_many_in(void **state)

@@ -84,10 +84,27 @@ static pid_t child_of(pid_t pid, const char *name)
 
 static pid_t guardian_of(const tool *t)
 {
-    pid_t guardian = child_of(tool_pid(t), "latchkey-guard");
+    pid_t guardian = child_of(tool_pid(t), "lk-guardian");
 
     assert_true(guardian > 0);
     return guardian;
+}
+
+/* A kill by name is for the tool: the guardian then ends what it has left. */
+static void the_guardian_does_not_go_by_the_tools_name(void **state)
+{
+    const tool_how pgrep = {.program = "pgrep"};
+    char pid[16];
+    tool *t =
+        tool_start(&how, "lock", "n", "-c", "echo in; exec sleep 100", NULL);
+
+    (void)state;
+    tool_wait_out(t, "in\n", SOON_MS);
+    (void)guardian_of(t);
+    (void)snprintf(pid, sizeof(pid), "%d", (int)tool_pid(t));
+    assert_tool(&pgrep, 1, "", "", "-P", pid, "-f", "latchkey lock", NULL);
+    assert_tool(&pgrep, 1, "", "", "-P", pid, "^latchkey", NULL);
+    tool_free(t);
 }
 
 typedef struct change {
@@ -98,7 +115,7 @@ typedef struct change {
 static bool is_replaced(void *data)
 {
     const change *c = data;
-    pid_t now = child_of(tool_pid(c->tool), "latchkey-guard");
+    pid_t now = child_of(tool_pid(c->tool), "lk-guardian");
 
     return now != 0 && now != c->first;
 }
@@ -228,6 +245,8 @@ int main(void)
             a_tool_that_is_killed_takes_the_command_with_it, forget),
         cmocka_unit_test_teardown(
             a_grandchild_that_ignores_everything_is_killed_in_time, forget),
+        cmocka_unit_test_teardown(the_guardian_does_not_go_by_the_tools_name,
+                                  forget),
         cmocka_unit_test_teardown(a_guardian_that_is_killed_is_replaced,
                                   forget),
         cmocka_unit_test_teardown(

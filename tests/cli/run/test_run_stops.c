@@ -86,7 +86,7 @@ static pid_t child_of(pid_t pid, const char *name)
 
 static pid_t guardian_of(const tool *t)
 {
-    pid_t guardian = child_of(tool_pid(t), "latchkey-guard");
+    pid_t guardian = child_of(tool_pid(t), "lk-guardian");
 
     assert_true(guardian > 0);
     return guardian;
@@ -100,7 +100,7 @@ typedef struct change {
 static bool is_replaced(void *data)
 {
     const change *c = data;
-    pid_t now = child_of(tool_pid(c->tool), "latchkey-guard");
+    pid_t now = child_of(tool_pid(c->tool), "lk-guardian");
 
     return now != 0 && now != c->first;
 }

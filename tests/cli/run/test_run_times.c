@@ -90,6 +90,7 @@ static void a_minute_and_a_half_is_understood(void **state)
     (void)state;
     assert_tool(&how, 0, "", "", "lock", "-w1m30s", "--time-limit=1h0.5m", "n",
                 "true", NULL);
+    assert_tool(&how, 0, "", "", "lock", "-w10sec", "n", "true", NULL);
     assert_tool(&how, 124, "", "has run for 0.25 s", "lock",
                 "--time-limit=0s250ms", "n", "sleep", "100", NULL);
     for (size_t i = 0; i < 5; i++)

@@ -81,7 +81,9 @@ static void a_hold_is_ended_and_its_holder_told(void **state)
     pid_t keeper = start(f, (keeper_how){.holds = "deploy", .reason = "4.2"});
 
     assert_tool(&f->how, 0, "deploy: lock, 1 holding",
-                "latchkey break: ended\n", "break", "--yes", "deploy", NULL);
+                "latchkey break: revoked; its holder has stopped, or its lease "
+                "is over\n",
+                "break", "--yes", "deploy", NULL);
     assert_int_equal(server_integer(f->server, "EXISTS deploy"), 0);
     assert_int_equal(keeper_join(keeper), 0); /* told who ended it */
     f->count = 0;
@@ -105,7 +107,8 @@ static void what_it_shows_stands_before_what_it_did(void **state)
     t = tool_start(&shell, "-c", "$tool break --yes deploy 2>&1 | cat", NULL);
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     shown = strstr(tool_out(t), "deploy: lock, 1 holding");
-    ended = strstr(tool_out(t), "latchkey break: ended\n");
+    ended = strstr(tool_out(t), "latchkey break: revoked; its holder has "
+                                "stopped, or its lease is over\n");
     assert_non_null(shown);
     assert_non_null(ended);
     assert_true(shown < ended);
@@ -494,7 +497,7 @@ static void a_lock_in_the_place_of_a_latch_is_waited_for(void **state)
     tool_wait_err(breaker, "to stop, for ", LONG_MS);
     assert_int_equal(kill(pid, SIGTERM), 0);
     assert_int_equal(tool_wait(breaker, LONG_MS), 0);
-    tool_wait_err(breaker, "ended", LONG_MS);
+    tool_wait_err(breaker, "revoked; ", LONG_MS);
     assert_int_equal(tool_wait(holder, LONG_MS), 74);
     tool_free(holder);
     tool_free(breaker);

@@ -293,7 +293,7 @@ static void what_does_not_go_together_is_refused(void **state)
                 "--every", "1ms", NULL);
     listen_with(f, NULL);
     (void)snprintf(taken, sizeof(taken), "%u", f->port);
-    assert_tool(&f->how, 70, "", "Address already in use", "metrics",
+    assert_tool(&f->how, 78, "", "is taken by another program", "metrics",
                 "--listen", taken, NULL);
     it_ends(f);
 }

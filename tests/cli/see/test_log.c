@@ -68,8 +68,10 @@ static void what_was_ended_is_told_with_whose_it_was(void **state)
 
     (void)state;
     hold("deploy");
-    assert_tool(&how, 0, NULL, "latchkey break: ended\n", "break", "--yes",
-                "deploy", NULL);
+    assert_tool(&how, 0, NULL,
+                "latchkey break: revoked; its holder has stopped, or its lease "
+                "is over\n",
+                "break", "--yes", "deploy", NULL);
     (void)snprintf(was, sizeof(was), ":%d (", (int)keeper);
     assert_int_equal(keeper_join(keeper), 0);
     keeper = 0;
@@ -178,8 +180,10 @@ static void a_tenant_sees_what_is_its_own(void **state)
                    (unsigned)server_port(redis));
     freeReplyObject(server_command(redis, rights));
     hold("orders:1");
-    assert_tool(&tenant, 0, NULL, "latchkey break: ended\n", "break", "--yes",
-                "orders:1", NULL);
+    assert_tool(&tenant, 0, NULL,
+                "latchkey break: revoked; its holder has stopped, or its lease "
+                "is over\n",
+                "break", "--yes", "orders:1", NULL);
     assert_int_equal(keeper_join(keeper), 0);
     keeper = 0;
     assert_tool(&tenant, 0, "  orders:1: revoked", "", "log", "orders:1", NULL);

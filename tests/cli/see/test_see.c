@@ -2,6 +2,7 @@
 
 /* `latchkey ls` and `latchkey who`: what they show of other processes. */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,28 @@ static void start_a_queue(seeing *f)
     start(f, (keeper_how){.waits = "deploy", .reason = "release 4.3"});
     start(f, (keeper_how){.waits = "deploy", .reason = "release 4.4"});
     assert_true(wait_until(two_wait, f->server, 5000));
+}
+
+/* It is of this host, where that can be seen. */
+static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
+{
+    seeing *f = *state;
+    tool *t;
+
+    start(f, (keeper_how){.holds = "n"});
+    t = tool_start(&f->how, "who", "n", NULL);
+    assert_int_equal(tool_wait(t, 10000), 0);
+    assert_null(strstr(tool_out(t), "whose process"));
+    assert_int_equal(kill(f->keepers[0], SIGSTOP), 0);
+    assert_tool(&f->how, 0, ", whose process is stopped\n", "", "who", "n",
+                NULL);
+    keeper_kill(f->keepers[0]);
+    f->count = 0;
+    assert_tool(&f->how, 0, ", whose process is gone\n", "", "who", "n", NULL);
+    t = tool_start(&f->how, "break", "--yes", "n", NULL);
+    tool_wait_err(t, "waiting for the lease of ", 10000);
+    tool_wait_err(t, " at most; if its work is over: ^C, then --now", 10000);
+    tool_free(t);
 }
 
 static void who_shows_holder_and_waiters(void **state)
@@ -381,6 +404,7 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(a_holder_whose_process_is_not_well_is_shown_to_be),
         TEST(who_shows_holder_and_waiters),
         TEST(who_tells_what_is_redissons),
         TEST(who_tells_who_waits_for_redissons_fair_lock),

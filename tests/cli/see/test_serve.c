@@ -64,6 +64,20 @@ static void it_ends(const serving *f)
     assert_string_equal(tool_err(f->tool), "");
 }
 
+static void a_port_that_is_taken_is_said_to_be(void **state)
+{
+    serving *f = *state;
+    char port[16];
+
+    serve(f);
+    (void)snprintf(port, sizeof(port), "%u", (unsigned)f->port);
+    assert_tool(&f->how, 78, "", " of 127.0.0.1 is taken by another program",
+                "serve", "--listen", port, NULL);
+    assert_tool(&f->how, 78, "", "with --listen; port 0 is a free one",
+                "metrics", "--listen", port, NULL);
+    it_ends(f);
+}
+
 static pid_t keep(const serving *f, keeper_how how)
 {
     how.url = server_url(f->server);
@@ -372,6 +386,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(the_page_is_all_there_is),
+        TEST(a_port_that_is_taken_is_said_to_be),
         TEST(others_are_refused),
         TEST(holds_and_waits_come_and_go),
         TEST(changes_of_holders_are_counted),

@@ -94,6 +94,17 @@ static void top_without_a_terminal_is_one_look(void **state)
     assert_tool(&f->how, 64, "", "100 ms at least", "top", "-d", "0", NULL);
 }
 
+static void what_is_idle_comes_last(void **state)
+{
+    seeing *f = *state;
+
+    assert_int_equal(tool_code(&f->how, "semaphore", "-p", "5", "a", "true",
+                               NULL),
+                     0);
+    start(f, (keeper_how){.holds = "n"});
+    assert_tool(&f->how, 0, "\nn ", "", "top", "-n", "1", NULL);
+}
+
 static tool *start_top(const seeing *f)
 {
     tool_how how = f->how;
@@ -188,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(top_without_a_keyboard_is_one_look),
         TEST(top_without_a_terminal_is_one_look),
+        TEST(what_is_idle_comes_last),
         TEST(top_on_a_terminal_is_drawn_again),
         TEST(top_counts_changes_of_hands),
         TEST(top_survives_an_outage),

@@ -85,6 +85,7 @@ static void a_break_says_that_no_process_keeps_it(void **state)
     tool_wait_err(t, "--now ends it at once", SOON_MS);
     tool_wait_err(t, "waiting for the lease of ", SOON_MS);
     tool_wait_err(t, " to end, for 59:", SOON_MS);
+    tool_wait_err(t, "; if its work is over: ^C, then --now", SOON_MS);
     interrupt(t);
 }
 

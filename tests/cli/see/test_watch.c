@@ -72,6 +72,23 @@ static void events_come_as_they_happen(void **state)
     tool_free(t);
 }
 
+static void a_hold_that_is_revoked_is_told(void **state)
+{
+    seeing *f = *state;
+    tool *t, *breaking;
+
+    assert_int_equal(tool_code(&f->how, "acquire", "-l1h", "n", NULL), 0);
+    t = tool_start(&f->how, "watch", "-d", "50ms", "n", NULL);
+    tool_wait_out(t, " holds    ", LONG_MS);
+    breaking = tool_start(&f->how, "break", "-qy", "n", NULL);
+    tool_wait_out(t, " revoked  ", LONG_MS);
+    tool_free(breaking);
+    assert_int_equal(tool_code(&f->how, "break", "-qy", "--now", "n", NULL), 0);
+    tool_wait_out(t, " ended    ", LONG_MS);
+    assert_null(strstr(strstr(tool_out(t), " revoked  ") + 1, " revoked  "));
+    tool_free(t);
+}
+
 static void a_waiter_that_goes_is_told(void **state)
 {
     seeing *f = *state;
@@ -136,6 +153,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(events_come_as_they_happen),
+        TEST(a_hold_that_is_revoked_is_told),
         TEST(a_waiter_that_goes_is_told),
         TEST(a_waiter_that_may_have_finished_is_gone),
         TEST(a_server_that_goes_and_comes_is_told),

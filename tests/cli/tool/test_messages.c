@@ -123,6 +123,20 @@ static void a_port_on_which_nobody_listens(void **state)
                 "LATCHKEY_URL\n");
 }
 
+static void a_server_that_is_not_there_is_given_up_before_the_wait(void **state)
+{
+    tool_how away;
+    char url[URL_SIZE];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u?offline_ms=200ms",
+                   (unsigned)socket_free_port());
+    away = (tool_how){.url = url};
+    assert_tool(&away, 69, "",
+                "given up after 0.20 s, however long -w is: ", "lock", "-w1h",
+                "n", "true", NULL);
+}
+
 static void a_socket_that_is_not_there(void **state)
 {
     char url[URL_SIZE];
@@ -474,6 +488,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_host_that_nobody_knows),
         TEST(a_port_on_which_nobody_listens),
+        TEST(a_server_that_is_not_there_is_given_up_before_the_wait),
         TEST(a_socket_that_is_not_there),
         TEST(a_socket_on_which_nobody_listens),
         TEST(a_socket_that_the_user_may_not_use),

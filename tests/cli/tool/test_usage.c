@@ -111,6 +111,7 @@ static void options_of_other_tools_are_known(void **state)
         {"--ttl", "no option --ttl: it is --lease TIME here"},
         {"--every=5m", "no option --every: once in each period"},
         {"--once", "is --at-least TIME, of a TIME shorter than the period"},
+        {"--limit=3", "how many may hold it at once is --sem N here"},
         {"--leese=10", "no option --leese; did you mean --lease?"},
     };
 
@@ -118,6 +119,9 @@ static void options_of_other_tools_are_known(void **state)
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         assert_tool(NULL, 64, "", words[i][1], "lock", words[i][0], "n", "true",
                     NULL);
+    assert_tool(NULL, 64, "", "-n: how many there are is -p N here",
+                "semaphore", "-n=3", "n", "true", NULL);
+    assert_tool(NULL, 64, "", "did you mean 'ls'?", "session", NULL);
     assert_tool(NULL, 64, "", "flock's -u is `latchkey release`", "lock", "-u",
                 "9", NULL);
     assert_tool(NULL, 64, "", "etcdctl's elect -l is `latchkey who NAME`",

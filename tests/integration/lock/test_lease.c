@@ -336,6 +336,7 @@ static void the_descriptor_is_readable_when_the_lease_ends(void **state)
     assert_false(is_readable(p.fd));
     assert_int_equal(poll(&p, 1, (int)wait_scaled_ms(SOON_MS)), 1);
     assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_string_equal(lk_last_error(), "its lease ended");
     assert_in_range(lk_hold_lost_for_ms(hold), 0, wait_scaled_ms(LATE_MS));
     assert_status(lk_hold_release(hold), LK_ELOST);
 }

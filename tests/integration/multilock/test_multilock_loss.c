@@ -71,7 +71,7 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
     assert_status(lk_hold_on_lost(hold, 0, on_lost, &n), LK_OK);
     take_away(f, "b");
     call_wait_count(&n.losses, 1, NULL);
-    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_words(lk_hold_check(hold), LK_ELOST, "no longer knows it");
     assert_int_equal(lk_hold_remaining_ms(hold), 0);
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_DELETED);
     assert_true(is_readable(fd, SOON_MS));
