@@ -443,6 +443,7 @@ static void send_now(lk__ask *ask)
     lk__node *node = node_of(ask);
     lk_status status;
 
+    ask->at = node;
     ask->over = road_for(ask);
     if (ask->over == NULL || ask->pauses)
         return;
@@ -514,14 +515,14 @@ lk_status lk__ask_sleep(lk__ask *ask)
 
 /* ---- all questions ----------------------------------------------------------- */
 
-void lk__asks_moved(lk__place *place)
+void lk__asks_moved(lk_client *client)
 {
-    lk__ask *ask = place->client->work->first_ask;
+    lk__ask *ask = client->work->first_ask;
 
     while (ask != NULL) {
         lk__ask *next = ask->next;
 
-        if (ask->place == place && !ask->request.busy && !ask->replying)
+        if (node_of(ask) != ask->at && !ask->request.busy && !ask->replying)
             send_now(ask);
         ask = next;
     }

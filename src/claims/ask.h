@@ -45,6 +45,7 @@ struct lk__ask {
                        to be believed that is given */
     bool renews;    /* a lease; repeats, and goes over the renewals' road */
     lk__conn *over; /* where it was sent last */
+    const struct lk__node *at; /* where that was tried last; for comparing */
     uint64_t owed_ms;  /* persists for so long, sent or not; 0: is not owed */
     unsigned sends;    /* how often it has been under way */
     unsigned refusals; /* in a row that may pass; see the node's refusal */
@@ -112,8 +113,8 @@ void lk__ask_drop(lk__ask *ask);
 lk__ask *lk__ask_of_call(lk__call *call);
 void lk__ask_finish(lk__ask *ask);
 
-/* The place is at another node now. */
-void lk__asks_moved(lk__place *place);
+/* Names are at other nodes now: what is not under way is asked there. */
+void lk__asks_moved(lk_client *client);
 
 /* What a node tells its questions. */
 void lk__asks_on_ready(struct lk__node *node);

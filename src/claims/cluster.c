@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/slot.h"
+#include "claims/ask.h"
 #include "claims/cluster_private.h"
 #include "claims/place.h"
 #include "claims/protocol.h"
@@ -81,6 +82,9 @@ static void sweep(lk__cluster *cluster)
             lk__node_arrive(node);
     }
     lk__places_settle(cluster->client);
+    for (lk__node *node = cluster->nowhere; node != NULL; node = node->next)
+        lk__needs_moved(node);
+    lk__asks_moved(cluster->client);
     leave_idle(cluster);
     nowhere_look(cluster);
 }

@@ -429,6 +429,7 @@ void lk__node_leave(lk__node *node, const char *words)
         lk__conn_leave(conn, words);
     node->offline = false;
     lk__alarm_clear(&node->client->alarms, &node->offline_alarm);
+    lk__watchdog_stop(node); /* holds that have ended */
 }
 
 void lk__node_give_again(lk__node *node)

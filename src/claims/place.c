@@ -616,6 +616,14 @@ static void claims_leave_node(lk__place *place)
     }
 }
 
+/* The list of the place has each of them meanwhile. */
+static void claims_move(const lk__place *place, lk__node *from)
+{
+    for (lk__claim *claim = place->first_claim; claim != NULL;
+         claim = claim->next)
+        lk__watchdog_moved(claim, from);
+}
+
 /* Holds are confirmed there by claim and fence, or lost; waiters are looked
    after, as behind an outage. What is under way is in doubt, or in time. */
 static void move(lk__place *place, lk__node *node)
@@ -626,13 +634,11 @@ static void move(lk__place *place, lk__node *node)
     lk__topics_lost(place);
     place->track.armed_by = 0;
     place->node = node;
-    lk__watchdog_moved(from);
-    lk__needs_moved(from);
+    claims_move(place, from);
     if (place->first_claim != NULL)
         lk__node_want_inbox(node);
     claims_look(place);
     claims_drive(place);
-    lk__asks_moved(place);
 }
 
 static void settle(lk__place *place)

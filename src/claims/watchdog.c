@@ -93,7 +93,9 @@ void lk__watchdog_due(lk__claim *claim)
         lk__road_want(&node->road);
     lk__pace_due(claim);
     claim->renewing = true;
+    claim->is_due = true;
     claim->next_due = NULL;
+    claim->prev_due = due->last;
     if (due->first == NULL)
         due->first = claim;
     else
@@ -413,20 +415,27 @@ static lk_status batch_send(struct batch *batch)
     return status;
 }
 
-/* Takes the one behind before, NULL: the first, off the list; its reference
-   goes along. */
-static lk__claim *due_take(lk__due *due, lk__claim *before)
+/* Takes one off the list; its reference goes along. */
+static void due_take(lk__due *due, lk__claim *claim)
 {
-    lk__claim *claim = before == NULL ? due->first : before->next_due;
-
-    if (before == NULL)
+    if (claim->prev_due == NULL)
         due->first = claim->next_due;
     else
-        before->next_due = claim->next_due;
-    if (due->last == claim)
-        due->last = before;
+        claim->prev_due->next_due = claim->next_due;
+    if (claim->next_due == NULL)
+        due->last = claim->prev_due;
+    else
+        claim->next_due->prev_due = claim->prev_due;
+    claim->next_due = claim->prev_due = NULL;
+    claim->is_due = false;
     due->count--;
-    return claim;
+}
+
+/* The same without renewing it. */
+static void due_drop(lk__due *due, lk__claim *claim)
+{
+    due_take(due, claim);
+    claim->renewing = false;
 }
 
 /* By its own keys alone a hold is renewed while the inbox stands that would hear
@@ -491,25 +500,23 @@ static void batch_fill(struct batch *batch)
 {
     lk__due *due = &batch->node->due;
     uint64_t now = lk__client_now(batch->node->client);
-    lk__claim *before = NULL, *at;
+    lk__claim *next;
     uint64_t weight = 0, seen = 0;
 
     batch->whole = wants_whole(due->first, now);
-    while ((at = before == NULL ? due->first : before->next_due) != NULL &&
-           batch->count < BATCH_NAMES && weight < BATCH_WEIGHT &&
-           seen < SEEN_MOST) {
-        if (at->state == LK__CLAIM_HELD && !goes_along(batch, at, now)) {
-            before = at;
-            seen++;
-            continue;
-        }
-        at = due_take(due, before);
-        if (at->state == LK__CLAIM_HELD) {
+    for (lk__claim *at = due->first; at != NULL && batch->count < BATCH_NAMES &&
+                                     weight < BATCH_WEIGHT && seen < SEEN_MOST;
+         at = next) {
+        next = at->next_due;
+        if (at->state != LK__CLAIM_HELD) {
+            due_drop(due, at);
+            lk__claim_unref(at);
+        } else if (goes_along(batch, at, now)) {
+            due_take(due, at);
             batch_add(batch, at, now);
             weight += at->terms.need;
         } else {
-            at->renewing = false;
-            lk__claim_unref(at);
+            seen++;
         }
     }
 }
@@ -528,9 +535,9 @@ static void batch_undo(struct batch *batch)
 static void due_postpone(lk__due *due)
 {
     while (due->first != NULL) {
-        lk__claim *claim = due_take(due, NULL);
+        lk__claim *claim = due->first;
 
-        claim->renewing = false;
+        due_drop(due, claim);
         if (claim->state == LK__CLAIM_HELD)
             renew_again(claim);
         lk__claim_unref(claim);
@@ -582,26 +589,22 @@ void lk__watchdog_flush(lk__node *node)
     }
 }
 
-void lk__watchdog_moved(lk__node *node)
+void lk__watchdog_moved(lk__claim *claim, lk__node *from)
 {
-    size_t count = node->due.count;
-
-    while (count-- > 0) {
-        lk__claim *claim = due_take(&node->due, NULL);
-
-        claim->renewing = false;
-        if (claim->state == LK__CLAIM_HELD)
-            lk__watchdog_due(claim);
-        lk__claim_unref(claim);
-    }
+    if (!claim->is_due)
+        return;
+    due_drop(&from->due, claim);
+    if (claim->state == LK__CLAIM_HELD)
+        lk__watchdog_due(claim);
+    lk__claim_unref(claim);
 }
 
 void lk__watchdog_stop(lk__node *node)
 {
     while (node->due.first != NULL) {
-        lk__claim *claim = due_take(&node->due, NULL);
+        lk__claim *claim = node->due.first;
 
-        claim->renewing = false;
+        due_drop(&node->due, claim);
         lk__claim_unref(claim);
     }
 }

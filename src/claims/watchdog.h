@@ -37,8 +37,9 @@ uint64_t lk__watchdog_lease(const lk__claim *claim, uint64_t now);
 void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at,
                           uint64_t lease_ms);
 
-/* Names are at this node no more: their holds are due at another. */
-void lk__watchdog_moved(struct lk__node *node);
+/* The claim's name is at this node no more: what is due is so at another. The
+   caller has the claim. */
+void lk__watchdog_moved(lk__claim *claim, struct lk__node *from);
 
 /* Sends what is due. */
 void lk__watchdog_flush(struct lk__node *node);

@@ -22,7 +22,8 @@
 enum {
     SECOND_MS = 1000,
     ADDRESSES = 1200, /* more than there is room for at a time */
-    WATCHDOG_MS = 3000
+    WATCHDOG_MS = 3000,
+    HALF = LK__SLOTS / 2
 };
 
 /* Hosts that begin with an s are of the URL, and always there. */
@@ -43,6 +44,8 @@ typedef struct scene {
     unsigned moved;       /* about what is at the importer, that came there; */
     unsigned unasked;     /* those that came there without ASKING */
     bool is_asking;
+    const char *other; /* the master of half of all slots, if there is one; */
+    bool is_over;      /* it has those of the master, which is not there */
 } scene;
 
 static scene now;
@@ -54,6 +57,13 @@ static bool is_at(const fake_link *link, const char *host)
     return host != NULL && strcmp(fake_link_address(link)->host, host) == 0;
 }
 
+static bool is_there(const fake_link *link)
+{
+    return fake_link_address(link)->host[0] == 's' ||
+           (is_at(link, now.master) && !now.is_over) ||
+           is_at(link, now.other) || is_at(link, now.importer);
+}
+
 static int on_connect(void *data, fake_link *link)
 {
     (void)data;
@@ -62,22 +72,29 @@ static int on_connect(void *data, fake_link *link)
         now.link = link;
     }
     now.imports += is_at(link, now.importer);
-    return fake_link_address(link)->host[0] == 's' || is_at(link, now.master) ||
-                   is_at(link, now.importer)
-               ? 0
-               : -ECONNREFUSED;
+    return is_there(link) ? 0 : -ECONNREFUSED;
+}
+
+static size_t range_write(char *text, size_t size, unsigned first,
+                          unsigned last, const char *host)
+{
+    return (size_t)snprintf(text, size,
+                            "*3\r\n:%u\r\n:%u\r\n*3\r\n$%zu\r\n%s\r\n:6379"
+                            "\r\n$1\r\ni\r\n",
+                            first, last, strlen(host), host);
 }
 
 static void say_map(fake_link *link)
 {
     const char *host = fake_link_address(link)->host;
     const char *named = host[0] == 's' ? now.said[host[1] - '0'] : now.master;
-    char text[128];
+    char text[256] = "*2\r\n";
+    size_t size = strlen(text);
 
-    (void)snprintf(text, sizeof(text),
-                   "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$%zu\r\n%s\r\n:6379\r\n"
-                   "$1\r\ni\r\n",
-                   strlen(named), named);
+    size += range_write(text + size, sizeof(text) - size, 0, HALF - 1,
+                        now.is_over ? now.other : named);
+    (void)range_write(text + size, sizeof(text) - size, HALF, LK__SLOTS - 1,
+                      now.other != NULL ? now.other : named);
     fake_say(link, text);
 }
 
@@ -166,6 +183,8 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
         say_map(link);
     } else if (strcmp(argv[0], "SUBSCRIBE") == 0) {
         say_subscribed(link, argv[1]);
+    } else if (strcmp(argv[0], "GET") == 0) {
+        fake_say(link, "$-1\r\n");
     } else if (strncmp(argv[0], "EVAL", 4) == 0) {
         now.is_asking = was_asking;
         play_script(link, argv, sizes);
@@ -302,6 +321,27 @@ static void a_reader_is_renewed_at_both_masters(void **state)
     lk_rwlock_free(lock);
 }
 
+/* A question of no lock: how many stripes there are. */
+static void a_question_goes_with_its_slot(void **state)
+{
+    lk_stripes *stripes = NULL;
+    lk_hold *hold = NULL;
+
+    (void)state;
+    assert_true(lk__slot_of("name2", 5) < HALF);
+    now.other = "w";
+    open_client();
+    run_ms(SECOND_MS);
+    assert_status(lk_stripes_new(&stripes, now.client, "name2", NULL), LK_OK);
+    fake_break(now.link, -ECONNRESET);
+    now.is_over = true;
+    assert_status(lk_stripes_acquire(stripes, "k", 5 * (int64_t)SECOND_MS, NULL,
+                                     &hold),
+                  LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_stripes_free(stripes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +354,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_hold_is_renewed_at_a_master_that_has_no_slot_yet, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(a_question_goes_with_its_slot, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_reader_is_renewed_at_both_masters,
                                         setup, teardown),
     };
