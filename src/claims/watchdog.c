@@ -324,6 +324,10 @@ static bool has_next_part(struct batch *batch, const redisReply *reply)
 
     if (!is_in_cluster(batch->claims[0]) || batch->whole || batch->count != 1)
         return false;
+    if (is_error &&
+        batch->request.in_full) /* then it was not taken in either */
+        lk__node_of(batch->request.conn)->seen[batch->request.script->index] =
+            0;
     if ((!is_error && batch->part > 0 && batch->part < batch->each &&
          part_is_held(batch, reply)) ||
         (batch->part == 0 && batch->each > 1 &&
