@@ -239,7 +239,7 @@ static int run_acquire(cli *c, int argc, char **argv)
 
 static const cli_option acquire_options[] = {
     {CLI_TIME, 'l', "lease", AT(lease_ms), "TIME",
-     "it ends then unless it is renewed; 1s or more, to be said", 0},
+     "it ends then unless renewed; 1s at least, to be said", 0},
     {CLI_FLAG, 0, "export", AT(exports), NULL, "write lines for a shell's eval",
      0},
     {CLI_COUNT, 0, "pid", AT(pid), "PID",

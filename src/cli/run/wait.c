@@ -396,6 +396,16 @@ static void say_patience(const run_wait *wait)
              cli_time_words(time, (uint64_t)ms));
 }
 
+static int fail_server(const waiting *w, lk_status status)
+{
+    const run_wait *wait = w->wait;
+    int code = cli_fail_status(wait->c, status, wait->subject->name);
+
+    if (status == LK_EOFFLINE && !w->is_connected)
+        say_patience(wait);
+    return code;
+}
+
 int run_wait_fail(const run_wait *wait, lk_status status)
 {
     uint64_t permits = 0;
@@ -436,12 +446,8 @@ int run_wait_fail(const run_wait *wait, lk_status status)
     if (status == LK_ETYPE)
         return cli_fail_kind(wait->c, wait->client, wait->subject->name,
                              wait->subject->kind);
-    if (code != CLI_BUSY) {
-        (void)cli_fail_status(wait->c, status, wait->subject->name);
-        if (status == LK_EOFFLINE && !w->is_connected)
-            say_patience(wait);
-        return code;
-    }
+    if (code != CLI_BUSY)
+        return fail_server(w, status);
     if (wait->c->quiet)
         return code;
     (void)snprintf(words, sizeof(words), "%s", cli_error_words());

@@ -70,6 +70,19 @@ static void start_a_queue(seeing *f)
     assert_true(wait_until(two_wait, f->server, 5000));
 }
 
+/* A process stops a moment after it was told to. */
+static bool is_shown_stopped(void *data)
+{
+    const seeing *f = data;
+    tool *t = tool_start(&f->how, "who", "n", NULL);
+    bool is_shown;
+
+    assert_int_equal(tool_wait(t, 10000), 0);
+    is_shown = strstr(tool_out(t), ", whose process is stopped\n") != NULL;
+    tool_free(t);
+    return is_shown;
+}
+
 /* It is of this host, where that can be seen. */
 static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
 {
@@ -80,12 +93,12 @@ static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
     t = tool_start(&f->how, "who", "n", NULL);
     assert_int_equal(tool_wait(t, 10000), 0);
     assert_null(strstr(tool_out(t), "whose process"));
+    tool_free(t);
     assert_int_equal(kill(f->keepers[0], SIGSTOP), 0);
-    assert_tool(&f->how, 0, ", whose process is stopped\n", "", "who", "n",
-                NULL);
+    assert_true(wait_until(is_shown_stopped, f, 10000));
     keeper_kill(f->keepers[0]);
     f->count = 0;
-    assert_tool(&f->how, 0, ", whose process is gone\n", "", "who", "n", NULL);
+    assert_tool(&f->how, 0, ", whose process is gone", "", "who", "n", NULL);
     t = tool_start(&f->how, "break", "--yes", "n", NULL);
     tool_wait_err(t, "waiting for the lease of ", 10000);
     tool_wait_err(t, " at most; if its work is over: ^C, then --now", 10000);
