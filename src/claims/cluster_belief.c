@@ -31,6 +31,7 @@ static bool is_old(const lk__node *node, uint64_t now)
     const lk__greeting *greeting = &node->command_greeting;
 
     return lk__node_is_ready(node) && greeting->has_led &&
+           node->command.ready_at + LK__BELIEF_MS * MS >= node->heard_since &&
            greeting->born_at != INT64_MAX &&
            greeting->born_at + (int64_t)(LK__BELIEF_MS * MS) < (int64_t)now;
 }
@@ -169,6 +170,10 @@ static void judge(lk__cluster *cluster, lk__node *node, uint64_t asked_at)
     }
     if (until <= now)
         return;
+    if (before <= now) {
+        node->heard_since = now;
+        node->gave = false; /* nobody looked while it was not believed */
+    }
     if (is_old(node, now))
         belief->from = 0;
     else if (before <= now && belief->from != LK__NEVER)

@@ -308,6 +308,7 @@ begin(lk__node *node, lk_client *client, const lk__endpoint *endpoint)
         node->endpoint = *endpoint;
     node->address.port = endpoint != NULL ? endpoint->port : node->address.port;
     node->belief.until = LK__NEVER;
+    node->belief.turn = 1; /* 0 is what no server said */
     node->can_kill = true;
     node->offline_alarm.fire = on_offline;
     lk__record_init(node);

@@ -54,6 +54,7 @@ struct lk__node {
     size_t slot_count; /* how many it serves, */
     uint64_t
         led_since; /* and since when without a break, as far as is known, */
+    uint64_t heard_since; /* since when it is believed without a gap, */
     uint64_t asked_until; /* it is asked, though it may serve none, */
     uint64_t used_at;     /* when it was of use last, */
     bool gave;            /* and whether it gave when last looked at */

@@ -398,22 +398,26 @@ bool lk__topics_heard(const lk__place *place)
     return all_heard(place);
 }
 
-/* It is the oldest request, so that what comes now may be the answer to it. */
-static bool is_awaited(const lk__topic *topic)
+/* The oldest request of the inbox gives this channel up, so that what comes now is
+   the answer to it; also if its place has gone to another node meanwhile. */
+static bool is_awaited(const lk__node *node, const char *channel)
 {
-    return topic->request.busy && !topic->asked &&
-           topic->request.conn->first == &topic->request;
+    lk__request *first = node->inbox.first;
+    const lk__topic *topic;
+
+    if (first == NULL || first->on_reply != on_answered)
+        return false;
+    topic = topic_of(first);
+    return !topic->asked &&
+           strcmp(lk__channel_name(&topic->channel), channel) == 0;
 }
 
 bool lk__topic_ended(lk__node *node, const char *channel)
 {
     lk__topic *topic = topic_first(node, channel), *next;
 
-    for (next = topic; next != NULL;
-         next = topic_next(lk__table_find_next(&next->entry), node, channel)) {
-        if (is_awaited(next))
-            return false;
-    }
+    if (is_awaited(node, channel))
+        return false;
     /* One that is being asked for is asked for behind this. */
     for (; topic != NULL; topic = next) {
         lk__place *place = topic->place;

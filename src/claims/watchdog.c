@@ -359,6 +359,8 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
     batch->node->due.batches--;
     if (!is_there)
         status = batch_heard(batch, status, reply);
+    else if (batch->claims[0]->place->node != batch->node)
+        status = LK_EINDOUBT; /* that node was asked on behalf of another */
     if (status == LK_OK) {
         batch_answered(batch, reply);
         status = batch_check(batch, reply);
@@ -550,11 +552,13 @@ static void due_postpone(lk__due *due)
 
 /* As many as it takes to have all that is due renewed in drain_ns(), at the
    pace of the last answer: where a client's holds fall due all at once, after an
-   outage, others are not kept waiting for longer than they must. */
+   outage, others are not kept waiting for longer than they must. In a cluster few
+   names share a slot, and so a question. */
 static uint64_t batches_most(const lk__node *node)
 {
     const lk__due *due = &node->due;
-    uint64_t most = (due->count / BATCH_NAMES + 1) * (due->took_ns / 1000) /
+    size_t names = node->client->work->cluster != NULL ? 1 : BATCH_NAMES;
+    uint64_t most = (due->count / names + 1) * (due->took_ns / 1000) /
                     (drain_ns(node->client) / 1000);
 
     if (most > due->room)
