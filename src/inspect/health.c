@@ -48,8 +48,10 @@ static void examine_next(struct doctor *doctor)
 
     while (node != NULL && is_examined(doctor, node))
         node = lk__cluster_next(client, node);
-    if (node == NULL)
+    if (node == NULL) {
+        lk__probe_sift_missed(&doctor->probe);
         return;
+    }
     exam = lk__exam_new(&doctor->probe, node);
     if (exam == NULL) {
         lk__probe_end(&doctor->probe, LK_ENOMEM, NULL);

@@ -32,8 +32,6 @@ void lk__probe_settle(lk__probe *probe)
 {
     if (probe->busy > 0)
         return;
-    if (!probe->call.done)
-        lk__probe_sift_missed(probe);
     lk__probe_end(probe, LK_OK, NULL);
     if (probe->released)
         probe_free(probe);

@@ -170,7 +170,8 @@ static const char *reason_of(const run *r, char *to, size_t size)
     const char *why = r->options.why;
     char time[CLI_TIME_SIZE];
 
-    if (r->options.at_least_ms <= 0)
+    /* A leader's is its value. */
+    if (r->options.at_least_ms <= 0 || r->options.kind == CLI_LEADER)
         return why;
     (void)snprintf(to, size, "kept for %s at least%s%s",
                    cli_time_words(time, (uint64_t)r->options.at_least_ms),

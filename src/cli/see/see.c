@@ -296,7 +296,8 @@ static void put_mode(FILE *to, lk_kind kind, const lk_party *party)
 static void put_life(FILE *to, const lk_party *party)
 {
     static const char *const words[] = {[SEE_UNSEEN] = "",
-                                        [SEE_GONE] = ", whose process is gone",
+                                        [SEE_GONE] =
+                                            ", which this host does not see",
                                         [SEE_STOPPED] =
                                             ", whose process is stopped"};
 
