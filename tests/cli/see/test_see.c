@@ -98,7 +98,8 @@ static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
     assert_true(wait_until(is_shown_stopped, f, 10000));
     keeper_kill(f->keepers[0]);
     f->count = 0;
-    assert_tool(&f->how, 0, ", which this host does not see", "", "who", "n", NULL);
+    assert_tool(&f->how, 0, ", which this host does not see", "", "who", "n",
+                NULL);
     t = tool_start(&f->how, "break", "--yes", "n", NULL);
     tool_wait_err(t, "waiting for the lease of ", 10000);
     tool_wait_err(t, " at most; if its work is over: ^C, then --now", 10000);

@@ -153,6 +153,23 @@ static void whoever_stood_still_takes_nothing_new_for_a_while(void **state)
     assert_in_range(take_ms(), 0, SOON_MS);
 }
 
+/* It has never followed another, as far as its greeting goes; but that is from
+   before, and it may have followed one and been elected again. */
+static void a_greeting_from_before_says_nothing_of_that_while(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MASTERS; i++) {
+        p->nodes[i].is_young = false;
+        played_kill(p, i);
+        p->nodes[i].connect_answer = 0;
+    }
+    assert_in_range(take_ms(), 0, ROUND_MS);
+    played_run_ms(p, BELIEF_MS + ROUND_MS);
+    fake_world_freeze(p->world, (BELIEF_MS + 1000) * FAKE_MS);
+    assert_in_range(take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
+    assert_in_range(take_ms(), 0, SOON_MS);
+}
+
 static void a_moment_of_standing_still_costs_nothing(void **state)
 {
     (void)state;
@@ -485,6 +502,7 @@ int main(void)
         TEST(a_grant_that_is_told_is_asked_for),
         TEST(a_grant_that_its_master_does_not_know_is_none),
         TEST(whoever_stood_still_takes_nothing_new_for_a_while),
+        TEST(a_greeting_from_before_says_nothing_of_that_while),
         TEST(a_moment_of_standing_still_costs_nothing),
         TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
         TEST(one_that_is_still_silent_does_not_name_it),
