@@ -285,8 +285,6 @@ note_slots(void *data, lk__slot_word word, unsigned first, unsigned last)
             now->owners[slot] = part->number;
         else
             now->moves[slot] = true;
-        now->goes[slot] = now->goes[slot] || word == LK__SLOT_GOES;
-        now->comes[slot] = now->comes[slot] || word == LK__SLOT_COMES;
     }
 }
 
@@ -333,16 +331,6 @@ static void want_all(lk__walk *walk)
         part->is_wanted = part->line != NULL;
 }
 
-/* What goes to a master that has no slots yet: that one is not asked. */
-static bool has_unseen_target(const lk__walk_slots *now)
-{
-    unsigned slot = 0;
-
-    while (slot < LK__SLOTS && (!now->goes[slot] || now->comes[slot]))
-        slot++;
-    return slot < LK__SLOTS;
-}
-
 static void finish(lk__walk *walk, size_t open)
 {
     lk__probe *probe = walk->probe;
@@ -353,8 +341,6 @@ static void finish(lk__walk *walk, size_t open)
         if (walk->map->now.owners[slot] == 0)
             lk__probe_note(probe, lk__cluster_node(client, slot), NULL);
     }
-    if (has_unseen_target(&walk->map->now))
-        lk__probe_note(probe, NULL, "a slot that moves to a new master");
     if (open > 0)
         lk__probe_note(probe, NULL, "slots that moved all the while");
     if (!probe->call.done)

@@ -33,8 +33,6 @@ void lk__line_read(const char *line,
 typedef struct lk__walk_slots {
     unsigned short owners[LK__SLOTS];
     bool moves[LK__SLOTS]; /* half */
-    bool goes[LK__SLOTS];  /* so its owner says, */
-    bool comes[LK__SLOTS]; /* and so another that was asked */
 } lk__walk_slots;
 
 typedef struct lk__walk_map {
