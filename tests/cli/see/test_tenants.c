@@ -152,23 +152,22 @@ static size_t attack_all(redisContext *to, const char *list, const char *but,
 
 /* ---- what the tenant has --------------------------------------------------------- */
 
-/* One of each that leaves keys, and a waiter of each that has an inbox. */
-static void take_names(lk_client *client)
+/* One of each that leaves keys. */
+static void take_names(lk_client *client, lk_hold *holds[2])
 {
     const lk_semaphore_options two = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 2};
     lk_rwlock *rwlock = NULL;
     lk_semaphore *semaphore = NULL;
     lk_latch *latch = NULL;
-    lk_hold *writes = NULL, *permit = NULL;
 
     assert_status(lk_rwlock_new(&rwlock, client, "billing:2", NULL), LK_OK);
-    assert_status(lk_rwlock_acquire_write(rwlock, 0, NULL, &writes), LK_OK);
+    assert_status(lk_rwlock_acquire_write(rwlock, 0, NULL, &holds[0]), LK_OK);
     assert_status(lk_semaphore_new(&semaphore, client, "billing:3", &two),
                   LK_OK);
-    assert_status(lk_semaphore_acquire(semaphore, 1, 0, NULL, &permit), LK_OK);
+    assert_status(lk_semaphore_acquire(semaphore, 1, 0, NULL, &holds[1]),
+                  LK_OK);
     assert_status(lk_latch_new(&latch, client, "billing:4", NULL), LK_OK);
     assert_status(lk_latch_reset(latch, 2), LK_OK);
-    (void)writes; /* they go with the client */
     lk_latch_free(latch);
     lk_semaphore_free(semaphore);
     lk_rwlock_free(rwlock);
@@ -189,7 +188,7 @@ static void a_tenant_reaches_no_key_and_no_channel_of_another(void **state)
 {
     lk_client *holder, *waiter;
     redisContext *to;
-    lk_hold *hold;
+    lk_hold *hold, *others[2];
     taker *t;
 
     (void)state;
@@ -197,7 +196,7 @@ static void a_tenant_reaches_no_key_and_no_channel_of_another(void **state)
     tenant_make("billing");
     holder = tenant_open("billing");
     waiter = tenant_open("billing");
-    take_names(holder);
+    take_names(holder, others);
     hold = locking_hold(locking_lock(f, holder, "billing:1"));
     t = locking_take(f, locking_lock(f, waiter, "billing:1"), 10000, NULL);
     locking_wait_queued(f, "billing:1", 1);
@@ -212,6 +211,8 @@ static void a_tenant_reaches_no_key_and_no_channel_of_another(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
     assert_int_equal(locking_stats(waiter).grants, 1);
+    assert_status(lk_hold_release(others[0]), LK_OK);
+    assert_status(lk_hold_release(others[1]), LK_OK);
 }
 
 /* Tenants that begin alike, and none. */

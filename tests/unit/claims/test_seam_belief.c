@@ -454,8 +454,12 @@ static void nothing_stands_behind_an_asking_without_its_question(void **state)
     lk_lock_free(p->lock);
     p->lock = NULL;
     assert_status(lk_client_shutdown(p->client, 0), LK_ETIMEDOUT);
-    while (count-- > 0)
+    played_run_ms(p, 1);
+    while (count-- > 0) {
+        assert_int_equal(atomic_load(&calls[count].ends), 1);
+        assert_null(calls[count].hold);
         lk_lock_free(locks[count]);
+    }
 }
 
 static void *others[OTHERS];
