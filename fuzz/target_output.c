@@ -170,7 +170,9 @@ static void show_rows(const cli *c, const lk_party *party, input *in)
 {
     lk_entry entries[ROWS];
     const lk_entry *pointers[ROWS];
-    lk_listing listing = {.count = ROWS, .entries = pointers};
+    lk_listing listing = {.count = ROWS,
+                          .entries = pointers,
+                          .missing = texts[7]};
     see_row rows[ROWS];
     const see_rows all = {.listing = &listing, .rows = rows, .count = ROWS};
     int columns = 8 + (int)input_byte(in);
