@@ -82,6 +82,7 @@ static void hand_over(const char *tenant)
     t = locking_take(f, locking_lock(f, b, name), 10000, NULL);
     locking_wait_waiting(b, 1);
     locking_wait_queued(f, name, 1);
+    locking_wait_calm(b);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_release(t), LK_OK);
     assert_int_equal(locking_stats(b).grants, 1);
@@ -200,6 +201,7 @@ static void a_tenant_reaches_no_key_and_no_channel_of_another(void **state)
     hold = locking_hold(locking_lock(f, holder, "billing:1"));
     t = locking_take(f, locking_lock(f, waiter, "billing:1"), 10000, NULL);
     locking_wait_queued(f, "billing:1", 1);
+    locking_wait_calm(waiter);
 
     to = attacker_connect("orders");
     assert_in_range(attack_all(to, "KEYS *", "", attack_key), 8, 100);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/locking.h"
 #include "support/ringed.h"
 #include "support/wait.h"
 
@@ -116,6 +117,7 @@ static void hand_on(turns *t, void (*take)(turns *t, unsigned whose, call *c))
         memset(wants, 0, sizeof(*wants));
         take(t, (i + 1) % 2, wants);
         ringed_wait_line(t->at, t->name, 1);
+        locking_wait_calm(t->clients[(i + 1) % 2]);
         assert_status(lk_hold_release(has->hold), LK_OK);
         assert_status(call_wait(wants, NULL), LK_OK);
     }
@@ -349,6 +351,7 @@ static void a_subscription_that_ends_is_made_anew(void **state)
     freeReplyObject(server_command(at, "CLUSTER ADDSLOTS %u", slot));
     freeReplyObject(server_command(at, "EXEC"));
     wait_ears(at, "latchkey:{anew}:i:*", 1);
+    locking_wait_calm(waiter);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(call_wait(&c, waiter), LK_OK);
     assert_int_equal(grants_of(waiter), 1);
@@ -547,6 +550,7 @@ static void a_user_is_told_of_his_own_names_alone(void **state)
     wanted = ringed_lock(tenant, "orders:1");
     ringed_take(&c, wanted);
     ringed_wait_line(ringed_master("orders:1"), "orders:1", 1);
+    locking_wait_calm(tenant);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(call_wait(&c, tenant), LK_OK);
     assert_int_equal(grants_of(tenant), 1);

@@ -67,6 +67,7 @@ static void a_hand_over_costs_two_requests_also_within_a_client(void **state)
         calls[i].act = release_it;
     acquire_many(fair_lock(f, client), calls, WAITS);
     locking_wait_queued(f->base, "n", WAITS);
+    locking_wait_calm(client);
     assert_status(lk_hold_release(hold), LK_OK);
     for (int i = 0; i < WAITS; i++)
         assert_status(call_wait(&calls[i], NULL), LK_OK);

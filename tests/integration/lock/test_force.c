@@ -114,6 +114,7 @@ static void a_forced_release_hands_over_to_the_next_waiter(void **state)
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
 
+    locking_wait_calm(f->clients[1]); /* it has heard that it is queued */
     assert_status(lk_lock_force_release(f->locks[0]), LK_OK);
     assert_status(taker_join(t), LK_OK);
     assert_int_equal(locking_stats(f->clients[1]).grants, 1);

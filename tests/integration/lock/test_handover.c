@@ -32,10 +32,11 @@ static void the_grant_is_a_message_and_not_a_command(void **state)
     lk_hold *hold = locking_hold(lock_of_new_client(f));
     taker *t = queue_up(f, 1);
     lk_client *client = f->clients[1];
-    lk_client_stats before = locking_stats(client);
-    lk_client_stats after;
+    lk_client_stats before, after;
     uint64_t commands;
 
+    locking_wait_calm(client); /* it has heard that it is in the queue */
+    before = locking_stats(client);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(taker_join(t), LK_OK);
     after = locking_stats(client);
