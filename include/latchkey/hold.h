@@ -237,7 +237,9 @@ typedef struct lk_party {
 typedef struct lk_info {
     size_t holder_count;
     const lk_party *const *holders;
-    size_t waiter_count;            /**< all waiters */
+    size_t waiter_count;            /**< all waiters, but those that were not
+                                         heard of for 13 s, as those that died:
+                                         they are not listed either */
     size_t listed_count;            /**< of these in waiters: at most 64 */
     const lk_party *const *waiters; /**< first in line first; those who wait for
                                          Redisson's fair lock behind them */

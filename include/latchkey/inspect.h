@@ -65,7 +65,8 @@ typedef struct lk_entry {
                                 permit whose lease has ended may be counted
                                 until somebody comes across it */
     uint64_t waiter_count; /**< without Redisson's, but those of its fair lock;
-                                one that died counts until it is come across */
+                                one that was not heard of for 13 s does not
+                                count, if it is among the first 1024 */
     bool has_value;        /**< a semaphore or a latch that is set */
     int64_t value;         /**< permits that are free; what a latch waits for */
     const lk_party *holder; /**< of a lock or read-write lock one of those who

@@ -5,7 +5,7 @@
 -- written before the count, and the count last, in one command, so that it has
 -- no undo; then its end, which no error follows. `to` is as in noted.save, with
 -- channel.
--- needs: failed clock past publish queue generation noted waits
+-- needs: failed clock past publish queue generation noted waiting
 
 local change_steps = {}
 
@@ -22,7 +22,7 @@ end
 function change_steps.is_last(key, queue_at, it)
     return it.met and it.count + 1 == it.size
         and redis.call('ZCOUNT', key, queue.text(it.gen), '+inf') == 1
-        and waits.all(queue_at) == 0
+        and waiting.all(queue_at) == 0
 end
 
 function change_steps.copy(it)

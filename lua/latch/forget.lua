@@ -9,7 +9,7 @@
 -- larger number by the server's clock. Fences of another kind stay for an hour.
 -- The memo stays for its eleven minutes, in which a change may be sent again. A
 -- full server does not refuse it.
--- needs: audience failed past generation waits master
+-- needs: audience failed past generation waiting master
 
 local HOUR = '3600000'
 
@@ -23,7 +23,7 @@ if not it then
     return bad
 end
 redis.call('ZCARD', arrived_key)
-local waiters = waits.all(queue_key)
+local waiters = waiting.all(queue_key)
 local counts = audience({news, channel})
 if failed(counts) then
     return counts

@@ -3,7 +3,7 @@
 -- the first 64 of each.
 --
 -- Invariants: nothing is changed, but a replica refuses it. No nonce is told.
--- needs: clock queue generation waits master
+-- needs: clock queue generation waiting master
 
 local bad = master(record_key)
 if bad then
@@ -36,7 +36,7 @@ if it.phase ~= 'unset' and it.news ~= 'armed' then
         add(holders, rows[i], 1, 0, math.max(ms, 0), -1, '', '')
     end
 end
-local number, entries = waits.all(queue_key)
+local number, entries = waiting.all(queue_key)
 for i = 1, #entries do
     local one = entries[i]
     add(waiters, one.claim, 1, 0,

@@ -6,7 +6,7 @@
 -- of one that is revoked stands v. Those who wait for Redisson's fair lock come
 -- behind ours, with a need of 0; where they may not be read, without them. No
 -- nonce is told.
--- needs: failed clock past holder queue master
+-- needs: failed clock past holder queue waiting master
 
 local bad = master(lock_key)
 if bad then
@@ -44,18 +44,10 @@ for i = 1, #fields, 2 do
         is_ours and was.reason or '', is_ours
             and was.mode .. (was.flag == 'v' and 'v' or '') or '')
 end
-local found = redis.call('ZRANGEBYSCORE', queue_key, '0',
-    '(' .. queue.score(queue.VOID, 0), 'WITHSCORES', 'LIMIT', '0', '64')
-for i = 1, #found, 2 do
-    local it = queue.entry(found[i], found[i + 1])
-    if it then
-        add(waiters, it.claim, tonumber(it.need), it.ticket,
-            math.max(clock.ms - queue.time_of(it.ticket), 0), it.reason,
-            it.mode)
-    end
+local number, entries = waiting.all(queue_key)
+for i = 1, #entries do
+    waiting.tell(waiters, entries[i], entries[i].mode)
 end
-local number = redis.call('ZCOUNT', queue_key, '0',
-    '(' .. queue.score(queue.VOID, 0))
 local others = redis.pcall('LRANGE', fairq_key, '0', '63')
 local length = redis.pcall('LLEN', fairq_key)
 if not failed(others) and not failed(length) then

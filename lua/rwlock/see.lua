@@ -6,7 +6,7 @@
 -- not one of ours fence and held are 0, and the reason is empty. A writer is shown
 -- without its `:write`, an upgrade as one that waits to write. A reader whose
 -- lease has run out is none. Behind the mode of one that is revoked stands v. No nonce is told.
--- needs: failed clock hold readers queue master
+-- needs: failed clock hold readers queue waiting master
 
 local LISTED = 64
 
@@ -67,22 +67,21 @@ for i = 1, math.min(#readings, LISTED * 7 - #holders) do
 end
 
 -- The first of each band, parked ones among them.
-local waiting = {}
+local firsts, number = {}, 0
 for _, band in ipairs({0, 1, 2, 3, queue.PARKED}) do
-    local found = queue.first(queue_key, band, tostring(LISTED))
-    for i = 1, #found, 2 do
-        waiting[#waiting + 1] = queue.entry(found[i], found[i + 1])
+    local some, entries = waiting.between(queue_key, queue.score(band, 0),
+        '(' .. queue.score(band + 1, 0))
+    number = number + some
+    for i = 1, #entries do
+        firsts[#firsts + 1] = entries[i]
     end
 end
-table.sort(waiting, function(a, b)
+table.sort(firsts, function(a, b)
     return a.ticket < b.ticket or a.ticket == b.ticket and a.band < b.band
 end)
 local waiters = {}
-for i = 1, math.min(#waiting, LISTED) do
-    local it = waiting[i]
-    add(waiters, it.claim, tonumber(it.need), it.ticket,
-        math.max(clock.ms - queue.time_of(it.ticket), 0), it.reason,
-        it.mode == 'x' and 'w' or it.mode)
+for i = 1, math.min(#firsts, LISTED) do
+    local it = firsts[i]
+    waiting.tell(waiters, it, it.mode == 'x' and 'w' or it.mode)
 end
-return {SEEN, redis.call('ZCOUNT', queue_key, '0',
-    '(' .. queue.score(queue.VOID, 0)), holders, waiters}
+return {SEEN, number, holders, waiters}

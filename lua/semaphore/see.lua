@@ -5,7 +5,7 @@
 -- Invariants: nothing is changed, but a replica refuses it. A permit whose lease
 -- has ended counts as free, and is not told. A holder that is none of ours is one
 -- permit, in hexadecimal, of fence 0; behind the mode of a revoked one stands v; left -1: it has no end. No nonce is told.
--- needs: books clock master permits queue
+-- needs: books clock master permits waiting
 
 local MOST, LIST = 64, '999' -- so many permits are looked at, from 0
 
@@ -46,16 +46,8 @@ for i = 1, #ids do
             left < 1e13 and left or -1, '', 'p')
     end
 end
-local rows = redis.call('ZRANGEBYSCORE', queue_key, '0',
-    '(' .. queue.score(queue.VOID, 0), 'WITHSCORES', 'LIMIT', '0',
-    queue.text(MOST))
-for i = 1, #rows, 2 do
-    local it = queue.entry(rows[i], rows[i + 1])
-    if it then
-        add(waiters, it.claim, tonumber(it.need), it.ticket,
-            math.max(clock.ms - queue.time_of(it.ticket), 0), it.reason,
-            it.mode)
-    end
+local number, entries = waiting.all(queue_key)
+for i = 1, #entries do
+    waiting.tell(waiters, entries[i], entries[i].mode)
 end
-return {SEEN, redis.call('ZCOUNT', queue_key, '0',
-    '(' .. queue.score(queue.VOID, 0)), holders, waiters}
+return {SEEN, number, holders, waiters}

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- sweep: takes out of a queue what nobody comes back for, faster than it comes:
--- those parked that were not heard of for 13 s, claims void for longer than any
+-- those parked that are silent, claims void for longer than any
 -- request may be late, and marks of clients that are gone.
--- needs: clock queue
+-- needs: clock queue silent
 
 local sweep = {}
 
-local SILENT, MARK, VOID = 13000, 60000, 660000
+local MARK, VOID = 60000, 660000
 
--- Adds to gone those of 64 whose last sign is far away. band: from which on; the
+-- Adds to gone those of 64 that are silent. band: from which on; the
 -- clock chooses among them. nil: the first that are parked.
 local function find_silent(key, band, gone)
     local first = queue.score(band or queue.PARKED, 0)
@@ -18,19 +18,10 @@ local function find_silent(key, band, gone)
     end
     local found = redis.call('ZRANGEBYSCORE', key, first, last, 'WITHSCORES',
         'LIMIT', queue.text(from), '64')
-    local uuids = {'gap'}
-    for i = 1, #found, 2 do
-        uuids[#uuids + 1] = string.match(found[i], '^([^ ]*):') or ''
-    end
-    local marks = #found > 0 and redis.call('ZMSCORE', key, unpack(uuids))
-        or {}
-    for i = 1, #found, 2 do
-        local _, ticket = queue.parts(tonumber(found[i + 1]))
-        local mark = marks[(i + 3) / 2]
-        if not clock.is_near(queue.time_of(ticket), SILENT)
-                and not (mark and clock.is_near(-mark, SILENT))
-                and not (marks[1] and clock.is_near(-marks[1], SILENT)) then
-            gone[#gone + 1] = found[i]
+    local are_silent = silent.among(key, found)
+    for i = 1, #are_silent do
+        if are_silent[i] then
+            gone[#gone + 1] = found[i * 2 - 1]
         end
     end
 end

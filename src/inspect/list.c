@@ -126,6 +126,7 @@ static void cleanup(lk__probe *probe)
     for (size_t i = 0; i < LK__LISTER_LOOKS; i++) {
         lk__free(lister->looks[i].claim);
         lk__free(lister->looks[i].mark);
+        lk__suspects_free(&lister->looks[i].suspects);
     }
     lk__names_free(lister->names);
     lk__free(lister->pattern);

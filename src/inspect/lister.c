@@ -17,7 +17,14 @@
 #include "rwlock_table.h"
 #include "server/reply.h"
 
-enum { FLUSH_EVERY = 16 }; /* names whose questions go out together */
+enum {
+    FLUSH_EVERY = 16, /* names whose questions go out together */
+    READ_MOST = 1024  /* of those who wait for one, as lua/shared/waiting.lua */
+};
+
+/* Scores of those who wait: from the first band to the claims that are void. */
+#define FIRST  "0"
+#define BEHIND "(2533274790395904"
 
 /* ---- reading a name ------------------------------------------------------------ */
 
@@ -43,7 +50,7 @@ static void look_miss(lk__probing *probing)
         look_step(look);
 }
 
-/* Asks a command about a key of the name; up to two words follow the key. */
+/* Asks a command about a key of the name; words follow the key. */
 static void
 look_ask(struct lk__look *look, const char *command, const char *form,
          size_t count, const char *const *words,
@@ -53,13 +60,16 @@ look_ask(struct lk__look *look, const char *command, const char *form,
     bool is_side = form[0] == ':' && form[2] == '\0';
     char *key = is_side ? lk__key_make(form, look->name->name)
                         : lk__name_form(form, look->name->name);
-    lk__arg args[8] = {lk__arg_text(command)};
+    lk__arg *args = lk__alloc((count + 2) * sizeof(*args));
 
-    if (key == NULL) {
+    if (key == NULL || args == NULL) {
         look->pending--;
         lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
+        lk__free(key);
+        lk__free(args);
         return;
     }
+    args[0] = lk__arg_text(command);
     args[1] = lk__arg_text(key);
     for (size_t i = 0; i < count; i++)
         args[i + 2] = lk__arg_text(words[i]);
@@ -69,12 +79,46 @@ look_ask(struct lk__look *look, const char *command, const char *form,
     ask->probing.miss = look_miss;
     lk__probe_send(&look->lister->probe, &ask->probing, count + 2, args);
     lk__free(key);
+    lk__free(args);
 }
 
+/* Redisson's. */
 static void take_waiters(struct lk__look *look, const redisReply *reply)
 {
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer > 0)
         look->name->entry.waiter_count += (uint64_t)reply->integer;
+}
+
+static uint64_t begun_ms(const struct lk__look *look)
+{
+    return lk__walk_ms(&look->lister->walk, look->name->name);
+}
+
+/* The first of those who wait. */
+static void take_line(struct lk__look *look, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return;
+    look->read = reply->elements / 2;
+    look->name->entry.waiter_count = look->read;
+    if (!lk__suspects_find(&look->suspects, reply, begun_ms(look)))
+        lk__probe_end(&look->lister->probe, LK_ENOMEM, NULL);
+}
+
+/* All of them, where more wait than were read. */
+static void take_length_of_line(struct lk__look *look, const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER &&
+        reply->integer > (int64_t)look->read)
+        look->name->entry.waiter_count += (uint64_t)reply->integer - look->read;
+}
+
+static void take_marks(struct lk__look *look, const redisReply *reply)
+{
+    size_t silent = lk__suspects_judge(reply, begun_ms(look));
+
+    if (silent <= look->read)
+        look->name->entry.waiter_count -= silent;
 }
 
 static void take_lease(struct lk__look *look, const redisReply *reply)
@@ -143,7 +187,7 @@ static void take_holder(struct lk__look *look, const redisReply *reply)
 /* From a time of the server's clock to when the list was begun. */
 static uint64_t span_since(const struct lk__look *look, uint64_t since)
 {
-    uint64_t now = lk__walk_ms(&look->lister->walk, look->name->name);
+    uint64_t now = begun_ms(look);
 
     return since != 0 && now > since ? now - since : 0;
 }
@@ -185,13 +229,24 @@ static void take_reader(struct lk__look *look, const redisReply *reply)
 
 static void ask_record(struct lk__look *look)
 {
-    /* From the first band to the claims that are void. */
-    static const char *const waiters[] = {"0", "(2533274790395904"};
+    static const char *const first[] = {FIRST,   BEHIND, "WITHSCORES",
+                                        "LIMIT", "0",    "1024"};
 
     if (look->name->has_record) {
         look_ask(look, "GET", ":r", 0, NULL, take_record);
-        look_ask(look, "ZCOUNT", ":q", 2, waiters, take_waiters);
+        look_ask(look, "ZRANGEBYSCORE", ":q", 6, first, take_line);
     }
+}
+
+static void ask_line(struct lk__look *look)
+{
+    static const char *const all[] = {FIRST, BEHIND};
+
+    if (look->read == READ_MOST)
+        look_ask(look, "ZCOUNT", ":q", 2, all, take_length_of_line);
+    if (look->suspects.count > 0)
+        look_ask(look, "ZMSCORE", ":q", look->suspects.count,
+                 look->suspects.marks, take_marks);
 }
 
 /* Of a lock it is enough to ask whether the one on record still holds. */
@@ -199,6 +254,7 @@ static void ask_holder(struct lk__look *look)
 {
     const char *claim = look->claim;
 
+    ask_line(look);
     if (!look->name->has_hash)
         return;
     look_ask(look, "PTTL", "", 0, NULL, take_lease);
@@ -333,6 +389,8 @@ static void settle(struct lk__look *look)
     lk__free(look->claim);
     lk__free(look->mark);
     look->claim = look->mark = NULL;
+    look->read = 0;
+    lk__suspects_free(&look->suspects);
 }
 
 static bool look_next(struct lk__look *look)

@@ -5,6 +5,7 @@
 #include <latchkey/inspect.h>
 
 #include "inspect/listing.h"
+#include "inspect/silent.h"
 #include "inspect/walk.h"
 
 /*
@@ -27,6 +28,8 @@ struct lk__look {
     bool many;   /* its hash has more fields than were looked at */
     char *claim; /* whom the record is about */
     char *mark;  /* what is on record of the reader that is shown */
+    size_t read; /* of those who wait */
+    lk__suspects suspects;
     lk_kind hash_kind, record_kind;
     struct lk__look_ask {
         lk__probing probing; /* first */

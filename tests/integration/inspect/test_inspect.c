@@ -107,6 +107,54 @@ static void waiters_are_counted(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+/* Beside each who waits for n: another client's, of so many ms ago. It was heard
+   of marked ms ago. */
+static void add_silent(locking *f, int age_ms, int marked_ms)
+{
+    static const char script[] =
+        "local t = redis.call('TIME') local ms = t[1] * 1000 + t[2] / 1000 "
+        "local q = KEYS[1] local found = redis.call('ZRANGEBYSCORE', q, '0', "
+        "'+inf', 'WITHSCORES') for i = 1, #found, 2 do "
+        "redis.call('ZADD', q, string.format('%.0f', found[i + 1] - ARGV[1] * "
+        "62.5), 'other:' .. string.match(found[i], ':(.*)$')) end "
+        "return redis.call('ZADD', q, string.format('%.0f', ARGV[2] - ms), "
+        "'other')";
+
+    (void)server_integer(f->server, "EVAL %s 1 latchkey:{n}:q %d %d", script,
+                         age_ms, marked_ms);
+}
+
+static void assert_waiters(lk_client *client, size_t count)
+{
+    lk_listing *listing = list(client, NULL, 0, 0);
+    lk_info *info;
+    lk_kind kind;
+
+    assert_int_equal(entry_of(listing, "n")->waiter_count, count);
+    lk_listing_free(listing);
+    assert_status(lk_who(client, "n", &kind, &info), LK_OK);
+    assert_int_equal(info->waiter_count, count);
+    assert_int_equal(info->listed_count, count);
+    lk_info_free(info);
+}
+
+/* Nobody came by who would have taken it out. */
+static void who_has_died_does_not_wait(void **state)
+{
+    locking *f = *state;
+    lk_client *client = locking_open(f, NULL);
+    lk_hold *hold = locking_hold(locking_lock(f, client, "n"));
+
+    locking_take(f, locking_lock(f, locking_open(f, NULL), "n"), LK_FOREVER,
+                 NULL);
+    locking_wait_queued(f, "n", 1);
+    add_silent(f, 3600000, 14000);
+    assert_waiters(client, 1);
+    add_silent(f, 3600000, 5000);
+    assert_waiters(client, 2);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
 /* One of each kind, by what it is called. */
 static void make_one_of_each(lk_client *client, lk_hold *holds[3])
 {
@@ -556,6 +604,7 @@ int main(void)
         TEST(an_empty_server_has_no_names),
         TEST(a_lock_is_listed_with_its_holder),
         TEST(waiters_are_counted),
+        TEST(who_has_died_does_not_wait),
         TEST(each_kind_is_recognised),
         TEST(what_only_redisson_uses_is_recognised),
         TEST(idle_names_are_listed_on_request),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "support/call.h"
@@ -245,12 +246,13 @@ static void of_many_waiters_the_first_64_are_listed(void **state)
     locking *f = *state;
     lk_lock *lock = lock_of_client_named(f, "a");
     lk_hold *hold = locking_hold(lock);
+    const long long now = (long long)time(NULL) * 1000000 / 16;
     lk_info *info;
 
     for (int i = 0; i < 70; i++) {
         assert_int_equal(server_integer(f->server,
                                         "ZADD latchkey:{n}:q %lld c:%d%s",
-                                        SERVER_BAND + 1000 + i, i,
+                                        SERVER_BAND + now + i, i,
                                         " 0123456789abcdef l 1 30000 - p "
                                         "why not"),
                          1);

@@ -2,6 +2,7 @@
 
 /* see: who holds and who waits. */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -62,6 +63,54 @@ static void a_free_name_has_nobody(void **state)
     assert_like(script_redis(f, "DBSIZE"), "0");
 }
 
+/* Nobody has come by who would take them out. */
+static void who_was_not_heard_of_does_not_wait(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_shift(f, 12000);
+    assert_like(lua_lock_see(f), "1 2 (*) (b:1 * c:1 *)");
+    lua_lock_touch(f, "c:1", NULL);
+    lua_lock_shift(f, 14000);
+    assert_like(lua_lock_see(f), "1 1 (*) (c:1 1 * * because l)");
+    lua_lock_shift(f, 26000);
+    assert_like(lua_lock_see(f), "1 0 (*) ()");
+    assert_like(script_redis(f, "ZCOUNT " LUA_LOCK_QUEUE " 0 +inf"), "2");
+}
+
+/* The clock was set: they could not be heard of. */
+static void who_could_not_be_heard_of_waits(void **state)
+{
+    script_fixture *f = *state;
+
+    lua_lock_acquire(f, "a:1");
+    lua_lock_acquire(f, "b:1");
+    lua_lock_acquire(f, "c:1");
+    lua_lock_touch(f, "b:1", NULL);
+    lua_lock_shift(f, 60000);
+    assert_like(lua_lock_see(f), "1 0 (*) ()");
+    lua_lock_touch(f, "c:1", NULL);
+    assert_like(lua_lock_see(f), "1 2 (*) (b:1 * c:1 *)");
+}
+
+static void those_behind_many_silent_ones_are_told(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    lua_lock_acquire(f, "a:1");
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(claim, sizeof(claim), "s%d:1", i);
+        lua_lock_acquire(f, claim);
+    }
+    lua_lock_shift(f, 14000);
+    lua_lock_acquire(f, "b:1");
+    assert_like(lua_lock_see(f), "1 1 (*) (b:1 1 * * because l)");
+}
+
 static void no_nonce_is_told(void **state)
 {
     script_fixture *f = *state;
@@ -78,6 +127,9 @@ int main(void)
         SCRIPT_TEST(lists_are_read_by_their_names),
         SCRIPT_TEST(a_stranger_has_no_fence),
         SCRIPT_TEST(a_free_name_has_nobody),
+        SCRIPT_TEST(who_was_not_heard_of_does_not_wait),
+        SCRIPT_TEST(who_could_not_be_heard_of_waits),
+        SCRIPT_TEST(those_behind_many_silent_ones_are_told),
         SCRIPT_TEST(no_nonce_is_told),
     };
 

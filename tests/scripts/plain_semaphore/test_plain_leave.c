@@ -162,6 +162,8 @@ static void info_tells_who_waits(void **state)
     plain_acquire_with(f, "c:3", 'q', "", "2", "");
     assert_like(plain_info(f), "3 2 () (b:2 1 * * a b c c:3 2 * * \"\" c)");
     assert_like(script_redis(f, "DBSIZE"), "4");
+    plain_age(f, "b:2", 14000);
+    assert_like(plain_info(f), "3 1 () (c:3 2 * * \"\" c)");
 }
 
 static void info_of_nothing_is_empty(void **state)

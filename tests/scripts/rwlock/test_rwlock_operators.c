@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "support/lua_rwlock.h"
+#include "support/rw_script.h"
 
 static long long pttl(script_fixture *f, const char *key)
 {
@@ -26,6 +26,8 @@ static void it_tells_the_writer_and_those_who_wait_by_ticket(void **state)
     assert_like(lua_rwlock_see(f), "1 3 (a:1 1 * * * because w) "
                                    "(b:1 1 * * because r c:1 1 * * because w "
                                    "d:1 1 * * because u)");
+    rw_age(f, "c:1", 14000);
+    assert_like(lua_rwlock_see(f), "1 2 (*) (b:1 1 * * because r d:1 *)");
 }
 
 static void it_tells_readers_that_live_and_the_writer_first(void **state)

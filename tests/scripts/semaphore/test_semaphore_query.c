@@ -247,6 +247,8 @@ static void holders_and_waiters_are_told(void **state)
              permits_fence(f, "u1:1"));
     assert_like(permits_info(f), expected);
     assert_int_equal(f->answer->element[2]->elements, 2 * 7);
+    permits_age(f, "u2:1", 14000);
+    assert_like(permits_info(f), "3 0 (*) ()");
 }
 
 static void what_has_no_end_is_told_so(void **state)
