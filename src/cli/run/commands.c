@@ -70,7 +70,7 @@
          0},                                                                   \
         {CLI_TIME,   0,                                                        \
          "at-least", AT(at_least_ms),                                          \
-         "TIME",     "hold it so long at least, unless a signal comes",        \
+         "TIME",     "keep it so long at least, a signal or not",              \
          0},                                                                   \
         {CLI_COUNT,                                                            \
          0,                                                                    \

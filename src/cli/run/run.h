@@ -78,6 +78,7 @@ typedef struct run {
     bool is_lost;        /* the hold, while the command ran */
     bool is_unguarded;   /* there is no guardian, and it was said */
     bool is_overdue;     /* the child has been told to end, at limit_ns */
+    bool is_told_to_end; /* the tool, by a signal */
     bool has_ended;      /* the child */
     bool is_over;        /* the child, and all of its group */
     int terminal_signal; /* that the terminal sent to the tool; 0: none */
@@ -98,7 +99,8 @@ int run_under(cli *c, int argc, char **argv, cli_kind_of kind);
 /* Looks after the child until it and its group have ended. */
 void run_watch(run *r);
 
-/* Keeps the hold for as long as it was to last at least. */
+/* Keeps the hold for as long as it was to last at least; where a signal has come,
+   leaves the rest of that to its lease, and NULL for the hold. */
 void run_keep_on(run *r);
 
 /* Tells the guardian about the hold as it is. False: it is gone. */

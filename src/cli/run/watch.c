@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -237,6 +238,7 @@ static void on_signal(run *r, int number, bool is_kernel)
     } else {
         if (is_kernel && (number == SIGINT || number == SIGQUIT))
             r->terminal_signal = number;
+        r->is_told_to_end = r->is_told_to_end || run_signal_ends(number);
         /* In one group the terminal has told the command already. */
         if (!is_kernel || !r->options.is_foreground)
             send_signal(r, number);
@@ -351,19 +353,43 @@ void run_watch(run *r)
 
 /* ---- after it ----------------------------------------------------------- */
 
-/* Whether a signal says that the tool is to end. */
+/* Whether a signal says that the tool is to end, or has said it before. */
 static bool is_told_to_end(run *r)
 {
     bool is_kernel;
     int number;
 
-    while ((number = run_signals_read(&r->signals, &is_kernel)) != 0) {
-        if (run_signal_ends(number))
-            return true;
+    while (!r->is_told_to_end &&
+           (number = run_signals_read(&r->signals, &is_kernel)) != 0) {
+        r->is_told_to_end = run_signal_ends(number);
         if (number == SIGTSTP)
             (void)raise(SIGSTOP);
     }
-    return false;
+    return r->is_told_to_end;
+}
+
+/* The tool ends now. What is left of the time is left to the lease, which nobody
+   renews: others stay out for so long. Where the server does not answer it is the
+   lease as it is. */
+static void leave_to_lease(run *r, int64_t left_ns)
+{
+    const uint64_t left_ms = (uint64_t)(left_ns / CLI_NS_PER_MS) + 1;
+    char text[LK_EXPORT_SIZE], time[CLI_TIME_SIZE], name[128];
+    lk_status status = LK_OK;
+
+    if (lk_hold_remaining_ms(r->hold) < left_ms)
+        status = lk_hold_extend(r->hold, left_ms);
+    (void)cli_clean(name, sizeof(name), r->subject.name);
+    if (status != LK_OK && status != LK_ELOST)
+        cli_note(r->c, "'%s' may be free before --at-least is over: %s", name,
+                 cli_error_words());
+    if (lk_hold_export(r->hold, text, sizeof(text)) != LK_OK)
+        return; /* its release tells why */
+    explicit_bzero(text, sizeof(text));
+    r->hold = NULL;
+    if (status == LK_OK)
+        cli_note(r->c, "'%s' stays taken for %s, as --at-least says", name,
+                 cli_time_words(time, left_ms));
 }
 
 /* The command was done before: that is no loss of its. */
@@ -383,13 +409,17 @@ void run_keep_on(run *r)
     int64_t until = r->held_ns + r->options.at_least_ms * CLI_NS_PER_MS;
     int64_t left;
 
-    while ((left = until - cli_now_ns()) > 0 && !is_told_to_end(r)) {
+    while ((left = until - cli_now_ns()) > 0) {
         struct pollfd fds[2] = {{.fd = r->signals.fd, .events = POLLIN},
                                 {.fd = lk_hold_fd(r->hold), .events = POLLIN}};
         int64_t ms = left / CLI_NS_PER_MS + 1;
 
         if (lk_hold_check(r->hold) != LK_OK) {
             on_cut_short(r);
+            return;
+        }
+        if (is_told_to_end(r)) {
+            leave_to_lease(r, left);
             return;
         }
         (void)poll(fds, 2, ms < REFRESH_MOST_MS ? (int)ms : REFRESH_MOST_MS);

@@ -145,11 +145,63 @@ static void a_job_runs_once_per_tick_on_three_hosts(void **state)
             assert_tool(&how, 0, "", "", "lock", "-nq", "-E0", "--at-least=100",
                         "job", "--", "echo", "ran", NULL);
         /* The period is over. */
-        (void)kill(tool_pid(first), SIGTERM);
+        assert_int_equal(tool_code(&how, "break", "--yes", "--now", "job",
+                                   NULL),
+                         0);
         assert_int_equal(tool_wait(first, SOON_MS), 0);
         assert_int_equal(server_integer(redis, "EXISTS job"), 0);
         tool_free(first);
     }
+}
+
+/* The others are late, and the first one is told to end meanwhile. */
+static void assert_is_kept(tool *first, int code, int lease_ms)
+{
+    assert_int_equal(tool_wait(first, SOON_MS), code);
+    assert_tool(&how, 0, "", "", "lock", "-nq", "-E0", "--at-least=100", "job",
+                "--", "echo", "ran", NULL);
+    assert_in_range(server_integer(redis, "PTTL job"), lease_ms - 20000,
+                    lease_ms);
+    assert_tool(&how, 0, "kept for 1:40 at least", "", "who", "job", NULL);
+    assert_int_equal(tool_code(&how, "break", "--yes", "--now", "job", NULL),
+                     0);
+    assert_int_equal(server_integer(redis, "EXISTS job"), 0);
+    tool_free(first);
+}
+
+static void a_signal_behind_the_job_leaves_the_name_taken(void **state)
+{
+    tool *first = first_host();
+
+    (void)state;
+    (void)kill(tool_pid(first), SIGTERM);
+    assert_is_kept(first, 0, 100000);
+}
+
+static void a_signal_during_the_job_leaves_the_name_taken(void **state)
+{
+    tool *first =
+        tool_start(&how, "lock", "--at-least=100", "job", "--", "sh", "-c",
+                   "trap 'exit 3' TERM; echo in; sleep 100", NULL);
+
+    (void)state;
+    tool_wait_out(first, "in\n", SOON_MS);
+    (void)kill(tool_pid(first), SIGTERM);
+    tool_wait_err(first, "'job' stays taken for 1:3", SOON_MS);
+    assert_is_kept(first, 3, 100000);
+}
+
+/* Its end is nearer than that of the lease. */
+static void a_lease_is_not_made_shorter(void **state)
+{
+    tool *first =
+        tool_start(&how, "lock", "--at-least=100", "--lease=300", "job", "--",
+                   "sh", "-c", "trap 'exit 3' TERM; echo in; sleep 100", NULL);
+
+    (void)state;
+    tool_wait_out(first, "in\n", SOON_MS);
+    (void)kill(tool_pid(first), SIGTERM);
+    assert_is_kept(first, 3, 300000);
 }
 
 /* The command that is shown may have ended; why its name is held is said. */
@@ -334,6 +386,11 @@ int main(void)
         cmocka_unit_test_teardown(a_time_is_understood_as_it_is_shown, forget),
         cmocka_unit_test_teardown(a_job_runs_once_per_tick_on_three_hosts,
                                   forget),
+        cmocka_unit_test_teardown(a_signal_behind_the_job_leaves_the_name_taken,
+                                  forget),
+        cmocka_unit_test_teardown(a_signal_during_the_job_leaves_the_name_taken,
+                                  forget),
+        cmocka_unit_test_teardown(a_lease_is_not_made_shorter, forget),
         cmocka_unit_test_teardown(it_is_said_that_a_name_is_kept, forget),
         cmocka_unit_test_teardown(
             the_time_counts_from_the_begin_and_ends_by_itself, forget),
