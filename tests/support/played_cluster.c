@@ -47,7 +47,7 @@ static void answer_map(const played_node *node, fake_link *link)
                      part * PLAYED_PART, (part + count) * PLAYED_PART - 1,
                      strlen(host), host);
     }
-    fake_reply(link, text, size);
+    fake_say_in(link, node->slow_ms * FAKE_MS, text);
 }
 
 static void
@@ -69,6 +69,24 @@ answer_info(const played_node *node, fake_link *link, const char *about)
                        fake_link_address(link)->host, before);
     (void)snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(words), words);
     fake_say(link, text);
+}
+
+static bool is_of_shards(const char *word)
+{
+    return strcmp(word, "SSUBSCRIBE") == 0 || strcmp(word, "SUNSUBSCRIBE") == 0;
+}
+
+static void answer_shards(played_node *node, fake_link *link, const char **argv)
+{
+    bool ends = strcmp(argv[0], "SUNSUBSCRIBE") == 0;
+    const char *word = ends ? "sunsubscribe" : "ssubscribe";
+    char text[INFO_SIZE];
+
+    node->unsubscribed += ends;
+    (void)snprintf(text, sizeof(text),
+                   "*3\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n:1\r\n", strlen(word),
+                   word, strlen(argv[1]), argv[1]);
+    fake_say_in(link, node->slow_ms * FAKE_MS, text);
 }
 
 int played_node_connect(played *p, const fake_link *link)
@@ -95,7 +113,11 @@ bool played_node_command(played *p, fake_link *link, int argc,
     else if (strcmp(argv[0], "INFO") == 0 && argc > 1)
         answer_info(node, link, argv[1]);
     else if (is_script && node->says != NULL)
-        fake_say(link, node->says);
+        fake_say_in(link, node->slow_ms * FAKE_MS, node->says);
+    else if (node->has_shards && is_of_shards(argv[0]) && argc > 1)
+        answer_shards(node, link, argv);
+    else if (node->has_shards && is_of_shards(argv[0]))
+        fake_say(link, "-ERR wrong number of arguments\r\n");
     else
         return false;
     return true;

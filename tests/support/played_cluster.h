@@ -23,8 +23,10 @@ typedef struct played_node {
     const char *says;   /* to each script; NULL: what the model answers */
     int connect_answer; /* see fake_server */
     bool is_mute;
-    bool is_young; /* it has followed another once */
-    unsigned connects, maps, scripts, askings; /* what came */
+    bool is_young;    /* it has followed another once */
+    bool has_shards;  /* sharded channels, for who greets it from now on */
+    uint64_t slow_ms; /* so late come what it says, maps, and ends of these */
+    unsigned connects, maps, scripts, askings, unsubscribed; /* what came */
 } played_node;
 
 /* Opens a client of these hosts, with commas; NULL: n0, n1, n2. They share the

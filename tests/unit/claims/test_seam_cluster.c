@@ -43,6 +43,7 @@ typedef struct scene {
     unsigned stayed;      /* questions about what is where it was, and */
     unsigned moved;       /* about what is at the importer, that came there; */
     unsigned unasked;     /* those that came there without ASKING */
+    bool knows[2];        /* the script of both, there and at the importer */
     bool is_asking;
     const char *other; /* the master of half of all slots, if there is one; */
     bool is_over;      /* it has those of the master, which is not there */
@@ -113,6 +114,16 @@ static void say_ask(fake_link *link, const char *key, size_t size)
     fake_say(link, text);
 }
 
+/* A script that was refused for its keys was not taken in. */
+static void say_renewed(fake_link *link, const char **argv)
+{
+    bool *knows = &now.knows[is_at(link, now.importer)];
+
+    *knows = *knows || strcmp(argv[0], "EVAL") == 0;
+    fake_say(link, *knows ? "*2\r\n:1\r\n*0\r\n"
+                          : "-NOSCRIPT No matching script.\r\n");
+}
+
 /* While the slot moves all keys but one are at the importer. */
 static void play_moving(fake_link *link, const char **argv, const size_t *sizes)
 {
@@ -128,7 +139,7 @@ static void play_moving(fake_link *link, const char **argv, const size_t *sizes)
     if (!is_alone)
         fake_say(link, "-TRYAGAIN several keys\r\n");
     else if (is_at(link, now.importer) || is_hash)
-        fake_say(link, "*2\r\n:1\r\n*0\r\n");
+        say_renewed(link, argv);
     else
         say_ask(link, argv[3], sizes[3]);
 }

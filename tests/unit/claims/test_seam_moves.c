@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A client on a virtual clock, and the masters of a cluster that the test plays:
+ * holds, waits, questions and subscriptions whose slot goes to another master, or
+ * whose master is not believed for a moment.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/played_cluster.h"
+
+enum {
+    MASTERS = 3,
+    BELIEF_MS = 3000,
+    DOUBT_MS = BELIEF_MS - 32, /* what a clock may drift is taken off */
+    SOON_MS = 250,             /* from the first question to the second */
+    ROUND_MS = 1100,           /* each master was asked again */
+    BRIEF_MS = 6000,           /* of such a lease a renewal comes soon */
+    TWICE_MS = 2 * ROUND_MS,
+    PATIENCE_MS = 2 * BELIEF_MS,
+    LATE_MS = 1500,
+    LINGER_MS = 10000,
+    LONG_MS = 60000,
+    HOLDS = 100,
+    ANSWER_MS =
+        200,        /* with such answers four questions at a time are too few */
+    DRAIN_MS = 1000 /* in so much most of them are to be asked for */
+};
+
+static played *p;
+
+static int teardown(void **state)
+{
+    (void)state;
+    played_free(p);
+    return 0;
+}
+
+/* It takes from all of them. */
+static void open_and_settle(const lk_client_options *options)
+{
+    p = played_new_cluster(3, options, MASTERS, NULL);
+    played_run_ms(p, BELIEF_MS + 2 * ROUND_MS);
+}
+
+static int setup(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = BRIEF_MS,
+                                     .command_timeout_ms = PATIENCE_MS};
+
+    (void)state;
+    open_and_settle(&brief);
+    return 0;
+}
+
+static lk_hold *take(void)
+{
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, LONG_MS, NULL, &hold), LK_OK);
+    return hold;
+}
+
+/* Each is met anew. */
+static void meet_again(void)
+{
+    for (size_t i = 0; i < MASTERS; i++) {
+        played_kill(p, i);
+        p->nodes[i].connect_answer = 0;
+    }
+}
+
+/* From now on all masters name this one for the slot of "n". */
+static void move_to(size_t node)
+{
+    for (size_t i = 0; i < MASTERS; i++)
+        p->nodes[i].named[played_slot() / PLAYED_PART] = (uint16_t)node;
+}
+
+static const char *at_slot(char text[64], const char *word, size_t node)
+{
+    (void)snprintf(text, 64, "-%s %u n%zu:6379\r\n", word, played_slot(), node);
+    return text;
+}
+
+/* ---- belief -------------------------------------------------------------------- */
+
+static void slow_down(uint64_t first_ms, uint64_t others_ms)
+{
+    for (size_t i = 0; i < MASTERS; i++)
+        p->nodes[i].slow_ms = i == 0 ? first_ms : others_ms;
+}
+
+/* The first answers count no more when the second one of a majority comes, and
+   nothing but this wait looks in between. */
+static void a_wait_goes_on_when_its_master_is_believed_again(void **state)
+{
+    unsigned maps = p->nodes[0].maps;
+    call c = {0};
+
+    (void)state;
+    for (size_t i = 0; i < MASTERS; i++)
+        p->nodes[i].is_young = false;
+    meet_again();
+    while (p->nodes[0].maps == maps)
+        played_run_ms(p, 1);
+    slow_down(DOUBT_MS - SOON_MS - 20, DOUBT_MS - SOON_MS + 20);
+    played_run_ms(p, DOUBT_MS + 5);
+    assert_int_equal(p->nodes[0].maps, maps + 2);
+    slow_down(0, 0);
+    assert_status(lk_lock_acquire_async(p->lock, LONG_MS, NULL, call_on_acquire,
+                                        &c),
+                  LK_OK);
+    played_run_ms(p, 3);
+    assert_int_equal(p->nodes[0].scripts, 0);
+    played_run_ms(p, 50);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* That one is named by all, and may be there; but it has not said of this hold
+   that it is there as well. */
+static void a_hold_is_not_believed_at_a_master_never_reached(void **state)
+{
+    lk_hold *hold = take();
+
+    (void)state;
+    p->nodes[3].connect_answer = -111;
+    played_kill(p, 0);
+    played_replace(p, 0, 3);
+    played_run_ms(p, BELIEF_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* ---- renewals --------------------------------------------------------------------- */
+
+static void an_answer_behind_asking_is_of_that_move_alone(void **state)
+{
+    lk_hold *hold = take();
+    uint64_t renewals = played_stats(p).renewals;
+    char ask[64];
+
+    (void)state;
+    p->nodes[0].says = at_slot(ask, "ASK", 1);
+    p->nodes[1].says = "*2\r\n:1\r\n*0\r\n";
+    p->nodes[1].slow_ms = LATE_MS;
+    p->nodes[2].says = "-TRYAGAIN Multiple keys request during rehashing of "
+                       "slot\r\n";
+    while (p->nodes[1].askings == 0)
+        played_run_ms(p, 1);
+    move_to(2);
+    played_run_ms(p, LATE_MS + ROUND_MS);
+    assert_true(p->nodes[2].scripts > 0);
+    assert_int_equal(played_stats(p).renewals, renewals);
+    played_run_ms(p, BELIEF_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+/* A lock of a name at this node. */
+static lk_lock *lock_at(size_t node)
+{
+    static unsigned last;
+    lk_lock *lock = NULL;
+    char name[16];
+
+    do
+        (void)snprintf(name, sizeof(name), "m%u", last++);
+    while (lk__slot_of(name, strlen(name)) * MASTERS / LK__SLOTS != node);
+    assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
+    return lock;
+}
+
+/* Hardly two of them share a slot, and so a question. */
+static void all_that_is_due_is_asked_for_in_time(void **state)
+{
+    lk_lock *locks[HOLDS];
+    lk_hold *holds[HOLDS];
+    unsigned renewals;
+
+    (void)state;
+    open_and_settle(NULL);
+    for (size_t i = 0; i < HOLDS; i++) {
+        locks[i] = lock_at(0);
+        p->is_held = false;
+        assert_status(lk_lock_acquire(locks[i], LONG_MS, NULL, &holds[i]),
+                      LK_OK);
+    }
+    played_run_ms(p, LINGER_MS);
+    played_ways(p, 1, ANSWER_MS);
+    renewals = played_renewals(p);
+    meet_again();
+    while (played_renewals(p) == renewals)
+        played_run_ms(p, 1);
+    played_run_ms(p, DRAIN_MS);
+    assert_true(played_renewals(p) >= renewals + HOLDS / 2);
+    played_ways(p, 1, 1);
+    for (size_t i = 0; i < HOLDS; i++) {
+        assert_status(lk_hold_release(holds[i]), LK_OK);
+        lk_lock_free(locks[i]);
+    }
+}
+
+/* ---- subscriptions ---------------------------------------------------------------- */
+
+static void what_was_given_up_is_answered_after_a_move(void **state)
+{
+    call c = {0};
+    uint64_t lost;
+
+    (void)state;
+    for (size_t i = 0; i < MASTERS; i++)
+        p->nodes[i].has_shards = true;
+    meet_again();
+    played_run_ms(p, ROUND_MS);
+    p->is_held = true;
+    assert_status(lk_lock_acquire_async(p->lock, LONG_MS, NULL, call_on_acquire,
+                                        &c),
+                  LK_OK);
+    played_run_ms(p, ROUND_MS);
+    p->is_held = false;
+    played_run_ms(p, TWICE_MS);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    lost = played_stats(p).disconnects;
+    p->nodes[0].slow_ms = LATE_MS;
+    while (p->nodes[0].unsubscribed == 0)
+        played_run_ms(p, 10);
+    move_to(1);
+    played_run_ms(p, LINGER_MS);
+    assert_int_equal(played_stats(p).disconnects, lost);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_wait_goes_on_when_its_master_is_believed_again),
+        TEST(a_hold_is_not_believed_at_a_master_never_reached),
+        TEST(an_answer_behind_asking_is_of_that_move_alone),
+        cmocka_unit_test_teardown(all_that_is_due_is_asked_for_in_time,
+                                  teardown),
+        TEST(what_was_given_up_is_answered_after_a_move),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
