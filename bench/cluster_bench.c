@@ -8,7 +8,8 @@
  *            release names of their own, spread over all slots
  *   holds    3 masters; one client takes 1,000,000 names and keeps them, while its
  *            watchdog renews
- *   clients  3 masters; 200 clients with a hold and a wait each, for ten seconds
+ *   clients  3 masters; 200 clients that are there, and then with a hold and a wait
+ *            each, for twenty seconds
  *
  * cluster_bench [pairs|holds|clients] [--holds N] [--watchdog MS]
  *
@@ -333,43 +334,47 @@ static void holds(const plan *p)
 
 /* ---- clients that are there ---------------------------------------------------------- */
 
+static lk_client *all[CLIENTS];
+
 static void clients_open(unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
-        lk_client *client = client_open(0);
+    for (unsigned i = 0; i < count; i++)
+        all[i] = client_open(0);
+    for (unsigned i = 0; i < count; i++)
+        must(lk_client_wait_ready(all[i], WAIT_MS), "ready");
+}
 
-        must(lk_lock_acquire_async(lock_new(client, "own", i), LK_FOREVER, NULL,
+/* One has what all want. */
+static void clients_want(unsigned count)
+{
+    atomic_store(&common->held, 0);
+    for (unsigned i = 0; i < count; i++) {
+        must(lk_lock_acquire_async(lock_new(all[i], "own", i), LK_FOREVER, NULL,
                                    on_kept, NULL),
              "acquire");
-        must(lk_lock_acquire_async(lock_new(client, "all", 0), LK_FOREVER, NULL,
+        must(lk_lock_acquire_async(lock_new(all[i], "all", 0), LK_FOREVER, NULL,
                                    on_kept, NULL),
              "acquire");
     }
-    /* One has what all want. */
     while (atomic_load(&common->held) < count + 1)
         sleep_ns(TICK_NS);
 }
 
-static void clients(const plan *p)
+/* What they cost from now on, and what they have since there were none. */
+static void clients_see(const char *what, unsigned count, const ring_look *none,
+                        uint64_t memory)
 {
-    const unsigned count = is_quick() ? CLIENTS / QUICK : CLIENTS;
-    ring_look none[MASTERS], before[MASTERS], after[MASTERS];
-    uint64_t memory, busy;
+    ring_look before[MASTERS], after[MASTERS];
+    uint64_t busy;
 
-    (void)p;
-    ring_start(MASTERS);
-    look(none, MASTERS);
-    memory = own_memory();
-    atomic_store(&common->held, 0);
-    clients_open(count);
     sleep_ns(scaled_ns(5 * SECOND));
     look(before, MASTERS);
     busy = own_busy_ns();
     sleep_ns(scaled_ns(20 * SECOND));
     look(after, MASTERS);
-    printf("%u clients that hold and wait: %.0f KB of memory each, %.2f %% of "
-           "a processor each\n",
-           count, each(own_memory() - memory, count) / 1024,
+    printf("%u clients that %s: %.0f KB of memory each, %.2f %% of a processor "
+           "each\n",
+           count, what, each(own_memory() - memory, count) / 1024,
            100 *
                each(own_busy_ns() - busy,
                     (double)(after[0].at - before[0].at)) /
@@ -387,6 +392,22 @@ static void clients(const plan *p)
                each(d.map_us, (double)d.maps), each(d.busy_ns, count) / 1e3 / s,
                each(d.sent, count) / s);
     }
+}
+
+static void clients(const plan *p)
+{
+    const unsigned count = is_quick() ? CLIENTS / QUICK : CLIENTS;
+    ring_look none[MASTERS];
+    uint64_t memory;
+
+    (void)p;
+    ring_start(MASTERS);
+    look(none, MASTERS);
+    memory = own_memory();
+    clients_open(count);
+    clients_see("do nothing", count, none, memory);
+    clients_want(count);
+    clients_see("hold and wait", count, none, memory);
     ring_stop();
 }
 

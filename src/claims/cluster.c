@@ -18,8 +18,9 @@
 #define MS LK__CLUSTER_MS
 
 enum {
-    ASK_MS = 1000,   /* between two questions to a master, */
-    SOON_MS = 250,   /* while one is away or they disagree, */
+    ASK_MS = 1000,   /* between two rounds of questions, */
+    EASE_MS = 2000,  /* if there is nothing to be lost, */
+    SOON_MS = 250,   /* while a master is away or they disagree, */
     ANEW_MS = 50,    /* and at the least, whatever is heard */
     SWEEP_MS = 10,   /* from a hint until all names of the slot have moved */
     HINTS_MS = 20,   /* a slot does not go here and there more often */
@@ -186,14 +187,15 @@ on_view(lk__request *request, lk_status status, const redisReply *reply)
     lk__cluster_judge(cluster);
 }
 
-static void ask(lk__node *node, uint64_t now, uint64_t pause_ms)
+/* Once, until a round or a hint has it asked again. */
+static void ask(lk__node *node)
 {
     lk__view *view = node->view;
     lk__arg args[2] = {lk__arg_text("CLUSTER"), lk__arg_text("SLOTS")};
 
     view->request.on_reply = on_view;
     if (lk__node_command(node, &view->request, 2, args) == LK_OK)
-        view->due_at = now + pause_ms * MS;
+        view->due_at = LK__NEVER;
 }
 
 static bool is_troubled(const lk__cluster *cluster)
@@ -209,6 +211,57 @@ static bool is_troubled(const lk__cluster *cluster)
     return false;
 }
 
+/* A majority may not be enough: one does not answer, or has to be named by more. */
+static bool is_unsure(const lk__cluster *cluster)
+{
+    uint64_t now = lk__client_now(cluster->client);
+
+    for (const lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        const lk__request *request = &node->view->request;
+
+        if (lk__cluster_is_master(cluster, node) &&
+            (node->belief.from == LK__NEVER ||
+             (request->busy && now >= request->sent_at + SOON_MS * MS)))
+            return true;
+    }
+    return false;
+}
+
+/* A client that holds or waits may stand still for longer without harm. */
+static uint64_t pause_ms(const lk__cluster *cluster)
+{
+    const lk_client_stats *stats = &cluster->client->stats;
+
+    if (is_troubled(cluster))
+        return SOON_MS;
+    return stats->holding + stats->waiting > 0 ? ASK_MS : EASE_MS;
+}
+
+/* Who is asked in a round that begins: a majority, each master in its turn; and who
+   has not been in the one that goes on, where all have to be. */
+static void round_look(lk__cluster *cluster)
+{
+    uint64_t now = lk__client_now(cluster->client);
+    bool is_new = now >= cluster->round_at + pause_ms(cluster) * MS;
+    bool is_all = is_troubled(cluster) || is_unsure(cluster);
+    size_t masters = lk__cluster_masters(cluster), i = cluster->turn;
+
+    if (is_new) {
+        cluster->round_at = now;
+        cluster->turn += masters / 2 + 1;
+    }
+    for (lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next) {
+        lk__view *view = node->view;
+
+        if (lk__cluster_is_master(cluster, node) &&
+            ((is_all && view->request.sent_at < cluster->round_at) ||
+             (is_new && i++ % masters <= masters / 2)))
+            view->due_at = view->due_at < now ? view->due_at : now;
+    }
+}
+
 /* Its first attempt goes on: another map would only take that from it. */
 static bool is_being_tried(const lk__node *node)
 {
@@ -218,25 +271,25 @@ static bool is_being_tried(const lk__node *node)
 static void ask_due(lk__cluster *cluster)
 {
     uint64_t now = lk__client_now(cluster->client);
-    uint64_t pause_ms = is_troubled(cluster) ? SOON_MS : ASK_MS;
     bool is_lost = true;
 
+    round_look(cluster);
     for (lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next) {
         if (!lk__cluster_is_master(cluster, node))
             continue;
         is_lost = is_lost && !lk__node_is_ready(node) && !is_being_tried(node);
-        if (!lk__node_is_ready(node) || node->view->request.busy)
+        if (!lk__node_is_ready(node))
             continue;
-        if (now >= node->view->due_at)
-            ask(node, now, pause_ms);
-        lk__cluster_wake_by(cluster, node->view->due_at > now
-                                         ? node->view->due_at
-                                         : now + SOON_MS * MS);
+        if (now >= node->view->due_at && !node->view->request.busy)
+            ask(node);
+        lk__cluster_wake_by(cluster, node->view->request.busy
+                                         ? now + SOON_MS * MS
+                                         : node->view->due_at);
     }
     if (is_lost)
         lk__scout_start(&cluster->scout);
-    lk__cluster_wake_by(cluster, now + pause_ms * MS);
+    lk__cluster_wake_by(cluster, cluster->round_at + pause_ms(cluster) * MS);
 }
 
 void lk__cluster_ask_anew(lk__cluster *cluster)
@@ -454,8 +507,8 @@ void lk__cluster_look(lk__node *node)
         return;
     }
     lk__belief_born(node);
-    node->view->due_at = 0;
-    ask(node, lk__client_now(node->client), SOON_MS);
+    ask(node);
+    node->view->due_at = lk__client_now(node->client) + SOON_MS * MS;
     lk__cluster_judge(cluster);
 }
 

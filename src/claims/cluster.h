@@ -14,8 +14,10 @@ struct lk__question;
 
 /*
  * A Redis Cluster: its masters are the client's nodes, and each slot is at one
- * of them. Every master is asked about every second who serves which slot, and
- * sooner when one of them is away or sends a request elsewhere. A slot goes
+ * of them. A majority of the masters, each in its turn, is asked every second who
+ * serves which slot, and every two seconds while the client holds nothing and waits
+ * for nothing: no belief needs more. All of them are when a majority may not be
+ * enough, and sooner when one is away or sends a request elsewhere. A slot goes
  * where a master has learned that it is now, or where the node that had it sends
  * a request; if the masters go on to disagree, where most of them say.
  *

@@ -217,29 +217,26 @@ static void holds_tell(lk__cluster *cluster)
     lk__places_believe_all(cluster->client);
 }
 
-/* Who is denied by any; returns how many masters there are. */
-static size_t
+/* Who is denied by any. */
+static void
 denied_note(const lk__cluster *cluster, unsigned char denied[LK__NODES_BYTES])
 {
-    size_t masters = 0;
-
     memset(denied, 0, LK__NODES_BYTES);
     for (const lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next) {
-        masters += lk__cluster_is_master(cluster, node);
         for (size_t i = 0; i < LK__NODES_BYTES; i++)
             denied[i] |= node->view->denies[i];
     }
-    return masters;
 }
 
 /* Those whom nobody denies are named by the same. */
 static void judge_all(lk__cluster *cluster)
 {
     unsigned char denied[LK__NODES_BYTES];
-    size_t needed = denied_note(cluster, denied) / 2 + 1;
+    size_t needed = lk__cluster_masters(cluster) / 2 + 1;
     uint64_t by_all = named_at(cluster, NULL, needed);
 
+    denied_note(cluster, denied);
     for (lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next) {
         bool is_denied =

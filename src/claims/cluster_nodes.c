@@ -14,6 +14,16 @@ bool lk__cluster_is_master(const lk__cluster *cluster, const lk__node *node)
     return node != cluster->nowhere && node->slot_count > 0;
 }
 
+size_t lk__cluster_masters(const lk__cluster *cluster)
+{
+    size_t sum = 0;
+
+    for (const lk__node *node = cluster->nowhere->next; node != NULL;
+         node = node->next)
+        sum += lk__cluster_is_master(cluster, node);
+    return sum;
+}
+
 static void spare_put(lk__cluster *cluster, lk__node *node)
 {
     node->next = cluster->spare;

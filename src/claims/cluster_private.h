@@ -28,6 +28,8 @@ struct lk__cluster {
     bool is_unheard;     /* a node is believed for longer, and its holds do not
                             know it */
     uint64_t heard_at;   /* when they were told last */
+    uint64_t round_at;   /* since when masters are asked, each once; */
+    size_t turn;         /* and whom it began with */
     lk__scout scout;
     lk__alarm alarm;
     lk__view *latest; /* what masters said, the one that was asked last first */
@@ -40,6 +42,9 @@ void lk__cluster_wake_by(lk__cluster *cluster, uint64_t at);
 
 /* It serves slots. */
 bool lk__cluster_is_master(const lk__cluster *cluster, const lk__node *node);
+
+/* How many do. */
+size_t lk__cluster_masters(const lk__cluster *cluster);
 
 /* The node there. NULL: no memory, or there are too many. */
 lk__node *lk__cluster_at(lk__cluster *cluster, const lk__endpoint *endpoint);

@@ -18,6 +18,7 @@
 
 enum {
     MASTERS = 3,
+    MANY = 5,
     BELIEF_MS = 3000,
     MISSED_MS = 10000,
     ROUND_MS = 1100, /* each master was asked again */
@@ -25,6 +26,8 @@ enum {
     TWICE_MS = 2 * BELIEF_MS,
     NEVER_MS = 2 * (BELIEF_MS + MISSED_MS),
     TURN_MS = 80,
+    PHASES = 12, /* of a round */
+    PHASE_MS = 170,
     MOVE_MS = 20,
     LONG_MS = 60000,
     PENDING_MOST = 16,
@@ -170,11 +173,60 @@ static void a_greeting_from_before_says_nothing_of_that_while(void **state)
     assert_in_range(take_ms(), 0, SOON_MS);
 }
 
+/* Whoever has nothing asks less often. */
 static void a_moment_of_standing_still_costs_nothing(void **state)
 {
+    lk_hold *hold;
+
     (void)state;
-    fake_world_freeze(p->world, (BELIEF_MS - 1500) * FAKE_MS);
-    assert_in_range(take_ms(), 0, SOON_MS);
+    for (unsigned i = 0; i < PHASES; i++) {
+        played_run_ms(p, PHASE_MS);
+        fake_world_freeze(p->world, (BELIEF_MS - 2100) * FAKE_MS);
+        assert_in_range(take_ms(), 0, SOON_MS);
+    }
+    hold = take();
+    for (unsigned i = 0; i < PHASES; i++) {
+        played_run_ms(p, TWICE_MS + PHASE_MS);
+        fake_world_freeze(p->world, (BELIEF_MS - 1100) * FAKE_MS);
+        assert_status(lk_hold_check(hold), LK_OK);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- who is asked ---------------------------------------------------------------- */
+
+static void assert_each_asked(uint64_t ms, unsigned least, unsigned most)
+{
+    for (size_t i = 0; i < MANY; i++)
+        p->nodes[i].maps = 0;
+    played_run_ms(p, ms);
+    for (size_t i = 0; i < MANY; i++)
+        assert_in_range(p->nodes[i].maps, least, most);
+}
+
+/* Three of five in each round, of a second if there is anything to be lost. */
+static void a_majority_is_asked_in_turn(void **state)
+{
+    lk_hold *hold;
+
+    (void)state;
+    open_and_settle(MANY, NULL);
+    assert_each_asked(LONG_MS, 17, 19);
+    hold = take();
+    assert_each_asked(LONG_MS, 35, 37);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+static void all_are_asked_when_one_is_slow_to_answer(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PHASES; i++) {
+        played_run_ms(p, TWICE_MS + PHASE_MS);
+        p->nodes[1].is_mute = true;
+        played_run_ms(p, BELIEF_MS);
+        assert_in_range(take_ms(), 0, SOON_MS);
+        p->nodes[1].is_mute = false;
+    }
 }
 
 static void a_master_that_few_name_for_a_while_gives_nothing_new(void **state)
@@ -508,6 +560,8 @@ int main(void)
         TEST(whoever_stood_still_takes_nothing_new_for_a_while),
         TEST(a_greeting_from_before_says_nothing_of_that_while),
         TEST(a_moment_of_standing_still_costs_nothing),
+        cmocka_unit_test_teardown(a_majority_is_asked_in_turn, teardown),
+        TEST(all_are_asked_when_one_is_slow_to_answer),
         TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
         TEST(one_that_is_still_silent_does_not_name_it),
         TEST(a_hint_is_no_election),
