@@ -68,9 +68,9 @@ end
 -- cannot be told from the record's time alone, as the server's clock may have
 -- been set back since. So the arrived of a latch that has a time, to which an
 -- entry of score 0 belongs, end in the same moment as its count: a count that is
--- gone without them has ended. They are looked at whenever it is gone: the server
--- may remove what has ended only when it is asked for, and what it has kept is
--- there again once its clock was set back.
+-- gone without them has ended. They are asked for with it, each time and in one
+-- command: the server may remove what has ended only when it is asked for, and what
+-- it has kept is there again once its clock was set back.
 local function resolve(it, count, arrived)
     local has_count = it.count > 0
     if it.till > clock.ms + it.ttl then
@@ -81,7 +81,7 @@ local function resolve(it, count, arrived)
         -- The record's own count ends in this very moment.
         ended = redis.call('PTTL', count) == -1
     elseif it.phase == 'armed' and it.till > 0 and not has_count then
-        ended = redis.call('EXISTS', arrived) == 0 or ended
+        ended = ended or redis.call('EXISTS', arrived) == 0
     end
 
     if it.phase ~= 'unset' and ended then
@@ -103,7 +103,7 @@ end
 -- Changes nothing.
 function generation.read(count, record_at, arrived)
     clock.look()
-    local both = redis.call('MGET', count, record_at)
+    local both = redis.call('MGET', count, record_at, arrived)
     local text, bad = count_of(both[1], count)
     local was = nil
     if not bad then
