@@ -231,6 +231,8 @@ typedef struct lk_party {
     bool revoked;          /**< of a holder: an operator has told it to stop, it
                                 is not renewed any more and ends with its lease
                                 at the latest; of a siglock it is not shown */
+    bool near; /**< pid is one of the caller's own pid namespace, since
+                                this boot: it may be looked for there */
 } lk_party;
 
 /** Who holds and who waits, in order, at one moment. */

@@ -203,7 +203,7 @@ static void unders_read(struct building *building)
 }
 
 /* What has come of them. */
-static void records_read(struct building *building)
+static void records_read(struct building *building, const lk_client *client)
 {
     for (size_t i = 0; i < building->count; i++) {
         struct room *room = &building->rooms[i];
@@ -217,6 +217,7 @@ static void records_read(struct building *building)
         room->party.command = record.command;
         room->party.user = record.user;
         room->party.name = record.name;
+        room->party.near = lk__record_is_near(&record, client);
         room->party.waits_for =
             lk__record_waits_for(&record, number_of(room->owner));
     }
@@ -236,8 +237,8 @@ static char **text_at(struct building *building, size_t i)
                                : &building->rooms[i - building->count].under;
 }
 
-static lk_status
-records_take(struct building *building, const redisReply *reply)
+static lk_status records_take(struct building *building,
+                              const lk_client *client, const redisReply *reply)
 {
     for (size_t i = 0; i < texts_count(building); i++) {
         const redisReply *text = lk__reply_at(reply, i);
@@ -249,7 +250,7 @@ records_take(struct building *building, const redisReply *reply)
         if (*at == NULL)
             return LK_ENOMEM;
     }
-    records_read(building);
+    records_read(building, client);
     return LK_OK;
 }
 
@@ -326,7 +327,7 @@ static void inquiry_ended(lk__ask *ask)
         return;
     for (size_t i = 0; i < texts_count(building); i++)
         *text_at(building, i) = lk__fetch_take(inquiry->fetch, i);
-    records_read(building);
+    records_read(building, ask->call.client);
 }
 
 /* The first answer is the script's, the second brings the records. */
@@ -339,7 +340,7 @@ inquiry_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     lk_status status;
 
     if (ask->script == NULL)
-        return records_take(building, reply);
+        return records_take(building, ask->call.client, reply);
     status = ask->place->kind->protocol->read_info(reply, &answer);
     if (status == LK_OK)
         status = rooms_make(building, &answer);

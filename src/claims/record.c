@@ -33,6 +33,11 @@ enum { WAITS_LOOKED_AT = 64, LOOKS_MOST = 8192, CLAIMS_NAMED = 16 };
 
 #define MS UINT64_C(1000000)
 
+/* Of the pid namespace: what its line begins with, behind the one before. */
+#define AMONG "\np "
+
+enum { BOOT_DIGITS = 8, AMONG_SIZE = 48 };
+
 /* A refusal is of no consequence: operators see less. */
 static void
 on_written(lk__request *request, lk_status status, const redisReply *reply)
@@ -205,17 +210,39 @@ static void user_name(char *text, size_t size)
     fclose(file);
 }
 
+/* What a pid is a number of: "<begin of the boot's id>:<pid namespace>", behind the
+   sign of its line. An empty text: not known. */
+static void among_write(char text[AMONG_SIZE])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    char boot[BOOT_DIGITS + 1] = "", space[64];
+    ssize_t size = readlink("/proc/self/ns/pid", space, sizeof(space) - 1);
+
+    if (file != NULL && fgets(boot, sizeof(boot), file) == NULL)
+        boot[0] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
+    space[size > 0 ? size : 0] = '\0';
+    text[0] = '\0';
+    /* "pid:[4026531836]" */
+    if (boot[0] != '\0' && strncmp(space, "pid:[", 5) == 0)
+        snprintf(text, AMONG_SIZE, AMONG "%s:%.*s", boot,
+                 (int)strcspn(space + 5, "]"), space + 5);
+}
+
 /* Made once, by the thread that opens the client. */
 void lk__record_init(lk__node *node)
 {
     char host[FIELD_MAX + 1] = "";
     char user[FIELD_MAX + 1];
+    char among[AMONG_SIZE];
 
+    among_write(among);
     gethostname(host, FIELD_MAX);
     user_name(user, sizeof(user));
-    snprintf(node->record, sizeof(node->record), "%s\n%d\n%.64s\n%s\n%.64s",
+    snprintf(node->record, sizeof(node->record), "%s\n%d\n%.64s\n%s\n%.64s%s",
              host, (int)getpid(), program_invocation_short_name, user,
-             node->client->settings.name);
+             node->client->settings.name, among);
     node->record_alarm.fire = on_alarm;
     node->record_request.on_reply = on_written;
 }
@@ -315,7 +342,18 @@ void lk__record_parse(lk__record *record, char *text)
     record->command = line_cut(&text);
     record->user = line_cut(&text);
     record->name = line_cut(&text);
+    record->among = strncmp(text, &AMONG[1], strlen(&AMONG[1])) == 0
+                        ? line_cut(&text) + strlen(&AMONG[1])
+                        : "";
     record->waits = text;
+}
+
+bool lk__record_is_near(const lk__record *record, const lk_client *client)
+{
+    const char *own = strstr(client->node->record, AMONG);
+
+    return own != NULL && record->among[0] != '\0' &&
+           strcmp(own + strlen(AMONG), record->among) == 0;
 }
 
 /* Whether a list of numbers, up to a blank, has this one. */

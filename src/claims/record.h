@@ -2,6 +2,7 @@
 #ifndef LK_CLAIMS_RECORD_H
 #define LK_CLAIMS_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct lk_client;
  * operators which process stands behind a claim. It is written when the
  * connection is ready and every 20 s, expires after 60 s, and goes with an
  * orderly shutdown. In a cluster it is at the master of its own slot, which is any. Its value is five lines: host, pid, program, user, name;
+ * then "p <boot>:<namespace>", of which the pid is, where that is known;
  * and then one for each owner that holds something and waits for something,
  * the first LK__RECORD_WAITS of them: "w <claim number>,... <name>", what it
  * holds and which name it waits for. So operators see who waits for whom, and
@@ -36,10 +38,15 @@ const char *lk__record_first_wait(const struct lk_client *client);
 /* The fields of a record, cut out of its text in place; "" if missing. */
 typedef struct lk__record {
     const char *host, *pid, *command, *user, *name;
-    char *waits; /* the lines behind, not cut yet */
+    const char *among; /* the boot and the namespace of the pid */
+    char *waits;       /* the lines behind, not cut yet */
 } lk__record;
 
 void lk__record_parse(lk__record *record, char *text);
+
+/* Whether the process is one of this client's pid namespace and boot. */
+bool lk__record_is_near(const lk__record *record,
+                        const struct lk_client *client);
 
 /* The name that the owner of this claim waits for, cut out in place; "" if none.
    Once for each record. */

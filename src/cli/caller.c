@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/proc.h"
 #include "cli/utf8.h"
 
 /* Room for a part, with its NUL; all of them leave some for why. */
@@ -56,24 +57,13 @@ enum { FORKED_ONLY = 0x40 };
    is not known. */
 static pid_t forked_by(pid_t pid)
 {
-    char path[32], line[512];
-    const char *at = NULL;
-    char *end = NULL;
-    pid_t parent = 0;
-    FILE *file;
+    char text[CLI_PROC_SIZE];
+    const char *at = cli_proc_field(pid, CLI_PROC_FLAGS, text);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (file != NULL && fgets(line, sizeof(line), file) != NULL)
-        at = strrchr(line, ')'); /* the program's name may hold anything */
-    if (file != NULL)
-        (void)fclose(file);
-    if (at == NULL || strlen(at) < sizeof(") S"))
+    if (at == NULL || (strtoul(at, NULL, 10) & FORKED_ONLY) == 0)
         return 0;
-    parent = (pid_t)strtol(at + sizeof(") S") - 1, &end, 10);
-    for (int i = 0; i < 4; i++) /* group, session, terminal and its group */
-        (void)strtol(end, &end, 10);
-    return (strtoul(end, &end, 10) & FORKED_ONLY) != 0 ? parent : 0;
+    at = cli_proc_field(pid, CLI_PROC_PARENT, text);
+    return at != NULL ? (pid_t)strtol(at, NULL, 10) : 0;
 }
 
 /* What a process writes to, "pipe:[4711]"; an empty text if it is no pipe. */

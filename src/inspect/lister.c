@@ -313,8 +313,11 @@ static void client_take(lk__probing *probing, const redisReply *reply)
     if (reply->type != REDIS_REPLY_STRING)
         return;
     client->text = lk__strdup(reply->str);
-    if (client->text != NULL)
-        lk__record_parse(&client->record, client->text);
+    if (client->text == NULL)
+        return;
+    lk__record_parse(&client->record, client->text);
+    client->is_near =
+        lk__record_is_near(&client->record, probing->probe->call.client);
 }
 
 static void client_miss(lk__probing *probing)

@@ -152,6 +152,7 @@ static void party_finish(lk__lister_name *name)
     party->command = record != NULL ? record->command : "";
     party->user = record != NULL ? record->user : "";
     party->name = record != NULL ? record->name : "";
+    party->near = record != NULL && name->client->is_near;
     party->waits_for = "";
     name->entry.holder = party;
 }

@@ -20,6 +20,7 @@ typedef struct lk__lister_client {
     char uuid[40];
     char *text; /* cut into lines; NULL: there is none */
     lk__record record;
+    bool is_near;
 } lk__lister_client;
 
 /* A name. What is seen of it decides what is asked. */

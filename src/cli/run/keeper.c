@@ -14,31 +14,18 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/proc.h"
 #include "cli/run/signals.h"
 #include "cli/subject.h"
 
-enum { END_MS = 15000, STARTED_FIELD = 22 };
+enum { END_MS = 15000 };
 
 /* When a process was started, in ticks since the machine was; 0: it is gone. */
 static uint64_t started(pid_t pid)
 {
-    char path[64];
-    char line[1024];
-    const char *at;
-    size_t size = 0;
-    FILE *file;
+    char text[CLI_PROC_SIZE];
+    const char *at = cli_proc_field(pid, CLI_PROC_STARTED, text);
 
-    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-    file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    size = fread(line, 1, sizeof(line) - 1, file);
-    (void)fclose(file);
-    line[size] = '\0';
-    /* Behind the program's name, which may have anything in it. */
-    at = strrchr(line, ')');
-    for (int field = 2; at != NULL && field < STARTED_FIELD; field++)
-        at = strchr(at + 1, ' ');
     return at != NULL ? strtoull(at, NULL, 10) : 0;
 }
 

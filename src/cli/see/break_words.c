@@ -41,49 +41,77 @@ const lk_party *break_party(const struct breaking *b, const char *owner)
     return NULL;
 }
 
-/* Of what no process keeps: whoever ends it would wait for nobody. */
-static bool tell_unkept(const struct breaking *b)
+/* Whether nobody is there who could stop. */
+static bool is_left_alone(const lk_party *party)
 {
-    const lk_party *party = NULL;
-    char words[SEE_PARTY_SIZE], time[CLI_TIME_SIZE] = "";
-    size_t count = 0;
+    return !see_is_kept(party) || see_life_of(party) == SEE_GONE;
+}
 
-    for (size_t i = 0; i < b->info->holder_count; i++) {
-        if (break_is_meant(b, b->info->holders[i]) &&
-            !see_is_kept(b->info->holders[i])) {
-            party = b->info->holders[i];
-            count++;
-        }
-    }
-    if (party == NULL || b->values->now)
-        return false;
+/* The command that waits for nobody, as it is to be typed. */
+static void put_now(const struct breaking *b, const lk_party *party)
+{
+    bool is_one = b->info->holder_count == 1;
+    char name[128], owner[SEE_PART_SIZE];
+
+    (void)cli_clean(name, sizeof(name), b->name);
+    (void)cli_clean(owner, sizeof(owner), party->owner);
+    cli_note(b->c,
+             "if you know that its work is over, this ends it at once:\n"
+             "  latchkey break --now%s%s '%s'%s",
+             is_one ? "" : " --if-owner ", is_one ? "" : owner, name,
+             see_is_kept(party)
+                 ? ""
+                 : "\n  as does `latchkey release` with the text "
+                   "of `acquire`");
+}
+
+/* Of one that nobody keeps: whoever ends it would wait for nobody. */
+static void tell_left_alone(const struct breaking *b, const lk_party *party)
+{
+    char words[SEE_PARTY_SIZE], time[CLI_TIME_SIZE] = "";
+
     see_party_words(words, party);
     if (party->lease_ms >= 0)
         (void)cli_time_words(time, (uint64_t)party->lease_ms);
     cli_note(b->c,
-             "no process is known that keeps the hold of %s: if there is one, "
-             "it is told to stop; else it ends with its lease%s%s\n"
-             "  if you know that its work is over, --now ends it at once; so "
-             "does `latchkey release` with the text of `acquire`",
+             see_is_kept(party)
+                 ? "this host does not see the process of %s any more: its "
+                   "hold ends with its lease%s%s"
+                 : "no process is known that keeps the hold of %s: if there is "
+                   "one, it is told to stop; else it ends with its lease%s%s",
              words, time[0] != '\0' ? ", in " : "", time);
+    put_now(b, party);
+}
+
+/* Whether all that are meant are so. The last of them is told of. */
+static bool are_left_alone(const struct breaking *b)
+{
+    const lk_party *last = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < b->info->holder_count; i++) {
+        const lk_party *party = b->info->holders[i];
+
+        if (break_is_meant(b, party) && is_left_alone(party)) {
+            last = party;
+            count++;
+        }
+    }
+    if (last == NULL || b->values->now)
+        return false;
+    tell_left_alone(b, last);
     return count == break_count_meant(b);
 }
 
 const char *break_question(const struct breaking *b)
 {
-    bool is_unkept = tell_unkept(b);
+    bool waits_for_lease = are_left_alone(b);
 
     if (b->values->now)
         return "End it? Its work may go on beside the next one's. [y/N] ";
-    return is_unkept
+    return waits_for_lease
                ? "End it? The end of its lease is waited for. [y/N] "
                : "End it? Its holder is told to stop, and waited for. [y/N] ";
-}
-
-/* Whether nobody is there who could stop. */
-static bool is_left_alone(const lk_party *party)
-{
-    return !see_is_kept(party) || see_life_of(party) == SEE_GONE;
 }
 
 static void put_owner(FILE *to, const struct breaking *b, const char *owner)

@@ -83,6 +83,18 @@ static bool is_shown_stopped(void *data)
     return is_shown;
 }
 
+static bool lacks(const seeing *f, const char *text)
+{
+    tool *t = tool_start(&f->how, "who", "n", NULL);
+    bool is_lacking;
+
+    assert_int_equal(tool_wait(t, 10000), 0);
+    is_lacking = strstr(tool_out(t), " pid ") != NULL &&
+                 strstr(tool_out(t), text) == NULL;
+    tool_free(t);
+    return is_lacking;
+}
+
 /* It is of this host, where that can be seen. */
 static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
 {
@@ -101,9 +113,44 @@ static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
     assert_tool(&f->how, 0, ", which this host does not see", "", "who", "n",
                 NULL);
     t = tool_start(&f->how, "break", "--yes", "n", NULL);
+    tool_wait_err(t, "this host does not see the process of ", 10000);
+    tool_wait_err(t, "this ends it at once:\n  latchkey break --now 'n'\n",
+                  10000);
     tool_wait_err(t, "waiting for the lease of ", 10000);
     tool_wait_err(t, " at most; if its work is over: ^C, then --now", 10000);
     tool_free(t);
+}
+
+/* In what is written there was of a pid, another text stands. */
+static void change_records(seeing *f, const char *from, const char *to)
+{
+    static const char script[] =
+        "local count = 0 for _, key in ipairs(redis.call('KEYS', "
+        "'latchkey:client:*')) do local text, n = "
+        "string.gsub(redis.call('GET', "
+        "key), ARGV[1], ARGV[2]) count = count + n redis.call('SET', key, "
+        "text, "
+        "'KEEPTTL') end return count";
+
+    assert_int_equal(server_integer(f->server, "EVAL %s 0 %s %s", script, from,
+                                    to),
+                     1);
+}
+
+/* As in a container that has the name of its host: its pids are not this host's. */
+static void a_pid_of_another_namespace_is_not_looked_for(void **state)
+{
+    static const char gone[] = ", which this host does not see";
+    seeing *f = *state;
+
+    start(f, (keeper_how){.holds = "n"});
+    keeper_kill(f->keepers[0]);
+    f->count = 0;
+    assert_tool(&f->how, 0, gone, "", "who", "n", NULL);
+    change_records(f, "(\np %x+:)%d+", "%14711");
+    assert_true(lacks(f, gone));
+    change_records(f, "\np (%x+:)%d+", "");
+    assert_true(lacks(f, gone));
 }
 
 static void who_shows_holder_and_waiters(void **state)
@@ -419,6 +466,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_holder_whose_process_is_not_well_is_shown_to_be),
+        TEST(a_pid_of_another_namespace_is_not_looked_for),
         TEST(who_shows_holder_and_waiters),
         TEST(who_tells_what_is_redissons),
         TEST(who_tells_who_waits_for_redissons_fair_lock),

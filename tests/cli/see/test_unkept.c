@@ -82,7 +82,8 @@ static void a_break_says_that_no_process_keeps_it(void **state)
     tool_wait_err(t, "no process is known that keeps the hold of ", SOON_MS);
     tool_wait_err(t, "(deploy 4.2; by ", SOON_MS);
     tool_wait_err(t, "it ends with its lease, in 59:", SOON_MS);
-    tool_wait_err(t, "--now ends it at once", SOON_MS);
+    tool_wait_err(t, "this ends it at once:\n  latchkey break --now 'n'\n",
+                  SOON_MS);
     tool_wait_err(t, "waiting for the lease of ", SOON_MS);
     tool_wait_err(t, " to end, for 59:", SOON_MS);
     tool_wait_err(t, "; if its work is over: ^C, then --now", SOON_MS);

@@ -170,6 +170,7 @@ static void the_lines_of_a_record_are_read(void **state)
 {
     char text[] = "h\n1\np\nu\nn\nw 1,12 orders 7\nw 123 b";
     char again[] = "h\n1\np\nu\nn\nw 1,12 orders 7\nw 123 b";
+    char among[] = "h\n1\np\nu\nn\np 1a:2\nw 5 b";
     char bad[] = "h\n1\np\nu\nn\nw x y\nw\nw 5\nz 5 q\n\nw 5 yes";
     lk__record record;
 
@@ -179,6 +180,10 @@ static void the_lines_of_a_record_are_read(void **state)
     assert_string_equal(lk__record_waits_for(&record, 12), "orders 7");
     lk__record_parse(&record, again);
     assert_string_equal(lk__record_waits_for(&record, 2), "");
+    assert_string_equal(record.among, "");
+    lk__record_parse(&record, among);
+    assert_string_equal(record.among, "1a:2");
+    assert_string_equal(lk__record_waits_for(&record, 5), "b");
     lk__record_parse(&record, bad);
     assert_string_equal(lk__record_waits_for(&record, 5), "yes");
 }
