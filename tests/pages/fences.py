@@ -8,6 +8,9 @@ The first word of a fence says what the block is:
   console  lines that begin with "$ " run; what stands behind them is what they
            write, but for times, process ids and the like
   redis    a command, over several lines, that the server takes
+  cron     the commands of a crontab, and
+  ini      those of a unit's ExecStart=, and
+  yaml     that of a container's command:, run
   NOT_RUN  one of these words: shown, and not run
 
 Behind sh and console more words may say how:
@@ -23,8 +26,8 @@ Behind sh and console more words may say how:
 
 import re
 
-RUN = ("c", "sh", "console", "redis")
-NOT_RUN = ("text", "cmake", "cron", "ini", "java", "python", "sql", "yaml")
+RUN = ("c", "sh", "console", "redis", "cron", "ini", "yaml")
+NOT_RUN = ("text", "cmake", "java", "python", "sql")
 HOW = re.compile(r"exit=\d+|copies=\d+|meanwhile|stays|elsewhere")
 
 

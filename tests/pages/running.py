@@ -15,6 +15,7 @@ import json
 import os
 import pwd
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -183,19 +184,56 @@ class Reader:
             file.write(f"#!/bin/sh\n{what}\n")
         os.chmod(path, 0o755)
 
+    def _make_programs(self, text):
+        for name in re.findall(r"(?<![\w.])\./([\w-]+)", text):
+            self._program(os.path.join(self.directory, name), "exit 0")
+
     def count(self):
         self._commands += 1
         return self._commands
 
     def run(self, block):
-        for name in re.findall(r"(?<![\w.])\./([\w-]+)", block.text):
-            self._program(os.path.join(self.directory, name), "exit 0")
+        self._make_programs(block.text)
         getattr(self, "_" + block.kind)(block)
 
     def _redis(self, block):
         answer = self._server.command(*block.text.split())
         if answer.startswith(b"-"):
             raise Fault(f"{block.place}: the server says {answer.decode()}")
+
+    def _unattended(self, block, line):
+        """Runs a command that something else starts than a shell, and ends it
+        as that does once it holds what --at-least keeps. Its paths are those of
+        another machine."""
+        line = re.sub(r"/(usr/local/bin|app)/(latchkey\b)?",
+                      lambda found: found[2] or "./", line)
+        self._make_programs(line)
+        others = self._users()
+        command = Command(block.place, line, self)
+        if "--at-least" in line:
+            wait_for(f"{block.place}: it holds",
+                     lambda: self._users() > others)
+            command.stop()
+        else:
+            command.end_with(0)
+
+    def _cron(self, block):
+        """Five fields of times, the user, the command; or NAME=value."""
+        lines = [line.split(None, 6) for line in block.lines
+                 if not re.match(r"\w+=", line)]
+        for fields in lines:
+            if len(fields) != 7 or fields[5] != "root":
+                raise Fault(f"{block.place}: is no line of /etc/cron.d: "
+                            f"{' '.join(fields)}")
+            self._unattended(block, fields[6])
+
+    def _ini(self, block):
+        for line in re.findall(r"^ExecStart=(.*)", block.text, re.M):
+            self._unattended(block, line)
+
+    def _yaml(self, block):
+        for words in re.findall(r"^command: (.*)", block.text, re.M):
+            self._unattended(block, shlex.join(json.loads(words)))
 
     def _sh(self, block):
         commands = [Command(block.place, block.text, self, f"web-{number}")
