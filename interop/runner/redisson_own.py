@@ -234,7 +234,7 @@ def fair_order(run):
         run.expect_true(actors == sorted(actors), f"{driver.side}: {actors}")
 
 
-@scenario("who gives up leaves nothing in a fair lock's line", in_slice=True)
+@scenario("a thread that gives up leaves nothing in a fair lock's line", in_slice=True)
 def fair_given_up(run):
     for taker, other, name in each_way(run):
         run.expect(taker.ask("a", "lock", "fair", name, 0, 0), "ok*", name)

@@ -198,7 +198,7 @@ static uint64_t expected_at(const sim_actor *actor)
     return 1 + (actor->run->plan->seed + actor->plan->name) % COUNT_MOST;
 }
 
-/* Who arrives may be any of them, said by anybody, and one too many. */
+/* The member that arrives may be any of them, said by anybody, and one too many. */
 static void barrier_arrive(sim_actor *actor)
 {
     uint64_t expected = expected_at(actor);

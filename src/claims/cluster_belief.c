@@ -217,7 +217,7 @@ static void holds_tell(lk__cluster *cluster)
     lk__places_believe_all(cluster->client);
 }
 
-/* Who is denied by any. */
+/* denied: the nodes that any node denies. */
 static void
 denied_note(const lk__cluster *cluster, unsigned char denied[LK__NODES_BYTES])
 {

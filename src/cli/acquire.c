@@ -209,8 +209,8 @@ static int run_acquire(cli *c, int argc, char **argv)
         cli_eval_owe();
     cli_parse(c, argc, argv, &e.chosen, &args);
     if (e.chosen.lease_ms < 1000)
-        cli_usage(c, "--lease TIME has to be said, and 1s at least: nobody "
-                     "renews it by itself");
+        cli_usage(c, "give --lease TIME, of at least 1s: nothing renews the "
+                     "hold by itself");
     if (e.chosen.busy_code > 255)
         cli_usage(c, "-E has to be 0 to 255");
     if (e.chosen.is_try && e.chosen.wait_ms != LK_FOREVER)
@@ -239,7 +239,7 @@ static int run_acquire(cli *c, int argc, char **argv)
 
 static const cli_option acquire_options[] = {
     {CLI_TIME, 'l', "lease", AT(lease_ms), "TIME",
-     "it ends then unless renewed; 1s at least, to be said", 0},
+     "required; it ends then unless renewed; 1s at least", 0},
     {CLI_FLAG, 0, "export", AT(exports), NULL, "write lines for a shell's eval",
      0},
     {CLI_COUNT, 0, "pid", AT(pid), "PID",

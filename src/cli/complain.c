@@ -202,8 +202,9 @@ static void put_origin(char *text, size_t size, const cli *c, lk_status status)
     if (is_of_url && c->is_local)
         (void)snprintf(text, size, "; it is the private server");
     else if (is_of_url && c->resolved_from != NULL)
-        (void)snprintf(text, size, "; the URL is of %s%s%s", c->resolved_from,
-                       has_other ? ", the password of " : "",
+        (void)snprintf(text, size, "; the URL comes from %s%s%s",
+                       c->resolved_from,
+                       has_other ? ", the password from " : "",
                        has_other ? c->password_from : "");
 }
 

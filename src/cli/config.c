@@ -29,14 +29,13 @@ const cli_setting cli_settings[] = {
      "--lease",
      {"LATCHKEY_LEASE", NULL},
      "watchdog_ms of the URL, else 30s",
-     "others get a name so long after a crash; of lock and hold, and of their "
-     "kinds"},
+     "the time after which others get a name if its holder crashes; for lock, "
+     "its variants and hold"},
     {"wait",
      "--wait",
      {"LATCHKEY_WAIT", NULL},
      "without end",
-     "how long lock, hold and acquire wait at most, where neither -w nor -n is "
-     "said"},
+     "the most time that lock, hold and acquire wait without -w and -n"},
     {"server-program",
      NULL,
      {"LATCHKEY_SERVER_PROGRAM", NULL},

@@ -29,7 +29,8 @@ void lk__line_read(const char *line,
                                 unsigned last),
                    void *data);
 
-/* Who has what, by the parts' numbers, from 1; 0: nobody who was asked. */
+/* Which part owns each slot, by the parts' numbers, from 1; 0: none of those that
+   were asked. */
 typedef struct lk__walk_slots {
     unsigned short owners[LK__SLOTS];
     bool moves[LK__SLOTS]; /* half */

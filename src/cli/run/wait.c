@@ -391,8 +391,9 @@ static void say_patience(const run_wait *wait)
     if (wait->wait_ms >= 0 && wait->wait_ms <= ms)
         return;
     cli_note(wait->c,
-             "given up after %s, however long -w is: at the start a server is "
-             "waited for as long as the URL says, as in offline_ms=1m",
+             "given up after %s, even if -w is longer: at its start the tool "
+             "waits for the server for offline_ms of the URL; to wait longer, "
+             "write offline_ms=1m there",
              cli_time_words(time, (uint64_t)ms));
 }
 

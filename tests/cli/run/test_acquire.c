@@ -312,8 +312,8 @@ static void a_lease_can_be_made_longer(void **state)
 static void without_a_lease_it_is_refused(void **state)
 {
     (void)state;
-    assert_tool(&how, 64, "", "--lease TIME has to be said", "acquire", "n",
-                NULL);
+    assert_tool(&how, 64, "", "give --lease TIME, of at least 1s", "acquire",
+                "n", NULL);
     assert_tool(&how, 64, "", "which hold? LATCHKEY_HOLD is not set", "renew",
                 NULL);
     assert_tool(&how, 64, "", "not a hold", "renew", "nonsense", NULL);

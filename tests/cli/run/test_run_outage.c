@@ -60,7 +60,7 @@ static void a_short_wait_for_no_server_is_69(void **state)
         assert_non_null(strstr(tool_err(t), "n: unix:///nonexistent/s"));
         assert_non_null(
             strstr(tool_err(t), " cannot be reached: there is no such socket"));
-        assert_non_null(strstr(tool_err(t), "the URL is of LATCHKEY_URL"));
+        assert_non_null(strstr(tool_err(t), "the URL comes from LATCHKEY_URL"));
         assert_null(strstr(tool_err(t), "local:"));
         tool_free(t);
     }

@@ -108,7 +108,7 @@ static void a_host_that_nobody_knows(void **state)
     (void)snprintf(url, sizeof(url), "redis://%s", host);
     assert_says(url, 69, "cannot be reached: there is no host of this name",
                 "correct the host in the URL, or this machine's DNS; the URL "
-                "is of LATCHKEY_URL\n");
+                "comes from LATCHKEY_URL\n");
 }
 
 static void a_port_on_which_nobody_listens(void **state)
@@ -119,7 +119,7 @@ static void a_port_on_which_nobody_listens(void **state)
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u",
                    (unsigned)socket_free_port());
     assert_says(url, 69, "cannot be reached: connection refused",
-                "start Redis there, or correct the URL; the URL is of "
+                "start Redis there, or correct the URL; the URL comes from "
                 "LATCHKEY_URL\n");
 }
 
@@ -133,7 +133,7 @@ static void a_server_that_is_not_there_is_given_up_before_the_wait(void **state)
                    (unsigned)socket_free_port());
     away = (tool_how){.url = url};
     assert_tool(&away, 69, "",
-                "given up after 0.20 s, however long -w is: ", "lock", "-w1h",
+                "given up after 0.20 s, even if -w is longer: ", "lock", "-w1h",
                 "n", "true", NULL);
 }
 
@@ -145,7 +145,7 @@ static void a_socket_that_is_not_there(void **state)
     (void)snprintf(url, sizeof(url), "unix:%s.not", server_socket(redis));
     assert_says(url, 69, "cannot be reached: there is no such socket",
                 "start Redis with this path as its `unixsocket`, or correct "
-                "the URL; the URL is of LATCHKEY_URL\n");
+                "the URL; the URL comes from LATCHKEY_URL\n");
 }
 
 static void a_socket_on_which_nobody_listens(void **state)
@@ -161,7 +161,7 @@ static void a_socket_on_which_nobody_listens(void **state)
     assert_true(fd >= 0);
     (void)close(fd); /* its file stays */
     assert_says(url, 69, "cannot be reached: nobody listens on this socket",
-                "start Redis there, or correct the URL; the URL is of "
+                "start Redis there, or correct the URL; the URL comes from "
                 "LATCHKEY_URL\n");
     assert_int_equal(unlink(path), 0);
 }
@@ -185,7 +185,7 @@ static void a_socket_that_the_user_may_not_use(void **state)
     tool_wait_err(t,
                   "cannot be reached: this user has no right to the socket\n"
                   "  let the user into its group, with `unixsocketperm 770`; "
-                  "the URL is of LATCHKEY_URL\n",
+                  "the URL comes from LATCHKEY_URL\n",
                   SOON_MS);
 }
 
@@ -232,7 +232,7 @@ static void an_http_server(void **state)
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
     assert_says(url, 69,
                 "cannot be used: an HTTP server answers there, and not Redis",
-                "correct host and port in the URL; the URL is of "
+                "correct host and port in the URL; the URL comes from "
                 "LATCHKEY_URL\n");
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -247,7 +247,7 @@ static void a_server_of_something_else(void **state)
     (void)state;
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
     assert_says(url, 69, "the reply is not understood",
-                "let the URL name a Redis server; the URL is of "
+                "let the URL name a Redis server; the URL comes from "
                 "LATCHKEY_URL\n");
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -307,7 +307,7 @@ static void a_port_that_speaks_tls(void **state)
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%s", port);
     assert_says(url, 69, "cannot be reached: it looks like TLS",
                 "write rediss:// in the place of redis:// in the URL; the URL "
-                "is of LATCHKEY_URL\n");
+                "comes from LATCHKEY_URL\n");
     server_stop(secret);
     assert_int_equal(unlink(path), 0);
 }
@@ -324,7 +324,7 @@ static void a_password_that_is_wrong(void **state)
                    (unsigned)server_port(redis));
     assert_says(url, 77, "cannot be used: the user or the password is wrong",
                 "check the user in the URL, and the password there, in "
-                "LATCHKEY_PASSWORD or in the password file; the URL is of "
+                "LATCHKEY_PASSWORD or in the password file; the URL comes from "
                 "LATCHKEY_URL\n");
     (void)snprintf(url, sizeof(url), "redis://:any@127.0.0.1:%u",
                    (unsigned)server_port(redis));
@@ -340,7 +340,7 @@ static void a_password_that_is_missing(void **state)
     assert_says(server_tcp_url(redis), 77,
                 "cannot be used: the server wants a password",
                 "set LATCHKEY_PASSWORD_FILE or LATCHKEY_PASSWORD, or write it "
-                "into the URL, as redis://:PASSWORD@host; the URL is of "
+                "into the URL, as redis://:PASSWORD@host; the URL comes from "
                 "LATCHKEY_URL\n");
 }
 
@@ -395,7 +395,7 @@ static void too_many_clients(void **state)
                 "cannot be reached: the server has reached its limit of "
                 "clients",
                 "raise its maxclients, or end clients that CLIENT LIST shows; "
-                "the URL is of LATCHKEY_URL\n");
+                "the URL comes from LATCHKEY_URL\n");
 }
 
 static void a_replica(void **state)
@@ -454,7 +454,7 @@ static void assert_silent(const char *url)
     assert_says(url, 69,
                 "cannot be reached: it takes connections and does not answer",
                 "look at its process and log: it is stopped, paused or busy; "
-                "the URL is of LATCHKEY_URL\n");
+                "the URL comes from LATCHKEY_URL\n");
 }
 
 static void a_server_that_is_stopped(void **state)

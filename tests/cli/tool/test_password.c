@@ -134,9 +134,9 @@ static void the_first_source_counts(void **state)
     assert_locks(url, wrong);
     assert_locks(server_url(redis), variable);
     assert_locks(server_url(redis), second);
-    assert_refused(server_url(redis), third, ", the password of ");
+    assert_refused(server_url(redis), third, ", the password from ");
     assert_refused(server_url(redis), wrong,
-                   ", the password of LATCHKEY_PASSWORD");
+                   ", the password from LATCHKEY_PASSWORD");
 }
 
 static void a_user_in_the_url_goes_with_it(void **state)
