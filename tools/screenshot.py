@@ -18,13 +18,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests",
 from chromium import Page  # noqa: E402
 from stage import Stage  # noqa: E402
 
-WIDTH, HEIGHT = 1080, 800
+WIDTH, HEIGHT = 1080, 905
 
 # Stand-ins for commands: the page shows the names of programs.
 COMMANDS = "make", "rsync", "migrate", "ffmpeg", "backup"
 
 # Host, command, and how it is run: each waits until the one before has its
 # place. Then: how many hold that name and wait for it.
+# The backup's lock is revoked in the end. It goes on nevertheless, so the page
+# keeps showing that.
 SCENE = (
     (3, "make", ["lock", "--why", "deploy 4.2", "deploy"], (1, 0)),
     (4, "make", ["lock", "--why", "deploy 4.3", "deploy"], (1, 1)),
@@ -33,8 +35,9 @@ SCENE = (
     (4, "ffmpeg", ["semaphore", "-p", "2", "encoders"], (2, 0)),
     (5, "ffmpeg", ["semaphore", "-p", "2", "encoders"], (2, 1)),
     (6, "migrate", ["lock", "--why", "index of orders", "db:schema"], (1, 0)),
-    (6, "backup", ["read", "--why", "nightly", "data"], (1, 0)),
-    (7, "rsync", ["read", "data"], (2, 0)),
+    (6, "backup", ["lock", "--on-lost", "warn", "--why", "nightly", "backup"],
+     (1, 0)),
+    (7, "backup", ["lock", "--why", "by hand", "backup"], (1, 1)),
 )
 
 
@@ -70,7 +73,10 @@ def draw(tool, server, picture):
                 page.wait(f"last?.names.some(n => n.name === {one[2][-1]!r})")
                 if turn < len(SCENE) - 1:
                     stage.end(short)
+            stage.begin("break", "--yes", "backup")
             page.wait("last.names.length === 5")
+            page.wait("document.querySelector('#rows').textContent"
+                      ".includes('revoked; ')")
             page.picture(picture)
 
 
