@@ -53,7 +53,7 @@ def _four_and_four(run, kind, hold_us, floor, theirs=None, **settings):
     _contend(run, "", loops, floor, hold_us=hold_us, name=kind, **settings)
 
 
-# Who spins is met by chance, after two or three seconds in the mean.
+# A client that spins is met by chance, after two or three seconds in the mean.
 MET = {"seconds": 15, "gap_s": 12}
 WRITER, WRITERS, MULTI = ("a writer of four", "writers beside 4 readers",
                           "RMultiLock")
@@ -135,7 +135,7 @@ def multilock(run):
 
 
 # docs/redisson.md says what they are.
-for hold_ms, most in ((100, 32), (1000, 55)):
+for hold_ms, most in ((100, 38), (1000, 55)):
 
     @scenario(f"a C waiter behind a Java holder of {hold_ms} ms")
     def waiting_cost(run, hold_ms=hold_ms, most=most):
