@@ -37,9 +37,16 @@ end
 if not it.known then
     return {NOTHING}
 end
-redis.call('DEL', record_key, count_key, queue_key, arrived_key)
-if it.was.fence ~= '0' then
-    redis.pcall('SET', record_key,
-        record.write(past.none('2-', it.was.fence, it.was.spare)), 'PX', HOUR)
+redis.call('DEL', queue_key)
+-- Where the slot is half moved, what was removed cannot be written any more.
+local stays = it.was.fence ~= '0'
+bad = stays and failed(redis.pcall('SET', record_key,
+    record.write(past.none('2-', it.was.fence, it.was.spare)), 'PX', HOUR))
+if bad then
+    return bad
 end
+if not stays then
+    redis.call('DEL', record_key)
+end
+redis.call('DEL', count_key, arrived_key)
 return {DONE}

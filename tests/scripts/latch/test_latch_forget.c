@@ -158,6 +158,37 @@ static void fences_outlive_the_latch(void **state)
     assert_in_range(latch_pttl(f, LATCH_RECORD), 3500000, 3600000);
 }
 
+/* Of a slot that is half moved a master knows no key that is not there. */
+static void fences_outlive_it_while_the_slot_moves(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET " LATCH_RECORD " %s",
+                 "2l 77 63 0 - - - 0 - - - 0 0 - - ");
+    latch_set(f, "op:1", "1");
+    snprintf(f->stamp, sizeof(f->stamp),
+             "local R = redis local redis = setmetatable({pcall = "
+             "function(what, key, ...) if what == 'SET' and R.call('EXISTS', "
+             "key) == 0 then return R.error_reply('ERR a non local key') end "
+             "return R.pcall(what, key, ...) end}, {__index = R}) ");
+    assert_like(latch_forget(f), "2");
+    f->stamp[0] = '\0';
+    assert_like(script_redis(f, "GET " LATCH_RECORD), "2- 77 63 *");
+}
+
+static void a_full_server_keeps_the_fences(void **state)
+{
+    script_fixture *f = *state;
+
+    script_redis(f, "SET " LATCH_RECORD " %s",
+                 "2l 77 63 0 - - - 0 - - - 0 0 - - ");
+    latch_set(f, "op:1", "1");
+    script_fill_memory(f, true);
+    assert_like(latch_forget(f), "2");
+    script_fill_memory(f, false);
+    assert_like(script_redis(f, "GET " LATCH_RECORD), "2- 77 63 *");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +200,8 @@ int main(void)
         SCRIPT_TEST(a_latchs_waiter_counts_for_thirteen_seconds),
         SCRIPT_TEST(what_is_no_latch_of_ours_stays),
         SCRIPT_TEST(fences_outlive_the_latch),
+        SCRIPT_TEST(fences_outlive_it_while_the_slot_moves),
+        SCRIPT_TEST(a_full_server_keeps_the_fences),
     };
 
     return cmocka_run_group_tests_name("latch_forget", tests,
