@@ -282,6 +282,9 @@ static void conclude(checker *c, checker_call *call, const history_event *event)
         release_ends(c, call, event);
     else if (what == HISTORY_WRITE && event->phase == HISTORY_OK)
         checker_written(c, call, event);
+    else if (what == HISTORY_ASK && call->invoke.kind == HISTORY_FLIGHT &&
+             event->phase == HISTORY_OK)
+        checker_landed(c, call, event);
     else
         end_of_hold(c, call, event);
 }

@@ -15,6 +15,7 @@ static bool has_fence(const history_event *granted)
     case HISTORY_FAIRLOCK:
     case HISTORY_SEMAPHORE:
     case HISTORY_LEADER:
+    case HISTORY_FLIGHT:
         return true;
     case HISTORY_RWLOCK:
         return granted->mode == HISTORY_WRITER;
@@ -110,7 +111,7 @@ static bool may_be_passed(const checker_call *call)
    a hold, until that client has heard of it. */
 uint64_t checker_fence_floor(const checker *c, const checker_call *call)
 {
-    if (call->invoke.call == HISTORY_WRITE)
+    if (call->invoke.call == HISTORY_WRITE || call->invoke.call == HISTORY_ASK)
         return call->key->written;
     if ((checker_may_be_forced(call) ||
          !checker_claims(c, CHECKER_EXCLUSION, call->process, call->key,
@@ -143,6 +144,40 @@ void checker_fence(checker *c, const checker_call *call,
     }
 }
 
+static void
+written(checker_key *key, const history_event *event, uint64_t fence)
+{
+    if (fence <= key->written)
+        return;
+    key->written = fence;
+    key->written_of = *event;
+    key->written_of.fence = fence;
+}
+
+/* Whoever asks does not get what is older than somebody has had before, nor what
+   nobody computed. */
+void checker_landed(checker *c, const checker_call *call,
+                    const history_event *event)
+{
+    checker_key *key = call->key;
+    const history_event *events[CHECKER_EVENTS] = {&key->written_of, event};
+
+    if (checker_claims(c, CHECKER_FENCES, call->process, key,
+                       call->invoke.at)) {
+        if (event->fence < call->fence_floor)
+            checker_report(c, CHECKER_FENCES, "an older value", events,
+                           "that of run %llu after that of run %llu",
+                           (unsigned long long)event->fence,
+                           (unsigned long long)call->fence_floor);
+        if (event->fence == 0 || event->fence > key->fence)
+            checker_report(c, CHECKER_FENCES, "a value of no run", events,
+                           "run %llu, the last one is %llu",
+                           (unsigned long long)event->fence,
+                           (unsigned long long)key->fence);
+    }
+    written(key, event, event->fence);
+}
+
 void checker_written(checker *c, const checker_call *call,
                      const history_event *event)
 {
@@ -155,9 +190,5 @@ void checker_written(checker *c, const checker_call *call,
         checker_report(c, CHECKER_FENCES, "late write accepted", events,
                        "fence %llu after %llu", (unsigned long long)fence,
                        (unsigned long long)call->fence_floor);
-    if (fence > key->written) {
-        key->written = fence;
-        key->written_of = *event;
-        key->written_of.fence = fence;
-    }
+    written(key, event, fence);
 }

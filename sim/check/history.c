@@ -25,12 +25,9 @@ static const char *const calls[HISTORY_CALLS] =
      "resize",  "arm",     "count",   "arrive", "reset",     "delete", "ask",
      "give",    "write",   "checked", "lost",   "queued",    "died",   "fault"};
 
-static const char *const kinds[HISTORY_KINDS] = {"",          "lock",
-                                                 "fairlock",  "rwlock",
-                                                 "semaphore", "plain",
-                                                 "latch",     "redlock",
-                                                 "siglock",   "leader",
-                                                 "stripes",   "multilock"};
+static const char *const kinds[HISTORY_KINDS] =
+    {"",        "lock",    "fairlock", "rwlock",  "semaphore", "plain", "latch",
+     "redlock", "siglock", "leader",   "stripes", "multilock", "flight"};
 
 static const char *const modes[] = {"", "read", "upgradeable", "write",
                                     "permits"};

@@ -53,7 +53,8 @@ typedef enum history_call {
     HISTORY_RESET,  /* arms a latch anew: count */
     HISTORY_DELETE, /* a latch is unset */
     HISTORY_ASK,    /* OK: count: what is left of a latch, or the permits
-                          that are free, as int64_t */
+                          that are free, as int64_t; fence: the run whose
+                          value a flight gave */
     HISTORY_GIVE,   /* count permits of a plain semaphore come back */
     HISTORY_WRITE,  /* to what the lock guards, with this fence. OK: it was
                           accepted */
@@ -85,6 +86,9 @@ typedef enum history_kind {
     HISTORY_LEADER,
     HISTORY_STRIPES,
     HISTORY_MULTILOCK,
+    /* What is computed once for all: an acquire is a run, from its start to its
+       release. */
+    HISTORY_FLIGHT,
     HISTORY_KINDS
 } history_kind;
 

@@ -210,6 +210,9 @@ void checker_fence(checker *c, const checker_call *call,
                    const checker_hold *hold);
 void checker_written(checker *c, const checker_call *call,
                      const history_event *event);
+/* A flight has given a value. */
+void checker_landed(checker *c, const checker_call *call,
+                    const history_event *event);
 
 /* ---- turn.c: who waits ---- */
 

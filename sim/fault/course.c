@@ -23,6 +23,37 @@ enum {
 
 /* ---- its course ------------------------------------------------------------------- */
 
+/* What is done to these names is not judged any more. */
+static void forget_epoch(const course *c, unsigned name)
+{
+    const uint64_t epoch = atomic_load(&c->crew.shared->epoch);
+    history_event event = play_event(name, HISTORY_INVOKE, HISTORY_FAULT);
+
+    play_epoch_text(name, epoch, event.name);
+    event.key = history_key(event.name, 0);
+    event.count = CHECKER_EXCLUSION | CHECKER_COUNTS | CHECKER_FENCES;
+    if (!history_log_write(c->crew.log, &event))
+        abort();
+}
+
+static void forget_epochs(const course *c)
+{
+    for (unsigned name = 0; name < PLAY_NAMES; name++) {
+        if (play_has_epochs(name))
+            forget_epoch(c, name);
+    }
+}
+
+/* That of the fault itself is one of its own. */
+static void turn_epoch(const course *c, history_phase phase)
+{
+    if (phase == HISTORY_INVOKE)
+        forget_epochs(c);
+    (void)atomic_fetch_add(&c->crew.shared->epoch, 1);
+    if (phase == HISTORY_INVOKE)
+        forget_epochs(c);
+}
+
 void course_fault(course *c, const char *name, history_phase phase, bool loses)
 {
     history_event event = {.at = history_now(),
@@ -35,6 +66,8 @@ void course_fault(course *c, const char *name, history_phase phase, bool loses)
     (void)snprintf(event.name, sizeof(event.name), "%s", name);
     if (!history_log_write(c->crew.log, &event))
         abort();
+    if (loses)
+        turn_epoch(c, phase);
 }
 
 static uint64_t grants(const course *c)
@@ -86,7 +119,7 @@ bool course_wait_found(const course *c, uint64_t before)
 static bool may_stay(const char *key)
 {
     return strstr(key, "sem0") != NULL || strstr(key, "latch0") != NULL ||
-           strstr(key, ":cell") != NULL;
+           strstr(key, ":cell") != NULL || strstr(key, "plain0") != NULL;
 }
 
 void course_look(course *c, server *at)

@@ -34,7 +34,8 @@ typedef struct crew {
 
 /* All but the processes. False: stderr tells why. */
 bool crew_open(crew *c, const sentinels_options *options);
-/* The same over a cluster of three masters with a replica each. */
+/* The same over a cluster of three masters with a replica each, of which one can be
+   cut off unless LK_TEST_TLS is set. */
 bool crew_open_ring(crew *c);
 /* The processes; more: the URL's options. */
 bool crew_hire(crew *c, const char *more);

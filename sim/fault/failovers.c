@@ -253,7 +253,7 @@ int failovers_main(int count, char **arguments)
     static failovers f = {.course.crew = {.directory = "build/failovers"}};
     bool is_ring = count > 1 && strncmp(arguments[1], "cluster", 7) == 0;
 
-    f.times = times_of(count > 0 ? arguments[0] : NULL, is_ring ? 5 : 2);
+    f.times = times_of(count > 0 ? arguments[0] : NULL, is_ring ? 10 : 2);
     if (count > 3 || f.times > TIMES_MOST ||
         (count > 1 && !read_way(&f, arguments[1]))) {
         (void)fprintf(stderr, "usage: fault --failovers N "

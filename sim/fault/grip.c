@@ -133,6 +133,18 @@ void grip_release(const grip *g)
 
 /* ---- acquiring ---- */
 
+/* Two of three keys, which have three stripes: any two who want such have one in
+   common, so they exclude each other. */
+static lk_status acquire_two(lk_stripes *stripes, const history_event *event,
+                             int64_t wait_ms, const lk_acquire_options *options,
+                             lk_hold **ret_hold)
+{
+    static const char *const keys[] = {"a", "b", "c", "a", "c", "b", "a"};
+
+    return lk_stripes_acquire_many(stripes, keys + event->operation % 6, 2,
+                                   wait_ms, options, ret_hold);
+}
+
 static lk_status ask(worker *w, const history_event *event, int64_t wait_ms,
                      const lk_acquire_options *options, lk_hold **ret_hold,
                      unsigned name)
@@ -162,10 +174,12 @@ static lk_status ask(worker *w, const history_event *event, int64_t wait_ms,
         return lk_leader_campaign(handle, wait_ms, options, ret_hold);
     case HISTORY_MULTILOCK:
         return lk_multilock_acquire(handle, wait_ms, options, ret_hold);
+    case HISTORY_STRIPES:
+        return acquire_two(handle, event, wait_ms, options, ret_hold);
     case HISTORY_NO_KIND:
     case HISTORY_PLAIN:
     case HISTORY_LATCH:
-    case HISTORY_STRIPES:
+    case HISTORY_FLIGHT:
     case HISTORY_KINDS:
     default:
         return LK_EINVAL;

@@ -35,6 +35,8 @@ typedef struct hand {
     uint64_t owner;
     play_random random;
     pthread_t thread;
+    lk_plain_semaphore *plain; /* of that epoch; NULL: none yet */
+    uint64_t epoch;
 } hand;
 
 /* Its callback may come as long as it has not been released. */
@@ -84,5 +86,12 @@ bool grip_acquire(grip *g, int64_t wait_ms);
 /* Checks it, writes under it, extends it, enters again; then releases it. */
 void grip_use(hand *h, grip *g);
 void grip_release(const grip *g);
+
+/* ---- epoch.c ---- */
+
+/* Takes permits of the counter of this epoch, and gives them back. */
+void plain_round(hand *h, unsigned name, int64_t wait_ms);
+/* Gets a value that is computed once for all. */
+void flight_round(hand *h, unsigned name, int64_t wait_ms);
 
 #endif /* LK_SIM_FAULT_HAND_H */

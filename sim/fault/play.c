@@ -2,6 +2,7 @@
 #include "fault/play.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +13,8 @@ const play_name play_names[PLAY_NAMES] = {
     {HISTORY_SEMAPHORE, "sem0"},   {HISTORY_REDLOCK, "red0"},
     {HISTORY_SIGLOCK, "{sig}0"},   {HISTORY_LATCH, "latch0"},
     {HISTORY_LOCK, "lock{tag}2"},  {HISTORY_LEADER, "lead0"},
-    {HISTORY_MULTILOCK, "multi0"},
+    {HISTORY_MULTILOCK, "multi0"}, {HISTORY_STRIPES, "stripes0"},
+    {HISTORY_PLAIN, "{plain0}"},   {HISTORY_FLIGHT, "{flight0}"},
 };
 
 play_shared *play_shared_map(const char *path, bool create)
@@ -39,6 +41,18 @@ history_event play_event(unsigned name, history_phase phase, history_call call)
     event.key = history_key(play_names[name].name, 0);
     (void)snprintf(event.name, sizeof(event.name), "%s", play_names[name].name);
     return event;
+}
+
+bool play_has_epochs(unsigned name)
+{
+    return play_names[name].kind == HISTORY_PLAIN ||
+           play_names[name].kind == HISTORY_FLIGHT;
+}
+
+void play_epoch_text(unsigned name, uint64_t epoch, char text[PLAY_TEXT])
+{
+    (void)snprintf(text, PLAY_TEXT, "%s:%" PRIu64, play_names[name].name,
+                   epoch);
 }
 
 uint64_t play_draw(play_random *random, uint64_t below)

@@ -20,7 +20,8 @@ enum {
     PLAY_REDLOCK = 3,
     PLAY_PERMITS = 3,
     PLAY_MEMBERS = 3,
-    PLAY_LATCH = 5, /* what it is armed with */
+    PLAY_LATCH = 5,    /* what it is armed with */
+    PLAY_TTL_MS = 100, /* of a flight's value */
     PLAY_WATCHDOG_MS = 1500,
     PLAY_OUTLIVES_MS = 10000, /* the same where a master changes meanwhile */
     PLAY_COMMAND_MS = 500,
@@ -35,7 +36,8 @@ typedef struct play_name {
     const char *name;
 } play_name;
 
-enum { PLAY_NAMES = 11 };
+/* The last ones are wanted where masters change, and nowhere else. */
+enum { PLAY_NAMES = 14, PLAY_SINGLE_NAMES = 11 };
 
 extern const play_name play_names[PLAY_NAMES];
 
@@ -50,6 +52,8 @@ typedef struct play_shared {
         asked; /* grants of the client's server, none of them to one
                                that had it already */
     _Atomic uint64_t losses, unknowns;
+    _Atomic uint64_t epoch; /* see play_epoch_text() */
+    _Atomic uint64_t runs;  /* of flights, begun */
 } play_shared;
 
 /* NULL: stderr tells why. create: it is new. */
@@ -57,6 +61,15 @@ play_shared *play_shared_map(const char *path, bool create);
 
 /* An event of a name. */
 history_event play_event(unsigned name, history_phase phase, history_call call);
+
+/*
+ * What a server forgets of some names stays wrong: permits of a counter, and who
+ * computes. So these have a name for each epoch: a new one begins before and after
+ * whatever may make a server forget, and what was begun before is not judged.
+ */
+enum { PLAY_TEXT = HISTORY_NAME };
+void play_epoch_text(unsigned name, uint64_t epoch, char text[PLAY_TEXT]);
+bool play_has_epochs(unsigned name);
 
 typedef struct play_random {
     uint64_t state;

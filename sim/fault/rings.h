@@ -9,12 +9,13 @@
  *
  * The eight processes of crew.h want the names of play.h in a cluster of three
  * masters with a replica each. N masters are replaced, in turn by a kill, by a stop
- * until another one is elected, by freezing all other nodes, by CLUSTER FAILOVER, and,
- * while it stands still, by a replica that asks nobody. Before the first and the last
+ * until another one is elected, by cutting one off from all other nodes, which clients
+ * reach as before, by CLUSTER FAILOVER, and, while it stands still, by a replica that
+ * asks nobody. Before the first and the last
  * of these the replica is told nothing of some grants any more. Two processes stand
- * still through these and the stop. After each a slot in use moves to another master,
- * half of them by the master itself where it can (Valkey 9), and after each fourth a
- * master comes, gets three slots in use, and goes.
+ * still through these and the stop. After each second one a slot in use moves to
+ * another master, half of them by the master itself where it can (Valkey 9), and after
+ * each fourth a master comes, gets two slots in use, and goes.
  *
  * Nothing may be found in the histories, and no key may stay; with failover=fast two
  * may hold, and a fence be behind. Prints how long it takes until a client has

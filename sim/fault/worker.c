@@ -11,12 +11,18 @@
 
 enum { SHUTDOWN_MS = 5000 };
 
-static void hold_round(hand *h, unsigned name)
+static int64_t draw_wait(hand *h)
 {
     static const int64_t waits[] = {0, 100, 1000, 3000};
+
+    return waits[play_draw(&h->random, 4)];
+}
+
+static void hold_round(hand *h, unsigned name)
+{
     grip g = grip_new(h, name, grip_draw_mode(h, name), NULL);
 
-    if (grip_acquire(&g, waits[play_draw(&h->random, 4)]))
+    if (grip_acquire(&g, draw_wait(h)))
         grip_use(h, &g);
 }
 
@@ -89,17 +95,44 @@ static void latch_round(hand *h, unsigned name)
 
 /* ---- a worker's life ---- */
 
+static unsigned names_of(const worker *w)
+{
+    return w->has_failovers ? PLAY_NAMES : PLAY_SINGLE_NAMES;
+}
+
+static void last_of(hand *h, unsigned name)
+{
+    grip g = grip_new(h, name, grip_draw_mode(h, name), NULL);
+
+    if (grip_acquire(&g, PLAY_FINAL_MS))
+        grip_release(&g);
+}
+
 /* The calm after the faults: each name is had once more. */
 static void last_round(hand *h)
 {
-    for (unsigned name = 0; name < PLAY_NAMES; name++) {
-        grip g = grip_new(h, name, grip_draw_mode(h, name), NULL);
-
+    for (unsigned name = 0; name < names_of(h->worker); name++) {
         if (play_names[name].kind == HISTORY_LATCH)
             latch_change(h, name, HISTORY_ASK);
-        else if (grip_acquire(&g, PLAY_FINAL_MS))
-            grip_release(&g);
+        else if (play_names[name].kind == HISTORY_PLAIN)
+            plain_round(h, name, PLAY_FINAL_MS);
+        else if (play_names[name].kind == HISTORY_FLIGHT)
+            flight_round(h, name, PLAY_FINAL_MS);
+        else
+            last_of(h, name);
     }
+}
+
+static void any_round(hand *h, unsigned name)
+{
+    if (play_names[name].kind == HISTORY_LATCH)
+        latch_round(h, name);
+    else if (play_names[name].kind == HISTORY_PLAIN)
+        plain_round(h, name, draw_wait(h));
+    else if (play_names[name].kind == HISTORY_FLIGHT)
+        flight_round(h, name, draw_wait(h));
+    else
+        hold_round(h, name);
 }
 
 static void *hand_run(void *data)
@@ -107,15 +140,11 @@ static void *hand_run(void *data)
     hand *h = data;
 
     while (!atomic_load(&h->worker->shared->ends)) {
-        unsigned name = (unsigned)play_draw(&h->random, PLAY_NAMES);
-
-        if (play_names[name].kind == HISTORY_LATCH)
-            latch_round(h, name);
-        else
-            hold_round(h, name);
+        any_round(h, (unsigned)play_draw(&h->random, names_of(h->worker)));
         hand_work(h, 5000);
     }
     last_round(h);
+    lk_plain_semaphore_free(h->plain);
     return NULL;
 }
 
@@ -143,6 +172,8 @@ static lk_status make(worker *w, unsigned name)
     const lk_redlock_options votes = {LK_REDLOCK_OPTIONS_INIT,
                                       .lease_ms = PLAY_WATCHDOG_MS,
                                       .node_timeout_ms = PLAY_NODE_MS};
+    const lk_flight_options values = {LK_FLIGHT_OPTIONS_INIT,
+                                      .ttl_ms = PLAY_TTL_MS};
     void **handle = &w->handles[name];
 
     switch (play_names[name].kind) {
@@ -166,9 +197,13 @@ static lk_status make(worker *w, unsigned name)
         return lk_leader_new((lk_leader **)handle, w->client, text, NULL);
     case HISTORY_MULTILOCK:
         return make_multilock(w, (lk_multilock **)handle, text);
-    case HISTORY_NO_KIND:
-    case HISTORY_PLAIN:
     case HISTORY_STRIPES:
+        return lk_stripes_new((lk_stripes **)handle, w->client, text, NULL);
+    case HISTORY_FLIGHT:
+        return lk_flight_new((lk_flight **)handle, w->client, text, &values);
+    case HISTORY_PLAIN:
+        return LK_OK; /* each thread has its own */
+    case HISTORY_NO_KIND:
     case HISTORY_KINDS:
     default:
         return LK_EINVAL;

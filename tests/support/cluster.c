@@ -12,16 +12,17 @@
 #include "support/wait.h"
 
 enum {
+    BUS_ABOVE = 10000, /* the port of a node */
+    BUS_ARG = 6,
     FAILOVER_MS = 8000, /* a manual one is given up after five seconds */
-    FAILOVER_TRIES = 10,
-    VOTES_MS = 4 * CLUSTER_TIMEOUT_MS + 500 /* an election is remembered for */
+    FAILOVER_TRIES = 10
 };
 
 /* ---- what a node says ---- */
 
-bool cluster_runs(const server *node)
+bool cluster_runs(const cluster *c, const server *node)
 {
-    return server_pid(node) != 0 && !server_is_frozen(node);
+    return server_pid(node) != 0 && !server_is_frozen(node) && node != c->alone;
 }
 
 unsigned cluster_port(const cluster *c, const server *node)
@@ -83,7 +84,7 @@ static bool map_read(const cluster *c, server *node, map *ret_map)
     return known == LK__SLOTS;
 }
 
-static bool is_replica_of(const cluster *c, server *node, const server *master)
+bool cluster_is_replica_of(const cluster *c, server *node, const server *master)
 {
     char words[CLUSTER_ID + 32];
 
@@ -108,7 +109,7 @@ static bool map_agreed(const cluster *c, map *ret_map)
     for (size_t i = 0; i < c->count; i++) {
         map *read = is_first ? ret_map : &another;
 
-        if (!cluster_runs(c->nodes[i]))
+        if (!cluster_runs(c, c->nodes[i]))
             continue;
         if (!map_read(c, c->nodes[i], read) ||
             memcmp(read, ret_map, sizeof(*read)) != 0)
@@ -118,7 +119,7 @@ static bool map_agreed(const cluster *c, map *ret_map)
     if (is_first)
         return false;
     for (size_t slot = 0; slot < LK__SLOTS; slot++) {
-        if (!cluster_runs(c->nodes[ret_map->masters[slot]]))
+        if (!cluster_runs(c, c->nodes[ret_map->masters[slot]]))
             return false;
     }
     return true;
@@ -139,7 +140,7 @@ static bool is_whole(void *data)
     for (size_t i = 0; i < c->count; i++) {
         server *node = c->nodes[i];
 
-        if (cluster_runs(node) &&
+        if (cluster_runs(c, node) &&
             (!node_is_ok(node) ||
              (cluster_is_master(node) ? !serves(&agreed, i)
                                       : !node_says(node, "INFO replication",
@@ -160,7 +161,7 @@ server *cluster_master_of(cluster *c, unsigned slot)
     map known;
 
     for (size_t i = 0; i < c->count; i++) {
-        if (cluster_runs(c->nodes[i]) && map_read(c, c->nodes[i], &known))
+        if (cluster_runs(c, c->nodes[i]) && map_read(c, c->nodes[i], &known))
             return c->nodes[known.masters[slot]];
     }
     fail_msg("no node knows the master of slot %u", slot);
@@ -178,21 +179,31 @@ bool cluster_is_idle(const cluster *c, const server *node)
 
 bool cluster_node_run(cluster *c, size_t i)
 {
-    char timeout[16];
-    const char *const args[] = {"--cluster-node-timeout",
-                                timeout,
-                                "--cluster-announce-ip",
-                                "127.0.0.1",
-                                "--repl-diskless-sync-delay",
-                                "0",
-                                NULL};
+    char timeout[16], port[8];
+    const char *args[] = {"--cluster-node-timeout",
+                          timeout,
+                          "--cluster-announce-ip",
+                          "127.0.0.1",
+                          "--repl-diskless-sync-delay",
+                          "0",
+                          NULL,
+                          port,
+                          NULL};
     redisReply *id;
 
     (void)snprintf(timeout, sizeof(timeout), "%u", c->timeout_ms);
+    if (c->bus != NULL) {
+        c->bus_ports[i] = bus_open(c->bus);
+        (void)snprintf(port, sizeof(port), "%u", c->bus_ports[i]);
+        args[BUS_ARG] = "--cluster-announce-bus-port";
+    }
     c->nodes[i] =
         c->is_tls ? server_start_node_tls(args) : server_start_node(args);
     if (c->nodes[i] == NULL)
         return false;
+    if (c->bus != NULL)
+        bus_lead(c->bus, c->bus_ports[i],
+                 (uint16_t)(server_port(c->nodes[i]) + BUS_ABOVE));
     id = server_command(c->nodes[i], "CLUSTER MYID");
     (void)snprintf(c->ids[i], sizeof(c->ids[i]), "%s", id->str);
     freeReplyObject(id);
@@ -234,10 +245,11 @@ static bool slots_share(cluster *c)
 
 bool cluster_meet(cluster *c, size_t i)
 {
+    const unsigned port = cluster_port(c, c->nodes[i]);
     char command[64];
 
-    (void)snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %u",
-                   cluster_port(c, c->nodes[i]));
+    (void)snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %u %u",
+                   port, c->bus != NULL ? c->bus_ports[i] : port + BUS_ABOVE);
     return cluster_told(c->nodes[0], command);
 }
 
@@ -285,7 +297,8 @@ static bool replicas_follow(cluster *c)
     return true;
 }
 
-static cluster *start(size_t masters, size_t replicas, bool is_tls)
+static cluster *
+start(size_t masters, size_t replicas, bool is_tls, bool is_apart)
 {
     cluster *c = calloc(1, sizeof(*c));
 
@@ -296,8 +309,10 @@ static cluster *start(size_t masters, size_t replicas, bool is_tls)
         c->is_tls = is_tls;
         c->timeout_ms =
             replicas > 0 ? CLUSTER_TIMEOUT_MS : CLUSTER_LONG_TIMEOUT_MS;
+        c->bus = is_apart ? bus_start() : NULL;
     }
-    if (c != NULL && nodes_run(c) && slots_share(c) && nodes_meet(c) &&
+    if (c != NULL && (c->bus != NULL || !is_apart) && nodes_run(c) &&
+        slots_share(c) && nodes_meet(c) &&
         wait_until(cluster_all_known, c, CLUSTER_COME_MS) &&
         replicas_follow(c) && wait_until(is_whole, c, CLUSTER_COME_MS))
         return c;
@@ -308,18 +323,25 @@ static cluster *start(size_t masters, size_t replicas, bool is_tls)
 
 cluster *cluster_start(size_t masters, size_t replicas)
 {
-    return start(masters, replicas, getenv("LK_TEST_TLS") != NULL);
+    return start(masters, replicas, getenv("LK_TEST_TLS") != NULL, false);
 }
 
 cluster *cluster_start_tls(size_t masters, size_t replicas)
 {
-    return start(masters, replicas, true);
+    return start(masters, replicas, true, false);
+}
+
+cluster *cluster_start_apart(size_t masters, size_t replicas)
+{
+    return start(masters, replicas, false, true);
 }
 
 void cluster_stop(cluster *c)
 {
     for (size_t i = 0; c != NULL && i < c->count; i++)
         server_stop(c->nodes[i]);
+    if (c != NULL)
+        bus_stop(c->bus);
     free(c);
 }
 
@@ -358,29 +380,12 @@ server *cluster_wait_other(cluster *c, unsigned slot, const server *than)
 server *cluster_replica_of(cluster *c, const server *master)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (c->nodes[i] != master && cluster_runs(c->nodes[i]) &&
-            is_replica_of(c, c->nodes[i], master))
+        if (c->nodes[i] != master && cluster_runs(c, c->nodes[i]) &&
+            cluster_is_replica_of(c, c->nodes[i], master))
             return c->nodes[i];
     }
     fail_msg("the master has no replica");
     return NULL;
-}
-
-static bool has_rested(void *data)
-{
-    const uint64_t *elected_at = data;
-
-    return *elected_at == 0 || wait_now_ms() > *elected_at + VOTES_MS;
-}
-
-void cluster_rest(cluster *c, const server *master)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        if (cluster_runs(c->nodes[i]) &&
-            is_replica_of(c, c->nodes[i], master) &&
-            !wait_until(has_rested, &c->elected_at[i], CLUSTER_COME_MS))
-            fail_msg("the time does not pass");
-    }
 }
 
 void cluster_kill(cluster *c, server *master)
@@ -401,7 +406,7 @@ static bool is_listened_to(void *data)
     const struct promotion *p = data;
     const char *id = p->c->ids[cluster_index(p->c, p->to)];
     char slave[CLUSTER_ID + 8], *rest = NULL;
-    bool is_known = !cluster_runs(p->from);
+    bool is_known = !cluster_runs(p->c, p->from);
     redisReply *reply = is_known ? NULL : server_ask(p->from, "CLUSTER NODES");
 
     (void)snprintf(slave, sizeof(slave), "slave %s",
@@ -449,7 +454,7 @@ static bool old_follows(void *data)
 {
     const struct promotion *p = data;
 
-    return is_replica_of(p->c, p->from, p->to) &&
+    return cluster_is_replica_of(p->c, p->from, p->to) &&
            node_says(p->from, "INFO replication", "master_link_status:up");
 }
 

@@ -2,6 +2,7 @@
 #ifndef LK_TESTS_SUPPORT_CLUSTER_H
 #define LK_TESTS_SUPPORT_CLUSTER_H
 
+#include "support/bus.h"
 #include "support/node.h"
 
 /*
@@ -27,6 +28,9 @@ typedef struct cluster {
     size_t masters, count;              /* at the start; all nodes */
     unsigned timeout_ms;                /* of a node that does not answer */
     bool is_tls; /* clients and nodes speak TLS, on the port of that */
+    bus *bus;    /* by which the nodes reach each other; NULL: directly */
+    uint16_t bus_ports[CLUSTER_NODES]; /* that they announce there */
+    const server *alone; /* it is cut off from all others; NULL: none is */
 } cluster;
 
 /*
@@ -37,6 +41,8 @@ typedef struct cluster {
 cluster *cluster_start(size_t masters, size_t replicas);
 /* One of TLS in any case. */
 cluster *cluster_start_tls(size_t masters, size_t replicas);
+/* One in which a master can be cut off from the other nodes, without TLS. */
+cluster *cluster_start_apart(size_t masters, size_t replicas);
 /* NULL is allowed. */
 void cluster_stop(cluster *c);
 
@@ -44,7 +50,7 @@ void cluster_stop(cluster *c);
 void cluster_url(const cluster *c, char *url, size_t size);
 
 /* All functions below fail the test where they cannot do it. A node runs if it
-   is neither killed nor frozen. */
+   is neither killed nor frozen nor cut off. */
 
 /* Waits until all nodes that run agree about all slots, and serve them or follow
    their master. */
@@ -63,6 +69,8 @@ server *cluster_replica_of(cluster *c, const server *master);
  */
 void cluster_rest(cluster *c, const server *master);
 void cluster_kill(cluster *c, server *master);
+/* Whether cluster_rest() would return at once. */
+bool cluster_is_rested(cluster *c, const server *master);
 
 /* Waits until all nodes that run name another than this for the slot: that one,
    which takes writes. */
@@ -93,9 +101,10 @@ void cluster_move_whole(cluster *c, unsigned slot, server *to);
 /* ---- nodes that come and go, cluster_nodes.c ---- */
 
 /*
- * Freezes all other nodes that run. The master goes on for about the time that a
- * node has to answer, and then serves nobody. Joining wakes all that are frozen, and
- * returns when the cluster is whole; the master may be another by then.
+ * Cuts a master off from all other nodes, its replicas included. Clients reach it, and
+ * it serves them for about the time that a node has to answer. The others elect another
+ * one meanwhile. Joining ends that, and returns when the cluster is whole. The cluster
+ * is of cluster_start_apart().
  */
 void cluster_isolate(cluster *c, server *master);
 void cluster_join(cluster *c);

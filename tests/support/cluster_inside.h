@@ -11,10 +11,12 @@
 
 enum { CLUSTER_COME_MS = 120000 };
 
-/* It is neither killed nor frozen. */
-bool cluster_runs(const server *node);
+/* It is neither killed nor frozen nor cut off. */
+bool cluster_runs(const cluster *c, const server *node);
 
 bool cluster_is_master(server *node);
+bool cluster_is_replica_of(const cluster *c, server *node,
+                           const server *master);
 
 /* The port that nodes and clients are reached at. */
 unsigned cluster_port(const cluster *c, const server *node);

@@ -94,7 +94,7 @@ static bool is_epoch_known(void *data)
     long long epoch = node_info(m->to, "cluster_my_epoch");
 
     for (size_t i = 0; i < m->c->count; i++) {
-        if (cluster_runs(m->c->nodes[i]) &&
+        if (cluster_runs(m->c, m->c->nodes[i]) &&
             epoch_known(m->c->nodes[i], id) != epoch)
             return false;
     }
@@ -121,7 +121,7 @@ void cluster_move_end(cluster *c, unsigned slot, server *to)
     for (size_t i = 0; i < c->count; i++) {
         server *node = c->nodes[i];
 
-        if (cluster_runs(node) && node != from && node != to &&
+        if (cluster_runs(c, node) && node != from && node != to &&
             cluster_is_master(node))
             set_slot(c, node, slot, "NODE", to);
     }

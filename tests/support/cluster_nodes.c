@@ -7,26 +7,72 @@
 #include "support/cluster_inside.h"
 #include "support/wait.h"
 
-/* ---- one apart from all others ---- */
+enum {
+    VOTES_MS = 4 * CLUSTER_TIMEOUT_MS + 500 /* an election is remembered for */
+};
 
-void cluster_isolate(cluster *c, server *master)
+/* ---- until the next election ---- */
+
+bool cluster_is_rested(cluster *c, const server *master)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (c->nodes[i] != master && cluster_runs(c->nodes[i]))
-            server_freeze(c->nodes[i]);
+        if (cluster_runs(c, c->nodes[i]) &&
+            cluster_is_replica_of(c, c->nodes[i], master) &&
+            c->elected_at[i] != 0 &&
+            wait_now_ms() <= c->elected_at[i] + VOTES_MS)
+            return false;
     }
+    return true;
+}
+
+struct rest {
+    cluster *c;
+    const server *master;
+};
+
+static bool is_rested(void *data)
+{
+    const struct rest *r = data;
+
+    return cluster_is_rested(r->c, r->master);
+}
+
+void cluster_rest(cluster *c, const server *master)
+{
+    struct rest r = {.c = c, .master = master};
+
+    if (!wait_until(is_rested, &r, CLUSTER_COME_MS))
+        fail_msg("the time does not pass");
+}
+
+/* ---- one apart from all others ---- */
+
+static void replica_set(server *replica, const char *password)
+{
+    freeReplyObject(server_ask(replica, "CONFIG SET masterauth %s", password));
+}
+
+/* Those that follow it are refused when they try to go on. */
+void cluster_isolate(cluster *c, server *master)
+{
+    const size_t alone = cluster_index(c, master);
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (i != alone)
+            replica_set(c->nodes[i], "wrong");
+    }
+    c->alone = master;
+    bus_cut(c->bus, c->bus_ports[alone], c->ids[alone]);
+    (void)server_integer(master, "CLIENT KILL TYPE replica");
 }
 
 void cluster_join(cluster *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        if (server_is_frozen(c->nodes[i]))
-            server_thaw(c->nodes[i]);
-    }
-    cluster_wait_whole(c);
-    /* Any of them may have been elected. */
     for (size_t i = 0; i < c->count; i++)
-        c->elected_at[i] = wait_now_ms();
+        replica_set(c->nodes[i], "");
+    bus_heal(c->bus);
+    c->alone = NULL;
+    cluster_wait_whole(c);
 }
 
 /* ---- more and fewer ---- */
@@ -88,6 +134,7 @@ void cluster_remove(cluster *c, server *node)
     for (; i < c->count; i++) {
         c->nodes[i] = c->nodes[i + 1];
         memcpy(c->ids[i], c->ids[i + 1], sizeof(c->ids[i]));
+        c->bus_ports[i] = c->bus_ports[i + 1];
         c->elected_at[i] = c->elected_at[i + 1];
     }
     if (!wait_until(is_forgotten, &d, CLUSTER_COME_MS))

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/slot.h"
 #include "support/check.h"
 #include "support/ringed.h"
 #include "support/wait.h"
@@ -153,9 +154,27 @@ static void wait_work(void)
     assert_true(wait_until(has_grants, NULL, RINGED_LONG_MS));
 }
 
+/* ---- the ways: each at another third of the slots than the one before ---- */
+
+static server *master_of_third(unsigned third)
+{
+    server *master = cluster_master_of(ringed(), third * (LK__SLOTS / 3));
+
+    cluster_rest(ringed(), master);
+    return master;
+}
+
+/* All take turns again, and the cluster is whole for the next test. */
+static void end_whole(void)
+{
+    wait_work();
+    workers_end();
+    cluster_wait_whole(ringed());
+}
+
 static void nobody_holds_twice_when_slots_move(void **state)
 {
-    server *from = ringed()->nodes[0], *to = ringed()->nodes[1];
+    server *from = master_of_third(0), *to = master_of_third(1);
 
     (void)state;
     workers_start(from);
@@ -170,42 +189,43 @@ static void nobody_holds_twice_when_slots_move(void **state)
 
 static void nobody_holds_twice_when_a_failover_is_asked_for(void **state)
 {
-    (void)state;
-    workers_start(ringed()->nodes[0]);
-    wait_work();
-    (void)cluster_failover(ringed(), ringed()->nodes[0]);
-    wait_work();
-    workers_end();
-}
-
-static void nobody_holds_twice_when_a_replica_asks_nobody(void **state)
-{
-    (void)state;
-    workers_start(ringed()->nodes[0]);
-    wait_work();
-    (void)cluster_takeover(ringed(), ringed()->nodes[0]);
-    wait_work();
-    workers_end();
-}
-
-static void nobody_holds_twice_when_a_master_is_killed(void **state)
-{
-    server *master = ringed()->nodes[0];
+    server *master = master_of_third(0);
 
     (void)state;
     workers_start(master);
     wait_work();
-    cluster_kill(ringed(), master);
+    (void)cluster_failover(ringed(), master);
+    end_whole();
+}
+
+static void nobody_holds_twice_when_a_replica_asks_nobody(void **state)
+{
+    server *master = master_of_third(1);
+
+    (void)state;
+    workers_start(master);
+    wait_work();
+    (void)cluster_takeover(ringed(), master);
+    end_whole();
+}
+
+static void nobody_holds_twice_when_a_master_is_killed(void **state)
+{
+    server *master = master_of_third(2);
+
+    (void)state;
+    workers_start(master);
+    wait_work();
+    server_kill(master);
     (void)cluster_wait_other(ringed(), ringed_slot(names[0]), master);
     wait_work();
     assert_true(server_restart(master));
-    wait_work();
-    workers_end();
+    end_whole();
 }
 
 static void nobody_holds_twice_when_a_master_stands_still(void **state)
 {
-    server *master = ringed()->nodes[0];
+    server *master = master_of_third(0);
 
     (void)state;
     workers_start(master);
@@ -213,22 +233,18 @@ static void nobody_holds_twice_when_a_master_stands_still(void **state)
     server_freeze(master);
     (void)cluster_wait_other(ringed(), ringed_slot(names[0]), master);
     server_thaw(master); /* it takes what waits in its sockets */
-    wait_work();
-    workers_end();
+    end_whole();
 }
-
-#define RING_TEST(f)                                                           \
-    cmocka_unit_test_setup_teardown(f, ringed_start, ringed_stop)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RING_TEST(nobody_holds_twice_when_slots_move),
-        RING_TEST(nobody_holds_twice_when_a_failover_is_asked_for),
-        RING_TEST(nobody_holds_twice_when_a_replica_asks_nobody),
-        RING_TEST(nobody_holds_twice_when_a_master_is_killed),
-        RING_TEST(nobody_holds_twice_when_a_master_stands_still),
+        cmocka_unit_test(nobody_holds_twice_when_slots_move),
+        cmocka_unit_test(nobody_holds_twice_when_a_failover_is_asked_for),
+        cmocka_unit_test(nobody_holds_twice_when_a_replica_asks_nobody),
+        cmocka_unit_test(nobody_holds_twice_when_a_master_is_killed),
+        cmocka_unit_test(nobody_holds_twice_when_a_master_stands_still),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, ringed_start, ringed_stop);
 }
