@@ -24,8 +24,8 @@ from runner.process import Broken
 from runner.scenario import Result, Run, scenarios
 
 # Each registers its scenarios.
-for part in ("planted", "redisson_counts", "redisson_locks",
-             "redisson_own", "redisson_tool", "sharing", "tokens"):
+for part in ("planted", "redisson_cluster", "redisson_counts",
+             "redisson_locks", "redisson_own", "redisson_tool", "sharing", "tokens"):
     importlib.import_module(f"runner.{part}")
 
 SLICE_S = 2  # for threads that contend, in the slice

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The processes of a run: a private server, and drivers."""
 
+import binascii
 import contextlib
 import ctypes
 import os
 import queue
+import re
 import shutil
 import signal
 import socket
@@ -130,6 +132,73 @@ class Server:
         self.kill()
         self.line.close()
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+class Ring:
+    """A cluster of three masters. It looks like one server: a command goes to
+    the master of its key, and who listens is asked of all of them."""
+
+    SLOTS = 16384
+
+    def __init__(self):
+        self.nodes = []
+        try:
+            self._start()
+        except (Broken, OSError):
+            self.stop()
+            raise
+        self.url = f"redis+cluster://127.0.0.1:{self.nodes[0].port}"
+
+    def _start(self):
+        for _ in range(3):
+            self.nodes.append(Server("--cluster-enabled", "yes"))
+        for i, node in enumerate(self.nodes):
+            node.command("CLUSTER", "SET-CONFIG-EPOCH", i + 1)
+            node.command("CLUSTER", "ADDSLOTSRANGE", self.SLOTS * i // 3,
+                         self.SLOTS * (i + 1) // 3 - 1)
+            node.command("CLUSTER", "MEET", "127.0.0.1", self.nodes[0].port)
+        until = time.monotonic() + READY_S
+        while not all(self._is_whole(node) for node in self.nodes):
+            if time.monotonic() > until:
+                raise Broken("the cluster does not come together")
+            time.sleep(0.05)
+
+    @staticmethod
+    def _is_whole(node):
+        told = node.command("CLUSTER", "INFO")
+        return "cluster_state:ok" in told and "cluster_size:3" in told
+
+    def place(self, key):
+        """The number of the master that has this key."""
+        tag = re.search(r"\{([^}]+)\}", key)
+        slot = binascii.crc_hqx((tag.group(1) if tag else key).encode(), 0)
+        return slot % self.SLOTS * 3 // self.SLOTS
+
+    def command(self, *words):
+        if words[0] == "SELECT":  # there is one database
+            return "OK"
+        if words[:2] == ("PUBSUB", "NUMSUB"):
+            counts = [node.command("PUBSUB", what, words[2])[1]
+                      for node in self.nodes
+                      for what in ("NUMSUB", "SHARDNUMSUB")]
+            return [words[2], sum(counts)]
+        return self.nodes[self.place(words[1])].command(*words)
+
+    def published(self):
+        """How many messages the masters have sent each other for PUBLISH."""
+        told = [node.command("CLUSTER", "INFO") for node in self.nodes]
+        return sum(int(number) for number in re.findall(
+            r"cluster_stats_messages_publish_sent:(\d+)", "".join(told)))
+
+    def calls(self, name=""):
+        return sum(node.calls(name) for node in self.nodes)
+
+    def leftovers(self):
+        return [key for node in self.nodes for key in node.leftovers()]
+
+    def stop(self):
+        for node in self.nodes:
+            node.stop()
 
 
 class Driver:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 
 from runner import judge
-from runner.process import Broken, Driver, Server
+from runner.process import Broken, Driver, Ring, Server
 
 
 @dataclass
@@ -61,6 +61,12 @@ class Run:
     def more_servers(self, count):
         """Drivers that start from now on use these as well."""
         self.servers += [Server() for _ in range(count)]
+
+    def cluster(self):
+        """Drivers that start from now on use a cluster instead."""
+        self.server.stop()
+        self.server = Ring()
+        self.servers = [self.server]
 
     def start(self, peer, mode, *settings, database=0, **env):
         tail = f"/{database}" if database else ""

@@ -9,7 +9,9 @@ import org.redisson.config.Config;
 
 /** The driver of Redisson; interop/PROTOCOL.md says what a driver does. */
 public final class Driver {
-    /** The URL may end with the number of a database. */
+    private static final String CLUSTER = "redis+cluster://";
+
+    /** The URL is of a node of a cluster, or may end with the number of a database. */
     private static RedissonClient open(String url) {
         Config config = new Config();
         int database = url.lastIndexOf('/');
@@ -18,6 +20,10 @@ public final class Driver {
         String watchdog = System.getenv("LOCK_WATCHDOG_MS");
         if (watchdog != null) {
             config.setLockWatchdogTimeout(Long.parseLong(watchdog));
+        }
+        if (url.startsWith(CLUSTER)) {
+            config.useClusterServers().addNodeAddress("redis://" + url.substring(CLUSTER.length()));
+            return Redisson.create(config);
         }
         config.useSingleServer()
             .setAddress(database > 8 ? url.substring(0, database) : url)
