@@ -79,6 +79,25 @@ def released_to_a_waiter(run):
         run.expect(asker.ask("b", "unlock", kind, name), "ok", way)
 
 
+@scenario("a cluster of three masters is shared", needs=SIGNAL)
+def clustered(run):
+    """The keys of a name are in one slot where it has a tag."""
+    run.cluster()
+    for taker, asker, way in _each_way(run):
+        for number in range(12):
+            name = f"{{{way.split()[0]}{number}}}"
+            run.expect(taker.ask("a", "lock", "siglock", name, 0, 0), "ok*",
+                       way)
+            run.expect(asker.ask("b", "lock", "siglock", name, 0, 0), "no",
+                       way)
+            _wait_for(run, asker, "b", name, LONG_MS)
+            run.expect(taker.ask("a", "unlock", "siglock", name), "ok", way)
+            run.expect(asker.take("b"), "ok*", way)
+            run.expect(taker.ask("a", "lock", "siglock", name, 0, 0), "no",
+                       way)
+            run.expect(asker.ask("b", "unlock", "siglock", name), "ok", way)
+
+
 @scenario("a lease ends; a late release removes nothing of the next holder's",
           needs=ONE_SERVER + SIGNAL)
 def lease_ends(run):

@@ -18,6 +18,17 @@ import redis_lock
 LEASE_MS = int(os.environ.get("LOCK_WATCHDOG_MS", "30000"))
 
 
+CLUSTER = "redis+cluster"
+
+
+def connect(url):
+    """To a server, or to the cluster of a node."""
+    if url.startswith(CLUSTER):
+        return redis.RedisCluster.from_url("redis" + url[len(CLUSTER):],
+                                           socket_timeout=None)
+    return redis.Redis.from_url(url, socket_timeout=None)
+
+
 class Token:
     """redis-py's Lock; it has no watchdog."""
 
@@ -49,7 +60,8 @@ class Signal:
     def take(self, wait_ms, lease_ms):
         self.lock = redis_lock.Lock(
             self.server, self.name, expire=-(-(lease_ms or LEASE_MS) // 1000),
-            auto_renewal=lease_ms == 0)
+            auto_renewal=lease_ms == 0,
+            strict=isinstance(self.server, redis.Redis))
         if wait_ms == 0:
             return self.lock.acquire(blocking=False)
         return self.lock.acquire(
@@ -194,7 +206,7 @@ class Loop:
 def main():
     name, mode, url, *settings = sys.argv[1:]
     library = LIBRARIES[name]
-    server = redis.Redis.from_url(url, socket_timeout=None)
+    server = connect(url)
     server.ping()
     say("ready")
     if mode == "repl":
