@@ -171,8 +171,9 @@ class Ring:
     def place(self, key):
         """The number of the master that has this key."""
         tag = re.search(r"\{([^}]+)\}", key)
-        slot = binascii.crc_hqx((tag.group(1) if tag else key).encode(), 0)
-        return slot % self.SLOTS * 3 // self.SLOTS
+        slot = binascii.crc_hqx((tag.group(1) if tag else key).encode(), 0) \
+            % self.SLOTS
+        return next(i for i in range(3) if slot < self.SLOTS * (i + 1) // 3)
 
     def command(self, *words):
         if words[0] == "SELECT":  # there is one database
