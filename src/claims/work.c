@@ -42,7 +42,7 @@ static void read_own(lk_client *client, lk__parking *parking, const bool *done,
         lk__conn_read(&asked->command, parking, done, until);
 }
 
-static void woken(lk_client *client)
+static void cancel(lk_client *client)
 {
     lk__waits_cancel(client);
     for (lk__node *node = client->node; node != NULL; node = node->next)
@@ -80,7 +80,7 @@ static void free_work(lk_client *client)
 static const lk__upper upper = {.settle = settle,
                                 .send = send_queued,
                                 .read = read_own,
-                                .woken = woken,
+                                .cancel = cancel,
                                 .free = free_work,
                                 .explain = explain};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Cancel tokens. Firing sets a flag and wakes the loop, both of which a signal
- * handler may do; the loop then ends the waits that name the token.
+ * Cancel tokens. Firing sets two flags and wakes the loop, which a signal handler
+ * may do as well; the loop then ends the waits that name the token.
  */
 
 #include "engine/cancel.h"
@@ -44,8 +44,10 @@ void lk_cancel_fire(lk_cancel *cancel)
     if (cancel == NULL)
         return;
     cancel->fired = true;
-    if (cancel->client->fork_generation == lk__fork_generation())
-        cancel->client->world->class->wake(cancel->client->world);
+    if (cancel->client->fork_generation != lk__fork_generation())
+        return;
+    cancel->client->canceled = true; /* behind the token's own */
+    cancel->client->world->class->wake(cancel->client->world);
 }
 
 void lk_cancel_free(lk_cancel *cancel)

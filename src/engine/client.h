@@ -34,6 +34,7 @@ typedef struct lk__posts {
     lk__post *first, *last;
     lk__post *running;
     pthread_t runner; /* that runs it */
+    unsigned run;     /* how many have been run in a row */
 } lk__posts;
 
 /* What the floor above is told, and asked; inside the monitor. See work.h. */
@@ -44,7 +45,7 @@ typedef struct lk__upper {
        set or the time has come. Leaves the monitor meanwhile. */
     void (*read)(lk_client *client, lk__parking *parking, const bool *done,
                  uint64_t until);
-    void (*woken)(lk_client *client); /* the loop was: look for fired tokens */
+    void (*cancel)(lk_client *client); /* ends what names a fired token */
     void (*free)(
         lk_client *client); /* what there is of it, which may be part */
     /* The text of a call that ends; words NULL: the status' own. */
@@ -81,7 +82,9 @@ struct lk_client {
 
     struct lk__watch *first_watch;
 
-    lk__guest *first_waker;  /* told whenever the loop is woken */
+    atomic_bool
+        canceled; /* a cancel token was fired since that was looked at */
+    lk__guest *first_waker;  /* told when one was */
     lk__guest *first_leaver; /* told when the shutdown begins */
 
     lk__posts posts; /* the user's */
@@ -130,7 +133,8 @@ void lk__client_leave(lk_client *client);
 void lk__client_cork(lk_client *client);
 void lk__client_uncork(lk_client *client);
 
-/* The loop was woken: looks for fired cancel tokens. Inside the monitor. */
+/* The loop was woken: ends what was canceled, and runs the callbacks that are due.
+   Inside the monitor. */
 void lk__client_on_wake(lk_client *client);
 
 uint64_t lk__client_now(const lk_client *client);

@@ -10,6 +10,9 @@
 #include "engine/client.h"
 #include "engine/watch.h"
 
+/* Callbacks that run one after the other, and send together. */
+enum { BATCH = 32 };
+
 /* ---- the door ---------------------------------------------------------------- */
 
 lk_status lk__client_check(const lk_client *client)
@@ -114,11 +117,27 @@ void lk__client_leave_blocking(lk_client *client)
     lk__client_unref(client);
 }
 
+static void leave(lk_client *client, bool sends)
+{
+    uint64_t at;
+
+    client->upper->settle(client);
+    if (client->first_watch != NULL)
+        lk__watches_look(client);
+    if (sends && client->corks == 0)
+        client->upper->send(client);
+    if (lk__alarms_rearm(&client->alarms, &at))
+        client->world->class->set_timer(client->world, at);
+    monitor_unlock(client);
+}
+
 /* Runs what is due, unlocked. */
 static void posts_run(lk_client *client, lk__posts *posts)
 {
     lk__post *post;
 
+    if (posts->running == NULL)
+        posts->run = 0;
     while ((post = posts->first) != NULL && posts->running == NULL) {
         posts->first = post->next;
         if (posts->first == NULL)
@@ -126,7 +145,7 @@ static void posts_run(lk_client *client, lk__posts *posts)
         post->queued = false;
         posts->running = post;
         posts->runner = pthread_self();
-        lk__client_leave(client);
+        leave(client, posts->run++ == 0);
         post->run(post);
         lk__client_lock(client);
         posts->running = NULL;
@@ -134,18 +153,18 @@ static void posts_run(lk_client *client, lk__posts *posts)
     }
 }
 
+/* Whether this thread runs one of them, with others right behind it: what they ask
+   for goes out together, BATCH of them at a time. */
+static bool sends_later(const lk__posts *posts)
+{
+    return posts->running != NULL && posts->first != NULL &&
+           posts->run % BATCH != 0 &&
+           pthread_equal(posts->runner, pthread_self());
+}
+
 void lk__client_leave(lk_client *client)
 {
-    uint64_t at;
-
-    client->upper->settle(client);
-    if (client->first_watch != NULL)
-        lk__watches_look(client);
-    if (client->corks == 0)
-        client->upper->send(client);
-    if (lk__alarms_rearm(&client->alarms, &at))
-        client->world->class->set_timer(client->world, at);
-    monitor_unlock(client);
+    leave(client, !sends_later(&client->posts) && !sends_later(&client->inner));
 }
 
 void lk__client_cork(lk_client *client)
@@ -183,6 +202,7 @@ static void dispatch_wake(const lk_client *client)
 void lk__client_post(lk_client *client, lk__post *post)
 {
     lk__posts *posts = posts_of(client, post);
+    bool is_known = posts->first != NULL || posts->running != NULL;
 
     if (post->queued)
         return;
@@ -193,6 +213,8 @@ void lk__client_post(lk_client *client, lk__post *post)
     else
         posts->last->next = post;
     posts->last = post;
+    if (is_known)
+        return; /* whoever runs them comes to it */
     if (post->inner || client->dispatch_fd < 0)
         client->world->class->wake(client->world);
     else
@@ -235,8 +257,11 @@ bool lk__client_runs(const lk_client *client, const lk__post *post)
 
 void lk__client_on_wake(lk_client *client)
 {
-    client->upper->woken(client);
-    lk__guests_tell(client->first_waker);
+    /* Cleared first: a token that is fired meanwhile wakes the loop again. */
+    if (atomic_exchange(&client->canceled, false)) {
+        client->upper->cancel(client);
+        lk__guests_tell(client->first_waker);
+    }
     posts_run(client, &client->inner);
     if (client->dispatch_fd < 0)
         posts_run(client, &client->posts);

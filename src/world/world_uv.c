@@ -97,11 +97,16 @@ static void on_timer(uv_poll_t *handle, int status, int events)
 
     (void)status;
     (void)events;
+    lk__uv_up(world);
     /* Nothing to read: it was set again since, and comes again. */
     if (read(world->timer_fd.fd, &expirations, sizeof(expirations)) > 0)
         world->events->on_timer(world->user);
 }
 
+/*
+ * A loop that is up looks at woken before it waits, so it need not be told. Each
+ * side writes its flag before it reads the other's: one of the two sees.
+ */
 static void world_wake(lk__world *base)
 {
     lk__uv_world *world = world_of(base);
@@ -111,13 +116,28 @@ static void world_wake(lk__world *base)
     if (world->generation != lk__fork_generation())
         return;
     atomic_store(&world->woken, true);
-    (void)uv_async_send(&world->async);
+    if (!atomic_load(&world->up))
+        (void)uv_async_send(&world->async);
     errno = error;
 }
 
+static void wakes_look(lk__uv_world *world)
+{
+    if (!atomic_load(&world->ending) && atomic_load(&world->woken) &&
+        atomic_exchange(&world->woken, false))
+        world->events->on_wake(world->user);
+}
+
+/* The loop is about to wait. */
 static void on_prepare(uv_prepare_t *handle)
 {
-    lk__uv_links_seal(handle->data);
+    lk__uv_world *world = handle->data;
+
+    wakes_look(world);
+    lk__uv_links_seal(world);
+    atomic_store(&world->up, false);
+    if (atomic_load(&world->woken))
+        (void)uv_async_send(&world->async);
 }
 
 /* ---- the loop thread ---------------------------------------------------- */
@@ -142,10 +162,9 @@ static void on_async(uv_async_t *handle)
         world_close(world);
         return;
     }
+    lk__uv_up(world);
     lk__uv_links_work(world);
     lk__uv_lookups_work(world);
-    if (atomic_exchange(&world->woken, false))
-        world->events->on_wake(world->user);
 }
 
 /* After the loop has ended, or before it was ever started. */

@@ -40,7 +40,8 @@ struct lk__uv_world {
     /* Shared. */
     uv_async_t async;
     lk__fork_entry timer_fd;
-    atomic_bool woken;
+    atomic_bool woken;     /* wake() was called, and on_wake not since */
+    atomic_bool up;        /* the loop will look at woken before it waits */
     atomic_bool ending;    /* stop() or stop_later() has been called */
     pthread_mutex_t mutex; /* guards the next three, and the loans of links;
                               held for moments only */
@@ -58,6 +59,12 @@ struct lk__uv_world {
     void *ended_data;
     char bytes[LK__UV_RECEIVE_BYTES];
 };
+
+/* A callback of the loop's begins: what it has done need not wake the loop. */
+static inline void lk__uv_up(lk__uv_world *world)
+{
+    atomic_store_explicit(&world->up, true, memory_order_relaxed);
+}
 
 /* A socket and its place in the loop. Only the loop thread has it. */
 struct lk__uv_socket {

@@ -177,6 +177,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     const lk__uv_socket *socket = handle->data;
     lk__link *link = socket->owner;
 
+    lk__uv_up(link->world);
     /* libuv says "bad descriptor" for any POLLERR and polls no more. */
     if (status < 0)
         error_note(link);

@@ -2,6 +2,7 @@
 
 /* The real world without its streams: time, loop thread, parking, fork. */
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,24 @@ static void wakes_that_nobody_met_are_one(void **state)
     w.world->class->set_timer(w.world, 0);
     assert_true(witness_sees(&w, &w.timers, 2));
     assert_int_equal(w.wakes, 1);
+    witness_stop(&w);
+}
+
+/* The loop comes up for its timer at any moment of the wake: just before, just
+   after, or about to wait again. */
+static void a_wake_is_met_whatever_the_loop_does(void **state)
+{
+    witness w = {0};
+
+    (void)state;
+    assert_true(witness_start(&w, lk__world_uv_new()));
+    for (int met = 0; met < 2000; met++) {
+        w.world->class->set_timer(w.world, 0);
+        w.world->class->wake(w.world);
+        for (int i = 0; i < 1000 && witness_count(&w, &w.wakes) == met; i++)
+            (void)sched_yield();
+        assert_true(witness_sees(&w, &w.wakes, met + 1));
+    }
     witness_stop(&w);
 }
 
@@ -387,6 +406,7 @@ int main(void)
         cmocka_unit_test(a_past_time_fires_soon),
         cmocka_unit_test(a_timer_set_to_never_does_not_fire),
         cmocka_unit_test(wakes_that_nobody_met_are_one),
+        cmocka_unit_test(a_wake_is_met_whatever_the_loop_does),
         cmocka_unit_test(a_signal_handler_may_wake),
         cmocka_unit_test(the_loop_thread_has_a_name_and_takes_no_signals),
         cmocka_unit_test(an_idle_world_wakes_up_for_nothing),

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What callbacks ask for, when many of them are due: on a virtual clock. */
+
+#include "support/call.h"
+#include "support/check.h"
+#include "support/played.h"
+
+enum { COUNT = 40, AT_ONCE = 32 };
+
+typedef struct asker {
+    played *p;
+    call again;
+} asker;
+
+static void ask(lk_status status, bool locked, void *data)
+{
+    asker *a = data;
+
+    (void)status;
+    (void)locked;
+    assert_status(lk_lock_is_locked_async(a->p->lock, call_on_locked,
+                                          &a->again),
+                  LK_OK);
+}
+
+/* The last of them has nobody behind it, and sends for all that are left. */
+static void many_send_together(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    played *p = played_new(1, &options);
+    asker askers[COUNT];
+    uint64_t writes;
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        askers[i] = (asker){.p = p};
+        assert_status(lk_lock_is_locked_async(p->lock, ask, &askers[i]), LK_OK);
+    }
+    played_run_ms(p, 20);
+    writes = played_stats(p).writes;
+    assert_status(lk_client_dispatch(p->client), LK_OK);
+    assert_int_equal(played_stats(p).writes - writes,
+                     (COUNT + AT_ONCE - 1) / AT_ONCE);
+    played_run_ms(p, 20);
+    assert_status(lk_client_dispatch(p->client), LK_OK);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(atomic_load(&askers[i].again.ends), 1);
+    played_free(p);
+}
+
+static void one_alone_sends_at_once(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    played *p = played_new(1, &options);
+    asker a = {.p = p};
+    uint64_t writes;
+
+    (void)state;
+    assert_status(lk_lock_is_locked_async(p->lock, ask, &a), LK_OK);
+    played_run_ms(p, 20);
+    writes = played_stats(p).writes;
+    assert_status(lk_client_dispatch(p->client), LK_OK);
+    assert_int_equal(played_stats(p).writes - writes, 1);
+    played_run_ms(p, 20);
+    assert_status(lk_client_dispatch(p->client), LK_OK);
+    assert_int_equal(atomic_load(&a.again.ends), 1);
+    played_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_send_together),
+        cmocka_unit_test(one_alone_sends_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
