@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "cli/word.h"
+
 #define PASSWORD                                                               \
     "a user stands in the URL here, redis://USER:@HOST, and the password in "  \
     "LATCHKEY_PASSWORD or a file that LATCHKEY_PASSWORD_FILE names"
@@ -22,6 +24,10 @@ static const cli_foreign foreigners[] = {
     {"try", "wait", "how long to wait is -w TIME here"},
     {"name", "why", "what others are shown is --why TEXT here"},
     {"ttl", "lease", "it is --lease TIME here"},
+    {"session-ttl", "lease", "it is --lease TIME here"},
+    {"lock-delay", NULL,
+     "others get NAME when its lease has ended, and no sooner: leave it out"},
+    {"datacenter", "url", "the URL says where the server is: leave it out"},
     {"shell", "command", "a shell runs the command only with -c: leave it out"},
     {"child-exit-code", NULL,
      "the exit code is the command's own here: leave it out"},
@@ -60,6 +66,14 @@ cli_foreign_find(const char *name, size_t size, const cli_foreign *before)
             return &foreigners[i];
     }
     return NULL;
+}
+
+bool cli_foreign_is_for_shell(const char *program)
+{
+    static const char words[] = "cd|export|unset|source|ulimit|umask|eval|exec|"
+                                "alias|set|trap";
+
+    return strchr(program, ' ') != NULL || cli_word_find(words, program) >= 0;
 }
 
 bool cli_foreign_is_listen(const char *command, const cli_option *option)

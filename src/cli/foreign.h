@@ -22,6 +22,10 @@ typedef struct cli_foreign {
 const cli_foreign *
 cli_foreign_find(const char *name, size_t size, const cli_foreign *before);
 
+/* Whether what is to be run is a line for a shell, or a word that only a shell
+   knows. */
+bool cli_foreign_is_for_shell(const char *program);
+
 /* Whether an option with a value that is not understood is meant as the -l of
    etcdctl's elect. */
 bool cli_foreign_is_listen(const char *command, const cli_option *option);

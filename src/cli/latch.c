@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/awaited.h"
@@ -276,6 +277,32 @@ static void close_latch(visit *v)
     lk_client_free(v->client);
 }
 
+/* Which action is meant by a word of Redisson's or another one, or NULL. */
+static const char *called_elsewhere(const char *word)
+{
+    static const char *const words[][2] = {
+        {"await", "wait"},      {"create", "set"}, {"init", "set"},
+        {"trysetcount", "set"}, {"new", "set"},    {"countdown", "down"},
+        {"getcount", "count"},  {"rm", "delete"},
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcasecmp(words[i][0], word) == 0)
+            return words[i][1];
+    }
+    return NULL;
+}
+
+static _Noreturn void unknown_action(const cli *c, const char *word)
+{
+    const char *meant = called_elsewhere(word);
+
+    if (meant != NULL)
+        cli_usage(c, "'%s' is none of " ACTIONS "; did you mean '%s'?", word,
+                  meant);
+    cli_usage(c, "'%s' is none of " ACTIONS, word);
+}
+
 static int run_latch(cli *c, int argc, char **argv)
 {
     visit v = {.c = c, .chosen = {.wait_ms = LK_FOREVER}};
@@ -286,7 +313,7 @@ static int run_latch(cli *c, int argc, char **argv)
     cli_parse(c, argc, argv, &v.chosen, &args);
     what = cli_word_find(ACTIONS, args.operands[0]);
     if (what < 0)
-        cli_usage(c, "'%s' is none of " ACTIONS, args.operands[0]);
+        unknown_action(c, args.operands[0]);
     v.name = args.operands[1];
     code = open_latch(&v, what == LATCH_SET || what == LATCH_ARRIVE ||
                               what == LATCH_RESET);

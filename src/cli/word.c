@@ -24,6 +24,11 @@ int cli_word_find(const char *words, const char *text)
     return -1;
 }
 
+bool cli_word_is_number(const char *text)
+{
+    return text[strspn(text, "0123456789")] == '\0';
+}
+
 enum { WORD_MAX = 32 };
 
 size_t cli_distance(const char *a, const char *b)

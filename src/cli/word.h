@@ -2,10 +2,15 @@
 #ifndef LK_CLI_WORD_H
 #define LK_CLI_WORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Which of the words in "a|b|c" text is; -1: none. */
 int cli_word_find(const char *words, const char *text);
+
+/* Whether it has digits alone: what is meant by `semaphore -n 3 NAME`, say, where
+   the number is taken for the name. */
+bool cli_word_is_number(const char *text);
 
 /* How many letters have to change to make b of a; long words are far. */
 size_t cli_distance(const char *a, const char *b);

@@ -132,6 +132,10 @@ static bool put_hold(const keeping *k)
     cli_eval_export("LATCHKEY_KEEPER", keepers);
     cli_eval_export("LATCHKEY_NAME", k->name);
     cli_eval_export("LATCHKEY_FENCE", digits);
+    if (isatty(STDOUT_FILENO) != 0)
+        cli_note(k->c,
+                 "these lines are for eval, as `latchkey help hold` shows "
+                 "it; the name is held until this shell ends");
     return cli_flush();
 }
 

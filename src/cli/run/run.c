@@ -19,11 +19,13 @@
 
 #include "cli/clock.h"
 #include "cli/connect.h"
+#include "cli/foreign.h"
 #include "cli/json.h"
 #include "cli/kind.h"
 #include "cli/output.h"
 #include "cli/run/limits.h"
 #include "cli/run/wait.h"
+#include "cli/word.h"
 
 enum { KILL_AFTER_MS = 5000 };
 
@@ -253,15 +255,18 @@ static int not_run(run *r, const char *program, int reason)
     if (reason != ENOENT)
         return cli_fail(r->c, CLI_CANNOT_RUN, "%s: %s", program,
                         strerror(reason));
-    if (strchr(program, ' ') != NULL)
+    if (cli_foreign_is_for_shell(program))
         return cli_fail(r->c, CLI_NOT_FOUND,
                         "%s: %s\n  a line for a shell is run by -c", program,
                         strerror(reason));
     return cli_fail(r->c, CLI_NOT_FOUND,
                     "%s: %s\n  it stands where the command does, behind NAME, "
-                    "which is '%s'",
+                    "which is '%s'%s",
                     program, strerror(reason),
-                    cli_clean(name, sizeof(name), r->subject.name));
+                    cli_clean(name, sizeof(name), r->subject.name),
+                    cli_word_is_number(r->subject.name)
+                        ? "; -n takes no number, --sem N does"
+                        : "");
 }
 
 /* The exit code of a child that has ended. */

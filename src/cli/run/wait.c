@@ -18,6 +18,7 @@
 #include "cli/run/circle.h"
 #include "cli/run/env.h"
 #include "cli/see/see.h"
+#include "cli/word.h"
 
 enum {
     QUIET_MS = 200, /* of a wait before anything is said of it */
@@ -376,12 +377,6 @@ static lk_status why_not_ready(const waiting *w, lk_status status)
     return ready != LK_OK && ready != LK_ETIMEDOUT ? ready : status;
 }
 
-/* As in `semaphore -n 3 NAME`, where the number is taken for the name. */
-static bool is_number(const char *name)
-{
-    return name[strspn(name, "0123456789")] == '\0';
-}
-
 /* Of a server that was not there from the start. */
 static void say_patience(const run_wait *wait)
 {
@@ -441,7 +436,7 @@ int run_wait_fail(const run_wait *wait, lk_status status)
                         "permits there are: -p N%s",
                         cli_subject_noun(wait->subject->kind),
                         cli_clean(name, sizeof(name), wait->subject->name),
-                        is_number(wait->subject->name)
+                        cli_word_is_number(wait->subject->name)
                             ? "; -n is --nonblock, and takes no number"
                             : "");
     if (status == LK_ETYPE)

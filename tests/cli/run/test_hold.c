@@ -88,6 +88,22 @@ static void it_is_held_until_the_shell_ends(void **state)
     tool_free(t);
 }
 
+/* At a prompt, without eval: somebody reads what is meant for a shell. */
+static void a_terminal_is_told_what_the_lines_are_for(void **state)
+{
+    const tool_how prompt = {.url = server_url(redis),
+                             .program = "sh",
+                             .has_terminal = true};
+    tool *t = tool_start(&prompt, "-c", LK_TOOL " hold n; echo held", NULL);
+
+    (void)state;
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_non_null(strstr(tool_out(t), "these lines are for eval"));
+    tool_free(t);
+    assert_free();
+    assert_tool(&shell, 0, "held\n", "", "-c", HOLD, NULL);
+}
+
 /* What the shell has forked for the substitution ends at once. */
 static void it_is_held_for_the_shell_that_evaluates(void **state)
 {
@@ -387,6 +403,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(it_is_held_until_the_shell_ends, forget),
+        cmocka_unit_test_teardown(a_terminal_is_told_what_the_lines_are_for,
+                                  forget),
         cmocka_unit_test_teardown(it_is_held_for_the_shell_that_evaluates,
                                   forget),
         cmocka_unit_test_teardown(a_shell_that_is_stopped_keeps_it, forget),

@@ -85,6 +85,10 @@ static void a_command_that_cannot_be_run_is_126_or_127(void **state)
                 "latchkey run: echo $HOME: No such file or directory\n"
                 "  a line for a shell is run by -c\n",
                 "run", "n", "echo $HOME", NULL);
+    assert_tool(&how, 127, "", "a line for a shell is run by -c", "run", "n",
+                "ulimit", NULL);
+    assert_tool(&how, 127, "", "which is '3'; -n takes no number, --sem N does",
+                "run", "-n", "3", "no-such-thing", NULL);
     assert_tool(&how, 126, "", "/etc/passwd: Permission denied", "run", "n",
                 "/etc/passwd", NULL);
     assert_int_equal(server_integer(redis, "EXISTS n"), 0);

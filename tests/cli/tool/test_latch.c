@@ -152,6 +152,10 @@ static void a_wrong_line_is_64(void **state)
     (void)state;
     assert_tool(&how, 64, "", "'open' is none of set|down", "latch", "open",
                 "l", NULL);
+    assert_tool(&how, 64, "", "; did you mean 'wait'?", "latch", "await", "l",
+                NULL);
+    assert_tool(&how, 64, "", "; did you mean 'down'?", "latch", "countDown",
+                "l", NULL);
     assert_tool(&how, 64, "", "how many?", "latch", "set", "l", NULL);
     assert_tool(&how, 64, "", "'x' is not a number", "latch", "down", "l", "x",
                 NULL);

@@ -107,6 +107,9 @@ static void options_of_other_tools_are_known(void **state)
         {"-monitor-retry=3", "ridden out while the lease lasts: leave it out"},
         {"--fd", "a shell holds NAME by lines=$(latchkey hold NAME) && eval"},
         {"--fcntl", "no file is locked here: leave it out"},
+        {"-session-ttl=15s", "-session-ttl: it is --lease TIME here"},
+        {"-lock-delay=15s", "its lease has ended, and no sooner: leave it out"},
+        {"-datacenter", "the URL says where the server is: leave it out"},
         {"--ttl=10", "no option --ttl: it is --lease TIME here"},
         {"--ttl", "no option --ttl: it is --lease TIME here"},
         {"--every=5m", "no option --every: once in each period"},
@@ -167,7 +170,9 @@ static void words_of_other_tools_are_known(void **state)
          {"countDownLatch", "latch"}, {"steal", "break"},
          {"delete", "forget"},        {"health", "doctor"},
          {"shared", "read"},          {"web", "serve"},
-         {"dashboard", "serve"},      {"monitor", "watch"}};
+         {"dashboard", "serve"},      {"monitor", "watch"},
+         {"getLock", "lock"},         {"tryAcquire", "semaphore"},
+         {"lslocks", "ls"},           {"remainTimeToLive", "who"}};
     char wanted[64];
 
     (void)state;
