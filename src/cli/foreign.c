@@ -26,7 +26,7 @@ static const cli_foreign foreigners[] = {
     {"ttl", "lease", "it is --lease TIME here"},
     {"session-ttl", "lease", "it is --lease TIME here"},
     {"lock-delay", NULL,
-     "others get NAME when its lease has ended, and no sooner: leave it out"},
+     "after a crash others get NAME when its lease has ended: leave it out"},
     {"datacenter", "url", "the URL says where the server is: leave it out"},
     {"shell", "command", "a shell runs the command only with -c: leave it out"},
     {"child-exit-code", NULL,

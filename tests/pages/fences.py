@@ -8,6 +8,7 @@ The first word of a fence says what the block is:
   console  lines that begin with "$ " run; what stands behind them is what they
            write, but for times, process ids and the like
   redis    a command, over several lines, that the server takes
+  python   compiles
   cron     the commands of a crontab, and
   ini      those of a unit's ExecStart=, and
   yaml     that of a container's command:, run
@@ -26,8 +27,8 @@ Behind sh and console more words may say how:
 
 import re
 
-RUN = ("c", "sh", "console", "redis", "cron", "ini", "yaml")
-NOT_RUN = ("text", "cmake", "java", "python", "sql")
+RUN = ("c", "sh", "console", "redis", "python", "cron", "ini", "yaml")
+NOT_RUN = ("text", "cmake", "java", "sql")
 HOW = re.compile(r"exit=\d+|copies=\d+|meanwhile|stays|elsewhere")
 
 

@@ -41,6 +41,7 @@ VARYING = [(re.compile(pattern, re.M), word) for pattern, word in (
     (r"\bpid \d+", "pid PID"),
     (r"\b\d+:\d\d(:\d\d)?\b|[+-]?\b\d+(\.\d+)? m?s\b", "TIME"),
     (r"(?<=[\w-]):\d+ ", ":PID "),
+    (r"\b\d{4}-\d\d-\d\d\b", "DATE"),
     (r"\b\d+ connections?\b", "CONNECTIONS"),
     (r"\b\d+ MB\b", "SIZE"),
     (r"\bRedis \d+\.\d+\.\d+\b", "Redis VERSION"),
@@ -174,7 +175,10 @@ class Reader:
         self._server = Server(server, directory)
         self.env = {"PATH": programs + ":" + os.environ["PATH"],
                     "HOME": self.directory, "LC_ALL": "C.UTF-8",
-                    "LATCHKEY_URL": "unix:" + self._server.socket, **READER}
+                    "LATCHKEY_URL": "unix:" + self._server.socket,
+                    "LATCHKEY_SERVER_DIRECTORY": os.path.join(directory,
+                                                              "private"),
+                    **READER}
         self._commands = 0
         self._beside = []  # (command, how it ends)
 
@@ -195,6 +199,12 @@ class Reader:
     def run(self, block):
         self._make_programs(block.text)
         getattr(self, "_" + block.kind)(block)
+
+    def _python(self, block):
+        try:
+            compile(block.text, block.place, "exec")
+        except SyntaxError as error:
+            raise Fault(f"{block.place}: is no Python: {error}") from None
 
     def _redis(self, block):
         answer = self._server.command(*block.text.split())
@@ -300,4 +310,7 @@ class Reader:
         for command, _ in reversed(self._beside):
             command.stop()
         self._beside = []
+        if os.path.exists(self.env["LATCHKEY_SERVER_DIRECTORY"]):
+            subprocess.run(["latchkey", "server", "stop"], env=self.env,
+                           capture_output=True, check=False)
         self._server.stop()

@@ -108,7 +108,7 @@ static void options_of_other_tools_are_known(void **state)
         {"--fd", "a shell holds NAME by lines=$(latchkey hold NAME) && eval"},
         {"--fcntl", "no file is locked here: leave it out"},
         {"-session-ttl=15s", "-session-ttl: it is --lease TIME here"},
-        {"-lock-delay=15s", "its lease has ended, and no sooner: leave it out"},
+        {"-lock-delay=15s", "when its lease has ended: leave it out"},
         {"-datacenter", "the URL says where the server is: leave it out"},
         {"--ttl=10", "no option --ttl: it is --lease TIME here"},
         {"--ttl", "no option --ttl: it is --lease TIME here"},
