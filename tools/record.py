@@ -109,8 +109,8 @@ UNSHARE = "unshare", "--map-root-user", "--uts", "--mount"
 
 
 def can_run_inside():
-    return subprocess.run([*UNSHARE, "hostname", "web-3"], check=False,
-                          capture_output=True).returncode == 0
+    return subprocess.run([*UNSHARE, "sh", "-c", INSIDE, "sh", "true"],
+                          check=False, capture_output=True).returncode == 0
 
 
 def run_inside(words):
