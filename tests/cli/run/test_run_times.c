@@ -178,11 +178,13 @@ static void a_signal_behind_the_job_leaves_the_name_taken(void **state)
     assert_is_kept(first, 0, 100000);
 }
 
+/* The shell waits by `wait`: a signal that comes while it forks `sleep` may miss
+   that, and would be noticed only when `sleep` ends. */
 static void a_signal_during_the_job_leaves_the_name_taken(void **state)
 {
     tool *first =
         tool_start(&how, "lock", "--at-least=100", "job", "--", "sh", "-c",
-                   "trap 'exit 3' TERM; echo in; sleep 100", NULL);
+                   "trap 'exit 3' TERM; echo in; sleep 100 & wait", NULL);
 
     (void)state;
     tool_wait_out(first, "in\n", SOON_MS);
@@ -196,7 +198,8 @@ static void a_lease_is_not_made_shorter(void **state)
 {
     tool *first =
         tool_start(&how, "lock", "--at-least=100", "--lease=300", "job", "--",
-                   "sh", "-c", "trap 'exit 3' TERM; echo in; sleep 100", NULL);
+                   "sh", "-c", "trap 'exit 3' TERM; echo in; sleep 100 & wait",
+                   NULL);
 
     (void)state;
     tool_wait_out(first, "in\n", SOON_MS);
