@@ -210,7 +210,7 @@ static void put_words(char sign, const words *w)
         (void)printf(" %c%s", sign, w->all[i]);
 }
 
-static void put_text(const cli *c, const rules *r)
+static void put_text(const cli *c, const rules *r, bool is_cluster)
 {
     (void)fputs("resetkeys", stdout);
     put_words('~', &r->keys);
@@ -223,6 +223,10 @@ static void put_text(const cli *c, const rules *r)
          help++)
         cli_note(c, "not needed: +%s; without it %s", help->command,
                  help->without);
+    cli_note(c,
+             "whoever lists names, as by `ls`, needs +scan +hscan%s besides, "
+             "and to read all keys",
+             is_cluster ? " +cluster|nodes" : "");
 }
 
 static void put_list(cli_json *json, const char *key, const words *w)
@@ -358,7 +362,7 @@ int cli_rights_put(const cli *c, const cli_scope *scope, const char *primitive)
     else if (c->json)
         put_json(&r);
     else
-        put_text(c, &r);
+        put_text(c, &r, scope->is_cluster);
     rules_free(&r);
     return code;
 }

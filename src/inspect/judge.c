@@ -421,7 +421,8 @@ lk_health *lk__health_judge(lk__facts *facts)
     judge_clock(report, facts);
     judge_tls(report, facts);
     judge_sentinels(report, facts);
-    lk__judge_master(report, facts);
+    /* First: a line for each node that has failed may fill the report. */
     judge_rights(report, facts);
+    lk__judge_master(report, facts);
     return &report->health;
 }

@@ -310,6 +310,10 @@ static void what_helps_is_said_beside_it(void **state)
     assert_tool(NULL, 0, "resetkeys ~app:* ~latchkey:client::* resetchannels ",
                 "not needed: +client|kill; without it ", "doctor", "--acl",
                 "--for", "redlock", "--prefix", "app:", NULL);
+    assert_tool(NULL, 0, NULL, "by `ls`, needs +scan +hscan besides", "doctor",
+                "--acl", NULL);
+    assert_tool(NULL, 0, NULL, "needs +scan +hscan +cluster|nodes besides",
+                "--url", "redis+cluster://127.0.0.1", "doctor", "--acl", NULL);
 }
 
 static void what_would_be_another_rule_is_refused(void **state)

@@ -242,6 +242,27 @@ static void what_is_denied_is_named_with_what_it_costs(void **state)
     }
 }
 
+/* Each of which has a line, as far as there is room. */
+static void nodes_that_have_failed_do_not_hide_it(void **state)
+{
+    static const char line[] = "id 10.0.0.1:7000@17000 slave,fail - 0 0 1 "
+                               "disconnected\n";
+    enum { NODES = 100 };
+    bench *b = *state;
+    char *text = lk__alloc(NODES * sizeof(line));
+
+    assert_non_null(text);
+    for (size_t i = 0; i < NODES; i++)
+        memcpy(text + i * strlen(line), line, sizeof(line));
+    b->facts.in_cluster = true;
+    b->facts.nodes = text;
+    b->facts.denials[0] = (lk__denial){LK_CHECK_WARN, "+publish", "it is lost",
+                                       lk__strdup("NOPERM no publish")};
+    b->facts.denial_count = 1;
+    assert_int_equal(level(b, "bus"), LK_CHECK_WARN);
+    assert_int_equal(level(b, "rights"), LK_CHECK_WARN);
+}
+
 static void need(bench *b, const char *needed)
 {
     lk__free(b->facts.needed);
@@ -298,6 +319,7 @@ int main(void)
         TEST(a_certificate_that_ends_soon_is_found_out),
         TEST(numbers_read_as_people_write_them),
         TEST(what_is_denied_is_named_with_what_it_costs),
+        TEST(nodes_that_have_failed_do_not_hide_it),
         TEST(what_min_replicas_to_write_would_do_is_said),
         TEST(a_server_that_tells_nothing_is_not_called_good),
     };
