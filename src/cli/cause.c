@@ -79,6 +79,12 @@ static const struct known {
       "write redis+cluster:// in the place of redis:// in the URL"}},
     {LK_ESERVER,
      false,
+     "CLUSTERDOWN",
+     {"its cluster does not serve all slots",
+      "`redis-cli cluster info` tells more; if the URL begins with redis://, "
+      "write redis+cluster://"}},
+    {LK_ESERVER,
+     false,
      "DB index is out of range",
      {"it has no database of this number",
       "choose one below the server's `databases`, 16 unless it is changed"}},

@@ -257,6 +257,7 @@ static void shutdown_end(lk_client *client)
     client->shutdown_status = is_closed(client) ? LK_OK : LK_ETIMEDOUT;
     lk__asks_end(client, LK_ECLOSED, NULL);
     client->state = LK__CLIENT_CLOSED;
+    lk__naps_end(client);
     for (lk__node *node = client->node; node != NULL; node = node->next) {
         lk__conn_flush(&node->command);
         lk__node_stop(node);

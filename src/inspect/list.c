@@ -17,9 +17,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "claims/work.h"
 #include "handle/handle.h"
 #include "inspect/kinds.h"
 #include "inspect/lister.h"
+#include "inspect/report.h"
 #include "server/reply.h"
 
 enum { LIMIT = 1000000 };
@@ -112,8 +114,46 @@ static void over(lk__walk *walk)
     lk__lister_read(lister);
 }
 
+/* One who was told of a server, and not of its cluster, sees a part of it. */
+static void size_take(lk__probing *probing, const redisReply *reply)
+{
+    char masters[LK__REPORT_VALUE];
+
+    if (reply->type == REDIS_REPLY_STRING &&
+        lk__info_value(reply->str, "cluster_size", masters) &&
+        strcmp(masters, "1") == 0)
+        return;
+    lk__probe_note(
+        probing->probe, NULL,
+        "all but this node of a Redis Cluster: with redis+cluster:// "
+        "in the URL the others are asked as well");
+}
+
+static void
+mode_ask(struct lk__lister *lister, const char *command, const char *word,
+         void (*take)(lk__probing *probing, const redisReply *reply))
+{
+    const lk__arg args[2] = {lk__arg_text(command), lk__arg_text(word)};
+
+    lister->mode.take = take;
+    lk__probe_send_to(&lister->probe, lister->probe.call.client->node,
+                      &lister->mode, 2, args);
+}
+
+static void mode_take(lk__probing *probing, const redisReply *reply)
+{
+    char is_on[LK__REPORT_VALUE];
+
+    if (reply->type == REDIS_REPLY_STRING &&
+        lk__info_value(reply->str, "cluster_enabled", is_on) &&
+        strcmp(is_on, "1") == 0)
+        mode_ask(lister_of(probing->probe), "CLUSTER", "INFO", size_take);
+}
+
 static void begin(lk__probe *probe)
 {
+    if (probe->call.client->work->cluster == NULL)
+        mode_ask(lister_of(probe), "INFO", "cluster", mode_take);
     lk__walk_begin(&lister_of(probe)->walk, probe);
 }
 

@@ -44,7 +44,8 @@ struct lk__lister {
     char *pattern; /* of names; NULL: all */
     lk__names *names;
     lk__walk walk;
-    size_t next; /* name to be read */
+    lk__probing mode; /* the question whether one server is all there is */
+    size_t next;      /* name to be read */
     struct lk__look looks[LK__LISTER_LOOKS];
     lk_list_cb cb;
     void *data;

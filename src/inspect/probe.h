@@ -107,7 +107,8 @@ void lk__probe_sift_missed(lk__probe *probe);
 
 /* ---- what is missing ---- */
 
-/* Notes that a master was not asked, or without one, that words are so. */
+/* Notes that a master was not asked, and why: words, or NULL for what it says of
+   itself. Without one, that words are so. */
 void lk__probe_note(lk__probe *probe, const struct lk__node *node,
                     const char *words);
 

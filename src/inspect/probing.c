@@ -110,9 +110,12 @@ void lk__probe_note(lk__probe *probe, const lk__node *node, const char *words)
         snprintf(missed->words, sizeof(missed->words),
                  "slots that no master serves");
     } else {
+        if (words == NULL)
+            words =
+                lk__node_is_ready(node) ? node->refusal : node->command.words;
         lk__node_address(node, address);
         snprintf(missed->words, sizeof(missed->words), "%s (%s)", address,
-                 lk__node_is_ready(node) ? node->refusal : node->command.words);
+                 words);
     }
 }
 

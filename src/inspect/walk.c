@@ -106,6 +106,16 @@ static struct lk__walk_part *part_of(lk__walk *walk, lk__node *node)
     return part != NULL ? part : part_new(walk, node);
 }
 
+/* A master of a cluster that has just begun, and still reads its data, has no
+   keys to tell: the others go on, and it is said to be missing. */
+static bool is_left_out(const struct lk__walk_part *part, lk_status status)
+{
+    if (status != LK_ELOADING || part->walk->map == NULL)
+        return false;
+    lk__probe_note(part->walk->probe, part->node, "it still loads its data");
+    return true;
+}
+
 /* ---- scanning ------------------------------------------------------------------- */
 
 static void scan_send(struct part_scan *scan)
@@ -130,6 +140,10 @@ static void scan_take(lk__probing *probing, const redisReply *reply)
     const redisReply *keys = lk__reply_at(reply, 1);
     lk_status status = lk__reply_status(reply);
 
+    if (is_left_out(scan->part, status)) {
+        one_over(walk);
+        return;
+    }
     if (status != LK_OK || keys == NULL || keys->type != REDIS_REPLY_ARRAY) {
         lk__probe_end(walk->probe, status != LK_OK ? status : LK_EPROTO,
                       lk__reply_words(reply));
@@ -219,6 +233,10 @@ static void nodes_take(lk__probing *probing, const redisReply *reply)
                            ? lk__own_line(reply->str, &size)
                            : NULL;
 
+    if (is_left_out(part, status)) {
+        one_over(walk);
+        return;
+    }
     if (status != LK_OK || line == NULL) {
         lk__probe_end(walk->probe, status != LK_OK ? status : LK_EPROTO,
                       lk__reply_words(reply));

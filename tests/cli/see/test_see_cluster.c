@@ -83,6 +83,18 @@ static void one_name_is_shown_and_broken_where_it_is(void **state)
     assert_tool(&how, 75, "", "nothing is known", "who", name, NULL);
 }
 
+/* By the URL of one node. */
+static void who_sees_one_node_alone_is_told_so(void **state)
+{
+    const tool_how alone = {.url = server_url(ringed()->nodes[0])};
+    static const char more[] = "redis+cluster://";
+
+    (void)state;
+    assert_tool(&alone, 69, names[0], more, "ls", NULL);
+    assert_tool(&alone, 69, names[0], more, "ls", "--json", NULL);
+    assert_tool(&alone, 69, "", more, "who", names[2], NULL);
+}
+
 static void the_doctor_looks_at_each_master(void **state)
 {
     char address[64];
@@ -131,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_all_masters_are_shown),
         cmocka_unit_test(one_name_is_shown_and_broken_where_it_is),
+        cmocka_unit_test(who_sees_one_node_alone_is_told_so),
         cmocka_unit_test(the_doctor_looks_at_each_master),
         cmocka_unit_test(what_is_not_there_is_said),
     };

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A list while a master has begun anew and still reads its data. */
+
+#include <latchkey/latchkey.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+#include "support/check.h"
+#include "support/server.h"
+#include "support/wait.h"
+
+enum { LIST_MS = 60000, SOON_MS = 20000 };
+
+static server *node;
+
+static bool is_up(void *data)
+{
+    char *info = server_string(node, "CLUSTER INFO");
+    bool is_ok = strstr(info, "cluster_state:ok") != NULL;
+
+    (void)data;
+    free(info);
+    return is_ok;
+}
+
+static int start(void **state)
+{
+    static const char *const debug[] = {"--enable-debug-command", "yes", NULL};
+
+    (void)state;
+    node = server_start_node(debug);
+    if (node == NULL)
+        return -1;
+    free(server_string(node, "CLUSTER ADDSLOTSRANGE 0 16383"));
+    return wait_until(is_up, NULL, SOON_MS) ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    server_stop(node);
+    return 0;
+}
+
+/* Each key takes its time. */
+static redisContext *load_slowly(void)
+{
+    redisContext *begin;
+
+    free(server_string(node, "DEBUG POPULATE 10000 key 1024"));
+    free(
+        server_string(node,
+                      "CONFIG SET loading-process-events-interval-bytes 1024"));
+    free(server_string(node, "CONFIG SET key-load-delay 10000"));
+    begin = redisConnectUnix(server_socket(node));
+    assert_non_null(begin);
+    assert_int_equal(redisAppendCommand(begin, "DEBUG RELOAD"), REDIS_OK);
+    assert_int_equal(redisBufferWrite(begin, &(int){0}), REDIS_OK);
+    return begin;
+}
+
+/* A list fails as long as it is not said. */
+static bool is_said(void *data)
+{
+    lk_listing *listing = NULL;
+    bool is_missing;
+
+    assert_status(lk_list(data, LIST_MS, NULL, &listing), LK_OK);
+    is_missing = listing->missing[0] != '\0';
+    lk_listing_free(listing);
+    return is_missing;
+}
+
+static void a_master_that_loads_is_said_to_be_missing(void **state)
+{
+    char url[64];
+    lk_client *client = NULL;
+    redisContext *begin;
+
+    (void)state;
+    (void)snprintf(url, sizeof(url),
+                   "redis+cluster://127.0.0.1:%u?command_timeout_ms=500",
+                   server_port(node));
+    assert_status(lk_client_open(&client, url, NULL), LK_OK);
+    assert_status(lk_client_wait_ready(client, SOON_MS), LK_OK);
+    assert_false(is_said(client));
+    begin = load_slowly();
+    assert_true(wait_until(is_said, client, SOON_MS));
+    redisFree(begin);
+    lk_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_master_that_loads_is_said_to_be_missing),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
