@@ -35,7 +35,7 @@ const cli_option cli_global_options[] = {
     {CLI_FLAG, 0, "json", offsetof(cli, json), NULL,
      "write JSON where there is something to write", 0},
     {CLI_FLAG, 'q', "quiet", offsetof(cli, quiet), NULL,
-     "say nothing but errors", 0},
+     "only errors, and that nothing is configured", 0},
     {CLI_FLAG, 'v', "verbose", offsetof(cli, verbose), NULL,
      "tell about connections", 0},
     {CLI_WORD, 0, "color", offsetof(cli, color), "auto|always|never",

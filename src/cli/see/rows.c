@@ -102,7 +102,7 @@ static const lk_party *holder_of(const see_row *row)
                : row->entry->holder;
 }
 
-/* "web-3:4121 make", and " +2" where two more are known: of what is too wide the host is shortened first. */
+/* "web-3:4121 make", or "e446ca3e" of what no process keeps, and " +2" where two more are known: of what is too wide the host is shortened first. */
 static void cell_who(char cell[CELL], const see_row *row, int columns)
 {
     enum { HOST_LEAST = 6 };
@@ -129,6 +129,9 @@ static void cell_who(char cell[CELL], const see_row *row, int columns)
     }
     cli_clean(host, sizeof(host) - CLI_UTF8_SHOWN,
               holder->pid != 0 ? holder->host : holder->owner);
+    /* The reason says more than the whole id, which `who` shows. */
+    if (!see_is_kept(holder) && holder->reason[0] != '\0')
+        host[cli_utf8_cut(host, SEE_ID_BEGIN)] = '\0';
     if (cli_utf8_width(host) + cli_utf8_width(program) > columns) {
         cli_utf8_shorten(program, columns - HOST_LEAST);
         cli_utf8_shorten(host, columns - cli_utf8_width(program));

@@ -215,11 +215,10 @@ static int put_place(char text[SEE_PARTY_SIZE], const lk_party *party)
 /* "e446ca3e (deploy 4.2)": the reason says more than the whole id. */
 static void put_reason(char text[SEE_PARTY_SIZE], const lk_party *party)
 {
-    enum { BEGIN = 8 };
     char id[SEE_PART_SIZE], reason[SEE_PART_SIZE];
 
     (void)part(id, party->owner, NAME);
-    (void)snprintf(text, SEE_PARTY_SIZE, "%.*s (%s)", BEGIN, id,
+    (void)snprintf(text, SEE_PARTY_SIZE, "%.*s (%s)", SEE_ID_BEGIN, id,
                    part(reason, party->reason, NAME + REASON));
 }
 
@@ -247,7 +246,13 @@ void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party)
 void see_put_party(FILE *to, const lk_party *party)
 {
     const char *program = see_program(party);
+    char words[SEE_PARTY_SIZE];
 
+    if (!see_is_kept(party) && party->reason[0] != '\0') {
+        see_party_words(words, party);
+        (void)fputs(words, to);
+        return;
+    }
     if (party->host[0] == '\0' && party->pid == 0) {
         cli_put_clean(to, party->owner);
         return;

@@ -75,13 +75,14 @@ void see_json_info(cli_json *json, const char *name, lk_kind kind,
    runs, else the program; "" if neither is known. */
 const char *see_program(const lk_party *party);
 
-/* "web-3 pid 4121 (make), user ci", or the id where no more is known. */
+/* "web-3 pid 4121 (make), user ci", or as see_party_words() where no process is
+   known, or the id where no more is. */
 void see_put_party(FILE *to, const lk_party *party);
 
 /* The holder of a lock in one line: "web-3:4121 (make, user ci: deploy 4.2)"; where
    no process is known the begin of its id and the reason, "e446ca3e (deploy 4.2)".
    Each part that is long is shortened, so that none pushes another away. */
-enum { SEE_PARTY_SIZE = 1088 };
+enum { SEE_PARTY_SIZE = 1088, SEE_ID_BEGIN = 8 };
 void see_party_words(char text[SEE_PARTY_SIZE], const lk_party *party);
 
 /* Why a hold was broken, in bytes: the server keeps 300 with whose hold it was. */

@@ -123,6 +123,31 @@ static void where_nobody_is_missed_nothing_is_said(void **state)
     assert_null(strstr(tool_err(t), "no process"));
 }
 
+/* The begin of its id and the reason: the whole id tells nobody anything. */
+static void who_and_ls_tell_why_it_was_taken(void **state)
+{
+    enum { BEGIN = 8 };
+    char begin[BEGIN + 2], whole[BEGIN + 2];
+    const char *at;
+    tool *t;
+
+    (void)state;
+    acquire(NULL);
+    t = tool_start(&how, "who", "n", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    at = strstr(tool_out(t), "  held by ");
+    assert_non_null(at);
+    at += strlen("  held by ");
+    assert_memory_equal(at + BEGIN, " (deploy 4.2; by ", 17);
+    (void)snprintf(begin, sizeof(begin), "%.8s ", at);
+    (void)snprintf(whole, sizeof(whole), "%.8s-", at);
+    assert_non_null(strstr(tool_out(t), whole));
+    t = tool_start(&how, "ls", NULL);
+    assert_int_equal(tool_wait(t, SOON_MS), 0);
+    assert_non_null(strstr(tool_out(t), begin));
+    assert_null(strstr(tool_out(t), whole));
+}
+
 /* The id tells nobody why a name is taken. */
 static void waiters_and_the_log_tell_why_it_was_taken(void **state)
 {
@@ -239,6 +264,7 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(waiters_and_the_log_tell_why_it_was_taken,
                                   forget),
+        cmocka_unit_test_teardown(who_and_ls_tell_why_it_was_taken, forget),
         cmocka_unit_test_teardown(what_is_revoked_is_called_so, forget),
         cmocka_unit_test_teardown(a_release_ends_what_was_revoked, forget),
         cmocka_unit_test_teardown(a_release_says_what_has_become_of_the_hold,

@@ -32,7 +32,7 @@ static void options_are_those_of_the_command_and_of_all(void **state)
     (void)state;
     assert_tool(NULL, 0,
                 "--quick\tsome seconds instead of half a minute\n"
-                "--quiet\tsay nothing but errors\n",
+                "--quiet\tonly errors, and that nothing is configured\n",
                 "", "__complete", "demo", "--qui", NULL);
     assert_tool(NULL, 0, "--foreground\t", "", "__complete", "run", "-", NULL);
     assert_tool(NULL, 0, "--url\t", "", "__complete", "run", "-", NULL);
