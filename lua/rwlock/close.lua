@@ -26,9 +26,10 @@ if not record_key then
     if is_last then
         ended = redis.pcall('HDEL', lock_key, field, 'mode')
     else
-        -- A full server lets through what follows such a write.
-        redis.pcall('HDEL', lock_key, '')
-        ended = wrote and failed(redis.pcall('HSET', lock_key, 'mode', 'read'))
+        -- Changes nothing: a full server lets through what follows, and whoever may
+        -- not let the writer out does not make it a reader.
+        ended = failed(redis.pcall('HDEL', lock_key, ''))
+            or wrote and failed(redis.pcall('HSET', lock_key, 'mode', 'read'))
             or redis.pcall('HDEL', lock_key, field)
     end
     if failed(ended) then

@@ -287,9 +287,9 @@ function share.free(to, out, wrote)
         hold.marks.wave = queue.text(room.last_reader(to))
     end
     if wrote or hold.lapsed then
-        -- A full server lets through what follows such a write.
-        bad = failed(redis.pcall('PEXPIRE', to.lock,
-                queue.text(math.max(to.left, 1))))
+        -- Changes nothing: a full server lets through what follows, and whoever may
+        -- not let the writer out does not make it a reader.
+        bad = failed(redis.pcall('HDEL', to.lock, ''))
             or failed(redis.pcall('HSET', to.lock, 'mode', 'read'))
     end
     bad = bad or failed(redis.pcall('HDEL', to.lock, unpack(out.fields, 1,

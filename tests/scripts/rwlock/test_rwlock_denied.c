@@ -305,6 +305,24 @@ static void a_release_that_nobody_waits_for_is_done_or_is_not(void **state)
     }
 }
 
+/* The writer's own read stays. Where the writer does, it writes. */
+static void
+a_writers_release_beside_its_own_read_is_done_or_is_not(void **state)
+{
+    script_fixture *f = *state;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        rw_acquire(f, "w1:1", "w");
+        rw_acquire_on(f, "w1:2", "r", "w1:1");
+        script_deny(f, commands[i]);
+        rw_release(f, "w1:1", NULL);
+        assert_sound(f, commands[i]);
+        assert_true(holds(f, "w1:1") == is_failed(f));
+        assert_true(holds(f, "w1:2"));
+        start_over(f);
+    }
+}
+
 static void a_release_that_may_not_publish_hands_on_unheard(void **state)
 {
     script_fixture *f = *state;
@@ -464,6 +482,7 @@ int main(void)
         RW_TEST(a_release_without_a_right_loses_nobody),
         RW_TEST(a_readers_release_without_a_right_loses_nobody),
         RW_TEST(a_release_that_nobody_waits_for_is_done_or_is_not),
+        RW_TEST(a_writers_release_beside_its_own_read_is_done_or_is_not),
         RW_TEST(a_release_that_may_not_publish_hands_on_unheard),
         RW_TEST(a_release_that_may_not_ask_leaves_the_name_open),
         RW_TEST(leaving_without_a_right_loses_nobody),
