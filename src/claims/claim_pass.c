@@ -85,6 +85,8 @@ void lk__claim_prepare_pass(lk__claim *claim)
         (claim->asked_at != 0 && now < claim->asked_at + ASK_EVERY_MS * LK__MS))
         return;
     claim->look.on_reply = on_asked;
+    /* Of an import that may be longer than what waits here asked for. */
+    lk__claim_asked(claim, now, claim->lease_ms);
     if (lk__claim_send(claim, &claim->look,
                        lk__claim_protocol(claim)->keep(claim->place, claim->id,
                                                        claim->fence,
