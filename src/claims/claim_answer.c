@@ -352,10 +352,18 @@ static void refused_for_now(lk__claim *claim)
                       lk__client_random(client, limit * LK__MS) + LK__MS);
 }
 
+/* A slot that was sent on twice within moments is followed when these are over: a
+   try has time for an answer, and got none yet. */
+static bool goes_on(const lk__claim *claim, const redisReply *reply)
+{
+    return lk__node_passes(&claim->look, reply) &&
+           (rides_out(claim) || lk__reply_is_error(reply, "MOVED"));
+}
+
 void lk__claim_refused(lk__claim *claim, lk_status status,
                        const redisReply *reply)
 {
-    if (lk__node_passes(&claim->look, reply) && rides_out(claim)) {
+    if (goes_on(claim, reply)) {
         refused_for_now(claim);
         return;
     }

@@ -83,7 +83,8 @@ static void unqueued_go(lk__claim *claim)
 }
 
 /* The name went to another node meanwhile, where nothing was asked yet; or the
-   answer was none, though the node is there. */
+   answer was none, though the node is there. A refusal is an answer, and has a
+   pause of its own. */
 static void go_on_elsewhere(lk__claim *claim, const lk__request *request,
                             bool was_no_answer)
 {
@@ -101,9 +102,10 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
     bool was_unqueued = unqueued_end(claim);
-    bool was_answered = status == LK_OK;
+    bool was_answered = status == LK_OK, is_none;
 
     status = lk__place_heard(claim->place, request, status, reply);
+    is_none = was_answered && status != LK_OK;
     claim->doubted = claim->doubted || status == LK_EINDOUBT;
     if (status == LK_EINDOUBT && claim->state == LK__CLAIM_WANTED) {
         claim->in_doubt = true;
@@ -119,7 +121,7 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
     }
     if (was_unqueued && --claim->place->unqueued == 0)
         lk__place_visit(claim->place, unqueued_go);
-    go_on_elsewhere(claim, request, was_answered && status != LK_OK);
+    go_on_elsewhere(claim, request, is_none);
     lk__claim_answered(claim);
 }
 
@@ -129,9 +131,10 @@ static void
 on_confirm(lk__request *request, lk_status status, const redisReply *reply)
 {
     lk__claim *claim = claim_of_look(request);
-    bool was_answered = status == LK_OK;
+    bool was_answered = status == LK_OK, is_none;
 
     status = lk__place_heard(claim->place, request, status, reply);
+    is_none = was_answered && status != LK_OK;
     if (claim->state == LK__CLAIM_UNSURE && status == LK_OK) {
         status = lk__node_check(request, reply);
         if (status != LK_OK)
@@ -139,7 +142,7 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
         else
             lk__claim_take_confirmation(claim, reply);
     }
-    go_on_elsewhere(claim, request, was_answered && status != LK_OK);
+    go_on_elsewhere(claim, request, is_none);
     lk__claim_answered(claim);
 }
 

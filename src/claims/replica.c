@@ -24,7 +24,10 @@
 
 #define MS UINT64_C(1000000)
 
-enum { WAIT_MS = 50 }; /* the server adds up to a tenth of a second */
+enum {
+    WAIT_MS = 50,   /* the server adds up to a tenth of a second */
+    REFUSED_MS = 50 /* the pause after a refusal that may pass */
+};
 
 static void drive(lk__replicas *replicas);
 
@@ -146,6 +149,7 @@ void lk__needs_moved(lk__node *node)
         list_remove(need);
         list_add(replicas, need);
         need->written = false;
+        need->renew_at = 0;
         lk__conn_start(&replicas->lane.conn);
         drive(replicas);
     }
@@ -159,13 +163,28 @@ void lk__needs_end(lk__node *node, lk_status status)
 
 /* ---- the renewal ------------------------------------------------------------ */
 
+/* A WAIT may be answered at once, and would have it refused again. */
+static void renew_later(lk__need *need)
+{
+    lk_client *client = need->call.client;
+    lk__replicas *replicas = need->replicas;
+
+    need->renew_at = lk__client_now(client) + REFUSED_MS * MS;
+    if (!lk__alarm_is_set(&replicas->alarm))
+        lk__alarm_set(&client->alarms, &replicas->alarm, need->renew_at);
+}
+
 static void on_renewal_answer(lk__need *need, const redisReply *reply)
 {
     lk_status status = lk__node_check(&need->renewal, reply);
     lk__keep_answer answer;
 
-    if (lk__reply_is_noscript(reply) || lk__node_passes(&need->renewal, reply))
+    if (lk__reply_is_noscript(reply))
         return; /* it is said again */
+    if (lk__node_passes(&need->renewal, reply)) {
+        renew_later(need);
+        return;
+    }
     if (status == LK_OK)
         status = lk__claim_protocol(need->claim)
                      ->read_keep(reply, need->claim->fence, &answer);
@@ -191,6 +210,8 @@ on_renewal(lk__request *request, lk_status status, const redisReply *reply)
     status = lk__place_heard(need->claim->place, request, status, reply);
     if (status == LK_OK && need->listed)
         on_renewal_answer(need, reply);
+    else if (reply != NULL && need->listed)
+        renew_later(need); /* not done, or not by this node */
     if (need->released)
         need_free(need);
 }
@@ -298,19 +319,42 @@ static void wait_send(lk__replicas *replicas)
         lk__conn_break(conn, LK_ENOMEM, "no memory for a request");
 }
 
+/* Its answer is to speak of some. */
+static bool is_wait_due(const lk__replicas *replicas)
+{
+    for (const lk__need *need = replicas->first; need != NULL;
+         need = need->next) {
+        if (need->written || need->renewal.busy)
+            return true;
+    }
+    return false;
+}
+
 static void drive(lk__replicas *replicas)
 {
+    uint64_t now = lk__client_now(replicas->lane.conn.client);
     lk__need *next;
 
     if (!lk__lane_is_ready(&replicas->lane) || replicas->wait.busy)
         return;
     for (lk__need *need = replicas->first; need != NULL; need = next) {
         next = need->next;
-        if (!need->written && !need->renewal.busy)
+        if (!need->written && !need->renewal.busy && now >= need->renew_at)
             renew(replicas, need);
     }
-    if (replicas->first != NULL)
+    if (is_wait_due(replicas))
         wait_send(replicas);
+}
+
+/* Those that were refused later than the first one are met then, too. */
+static void on_refused_alarm(lk__alarm *alarm)
+{
+    lk__replicas *replicas =
+        (lk__replicas *)(void *)((char *)alarm - offsetof(lk__replicas, alarm));
+
+    for (lk__need *need = replicas->first; need != NULL; need = need->next)
+        need->renew_at = 0;
+    drive(replicas);
 }
 
 /* ---- needs ------------------------------------------------------------------------ */
@@ -378,9 +422,11 @@ void lk__replicas_init(lk__replicas *replicas, lk__node *node)
 {
     lk__lane_init(&replicas->lane, "replica", node->client, node, on_ready,
                   on_down);
+    replicas->alarm.fire = on_refused_alarm;
 }
 
 void lk__replicas_stop(lk__replicas *replicas)
 {
+    lk__alarm_clear(&replicas->lane.conn.client->alarms, &replicas->alarm);
     lk__conn_stop(&replicas->lane.conn);
 }

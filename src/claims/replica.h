@@ -28,6 +28,7 @@ typedef struct lk__need {
     uint64_t count, ms;
     uint64_t had;      /* how many had it, by the last answer */
     uint64_t lease_ms; /* that the renewal brings */
+    uint64_t renew_at; /* it was refused, and is sent again then; 0: at once */
     bool written;      /* the claim was renewed on the present connection */
     bool listed;
     bool released; /* nobody waits; goes with its last request */
@@ -40,7 +41,8 @@ typedef struct lk__replicas {
     lk__lane lane; /* first */
     lk__need *first;
     lk__request wait;
-    uint64_t downs; /* tells the lane's connections apart */
+    uint64_t downs;  /* tells the lane's connections apart */
+    lk__alarm alarm; /* for renewals that were refused */
 } lk__replicas;
 
 void lk__replicas_init(lk__replicas *replicas, struct lk__node *node);

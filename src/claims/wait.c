@@ -211,7 +211,8 @@ static void end_late(lk__wait *wait)
     lk_status status = status_at_end(wait);
     const char *words = NULL;
 
-    if (status == LK_ETIMEDOUT && claim != NULL && claim->refusals > 0) {
+    if ((status == LK_ETIMEDOUT || status == LK_EBUSY) && claim != NULL &&
+        claim->refusals > 0) {
         status = LK_ESERVER;
         words = node->refusal;
     } else if (is_held_back(wait) && lk__node_is_ready(node)) {

@@ -114,6 +114,8 @@ bool played_node_command(played *p, fake_link *link, int argc,
         answer_info(node, link, argv[1]);
     else if (is_script && node->says != NULL)
         fake_say_in(link, node->slow_ms * FAKE_MS, node->says);
+    else if (strcmp(argv[0], "WAIT") == 0)
+        fake_say(link, ":1\r\n");
     else if (node->has_shards && is_of_shards(argv[0]) && argc > 1)
         answer_shards(node, link, argv);
     else if (node->has_shards && is_of_shards(argv[0]))

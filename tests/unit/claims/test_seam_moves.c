@@ -141,6 +141,39 @@ static void a_hold_is_not_believed_at_a_master_never_reached(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
+/* ---- questions --------------------------------------------------------------------- */
+
+/* The slot has gone on already where it is sent to; both are known within moments. */
+static void a_try_follows_its_slot_twice(void **state)
+{
+    char once[64], twice[64];
+    lk_hold *hold = NULL;
+
+    (void)state;
+    p->nodes[0].says = at_slot(once, "MOVED", 1);
+    p->nodes[1].says = at_slot(twice, "MOVED", 2);
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_OK);
+    assert_true(p->nodes[2].scripts > 0);
+    move_to(2);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* Each has heard that the other one has it. */
+static void a_try_is_not_sent_to_and_fro_for_ever(void **state)
+{
+    uint64_t began = played_now_ms(p);
+    char there[64], back[64];
+    lk_hold *hold = NULL;
+
+    (void)state;
+    p->nodes[0].says = at_slot(there, "MOVED", 1);
+    p->nodes[1].says = at_slot(back, "MOVED", 0);
+    assert_status(lk_lock_acquire(p->lock, 0, NULL, &hold), LK_ESERVER);
+    assert_non_null(strstr(lk_last_error(), "MOVED"));
+    assert_in_range(played_now_ms(p) - began, PATIENCE_MS, PATIENCE_MS + 10);
+    assert_in_range(p->nodes[0].scripts + p->nodes[1].scripts, 2, 100);
+}
+
 /* ---- renewals --------------------------------------------------------------------- */
 
 static void an_answer_behind_asking_is_of_that_move_alone(void **state)
@@ -178,6 +211,33 @@ static lk_lock *lock_at(size_t node)
     while (lk__slot_of(name, strlen(name)) * MASTERS / LK__SLOTS != node);
     assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
     return lock;
+}
+
+/* WAIT is answered at once where the replica has all. */
+static void what_is_refused_for_replicas_pauses(void **state)
+{
+    const lk_acquire_options one = {LK_ACQUIRE_OPTIONS_INIT, .replicas = 1,
+                                    .replica_ms = PATIENCE_MS};
+    unsigned scripts;
+    call c = {0};
+
+    (void)state;
+    assert_status(lk_lock_acquire_async(p->lock, LONG_MS, &one, call_on_acquire,
+                                        &c),
+                  LK_OK);
+    while (!p->is_held)
+        played_run_ms(p, 1);
+    p->nodes[0].says = "-TRYAGAIN Multiple keys request during rehashing of "
+                       "slot\r\n";
+    scripts = p->nodes[0].scripts;
+    played_run_ms(p, ROUND_MS);
+    assert_in_range(p->nodes[0].scripts - scripts, 2, 40);
+    assert_int_equal(atomic_load(&c.ends), 0);
+    p->nodes[0].says = NULL;
+    played_run_ms(p, 100);
+    assert_int_equal(atomic_load(&c.ends), 1);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
 /* Hardly two of them share a slot, and so a question. */
@@ -248,7 +308,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_wait_goes_on_when_its_master_is_believed_again),
         TEST(a_hold_is_not_believed_at_a_master_never_reached),
+        TEST(a_try_follows_its_slot_twice),
+        TEST(a_try_is_not_sent_to_and_fro_for_ever),
         TEST(an_answer_behind_asking_is_of_that_move_alone),
+        TEST(what_is_refused_for_replicas_pauses),
         cmocka_unit_test_teardown(all_that_is_due_is_asked_for_in_time,
                                   teardown),
         TEST(what_was_given_up_is_answered_after_a_move),
