@@ -300,34 +300,34 @@ on_wait(lk__request *request, lk_status status, const redisReply *reply)
     drive(replicas);
 }
 
-static void wait_send(lk__replicas *replicas)
+/* The smallest number of those of which its answer is to speak; 0: of none. */
+static uint64_t fewest_of(const lk__replicas *replicas)
 {
-    lk__conn *conn = &replicas->lane.conn;
-    uint64_t fewest = replicas->first->count;
-    lk__arg args[3] = {lk__arg_text("WAIT")};
+    uint64_t fewest = 0;
 
     for (const lk__need *need = replicas->first; need != NULL;
          need = need->next) {
-        if (need->count < fewest)
+        if ((need->written || need->renewal.busy) &&
+            (fewest == 0 || need->count < fewest))
             fewest = need->count;
     }
+    return fewest;
+}
+
+static void wait_send(lk__replicas *replicas)
+{
+    lk__conn *conn = &replicas->lane.conn;
+    uint64_t fewest = fewest_of(replicas);
+    lk__arg args[3] = {lk__arg_text("WAIT")};
+
+    if (fewest == 0)
+        return;
     args[1] = lk__arg_number((int64_t)fewest);
     args[2] = lk__arg_number(WAIT_MS);
     lk__lane_patience(&replicas->lane, WAIT_MS * MS);
     replicas->wait.on_reply = on_wait;
     if (lk__conn_send(conn, &replicas->wait, 3, args) != LK_OK)
         lk__conn_break(conn, LK_ENOMEM, "no memory for a request");
-}
-
-/* Its answer is to speak of some. */
-static bool is_wait_due(const lk__replicas *replicas)
-{
-    for (const lk__need *need = replicas->first; need != NULL;
-         need = need->next) {
-        if (need->written || need->renewal.busy)
-            return true;
-    }
-    return false;
 }
 
 static void drive(lk__replicas *replicas)
@@ -342,8 +342,7 @@ static void drive(lk__replicas *replicas)
         if (!need->written && !need->renewal.busy && now >= need->renew_at)
             renew(replicas, need);
     }
-    if (is_wait_due(replicas))
-        wait_send(replicas);
+    wait_send(replicas);
 }
 
 /* Those that were refused later than the first one are met then, too. */
