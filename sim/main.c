@@ -50,7 +50,7 @@ static void usage(void)
         "  --profile NAME   lock fairlock rwlock semaphore siglock stripes\n"
         "                   multilock latch plain redlock barrier cell "
         "flight\n"
-        "                   export limit timed nameless newborn;"
+        "                   export limit timed nameless newborn turns;"
         " default: by the seed\n"
         "  --jobs N         processes; default: one for each processor\n"
         "  --twice          plays each seed twice: both have to be the same\n");

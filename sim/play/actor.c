@@ -88,6 +88,12 @@ void sim_actor_wakes_to(sim_actor *actor, uint64_t ms,
 
 /* ---- the steps ------------------------------------------------------------------ */
 
+/* It reads and writes by turns, all the time. */
+static bool turns(const sim_actor *actor)
+{
+    return actor->run->plan->profile == SIM_PROFILE_TURNS;
+}
+
 /* The same of one that hands on what it has. */
 static bool step_handing_on(sim_actor *actor)
 {
@@ -117,11 +123,34 @@ static bool step_handing_on(sim_actor *actor)
     }
 }
 
+/* The same of one that reads and writes by turns. */
+static bool step_turning(sim_actor *actor)
+{
+    switch (sim_below(&actor->random, 8)) {
+    case 0:
+    case 1:
+    case 2:
+        sim_actor_extends(actor);
+        return false;
+    case 3:
+    case 4:
+        return sim_actor_reenters(actor);
+    case 5:
+        sim_actor_writes(actor);
+        return false;
+    default:
+        sim_actor_downgrades(actor);
+        return false;
+    }
+}
+
 /* Something that it may do while it holds; true: it goes on elsewhere. */
 static bool step(sim_actor *actor)
 {
     if (sim_actor_can(actor, SIM_HANDS_ON))
         return step_handing_on(actor);
+    if (turns(actor))
+        return step_turning(actor);
     switch (sim_below(&actor->random, 10)) {
     case 0:
         sim_actor_extends(actor);
@@ -218,7 +247,7 @@ static void round_begin(sim_actor *actor)
     actor->rounds_left--;
     actor->text[0] = actor->older[0] = '\0';
     actor->steps_left = (unsigned)sim_below(&actor->random, STEPS_MOST + 1);
-    if (sim_actor_can(actor, SIM_HANDS_ON))
+    if (sim_actor_can(actor, SIM_HANDS_ON) || turns(actor))
         actor->steps_left += STEPS_MOST;
     sim_actor_draws(actor);
     if (actor->last)

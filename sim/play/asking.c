@@ -91,6 +91,7 @@ static void call_begin(sim_actor *actor, int64_t wait_ms)
     sim_actor_calls(actor, wait_ms);
     actor->fence_floor = actor->of->fence;
     actor->queued = false;
+    actor->upgrades = actor->want.mode == SIM_WRITE && sim_grip_is_base(actor);
     actor->operation =
         sim_record_invoke(actor, actor->home, HISTORY_ACQUIRE, NULL,
                           actor->run->schedule.now + (uint64_t)wait_ms * SIM_MS,

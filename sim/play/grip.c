@@ -97,6 +97,14 @@ sim_grip *sim_grip_last(sim_actor *actor)
     return last;
 }
 
+bool sim_grip_is_base(sim_actor *actor)
+{
+    const sim_grip *last = sim_grip_last(actor);
+
+    return last != NULL && last->mode == SIM_UPGRADEABLE &&
+           sim_grip_is_valid(last);
+}
+
 void sim_grip_judge_loss(const sim_grip *grip)
 {
     uint64_t had_ns = grip->actor->run->schedule.now - grip->since;

@@ -10,6 +10,9 @@
 sim_grip *sim_grip_first(sim_actor *actor);
 sim_grip *sim_grip_last(sim_actor *actor);
 
+/* Whether the last one is upgradeable, and not lost. */
+bool sim_grip_is_base(sim_actor *actor);
+
 /* It got one, in that client. lease_ms: what it was asked for; 0: it has
    another's. */
 void sim_grip_new(sim_actor *actor, sim_client *client, lk_hold *hold,

@@ -74,7 +74,10 @@ static void change_end(sim_actor *actor, lk_status status)
 void sim_actor_extends(sim_actor *actor)
 {
     uint64_t ms = sim_spread(&actor->random, 20, 8000);
-    sim_grip *grip = sim_grip_last(actor);
+    sim_grip *grip = actor->run->plan->profile == SIM_PROFILE_TURNS &&
+                             sim_chance(&actor->random, 50)
+                         ? sim_grip_first(actor)
+                         : sim_grip_last(actor);
 
     if (!sim_actor_can(actor, SIM_EXTENDS) ||
         !change_begin(actor, HISTORY_EXTEND, grip, ms))

@@ -161,8 +161,29 @@ static void judge_fence(sim_run *run, sim_grip *grip)
         sim_violated(run,
                      "%s got fence %" PRIu64 " of %s after one of %" PRIu64,
                      grip->actor->name, grip->fence, grip->name->text, floor);
-    if (grip->fence > grip->name->fence)
+    if (grip->fence > grip->name->fence) {
         grip->name->fence = grip->fence;
+        grip->name->writer = grip->actor;
+    }
+}
+
+/* An upgrade goes on from a hold that kept all other writers out. */
+static void judge_upgrade(sim_run *run, const sim_grip *grip)
+{
+    const sim_name *name = grip->name;
+
+    if (!grip->actor->upgrades || name->writer == grip->actor ||
+        name->fence >= grip->fence || run->left_model)
+        return;
+    for (int i = 0; i < SIM_GRIPS; i++) {
+        const sim_grip *base = &grip->actor->grips[i];
+
+        if (base->believed && base->mode == SIM_UPGRADEABLE &&
+            base->since >= name->excused_to && base->fence < name->fence)
+            sim_violated(run,
+                         "%s upgrades %s, and %s has written since it began",
+                         grip->actor->name, name->text, name->writer->name);
+    }
 }
 
 /* ---- what happens ---------------------------------------------------------------- */
@@ -176,6 +197,7 @@ void sim_judge_granted(sim_grip *grip)
     grip->next = grip->name->grips;
     grip->name->grips = grip;
     run->counts.grants++;
+    judge_upgrade(run, grip);
     judge_fence(run, grip);
     sim_judge_name(run, grip->name);
 }

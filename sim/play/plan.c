@@ -122,6 +122,7 @@ static sim_primitive primitive_draw(const sim_plan *plan, uint64_t *random)
     case SIM_PROFILE_FAIRLOCK:
         return dice < 85 ? SIM_FAIRLOCK : SIM_LEADER;
     case SIM_PROFILE_RWLOCK:
+    case SIM_PROFILE_TURNS:
         return dice < 45 ? SIM_READ : dice < 60 ? SIM_UPGRADEABLE : SIM_WRITE;
     case SIM_PROFILE_SEMAPHORE:
         return SIM_SEMAPHORE;
@@ -190,6 +191,9 @@ static void actor_add(sim_plan *plan, uint64_t *random, const sim_item *client,
     actor->skills = skills_draw(random, favoured);
     if (plan->profile == SIM_PROFILE_EXPORT)
         actor->skills |= SIM_EXPORTS | SIM_HANDS_ON;
+    if (plan->profile == SIM_PROFILE_TURNS)
+        actor->skills = SIM_TURNS | SIM_EXTENDS |
+                        (actor->skills & (SIM_LEASES | SIM_CANCELS));
 }
 
 static void actors_add(sim_plan *plan, uint64_t *random)
@@ -243,6 +247,9 @@ classes_draw(const sim_plan *plan, uint64_t *random, unsigned *classes)
         classes[0] = sim_fault_class_find("restart");
     else if (plan->profile == SIM_PROFILE_NEWBORN)
         classes[0] = sim_fault_class_find("newborn");
+    else if (plan->profile == SIM_PROFILE_TURNS)
+        classes[0] =
+            sim_fault_class_find(plan->seed % 2 == 0 ? "stop" : "stall");
     return plan->profile == SIM_PROFILE_NEWBORN ? 1 : count;
 }
 

@@ -21,7 +21,7 @@ const char *sim_profile_word(sim_profile profile)
         {"lock",    "fairlock",  "rwlock",  "semaphore", "siglock",
          "stripes", "multilock", "latch",   "plain",     "redlock",
          "barrier", "cell",      "flight",  "export",    "limit",
-         "timed",   "nameless",  "newborn", "all"};
+         "timed",   "nameless",  "newborn", "turns",     "all"};
 
     return words[profile];
 }

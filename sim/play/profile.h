@@ -48,6 +48,8 @@ typedef enum sim_profile {
     SIM_PROFILE_NAMELESS, /* locks, at a server that does not say its run id */
     SIM_PROFILE_NEWBORN,  /* redlocks, of servers that come back as if they had
                              been there for long */
+    SIM_PROFILE_TURNS,    /* read-write locks that are upgraded, extended and
+                             downgraded all the time */
     SIM_PROFILES,
     SIM_PROFILE_ALL = SIM_PROFILES /* by the seed, one of them */
 } sim_profile;

@@ -181,7 +181,8 @@ void sim_record_begin(sim_run *run)
         options.rules &= ~(unsigned)CHECKER_LIVENESS;
     /* Readers of one client have one hold between them, and so its extension;
        a writer becomes one of them. */
-    if (run->plan->profile == SIM_PROFILE_RWLOCK &&
+    if ((run->plan->profile == SIM_PROFILE_RWLOCK ||
+         run->plan->profile == SIM_PROFILE_TURNS) &&
         (some_can(run, SIM_EXTENDS) || some_can(run, SIM_TURNS)))
         options.rules &= ~(unsigned)CHECKER_LEASES;
     run->checker = checker_new(&options);

@@ -56,7 +56,8 @@ struct sim_name {
     unsigned db;
     const char *text;
     struct sim_grip *grips;
-    uint64_t fence;      /* the largest of an exclusive hold so far */
+    uint64_t fence; /* the largest of an exclusive hold so far */
+    const struct sim_actor *writer; /* whose that is */
     uint64_t excused_to; /* holds from before this time were forced to end */
     bool was_ended;      /* somebody had a hold of it end */
     sim_values values;   /* of a cell */
@@ -114,6 +115,7 @@ struct sim_actor {
     uint64_t number;    /* as an owner in the history */
     uint64_t operation; /* the call under way there; 0: none */
     bool queued;        /* and it was seen in the queue */
+    bool upgrades;      /* it began beside an upgradeable hold of its own */
     sim_change change;
     lk_cell *cell;            /* that what it holds guards; NULL: none yet */
     sim_change write;         /* to that */
