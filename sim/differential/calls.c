@@ -416,11 +416,10 @@ static void set_rights(calls *c)
          "ACL SETUSER u -@write",
          "ACL SETUSER u -evalsha",
          "ACL SETUSER u allkeys -pexpire -zadd",
-         "ACL SETUSER u off",
-         "ACL DELUSER u"};
+         "ACL SETUSER u off"};
 
     twin_say(c->t, 0, "ACL SETUSER u on nopass ~* &* +@all");
-    twin_say(c->t, 0, rights[chance(c, 10)]);
+    twin_say(c->t, 0, rights[chance(c, sizeof(rights) / sizeof(rights[0]))]);
     twin_say(c->t, 0, "ACL SETUSER default ~* &* +@all");
     twin_run(c->t);
     twin_say(c->t, 1, chance(c, 3) == 0 ? "AUTH default x" : "AUTH u x");
