@@ -110,7 +110,7 @@ static uint64_t deadline_of(const sim_grip *grip)
         at = sim_process_clock(process) +
              lk_hold_remaining_ms(grip->hold) * SIM_MS;
     else
-        at = grip->hold->claim->deadline;
+        at = lk__claim_deadline(grip->hold->claim);
     return sim_clock_when(&process->clock, at);
 }
 

@@ -261,5 +261,5 @@ bool lk__claim_is_owned_by(const lk__claim *claim, uint64_t owner)
 bool lk__claim_is_valid(const lk__claim *claim)
 {
     return claim->state == LK__CLAIM_HELD &&
-           lk__client_now(claim->place->client) < claim->deadline;
+           lk__client_now(claim->place->client) < lk__claim_deadline(claim);
 }

@@ -5,6 +5,7 @@
 #include <latchkey/hold.h>
 
 #include "base/table.h"
+#include "claims/trust.h"
 #include "claims/wait.h"
 #include "engine/call.h"
 #include "server/conn.h"
@@ -109,14 +110,16 @@ struct lk__claim {
     uint64_t replicas;     /* that are known to have it, */
     uint64_t replicas_by;  /* by a count on this connection of the lane */
     _Atomic uint64_t leased_until; /* as far as its lease goes; read without the
-                                      monitor, as the next three */
-    _Atomic uint64_t deadline; /* that, or when its server is believed no more,
-                                  whichever is first */
-    _Atomic uint64_t lost_at;  /* 0: not lost */
-    _Atomic int loss;          /* an lk_loss; set before lost_at */
-    uint64_t turn;             /* the server that knew it last; see node.h */
-    uint64_t believed_until;   /* as far as that one is believed */
-    uint64_t renew_at;         /* LK__NEVER: not to be renewed */
+                                      monitor, as the next five */
+    /* As far as its server was believed when it was heard to know it, and is in
+       this reign, if that lasts; NULL: it is under none. */
+    _Atomic uint64_t believed_until;
+    lk__trust *_Atomic trust;
+    _Atomic uint64_t reign;
+    _Atomic uint64_t lost_at; /* 0: not lost */
+    _Atomic int loss;         /* an lk_loss; set before lost_at */
+    uint64_t turn;            /* the server that knew it last; see node.h */
+    uint64_t renew_at;        /* LK__NEVER: not to be renewed */
     uint64_t ask_since; /* what was sent before says nothing of it any more */
     unsigned renew_failures;
     bool borrowed;  /* whoever imports the text has it, and nobody says so */
@@ -234,8 +237,15 @@ void lk__claim_asked(lk__claim *claim, uint64_t now, uint64_t lease_ms);
    for it from now on, unless its deadline has passed already. */
 void lk__claim_confirm(lk__claim *claim);
 
-/* The process that knew a HELD claim last is believed for longer. */
+/* A reign of its node begins: a HELD claim that the process knew last, and that is
+   valid, is under it. Or it ends, or the claim leaves the node: it is valid as far
+   as that went. */
 void lk__claim_believe(lk__claim *claim);
+void lk__claim_believe_no_more(lk__claim *claim);
+
+/* The end of its lease, or of belief in its server, whichever is first. Needs no
+   monitor. */
+uint64_t lk__claim_deadline(const lk__claim *claim);
 
 /* The server has lengthened the lease of a HELD claim: confirms it, and moves
    the deadline on if the server may do that now. */

@@ -28,12 +28,58 @@ static bool is_full(const lk__claim *claim, uint64_t now)
     return claim->leased_until > now + claim->lease_ms * LK__MS / 3 * 2;
 }
 
-static void deadline_set(lk__claim *claim)
-{
-    uint64_t leased = claim->leased_until;
-    uint64_t believed = claim->believed_until;
+/* ---- how long it is believed --------------------------------------------------- */
 
-    claim->deadline = leased < believed ? leased : believed;
+/* What stays when the reign is gone is written before it goes, so is read behind
+   it. */
+static uint64_t believed_until(const lk__claim *claim)
+{
+    const lk__trust *trust = claim->trust;
+    uint64_t reigns = 0, own;
+
+    if (trust != NULL) {
+        reigns = trust->until;
+        if (trust->reign != claim->reign)
+            reigns = 0;
+    }
+    own = claim->believed_until;
+    return own > reigns ? own : reigns;
+}
+
+uint64_t lk__claim_deadline(const lk__claim *claim)
+{
+    uint64_t believed = believed_until(claim);
+    uint64_t leased = claim->leased_until;
+
+    return leased < believed ? leased : believed;
+}
+
+/* The end of the reign has all looked at that are under it. */
+static bool is_under_reign(const lk__claim *claim)
+{
+    const lk__trust *trust = claim->trust;
+
+    return trust != NULL && trust->reign == claim->reign &&
+           trust->until > lk__client_now(claim->place->client);
+}
+
+static void reign_leave(lk__claim *claim)
+{
+    claim->believed_until = believed_until(claim);
+    claim->trust = NULL;
+}
+
+/* Under that of its node, if there is one. */
+static void reign_enter(lk__claim *claim)
+{
+    lk__trust *trust = &claim->place->node->trust;
+
+    if (claim->trust == trust && claim->reign == trust->reign)
+        return;
+    reign_leave(claim);
+    claim->reign = trust->reign;
+    if (trust->reign != 0)
+        claim->trust = trust;
 }
 
 /* The server knows it. One that is not believed itself yet takes nothing away from
@@ -45,7 +91,10 @@ static void server_note(lk__claim *claim)
     claim->turn = belief->turn;
     if (belief->until > claim->believed_until)
         claim->believed_until = belief->until;
+    reign_enter(claim);
 }
+
+/* ---- the hold ------------------------------------------------------------------- */
 
 static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
 {
@@ -57,9 +106,9 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
     if (claim->spin.most_ms == 0 && !claim->place->kind->signals)
         lk__node_want_inbox(claim->place->node);
     claim->leased_until = deadline;
+    claim->trust = NULL;
     claim->believed_until = 0;
     server_note(claim);
-    deadline_set(claim);
     claim->granted_at = now;
     lk__claim_kept(claim, now,
                    how == LK__GRANT_PUSHED
@@ -103,7 +152,8 @@ void lk__claim_hold_imported(lk__claim *claim, lk_hold *hold, uint64_t owner,
 
 void lk__claim_arm(lk__claim *claim)
 {
-    uint64_t at = claim->deadline;
+    uint64_t at =
+        is_under_reign(claim) ? claim->leased_until : lk__claim_deadline(claim);
     uint64_t notice_at = lk__holds_notice_at(claim);
 
     if (claim->renew_at < at && !claim->renewing)
@@ -122,7 +172,7 @@ bool lk__claim_expire(lk__claim *claim)
 
     if (claim->state != LK__CLAIM_HELD || lk__claim_is_valid(claim))
         return false;
-    if (claim->deadline < claim->leased_until)
+    if (lk__claim_deadline(claim) < claim->leased_until)
         lk__claim_lose(claim, LK_LOSS_UNREACHABLE);
     else if (renews && (claim->unanswered || claim->renewing ||
                         claim->renew_at != LK__NEVER))
@@ -147,14 +197,14 @@ void lk__claim_on_hold_alarm(lk__claim *claim)
 
 bool lk__claim_is_over(const lk__claim *claim, uint64_t now)
 {
-    return claim->lost_at != 0 || now >= claim->deadline;
+    return claim->lost_at != 0 || now >= lk__claim_deadline(claim);
 }
 
 lk_loss lk__claim_loss(const lk__claim *claim)
 {
     if (claim->lost_at != 0)
         return (lk_loss)claim->loss;
-    return claim->watchdog || claim->deadline < claim->leased_until
+    return claim->watchdog || lk__claim_deadline(claim) < claim->leased_until
                ? LK_LOSS_UNREACHABLE
                : LK_LOSS_EXPIRED;
 }
@@ -163,17 +213,18 @@ uint64_t lk__claim_over_at(const lk__claim *claim)
 {
     uint64_t lost_at = claim->lost_at;
 
-    return lost_at != 0 ? lost_at : claim->deadline;
+    return lost_at != 0 ? lost_at : lk__claim_deadline(claim);
 }
 
 void lk__claim_lose(lk__claim *claim, lk_loss loss)
 {
     lk_client *client = claim->place->client;
     uint64_t now = lk__client_now(client);
+    uint64_t deadline = lk__claim_deadline(claim);
 
     claim->state = LK__CLAIM_LOST;
     claim->loss = (int)loss;
-    claim->lost_at = now < claim->deadline ? now : claim->deadline;
+    claim->lost_at = now < deadline ? now : deadline;
     claim->renew_at = LK__NEVER;
     lk__pace_done(claim);
     lk__alarm_clear(&client->alarms, &claim->alarm);
@@ -239,7 +290,6 @@ void lk__claim_prolong(lk__claim *claim, uint64_t deadline)
     lk__claim_confirm(claim);
     if (is_longer) {
         claim->leased_until = deadline;
-        deadline_set(claim);
         lk__holds_renewed(claim);
     }
     lk__claim_arm(claim);
@@ -247,7 +297,6 @@ void lk__claim_prolong(lk__claim *claim, uint64_t deadline)
 
 static void deadline_moved(lk__claim *claim)
 {
-    deadline_set(claim);
     lk__holds_moved(claim);
     lk__claim_arm(claim);
 }
@@ -262,11 +311,18 @@ void lk__claim_confirm(lk__claim *claim)
 
 void lk__claim_believe(lk__claim *claim)
 {
-    const lk__belief *belief = &claim->place->node->belief;
-
-    if (!lk__claim_is_valid(claim) || claim->turn != belief->turn ||
-        belief->stays <= claim->believed_until)
+    if (!lk__claim_is_valid(claim) ||
+        claim->turn != claim->place->node->belief.turn)
         return;
-    claim->believed_until = belief->stays;
+    reign_enter(claim);
     deadline_moved(claim);
+}
+
+void lk__claim_believe_no_more(lk__claim *claim)
+{
+    if (claim->trust == NULL)
+        return;
+    reign_leave(claim);
+    if (claim->state == LK__CLAIM_HELD)
+        lk__claim_arm(claim);
 }

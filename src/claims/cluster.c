@@ -283,7 +283,8 @@ static void ask_due(lk__cluster *cluster)
             continue;
         if (now >= node->view->due_at && !node->view->request.busy)
             ask(node);
-        lk__cluster_wake_by(cluster, node->view->request.busy
+        lk__cluster_wake_by(cluster, node->view->request.busy ||
+                                             now >= node->view->due_at
                                          ? now + SOON_MS * MS
                                          : node->view->due_at);
     }

@@ -6,7 +6,7 @@
 
 #include "base/deadline.h"
 #include "claims/cluster_private.h"
-#include "claims/place.h"
+#include "claims/hold.h"
 #include "engine/client.h"
 #include "server/naming.h"
 
@@ -140,7 +140,7 @@ void lk__cluster_begin(lk__cluster *cluster, lk__node *node)
     if (lk__cluster_is_fast(cluster))
         return;
     node->belief.from = LK__NEVER;
-    node->belief.until = node->belief.stays = 0;
+    node->belief.until = 0;
     node->led_since = lk__client_now(cluster->client);
     lk__cluster_ask_anew(cluster);
 }
@@ -214,7 +214,7 @@ static void holds_tell(lk__cluster *cluster)
     for (lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next)
         lk__belief_stays(node);
-    lk__places_believe_all(cluster->client);
+    lk__holds_time(cluster->client);
 }
 
 /* denied: the nodes that any node denies. */

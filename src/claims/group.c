@@ -10,6 +10,7 @@
 #include "base/deadline.h"
 #include "base/mem.h"
 #include "claims/ask.h"
+#include "claims/hold.h"
 #include "claims/node.h"
 #include "claims/place.h"
 #include "engine/client.h"
@@ -42,7 +43,7 @@ void lk__group_look(lk__group *group)
     now = lk__client_now(node->client);
     lk__belief_born(node);
     lk__belief_stays(node);
-    lk__places_believe(node);
+    lk__holds_time(node->client);
     gives = lk__node_is_ready(node) && lk__node_gives(node);
     at = now < node->belief.from ? node->belief.from : node->belief.until;
     lk__alarm_clear(&node->client->alarms, &group->alarm);
@@ -91,7 +92,7 @@ static void follow(lk__group *group, const lk__majority *majority)
     node->command_greeting.heard_at = 0; /* that was another server */
     node->address.host = group->followed.host;
     node->address.port = group->followed.port;
-    node->belief.turn++;
+    lk__belief_turn(node);
     for (lk__conn *conn = node->conns; conn != NULL; conn = conn->next)
         lk__conn_retry(conn);
 }

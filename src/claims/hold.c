@@ -17,6 +17,7 @@
 #include "claims/place.h"
 #include "claims/protocol.h"
 #include "claims/transfer.h"
+#include "claims/work.h"
 
 #define MS UINT64_C(1000000)
 
@@ -119,7 +120,16 @@ void lk__holds_moved(const lk__claim *claim)
 {
     for (const lk_hold *hold = claim->first_hold; hold != NULL;
          hold = hold->next)
-        fd_arm(hold, claim->deadline);
+        fd_arm(hold, lk__claim_deadline(claim));
+}
+
+void lk__holds_time(const lk_client *client)
+{
+    for (const lk_hold *hold = client->work->first_timed; hold != NULL;
+         hold = hold->next_timed) {
+        if (hold->claim->state == LK__CLAIM_HELD)
+            fd_arm(hold, lk__claim_deadline(hold->claim));
+    }
 }
 
 void lk__holds_renewed(lk__claim *claim)
@@ -175,13 +185,35 @@ void lk__hold_bind(lk_hold *hold, lk__claim *claim, uint64_t owner)
     claim->first_hold = hold;
 }
 
-static void unbind(lk_hold *hold)
+static void timed_add(lk_hold *hold)
+{
+    lk_hold **first = &hold->client->work->first_timed;
+
+    hold->next_timed = *first;
+    if (*first != NULL)
+        (*first)->prev_timed = hold;
+    *first = hold;
+}
+
+static void timed_remove(lk_hold *hold)
+{
+    if (hold->prev_timed != NULL)
+        hold->prev_timed->next_timed = hold->next_timed;
+    else if (hold->client->work->first_timed == hold)
+        hold->client->work->first_timed = hold->next_timed;
+    if (hold->next_timed != NULL)
+        hold->next_timed->prev_timed = hold->prev_timed;
+    hold->next_timed = hold->prev_timed = NULL;
+}
+
+void lk__hold_unbind(lk_hold *hold)
 {
     lk_hold **at = &hold->claim->first_hold;
 
     while (*at != hold)
         at = &(*at)->next;
     *at = hold->next;
+    timed_remove(hold);
 }
 
 void lk__hold_unclaim(lk_hold *hold)
@@ -299,7 +331,10 @@ static int claim_hold_fd(lk_hold *hold)
     lk__client_lock(hold->client);
     if (hold->fd < 0) {
         hold->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-        fd_arm(hold, hold->claim->lost_at != 0 ? 1 : hold->claim->deadline);
+        if (hold->fd >= 0)
+            timed_add(hold);
+        fd_arm(hold,
+               hold->claim->lost_at != 0 ? 1 : lk__claim_deadline(hold->claim));
     }
     fd = hold->fd;
     lk__client_leave(hold->client);
@@ -473,7 +508,7 @@ static lk_status handle_end(lk_hold *hold, bool *ret_release)
     lk__claim_expire(claim);
     if (!lk__hold_unpost(hold))
         return lk__hold_ended();
-    unbind(hold);
+    lk__hold_unbind(hold);
     if (claim->state == LK__CLAIM_LOST)
         return release_lost(hold);
     if (claim->state != LK__CLAIM_HELD)

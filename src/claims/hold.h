@@ -26,8 +26,9 @@ struct lk_hold {
     uint64_t notice_ns;
     bool noticed; /* the notice was posted for the present deadline */
     lk__post post;
-    int fd;      /* a timer of the kernel's, or -1 */
-    bool turned; /* the kind's, for its shed */
+    int fd;                           /* a timer of the kernel's, or -1 */
+    lk_hold *next_timed, *prev_timed; /* of those with one */
+    bool turned;                      /* the kind's, for its shed */
 };
 
 extern const lk__hold_class lk__claim_hold_class;
@@ -59,6 +60,9 @@ void lk__hold_drop(lk_hold *hold);
 /* Inside the monitor. */
 void lk__hold_bind(lk_hold *hold, lk__claim *claim, uint64_t owner);
 
+/* Inside the monitor; it keeps its claim. */
+void lk__hold_unbind(lk_hold *hold);
+
 /* When the first notice is due; LK__NEVER: none. */
 uint64_t lk__holds_notice_at(const lk__claim *claim);
 
@@ -68,6 +72,9 @@ void lk__holds_notice(lk__claim *claim, uint64_t now);
 /* The deadline has moved; and with it the end of the lease. */
 void lk__holds_moved(const lk__claim *claim);
 void lk__holds_renewed(lk__claim *claim);
+
+/* The same of all handles with a timer of the kernel's. */
+void lk__holds_time(const lk_client *client);
 
 /* The claim is lost: posts the callbacks, makes the descriptors readable. */
 void lk__holds_tell_lost(lk__claim *claim);

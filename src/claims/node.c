@@ -81,7 +81,7 @@ static void holds_check(lk__node *node)
     memcpy(node->served_replid, replid, sizeof(node->served_replid));
     if (is_same)
         return;
-    node->belief.turn++;
+    lk__belief_turn(node);
     lk__places_check_holds(node);
 }
 
@@ -307,10 +307,9 @@ begin(lk__node *node, lk_client *client, const lk__endpoint *endpoint)
     if (endpoint != NULL)
         node->endpoint = *endpoint;
     node->address.port = endpoint != NULL ? endpoint->port : node->address.port;
-    node->belief.until = LK__NEVER;
-    node->belief.turn = 1; /* 0 is what no server said */
     node->can_kill = true;
     node->offline_alarm.fire = on_offline;
+    lk__belief_init(node);
     lk__record_init(node);
     lk__under_init(&node->under, node, client->settings.under);
     snprintf(node->channel, sizeof(node->channel), "latchkey:in:%s:%s",
@@ -394,6 +393,7 @@ void lk__node_stop(lk__node *node)
     lk__road_stop(&node->road);
     lk__conn_stop(&node->inbox);
     lk__conn_stop(&node->command);
+    lk__alarm_clear(&node->client->alarms, &node->trust.alarm);
 }
 
 /* ---- of a cluster ---------------------------------------------------------- */

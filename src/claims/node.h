@@ -8,6 +8,7 @@
 #include "claims/road.h"
 #include "claims/signal.h"
 #include "claims/track.h"
+#include "claims/trust.h"
 #include "claims/under.h"
 #include "claims/view.h"
 #include "claims/watchdog.h"
@@ -36,7 +37,6 @@ struct lk__group;
 typedef struct lk__belief {
     uint64_t turn;  /* counts the servers, as far as they may be others */
     uint64_t until; /* so long is a hold believed that it has; LK__NEVER */
-    uint64_t stays; /* and so long one that it had when it was last asked */
     uint64_t from;  /* from then on it may give new ones, and longer leases */
 } lk__belief;
 
@@ -47,6 +47,8 @@ struct lk__node {
     struct lk__group *group; /* the sentinels that say so; NULL: the URL or a
                                 cluster does */
     lk__belief belief;
+    lk__trust trust; /* what holds are to be believed by that; none if it is for
+                        ever */
     lk__endpoint
         endpoint;      /* in a cluster: where it is if it serves anything, */
     lk__view *view;    /* what it says of the others; NULL: nothing, */
@@ -87,11 +89,17 @@ struct lk__node {
     char channel[96]; /* the inbox' name */
 };
 
+/* Of a single server, for ever. */
+void lk__belief_init(lk__node *node);
+
 /* Notes how long what it gave is believed, now that until is known, or its
    connection stands or is lost; and from when on it may give, of one that has
    begun only now. */
 void lk__belief_stays(lk__node *node);
 void lk__belief_born(lk__node *node);
+
+/* The server is another one from now on, or may be. */
+void lk__belief_turn(lk__node *node);
 
 /* Whose connection it is; not of a sentinel's. */
 lk__node *lk__node_of(const lk__conn *conn);

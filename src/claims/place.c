@@ -541,6 +541,16 @@ void lk__places_believe(lk__node *node)
     places_visit(node->client, node, holds_believe);
 }
 
+static void holds_believe_no_more(lk__place *place)
+{
+    lk__place_visit(place, lk__claim_believe_no_more);
+}
+
+void lk__places_believe_no_more(lk__node *node)
+{
+    places_visit(node->client, node, holds_believe_no_more);
+}
+
 static void wanted_drive(lk__claim *claim)
 {
     if (claim->state == LK__CLAIM_WANTED)
@@ -593,11 +603,6 @@ void lk__places_on_inbox_down(lk__node *node)
     places_visit(node->client, node, lk__topics_lost);
 }
 
-void lk__places_believe_all(lk_client *client)
-{
-    places_visit(client, NULL, holds_believe);
-}
-
 /* ---- from node to node ------------------------------------------------------------ */
 
 /* Nothing that the node before said counts for the next one: neither that a claim
@@ -613,6 +618,7 @@ static void claims_leave_node(lk__place *place)
         claim->kept_by = 0;
         claim->replicas = 0;
         claim->turn = 0;
+        lk__claim_believe_no_more(claim);
     }
 }
 

@@ -174,14 +174,14 @@ lk_status lk__place_heard(lk__place *place, const lk__request *request,
    nobody but its sender sees to it that it is sent there. */
 bool lk__place_has_left(const lk__place *place, const lk__request *request);
 
-/* Every place goes where its slot is; or is believed for longer. */
+/* Every place goes where its slot is. */
 void lk__places_settle(lk_client *client);
-void lk__places_believe_all(lk_client *client);
 
 /* What a node tells its places. */
 void lk__places_on_ready(struct lk__node *node);
 void lk__places_check_holds(struct lk__node *node);
 void lk__places_believe(struct lk__node *node);
+void lk__places_believe_no_more(struct lk__node *node);
 void lk__places_on_inbox(struct lk__node *node);
 void lk__places_on_inbox_down(struct lk__node *node);
 void lk__places_on_offline(struct lk__node *node);

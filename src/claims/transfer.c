@@ -69,7 +69,7 @@ static lk_status export_end(lk_hold *hold, char *text, size_t size)
     lk_status status = export_text(hold, text, size);
 
     if (status == LK_OK) {
-        hold->claim->first_hold = NULL;
+        lk__hold_unbind(hold);
         lk__claim_export(hold->claim);
         lk__place_drive(hold->claim->place);
         lk__hold_unclaim(hold);

@@ -64,9 +64,9 @@ answer_info(const played_node *node, fake_link *link, const char *about)
                        fake_link_address(link)->host);
     else
         (void)snprintf(words, sizeof(words),
-                       "role:master\r\nmaster_replid:%s\r\n"
+                       "role:master\r\nmaster_replid:%s-%u\r\n"
                        "master_replid2:%s\r\n",
-                       fake_link_address(link)->host, before);
+                       fake_link_address(link)->host, node->data, before);
     (void)snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(words), words);
     fake_say(link, text);
 }

@@ -25,6 +25,7 @@ typedef struct played_node {
     bool is_mute;
     bool is_young;    /* it has followed another once */
     bool has_shards;  /* sharded channels, for who greets it from now on */
+    unsigned data;    /* which of them it has */
     uint64_t slow_ms; /* so late come what it says, maps, and ends of these */
     unsigned connects, maps, scripts, askings, unsubscribed; /* what came */
 } played_node;

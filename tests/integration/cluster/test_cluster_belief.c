@@ -7,6 +7,7 @@
 
 #include <latchkey/latchkey.h>
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,12 +37,15 @@ static void a_master_is_believed_while_most_name_it(void **state)
     lk_hold *hold = ringed_hold(lock), *hold_fast = ringed_hold(lock_fast);
     lk_hold *none = NULL;
     uint64_t began;
+    struct pollfd readable = {.fd = lk_hold_fd(hold), .events = POLLIN};
 
     (void)state;
+    assert_int_equal(poll(&readable, 1, BELIEF_MS + 500), 0);
     for (size_t i = 1; i < ringed()->count; i++)
         server_freeze(ringed()->nodes[i]);
     began = wait_now_ms();
     assert_true(wait_until(is_lost, hold, 2 * BELIEF_MS));
+    assert_int_equal(poll(&readable, 1, BELIEF_MS), 1);
     assert_true(wait_now_ms() - began <= wait_allowed_ms(BELIEF_MS + 100));
     assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
     assert_status(lk_hold_check(hold_fast), LK_OK);

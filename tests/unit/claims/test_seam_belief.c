@@ -193,6 +193,78 @@ static void a_moment_of_standing_still_costs_nothing(void **state)
     assert_status(lk_hold_release(hold), LK_OK);
 }
 
+static unsigned maps_all(void)
+{
+    unsigned sum = 0;
+
+    for (size_t i = 0; i < MASTERS; i++)
+        sum += p->nodes[i].maps;
+    return sum;
+}
+
+/* The answers to what was asked before come behind its end. */
+static void a_hold_that_was_over_is_not_valid_again(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PHASES; i++) {
+        unsigned maps;
+        lk_hold *hold;
+
+        played_run_ms(p, TWICE_MS + 2 * ROUND_MS + i * PHASE_MS);
+        hold = take();
+        played_run_ms(p, TWICE_MS);
+        maps = maps_all();
+        while (maps_all() == maps)
+            played_run_ms(p, 1);
+        fake_world_freeze(p->world, (BELIEF_MS - 500) * FAKE_MS);
+        assert_status(lk_hold_check(hold), LK_ELOST);
+        played_run_ms(p, ROUND_MS);
+        assert_status(lk_hold_check(hold), LK_ELOST);
+        assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+        assert_status(lk_hold_release(hold), LK_ELOST);
+    }
+}
+
+/* No renewal is answered, and its lease is longer. */
+static void assert_lost_with_belief(lk_hold *hold)
+{
+    played_run_ms(p, ROUND_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    played_run_ms(p, BELIEF_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+}
+
+static const char tryagain[] = "-TRYAGAIN Multiple keys request during "
+                               "rehashing of slot\r\n";
+
+/* Both masters are believed, but neither is known to know it. */
+static void a_hold_is_under_no_other_master_before_that_knows_it(void **state)
+{
+    lk_hold *hold = take();
+
+    (void)state;
+    played_run_ms(p, TWICE_MS);
+    for (size_t i = 0; i < MASTERS; i++)
+        p->nodes[i].named[played_slot() / PLAYED_PART] = 1;
+    p->nodes[1].says = tryagain;
+    assert_lost_with_belief(hold);
+}
+
+static void a_hold_is_under_no_other_data_before_these_know_it(void **state)
+{
+    lk_hold *hold = take();
+
+    (void)state;
+    played_run_ms(p, TWICE_MS);
+    p->nodes[0].data++;
+    p->nodes[0].says = tryagain;
+    played_kill(p, 0);
+    p->nodes[0].connect_answer = 0;
+    assert_lost_with_belief(hold);
+}
+
 /* ---- who is asked ---------------------------------------------------------------- */
 
 static void assert_each_asked(uint64_t ms, unsigned least, unsigned most)
@@ -560,6 +632,9 @@ int main(void)
         TEST(whoever_stood_still_takes_nothing_new_for_a_while),
         TEST(a_greeting_from_before_says_nothing_of_that_while),
         TEST(a_moment_of_standing_still_costs_nothing),
+        TEST(a_hold_that_was_over_is_not_valid_again),
+        TEST(a_hold_is_under_no_other_master_before_that_knows_it),
+        TEST(a_hold_is_under_no_other_data_before_these_know_it),
         cmocka_unit_test_teardown(a_majority_is_asked_in_turn, teardown),
         TEST(all_are_asked_when_one_is_slow_to_answer),
         TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
