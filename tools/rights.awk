@@ -197,7 +197,7 @@ function read_folder(folder,    text, name, names, n, i)
         fail("src/" folder " is no primitive's folder")
     find_sends("command", text)
     find_texts("key", text, "\\.keys =[ \n]+\\(const char \\*const\\[\\]\\)\\{")
-    find_texts("key", text, "lk__name_prefixed\\(\"")
+    find_texts("key", text, "lk__key_make\\(\"")
     find_texts("channel", text, "\\.channel = \"")
     find_texts("channel", text, "\\.topic = \"")
     while (match(text, /lk__[a-z0-9_]+/)) {
@@ -218,7 +218,7 @@ function read_folder(folder,    text, name, names, n, i)
 # ---- patterns ----
 
 # Puts a form as patterns: of names without a brace, and of those with one. See
-# src/base/names.h and lk__key_write().
+# src/base/names.h.
 function form_add(kind, form,    own)
 {
     if (form == "" && kind == "channel") {
@@ -228,17 +228,17 @@ function form_add(kind, form,    own)
         sub(/[0-9]+$/, "*", form)
         add("key", "{%*}:*" form)
         add("key", "%*" form)
-    } else if (form == "" || form == "N") {
+    } else if (form == "N") {
         add(kind, "%*")
     } else if (form ~ /^:[a-z]$/) {
         add(kind, "latchkey:{%*}" form)
         add(kind, "latchkey::%*" form)
-    } else if (form ~ /^(\{N\})?:/) {
+    } else if (form ~ /^\{N\}:/) {
         sub(/^\{N\}/, "", form)
         add(kind, "{%*}" form)
         add(kind, "%*" form)
-    } else if (form ~ /\{\}$/) {
-        add(kind, substr(form, 1, length(form) - 2) "{%*")
+    } else if (form ~ /\{\*\}$/) {
+        add(kind, substr(form, 1, length(form) - 3) "{%*")
     } else if (form ~ /\*$/) {
         add(kind, substr(form, 1, length(form) - 1) "%*")
     } else if (form ~ /^[a-z][a-z_:-]*$/) {

@@ -20,7 +20,7 @@ local at, pages = 1, 0
 -- The key that lives as long as a reader's lease; count: which of its holds.
 function readers.key(lock, claim, count)
     local prefix = string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}'
-    return prefix .. ':' .. claim .. ':rwlock_timeout:' .. (count or 1)
+    return prefix .. ':' .. claim .. form.timeout .. (count or 1)
 end
 
 local function look_at_some(lock)

@@ -7,9 +7,9 @@
 
 local function inbox_of(claim, inbox, queue_at)
     if queue_at and string.byte(inbox) == 115 then
-        return '+' .. string.sub(queue_at, 1, -2) .. 'i:'
+        return '+' .. string.sub(queue_at, 1, -3) .. form.inbox_here .. ':'
             .. string.match(claim, '^(.*):')
     end
-    return 'latchkey:in:' .. string.sub(inbox, 2) .. ':'
+    return form.inbox .. string.sub(inbox, 2) .. ':'
         .. string.match(claim, '^(.*):')
 end

@@ -79,76 +79,85 @@ lk_status lk__owner_check(const char *owner)
     return LK_OK;
 }
 
-/* Joins five pieces, some of them "". Free with lk__free(). */
-static char *join(const char *const pieces[5])
+/* ---- keys ---- */
+
+/* What stands behind the word that a form begins with; NULL: it does not. */
+static const char *behind(const char *word, const char *form)
 {
-    size_t size = 0;
-    size_t at = 0;
-    char *joined;
+    size_t length = strlen(word);
 
-    for (int i = 0; i < 5; i++)
-        size += strlen(pieces[i]);
-    joined = lk__alloc(size + 1);
-    if (joined == NULL)
-        return NULL;
-
-    for (int i = 0; i < 5; i++) {
-        size = strlen(pieces[i]);
-        memcpy(joined + at, pieces[i], size);
-        at += size;
-    }
-    return joined;
+    return strncmp(form, word, length) == 0 ? form + length : NULL;
 }
 
-static bool is_wrapped(const char *name)
+/* What stands before the word that a form ends with, as "%.*s" has it; 0: it
+   does not. */
+static int before(const char *word, const char *form)
 {
-    return strchr(name, '{') == NULL;
+    size_t length = strlen(form), ends = strlen(word);
+
+    return length > ends && strcmp(form + length - ends, word) == 0
+               ? (int)(length - ends)
+               : 0;
 }
 
-char *lk__name_prefixed(const char *prefix, const char *name)
+/* Of a form that begins or ends with no place for the name. */
+static size_t
+write_prefixed(const char *form, const char *name, char *ret, size_t size)
 {
-    const char *colon = is_own(prefix) ? "::" : ":";
+    bool is_tagged = strchr(name, '{') != NULL;
 
-    if (is_wrapped(name))
-        return join((const char *const[]){prefix, ":{", name, "}", ""});
-    return join((const char *const[]){prefix, colon, name, "", ""});
+    if (!is_tagged)
+        return (size_t)snprintf(ret, size, "%s:{%s}", form, name);
+    return (size_t)snprintf(ret, size, "%s%s%s", form,
+                            is_own(form) ? "::" : ":", name);
 }
 
-char *lk__name_suffixed(const char *name, const char *suffix)
+size_t lk__key_write(const char *form, const char *name, char *ret, size_t size)
 {
-    bool wrapped = is_wrapped(name);
+    bool is_tagged = strchr(name, '{') != NULL;
+    const char *rest = behind("{N}", form);
+    int prefix;
 
-    return join((const char *const[]){wrapped ? "{" : "", name,
-                                      wrapped ? "}" : "", ":", suffix});
-}
-
-char *lk__name_form(const char *form, const char *name)
-{
-    size_t size = strlen(form);
-    char *prefix;
-    char *made;
-
-    if (size == 0)
-        return lk__strdup(name);
+    if (strcmp(form, "N") == 0)
+        return (size_t)snprintf(ret, size, "%s", name);
+    if (rest != NULL)
+        return (size_t)snprintf(ret, size, is_tagged ? "%s%s" : "{%s}%s", name,
+                                rest);
     if (form[0] == ':')
-        return lk__name_suffixed(name, form + 1);
-    if (form[size - 1] != '}' && form[size - 1] != '*')
-        return lk__name_prefixed(form, name);
-    prefix = lk__strndup(form, size - 1);
-    if (prefix == NULL)
-        return NULL;
-    made =
-        join((const char *const[]){prefix, name,
-                                   form[size - 1] == '}' ? "}" : "", "", ""});
-    lk__free(prefix);
-    return made;
+        return (size_t)snprintf(ret, size,
+                                is_tagged ? "latchkey::%s%s"
+                                          : "latchkey:{%s}%s",
+                                name, form);
+    if ((prefix = before("{*}", form)) > 0)
+        return (size_t)snprintf(ret, size, "%.*s{%s}", prefix, form, name);
+    if ((prefix = before("*", form)) > 0)
+        return (size_t)snprintf(ret, size, "%.*s%s", prefix, form, name);
+    return write_prefixed(form, name, ret, size);
 }
 
-void lk__name_claim_key(char key[LK__CLAIM_KEY_SIZE], const char *form,
-                        const char *name, const char *claim)
+char *lk__key_make(const char *form, const char *name)
 {
+    size_t size = lk__key_write(form, name, NULL, 0) + 1;
+    char *key = lk__alloc(size);
+
+    if (key != NULL)
+        lk__key_write(form, name, key, size);
+    return key;
+}
+
+bool lk__key_is_of_claim(const char *form)
+{
+    return behind("<claim>", form) != NULL;
+}
+
+void lk__key_write_of_claim(char key[LK__CLAIM_KEY_SIZE], const char *form,
+                            const char *name, const char *claim)
+{
+    const char *rest = behind("<claim>", form);
+
     snprintf(key, LK__CLAIM_KEY_SIZE,
-             is_wrapped(name) ? "{%s}:%s%s" : "%s:%s%s", name, claim, form);
+             strchr(name, '{') != NULL ? "%s:%s%s" : "{%s}:%s%s", name, claim,
+             rest);
 }
 
 lk_status lk__wait_check(int64_t wait_ms)

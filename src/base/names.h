@@ -5,6 +5,7 @@
 #include <latchkey/status.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -42,27 +43,36 @@ lk_status lk__name_check(const char *name);
    words. */
 lk_status lk__owner_check(const char *owner);
 
-/* Makes `prefix:{N}`, or `prefix:N`, or `latchkey:prefix::N`. Free with
-   lk__free(). NULL: no memory. */
-char *lk__name_prefixed(const char *prefix, const char *name);
-
-/* Makes `{N}:suffix` or `N:suffix`. Free with lk__free(). NULL: no memory. */
-char *lk__name_suffixed(const char *name, const char *suffix);
-
 /*
- * Makes a key or channel by its form: "" is the name itself, "a:b" is
- * as lk__name_prefixed() makes it, ":c" is `{N}:c`, and "d{}" is `d{N}` whatever the name is, which
- * for a name with a brace is another slot; "e*" is `eN`, as others call it, in
- * the name's slot only if that has a tag. Free with lk__free(). NULL: no
- * memory.
+ * A key or channel is said by its form, in a table of scripts and in C alike.
+ * What comes of it for a name `n`, and for one with a tag, `{n}`:
+ *
+ *   N          n                   {n}
+ *   :r         latchkey:{n}:r      latchkey::{n}:r     a key of the library's
+ *   {N}:c      {n}:c               {n}:c
+ *   a          a:{n}               a:{n}
+ *   latchkey:a latchkey:a:{n}      latchkey:a::{n}
+ *   a:*        a:n                 a:{n}               in the name's slot only
+ *                                                      if that has a tag
+ *   a{*}       a{n}                a{{n}}              the same
+ *   <claim>:c  {n}:<claim>:c       {n}:<claim>:c       one of each claim
  */
-char *lk__name_form(const char *form, const char *name);
+
+/* Writes the key of a form, not of a claim's, with a NUL behind it, into size
+   bytes. Returns its length, or that which it would have. */
+size_t
+lk__key_write(const char *form, const char *name, char *ret, size_t size);
+
+/* The same; free with lk__free(). NULL: no memory. */
+char *lk__key_make(const char *form, const char *name);
 
 enum { LK__CLAIM_KEY_SIZE = LK__NAME_MAX + 128 };
 
-/* Makes the key of one claim on a name by the form ":c": `{N}:<claim>:c`. */
-void lk__name_claim_key(char key[LK__CLAIM_KEY_SIZE], const char *form,
-                        const char *name, const char *claim);
+bool lk__key_is_of_claim(const char *form);
+
+/* Writes the key of one claim by such a form. */
+void lk__key_write_of_claim(char key[LK__CLAIM_KEY_SIZE], const char *form,
+                            const char *name, const char *claim);
 
 /* Ten years: more than any wait or lease needs, and far from any overflow. */
 #define LK__TIME_MAX_MS UINT64_C(315576000000)

@@ -11,9 +11,7 @@
 #include "base/names.h"
 #include "base/slot.h"
 #include "claims/node.h"
-#include "server/shape.h"
-
-static const char inbox_form[] = ":i";
+#include "shared_table.h"
 
 /* Takes the name, which may be NULL, and what is to stand behind it. */
 static bool
@@ -34,10 +32,7 @@ take(lk__channel *channel, char *name, const char *rest, unsigned slot)
 bool lk__channel_make(lk__channel *channel, const char *form, const char *name,
                       unsigned slot)
 {
-    return take(channel,
-                form[0] == ':' ? lk__key_make(form, name)
-                               : lk__name_form(form, name),
-                "", slot);
+    return take(channel, lk__key_make(form, name), "", slot);
 }
 
 bool lk__channel_make_inbox(lk__channel *channel, const char *name,
@@ -46,7 +41,7 @@ bool lk__channel_make_inbox(lk__channel *channel, const char *name,
     char rest[80];
 
     snprintf(rest, sizeof(rest), ":%s", client_id);
-    return take(channel, lk__key_make(inbox_form, name), rest, slot);
+    return take(channel, lk__key_make(LK__FORM_INBOX_HERE, name), rest, slot);
 }
 
 void lk__channel_done(lk__channel *channel)
@@ -74,8 +69,10 @@ lk__channel_told(const lk__channel *channel, const struct lk__node *node)
 
 bool lk__channel_is_inbox(const char *name, const char *client_id)
 {
+    static const char before[] = LK__FORM_INBOX_HERE ":";
     size_t size = strlen(name), tail = strlen(client_id);
+    size_t length = sizeof(before) - 1;
 
-    return size > tail + 3 && strcmp(name + size - tail, client_id) == 0 &&
-           memcmp(name + size - tail - 3, ":i:", 3) == 0;
+    return size > tail + length && strcmp(name + size - tail, client_id) == 0 &&
+           memcmp(name + size - tail - length, before, length) == 0;
 }

@@ -16,7 +16,7 @@ typedef struct lk__channel {
     bool is_inside; /* of the name's slot */
 } lk__channel;
 
-/* Makes it by the form; see names.h, or a table's. False: no memory. */
+/* Makes it by the form; see names.h. False: no memory. */
 bool lk__channel_make(lk__channel *channel, const char *form, const char *name,
                       unsigned slot);
 

@@ -26,6 +26,7 @@
 #include "claims/work.h"
 #include "engine/client.h"
 #include "server/reply.h"
+#include "shared_table.h"
 
 #define MS UINT64_C(1000000)
 
@@ -312,7 +313,7 @@ begin(lk__node *node, lk_client *client, const lk__endpoint *endpoint)
     lk__belief_init(node);
     lk__record_init(node);
     lk__under_init(&node->under, node, client->settings.under);
-    snprintf(node->channel, sizeof(node->channel), "latchkey:in:%s:%s",
+    snprintf(node->channel, sizeof(node->channel), LK__FORM_INBOX "%s:%s",
              client->settings.tenant, client->id);
     conns_init(node);
     node->seen = lk__alloc(lk__script_count * sizeof(*node->seen) + 1);

@@ -45,8 +45,10 @@ static bool keys_make(lk__place *place)
 
 static bool channels_make(lk__place *place)
 {
-    return lk__channel_make(&place->channel, place->kind->channel, place->name,
-                            place->slot) &&
+    const char *form = place->kind->channel;
+
+    return (form[0] == '\0' || lk__channel_make(&place->channel, form,
+                                                place->name, place->slot)) &&
            lk__topics_init(place);
 }
 

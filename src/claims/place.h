@@ -32,8 +32,9 @@ typedef struct lk__kind {
     const char
         *busy; /* what a wait that ends in vain says; NULL: the status' words */
     size_t key_count;
-    const char *const *keys; /* forms; see names.h, or a table's */
-    const char *channel;     /* form; Redisson's, or the topic if it has none */
+    const char *const *keys; /* forms; see names.h */
+    const char *channel;     /* form; Redisson's, or the topic if it has none;
+                              "": there is neither */
     const char *topic;       /* form; subscribed to while somebody waits, and
                               Redisson's channel too; NULL: neither is */
 

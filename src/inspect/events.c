@@ -17,7 +17,6 @@
 #include "inspect/probe.h"
 #include "inspect/walk.h"
 #include "server/reply.h"
-#include "server/shape.h"
 
 enum {
     EVENTS_MOST = 10000,

@@ -13,6 +13,7 @@
 #include "claims/node.h"
 #include "claims/work.h"
 #include "server/reply.h"
+#include "shared_table.h"
 
 #define US UINT64_C(1000)
 
@@ -381,7 +382,8 @@ static void trials_send(struct lk__exam *exam)
     char key[112], channel[112];
 
     snprintf(key, sizeof(key), "latchkey:client:%s:%s:doctor", tenant, id);
-    snprintf(channel, sizeof(channel), "latchkey:in:%s:%s:doctor", tenant, id);
+    snprintf(channel, sizeof(channel), LK__FORM_INBOX "%s:%s:doctor", tenant,
+             id);
     for (size_t i = 0; i < count; i++)
         trial_send(exam, i, key, channel);
 }

@@ -115,7 +115,7 @@ static lk_status finder_result(const struct finder *finder, lk_kind *ret_kind)
 static lk_status finder_new(struct finder **ret_finder, const char *name)
 {
     static const char *const forms[ASKS] =
-        {[RECORD] = ":r", [FIELDS] = "", [LEASES] = ":timeout"};
+        {[RECORD] = ":r", [FIELDS] = "N", [LEASES] = "{N}:timeout"};
     lk_status status = lk__name_check(name);
     struct finder *finder;
 
@@ -127,8 +127,7 @@ static lk_status finder_new(struct finder **ret_finder, const char *name)
     finder->probe.begin = begin;
     finder->probe.cleanup = cleanup;
     for (size_t i = 0; i < ASKS; i++) {
-        finder->keys[i] = i == RECORD ? lk__key_make(forms[i], name)
-                                      : lk__name_form(forms[i], name);
+        finder->keys[i] = lk__key_make(forms[i], name);
         if (finder->keys[i] == NULL)
             status = LK_ENOMEM;
     }

@@ -57,9 +57,7 @@ look_ask(struct lk__look *look, const char *command, const char *form,
          void (*take)(struct lk__look *look, const redisReply *reply))
 {
     struct lk__look_ask *ask = &look->asks[look->pending++];
-    bool is_side = form[0] == ':' && form[2] == '\0';
-    char *key = is_side ? lk__key_make(form, look->name->name)
-                        : lk__name_form(form, look->name->name);
+    char *key = lk__key_make(form, look->name->name);
     lk__arg *args = lk__alloc((count + 2) * sizeof(*args));
 
     if (key == NULL || args == NULL) {
@@ -257,9 +255,9 @@ static void ask_holder(struct lk__look *look)
     ask_line(look);
     if (!look->name->has_hash)
         return;
-    look_ask(look, "PTTL", "", 0, NULL, take_lease);
+    look_ask(look, "PTTL", "N", 0, NULL, take_lease);
     if (look->record_kind == LK_KIND_LOCK && claim != NULL && claim[0] != '\0')
-        look_ask(look, "HGET", "", 1, &claim, take_holder);
+        look_ask(look, "HGET", "N", 1, &claim, take_holder);
 }
 
 static void ask_fields(struct lk__look *look)
@@ -267,7 +265,7 @@ static void ask_fields(struct lk__look *look)
     static const char *const scan[] = {"0", "COUNT", "16"};
 
     if (look->name->has_hash && look->hash_kind == LK_KIND_NONE)
-        look_ask(look, "HSCAN", "", 3, scan, take_fields);
+        look_ask(look, "HSCAN", "N", 3, scan, take_fields);
 }
 
 /* A hash that is there is the truth; else the record; else the leases. */
@@ -296,12 +294,12 @@ static void ask_rest(struct lk__look *look)
     if (kind == LK_KIND_LOCK && name->has_hash && !name->entry.ours)
         look_ask(look, "LLEN", "redisson_lock_queue", 0, NULL, take_waiters);
     if (look->many)
-        look_ask(look, "HLEN", "", 0, NULL, take_length);
+        look_ask(look, "HLEN", "N", 0, NULL, take_length);
     if (kind == LK_KIND_SEMAPHORE)
-        look_ask(look, "ZCARD", ":timeout", 0, NULL, take_permits);
+        look_ask(look, "ZCARD", "{N}:timeout", 0, NULL, take_permits);
     if (kind == LK_KIND_SEMAPHORE || kind == LK_KIND_PLAIN_SEMAPHORE ||
         kind == LK_KIND_LATCH)
-        look_ask(look, "GET", "", 0, NULL, take_value);
+        look_ask(look, "GET", "N", 0, NULL, take_value);
 }
 
 /* ---- what became of a name --------------------------------------------------------- */

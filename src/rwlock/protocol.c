@@ -20,10 +20,8 @@ static void add_timeout(lk__question *q, const lk__place *place, const char *id)
 {
     char *key = lk__question_text(q, LK__CLAIM_KEY_SIZE);
 
-    lk__name_claim_key(key,
-                       lk__key_of_claim(
-                           lk__rwlock_keys[LK__RWLOCK_KEY_TIMEOUT]),
-                       place->name, id);
+    lk__key_write_of_claim(key, lk__rwlock_keys[LK__RWLOCK_KEY_TIMEOUT],
+                           place->name, id);
     lk__question_key(q, key);
 }
 

@@ -120,16 +120,4 @@ size_t lk__packed_write(const lk__packed *packed, const void *from, char *ret,
 /* Reads one; false: it is none. Texts refer to text. */
 bool lk__packed_read(const lk__packed *packed, lk__text text, void *ret);
 
-/* What a table's form of a claim's key has behind `<claim>`; see
-   lk__name_claim_key(). NULL: it is a key of the name. */
-const char *lk__key_of_claim(const char *form);
-
-/* Writes the key of a form that a table has for this name, not of a claim's, with a NUL behind
-   it, into size bytes. Returns its length, or that which it would have. */
-size_t
-lk__key_write(const char *form, const char *name, char *ret, size_t size);
-
-/* The same; free with lk__free(). NULL: no memory. */
-char *lk__key_make(const char *form, const char *name);
-
 #endif /* LK_SERVER_SHAPE_H */

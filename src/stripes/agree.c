@@ -41,7 +41,7 @@ lk__agreement_new(lk_client *client, const char *name, uint64_t count)
 
     if (agreement == NULL)
         return NULL;
-    agreement->key = lk__name_prefixed("latchkey:stripes", name);
+    agreement->key = lk__key_make("latchkey:stripes", name);
     if (agreement->key == NULL) {
         lk__free(agreement);
         return NULL;

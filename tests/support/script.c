@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/slot.h"
-#include "server/shape.h"
 #include "support/check.h"
 #include "support/node.h"
 

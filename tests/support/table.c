@@ -21,11 +21,9 @@ void table_check(const script_fixture *f, const lk__answers *answers)
 static void write_key(const char *name, const char *form,
                       const char *const **claims, char key[LK__CLAIM_KEY_SIZE])
 {
-    const char *of_claim = lk__key_of_claim(form);
-
-    if (of_claim != NULL)
-        lk__name_claim_key(key, of_claim, name,
-                           *claims != NULL ? *(*claims)++ : "");
+    if (lk__key_is_of_claim(form))
+        lk__key_write_of_claim(key, form, name,
+                               *claims != NULL ? *(*claims)++ : "");
     else
         lk__key_write(form, name, key, LK__CLAIM_KEY_SIZE);
 }

@@ -207,6 +207,15 @@ function write_signature(base, owner)
         "_args_shape" : "NULL", base > source
 }
 
+function write_forms(    names, n, i)
+{
+    n = split(own_forms, names, " ")
+    for (i = 1; i <= n; i++)
+        if (!form_is_shared[names[i]])
+            printf "#define LK__FORM_%s \"%s\"\n\n", toupper(names[i]), \
+                own_form[names[i]] > header
+}
+
 function write_c(    names, n, i, base, guard, shared)
 {
     header = out "/" family "_table.h"
@@ -217,6 +226,7 @@ function write_c(    names, n, i, base, guard, shared)
         family, guard, guard > header
     printf "/* Made from lua/%s/%s.table. */\n#include \"%s_table.h\"\n\n", \
         family, family, family > source
+    write_forms()
     n = split(packed, names, " ")
     for (i = 1; i <= n; i++)
         if (!is_shared[names[i]])

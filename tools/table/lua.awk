@@ -152,9 +152,39 @@ function match_call(name, said,    owner, parts, n, i, wanted, last)
     return "string.match(" parts[1] ", " match_of(owner, wanted) ")"
 }
 
-# Puts in place what is said of the packed texts.
+# What form.<name> is: a form of the tables, or what stands behind `<claim>` in the
+# form of a claim's key, without the number at its end.
+function form_text(name,    names, n, i, form)
+{
+    if (name in own_form)
+        return own_form[name]
+    n = split(scripts, names, " ")
+    for (i = 1; i <= n; i++) {
+        form = key_form["script " names[i], name]
+        if (sub(/^<claim>/, "", form)) {
+            sub(/[0-9]+$/, "", form)
+            return form
+        }
+    }
+    fail("there is no form '" name "'")
+}
+
+function put_forms(text,    made, name)
+{
+    if (match(text, /'(latchkey|redisson)[^']*'/))
+        fail(substr(text, RSTART, RLENGTH) " is said beside the tables")
+    while (match(text, /[^a-z_.]form[.][a-z_]+/)) {
+        name = substr(text, RSTART + 6, RLENGTH - 6)
+        made = made substr(text, 1, RSTART) "'" form_text(name) "'"
+        text = substr(text, RSTART + RLENGTH)
+    }
+    return made text
+}
+
+# Puts in place what is said of forms and of the packed texts.
 function put_in_place(text,    names, n, i, at, said, call)
 {
+    text = put_forms(text)
     n = split(packed, names, " ")
     for (i = 1; i <= n; i++) {
         call = names[i] ".write({"

@@ -14,6 +14,8 @@
 #     field <name> <type>       text, number, signed, or, as the last one, rest
 #     include <name>            the fields of an earlier one, as the last ones
 #   end
+#   form <name> <text>          a text of which both sides make keys or channels:
+#                               LK__FORM_<NAME> in C, form.<name> in Lua
 #   script <name>
 #     key <name> <form>         N, :<letter>, or Redisson's: a prefix, or what
 #                               stands behind {N}, or <claim> and what stands
@@ -185,6 +187,12 @@ function begin()
 {
     rested = 0
     stage = ""
+    if ($1 == "form" && NF == 3) {
+        own_forms = add(own_forms, $2, "form")
+        own_form[$2] = $3
+        form_is_shared[$2] = family != "shared" && FILENAME ~ /\/shared\.table$/
+        return
+    }
     if ($1 == "packed" && (NF == 2 || NF == 3 && $3 == "comma")) {
         packed = add(packed, $2, "packed text")
         is_shared[$2] = family != "shared" && FILENAME ~ /\/shared\.table$/

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/names.h"
 #include "support/check.h"
 #include "support/lua_lock.h"
 

@@ -81,8 +81,8 @@ static void names_of_the_librarys_own_keys_are_refused(void **state)
 static void
 assert_keys(const char *name, const char *prefixed, const char *suffixed)
 {
-    char *before = lk__name_prefixed("prefix", name);
-    char *after = lk__name_suffixed(name, "suffix");
+    char *before = lk__key_make("prefix", name);
+    char *after = lk__key_make("{N}:suffix", name);
 
     assert_string_equal(before, prefixed);
     assert_string_equal(after, suffixed);
@@ -105,7 +105,7 @@ static void a_name_with_a_tag_stands_as_it_is(void **state)
 
 static void assert_key(const char *form, const char *name, const char *key)
 {
-    char *made = lk__name_form(form, name);
+    char *made = lk__key_make(form, name);
 
     assert_string_equal(made, key);
     lk__free(made);
@@ -122,6 +122,31 @@ a_name_in_braces_shares_no_key_of_ours_with_the_one_without(void **state)
     assert_key("latchkey:void", "x{n}y", "latchkey:void::x{n}y");
     assert_key("redisson_lock_queue", "n", "redisson_lock_queue:{n}");
     assert_key("redisson_lock_queue", "{n}", "redisson_lock_queue:{n}");
+}
+
+static void assert_claim_key(const char *name, const char *key)
+{
+    char made[LK__CLAIM_KEY_SIZE];
+
+    lk__key_write_of_claim(made, "<claim>:rest:1", name, "c:7");
+    assert_string_equal(made, key);
+}
+
+static void a_form_says_where_the_name_stands(void **state)
+{
+    (void)state;
+    assert_key("N", "n", "n");
+    assert_key("N", "{n}", "{n}");
+    assert_key(":r", "n", "latchkey:{n}:r");
+    assert_key(":r", "{n}", "latchkey::{n}:r");
+    assert_key("a:*", "n", "a:n");
+    assert_key("a:*", "{n}", "a:{n}");
+    assert_key("a{*}", "n", "a{n}");
+    assert_key("a{*}", "{n}", "a{{n}}");
+    assert_false(lk__key_is_of_claim("{N}:claim"));
+    assert_true(lk__key_is_of_claim("<claim>:rest:1"));
+    assert_claim_key("n", "{n}:c:7:rest:1");
+    assert_claim_key("x{n}y", "x{n}y:c:7:rest:1");
 }
 
 /* Finds what Redis hashes of a key; see its cluster specification. */
@@ -166,8 +191,8 @@ static void a_name_is_taken_if_and_only_if_its_keys_share_its_slot(void **state)
 
             for (unsigned i = 0; i < size; i++, rest /= 3)
                 name[i] = "{}a"[rest % 3];
-            before = lk__name_prefixed("p", name);
-            after = lk__name_suffixed(name, "s");
+            before = lk__key_make("p", name);
+            after = lk__key_make("{N}:s", name);
             assert_int_equal(lk__name_check(name) == LK_OK,
                              is_same_slot(before, name) &&
                                  is_same_slot(after, name));
@@ -191,8 +216,8 @@ static void without_memory_there_is_no_key(void **state)
 
     (void)state;
     lk__mem_fail(always);
-    before = lk__name_prefixed("p", "n");
-    after = lk__name_suffixed("n", "s");
+    before = lk__key_make("p", "n");
+    after = lk__key_make("{N}:s", "n");
     lk__mem_fail(NULL);
     assert_null(before);
     assert_null(after);
@@ -233,6 +258,7 @@ int main(void)
         cmocka_unit_test(a_name_with_a_tag_stands_as_it_is),
         cmocka_unit_test(
             a_name_in_braces_shares_no_key_of_ours_with_the_one_without),
+        cmocka_unit_test(a_form_says_where_the_name_stands),
         cmocka_unit_test(
             a_name_is_taken_if_and_only_if_its_keys_share_its_slot),
         cmocka_unit_test(without_memory_there_is_no_key),

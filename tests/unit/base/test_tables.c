@@ -193,6 +193,10 @@ static void a_table_and_a_script_that_do_not_fit_are_refused(void **state)
 static void a_script_that_does_not_fit_is_refused(void **state)
 {
     static const wrong wrongs[] = {
+        {"lock_key, claim", "form.nobody, lock_key, claim",
+         "there is no form 'nobody'"},
+        {"lock_key, claim", "'latchkey:in:', lock_key, claim",
+         "'latchkey:in:' is said beside the tables"},
         {"lock_key, claim", "KEYS[1], lock_key, claim",
          "a position is said a second time"},
         {"lock_key, claim", "lock_key, ARGV[1], claim",

@@ -50,11 +50,10 @@ static unsigned slot(const char *key)
 
 static unsigned slot_of_form(const char *form, const char *name)
 {
-    const char *of_claim = lk__key_of_claim(form);
     char key[LK__CLAIM_KEY_SIZE];
 
-    if (of_claim != NULL)
-        lk__name_claim_key(key, of_claim, name, "0123-45:6");
+    if (lk__key_is_of_claim(form))
+        lk__key_write_of_claim(key, form, name, "0123-45:6");
     else
         assert_in_range(lk__key_write(form, name, key, sizeof(key)), 1,
                         sizeof(key) - 1);
