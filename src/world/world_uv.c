@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
@@ -66,15 +67,48 @@ static bool random_read(void *bytes, size_t size)
     return filled;
 }
 
-static bool world_random(lk__world *base, void *bytes, size_t size)
+static bool random_draw(void *bytes, size_t size)
 {
     ssize_t got;
 
-    (void)base;
     do
         got = getrandom(bytes, size, 0);
     while (got < 0 && errno == EINTR);
     return got == (ssize_t)size || random_read(bytes, size);
+}
+
+/* Under the mutex. What was handed out is kept nowhere. */
+static bool chance_take(lk__uv_world *world, void *bytes, size_t size)
+{
+    unsigned char *from;
+
+    if (world->chance_left < size) {
+        world->chance_left = 0;
+        if (!random_draw(world->chance, sizeof(world->chance)))
+            return false;
+        world->chance_left = sizeof(world->chance);
+    }
+    world->chance_left -= size;
+    from = world->chance + world->chance_left;
+    memcpy(bytes, from, size);
+    memset(from, 0, size);
+    return true;
+}
+
+/* Few bytes come out of a store, which costs no system call. Never in a child of
+   fork(), which has the same store, and perhaps a mutex that nobody lets go. */
+static bool world_random(lk__world *base, void *bytes, size_t size)
+{
+    lk__uv_world *world = world_of(base);
+    bool drawn;
+
+    if (size > LK__UV_CHANCE_BYTES / 4 ||
+        world->generation != lk__fork_generation())
+        return random_draw(bytes, size);
+    (void)pthread_mutex_lock(&world->mutex);
+    drawn = chance_take(world, bytes, size);
+    (void)pthread_mutex_unlock(&world->mutex);
+    return drawn;
 }
 
 /* ---- timer and wake ----------------------------------------------------- */

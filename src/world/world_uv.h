@@ -27,7 +27,7 @@ typedef struct lk__uv_dial lk__uv_dial;
 typedef struct lk__uv_lookup lk__uv_lookup;
 typedef struct lk__uv_tls lk__uv_tls;
 
-enum { LK__UV_RECEIVE_BYTES = 64 * 1024 };
+enum { LK__UV_RECEIVE_BYTES = 64 * 1024, LK__UV_CHANCE_BYTES = 512 };
 
 struct lk__uv_world {
     lk__world base;
@@ -43,8 +43,10 @@ struct lk__uv_world {
     atomic_bool woken;     /* wake() was called, and on_wake not since */
     atomic_bool up;        /* the loop will look at woken before it waits */
     atomic_bool ending;    /* stop() or stop_later() has been called */
-    pthread_mutex_t mutex; /* guards the next three, and the loans of links;
+    pthread_mutex_t mutex; /* guards the next five, and the loans of links;
                               held for moments only */
+    unsigned char chance[LK__UV_CHANCE_BYTES]; /* random; see chance_left */
+    size_t chance_left; /* so many of its first bytes were not handed out */
     lk__link *first_work;
     lk__link **last_work; /* where the next one is hung */
     lk__link *links;      /* all that were not freed */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -352,6 +353,46 @@ static void an_early_unpark_is_not_forgotten(void **state)
 
 /* ---- randomness and fork ------------------------------------------------ */
 
+/* Small pieces, and what is left of one that a large piece has no use for. */
+static void many_random_pieces_differ(void **state)
+{
+    enum { PIECES = 300 };
+    uint64_t pieces[PIECES] = {0};
+    lk__world *world = lk__world_uv_new();
+
+    (void)state;
+    for (int i = 0; i < PIECES; i++) {
+        size_t size = i % 3 == 0 ? 7 : 8;
+
+        assert_true(world->class->random(world, &pieces[i], size));
+        for (int j = 0; j < i; j++)
+            assert_true(pieces[i] != pieces[j]);
+    }
+    world->class->stop(world);
+}
+
+/* What both would draw next was the same before the fork. */
+static void a_child_draws_other_random_bytes(void **state)
+{
+    uint64_t *drawn = mmap(NULL, sizeof(*drawn), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    lk__world *world = lk__world_uv_new();
+    uint64_t own = 0;
+    pid_t child;
+
+    (void)state;
+    assert_true(drawn != MAP_FAILED);
+    assert_true(world->class->random(world, &own, sizeof(own)));
+    child = fork();
+    if (child == 0)
+        _exit(!world->class->random(world, drawn, sizeof(*drawn)));
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(world->class->random(world, &own, sizeof(own)));
+    assert_true(*drawn != 0 && own != *drawn);
+    world->class->stop(world);
+    (void)munmap(drawn, sizeof(*drawn));
+}
+
 static void random_bytes_differ_each_time(void **state)
 {
     lk__world *world = lk__world_uv_new();
@@ -416,6 +457,8 @@ int main(void)
         cmocka_unit_test(another_thread_ends_a_park),
         cmocka_unit_test(a_park_ends_at_its_time),
         cmocka_unit_test(an_early_unpark_is_not_forgotten),
+        cmocka_unit_test(many_random_pieces_differ),
+        cmocka_unit_test(a_child_draws_other_random_bytes),
         cmocka_unit_test(random_bytes_differ_each_time),
         cmocka_unit_test(a_child_counts_the_fork_and_leaves_the_parents_loop),
     };
