@@ -8,10 +8,12 @@
 
 #include "base/deadline.h"
 #include "claims/claim_private.h"
+#include "claims/cluster.h"
 #include "claims/hold.h"
 #include "claims/node.h"
 #include "claims/pace.h"
 #include "claims/watchdog.h"
+#include "claims/work.h"
 
 enum { FIRST_RENEWAL_MS = 50 };
 
@@ -118,7 +120,8 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
     claim->confirmed = how == LK__GRANT_ANSWERED;
     claim->state = LK__CLAIM_HELD;
     lk__claim_held_first(claim);
-    client->stats.holding++;
+    if (client->stats.holding++ == 0)
+        lk__cluster_rouse(client->work->cluster);
     if (how == LK__GRANT_PUSHED)
         claim->renew_at = now + FIRST_RENEWAL_MS * LK__MS;
     else if (how == LK__GRANT_FOUND)

@@ -164,6 +164,13 @@ static lk_status map_take(lk__cluster *cluster, lk__view *view,
 
 /* ---- asking ------------------------------------------------------------------------ */
 
+/* One of those that were asked has said nothing that counts. */
+static void ask_others(lk__cluster *cluster)
+{
+    lk__cluster_wake_by(cluster,
+                        lk__client_now(cluster->client) + ANEW_MS * MS);
+}
+
 static void
 on_view(lk__request *request, lk_status status, const redisReply *reply)
 {
@@ -174,15 +181,19 @@ on_view(lk__request *request, lk_status status, const redisReply *reply)
 
     if (status == LK_OK)
         status = lk__node_check(request, reply);
-    if (status != LK_OK)
+    if (status != LK_OK) {
+        ask_others(cluster);
         return;
+    }
     status = map_take(cluster, view, reply, node->endpoint.host,
                       request->sent_at, &words);
-    if (status != LK_OK)
+    if (status != LK_OK) {
         lk__client_log(node->client, LK_LOG_WARN, "CLUSTER SLOTS: %s",
                        words != NULL ? words : lk_status_text(status));
-    else
+        ask_others(cluster);
+    } else {
         lk__cluster_note(cluster, view);
+    }
     sweep(cluster);
     lk__cluster_judge(cluster);
 }
@@ -211,18 +222,24 @@ static bool is_troubled(const lk__cluster *cluster)
     return false;
 }
 
-/* A majority may not be enough: one does not answer, or has to be named by more. */
+/* It was asked, and has not answered in time, or nothing that counts. */
+static bool is_dumb(const lk__view *view, uint64_t now)
+{
+    const lk__request *request = &view->request;
+
+    return request->busy ? now >= request->sent_at + SOON_MS * MS
+                         : request->sent_at != view->asked_at;
+}
+
+/* A majority may not be enough: one is dumb, or has to be named by more. */
 static bool is_unsure(const lk__cluster *cluster)
 {
     uint64_t now = lk__client_now(cluster->client);
 
     for (const lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next) {
-        const lk__request *request = &node->view->request;
-
         if (lk__cluster_is_master(cluster, node) &&
-            (node->belief.from == LK__NEVER ||
-             (request->busy && now >= request->sent_at + SOON_MS * MS)))
+            (node->belief.from == LK__NEVER || is_dumb(node->view, now)))
             return true;
     }
     return false;
@@ -291,6 +308,12 @@ static void ask_due(lk__cluster *cluster)
     if (is_lost)
         lk__scout_start(&cluster->scout);
     lk__cluster_wake_by(cluster, cluster->round_at + pause_ms(cluster) * MS);
+}
+
+void lk__cluster_rouse(lk__cluster *cluster)
+{
+    if (cluster != NULL && lk__alarm_is_set(&cluster->alarm))
+        lk__cluster_wake_by(cluster, cluster->round_at + ASK_MS * MS);
 }
 
 void lk__cluster_ask_anew(lk__cluster *cluster)

@@ -64,6 +64,9 @@ void lk__cluster_start(lk__cluster *cluster);
 void lk__cluster_stop(lk__cluster *cluster);
 void lk__cluster_flush(lk__cluster *cluster);
 
+/* The client was at rest, and holds or waits now. */
+void lk__cluster_rouse(lk__cluster *cluster);
+
 /* Where a slot is. Without a cluster: the client's only node. */
 struct lk__node *
 lk__cluster_node(const struct lk_client *client, unsigned slot);

@@ -197,7 +197,7 @@ static void gives_note(lk__cluster *cluster, lk__node *node)
         lk__node_give_again(node);
 }
 
-/* Not at each answer: there may be many holds. */
+/* Not at each answer, as there may be many timers, unless what was told ends soon. */
 static void holds_tell(lk__cluster *cluster)
 {
     uint64_t now = lk__client_now(cluster->client);
@@ -205,15 +205,19 @@ static void holds_tell(lk__cluster *cluster)
 
     if (!cluster->is_unheard)
         return;
-    if (now < at) {
+    if (now < at && at < cluster->told_until) {
         lk__cluster_wake_by(cluster, at);
         return;
     }
     cluster->is_unheard = false;
     cluster->heard_at = now;
+    cluster->told_until = LK__NEVER;
     for (lk__node *node = cluster->nowhere->next; node != NULL;
-         node = node->next)
+         node = node->next) {
         lk__belief_stays(node);
+        if (node->trust.reign != 0 && node->trust.until < cluster->told_until)
+            cluster->told_until = node->trust.until;
+    }
     lk__holds_time(cluster->client);
 }
 

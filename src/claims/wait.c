@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "claims/cluster.h"
 #include "claims/hold.h"
 #include "claims/node.h"
 #include "claims/place.h"
@@ -63,7 +64,8 @@ static void lists_add(lk__wait *wait)
     if (wait->next_all != NULL)
         wait->next_all->prev_all = wait;
     client->work->first_wait = wait;
-    client->stats.waiting++;
+    if (client->stats.waiting++ == 0)
+        lk__cluster_rouse(client->work->cluster);
     place->refs++;
 }
 

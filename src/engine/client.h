@@ -35,6 +35,7 @@ typedef struct lk__posts {
     lk__post *running;
     pthread_t runner; /* that runs it */
     unsigned run;     /* how many have been run in a row */
+    uint64_t sent_at; /* when what those asked for was sent last */
 } lk__posts;
 
 /* What the floor above is told, and asked; inside the monitor. See work.h. */

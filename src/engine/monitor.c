@@ -10,8 +10,9 @@
 #include "engine/client.h"
 #include "engine/watch.h"
 
-/* Callbacks that run one after the other, and send together. */
-enum { BATCH = 32 };
+/* Callbacks that run one after the other send together: so many, and as long as
+   they are quick. */
+enum { BATCH = 32, BATCH_MS = 1 };
 
 /* ---- the door ---------------------------------------------------------------- */
 
@@ -131,6 +132,24 @@ static void leave(lk_client *client, bool sends)
     monitor_unlock(client);
 }
 
+/* Whether what they have asked for is not to stay any longer. */
+static bool batch_is_over(const lk_client *client, const lk__posts *posts)
+{
+    return posts->run % BATCH == 0 ||
+           lk__client_now(client) >=
+               posts->sent_at + BATCH_MS * UINT64_C(1000000);
+}
+
+static bool batch_look(const lk_client *client, lk__posts *posts)
+{
+    bool is_over = batch_is_over(client, posts);
+
+    posts->run++;
+    if (is_over)
+        posts->sent_at = lk__client_now(client);
+    return is_over;
+}
+
 /* Runs what is due, unlocked. */
 static void posts_run(lk_client *client, lk__posts *posts)
 {
@@ -145,7 +164,7 @@ static void posts_run(lk_client *client, lk__posts *posts)
         post->queued = false;
         posts->running = post;
         posts->runner = pthread_self();
-        leave(client, posts->run++ == 0);
+        leave(client, batch_look(client, posts));
         post->run(post);
         lk__client_lock(client);
         posts->running = NULL;
@@ -153,18 +172,19 @@ static void posts_run(lk_client *client, lk__posts *posts)
     }
 }
 
-/* Whether this thread runs one of them, with others right behind it: what they ask
-   for goes out together, BATCH of them at a time. */
-static bool sends_later(const lk__posts *posts)
+/* Whether this thread runs one of them, with others right behind it, and what it
+   asks for goes out with what those do. */
+static bool sends_later(const lk_client *client, const lk__posts *posts)
 {
     return posts->running != NULL && posts->first != NULL &&
-           posts->run % BATCH != 0 &&
-           pthread_equal(posts->runner, pthread_self());
+           pthread_equal(posts->runner, pthread_self()) &&
+           !batch_is_over(client, posts);
 }
 
 void lk__client_leave(lk_client *client)
 {
-    leave(client, !sends_later(&client->posts) && !sends_later(&client->inner));
+    leave(client, !sends_later(client, &client->posts) &&
+                      !sends_later(client, &client->inner));
 }
 
 void lk__client_cork(lk_client *client)

@@ -108,7 +108,9 @@ bool played_node_command(played *p, fake_link *link, int argc,
     node->maps += strcmp(argv[0], "CLUSTER") == 0;
     if (node->is_mute)
         return true;
-    if (strcmp(argv[0], "CLUSTER") == 0)
+    if (strcmp(argv[0], "CLUSTER") == 0 && node->hides_map)
+        fake_say(link, "-NOPERM no right to run 'cluster|slots'\r\n");
+    else if (strcmp(argv[0], "CLUSTER") == 0)
         answer_map(node, link);
     else if (strcmp(argv[0], "INFO") == 0 && argc > 1)
         answer_info(node, link, argv[1]);

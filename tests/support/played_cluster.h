@@ -23,6 +23,7 @@ typedef struct played_node {
     const char *says;   /* to each script; NULL: what the model answers */
     int connect_answer; /* see fake_server */
     bool is_mute;
+    bool hides_map;   /* it refuses to say it */
     bool is_young;    /* it has followed another once */
     bool has_shards;  /* sharded channels, for who greets it from now on */
     unsigned data;    /* which of them it has */

@@ -368,30 +368,6 @@ static bool is_told_to_end(run *r)
     return r->is_told_to_end;
 }
 
-/* The tool ends now. What is left of the time is left to the lease, which nobody
-   renews: others stay out for so long. Where the server does not answer it is the
-   lease as it is. */
-static void leave_to_lease(run *r, int64_t left_ns)
-{
-    const uint64_t left_ms = (uint64_t)(left_ns / CLI_NS_PER_MS) + 1;
-    char text[LK_EXPORT_SIZE], time[CLI_TIME_SIZE], name[128];
-    lk_status status = LK_OK;
-
-    if (lk_hold_remaining_ms(r->hold) < left_ms)
-        status = lk_hold_extend(r->hold, left_ms);
-    (void)cli_clean(name, sizeof(name), r->subject.name);
-    if (status != LK_OK && status != LK_ELOST)
-        cli_note(r->c, "'%s' may be free before --at-least is over: %s", name,
-                 cli_error_words());
-    if (lk_hold_export(r->hold, text, sizeof(text)) != LK_OK)
-        return; /* its release tells why */
-    explicit_bzero(text, sizeof(text));
-    r->hold = NULL;
-    if (status == LK_OK)
-        cli_note(r->c, "'%s' stays taken for %s, as --at-least says", name,
-                 cli_time_words(time, left_ms));
-}
-
 /* The command was done before: that is no loss of its. */
 static void on_cut_short(run *r)
 {
@@ -401,6 +377,41 @@ static void on_cut_short(run *r)
                    cli_clean(name, sizeof(name), r->subject.name),
                    cli_loss_words(lk_hold_loss(r->hold)));
     if (lk_hold_release_async(r->hold, NULL, NULL) == LK_OK)
+        r->hold = NULL;
+}
+
+/* So long that others stay out for the time. A lease that is longer stays so. */
+static lk_status lengthen(run *r, int64_t left_ns)
+{
+    const uint64_t left_ms = (uint64_t)(left_ns / CLI_NS_PER_MS) + 1;
+
+    return lk_hold_remaining_ms(r->hold) < left_ms
+               ? lk_hold_extend(r->hold, left_ms)
+               : LK_OK;
+}
+
+/* The tool ends now. What is left of the time is left to the lease, which nobody
+   renews. Where the server does not answer it is the lease as it is. */
+static void leave_to_lease(run *r, int64_t left_ns)
+{
+    char text[LK_EXPORT_SIZE], time[CLI_TIME_SIZE], name[128];
+    lk_status status = lengthen(r, left_ns);
+    uint64_t lease_ms = lk_hold_remaining_ms(r->hold);
+    lk_status left = lk_hold_export(r->hold, text, sizeof(text));
+
+    if (status == LK_ELOST || left == LK_ELOST) {
+        on_cut_short(r);
+        return;
+    }
+    (void)cli_clean(name, sizeof(name), r->subject.name);
+    if (status != LK_OK || left != LK_OK)
+        cli_note(r->c, "'%s' may be free before --at-least is over: %s", name,
+                 cli_error_words());
+    else
+        cli_note(r->c, "'%s' stays taken for %s, as --at-least says", name,
+                 cli_time_words(time, lease_ms));
+    explicit_bzero(text, sizeof(text));
+    if (left == LK_OK)
         r->hold = NULL;
 }
 

@@ -68,11 +68,55 @@ static void one_alone_sends_at_once(void **state)
     played_free(p);
 }
 
+static played *noted;
+
+static void take_long(lk_status status, bool locked, void *data)
+{
+    const asker *a = data;
+
+    (void)status;
+    (void)locked;
+    fake_world_freeze(a->p->world, 2 * FAKE_MS);
+}
+
+static void note_writes(lk_status status, bool locked, void *data)
+{
+    uint64_t *writes = data;
+
+    (void)status;
+    (void)locked;
+    *writes = played_stats(noted).writes;
+}
+
+/* What the first asks for is on its way before the third runs. */
+static void one_that_takes_long_keeps_nothing_back_any_longer(void **state)
+{
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .dispatch = 1};
+    played *p = played_new(1, &options);
+    asker a = {.p = p}, slow = {.p = p};
+    uint64_t before, after = 0;
+
+    (void)state;
+    noted = p;
+    assert_status(lk_lock_is_locked_async(p->lock, ask, &a), LK_OK);
+    assert_status(lk_lock_is_locked_async(p->lock, take_long, &slow), LK_OK);
+    assert_status(lk_lock_is_locked_async(p->lock, note_writes, &after), LK_OK);
+    played_run_ms(p, 20);
+    before = played_stats(p).writes;
+    assert_status(lk_client_dispatch(p->client), LK_OK);
+    assert_int_equal(after - before, 1);
+    played_run_ms(p, 20);
+    assert_status(lk_client_dispatch(p->client), LK_OK);
+    assert_int_equal(atomic_load(&a.again.ends), 1);
+    played_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_send_together),
         cmocka_unit_test(one_alone_sends_at_once),
+        cmocka_unit_test(one_that_takes_long_keeps_nothing_back_any_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
