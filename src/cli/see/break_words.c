@@ -47,18 +47,31 @@ static bool is_left_alone(const lk_party *party)
     return !see_is_kept(party) || see_life_of(party) == SEE_GONE;
 }
 
+/* A word of a command to be typed. What a shell may take for more than itself is
+   said by another word: some of it comes from the server. */
+static const char *to_type(const char *text, const char *otherwise)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_.:/@%+=,-";
+
+    return text[0] != '\0' && text[0] != '-' &&
+                   text[strspn(text, plain)] == '\0'
+               ? text
+               : otherwise;
+}
+
 /* The command that waits for nobody, as it is to be typed. */
 static void put_now(const struct breaking *b, const lk_party *party)
 {
     bool is_one = b->info->holder_count == 1;
-    char name[128], owner[SEE_PART_SIZE];
 
-    (void)cli_clean(name, sizeof(name), b->name);
-    (void)cli_clean(owner, sizeof(owner), party->owner);
     cli_note(b->c,
              "if you know that its work is over, this ends it at once:\n"
-             "  latchkey break --now%s%s '%s'%s",
-             is_one ? "" : " --if-owner ", is_one ? "" : owner, name,
+             "  latchkey break --now%s%s %s%s",
+             is_one ? "" : " --if-owner ",
+             is_one ? "" : to_type(party->owner, "OWNER"),
+             to_type(b->name, "NAME"),
              see_is_kept(party)
                  ? ""
                  : "\n  as does `latchkey release` with the text "

@@ -114,7 +114,7 @@ static void a_holder_whose_process_is_not_well_is_shown_to_be(void **state)
                 NULL);
     t = tool_start(&f->how, "break", "--yes", "n", NULL);
     tool_wait_err(t, "this host does not see the process of ", 10000);
-    tool_wait_err(t, "this ends it at once:\n  latchkey break --now 'n'\n",
+    tool_wait_err(t, "this ends it at once:\n  latchkey break --now n\n",
                   10000);
     tool_wait_err(t, "waiting for the lease of ", 10000);
     tool_wait_err(t, " at most; if its work is over: ^C, then --now", 10000);

@@ -82,12 +82,29 @@ static void a_break_says_that_no_process_keeps_it(void **state)
     tool_wait_err(t, "no process is known that keeps the hold of ", SOON_MS);
     tool_wait_err(t, "(deploy 4.2; by ", SOON_MS);
     tool_wait_err(t, "it ends with its lease, in 59:", SOON_MS);
-    tool_wait_err(t, "this ends it at once:\n  latchkey break --now 'n'\n",
+    tool_wait_err(t, "this ends it at once:\n  latchkey break --now n\n",
                   SOON_MS);
     tool_wait_err(t, "waiting for the lease of ", SOON_MS);
     tool_wait_err(t, " to end, for 59:", SOON_MS);
     tool_wait_err(t, "; if its work is over: ^C, then --now", SOON_MS);
     interrupt(t);
+}
+
+/* Whoever copies the line runs nothing but what it says. */
+static void a_name_that_a_shell_may_misread_is_not_in_the_line(void **state)
+{
+    tool *t;
+
+    (void)state;
+    assert_tool(&how, 0, NULL, NULL, "acquire", "it's; ls", "-l1h", NULL);
+    end_records();
+    t = tool_start(&how, "break", "--yes", "it's; ls", NULL);
+    tool_wait_err(t, "this ends it at once:\n  latchkey break --now NAME\n",
+                  SOON_MS);
+    interrupt(t);
+    tool_free(t);
+    assert_tool(&how, 0, NULL, NULL, "break", "--now", "--yes", "it's; ls",
+                NULL);
 }
 
 static void it_says_so_before_it_asks(void **state)
@@ -259,6 +276,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_break_says_that_no_process_keeps_it,
                                   forget),
+        cmocka_unit_test_teardown(
+            a_name_that_a_shell_may_misread_is_not_in_the_line, forget),
         cmocka_unit_test_teardown(it_says_so_before_it_asks, forget),
         cmocka_unit_test_teardown(where_nobody_is_missed_nothing_is_said,
                                   forget),
