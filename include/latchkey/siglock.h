@@ -42,8 +42,8 @@ typedef struct lk_siglock_options {
  * `lock:name` and `lock-signal:name`. Talks to nobody.
  *
  * @param name  1 to 512 bytes, copied. A brace in it must be part of one
- *              non-empty {tag}, else LK_EINVAL. Redis Cluster needs a tag. It
- *              may not begin with "latchkey:"
+ *              non-empty {tag}, and in a Redis Cluster there must be one, else
+ *              LK_EINVAL. It may not begin with "latchkey:"
  */
 LK_API LK_NODISCARD lk_status lk_siglock_new(lk_siglock **ret_siglock,
                                              lk_client *client,

@@ -15,7 +15,7 @@
  * meanwhile, and they may believe it for a while. -min: the servers have
  * min-replicas-to-write 1. restarts: N times the master restarts at once and empty,
  * and nothing else happens. N 0: 2, or 20 where LK_LONG is in the environment.
- * cluster: see rings.h; there N 0 is 5.
+ * cluster: see rings.h; there N 0 is 10.
  *
  * Prints how long it takes from a kill until a client has something that nobody had,
  * and how many overlaps the histories show and how long the longest was; there may be

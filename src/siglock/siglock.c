@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/slot.h"
 #include "claims/wait.h"
+#include "claims/work.h"
 #include "handle/handle.h"
 #include "siglock/protocol.h"
 #include "siglock_table.h"
@@ -37,6 +39,21 @@ static const lk__handle *handle_of(const lk_siglock *siglock)
     return (const lk__handle *)(const void *)siglock;
 }
 
+/* Its keys are python-redis-lock's, and lie in one slot by a tag of the name alone. */
+static lk_status slots_check(const lk__place *place)
+{
+    char *const *keys = place->keys;
+
+    if (place->client->work->cluster == NULL ||
+        lk__keys_share_slot(keys[LK__SIGLOCK_KEY_LOCK],
+                            keys[LK__SIGLOCK_KEY_VOID]))
+        return LK_OK;
+    return lk__fail(LK_EINVAL,
+                    "in a cluster the keys of this siglock would be at several "
+                    "masters: give its name a tag, as in '{%.64s}'",
+                    place->name);
+}
+
 lk_status lk_siglock_new(lk_siglock **ret_siglock, lk_client *client,
                          const char *name, const lk_siglock_options *options)
 {
@@ -53,6 +70,11 @@ lk_status lk_siglock_new(lk_siglock **ret_siglock, lk_client *client,
             lk__handle_new(&handle, sizeof(lk_siglock), client, &kind, name);
     if (status != LK_OK)
         return status;
+    status = slots_check(handle->place);
+    if (status != LK_OK) {
+        lk__handle_free(handle);
+        return status;
+    }
     *ret_siglock = (lk_siglock *)(void *)handle;
     (*ret_siglock)->options = copy;
     return LK_OK;

@@ -8,6 +8,7 @@
 #include <latchkey/latchkey.h>
 
 #include <stdio.h>
+#include <string.h>
 
 #include "support/check.h"
 #include "support/locking.h"
@@ -225,6 +226,19 @@ static struct one one_siglock(void)
     return one;
 }
 
+/* python-redis-lock's keys lie in one slot by the name's own tag alone. */
+static void a_siglock_without_a_tag_is_refused_at_once(void **state)
+{
+    lk_client *client = ringed_open(NULL);
+    lk_siglock *lock = NULL;
+
+    (void)state;
+    assert_status(lk_siglock_new(&lock, client, "keys", NULL), LK_EINVAL);
+    assert_null(lock);
+    assert_non_null(strstr(lk_last_error(), "'{keys}'"));
+    lk_client_free(client);
+}
+
 static void assert_renewed(const struct one *one)
 {
     ringed_wait_renewals(one->client, 2);
@@ -311,6 +325,7 @@ int main(void)
         cmocka_unit_test(names_are_at_their_masters),
         cmocka_unit_test(holds_at_all_masters_are_renewed),
         cmocka_unit_test(a_waiter_is_handed_the_name),
+        cmocka_unit_test(a_siglock_without_a_tag_is_refused_at_once),
         cmocka_unit_test(a_hold_and_a_wait_move_with_their_slot),
         cmocka_unit_test(they_do_so_when_it_moves_at_once),
         cmocka_unit_test(a_hold_outlives_a_slot_that_is_half_moved),
