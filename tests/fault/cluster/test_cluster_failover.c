@@ -105,12 +105,13 @@ static void workers_start(const server *at)
     (void)ringed_name(names[0], "one", at);
     (void)ringed_name(names[1], "two", at);
     memset(fences, 0, sizeof(fences));
-    for (size_t i = 0; i < WORKERS; i++) {
+    for (size_t i = 0; i < WORKERS; i++)
         workers[i] = (worker){.client = ringed_open(&options)};
+    /* Each looks at all others. */
+    for (size_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work,
                                         &workers[i]),
                          0);
-    }
 }
 
 static void workers_end(void)

@@ -47,14 +47,21 @@ static int stop(void **state)
     return 0;
 }
 
-/* Each key takes its time. Clients are heard about every fourth, which is 2 MB. */
+/* Clients are heard behind each key. Redis 6.2 does so only every 2 MB. */
+static bool can_load_slowly(void)
+{
+    return node_says(node,
+                     "CONFIG SET loading-process-events-interval-bytes 1024",
+                     "OK");
+}
+
+/* Each key takes its time. */
 static redisContext *load_slowly(void)
 {
     redisContext *begin;
 
-    free(server_string(node, "CONFIG SET rdbcompression no"));
-    free(server_string(node, "DEBUG POPULATE 100 key 524288"));
-    free(server_string(node, "CONFIG SET key-load-delay 50000"));
+    free(server_string(node, "DEBUG POPULATE 10000 key 1024"));
+    free(server_string(node, "CONFIG SET key-load-delay 10000"));
     begin = redisConnectUnix(server_socket(node));
     assert_non_null(begin);
     assert_int_equal(redisAppendCommand(begin, "DEBUG RELOAD"), REDIS_OK);
@@ -81,6 +88,8 @@ static void a_master_that_loads_is_said_to_be_missing(void **state)
     redisContext *begin;
 
     (void)state;
+    if (!can_load_slowly())
+        skip();
     (void)snprintf(url, sizeof(url),
                    "redis+cluster://127.0.0.1:%u?command_timeout_ms=500",
                    server_port(node));
