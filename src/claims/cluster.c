@@ -255,8 +255,8 @@ static uint64_t pause_ms(const lk__cluster *cluster)
     return stats->holding + stats->waiting > 0 ? ASK_MS : EASE_MS;
 }
 
-/* Who is asked in a round that begins: a majority, each master in its turn; and who
-   has not been in the one that goes on, where all have to be. */
+/* A round that begins asks a majority, each master in its turn. Where all have to be
+   asked, the round that goes on asks those that it has not asked yet. */
 static void round_look(lk__cluster *cluster)
 {
     uint64_t now = lk__client_now(cluster->client);
