@@ -47,6 +47,18 @@ static uint64_t rechecks_of(lk_client *client)
     return stats.rechecks;
 }
 
+typedef struct looks {
+    lk_client *client;
+    uint64_t least;
+} looks;
+
+static bool has_looked(void *data)
+{
+    const looks *l = data;
+
+    return rechecks_of(l->client) >= l->least;
+}
+
 static uint64_t grants_of(lk_client *client)
 {
     lk_client_stats stats = {.size = sizeof(stats)};
@@ -332,7 +344,8 @@ static void a_wait_is_told_where_its_slot_is_now(void **state)
 }
 
 /* The server ends the subscription, and has the slot all the same: nothing else says
-   that there is none. */
+   that there is none. The waiter looks once it has heard that it listens again; the
+   name is free only after that look, which would get it without a message. */
 static void a_subscription_that_ends_is_made_anew(void **state)
 {
     lk_client *holder = ringed_open(NULL), *waiter = ringed_open(NULL);
@@ -341,16 +354,20 @@ static void a_subscription_that_ends_is_made_anew(void **state)
     server *at = ringed_master("anew");
     unsigned slot = ringed_slot("anew");
     lk_hold *hold = ringed_hold(held);
+    looks look = {.client = waiter};
     call c = {0};
 
     (void)state;
     ringed_take(&c, wanted);
     ringed_wait_line(at, "anew", 1);
+    locking_wait_calm(waiter);
+    look.least = rechecks_of(waiter) + 1;
     assert_true(node_says(at, "MULTI", "OK"));
     freeReplyObject(server_command(at, "CLUSTER DELSLOTS %u", slot));
     freeReplyObject(server_command(at, "CLUSTER ADDSLOTS %u", slot));
     freeReplyObject(server_command(at, "EXEC"));
     wait_ears(at, "latchkey:{anew}:i:*", 1);
+    assert_true(wait_until(has_looked, &look, RINGED_LONG_MS));
     locking_wait_calm(waiter);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_status(call_wait(&c, waiter), LK_OK);
