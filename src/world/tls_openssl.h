@@ -69,7 +69,6 @@
     X(SSL_set_ex_data)                                                         \
     X(SSL_set_session)                                                         \
     X(SSL_set_shutdown)                                                        \
-    X(SSL_want)                                                                \
     X(SSL_write)                                                               \
     X(TLS_client_method)                                                       \
     X(X509_VERIFY_PARAM_set1_host)                                             \
@@ -125,6 +124,7 @@ struct lk__tls_session {
     SSL *ssl;
     const char *in; /* borrowed: what was fed and not read yet */
     size_t in_size;
+    bool starves; /* OpenSSL last asked for more than that */
     lk__buffer out;
     bool stands; /* the handshake is over */
     int error;   /* 0: none yet */

@@ -5,7 +5,9 @@
  * writes is joined in a buffer, so that it leaves in one send().
  *
  * SSL_get_error() looks at the errors that the thread has kept, which may be
- * another's: what a call came to is seen by SSL_want() instead.
+ * another's; and SSL_want() says after an alert in a handshake that it wants to
+ * read. So what a call came to is seen by whether it last asked for bytes that
+ * there were none of.
  */
 
 #include <arpa/inet.h>
@@ -25,7 +27,8 @@ int lk__tls_bio_read(BIO *bio, char *bytes, int size)
     size_t take = (size_t)size;
 
     lk__openssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
-    if (session->in_size == 0) {
+    session->starves = session->in_size == 0;
+    if (session->starves) {
         lk__openssl.BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
         return -1;
     }
@@ -161,12 +164,16 @@ void lk__tls_feed(lk__tls_session *session, const char *bytes, size_t size)
     session->in_size = size;
 }
 
+static void call_begin(lk__tls_session *session)
+{
+    session->starves = false;
+    (void)lk__openssl.ERR_set_mark();
+}
+
 /* What a call that did not succeed came to. */
 static int outcome(lk__tls_session *session)
 {
-    if (session->error == 0 &&
-        lk__openssl.SSL_want(session->ssl) == SSL_READING &&
-        session->in_size == 0)
+    if (session->error == 0 && session->starves)
         return -EAGAIN;
     lk__tls_explain(session);
     return session->error;
@@ -178,7 +185,7 @@ int lk__tls_handshake(lk__tls_session *session)
 
     if (session->error != 0)
         return session->error;
-    (void)lk__openssl.ERR_set_mark();
+    call_begin(session);
     result =
         lk__openssl.SSL_do_handshake(session->ssl) == 1 ? 0 : outcome(session);
     session->stands = result == 0;
@@ -205,7 +212,7 @@ ssize_t lk__tls_read(lk__tls_session *session, char *bytes, size_t size)
         return session->error;
     if (session->in_size == 0)
         return -EAGAIN;
-    (void)lk__openssl.ERR_set_mark();
+    call_begin(session);
     result = lk__openssl.SSL_read(session->ssl, bytes, (int)size);
     if (result <= 0 && has_goodbye(session))
         result = 0;
@@ -221,7 +228,7 @@ int lk__tls_write(lk__tls_session *session, const char *bytes, size_t size)
 
     if (session->error != 0)
         return session->error;
-    (void)lk__openssl.ERR_set_mark();
+    call_begin(session);
     result = lk__openssl.SSL_write(session->ssl, bytes, (int)size) == (int)size
                  ? 0
                  : outcome(session);

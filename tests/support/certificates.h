@@ -11,6 +11,9 @@
  *   expired.crt  the same, since yesterday
  *   stranger.crt for elsewhere.example and 192.0.2.1
  *   client.crt   client.key; client.pem has both; locked.key has a password
+ *   stale.crt    the same, since yesterday; stale.key
+ *   foreign.crt  the same of the other CA; foreign.key
+ *   trusted      a folder that `openssl rehash` has made, with the first CA
  */
 
 /* The folder; NULL when they cannot be made, stderr tells why. Not from two

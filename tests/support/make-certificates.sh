@@ -17,13 +17,13 @@ authority()
     openssl req -x509 $key -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.crt"
 }
 
-# leaf <name> <days> <alternative names>: signed by the first CA.
+# leaf <name> <days> <alternative names> [<CA>]: signed by ca, or by that one.
 leaf()
 {
     printf 'subjectAltName=%s\n' "$3" >"$1.ext"
     # shellcheck disable=SC2086
     openssl req $key -subj "/CN=$1" -keyout "$1.key" -out "$1.csr"
-    openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial \
+    openssl x509 -req -in "$1.csr" -CA "${4-ca}.crt" -CAkey "${4-ca}.key" -CAcreateserial \
         -days "$2" -extfile "$1.ext" -out "$1.crt"
 }
 
@@ -33,5 +33,10 @@ leaf server 2 'DNS:localhost,IP:127.0.0.1'
 leaf expired -1 'DNS:localhost,IP:127.0.0.1'
 leaf stranger 2 'DNS:elsewhere.example,IP:192.0.2.1'
 leaf client 2 'DNS:client.example'
+leaf stale -1 'DNS:client.example'
+leaf foreign 2 'DNS:client.example' other
+mkdir trusted
+cp ca.crt trusted/ours.pem
+openssl rehash trusted
 openssl pkey -in client.key -aes256 -passout pass:hush -out locked.key
 cat client.crt client.key >client.pem
