@@ -15,6 +15,9 @@
  * async answer was taken, the server was told of a close, and a closed link was
  * freed unless a caller that is stopped has it.
  *
+ * With -DTLS what is received is handed to OpenSSL before it is delivered, and the
+ * server sends something that is no answer behind one of them.
+ *
  * -DNO_<RULE> takes a rule out; the model must fail then. tools/check-model.sh
  * does so with each of them.
  *
@@ -31,6 +34,8 @@
  *   AGAIN    and is, then
  *   EARLY    its end is told before that
  *   TICK     the loop takes a stream back that nobody has borrowed of late
+ *   FED      with TLS, a caller has the stream's mutex from before it receives
+ *   HANDS    with TLS, the loop lends nothing of which it has bytes in its hands
  */
 
 #ifndef CALLS
@@ -58,6 +63,7 @@
 /* A request and its answer: whose call it is, and which. */
 #define CALL(id, number) ((id) * 8 + (number))
 #define ASYNC            16
+#define NOISE            17 /* no answer: a ticket for a next session */
 
 mtype = { LOOPS, NOBODYS, CALLERS };
 
@@ -86,6 +92,17 @@ chan outbox = [6] of { byte };            /* what the socket did not take */
 bool blocked, may_block = BLOCKS;
 chan request = [6] of { byte };
 chan answer = [6] of { byte };
+
+#ifdef TLS
+/* What was received and not handed to OpenSSL yet, and who may hand it. */
+chan received = [6] of { byte };
+bool sealed, may_noise = true;
+#define SEAL       atomic { !sealed; sealed = true }
+#define UNSEAL     sealed = false
+#define RECEIVE(x) answer?x; received!x
+#else
+#define RECEIVE(x) answer?x
+#endif
 
 #define ENTER atomic { !monitor; monitor = true }
 #define LEAVE monitor = false
@@ -116,6 +133,19 @@ chan answer = [6] of { byte };
 
 /* ---- steps under the mutexes ----------------------------------------------- */
 
+#ifdef TLS
+/* In the order in which it came. */
+inline feed(x, y)
+{
+    atomic {
+        if
+        :: x != 0 -> received?y; assert(y == x); y = 0
+        :: else
+        fi
+    }
+}
+#endif
+
 /* Wakes a caller, in its read or on its semaphore. */
 inline wake(id)
 {
@@ -143,7 +173,7 @@ inline wake(id)
 inline deliver(x, y)
 {
     if
-    :: !closed ->
+    :: !closed && x != NOISE ->
         awaited?y;
         assert(y == x);
         if
@@ -195,6 +225,13 @@ inline lend()
         fi
     }
 }
+
+/* Of what it has received the loop has nothing left. */
+#if defined(TLS) && !defined(NO_HANDS)
+#define HAS_NO_MORE (more == 0)
+#else
+#define HAS_NO_MORE true
+#endif
 
 /* Outside the client's mutex. What a stopped caller waits for is nobody's. */
 #define MAY_FREEZE                                                             \
@@ -264,6 +301,9 @@ rest:
 #ifndef NO_INSIDE
         ENTER;
 #endif
+#if defined(TLS) && !defined(NO_FED)
+        SEAL;
+#endif
 #ifdef NO_LOCKED
         USE;
         asleep = false;
@@ -277,10 +317,17 @@ rest:
             USE;
             asleep = false;
             if
-            :: IS_TURN && !closed && len(answer) > 0 -> answer?x
+            :: IS_TURN && !closed && len(answer) > 0 -> RECEIVE(x)
             :: else
             fi
         };
+#endif
+#ifdef TLS
+#ifdef NO_FED
+        SEAL;
+#endif
+        feed(x, y);
+        UNSEAL;
 #endif
 #ifdef NO_INSIDE
         MAY_FREEZE;
@@ -409,7 +456,15 @@ proctype server()
 
 end:
     do
-    :: atomic { request?x -> answer!x }
+    :: atomic { request?x ->
+            answer!x;
+#ifdef TLS
+            if
+            :: may_noise -> may_noise = false; answer!NOISE
+            :: true
+            fi
+#endif
+        }
     od
 }
 
@@ -433,6 +488,9 @@ inline take_back()
 proctype loop()
 {
     byte x = 0, y = 0, ticks = 0;
+#ifdef TLS
+    byte more = 0;
+#endif
 
 end:
     do
@@ -468,15 +526,35 @@ end:
             fi
         }
     :: armed && (len(answer) > 0) && !closed && !freed ->
-        atomic { answer?x };
+        atomic {
+            RECEIVE(x);
+#ifdef TLS
+            if
+            :: len(answer) > 0 -> RECEIVE(more)
+            :: true
+            fi
+#endif
+        };
+#ifdef TLS
+again:
+        SEAL;
+        feed(x, y);
+        UNSEAL;
+#endif
         ENTER;
         deliver(x, y);
         x = 0;
         if
-        :: !closed -> lend()
+        :: !closed && HAS_NO_MORE -> lend()
         :: else
         fi;
-        LEAVE
+        LEAVE;
+#ifdef TLS
+        if
+        :: more != 0 -> x = more; more = 0; goto again
+        :: else
+        fi
+#endif
 #ifndef NO_TICK
     :: atomic { turn != LOOPS && !freed && (FREEZES || ticks < TICKS) ->
             ticks = (FREEZES -> 0 : ticks + 1);

@@ -74,6 +74,9 @@ void lk__tls_session_free(lk__tls_session *session);
    -EAGAIN. */
 void lk__tls_feed(lk__tls_session *session, const char *bytes, size_t size);
 
+/* Nothing that was handed in is unread, and nothing is to be sent. */
+bool lk__tls_is_idle(const lk__tls_session *session);
+
 /* 0: the stream stands; -EAGAIN: the server's turn; or an error. */
 int lk__tls_handshake(lk__tls_session *session);
 

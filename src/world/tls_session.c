@@ -164,6 +164,11 @@ void lk__tls_feed(lk__tls_session *session, const char *bytes, size_t size)
     session->in_size = size;
 }
 
+bool lk__tls_is_idle(const lk__tls_session *session)
+{
+    return session->in_size == 0 && lk__buffer_size(&session->out) == 0;
+}
+
 static void call_begin(lk__tls_session *session)
 {
     session->starves = false;

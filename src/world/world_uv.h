@@ -29,6 +29,16 @@ typedef struct lk__uv_tls lk__uv_tls;
 
 enum { LK__UV_RECEIVE_BYTES = 64 * 1024, LK__UV_CHANCE_BYTES = 512 };
 
+/* What a caller reads into: as it came, and decrypted. With TLS a record that
+   began before may end in what came. */
+enum {
+    LK__UV_READ_BYTES = 16 * 1024,
+    LK__UV_TLS_RECORD = 16 * 1024, /* what OpenSSL reads at a time */
+    LK__UV_TLS_CAME = 4 * 1024,
+    LK__UV_TLS_READ_BYTES =
+        LK__UV_TLS_CAME + LK__UV_TLS_RECORD + LK__UV_TLS_CAME
+};
+
 struct lk__uv_world {
     lk__world base;
     const lk__events *events;
@@ -93,7 +103,7 @@ typedef struct lk__uv_loan {
     unsigned uses;   /* how often it was borrowed */
     unsigned seen;   /* the loop's: uses at the last tick */
     int wake_fd;     /* an eventfd; -1: it was never lent */
-    char *bytes;     /* what the borrower received */
+    char *bytes;     /* what the borrower received, and decrypted */
 } lk__uv_loan;
 
 struct lk__link {
@@ -193,6 +203,11 @@ void lk__uv_loan_wake(lk__link *link);
  */
 unsigned lk__uv_loan_recall(lk__link *link, unsigned work);
 
+/* As recv(), of a socket that has nothing if the borrower's turn is over. */
+ssize_t lk__uv_loan_receive(lk__link *link, size_t size);
+
+bool lk__uv_is_lent(const lk__link *link);
+
 void lk__uv_loan_init(lk__link *link);
 void lk__uv_loan_free(lk__link *link);
 
@@ -203,11 +218,18 @@ lk__uv_tls *lk__uv_tls_new(const lk__address *address);
 void lk__uv_tls_free(lk__uv_tls *uv_tls);
 
 /* The socket is connected: begins the handshake. Like all below but send,
-   seal and words, on the loop only. */
+   seal, read and words, on the loop only. */
 void lk__uv_tls_begin(lk__link *link);
 
 /* Takes what the socket received, and delivers what is in it. */
 void lk__uv_tls_take(lk__link *link, const char *bytes, size_t size);
+
+/* Whether callers may read it: the loop has nothing of it in its hands. */
+bool lk__uv_tls_is_idle(lk__link *link);
+
+/* A borrower's: receives, and decrypts all that came. As recv(), but for a
+   negative errno. */
+ssize_t lk__uv_tls_read(lk__link *link, const char **ret_bytes);
 
 /* Sends what waits. True: nothing is left. */
 bool lk__uv_tls_flush(lk__link *link);

@@ -112,15 +112,10 @@ static void bytes_take(lk__link *link, size_t size)
                                size);
 }
 
-static bool is_lent(const lk__link *link)
-{
-    return atomic_load(&link->loan.turn) != LK__UV_LOOPS;
-}
-
 /* So many bytes came: there are no more for now, or they are not the loop's. */
 static bool is_last(const lk__link *link, size_t size)
 {
-    return size < sizeof(link->world->bytes) || is_lent(link);
+    return size < sizeof(link->world->bytes) || lk__uv_is_lent(link);
 }
 
 /* Returns true if there was no more for now, or if the stream has ended or was
@@ -181,7 +176,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     /* libuv says "bad descriptor" for any POLLERR and polls no more. */
     if (status < 0)
         error_note(link);
-    if (is_lent(link)) {
+    if (lk__uv_is_lent(link)) {
         (void)uv_poll_stop(handle); /* once is enough */
         lk__uv_link_work(link, LK__UV_FAIL);
         return;

@@ -19,6 +19,11 @@
  * under the client's mutex, and under the world's so that its turn cannot end
  * meanwhile. What the loop then receives, it delivers after it.
  *
+ * With TLS the caller has the stream's mutex from before it receives until all
+ * is decrypted, and the loop gets it only then: so OpenSSL is handed what came in
+ * the order in which it came. The loop lends nothing of which it has something in
+ * its hands.
+ *
  * A caller of whom the stream was taken still uses the link until it returns it.
  * Until then it is not lent to another, and not freed.
  *
@@ -40,7 +45,7 @@
 #include "base/mem.h"
 #include "world/world_uv.h"
 
-enum { TICK_MS = 10, BYTES = 16 * 1024 };
+enum { TICK_MS = 10 };
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -62,6 +67,11 @@ static lk__uv_turn turn_of(const lk__link *link)
 static void turn_set(lk__link *link, lk__uv_turn turn)
 {
     atomic_store(&link->loan.turn, (int)turn);
+}
+
+bool lk__uv_is_lent(const lk__link *link)
+{
+    return turn_of(link) != LK__UV_LOOPS;
 }
 
 void lk__uv_loan_init(lk__link *link)
@@ -108,7 +118,7 @@ unsigned lk__uv_loan_recall(lk__link *link, unsigned work)
     bool was_lent, closes_later;
 
     lock(link);
-    was_lent = turn_of(link) != LK__UV_LOOPS;
+    was_lent = lk__uv_is_lent(link);
     if (work == LK__UV_TAKE && turn_of(link) != LK__UV_NOBODYS)
         was_lent = false;
     else
@@ -153,29 +163,37 @@ static void on_tick(uv_timer_t *timer)
     link = world->links;
     (void)pthread_mutex_unlock(&world->mutex);
     for (; link != NULL; link = link->next) {
-        if (turn_of(link) != LK__UV_LOOPS && loan_look(link))
+        if (lk__uv_is_lent(link) && loan_look(link))
             any = true;
     }
     if (!any)
         (void)uv_timer_stop(timer);
 }
 
-static bool is_equipped(lk__uv_loan *loan)
+static bool is_equipped(lk__link *link)
 {
+    lk__uv_loan *loan = &link->loan;
+
     if (loan->bytes == NULL)
-        loan->bytes = lk__alloc(BYTES);
+        loan->bytes = lk__alloc(link->tls != NULL ? LK__UV_TLS_READ_BYTES
+                                                  : LK__UV_READ_BYTES);
     if (loan->wake_fd < 0)
         loan->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return loan->bytes != NULL && loan->wake_fd >= 0;
+}
+
+static bool can_lend(lk__link *link)
+{
+    return lk__uv_link_listens(link) && atomic_load(&link->error) == 0 &&
+           !link->loan.borrowed && turn_of(link) == LK__UV_LOOPS &&
+           (link->tls == NULL || lk__uv_tls_is_idle(link)) && is_equipped(link);
 }
 
 void lk__uv_link_lend(lk__link *link)
 {
     lk__uv_world *world = link->world;
 
-    if (link->tls != NULL || !lk__uv_link_listens(link) ||
-        atomic_load(&link->error) != 0 || link->loan.borrowed ||
-        turn_of(link) != LK__UV_LOOPS || !is_equipped(&link->loan))
+    if (!can_lend(link))
         return;
     lk__uv_link_watch(link);
     lock(link);
@@ -259,26 +277,31 @@ bool lk__uv_link_await(lk__link *link, uint64_t until)
     return false;
 }
 
-/* As recv(), of a socket that has nothing if the turn is over. */
-static ssize_t turn_receive(lk__link *link)
+ssize_t lk__uv_loan_receive(lk__link *link, size_t size)
 {
-    ssize_t size = -1;
+    ssize_t got = -1;
 
     lock(link);
     link->loan.asleep = false;
     errno = EAGAIN;
     if (turn_of(link) == LK__UV_CALLERS)
-        size = recv(atomic_load(&link->fd), link->loan.bytes, BYTES, 0);
+        got = recv(atomic_load(&link->fd), link->loan.bytes, size, 0);
     unlock(link);
-    return size;
+    return got < 0 ? -errno : got;
+}
+
+static ssize_t plain_read(lk__link *link, const char **ret_bytes)
+{
+    *ret_bytes = link->loan.bytes;
+    return lk__uv_loan_receive(link, LK__UV_READ_BYTES);
 }
 
 ssize_t lk__uv_link_read(lk__link *link, const char **ret_bytes)
 {
-    ssize_t size = turn_receive(link);
-    int error = size < 0 ? -errno : 0, known = 0;
+    ssize_t size = link->tls != NULL ? lk__uv_tls_read(link, ret_bytes)
+                                     : plain_read(link, ret_bytes);
+    int error = size < 0 ? (int)size : 0, known = 0;
 
-    *ret_bytes = link->loan.bytes;
     if (size > 0 || error == -EAGAIN || error == -EINTR)
         return size > 0 ? size : 0;
     if (error != 0)

@@ -2,8 +2,9 @@
 
 /*
  * A stream of the real world that is encrypted. What comes is decrypted by the
- * loop, what goes by whoever sends it; a mutex keeps the two apart, and is never
- * held while the core is called.
+ * loop, or by a caller that it lends the stream to, what goes is encrypted by
+ * whoever sends it; a mutex keeps them apart, and is never held while the core is
+ * called. What OpenSSL has to say to what it reads, whoever reads sends.
  *
  * on_open comes when the handshake is over, and until then nothing of the
  * core's is taken: there is no way past it. What was taken counts as sent: it
@@ -21,17 +22,14 @@
 #include "world/tls.h"
 #include "world/world_uv.h"
 
-enum {
-    RECORD_MAX = 16 * 1024, /* what OpenSSL reads at a time */
-    TAKE_MAX = 256 * 1024   /* what is taken before it is sent */
-};
+enum { TAKE_MAX = 256 * 1024 }; /* what is taken before it is sent */
 
 struct lk__uv_tls {
     pthread_mutex_t mutex; /* guards the next three */
     lk__tls_session *session;
-    lk__buffer waiting;     /* taken, and not encrypted yet */
-    bool open;              /* the core's bytes are taken */
-    char bytes[RECORD_MAX]; /* the loop's: as they were decrypted */
+    lk__buffer waiting;            /* taken, and not encrypted yet */
+    bool open;                     /* the core's bytes are taken */
+    char bytes[LK__UV_TLS_RECORD]; /* the loop's: as they were decrypted */
 };
 
 lk__uv_tls *lk__uv_tls_new(const lk__address *address)
@@ -217,8 +215,56 @@ void lk__uv_tls_take(lk__link *link, const char *bytes, size_t size)
     unlock(link->tls);
     if (link->greeting)
         greet(link);
-    while (lk__uv_link_listens(link) && !link->greeting && deliver(link))
+    while (lk__uv_link_listens(link) && !link->greeting &&
+           !lk__uv_is_lent(link) && deliver(link))
         ;
+}
+
+bool lk__uv_tls_is_idle(lk__link *link)
+{
+    lk__uv_tls *tls = link->tls;
+    bool is_idle;
+
+    lock(tls);
+    is_idle =
+        lk__tls_is_idle(tls->session) && lk__buffer_size(&tls->waiting) == 0;
+    unlock(tls);
+    return is_idle;
+}
+
+/* Under the mutex: decrypts what a borrower received. What came before an end
+   goes first. */
+static ssize_t decrypt(lk__link *link, char *bytes, size_t room)
+{
+    lk__tls_session *session = link->tls->session;
+    size_t size = 0;
+    ssize_t more;
+
+    while ((more = lk__tls_read(session, bytes + size, room - size)) > 0)
+        size += (size_t)more;
+    (void)flush(link);
+    if (size == 0)
+        return more;
+    if (more != -EAGAIN)
+        (void)broken(link, (int)more);
+    return (ssize_t)size;
+}
+
+ssize_t lk__uv_tls_read(lk__link *link, const char **ret_bytes)
+{
+    char *came = link->loan.bytes;
+    char *bytes = came + LK__UV_TLS_CAME;
+    ssize_t size;
+
+    *ret_bytes = bytes;
+    lock(link->tls);
+    size = lk__uv_loan_receive(link, LK__UV_TLS_CAME);
+    if (size > 0) {
+        lk__tls_feed(link->tls->session, came, (size_t)size);
+        size = decrypt(link, bytes, LK__UV_TLS_READ_BYTES - LK__UV_TLS_CAME);
+    }
+    unlock(link->tls);
+    return size;
 }
 
 /* ---- words --------------------------------------------------------------- */
