@@ -337,6 +337,28 @@ LK_API LK_NODISCARD lk_status lk_health_check_async(lk_client *client,
 /** Frees what lk_health_check() returned. NULL is allowed. */
 LK_API void lk_health_free(lk_health *health);
 
+/**
+ * Where the master is, as the sentinels of the client's URL say: what the client
+ * itself goes by. With failover=safe a majority of all sentinels has to name it.
+ */
+typedef struct lk_master {
+    size_t size;        /**< set by the caller: sizeof(lk_master) */
+    const char *name;   /**< as in the URL; the client's, until it is freed */
+    uint64_t sentinels; /**< all of them; those that the URL lacks, too, as far
+                               as the others tell of them */
+    uint64_t answering; /**< of these, those that answer the client */
+    uint64_t naming;    /**< of these, those that name this master */
+    char address[264];  /**< host:port; "": too few of them name one */
+} lk_master;
+
+/**
+ * Tells where the master is, as known now; asks nobody.
+ *
+ * @return LK_OK; LK_ENOTSUP: the URL names no sentinels; LK_EINVAL; LK_EFORKED
+ */
+LK_API LK_NODISCARD lk_status lk_master_get(lk_client *client,
+                                            lk_master *master);
+
 #ifdef __cplusplus
 }
 #endif

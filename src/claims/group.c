@@ -260,8 +260,10 @@ bool lk__group_see(const lk__group *group, lk__group_facts *ret_facts)
                                    .named = majority.votes};
     ret_facts->is_fast = client->settings.failover == LK_FAILOVER_FAST;
     if (majority.named != NULL)
-        snprintf(ret_facts->master, sizeof(ret_facts->master), "%s:%u",
-                 majority.named->host, (unsigned)majority.named->port);
+        (void)snprintf(ret_facts->master, sizeof(ret_facts->master),
+                       strchr(majority.named->host, ':') != NULL ? "[%s]:%u"
+                                                                 : "%s:%u",
+                       majority.named->host, (unsigned)majority.named->port);
     return true;
 }
 

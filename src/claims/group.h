@@ -47,7 +47,7 @@ void lk__group_flush(lk__group *group);
 
 /* For people: whom the sentinels name, and how many. */
 typedef struct lk__group_facts {
-    char master[264];           /* host:port; "": nobody */
+    char master[264];           /* host:port, [::1]:port; "": nobody */
     size_t total, heard, named; /* sentinels: all, that answer, that name it */
     bool is_fast;
 } lk__group_facts;

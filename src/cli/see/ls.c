@@ -29,6 +29,12 @@ static const cli_option options[] = {
     {.kind = CLI_END},
 };
 
+static void put_table(const cli *c, lk_client *client, const see_rows *rows)
+{
+    see_put_master(c, stdout, "", client);
+    see_put_rows(c, stdout, rows, rows->count, cli_columns_bound(stdout));
+}
+
 static int show(const cli *c, lk_client *client, const lk_list_options *what,
                 const struct values *values)
 {
@@ -44,12 +50,12 @@ static int show(const cli *c, lk_client *client, const lk_list_options *what,
     see_rows_sort(&rows, orders[values->sort]);
     see_rows_ask(client, &rows);
     if (c->json)
-        see_json_rows(stdout, &rows);
+        see_json_rows(stdout, &rows, client);
     else if (values->is_bare)
         see_put_bare_rows(c, stdout, &rows, rows.count,
                           cli_columns_bound(stdout));
     else
-        see_put_rows(c, stdout, &rows, rows.count, cli_columns_bound(stdout));
+        put_table(c, client, &rows);
     if (rows.listing->truncated)
         cli_note(c, "there are more names; give a pattern");
     code = see_missing(c, rows.listing->missing);
@@ -90,7 +96,8 @@ const cli_command cli_command_ls = {
         "characters stands in quotes. On a terminal, or with COLUMNS set,\n"
         "what is long is shortened in its middle, and where that is not "
         "enough\n"
-        "each name takes two lines; elsewhere nothing is shortened.",
+        "each name takes two lines; elsewhere nothing is shortened. Where\n"
+        "sentinels name the master, the first line says where it is.",
     .options = options,
     .operands_max = 1,
     .run = run,

@@ -481,7 +481,7 @@ void see_json_row(cli_json *json, const see_row *row)
         cli_json_null(json, "holder");
 }
 
-void see_json_rows(FILE *to, const see_rows *rows)
+void see_json_rows(FILE *to, const see_rows *rows, lk_client *client)
 {
     cli_json json = {.to = to};
 
@@ -495,6 +495,7 @@ void see_json_rows(FILE *to, const see_rows *rows)
     cli_json_close(&json, ']');
     cli_json_bool(&json, "truncated", rows->listing->truncated);
     see_json_text(&json, "missing", rows->listing->missing);
+    see_json_master(&json, client);
     cli_json_close(&json, '}');
     cli_json_line(&json);
 }

@@ -68,7 +68,7 @@ void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,
                        size_t most, int columns);
 
 /* All of it as one document. */
-void see_json_rows(FILE *to, const see_rows *rows);
+void see_json_rows(FILE *to, const see_rows *rows, lk_client *client);
 
 /* One row: members of an open object. */
 void see_json_row(cli_json *json, const see_row *row);

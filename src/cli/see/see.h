@@ -92,6 +92,17 @@ enum { SEE_WHY_MAX = 120 };
 enum { SEE_PART_SIZE = 256 };
 const char *see_name_words(char text[SEE_PART_SIZE], const char *name);
 
+/* Where the master is, for people and as the member `master` of an open object: one
+   line "master m at host:port, named by 3 of 3 sentinels" after indent, or null;
+   without sentinels in the URL no line. */
+void see_put_master(const cli *c, FILE *to, const char *indent,
+                    lk_client *client);
+void see_json_master(cli_json *json, lk_client *client);
+
+/* The words of that line. False: the URL names no sentinels. */
+enum { SEE_MASTER_SIZE = 2048 };
+bool see_master_words(char text[SEE_MASTER_SIZE], lk_client *client);
+
 /* The same name for people, some lines, that keep within a terminal's columns.
    more: for the end of the first. */
 void see_put_info(const cli *c, FILE *to, const char *name, lk_kind kind,

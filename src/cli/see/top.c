@@ -128,7 +128,8 @@ struct top {
     struct values values;
     see_rows rows; /* of the last look that succeeded */
     bool has_rows;
-    char trouble[160]; /* "" if the last look succeeded */
+    char trouble[160];            /* "" if the last look succeeded */
+    char master[SEE_MASTER_SIZE]; /* the line; "" without sentinels */
     see_changes changes;
 };
 
@@ -137,6 +138,8 @@ static void look(struct top *top)
     lk_listing *listing;
     lk_status status = lk_list(top->client, LOOK_MS, &top->what, &listing);
 
+    if (!see_master_words(top->master, top->client))
+        top->master[0] = '\0';
     if (status != LK_OK) {
         char words[128];
 
@@ -189,6 +192,12 @@ static void put_head(FILE *to, const struct top *top)
                    cli_time_words(time, (uint64_t)top->values.every_ms),
                    order_words[top->values.sort]);
     put_short(to, line);
+    if (top->master[0] != '\0') {
+        char master[SEE_MASTER_SIZE + CLI_UTF8_SHOWN];
+
+        (void)snprintf(master, SEE_MASTER_SIZE, "%s", top->master);
+        put_short(to, master);
+    }
     if (top->trouble[0] != '\0')
         (void)snprintf(line, sizeof(line) - CLI_UTF8_SHOWN,
                        "what is shown is old: %s", top->trouble);
@@ -207,7 +216,7 @@ enum { LINES_AROUND = 4 };
 /* How many names fit. */
 static size_t room(const struct top *top)
 {
-    int lines = screen_lines() - LINES_AROUND -
+    int lines = screen_lines() - LINES_AROUND - (top->master[0] != '\0') -
                 (top->trouble[0] != '\0' || is_short(top));
     size_t most = lines > 0 ? (size_t)lines : 0;
 
@@ -315,6 +324,12 @@ static int live(struct top *top)
 
 /* ---- a snapshot ------------------------------------------------------------------- */
 
+static void put_table(const struct top *top, const see_rows *rows)
+{
+    see_put_master(top->c, stdout, "", top->client);
+    see_put_rows(top->c, stdout, rows, rows->count, cli_columns_bound(stdout));
+}
+
 static int snapshot(struct top *top)
 {
     see_rows rows;
@@ -328,10 +343,9 @@ static int snapshot(struct top *top)
         rows.count = most;
     see_rows_ask(top->client, &rows);
     if (top->c->json)
-        see_json_rows(stdout, &rows);
+        see_json_rows(stdout, &rows, top->client);
     else
-        see_put_rows(top->c, stdout, &rows, rows.count,
-                     cli_columns_bound(stdout));
+        put_table(top, &rows);
     code = see_missing(top->c, rows.listing->missing);
     see_rows_free(&rows);
     return code;

@@ -60,8 +60,8 @@ static numbers numbers_of(lk_client *client, const char *name, lk_kind kind)
     return n;
 }
 
-static void
-put_json(const char *name, lk_kind kind, const lk_info *info, const numbers *n)
+static void put_json(lk_client *client, const char *name, lk_kind kind,
+                     const lk_info *info, const numbers *n)
 {
     cli_json json = {.to = stdout};
 
@@ -75,6 +75,7 @@ put_json(const char *name, lk_kind kind, const lk_info *info, const numbers *n)
         cli_json_number(&json, "value", n->value);
     else
         cli_json_null(&json, "value");
+    see_json_master(&json, client);
     cli_json_close(&json, '}');
     cli_json_line(&json);
 }
@@ -109,10 +110,12 @@ static int show(const cli *c, lk_client *client, const char *name)
     if (status != LK_OK)
         return cli_fail_call(c, status, name);
     n = numbers_of(client, name, kind);
-    if (c->json)
-        put_json(name, kind, info, &n);
-    else
+    if (c->json) {
+        put_json(client, name, kind, info, &n);
+    } else {
         put_text(c, name, kind, info, &n);
+        see_put_master(c, stdout, "  ", client);
+    }
     lk_info_free(info);
     return CLI_OK;
 }

@@ -60,8 +60,9 @@ static void names_of_all_masters_are_shown(void **state)
             assert_non_null(strstr(tool_out(t), names[k]));
         tool_free(t);
     }
-    assert_tool(&how, 0, "\"truncated\":false,\"missing\":null}", "", "ls",
-                "--json", NULL);
+    assert_tool(&how, 0,
+                "\"truncated\":false,\"missing\":null,\"master\":null}", "",
+                "ls", "--json", NULL);
     assert_tool(&how, 0, "latchkey_complete 1", "", "metrics", NULL);
     assert_tool(&how, 0, "latchkey_held{kind=\"lock\"} 3", "", "metrics", NULL);
     assert_tool(&how, 0, "", "nobody waits for anything", "why", NULL);

@@ -118,7 +118,10 @@ static void a_list_of_names(void **state)
 {
     seeing *f = *state;
 
-    JSON(f, "{\"names\":[],\"truncated\":false,\"missing\":null}\n", "ls");
+    JSON(
+        f,
+        "{\"names\":[],\"truncated\":false,\"missing\":null,\"master\":null}\n",
+        "ls");
     start(f, "n", NULL);
     server_integer(f->server, "HSET o " JAVA " 2");
     JSON(f,
@@ -127,7 +130,7 @@ static void a_list_of_names(void **state)
          "\"holder\":" OURS "},{\"name\":\"o\",\"kind\":\"lock\","
          "\"ours\":false,\"holder_count\":1,\"waiter_count\":0,"
          "\"value\":null,\"holder\":" JAVAS
-         "}],\"truncated\":false,\"missing\":null}\n",
+         "}],\"truncated\":false,\"missing\":null,\"master\":null}\n",
          "ls");
 }
 
@@ -140,7 +143,7 @@ static void a_name(void **state)
     JSON(f,
          "{\"name\":\"o\",\"kind\":\"lock\",\"holders\":[" JAVAS "],"
          "\"waiter_count\":*,\"waiters\":[*],\"permits\":null,"
-         "\"value\":null}\n",
+         "\"value\":null,\"master\":null}\n",
          "who", "o");
     while (server_integer(f->server, SERVER_WAITERS("o")) == 0)
         continue; /* the test's time limit ends it */
@@ -150,7 +153,7 @@ static void a_name(void **state)
          "\"host\":\"?*\",\"pid\":*,\"command\":\"test_cli_see_json\","
          "\"user\":\"?*\",\"client\":\"?*\",\"reason\":\"r\",\"mode\":null,"
          "\"count\":1,\"library\":\"latchkey\",\"waited_ms\":*}],"
-         "\"permits\":null,\"value\":null}\n",
+         "\"permits\":null,\"value\":null,\"master\":null}\n",
          "who", "o");
 }
 
@@ -162,20 +165,23 @@ static void a_semaphore_and_a_latch(void **state)
     f->keeper = keeper_start(&how);
     JSON(f,
          "{\"name\":\"s\",\"kind\":\"semaphore\",\"holders\":[*],"
-         "\"waiter_count\":0,\"waiters\":[],\"permits\":3,\"value\":1}\n",
+         "\"waiter_count\":0,\"waiters\":[],\"permits\":3,\"value\":1,"
+         "\"master\":null}\n",
          "who", "s");
     JSON(f,
          "{\"names\":[{\"name\":\"s\",\"kind\":\"semaphore\",\"ours\":true,"
          "\"holder_count\":2,\"waiter_count\":0,\"value\":1,\"holder\":{"
          "\"owner\":\"*:1\",\"host\":\"?*\",\"pid\":*,\"command\":"
-         "\"test_cli_see_json\",*}}],\"truncated\":false,\"missing\":null}\n",
+         "\"test_cli_see_json\",*}}],\"truncated\":false,\"missing\":null,"
+         "\"master\":null}\n",
          "ls");
     assert_tool(&f->how, 0, ", 0 waiting, 1 of 3 permits free", "", "who", "s",
                 NULL);
     JSON(f, "{\"name\":\"l\",\"count\":2}\n", "latch", "set", "l", "2");
     JSON(f,
          "{\"name\":\"l\",\"kind\":\"latch\",\"holders\":[],"
-         "\"waiter_count\":0,\"waiters\":[],\"permits\":null,\"value\":2}\n",
+         "\"waiter_count\":0,\"waiters\":[],\"permits\":null,\"value\":2,"
+         "\"master\":null}\n",
          "who", "l");
     assert_tool(&f->how, 0, ", 0 waiting, 2 left", "", "who", "l", NULL);
     JSON(f, "{\"name\":\"l\",\"count\":1}\n", "latch", "down", "l");

@@ -259,6 +259,16 @@ static void the_least_rights_are_enough(void **state)
     server_stop(sentinel);
 }
 
+static void a_server_alone_is_no_master_of_sentinels(void **state)
+{
+    lk_client *client = open_url(server_url(group->servers[0]), NULL);
+    lk_master master = {.size = sizeof(master)};
+
+    (void)state;
+    assert_status(lk_master_get(client, &master), LK_ENOTSUP);
+    lk_client_free(client);
+}
+
 static void a_redlock_takes_no_group(void **state)
 {
     lk_client *client = open_url(group->url, NULL);
@@ -480,6 +490,7 @@ int main(void)
         cmocka_unit_test(a_replica_is_refused),
         cmocka_unit_test(a_sentinel_may_want_a_password),
         cmocka_unit_test(the_least_rights_are_enough),
+        cmocka_unit_test(a_server_alone_is_no_master_of_sentinels),
         cmocka_unit_test(a_redlock_takes_no_group),
     };
     const struct CMUnitTest failovers[] = {

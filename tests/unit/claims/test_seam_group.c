@@ -8,6 +8,7 @@
 #include <latchkey/latchkey.h>
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -390,6 +391,54 @@ static void a_refusal_by_most_ends_waits_at_once(void **state)
     assert_status(lk_client_wait_ready(now.client, LONG_MS), LK_EAUTH);
 }
 
+/* ---- where it is, for people -------------------------------------------------------- */
+
+static void
+assert_master(const char *address, uint64_t answering, uint64_t naming)
+{
+    lk_master master = {.size = sizeof(master)};
+
+    assert_status(lk_master_get(now.client, &master), LK_OK);
+    assert_string_equal(master.name, "m");
+    assert_string_equal(master.address, address);
+    assert_int_equal(master.sentinels, SENTINELS);
+    assert_int_equal(master.answering, answering);
+    assert_int_equal(master.naming, naming);
+}
+
+static void it_is_told_where_most_say_the_master_is(void **state)
+{
+    (void)state;
+    open_client();
+    assert_master("", 0, 0);
+    assert_status(lk_client_wait_ready(now.client, LONG_MS), LK_OK);
+    run_ms(SECOND_MS);
+    assert_master("old:6379", 3, 3);
+    now.sentinels[0].named = now.sentinels[1].named = "fe80::1";
+    run_ms(SECOND_MS);
+    assert_master("[fe80::1]:6379", 3, 2);
+    now.sentinels[1].named = "old";
+    now.sentinels[2].named = NULL;
+    run_ms(SECOND_MS);
+    assert_master("", 3, 0);
+}
+
+/* One of an older release, and one that is not set. */
+static void a_smaller_place_gets_its_part(void **state)
+{
+    lk_master master = {.size = offsetof(lk_master, answering), .answering = 7};
+
+    (void)state;
+    open_and_settle();
+    assert_status(lk_master_get(now.client, &master), LK_OK);
+    assert_int_equal(master.sentinels, SENTINELS);
+    assert_int_equal(master.answering, 7);
+    master.size = 0;
+    assert_status(lk_master_get(now.client, &master), LK_EINVAL);
+    assert_status(lk_master_get(now.client, NULL), LK_EINVAL);
+    assert_status(lk_master_get(NULL, &master), LK_EINVAL);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -408,6 +457,8 @@ int main(void)
         TEST(it_goes_on_once_the_name_is_known),
         TEST(a_name_that_was_known_is_waited_for),
         TEST(a_refusal_by_most_ends_waits_at_once),
+        TEST(it_is_told_where_most_say_the_master_is),
+        TEST(a_smaller_place_gets_its_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
