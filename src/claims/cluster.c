@@ -203,9 +203,14 @@ static void ask(lk__node *node)
 {
     lk__view *view = node->view;
     lk__arg args[2] = {lk__arg_text("CLUSTER"), lk__arg_text("SLOTS")};
+    lk__conn *conn = view->request.busy ? NULL : lk__road_pass(&node->road);
 
+    if (conn == NULL)
+        return; /* what is under way may outlive the commands */
     view->request.on_reply = on_view;
-    if (lk__node_command(node, &view->request, 2, args) == LK_OK)
+    view->request.script = NULL;
+    view->request.in_full = false;
+    if (lk__conn_send(conn, &view->request, 2, args) == LK_OK)
         view->due_at = LK__NEVER;
 }
 

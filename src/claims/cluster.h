@@ -37,9 +37,14 @@ struct lk__question;
  * before the new one's client did, and ceases to before that one takes anything.
  * An answer counts only if it was asked for since the new master was first seen.
  *
- * One that is alone has no others, and is judged by itself. A master that says nothing for MISSED_MS counts as one that names it, else a
- * cluster that lacks a master for good would never grant again; a majority that
- * speaks is needed all the same.
+ * One that is alone has no others, and is judged by itself. A master that says
+ * nothing for MISSED_MS, or at whose address nobody is for LK__BELIEF_MS, counts as
+ * one that names it, else a cluster that lacks a master for good would never grant
+ * again; a majority that speaks is needed all the same. Who finds nobody there knows
+ * that nobody hears it, and what it has said is believed by none LK__BELIEF_MS
+ * later; to get no answer may be so for this client alone. Where it is there again
+ * before anything is taken it has its say. To name nobody is not to name the new
+ * one.
  *
  * A master of which it is not known for how long it has been one is a new one too:
  * it may have been elected just now. One that has never followed another, and runs

@@ -102,13 +102,25 @@ named_at(const lk__cluster *cluster, const lk__node *whom, size_t needed)
     return 0;
 }
 
+/* Nobody was there for so long, each time that it was tried. */
+static bool is_absent(const lk__node *node, uint64_t since)
+{
+    const lk__conn *conn = &node->command;
+
+    if (conn->absent_since > since)
+        since = conn->absent_since;
+    return conn->absent_since != 0 &&
+           conn->absent_at >= since + LK__BELIEF_MS * MS;
+}
+
 /* It has said nothing for so long that it is not waited for. */
 static bool
 is_missed(const lk__cluster *cluster, const lk__view *view, uint64_t since)
 {
     uint64_t at = view->asked_at > since ? view->asked_at : since;
 
-    return lk__client_now(cluster->client) >= at + MISSED_MS * MS;
+    return is_absent(view->node, at) ||
+           lk__client_now(cluster->client) >= at + MISSED_MS * MS;
 }
 
 /*
@@ -137,7 +149,7 @@ static bool is_elected(const lk__cluster *cluster, const lk__node *whom)
 
 void lk__cluster_begin(lk__cluster *cluster, lk__node *node)
 {
-    if (lk__cluster_is_fast(cluster))
+    if (lk__cluster_is_fast(cluster) || node == cluster->nowhere)
         return;
     node->belief.from = LK__NEVER;
     node->belief.until = 0;
@@ -151,6 +163,20 @@ static void begin_anew(lk__cluster *cluster, lk__node *node, uint64_t since)
 {
     node->belief.from = LK__NEVER;
     node->led_since = since;
+    cluster->is_uncompared = true;
+}
+
+/* So many others name it that it will give; or, before it does so, they do not any
+   more: one is there again that was not waited for. */
+static void election_note(lk__cluster *cluster, lk__node *node, uint64_t now)
+{
+    lk__belief *belief = &node->belief;
+    bool was_elected = belief->from != LK__NEVER;
+
+    if (belief->from <= now || was_elected == is_elected(cluster, node))
+        return;
+    belief->from =
+        was_elected ? LK__NEVER : lk__wait_until_ns(now, LK__BELIEF_MS);
     cluster->is_uncompared = true;
 }
 
@@ -178,8 +204,8 @@ static void judge(lk__cluster *cluster, lk__node *node, uint64_t asked_at)
         belief->from = 0;
     else if (before <= now && belief->from != LK__NEVER)
         begin_anew(cluster, node, before);
-    else if (belief->from == LK__NEVER && is_elected(cluster, node))
-        belief->from = lk__wait_until_ns(now, LK__BELIEF_MS);
+    else
+        election_note(cluster, node, now);
     lk__belief_born(node);
 }
 
@@ -273,6 +299,15 @@ bool lk__cluster_is_fresh(const lk__cluster *cluster, const lk__node *node)
                node->view->asked_at + LK__BELIEF_MS * MS;
 }
 
+/* Where this master says that the slot is. */
+static lk__node *
+named(const lk__cluster *cluster, const lk__view *view, unsigned slot)
+{
+    lk__node *node = lk__view_owner(view, slot);
+
+    return node != NULL ? node : cluster->nowhere;
+}
+
 static size_t
 names(const lk__cluster *cluster, unsigned slot, const lk__node *whom)
 {
@@ -281,18 +316,21 @@ names(const lk__cluster *cluster, unsigned slot, const lk__node *whom)
     for (const lk__node *node = cluster->nowhere->next; node != NULL;
          node = node->next)
         sum += lk__cluster_is_fresh(cluster, node) &&
-               lk__view_owner(node->view, slot) == whom;
+               named(cluster, node->view, slot) == whom;
     return sum;
 }
 
+/* One that has given goes on to do so where nobody else is named. */
 static void outvote(lk__cluster *cluster, const lk__view *view)
 {
     for (unsigned slot = 0; slot < LK__SLOTS; slot++) {
-        lk__node *owner = lk__view_owner(view, slot);
+        const lk__node *before = cluster->owners[slot];
+        lk__node *owner = named(cluster, view, slot);
 
-        if (owner != NULL && owner != cluster->owners[slot] &&
-            names(cluster, slot, owner) >
-                names(cluster, slot, cluster->owners[slot]))
+        if (owner == cluster->nowhere && before->belief.from != LK__NEVER)
+            continue;
+        if (owner != before &&
+            names(cluster, slot, owner) > names(cluster, slot, before))
             lk__cluster_give(cluster, slot, owner);
     }
 }

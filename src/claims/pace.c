@@ -9,9 +9,10 @@
 #include "claims/claim_private.h"
 #include "claims/node.h"
 #include "claims/work.h"
+#include "server/naming.h"
 
 enum {
-    WINDOW_SHARE = 12, /* of the watchdog's lease */
+    WINDOW_SHARE = 12, /* of the watchdog's lease, or of a belief */
     WINDOW_LEAST = 32,
     LATE_SHARE = 8, /* of the time to the deadline */
     TELL_MS = 10000 /* the log hears of it no more often */
@@ -87,10 +88,22 @@ void lk__pace_done(lk__claim *claim)
 
 /* ---- acquires -------------------------------------------------------------------- */
 
+/* In a cluster the question by whose answer all holds are believed may have to stand
+   behind them. */
+static uint64_t window_ns(const lk__node *node)
+{
+    uint64_t ms = node->client->settings.watchdog_ms;
+
+    if (node->view != NULL && node->belief.until != LK__NEVER &&
+        ms > LK__BELIEF_MS)
+        ms = LK__BELIEF_MS;
+    return ms * LK__MS / WINDOW_SHARE;
+}
+
 /* As many as the server has lately answered in this time. */
 static uint64_t window(const lk__node *node)
 {
-    uint64_t ns = node->client->settings.watchdog_ms * LK__MS / WINDOW_SHARE;
+    uint64_t ns = window_ns(node);
     uint64_t each_ns = node->command.each_ns;
     uint64_t count = each_ns == 0 ? UINT64_MAX : ns / each_ns;
 

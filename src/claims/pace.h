@@ -11,9 +11,9 @@ struct lk__node;
 /*
  * How fast new acquires leave: a client must not take more than a server can
  * keep alive for it. While a renewal is late, and while more commands are under
- * way than the server answers within a twelfth of the watchdog's lease, claims
- * that were not asked for yet stay here, in the order in which they came; the
- * time limits of their waits run on.
+ * way than the server answers within a twelfth of the watchdog's lease, or of
+ * LK__BELIEF_MS in a cluster, claims that were not asked for yet stay here, in the
+ * order in which they came; the time limits of their waits run on.
  *
  * A renewal is late when an eighth of the time from when it was due to the
  * deadline has passed without an answer: of an ordinary hold more than half of

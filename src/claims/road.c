@@ -15,6 +15,8 @@
    a lease: then the first renewals go among the commands. */
 enum { OPENING_MS = 250, OPENING_SHARE = 16 };
 
+enum { CROWD = 64 }; /* commands, too many to stand behind in haste */
+
 /* Leaving the monitor sends what has waited. */
 static void on_opening_over(lk__alarm *alarm)
 {
@@ -115,4 +117,23 @@ lk__conn *lk__road_take(lk__road *road, bool may_wait)
     if (road->lane.conn.state != LK__CONN_STOPPED)
         note_shares(road, true);
     return &node->command;
+}
+
+bool lk__road_is_crowded(const lk__road *road)
+{
+    return lk__node_of(&road->lane.conn)->command.pending >= CROWD;
+}
+
+lk__conn *lk__road_pass(lk__road *road)
+{
+    lk__node *node = lk__node_of(&road->lane.conn);
+
+    if (!lk__node_is_ready(node))
+        return NULL;
+    if (is_at_home(road))
+        return &road->lane.conn;
+    if (!lk__road_is_crowded(road))
+        return &node->command;
+    lk__road_want(road);
+    return lk__alarm_is_set(&road->opening) ? NULL : &node->command;
 }

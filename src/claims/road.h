@@ -34,6 +34,18 @@ void lk__road_home(lk__road *road, const char *run_id);
 /* Opens the lane, if that was not done. */
 void lk__road_want(lk__road *road);
 
+/* So many commands are under way that nothing in haste may stand behind them. */
+bool lk__road_is_crowded(const lk__road *road);
+
+/*
+ * Where a question goes now on which all holds depend: over the lane if that is
+ * there, else among the commands. Where these are a crowd the lane is opened for
+ * it, if that was not done. NULL: nowhere yet, as the commands are away or the
+ * lane is being opened for the first time. Either way it is answered by the server
+ * process to which the commands go.
+ */
+lk__conn *lk__road_pass(lk__road *road);
+
 /*
  * Where a renewal goes now: over the lane, else among the commands. NULL:
  * nowhere yet. A caller that may wait gets NULL as well for the moments in which the lane

@@ -61,18 +61,29 @@ void lk__view_forget(lk__view *view)
     lk__view_take(view, NULL, NULL, 0);
 }
 
+/* Of a slot that moved after it was asked it says nothing. One that names nobody
+   takes nothing away from whoever gives already; but it has yet to name one that is
+   not elected: it may have named the one before, and so be counted by others. */
+static bool is_denial(const lk__view *view, unsigned slot,
+                      const lk__node *owner, uint64_t changed_at)
+{
+    const lk__node *named = lk__view_owner(view, slot);
+
+    if (view->slots == NULL || named == owner)
+        return false;
+    return owner->belief.from == LK__NEVER ||
+           (named != NULL && changed_at <= view->asked_at);
+}
+
 void lk__view_compare(lk__view *view, lk__node *const *owners,
                       const uint64_t *changed_at)
 {
     view->compared_at = view->asked_at;
     memset(view->denies, 0, sizeof(view->denies));
     for (unsigned slot = 0; slot < LK__SLOTS; slot++) {
-        const lk__node *owner = lk__view_owner(view, slot);
         unsigned number = owners[slot]->number;
 
-        if (owner != NULL && owner != owners[slot] &&
-            (changed_at[slot] <= view->asked_at ||
-             owners[slot]->belief.from == LK__NEVER))
+        if (is_denial(view, slot, owners[slot], changed_at[slot]))
             view->denies[number / 8] |= (unsigned char)(1U << (number % 8));
     }
 }

@@ -24,7 +24,8 @@ typedef struct lk__view {
     uint64_t asked_at; /* when that question was sent; 0: none was answered */
     uint64_t due_at;   /* the next question */
     uint64_t compared_at; /* it was asked then what was compared; 0: nothing */
-    /* By the number of a node: it names another for a slot that is that one's. */
+    /* By the number of a node: it does not name that one for a slot of its own;
+       see lk__view_compare(). */
     unsigned char denies[LK__NODES_BYTES];
 } lk__view;
 
@@ -47,12 +48,12 @@ bool lk__view_names(const lk__view *view, const struct lk__node *node);
 void lk__view_forget(lk__view *view);
 
 /* Compares it with what is believed, for each slot. Of one that went elsewhere
-   after it was asked it says nothing, unless whoever has it now is not elected
-   yet. */
+   after it was asked it says nothing, and to name nobody is not to name another;
+   unless whoever has it now is not elected yet: that one it has to name. */
 void lk__view_compare(lk__view *view, struct lk__node *const *owners,
                       const uint64_t *changed_at);
 
-/* Whether it names another for a slot of this node's. */
+/* Whether it does not name this node for a slot of its own. */
 bool lk__view_denies(const lk__view *view, const struct lk__node *node);
 
 /* Whether it does so for any. */

@@ -26,7 +26,6 @@ enum {
     BATCHES_MOST = 256,
     DRAIN_SHARE =
         30,          /* what is due at once is to leave in so much of a lease */
-    CROWD = 64,      /* commands, too many for a renewal to stand behind */
     SEEN_MOST = 512, /* of another kind, when a batch is filled */
     RETRY_FIRST_MS = 50,
     RETRY_MAX_MS = 1000,
@@ -76,11 +75,10 @@ uint64_t lk__watchdog_next(const lk__claim *claim, uint64_t at)
 static bool wants_lane(const lk__claim *claim)
 {
     const lk_client *client = claim->place->client;
-    const lk__node *node = claim->place->node;
     uint64_t ms =
         claim->watchdog ? claim->lease_ms : client->settings.watchdog_ms;
 
-    return node->command.pending >= CROWD ||
+    return lk__road_is_crowded(&claim->place->node->road) ||
            lk__client_now(client) >= claim->granted_at + ms * LK__MS / 4;
 }
 

@@ -92,8 +92,10 @@ static void attempt_begin(lk__conn *conn)
     uint64_t now = lk__client_now(client);
 
     conn->state = LK__CONN_WAITING;
-    if (conn->address->path == NULL && conn->address->host == NULL)
+    if (conn->address->path == NULL && conn->address->host == NULL) {
+        conn->absent_since = 0;
         return;
+    }
     conn->queued = 0;
     conn->sent = 0;
     conn->limit_at = now + client->settings.connect_timeout_ms * MS;
@@ -115,6 +117,7 @@ void lk__conn_start(lk__conn *conn)
     if (conn->state != LK__CONN_STOPPED)
         return;
     conn->failures = 0;
+    conn->absent_since = 0;
     attempt_begin(conn);
 }
 
@@ -260,6 +263,19 @@ static void on_ready_alarm(lk__conn *conn, uint64_t now)
     lk__alarm_set(&conn->client->alarms, &conn->alarm, idle_at);
 }
 
+/* A network that does not carry says nothing of whether anybody is there. */
+static void absence_note(lk__conn *conn, int error)
+{
+    if (conn->state != LK__CONN_OPENING || error != -ECONNREFUSED) {
+        conn->absent_since = 0;
+        return;
+    }
+    conn->absent_at =
+        conn->limit_at - conn->client->settings.connect_timeout_ms * MS;
+    if (conn->absent_since == 0)
+        conn->absent_since = conn->absent_at;
+}
+
 /* What the world knows of the link beyond an error number. Empty: nothing. */
 static void link_words(const lk__conn *conn, char *words, size_t size)
 {
@@ -272,6 +288,7 @@ static void break_slow(lk__conn *conn)
 {
     char words[160];
 
+    absence_note(conn, -ETIMEDOUT);
     link_words(conn, words, sizeof(words));
     lk__conn_break(conn, LK_EOFFLINE,
                    words[0] != '\0' ? words : "connecting took too long");
@@ -526,9 +543,7 @@ static void link_lost(lk__conn *conn, int error)
 {
     char words[160];
 
-    if (conn->state == LK__CONN_OPENING && error == -ECONNREFUSED)
-        conn->absent_at =
-            conn->limit_at - conn->client->settings.connect_timeout_ms * MS;
+    absence_note(conn, error);
     link_words(conn, words, sizeof(words));
     if (words[0] == '\0')
         error_words(error, words, sizeof(words));
@@ -551,6 +566,7 @@ static void on_open(void *user, void *tag, lk__link *link, int error)
     } else if (conn->link == link) {
         conn->state = LK__CONN_GREETING;
         conn->open_at = lk__client_now(client);
+        conn->absent_since = 0;
         conn->class->on_open(conn);
     }
     lk__client_leave(client);

@@ -84,18 +84,20 @@ struct lk__conn {
     size_t pending;
     uint64_t each_ns; /* a request takes the server, on average of late */
     lk__alarm alarm;
-    uint64_t limit_at;  /* end of the attempt to connect and greet */
-    uint64_t absent_at; /* nobody was there after that: an attempt that began
+    uint64_t limit_at;     /* end of the attempt to connect and greet */
+    uint64_t absent_at;    /* nobody was there after that: an attempt that began
                            then was refused; 0: none was */
-    uint64_t open_at;   /* when the stream stood */
-    uint64_t heard_at;  /* when bytes last came */
-    uint64_t patience;  /* what its requests may take beyond the usual; ns */
-    unsigned alone;     /* calls in a row that waited alone; see conn_read.c */
-    unsigned failures;  /* attempts since it was last of use */
-    uint64_t ready_at;  /* when it last became ready */
-    bool serves;        /* it was of use since */
-    lk_status why;      /* why it is down; LK_EOFFLINE if never tried */
-    char words[160];    /* the same in words */
+    uint64_t absent_since; /* the first one that was, with nothing but refusals
+                              behind it; 0: the last was not */
+    uint64_t open_at;      /* when the stream stood */
+    uint64_t heard_at;     /* when bytes last came */
+    uint64_t patience;     /* what its requests may take beyond the usual; ns */
+    unsigned alone;    /* calls in a row that waited alone; see conn_read.c */
+    unsigned failures; /* attempts since it was last of use */
+    uint64_t ready_at; /* when it last became ready */
+    bool serves;       /* it was of use since */
+    lk_status why;     /* why it is down; LK_EOFFLINE if never tried */
+    char words[160];   /* the same in words */
     lk__request ping;
 };
 

@@ -97,15 +97,23 @@ int played_node_connect(played *p, const fake_link *link)
     return node->connect_answer;
 }
 
+static void
+note(played_node *node, fake_link *link, const char *word, bool is_script)
+{
+    node->scripts += is_script;
+    if (is_script)
+        node->script_link = link;
+    node->askings += strcmp(word, "ASKING") == 0;
+    node->maps += strcmp(word, "CLUSTER") == 0;
+}
+
 bool played_node_command(played *p, fake_link *link, int argc,
                          const char **argv)
 {
     played_node *node = &p->nodes[number_of(link)];
     bool is_script = strncmp(argv[0], "EVAL", 4) == 0 && argv[2][0] != '0';
 
-    node->scripts += is_script;
-    node->askings += strcmp(argv[0], "ASKING") == 0;
-    node->maps += strcmp(argv[0], "CLUSTER") == 0;
+    note(node, link, argv[0], is_script);
     if (node->is_mute)
         return true;
     if (strcmp(argv[0], "CLUSTER") == 0 && node->hides_map)

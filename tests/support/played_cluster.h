@@ -28,6 +28,7 @@ typedef struct played_node {
     bool has_shards;  /* sharded channels, for who greets it from now on */
     unsigned data;    /* which of them it has */
     uint64_t slow_ms; /* so late come what it says, maps, and ends of these */
+    fake_link *script_link; /* on which the last one came */
     unsigned connects, maps, scripts, askings, unsubscribed; /* what came */
 } played_node;
 

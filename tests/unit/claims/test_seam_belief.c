@@ -8,6 +8,7 @@
 
 #include <latchkey/latchkey.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ enum {
     MOVE_MS = 20,
     LONG_MS = 60000,
     PENDING_MOST = 16,
+    CROWD = 64, /* commands, behind which a question does not go */
     OTHERS = 512,
     OTHER_SIZE = 16
 };
@@ -337,6 +339,134 @@ static void a_rest_that_ends_is_followed_by_questions(void **state)
     }
 }
 
+/* ---- a crowd of commands ---------------------------------------------------------- */
+
+static const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                          .command_timeout_ms = LONG_MS};
+
+/* To any name. */
+static const char granted[] = PLAYED_GRANTED("500000", "30000");
+
+/* A lock of a name at this node. */
+static lk_lock *lock_at(size_t node)
+{
+    static unsigned last;
+    lk_lock *lock = NULL;
+    char name[16];
+
+    do
+        (void)snprintf(name, sizeof(name), "m%u", last++);
+    while (lk__slot_of(name, strlen(name)) * MASTERS / LK__SLOTS != node);
+    assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
+    return lock;
+}
+
+/* Nothing passes that stream any more. */
+static void stall_commands(size_t node)
+{
+    fake_link *link = p->nodes[node].script_link;
+
+    assert_non_null(link);
+    fake_stall(link, fake_world_now(p->world) + LONG_MS * FAKE_MS);
+}
+
+static void acquire_at(size_t node, unsigned count, call *calls)
+{
+    for (unsigned i = 0; i < count; i++) {
+        lk_lock *lock = lock_at(node);
+
+        assert_status(lk_lock_acquire_async(lock, LONG_MS, NULL,
+                                            call_on_acquire, &calls[i]),
+                      LK_OK);
+        lk_lock_free(lock);
+    }
+}
+
+/* Such a client is not shut down in order. */
+static void end_with(lk_hold *hold, const call *calls, unsigned count)
+{
+    (void)lk_hold_release(hold);
+    lk_lock_free(p->lock);
+    p->lock = NULL;
+    assert_status(lk_client_shutdown(p->client, 0), LK_ETIMEDOUT);
+    played_run_ms(p, 1);
+    while (count-- > 0) {
+        assert_int_equal(atomic_load(&calls[count].ends), 1);
+        if (calls[count].hold != NULL)
+            (void)lk_hold_release(calls[count].hold);
+    }
+}
+
+static void a_belief_does_not_stand_behind_a_crowd_of_commands(void **state)
+{
+    static call calls[MASTERS][CROWD + 1];
+    lk_hold *hold;
+
+    (void)state;
+    memset(calls, 0, sizeof(calls));
+    open_and_settle(MASTERS, &patient);
+    hold = take();
+    p->answers[PLAYED_ACQUIRE] = granted;
+    for (size_t i = 0; i < MASTERS; i++) {
+        acquire_at(i, 1, &calls[i][CROWD]);
+        played_run_ms(p, SOON_MS);
+        stall_commands(i);
+        acquire_at(i, CROWD, calls[i]);
+    }
+    for (unsigned i = 0; i < PHASES; i++) {
+        played_run_ms(p, ROUND_MS);
+        assert_status(lk_hold_check(hold), LK_OK);
+    }
+    end_with(hold, calls[0], MASTERS * (CROWD + 1));
+}
+
+/* Where there is no lane it is not long in coming all the same: a millisecond for
+   each of them, and more. */
+static void no_more_is_under_way_than_a_belief_may_stand_behind(void **state)
+{
+    static call calls[OTHERS];
+    lk_hold *hold;
+
+    (void)state;
+    memset(calls, 0, sizeof(calls));
+    open_and_settle(MASTERS, &patient);
+    hold = take();
+    p->answers[PLAYED_ACQUIRE] = granted;
+    played_run_ms(p, SOON_MS);
+    stall_commands(0);
+    acquire_at(0, OTHERS, calls);
+    assert_in_range(played_stats(p).pending, CROWD, BELIEF_MS / 12 + MASTERS);
+    end_with(hold, calls, OTHERS);
+}
+
+/* It goes over the lane of the renewals, and is answered when the commands are back
+   already. */
+static void a_question_under_way_outlives_the_commands(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = 6000};
+    unsigned maps;
+    fake_link *commands;
+    lk_hold *hold;
+
+    (void)state;
+    open_and_settle(MASTERS, &brief);
+    hold = take();
+    commands = p->nodes[0].script_link;
+    played_run_ms(p, BELIEF_MS);
+    assert_ptr_not_equal(p->nodes[0].script_link, commands);
+    p->nodes[0].slow_ms = ROUND_MS;
+    for (maps = p->nodes[0].maps; p->nodes[0].maps == maps;)
+        played_run_ms(p, 1);
+    fake_break(commands, -ECONNRESET);
+    played_run_ms(p, LONG_MS);
+    assert_int_equal(played_stats(p).disconnects, 1);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- a master that few name ----------------------------------------------------- */
+
 static void a_master_that_few_name_for_a_while_gives_nothing_new(void **state)
 {
     (void)state;
@@ -418,18 +548,124 @@ static void of_three_both_others_have_to_name_a_new_master(void **state)
     assert_in_range(take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
 }
 
+/* One that names nobody may have named the one before a moment ago. */
+static void one_that_names_nobody_has_not_named_a_new_master(void **state)
+{
+    (void)state;
+    played_kill(p, 0);
+    played_run_ms(p, 1);
+    played_name(p, 1, 0, 3);
+    played_name(p, 2, 0, PLAYED_NOBODY);
+    played_name(p, 3, 0, 3);
+    assert_not_taken(NEVER_MS);
+    assert_int_equal(p->nodes[3].scripts, 0);
+    played_name(p, 2, PLAYED_NOBODY, 3);
+    assert_in_range(take_ms(), BELIEF_MS, BELIEF_MS + ROUND_MS);
+}
+
+/* It is taken from the new master, else that would never be named for all. */
+static void a_slot_that_is_nobodys_any_more_keeps_no_other_waiting(void **state)
+{
+    size_t part = PLAYED_PARTS / MASTERS - 1;
+
+    (void)state;
+    played_kill(p, 0);
+    played_replace(p, 0, 3);
+    while (p->nodes[3].maps == 0)
+        played_run_ms(p, 1);
+    for (size_t i = 1; i <= MASTERS; i++)
+        p->nodes[i].named[part] = PLAYED_NOBODY;
+    assert_in_range(take_ms(), BELIEF_MS, 2 * BELIEF_MS + ROUND_MS);
+}
+
+/* How long after both were lost it takes until the new one gives. */
+static uint64_t take_without_ms(size_t other, int connect_answer)
+{
+    uint64_t began = played_now_ms(p);
+
+    played_kill(p, 0);
+    played_kill(p, other);
+    p->nodes[other].connect_answer = connect_answer;
+    played_replace(p, 0, 3);
+    (void)take_ms();
+    return played_now_ms(p) - began;
+}
+
+/* Others may reach it, and believe what it says. */
 static void
 one_that_says_nothing_is_waited_for_in_vain_only_so_long(void **state)
 {
-    uint64_t began = played_now_ms(p);
+    (void)state;
+    assert_in_range(take_without_ms(2, -EHOSTUNREACH), MISSED_MS + BELIEF_MS,
+                    MISSED_MS + BELIEF_MS + 2 * ROUND_MS);
+}
+
+static void
+one_that_is_not_there_is_waited_for_as_long_as_believed(void **state)
+{
+    (void)state;
+    assert_in_range(take_without_ms(2, -ECONNREFUSED), 2 * BELIEF_MS,
+                    2 * BELIEF_MS + 2 * ROUND_MS);
+}
+
+/* Only what is so all the time shows that nobody is there. */
+static void one_that_is_not_reached_between_refusals_may_be_there(void **state)
+{
+    call c = {0};
 
     (void)state;
     played_kill(p, 0);
     played_kill(p, 2);
     played_replace(p, 0, 3);
-    (void)take_ms();
-    assert_in_range(played_now_ms(p) - began, MISSED_MS + BELIEF_MS,
-                    MISSED_MS + BELIEF_MS + 2 * ROUND_MS);
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        played_run_ms(p, BELIEF_MS - ROUND_MS);
+        p->nodes[2].connect_answer = -EHOSTUNREACH;
+        played_run_ms(p, ROUND_MS);
+        p->nodes[2].connect_answer = -ECONNREFUSED;
+    }
+    played_run_ms(p, BELIEF_MS - ROUND_MS);
+    assert_int_equal(p->nodes[3].scripts, 0);
+    assert_status(end_of(&c), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* It has started anew with a map from before. */
+static void one_that_is_there_again_has_its_say(void **state)
+{
+    call c = {0};
+
+    (void)state;
+    played_kill(p, 0);
+    played_kill(p, 2);
+    played_name(p, 1, 0, 3);
+    played_name(p, 3, 0, 3);
+    assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, NULL,
+                                        call_on_acquire, &c),
+                  LK_OK);
+    played_run_ms(p, 2 * BELIEF_MS - ROUND_MS);
+    p->nodes[2].connect_answer = 0;
+    p->nodes[2].is_mute = true; /* not at once */
+    played_run_ms(p, BELIEF_MS);
+    p->nodes[2].is_mute = false;
+    played_run_ms(p, NEVER_MS);
+    assert_int_equal(p->nodes[3].scripts, 0);
+    played_name(p, 2, 0, 3);
+    assert_status(end_of(&c), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+}
+
+/* As a short command that locks. */
+static void
+a_client_that_starts_while_a_master_is_away_waits_as_long(void **state)
+{
+    (void)state;
+    played_free(p);
+    p = played_new_cluster(3, NULL, MASTERS, NULL);
+    played_kill(p, 2);
+    assert_in_range(take_ms(), 2 * BELIEF_MS, 2 * BELIEF_MS + ROUND_MS);
 }
 
 /* ---- slots that go from master to master --------------------------------------- */
@@ -495,6 +731,20 @@ static void a_slot_without_a_master_denies_nobody(void **state)
     assert_status(lk_hold_check(hold), LK_OK);
     assert_status(lk_hold_release(hold), LK_OK);
     assert_in_range(take_ms(), 0, SOON_MS);
+}
+
+/* Nor is what is held there lost while masters disagree about others. */
+static void a_slot_without_a_master_stays_where_it_was(void **state)
+{
+    unsigned part = played_slot() / PLAYED_PART;
+    lk_hold *hold = take();
+
+    (void)state;
+    p->nodes[1].named[part] = p->nodes[2].named[part] = PLAYED_NOBODY;
+    p->nodes[1].named[PLAYED_PARTS - 1] = 1;
+    played_run_ms(p, TWICE_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
 }
 
 static void masters_that_all_have_new_addresses_are_found(void **state)
@@ -568,20 +818,6 @@ static void the_next_server_is_asked_by_fence(void **state)
 static const lk_client_options narrow = {LK_CLIENT_OPTIONS_INIT,
                                          .watchdog_ms = 3000,
                                          .max_pending = PENDING_MOST};
-
-/* A lock of a name at this node. */
-static lk_lock *lock_at(size_t node)
-{
-    static unsigned last;
-    lk_lock *lock = NULL;
-    char name[16];
-
-    do
-        (void)snprintf(name, sizeof(name), "m%u", last++);
-    while (lk__slot_of(name, strlen(name)) * MASTERS / LK__SLOTS != node);
-    assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
-    return lock;
-}
 
 /* Else what comes next on the connection would be meant by it. */
 static void nothing_stands_behind_an_asking_without_its_question(void **state)
@@ -676,16 +912,29 @@ int main(void)
         TEST(all_are_asked_when_one_is_slow_to_answer),
         TEST(others_are_asked_when_one_refuses),
         TEST(a_rest_that_ends_is_followed_by_questions),
+        cmocka_unit_test_teardown(
+            a_belief_does_not_stand_behind_a_crowd_of_commands, teardown),
+        cmocka_unit_test_teardown(a_question_under_way_outlives_the_commands,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            no_more_is_under_way_than_a_belief_may_stand_behind, teardown),
         TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
         TEST(one_that_is_still_silent_does_not_name_it),
         TEST(a_hint_is_no_election),
         cmocka_unit_test_teardown(
             a_hold_outlasts_that_few_know_of_its_new_master, teardown),
         TEST(of_three_both_others_have_to_name_a_new_master),
+        TEST(one_that_names_nobody_has_not_named_a_new_master),
+        TEST(a_slot_that_is_nobodys_any_more_keeps_no_other_waiting),
         TEST(one_that_says_nothing_is_waited_for_in_vain_only_so_long),
+        TEST(one_that_is_not_there_is_waited_for_as_long_as_believed),
+        TEST(one_that_is_not_reached_between_refusals_may_be_there),
+        TEST(one_that_is_there_again_has_its_say),
+        TEST(a_client_that_starts_while_a_master_is_away_waits_as_long),
         TEST(a_reshard_ends_no_belief),
         TEST(a_hint_that_all_others_deny_is_given_up),
         TEST(a_slot_without_a_master_denies_nobody),
+        TEST(a_slot_without_a_master_stays_where_it_was),
         cmocka_unit_test_teardown(masters_that_all_have_new_addresses_are_found,
                                   teardown),
         TEST(a_renewal_that_is_refused_elsewhere_pauses),

@@ -71,6 +71,42 @@ one_that_was_asked_before_an_election_denies_all_the_same(void **state)
     assert_true(denies(ASKED_AT + 1, LK__NEVER));
 }
 
+/* Whether one that names nobody for a slot denies its owner. */
+static bool is_denied_by_nobody(uint64_t from)
+{
+    lk__view *view = view_new();
+    bool is_denied;
+
+    view->slots->numbers[SLOT] = 0;
+    here.belief.from = from;
+    lk__view_compare(view, owners, changed_at);
+    is_denied = lk__view_denies(view, &here);
+    lk__view_free(view);
+    here.belief.from = 0;
+    return is_denied;
+}
+
+static void one_that_names_nobody_has_only_not_elected(void **state)
+{
+    (void)state;
+    assert_false(is_denied_by_nobody(0));
+    assert_false(is_denied_by_nobody(LK__NEVER - 1));
+    assert_true(is_denied_by_nobody(LK__NEVER));
+}
+
+static void one_that_has_said_nothing_denies_nobody(void **state)
+{
+    lk__view *view = view_new();
+
+    (void)state;
+    lk__view_forget(view);
+    here.belief.from = LK__NEVER;
+    lk__view_compare(view, owners, changed_at);
+    assert_false(lk__view_disagrees(view));
+    lk__view_free(view);
+    here.belief.from = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -78,6 +114,8 @@ int main(void)
         cmocka_unit_test(one_that_was_asked_before_a_move_says_nothing_of_it),
         cmocka_unit_test(
             one_that_was_asked_before_an_election_denies_all_the_same),
+        cmocka_unit_test(one_that_names_nobody_has_only_not_elected),
+        cmocka_unit_test(one_that_has_said_nothing_denies_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
