@@ -52,11 +52,17 @@ void lk__cluster_give(lk__cluster *cluster, unsigned slot, lk__node *node)
     cluster->is_unswept = cluster->is_uncompared = true;
 }
 
-/* Names that have no node to wait for, if there are any, wait anew. */
+/* Names that have no node to wait for, if there are any, wait anew; not because of a
+   node that was asked. */
 static void nowhere_look(const lk__cluster *cluster)
 {
-    if (cluster->nowhere->slot_count < LK__SLOTS)
-        lk__node_wait_anew(cluster->nowhere);
+    lk__conn *conn = &cluster->nowhere->command;
+
+    if (cluster->nowhere->slot_count == LK__SLOTS)
+        return;
+    lk__node_wait_anew(cluster->nowhere);
+    conn->why = LK_EOFFLINE;
+    snprintf(conn->words, sizeof(conn->words), "no node serves the slot");
 }
 
 /* Those that serve nothing, and are not asked either. */

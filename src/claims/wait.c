@@ -223,7 +223,8 @@ static void end_late(lk__wait *wait)
         words = "the master has changed or begun anew, or a majority of "
                 "sentinels, or of the cluster's masters, does not name it: "
                 "nothing new is taken from it yet";
-    } else if (status == node->command.why && !lk__node_is_ready(node)) {
+    } else if ((status == node->command.why || status == LK_ETIMEDOUT) &&
+               !lk__node_is_ready(node)) {
         words = node->command.words;
     } else if (status == LK_ETIMEDOUT && lk__node_is_ready(node)) {
         words = wait->place->kind->busy;

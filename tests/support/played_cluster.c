@@ -64,8 +64,9 @@ answer_info(const played_node *node, fake_link *link, const char *about)
                        fake_link_address(link)->host);
     else
         (void)snprintf(words, sizeof(words),
-                       "role:master\r\nmaster_replid:%s-%u\r\n"
+                       "role:%s\r\nmaster_replid:%s-%u\r\n"
                        "master_replid2:%s\r\n",
+                       node->is_replica ? "slave" : "master",
                        fake_link_address(link)->host, node->data, before);
     (void)snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(words), words);
     fake_say(link, text);
@@ -87,6 +88,19 @@ static void answer_shards(played_node *node, fake_link *link, const char **argv)
                    "*3\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n:1\r\n", strlen(word),
                    word, strlen(argv[1]), argv[1]);
     fake_say_in(link, node->slow_ms * FAKE_MS, text);
+}
+
+/* What it refuses that with; NULL: it does not. */
+static const char *
+refusal_of(const played_node *node, const char *word, bool is_script)
+{
+    if (!is_script && strcmp(word, "PING") != 0)
+        return NULL;
+    if (node->loads)
+        return "-LOADING Redis is loading the dataset in memory\r\n";
+    if (node->is_replica && is_script)
+        return "-READONLY You can't write against a read only replica.\r\n";
+    return is_script ? node->says : NULL;
 }
 
 int played_node_connect(played *p, const fake_link *link)
@@ -112,6 +126,7 @@ bool played_node_command(played *p, fake_link *link, int argc,
 {
     played_node *node = &p->nodes[number_of(link)];
     bool is_script = strncmp(argv[0], "EVAL", 4) == 0 && argv[2][0] != '0';
+    const char *refusal = refusal_of(node, argv[0], is_script);
 
     note(node, link, argv[0], is_script);
     if (node->is_mute)
@@ -122,8 +137,8 @@ bool played_node_command(played *p, fake_link *link, int argc,
         answer_map(node, link);
     else if (strcmp(argv[0], "INFO") == 0 && argc > 1)
         answer_info(node, link, argv[1]);
-    else if (is_script && node->says != NULL)
-        fake_say_in(link, node->slow_ms * FAKE_MS, node->says);
+    else if (refusal != NULL)
+        fake_say_in(link, node->slow_ms * FAKE_MS, refusal);
     else if (strcmp(argv[0], "WAIT") == 0)
         fake_say(link, ":1\r\n");
     else if (node->has_shards && is_of_shards(argv[0]) && argc > 1)
@@ -154,6 +169,20 @@ void played_replace(played *p, size_t before, size_t now)
 unsigned played_slot(void)
 {
     return lk__slot_of("n", 1);
+}
+
+lk_lock *played_lock_at(played *p, size_t node)
+{
+    static unsigned last;
+    lk_lock *lock = NULL;
+    char name[16];
+
+    do
+        (void)snprintf(name, sizeof(name), "m%u", last++);
+    while (p->nodes[0].named[lk__slot_of(name, strlen(name)) / PLAYED_PART] !=
+           node);
+    assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
+    return lock;
 }
 
 void played_kill(played *p, size_t node)

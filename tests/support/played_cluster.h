@@ -23,7 +23,9 @@ typedef struct played_node {
     const char *says;   /* to each script; NULL: what the model answers */
     int connect_answer; /* see fake_server */
     bool is_mute;
-    bool hides_map;   /* it refuses to say it */
+    bool loads;       /* scripts and pings are refused for that, */
+    bool is_replica;  /* or scripts for this; it says so of itself */
+    bool hides_map;   /* it refuses to say its map */
     bool is_young;    /* it has followed another once */
     bool has_shards;  /* sharded channels, for who greets it from now on */
     unsigned data;    /* which of them it has */
@@ -44,6 +46,9 @@ void played_replace(played *p, size_t before, size_t now);
 
 /* The slot of "n". */
 unsigned played_slot(void);
+
+/* A lock of another name each time, at the node that n0 names for it now. */
+lk_lock *played_lock_at(played *p, size_t node);
 
 /* A node is gone: its streams break, and nobody takes new ones. */
 void played_kill(played *p, size_t node);

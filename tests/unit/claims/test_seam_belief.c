@@ -836,7 +836,7 @@ static void nothing_stands_behind_an_asking_without_its_question(void **state)
     p->nodes[1].is_mute = true;
     played_run_ms(p, ROUND_MS); /* the question for its map waits there */
     while (played_stats(p).pending < PENDING_MOST - 1) {
-        locks[count] = lock_at(1);
+        locks[count] = played_lock_at(p, 1);
         assert_status(lk_lock_acquire_async(locks[count], LONG_MS, NULL,
                                             call_on_acquire, &calls[count]),
                       LK_OK);

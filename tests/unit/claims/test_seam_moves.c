@@ -199,20 +199,6 @@ static void an_answer_behind_asking_is_of_that_move_alone(void **state)
     assert_status(lk_hold_release(hold), LK_ELOST);
 }
 
-/* A lock of a name at this node. */
-static lk_lock *lock_at(size_t node)
-{
-    static unsigned last;
-    lk_lock *lock = NULL;
-    char name[16];
-
-    do
-        (void)snprintf(name, sizeof(name), "m%u", last++);
-    while (lk__slot_of(name, strlen(name)) * MASTERS / LK__SLOTS != node);
-    assert_status(lk_lock_new(&lock, p->client, name, NULL), LK_OK);
-    return lock;
-}
-
 /* WAIT is answered at once where the replica has all. */
 static void what_is_refused_for_replicas_pauses(void **state)
 {
@@ -250,7 +236,7 @@ static void all_that_is_due_is_asked_for_in_time(void **state)
     (void)state;
     open_and_settle(NULL);
     for (size_t i = 0; i < HOLDS; i++) {
-        locks[i] = lock_at(0);
+        locks[i] = played_lock_at(p, 0);
         p->is_held = false;
         assert_status(lk_lock_acquire(locks[i], LONG_MS, NULL, &holds[i]),
                       LK_OK);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A client on a virtual clock, and the masters of a cluster that the test plays: what
+ * keeps a wait from its lock. It lasts to the end of the wait's time, which then says
+ * what it was; or it is over before that, and the wait has the lock.
+ */
+
+#include <latchkey/latchkey.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/played_cluster.h"
+
+enum {
+    MASTERS = 3,
+    BELIEF_MS = 3000,
+    ROUND_MS = 1100, /* each master was asked again */
+    WAIT_MS = 2000,  /* as the wait wants it */
+    EARLY_MS = 700,  /* when the cause is over, */
+    FOUND_MS = 1000, /* and how long it takes to find that out, at the most */
+    SLACK_MS = 10
+};
+
+static played *p;
+
+static int setup(void **state)
+{
+    (void)state;
+    p = played_new_cluster(3, NULL, MASTERS, NULL);
+    played_run_ms(p, BELIEF_MS + 2 * ROUND_MS);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    played_free(p);
+    return 0;
+}
+
+/* ---- how a wait ends ------------------------------------------------------------ */
+
+/* It waits in vain, for so long as it wanted to. */
+static void assert_ends(int64_t wait_ms, lk_status status, const char *words)
+{
+    uint64_t began = played_now_ms(p);
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(p->lock, wait_ms, NULL, &hold), status);
+    assert_string_equal(lk_last_error(), words);
+    if (wait_ms > 0)
+        assert_in_range(played_now_ms(p) - began, wait_ms, wait_ms + SLACK_MS);
+}
+
+/* The wait gets its lock when cure(NULL), which is called soon, is done. */
+static void assert_is_found(void (*cure)(void *data))
+{
+    uint64_t began = played_now_ms(p);
+    lk_hold *hold = NULL;
+
+    fake_world_at(p->world, fake_world_now(p->world) + EARLY_MS * FAKE_MS, cure,
+                  NULL);
+    assert_status(lk_lock_acquire(p->lock, WAIT_MS, NULL, &hold), LK_OK);
+    assert_in_range(played_now_ms(p) - began, EARLY_MS, EARLY_MS + FOUND_MS);
+    assert_status(lk_hold_release(hold), LK_OK);
+}
+
+/* ---- what a master says ---------------------------------------------------------- */
+
+static void all_are_well(void *data)
+{
+    (void)data;
+    for (size_t i = 0; i < MASTERS; i++) {
+        p->nodes[i].says = NULL;
+        p->nodes[i].is_mute = p->nodes[i].loads = false;
+        p->nodes[i].is_replica = false;
+        p->nodes[i].connect_answer = 0;
+    }
+}
+
+static void says(const char *answer, lk_status status, const char *words)
+{
+    p->nodes[0].says = answer;
+    assert_ends(WAIT_MS, status, words);
+    assert_is_found(all_are_well);
+}
+
+/* The master is not there for commands at all. */
+static void ends_as(const char *why)
+{
+    char words[160];
+
+    (void)snprintf(words, sizeof(words), "%s: %s", lk_status_text(LK_ETIMEDOUT),
+                   why);
+    assert_ends(WAIT_MS, LK_ETIMEDOUT, words);
+    assert_is_found(all_are_well);
+}
+
+static void a_cluster_that_is_down(void **state)
+{
+    (void)state;
+    says("-CLUSTERDOWN The cluster is down\r\n", LK_ESERVER,
+         "CLUSTERDOWN The cluster is down");
+}
+
+static void keys_on_both_sides(void **state)
+{
+    (void)state;
+    says("-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
+         LK_ESERVER, "TRYAGAIN Multiple keys request during rehashing of slot");
+}
+
+/* It is another process than the one before. */
+static void a_master_that_loads(void **state)
+{
+    (void)state;
+    played_kill(p, 0);
+    all_are_well(NULL);
+    p->nodes[0].loads = true;
+    played_run_ms(p, 1);
+    ends_as("n0:6379 cannot be used: LOADING Redis is loading the dataset in "
+            "memory");
+}
+
+static void a_master_that_has_become_a_replica(void **state)
+{
+    (void)state;
+    p->nodes[0].is_replica = true;
+    ends_as("n0:6379 cannot be used: the server is a replica");
+}
+
+static const char *moved(char text[64], size_t node)
+{
+    (void)snprintf(text, 64, "-MOVED %u n%zu:6379\r\n", played_slot(), node);
+    return text;
+}
+
+static void masters_that_name_each_other(void **state)
+{
+    char there[64], back[64], words[64];
+
+    (void)state;
+    p->nodes[0].says = moved(there, 1);
+    p->nodes[1].says = moved(back, 0);
+    (void)snprintf(words, sizeof(words), "MOVED %u n1:6379", played_slot());
+    assert_ends(WAIT_MS, LK_ESERVER, words);
+    assert_is_found(all_are_well);
+}
+
+/* ---- what it does not say ---------------------------------------------------------- */
+
+/* It may have done what it was asked for. */
+static void a_master_that_does_not_answer(void **state)
+{
+    (void)state;
+    p->nodes[0].is_mute = true;
+    assert_ends(WAIT_MS, LK_EINDOUBT, lk_status_text(LK_EINDOUBT));
+}
+
+static void it_goes_on(void *data)
+{
+    all_are_well(data);
+    for (unsigned i = 0; fake_world_link(p->world, i) != NULL; i++) {
+        if (fake_link_address(fake_world_link(p->world, i))->host[1] == '0')
+            fake_break(fake_world_link(p->world, i), -ECONNRESET);
+    }
+}
+
+static void a_master_that_answers_again(void **state)
+{
+    (void)state;
+    p->nodes[0].is_mute = true;
+    assert_is_found(it_goes_on);
+}
+
+static void a_master_that_takes_no_connections(void **state)
+{
+    (void)state;
+    played_kill(p, 0);
+    played_run_ms(p, 1);
+    ends_as("n0:6379 cannot be reached: connection refused");
+}
+
+/* As it is where a part of the slots has been lost. */
+static void a_slot_that_is_nobodys(void **state)
+{
+    (void)state;
+    played_replace(p, 0, PLAYED_NOBODY);
+    says("-CLUSTERDOWN Hash slot not served\r\n", LK_ESERVER,
+         "CLUSTERDOWN Hash slot not served");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_cluster_that_is_down, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(keys_on_both_sides, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_master_that_loads, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_master_that_has_become_a_replica,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(masters_that_name_each_other, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_master_that_does_not_answer, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_master_that_answers_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_master_that_takes_no_connections,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_slot_that_is_nobodys, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
