@@ -146,15 +146,15 @@ static int stop(void **state)
     return 0;
 }
 
-/* Redis 6.2 has neither. */
-static bool has_endpoints(void)
+/* It has no names, and what it announces it hears itself at its start alone. */
+static bool is_redis_6(void)
 {
     redisReply *known = server_command(nodes[0], "CONFIG GET cluster-preferred"
                                                  "-endpoint-type");
-    bool has_them = known->elements == 2;
+    bool has_none = known->elements == 0;
 
     freeReplyObject(known);
-    return has_them;
+    return has_none;
 }
 
 /* ---- clients ------------------------------------------------------------------------ */
@@ -246,8 +246,11 @@ static void announce_port(server *node, unsigned port)
 /* That leads to a node of this number. */
 static proxy *lead_to(size_t node)
 {
-    proxy *way = proxy_start_tcp(server_socket(nodes[node]));
+    proxy *way;
 
+    if (is_redis_6())
+        skip();
+    way = proxy_start_tcp(server_socket(nodes[node]));
     assert_non_null(way);
     return way;
 }
@@ -280,7 +283,7 @@ static void a_host_may_be_a_name(void **state)
     lk_client *client;
 
     (void)state;
-    if (!has_endpoints())
+    if (is_redis_6())
         skip();
     for (size_t i = 0; i < NODES; i++)
         told(nodes[i], "CONFIG SET cluster-announce-hostname %s", "localhost");
@@ -299,7 +302,7 @@ static void a_host_may_not_be_said(void **state)
     lk_client *client;
 
     (void)state;
-    if (!has_endpoints())
+    if (is_redis_6())
         skip();
     prefer("unknown-endpoint");
     client = open_at("localhost", nodes[0]);
