@@ -20,7 +20,7 @@ typedef struct sim_options {
     uint64_t seconds;     /* 0: as long as it takes */
     unsigned jobs;
     sim_profile profile;
-    bool one, trace, shrink, twice;
+    bool one, trace, shrink, twice, is_short;
     const char *edits;
 } sim_options;
 
@@ -53,6 +53,7 @@ static void usage(void)
         "                   export limit timed nameless newborn turns;"
         " default: by the seed\n"
         "  --jobs N         processes; default: one for each processor\n"
+        "  --short          each an eighth as long, with as many faults\n"
         "  --twice          plays each seed twice: both have to be the same\n");
 }
 
@@ -101,6 +102,8 @@ static bool flag_take(const char *word, sim_options *options)
         options->trace = true;
     else if (strcmp(word, "--twice") == 0)
         options->twice = true;
+    else if (strcmp(word, "--short") == 0)
+        options->is_short = true;
     else
         return false;
     return true;
@@ -148,7 +151,7 @@ static bool options_take(int argc, char **argv, sim_options *options)
 static void
 plan_prepare(sim_plan *plan, uint64_t seed, const sim_options *options)
 {
-    sim_plan_make(plan, seed, options->profile);
+    sim_plan_make(plan, seed, options->profile, options->is_short);
     if (options->edits != NULL && !sim_plan_edit(plan, options->edits))
         sim_wrong("the edits are not understood: %s", options->edits);
 }
@@ -170,8 +173,9 @@ tell_violation(uint64_t seed, const sim_plan *plan, const char *words)
     char line[SIM_WORDS_MOST + 128];
 
     (void)snprintf(line, sizeof(line),
-                   "VIOLATION seed %" PRIu64 " profile %s: %s\n", seed,
-                   sim_profile_word(plan->profile), words);
+                   "VIOLATION seed %" PRIu64 " profile %s%s: %s\n", seed,
+                   sim_profile_word(plan->profile),
+                   plan->is_short ? " --short" : "", words);
     if (write(STDOUT_FILENO, line, strlen(line)) < 0)
         exit(2);
 }
@@ -217,9 +221,10 @@ static int shrink(const sim_options *options)
     if (runs > 0) {
         sim_plan_print(plan, stdout);
         sim_run_play(plan, engine, stdout, faults, &result);
-        printf("after %u runs: sim --seed %" PRIu64 " --profile %s --trace "
+        printf("after %u runs: sim --seed %" PRIu64 " --profile %s%s --trace "
                "--edit ",
-               runs, plan->seed, sim_profile_word(plan->profile));
+               runs, plan->seed, sim_profile_word(plan->profile),
+               plan->is_short ? " --short" : "");
         sim_plan_print_edits(plan, stdout);
         printf("\n");
     } else {

@@ -291,6 +291,7 @@ void sim_actor_init(sim_actor *actor, sim_run *run, const sim_item *item)
                    item->id);
     actor->of = &run->names[sim_actor_art(actor)->family]
                            [actor->home->item->as.client.db][actor->plan->name];
+    run->has_family[actor->of->family] = true;
 }
 
 void sim_actor_begin(sim_actor *actor)

@@ -127,7 +127,7 @@ static void judge_names(sim_run *run, sim_name names[SIM_NAMES])
 void sim_judge_all(sim_run *run)
 {
     for (int family = 0; family < SIM_FAMILIES; family++) {
-        for (int db = 0; db < SIM_DBS; db++)
+        for (int db = 0; run->has_family[family] && db < SIM_DBS; db++)
             judge_names(run, run->names[family][db]);
     }
 }

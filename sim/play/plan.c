@@ -278,7 +278,8 @@ static bool is_spread(const sim_plan *plan)
 
 /* ---- the plan --------------------------------------------------------------- */
 
-void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
+void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile,
+                   bool is_short)
 {
     uint64_t random = sim_random_for(seed, 7);
     unsigned classes[CLASSES_A_RUN];
@@ -287,12 +288,14 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile)
 
     memset(plan, 0, sizeof(*plan));
     plan->seed = seed;
+    plan->is_short = is_short;
     plan->profile = profile == SIM_PROFILE_ALL
                         ? (sim_profile)(seed % SIM_PROFILES)
                         : profile;
     plan->hosts = is_spread(plan) ? MAJORITY_OF : 1;
     plan->leaves_model = sim_chance(&random, LEAVES_MODEL_PERCENT);
-    plan->ends_at = sim_spread(&random, 1000, 20000) * SIM_MS;
+    plan->ends_at =
+        sim_spread(&random, 1000, 20000) * SIM_MS / (is_short ? 8 : 1);
     plan->permits = sim_between(&random, 1, 5);
     plan->host_ppm = (int64_t)sim_below(&random, 8001) - 4000;
     if (plan->profile == SIM_PROFILE_LIMIT)

@@ -78,6 +78,7 @@ enum { SIM_ITEMS_MOST = 256, SIM_NAMES = 4 };
 typedef struct sim_plan {
     uint64_t seed;
     sim_profile profile;
+    bool is_short;
     uint64_t ends_at;  /* nobody begins anything new */
     bool leaves_model; /* faults outside the model are among the faults */
     unsigned hosts;
@@ -89,7 +90,9 @@ typedef struct sim_plan {
     size_t count;
 } sim_plan;
 
-void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile);
+/* is_short: an eighth of the time, with as many faults. */
+void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile,
+                   bool is_short);
 
 /* Whether a redlock is told that its servers lose nothing: in one run of two of
    the profile redlock. */

@@ -168,6 +168,7 @@ struct sim_run {
     sim_fault *faults;
     size_t fault_count;
     sim_name names[SIM_FAMILIES][SIM_DBS][SIM_NAMES];
+    bool has_family[SIM_FAMILIES];            /* some actor uses its names */
     sim_item probes[2 * SIM_DBS * SIM_NAMES]; /* of those who come last */
     unsigned probe_count;
     sim_event look; /* at what is believed */

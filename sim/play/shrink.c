@@ -148,7 +148,7 @@ void sim_plan_print_edits(const sim_plan *plan, FILE *file)
     sim_plan *whole = sim_alloc(sizeof(*whole));
     const char *comma = "";
 
-    sim_plan_make(whole, plan->seed, plan->profile);
+    sim_plan_make(whole, plan->seed, plan->profile, plan->is_short);
     for (size_t i = 0; i < plan->count; i++) {
         const sim_item *item = &plan->items[i], *was = &whole->items[i];
 

@@ -10,6 +10,8 @@
 
 #include "server/pool.h"
 
+enum { RUBBISH_MOST = 1024 }; /* KiB */
+
 sim_engine *sim_engine_new(void)
 {
     sim_engine *engine = sim_alloc(sizeof(*engine));
@@ -19,8 +21,7 @@ sim_engine *sim_engine_new(void)
     if (engine->lua == NULL)
         sim_fail("no memory");
     sim_sandbox_open(engine);
-    /* Rubbish is looked for when there is four times as much as was of use. */
-    lua_gc(engine->lua, LUA_GCSETPAUSE, 400);
+    lua_gc(engine->lua, LUA_GCSTOP, 0); /* see sweep() */
     return engine;
 }
 
@@ -37,17 +38,12 @@ void sim_engine_free(sim_engine *engine)
     free(engine);
 }
 
-sim_script *sim_engine_compile(sim_call *call, sim_str body)
+/* NULL: it does not compile, and the reply says why. */
+static sim_script *compile(sim_call *call, sim_str body)
 {
     sim_engine *engine = call->server->engine;
-    char sha1[41];
-    sim_entry *entry;
     sim_script *script;
 
-    sim_sha1(sha1, body);
-    entry = sim_map_find(&engine->scripts, sim_str_of(sha1));
-    if (entry != NULL)
-        return entry->pointer;
     if (luaL_loadbuffer(engine->lua, body.bytes, body.size, "@user_script") !=
         0) {
         sim_reply_error(call, "Error compiling script (new function): %s",
@@ -56,9 +52,23 @@ sim_script *sim_engine_compile(sim_call *call, sim_str body)
         return NULL;
     }
     script = sim_alloc(sizeof(*script));
-    memcpy(script->sha1, sha1, sizeof(sha1));
+    sim_sha1(script->sha1, body);
     script->ref = luaL_ref(engine->lua, LUA_REGISTRYINDEX);
-    sim_map_add(&engine->scripts, sim_str_of(sha1))->pointer = script;
+    return script;
+}
+
+sim_script *sim_engine_compile(sim_call *call, sim_str body)
+{
+    sim_engine *engine = call->server->engine;
+    sim_entry *entry = sim_map_find(&engine->scripts, body);
+    sim_script *script;
+
+    if (entry != NULL)
+        return entry->pointer;
+    script = compile(call, body);
+    if (script == NULL)
+        return NULL;
+    sim_map_add(&engine->scripts, body)->pointer = script;
     return script;
 }
 
@@ -130,6 +140,15 @@ reply_failure(sim_call *call, lua_State *lua, const sim_script *script)
     lua_pop(lua, 1);
 }
 
+/* Rubbish is looked for between scripts, while it still fits into a cache. */
+static void sweep(sim_engine *engine)
+{
+    if (lua_gc(engine->lua, LUA_GCCOUNT, 0) < engine->full_at)
+        return;
+    lua_gc(engine->lua, LUA_GCCOLLECT, 0);
+    engine->full_at = lua_gc(engine->lua, LUA_GCCOUNT, 0) + RUBBISH_MOST;
+}
+
 void sim_engine_run(sim_call *call, const sim_script *script, int key_count)
 {
     sim_engine *engine = call->server->engine;
@@ -149,4 +168,5 @@ void sim_engine_run(sim_call *call, const sim_script *script, int key_count)
     else
         sim_reply_value(call, lua);
     lua_pop(lua, 1);
+    sweep(engine);
 }

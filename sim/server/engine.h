@@ -13,12 +13,13 @@
 struct sim_engine {
     lua_State *lua;
     struct sim_pool *pool; /* its memory */
-    sim_map scripts;       /* sha1 to sim_script */
+    sim_map scripts;       /* text to sim_script: no sha1 is made twice */
     sim_call *call;        /* of the script under way */
     sim_buffer reply;
     sim_str *argv; /* of a command that a script calls, and its numbers */
     char (*numbers)[SIM_NUMBER];
-    int room; /* of both */
+    int room;    /* of both */
+    int full_at; /* the KiB that its memory has, when it is cleared up */
 };
 
 /* Opens what a script may use, and nothing else. */
