@@ -42,8 +42,13 @@ function read_rights(    i, text)
         said[$2] = 1
         for (i = 3; i <= NF; i++)
             senders[$2] = senders[$2] " " $i
-    } else if ($1 == "free" || $1 == "elsewhere") {
+    } else if ($1 == "channel" && $2 == "sentinel" && NF == 3) {
+        sentinel_channels[++sentinel_channel_count] = $3
+    } else if ($1 == "free") {
         said[$2] = is_free[$2] = 1
+    } else if ($1 == "sentinel" && NF == 2) {
+        at_sentinels[++sentinel_count] = $2
+        said["sentinel"] = is_free["sentinel"] = 1
     } else if ($1 == "cluster" && NF == 2) {
         in_cluster[++cluster_count] = $2
         sub(/\|.*/, "", $2)
@@ -339,6 +344,27 @@ function check_floors(    folder, command)
     for (command = 1; command <= count["floor"]; command++)
         if (!(list["floor", command] in said))
             fail("src/rights.table does not know '" list["floor", command] "'")
+    for (command = 1; command <= sentinel_count; command++)
+        check_text(at_sentinels[command])
+}
+
+# The last word of a command stands in a floor's source.
+function check_text(command,    folder, word)
+{
+    word = toupper(command)
+    sub(/.*\|/, "", word)
+    for (folder in source)
+        if (index(source[folder], "\"" word "\""))
+            return
+    fail("no floor sends '" command "'")
+}
+
+function put_list(name, all, n,    i)
+{
+    print "const char *const " name "[] = {"
+    for (i = 1; i <= n; i++)
+        printf "    \"%s\",\n", all[i]
+    print "    NULL};"
 }
 
 FILENAME ~ /\.c$/ {
@@ -366,14 +392,12 @@ END {
     for (i = 1; i <= help_count; i++)
         printf "    {\"%s\", \"%s\"},\n", helps[i], without[helps[i]]
     print "    {NULL, NULL}};"
-    print "const char *const cli_rights_cluster[] = {"
-    for (i = 1; i <= cluster_count; i++)
-        printf "    \"%s\",\n", in_cluster[i]
-    print "    NULL};"
-    print "const char *const cli_rights_cluster_channels[] = {"
-    for (i = 1; i <= cluster_channel_count; i++)
-        printf "    \"%s\",\n", cluster_channels[i]
-    print "    NULL};"
+    put_list("cli_rights_cluster", in_cluster, cluster_count)
+    put_list("cli_rights_cluster_channels", cluster_channels, \
+        cluster_channel_count)
+    put_list("cli_rights_sentinels", at_sentinels, sentinel_count)
+    put_list("cli_rights_sentinel_channels", sentinel_channels, \
+        sentinel_channel_count)
     print "const cli_rights cli_rights_of[] = {"
     for (i = 1; i <= primitive_count; i++)
         printf "    {\"%s\", %s_commands, %s_keys, %s_channels},\n", \

@@ -50,6 +50,21 @@ static const struct known {
       "write redis:// in the place of rediss://, or give the server TLS"}},
     {LK_EAUTH,
      false,
+     "certificate",
+     {NULL, "share/doc/latchkey/tls.md has all that TLS may say"}},
+    {LK_EAUTH,
+     false,
+     "sentinel ",
+     {NULL,
+      "set LATCHKEY_SENTINEL_PASSWORD_FILE or LATCHKEY_SENTINEL_PASSWORD, or "
+      "write ?sentinel_password=PASSWORD into the URL, and sentinel_user=USER "
+      "where it is a user's"}},
+    {LK_EDENIED,
+     false,
+     "sentinel ",
+     {NULL, "give it the rights that `latchkey doctor --acl` prints for them"}},
+    {LK_EAUTH,
+     false,
      "NOAUTH",
      {"the server wants a password",
       "set LATCHKEY_PASSWORD_FILE or LATCHKEY_PASSWORD, or write it into the "
@@ -60,10 +75,6 @@ static const struct known {
      {"a password was sent, and the server has none",
       "`latchkey config --explain` tells where it comes from: take it out "
       "there, or set `requirepass` at the server"}},
-    {LK_EAUTH,
-     false,
-     "certificate",
-     {NULL, "share/doc/latchkey/tls.md has all that TLS may say"}},
     {LK_EAUTH, false, "WRONGPASS", {"the user or the password is wrong", NULL}},
     {LK_ESERVERMEM, false, "OOM", {"the server's memory is full", NULL}},
     {LK_ELOADING, false, "LOADING", {"the server still loads its data", NULL}},

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "cli/options.h"
+#include "cli/password.h"
 
 /*
  * What every command of the tool has in common: the table of commands, what
@@ -67,9 +68,9 @@ struct cli {
     char *resolved_url;   /* owned; of cli_url() */
     bool is_local;        /* it is the private server's */
     char *resolved_from;  /* owned: where it came from */
-    char *password;       /* owned: LATCHKEY_PASSWORD's; NULL: not set */
-    char *password_from;  /* owned: who says the one that is used; NULL: the
-                             URL, or there is none */
+    /* Each owned: what their variables said, NULL: not set; and who says the
+       one that is used, NULL: the URL, or there is none. */
+    char *passwords[CLI_PASSWORDS], *passwords_from[CLI_PASSWORDS];
 };
 
 /* The commands, in the order of the help; ended by NULL. */

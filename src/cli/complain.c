@@ -191,12 +191,21 @@ static const char *cause_words(void)
     return at != NULL ? at + sizeof(between) - 1 : words;
 }
 
+/* Who said the password that was refused; NULL: the URL, or nobody. Words about a
+   sentinel say that it is one. */
+static const char *password_from(const cli *c)
+{
+    return c->passwords_from[strstr(lk_last_error(), "sentinel ") != NULL
+                                 ? CLI_PASSWORD_SENTINELS
+                                 : CLI_PASSWORD_SERVER];
+}
+
 /* Which server was meant is said by somebody: the URL may be wrong. */
 static void put_origin(char *text, size_t size, const cli *c, lk_status status)
 {
     bool is_of_url =
         status == LK_EOFFLINE || status == LK_EAUTH || status == LK_EPROTO;
-    bool has_other = status == LK_EAUTH && c->password_from != NULL;
+    const char *other = status == LK_EAUTH ? password_from(c) : NULL;
 
     text[0] = '\0';
     if (is_of_url && c->is_local)
@@ -204,8 +213,8 @@ static void put_origin(char *text, size_t size, const cli *c, lk_status status)
     else if (is_of_url && c->resolved_from != NULL)
         (void)snprintf(text, size, "; the URL comes from %s%s%s",
                        c->resolved_from,
-                       has_other ? ", the password from " : "",
-                       has_other ? c->password_from : "");
+                       other != NULL ? ", the password from " : "",
+                       other != NULL ? other : "");
 }
 
 /* "redis://h:1/0 cannot be reached: ", where that is what failed. */

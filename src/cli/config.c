@@ -25,6 +25,12 @@ const cli_setting cli_settings[] = {
      "none",
      "a file with the server's password, where the URL has none and "
      "LATCHKEY_PASSWORD is not set"},
+    {"sentinel-password-file",
+     NULL,
+     {"LATCHKEY_SENTINEL_PASSWORD_FILE", NULL},
+     "none",
+     "a file with the sentinels' password, where the URL has none and "
+     "LATCHKEY_SENTINEL_PASSWORD is not set"},
     {"lease",
      "--lease",
      {"LATCHKEY_LEASE", NULL},
@@ -50,7 +56,7 @@ const cli_setting cli_settings[] = {
      NULL,
      {"LATCHKEY_TLS_CA_FILE", NULL},
      "the system's",
-     "the CAs that are trusted where the URL is rediss:// and names none"},
+     "the CAs that are trusted where the URL says TLS and names none"},
     {"tls-cert-file",
      NULL,
      {"LATCHKEY_TLS_CERT_FILE", NULL},

@@ -102,17 +102,23 @@ static int show_profile(const cli *c, cli_json *json, bool explains)
     return code;
 }
 
-/* Nor is the password: a file of settings may be for everybody to read. */
-static int show_password(const cli *c, cli_json *json, bool explains)
+/* Nor is a password: a file of settings may be for everybody to read. */
+static int show_password(const cli *c, cli_password_kind kind, cli_json *json,
+                         bool explains)
 {
-    static const cli_setting password =
-        {.key = "password", .help = "of the server, where the URL has none"};
+    static const cli_setting passwords[CLI_PASSWORDS] =
+        {[CLI_PASSWORD_SERVER] = {.key = "password",
+                                  .help =
+                                      "of the server, where the URL has none"},
+         [CLI_PASSWORD_SENTINELS] = {.key = "sentinel-password",
+                                     .help = "of the sentinels, where the URL "
+                                             "has none"}};
     cli_value value;
-    int code = cli_password_find(c, &value);
+    int code = cli_password_find(c, kind, &value);
 
     if (code != 0)
         return code;
-    put(c, json, &password, value.text != NULL ? "***" : "none",
+    put(c, json, &passwords[kind], value.text != NULL ? "***" : "none",
         value.text != NULL ? value.from : "default", explains);
     cli_value_done(&value);
     return 0;
@@ -133,8 +139,8 @@ static int run(cli *c, int argc, char **argv)
         code = show(c, &json, setting, chosen.explains);
     if (code == 0)
         code = show_profile(c, &json, chosen.explains);
-    if (code == 0)
-        code = show_password(c, &json, chosen.explains);
+    for (int i = 0; code == 0 && i < CLI_PASSWORDS; i++)
+        code = show_password(c, (cli_password_kind)i, &json, chosen.explains);
     if (c->json) {
         cli_json_close(&json, '}');
         cli_json_line(&json);

@@ -136,6 +136,15 @@ lk_status cli_client_judge(lk_client *client, lk_status status)
     return ready == LK_ETIMEDOUT ? LK_EOFFLINE : ready;
 }
 
+/* Whether a canonical URL's scheme ends so. */
+static bool is_of(const char *url, const char *ending)
+{
+    size_t size = strcspn(url, ":");
+
+    return size > strlen(ending) &&
+           strncmp(url + size - strlen(ending), ending, strlen(ending)) == 0;
+}
+
 /* What is said of TLS beside the URL, for a URL that asks for it. One that says
    the option or the other has settled the matter: its folder of CAs is all that
    is trusted, and the key of its certificate is its own affair. */
@@ -172,8 +181,8 @@ static int tls_fill(const cli *c, lk_client_options *options,
     char text[LK_URL_DESCRIPTION_SIZE];
     int code = 0;
 
-    if (strncmp(cli_server_words(c, text, sizeof(text)), "rediss://",
-                strlen("rediss://")) != 0)
+    if (strncmp(cli_server_words(c, text, sizeof(text)), "rediss",
+                strlen("rediss")) != 0)
         return 0;
     for (size_t i = 0; i < TLS_SETTINGS && code == 0; i++)
         code = tls_set(c, i, options, &values[i]);
@@ -195,23 +204,38 @@ static bool has_password(const cli *c)
            strncmp(login + size - strlen(":***"), ":***", strlen(":***")) == 0;
 }
 
-/* The options borrow the value. The private server has no password. 0, or has
-   complained. */
-static int password_fill(cli *c, lk_client_options *options, cli_value *value)
+/* The field borrows the value. 0, or has complained. */
+static int password_set(cli *c, cli_password_kind kind, const char **field,
+                        cli_value *value)
 {
-    int code;
+    int code = cli_password_find(c, kind, value);
 
-    if (c->is_local || has_password(c))
-        return 0;
-    code = cli_password_find(c, value);
     if (code != 0 || value->text == NULL)
         return code;
-    options->password = value->text;
-    free(c->password_from);
-    c->password_from = strdup(value->from);
-    return c->password_from != NULL
+    *field = value->text;
+    free(c->passwords_from[kind]);
+    c->passwords_from[kind] = strdup(value->from);
+    return c->passwords_from[kind] != NULL
                ? 0
                : cli_fail(c, CLI_INTERNAL, "out of memory");
+}
+
+/* The private server has no password. 0, or has complained. */
+static int passwords_fill(cli *c, lk_client_options *options,
+                          cli_value values[CLI_PASSWORDS])
+{
+    char text[LK_URL_DESCRIPTION_SIZE];
+    int code = 0;
+
+    if (!c->is_local && !has_password(c))
+        code = password_set(c, CLI_PASSWORD_SERVER, &options->password,
+                            &values[CLI_PASSWORD_SERVER]);
+    if (code == 0 && cli_url_option(c, "sentinel_password") == NULL &&
+        is_of(cli_server_words(c, text, sizeof(text)), "+sentinel"))
+        code =
+            password_set(c, CLI_PASSWORD_SENTINELS, &options->sentinel_password,
+                         &values[CLI_PASSWORD_SENTINELS]);
+    return code;
 }
 
 static void on_log(lk_log_level level, const char *text, void *data)
@@ -250,15 +274,16 @@ int cli_client_of_url(cli *c, const lk_client_options *more,
 {
     lk_client_options options = options_make(c, more);
     cli_value values[TLS_SETTINGS] = {{NULL, NULL}};
-    cli_value password = {NULL, NULL};
+    cli_value passwords[CLI_PASSWORDS] = {{NULL, NULL}};
     lk_status status = LK_OK;
     int code = tls_fill(c, &options, values);
 
     if (code == 0)
-        code = password_fill(c, &options, &password);
+        code = passwords_fill(c, &options, passwords);
     if (code == 0)
         status = lk_client_open(ret_client, c->resolved_url, &options);
-    cli_value_done(&password);
+    for (size_t i = 0; i < CLI_PASSWORDS; i++)
+        cli_value_done(&passwords[i]);
     for (size_t i = 0; i < TLS_SETTINGS; i++)
         cli_value_done(&values[i]);
     return code != 0 || status == LK_OK

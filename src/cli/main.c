@@ -220,8 +220,10 @@ int main(int argc, char **argv)
     code = cli_password_take(&c) ? cli_finish(dispatch(&c, argc, argv))
                                  : cli_fail(&c, CLI_INTERNAL, "out of memory");
     wipe(c.resolved_url);
-    wipe(c.password);
     free(c.resolved_from);
-    free(c.password_from);
+    for (size_t i = 0; i < CLI_PASSWORDS; i++) {
+        wipe(c.passwords[i]);
+        free(c.passwords_from[i]);
+    }
     return code;
 }

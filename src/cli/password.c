@@ -10,19 +10,36 @@
 
 enum { PASSWORD_MAX_BYTES = 1024 }; /* of a file, with the end of its line */
 
-static const char variable_name[] = "LATCHKEY_PASSWORD";
+/* In the order in which they count. last: NULL: none. */
+static const struct source {
+    const char *variable, *setting, *last;
+} sources[CLI_PASSWORDS] = {
+    [CLI_PASSWORD_SERVER] = {"LATCHKEY_PASSWORD", "password-file",
+                             "REDISCLI_AUTH"},
+    [CLI_PASSWORD_SENTINELS] = {"LATCHKEY_SENTINEL_PASSWORD",
+                                "sentinel-password-file", NULL},
+};
 
 /* An empty one stays: it is an error if a password is looked for. */
-bool cli_password_take(cli *c)
+static bool take(const char *variable, char **ret_password)
 {
-    char *said = getenv(variable_name);
+    char *said = getenv(variable);
 
     if (said == NULL || said[0] == '\0')
         return true;
-    c->password = strdup(said);
+    *ret_password = strdup(said);
     explicit_bzero(said, strlen(said));
-    (void)unsetenv(variable_name);
-    return c->password != NULL;
+    (void)unsetenv(variable);
+    return *ret_password != NULL;
+}
+
+bool cli_password_take(cli *c)
+{
+    for (size_t i = 0; i < CLI_PASSWORDS; i++) {
+        if (!take(sources[i].variable, &c->passwords[i]))
+            return false;
+    }
+    return true;
 }
 
 /* Cuts the end of the line, as Unix or as Windows has it. 0, or has
@@ -67,10 +84,10 @@ static int read_file(const cli *c, const cli_value *file, cli_value *ret_value)
     return code;
 }
 
-static int find_file(const cli *c, cli_value *ret_value)
+static int find_file(const cli *c, const char *setting, cli_value *ret_value)
 {
     cli_value file;
-    int code = cli_setting_find(c, "password-file", NULL, &file);
+    int code = cli_setting_find(c, setting, NULL, &file);
 
     if (code == 0 && strcmp(file.from, "default") != 0)
         code = read_file(c, &file, ret_value);
@@ -91,17 +108,20 @@ static int find_variable(const cli *c, const char *name, cli_value *value)
                                      : code;
 }
 
-int cli_password_find(const cli *c, cli_value *ret_value)
+int cli_password_find(const cli *c, cli_password_kind kind,
+                      cli_value *ret_value)
 {
+    const struct source *source = &sources[kind];
     int code;
 
     memset(ret_value, 0, sizeof(*ret_value));
-    if (c->password != NULL)
-        return cli_value_set(c, ret_value, c->password, variable_name);
-    code = find_variable(c, variable_name, ret_value);
+    if (c->passwords[kind] != NULL)
+        return cli_value_set(c, ret_value, c->passwords[kind],
+                             source->variable);
+    code = find_variable(c, source->variable, ret_value);
     if (code == 0)
-        code = find_file(c, ret_value);
+        code = find_file(c, source->setting, ret_value);
     if (code == 0)
-        code = find_variable(c, "REDISCLI_AUTH", ret_value);
+        code = find_variable(c, source->last, ret_value);
     return code;
 }

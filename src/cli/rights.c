@@ -4,6 +4,7 @@
 
 #include "cli/rights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,7 +185,7 @@ rules_add(rules *r, const cli_rights *rights, const cli_scope *whose)
 static bool rules_make(rules *r, const cli_scope *scope, const char *primitive)
 {
     char *pattern = escaped(scope->prefix);
-    const cli_scope whose = {pattern, scope->tenant, scope->is_cluster};
+    const cli_scope whose = {pattern, scope->tenant, scope->is_cluster, false};
     bool is_made =
         pattern != NULL &&
         (!scope->is_cluster || commands_take(&r->commands, cli_rights_cluster));
@@ -210,7 +211,31 @@ static void put_words(char sign, const words *w)
         (void)printf(" %c%s", sign, w->all[i]);
 }
 
-static void put_text(const cli *c, const rules *r, bool is_cluster)
+enum { NOTE_SIZE = 512 };
+
+static void note_words(char text[NOTE_SIZE], char sign, const char *const *all)
+{
+    for (; *all != NULL; all++) {
+        size_t used = strlen(text);
+
+        (void)snprintf(text + used, NOTE_SIZE - used, " %c%s", sign, *all);
+    }
+}
+
+/* As it stands in the sentinels' configuration file. */
+static void note_sentinels(const cli *c)
+{
+    char commands[NOTE_SIZE] = "", channels[NOTE_SIZE] = "";
+
+    note_words(commands, '+', cli_rights_sentinels);
+    note_words(channels, '&', cli_rights_sentinel_channels);
+    cli_note(c,
+             "at the sentinels, behind `user NAME on >PASSWORD`: -@all%s "
+             "resetchannels%s",
+             commands, channels);
+}
+
+static void put_text(const cli *c, const rules *r, const cli_scope *scope)
 {
     (void)fputs("resetkeys", stdout);
     put_words('~', &r->keys);
@@ -226,7 +251,9 @@ static void put_text(const cli *c, const rules *r, bool is_cluster)
     cli_note(c,
              "whoever lists names, as by `ls`, needs +scan +hscan%s besides, "
              "and to read all keys",
-             is_cluster ? " +cluster|nodes" : "");
+             scope->is_cluster ? " +cluster|nodes" : "");
+    if (scope->has_sentinels)
+        note_sentinels(c);
 }
 
 static void put_list(cli_json *json, const char *key, const words *w)
@@ -237,7 +264,27 @@ static void put_list(cli_json *json, const char *key, const words *w)
     cli_json_close(json, ']');
 }
 
-static void put_json(const rules *r)
+static void put_fixed(cli_json *json, const char *key, const char *const *all)
+{
+    cli_json_open(json, key, '[');
+    for (; *all != NULL; all++)
+        cli_json_text(json, NULL, *all);
+    cli_json_close(json, ']');
+}
+
+static void put_sentinels(cli_json *json, bool has_sentinels)
+{
+    if (!has_sentinels) {
+        cli_json_null(json, "sentinels");
+        return;
+    }
+    cli_json_open(json, "sentinels", '{');
+    put_fixed(json, "commands", cli_rights_sentinels);
+    put_fixed(json, "channels", cli_rights_sentinel_channels);
+    cli_json_close(json, '}');
+}
+
+static void put_json(const rules *r, const cli_scope *scope)
 {
     cli_json json = {.to = stdout};
 
@@ -254,6 +301,7 @@ static void put_json(const rules *r)
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');
+    put_sentinels(&json, scope->has_sentinels);
     cli_json_close(&json, '}');
     cli_json_line(&json);
 }
@@ -360,9 +408,9 @@ int cli_rights_put(const cli *c, const cli_scope *scope, const char *primitive)
     if (!rules_make(&r, scope, primitive))
         code = cli_fail(c, CLI_INTERNAL, "out of memory");
     else if (c->json)
-        put_json(&r);
+        put_json(&r, scope);
     else
-        put_text(c, &r, scope->is_cluster);
+        put_text(c, &r, scope);
     rules_free(&r);
     return code;
 }

@@ -24,6 +24,10 @@ extern const cli_rights cli_rights_of[];
 extern const char *const cli_rights_cluster[];
 extern const char *const cli_rights_cluster_channels[];
 
+/* What a client needs at sentinels; NULL ends them. */
+extern const char *const cli_rights_sentinels[];
+extern const char *const cli_rights_sentinel_channels[];
+
 /* A command that no program needs: what is lost without it. */
 typedef struct cli_help {
     const char *command; /* NULL ends the list */
@@ -32,11 +36,11 @@ typedef struct cli_help {
 
 extern const cli_help cli_rights_helpful[];
 
-/* Whose rights: what their names begin with, and their tenant; "" for none; and
-   whether the server is a node of a cluster. */
+/* Whose rights: what their names begin with, and their tenant; "" for none;
+   whether the server is a node of a cluster, and whether sentinels name it. */
 typedef struct cli_scope {
     const char *prefix, *tenant;
-    bool is_cluster;
+    bool is_cluster, has_sentinels;
 } cli_scope;
 
 /*

@@ -7,6 +7,17 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/json.h"
+#include "cli/see/see.h"
+#include "cli/url_words.h"
+
+static void explain(const cli *c, const char *url)
+{
+    see_page page;
+    FILE *to = see_page_begin(&page, c, stdout);
+
+    cli_url_words(to, url);
+    see_page_end(&page);
+}
 
 static int run(cli *c, int argc, char **argv)
 {
@@ -36,6 +47,8 @@ static int run(cli *c, int argc, char **argv)
         cli_json_line(&json);
     } else {
         (void)printf("%s\n", text);
+        if (!c->quiet)
+            explain(c, text);
     }
     return CLI_OK;
 }
@@ -46,7 +59,10 @@ const cli_command cli_command_url = {
     .usage = "[URL]",
     .about =
         "Shows how a URL is understood: the one given, or the one that\n"
-        "every command would use. Talks to nobody.\n"
+        "every command would use. Talks to nobody. The first line is the URL "
+        "in\n"
+        "one spelling, those behind it say what it means; --quiet leaves them\n"
+        "out.\n"
         "\n"
         "  redis://host                     port 6379, database 0\n"
         "  redis://host:6380/2              another port and database\n"
@@ -73,7 +89,9 @@ const cli_command cli_command_url = {
         "Where the URL has no password, it is LATCHKEY_PASSWORD's, else that\n"
         "of the file which LATCHKEY_PASSWORD_FILE or the setting\n"
         "`password-file` names, else REDISCLI_AUTH's. A user goes with it:\n"
-        "redis://USER:@host.\n"
+        "redis://USER:@host. The sentinels' comes from the URL, else from\n"
+        "LATCHKEY_SENTINEL_PASSWORD, else from the file which\n"
+        "LATCHKEY_SENTINEL_PASSWORD_FILE or `sentinel-password-file` names.\n"
         "\n"
         "share/doc/latchkey/tls.md has the rest of TLS, sentinel.md that of\n"
         "Sentinel, cluster.md that of Redis Cluster.",

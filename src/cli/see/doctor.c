@@ -223,8 +223,8 @@ look(struct report *report, lk_client *client, const struct values *values)
     return status;
 }
 
-/* Whether the URL names a cluster. 0, or the exit code having complained. */
-static int cluster_find(const cli *c, bool *ret_is_cluster)
+/* What the URL names. 0, or the exit code having complained. */
+static int scope_find(const cli *c, cli_scope *scope)
 {
     char text[LK_URL_DESCRIPTION_SIZE];
     cli_value url;
@@ -232,8 +232,10 @@ static int cluster_find(const cli *c, bool *ret_is_cluster)
 
     if (code != 0)
         return code;
-    *ret_is_cluster = lk_url_describe(url.text, text, sizeof(text)) == LK_OK &&
-                      strstr(text, "+cluster://") != NULL;
+    if (lk_url_describe(url.text, text, sizeof(text)) == LK_OK) {
+        scope->is_cluster = strstr(text, "+cluster://") != NULL;
+        scope->has_sentinels = strstr(text, "+sentinel://") != NULL;
+    }
     cli_value_done(&url);
     return 0;
 }
@@ -242,20 +244,21 @@ static int run(cli *c, int argc, char **argv)
 {
     struct values values = {.watch_ms = 1000, .prefix = "", .tenant = ""};
     struct report report = {.c = c, .json = {.to = stdout}};
+    cli_scope scope = {.is_cluster = false};
     lk_client *client;
     lk_status status;
     cli_args args;
     int code;
 
     cli_parse(c, argc, argv, &values, &args);
-    code = cluster_find(c, &report.is_cluster);
+    code = scope_find(c, &scope);
     if (code != 0)
         return code;
+    scope.prefix = values.prefix;
+    scope.tenant = values.tenant;
+    report.is_cluster = scope.is_cluster;
     if (values.acl)
-        return cli_rights_put(c,
-                              &(cli_scope){values.prefix, values.tenant,
-                                           report.is_cluster},
-                              values.primitive);
+        return cli_rights_put(c, &scope, values.primitive);
     if (values.prefix[0] != '\0' || values.tenant[0] != '\0')
         cli_usage(c, "--prefix and --tenant are for --acl");
     if (values.primitive != NULL)
@@ -296,7 +299,8 @@ const cli_command cli_command_doctor = {
         "at each master. --acl asks no server: it prints the fewest rights "
         "with\n"
         "which a program can use the library, as rules for ACL SETUSER, of a\n"
-        "cluster if the URL names one.\n"
+        "cluster if the URL names one, and those at the sentinels if it names "
+        "them.\n"
         "Exit code 69: something fails.",
     .options = options,
     .run = run,

@@ -227,38 +227,6 @@ static void a_sentinel_may_want_a_password(void **state)
     server_stop(sentinel);
 }
 
-/* The page's rights are enough: nothing is denied. */
-static void the_least_rights_are_enough(void **state)
-{
-    char config[512], url[256];
-    server *sentinel;
-    lk_client *client;
-    redisReply *reply;
-
-    (void)state;
-    (void)snprintf(config, sizeof(config),
-                   "sentinel monitor s 127.0.0.1 %u 1\n"
-                   "user app on >secret -@all "
-                   "+sentinel|get-master-addr-by-name +sentinel|master "
-                   "+subscribe +ping resetchannels &+switch-master\n",
-                   server_port(group->servers[0]));
-    sentinel = server_start_sentinel(config);
-    assert_non_null(sentinel);
-    (void)snprintf(url, sizeof(url),
-                   "redis+sentinel://127.0.0.1:%u/s?sentinel_user=app&"
-                   "sentinel_password=secret",
-                   server_port(sentinel));
-    client = open_url(url, NULL);
-    assert_true(wait_until(is_listened_to, sentinel, LONG_MS));
-    assert_taken(url);
-    lk_client_free(client);
-    reply = server_command(sentinel, "ACL LOG");
-    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
-    assert_int_equal(reply->elements, 0);
-    freeReplyObject(reply);
-    server_stop(sentinel);
-}
-
 static void a_server_alone_is_no_master_of_sentinels(void **state)
 {
     lk_client *client = open_url(server_url(group->servers[0]), NULL);
@@ -489,7 +457,6 @@ int main(void)
         cmocka_unit_test(every_sentinel_is_listened_to),
         cmocka_unit_test(a_replica_is_refused),
         cmocka_unit_test(a_sentinel_may_want_a_password),
-        cmocka_unit_test(the_least_rights_are_enough),
         cmocka_unit_test(a_server_alone_is_no_master_of_sentinels),
         cmocka_unit_test(a_redlock_takes_no_group),
     };
