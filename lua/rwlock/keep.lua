@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- keep: lengthen a hold, see whether it is still the one that the client means,
--- and whether anybody waits for it to end.
+-- whether anybody waits for it to end, and whether its lease has a key of its own,
+-- besides the hash: one that has it will have it to its end.
 --
 -- code: 0 nobody holds instead, 2 another does, 3 the same claim under another
 -- fence, 4 it was revoked.
@@ -46,13 +47,14 @@ if bad then
     return bad
 end
 local left = tonumber(lease)
-if hold.lasts_by(lock_key, claim) ~= lock_key then
+local is_apart = hold.lasts_by(lock_key, claim) ~= lock_key
+if is_apart then
     left = lengthen(timeout_key, left)
 end
 local all = failed(left) and left or lengthen(lock_key, left)
 if failed(all) then
     return all
-elseif hold.lasts_by(lock_key, claim) == lock_key then
+elseif not is_apart then
     left = all
 end
 for _, key in ipairs({record_key, holders_key}) do
@@ -60,4 +62,4 @@ for _, key in ipairs({record_key, holders_key}) do
         lengthen(key, all + life)
     end
 end
-return {KEPT, left, waits and 1 or 0}
+return {KEPT, left, waits and 1 or 0, is_apart and 1 or 0}

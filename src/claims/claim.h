@@ -128,6 +128,7 @@ struct lk__claim {
     uint64_t kept_at; /* when its record was last made to last */
     uint64_t kept_by; /* and the inbox that stood then; 0: none */
     bool is_mixed;    /* its lease may stand in other keys than its mode says */
+    bool is_apart;    /* it has one of its own to its end, as the server said */
     struct lk__claim *next_due, *prev_due;
     bool is_due;         /* on the list of its node */
     uint64_t late_at;    /* not renewed by then, it is late; 0: it is not due */

@@ -620,6 +620,7 @@ static void claims_leave_node(lk__place *place)
         claim->kept_by = 0;
         claim->replicas = 0;
         claim->turn = 0;
+        claim->is_apart = false;
         lk__claim_believe_no_more(claim);
     }
 }

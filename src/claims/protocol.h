@@ -53,6 +53,7 @@ typedef struct lk__keep_answer {
     bool is_held;
     lk_loss loss;  /* where it is not */
     bool is_alone; /* nobody waits for it at the server */
+    bool is_apart; /* its lease has a key of its own, and keeps it */
     uint64_t top_fence;
 } lk__keep_answer;
 
@@ -137,7 +138,8 @@ typedef struct lk__protocol {
                            lk__keep_answer *ret);
 
     /* How many keys a renewal of many has for this one; 0: that is not known,
-       and it is kept whole. NULL: one for each. */
+       and it is kept whole, until the answer says that it is apart. NULL: one for
+       each. */
     size_t (*renewal_keys)(const lk__claim *claim);
 
     /* Many at once, which have as many keys each, and one lease. The answer has an

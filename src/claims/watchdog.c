@@ -217,7 +217,7 @@ static const lk__protocol *protocol_of(const struct batch *batch)
 static lk_status read_whole(struct batch *batch, const redisReply *reply)
 {
     lk__claim *claim = batch->claims[0];
-    lk__keep_answer answer;
+    lk__keep_answer answer = {.is_held = false};
     lk_status status =
         protocol_of(batch)->read_keep(reply, claim->fence, &answer);
 
@@ -227,6 +227,7 @@ static lk_status read_whole(struct batch *batch, const redisReply *reply)
         lk__claim_lose(claim, answer.loss);
     else
         lk__claim_kept(claim, batch->request.sent_at, batch->inbox_at);
+    claim->is_apart = answer.is_apart;
     return LK_OK;
 }
 

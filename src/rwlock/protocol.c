@@ -252,6 +252,7 @@ read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
     ret->is_held = a.kind == LK__RWLOCK_KEEP_KEPT;
     if (ret->is_held) {
         ret->is_alone = !a.kept.waiting;
+        ret->is_apart = a.kept.apart;
         ret->top_fence = fence;
     } else {
         ret->loss = lk__claim_loss_of(a.lost.code);
@@ -260,10 +261,12 @@ read_keep(const redisReply *reply, uint64_t fence, lk__keep_answer *ret)
 }
 
 /* A reader is its field and its lease's key. A writer is its field, but where
-   its owner reads beside it, its lease has such a key, too; whether it has, and
-   whether a downgrade was done, is not known for sure. */
+   its owner reads beside it, its lease has such a key, too, from then on; whether
+   it has, and whether a downgrade was done, only the server knows. */
 static size_t renewal_keys(const lk__claim *claim)
 {
+    if (claim->is_apart)
+        return 2;
     if (claim->is_mixed || is_upgrade(claim))
         return 0;
     return lk__rwlock_writes(claim) ? 1 : 2;

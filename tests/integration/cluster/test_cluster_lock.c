@@ -196,6 +196,7 @@ static void a_hold_outlives_a_slot_that_is_half_moved(void **state)
 struct one {
     lk_client *client;
     lk_hold *hold;
+    lk_hold *beside; /* of the same owner; NULL: none */
 };
 
 static struct one one_reader(void)
@@ -208,6 +209,26 @@ static struct one one_reader(void)
     assert_status(lk_rwlock_new(&lock, one.client, "keys", NULL), LK_OK);
     assert_status(lk_rwlock_acquire_read(lock, RINGED_LONG_MS, NULL, &one.hold),
                   LK_OK);
+    lk_rwlock_free(lock);
+    return one;
+}
+
+/* One that writes, and reads beside that: the server has said what keeps it. */
+static struct one one_writer(void)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = wait_lease_ms()};
+    struct one one = {.client = ringed_open(&brief)};
+    lk_rwlock *lock = NULL;
+
+    assert_status(lk_rwlock_new(&lock, one.client, "{keys}both", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_write(lock, RINGED_LONG_MS, NULL,
+                                          &one.hold),
+                  LK_OK);
+    assert_status(lk_rwlock_acquire_read(lock, RINGED_LONG_MS, NULL,
+                                         &one.beside),
+                  LK_OK);
+    ringed_wait_renewals(one.client, 4);
     lk_rwlock_free(lock);
     return one;
 }
@@ -241,15 +262,18 @@ static void a_siglock_without_a_tag_is_refused_at_once(void **state)
 
 static void assert_renewed(const struct one *one)
 {
-    ringed_wait_renewals(one->client, 2);
+    ringed_wait_renewals(one->client, one->beside != NULL ? 4 : 2);
     assert_status(lk_hold_check(one->hold), LK_OK);
+    if (one->beside != NULL)
+        assert_status(lk_hold_check(one->beside), LK_OK);
 }
 
 /* Wherever each of its keys is, and whether it is there at all. */
 static void
 a_hold_of_several_keys_outlives_a_slot_that_is_half_moved(void **state)
 {
-    struct one ones[] = {one_reader(), one_siglock()};
+    struct one ones[] = {one_reader(), one_siglock(), one_writer()};
+    const size_t count = sizeof(ones) / sizeof(ones[0]);
     server *to = ringed_other("keys");
     unsigned slot = ringed_slot("keys");
     size_t steps = 0;
@@ -257,14 +281,16 @@ a_hold_of_several_keys_outlives_a_slot_that_is_half_moved(void **state)
     (void)state;
     cluster_move_begin(ringed(), slot, to);
     do {
-        assert_renewed(&ones[0]);
-        assert_renewed(&ones[1]);
+        for (size_t i = 0; i < count; i++)
+            assert_renewed(&ones[i]);
         steps++;
     } while (cluster_move_keys(ringed(), slot, to, 1) > 0);
-    assert_in_range(steps, 4, 8); /* two keys at least, and the siglock's */
+    assert_in_range(steps, 7, 14); /* of three names, with their records */
     cluster_move_end(ringed(), slot, to);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < count; i++) {
         assert_renewed(&ones[i]);
+        if (ones[i].beside != NULL)
+            assert_status(lk_hold_release(ones[i].beside), LK_OK);
         assert_status(lk_hold_release(ones[i].hold), LK_OK);
         lk_client_free(ones[i].client);
     }

@@ -454,7 +454,7 @@ static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
 
     rw_acquire(f, "r1:1", "r");
     script_deny(f, "pubsub");
-    assert_like(rw_confirm(f, "r1:1", NULL, 60000), "1 60000 1");
+    assert_like(rw_confirm(f, "r1:1", NULL, 60000), "1 60000 1 1");
 }
 
 /* The living cannot be told from the dead, so nobody is taken for dead. */

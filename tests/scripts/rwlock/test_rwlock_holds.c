@@ -277,9 +277,11 @@ static void a_read_beside_the_own_write_has_a_lease_of_its_own(void **state)
 
     lua_rwlock_acquire(f, "a:1", 'w');
     fence = lua_rwlock_fence(f);
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 0 0");
     assert_like(lua_rwlock_acquire_with(f, "a:2", beside), "1 * 90000");
     assert_in_range(pttl(f, "n"), 60000, 90000);
     assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 0 1");
     assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
     assert_like(script_redis(f, "HGETALL n"), "mode read a:2 1");
 }
@@ -327,12 +329,12 @@ static void a_keep_lengthens_hash_and_timeout(void **state)
 
     lua_rwlock_acquire(f, "a:1", 'r');
     fence = lua_rwlock_fence(f);
-    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 0");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 0 1");
     assert_in_range(pttl(f, "n"), 50000, 60000);
     assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 50000, 60000);
-    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 0");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 0 1");
     lua_rwlock_acquire(f, "b:1", 'w');
-    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 1");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "1 ????? 1 1");
     assert_like(lua_rwlock_keep(f, "a:1", fence + 1, 1000), "2 3");
     script_redis(f, "DEL %s", lua_rwlock_timeout("a:1"));
     assert_like(lua_rwlock_keep(f, "a:1", fence, 1000), "2 0");
@@ -363,7 +365,7 @@ static void a_full_server_takes_nothing_in_and_lets_go(void **state)
     fence = lua_rwlock_fence(f);
     script_fill_memory(f, true);
     assert_like(lua_rwlock_acquire(f, "b:1", 'r'), "!OOM*");
-    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 0");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 0 0");
     assert_like(lua_rwlock_release(f, "a:1", fence), "1 2 0 0");
     assert_like(lua_rwlock_acquire(f, "b:1", 'r'), "!OOM*");
     assert_like(script_redis(f, "KEYS *"), LUA_RWLOCK_RECORD);
@@ -390,7 +392,7 @@ static void a_downgrade_lets_readers_in_and_no_writer_between(void **state)
     assert_in_range(pttl(f, lua_rwlock_timeout("a:1")), 20000, 30000);
     assert_in_range(pttl(f, lua_rwlock_timeout("c:1")), 1000, 3000);
     assert_like(script_heard(f), "*grant 0 rwlock c:1 *");
-    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 1");
+    assert_like(lua_rwlock_keep(f, "a:1", fence, 60000), "1 60000 1 1");
 }
 
 static void the_state_counts_no_dead_reader(void **state)

@@ -215,7 +215,7 @@ static void a_keep_tends_the_hash_for_a_fixed_lease(void **state)
 
     rw_acquire_for(f, "r1:1", "r", 600000);
     script_redis(f, "PEXPIRE n 30000");
-    assert_like(rw_confirm(f, "r1:1", NULL, 1), "1 * 0");
+    assert_like(rw_confirm(f, "r1:1", NULL, 1), "1 * 0 1");
     assert_in_range(lease_of(f, "r1:1"), 590000, 600000);
     assert_in_range(lease_of_hash(f), 590000, 600000);
 }
@@ -259,7 +259,7 @@ static void a_full_server_refuses_no_renewal(void **state)
     rw_acquire_for(f, "r1:1", "r", 5000);
     script_fill_memory(f, true);
     assert_like(rw_renew(f, "r1:1", 60000), "1 ()");
-    assert_like(rw_confirm(f, "r1:1", NULL, 70000), "1 70000 0");
+    assert_like(rw_confirm(f, "r1:1", NULL, 70000), "1 70000 0 1");
     assert_in_range(lease_of(f, "r1:1"), 69000, 70000);
 }
 
@@ -379,7 +379,7 @@ static void a_writer_without_its_record_goes_on(void **state)
 
     rw_acquire(f, "w1:1", "w");
     script_redis(f, "DEL %s", LUA_RWLOCK_RECORD);
-    assert_like(lua_rwlock_keep(f, "w1:1", 1, 60000), "1 60000 0");
+    assert_like(lua_rwlock_keep(f, "w1:1", 1, 60000), "1 60000 0 0");
 }
 
 static void a_confirm_gives_the_full_lease(void **state)
@@ -390,12 +390,12 @@ static void a_confirm_gives_the_full_lease(void **state)
     rw_acquire(f, "w1:1", "w");
     rw_acquire(f, "r1:1", "r");
     rw_release(f, "w1:1", NULL);
-    assert_like(rw_confirm(f, "r1:1", NULL, 30000), "1 30000 0");
+    assert_like(rw_confirm(f, "r1:1", NULL, 30000), "1 30000 0 1");
     assert_in_range(lease_of(f, "r1:1"), 29000, 30000);
     assert_in_range(lease_of_hash(f), 29000, 30000);
     rw_acquire(f, "w2:1", "w");
     rw_release(f, "r1:1", NULL);
-    assert_like(rw_confirm(f, "w2:1", NULL, 30000), "1 30000 0");
+    assert_like(rw_confirm(f, "w2:1", NULL, 30000), "1 30000 0 0");
     assert_in_range(lease_of_hash(f), 29000, 30000);
     assert_like(rw_confirm(f, "w2:1", "5", 30000), "2 3");
     assert_like(rw_confirm(f, "w3:1", "5", 30000), "2 2");
@@ -409,12 +409,12 @@ static void a_confirm_tells_a_reader_whether_it_keeps_somebody_out(void **state)
     rw_hear(f, "u2:1", "w1:1", (char *)NULL);
     rw_acquire(f, "u1:1", "u");
     rw_acquire(f, "u2:1", "u");
-    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 0");
+    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 0 1");
     rw_acquire(f, "w1:1", "w");
-    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 1");
+    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 1 1");
     rw_leave(f, "w1:1", false);
     script_listen(f, f->channel);
-    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 1");
+    assert_like(rw_confirm(f, "u1:1", NULL, 30000), "1 * 1 1");
 }
 
 static void with_readers_first_no_writer_is_a_reason_to_leave(void **state)
@@ -424,7 +424,7 @@ static void with_readers_first_no_writer_is_a_reason_to_leave(void **state)
     rw_set_order("1");
     rw_acquire(f, "r1:1", "r");
     rw_acquire(f, "w1:1", "w");
-    assert_like(rw_confirm(f, "r1:1", NULL, 30000), "1 * 0");
+    assert_like(rw_confirm(f, "r1:1", NULL, 30000), "1 * 0 1");
 }
 
 /* ---- who asks ---- */

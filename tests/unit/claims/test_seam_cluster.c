@@ -158,7 +158,7 @@ static void play_script(fake_link *link, const char **argv, const size_t *sizes)
     } else if (runs(argv, sizes, &lk__lock_acquire_script)) {
         fake_say(link, "*4\r\n:1\r\n:1\r\n:3000\r\n:63\r\n");
     } else if (runs(argv, sizes, &lk__rwlock_keep_script)) {
-        fake_say(link, "*3\r\n:1\r\n:3000\r\n:0\r\n");
+        fake_say(link, "*4\r\n:1\r\n:3000\r\n:0\r\n:1\r\n");
     } else if (runs(argv, sizes, &lk__rwlock_acquire_script)) {
         fake_say(link, "*3\r\n:1\r\n:1\r\n:3000\r\n");
     } else {
@@ -332,6 +332,32 @@ static void a_reader_is_renewed_at_both_masters(void **state)
     lk_rwlock_free(lock);
 }
 
+/* The write has the key of its own lease as well, as its server has said. */
+static void an_upgrade_is_renewed_at_both_masters(void **state)
+{
+    lk_rwlock *lock = NULL;
+    lk_hold *read = NULL, *write = NULL;
+
+    (void)state;
+    open_client();
+    assert_status(lk_rwlock_new(&lock, now.client, "r", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_upgradeable(lock, SECOND_MS, NULL, &read),
+                  LK_OK);
+    assert_status(lk_rwlock_acquire_write(lock, SECOND_MS, NULL, &write),
+                  LK_OK);
+    run_ms(WATCHDOG_MS);
+    now.importer = "new";
+    run_ms(60 * (uint64_t)WATCHDOG_MS);
+    assert_status(lk_hold_check(read), LK_OK);
+    assert_status(lk_hold_check(write), LK_OK);
+    assert_int_equal(now.unasked, 0);
+    now.importer = NULL;
+    run_ms(WATCHDOG_MS);
+    assert_status(lk_hold_release(write), LK_OK);
+    assert_status(lk_hold_release(read), LK_OK);
+    lk_rwlock_free(lock);
+}
+
 /* A question of no lock: how many stripes there are. */
 static void a_question_goes_with_its_slot(void **state)
 {
@@ -368,6 +394,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_question_goes_with_its_slot, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_reader_is_renewed_at_both_masters,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(an_upgrade_is_renewed_at_both_masters,
                                         setup, teardown),
     };
 
