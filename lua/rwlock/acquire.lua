@@ -65,7 +65,8 @@ local function look_ahead()
     if redis.call('EXISTS', queue_key) == 0 then
         return {x = {}, w = {}, u = {}, r = {}}
     end
-    local seen, denied = room.look(to, {}, {}, own)
+    local seen, denied = room.look(to, {}, {}, own,
+        it.mode == 'r' and 'xw' or nil)
     if score then
         local before = {}
         for _, one in ipairs(seen[it.mode]) do
@@ -83,7 +84,8 @@ end
 local function is_open()
     local own_writer = writes ~= ''
         and redis.call('HEXISTS', lock_key, writes .. ':write') == 1
-    local has_upgrader = readers.lives(lock_key, hold.marks.upgrader)
+    local has_upgrader = it.mode == 'u'
+        and readers.lives(lock_key, hold.marks.upgrader)
     if hold.mode == 'write' then
         return own_writer and (it.mode == 'r'
             or it.mode == 'u' and not has_upgrader)
@@ -98,11 +100,10 @@ local function is_open()
                 or #seen.w + #seen.r + #seen.u > 0) then
             return false
         end
-        seen.x, seen.u, seen.r = {}, {}, {it}
         it.ticket = score and it.ticket or queue.score(1, 0) - 1
-        local ins, wrong = room.choose(to, seen, turned)
+        local fits = room.admits(to, it, seen.w[1], turned)
         it.ticket = score and it.ticket or 0
-        return ins and ins[1] == it, wrong
+        return fits
     elseif it.mode == 'w' and #seen.w + #seen.r + #seen.u > 0 then
         return false
     end
@@ -165,7 +166,9 @@ local function stand()
                 string.match(claim, '^(.*):'))
         end
     end
-    local contends = room.contender(to) == own and (hold.mode and 1 or 2) or 0
+    local contends = not (hold.mode == 'read' and it.mode == 'r')
+        and room.contender(to, {[own] = true})
+        and (hold.mode and 1 or 2) or 0
     local text = contends == 1 and turned.theirs and turns.seen(turned)
     if text or not has_order then
         redis.pcall('SET', record_key, hold.record({turn = text or nil}), 'PX',

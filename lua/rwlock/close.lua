@@ -91,7 +91,7 @@ local seen, ins, denied, begun = {parked = {}, more = 0}, {}, nil, nil
 local was_waited = hold.mode ~= 'write'
     and redis.call('EXISTS', queue_key) == 1
 if was_waited then
-    seen, denied = room.look(to, {}, {}, own)
+    seen, denied = room.survey(to, {}, {}, own)
     ins, bad = room.choose(to, seen, turned, not wrote and claim or nil)
     if bad then
         return bad

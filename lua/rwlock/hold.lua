@@ -44,7 +44,7 @@ function hold.look(lock, record_at, claim)
         hold.mode, hold.lapsed, hold.is_ours = 'read', last, false
     end
     hold.writes = hold.mode == 'write' and fields[3] ~= false
-    hold.reads = fields[2] ~= false and readers.lives(lock, claim)
+    hold.reads = fields[2] ~= false and readers.lives(lock, claim, true)
     hold.code = (hold.mode == 'write' or hold.lapsed == claim .. ':write')
         and 2 or 0
     return nil

@@ -9,13 +9,14 @@
 
 local readers = {}
 
-local CHUNK = 32
+-- So many keys are read at first, as most often one of them lives, and then.
+local FIRST, CHUNK = 2, 32
 -- A reader of Redisson's with more holds than this is taken to live.
 readers.HOLDS = 64
 
 -- What was found out, by field; and where the looking has come to.
-local known, page, dead = {}, {}, {}
-local at, pages = 1, 0
+local known = {}
+local page, dead, place, pages = {}, {}, 1, 0
 
 -- The key that lives as long as a reader's lease; count: which of its holds.
 function readers.key(lock, claim, count)
@@ -24,10 +25,10 @@ function readers.key(lock, claim, count)
 end
 
 local function look_at_some(lock)
-    local keys, whose = {}, {}
-    while at < #page and #keys < CHUNK do
-        local field, count = page[at], tonumber(page[at + 1]) or 1
-        at = at + 2
+    local keys, whose, most = {}, {}, next(known) and CHUNK or FIRST
+    while place < #page and #keys < most do
+        local field, count = page[place], tonumber(page[place + 1]) or 1
+        place = place + 2
         if field == 'mode' or string.sub(field, -6) == ':write'
                 or known[field] ~= nil then
             count = 0
@@ -56,7 +57,7 @@ end
 
 local function turn_page(lock)
     local reply
-    at, pages = 1, pages + 1
+    place, pages = 1, pages + 1
     if pages == 1 then
         reply = redis.pcall('HSCAN', lock, '0', 'COUNT', '32')
         if not failed(reply) then
@@ -79,7 +80,7 @@ function readers.any(lock, but, also)
             end
         end
         local bad
-        if at < #page then
+        if place < #page then
             bad = look_at_some(lock)
         elseif pages < 2 then
             bad = turn_page(lock)
@@ -92,16 +93,33 @@ function readers.any(lock, but, also)
     end
 end
 
--- Whether this one lives.
-function readers.lives(lock, claim)
-    if known[claim] == nil then
-        known[claim] = redis.call('HEXISTS', lock, claim) == 1
+-- Whether this one lives; '-' is nobody. is_there: its field is known to be there.
+function readers.lives(lock, claim, is_there)
+    if claim ~= '-' and known[claim] == nil then
+        known[claim] = (is_there
+            or redis.call('HEXISTS', lock, claim) == 1)
             and redis.call('EXISTS', readers.key(lock, claim)) == 1 or nil
     end
     return known[claim] == true
 end
 
+-- The whole hash as it was read, fields and values in turn, behind its look if
+-- there was none; nil: it has more than most fields, or cannot be read.
+function readers.all(lock, most)
+    if pages == 0 and turn_page(lock)
+            or pages == 1 and (redis.call('HLEN', lock) > most
+                or turn_page(lock))
+            or #page > most * 2 then
+        return nil
+    end
+    return page
+end
+
 -- Those in the hash that were found to be dead, 1024 at most.
 function readers.gone()
-    return {unpack(dead, 1, 1024)}
+    local gone = {}
+    for i = 1, math.min(#dead, 1024) do
+        gone[i] = dead[i]
+    end
+    return gone
 end

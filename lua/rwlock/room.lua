@@ -28,21 +28,34 @@ end
 -- Whether some who read are not ours: of those no grant is known. Grants stay
 -- behind where others ended the hash, so fields are compared one by one, of a
 -- hash with more than a few just their number.
-function room.has_strangers(to)
-    local all = redis.call('HLEN', to.lock) - 1 - (hold.lapsed and 1 or 0)
-    if all > redis.call('HLEN', to.holders) then
-        return true
+local function find_strangers(to)
+    local all, fields = readers.all(to.lock, FEW), {}
+    if not all then
+        return redis.call('HLEN', to.lock) - 1 - (hold.lapsed and 1 or 0)
+            > redis.call('HLEN', to.holders)
     end
-    local fields = all <= FEW and redis.pcall('HKEYS', to.lock) or {}
+    for i = 1, #all, 2 do
+        if all[i] ~= 'mode' and all[i] ~= hold.lapsed then
+            fields[#fields + 1] = all[i]
+        end
+    end
     local grants = #fields > 0
-        and redis.pcall('HMGET', to.holders, unpack(fields)) or {}
+        and redis.call('HMGET', to.holders, unpack(fields)) or {}
     for i = 1, #grants do
-        if not grants[i] and fields[i] ~= 'mode'
-                and fields[i] ~= hold.lapsed then
+        if not grants[i] then
             return true
         end
     end
     return false
+end
+
+local strangers
+
+function room.has_strangers(to)
+    if strangers == nil then
+        strangers = find_strangers(to)
+    end
+    return strangers
 end
 
 local function is_our_turn(turned)
@@ -98,14 +111,16 @@ local function line_of(to, mode, count, back, but, parked)
     return entries, #found == count * 2
 end
 
--- Looks at the first of all bands. mine: texts of members known to be alive;
--- back: those that return to their places; but: a text that is left out. Sets
--- x w u r to those that live, in order; parked to what ZADD parks, strangers among
--- them; more to 1 where others stand behind those that are parked. Where that cannot be told, all
--- are taken to live; then it returns the error as well.
-function room.look(to, mine, back, but)
-    local seen, all, is_full = {parked = {}, more = 0}, {}, {}
-    for mode in string.gmatch(MODES, '.') do
+-- Looks at the first of the bands of these modes, nil: of all. mine: texts of members known to
+-- be alive; back: those that return to their places; but: a text that is left out.
+-- Sets x w u r to those that live, in order; parked to what ZADD parks, strangers
+-- among them; more to 1 where others stand behind those that are parked. Where that
+-- cannot be told, all are taken to live; then it returns the error as well.
+function room.look(to, mine, back, but, modes)
+    local seen, all, is_full = {x = {}, w = {}, u = {}, r = {}, parked = {},
+        more = 0}, {}, {}
+    modes = modes or MODES
+    for mode in string.gmatch(modes, '.') do
         local parked = #seen.parked
         seen[mode], is_full[mode] = line_of(to, mode, '16', back, but,
             seen.parked)
@@ -116,7 +131,7 @@ function room.look(to, mine, back, but)
     end
     seen.readers_behind = is_full.r
     local bad = #all > 0 and alive.look(to.queue, all)
-    for mode in string.gmatch(MODES, '.') do
+    for mode in string.gmatch(modes, '.') do
         local living = {}
         for i = 1, #seen[mode] do
             local it = seen[mode][i]
@@ -143,9 +158,37 @@ local function lets_read(it, writer, outside, passes)
     return wave < 0 or it.ticket <= wave or passes
 end
 
--- The members that come in now, of those that were seen; stays: whether a reader
--- goes on. Upgrades without a base are noted as seen.lost. Returns a list, or
--- nil and an error.
+-- Whether behind a writer that waits none of those who read comes in before it:
+-- it is not their phase, so they need not be looked at.
+local function keeps_out(to, writer)
+    local wave = tonumber(hold.marks.wave)
+    return writer and hold.marks.order == '0' and wave >= 0
+        and redis.call('ZCOUNT', to.queue, queue.score(2, 0),
+            queue.score(3, wave)) == 0 and not passes_writers(to)
+end
+
+-- As look, at all that may come in: where the first writer keeps the others out it
+-- is the only one to be looked at.
+function room.survey(to, mine, back, but)
+    if #back == 0 and hold.marks.order == '0' and hold.marks.wave ~= '-1' then
+        local seen, bad = room.look(to, mine, back, but, 'xw')
+        if not bad and #seen.x == 0 and keeps_out(to, seen.w[1]) then
+            return seen
+        end
+    end
+    return room.look(to, mine, back, but)
+end
+
+-- Whether one that comes to read gets in before those who wait to write, of whom
+-- writer is the first.
+function room.admits(to, it, writer, turned)
+    local outside = room.has_outside_writer(to, turned)
+    return lets_read(it, writer, outside,
+        writer and not outside and passes_writers(to))
+end
+
+-- The members that come in now, of those that were seen. Upgrades without a base
+-- are noted as seen.lost. Returns a list, or nil and an error.
 function room.choose(to, seen, turned, leaving)
     seen.lost = {}
     if hold.mode == 'write' then
@@ -171,7 +214,8 @@ function room.choose(to, seen, turned, leaving)
         return not bad and {fits and first or nil} or nil, bad
     end
     local writer, ins = seen.w[1], {}
-    local outside = room.has_outside_writer(to, turned)
+    local outside = #seen.r + #seen.u > 0
+        and room.has_outside_writer(to, turned)
     local passes = writer and not outside and passes_writers(to)
     for i = 1, #seen.r do
         if lets_read(seen.r[i], writer, outside, passes) then
@@ -218,25 +262,20 @@ function room.is_waited_for(to)
     return redis.call('ZCOUNT', to.queue, '0', '(' .. queue.score(band, 0)) > 0
 end
 
--- The next member where the holder will never hand the name over, or where it
--- lies free for others: its text; nil: nobody waits.
-function room.contender(to)
-    local bands = 4
+-- The next member, if it is one of mine, where the holder will never hand the name
+-- over, or where it lies free for others: its text, or nil.
+function room.contender(to, mine)
     if hold.mode == 'write' and hold.is_ours then
         return nil
-    elseif hold.mode == 'read' then
-        if not room.has_strangers(to) then
-            return nil
-        end
-        bands = 2
     end
     local found, ticket
-    for band = 0, bands - 1 do
+    for band = 0, hold.mode == 'read' and 1 or 3 do
         local one = queue.first(to.queue, band, '1')
         local _, own = queue.parts(tonumber(one[2] or '0'))
         if one[1] and (not ticket or own < ticket) then
             found, ticket = one[1], own
         end
     end
-    return found
+    return found and mine[found]
+        and (hold.mode ~= 'read' or room.has_strangers(to)) and found or nil
 end

@@ -6,6 +6,8 @@
 local share = {}
 
 local CLAIM_MS = 3000
+-- The hash is not made shorter by less than that.
+local NEAR_MS = 10
 
 -- Does commands in turn. Returns the first error, or nil.
 local function do_all(commands)
@@ -165,13 +167,16 @@ end
 
 -- Takes away what those who left had beside their fields.
 local function clear_behind(to, out)
+    local names = out.fields
     if out.claim then
         redis.pcall('DEL', out.key)
-        redis.pcall('HDEL', to.holders, out.claim)
+        if names[1] ~= out.claim then
+            names = {out.claim, unpack(names)}
+        end
     end
-    for i = 1, #out.fields, 32 do
-        redis.pcall('HDEL', to.holders, unpack(out.fields, i,
-            math.min(i + 31, #out.fields)))
+    for i = 1, #names, 32 do
+        redis.pcall('HDEL', to.holders, unpack(names, i,
+            math.min(i + 31, #names)))
     end
 end
 
@@ -241,26 +246,22 @@ function share.tell(to, it, fence)
 end
 
 -- Has the hash end with the last lease in it, as Redisson does, and not with one
--- that was given up. In doubt it ends later.
-local function shorten(to)
-    local count = redis.pcall('HLEN', to.lock)
-    if failed(count) or count > 64 then
-        return
-    end
-    local fields, longest = redis.pcall('HGETALL', to.lock), 0
-    if failed(fields) then
-        return
-    end
-    for i = 1, #fields, 2 do
-        local holds = tonumber(fields[i + 1]) or 0
+-- that was given up. In doubt it ends later. fields and values are those of the hash,
+-- nil: of more than a few; those who came last are looked at first, as their leases
+-- end last. is_out: the fields that went.
+local function shorten(to, fields, is_out)
+    local longest = 0
+    for i = fields and #fields - 1 or 0, 1, -2 do
+        local holds = is_out[fields[i]] and 0 or tonumber(fields[i + 1]) or 0
         local writer = string.match(fields[i], '^(.*):write$')
-        if writer and writer ~= hold.marks.aside or holds > readers.HOLDS then
+        if writer and writer ~= hold.marks.aside and not is_out[fields[i]]
+                or holds > readers.HOLDS then
             return
         end
         for j = 1, holds do
             local left = redis.pcall('PTTL', readers.key(to.lock,
                 writer or fields[i], j))
-            if failed(left) or left == -1 then
+            if failed(left) or left == -1 or left + NEAR_MS >= to.left then
                 return
             end
             longest = math.max(longest, left)
@@ -283,6 +284,7 @@ function share.free(to, out, wrote)
         end
         return bad
     end
+    local fields, is_out = readers.all(to.lock, 64), {}
     if wrote then
         hold.marks.wave = queue.text(room.last_reader(to))
     end
@@ -302,7 +304,10 @@ function share.free(to, out, wrote)
         redis.pcall('SET', to.record, hold.record({}), 'PX',
             hold.life(to.record, to.left + to.life))
     end
-    shorten(to)
+    for i = 1, #out.fields do
+        is_out[out.fields[i]] = true
+    end
+    shorten(to, fields, is_out)
     return nil
 end
 

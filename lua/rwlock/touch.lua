@@ -82,16 +82,19 @@ end
 
 -- The members that come in, or that have to look for themselves.
 local seen, ins, next_up, denied = {parked = {}, more = 0}, {}, 0, nil
-local first = room.contender(to)
-if hold.mode ~= 'write' and redis.call('EXISTS', queue_key) == 1 then
-    seen, denied = room.look(to, mine, back, nil)
+local first = waits and room.contender(to, mine)
+if hold.mode ~= 'write' and (waits or #holds == 0)
+        and redis.call('EXISTS', queue_key) == 1 then
+    -- Now and then at all: the dead are not to stay behind a writer for long.
+    seen, denied = (clock.ms % 16 == 0 and room.look or room.survey)(to, mine,
+        back, nil)
     local counts = audience({channel})
     local theirs = not hold.mode and turns.left(turned, turned.theirs
         and (failed(counts) or interop == '1' or counts[2] > 0
             or turns.is_met(turned)
             or redis.call('EXISTS', spin_key) == 1)) > 0
     if theirs then
-        next_up = first and mine[first] and 2 or 0
+        next_up = first and 2 or 0
     else
         ins, bad = room.choose(to, seen, turned)
         if bad then
@@ -105,7 +108,7 @@ if hold.mode ~= 'write' and redis.call('EXISTS', queue_key) == 1 then
     end
 end
 local text
-if hold.mode and first and mine[first]
+if hold.mode and first
         and not (ins[1] and ins[1].text == first) then
     next_up = 1
     text = #ins == 0 and turned.theirs and turns.seen(turned) or nil

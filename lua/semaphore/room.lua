@@ -12,7 +12,8 @@ local room = {}
 -- A grant lasts at most so long until its owner is heard of.
 local CLAIM_MS = 3000
 -- So many are looked at in one call; and so many are told where N becomes less.
-local LOOKS, TOLD = 64, 1000
+local LOOKS = 64
+local TOLD = 1000
 -- Those of the queue who wait for permits with a lease.
 local MODE = 'p'
 

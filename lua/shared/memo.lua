@@ -12,7 +12,7 @@ local memo = {}
 local KEEP = 660000
 local SWEEP = 60000
 -- So many are dropped in one call.
-local MOST = 128
+local DROPS = 128
 
 -- Sets memo.words, those of a change; nil: it was not made. Ends the script where
 -- the key is none.
@@ -40,14 +40,14 @@ local function drop_old()
     local old = {}
     for i = 1, #found[2], 2 do
         local ms = tonumber(string.match(found[2][i + 1], '^(%d+)'))
-        if #old < MOST and (not ms or ms + KEEP < clock.ms) then
+        if #old < DROPS and (not ms or ms + KEEP < clock.ms) then
             old[#old + 1] = found[2][i]
         end
     end
     if #old > 0 then
         redis.pcall('HDEL', memo.key, unpack(old))
     end
-    local next_ms = found[1] == '0' and #old < MOST and SWEEP or 0
+    local next_ms = found[1] == '0' and #old < DROPS and SWEEP or 0
     redis.pcall('HSET', memo.key, '#',
         string.format('%.0f %s', clock.ms + next_ms, found[1]))
 end

@@ -5,7 +5,8 @@
 local waiting = {}
 
 -- So many are listed, so many are read at a time, and at the most.
-local LISTED, MOST = 64, 1024
+local LISTED = 64
+local MOST = 1024
 
 -- How many wait of one score and those before another, and the first 64 of them,
 -- as entries. The silent among the first 1024 do not wait; whoever is behind those

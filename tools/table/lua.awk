@@ -228,7 +228,7 @@ function read_lua(path,    line, text, rest)
         if (line ~ /--\[=*\[/) {
             where = path
             fail("no long comments, they are not stripped")
-        } else if (line == "-- rest") {
+        } else if (line "\n" == REST) {
             rest = 1
         } else if (line ~ /^-- needs: /) {
             line = substr(line, 11) " "
@@ -404,7 +404,87 @@ function check_answers(owner, text,    one, name, count, commas)
     }
 }
 
+# ---- what is not used ----
+
+# Counts in refers[block, name] the names that a line mentions: a.b.c is a, a.b and
+# a.b.c. What a field that holds a key is called is none.
+function note_names(line, block,    name, at)
+{
+    gsub(/[{ ][a-z]+ = [a-z]+_key/, "", line)
+    while (match(line, /[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*/)) {
+        name = substr(line, RSTART, RLENGTH)
+        line = substr(line, RSTART + RLENGTH)
+        do {
+            if (!refers[block, name]++)
+                mentions[block] = mentions[block] name " "
+            at = sub(/[.][^.]*$/, "", name)
+        } while (at)
+    }
+}
+
+# Marks in is_used the functions that a block leads to. Block 0 is what stands in
+# no function.
+function mark_used(block,    names, n, i, blocks, m, j)
+{
+    is_used[block] = 1
+    n = split(mentions[block], names, " ")
+    for (i = 1; i <= n; i++) {
+        m = split(defined[names[i]], blocks, " ")
+        for (j = 1; j <= m; j++)
+            if (!is_used[blocks[j]])
+                mark_used(blocks[j])
+    }
+}
+
+# Whether more than the line itself mentions one of the names that it defines.
+function is_needed(line, blocks,    names, n, i, j)
+{
+    if (line !~ /^local [A-Za-z_]+(, [A-Za-z_]+)*( = [A-Z0-9a-z{}'_., -]+)?$/ \
+        && line !~ /^[a-z]+\.[A-Z]+(, [a-z]+\.[A-Z]+)* = [A-Z0-9, ]+$/)
+        return 1
+    sub(/^local /, "", line)
+    sub(/ = .*$/, "", line)
+    n = split(line, names, ", ")
+    for (i = 1; i <= n; i++)
+        for (j = 0; j <= blocks; j++)
+            if (is_used[j] && refers[j, names[i]] > (j == 0))
+                return 1
+    return 0
+}
+
+# The text without the functions that nothing leads to, and the tables and numbers
+# that only they used: a script makes all that it has each time that it runs.
+# A function goes from a line without a blank before it to its `end`.
+function pruned(text,    lines, n, i, block, blocks, block_of, name, kept)
+{
+    split("", refers); split("", mentions); split("", is_used)
+    split("", defined)
+    n = split(text, lines, "\n")
+    for (i = 1; i < n; i++) {
+        if (lines[i] ~ /^(local )?function /) {
+            block = ++blocks
+            name = lines[i]
+            sub(/^(local )?function /, "", name)
+            sub(/\(.*/, "", name)
+            defined[name] = defined[name] block " "
+        }
+        block_of[i] = block
+        note_names(lines[i], block + 0)
+        if (lines[i] == "end")
+            block = 0
+    }
+    mark_used(0)
+    for (i = 1; i < n; i++)
+        if (is_used[block_of[i] + 0] && is_needed(lines[i], blocks))
+            kept = kept lines[i] "\n"
+    return kept == text ? text : pruned(kept)
+}
+
 # ---- a script ----
+
+BEGIN {
+    REST = "-- rest\n"
+}
 
 function write_script(name,    owner, path, body, behind, needs, text, file)
 {
@@ -424,7 +504,9 @@ function write_script(name,    owner, path, body, behind, needs, text, file)
     gathered = ""
     gather(needs)
     where = path
-    behind = put_in_place(gathered behind)
+    text = pruned(text REST put_in_place(gathered behind))
+    behind = substr(text, index(text, REST) + length(REST))
+    text = substr(text, 1, index(text, REST) - 1)
     # A library stands before the first part that uses it, so that a script which
     # has answered by then does not make it.
     text = libraries(text) text

@@ -73,7 +73,8 @@ static const char *changed(const char *text, const char *from, const char *to)
     return out;
 }
 
-/* Makes C and Lua of these; returns what was said of what is wrong. */
+/* Makes C and Lua of these; returns what was said of what is wrong, and each word
+   "spare" of the script. */
 static const char *
 make(const char *table, const char *script, const char *fragment)
 {
@@ -90,11 +91,13 @@ make(const char *table, const char *script, const char *fragment)
     put(folder, "x/x.table", table);
     put(folder, "x/s.lua", script);
     put(folder, "shared/f.lua", fragment);
-    snprintf(command, sizeof(command),
-             "cd %s && awk -v family=x -v lua=. -v out=. -f '%s/read.awk' -f "
-             "'%s/c.awk' -f '%s/lua.awk' x/x.table 2>&1; rm -r %s",
-             folder, LK_SOURCE_DIR "/tools/table", LK_SOURCE_DIR "/tools/table",
-             LK_SOURCE_DIR "/tools/table", folder);
+    snprintf(
+        command, sizeof(command),
+        "cd %s && awk -v family=x -v lua=. -v out=. -f '%s/read.awk' -f "
+        "'%s/c.awk' -f '%s/lua.awk' x/x.table 2>&1; grep -ois spare x_s.lua; "
+        "rm -r %s",
+        folder, LK_SOURCE_DIR "/tools/table", LK_SOURCE_DIR "/tools/table",
+        LK_SOURCE_DIR "/tools/table", folder);
     pipe = popen(command, "re"); /* NOLINT(cert-env33-c): of the test's own */
     assert_non_null(pipe);
     size = fread(words, 1, sizeof(words) - 1, pipe);
@@ -132,6 +135,26 @@ static void a_right_table_is_taken(void **state)
 {
     (void)state;
     assert_string_equal(make(good_table, good_script, good_fragment), "");
+}
+
+/* What nothing leads to goes, and what only that used. */
+static void a_script_has_no_function_that_it_does_not_use(void **state)
+{
+    static const char unused[] = "local SPARE = 5\n"
+                                 "function f.spare()\n"
+                                 "    return f.one() + SPARE\n"
+                                 "end\n";
+    char fragment[1000];
+
+    (void)state;
+    snprintf(fragment, sizeof(fragment), "%s%s", good_fragment, unused);
+    assert_string_equal(make(good_table, good_script, fragment), "");
+    assert_string_equal(make(good_table,
+                             changed(good_script, "queue_key,",
+                                     "f.spare(),"
+                                     " queue_key,"),
+                             fragment),
+                        "SPARE\nspare\nSPARE\nspare\n");
 }
 
 static void a_table_that_is_wrong_in_itself_is_refused(void **state)
@@ -395,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_table_is_taken),
+        cmocka_unit_test(a_script_has_no_function_that_it_does_not_use),
         cmocka_unit_test(a_table_that_is_wrong_in_itself_is_refused),
         cmocka_unit_test(a_table_and_a_script_that_do_not_fit_are_refused),
         cmocka_unit_test(a_script_that_does_not_fit_is_refused),
