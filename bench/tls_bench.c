@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What TLS costs: 1, 16 and 128 locks that one client takes and gives back at
- * the same time, over TCP and over TLS in turns, at one server. The last column
- * is the median over the rounds of what one round lost.
+ * What TLS costs: locks that one client takes and gives back, one by a thread that
+ * waits for it, or 1, 16 and 128 at the same time, over TCP and over TLS; and a
+ * bare client beside it, at the same server. All four take turns. What is lost is
+ * the median over the rounds of what one round lost.
  */
 
 #include <latchkey/latchkey.h>
@@ -16,18 +17,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "bare_scripts.h"
 #include "measure.h"
 #include "server.h"
+#include "tls_bare.h"
 
 enum { ROUNDS = 9, QUICK_ROUNDS = 3, LOOPS_MAX = 128, TRANSPORTS = 2 };
 
-#define WARM_UP_NS UINT64_C(200000000)
-#define ROUND_NS   UINT64_C(1000000000)
-
-static const unsigned depths[] = {1, 16, 128};
+/* A machine that others use may give the server no time for a while. */
+#define PATIENCE "command_timeout_ms=60000"
 
 static char folder[64], certificate[128], key[128];
 static char urls[TRANSPORTS][320];
+static unsigned ports[TRANSPORTS];
 
 static void must(lk_status status, const char *what)
 {
@@ -84,18 +86,21 @@ static void certificate_make(void)
 static void ports_open(void)
 {
     redisContext *redis = server_connect();
-    unsigned plain = port_find();
-    unsigned tls = port_find();
 
-    server_do(redis, "CONFIG SET port %u", plain);
+    ports[0] = port_find();
+    ports[1] = port_find();
+    scripts_load(redis);
+    server_do(redis, "CONFIG SET port %u", ports[0]);
     server_do(redis,
               "CONFIG SET tls-cert-file %s tls-key-file %s tls-ca-cert-file "
               "%s tls-auth-clients no tls-port %u",
-              certificate, key, certificate, tls);
+              certificate, key, certificate, ports[1]);
     redisFree(redis);
-    (void)snprintf(urls[0], sizeof(urls[0]), "redis://127.0.0.1:%u", plain);
+    (void)snprintf(urls[0], sizeof(urls[0]), "redis://127.0.0.1:%u?" PATIENCE,
+                   ports[0]);
     (void)snprintf(urls[1], sizeof(urls[1]),
-                   "rediss://127.0.0.1:%u?tls_ca_file=%s", tls, certificate);
+                   "rediss://127.0.0.1:%u?" PATIENCE "&tls_ca_file=%s",
+                   ports[1], certificate);
 }
 
 /* ---- loops ---------------------------------------------------------------- */
@@ -133,19 +138,26 @@ static void on_held(lk_status status, lk_hold *hold, void *data)
     must(lk_hold_release_async(hold, on_released, data), "release");
 }
 
-/* Pairs of acquire and release in a second. */
-static double rate(const char *url, unsigned depth)
+static lk_client *client_open(const char *url)
+{
+    lk_client *client;
+
+    must(lk_client_open(&client, url, NULL), "open");
+    must(lk_client_wait_ready(client, 10000), "ready");
+    return client;
+}
+
+/* Pairs of acquire and release in a second, begun by callbacks. */
+static double loops_rate(const char *url, unsigned depth)
 {
     struct loop loops[LOOPS_MAX];
     atomic_bool over = false;
     atomic_uint running = depth;
     atomic_ullong pairs = 0;
-    lk_client *client;
+    lk_client *client = client_open(url);
     uint64_t began, first;
     double rate;
 
-    must(lk_client_open(&client, url, NULL), "open");
-    must(lk_client_wait_ready(client, 10000), "ready");
     for (unsigned i = 0; i < depth; i++) {
         char name[32];
 
@@ -170,24 +182,73 @@ static double rate(const char *url, unsigned depth)
     return rate;
 }
 
+static uint64_t pairs_until(lk_lock *lock, uint64_t end)
+{
+    uint64_t pairs = 0;
+
+    for (; now_ns() < end; pairs++) {
+        lk_hold *hold;
+
+        must(lk_lock_acquire(lock, LK_FOREVER, NULL, &hold), "acquire");
+        must(lk_hold_release(hold), "release");
+    }
+    return pairs;
+}
+
+/* The same by this thread, which waits for each answer. */
+static double thread_rate(const char *url)
+{
+    lk_client *client = client_open(url);
+    uint64_t began, pairs;
+    lk_lock *lock;
+    double rate;
+
+    must(lk_lock_new(&lock, client, "thread", NULL), "lock");
+    (void)pairs_until(lock, now_ns() + scaled_ns(WARM_UP_NS));
+    began = now_ns();
+    pairs = pairs_until(lock, began + scaled_ns(ROUND_NS));
+    rate = (double)pairs * 1e9 / (double)(now_ns() - began);
+    lk_lock_free(lock);
+    lk_client_free(client);
+    return rate;
+}
+
 /* ---- the table ------------------------------------------------------------ */
 
-static void row(unsigned depth)
+/* Two of Latchkey and two of the bare client, without TLS and with it. */
+enum { WAYS = 2 * TRANSPORTS };
+
+/* depth 0: one by a thread that waits. */
+static double rate(unsigned way, unsigned depth)
+{
+    unsigned transport = way % TRANSPORTS;
+
+    if (way >= TRANSPORTS)
+        return tls_bare_rate(ports[transport],
+                             transport == 1 ? certificate : NULL,
+                             depth > 0 ? depth : 1);
+    return depth > 0 ? loops_rate(urls[transport], depth)
+                     : thread_rate(urls[transport]);
+}
+
+static void row(const char *name, unsigned depth)
 {
     unsigned rounds = is_quick() ? QUICK_ROUNDS : ROUNDS;
-    double rates[TRANSPORTS][ROUNDS], lost[ROUNDS];
+    double rates[WAYS][ROUNDS], lost[2][ROUNDS];
 
     for (unsigned round = 0; round < rounds; round++) {
-        for (unsigned i = 0; i < TRANSPORTS; i++) {
-            unsigned which = (i + round) % TRANSPORTS;
-
-            rates[which][round] = rate(urls[which], depth);
-        }
-        lost[round] = 100 * (1 - rates[1][round] / rates[0][round]);
+        for (unsigned i = 0; i < WAYS; i++)
+            rates[(i + round) % WAYS][round] = rate((i + round) % WAYS, depth);
+        for (size_t i = 0; i < 2; i++)
+            lost[i][round] =
+                100 * (1 - rates[2 * i + 1][round] / rates[2 * i][round]);
     }
-    printf("| %u | %.0f | %.0f | %.1f |\n", depth,
-           quantile(rates[0], rounds, 0.5), quantile(rates[1], rounds, 0.5),
-           quantile(lost, rounds, 0.5));
+    printf("| %s |", name);
+    for (size_t i = 0; i < 2; i++)
+        printf(" %.0f | %.0f | %.1f |", quantile(rates[2 * i], rounds, 0.5),
+               quantile(rates[2 * i + 1], rounds, 0.5),
+               quantile(lost[i], rounds, 0.5));
+    printf("\n");
     (void)fflush(stdout);
 }
 
@@ -196,9 +257,12 @@ int main(void)
     server_start();
     certificate_make();
     ports_open();
-    printf("| at once | TCP, pairs/s | TLS, pairs/s | slower, %% |\n"
-           "|---|---|---|---|\n");
-    for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++)
-        row(depths[i]);
+    printf("| at once | TCP, pairs/s | TLS | slower, %% | bare TCP | bare TLS "
+           "| slower, %% |\n"
+           "|---|---|---|---|---|---|---|\n");
+    row("1, a thread waits", 0);
+    row("1", 1);
+    row("16", 16);
+    row("128", 128);
     return EXIT_SUCCESS;
 }

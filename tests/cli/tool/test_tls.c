@@ -104,6 +104,29 @@ static void a_folder_of_cas_in_the_url_beats_it_as_well(void **state)
     scratch_free(folder);
 }
 
+/* What is called so is no library. */
+static void an_openssl_that_is_not_found_is_named(void **state)
+{
+    char path[96], variable[96];
+    scratch *folder = scratch_new();
+    const char *env[] = {variable, NULL};
+    const tool_how how = {.url = url, .env = env};
+    FILE *file;
+
+    (void)state;
+    assert_non_null(folder);
+    (void)snprintf(path, sizeof(path), "%s/libssl.so.3", scratch_path(folder));
+    file = fopen(path, "we");
+    assert_non_null(file);
+    (void)fclose(file);
+    (void)snprintf(variable, sizeof(variable), "LD_LIBRARY_PATH=%s",
+                   scratch_path(folder));
+    assert_tool(&how, 78, "", "the URL asks for TLS: ", "lock", "n", "--",
+                "true", NULL);
+    assert_tool(&how, 78, "", "libssl.so.3", "lock", "n", "--", "true", NULL);
+    scratch_free(folder);
+}
+
 /* client.pem has its key; the environment's is another certificate's. */
 static void a_certificate_in_the_url_has_its_own_key(void **state)
 {
@@ -174,6 +197,7 @@ int main(void)
         TEST(a_folder_of_cas_in_the_url_beats_it_as_well),
         TEST(a_certificate_in_the_url_has_its_own_key),
         TEST(a_url_without_tls_has_no_use_for_it),
+        TEST(an_openssl_that_is_not_found_is_named),
         TEST(what_is_not_believed_is_told_with_what_to_do),
         TEST(a_plain_port_is_told_from_a_server_that_is_away),
     };
