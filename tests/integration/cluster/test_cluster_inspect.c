@@ -17,7 +17,14 @@
 #include "support/ringed.h"
 #include "support/wait.h"
 
-enum { NAMES = 24, CROWD = 1500, LOOKS = 12, TOLD_MS = 20000 };
+enum {
+    NAMES = 24,
+    CROWD = 1500,
+    STEP = 600, /* keys: twice what one question looks at */
+    TYPES = 3,  /* of keys; a list looks for each by itself */
+    LOOKS = 12,
+    TOLD_MS = 20000
+};
 
 /* ---- names that are held ---------------------------------------------------------- */
 
@@ -155,6 +162,38 @@ static void crowd_up(void)
             (void)server_integer(ringed()->nodes[i], "HSET {%s}%u f v", name,
                                  k);
     }
+}
+
+/* How often it was asked for some of its keys. */
+static long long scans(server *node)
+{
+    static const char field[] = "cmdstat_scan:calls=";
+    char *text = server_string(node, "INFO commandstats");
+    const char *at = strstr(text, field);
+    long long calls = at != NULL ? strtoll(at + strlen(field), NULL, 10) : 0;
+
+    free(text);
+    return calls;
+}
+
+/* Whoever asks a master for anything meanwhile waits for one step at the most. */
+static void a_list_takes_each_master_in_small_steps(void **state)
+{
+    lk_client *client = ringed_open(NULL);
+    long long before[RINGED_MASTERS];
+
+    (void)state;
+    crowd_up();
+    for (size_t i = 0; i < RINGED_MASTERS; i++)
+        before[i] = scans(ringed()->nodes[i]);
+    lk_listing_free(list(client, "nobody*"));
+    for (size_t i = 0; i < RINGED_MASTERS; i++) {
+        server *node = ringed()->nodes[i];
+
+        assert_true(scans(node) - before[i] >=
+                    server_integer(node, "DBSIZE") / STEP * TYPES);
+    }
+    lk_client_free(client);
 }
 
 struct look {
@@ -412,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_names_of_all_masters_are_listed),
         cmocka_unit_test(a_name_in_a_slot_that_is_half_moved_is_listed),
+        cmocka_unit_test(a_list_takes_each_master_in_small_steps),
         cmocka_unit_test(no_name_is_lost_or_twice_while_slots_move),
         cmocka_unit_test(one_name_is_looked_at_where_it_is_now),
         cmocka_unit_test(who_holds_and_waits_is_told_with_its_process),
