@@ -8,7 +8,8 @@
  *   ca.crt       the CA of all the others
  *   other.crt    a CA that nobody uses; its own certificate, with other.key
  *   server.crt   for localhost and 127.0.0.1; server.key
- *   expired.crt  the same, since yesterday
+ *   named.crt    for localhost alone; named.key
+ *   expired.crt  the same as server.crt, since yesterday
  *   stranger.crt for elsewhere.example and 192.0.2.1
  *   client.crt   client.key; client.pem has both; locked.key has a password
  *   stale.crt    the same, since yesterday; stale.key

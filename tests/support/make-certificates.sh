@@ -30,6 +30,7 @@ leaf()
 authority ca
 authority other
 leaf server 2 'DNS:localhost,IP:127.0.0.1'
+leaf named 2 'DNS:localhost'
 leaf expired -1 'DNS:localhost,IP:127.0.0.1'
 leaf stranger 2 'DNS:elsewhere.example,IP:192.0.2.1'
 leaf client 2 'DNS:client.example'

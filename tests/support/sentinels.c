@@ -36,7 +36,7 @@ static void args_add(const char **args, const char *const *more)
    made the master, is one, with nothing. */
 static void follow(sentinels *g, server *replica)
 {
-    freeReplyObject(server_command(replica, "REPLICAOF 127.0.0.1 %u",
+    freeReplyObject(server_command(replica, "REPLICAOF %s %u", g->host,
                                    port_of(g, g->servers[0])));
 }
 
@@ -44,6 +44,7 @@ static bool servers_start(sentinels *g, const char *const *extra)
 {
     static const char *const fixed[] = {"--repl-diskless-sync-delay", "0",
                                         NULL};
+    const char *const announce[] = {"--replica-announce-ip", g->host, NULL};
     static const char *const tls[] = {"--tls-replication", "yes", NULL};
 
     for (size_t i = 0; i < SENTINELS_SERVERS; i++) {
@@ -51,6 +52,7 @@ static bool servers_start(sentinels *g, const char *const *extra)
 
         args_add(args, fixed);
         args_add(args, g->is_tls ? tls : NULL);
+        args_add(args, announce);
         args_add(args, extra);
         g->servers[i] =
             g->is_tls ? server_start_tls(args) : server_start_tcp(args);
@@ -67,10 +69,14 @@ static bool sentinels_run(sentinels *g, const char *extra)
     char config[1024];
 
     (void)snprintf(config, sizeof(config),
-                   "sentinel monitor m 127.0.0.1 %u 2\n"
+                   "%ssentinel monitor m %s %u 2\n"
                    "sentinel down-after-milliseconds m %d\n"
                    "sentinel failover-timeout m 10000\n%s",
-                   port_of(g, g->servers[0]), SENTINELS_DOWN_MS, extra);
+                   g->host[0] == '1' ? ""
+                                     : "sentinel resolve-hostnames yes\n"
+                                       "sentinel announce-hostnames yes\n",
+                   g->host, port_of(g, g->servers[0]), SENTINELS_DOWN_MS,
+                   extra);
     for (size_t i = 0; i < SENTINELS; i++) {
         g->sentinels[i] = g->is_tls ? server_start_sentinel_tls(config)
                                     : server_start_sentinel(config);
@@ -171,8 +177,10 @@ sentinels *sentinels_start_with(const sentinels_options *options)
 {
     sentinels *g = calloc(1, sizeof(*g));
 
-    if (g != NULL)
+    if (g != NULL) {
         g->is_tls = options->is_tls;
+        g->host = options->has_names ? "localhost" : "127.0.0.1";
+    }
     if (g != NULL && servers_start(g, options->server_args) &&
         wait_until(all_follow, g, WHOLE_MS) &&
         sentinels_run(g, options->config != NULL ? options->config : "") &&

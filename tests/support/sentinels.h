@@ -16,9 +16,10 @@ enum { SENTINELS_SERVERS = 3, SENTINELS = 3, SENTINELS_DOWN_MS = 1000 };
 typedef struct sentinels {
     server *servers[SENTINELS_SERVERS]; /* the first was the primary */
     server *sentinels[SENTINELS];
-    char places[64]; /* host:port of all three */
-    char url[256];   /* names all three */
-    bool is_tls;     /* all speak TLS, and the URL says so */
+    char places[64];  /* host:port of all three */
+    char url[256];    /* names all three */
+    bool is_tls;      /* all speak TLS, and the URL says so */
+    const char *host; /* of the servers, as they are named */
 } sentinels;
 
 /* NULL or nothing: as it is told above. */
@@ -26,6 +27,7 @@ typedef struct sentinels_options {
     bool is_tls; /* with server.crt of certificates.h */
     const char *const *server_args;
     const char *config; /* more lines for the sentinels */
+    bool has_names;     /* they name localhost in the place of 127.0.0.1 */
 } sentinels_options;
 
 /*

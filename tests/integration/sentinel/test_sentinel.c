@@ -37,10 +37,15 @@ static int stop(void **state)
     return 0;
 }
 
+/* options: NULL: rides out what a busy machine makes of a start or a failover. */
 static lk_client *open_url(const char *url, const lk_client_options *options)
 {
+    static const lk_client_options patient = {LK_CLIENT_OPTIONS_INIT,
+                                              .offline_ms = LONG_MS};
     lk_client *client = NULL;
 
+    if (options == NULL)
+        options = &patient;
     assert_status(lk_client_open(&client, url, options), LK_OK);
     return client;
 }
@@ -248,6 +253,100 @@ static void a_redlock_takes_no_group(void **state)
     lk_client_free(client);
 }
 
+/* The replicas have it. */
+static void wait_replicated(const char *key)
+{
+    assert_true(server_integer(group->servers[0], "WAIT 2 %d", LONG_MS) == 2);
+    assert_int_equal(server_integer(group->servers[1], "EXISTS %s", key), 1);
+}
+
+/* ---- names in the place of addresses -------------------------------------------- */
+
+static int start_named(void **state)
+{
+    static const sentinels_options options = {.has_names = true};
+
+    (void)state;
+    group = sentinels_start_with(&options);
+    return group != NULL ? 0 : -1;
+}
+
+/* The client has gone to the next master, and nobody believes the one before. */
+static void wait_settled(lk_client *client)
+{
+    lk_lock *lock = new_lock(client, "later");
+    lk_hold *hold = NULL;
+
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+}
+
+static void assert_master(lk_client *client, const server *expected)
+{
+    lk_master master = {.size = sizeof(master)};
+    char address[64];
+
+    (void)snprintf(address, sizeof(address), "localhost:%u",
+                   server_port(expected));
+    assert_status(lk_master_get(client, &master), LK_OK);
+    assert_string_equal(master.address, address);
+}
+
+static void a_master_that_has_a_name_is_followed(void **state)
+{
+    lk_client *client = open_url(group->url, NULL);
+    lk_lock *lock = new_lock(client, "n");
+    lk_hold *hold = NULL;
+    server *next;
+
+    (void)state;
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    assert_master(client, group->servers[0]);
+    wait_replicated("n");
+    next = sentinels_failover(group);
+    sentinels_wait_other(group, group->servers[0]);
+    wait_settled(client);
+    assert_master(client, next);
+    assert_status(lk_hold_extend(hold, LONG_MS), LK_OK);
+    assert_int_equal(server_integer(next, "EXISTS n"), 1);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+    lk_client_free(client);
+}
+
+/* ---- a sentinel that does not answer --------------------------------------------- */
+
+/* It takes the client's connections and says nothing, until the client gives them up
+   and tries again: meanwhile the master is believed by what the two others say, and
+   leases are renewed as before. */
+static void one_that_is_silent_holds_up_no_renewal(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .watchdog_ms = wait_lease_ms(),
+                                     .command_timeout_ms = 500};
+    lk_client *client;
+    lk_client_stats stats = {.size = sizeof(stats)};
+    lk_lock *lock;
+    lk_hold *hold = NULL;
+
+    (void)state;
+    server_freeze(group->sentinels[0]);
+    client = open_url(group->url, &brief);
+    lock = new_lock(client, "n");
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    do {
+        assert_status(lk_hold_check(hold), LK_OK);
+        assert_status(lk_client_stats_get(client, &stats), LK_OK);
+        (void)poll(NULL, 0, 20);
+    } while (stats.renewals < 6 || stats.disconnects < 2);
+    assert_int_equal(stats.losses, 0);
+    server_thaw(group->sentinels[0]);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+    lk_client_free(client);
+}
+
 /* ---- another master ------------------------------------------------------------- */
 
 /* ---- a failover that is asked for: both servers take writes for ten seconds ------ */
@@ -270,13 +369,6 @@ static void acquire_later(call *c, lk_lock *lock)
     assert_status(lk_lock_acquire_async(lock, LK_FOREVER, NULL, call_on_acquire,
                                         c),
                   LK_OK);
-}
-
-/* The replicas have it. */
-static void wait_replicated(const char *key)
-{
-    assert_true(server_integer(group->servers[0], "WAIT 2 %d", LONG_MS) == 2);
-    assert_int_equal(server_integer(group->servers[1], "EXISTS %s", key), 1);
 }
 
 static void holds_and_waits_go_to_the_next_master(void **state)
@@ -325,6 +417,78 @@ static void holds_and_waits_go_to_the_next_master(void **state)
     lk_lock_free(wants_late);
     lk_client_free(holder);
     lk_client_free(waiter);
+}
+
+/* ---- the line ---------------------------------------------------------------------- */
+
+enum { LINE = 3 };
+
+static uint64_t waiting_count(lk_fairlock *fairlock)
+{
+    lk_info *info = NULL;
+    uint64_t count;
+
+    assert_status(lk_fairlock_info(fairlock, &info), LK_OK);
+    count = info->waiter_count;
+    lk_info_free(info);
+    return count;
+}
+
+typedef struct line_end {
+    lk_fairlock *fairlock;
+    uint64_t count;
+} line_end;
+
+static bool has_come(void *data)
+{
+    const line_end *end = data;
+
+    return waiting_count(end->fairlock) == end->count;
+}
+
+/* Three clients wait, one after the other; what the replicas know of it is all. Each
+   is granted at the next master when the one before has released. */
+static void those_who_wait_keep_their_order(void **state)
+{
+    lk_client *holder = open_url(group->url, NULL), *clients[LINE];
+    lk_fairlock *held = NULL, *wanted[LINE] = {NULL};
+    lk_hold *hold = NULL;
+    call calls[LINE] = {{0}};
+    server *next;
+
+    (void)state;
+    assert_status(lk_fairlock_new(&held, holder, "line", NULL), LK_OK);
+    assert_status(lk_fairlock_acquire(held, LONG_MS, NULL, &hold), LK_OK);
+    for (size_t i = 0; i < LINE; i++) {
+        line_end end = {held, i + 1};
+
+        clients[i] = open_url(group->url, NULL);
+        assert_status(lk_fairlock_new(&wanted[i], clients[i], "line", NULL),
+                      LK_OK);
+        assert_status(lk_fairlock_acquire_async(wanted[i], LK_FOREVER, NULL,
+                                                call_on_acquire, &calls[i]),
+                      LK_OK);
+        assert_true(wait_until(has_come, &end, LONG_MS));
+    }
+    wait_replicated("line");
+    next = sentinels_failover(group);
+    assert_ptr_equal(sentinels_wait_other(group, group->servers[0]), next);
+    wait_settled(holder);
+    for (size_t i = 0; i < LINE; i++) {
+        assert_status(lk_hold_release(hold), LK_OK);
+        assert_status(call_wait(&calls[i], NULL), LK_OK);
+        hold = calls[i].hold;
+        for (size_t k = i + 1; k < LINE; k++)
+            assert_int_equal(calls[k].ends, 0);
+        assert_int_equal(server_integer(next, "EXISTS line"), 1);
+    }
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_fairlock_free(held);
+    for (size_t i = 0; i < LINE; i++) {
+        lk_fairlock_free(wanted[i]);
+        lk_client_free(clients[i]);
+    }
+    lk_client_free(holder);
 }
 
 /* So often that its caller reads its own answers. */
@@ -459,9 +623,13 @@ int main(void)
         cmocka_unit_test(a_sentinel_may_want_a_password),
         cmocka_unit_test(a_server_alone_is_no_master_of_sentinels),
         cmocka_unit_test(a_redlock_takes_no_group),
+        cmocka_unit_test(one_that_is_silent_holds_up_no_renewal),
     };
     const struct CMUnitTest failovers[] = {
         GROUP_TEST(without_a_majority_a_hold_is_lost_in_time),
+        cmocka_unit_test_setup_teardown(a_master_that_has_a_name_is_followed,
+                                        start_named, stop),
+        GROUP_TEST(those_who_wait_keep_their_order),
         GROUP_TEST(a_master_that_begins_anew_gives_nothing_for_a_while),
         GROUP_TEST(holds_and_waits_go_to_the_next_master),
         GROUP_TEST(a_client_that_comes_after_the_switch_waits_as_well),

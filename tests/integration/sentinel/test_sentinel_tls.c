@@ -185,8 +185,55 @@ static void a_hold_goes_on_at_the_next_master(void **state)
     lk_client_free(client);
 }
 
+/* Servers whose certificates are for localhost alone, which the sentinels name. */
+static int start_named(void **state)
+{
+    char certificate[128], key[128];
+    const char *const args[] = {"--user",    "app",
+                                "on",        ">secret",
+                                "~*",        "&*",
+                                "+@all",     "--tls-cert-file",
+                                certificate, "--tls-key-file",
+                                key,         NULL};
+    const sentinels_options options = {.is_tls = true,
+                                       .server_args = args,
+                                       .config = sentinel_config,
+                                       .has_names = true};
+
+    (void)state;
+    if (certificates_folder() == NULL)
+        return -1;
+    (void)certificates_path(certificate, "named.crt");
+    (void)certificates_path(key, "named.key");
+    group = sentinels_start_with(&options);
+    return group != NULL ? 0 : -1;
+}
+
+static void a_name_is_what_the_certificate_has_to_be_for(void **state)
+{
+    lk_client *client = open_client(whole_url());
+    lk_master master = {.size = sizeof(master)};
+    lk_lock *lock = NULL;
+    lk_hold *hold = NULL;
+    char expected[64];
+
+    (void)state;
+    (void)snprintf(expected, sizeof(expected), "localhost:%u",
+                   server_tls_port(group->servers[0]));
+    assert_status(lk_lock_new(&lock, client, "n", NULL), LK_OK);
+    assert_status(lk_lock_acquire(lock, LONG_MS, NULL, &hold), LK_OK);
+    assert_status(lk_master_get(client, &master), LK_OK);
+    assert_string_equal(master.address, expected);
+    assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+    lk_client_free(client);
+}
+
 int main(void)
 {
+    const struct CMUnitTest named[] = {
+        cmocka_unit_test(a_name_is_what_the_certificate_has_to_be_for),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_is_encrypted_and_each_has_its_user),
         cmocka_unit_test(a_certificate_that_is_not_trusted_ends_a_wait),
@@ -197,5 +244,6 @@ int main(void)
 
     if (getenv("LK_TEST_TLS") != NULL || server_lacks_tls())
         return SERVER_LACKS;
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start, stop) +
+           cmocka_run_group_tests(named, start_named, stop);
 }
