@@ -50,6 +50,16 @@ static void server_stop(void)
     (void)rmdir(directory);
 }
 
+/* It listens some time after its socket is there. */
+static bool is_listening(void)
+{
+    redisContext *redis = redisConnectUnix(socket_path);
+    bool listens = redis != NULL && redis->err == 0;
+
+    redisFree(redis);
+    return listens;
+}
+
 void server_start(void)
 {
     owner = getpid();
@@ -65,7 +75,7 @@ void server_start(void)
     if (pid < 0 || atexit(server_stop) != 0)
         errx(1, "cannot start a server");
     for (int i = 0; i < START_TRIES; i++) {
-        if (access(socket_path, F_OK) == 0)
+        if (is_listening())
             return;
         sleep_ns(START_LOOK_NS);
     }

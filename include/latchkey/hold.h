@@ -140,7 +140,8 @@ LK_API LK_NODISCARD lk_status lk_hold_extend_async(lk_hold *hold,
  * takes it away. If that one runs in another thread, this waits for its end.
  *
  * @return LK_OK, also if the hold is lost; LK_ELOST: the callback that this has
- *         waited for has released the hold, and the handle has ended
+ *         waited for has released the hold, and the handle has ended; LK_ENOMEM:
+ *         nothing has changed
  */
 LK_API LK_NODISCARD lk_status lk_hold_on_lost(lk_hold *hold, uint64_t notice_ms,
                                               lk_lost_cb cb, void *data);

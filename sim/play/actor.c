@@ -318,8 +318,9 @@ bool sim_actor_is_queued(const sim_actor *actor)
     for (wait = actor->home->client->work->first_wait; wait != NULL;
          wait = wait->next_all) {
         if (wait->data == actor)
-            return wait->claim != NULL && wait->claim->ticket != 0 &&
-                   wait->claim->state == LK__CLAIM_QUEUED;
+            return wait->claim != NULL &&
+                   wait->claim->state == LK__CLAIM_QUEUED &&
+                   wait->claim->seek->ticket != 0;
     }
     return false;
 }

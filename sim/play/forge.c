@@ -104,7 +104,7 @@ enum { LEASE_MS = 60000 };
 
 static bool is_waiter(const lk__claim *claim)
 {
-    return claim->state == LK__CLAIM_QUEUED && claim->ticket != 0;
+    return claim->state == LK__CLAIM_QUEUED && claim->seek->ticket != 0;
 }
 
 /* The n-th claim with a ticket in a client, from 0; NULL: there are fewer, and n
@@ -162,7 +162,7 @@ static void grant_write(const lk__claim *claim, forge_flaw flaw, uint64_t fence,
                         char *text, size_t room)
 {
     const lk__place *place = claim->place;
-    const uint64_t ticket = claim->ticket + (flaw == FLAW_TICKET);
+    const uint64_t ticket = claim->seek->ticket + (flaw == FLAW_TICKET);
     const char *family = family_of(claim, flaw);
     char name[128];
 

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "base/container.h"
+
 void lk__alarm_set(lk__alarms *alarms, lk__alarm *alarm, uint64_t at)
 {
     lk__timer_set(&alarms->heap, &alarm->timer, at);
@@ -29,8 +31,7 @@ void lk__alarms_run(lk__alarms *alarms, uint64_t now)
         alarms->armed = UINT64_MAX;
 
     while ((timer = lk__heap_take_due(&alarms->heap, now)) != NULL) {
-        lk__alarm *alarm =
-            (lk__alarm *)(void *)((char *)timer - offsetof(lk__alarm, timer));
+        lk__alarm *alarm = lk__container_of(timer, lk__alarm, timer);
         alarm->fire(alarm);
     }
 }

@@ -81,6 +81,44 @@ lk_status lk__owner_check(const char *owner)
 
 /* ---- keys ---- */
 
+/* Bytes that are written into as many as there are room for; what else would
+   have been is counted. */
+typedef struct writer {
+    char *at;
+    size_t size, length;
+} writer;
+
+static void put_bytes(writer *pen, const char *bytes, size_t count)
+{
+    if (pen->length + count < pen->size)
+        memcpy(pen->at + pen->length, bytes, count);
+    else if (pen->length + 1 < pen->size)
+        memcpy(pen->at + pen->length, bytes, pen->size - pen->length - 1);
+    pen->length += count;
+}
+
+static void put(writer *pen, const char *text)
+{
+    put_bytes(pen, text, strlen(text));
+}
+
+static size_t end(const writer *pen)
+{
+    if (pen->size > 0)
+        pen->at[pen->length < pen->size ? pen->length : pen->size - 1] = '\0';
+    return pen->length;
+}
+
+/* In braces, unless it has a tag of its own. */
+static void put_wrapped(writer *pen, const char *name, bool is_tagged)
+{
+    if (!is_tagged)
+        put_bytes(pen, "{", 1);
+    put(pen, name);
+    if (!is_tagged)
+        put_bytes(pen, "}", 1);
+}
+
 /* What stands behind the word that a form begins with; NULL: it does not. */
 static const char *behind(const char *word, const char *form)
 {
@@ -89,50 +127,61 @@ static const char *behind(const char *word, const char *form)
     return strncmp(form, word, length) == 0 ? form + length : NULL;
 }
 
-/* What stands before the word that a form ends with, as "%.*s" has it; 0: it
-   does not. */
-static int before(const char *word, const char *form)
+/* How many bytes stand before the word that a form ends with; 0: it does not. */
+static size_t before(const char *word, const char *form)
 {
     size_t length = strlen(form), ends = strlen(word);
 
     return length > ends && strcmp(form + length - ends, word) == 0
-               ? (int)(length - ends)
+               ? length - ends
                : 0;
 }
 
-/* Of a form that begins or ends with no place for the name. */
-static size_t
-write_prefixed(const char *form, const char *name, char *ret, size_t size)
+/* Of a form that says where the name stands. */
+static bool write_placed(writer *pen, const char *form, const char *name)
 {
-    bool is_tagged = strchr(name, '{') != NULL;
+    size_t prefix = before("{*}", form);
 
-    if (!is_tagged)
-        return (size_t)snprintf(ret, size, "%s:{%s}", form, name);
-    return (size_t)snprintf(ret, size, "%s%s%s", form,
-                            is_own(form) ? "::" : ":", name);
+    if (prefix > 0) {
+        put_bytes(pen, form, prefix);
+        put_wrapped(pen, name, false);
+        return true;
+    }
+    prefix = before("*", form);
+    put_bytes(pen, form, prefix);
+    if (prefix > 0)
+        put(pen, name);
+    return prefix > 0;
+}
+
+/* Of one that does not: the name stands behind it. */
+static void
+write_prefixed(writer *pen, const char *form, const char *name, bool is_tagged)
+{
+    put(pen, form);
+    put(pen, is_tagged && is_own(form) ? "::" : ":");
+    put_wrapped(pen, name, is_tagged);
 }
 
 size_t lk__key_write(const char *form, const char *name, char *ret, size_t size)
 {
+    writer pen = {ret, size, 0};
     bool is_tagged = strchr(name, '{') != NULL;
     const char *rest = behind("{N}", form);
-    int prefix;
 
-    if (strcmp(form, "N") == 0)
-        return (size_t)snprintf(ret, size, "%s", name);
-    if (rest != NULL)
-        return (size_t)snprintf(ret, size, is_tagged ? "%s%s" : "{%s}%s", name,
-                                rest);
-    if (form[0] == ':')
-        return (size_t)snprintf(ret, size,
-                                is_tagged ? "latchkey::%s%s"
-                                          : "latchkey:{%s}%s",
-                                name, form);
-    if ((prefix = before("{*}", form)) > 0)
-        return (size_t)snprintf(ret, size, "%.*s{%s}", prefix, form, name);
-    if ((prefix = before("*", form)) > 0)
-        return (size_t)snprintf(ret, size, "%.*s%s", prefix, form, name);
-    return write_prefixed(form, name, ret, size);
+    if (strcmp(form, "N") == 0) {
+        put(&pen, name);
+    } else if (rest != NULL) {
+        put_wrapped(&pen, name, is_tagged);
+        put(&pen, rest);
+    } else if (form[0] == ':') {
+        put(&pen, is_tagged ? "latchkey::" : own);
+        put_wrapped(&pen, name, is_tagged);
+        put(&pen, form);
+    } else if (!write_placed(&pen, form, name)) {
+        write_prefixed(&pen, form, name, is_tagged);
+    }
+    return end(&pen);
 }
 
 char *lk__key_make(const char *form, const char *name)

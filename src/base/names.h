@@ -22,7 +22,7 @@
  * shared by two names.
  */
 
-enum { LK__NAME_MAX = 512 };
+enum { LK__NAME_MAX = 512, LK__KEY_SIZE = LK__NAME_MAX + 64 };
 
 /*
  * Tells whether every key made from the name lies in the name's own slot: 1
@@ -59,7 +59,7 @@ lk_status lk__owner_check(const char *owner);
  */
 
 /* Writes the key of a form, not of a claim's, with a NUL behind it, into size
-   bytes. Returns its length, or that which it would have. */
+   bytes: LK__KEY_SIZE hold any. Returns its length, or that which it would have. */
 size_t
 lk__key_write(const char *form, const char *name, char *ret, size_t size);
 

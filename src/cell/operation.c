@@ -35,12 +35,10 @@ typedef struct operation {
 static void proof_take(lk__cell_order *order, const lk__place *place,
                        const lk__claim *claim, const char *suffix)
 {
-    const char *key = claim->place->keys[LK__KEY_NAME];
-
     if (claim->place->client != place->client ||
-        !lk__keys_share_slot(key, place->keys[LK__KEY_NAME]))
+        claim->place->slot != place->slot)
         return;
-    order->lock_key = key;
+    order->lock = claim->place;
     snprintf(order->field, sizeof(order->field), "%s%s", claim->id, suffix);
 }
 
@@ -198,9 +196,10 @@ static void write_fill(lk__question *q, const texts *t, lk__place *place,
     };
 
     lk__family_fill(q, place, &lk__cell_write, LK__CELL_WRITE_WHOLE - 1, &args);
-    lk__question_key(q, order->lock_key != NULL
-                            ? order->lock_key
-                            : place->keys[LK__CELL_KEY_CELL]);
+    if (order->lock != NULL)
+        lk__family_key(q, order->lock, LK__KEY_NAME);
+    else
+        lk__family_key(q, place, LK__CELL_KEY_CELL);
 }
 
 static void delete_fill(lk__question *q, const texts *t, lk__place *place)

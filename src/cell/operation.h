@@ -23,7 +23,7 @@ typedef struct lk__cell_order {
     uint64_t ttl_ms;
     /* The guard: */
     uint64_t fence;                  /* 0: none */
-    const char *lock_key;            /* NULL: only the fence counts; borrowed */
+    const lk__place *lock;           /* NULL: only the fence counts; borrowed */
     char field[LK__CELL_FIELD_SIZE]; /* in it; "": the same */
 } lk__cell_order;
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "claims/claim_private.h"
 #include "claims/hold.h"
@@ -16,7 +17,7 @@
 
 static lk__claim *claim_of_entry(lk__entry *entry)
 {
-    return (lk__claim *)(void *)((char *)entry - offsetof(lk__claim, entry));
+    return lk__container_of(entry, lk__claim, entry);
 }
 
 lk__claim *lk__claim_find(const lk_client *client, uint64_t number)
@@ -30,10 +31,9 @@ lk__claim *lk__claim_find(const lk_client *client, uint64_t number)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__claim *claim =
-        (lk__claim *)(void *)((char *)alarm - offsetof(lk__claim, alarm));
+    lk__claim *claim = lk__container_of(alarm, lk__claim, alarm);
 
-    switch (claim->state) {
+    switch ((lk__claim_state)claim->state) {
     case LK__CLAIM_WANTED:
     case LK__CLAIM_QUEUED:
     case LK__CLAIM_UNSURE:
@@ -107,23 +107,29 @@ void lk__claim_held_first(lk__claim *claim)
     place_link_first(claim);
 }
 
-lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
+lk__claim *
+lk__claim_new_numbered(lk__place *place, uint64_t number, const char *id)
 {
     lk_client *client = place->client;
-    lk__claim *claim = lk__alloc(sizeof(*claim));
+    char own[LK__CLAIM_ID_SIZE];
+    lk__claim *claim;
 
+    if (id == NULL) {
+        snprintf(own, sizeof(own), "%s:%" PRIu64, client->id, number);
+        id = own;
+    }
+    claim = lk__alloc(sizeof(*claim) + strlen(id) + 1);
     if (claim == NULL)
         return NULL;
     if (!lk__table_add(&client->work->claims, &claim->entry, number)) {
         lk__free(claim);
         return NULL;
     }
-    snprintf(claim->id, sizeof(claim->id), "%s:%" PRIu64, client->id, number);
+    memcpy(claim->id, id, strlen(id) + 1);
     snprintf(claim->nonce, sizeof(claim->nonce), "%016" PRIx64,
              lk__client_random(client, UINT64_MAX));
     claim->refs = 1;
     claim->state = LK__CLAIM_WANTED;
-    claim->bound = LK__NEVER;
     claim->renew_at = LK__NEVER;
     claim->alarm.fire = on_alarm;
     claim->place = place;
@@ -132,24 +138,43 @@ lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number)
     return claim;
 }
 
-lk__claim *lk__claim_new(lk__place *place, uint64_t lease_ms, bool watchdog,
-                         const char *reason)
+/* False: no memory. */
+static bool text_copy(char **ret, const char *text)
 {
-    char *copy = lk__strdup(reason);
-    lk__claim *claim = NULL;
+    if (text == NULL || text[0] == '\0')
+        return true;
+    *ret = lk__strdup(text);
+    return *ret != NULL;
+}
 
-    if (copy != NULL)
-        claim =
-            lk__claim_new_numbered(place,
-                                   ++place->client->work->last_claim_number);
-    if (claim == NULL) {
-        lk__free(copy);
+lk__claim *lk__claim_new(lk__place *place, const lk__wait *wait)
+{
+    lk__claim *claim =
+        lk__claim_new_numbered(place, ++place->client->work->last_claim_number,
+                               NULL);
+
+    if (claim == NULL)
+        return NULL;
+    claim->seek = lk__alloc(sizeof(*claim->seek));
+    if (claim->seek == NULL || !text_copy(&claim->reason, wait->reason) ||
+        !text_copy(&claim->beside, wait->beside)) {
+        lk__claim_kill(claim);
         return NULL;
     }
-    claim->reason = copy;
-    claim->lease_ms = lease_ms;
-    claim->watchdog = watchdog;
+    claim->seek->claim = claim;
+    claim->seek->bound = LK__NEVER;
+    claim->seek->spin = wait->spin;
+    claim->lease_ms = wait->lease_ms;
+    claim->watchdog = wait->watchdog;
     return claim;
+}
+
+void lk__claim_end_seeking(lk__claim *claim)
+{
+    if (claim->state != LK__CLAIM_HELD || lk__claim_is_looking(claim))
+        return;
+    lk__free(claim->seek);
+    claim->seek = NULL;
 }
 
 lk__claim *lk__claim_ref(lk__claim *claim)
@@ -164,6 +189,10 @@ void lk__claim_unref(lk__claim *claim)
 
     if (--claim->refs > 0)
         return;
+    lk__free(claim->seek);
+    lk__free(claim->pass);
+    lk__free(claim->close);
+    lk__free(claim->beside);
     lk__free(claim->reason);
     lk__free(claim);
     lk__place_unref(place);
@@ -213,7 +242,7 @@ void lk__claim_answered(lk__claim *claim)
 
 void lk__claim_drive(lk__claim *claim)
 {
-    switch (claim->state) {
+    switch ((lk__claim_state)claim->state) {
     case LK__CLAIM_QUEUED:
         if (claim->line == LK__LINE_OWN)
             lk__touch_later(claim->place, 0);
@@ -238,6 +267,11 @@ void lk__claim_drive(lk__claim *claim)
     case LK__CLAIM_DEAD:
         break;
     }
+}
+
+bool lk__claim_is_looking(const lk__claim *claim)
+{
+    return claim->seek != NULL && claim->seek->look.busy;
 }
 
 bool lk__claim_is_seeking(const lk__claim *claim)

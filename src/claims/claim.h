@@ -61,49 +61,90 @@ typedef struct lk__contest {
     uint64_t held_ns; /* from the one before to that */
 } lk__contest;
 
-struct lk__claim {
-    struct lk__claim *next, *prev; /* in the place; held ones come first */
-    lk__entry entry;               /* by its number */
-    struct lk__place *place;
-    unsigned refs;  /* alive, each handle, each request and batch under way */
-    char id[64];    /* "<client uuid>:<number>", as it stands in Redis */
-    char nonce[17]; /* known to the server and to this client alone */
-    lk__claim_state state;
-    lk__line line;
-    lk__terms terms;
-    lk__spin spin;
-    lk__wait *first_seat, *last_seat; /* whom it seeks for, unless common */
-    bool was_held;                    /* or is; such ones come first */
+/* What a claim that is not granted yet needs, in memory of its own. */
+typedef struct lk__seeking {
+    lk__claim *claim;
     lk__request look;                 /* acquire, re-check or confirm */
-    lk__request close;                /* release, leave or pass */
-    lk__alarm alarm; /* next look; or next of renewal, notice, deadline */
-
-    /* Wanted and queued. */
+    lk__wait *first_seat, *last_seat; /* whom it seeks for, unless common */
+    lk__spin spin;
+    uint64_t spin_ms;  /* the present limit of a pause */
     uint64_t ticket;   /* 0: not known yet */
     uint64_t bound;    /* a grant cannot have been made before this time;
                            known with the ticket */
-    bool is_near;      /* its member says that its messages come by the place's
-                          own channel; said by its first acquire for good */
-    bool queueable;    /* the acquire under way asks for a ticket */
-    bool unqueued;     /* it cannot, but would; see the place's count */
-    bool in_doubt;     /* an acquire may have run, unanswered */
-    bool doubted;      /* one was, at any time */
-    bool opened;       /* told to look, while a look was under way */
-    bool signaled;     /* has popped a signal, and not been answered since */
     unsigned refusals; /* in a row that may pass; see the node's refusal */
     unsigned looks;    /* sent so far, acquires included */
-    uint64_t spin_ms;  /* the present limit of a pause */
     lk__contest contest;
-    bool held_back; /* stays in the client's pace, in this list of it */
-    struct lk__claim *next_back, *prev_back;
+    lk__claim *next_back, *prev_back; /* in the client's pace, if held back */
+} lk__seeking;
+
+/* What one needs that is handed over locally, or shared: see claim_pass.c. */
+typedef struct lk__passing {
+    lk__claim *claim;
+    lk__request ask;      /* who waits at the server */
+    unsigned passes;      /* since the grant */
+    uint64_t asked_at;    /* last; 0: never */
+    uint64_t alone_until; /* so long nobody waits remotely, as far as known */
+} lk__passing;
+
+/* And one that is being released, or leaves. */
+typedef struct lk__closing {
+    lk__claim *claim;
+    lk__request request; /* release, leave or pass */
+    unsigned failures;   /* refusals in a row */
+    lk__tempo tempo;     /* of passing on */
+} lk__closing;
+
+struct lk__claim {
+    lk__claim *next, *prev; /* in the place; held ones come first */
+    lk__entry entry;        /* by its number */
+    struct lk__place *place;
+    unsigned refs; /* alive, each handle, each request and batch under way */
+    uint8_t state; /* an lk__claim_state */
+    uint8_t line;  /* an lk__line */
+    bool was_held; /* or is; such ones come first */
+
+    /* Wanted and queued. */
+    bool is_near;   /* its member says that its messages come by the place's
+                       own channel; said by its first acquire for good */
+    bool queueable; /* the acquire under way asks for a ticket */
+    bool unqueued;  /* it cannot, but would; see the place's count */
+    bool in_doubt;  /* an acquire may have run, unanswered */
+    bool doubted;   /* one was, at any time */
+    bool opened;    /* told to look, while a look was under way */
+    bool signaled;  /* has popped a signal, and not been answered since */
+    bool held_back; /* stays in the client's pace */
+
+    /* Held. */
+    bool watchdog;
+    bool borrowed;   /* whoever imports the text has it, and nobody says so */
+    bool confirmed;  /* it has its own lease, not only that of a pushed grant */
+    bool renewing;   /* in a batch that is due or under way */
+    bool is_mixed;   /* its lease may stand in other keys than its mode says */
+    bool is_apart;   /* it has one of its own to its end, as the server said */
+    bool is_due;     /* on the list of its node */
+    bool late;       /* and counted as such */
+    bool unanswered; /* the last renewal had no answer */
+
+    /* Being released. */
+    bool valid_at_release;
+    bool release_unanswered; /* a release before this one may have run */
+
+    char nonce[17]; /* known to the server and to this client alone */
+    lk__terms terms;
+    char *beside;    /* the other claim of its owner's; NULL: none */
+    lk__alarm alarm; /* next look; or next of renewal, notice, deadline */
+
+    /* Each only while it is needed; else NULL. */
+    lk__seeking *seek;
+    lk__passing *pass;
+    lk__closing *close;
 
     /* Held. */
     uint64_t fence;       /* of the grant; what the server knows it by */
     uint64_t local_fence; /* of the present local owner: fence to top_fence */
     uint64_t top_fence;   /* the highest that is reserved */
     uint64_t lease_ms;
-    bool watchdog;
-    char *reason;
+    char *reason; /* NULL: none */
     uint64_t granted_at;
     uint64_t server_until; /* the latest time to which it may be kept there */
     uint64_t asked_ms;     /* the longest lease the server was asked for */
@@ -118,41 +159,26 @@ struct lk__claim {
     _Atomic uint64_t reign;
     _Atomic uint64_t lost_at; /* 0: not lost */
     _Atomic int loss;         /* an lk_loss; set before lost_at */
-    uint64_t turn;            /* the server that knew it last; see node.h */
-    uint64_t renew_at;        /* LK__NEVER: not to be renewed */
-    uint64_t ask_since; /* what was sent before says nothing of it any more */
     unsigned renew_failures;
-    bool borrowed;  /* whoever imports the text has it, and nobody says so */
-    bool confirmed; /* it has its own lease, not only that of a pushed grant */
-    bool renewing;  /* in a batch that is due or under way */
-    uint64_t kept_at; /* when its record was last made to last */
-    uint64_t kept_by; /* and the inbox that stood then; 0: none */
-    bool is_mixed;    /* its lease may stand in other keys than its mode says */
-    bool is_apart;    /* it has one of its own to its end, as the server said */
-    struct lk__claim *next_due, *prev_due;
-    bool is_due;         /* on the list of its node */
+    uint64_t turn;      /* the server that knew it last; see node.h */
+    uint64_t renew_at;  /* LK__NEVER: not to be renewed */
+    uint64_t ask_since; /* what was sent before says nothing of it any more */
+    uint64_t kept_at;   /* when its record was last made to last */
+    uint64_t kept_by;   /* and the inbox that stood then; 0: none */
+    lk__claim *next_due, *prev_due;
     uint64_t late_at;    /* not renewed by then, it is late; 0: it is not due */
-    bool late;           /* and counted as such */
-    bool unanswered;     /* the last renewal had no answer */
     lk_hold *first_hold; /* handles on it */
 
-    /* Handed over locally. */
-    unsigned passes;   /* since the grant */
-    uint64_t asked_at; /* when the server was last asked who waits; 0: never */
-    uint64_t alone_until; /* so long nobody waits remotely, as far as known */
-
-    /* Being released. */
-    bool valid_at_release;
-    bool release_unanswered; /* a release before this one may have run */
-    unsigned close_failures; /* refusals in a row */
-    lk__tempo close_tempo;   /* of passing on */
-    uint64_t give_up_at;     /* by then the server has dropped it itself */
+    /* Being released, or leaving. */
+    uint64_t give_up_at; /* by then the server has dropped it itself */
     lk__releaser *releaser;
+
+    char id[]; /* "<client uuid>:<number>", as it stands in Redis */
 };
 
-/* A new claim of this place, WANTED; NULL: out of memory. */
-lk__claim *lk__claim_new(struct lk__place *place, uint64_t lease_ms,
-                         bool watchdog, const char *reason);
+/* A new claim of this place, WANTED, with the lease that the wait wants; NULL: out
+   of memory. */
+lk__claim *lk__claim_new(struct lk__place *place, const struct lk__wait *wait);
 
 lk__claim *lk__claim_ref(lk__claim *claim);
 void lk__claim_unref(lk__claim *claim);
@@ -182,6 +208,9 @@ bool lk__claim_suits(const lk__claim *claim, const struct lk__wait *wait);
 /* Tells whether a wait may share this claim, which it then does; sees to it
    that the server is asked whether that will do next time as well. */
 bool lk__claim_may_join(lk__claim *claim, const struct lk__wait *wait);
+
+/* An acquire, a look or a confirm is under way. */
+bool lk__claim_is_looking(const lk__claim *claim);
 
 /* WANTED, QUEUED or UNSURE. */
 bool lk__claim_is_seeking(const lk__claim *claim);

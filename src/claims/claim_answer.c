@@ -83,7 +83,7 @@ static void look_between(lk__claim *claim, uint64_t pause_ns)
 static void contend(lk__claim *claim, int64_t left_ms, bool is_held)
 {
     uint64_t now = lk__client_now(claim->place->client);
-    lk__contest *contest = &claim->contest;
+    lk__contest *contest = &claim->seek->contest;
 
     contest->is_on = true;
     contest->lost = is_held ? contest->lost + contest->told : 0;
@@ -106,26 +106,26 @@ static uint64_t opened_ms(const lk__claim *claim)
 
 void lk__claim_opened(lk__claim *claim)
 {
-    claim->opened = claim->look.busy;
+    claim->opened = lk__claim_is_looking(claim);
     if (claim->state == LK__CLAIM_QUEUED)
         lk__claim_look_after(claim, opened_ms(claim));
 }
 
 void lk__claim_told(lk__claim *claim)
 {
-    lk__contest *contest = &claim->contest;
+    lk__contest *contest = &claim->seek->contest;
     uint64_t now = lk__client_now(claim->place->client);
 
     contest->held_ns = contest->told_at == 0 ? 0 : now - contest->told_at;
     contest->told_at = now;
     contest->told = true;
-    claim->opened = claim->look.busy;
+    claim->opened = lk__claim_is_looking(claim);
     lk__claim_seek(claim);
 }
 
 void lk__claim_look_again(lk__claim *claim)
 {
-    claim->opened = claim->look.busy;
+    claim->opened = lk__claim_is_looking(claim);
     lk__claim_look_now(claim);
 }
 
@@ -167,7 +167,7 @@ static void let_others(const lk__claim *claim)
 static void
 hold_answered(lk__claim *claim, uint64_t lease_ms, lk__grant_how how)
 {
-    uint64_t deadline = lk__deadline_ns(claim->look.sent_at, lease_ms);
+    uint64_t deadline = lk__deadline_ns(claim->seek->look.sent_at, lease_ms);
 
     lk_client *client = claim->place->client;
     bool gives = lk__node_gives(claim->place->node);
@@ -213,9 +213,9 @@ static void touch_on(lk__claim *claim, int64_t left_ms)
 static void on_queued(lk__claim *claim, const lk__seek_answer *answer)
 {
     claim->state = LK__CLAIM_QUEUED;
-    claim->contest.is_on = false;
-    claim->ticket = answer->ticket;
-    lk__claim_still_queued(claim, claim->look.sent_at);
+    claim->seek->contest.is_on = false;
+    claim->seek->ticket = answer->ticket;
+    lk__claim_still_queued(claim, claim->seek->look.sent_at);
     if (answer->more) {
         ask_again(claim);
         lk__claim_look_after(claim, 0);
@@ -232,27 +232,28 @@ static void on_queued(lk__claim *claim, const lk__seek_answer *answer)
 
 void lk__claim_still_queued(lk__claim *claim, uint64_t sent_at)
 {
-    if (claim->bound == LK__NEVER || sent_at > claim->bound)
-        claim->bound = sent_at;
+    if (claim->seek->bound == LK__NEVER || sent_at > claim->seek->bound)
+        claim->seek->bound = sent_at;
 }
 
 /* Not queued: the wait wanted one try, or the inbox does not stand yet. */
 bool lk__claim_is_spinning(const lk__claim *claim)
 {
-    return claim->spin.most_ms != 0;
+    return claim->seek != NULL && claim->seek->spin.most_ms != 0;
 }
 
 /* Full jitter: claims that failed together do not try together. */
 static void spin_on(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
+    lk__seeking *seek = claim->seek;
     uint64_t limit =
-        claim->spin_ms == 0 ? claim->spin.first_ms : claim->spin_ms * 2;
+        seek->spin_ms == 0 ? seek->spin.first_ms : seek->spin_ms * 2;
 
-    claim->spin_ms = limit < claim->spin.most_ms ? limit : claim->spin.most_ms;
+    seek->spin_ms = limit < seek->spin.most_ms ? limit : seek->spin.most_ms;
     lk__alarm_set(&client->alarms, &claim->alarm,
                   lk__client_now(client) +
-                      lk__client_random(client, claim->spin_ms * LK__MS) + 1);
+                      lk__client_random(client, seek->spin_ms * LK__MS) + 1);
 }
 
 /* Not to be handed over either: told by the signal, or found by looking. */
@@ -341,11 +342,11 @@ static void refused_for_now(lk__claim *claim)
     lk_client *client = claim->place->client;
     uint64_t limit = REFUSED_MS;
 
-    for (unsigned i = 0; i < claim->refusals && limit < LOOK_MS; i++)
+    for (unsigned i = 0; i < claim->seek->refusals && limit < LOOK_MS; i++)
         limit *= 2;
     if (limit > LOOK_MS)
         limit = LOOK_MS;
-    claim->refusals++;
+    claim->seek->refusals++;
     lk__claim_pass_signal(claim);
     lk__alarm_set(&client->alarms, &claim->alarm,
                   lk__client_now(client) +
@@ -356,7 +357,7 @@ static void refused_for_now(lk__claim *claim)
    try has time for an answer, and got none yet. */
 static bool goes_on(const lk__claim *claim, const redisReply *reply)
 {
-    return lk__node_passes(&claim->look, reply) &&
+    return lk__node_passes(&claim->seek->look, reply) &&
            (rides_out(claim) || lk__reply_is_error(reply, "MOVED"));
 }
 
@@ -428,7 +429,7 @@ void lk__claim_take_answer(lk__claim *claim, const redisReply *reply)
     lk__seek_answer answer = {.left_ms = -1};
 
     claim->in_doubt = false;
-    claim->refusals = 0;
+    claim->seek->refusals = 0;
     if (judge_all(claim, reply))
         return;
     if (lk__claim_protocol(claim)->read_seek(claim, reply, &answer) != LK_OK) {

@@ -7,6 +7,8 @@
  * has dropped the claim by itself.
  */
 
+#include "base/container.h"
+#include "base/mem.h"
 #include "claims/claim_private.h"
 #include "claims/hold.h"
 #include "claims/node.h"
@@ -21,9 +23,15 @@ enum {
     RETRY_MAX_MS = 5000
 };
 
-static lk__claim *claim_of_close(lk__request *request)
+/* False: no memory. */
+static bool closing_make(lk__claim *claim)
 {
-    return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, close));
+    if (claim->close == NULL) {
+        claim->close = lk__alloc(sizeof(*claim->close));
+        if (claim->close != NULL)
+            claim->close->claim = claim;
+    }
+    return claim->close != NULL;
 }
 
 static void
@@ -45,10 +53,13 @@ static void releaser_tell(const lk__claim *claim, lk_status status)
 
 void lk__releaser_end(lk__releaser *releaser)
 {
-    const lk__conn *conn = &releaser->claim->place->node->command;
+    const lk__node *node = releaser->claim->place->node;
+    const lk__conn *conn = &node->command;
 
     if (releaser->sent)
         releaser_done(releaser, LK_EINDOUBT, NULL);
+    else if (lk__node_is_ready(node))
+        releaser_done(releaser, LK_ENOMEM, NULL);
     else
         releaser_done(releaser, conn->why, conn->words);
 }
@@ -58,9 +69,12 @@ static void retry_later(lk__claim *claim)
     lk_client *client = claim->place->client;
     uint64_t ms = RETRY_FIRST_MS;
 
-    for (unsigned i = 0; i < claim->close_failures && ms < RETRY_MAX_MS; i++)
-        ms *= 2;
-    claim->close_failures++;
+    if (closing_make(claim)) {
+        for (unsigned i = 0; i < claim->close->failures && ms < RETRY_MAX_MS;
+             i++)
+            ms *= 2;
+        claim->close->failures++;
+    }
     lk__alarm_set(&client->alarms, &claim->alarm,
                   lk__client_now(client) + ms * LK__MS);
 }
@@ -117,13 +131,14 @@ static void on_closed_answer(lk__claim *claim, const redisReply *reply)
         return;
     }
     if (more && lk__claim_protocol(claim)->hand_on != NULL) {
+        lk__tempo *tempo = &claim->close->tempo;
+
         claim->state = LK__CLAIM_PASSING;
-        lk__tempo_again(&claim->close_tempo, lk__client_now(client));
-        if (claim->close_tempo.until == 0)
+        lk__tempo_again(tempo, lk__client_now(client));
+        if (tempo->until == 0)
             lk__claim_close(claim);
         else
-            lk__alarm_set(&client->alarms, &claim->alarm,
-                          claim->close_tempo.until);
+            lk__alarm_set(&client->alarms, &claim->alarm, tempo->until);
     } else {
         lk__claim_kill(claim);
     }
@@ -149,7 +164,7 @@ on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
 static void
 on_close(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__claim *claim = claim_of_close(request);
+    lk__claim *claim = lk__container_of(request, lk__closing, request)->claim;
 
     status = lk__place_heard(claim->place, request, status, reply);
     if (claim->state == LK__CLAIM_DEAD) {
@@ -202,8 +217,10 @@ static const lk__question *close_question(const lk__claim *claim)
 
 static lk_status close_send(lk__claim *claim)
 {
-    claim->close.on_reply = on_close;
-    return lk__claim_send(claim, &claim->close, close_question(claim));
+    if (!closing_make(claim))
+        return LK_ENOMEM;
+    claim->close->request.on_reply = on_close;
+    return lk__claim_send(claim, &claim->close->request, close_question(claim));
 }
 
 void lk__claim_close(lk__claim *claim)
@@ -211,7 +228,7 @@ void lk__claim_close(lk__claim *claim)
     lk_client *client = claim->place->client;
     lk_status status;
 
-    if (claim->close.busy)
+    if (claim->close != NULL && claim->close->request.busy)
         return;
     if (lk__client_now(client) >= claim->give_up_at) {
         lk__claim_abandon(claim);
@@ -240,8 +257,8 @@ void lk__claim_leave(lk__claim *claim)
 {
     lk_client *client = claim->place->client;
     bool sent = lk__claim_protocol(claim)->leave != NULL &&
-                (claim->in_doubt || claim->look.busy || claim->signaled ||
-                 claim->state != LK__CLAIM_WANTED);
+                (claim->in_doubt || lk__claim_is_looking(claim) ||
+                 claim->signaled || claim->state != LK__CLAIM_WANTED);
 
     if (claim->place->front == claim)
         claim->place->front = NULL;
@@ -250,7 +267,7 @@ void lk__claim_leave(lk__claim *claim)
         lk__claim_kill(claim);
         return;
     }
-    claim->in_doubt = claim->in_doubt || claim->look.busy;
+    claim->in_doubt = claim->in_doubt || lk__claim_is_looking(claim);
     claim->state = LK__CLAIM_LEAVING;
     claim->give_up_at = lk__client_now(client) + leave_for_ms(claim) * LK__MS;
     lk__claim_close(claim);
@@ -323,7 +340,7 @@ void lk__claim_signal(lk__place *place)
 {
     lk_client *client = place->client;
     lk__claim *claim =
-        lk__claim_new_numbered(place, ++client->work->last_claim_number);
+        lk__claim_new_numbered(place, ++client->work->last_claim_number, NULL);
 
     if (claim == NULL)
         return; /* no memory: a waiter here finds out by looking */
@@ -334,7 +351,7 @@ void lk__claim_signal(lk__place *place)
 
 void lk__claim_give_back(lk__place *place, uint64_t number, uint64_t fence)
 {
-    lk__claim *claim = lk__claim_new_numbered(place, number);
+    lk__claim *claim = lk__claim_new_numbered(place, number, NULL);
 
     if (claim == NULL)
         return; /* no memory: its lease ends it */

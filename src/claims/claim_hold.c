@@ -105,7 +105,7 @@ static void hold_begin(lk__claim *claim, uint64_t deadline, lk__grant_how how)
 
     /* A revocation comes to the inbox. Spinning is for servers without Pub/Sub,
        and a layout with signals has no room for an inbox. */
-    if (claim->spin.most_ms == 0 && !claim->place->kind->signals)
+    if (!lk__claim_is_spinning(claim) && !claim->place->kind->signals)
         lk__node_want_inbox(claim->place->node);
     claim->leased_until = deadline;
     claim->trust = NULL;

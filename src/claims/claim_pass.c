@@ -10,7 +10,9 @@
  * promised as much of a lease as the one before.
  */
 
+#include "base/container.h"
 #include "base/deadline.h"
+#include "base/mem.h"
 #include "claims/claim_private.h"
 #include "claims/node.h"
 #include "claims/wait.h"
@@ -24,9 +26,15 @@ enum {
     RESERVE = 50000 /* fences: one a microsecond from ask to ask */
 };
 
-static lk__claim *claim_of_look(lk__request *request)
+/* NULL: no memory, and so it is not passed on. */
+static lk__passing *passing_of(lk__claim *claim)
 {
-    return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, look));
+    if (claim->pass == NULL) {
+        claim->pass = lk__alloc(sizeof(*claim->pass));
+        if (claim->pass != NULL)
+            claim->pass->claim = claim;
+    }
+    return claim->pass;
 }
 
 /* Extended, it may last for longer than this wait has asked for. */
@@ -45,8 +53,9 @@ bool lk__claim_suits(const lk__claim *claim, const lk__wait *wait)
 
 /* ---- the question ------------------------------------------------------------ */
 
-static void on_answer(lk__claim *claim, const redisReply *reply)
+static void on_answer(lk__passing *pass, const redisReply *reply)
 {
+    lk__claim *claim = pass->claim;
     lk__keep_answer answer;
 
     if (lk__claim_protocol(claim)->read_keep(reply, claim->fence, &answer) !=
@@ -58,50 +67,54 @@ static void on_answer(lk__claim *claim, const redisReply *reply)
     }
     if (answer.top_fence > claim->top_fence)
         claim->top_fence = answer.top_fence;
-    claim->alone_until =
-        answer.is_alone ? claim->look.sent_at + ALONE_MS * LK__MS : 0;
+    pass->alone_until =
+        answer.is_alone ? pass->ask.sent_at + ALONE_MS * LK__MS : 0;
     lk__claim_prolong(claim,
-                      lk__deadline_ns(claim->look.sent_at, claim->lease_ms));
+                      lk__deadline_ns(pass->ask.sent_at, claim->lease_ms));
 }
 
 static void
 on_asked(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__claim *claim = claim_of_look(request);
+    lk__passing *pass = lk__container_of(request, lk__passing, ask);
+    lk__claim *claim = pass->claim;
 
     status = lk__place_heard(claim->place, request, status, reply);
     if (status == LK_OK)
         status = lk__node_check(request, reply);
     if (status == LK_OK && claim->state == LK__CLAIM_HELD)
-        on_answer(claim, reply);
+        on_answer(pass, reply);
     lk__claim_answered(claim);
 }
 
 void lk__claim_prepare_pass(lk__claim *claim)
 {
     uint64_t now = lk__client_now(claim->place->client);
+    lk__passing *pass = passing_of(claim);
 
-    if (claim->look.busy ||
-        (claim->asked_at != 0 && now < claim->asked_at + ASK_EVERY_MS * LK__MS))
+    if (pass == NULL || pass->ask.busy || lk__claim_is_looking(claim) ||
+        (pass->asked_at != 0 && now < pass->asked_at + ASK_EVERY_MS * LK__MS))
         return;
-    claim->look.on_reply = on_asked;
+    pass->ask.on_reply = on_asked;
     /* Of an import that may be longer than what waits here asked for. */
     lk__claim_asked(claim, now, claim->lease_ms);
-    if (lk__claim_send(claim, &claim->look,
+    if (lk__claim_send(claim, &pass->ask,
                        lk__claim_protocol(claim)->keep(claim->place, claim->id,
                                                        claim->fence,
                                                        claim->lease_ms,
                                                        RESERVE)) == LK_OK)
-        claim->asked_at = now;
+        pass->asked_at = now;
 }
 
 /* ---- the pass ------------------------------------------------------------------ */
 
 static bool is_within_budget(const lk__claim *claim, uint64_t now)
 {
-    if (now < claim->alone_until)
+    const lk__passing *pass = claim->pass;
+
+    if (now < pass->alone_until)
         return true;
-    return claim->passes < BUDGET_PASSES &&
+    return pass->passes < BUDGET_PASSES &&
            now < claim->granted_at + BUDGET_MS * LK__MS;
 }
 
@@ -133,9 +146,9 @@ bool lk__claim_may_join(lk__claim *claim, const lk__wait *wait)
         is_too_long(claim, wait) || !lasts(claim, now))
         return false;
     lk__claim_prepare_pass(claim);
-    if (!is_within_budget(claim, now))
+    if (claim->pass == NULL || !is_within_budget(claim, now))
         return false;
-    claim->passes++;
+    claim->pass->passes++;
     claim->place->client->stats.passes++;
     return true;
 }
@@ -148,11 +161,11 @@ bool lk__claim_pass(lk__claim *claim)
 
     if (wait == NULL || !lk__claim_suits(claim, wait) ||
         claim->local_fence >= claim->top_fence || !lasts(claim, now) ||
-        !is_within_budget(claim, now))
+        passing_of(claim) == NULL || !is_within_budget(claim, now))
         return false;
 
     claim->local_fence++;
-    claim->passes++;
+    claim->pass->passes++;
     place->client->stats.releases++;
     place->client->stats.passes++;
     lk__place_bind(place, claim);

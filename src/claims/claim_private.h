@@ -15,8 +15,14 @@
 
 #define LK__MS UINT64_C(1000000)
 
-/* A claim with a number that was drawn before; NULL: out of memory. */
-lk__claim *lk__claim_new_numbered(lk__place *place, uint64_t number);
+/* A claim with a number that was drawn before, which never seeks. id: another
+   client's, for that of what is borrowed; NULL: its own. NULL: out of memory. */
+lk__claim *
+lk__claim_new_numbered(lk__place *place, uint64_t number, const char *id);
+
+/* Of one that is HELD now, frees what it needed till then, unless an answer is still
+   under way: then that does. */
+void lk__claim_end_seeking(lk__claim *claim);
 
 /* Puts a claim that is held from now on before those that seek. */
 void lk__claim_held_first(lk__claim *claim);

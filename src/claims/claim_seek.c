@@ -9,6 +9,7 @@
  * clock. A grant that was long on its way is confirmed before it is believed.
  */
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "claims/claim_private.h"
 #include "claims/node.h"
@@ -22,7 +23,7 @@ enum {
 
 static lk__claim *claim_of_look(lk__request *request)
 {
-    return (lk__claim *)(void *)((char *)request - offsetof(lk__claim, look));
+    return lk__container_of(request, lk__seeking, look)->claim;
 }
 
 /* Too many answers have led nowhere: it asks when the pause is over. */
@@ -45,7 +46,7 @@ static bool is_slowed(lk__claim *claim)
  */
 static bool stays_behind(const lk__claim *claim)
 {
-    const lk__wait *head = claim->first_seat;
+    const lk__wait *head = claim->seek->first_seat;
 
     return claim->line == LK__LINE_OWN && claim->place->unqueued > 0 &&
            (head == NULL || !head->try_only) && !lk__claim_is_spinning(claim) &&
@@ -88,7 +89,7 @@ static void unqueued_go(lk__claim *claim)
 static void go_on_elsewhere(lk__claim *claim, const lk__request *request,
                             bool was_no_answer)
 {
-    if (!lk__claim_is_seeking(claim) || claim->look.busy)
+    if (!lk__claim_is_seeking(claim) || claim->seek->look.busy)
         return;
     if (lk__place_has_left(claim->place, request))
         lk__claim_drive(claim);
@@ -122,6 +123,7 @@ on_look(lk__request *request, lk_status status, const redisReply *reply)
     if (was_unqueued && --claim->place->unqueued == 0)
         lk__place_visit(claim->place, unqueued_go);
     go_on_elsewhere(claim, request, is_none);
+    lk__claim_end_seeking(claim);
     lk__claim_answered(claim);
 }
 
@@ -143,6 +145,7 @@ on_confirm(lk__request *request, lk_status status, const redisReply *reply)
             lk__claim_take_confirmation(claim, reply);
     }
     go_on_elsewhere(claim, request, is_none);
+    lk__claim_end_seeking(claim);
     lk__claim_answered(claim);
 }
 
@@ -152,8 +155,8 @@ static void confirm_send(lk__claim *claim)
         lk__claim_protocol(claim)->keep(claim->place, claim->id, claim->fence,
                                         claim->lease_ms, 0);
 
-    claim->look.on_reply = on_confirm;
-    if (lk__claim_send(claim, &claim->look, question) != LK_OK)
+    claim->seek->look.on_reply = on_confirm;
+    if (lk__claim_send(claim, &claim->seek->look, question) != LK_OK)
         lk__claim_look_after(claim, RETRY_MS);
 }
 
@@ -167,23 +170,26 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
 
     if (claim->state != LK__CLAIM_QUEUED && claim->state != LK__CLAIM_WANTED)
         return; /* said twice, or being given back already */
-    if (claim->ticket != 0 && claim->ticket != ticket)
+    if (claim->seek->ticket != 0 && claim->seek->ticket != ticket)
         return; /* an older ticket of ours, void by itself */
     if (claim->place->kind->holdless || claim->place->kind->signals)
         return; /* of such a kind nothing is ever granted so */
-    if (claim->ticket == 0) {
+    if (claim->seek->ticket == 0) {
         lk__claim_opened(claim); /* nothing proves it before the answer */
         return;
     }
 
     if (lease_ms > claim->lease_ms)
         lease_ms = claim->lease_ms;
-    deadline = lk__deadline_ns(claim->bound, lease_ms);
+    deadline = lk__deadline_ns(claim->seek->bound, lease_ms);
     client->stats.grants++;
     lk__claim_set_fence(claim, fence, top_fence);
     if (client->work->cluster == NULL && lk__node_gives(claim->place->node) &&
         deadline > lk__client_now(client) + lease_ms * LK__MS / 2) {
+        lk__claim_ref(claim);
         lk__claim_hold(claim, deadline, LK__GRANT_PUSHED);
+        lk__claim_end_seeking(claim);
+        lk__claim_unref(claim);
         return;
     }
     client->stats.grants_late++;
@@ -213,32 +219,32 @@ static void acquire_send(lk__claim *claim)
     const lk__wait *head = lk__place_head(claim);
     lk_status status;
 
-    if (claim->looks == 0)
+    if (claim->seek->looks == 0)
         claim->is_near = lk__place_is_near(place);
     claim->queueable = (head == NULL || !head->try_only) &&
                        !lk__claim_is_spinning(claim) && !place->kind->signals &&
                        lk__place_can_queue(place);
     claim->opened = false;
-    claim->look.on_reply = on_look;
-    status = lk__claim_send(claim, &claim->look,
+    claim->seek->look.on_reply = on_look;
+    status = lk__claim_send(claim, &claim->seek->look,
                             lk__claim_protocol(claim)->acquire(claim,
                                                                how_of(claim)));
     if (status != LK_OK) {
         lk__claim_give_up(claim, status, NULL);
         return;
     }
-    claim->looks++;
+    claim->seek->looks++;
     unqueued_begin(claim, head);
 }
 
 static void look_send(lk__claim *claim)
 {
     claim->opened = false;
-    claim->look.on_reply = on_look;
-    if (lk__claim_send(claim, &claim->look,
+    claim->seek->look.on_reply = on_look;
+    if (lk__claim_send(claim, &claim->seek->look,
                        lk__claim_protocol(claim)->look(claim)) == LK_OK) {
         claim->place->client->stats.rechecks++;
-        claim->looks++;
+        claim->seek->looks++;
     } else {
         lk__claim_look_after(claim, RETRY_MS);
     }
@@ -255,7 +261,7 @@ void lk__claim_seek(lk__claim *claim)
 {
     const lk__node *node = claim->place->node;
 
-    if (claim->look.busy || !lk__node_is_ready(node))
+    if (claim->seek->look.busy || !lk__node_is_ready(node))
         return;
 
     if (!lk__node_gives(node) || is_slowed(claim)) {
@@ -277,7 +283,7 @@ void lk__claim_seek(lk__claim *claim)
 void lk__claim_signaled(lk__claim *claim)
 {
     claim->signaled = true;
-    claim->opened = claim->look.busy;
+    claim->opened = lk__claim_is_looking(claim);
     lk__claim_seek(claim);
 }
 

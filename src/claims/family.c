@@ -64,7 +64,8 @@ lk__text lk__family_channel(const lk__place *place)
 lk__text lk__family_news(const lk__place *place)
 {
     return lk__text_of(
-        lk__channel_told(&place->topics[LK__TOPIC_OWN].channel, place->node));
+        lk__channel_told(&lk__topic_of(place, LK__TOPIC_OWN)->channel,
+                         place->node));
 }
 
 char lk__family_interop(const lk__place *place)
@@ -88,10 +89,17 @@ lk__question *lk__family_begin(const lk__place *place,
     return lk__question_begin(place->client, signature->script, room);
 }
 
+void lk__family_key(lk__question *q, const lk__place *place, size_t key)
+{
+    lk__question_key_of(q, place->kind->keys[key], place->name);
+}
+
 lk__question *lk__family_fill(lk__question *q, const lk__place *place,
                               const lk__signature *signature, size_t key_count,
                               const void *args)
 {
-    lk__question_fill(q, signature, key_count, place->keys, args);
+    for (size_t i = 0; i < key_count; i++)
+        lk__family_key(q, place, signature->keys[i]);
+    lk__question_args(q, signature, args);
     return q;
 }

@@ -39,6 +39,9 @@ int64_t lk__family_db(const lk__place *place);
 lk__question *lk__family_begin(const lk__place *place,
                                const lk__signature *signature, size_t room);
 
+/* Adds one of the place's keys. */
+void lk__family_key(lk__question *q, const lk__place *place, size_t key);
+
 /* Adds the place's keys and the arguments, and returns it. */
 lk__question *lk__family_fill(lk__question *q, const lk__place *place,
                               const lk__signature *signature, size_t key_count,

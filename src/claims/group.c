@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/mem.h"
 #include "claims/ask.h"
@@ -60,8 +61,7 @@ void lk__group_look(lk__group *group)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__group_look(
-        (lk__group *)(void *)((char *)alarm - offsetof(lk__group, alarm)));
+    lk__group_look(lk__container_of(alarm, lk__group, alarm));
 }
 
 static void believe(lk__group *group, const lk__majority *majority)

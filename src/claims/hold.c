@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -49,30 +50,94 @@ static void fd_arm(const lk_hold *hold, uint64_t at)
 {
     struct itimerspec when = {0};
 
-    if (hold->fd < 0)
+    if (hold->timed == NULL)
         return;
     if (at == 0)
         at = 1; /* 0 would disarm it */
     when.it_value.tv_sec = (time_t)(at / (1000 * MS));
     when.it_value.tv_nsec = (long)(at % (1000 * MS));
-    timerfd_settime(hold->fd, TFD_TIMER_ABSTIME, &when, NULL);
+    timerfd_settime(hold->timed->fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* False: no descriptor, or no memory, is to be had. */
+static bool timed_make(lk_hold *hold)
+{
+    lk__timed **first = &hold->client->work->first_timed;
+    lk__timed *timed = lk__alloc(sizeof(*timed));
+
+    if (timed == NULL)
+        return false;
+    timed->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (timed->fd < 0) {
+        lk__free(timed);
+        return false;
+    }
+    timed->hold = hold;
+    timed->next = *first;
+    if (*first != NULL)
+        (*first)->prev = timed;
+    *first = timed;
+    hold->timed = timed;
+    return true;
+}
+
+/* The descriptor stays until the handle is freed. */
+static void timed_unlist(lk_hold *hold)
+{
+    lk__timed *timed = hold->timed;
+
+    if (timed == NULL)
+        return;
+    if (timed->prev != NULL)
+        timed->prev->next = timed->next;
+    else
+        hold->client->work->first_timed = timed->next;
+    if (timed->next != NULL)
+        timed->next->prev = timed->prev;
+}
+
+static void timed_free(lk__timed *timed)
+{
+    if (timed == NULL)
+        return;
+    close(timed->fd);
+    lk__free(timed);
 }
 
 /* ---- callbacks ---------------------------------------------------------------- */
 
 static void run_lost(lk__post *post)
 {
-    lk_hold *hold = (lk_hold *)(void *)((char *)post - offsetof(lk_hold, post));
+    lk__notice *notice = lk__container_of(post, lk__notice, post);
+    lk_hold *hold = notice->hold;
     lk_client *client = hold->client;
     lk_lost_cb cb;
     void *data;
 
     lk__client_lock(client);
-    cb = hold->cb;
-    data = hold->data;
+    cb = notice->cb;
+    data = notice->data;
     lk__client_leave(client);
     if (cb != NULL)
         cb(hold, lk_hold_remaining_ms(hold), data);
+}
+
+/* False: no memory. */
+static bool notice_make(lk_hold *hold)
+{
+    hold->notice = lk__alloc(sizeof(*hold->notice));
+    if (hold->notice == NULL)
+        return false;
+    hold->notice->hold = hold;
+    hold->notice->post.run = run_lost;
+    hold->notice->post.inner = hold->inner;
+    return true;
+}
+
+void lk__hold_tell(lk_hold *hold)
+{
+    if (hold->notice != NULL && hold->notice->cb != NULL)
+        lk__client_post(hold->client, &hold->notice->post);
 }
 
 /*
@@ -80,12 +145,21 @@ static void run_lost(lk__post *post)
  * soon, brings the hold's own. A notice that is longer than the short one would
  * warn of an end that is not near: till then a third of it is left.
  */
-static uint64_t notice_ns(const lk__claim *claim, const lk_hold *hold)
+static uint64_t before_ns(const lk__claim *claim, const lk__notice *notice)
 {
     uint64_t third = (claim->leased_until - claim->granted_at) / 3;
 
-    return claim->confirmed || hold->notice_ns < third ? hold->notice_ns
-                                                       : third;
+    return claim->confirmed || notice->before_ns < third ? notice->before_ns
+                                                         : third;
+}
+
+/* It wants to hear of the end before that, and was not told of the present one. */
+static bool is_to_be_noticed(const lk_hold *hold)
+{
+    const lk__notice *notice = hold->notice;
+
+    return notice != NULL && notice->cb != NULL && notice->before_ns != 0 &&
+           !notice->noticed;
 }
 
 uint64_t lk__holds_notice_at(const lk__claim *claim)
@@ -94,12 +168,13 @@ uint64_t lk__holds_notice_at(const lk__claim *claim)
 
     for (const lk_hold *hold = claim->first_hold; hold != NULL;
          hold = hold->next) {
-        uint64_t deadline = claim->leased_until;
-        uint64_t notice = notice_ns(claim, hold);
-        uint64_t at = deadline > notice ? deadline - notice : 0;
+        uint64_t deadline = claim->leased_until, before, at;
 
-        if (hold->cb != NULL && hold->notice_ns != 0 && !hold->noticed &&
-            at < first)
+        if (!is_to_be_noticed(hold))
+            continue;
+        before = before_ns(claim, hold->notice);
+        at = deadline > before ? deadline - before : 0;
+        if (at < first)
             first = at;
     }
     return first;
@@ -108,11 +183,11 @@ uint64_t lk__holds_notice_at(const lk__claim *claim)
 void lk__holds_notice(lk__claim *claim, uint64_t now)
 {
     for (lk_hold *hold = claim->first_hold; hold != NULL; hold = hold->next) {
-        if (hold->cb == NULL || hold->notice_ns == 0 || hold->noticed ||
-            now + notice_ns(claim, hold) < claim->leased_until)
+        if (!is_to_be_noticed(hold) ||
+            now + before_ns(claim, hold->notice) < claim->leased_until)
             continue;
-        hold->noticed = true;
-        lk__client_post(hold->client, &hold->post);
+        hold->notice->noticed = true;
+        lk__hold_tell(hold);
     }
 }
 
@@ -125,17 +200,19 @@ void lk__holds_moved(const lk__claim *claim)
 
 void lk__holds_time(const lk_client *client)
 {
-    for (const lk_hold *hold = client->work->first_timed; hold != NULL;
-         hold = hold->next_timed) {
-        if (hold->claim->state == LK__CLAIM_HELD)
-            fd_arm(hold, lk__claim_deadline(hold->claim));
+    for (const lk__timed *timed = client->work->first_timed; timed != NULL;
+         timed = timed->next) {
+        if (timed->hold->claim->state == LK__CLAIM_HELD)
+            fd_arm(timed->hold, lk__claim_deadline(timed->hold->claim));
     }
 }
 
 void lk__holds_renewed(lk__claim *claim)
 {
-    for (lk_hold *hold = claim->first_hold; hold != NULL; hold = hold->next)
-        hold->noticed = false;
+    for (lk_hold *hold = claim->first_hold; hold != NULL; hold = hold->next) {
+        if (hold->notice != NULL)
+            hold->notice->noticed = false;
+    }
     lk__holds_moved(claim);
 }
 
@@ -143,8 +220,7 @@ void lk__holds_tell_lost(lk__claim *claim)
 {
     for (lk_hold *hold = claim->first_hold; hold != NULL; hold = hold->next) {
         fd_arm(hold, 1);
-        if (hold->cb != NULL)
-            lk__client_post(hold->client, &hold->post);
+        lk__hold_tell(hold);
     }
 }
 
@@ -159,8 +235,6 @@ lk_hold *lk__hold_new(lk_client *client)
     hold->class = &lk__claim_hold_class;
     hold->refs = 1;
     hold->client = lk__client_ref(client);
-    hold->post.run = run_lost;
-    hold->fd = -1;
     return hold;
 }
 
@@ -170,8 +244,8 @@ void lk__hold_discard(lk_hold *hold)
 
     if (--hold->refs > 0)
         return;
-    if (hold->fd >= 0)
-        close(hold->fd);
+    timed_free(hold->timed);
+    lk__free(hold->notice);
     lk__free(hold);
     lk__client_unref(client);
 }
@@ -185,27 +259,6 @@ void lk__hold_bind(lk_hold *hold, lk__claim *claim, uint64_t owner)
     claim->first_hold = hold;
 }
 
-static void timed_add(lk_hold *hold)
-{
-    lk_hold **first = &hold->client->work->first_timed;
-
-    hold->next_timed = *first;
-    if (*first != NULL)
-        (*first)->prev_timed = hold;
-    *first = hold;
-}
-
-static void timed_remove(lk_hold *hold)
-{
-    if (hold->prev_timed != NULL)
-        hold->prev_timed->next_timed = hold->next_timed;
-    else if (hold->client->work->first_timed == hold)
-        hold->client->work->first_timed = hold->next_timed;
-    if (hold->next_timed != NULL)
-        hold->next_timed->prev_timed = hold->prev_timed;
-    hold->next_timed = hold->prev_timed = NULL;
-}
-
 void lk__hold_unbind(lk_hold *hold)
 {
     lk_hold **at = &hold->claim->first_hold;
@@ -213,7 +266,7 @@ void lk__hold_unbind(lk_hold *hold)
     while (*at != hold)
         at = &(*at)->next;
     *at = hold->next;
-    timed_remove(hold);
+    timed_unlist(hold);
 }
 
 void lk__hold_unclaim(lk_hold *hold)
@@ -227,8 +280,10 @@ void lk__hold_unclaim(lk_hold *hold)
 
 bool lk__hold_unpost(lk_hold *hold)
 {
+    if (hold->notice == NULL)
+        return true;
     hold->refs++;
-    lk__client_unpost(hold->client, &hold->post);
+    lk__client_unpost(hold->client, &hold->notice->post);
     if (hold->claim == NULL)
         return false;
     hold->refs--;
@@ -287,14 +342,16 @@ static uint64_t claim_hold_lost_for_ms(const lk_hold *hold)
 static void
 callback_set(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
 {
-    hold->cb = cb;
-    hold->data = data;
-    hold->notice_ns = notice_ms * MS;
-    hold->noticed = false;
+    lk__notice *notice = hold->notice;
+
+    notice->cb = cb;
+    notice->data = data;
+    notice->before_ns = notice_ms * MS;
+    notice->noticed = false;
     if (hold->claim->state == LK__CLAIM_HELD)
         lk__claim_arm(hold->claim);
-    else if (cb != NULL)
-        lk__client_post(hold->client, &hold->post);
+    else
+        lk__hold_tell(hold);
 }
 
 static lk_status
@@ -312,11 +369,13 @@ claim_hold_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data)
 
     lk__client_lock(client);
     stands = lk__hold_unpost(hold);
-    if (stands)
+    if (stands && hold->notice == NULL && cb != NULL && !notice_make(hold))
+        status = LK_ENOMEM;
+    else if (stands && hold->notice != NULL)
         callback_set(hold, notice_ms, cb, data);
     lk__client_leave(client);
     if (stands)
-        return LK_OK;
+        return status;
     lk__hold_discard(hold);
     return lk__hold_ended();
 }
@@ -329,14 +388,10 @@ static int claim_hold_fd(lk_hold *hold)
         return -1;
 
     lk__client_lock(hold->client);
-    if (hold->fd < 0) {
-        hold->fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (hold->fd >= 0)
-            timed_add(hold);
+    if (hold->timed == NULL && timed_make(hold))
         fd_arm(hold,
                hold->claim->lost_at != 0 ? 1 : lk__claim_deadline(hold->claim));
-    }
-    fd = hold->fd;
+    fd = hold->timed != NULL ? hold->timed->fd : -1;
     lk__client_leave(hold->client);
     return fd;
 }
@@ -478,7 +533,7 @@ static lk_status claim_hold_extend_async(lk_hold *hold, uint64_t lease_ms,
     } else {
         extension->cb = cb;
         extension->data = data;
-        extension->ask.call.post.inner = hold->post.inner;
+        extension->ask.call.post.inner = hold->inner;
         lk__ask_begin(&extension->ask);
     }
     lk__client_leave(hold->client);
@@ -583,8 +638,7 @@ void lk__hold_drop(lk_hold *hold)
 
 static void releaser_deliver(lk__call *call)
 {
-    lk__releaser *releaser =
-        (lk__releaser *)(void *)((char *)call - offsetof(lk__releaser, call));
+    lk__releaser *releaser = lk__container_of(call, lk__releaser, call);
 
     if (releaser->cb != NULL)
         releaser->cb(call->status, releaser->data);
@@ -593,8 +647,7 @@ static void releaser_deliver(lk__call *call)
 
 static void on_releaser_alarm(lk__alarm *alarm)
 {
-    lk__releaser_end((lk__releaser *)(void *)((char *)alarm -
-                                              offsetof(lk__releaser, alarm)));
+    lk__releaser_end(lk__container_of(alarm, lk__releaser, alarm));
 }
 
 static void release_begin(lk__claim *claim, lk__releaser *releaser)
@@ -628,7 +681,7 @@ claim_hold_release_async(lk_hold *hold, lk_done_cb cb, void *data)
 
     lk__client_lock(client);
     lk__call_init(&releaser->call, client, releaser_deliver);
-    releaser->call.post.inner = hold->post.inner;
+    releaser->call.post.inner = hold->inner;
     status = handle_end(hold, &release);
     if (release)
         release_begin(hold->claim, releaser);

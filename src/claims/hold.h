@@ -15,21 +15,34 @@
  */
 struct lk_hold {
     const lk__hold_class *class; /* first, as in every hold */
-    atomic_uint refs; /* the user's, and a call's that waits for its callback */
     lk_client *client;
     lk__claim *claim; /* NULL until bound, and once ended */
+    lk_hold *next;    /* of the same claim */
     uint64_t fence;
-    uint64_t owner; /* who acquired */
-    lk_hold *next;  /* of the same claim */
-    lk_lost_cb cb;
-    void *data;
-    uint64_t notice_ns;
-    bool noticed; /* the notice was posted for the present deadline */
-    lk__post post;
-    int fd;                           /* a timer of the kernel's, or -1 */
-    lk_hold *next_timed, *prev_timed; /* of those with one */
-    bool turned;                      /* the kind's, for its shed */
+    uint64_t owner;            /* who acquired */
+    struct lk__notice *notice; /* NULL: nobody wants to hear of its loss */
+    struct lk__timed *timed;   /* NULL: it has no descriptor */
+    atomic_uint refs; /* the user's, and a call's that waits for its callback */
+    bool inner;       /* what is posted for it is */
+    bool turned;      /* the kind's, for its shed */
 };
+
+/* What a handle has whose user wants to hear of its loss. */
+typedef struct lk__notice {
+    lk__post post;
+    lk_hold *hold;
+    lk_lost_cb cb; /* NULL: not any more */
+    void *data;
+    uint64_t before_ns; /* the end; 0: only of the loss */
+    bool noticed;       /* it was posted for the present deadline */
+} lk__notice;
+
+/* What a handle has that has a descriptor: a timer of the kernel's. */
+typedef struct lk__timed {
+    lk_hold *hold;
+    struct lk__timed *next, *prev; /* in the client */
+    int fd;
+} lk__timed;
 
 extern const lk__hold_class lk__claim_hold_class;
 
@@ -75,6 +88,9 @@ void lk__holds_renewed(lk__claim *claim);
 
 /* The same of all handles with a timer of the kernel's. */
 void lk__holds_time(const lk_client *client);
+
+/* Posts its callback, if it has one. */
+void lk__hold_tell(lk_hold *hold);
 
 /* The claim is lost: posts the callbacks, makes the descriptors readable. */
 void lk__holds_tell_lost(lk__claim *claim);

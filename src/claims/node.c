@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "claims/ask.h"
 #include "claims/cluster.h"
@@ -169,8 +170,7 @@ on_subscribed(lk__conn *conn, lk_status refused, const redisReply *reply)
 
 static void on_offline(lk__alarm *alarm)
 {
-    lk__node *node =
-        (lk__node *)(void *)((char *)alarm - offsetof(lk__node, offline_alarm));
+    lk__node *node = lk__container_of(alarm, lk__node, offline_alarm);
 
     node->offline = true;
     if (!lk__node_is_ready(node))

@@ -324,8 +324,9 @@ static lk_status existence_new(struct existence **ret_existence,
     struct existence *existence =
         (struct existence *)(void *)lk__ask_new(sizeof(*existence),
                                                 place->client, place, deliver);
+    char key[LK__KEY_SIZE];
     lk__arg args[2] = {lk__arg_text("EXISTS"),
-                       lk__arg_text(place->keys[LK__KEY_NAME])};
+                       lk__arg_text(lk__place_key(place, LK__KEY_NAME, key))};
 
     if (existence == NULL)
         return LK_ENOMEM;

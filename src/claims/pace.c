@@ -118,24 +118,26 @@ static bool is_open(const lk__node *node)
 
 static void list_remove(lk__pace *pace, lk__claim *claim)
 {
-    if (claim->prev_back != NULL)
-        claim->prev_back->next_back = claim->next_back;
+    lk__seeking *seek = claim->seek;
+
+    if (seek->prev_back != NULL)
+        seek->prev_back->seek->next_back = seek->next_back;
     else
-        pace->first = claim->next_back;
-    if (claim->next_back != NULL)
-        claim->next_back->prev_back = claim->prev_back;
+        pace->first = seek->next_back;
+    if (seek->next_back != NULL)
+        seek->next_back->seek->prev_back = seek->prev_back;
     else
-        pace->last = claim->prev_back;
-    claim->next_back = claim->prev_back = NULL;
+        pace->last = seek->prev_back;
+    seek->next_back = seek->prev_back = NULL;
     claim->held_back = false;
 }
 
 static void list_add(lk__pace *pace, lk__claim *claim)
 {
     claim->held_back = true;
-    claim->prev_back = pace->last;
+    claim->seek->prev_back = pace->last;
     if (pace->last != NULL)
-        pace->last->next_back = claim;
+        pace->last->seek->next_back = claim;
     else
         pace->first = claim;
     pace->last = claim;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/slot.h"
@@ -21,26 +22,35 @@
 
 static void place_free(lk__place *place)
 {
-    for (size_t i = 0; i < place->kind->key_count; i++)
-        lk__free(place->keys[i]);
     lk__topics_done(place);
+    lk__touching_done(place);
+    lk__free(place->track);
+    lk__free(place->signal);
     if (place->own != NULL)
         place->kind->own_free(place->own);
     lk__channel_done(&place->channel);
-    lk__free(place->name);
     lk__free(place);
 }
 
-static bool keys_make(lk__place *place)
+/* There is room to write any of its keys from now on. */
+static bool keys_reserve(const lk__place *place)
 {
     const lk__kind *kind = place->kind;
-    bool complete = true;
+    size_t longest = 0;
 
     for (size_t i = 0; i < kind->key_count; i++) {
-        place->keys[i] = lk__key_make(kind->keys[i], place->name);
-        complete = complete && place->keys[i] != NULL;
+        size_t length = lk__key_write(kind->keys[i], place->name, NULL, 0);
+
+        longest = length > longest ? length : longest;
     }
-    return complete;
+    return lk__question_reserve(&place->client->work->question, longest + 1);
+}
+
+const char *
+lk__place_key(const lk__place *place, size_t key, char ret[LK__KEY_SIZE])
+{
+    lk__key_write(place->kind->keys[key], place->name, ret, LK__KEY_SIZE);
+    return ret;
 }
 
 static bool channels_make(lk__place *place)
@@ -55,8 +65,10 @@ static bool channels_make(lk__place *place)
 /* That of its first key, as of all. */
 static unsigned slot_of(const lk__place *place)
 {
-    const char *key =
-        place->kind->key_count > 0 ? place->keys[LK__KEY_NAME] : place->name;
+    char text[LK__KEY_SIZE];
+    const char *key = place->kind->key_count > 0
+                          ? lk__place_key(place, LK__KEY_NAME, text)
+                          : place->name;
 
     return lk__slot_of(key, strlen(key));
 }
@@ -64,20 +76,17 @@ static unsigned slot_of(const lk__place *place)
 static lk__place *
 place_new(lk_client *client, const lk__kind *kind, const char *name)
 {
-    lk__place *place = lk__alloc(sizeof(*place));
+    size_t size = strlen(name) + 1;
+    lk__place *place = lk__alloc(sizeof(*place) + size);
 
     if (place == NULL)
         return NULL;
     place->client = client;
     place->kind = kind;
-    place->name = lk__strdup(name);
-    lk__touching_init(&place->touching);
-    if (place->name == NULL || !keys_make(place)) {
-        place_free(place);
-        return NULL;
-    }
+    memcpy(place->name, name, size);
     place->slot = slot_of(place);
-    if (!channels_make(place) ||
+    if (!keys_reserve(place) || !channels_make(place) ||
+        (kind->signals && !lk__signal_make(place)) ||
         !lk__table_add(&client->work->places_by_name, &place->entry,
                        lk__table_hash(name))) {
         place_free(place);
@@ -123,8 +132,7 @@ place_find(const lk_client *client, const lk__kind *kind, const char *name)
         lk__table_find(&client->work->places_by_name, lk__table_hash(name));
 
     for (; entry != NULL; entry = lk__table_find_next(entry)) {
-        lk__place *place =
-            (lk__place *)(void *)((char *)entry - offsetof(lk__place, entry));
+        lk__place *place = lk__container_of(entry, lk__place, entry);
 
         if (place->kind == kind && strcmp(place->name, name) == 0)
             return place;
@@ -148,7 +156,6 @@ void lk__place_unref(lk__place *place)
 {
     if (--place->refs > 0)
         return;
-    lk__alarm_clear(&place->client->alarms, &place->touching.alarm);
     lk__table_remove(&place->client->work->places_by_name, &place->entry);
     if (place->prev != NULL)
         place->prev->next = place->next;
@@ -167,11 +174,12 @@ static bool is_text_of(const lk__channel *channel, const char *text)
 
 const lk__channel *lk__place_channel(const lk__place *place, const char *text)
 {
-    const lk__channel *news = &place->topics[LK__TOPIC_OWN].channel;
+    const lk__topic *news = lk__topic_of(place, LK__TOPIC_OWN);
 
     if (is_text_of(&place->channel, text))
         return &place->channel;
-    return is_text_of(news, text) ? news : NULL;
+    return news != NULL && is_text_of(&news->channel, text) ? &news->channel
+                                                            : NULL;
 }
 
 bool lk__place_is_near(const lk__place *place)
@@ -200,13 +208,11 @@ static lk__claim *passing_to(const lk__place *place, const lk__wait *wait)
 
 static void front_make(lk__place *place, const lk__wait *head)
 {
-    place->front =
-        lk__claim_new(place, head->lease_ms, head->watchdog, head->reason);
+    place->front = lk__claim_new(place, head);
     if (place->front == NULL) {
         lk__wait_end(place->first_wait, LK_ENOMEM, NULL);
         return;
     }
-    place->front->spin = head->spin;
     lk__claim_drive(place->front);
 }
 
@@ -284,21 +290,24 @@ void lk__place_bind(lk__place *place, lk__claim *claim)
 
 lk__wait *lk__place_head(const lk__claim *claim)
 {
-    return claim->line == LK__LINE_COMMON ? claim->place->first_wait
-                                          : claim->first_seat;
+    if (claim->line == LK__LINE_COMMON)
+        return claim->place->first_wait;
+    return claim->seek != NULL ? claim->seek->first_seat : NULL;
 }
 
 /* A claim's memory stays while somebody sits on it. */
 static void sit(lk__wait *wait, lk__claim *claim)
 {
+    lk__seeking *seek = claim->seek;
+
     wait->claim = lk__claim_ref(claim);
-    wait->seat_look = claim->looks;
-    wait->prev_seat = claim->last_seat;
+    wait->seat_look = seek->looks;
+    wait->prev_seat = seek->last_seat;
     if (wait->prev_seat != NULL)
         wait->prev_seat->next_seat = wait;
     else
-        claim->first_seat = wait;
-    claim->last_seat = wait;
+        seek->first_seat = wait;
+    seek->last_seat = wait;
 }
 
 static void rise(lk__wait *wait)
@@ -308,11 +317,11 @@ static void rise(lk__wait *wait)
     if (wait->prev_seat != NULL)
         wait->prev_seat->next_seat = wait->next_seat;
     else
-        claim->first_seat = wait->next_seat;
+        claim->seek->first_seat = wait->next_seat;
     if (wait->next_seat != NULL)
         wait->next_seat->prev_seat = wait->prev_seat;
     else
-        claim->last_seat = wait->prev_seat;
+        claim->seek->last_seat = wait->prev_seat;
     wait->next_seat = wait->prev_seat = NULL;
     wait->claim = NULL;
     lk__claim_unref(claim);
@@ -331,14 +340,12 @@ static lk__claim *joined_by(const lk__place *place, const lk__wait *wait)
 
 static lk__claim *claim_for(lk__place *place, const lk__wait *wait)
 {
-    lk__claim *claim =
-        lk__claim_new(place, wait->lease_ms, wait->watchdog, wait->reason);
+    lk__claim *claim = lk__claim_new(place, wait);
 
     if (claim == NULL)
         return NULL;
-    claim->line = wait->line;
+    claim->line = (uint8_t)wait->line;
     claim->terms = wait->terms;
-    claim->spin = wait->spin;
     if (wait->line == LK__LINE_SHARED && !wait->try_only)
         place->front = claim;
     return claim;
@@ -360,7 +367,7 @@ void lk__place_seat(lk__wait *wait)
             lk__claim_look_again(place->front);
         return;
     }
-    claim = claim_for(place, wait);
+    claim = lk__touching_make(place) ? claim_for(place, wait) : NULL;
     if (claim == NULL) {
         lk__wait_end(wait, LK_ENOMEM, NULL);
         return;
@@ -376,7 +383,7 @@ void lk__place_unseat(lk__wait *wait)
     lk__claim *claim = lk__claim_ref(wait->claim);
 
     rise(wait);
-    if (claim->first_seat == NULL && lk__claim_is_seeking(claim))
+    if (claim->seek->first_seat == NULL && lk__claim_is_seeking(claim))
         lk__claim_leave(claim);
     lk__claim_unref(claim);
 }
@@ -387,11 +394,11 @@ void lk__place_judge(lk__claim *claim, const void *facts)
     lk__wait *wait, *next;
 
     lk__claim_ref(claim);
-    for (wait = claim->first_seat; wait != NULL; wait = next) {
+    for (wait = claim->seek->first_seat; wait != NULL; wait = next) {
         lk__verdict verdict = LK__VERDICT_WAIT;
 
         next = wait->next_seat;
-        if (wait->seat_look < claim->looks)
+        if (wait->seat_look < claim->seek->looks)
             verdict = claim->place->kind->judge(&wait->mark, facts);
         if (verdict == LK__VERDICT_OK)
             lk__wait_end(wait, LK_OK, NULL);
@@ -418,8 +425,8 @@ void lk__place_granted(lk__place *place, lk__claim *claim)
         lk__place_bind(place, claim);
     } else {
         lk__claim_ref(claim);
-        while (claim->first_seat != NULL)
-            bind(claim->first_seat, claim);
+        while (claim->seek->first_seat != NULL)
+            bind(claim->seek->first_seat, claim);
         lk__claim_unref(claim);
     }
 }
@@ -431,8 +438,8 @@ void lk__place_taken(lk__place *place, lk__claim *claim)
     if (place->kind->granted != NULL)
         place->kind->granted(place, claim);
     lk__claim_kill(claim);
-    while (claim->first_seat != NULL)
-        lk__wait_end(claim->first_seat, LK_OK, NULL);
+    while (claim->seek->first_seat != NULL)
+        lk__wait_end(claim->seek->first_seat, LK_OK, NULL);
     lk__claim_unref(claim);
 }
 
@@ -440,8 +447,8 @@ void lk__place_taken(lk__place *place, lk__claim *claim)
 static void seats_fail(lk__claim *claim, lk_status status, const char *words)
 {
     lk__claim_ref(claim);
-    while (claim->first_seat != NULL) {
-        lk__wait *wait = claim->first_seat;
+    while (claim->seek->first_seat != NULL) {
+        lk__wait *wait = claim->seek->first_seat;
 
         if (status != LK_OK) {
             lk__wait_end(wait, status, words);
@@ -615,8 +622,8 @@ static void claims_leave_node(lk__place *place)
          claim = claim->next) {
         lk__pace_drop(claim);
         lk__pace_done(claim);
-        if (claim->bound != LK__NEVER)
-            claim->bound = 0;
+        if (claim->seek != NULL && claim->seek->bound != LK__NEVER)
+            claim->seek->bound = 0;
         claim->kept_by = 0;
         claim->replicas = 0;
         claim->turn = 0;
@@ -641,7 +648,7 @@ static void move(lk__place *place, lk__node *node)
 
     claims_leave_node(place);
     lk__topics_lost(place);
-    place->track.armed_by = 0;
+    lk__track_lost(place);
     place->node = node;
     claims_move(place, from);
     if (place->first_claim != NULL)

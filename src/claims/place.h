@@ -2,14 +2,13 @@
 #ifndef LK_CLAIMS_PLACE_H
 #define LK_CLAIMS_PLACE_H
 
+#include "base/names.h"
 #include "claims/claim.h"
 #include "claims/signal.h"
 #include "claims/topic.h"
 #include "claims/touch.h"
 #include "claims/track.h"
 #include "claims/wait.h"
-
-enum { LK__PLACE_KEYS = 8 }; /* at most */
 
 /*
  * What makes a primitive: its keys, its scripts, and what is special about it.
@@ -80,11 +79,9 @@ typedef struct lk__place {
     lk__entry entry;               /* by its name */
     lk_client *client;
     struct lk__node *node; /* where the name is */
-    unsigned slot;         /* in a cluster */
     const lk__kind *kind;
-    unsigned refs; /* each handle, claim and wait */
-    char *name;
-    char *keys[LK__PLACE_KEYS];
+    unsigned refs;       /* each handle, claim and wait */
+    unsigned slot;       /* in a cluster */
     lk__channel channel; /* Redisson's */
     lk__wait *first_wait, *last_wait;
     lk__claim *front;
@@ -93,11 +90,13 @@ typedef struct lk__place {
     unsigned unqueued; /* own claims whose acquire under way could not queue:
                           no inbox stood when it was sent */
     bool driving;      /* lk__place_drive() runs */
-    lk__touching touching;
-    lk__track track;
-    lk__topic topics[LK__PLACE_TOPICS];
-    lk__signal signal;
-    void *own; /* the primitive's */
+    /* Each is made when it is needed; NULL before. */
+    lk__touching *touching;
+    lk__track *track;
+    lk__topic *topics;
+    lk__signal *signal;
+    void *own;   /* the primitive's */
+    char name[]; /* behind it in the same memory */
 } lk__place;
 
 /* A kind of this family that this client has used; NULL: none. */
@@ -107,6 +106,10 @@ const lk__kind *lk__kind_find(const lk_client *client, const char *family);
 lk__place *
 lk__place_get(lk_client *client, const lk__kind *kind, const char *name);
 void lk__place_unref(lk__place *place);
+
+/* Writes one of its keys, and returns it. */
+const char *
+lk__place_key(const lk__place *place, size_t key, char ret[LK__KEY_SIZE]);
 
 /* The channel of the place whose text is this, by its address; NULL: none. */
 const lk__channel *lk__place_channel(const lk__place *place, const char *text);

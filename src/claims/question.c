@@ -5,8 +5,10 @@
 #include "claims/question.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/names.h"
 #include "claims/node.h"
 #include "claims/protocol.h"
 #include "claims/work.h"
@@ -15,8 +17,23 @@
 void lk__question_done(lk__question *question)
 {
     lk__free(question->texts);
-    question->texts = NULL;
-    question->room = 0;
+    lk__free(question->key_texts);
+    question->texts = question->key_texts = NULL;
+    question->room = question->key_room = 0;
+}
+
+bool lk__question_reserve(lk__question *question, size_t key_size)
+{
+    char *texts;
+
+    if (key_size <= question->key_room)
+        return true;
+    texts = lk__realloc(question->key_texts, LK__QUESTION_KEYS * key_size);
+    if (texts == NULL)
+        return false;
+    question->key_texts = texts;
+    question->key_room = key_size;
+    return true;
 }
 
 lk__question *
@@ -42,6 +59,17 @@ void lk__question_key(lk__question *question, const char *key)
 {
     assert(question->key_count < LK__QUESTION_KEYS);
     question->keys[question->key_count++] = lk__arg_text(key);
+}
+
+void lk__question_key_of(lk__question *question, const char *form,
+                         const char *name)
+{
+    char *text = question->key_texts + question->key_count * question->key_room;
+    size_t length = lk__key_write(form, name, text, question->key_room);
+
+    assert(length < question->key_room);
+    assert(question->key_count < LK__QUESTION_KEYS);
+    question->keys[question->key_count++] = lk__arg_bytes(text, length);
 }
 
 char *lk__question_text(lk__question *question, size_t size)
@@ -70,11 +98,9 @@ void lk__question_pick(lk__question *question, size_t key)
     question->arg_count = others + 1;
 }
 
-void lk__question_fill(lk__question *question, const lk__signature *signature,
-                       size_t key_count, char *const *keys, const void *args)
+void lk__question_args(lk__question *question, const lk__signature *signature,
+                       const void *args)
 {
-    for (size_t i = 0; i < key_count; i++)
-        lk__question_key(question, keys[signature->keys[i]]);
     if (signature->args == NULL)
         return;
     assert(lk__args_count(signature->args, args) <= LK__QUESTION_ARGS);

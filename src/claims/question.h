@@ -22,6 +22,8 @@ typedef struct lk__question {
     lk__arg args[LK__QUESTION_ARGS];
     char *texts; /* the room, of so many bytes; so many are taken */
     size_t room, taken;
+    char *key_texts; /* room for all keys, of so many bytes each */
+    size_t key_room;
 } lk__question;
 
 void lk__question_done(lk__question *question);
@@ -34,6 +36,14 @@ void lk__question_done(lk__question *question);
 lk__question *
 lk__question_begin(lk_client *client, const lk__script *script, size_t room);
 
+/* Makes room for keys of so many bytes each, with their NULs: each name that the
+   client uses does so, and then none can lack it. False: no memory. */
+bool lk__question_reserve(lk__question *question, size_t key_size);
+
+/* Adds the key of a name by a form; see names.h. Room for it was made. */
+void lk__question_key_of(lk__question *question, const char *form,
+                         const char *name);
+
 /* Adds a key; there has to be place for it. */
 void lk__question_key(lk__question *question, const char *key);
 
@@ -43,8 +53,8 @@ char *lk__question_text(lk__question *question, size_t size);
 /* Of one whose last arguments are one for each key: leaves one of its keys, from 0. */
 void lk__question_pick(lk__question *question, size_t key);
 
-/* Adds the keys and arguments of a signature, given the keys of the name. */
-void lk__question_fill(lk__question *question, const lk__signature *signature,
-                       size_t key_count, char *const *keys, const void *args);
+/* Adds the arguments of a signature that has some. */
+void lk__question_args(lk__question *question, const lk__signature *signature,
+                       const void *args);
 
 #endif /* LK_CLAIMS_QUESTION_H */

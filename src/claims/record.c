@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "claims/cluster.h"
@@ -297,9 +298,7 @@ static void refresh(lk__node *node, bool again)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    refresh((lk__node *)(void *)((char *)alarm -
-                                 offsetof(lk__node, record_alarm)),
-            false);
+    refresh(lk__container_of(alarm, lk__node, record_alarm), false);
 }
 
 void lk__record_write(lk__node *node)

@@ -4,6 +4,7 @@
 
 #include "claims/scout.h"
 
+#include "base/container.h"
 #include "engine/client.h"
 #include "server/reply.h"
 
@@ -15,8 +16,7 @@ static lk__scout *scout_of(lk__conn *conn)
 static void
 on_map(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__scout *scout =
-        (lk__scout *)(void *)((char *)request - offsetof(lk__scout, map));
+    lk__scout *scout = lk__container_of(request, lk__scout, map);
 
     if (status == LK_OK)
         scout->heard(scout, reply);
@@ -34,8 +34,7 @@ static void ask(lk__scout *scout)
 static void
 on_login(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__scout *scout =
-        (lk__scout *)(void *)((char *)request - offsetof(lk__scout, login));
+    lk__scout *scout = lk__container_of(request, lk__scout, login);
 
     if (status == LK_OK && lk__reply_status(reply) != LK_OK)
         lk__conn_break(&scout->conn, lk__reply_status(reply), reply->str);

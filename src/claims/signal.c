@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
+#include "base/mem.h"
 #include "claims/claim.h"
 #include "claims/node.h"
 #include "claims/place.h"
@@ -37,14 +39,12 @@ static lk__signals *signals_of_lane(lk__lane *lane)
 
 static lk__signals *signals_of_pop(lk__request *request)
 {
-    return (lk__signals *)(void *)((char *)request -
-                                   offsetof(lk__signals, pop));
+    return lk__container_of(request, lk__signals, pop);
 }
 
 static lk__signals *signals_of_unblock(lk__request *request)
 {
-    return (lk__signals *)(void *)((char *)request -
-                                   offsetof(lk__signals, unblock));
+    return lk__container_of(request, lk__signals, unblock);
 }
 
 static lk_client *client_of(const lk__signals *signals)
@@ -60,30 +60,36 @@ static void pause(lk__signals *signals, uint64_t ms)
                   lk__client_now(client) + ms * MS);
 }
 
+bool lk__signal_make(lk__place *place)
+{
+    place->signal = lk__alloc(sizeof(*place->signal));
+    return place->signal != NULL;
+}
+
 /* ---- the list of places ---------------------------------------------------- */
 
 /* Counts as one who has the place. */
 static void list_add(lk__signals *signals, lk__place *place)
 {
-    place->signal.listed = true;
-    place->signal.prev = NULL;
-    place->signal.next = signals->first;
+    place->signal->listed = true;
+    place->signal->prev = NULL;
+    place->signal->next = signals->first;
     if (signals->first != NULL)
-        signals->first->signal.prev = place;
+        signals->first->signal->prev = place;
     signals->first = place;
     place->refs++;
 }
 
 static void list_remove(lk__signals *signals, lk__place *place)
 {
-    lk__signal *signal = &place->signal;
+    lk__signal *signal = place->signal;
 
     if (signal->prev != NULL)
-        signal->prev->signal.next = signal->next;
+        signal->prev->signal->next = signal->next;
     else
         signals->first = signal->next;
     if (signal->next != NULL)
-        signal->next->signal.prev = signal->prev;
+        signal->next->signal->prev = signal->prev;
     signal->next = signal->prev = NULL;
     signal->listed = false;
     lk__place_unref(place);
@@ -91,29 +97,29 @@ static void list_remove(lk__signals *signals, lk__place *place)
 
 static void set_wanted(lk__signals *signals, lk__place *place, bool wanted)
 {
-    if (place->signal.wanted == wanted)
+    if (place->signal->wanted == wanted)
         return;
-    place->signal.wanted = wanted;
+    place->signal->wanted = wanted;
     if (wanted)
         signals->wanted++;
     else
         signals->wanted--;
-    if (wanted && !place->signal.listed)
+    if (wanted && !place->signal->listed)
         list_add(signals, place);
-    else if (!wanted && !place->signal.asked)
+    else if (!wanted && !place->signal->asked)
         list_remove(signals, place);
 }
 
 static void set_asked(lk__signals *signals, lk__place *place, bool asked)
 {
-    if (place->signal.asked == asked)
+    if (place->signal->asked == asked)
         return;
-    place->signal.asked = asked;
+    place->signal->asked = asked;
     if (asked)
         signals->asked++;
     else
         signals->asked--;
-    if (!asked && !place->signal.wanted)
+    if (!asked && !place->signal->wanted)
         list_remove(signals, place);
 }
 
@@ -121,10 +127,10 @@ void lk__signal_want(lk__place *place)
 {
     lk__signals *signals = &place->node->signals;
 
-    if (place->signal.wanted || place->client->work->cluster != NULL)
+    if (place->signal->wanted || place->client->work->cluster != NULL)
         return;
     set_wanted(signals, place, true);
-    if (!place->signal.asked)
+    if (!place->signal->asked)
         signals->changed = true;
     lk__conn_start(&signals->lane.conn);
     drive(signals);
@@ -135,9 +141,9 @@ void lk__signal_drop(lk__place *place)
 {
     lk__signals *signals = &place->node->signals;
 
-    if (!place->signal.wanted)
+    if (place->signal == NULL || !place->signal->wanted)
         return;
-    if (place->signal.asked)
+    if (place->signal->asked)
         signals->changed = true;
     set_wanted(signals, place, false);
     drive(signals);
@@ -164,9 +170,11 @@ static void heard(lk__place *place)
 static lk__place *asked_for(const lk__signals *signals, const char *key)
 {
     for (lk__place *place = signals->first; place != NULL;
-         place = place->signal.next) {
-        if (place->signal.asked &&
-            strcmp(place->keys[LK__KEY_SIGNAL], key) == 0)
+         place = place->signal->next) {
+        char own[LK__KEY_SIZE];
+
+        if (place->signal->asked &&
+            strcmp(lk__place_key(place, LK__KEY_SIGNAL, own), key) == 0)
             return place;
     }
     return NULL;
@@ -188,8 +196,8 @@ static void hear_all(lk__signals *signals)
     lk__place *place = signals->first;
 
     while (signals->asked > 0) {
-        while (!place->signal.asked)
-            place = place->signal.next;
+        while (!place->signal->asked)
+            place = place->signal->next;
         hear(signals, place);
         place = signals->first;
     }
@@ -200,7 +208,7 @@ static void ask_none(lk__signals *signals)
     lk__place *next;
 
     for (lk__place *place = signals->first; place != NULL; place = next) {
-        next = place->signal.next;
+        next = place->signal->next;
         set_asked(signals, place, false);
     }
 }
@@ -299,8 +307,9 @@ static void pop(lk__signals *signals)
     lk__conn_begin(conn, signals->wanted + 2);
     lk__conn_args(conn, 1, &word);
     for (lk__place *place = signals->first; place != NULL;
-         place = place->signal.next) {
-        lk__arg key = lk__arg_text(place->keys[LK__KEY_SIGNAL]);
+         place = place->signal->next) {
+        char text[LK__KEY_SIZE];
+        lk__arg key = lk__arg_text(lk__place_key(place, LK__KEY_SIGNAL, text));
 
         lk__conn_args(conn, 1, &key);
         set_asked(signals, place, true);
@@ -329,8 +338,7 @@ static void drive(lk__signals *signals)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    drive(
-        (lk__signals *)(void *)((char *)alarm - offsetof(lk__signals, alarm)));
+    drive(lk__container_of(alarm, lk__signals, alarm));
 }
 
 static void on_ready(lk__lane *lane)

@@ -44,6 +44,9 @@ void lk__signals_init(lk__signals *signals, struct lk__node *node);
 /* Ends it at once: the client is shut down. */
 void lk__signals_stop(lk__signals *signals);
 
+/* Makes that of a new place. False: no memory. */
+bool lk__signal_make(struct lk__place *place);
+
 /* Somebody waits for the place's signal; nobody does any more. */
 void lk__signal_want(struct lk__place *place);
 void lk__signal_drop(struct lk__place *place);

@@ -7,7 +7,7 @@
 /* How to seek without a queue: tries again after a random time below a limit
    that doubles from first to most. Zero: queues. */
 typedef struct lk__spin {
-    uint64_t first_ms, most_ms;
+    uint32_t first_ms, most_ms;
 } lk__spin;
 
 /* Checks what the options of a lock say of it, and fills in the defaults.

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
+#include "base/mem.h"
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/work.h"
@@ -26,58 +28,75 @@ enum {
 
 static void topic_drive(lk__topic *topic);
 
-static lk__topic *topic_of(lk__request *request)
+static lk__topic *topic_of_request(lk__request *request)
 {
-    return (lk__topic *)(void *)((char *)request -
-                                 offsetof(lk__topic, request));
+    return lk__container_of(request, lk__topic, request);
 }
 
 static lk__topic *topic_of_entry(lk__entry *entry)
 {
-    return (lk__topic *)(void *)((char *)entry - offsetof(lk__topic, entry));
+    return lk__container_of(entry, lk__topic, entry);
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
 static void on_alarm(lk__alarm *alarm);
 
-static bool is_there(const lk__topic *topic)
-{
-    return topic->channel.text != NULL;
-}
-
 static const char *name_of(const lk__topic *topic)
 {
     return lk__channel_name(&topic->channel);
 }
 
-/* Its channel was made, or there was no memory for that. */
-static bool topic_add(lk__topic *topic, lk__place *place, bool is_made)
+lk__topic *lk__topic_of(const lk__place *place, unsigned which)
 {
-    topic->place = place;
-    topic->alarm.fire = on_alarm;
-    if (is_made && lk__table_add(&place->client->work->topics, &topic->entry,
-                                 lk__table_hash(name_of(topic))))
-        return true;
-    lk__channel_done(&topic->channel);
+    lk__topic *topic = place->topics;
+
+    while (topic != NULL && topic->which != which)
+        topic = topic->next;
+    return topic;
+}
+
+/* Takes the channel, which was made, or there was no memory for that. */
+static bool
+topic_add(lk__place *place, unsigned which, lk__channel *channel, bool is_made)
+{
+    lk__topic *topic = is_made ? lk__alloc(sizeof(*topic)) : NULL;
+
+    if (topic != NULL) {
+        topic->place = place;
+        topic->which = which;
+        topic->channel = *channel;
+        topic->alarm.fire = on_alarm;
+        if (lk__table_add(&place->client->work->topics, &topic->entry,
+                          lk__table_hash(name_of(topic)))) {
+            topic->next = place->topics;
+            place->topics = topic;
+            return true;
+        }
+    }
+    lk__channel_done(channel);
+    lk__free(topic);
     return false;
 }
 
-static bool topic_init(lk__topic *topic, lk__place *place, const char *form)
+static bool topic_make(lk__place *place, unsigned which, const char *form)
 {
-    return topic_add(topic, place,
-                     lk__channel_make(&topic->channel, form, place->name,
-                                      place->slot));
+    lk__channel channel = {NULL, false};
+    bool is_made = lk__channel_make(&channel, form, place->name, place->slot);
+
+    return topic_add(place, which, &channel, is_made);
 }
 
-static bool inbox_init(lk__place *place)
+static bool inbox_make(lk__place *place)
 {
-    lk__topic *inbox = &place->topics[LK__TOPIC_INBOX];
+    lk__channel channel = {NULL, false};
+    bool is_made;
 
-    return is_there(inbox) ||
-           topic_add(inbox, place,
-                     lk__channel_make_inbox(&inbox->channel, place->name,
-                                            place->slot, place->client->id));
+    if (lk__topic_of(place, LK__TOPIC_INBOX) != NULL)
+        return true;
+    is_made = lk__channel_make_inbox(&channel, place->name, place->slot,
+                                     place->client->id);
+    return topic_add(place, LK__TOPIC_INBOX, &channel, is_made);
 }
 
 bool lk__topics_init(lk__place *place)
@@ -86,22 +105,21 @@ bool lk__topics_init(lk__place *place)
 
     if (kind->topic == NULL)
         return true;
-    return topic_init(&place->topics[LK__TOPIC_OWN], place, kind->topic) &&
+    return topic_make(place, LK__TOPIC_OWN, kind->topic) &&
            (strcmp(kind->channel, kind->topic) == 0 ||
-            topic_init(&place->topics[LK__TOPIC_REDISSON], place,
-                       kind->channel));
+            topic_make(place, LK__TOPIC_REDISSON, kind->channel));
 }
 
 void lk__topics_done(lk__place *place)
 {
-    for (size_t i = 0; i < LK__PLACE_TOPICS; i++) {
-        lk__topic *topic = &place->topics[i];
+    lk__topic *next;
 
-        if (!is_there(topic))
-            continue;
+    for (lk__topic *topic = place->topics; topic != NULL; topic = next) {
+        next = topic->next;
         lk__alarm_clear(&place->client->alarms, &topic->alarm);
         lk__table_remove(&place->client->work->topics, &topic->entry);
         lk__channel_done(&topic->channel);
+        lk__free(topic);
     }
 }
 
@@ -109,7 +127,7 @@ void lk__topics_done(lk__place *place)
 
 static bool is_inbox(const lk__topic *topic)
 {
-    return topic == &topic->place->topics[LK__TOPIC_INBOX];
+    return topic->which == LK__TOPIC_INBOX;
 }
 
 static bool is_sharded(const lk__topic *topic)
@@ -154,11 +172,14 @@ static bool is_shared(const lk__topic *topic)
 /* The inbox counts where the node has such channels. */
 static bool all_heard(const lk__place *place)
 {
-    for (size_t i = 0; i < LK__TOPIC_INBOX; i++) {
-        if (is_there(&place->topics[i]) && !place->topics[i].heard)
+    const lk__topic *inbox = lk__topic_of(place, LK__TOPIC_INBOX);
+
+    for (const lk__topic *topic = place->topics; topic != NULL;
+         topic = topic->next) {
+        if (!topic->heard && topic != inbox)
             return false;
     }
-    return !lk__place_is_near(place) || place->topics[LK__TOPIC_INBOX].heard;
+    return !lk__place_is_near(place) || (inbox != NULL && inbox->heard);
 }
 
 /* What was published before the subscription stood was not heard. */
@@ -172,7 +193,7 @@ static void look(lk__place *place)
         lk__place_hears(place);
     else if (front == NULL)
         return;
-    else if (front->state == LK__CLAIM_WANTED && !front->look.busy)
+    else if (front->state == LK__CLAIM_WANTED && !lk__claim_is_looking(front))
         lk__claim_drive(front);
     else
         lk__claim_look_again(front);
@@ -239,7 +260,7 @@ static void on_told(lk__topic *topic, const redisReply *reply)
 static void
 on_answered(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__topic *topic = topic_of(request);
+    lk__topic *topic = topic_of_request(request);
     lk__place *place = topic->place;
 
     if (topic->asked && is_sharded(topic))
@@ -316,8 +337,7 @@ static void linger(lk__topic *topic)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__topic *topic =
-        (lk__topic *)(void *)((char *)alarm - offsetof(lk__topic, alarm));
+    lk__topic *topic = lk__container_of(alarm, lk__topic, alarm);
     lk__place *place = topic->place;
 
     place->refs++;
@@ -328,7 +348,7 @@ static void on_alarm(lk__alarm *alarm)
 
 static void topic_set(lk__topic *topic, bool wanted)
 {
-    if (!is_there(topic))
+    if (topic == NULL)
         return;
     topic->wanted = wanted;
     topic_drive(topic);
@@ -339,21 +359,21 @@ void lk__topics_want(lk__place *place)
     if (place->kind->topic == NULL)
         return;
     lk__node_want_inbox(place->node);
-    topic_set(&place->topics[LK__TOPIC_OWN], true);
-    topic_set(&place->topics[LK__TOPIC_REDISSON], true);
+    topic_set(lk__topic_of(place, LK__TOPIC_OWN), true);
+    topic_set(lk__topic_of(place, LK__TOPIC_REDISSON), true);
 }
 
 void lk__topics_await(lk__place *place)
 {
-    lk__topic *inbox = &place->topics[LK__TOPIC_INBOX];
-
     lk__node_want_inbox(place->node);
-    if (lk__place_is_near(place) && inbox_init(place))
-        topic_set(inbox, true);
+    if (lk__place_is_near(place) && inbox_make(place))
+        topic_set(lk__topic_of(place, LK__TOPIC_INBOX), true);
 }
 
 static void inbox_drop(lk__topic *inbox)
 {
+    if (inbox == NULL)
+        return;
     if (inbox->heard && inbox->place->client->state == LK__CLIENT_OPEN)
         linger(inbox);
     else if (!inbox->lingers)
@@ -362,22 +382,23 @@ static void inbox_drop(lk__topic *inbox)
 
 void lk__topics_drop(lk__place *place)
 {
-    topic_set(&place->topics[LK__TOPIC_OWN], false);
-    topic_set(&place->topics[LK__TOPIC_REDISSON], false);
-    inbox_drop(&place->topics[LK__TOPIC_INBOX]);
+    topic_set(lk__topic_of(place, LK__TOPIC_OWN), false);
+    topic_set(lk__topic_of(place, LK__TOPIC_REDISSON), false);
+    inbox_drop(lk__topic_of(place, LK__TOPIC_INBOX));
 }
 
 void lk__topics_shut(lk__place *place)
 {
-    linger_end(&place->topics[LK__TOPIC_INBOX]);
+    lk__topic *inbox = lk__topic_of(place, LK__TOPIC_INBOX);
+
+    if (inbox != NULL)
+        linger_end(inbox);
 }
 
 void lk__topics_again(lk__place *place)
 {
-    for (size_t i = 0; i < LK__PLACE_TOPICS; i++) {
-        if (is_there(&place->topics[i]))
-            topic_drive(&place->topics[i]);
-    }
+    for (lk__topic *topic = place->topics; topic != NULL; topic = topic->next)
+        topic_drive(topic);
 }
 
 /* Whoever waits is looked after when it is heard again. */
@@ -389,8 +410,8 @@ static void topic_lost(lk__topic *topic)
 
 void lk__topics_lost(lk__place *place)
 {
-    for (size_t i = 0; i < LK__PLACE_TOPICS; i++)
-        topic_lost(&place->topics[i]);
+    for (lk__topic *topic = place->topics; topic != NULL; topic = topic->next)
+        topic_lost(topic);
 }
 
 bool lk__topics_heard(const lk__place *place)
@@ -407,7 +428,7 @@ static bool is_awaited(const lk__node *node, const char *channel)
 
     if (first == NULL || first->on_reply != on_answered)
         return false;
-    topic = topic_of(first);
+    topic = topic_of_request(first);
     return !topic->asked &&
            strcmp(lk__channel_name(&topic->channel), channel) == 0;
 }

@@ -11,7 +11,7 @@ struct lk__node;
 struct lk__place;
 
 /* A place's own and Redisson's; and the inbox of this name alone. */
-enum { LK__TOPIC_OWN, LK__TOPIC_REDISSON, LK__TOPIC_INBOX, LK__PLACE_TOPICS };
+enum { LK__TOPIC_OWN, LK__TOPIC_REDISSON, LK__TOPIC_INBOX };
 
 /*
  * A channel on which something that concerns everybody who waits is published
@@ -28,9 +28,11 @@ enum { LK__TOPIC_OWN, LK__TOPIC_REDISSON, LK__TOPIC_INBOX, LK__PLACE_TOPICS };
  * behind it.
  */
 typedef struct lk__topic {
-    lk__entry entry; /* in the client, by channel */
+    lk__entry entry;        /* in the client, by channel */
+    struct lk__topic *next; /* of the place */
     struct lk__place *place;
-    lk__channel channel; /* without a text: there is none */
+    unsigned which; /* see above */
+    lk__channel channel;
     lk__request request; /* subscribe or unsubscribe */
     bool wanted;
     bool asked;      /* the last request was to subscribe */
@@ -38,6 +40,9 @@ typedef struct lk__topic {
     bool lingers;    /* nobody waits, and the place is kept meanwhile */
     lk__alarm alarm; /* the end of that; or it is refused, and asks again */
 } lk__topic;
+
+/* One of a place's topics; NULL: it has none such. */
+lk__topic *lk__topic_of(const struct lk__place *place, unsigned which);
 
 /* Makes the topics of a new place. False: no memory; done all the same. */
 bool lk__topics_init(struct lk__place *place);

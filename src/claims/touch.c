@@ -4,6 +4,7 @@
 
 #include "claims/touch.h"
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "claims/claim.h"
 #include "claims/node.h"
@@ -30,14 +31,26 @@ static void touch(lk__place *place);
 
 static void on_alarm(lk__alarm *alarm)
 {
-    char *touching = (char *)alarm - offsetof(lk__touching, alarm);
-
-    touch((lk__place *)(void *)(touching - offsetof(lk__place, touching)));
+    touch(lk__container_of(alarm, lk__touching, alarm)->place);
 }
 
-void lk__touching_init(lk__touching *touching)
+bool lk__touching_make(lk__place *place)
 {
-    touching->alarm.fire = on_alarm;
+    if (place->touching != NULL)
+        return true;
+    place->touching = lk__alloc(sizeof(*place->touching));
+    if (place->touching == NULL)
+        return false;
+    place->touching->place = place;
+    place->touching->alarm.fire = on_alarm;
+    return true;
+}
+
+void lk__touching_done(lk__place *place)
+{
+    if (place->touching != NULL)
+        lk__alarm_clear(&place->client->alarms, &place->touching->alarm);
+    lk__free(place->touching);
 }
 
 /* ---- when ---------------------------------------------------------------- */
@@ -45,10 +58,12 @@ void lk__touching_init(lk__touching *touching)
 void lk__touch_later(lk__place *place, int64_t left_ms)
 {
     lk_client *client = place->client;
-    lk__touching *touching = &place->touching;
+    lk__touching *touching = place->touching;
     uint64_t ms = EVERY_MS - lk__client_random(client, EVERY_MS / 4);
     uint64_t at;
 
+    if (touching == NULL)
+        return;
     if (left_ms == 0)
         ms = 0;
     else if (left_ms > 0 && (uint64_t)left_ms + SOONEST_MS < ms)
@@ -66,8 +81,8 @@ static void on_ticket(lk__claim *claim, uint64_t ticket, uint64_t sent_at)
 {
     if (claim->state != LK__CLAIM_QUEUED)
         return;
-    claim->refusals = 0;
-    if (ticket == claim->ticket)
+    claim->seek->refusals = 0;
+    if (ticket == claim->seek->ticket)
         lk__claim_still_queued(claim, sent_at);
     else
         lk__claim_ask_again(claim);
@@ -86,7 +101,7 @@ static void on_answer(struct batch *batch, const redisReply *reply)
     if (answer.turn < batch->count)
         lk__claim_ask_again(batch->claims[answer.turn]);
     if (answer.left_ms == 0)
-        lk__tempo_again(&batch->place->touching.tempo,
+        lk__tempo_again(&batch->place->touching->tempo,
                         lk__client_now(batch->place->client));
     lk__touch_later(batch->place, answer.left_ms);
 }
@@ -109,10 +124,12 @@ static void on_refused(struct batch *batch, const redisReply *reply)
         return;
     }
     for (size_t i = 0; i < batch->count; i++) {
-        if (lk__node_passes(&batch->request, reply))
-            batch->claims[i]->refusals++;
-        else
-            lk__claim_look_now(batch->claims[i]);
+        lk__claim *claim = batch->claims[i];
+
+        if (!lk__node_passes(&batch->request, reply))
+            lk__claim_look_now(claim);
+        else if (claim->state == LK__CLAIM_QUEUED)
+            claim->seek->refusals++;
     }
     lk__touch_later(batch->place, -1);
 }
@@ -122,7 +139,7 @@ static void
 on_touched(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
-    lk__touching *touching = &batch->place->touching;
+    lk__touching *touching = batch->place->touching;
 
     touching->under_way--;
     status = lk__place_heard(batch->place, request, status, reply);
@@ -149,7 +166,7 @@ static lk__claim *batch_fill(struct batch *batch, lk__claim *claim)
 {
     for (; claim != NULL && batch->count < BATCH_CLAIMS; claim = claim->next) {
         if (claim->state != LK__CLAIM_QUEUED || claim->line != LK__LINE_OWN ||
-            claim->look.busy)
+            lk__claim_is_looking(claim))
             continue;
         batch->claims[batch->count++] = lk__claim_ref(claim);
     }
@@ -168,7 +185,7 @@ static bool batch_send(struct batch *batch)
         lk__question_send(&place->node->command, &batch->request, question) !=
             LK_OK)
         return false;
-    place->touching.under_way++;
+    place->touching->under_way++;
     place->client->stats.rechecks++;
     return true;
 }
@@ -193,8 +210,8 @@ static void touch(lk__place *place)
 
     if (!lk__node_is_ready(place->node))
         return; /* it is seen to again when it is */
-    if (place->touching.under_way > 0) {
-        place->touching.again = true;
+    if (place->touching->under_way > 0) {
+        place->touching->again = true;
         return;
     }
     while (claim != NULL) {

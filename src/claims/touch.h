@@ -17,15 +17,19 @@ struct lk__place;
  * turn has come; those look by themselves.
  */
 typedef struct lk__touching {
+    struct lk__place *place;
     lk__alarm alarm;
     unsigned under_way; /* batches that were sent and not answered */
     bool again;         /* look once more when these are answered */
     lk__tempo tempo;
 } lk__touching;
 
-void lk__touching_init(lk__touching *touching);
+/* Makes it of a place where a wait comes that may have a claim of its own. False:
+   no memory. Ends it. */
+bool lk__touching_make(struct lk__place *place);
+void lk__touching_done(struct lk__place *place);
 
-/* Touches within a second, jittered, or when left_ms are over if that is
+/* Touches, if there was ever such a claim, within a second, jittered, or when left_ms are over if that is
    sooner; below 0: not known. An earlier touch that is due stays. */
 void lk__touch_later(struct lk__place *place, int64_t left_ms);
 

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "base/container.h"
+#include "base/mem.h"
 #include "claims/claim.h"
 #include "claims/node.h"
 #include "claims/place.h"
@@ -23,28 +25,43 @@
 
 static lk__place *place_of_caching(lk__request *request)
 {
-    char *track = (char *)request - offsetof(lk__track, caching);
-
-    return (lk__place *)(void *)(track - offsetof(lk__place, track));
+    return lk__container_of(request, lk__track, caching)->place;
 }
 
 static lk__place *place_of_read(lk__request *request)
 {
-    char *track = (char *)request - offsetof(lk__track, read);
-
-    return (lk__place *)(void *)(track - offsetof(lk__place, track));
+    return lk__container_of(request, lk__track, read)->place;
 }
 
 static lk__node *node_of(lk__request *request)
 {
-    char *tracking = (char *)request - offsetof(lk__tracking, request);
+    lk__tracking *tracking = lk__container_of(request, lk__tracking, request);
 
-    return (lk__node *)(void *)(tracking - offsetof(lk__node, tracking));
+    return lk__container_of(tracking, lk__node, tracking);
 }
 
 static bool is_armed(const lk__place *place)
 {
-    return place->track.armed_by == place->node->tracking.number;
+    return place->track != NULL &&
+           place->track->armed_by == place->node->tracking.number;
+}
+
+/* False: no memory. */
+static bool track_make(lk__place *place)
+{
+    if (place->track != NULL)
+        return true;
+    place->track = lk__alloc(sizeof(*place->track));
+    if (place->track == NULL)
+        return false;
+    place->track->place = place;
+    return true;
+}
+
+void lk__track_lost(lk__place *place)
+{
+    if (place->track != NULL)
+        place->track->armed_by = 0;
 }
 
 /* The claim that others keep out looks. There is one at most: the first. */
@@ -52,7 +69,7 @@ static void look(lk__place *place)
 {
     for (lk__claim *claim = place->first_claim; claim != NULL;
          claim = claim->next) {
-        if (claim->contest.is_on && claim->state == LK__CLAIM_QUEUED) {
+        if (claim->state == LK__CLAIM_QUEUED && claim->seek->contest.is_on) {
             lk__claim_told(claim);
             return;
         }
@@ -115,7 +132,7 @@ on_caching(lk__request *request, lk_status status, const redisReply *reply)
 static bool has_changed(const lk__place *place, const redisReply *reply)
 {
     return place->kind->counts ||
-           place->track.was_held != (reply->integer != 0);
+           place->track->was_held != (reply->integer != 0);
 }
 
 static void
@@ -162,11 +179,12 @@ static bool begin(lk__node *node)
 
 static bool arm(lk__place *place)
 {
-    lk__track *track = &place->track;
+    lk__track *track = place->track;
+    char key[LK__KEY_SIZE];
     lk__arg caching[3] = {lk__arg_text("CLIENT"), lk__arg_text("CACHING"),
                           lk__arg_text("YES")};
     lk__arg read[2] = {lk__arg_text("EXISTS"),
-                       lk__arg_text(place->keys[LK__KEY_NAME])};
+                       lk__arg_text(lk__place_key(place, LK__KEY_NAME, key))};
 
     if (track->caching.busy || track->read.busy)
         return false;
@@ -185,10 +203,12 @@ bool lk__track_want(lk__place *place, bool is_held)
         return false;
     if (is_armed(place))
         return true;
-    place->track.was_held = is_held;
+    if (!track_make(place))
+        return false;
+    place->track->was_held = is_held;
     if (!begin(node) || !arm(place))
         return false;
-    place->track.armed_by = node->tracking.number;
+    place->track->armed_by = node->tracking.number;
     return true;
 }
 
@@ -198,7 +218,7 @@ static void take(lk__place *place)
 {
     if (!is_armed(place))
         return;
-    place->track.armed_by = 0;
+    place->track->armed_by = 0;
     look(place);
 }
 
@@ -209,8 +229,7 @@ static void take_name(const lk__node *node, const char *name)
                                       lk__table_hash(name));
 
     for (; entry != NULL; entry = lk__table_find_next(entry)) {
-        lk__place *place =
-            (lk__place *)(void *)((char *)entry - offsetof(lk__place, entry));
+        lk__place *place = lk__container_of(entry, lk__place, entry);
 
         if (place->node == node && strcmp(place->name, name) == 0)
             take(place);

@@ -19,6 +19,7 @@ struct lk__place;
  * refuses it, the claim looks, with pauses.
  */
 typedef struct lk__track {
+    struct lk__place *place;
     lk__request caching, read;
     unsigned armed_by; /* the node's number of then; another: not tracked */
     bool was_held;     /* as the claim's last look said */
@@ -41,6 +42,9 @@ void lk__tracking_reset(struct lk__node *node);
  * missed. False: the server does not track.
  */
 bool lk__track_want(struct lk__place *place, bool is_held);
+
+/* The place is at another node now. */
+void lk__track_lost(struct lk__place *place);
 
 /* The inbox was told of a channel's message: true if it is about what is
    tracked. keys is its last element. */

@@ -25,10 +25,12 @@
 #include "base/names.h"
 #include "base/words.h"
 #include "claims/ask.h"
+#include "claims/claim_private.h"
 #include "claims/hold.h"
 #include "claims/node.h"
 #include "claims/place.h"
 #include "claims/protocol.h"
+#include "claims/work.h"
 #include "engine/owner.h"
 
 /* ---- export ----------------------------------------------------------------- */
@@ -73,9 +75,9 @@ static lk_status export_end(lk_hold *hold, char *text, size_t size)
         lk__claim_export(hold->claim);
         lk__place_drive(hold->claim->place);
         lk__hold_unclaim(hold);
-    } else if (hold->cb != NULL && hold->claim->state != LK__CLAIM_HELD) {
+    } else if (hold->claim->state != LK__CLAIM_HELD) {
         /* Of one whose time has only just ended its alarm will tell. */
-        lk__client_post(hold->client, &hold->post);
+        lk__hold_tell(hold);
     }
     return status;
 }
@@ -106,7 +108,7 @@ lk_status lk__hold_export(lk_hold *hold, char *text, size_t size)
 /* What a line of text says. */
 struct exported {
     const char *mode; /* static; NULL: none */
-    char id[64];
+    char id[LK__CLAIM_ID_SIZE];
     uint64_t fence;      /* of the grant */
     uint64_t hold_fence; /* larger if it was passed on before */
     uint64_t lease_ms;
@@ -303,10 +305,14 @@ static void import_cleanup(lk__ask *ask)
 static lk__claim *
 foreign_new(lk__place *place, const struct exported *from, bool borrows)
 {
-    lk__claim *claim = lk__claim_new(place, from->lease_ms, from->watchdog, "");
+    lk__claim *claim =
+        lk__claim_new_numbered(place, ++place->client->work->last_claim_number,
+                               borrows ? from->id : NULL);
 
     if (claim == NULL)
         return NULL;
+    claim->lease_ms = from->lease_ms;
+    claim->watchdog = from->watchdog;
     claim->state = LK__CLAIM_FOREIGN;
     claim->line = LK__LINE_OWN;
     claim->borrowed = borrows;
@@ -327,7 +333,6 @@ static lk_status import_set(struct import *import)
     const lk__question *question;
 
     if (import->borrows != 0) {
-        memcpy(claim->id, from->id, sizeof(from->id));
         question = protocol->keep(claim->place, from->id, from->fence,
                                   from->lease_ms, 0);
     } else {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "claims/cluster.h"
 #include "claims/node.h"
 #include "claims/work.h"
@@ -60,8 +61,7 @@ static void send_all(lk__under *under, const char *name)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__under *under =
-        (lk__under *)(void *)((char *)alarm - offsetof(lk__under, alarm));
+    lk__under *under = lk__container_of(alarm, lk__under, alarm);
     lk_client *client = under->node->client;
     const char *name = lk__record_first_wait(client);
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -179,7 +180,7 @@ static bool leaves_doubt(const lk__wait *wait)
                        : wait->next == NULL && wait->prev == NULL;
 
     return is_last && claim != NULL && claim->state == LK__CLAIM_WANTED &&
-           (claim->in_doubt || claim->look.busy);
+           (claim->in_doubt || lk__claim_is_looking(claim));
 }
 
 /* The claim that it waits for has not been asked for. */
@@ -214,7 +215,7 @@ static void end_late(lk__wait *wait)
     const char *words = NULL;
 
     if ((status == LK_ETIMEDOUT || status == LK_EBUSY) && claim != NULL &&
-        claim->refusals > 0) {
+        claim->seek->refusals > 0) {
         status = LK_ESERVER;
         words = node->refusal;
     } else if (is_held_back(wait) && lk__node_is_ready(node)) {
@@ -234,7 +235,7 @@ static void end_late(lk__wait *wait)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    end_late((lk__wait *)(void *)((char *)alarm - offsetof(lk__wait, alarm)));
+    end_late(lk__container_of(alarm, lk__wait, alarm));
 }
 
 /* ---- what is wished ----------------------------------------------------------- */
@@ -299,11 +300,13 @@ wish_check(const lk__wish *wish, lk_acquire_options *ret_options)
 
 enum { REASON_MAX = 200 };
 
-static char *reason_copy(const char *reason)
+/* False: no memory. */
+static bool reason_copy(lk__wait *wait, const char *reason)
 {
-    size_t size = reason == NULL ? 0 : strnlen(reason, REASON_MAX);
-
-    return lk__strndup(reason == NULL ? "" : reason, size);
+    if (reason == NULL || reason[0] == '\0')
+        return true;
+    wait->reason = lk__strndup(reason, strnlen(reason, REASON_MAX));
+    return wait->reason != NULL;
 }
 
 /* The hold, if there is one, goes with a wait that was not granted. */
@@ -337,12 +340,11 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
     if (wait == NULL)
         return LK_ENOMEM;
     wait->place = wish->place;
-    wait->reason = reason_copy(options.reason);
     if (!wish->place->kind->holdless)
         wait->hold = lk__hold_new(client);
     if (options.replicas != 0)
         wait->need = lk__need_new(options.replicas, options.replica_ms);
-    if (wait->reason == NULL ||
+    if (!reason_copy(wait, options.reason) ||
         (wait->hold == NULL && !wish->place->kind->holdless) ||
         (wait->need == NULL && options.replicas != 0)) {
         wait_free(wait, true);
@@ -355,7 +357,7 @@ static lk_status wait_new(lk__wait **ret_wait, const lk__wish *wish,
     wait->owner = lk__owner_number(options.owner, deliver == NULL);
     wait->call.post.inner = options.owner != NULL && options.owner->inner;
     if (wait->hold != NULL)
-        wait->hold->post.inner = wait->call.post.inner;
+        wait->hold->inner = wait->call.post.inner;
     wait->watchdog = options.lease_ms == 0;
     wait->lease_ms = options.lease_ms;
     if (wait->watchdog)
@@ -469,8 +471,7 @@ static void need_deliver(lk__call *call)
 
 static void deliver(lk__call *call)
 {
-    lk__wait *wait =
-        (lk__wait *)(void *)((char *)call - offsetof(lk__wait, call));
+    lk__wait *wait = lk__container_of(call, lk__wait, call);
     lk_client *client = call->client;
 
     if (call->status != LK_OK || wait->need == NULL) {

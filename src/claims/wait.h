@@ -27,12 +27,15 @@ typedef enum lk__verdict {
     LK__VERDICT_GONE
 } lk__verdict;
 
+/* A claim's id is no longer, with its NUL. */
+enum { LK__CLAIM_ID_SIZE = 64 };
+
 /* What a primitive asks for beyond the lease; its scripts know the meaning. */
 typedef struct lk__terms {
     const char *mode; /* a letter; static */
     uint64_t need;
     uint64_t number;
-    char text[64];
+    const char *text; /* static; NULL: none */
 } lk__terms;
 
 /*
@@ -48,6 +51,7 @@ typedef struct lk__wait {
     struct lk__place *place;
     lk__line line;
     lk__terms terms;
+    char beside[LK__CLAIM_ID_SIZE]; /* its owner's other claim; "": none */
     lk__spin spin;
     struct lk__claim *claim; /* that seeks for it, counted; NULL: the front */
     struct lk__wait *next_seat, *prev_seat; /* on the same claim */
@@ -59,7 +63,7 @@ typedef struct lk__wait {
     bool watchdog; /* the lease is the client's, to be renewed */
     bool try_only; /* answers busy instead of waiting */
     bool yields;   /* a try that leaves the others their turn */
-    char *reason;  /* "" if none */
+    char *reason;  /* NULL: none */
     const lk_cancel *cancel;
     uint64_t until; /* when it ends by itself */
     lk__alarm alarm;

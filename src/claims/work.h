@@ -34,7 +34,8 @@ struct lk__work {
     struct lk__wait *next_wait;  /* that lk__waits_cancel() looks at */
     struct lk__ask *first_ask;   /* every question under way */
     struct lk__nap *first_nap;   /* every one that lasts */
-    struct lk_hold *first_timed; /* every handle with a timer of the kernel's */
+    struct lk__timed
+        *first_timed; /* every handle with a timer of the kernel's */
     uint64_t last_claim_number;
     uint64_t last_reign;
     lk__question question; /* see question.h */

@@ -6,12 +6,12 @@
 
 #include <stddef.h>
 
+#include "base/container.h"
 #include "base/error.h"
 
 static void run(lk__post *post)
 {
-    lk__call *call =
-        (lk__call *)(void *)((char *)post - offsetof(lk__call, post));
+    lk__call *call = lk__container_of(post, lk__call, post);
     lk_client *client = call->client;
 
     lk__call_status(call);
@@ -36,8 +36,9 @@ void lk__call_done(lk__call *call, lk_status status, const char *words)
 
     call->status = status;
     call->done = true;
-    client->upper->explain(client, status, words, call->words,
-                           sizeof(call->words));
+    if (status != LK_OK)
+        client->upper->explain(client, status, words, call->words,
+                               sizeof(call->words));
     if (call->parked) {
         call->next_woken = NULL;
         *client->last_woken = call;

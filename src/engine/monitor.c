@@ -3,6 +3,7 @@
 /* The monitor: who enters and leaves, and the callbacks that are run outside. */
 
 #include <errno.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -11,7 +12,9 @@
 #include "engine/watch.h"
 
 /* Callbacks that run one after the other send together: so many, and as long as
-   they are quick. */
+   they are quick. On the loop these are all, before it looks at what has come
+   meanwhile: where each asks for the next one, they would keep it from every
+   answer. */
 enum { BATCH = 32, BATCH_MS = 1 };
 
 /* ---- the door ---------------------------------------------------------------- */
@@ -150,14 +153,15 @@ static bool batch_look(const lk_client *client, lk__posts *posts)
     return is_over;
 }
 
-/* Runs what is due, unlocked. */
-static void posts_run(lk_client *client, lk__posts *posts)
+/* Runs what is due, unlocked; most of them at the most. */
+static void posts_run(lk_client *client, lk__posts *posts, unsigned most)
 {
     lk__post *post;
 
     if (posts->running == NULL)
         posts->run = 0;
-    while ((post = posts->first) != NULL && posts->running == NULL) {
+    while ((post = posts->first) != NULL && posts->running == NULL &&
+           posts->run < most) {
         posts->first = post->next;
         if (posts->first == NULL)
             posts->last = NULL;
@@ -275,6 +279,14 @@ bool lk__client_runs(const lk_client *client, const lk__post *post)
     return client->posts.running == post || client->inner.running == post;
 }
 
+/* On the loop, which comes back to the others. */
+static void posts_run_some(lk_client *client, lk__posts *posts)
+{
+    posts_run(client, posts, BATCH);
+    if (posts->first != NULL && posts->running == NULL)
+        client->world->class->wake(client->world);
+}
+
 void lk__client_on_wake(lk_client *client)
 {
     /* Cleared first: a token that is fired meanwhile wakes the loop again. */
@@ -282,9 +294,9 @@ void lk__client_on_wake(lk_client *client)
         client->upper->cancel(client);
         lk__guests_tell(client->first_waker);
     }
-    posts_run(client, &client->inner);
+    posts_run_some(client, &client->inner);
     if (client->dispatch_fd < 0)
-        posts_run(client, &client->posts);
+        posts_run_some(client, &client->posts);
 }
 
 int lk_client_fd(lk_client *client)
@@ -304,7 +316,7 @@ lk_status lk_client_dispatch(lk_client *client)
     lk__client_ref(client); /* a callback may free it */
     lk__client_lock(client);
     if (read(client->dispatch_fd, &count, sizeof(count)) >= 0)
-        posts_run(client, &client->posts);
+        posts_run(client, &client->posts, UINT_MAX);
     lk__client_leave(client);
     lk__client_unref(client);
     return LK_OK;
@@ -315,6 +327,6 @@ void lk__client_finish_posts(lk_client *client)
     lk__client_lock(client);
     while (client->inner.first != NULL || client->inner.running != NULL)
         post_wait(client);
-    posts_run(client, &client->posts);
+    posts_run(client, &client->posts, UINT_MAX);
     lk__client_leave(client);
 }

@@ -4,6 +4,7 @@
 
 #include "engine/watch.h"
 
+#include "base/container.h"
 #include "base/mem.h"
 
 typedef struct lk__watch {
@@ -51,7 +52,7 @@ bool lk__watch(lk_client *client, lk__condition condition, uint64_t until)
 
 static void deliver(lk__call *call)
 {
-    watch *self = (watch *)(void *)((char *)call - offsetof(watch, call));
+    watch *self = lk__container_of(call, watch, call);
 
     self->cb(call->status, self->data);
     lk__free(self);
@@ -66,7 +67,7 @@ static void finish(watch *self)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    finish((watch *)(void *)((char *)alarm - offsetof(watch, alarm)));
+    finish(lk__container_of(alarm, watch, alarm));
 }
 
 lk_status lk__watch_async(lk_client *client, lk__condition condition,

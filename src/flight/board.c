@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "claims/ask.h"
 #include "claims/family.h"
@@ -463,7 +464,7 @@ static void drive(board *b)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    board *b = (board *)(void *)((char *)alarm - offsetof(board, alarm));
+    board *b = lk__container_of(alarm, board, alarm);
     lk_status trouble = b->trouble;
 
     if (client_of(b)->state != LK__CLIENT_OPEN || b->asking)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -300,8 +301,7 @@ static void on_boarded(lk_status status, void *data)
 
 static void run_landed(lk__post *post)
 {
-    passenger *p =
-        (passenger *)(void *)((char *)post - offsetof(passenger, post));
+    passenger *p = lk__container_of(post, passenger, post);
 
     if (p->status != LK_OK)
         lk__error_set(p->ticket.words);

@@ -4,6 +4,7 @@
 
 #include "inspect/probe.h"
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -39,8 +40,7 @@ void lk__probe_settle(lk__probe *probe)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__probe *probe =
-        (lk__probe *)(void *)((char *)alarm - offsetof(lk__probe, alarm));
+    lk__probe *probe = lk__container_of(alarm, lk__probe, alarm);
 
     lk__probe_end(probe, LK_ETIMEDOUT, NULL);
 }

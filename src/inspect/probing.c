@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/slot.h"
 #include "claims/ask.h"
@@ -327,8 +328,7 @@ static void resume(lk__probing *probing)
 
 static void on_nap_over(lk__nap *nap)
 {
-    lk__probe *probe =
-        (lk__probe *)(void *)((char *)nap - offsetof(lk__probe, nap));
+    lk__probe *probe = lk__container_of(nap, lk__probe, nap);
     lk__probing *probing = probe->waiting;
 
     if (probe->call.client->state != LK__CLIENT_OPEN) {

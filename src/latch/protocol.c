@@ -115,7 +115,8 @@ read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
     }
     ret->what = LK__SEEK_BUSY;
     ret->left_ms = a.busy.look;
-    return claim->look.script == lk__latch_acquire.script ? LK_OK : LK_EPROTO;
+    return claim->seek->look.script == lk__latch_acquire.script ? LK_OK
+                                                                : LK_EPROTO;
 }
 
 static lk__question *leave(const lk__claim *claim, uint64_t stone_ms)
@@ -176,14 +177,16 @@ static bool is_proof(const lk__place *place, const lk__opened_text *m)
 static void opened(lk__place *place, uint64_t gen)
 {
     lk__claim *claim = lk__claim_ref(place->front);
-    bool is_all = claim->state == LK__CLAIM_QUEUED && !claim->look.busy;
+    bool is_all =
+        claim->state == LK__CLAIM_QUEUED && !lk__claim_is_looking(claim);
     lk__wait *next;
 
-    for (const lk__wait *w = claim->first_seat; w != NULL; w = w->next_seat)
+    for (const lk__wait *w = claim->seek->first_seat; w != NULL;
+         w = w->next_seat)
         is_all = is_all && w->mark == gen;
     if (is_all)
         lk__claim_kill(claim);
-    for (lk__wait *wait = claim->first_seat; wait != NULL; wait = next) {
+    for (lk__wait *wait = claim->seek->first_seat; wait != NULL; wait = next) {
         next = wait->next_seat;
         if (wait->mark == gen)
             lk__wait_end(wait, LK_OK, NULL);

@@ -135,7 +135,7 @@ static void announced(lk__call *call)
 void lk__leader_announce(lk_leader *leader, uint64_t term)
 {
     lk__place *place = leader->watch->place;
-    const lk__channel *channel = &place->topics[LK__TOPIC_OWN].channel;
+    const lk__channel *channel = &lk__topic_of(place, LK__TOPIC_OWN)->channel;
     char text[32];
     lk__arg args[3];
     lk__ask *ask;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "claims/family.h"
 #include "claims/protocol.h"
 #include "claims/work.h"
 #include "engine/client.h"
@@ -27,9 +28,7 @@ static lk__question *look(const lk__claim *claim)
 
     if (q == NULL)
         return NULL;
-    lk__question_fill(q, &lk__lock_term, LK__LOCK_TERM_WHOLE, place->keys,
-                      NULL);
-    return q;
+    return lk__family_fill(q, place, &lk__lock_term, LK__LOCK_TERM_WHOLE, NULL);
 }
 
 /* It takes nothing and stands in no queue. */

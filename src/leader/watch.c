@@ -14,6 +14,7 @@
  */
 
 #include "base/alarm.h"
+#include "base/container.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "leader/leader.h"
@@ -137,9 +138,7 @@ static void advance(lk_leader_watch *watch)
 
 static void on_post(lk__post *post)
 {
-    lk_leader_watch *watch =
-        (lk_leader_watch *)(void *)((char *)post -
-                                    offsetof(lk_leader_watch, post));
+    lk_leader_watch *watch = lk__container_of(post, lk_leader_watch, post);
     bool ends;
 
     lk__client_lock(watch->client);
@@ -161,8 +160,7 @@ static void on_post(lk__post *post)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    due((lk_leader_watch *)(void *)((char *)alarm -
-                                    offsetof(lk_leader_watch, alarm)));
+    due(lk__container_of(alarm, lk_leader_watch, alarm));
 }
 
 /* ---- the calls ------------------------------------------------------------------- */

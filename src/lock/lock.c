@@ -11,7 +11,7 @@
 
 struct lk_lock {
     lk__handle handle; /* first */
-    lk_lock_options options;
+    uint64_t lease_ms; /* of acquires that name none; 0: the watchdog's */
     lk__spin spin;
 };
 
@@ -46,7 +46,7 @@ lk_status lk_lock_new(lk_lock **ret_lock, lk_client *client, const char *name,
     if (status != LK_OK)
         return status;
     *ret_lock = (lk_lock *)(void *)handle;
-    (*ret_lock)->options = copy;
+    (*ret_lock)->lease_ms = copy.lease_ms;
     (*ret_lock)->spin = spin;
     return LK_OK;
 }
@@ -64,7 +64,7 @@ wish_of(const lk_lock *lock, int64_t wait_ms, const lk_acquire_options *options)
 {
     lk__wish wish = {.place = lock->handle.place,
                      .wait_ms = wait_ms,
-                     .default_lease_ms = lock->options.lease_ms,
+                     .default_lease_ms = lock->lease_ms,
                      .options = options,
                      .line = LK__LINE_COMMON,
                      .spin = lock->spin};

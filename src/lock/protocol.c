@@ -147,7 +147,7 @@ static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
 static lk_status
 read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
 {
-    return claim->look.script == lk__lock_acquire.script
+    return claim->seek->look.script == lk__lock_acquire.script
                ? read_acquire(reply, ret)
                : read_look(reply, ret);
 }
@@ -237,7 +237,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         ids[i] = lk__text_of(claims[i]->id);
-        lk__question_key(q, claims[i]->place->keys[LK__LOCK_KEY_LOCK]);
+        lk__family_key(q, claims[i]->place, LK__LOCK_KEY_LOCK);
     }
     return lk__family_fill(q, claims[0]->place, &lk__lock_renew, 0, &args);
 }

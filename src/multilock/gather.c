@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/container.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -35,8 +36,7 @@ static void gather_unref(lk__gather *gather)
 
 static void deliver(lk__call *call)
 {
-    lk__gather *gather =
-        (lk__gather *)(void *)((char *)call - offsetof(lk__gather, call));
+    lk__gather *gather = lk__container_of(call, lk__gather, call);
 
     if (gather->cb != NULL)
         gather->cb(call->status, gather->data);

@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/names.h"
@@ -197,8 +198,7 @@ static void lose(lk__joint *joint)
 
 void lk__joint_run_turn(lk__post *post)
 {
-    lk__joint *joint =
-        (lk__joint *)(void *)((char *)post - offsetof(lk__joint, turn));
+    lk__joint *joint = lk__container_of(post, lk__joint, turn);
 
     if (joint->overdue)
         lk__joint_give_up(joint);
@@ -237,8 +237,7 @@ static bool is_news(lk__joint *joint)
 
 void lk__joint_run_tell(lk__post *post)
 {
-    lk__joint *joint =
-        (lk__joint *)(void *)((char *)post - offsetof(lk__joint, tell));
+    lk__joint *joint = lk__container_of(post, lk__joint, tell);
     lk_hold *hold = (lk_hold *)(void *)joint;
     lk_lost_cb cb = NULL;
     uint64_t remaining_ms = 0;

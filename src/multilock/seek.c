@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "claims/hold.h"
@@ -313,8 +314,7 @@ void lk__joint_spoil(lk__joint *joint)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__joint *joint =
-        (lk__joint *)(void *)((char *)alarm - offsetof(lk__joint, alarm));
+    lk__joint *joint = lk__container_of(alarm, lk__joint, alarm);
 
     joint->overdue = true;
     lk__client_post(joint->lead, &joint->turn);

@@ -154,7 +154,7 @@ static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
 static lk_status
 read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
 {
-    return claim->look.script == lk__plain_semaphore_acquire.script
+    return claim->seek->look.script == lk__plain_semaphore_acquire.script
                ? read_acquire(reply, ret)
                : read_look(reply, ret);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -322,7 +323,7 @@ static bool bid_advance(lk__task *task)
 /* The cancel token's client was woken, perhaps for another token. */
 static void on_wake(lk__guest *guest)
 {
-    bid *self = (bid *)(void *)((char *)guest - offsetof(bid, guest));
+    bid *self = lk__container_of(guest, bid, guest);
 
     if (lk__cancel_is_fired(self->cancel))
         lk__task_wake(&self->task, lk__cancel_client(self->cancel));
@@ -465,7 +466,7 @@ lk_status lk_redlock_acquire(lk_redlock *redlock, int64_t wait_ms,
 
 static void bid_deliver(lk__call *call)
 {
-    bid *self = (bid *)(void *)((char *)call - offsetof(bid, call));
+    bid *self = lk__container_of(call, bid, call);
 
     self->cb(call->status, (lk_hold *)(void *)self->token, self->data);
     lk__free(self);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <sys/timerfd.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -202,7 +203,7 @@ static change *change_of(lk__task *task)
 
 static void change_deliver(lk__call *call)
 {
-    change *self = (change *)(void *)((char *)call - offsetof(change, call));
+    change *self = lk__container_of(call, change, call);
 
     if (self->cb != NULL)
         self->cb(call->status, self->data);

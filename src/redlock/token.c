@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/mem.h"
 
@@ -319,8 +320,7 @@ static bool post_over(lk__token *token)
 
 static void run_lost(lk__post *post)
 {
-    lk__token *token =
-        (lk__token *)(void *)((char *)post - offsetof(lk__token, post));
+    lk__token *token = lk__container_of(post, lk__token, post);
     lk_lost_cb cb;
     void *data;
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/mem.h"
 #include "claims/family.h"
@@ -114,7 +115,7 @@ static lk__errand *errand_new(lk__vote *vote, const lk__signature *signature,
     question = lk__question_begin(vote->client, signature->script, 0);
     if (question != NULL) {
         lk__question_key(question, vote->token->name);
-        lk__question_fill(question, signature, 0, NULL, args);
+        lk__question_args(question, signature, args);
     }
     if (lk__ask_question(&errand->ask, question) != LK_OK) {
         lk__ask_release(&errand->ask);
@@ -379,8 +380,7 @@ static lk_status renew(lk__vote *vote, uint64_t lease_ms, bool regular)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__vote *vote =
-        (lk__vote *)(void *)((char *)alarm - offsetof(lk__vote, alarm));
+    lk__vote *vote = lk__container_of(alarm, lk__vote, alarm);
     lk__token *token = vote->token;
     bool due;
 
@@ -465,8 +465,7 @@ static void vote_end(lk__vote *vote)
 /* The client is shut down, which waits for what is asked here. */
 static void on_leave(lk__guest *guest)
 {
-    lk__vote *vote =
-        (lk__vote *)(void *)((char *)guest - offsetof(lk__vote, guest));
+    lk__vote *vote = lk__container_of(guest, lk__vote, guest);
 
     vote_end(vote);
     pthread_mutex_lock(&vote->token->mutex);

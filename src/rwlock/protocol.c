@@ -38,13 +38,13 @@ static lk__question *fill_for(lk__question *q, const lk__place *place,
 /* A write above a read of the same owner's. */
 static bool is_upgrade(const lk__claim *claim)
 {
-    return lk__rwlock_writes(claim) && claim->terms.text[0] != '\0';
+    return lk__rwlock_writes(claim) && claim->beside != NULL;
 }
 
 static lk__text member(lk__question *q, const lk__claim *claim)
 {
     if (is_upgrade(claim))
-        return lk__family_member(q, claim, "x", claim->terms.text);
+        return lk__family_member(q, claim, "x", claim->beside);
     return lk__family_member(q, claim, claim->terms.mode, "-");
 }
 
@@ -62,8 +62,9 @@ static lk__question *acquire(const lk__claim *claim, char how)
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
         .order = (char)('0' + claim->terms.number),
-        .writes =
-            lk__text_of(lk__rwlock_writes(claim) ? "" : claim->terms.text),
+        .writes = lk__text_of(lk__rwlock_writes(claim) || claim->beside == NULL
+                                  ? ""
+                                  : claim->beside),
         .channel = lk__family_channel(place),
     };
 
@@ -182,7 +183,7 @@ static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
 static lk_status
 read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
 {
-    return claim->look.script == lk__rwlock_acquire.script
+    return claim->seek->look.script == lk__rwlock_acquire.script
                ? read_acquire(reply, ret)
                : read_look(reply, ret);
 }
@@ -288,7 +289,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
         const lk__place *place = claims[i]->place;
 
         ids[used++] = lk__text_of(claims[i]->id);
-        lk__question_key(q, place->keys[LK__RWLOCK_KEY_LOCK]);
+        lk__family_key(q, place, LK__RWLOCK_KEY_LOCK);
         if (each == 2) {
             ids[used++] = lk__text_of("-");
             add_timeout(q, place, claims[i]->id);

@@ -132,10 +132,8 @@ static bool join(lk__wait *wait, lk__claim *claim)
 /* The server is told beside which hold of the same owner it is to be. */
 static void stand_beside(lk__wait *wait, lk__claim *base)
 {
-    _Static_assert(sizeof(wait->terms.text) >= sizeof(base->id),
-                   "a claim's id fits into the terms");
     wait->line = LK__LINE_OWN;
-    memcpy(wait->terms.text, base->id, sizeof(base->id));
+    snprintf(wait->beside, sizeof(wait->beside), "%s", base->id);
     if (lk__rwlock_writes(base))
         base->is_mixed = true;
 }

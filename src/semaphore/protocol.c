@@ -25,7 +25,7 @@ static lk__question *acquire(const lk__claim *claim, char how)
         .interop = lk__family_interop(place),
         .life = lk__family_life(place),
         .number = (int64_t)claim->terms.number,
-        .sets = claim->terms.text[0] != '\0' ? claim->terms.text[0] : '-',
+        .sets = claim->terms.text != NULL ? claim->terms.text[0] : '-',
         .db = lk__family_db(place),
         .channel = lk__family_channel(place),
     };
@@ -158,7 +158,7 @@ static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
 static lk_status
 read_seek(const lk__claim *claim, const redisReply *reply, lk__seek_answer *ret)
 {
-    return claim->look.script == lk__semaphore_acquire.script
+    return claim->seek->look.script == lk__semaphore_acquire.script
                ? read_acquire(reply, ret)
                : read_look(reply, ret);
 }
@@ -264,7 +264,7 @@ renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
         shares[i] =
             (lk__text){text, lk__packed_write(&lk__share_text_packed, &share,
                                               text, SHARE_SIZE)};
-        lk__question_key(q, claims[i]->place->keys[LK__SEMAPHORE_KEY_ZSET]);
+        lk__family_key(q, claims[i]->place, LK__SEMAPHORE_KEY_ZSET);
     }
     return lk__family_fill(q, place, &lk__semaphore_renew, 0, &args);
 }

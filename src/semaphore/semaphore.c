@@ -143,7 +143,7 @@ void lk_semaphore_free(lk_semaphore *semaphore)
 static const char *text_of(const lk_semaphore *semaphore)
 {
     if (semaphore->options.permits == 0)
-        return "";
+        return NULL;
     if (semaphore->agreement->is_reached)
         return "set";
     return semaphore->options.resize == 1 ? "resize" : "check";
@@ -180,9 +180,8 @@ static lk_status wish_make(lk__wish *ret_wish, const lk_semaphore *semaphore,
                            .line = LK__LINE_OWN,
                            .terms = {.mode = "p",
                                      .need = count,
-                                     .number = semaphore->options.permits}};
-    snprintf(ret_wish->terms.text, sizeof(ret_wish->terms.text), "%s",
-             text_of(semaphore));
+                                     .number = semaphore->options.permits,
+                                     .text = text_of(semaphore)}};
     return LK_OK;
 }
 

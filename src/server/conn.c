@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "engine/client.h"
 
 enum {
@@ -33,7 +34,7 @@ static void on_alarm(lk__alarm *alarm);
 
 static lk__conn *conn_of_alarm(lk__alarm *alarm)
 {
-    return (lk__conn *)(void *)((char *)alarm - offsetof(lk__conn, alarm));
+    return lk__container_of(alarm, lk__conn, alarm);
 }
 
 /* ---- life ---------------------------------------------------------------- */

@@ -61,8 +61,8 @@ static void add_hold(lk__question *q, const lk__place *place, const char *id,
     char *voided = lk__question_text(q, void_size(id));
 
     snprintf(voided, void_size(id), "-%s", id);
-    lk__question_key(q, place->keys[LK__SIGLOCK_KEY_VOID]);
-    lk__question_key(q, place->keys[LK__SIGLOCK_KEY_LOCK]);
+    lk__family_key(q, place, LK__SIGLOCK_KEY_VOID);
+    lk__family_key(q, place, LK__SIGLOCK_KEY_LOCK);
     ret[0] = lk__text_of(voided);
     ret[1] = lk__text_of(id);
 }
@@ -78,7 +78,7 @@ static lk__question *
 renew(lk__claim *const *claims, const uint64_t *leases, size_t count)
 {
     lk__question *q = lk__family_begin(claims[0]->place, &lk__siglock_renew,
-                                       count * (sizeof(claims[0]->id) + 1));
+                                       count * (LK__CLAIM_ID_SIZE + 1));
     lk__text ids[RENEWAL_KEYS * LK__RENEW_CLAIMS];
     const lk__siglock_renew_args args = {.lease = (int64_t)leases[0],
                                          .claims = ids,

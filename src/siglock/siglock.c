@@ -42,11 +42,11 @@ static const lk__handle *handle_of(const lk_siglock *siglock)
 /* Its keys are python-redis-lock's, and lie in one slot by a tag of the name alone. */
 static lk_status slots_check(const lk__place *place)
 {
-    char *const *keys = place->keys;
+    char lock[LK__KEY_SIZE], voided[LK__KEY_SIZE];
 
     if (place->client->work->cluster == NULL ||
-        lk__keys_share_slot(keys[LK__SIGLOCK_KEY_LOCK],
-                            keys[LK__SIGLOCK_KEY_VOID]))
+        lk__keys_share_slot(lk__place_key(place, LK__SIGLOCK_KEY_LOCK, lock),
+                            lk__place_key(place, LK__SIGLOCK_KEY_VOID, voided)))
         return LK_OK;
     return lk__fail(LK_EINVAL,
                     "in a cluster the keys of this siglock would be at several "

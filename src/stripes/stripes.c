@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -308,7 +309,7 @@ static void on_acquired(lk_status status, lk_hold *hold, void *data)
 
 static void deliver(lk__call *call)
 {
-    order *o = (order *)(void *)((char *)call - offsetof(order, call));
+    order *o = lk__container_of(call, order, call);
 
     on_acquired(call->status, NULL, o);
 }

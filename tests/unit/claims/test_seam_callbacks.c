@@ -111,11 +111,48 @@ static void one_that_takes_long_keeps_nothing_back_any_longer(void **state)
     played_free(p);
 }
 
+static int ended(const call *calls)
+{
+    int count = 0;
+
+    for (int i = 0; i < COUNT; i++)
+        count += atomic_load(&calls[i].ends);
+    return count;
+}
+
+/* What has come meanwhile is looked at in between. */
+static void the_loop_runs_no_more_than_so_many_at_once(void **state)
+{
+    played *p = played_new(1, NULL);
+    lk_acquire_options options = {LK_ACQUIRE_OPTIONS_INIT};
+    lk_cancel *cancel;
+    call calls[COUNT] = {{.ends = 0}};
+
+    (void)state;
+    assert_status(lk_cancel_new(&cancel, p->client), LK_OK);
+    options.cancel = cancel;
+    p->is_held = true;
+    for (int i = 0; i < COUNT; i++)
+        assert_status(lk_lock_acquire_async(p->lock, LK_FOREVER, &options,
+                                            call_on_acquire, &calls[i]),
+                      LK_OK);
+    played_run_ms(p, 20);
+    lk_cancel_fire(cancel);
+    while (ended(calls) == 0)
+        assert_true(fake_world_step(p->world));
+    assert_int_equal(ended(calls), AT_ONCE);
+    played_run_ms(p, 1);
+    assert_int_equal(ended(calls), COUNT);
+    lk_cancel_free(cancel);
+    played_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_send_together),
         cmocka_unit_test(one_alone_sends_at_once),
+        cmocka_unit_test(the_loop_runs_no_more_than_so_many_at_once),
         cmocka_unit_test(one_that_takes_long_keeps_nothing_back_any_longer),
     };
 

@@ -171,6 +171,28 @@ static void a_touch_says_whose_turn_it_is(void **state)
     assert_status(lk_hold_release(s->calls[0].hold), LK_OK);
 }
 
+/* It has its grant by then, and needs no look. */
+static void a_touch_may_name_one_that_was_granted_meanwhile(void **state)
+{
+    scene *s = *state;
+    played *p = s->p;
+
+    p->answers[PLAYED_TOUCH] =
+        PLAYED_LOOKED("30000", "1", "0", "*3\r\n:1\r\n:2\r\n:3\r\n");
+    played_ways(p, 1, 600);
+    run_until_touched(p, 1);
+    played_ways(p, 1, 1);
+    played_run_ms(p, 1);
+    grant(p, 1);
+    p->answers[PLAYED_TOUCH] = NULL;
+    played_run_ms(p, 700);
+    assert_int_equal(atomic_load(&s->calls[0].ends), 1);
+    assert_status(s->calls[0].status, LK_OK);
+    assert_status(lk_hold_check(s->calls[0].hold), LK_OK);
+    assert_int_equal(p->counts[PLAYED_RECHECK], 0);
+    assert_status(lk_hold_release(s->calls[0].hold), LK_OK);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -180,6 +202,7 @@ int main(void)
         TEST(a_claim_whose_ticket_is_another_looks_for_itself),
         TEST(a_claim_whose_ticket_is_right_does_not_look),
         TEST(a_touch_says_whose_turn_it_is),
+        TEST(a_touch_may_name_one_that_was_granted_meanwhile),
     };
 #undef TEST
 
