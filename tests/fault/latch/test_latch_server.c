@@ -13,7 +13,7 @@
 #include "support/wait.h"
 #include "support/worker.h"
 
-enum { LOOK_MS = 1000, SLACK_MS = 700, SHORT_MS = 60 };
+enum { LOOK_MS = 1000, SLACK_MS = 1000, SHORT_MS = 60 };
 
 static void command(latching *f, const char *text)
 {
