@@ -17,8 +17,11 @@
 typedef struct rights_play {
     lk_client *a, *b; /* the users' */
     lk_client *all;   /* may do all */
+    server *redis;
+    const char *name; /* "app:1"; what is played with may say another one */
     lk_acquire_options how;
-    int64_t wait_ms; /* of the one that waits for the other */
+    int64_t wait_ms;  /* of the one that waits for the other */
+    int64_t first_ms; /* of the first one of what is held; 0 */
     /* The first step that did not succeed; NULL: all did. */
     const char *step;
     lk_status status;
@@ -31,13 +34,21 @@ typedef struct rights_scene {
     /* Afterwards, with the client that may do all: the name can be had again,
        and nobody else holds it. A failure fails the test. */
     void (*settle)(rights_play *p);
-    bool stays; /* it keeps numbers or values, which need not end */
+    bool stays;   /* it keeps numbers or values, which need not end */
+    bool is_lock; /* Redisson's locks are of the same name */
 } rights_scene;
+
+/* A name with a brace: its keys are of another form. */
+#define RIGHTS_BRACED "app:{b}1"
 
 extern const rights_scene rights_scenes[];
 extern const unsigned rights_scene_count;
 
 /* ---- the users ------------------------------------------------------------------- */
+
+/* The users' clients anew, which assume that Redisson waits as well. is_lock: name is
+   that of a lock, and Redisson holds it for a moment. */
+void rights_open_among(rights_play *p, const char *name, bool is_lock);
 
 /* What `latchkey doctor --acl` prints for a primitive, NULL: for all, without
    the newline. Free with free(). */

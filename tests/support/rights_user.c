@@ -58,16 +58,20 @@ char *rights_without(const char *rules, const char *word)
     return less;
 }
 
-static lk_client *open_as(rights_play *p, server *redis, const char *user)
+static lk_client *open_as(rights_play *p, const char *user, lk_interop interop)
 {
-    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .user = user,
+    const lk_client_options options = {LK_CLIENT_OPTIONS_INIT,
+                                       .user = user,
                                        .password =
                                            user != NULL ? "secret" : NULL,
-                                       .db = 1, .watchdog_ms = 10000};
+                                       .db = 1,
+                                       .watchdog_ms = 10000,
+                                       .interop = interop};
     lk_client *client = NULL;
     lk_status status;
 
-    assert_status(lk_client_open(&client, server_url(redis), &options), LK_OK);
+    assert_status(lk_client_open(&client, server_url(p->redis), &options),
+                  LK_OK);
     status = lk_client_wait_ready(client, READY_MS);
     if (user == NULL)
         assert_status(status, LK_OK);
@@ -97,12 +101,28 @@ void rights_open(rights_play *p, server *redis, const char *rules)
     order(redis, text);
     order(redis, "ACL LOG RESET");
     order(redis, "SELECT 1");
-    *p = (rights_play){.how = {LK_ACQUIRE_OPTIONS_INIT,
+    *p = (rights_play){.redis = redis,
+                       .name = "app:1",
+                       .how = {LK_ACQUIRE_OPTIONS_INIT,
                                .lease_ms = 2 * (uint64_t)wait_lease_ms()}};
     p->wait_ms = 3 * (int64_t)p->how.lease_ms;
-    p->all = open_as(p, redis, NULL);
-    p->a = open_as(p, redis, "app");
-    p->b = open_as(p, redis, "app");
+    p->all = open_as(p, NULL, LK_INTEROP_AUTO);
+    p->a = open_as(p, "app", LK_INTEROP_AUTO);
+    p->b = open_as(p, "app", LK_INTEROP_AUTO);
+}
+
+void rights_open_among(rights_play *p, const char *name, bool is_lock)
+{
+    static const char java[] = "01234567-89ab-cdef-0123-456789abcdef:71";
+
+    rights_leave(p);
+    if (is_lock) {
+        p->first_ms = p->wait_ms;
+        freeReplyObject(server_command(p->redis, "HSET %s %s 1", name, java));
+        freeReplyObject(server_command(p->redis, "PEXPIRE %s 500", name));
+    }
+    p->a = open_as(p, "app", LK_INTEROP_REDISSON);
+    p->b = open_as(p, "app", LK_INTEROP_REDISSON);
 }
 
 void rights_leave(rights_play *p)

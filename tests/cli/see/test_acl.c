@@ -49,6 +49,9 @@ static void play(const rights_scene *scene, const char *rules)
 
     rights_open(&p, redis, rules);
     scene->play(&p);
+    scene->settle(&p);
+    p.name = RIGHTS_BRACED;
+    scene->play(&p);
     if (p.step != NULL)
         fail_msg("%s, %s: %s, %s", scene->primitive, p.step,
                  lk_status_name(p.status), p.words);
