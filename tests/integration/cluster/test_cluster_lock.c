@@ -296,6 +296,37 @@ a_hold_of_several_keys_outlives_a_slot_that_is_half_moved(void **state)
     }
 }
 
+/* It would be lost where the parts of its counter and of its leases are apart. */
+static void a_permit_is_back_when_its_slot_is_there(void **state)
+{
+    const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
+                                     .command_timeout_ms = 500};
+    const lk_semaphore_options one = {LK_SEMAPHORE_OPTIONS_INIT, .permits = 1};
+    lk_client *client = ringed_open(&brief);
+    lk_semaphore *permits = NULL;
+    server *to = ringed_other("permits");
+    unsigned slot = ringed_slot("permits");
+    lk_hold *hold = NULL;
+    call c = {0};
+
+    (void)state;
+    assert_status(lk_semaphore_new(&permits, client, "permits", &one), LK_OK);
+    assert_status(lk_semaphore_acquire(permits, 1, RINGED_LONG_MS, NULL, &hold),
+                  LK_OK);
+    cluster_move_begin(ringed(), slot, to);
+    (void)cluster_move_keys(ringed(), slot, to, 1);
+    assert_status(lk_hold_release(hold), LK_EINDOUBT);
+    assert_status(lk_semaphore_acquire_async(permits, 1, RINGED_LONG_MS, NULL,
+                                             call_on_acquire, &c),
+                  LK_OK);
+    (void)cluster_move_keys(ringed(), slot, to, 1000);
+    cluster_move_end(ringed(), slot, to);
+    assert_status(call_wait(&c, NULL), LK_OK);
+    assert_status(lk_hold_release(c.hold), LK_OK);
+    lk_semaphore_free(permits);
+    lk_client_free(client);
+}
+
 /* ---- masters that are lost ------------------------------------------------------------ */
 
 static void the_holds_of_a_lost_master_are_confirmed_or_told(void **state)
@@ -357,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_hold_outlives_a_slot_that_is_half_moved),
         cmocka_unit_test(
             a_hold_of_several_keys_outlives_a_slot_that_is_half_moved),
+        cmocka_unit_test(a_permit_is_back_when_its_slot_is_there),
         cmocka_unit_test(the_holds_of_a_lost_master_are_confirmed_or_told),
     };
 
