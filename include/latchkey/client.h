@@ -100,7 +100,8 @@ typedef struct lk_client_options {
     uint64_t db;                 /**< database number; 0 */
     uint64_t connect_timeout_ms; /**< one attempt, all steps; 2000 */
     uint64_t command_timeout_ms; /**< one request; 2000 */
-    uint64_t offline_ms;         /**< outage ridden out in a wait; 5000 */
+    uint64_t offline_ms;         /**< outage ridden out in a wait; 5000, in a
+                                      cluster and with Sentinel 60000 */
     uint64_t watchdog_ms;        /**< lease of holds without one; 30000 */
     uint64_t max_pending;        /**< requests under way; 100000 */
     uint64_t interop;            /**< an lk_interop */

@@ -14,6 +14,8 @@
 #include "settings/url.h"
 #include "world/tls.h"
 
+enum { REPLACED_MS = 60000 }; /* a lost server is, by then */
+
 /* ---- TLS ----------------------------------------------------------------- */
 
 static lk_status tls_make(lk__settings *settings, const lk__url *url,
@@ -145,12 +147,22 @@ copy_numbers(lk__settings *settings, const lk_client_options *options)
     settings->log_level = (lk_log_level)options->log_level;
 }
 
+/* Where a server that is lost is replaced that takes longer than a restart: unless
+   it is told, a cluster waits 15 s before it begins, and Sentinel 30 s. */
+static void offline_fill(lk_client_options *options, const lk__url *url)
+{
+    if (options->offline_ms == 0 && url->options.offline_ms == 0 &&
+        (url->is_cluster || url->master != NULL))
+        options->offline_ms = REPLACED_MS;
+}
+
 lk_status lk__settings_of(lk__settings *ret_settings, const lk__url *url,
                           lk_client_options *options)
 {
     lk__settings settings = {.host = NULL};
     lk_status status;
 
+    offline_fill(options, url);
     lk__options_fill(options, &url->options);
     if (url->is_cluster && options->db != 0)
         return lk__fail(LK_EINVAL,

@@ -657,6 +657,24 @@ static void one_that_is_there_again_has_its_say(void **state)
     assert_status(lk_hold_release(c.hold), LK_OK);
 }
 
+/* A caller's own time ends it, or nobody waits for the master any more. */
+static void a_wait_without_its_master_has_its_own_time(void **state)
+{
+    lk_hold *hold = NULL;
+    uint64_t began;
+
+    (void)state;
+    played_kill(p, 0);
+    played_run_ms(p, 1);
+    began = played_now_ms(p);
+    assert_not_taken(LONG_MS / 2);
+    assert_in_range(played_now_ms(p) - began, LONG_MS / 2, LONG_MS / 2 + 1);
+    assert_non_null(strstr(lk_last_error(), "n0:6379 cannot be reached"));
+    assert_status(lk_lock_acquire(p->lock, LK_FOREVER, NULL, &hold),
+                  LK_EOFFLINE);
+    assert_in_range(played_now_ms(p) - began, LONG_MS - 10, LONG_MS + 10);
+}
+
 /* As a short command that locks. */
 static void
 a_client_that_starts_while_a_master_is_away_waits_as_long(void **state)
@@ -931,6 +949,7 @@ int main(void)
         TEST(one_that_is_not_reached_between_refusals_may_be_there),
         TEST(one_that_is_there_again_has_its_say),
         TEST(a_client_that_starts_while_a_master_is_away_waits_as_long),
+        TEST(a_wait_without_its_master_has_its_own_time),
         TEST(a_reshard_ends_no_belief),
         TEST(a_hint_that_all_others_deny_is_given_up),
         TEST(a_slot_without_a_master_denies_nobody),

@@ -341,8 +341,8 @@ static void one_alone_ends_no_wait(void **state)
     now.sentinels[1].connect_answer = now.sentinels[2].connect_answer =
         -ECONNREFUSED;
     open_client();
-    assert_in_range(assert_not_taken(LK_EOFFLINE, "1 of 3 sentinels"), 5000,
-                    5020);
+    assert_in_range(assert_not_taken(LK_EOFFLINE, "1 of 3 sentinels"), 60000,
+                    60020);
 }
 
 static void it_goes_on_once_the_name_is_known(void **state)

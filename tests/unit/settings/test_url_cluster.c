@@ -241,6 +241,34 @@ static void a_client_of_no_cluster_gets_none(void **state)
     lk__settings_done(&settings);
 }
 
+static uint64_t offline_ms_of(const char *text)
+{
+    lk__settings settings = {.host = NULL};
+    uint64_t ms;
+
+    assert_status(settings_of(&settings, text, 0), LK_OK);
+    ms = settings.offline_ms;
+    lk__settings_done(&settings);
+    return ms;
+}
+
+/* Of Redis' own settings a failover takes 15 to 30 seconds, and some more. */
+static void a_wait_rides_out_a_failover(void **state)
+{
+    lk_client_options options = {LK_CLIENT_OPTIONS_INIT, .offline_ms = 5000};
+    lk__settings settings = {.host = NULL};
+
+    (void)state;
+    assert_int_equal(offline_ms_of("redis://h"), 5000);
+    assert_int_equal(offline_ms_of("redis+cluster://h"), 60000);
+    assert_int_equal(offline_ms_of("redis+sentinel://h/m"), 60000);
+    assert_int_equal(offline_ms_of("redis+cluster://h?offline_ms=7s"), 7000);
+    read_url("redis+cluster://h");
+    assert_status(lk__settings_of(&settings, &url, &options), LK_OK);
+    assert_int_equal(settings.offline_ms, 5000);
+    lk__settings_done(&settings);
+}
+
 static void a_database_that_is_told_otherwise_is_refused(void **state)
 {
     lk__settings settings = {.host = NULL};
@@ -294,6 +322,7 @@ int main(void)
         URL_TEST(of_other_topologies_is_what_says_so),
         URL_TEST(a_client_gets_its_seeds),
         URL_TEST(a_client_of_no_cluster_gets_none),
+        URL_TEST(a_wait_rides_out_a_failover),
         URL_TEST(a_database_that_is_told_otherwise_is_refused),
         URL_TEST(without_memory_nothing_is_made),
     };
