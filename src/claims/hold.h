@@ -97,4 +97,18 @@ void lk__holds_tell_lost(lk__claim *claim);
 
 const char *lk__loss_text(lk_loss loss);
 
+/* Its descriptor is of no hold any more, and stays readable. Inside the monitor. */
+void lk__hold_unlist(lk_hold *hold);
+
+/* Frees what it was told by. */
+void lk__hold_tell_no_more(lk_hold *hold);
+
+/* See lk_hold_on_lost(), lk_hold_fd(), lk_hold_extend() and its async one. */
+lk_status
+lk__hold_on_lost(lk_hold *hold, uint64_t notice_ms, lk_lost_cb cb, void *data);
+int lk__hold_fd(lk_hold *hold);
+lk_status lk__hold_extend(lk_hold *hold, uint64_t lease_ms);
+lk_status lk__hold_extend_async(lk_hold *hold, uint64_t lease_ms, lk_done_cb cb,
+                                void *data);
+
 #endif /* LK_CLAIMS_HOLD_H */
