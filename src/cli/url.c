@@ -10,10 +10,14 @@
 #include "cli/see/see.h"
 #include "cli/url_words.h"
 
+/* For people, so not among what a program reads: `url=$(latchkey url)`. */
 static void explain(const cli *c, const char *url)
 {
     see_page page;
-    FILE *to = see_page_begin(&page, c, stdout);
+    FILE *to;
+
+    (void)fflush(stdout);
+    to = see_page_begin(&page, c, stderr);
 
     cli_url_words(to, url);
     see_page_end(&page);
@@ -59,10 +63,9 @@ const cli_command cli_command_url = {
     .usage = "[URL]",
     .about =
         "Shows how a URL is understood: the one given, or the one that\n"
-        "every command would use. Talks to nobody. The first line is the URL "
-        "in\n"
-        "one spelling, those behind it say what it means; --quiet leaves them\n"
-        "out.\n"
+        "every command would use. Talks to nobody. Writes the URL in one\n"
+        "spelling; and to standard error what it means, unless --quiet says\n"
+        "not to.\n"
         "\n"
         "  redis://host                     port 6379, database 0\n"
         "  redis://host:6380/2              another port and database\n"

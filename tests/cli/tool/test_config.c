@@ -104,39 +104,37 @@ static void a_password_is_not_shown(void **state)
     const tool_how how = {.url = "redis://app:s3cret@h/2?offline_ms=7s"};
 
     (void)state;
-    assert_tool(&how, 0, "redis://app:***@h:6379/2?offline_ms=7000ms\n  ", "",
+    assert_tool(&how, 0, "redis://app:***@h:6379/2?offline_ms=7000ms\n", NULL,
                 "url", NULL);
-    assert_tool(NULL, 0, "unix://:***@/run/a%20b?db=3\n  ", "", "url",
+    assert_tool(NULL, 0, "unix://:***@/run/a%20b?db=3\n", NULL, "url",
                 "unix://:s3cret@/run/a%20b?db=3", NULL);
-    assert_tool(NULL, 0, "redis://[::1]:6380/0?name=x&interop=redisson\n  ", "",
+    assert_tool(NULL, 0, "redis://[::1]:6380/0?name=x&interop=redisson\n", NULL,
                 "url", "redis://[::1]:6380?name=x&interop=redisson", NULL);
 }
 
-/* The first line is for programs, those behind it are for people. */
+/* The URL is for programs, what is behind it is for people. */
 static void it_is_said_what_a_url_means(void **state)
 {
-    static const char *const urls[][2] = {
-        {"redis://u:p@h/2",
-         "redis://u:***@h:6379/2\n"
+    static const char *const urls[][3] = {
+        {"redis://u:p@h/2", "redis://u:***@h:6379/2\n",
          "  server     h:6379\n"
          "  database   2\n"
          "  TLS        no: everybody in between can read and change what is "
          "sent\n"
          "  login      user u, with a password\n"},
-        {"rediss://h?tls_verify=none",
-         "rediss://h:6379/0?tls_verify=none\n"
+        {"rediss://h?tls_verify=none", "rediss://h:6379/0?tls_verify=none\n",
          "  server     h:6379\n"
          "  database   0\n"
          "  TLS        yes, but no certificate is checked: everybody in "
          "between can read and change what is sent\n"
          "  login      the default user, no password in the URL\n"},
-        {"unix:/r@s?db=3", "unix:///r@s?db=3\n"
-                           "  socket     /r@s\n"
-                           "  database   3\n"
-                           "  login      the default user, no password in the "
-                           "URL\n"},
+        {"unix:/r@s?db=3", "unix:///r@s?db=3\n",
+         "  socket     /r@s\n"
+         "  database   3\n"
+         "  login      the default user, no password in the "
+         "URL\n"},
         {"rediss+sentinel://:p@h1,h2:2/m/3?sentinel_user=w",
-         "rediss+sentinel://:***@h1:26379,h2:2/m/3?sentinel_user=w\n"
+         "rediss+sentinel://:***@h1:26379,h2:2/m/3?sentinel_user=w\n",
          "  sentinels  h1:26379,h2:2\n"
          "  master     m, as a majority of the sentinels names it\n"
          "  database   3\n"
@@ -144,8 +142,7 @@ static void it_is_said_what_a_url_means(void **state)
          "a CA that is trusted\n"
          "  login      at the servers: the default user, with a password\n"
          "             at the sentinels: user w, no password in the URL\n"},
-        {"redis+cluster://n1,n2",
-         "redis+cluster://n1:6379,n2:6379\n"
+        {"redis+cluster://n1,n2", "redis+cluster://n1:6379,n2:6379\n",
          "  cluster    n1:6379,n2:6379\n"
          "             each of these nodes tells of its masters\n"
          "  TLS        no: everybody in between can read and change what is "
@@ -155,7 +152,7 @@ static void it_is_said_what_a_url_means(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
-        assert_tool(NULL, 0, urls[i][1], "", "url", urls[i][0], NULL);
+        assert_tool(NULL, 0, urls[i][1], urls[i][2], "url", urls[i][0], NULL);
     assert_tool(NULL, 0, "redis://h:6379/0\n", "", "url", "--quiet",
                 "redis://h", NULL);
 }
