@@ -18,7 +18,7 @@
 #include "support/tool.h"
 #include "support/wait.h"
 
-enum { SLICE = 11 };
+enum { SLICE = 23 };
 
 static server *redis;
 static unsigned turn;
