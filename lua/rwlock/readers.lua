@@ -106,13 +106,12 @@ end
 -- The whole hash as it was read, fields and values in turn, behind its look if
 -- there was none; nil: it has more than most fields, or cannot be read.
 function readers.all(lock, most)
-    if pages == 0 and turn_page(lock)
-            or pages == 1 and (redis.call('HLEN', lock) > most
-                or turn_page(lock))
-            or #page > most * 2 then
-        return nil
+    local bad = pages == 0 and turn_page(lock)
+    if not bad and pages == 1 then
+        local count = redis.pcall('HLEN', lock)
+        bad = failed(count) or count > most or turn_page(lock)
     end
-    return page
+    return not bad and #page <= most * 2 and page or nil
 end
 
 -- Those in the hash that were found to be dead, 1024 at most.

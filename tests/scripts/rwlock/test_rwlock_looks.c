@@ -9,7 +9,8 @@
 #include "support/check.h"
 #include "support/rw_script.h"
 
-enum { MANY = 18 }; /* more than are let in by one call */
+/* More than are let in by one call, and than one HSCAN tells. */
+enum { MANY = 18, CROWD = 50 };
 
 static void waits_to_read(script_fixture *f, unsigned count)
 {
@@ -74,11 +75,31 @@ static void one_that_holds_already_asks_nothing_of_the_others(void **state)
     assert_held(f, "r1:1 read");
 }
 
+/* So many read that the server tells of a part of them at a time. */
+static void a_release_beside_many_needs_no_right_to_count_them(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    script_redis(f, "CONFIG SET hash-max-ziplist-entries 4");
+    for (unsigned i = 0; i < CROWD; i++) {
+        snprintf(claim, sizeof(claim), "r%02u:1", i);
+        rw_acquire(f, claim, "r");
+    }
+    assert_like(rw_release(f, "r00:1", NULL), "1 2 0 0");
+    script_deny(f, "hlen");
+    assert_like(rw_release(f, "r01:1", NULL), "1 2 0 0");
+    script_deny(f, NULL);
+    assert_like(script_redis(f, "HEXISTS n r01:1"), "0");
+    script_redis(f, "CONFIG SET hash-max-ziplist-entries 512");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RW_TEST(a_reader_that_leaves_does_not_look_at_who_is_kept_out),
         RW_TEST(those_of_the_phase_come_in_at_each_release),
+        RW_TEST(a_release_beside_many_needs_no_right_to_count_them),
         RW_TEST(one_that_holds_already_asks_nothing_of_the_others),
     };
 
