@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fault/rings.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +12,11 @@ enum {
     SOME = 20,
     KEYS_AT_ONCE = 10,
     SLOTS = 16384,
-    STEP = 500,       /* from slot to slot, to find another master */
+    STEP = 500, /* from slot to slot, to find another master */
+    ELECTION_MS = 3000,
+    BELIEF_MS = 3000,
+    STALLS = 2, /* of the machine, one after the other */
+    NS = 1000000,
     NEWCOMER_GETS = 2 /* slots */
 };
 
@@ -62,6 +67,7 @@ typedef struct rings {
     uint64_t to_grant_ms[WAYS][RINGS_TIMES_MOST];
     size_t times[WAYS];
     unsigned moved_whole, newcomers;
+    unsigned late; /* times that were longer than they may be */
 } rings;
 
 /* ---- one fault --------------------------------------------------------------------- */
@@ -114,12 +120,31 @@ static bool end(rings *r, way how)
     return course_wait_grants(&r->course, 1);
 }
 
+/* So long it takes at the most until somebody has what nobody has: until a master is
+   missed, an election, and twice the time of a belief. */
+static uint64_t bound_ms(const rings *r)
+{
+    uint64_t stall_ns = atomic_load(&r->course.crew.shared->worst_stall_ns);
+
+    return wait_scaled_ms(CLUSTER_TIMEOUT_MS + ELECTION_MS + 2 * BELIEF_MS) +
+           STALLS * stall_ns / NS;
+}
+
 /* Of the slot in question; the name that is wanted already may be of another. */
 static bool wait_found(rings *r, way how, uint64_t since)
 {
+    uint64_t ms;
+
     if (!course_wait_found(&r->course, seeker_found(&r->course.seeker) + 1))
         return false;
-    r->to_grant_ms[how][r->times[how]++] = wait_now_ms() - since;
+    ms = wait_now_ms() - since;
+    r->to_grant_ms[how][r->times[how]++] = ms;
+    if (ms > bound_ms(r)) {
+        printf("%s: what nobody has is had after %" PRIu64
+               " ms, not within %" PRIu64 "\n",
+               ways[how], ms, bound_ms(r));
+        r->late++;
+    }
     return true;
 }
 
@@ -361,6 +386,8 @@ int rings_main(unsigned times, bool is_fast, const char *directory)
         look(&r);
     report(&r);
     status = course_verdict(&r.course, played, is_fast);
+    if (r.late > 0 && status == 0)
+        status = 1;
     course_close(&r.course, status == 0);
     return status;
 }
