@@ -50,8 +50,9 @@ static void usage(void)
         "  --profile NAME   lock fairlock rwlock semaphore siglock stripes\n"
         "                   multilock latch plain redlock barrier cell "
         "flight\n"
-        "                   export limit timed nameless newborn turns;"
-        " default: by the seed\n"
+        "                   export limit timed nameless newborn turns"
+        " extended election;\n"
+        "                   default: by the seed\n"
         "  --jobs N         processes; default: one for each processor\n"
         "  --short          each an eighth as long, with as many faults\n"
         "  --twice          plays each seed twice: both have to be the same\n");

@@ -144,6 +144,21 @@ static bool step_turning(sim_actor *actor)
     }
 }
 
+/* The same of one that writes for longer than its lease, and reads on; or reads and
+   is to write. */
+static bool step_extending(sim_actor *actor)
+{
+    sim_primitive mode = sim_grip_last(actor)->mode;
+
+    if (mode == SIM_UPGRADEABLE)
+        return sim_actor_reenters(actor);
+    if (mode == SIM_WRITE && sim_chance(&actor->random, 50))
+        sim_actor_extends(actor);
+    else
+        sim_actor_downgrades(actor);
+    return false;
+}
+
 /* Something that it may do while it holds; true: it goes on elsewhere. */
 static bool step(sim_actor *actor)
 {
@@ -151,6 +166,8 @@ static bool step(sim_actor *actor)
         return step_handing_on(actor);
     if (turns(actor))
         return step_turning(actor);
+    if (actor->run->plan->profile == SIM_PROFILE_EXTENDED)
+        return step_extending(actor);
     switch (sim_below(&actor->random, 10)) {
     case 0:
         sim_actor_extends(actor);
@@ -247,7 +264,8 @@ static void round_begin(sim_actor *actor)
     actor->rounds_left--;
     actor->text[0] = actor->older[0] = '\0';
     actor->steps_left = (unsigned)sim_below(&actor->random, STEPS_MOST + 1);
-    if (sim_actor_can(actor, SIM_HANDS_ON) || turns(actor))
+    if (sim_actor_can(actor, SIM_HANDS_ON) || turns(actor) ||
+        actor->run->plan->profile == SIM_PROFILE_EXTENDED)
         actor->steps_left += STEPS_MOST;
     sim_actor_draws(actor);
     if (actor->last)

@@ -496,4 +496,6 @@ const sim_art sim_arts[SIM_PRIMITIVES] = {
                     NULL, NULL, NULL, true, sim_errand_flight},
     [SIM_TIMED] = {SIM_OF_LATCH, false, false, timed_make, latch_free, NULL,
                    NULL, NULL, NULL, false, sim_errand_timed},
+    [SIM_OBSERVER] = {SIM_OF_LOCK, false, false, leader_make, leader_free, NULL,
+                      NULL, NULL, NULL, false, sim_errand_observer},
 };

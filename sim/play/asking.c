@@ -27,6 +27,8 @@ void sim_actor_draws(sim_actor *actor)
                             ? sim_between(random, 1, actor->run->plan->permits)
                             : 1;
     actor->want.wait_ms = dice < 15 ? 0 : (int64_t)wait_ms;
+    if (actor->run->plan->profile == SIM_PROFILE_EXTENDED)
+        actor->want.wait_ms += 4000; /* somebody always waits */
     if (actor->want.mode == SIM_REDLOCK)
         lease_ms += SIM_NODE_TIMEOUT_MS;
     actor->want.lease_ms =

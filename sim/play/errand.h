@@ -13,6 +13,9 @@ void sim_errand_plain(sim_actor *actor);
 /* Of latches whose time is over before anybody has counted enough: none opens. */
 void sim_errand_timed(sim_actor *actor);
 
+/* Terms of an election, as somebody sees them that does not campaign. */
+void sim_errand_observer(sim_actor *actor);
+
 /* The same, judged by what is known of values; see known.h. */
 void sim_errand_cell(sim_actor *actor);
 void sim_errand_flight(sim_actor *actor);

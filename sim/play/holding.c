@@ -73,7 +73,8 @@ static void change_end(sim_actor *actor, lk_status status)
 
 void sim_actor_extends(sim_actor *actor)
 {
-    uint64_t ms = sim_spread(&actor->random, 20, 8000);
+    bool is_long = actor->run->plan->profile == SIM_PROFILE_EXTENDED;
+    uint64_t ms = sim_spread(&actor->random, is_long ? 2000 : 20, 8000);
     sim_grip *grip = actor->run->plan->profile == SIM_PROFILE_TURNS &&
                              sim_chance(&actor->random, 50)
                          ? sim_grip_first(actor)
@@ -99,7 +100,9 @@ bool sim_actor_reenters(sim_actor *actor)
     else if (!sim_actor_can(actor, SIM_REENTERS) ||
              actor->want.mode == SIM_SEMAPHORE || actor->run->plan->hosts > 1)
         return false;
-    actor->want.wait_ms = EXTRA_WAIT_MS;
+    actor->want.wait_ms = actor->run->plan->profile == SIM_PROFILE_EXTENDED
+                              ? 4 * EXTRA_WAIT_MS
+                              : EXTRA_WAIT_MS;
     sim_actor_asks(actor);
     return true;
 }

@@ -16,6 +16,8 @@
 enum {
     LEAVES_MODEL_PERCENT = 25,
     CLASSES_A_RUN = 5,
+    SHORT_LEASE_MS = 1000,
+    LONG_RUN_S = 20,
     MAJORITY_OF = 3,    /* servers that a redlock has */
     SCRIPT_MOST = 48000 /* bytes of the longest one, and some room */
 };
@@ -77,6 +79,8 @@ static void client_add(sim_plan *plan, uint64_t *random, uint64_t at)
     client->path = path_make(random);
     client->spread_ns =
         sim_chance(random, 40) ? sim_spread(random, 1, 300) * SIM_MS : 0;
+    if (plan->profile == SIM_PROFILE_EXTENDED)
+        client->watchdog_ms = 300 + client->watchdog_ms % SHORT_LEASE_MS;
     if (client->send_limit > 0 && client->send_limit < send_limit_least(client))
         client->send_limit = send_limit_least(client);
 }
@@ -124,6 +128,8 @@ static sim_primitive primitive_draw(const sim_plan *plan, uint64_t *random)
     case SIM_PROFILE_RWLOCK:
     case SIM_PROFILE_TURNS:
         return dice < 45 ? SIM_READ : dice < 60 ? SIM_UPGRADEABLE : SIM_WRITE;
+    case SIM_PROFILE_EXTENDED:
+        return dice < 15 ? SIM_READ : dice < 45 ? SIM_UPGRADEABLE : SIM_WRITE;
     case SIM_PROFILE_SEMAPHORE:
         return SIM_SEMAPHORE;
     case SIM_PROFILE_SIGLOCK:
@@ -150,6 +156,8 @@ static sim_primitive primitive_draw(const sim_plan *plan, uint64_t *random)
         return SIM_TIMED;
     case SIM_PROFILE_NEWBORN:
         return SIM_REDLOCK;
+    case SIM_PROFILE_ELECTION:
+        return dice < 60 ? SIM_LEADER : SIM_OBSERVER;
     case SIM_PROFILE_LIMIT:
     case SIM_PROFILE_NAMELESS:
     case SIM_PROFILE_LOCK:
@@ -194,6 +202,12 @@ static void actor_add(sim_plan *plan, uint64_t *random, const sim_item *client,
     if (plan->profile == SIM_PROFILE_TURNS)
         actor->skills = SIM_TURNS | SIM_EXTENDS |
                         (actor->skills & (SIM_LEASES | SIM_CANCELS));
+    if (plan->profile == SIM_PROFILE_EXTENDED) {
+        actor->skills = SIM_TURNS | SIM_EXTENDS;
+        actor->name = 0;
+        actor->pause_ms %= SHORT_LEASE_MS / 4;
+        actor->hold_ms += SHORT_LEASE_MS;
+    }
 }
 
 static void actors_add(sim_plan *plan, uint64_t *random)
@@ -247,10 +261,14 @@ classes_draw(const sim_plan *plan, uint64_t *random, unsigned *classes)
         classes[0] = sim_fault_class_find("restart");
     else if (plan->profile == SIM_PROFILE_NEWBORN)
         classes[0] = sim_fault_class_find("newborn");
-    else if (plan->profile == SIM_PROFILE_TURNS)
+    else if (plan->profile == SIM_PROFILE_TURNS ||
+             plan->profile == SIM_PROFILE_EXTENDED)
         classes[0] =
             sim_fault_class_find(plan->seed % 2 == 0 ? "stop" : "stall");
-    return plan->profile == SIM_PROFILE_NEWBORN ? 1 : count;
+    return plan->profile == SIM_PROFILE_NEWBORN ||
+                   plan->profile == SIM_PROFILE_EXTENDED
+               ? 1
+               : count;
 }
 
 static void
@@ -266,6 +284,8 @@ fault_add(sim_plan *plan, uint64_t *random, size_t clients, unsigned number)
     fault->host = (unsigned)sim_below(random, plan->hosts);
     fault->ns = sim_spread(random, class->least, class->most) * SIM_MS;
     fault->detail = sim_draw(random);
+    if (plan->profile == SIM_PROFILE_EXTENDED)
+        fault->ns += SHORT_LEASE_MS * SIM_MS;
 }
 
 /* Every other multilock has its members at several servers. */
@@ -296,6 +316,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile,
     plan->leaves_model = sim_chance(&random, LEAVES_MODEL_PERCENT);
     plan->ends_at =
         sim_spread(&random, 1000, 20000) * SIM_MS / (is_short ? 8 : 1);
+    if (plan->profile == SIM_PROFILE_EXTENDED)
+        plan->ends_at += LONG_RUN_S * SIM_S / (is_short ? 8 : 1);
     plan->permits = sim_between(&random, 1, 5);
     plan->host_ppm = (int64_t)sim_below(&random, 8001) - 4000;
     if (plan->profile == SIM_PROFILE_LIMIT)
@@ -304,6 +326,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed, sim_profile profile,
     clients = plan->count;
     actors_add(plan, &random);
     faults = sim_chance(&random, 10) ? 0 : sim_spread(&random, 1, 40);
+    if (plan->profile == SIM_PROFILE_EXTENDED)
+        faults = 4 + faults % 16;
     count = classes_draw(plan, &random, classes);
     while (faults-- > 0)
         fault_add(plan, &random, clients, classes[faults % count]);

@@ -47,6 +47,7 @@ static sim_primitive whole(sim_primitive primitive)
     case SIM_CELL:
     case SIM_FLIGHT:
     case SIM_TIMED:
+    case SIM_OBSERVER:
     case SIM_PRIMITIVES:
     default:
         return primitive;

@@ -10,7 +10,7 @@ const char *sim_primitive_word(sim_primitive primitive)
         {"lock",        "spin lock", "fair lock",       "leader",  "read",
          "upgradeable", "write",     "semaphore",       "siglock", "stripe",
          "multilock",   "latch",     "plain semaphore", "redlock", "barrier",
-         "cell",        "flight",    "timed latch"};
+         "cell",        "flight",    "timed latch",     "observer"};
 
     return words[primitive];
 }
@@ -18,10 +18,11 @@ const char *sim_primitive_word(sim_primitive primitive)
 const char *sim_profile_word(sim_profile profile)
 {
     static const char *const words[SIM_PROFILES + 1] =
-        {"lock",    "fairlock",  "rwlock",  "semaphore", "siglock",
-         "stripes", "multilock", "latch",   "plain",     "redlock",
-         "barrier", "cell",      "flight",  "export",    "limit",
-         "timed",   "nameless",  "newborn", "turns",     "all"};
+        {"lock",     "fairlock",  "rwlock",  "semaphore", "siglock",
+         "stripes",  "multilock", "latch",   "plain",     "redlock",
+         "barrier",  "cell",      "flight",  "export",    "limit",
+         "timed",    "nameless",  "newborn", "turns",     "extended",
+         "election", "all"};
 
     return words[profile];
 }

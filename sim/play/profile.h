@@ -23,7 +23,8 @@ typedef enum sim_primitive {
     SIM_BARRIER, /* a latch whose members arrive */
     SIM_CELL,
     SIM_FLIGHT,
-    SIM_TIMED, /* a latch that ends */
+    SIM_TIMED,    /* a latch that ends */
+    SIM_OBSERVER, /* of an election */
     SIM_PRIMITIVES
 } sim_primitive;
 
@@ -50,6 +51,9 @@ typedef enum sim_profile {
                              been there for long */
     SIM_PROFILE_TURNS,    /* read-write locks that are upgraded, extended and
                              downgraded all the time */
+    SIM_PROFILE_EXTENDED, /* those whose extension is far longer than their lease,
+                             which is short, and troubles that are longer yet */
+    SIM_PROFILE_ELECTION, /* leaders, and others that observe them */
     SIM_PROFILES,
     SIM_PROFILE_ALL = SIM_PROFILES /* by the seed, one of them */
 } sim_profile;

@@ -62,6 +62,7 @@ static history_mode mode_of(sim_primitive primitive)
     case SIM_CELL:
     case SIM_FLIGHT:
     case SIM_TIMED:
+    case SIM_OBSERVER:
     case SIM_PRIMITIVES:
     default:
         return HISTORY_EXCLUSIVE;
@@ -169,6 +170,7 @@ void sim_record_begin(sim_run *run)
     if (run->plan->profile == SIM_PROFILE_LOCK ||
         run->plan->profile == SIM_PROFILE_LIMIT ||
         run->plan->profile == SIM_PROFILE_NAMELESS ||
+        run->plan->profile == SIM_PROFILE_ELECTION ||
         some_can(run, SIM_EXPORTS))
         options.rules &= ~(unsigned)CHECKER_ORDER;
     /* There is no queue, and each attempt is as good as another's. */
@@ -182,7 +184,8 @@ void sim_record_begin(sim_run *run)
     /* Readers of one client have one hold between them, and so its extension;
        a writer becomes one of them. */
     if ((run->plan->profile == SIM_PROFILE_RWLOCK ||
-         run->plan->profile == SIM_PROFILE_TURNS) &&
+         run->plan->profile == SIM_PROFILE_TURNS ||
+         run->plan->profile == SIM_PROFILE_EXTENDED) &&
         (some_can(run, SIM_EXTENDS) || some_can(run, SIM_TURNS)))
         options.rules &= ~(unsigned)CHECKER_LEASES;
     run->checker = checker_new(&options);
