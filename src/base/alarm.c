@@ -31,7 +31,7 @@ void lk__alarms_run(lk__alarms *alarms, uint64_t now)
         alarms->armed = UINT64_MAX;
 
     while ((timer = lk__heap_take_due(&alarms->heap, now)) != NULL) {
-        lk__alarm *alarm = lk__container_of(timer, lk__alarm, timer);
+        lk__alarm *alarm = LK__CONTAINER_OF(timer, lk__alarm, timer);
         alarm->fire(alarm);
     }
 }

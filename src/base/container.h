@@ -9,7 +9,7 @@
  * never taken has the compiler compare the types: a pointer to anything else than
  * that member does not build.
  */
-#define lk__container_of(pointer, type, member)                                \
+#define LK__CONTAINER_OF(pointer, type, member)                                \
     ((type *)(void *)((char *)(1 ? (pointer) : &((type *)NULL)->member) -      \
                       offsetof(type, member)))
 

@@ -165,10 +165,11 @@ write_prefixed(writer *pen, const char *form, const char *name, bool is_tagged)
 
 size_t lk__key_write(const char *form, const char *name, char *ret, size_t size)
 {
-    writer pen = {ret, size, 0};
+    writer pen = {.size = size};
     bool is_tagged = strchr(name, '{') != NULL;
     const char *rest = behind("{N}", form);
 
+    pen.at = ret;
     if (strcmp(form, "N") == 0) {
         put(&pen, name);
     } else if (rest != NULL) {

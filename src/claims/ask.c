@@ -107,7 +107,7 @@ void lk__ask_finish(lk__ask *ask)
 
 lk__ask *lk__ask_of_call(lk__call *call)
 {
-    return lk__container_of(call, lk__ask, call);
+    return LK__CONTAINER_OF(call, lk__ask, call);
 }
 
 static void call_end(lk__ask *ask, lk_status status, const char *words)
@@ -183,7 +183,7 @@ static void end_late(lk__ask *ask)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__ask *ask = lk__container_of(alarm, lk__ask, alarm);
+    lk__ask *ask = LK__CONTAINER_OF(alarm, lk__ask, alarm);
     lk_client *client = ask->call.client;
 
     if (lk__client_now(client) >= ask->until) {

@@ -17,7 +17,7 @@
 
 static lk__claim *claim_of_entry(lk__entry *entry)
 {
-    return lk__container_of(entry, lk__claim, entry);
+    return LK__CONTAINER_OF(entry, lk__claim, entry);
 }
 
 lk__claim *lk__claim_find(const lk_client *client, uint64_t number)
@@ -31,7 +31,7 @@ lk__claim *lk__claim_find(const lk_client *client, uint64_t number)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__claim *claim = lk__container_of(alarm, lk__claim, alarm);
+    lk__claim *claim = LK__CONTAINER_OF(alarm, lk__claim, alarm);
 
     switch ((lk__claim_state)claim->state) {
     case LK__CLAIM_WANTED:

@@ -53,13 +53,10 @@ static void releaser_tell(const lk__claim *claim, lk_status status)
 
 void lk__releaser_end(lk__releaser *releaser)
 {
-    const lk__node *node = releaser->claim->place->node;
-    const lk__conn *conn = &node->command;
+    const lk__conn *conn = &releaser->claim->place->node->command;
 
     if (releaser->sent)
         releaser_done(releaser, LK_EINDOUBT, NULL);
-    else if (lk__node_is_ready(node))
-        releaser_done(releaser, LK_ENOMEM, NULL);
     else
         releaser_done(releaser, conn->why, conn->words);
 }
@@ -164,7 +161,7 @@ on_refused(lk__claim *claim, lk_status status, const redisReply *reply)
 static void
 on_close(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__claim *claim = lk__container_of(request, lk__closing, request)->claim;
+    lk__claim *claim = LK__CONTAINER_OF(request, lk__closing, request)->claim;
 
     status = lk__place_heard(claim->place, request, status, reply);
     if (claim->state == LK__CLAIM_DEAD) {

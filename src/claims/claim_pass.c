@@ -76,7 +76,7 @@ static void on_answer(lk__passing *pass, const redisReply *reply)
 static void
 on_asked(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__passing *pass = lk__container_of(request, lk__passing, ask);
+    lk__passing *pass = LK__CONTAINER_OF(request, lk__passing, ask);
     lk__claim *claim = pass->claim;
 
     status = lk__place_heard(claim->place, request, status, reply);

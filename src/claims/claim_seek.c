@@ -23,7 +23,7 @@ enum {
 
 static lk__claim *claim_of_look(lk__request *request)
 {
-    return lk__container_of(request, lk__seeking, look)->claim;
+    return LK__CONTAINER_OF(request, lk__seeking, look)->claim;
 }
 
 /* Too many answers have led nowhere: it asks when the pause is over. */

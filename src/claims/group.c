@@ -61,7 +61,7 @@ void lk__group_look(lk__group *group)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__group_look(lk__container_of(alarm, lk__group, alarm));
+    lk__group_look(LK__CONTAINER_OF(alarm, lk__group, alarm));
 }
 
 static void believe(lk__group *group, const lk__majority *majority)

@@ -249,7 +249,7 @@ void lk__hold_drop(lk_hold *hold)
 
 static void releaser_deliver(lk__call *call)
 {
-    lk__releaser *releaser = lk__container_of(call, lk__releaser, call);
+    lk__releaser *releaser = LK__CONTAINER_OF(call, lk__releaser, call);
 
     if (releaser->cb != NULL)
         releaser->cb(call->status, releaser->data);
@@ -258,7 +258,7 @@ static void releaser_deliver(lk__call *call)
 
 static void on_releaser_alarm(lk__alarm *alarm)
 {
-    lk__releaser_end(lk__container_of(alarm, lk__releaser, alarm));
+    lk__releaser_end(LK__CONTAINER_OF(alarm, lk__releaser, alarm));
 }
 
 static void release_begin(lk__claim *claim, lk__releaser *releaser)

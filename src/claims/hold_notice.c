@@ -82,7 +82,7 @@ void lk__hold_tell_no_more(lk_hold *hold)
 
 static void run_lost(lk__post *post)
 {
-    lk__notice *notice = lk__container_of(post, lk__notice, post);
+    lk__notice *notice = LK__CONTAINER_OF(post, lk__notice, post);
     lk_hold *hold = notice->hold;
     lk_client *client = hold->client;
     lk_lost_cb cb;

@@ -170,7 +170,7 @@ on_subscribed(lk__conn *conn, lk_status refused, const redisReply *reply)
 
 static void on_offline(lk__alarm *alarm)
 {
-    lk__node *node = lk__container_of(alarm, lk__node, offline_alarm);
+    lk__node *node = LK__CONTAINER_OF(alarm, lk__node, offline_alarm);
 
     node->offline = true;
     if (!lk__node_is_ready(node))

@@ -129,7 +129,7 @@ place_find(const lk_client *client, const lk__kind *kind, const char *name)
         lk__table_find(&client->work->places_by_name, lk__table_hash(name));
 
     for (; entry != NULL; entry = lk__table_find_next(entry)) {
-        lk__place *place = lk__container_of(entry, lk__place, entry);
+        lk__place *place = LK__CONTAINER_OF(entry, lk__place, entry);
 
         if (place->kind == kind && strcmp(place->name, name) == 0)
             return place;

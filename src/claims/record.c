@@ -298,7 +298,7 @@ static void refresh(lk__node *node, bool again)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    refresh(lk__container_of(alarm, lk__node, record_alarm), false);
+    refresh(LK__CONTAINER_OF(alarm, lk__node, record_alarm), false);
 }
 
 void lk__record_write(lk__node *node)

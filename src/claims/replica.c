@@ -34,12 +34,12 @@ static void drive(lk__replicas *replicas);
 
 static lk__replicas *replicas_of_wait(lk__request *request)
 {
-    return lk__container_of(request, lk__replicas, wait);
+    return LK__CONTAINER_OF(request, lk__replicas, wait);
 }
 
 lk__need *lk__need_of_call(lk__call *call)
 {
-    return lk__container_of(call, lk__need, call);
+    return LK__CONTAINER_OF(call, lk__need, call);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static void end_late(lk__need *need)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    end_late(lk__container_of(alarm, lk__need, alarm));
+    end_late(LK__CONTAINER_OF(alarm, lk__need, alarm));
 }
 
 void lk__needs_cancel(lk__node *node)
@@ -348,7 +348,7 @@ static void drive(lk__replicas *replicas)
 /* Those that were refused later than the first one are met then, too. */
 static void on_refused_alarm(lk__alarm *alarm)
 {
-    lk__replicas *replicas = lk__container_of(alarm, lk__replicas, alarm);
+    lk__replicas *replicas = LK__CONTAINER_OF(alarm, lk__replicas, alarm);
 
     for (lk__need *need = replicas->first; need != NULL; need = need->next)
         need->renew_at = 0;

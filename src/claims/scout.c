@@ -16,7 +16,7 @@ static lk__scout *scout_of(lk__conn *conn)
 static void
 on_map(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__scout *scout = lk__container_of(request, lk__scout, map);
+    lk__scout *scout = LK__CONTAINER_OF(request, lk__scout, map);
 
     if (status == LK_OK)
         scout->heard(scout, reply);
@@ -34,7 +34,7 @@ static void ask(lk__scout *scout)
 static void
 on_login(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__scout *scout = lk__container_of(request, lk__scout, login);
+    lk__scout *scout = LK__CONTAINER_OF(request, lk__scout, login);
 
     if (status == LK_OK && lk__reply_status(reply) != LK_OK)
         lk__conn_break(&scout->conn, lk__reply_status(reply), reply->str);

@@ -39,12 +39,12 @@ static lk__signals *signals_of_lane(lk__lane *lane)
 
 static lk__signals *signals_of_pop(lk__request *request)
 {
-    return lk__container_of(request, lk__signals, pop);
+    return LK__CONTAINER_OF(request, lk__signals, pop);
 }
 
 static lk__signals *signals_of_unblock(lk__request *request)
 {
-    return lk__container_of(request, lk__signals, unblock);
+    return LK__CONTAINER_OF(request, lk__signals, unblock);
 }
 
 static lk_client *client_of(const lk__signals *signals)
@@ -338,7 +338,7 @@ static void drive(lk__signals *signals)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    drive(lk__container_of(alarm, lk__signals, alarm));
+    drive(LK__CONTAINER_OF(alarm, lk__signals, alarm));
 }
 
 static void on_ready(lk__lane *lane)

@@ -30,12 +30,12 @@ static void topic_drive(lk__topic *topic);
 
 static lk__topic *topic_of_request(lk__request *request)
 {
-    return lk__container_of(request, lk__topic, request);
+    return LK__CONTAINER_OF(request, lk__topic, request);
 }
 
 static lk__topic *topic_of_entry(lk__entry *entry)
 {
-    return lk__container_of(entry, lk__topic, entry);
+    return LK__CONTAINER_OF(entry, lk__topic, entry);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -337,7 +337,7 @@ static void linger(lk__topic *topic)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__topic *topic = lk__container_of(alarm, lk__topic, alarm);
+    lk__topic *topic = LK__CONTAINER_OF(alarm, lk__topic, alarm);
     lk__place *place = topic->place;
 
     place->refs++;

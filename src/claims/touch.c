@@ -31,7 +31,7 @@ static void touch(lk__place *place);
 
 static void on_alarm(lk__alarm *alarm)
 {
-    touch(lk__container_of(alarm, lk__touching, alarm)->place);
+    touch(LK__CONTAINER_OF(alarm, lk__touching, alarm)->place);
 }
 
 bool lk__touching_make(lk__place *place)

@@ -25,19 +25,19 @@
 
 static lk__place *place_of_caching(lk__request *request)
 {
-    return lk__container_of(request, lk__track, caching)->place;
+    return LK__CONTAINER_OF(request, lk__track, caching)->place;
 }
 
 static lk__place *place_of_read(lk__request *request)
 {
-    return lk__container_of(request, lk__track, read)->place;
+    return LK__CONTAINER_OF(request, lk__track, read)->place;
 }
 
 static lk__node *node_of(lk__request *request)
 {
-    lk__tracking *tracking = lk__container_of(request, lk__tracking, request);
+    lk__tracking *tracking = LK__CONTAINER_OF(request, lk__tracking, request);
 
-    return lk__container_of(tracking, lk__node, tracking);
+    return LK__CONTAINER_OF(tracking, lk__node, tracking);
 }
 
 static bool is_armed(const lk__place *place)
@@ -229,7 +229,7 @@ static void take_name(const lk__node *node, const char *name)
                                       lk__table_hash(name));
 
     for (; entry != NULL; entry = lk__table_find_next(entry)) {
-        lk__place *place = lk__container_of(entry, lk__place, entry);
+        lk__place *place = LK__CONTAINER_OF(entry, lk__place, entry);
 
         if (place->node == node && strcmp(place->name, name) == 0)
             take(place);

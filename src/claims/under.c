@@ -61,7 +61,7 @@ static void send_all(lk__under *under, const char *name)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__under *under = lk__container_of(alarm, lk__under, alarm);
+    lk__under *under = LK__CONTAINER_OF(alarm, lk__under, alarm);
     lk_client *client = under->node->client;
     const char *name = lk__record_first_wait(client);
 

@@ -235,7 +235,7 @@ static void end_late(lk__wait *wait)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    end_late(lk__container_of(alarm, lk__wait, alarm));
+    end_late(LK__CONTAINER_OF(alarm, lk__wait, alarm));
 }
 
 /* ---- what is wished ----------------------------------------------------------- */
@@ -471,7 +471,7 @@ static void need_deliver(lk__call *call)
 
 static void deliver(lk__call *call)
 {
-    lk__wait *wait = lk__container_of(call, lk__wait, call);
+    lk__wait *wait = LK__CONTAINER_OF(call, lk__wait, call);
     lk_client *client = call->client;
 
     if (call->status != LK_OK || wait->need == NULL) {

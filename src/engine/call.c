@@ -11,7 +11,7 @@
 
 static void run(lk__post *post)
 {
-    lk__call *call = lk__container_of(post, lk__call, post);
+    lk__call *call = LK__CONTAINER_OF(post, lk__call, post);
     lk_client *client = call->client;
 
     lk__call_status(call);

@@ -52,7 +52,7 @@ bool lk__watch(lk_client *client, lk__condition condition, uint64_t until)
 
 static void deliver(lk__call *call)
 {
-    watch *self = lk__container_of(call, watch, call);
+    watch *self = LK__CONTAINER_OF(call, watch, call);
 
     self->cb(call->status, self->data);
     lk__free(self);
@@ -67,7 +67,7 @@ static void finish(watch *self)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    finish(lk__container_of(alarm, watch, alarm));
+    finish(LK__CONTAINER_OF(alarm, watch, alarm));
 }
 
 lk_status lk__watch_async(lk_client *client, lk__condition condition,

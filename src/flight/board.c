@@ -464,7 +464,7 @@ static void drive(board *b)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    board *b = lk__container_of(alarm, board, alarm);
+    board *b = LK__CONTAINER_OF(alarm, board, alarm);
     lk_status trouble = b->trouble;
 
     if (client_of(b)->state != LK__CLIENT_OPEN || b->asking)

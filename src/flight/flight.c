@@ -301,7 +301,7 @@ static void on_boarded(lk_status status, void *data)
 
 static void run_landed(lk__post *post)
 {
-    passenger *p = lk__container_of(post, passenger, post);
+    passenger *p = LK__CONTAINER_OF(post, passenger, post);
 
     if (p->status != LK_OK)
         lk__error_set(p->ticket.words);

@@ -40,7 +40,7 @@ void lk__probe_settle(lk__probe *probe)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__probe *probe = lk__container_of(alarm, lk__probe, alarm);
+    lk__probe *probe = LK__CONTAINER_OF(alarm, lk__probe, alarm);
 
     lk__probe_end(probe, LK_ETIMEDOUT, NULL);
 }

@@ -328,7 +328,7 @@ static void resume(lk__probing *probing)
 
 static void on_nap_over(lk__nap *nap)
 {
-    lk__probe *probe = lk__container_of(nap, lk__probe, nap);
+    lk__probe *probe = LK__CONTAINER_OF(nap, lk__probe, nap);
     lk__probing *probing = probe->waiting;
 
     if (probe->call.client->state != LK__CLIENT_OPEN) {

@@ -57,7 +57,7 @@ static void one_over(lk__walk *walk)
 static void time_take(lk__probing *probing, const redisReply *reply)
 {
     struct lk__walk_part *part =
-        lk__container_of(probing, struct lk__walk_part, time);
+        LK__CONTAINER_OF(probing, struct lk__walk_part, time);
 
     part->ms = strtoull(lk__reply_text_at(reply, 0), NULL, 10) * 1000 +
                strtoull(lk__reply_text_at(reply, 1), NULL, 10) / 1000;
@@ -209,7 +209,7 @@ static void check(lk__walk *walk);
 
 static void on_nap_over(lk__nap *nap)
 {
-    lk__walk *walk = lk__container_of(nap, lk__walk, nap);
+    lk__walk *walk = LK__CONTAINER_OF(nap, lk__walk, nap);
     lk__probe *probe = walk->probe;
 
     probe->busy--;
@@ -223,7 +223,7 @@ static void on_nap_over(lk__nap *nap)
 static void nodes_take(lk__probing *probing, const redisReply *reply)
 {
     struct lk__walk_part *part =
-        lk__container_of(probing, struct lk__walk_part, nodes);
+        LK__CONTAINER_OF(probing, struct lk__walk_part, nodes);
     lk__walk *walk = part->walk;
     lk_status status = lk__reply_status(reply);
     size_t size = 0;
@@ -249,7 +249,7 @@ static void nodes_take(lk__probing *probing, const redisReply *reply)
 
 static void nodes_miss(lk__probing *probing)
 {
-    one_over((lk__container_of(probing, struct lk__walk_part, nodes))->walk);
+    one_over((LK__CONTAINER_OF(probing, struct lk__walk_part, nodes))->walk);
 }
 
 static void nodes_send(struct lk__walk_part *part)

@@ -138,7 +138,7 @@ static void advance(lk_leader_watch *watch)
 
 static void on_post(lk__post *post)
 {
-    lk_leader_watch *watch = lk__container_of(post, lk_leader_watch, post);
+    lk_leader_watch *watch = LK__CONTAINER_OF(post, lk_leader_watch, post);
     bool ends;
 
     lk__client_lock(watch->client);
@@ -160,7 +160,7 @@ static void on_post(lk__post *post)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    due(lk__container_of(alarm, lk_leader_watch, alarm));
+    due(LK__CONTAINER_OF(alarm, lk_leader_watch, alarm));
 }
 
 /* ---- the calls ------------------------------------------------------------------- */

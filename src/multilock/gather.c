@@ -36,7 +36,7 @@ static void gather_unref(lk__gather *gather)
 
 static void deliver(lk__call *call)
 {
-    lk__gather *gather = lk__container_of(call, lk__gather, call);
+    lk__gather *gather = LK__CONTAINER_OF(call, lk__gather, call);
 
     if (gather->cb != NULL)
         gather->cb(call->status, gather->data);

@@ -198,7 +198,7 @@ static void lose(lk__joint *joint)
 
 void lk__joint_run_turn(lk__post *post)
 {
-    lk__joint *joint = lk__container_of(post, lk__joint, turn);
+    lk__joint *joint = LK__CONTAINER_OF(post, lk__joint, turn);
 
     if (joint->overdue)
         lk__joint_give_up(joint);
@@ -237,7 +237,7 @@ static bool is_news(lk__joint *joint)
 
 void lk__joint_run_tell(lk__post *post)
 {
-    lk__joint *joint = lk__container_of(post, lk__joint, tell);
+    lk__joint *joint = LK__CONTAINER_OF(post, lk__joint, tell);
     lk_hold *hold = (lk_hold *)(void *)joint;
     lk_lost_cb cb = NULL;
     uint64_t remaining_ms = 0;

@@ -350,7 +350,7 @@ lk_status lk_multilock_acquire(lk_multilock *multilock, int64_t wait_ms,
 
 static void deliver(lk__call *call)
 {
-    lk__joint *joint = lk__container_of(call, lk__joint, call);
+    lk__joint *joint = LK__CONTAINER_OF(call, lk__joint, call);
     lk_status status = call->status;
     lk_acquire_cb cb = joint->cb;
 

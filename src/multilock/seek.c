@@ -314,7 +314,7 @@ void lk__joint_spoil(lk__joint *joint)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__joint *joint = lk__container_of(alarm, lk__joint, alarm);
+    lk__joint *joint = LK__CONTAINER_OF(alarm, lk__joint, alarm);
 
     joint->overdue = true;
     lk__client_post(joint->lead, &joint->turn);

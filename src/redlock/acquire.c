@@ -323,7 +323,7 @@ static bool bid_advance(lk__task *task)
 /* The cancel token's client was woken, perhaps for another token. */
 static void on_wake(lk__guest *guest)
 {
-    bid *self = lk__container_of(guest, bid, guest);
+    bid *self = LK__CONTAINER_OF(guest, bid, guest);
 
     if (lk__cancel_is_fired(self->cancel))
         lk__task_wake(&self->task, lk__cancel_client(self->cancel));
@@ -466,7 +466,7 @@ lk_status lk_redlock_acquire(lk_redlock *redlock, int64_t wait_ms,
 
 static void bid_deliver(lk__call *call)
 {
-    bid *self = lk__container_of(call, bid, call);
+    bid *self = LK__CONTAINER_OF(call, bid, call);
 
     self->cb(call->status, (lk_hold *)(void *)self->token, self->data);
     lk__free(self);

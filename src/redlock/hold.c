@@ -203,7 +203,7 @@ static change *change_of(lk__task *task)
 
 static void change_deliver(lk__call *call)
 {
-    change *self = lk__container_of(call, change, call);
+    change *self = LK__CONTAINER_OF(call, change, call);
 
     if (self->cb != NULL)
         self->cb(call->status, self->data);

@@ -30,7 +30,7 @@ void lk__task_run(lk__task *task)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__task *task = lk__container_of(alarm, lk__task, alarm);
+    lk__task *task = LK__CONTAINER_OF(alarm, lk__task, alarm);
 
     lk__task_wake(task, task->home);
 }
@@ -47,7 +47,7 @@ static void alarm_move(lk__task *task, uint64_t at)
 
 static void run(lk__post *chore)
 {
-    lk__task *task = lk__container_of(chore, lk__task, chore);
+    lk__task *task = LK__CONTAINER_OF(chore, lk__task, chore);
     int running;
 
     do {

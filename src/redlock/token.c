@@ -320,7 +320,7 @@ static bool post_over(lk__token *token)
 
 static void run_lost(lk__post *post)
 {
-    lk__token *token = lk__container_of(post, lk__token, post);
+    lk__token *token = LK__CONTAINER_OF(post, lk__token, post);
     lk_lost_cb cb;
     void *data;
 

@@ -380,7 +380,7 @@ static lk_status renew(lk__vote *vote, uint64_t lease_ms, bool regular)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    lk__vote *vote = lk__container_of(alarm, lk__vote, alarm);
+    lk__vote *vote = LK__CONTAINER_OF(alarm, lk__vote, alarm);
     lk__token *token = vote->token;
     bool due;
 
@@ -465,7 +465,7 @@ static void vote_end(lk__vote *vote)
 /* The client is shut down, which waits for what is asked here. */
 static void on_leave(lk__guest *guest)
 {
-    lk__vote *vote = lk__container_of(guest, lk__vote, guest);
+    lk__vote *vote = LK__CONTAINER_OF(guest, lk__vote, guest);
 
     vote_end(vote);
     pthread_mutex_lock(&vote->token->mutex);

@@ -34,7 +34,7 @@ static void on_alarm(lk__alarm *alarm);
 
 static lk__conn *conn_of_alarm(lk__alarm *alarm)
 {
-    return lk__container_of(alarm, lk__conn, alarm);
+    return LK__CONTAINER_OF(alarm, lk__conn, alarm);
 }
 
 /* ---- life ---------------------------------------------------------------- */

@@ -34,7 +34,7 @@ static bool on_push(lk__conn *conn, const redisReply *reply)
 static void
 on_subscribed(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__ear *ear = lk__container_of(request, lk__ear, subscribe);
+    lk__ear *ear = LK__CONTAINER_OF(request, lk__ear, subscribe);
 
     if (status != LK_OK)
         return;

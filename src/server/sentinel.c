@@ -50,7 +50,7 @@ static const char *field_of(const redisReply *reply, const char *key)
 static void
 on_address(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__sentinel *sentinel = lk__container_of(request, lk__sentinel, address);
+    lk__sentinel *sentinel = LK__CONTAINER_OF(request, lk__sentinel, address);
     uint64_t now = lk__client_now(sentinel->conn.client);
     const char *host = "";
     uint64_t port = 0;
@@ -95,7 +95,7 @@ static void age_take(lk__sentinel *sentinel, const redisReply *reply)
 static void
 on_master(lk__request *request, lk_status status, const redisReply *reply)
 {
-    lk__sentinel *sentinel = lk__container_of(request, lk__sentinel, master);
+    lk__sentinel *sentinel = LK__CONTAINER_OF(request, lk__sentinel, master);
 
     if (status != LK_OK)
         return;
@@ -136,7 +136,7 @@ static void ask(lk__sentinel *sentinel)
 
 static void on_alarm(lk__alarm *alarm)
 {
-    ask(lk__container_of(alarm, lk__sentinel, alarm));
+    ask(LK__CONTAINER_OF(alarm, lk__sentinel, alarm));
 }
 
 void lk__sentinel_ask_by(lk__sentinel *sentinel, uint64_t at)

@@ -309,7 +309,7 @@ static void on_acquired(lk_status status, lk_hold *hold, void *data)
 
 static void deliver(lk__call *call)
 {
-    order *o = lk__container_of(call, order, call);
+    order *o = LK__CONTAINER_OF(call, order, call);
 
     on_acquired(call->status, NULL, o);
 }
