@@ -42,7 +42,7 @@ struct lk__uv_dial {
     const struct addrinfo *order[ADDRESSES_MAX];
     size_t count, tried;
     lk__uv_socket *attempts;
-    int error; /* of the last attempt that ended */
+    int error; /* of an attempt that ended; see failed() */
 };
 
 /* ---- the end ------------------------------------------------------------ */
@@ -141,6 +141,14 @@ static int socket_connect(int fd, const struct addrinfo *info)
 
 static void dial_next(lk__uv_dial *dial);
 
+/* The last is told, but a refusal only if all are: at an address that is not
+   reached somebody may be. */
+static void failed(lk__uv_dial *dial, int error)
+{
+    if (error != -ECONNREFUSED || dial->error == 0)
+        dial->error = error;
+}
+
 /* Takes an attempt out of the dial's list. */
 static void attempt_take(lk__uv_dial *dial, lk__uv_socket *attempt)
 {
@@ -166,7 +174,7 @@ static void attempt_on_poll(uv_poll_t *handle, int status, int events)
         return;
     }
     lk__uv_socket_free(attempt);
-    dial->error = error;
+    failed(dial, error);
     dial_next(dial);
 }
 
@@ -221,7 +229,7 @@ static void dial_next(lk__uv_dial *dial)
                 (void)uv_timer_start(&dial->timer, on_stagger, STAGGER_MS, 0);
             return;
         }
-        dial->error = error;
+        failed(dial, error);
     }
     if (dial->attempts == NULL)
         dial_end(dial, NULL, dial->error);

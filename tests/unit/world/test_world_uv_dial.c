@@ -144,6 +144,19 @@ static void the_last_refusal_is_told_when_every_address_refuses(void **state)
                    -ECONNREFUSED);
 }
 
+/* Somebody may be at the address that is not reached. */
+static void a_refusal_is_told_only_if_every_address_refuses(void **state)
+{
+    static const char *const first[] = {"255.255.255.255", "127.0.0.1", NULL};
+    static const char *const last[] = {"127.0.0.1", "255.255.255.255", NULL};
+    lk__address address = {.host = "far.test", .port = socket_free_port()};
+
+    resolver_name("far.test", first);
+    assert_refused(*state, address, -ENETUNREACH);
+    resolver_name("far.test", last);
+    assert_refused(*state, address, -ENETUNREACH);
+}
+
 /* A listener that answers no one: its queue is full. *ret_fill fills it. */
 static int listen_silent(const char *host, uint16_t port, int *ret_fill)
 {
@@ -262,6 +275,7 @@ int main(void)
         TEST(a_name_nobody_knows_is_an_error_of_its_own),
         TEST(the_next_address_is_tried_when_one_refuses),
         TEST(the_last_refusal_is_told_when_every_address_refuses),
+        TEST(a_refusal_is_told_only_if_every_address_refuses),
         TEST(a_silent_address_does_not_hold_up_the_next),
         TEST(an_opening_that_succeeds_after_the_close_is_not_told),
         TEST(an_opening_without_answer_can_be_closed),
