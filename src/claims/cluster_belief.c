@@ -113,12 +113,16 @@ static bool is_absent(const lk__node *node, uint64_t since)
            conn->absent_at >= since + LK__BELIEF_MS * MS;
 }
 
-/* It has said nothing for so long that it is not waited for. */
-static bool
-is_missed(const lk__cluster *cluster, const lk__view *view, uint64_t since)
+/* It has said nothing for so long that it is not waited for. What the client did not
+   hear because it stood still itself is no silence. */
+static bool is_missed(const lk__cluster *cluster, const lk__view *view,
+                      const lk__node *whom)
 {
-    uint64_t at = view->asked_at > since ? view->asked_at : since;
+    uint64_t at =
+        view->asked_at > whom->led_since ? view->asked_at : whom->led_since;
 
+    if (whom->heard_since > at)
+        at = whom->heard_since;
     return is_absent(view->node, at) ||
            lk__client_now(cluster->client) >= at + MISSED_MS * MS;
 }
@@ -141,7 +145,7 @@ static bool is_elected(const lk__cluster *cluster, const lk__node *whom)
         if (view->asked_at > whom->led_since)
             agree += !lk__view_denies(view, whom);
         else
-            agree += is_missed(cluster, view, whom->led_since);
+            agree += is_missed(cluster, view, whom);
     }
     needed = (others + 2) / 2;
     return agree >= (needed < others ? needed : others);

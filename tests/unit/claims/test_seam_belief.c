@@ -487,6 +487,26 @@ static void one_that_is_still_silent_does_not_name_it(void **state)
                     MISSED_MS + BELIEF_MS + ROUND_MS);
 }
 
+/* To stand still is not to have heard nothing. */
+static void time_that_the_client_stood_still_is_no_silence(void **state)
+{
+    (void)state;
+    p->nodes[2].is_mute = true;
+    fake_world_freeze(p->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
+    assert_in_range(take_ms(), MISSED_MS + BELIEF_MS,
+                    MISSED_MS + BELIEF_MS + ROUND_MS);
+}
+
+/* Nor is it known that nobody was there meanwhile. */
+static void time_that_the_client_stood_still_is_no_refusal(void **state)
+{
+    (void)state;
+    played_kill(p, 2);
+    played_run_ms(p, SOON_MS);
+    fake_world_freeze(p->world, (MISSED_MS + BELIEF_MS) * FAKE_MS);
+    assert_in_range(take_ms(), 2 * BELIEF_MS, 2 * BELIEF_MS + 2 * ROUND_MS);
+}
+
 /* ---- a new master ----------------------------------------------------------------- */
 
 static void a_hint_is_no_election(void **state)
@@ -938,6 +958,8 @@ int main(void)
             no_more_is_under_way_than_a_belief_may_stand_behind, teardown),
         TEST(a_master_that_few_name_for_a_while_gives_nothing_new),
         TEST(one_that_is_still_silent_does_not_name_it),
+        TEST(time_that_the_client_stood_still_is_no_silence),
+        TEST(time_that_the_client_stood_still_is_no_refusal),
         TEST(a_hint_is_no_election),
         cmocka_unit_test_teardown(
             a_hold_outlasts_that_few_know_of_its_new_master, teardown),
