@@ -3,6 +3,7 @@
 /* `latchkey url`: which server, as it was understood. */
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/connect.h"
@@ -10,15 +11,15 @@
 #include "cli/see/see.h"
 #include "cli/url_words.h"
 
-/* For people, so not among what a program reads: `url=$(latchkey url)`. */
+/* For people: a program reads the URL alone, `url=$(latchkey url)`. */
 static void explain(const cli *c, const char *url)
 {
     see_page page;
     FILE *to;
 
-    (void)fflush(stdout);
-    to = see_page_begin(&page, c, stderr);
-
+    if (c->quiet || isatty(STDOUT_FILENO) == 0)
+        return;
+    to = see_page_begin(&page, c, stdout);
     cli_url_words(to, url);
     see_page_end(&page);
 }
@@ -51,8 +52,7 @@ static int run(cli *c, int argc, char **argv)
         cli_json_line(&json);
     } else {
         (void)printf("%s\n", text);
-        if (!c->quiet)
-            explain(c, text);
+        explain(c, text);
     }
     return CLI_OK;
 }
@@ -64,8 +64,8 @@ const cli_command cli_command_url = {
     .about =
         "Shows how a URL is understood: the one given, or the one that\n"
         "every command would use. Talks to nobody. Writes the URL in one\n"
-        "spelling; and to standard error what it means, unless --quiet says\n"
-        "not to.\n"
+        "spelling; on a terminal also what it means, unless --quiet says not\n"
+        "to.\n"
         "\n"
         "  redis://host                     port 6379, database 0\n"
         "  redis://host:6380/2              another port and database\n"

@@ -11,6 +11,8 @@
 #include "support/check.h"
 #include "support/tool.h"
 
+enum { END_MS = 10000 };
+
 static char folder[64];
 static char file[128];
 static char home[160];
@@ -63,13 +65,13 @@ static void the_first_who_says_something_counts(void **state)
     (void)state;
     write_file(file, "# the server\n\n url =  redis://third  \n");
     (void)snprintf(from, sizeof(from), "\"from\":\"%s:3\"}\n", file);
-    assert_tool(&variables, 0, "redis://given:6379/0\n  ", "", "url", "-u",
+    assert_tool(&variables, 0, "redis://given:6379/0\n", "", "url", "-u",
                 "redis://given", NULL);
-    assert_tool(&variables, 0, "redis://first:6379/0\n  ", "", "url", NULL);
+    assert_tool(&variables, 0, "redis://first:6379/0\n", "", "url", NULL);
     assert_tool(&variables, 0, "\"from\":\"LATCHKEY_URL\"", "", "url", "--json",
                 NULL);
-    assert_tool(&second, 0, "redis://second:6379/0\n  ", "", "url", NULL);
-    assert_tool(&third, 0, "redis://third:6379/0\n  ", "", "url", NULL);
+    assert_tool(&second, 0, "redis://second:6379/0\n", "", "url", NULL);
+    assert_tool(&third, 0, "redis://third:6379/0\n", "", "url", NULL);
     from[strlen(from) - 1] = '\0';
     assert_tool(&third, 0, from, "", "url", "--json", NULL);
 }
@@ -91,8 +93,8 @@ static void an_empty_variable_is_refused(void **state)
     assert_tool(&first, 64, "", "run: LATCHKEY_URL is set, but empty", "run",
                 "n", "true", NULL);
     assert_tool(&other, 64, "", "REDIS_URL is set, but empty", "url", NULL);
-    assert_tool(&unused, 0, "redis://first:6379/0\n  ", "", "url", NULL);
-    assert_tool(&first, 0, "redis://h:6379/0\n  ", "", "url", "-uredis://h",
+    assert_tool(&unused, 0, "redis://first:6379/0\n", "", "url", NULL);
+    assert_tool(&first, 0, "redis://h:6379/0\n", "", "url", "-uredis://h",
                 NULL);
     assert_tool(&files, 64, "", "LATCHKEY_CONFIG is set, but empty", "url",
                 NULL);
@@ -104,37 +106,59 @@ static void a_password_is_not_shown(void **state)
     const tool_how how = {.url = "redis://app:s3cret@h/2?offline_ms=7s"};
 
     (void)state;
-    assert_tool(&how, 0, "redis://app:***@h:6379/2?offline_ms=7000ms\n", NULL,
+    assert_tool(&how, 0, "redis://app:***@h:6379/2?offline_ms=7000ms\n", "",
                 "url", NULL);
-    assert_tool(NULL, 0, "unix://:***@/run/a%20b?db=3\n", NULL, "url",
+    assert_tool(NULL, 0, "unix://:***@/run/a%20b?db=3\n", "", "url",
                 "unix://:s3cret@/run/a%20b?db=3", NULL);
-    assert_tool(NULL, 0, "redis://[::1]:6380/0?name=x&interop=redisson\n", NULL,
+    assert_tool(NULL, 0, "redis://[::1]:6380/0?name=x&interop=redisson\n", "",
                 "url", "redis://[::1]:6380?name=x&interop=redisson", NULL);
 }
 
-/* The URL is for programs, what is behind it is for people. */
+/* What a terminal shows, which ends a line in its own way. */
+static void
+assert_shown(const char *expected, const char *option, const char *url)
+{
+    static const tool_how how = {.has_terminal = true};
+    tool *t = tool_start(&how, "url", option, url, NULL);
+    char shown[1024];
+    size_t size = 0;
+
+    assert_int_equal(tool_wait(t, END_MS), 0);
+    for (const char *at = tool_out(t); *at != '\0'; at++) {
+        assert_true(size + 1 < sizeof(shown));
+        if (*at != '\r')
+            shown[size++] = *at;
+    }
+    shown[size] = '\0';
+    assert_string_equal(shown, expected);
+    tool_free(t);
+}
+
+/* On a terminal: a program reads the URL alone. */
 static void it_is_said_what_a_url_means(void **state)
 {
-    static const char *const urls[][3] = {
-        {"redis://u:p@h/2", "redis://u:***@h:6379/2\n",
+    static const char *const urls[][2] = {
+        {"redis://u:p@h/2",
+         "redis://u:***@h:6379/2\n"
          "  server     h:6379\n"
          "  database   2\n"
          "  TLS        no: everybody in between can read and change what is "
          "sent\n"
          "  login      user u, with a password\n"},
-        {"rediss://h?tls_verify=none", "rediss://h:6379/0?tls_verify=none\n",
+        {"rediss://h?tls_verify=none",
+         "rediss://h:6379/0?tls_verify=none\n"
          "  server     h:6379\n"
          "  database   0\n"
          "  TLS        yes, but no certificate is checked: everybody in "
          "between can read and change what is sent\n"
          "  login      the default user, no password in the URL\n"},
-        {"unix:/r@s?db=3", "unix:///r@s?db=3\n",
-         "  socket     /r@s\n"
-         "  database   3\n"
-         "  login      the default user, no password in the "
-         "URL\n"},
+        {"unix:/r@s?db=3", "unix:///r@s?db=3\n"
+                           "  socket     /r@s\n"
+                           "  database   3\n"
+                           "  login      the default user, no password in the "
+                           "URL\n"},
         {"rediss+sentinel://:p@h1,h2:2/m/3?sentinel_user=w",
-         "rediss+sentinel://:***@h1:26379,h2:2/m/3?sentinel_user=w\n",
+         "rediss+sentinel://:***@h1:26379,h2:2/m/3?sentinel_user=w\n"
          "  sentinels  h1:26379,h2:2\n"
          "  master     m, as a majority of the sentinels names it\n"
          "  database   3\n"
@@ -142,7 +166,8 @@ static void it_is_said_what_a_url_means(void **state)
          "a CA that is trusted\n"
          "  login      at the servers: the default user, with a password\n"
          "             at the sentinels: user w, no password in the URL\n"},
-        {"redis+cluster://n1,n2", "redis+cluster://n1:6379,n2:6379\n",
+        {"redis+cluster://n1,n2",
+         "redis+cluster://n1:6379,n2:6379\n"
          "  cluster    n1:6379,n2:6379\n"
          "             each of these nodes tells of its masters\n"
          "  TLS        no: everybody in between can read and change what is "
@@ -152,9 +177,8 @@ static void it_is_said_what_a_url_means(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
-        assert_tool(NULL, 0, urls[i][1], urls[i][2], "url", urls[i][0], NULL);
-    assert_tool(NULL, 0, "redis://h:6379/0\n", "", "url", "--quiet",
-                "redis://h", NULL);
+        assert_shown(urls[i][1], "--color=auto", urls[i][0]);
+    assert_shown("redis://h:6379/0\n", "--quiet", "redis://h");
 }
 
 static void what_is_not_understood_is_78(void **state)
@@ -270,7 +294,7 @@ static void a_file_that_others_can_write_is_refused(void **state)
                     "url", NULL);
     }
     assert_int_equal(chmod(file, 0644), 0);
-    assert_tool(&how, 0, "redis://h:6379/0\n  ", "", "url", NULL);
+    assert_tool(&how, 0, "redis://h:6379/0\n", "", "url", NULL);
     if (geteuid() != 0)
         skip();
     assert_int_equal(chown(file, 65534, 65534), 0);
@@ -315,7 +339,7 @@ static void a_file_for_others_counts_only_where_it_is_needed(void **state)
     write_file(file, "url = redis://meant\n");
     assert_int_equal(chmod(file, 0), 0);
     assert_tool(&how, 78, "", "config: Permission denied", "url", NULL);
-    assert_tool(&said, 0, "redis://h:6379/0\n  ", "", "url", NULL);
+    assert_tool(&said, 0, "redis://h:6379/0\n", "", "url", NULL);
 }
 
 static void the_private_server_can_be_forbidden(void **state)
@@ -327,8 +351,7 @@ static void the_private_server_can_be_forbidden(void **state)
                 "no server is configured, and LATCHKEY_URL forbids the private",
                 "run", "n", "true", NULL);
     assert_tool(&none, 0, "url = none\npassword-file", "", "config", NULL);
-    assert_tool(&none, 0, "redis://h:6379/0\n  ", "", "url", "-uredis://h",
-                NULL);
+    assert_tool(&none, 0, "redis://h:6379/0\n", "", "url", "-uredis://h", NULL);
 }
 
 int main(void)
