@@ -15,6 +15,7 @@ enum { WORD_MAX = 32 }; /* bytes of an unknown one that are repeated */
 static const lk__scheme schemes[] = {
     {"redis", LK__SCHEME_TCP, false, false},
     {"valkey", LK__SCHEME_TCP, false, false},
+    {"tcp", LK__SCHEME_TCP, false, false},
     {"unix", LK__SCHEME_UNIX, false, false},
     {"redis+unix", LK__SCHEME_UNIX, false, false},
     {"valkey+unix", LK__SCHEME_UNIX, false, false},

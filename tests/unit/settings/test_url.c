@@ -94,6 +94,7 @@ static void both_names_of_the_server_are_understood(void **state)
     (void)state;
     assert_tcp("valkey://h:1/2", "h", 1, 2);
     assert_tcp("REDIS://h:1/2", "h", 1, 2);
+    assert_tcp("tcp://h:1/2", "h", 1, 2);
 }
 
 static void an_s_means_tls(void **state)
