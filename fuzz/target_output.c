@@ -196,7 +196,7 @@ static void show_rows(const cli *c, const lk_party *party, input *in)
     see_put_rows(c, s.to, &all, ROWS, CLI_UNBOUND);
     check_lines(&s, 0);
     sheet_open(&s);
-    see_json_rows(s.to, &all);
+    see_json_rows(s.to, &all, NULL);
     check_json(&s);
 }
 

@@ -67,7 +67,8 @@ int see_row_lines(const see_rows *rows, size_t most, int columns);
 void see_put_bare_rows(const cli *c, FILE *to, const see_rows *rows,
                        size_t most, int columns);
 
-/* All of it as one document. */
+/* All of it as one document. client: whose sentinels say where the master is, or
+   NULL. */
 void see_json_rows(FILE *to, const see_rows *rows, lk_client *client);
 
 /* One row: members of an open object. */
