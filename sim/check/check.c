@@ -171,6 +171,8 @@ static void give_up(checker *c, checker_call *call)
     checker_release_begins(c, call, hold);
     if (call->invoke.call == HISTORY_EXPORT)
         keep_for(call->key, call->invoke.at, call->lease_ns);
+    else if (hold->forced)
+        checker_bequeath(hold);
     checker_hold_drop(c, hold);
 }
 

@@ -224,9 +224,21 @@ static checker_hold *take(checker *c)
     return hold;
 }
 
+void checker_bequeath(const checker_hold *hold)
+{
+    for (checker_call *call = hold->key->calls; call != NULL; call = call->next)
+        if (call->process == hold->process &&
+            call->invoke.call == HISTORY_ACQUIRE) {
+            call->is_heir = true;
+            call->fence_floor = 0;
+        }
+}
+
 /* What it got, or will get, may have been ended on its way. */
 bool checker_may_be_forced(const checker_call *call)
 {
+    if (call->is_heir)
+        return true;
     for (const checker_call *other = call->key->calls; other != NULL;
          other = other->next)
         if (other->invoke.call == HISTORY_FORCE)

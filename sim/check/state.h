@@ -45,6 +45,9 @@ struct checker_call {
     uint64_t halted_ns;   /* its process stood still before it began to count */
     bool arms;            /* an arrival at a latch that may be unset */
     bool muddied;         /* somebody may have had permits meanwhile */
+    bool
+        is_heir; /* its client gives back, and so may pass on to it, what others
+                     may have ended, before it hears of that */
     history_event overtaker; /* the first; its call 0: nobody */
     uint64_t overtaker_began;
     history_event released; /* of a release: the grant of what it releases */
@@ -180,6 +183,8 @@ void checker_downgrade(checker *c, checker_hold *hold,
 /* Somebody begins to end holds of the name, or has done it. */
 void checker_forced(const checker_call *call, const history_event *event);
 bool checker_may_be_forced(const checker_call *call);
+/* It is given back: a call that waits for it in that client may get it. */
+void checker_bequeath(const checker_hold *hold);
 /* Its holder counts on it no more, but the server may still. */
 void checker_hold_drop(checker *c, checker_hold *hold);
 bool checker_believes(const checker_hold *hold, uint64_t at);

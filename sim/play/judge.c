@@ -153,8 +153,8 @@ static void judge_fence(sim_run *run, sim_grip *grip)
 {
     uint64_t floor = grip->actor->fence_floor;
 
-    if (!sim_arts[grip->mode].fenced)
-        return;
+    if (!sim_arts[grip->mode].fenced || grip->since < grip->name->excused_to)
+        return; /* the history knows what may be passed on after force */
     if (run->data_lost && floor > FENCES_AHEAD)
         floor -= run->clock_went_back ? floor : FENCES_AHEAD;
     if (grip->fence <= floor && !has_same_owner(grip))
