@@ -160,11 +160,13 @@ static server *start_sentinel(const char *rules)
     return sentinel;
 }
 
-/* Fast: it has named the master for less than three seconds. */
+/* Fast: it has named the master for less than three seconds. A sentinel answers nobody
+   while it writes its configuration to a disk that is busy. */
 static const char *url_as_app(char url[256], server *sentinel, const char *more)
 {
     (void)snprintf(url, 256,
                    "redis+sentinel://127.0.0.1:%u/s?failover=fast&"
+                   "connect_timeout_ms=20s&command_timeout_ms=20s&"
                    "sentinel_user=app%s",
                    server_port(sentinel), more);
     return url;
