@@ -189,7 +189,7 @@ static sim_waiting waiting_for(const sim_client *client)
 }
 
 /* What was posted meanwhile has been heard; a call of several clients ends a
-   moment after the first of them. */
+   moment after the first of them. One that stands still hears nothing. */
 static void on_buried(sim_event *event)
 {
     sim_client *client = client_of(event);
@@ -197,7 +197,9 @@ static void on_buried(sim_event *event)
 
     if (waiting == SIM_NO_CALL)
         sim_client_done(client);
-    else if (waiting == SIM_CALL_AROUND || ++client->moments < MOMENTS_MOST)
+    else if (waiting == SIM_CALL_AROUND ||
+             sim_client_stood_to(client) > client->run->schedule.now ||
+             ++client->moments < MOMENTS_MOST)
         sim_event_set(&client->run->schedule, event,
                       client->run->schedule.now + SIM_MS);
     else
