@@ -41,7 +41,7 @@ struct lk__question;
  * nothing for MISSED_MS, or at whose address nobody is for LK__BELIEF_MS, counts as
  * one that names it, else a cluster that lacks a master for good would never grant
  * again; time in which nobody was heard, as the client stood still, does not count.
- * A majority that speaks is needed all the same. Who finds nobody there knows
+ * A majority that speaks is needed all the same. A client that finds nobody there knows
  * that nobody hears it, and what it has said is believed by none LK__BELIEF_MS
  * later; to get no answer may be so for this client alone. Where it is there again
  * before anything is taken it has its say. To name nobody is not to name the new

@@ -191,7 +191,7 @@ static const char *cause_words(void)
     return at != NULL ? at + sizeof(between) - 1 : words;
 }
 
-/* Who said the password that was refused; NULL: the URL, or nobody. Words about a
+/* Where the password that was refused comes from; NULL: the URL, or none. Words about a
    sentinel say that it is one. */
 static const char *password_from(const cli *c)
 {
