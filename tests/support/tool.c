@@ -19,7 +19,13 @@
 #include "support/check.h"
 #include "support/wait.h"
 
-enum { ARGUMENTS_MAX = 64, KEPT_MAX = 1 << 18, END_MS = 10000, TOOLS_MAX = 32 };
+enum {
+    ARGUMENTS_MAX = 64,
+    VARIABLES_MAX = 32,
+    KEPT_MAX = 1 << 18,
+    END_MS = 10000,
+    TOOLS_MAX = 32
+};
 
 struct tool {
     pid_t pid; /* 0: has ended and was waited for */
@@ -32,12 +38,51 @@ struct tool {
     char err_text[KEPT_MAX];
 };
 
+typedef struct environment {
+    char path[4096];
+    char url[8192];
+    char *list[VARIABLES_MAX + 1]; /* ends with NULL */
+} environment;
+
 /* All that were not freed. */
 static tool *live[TOOLS_MAX];
 
 /* ---- start -------------------------------------------------------------- */
 
-/* In the child from here on: no assertion, and out with 99. */
+/* NAME=value in place of the one with that NAME, or behind the others. The
+   text stays the caller's. */
+static void add(environment *e, char *text)
+{
+    size_t size = strcspn(text, "=") + 1, at = 0;
+
+    while (e->list[at] != NULL && strncmp(e->list[at], text, size) != 0)
+        at++;
+    assert_true(at < VARIABLES_MAX);
+    e->list[at] = text;
+}
+
+/* What a tool finds around it. It is made before the fork(): memory asked for
+   in the child of a process with threads may be waited for without an end, as
+   AddressSanitizer's allocator may be locked by a thread that is not there. */
+static void surround(environment *e, const tool_how *how)
+{
+    const char *path = getenv("PATH");
+
+    (void)snprintf(e->path, sizeof(e->path), "PATH=%s",
+                   path != NULL ? path : "/bin");
+    add(e, e->path);
+    add(e, (char *)(intptr_t) "HOME=/nonexistent");
+    add(e, (char *)(intptr_t) "TERM=xterm");
+    if (how->url != NULL) {
+        assert_true((size_t)snprintf(e->url, sizeof(e->url), "LATCHKEY_URL=%s",
+                                     how->url) < sizeof(e->url));
+        add(e, e->url);
+    }
+    for (size_t i = 0; how->env != NULL && how->env[i] != NULL; i++)
+        add(e, (char *)(intptr_t)how->env[i]);
+}
+
+/* In the child from here on: no assertion, no memory, and out with 99. */
 static void need(bool is_good, const char *what)
 {
     if (is_good)
@@ -69,31 +114,16 @@ static void child_streams(const tool *t, const tool_how *how)
     need(dup2(t->err, 2) == 2, "stderr");
 }
 
-static void child_environment(const tool_how *how)
-{
-    const char *path = getenv("PATH");
-    char kept[4096];
-
-    (void)snprintf(kept, sizeof(kept), "%s", path != NULL ? path : "/bin");
-    need(clearenv() == 0, "clearenv");
-    (void)setenv("PATH", kept, 1);
-    (void)setenv("HOME", "/nonexistent", 1);
-    (void)setenv("TERM", "xterm", 1);
-    if (how->url != NULL)
-        (void)setenv("LATCHKEY_URL", how->url, 1);
-    for (size_t i = 0; how->env != NULL && how->env[i] != NULL; i++)
-        need(putenv((char *)(intptr_t)how->env[i]) == 0, "putenv");
-}
-
-static _Noreturn void
-child(const tool *t, const tool_how *how, const char *terminal, char **argv)
+static _Noreturn void child(const tool *t, const tool_how *how,
+                            const char *terminal, char **argv,
+                            environment *surroundings)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (terminal != NULL)
         child_terminal(terminal);
     else
         child_streams(t, how);
-    child_environment(how);
+    environ = surroundings->list;
     (void)execvp(how->program != NULL ? how->program : LK_TOOL, argv);
     perror(argv[0]);
     _exit(99);
@@ -141,6 +171,7 @@ tool *tool_start_list(const tool_how *how, const char *const *arguments)
     static const tool_how plain;
     char *argv[ARGUMENTS_MAX + 2];
     char terminal[64];
+    environment surroundings = {.list = {NULL}};
     tool *t = calloc(1, sizeof(*t));
     size_t count = 0;
 
@@ -160,10 +191,11 @@ tool *tool_start_list(const tool_how *how, const char *const *arguments)
         t->out = memory_file();
         t->err = memory_file();
     }
+    surround(&surroundings, how);
     t->pid = fork();
     assert_true(t->pid >= 0);
     if (t->pid == 0)
-        child(t, how, how->has_terminal ? terminal : NULL, argv);
+        child(t, how, how->has_terminal ? terminal : NULL, argv, &surroundings);
     return t;
 }
 
