@@ -129,8 +129,8 @@ function room.look(to, mine, back, but, modes)
             all[#all + 1] = seen[mode][i]
         end
     end
-    seen.readers_behind = is_full.r
     local bad = #all > 0 and alive.look(to.queue, all)
+    seen.readers_behind = not bad and is_full.r
     for mode in string.gmatch(modes, '.') do
         local living = {}
         for i = 1, #seen[mode] do

@@ -294,6 +294,10 @@ void lk__claim_grant(lk__claim *claim, uint64_t ticket, uint64_t fence,
    the name is still free. */
 void lk__claim_signal(struct lk__place *place);
 
+/* More may come in than the server let in at once, and nobody here waits who would
+   look again: goes on handing over, unless something does so already. */
+void lk__claim_hand_on(struct lk__place *place);
+
 /* A WANTED claim has a signal in its hands: it tries, or if it may not try now,
    passes it on. */
 void lk__claim_signaled(lk__claim *claim);

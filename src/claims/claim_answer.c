@@ -441,6 +441,8 @@ void lk__claim_take_answer(lk__claim *claim, const redisReply *reply)
         on_queued(claim, &answer);
         break;
     case LK__SEEK_HELD:
+        if (answer.more)
+            lk__claim_hand_on(claim->place);
         on_held(claim, &answer);
         break;
     case LK__SEEK_BUSY:

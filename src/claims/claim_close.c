@@ -332,18 +332,34 @@ void lk__claim_abandon(lk__claim *claim)
     lk__claim_kill(claim);
 }
 
-/* To leave a name that is free is to say so to a waiter. */
-void lk__claim_signal(lk__place *place)
+/* A claim that the server does not know ends like this. */
+static void say(lk__place *place, lk__claim_state how)
 {
     lk_client *client = place->client;
     lk__claim *claim =
         lk__claim_new_numbered(place, ++client->work->last_claim_number, NULL);
 
     if (claim == NULL)
-        return; /* no memory: a waiter here finds out by looking */
-    claim->state = LK__CLAIM_LEAVING;
+        return; /* no memory: those who wait find out by looking */
+    claim->state = (uint8_t)how;
     claim->give_up_at = lk__client_now(client) + leave_for_ms(claim) * LK__MS;
     lk__claim_close(claim);
+}
+
+/* To leave a name that is free is to say so to a waiter. */
+void lk__claim_signal(lk__place *place)
+{
+    say(place, LK__CLAIM_LEAVING);
+}
+
+void lk__claim_hand_on(lk__place *place)
+{
+    for (const lk__claim *claim = place->first_claim; claim != NULL;
+         claim = claim->next) {
+        if (claim->state == LK__CLAIM_PASSING)
+            return;
+    }
+    say(place, LK__CLAIM_PASSING);
 }
 
 void lk__claim_give_back(lk__place *place, uint64_t number, uint64_t fence)

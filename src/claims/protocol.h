@@ -65,8 +65,9 @@ typedef struct lk__close_answer {
 
 /* What a touch says of all. */
 typedef struct lk__touch_answer {
-    int64_t left_ms; /* 0: look again at once */
-    size_t turn;     /* whose turn it is to look for itself; none: the count */
+    int64_t left_ms;
+    bool more;   /* others may come in as well: look again at once */
+    size_t turn; /* whose turn it is to look for itself; none: the count */
 } lk__touch_answer;
 
 typedef struct lk__import_answer {

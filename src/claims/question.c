@@ -92,6 +92,7 @@ void lk__question_pick(lk__question *question, size_t key)
 {
     size_t others = question->arg_count - question->key_count;
 
+    assert(key < question->key_count);
     question->args[others] = question->args[others + key];
     question->keys[0] = question->keys[key];
     question->key_count = 1;

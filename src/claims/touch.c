@@ -77,33 +77,41 @@ void lk__touch_later(lk__place *place, int64_t left_ms)
 
 /* ---- answers --------------------------------------------------------------- */
 
-static void on_ticket(lk__claim *claim, uint64_t ticket, uint64_t sent_at)
+/* True: it waits on. */
+static bool on_ticket(lk__claim *claim, uint64_t ticket, uint64_t sent_at)
 {
     if (claim->state != LK__CLAIM_QUEUED)
-        return;
+        return false;
     claim->seek->refusals = 0;
     if (ticket == claim->seek->ticket)
         lk__claim_still_queued(claim, sent_at);
     else
         lk__claim_ask_again(claim);
+    return ticket == claim->seek->ticket;
 }
 
+/* Where all that were touched have come in, and others may, nobody of them is left
+   to look again. */
 static void on_answer(struct batch *batch, const redisReply *reply)
 {
     const lk__protocol *protocol = batch->place->kind->protocol;
     lk__touch_answer answer = {.left_ms = -1, .turn = batch->count};
+    bool waits = false;
 
     if (protocol->read_touch(reply, batch->count, &answer) == LK_OK) {
         for (size_t i = 0; i < batch->count; i++)
-            on_ticket(batch->claims[i], protocol->read_ticket(reply, i),
-                      batch->request.sent_at);
+            waits |=
+                on_ticket(batch->claims[i], protocol->read_ticket(reply, i),
+                          batch->request.sent_at);
     }
     if (answer.turn < batch->count)
         lk__claim_ask_again(batch->claims[answer.turn]);
-    if (answer.left_ms == 0)
+    if (answer.more && !waits)
+        lk__claim_hand_on(batch->place);
+    if (answer.more || answer.left_ms == 0)
         lk__tempo_again(&batch->place->touching->tempo,
                         lk__client_now(batch->place->client));
-    lk__touch_later(batch->place, answer.left_ms);
+    lk__touch_later(batch->place, answer.more ? 0 : answer.left_ms);
 }
 
 static void batch_free(struct batch *batch)

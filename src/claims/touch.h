@@ -14,7 +14,9 @@ struct lk__place;
  * The looks of claims that wait each for itself. Instead of one look each, a
  * client sends one for all of them on a name, about once a second: "these
  * live". The answer says which of them do not wait any more, and which one's
- * turn has come; those look by themselves.
+ * turn has come; those look by themselves. Where others may come in and none of
+ * these is left that waits, the client goes on handing over; see
+ * lk__claim_hand_on().
  */
 typedef struct lk__touching {
     struct lk__place *place;
@@ -29,8 +31,9 @@ typedef struct lk__touching {
 bool lk__touching_make(struct lk__place *place);
 void lk__touching_done(struct lk__place *place);
 
-/* Touches, if there was ever such a claim, within a second, jittered, or when left_ms are over if that is
-   sooner; below 0: not known. An earlier touch that is due stays. */
+/* Touches, if there was ever such a claim, within a second, jittered, or when left_ms
+   are over if that is sooner; below 0: not known. An earlier touch that is due
+   stays. */
 void lk__touch_later(struct lk__place *place, int64_t left_ms);
 
 #endif /* LK_CLAIMS_TOUCH_H */

@@ -321,7 +321,8 @@ static bool has_next_part(struct batch *batch, const redisReply *reply)
     const lk__place *place = batch->claims[0]->place;
     bool is_error = reply->type == REDIS_REPLY_ERROR;
 
-    if (!is_in_cluster(batch->claims[0]) || batch->whole || batch->count != 1)
+    if (!is_in_cluster(batch->claims[0]) || batch->whole || batch->count != 1 ||
+        !speaks_of(batch, batch->claims[0]))
         return false;
     if (is_error &&
         batch->request.in_full) /* then it was not taken in either */

@@ -130,6 +130,7 @@ static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
         lk__list_get(&a.touched.holds, 0, &held);
         ret->what = LK__SEEK_HELD;
         ret->found = true;
+        ret->more = a.touched.more;
         ret->left_ms = held.left;
         ret->fence = (uint64_t)held.fence;
         ret->top_fence = (uint64_t)(held.fence + held.spare);
@@ -162,7 +163,8 @@ read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
     if (read_touched(reply, &a) != LK_OK ||
         lk__list_count(&a.touched.tickets) != count)
         return LK_EPROTO;
-    ret->left_ms = a.touched.more ? 0 : a.touched.left;
+    ret->left_ms = a.touched.left;
+    ret->more = a.touched.more;
     ret->turn = count;
     for (size_t i = 0; a.touched.next != LK__NEXT_NOT && i < count; i++) {
         lk__list_get(&a.touched.tickets, i, &one);

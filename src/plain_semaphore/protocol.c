@@ -171,7 +171,8 @@ read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
         return LK_EPROTO;
     if (lk__list_count(&a.touched.tickets) != count)
         return LK_EPROTO;
-    ret->left_ms = a.touched.more ? 0 : a.touched.left;
+    ret->left_ms = a.touched.left;
+    ret->more = a.touched.more;
     if (a.touched.turn > 0 && (uint64_t)a.touched.turn <= count)
         ret->turn = (size_t)a.touched.turn - 1;
     return LK_OK;

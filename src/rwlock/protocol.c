@@ -169,6 +169,7 @@ static lk_status read_look(const redisReply *reply, lk__seek_answer *ret)
     if (lk__list_count(&a.touched.holds) > 0) {
         lk__list_get(&a.touched.holds, 0, &hold);
         ret->found = true;
+        ret->more = a.touched.more;
         return held(ret, hold.fence, hold.left);
     }
     lk__list_get(&a.touched.tickets, 0, &one);
@@ -198,7 +199,8 @@ read_touch(const redisReply *reply, size_t count, lk__touch_answer *ret)
     if (read_touched(reply, &a) != LK_OK ||
         lk__list_count(&a.touched.tickets) != count)
         return LK_EPROTO;
-    ret->left_ms = a.touched.more ? 0 : a.touched.left;
+    ret->left_ms = a.touched.left;
+    ret->more = a.touched.more;
     ret->turn = count;
     for (size_t i = 0; a.touched.next != LK__NEXT_NOT && i < count; i++) {
         lk__list_get(&a.touched.tickets, i, &one);

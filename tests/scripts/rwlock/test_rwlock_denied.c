@@ -457,6 +457,22 @@ static void a_confirm_that_may_not_ask_says_that_somebody_waits(void **state)
     assert_like(rw_confirm(f, "r1:1", NULL, 60000), "1 60000 1 1");
 }
 
+/* Whoever were asked to go on would find out no more than this one. */
+static void a_release_that_may_not_ask_leaves_no_more_to_hand_over(void **state)
+{
+    script_fixture *f = *state;
+    char claim[16];
+
+    rw_acquire(f, "w1:1", "w");
+    for (int i = 0; i < 20; i++) {
+        snprintf(claim, sizeof(claim), "r%d:1", i);
+        rw_acquire(f, claim, "r");
+    }
+    script_deny(f, "pubsub");
+    assert_like(rw_release(f, "w1:1", NULL), "1 2 0 1");
+    assert_like(rw_pass(f), "2 -2 0 0 1 () ()");
+}
+
 /* The living cannot be told from the dead, so nobody is taken for dead. */
 static void without_the_right_to_look_no_reader_is_passed_by(void **state)
 {
@@ -491,6 +507,7 @@ int main(void)
         RW_TEST(force_without_a_right_loses_nobody),
         RW_TEST(a_renewal_that_is_denied_says_so),
         RW_TEST(a_confirm_that_may_not_ask_says_that_somebody_waits),
+        RW_TEST(a_release_that_may_not_ask_leaves_no_more_to_hand_over),
         RW_TEST(without_the_right_to_look_no_reader_is_passed_by),
     };
 

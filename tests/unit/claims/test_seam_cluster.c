@@ -16,6 +16,7 @@
 #include "handle/open.h"
 #include "lock_table.h"
 #include "rwlock_table.h"
+#include "support/call.h"
 #include "support/check.h"
 #include "support/fake_world.h"
 
@@ -47,6 +48,8 @@ typedef struct scene {
     bool is_asking;
     const char *other; /* the master of half of all slots, if there is one; */
     bool is_over;      /* it has those of the master, which is not there */
+    uint64_t late_ms;  /* so late does the master say that it renewed a hash */
+    bool has_gone;     /* the slots are the importer's, and it says so */
 } scene;
 
 static scene now;
@@ -120,8 +123,20 @@ static void say_renewed(fake_link *link, const char **argv)
     bool *knows = &now.knows[is_at(link, now.importer)];
 
     *knows = *knows || strcmp(argv[0], "EVAL") == 0;
-    fake_say(link, *knows ? "*2\r\n:1\r\n*0\r\n"
-                          : "-NOSCRIPT No matching script.\r\n");
+    fake_say_in(link, is_at(link, now.importer) ? 0 : now.late_ms * FAKE_MS,
+                *knows ? "*2\r\n:1\r\n*0\r\n"
+                       : "-NOSCRIPT No matching script.\r\n");
+}
+
+static void say_acquired(fake_link *link, const char *key, size_t size)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "-MOVED %u %s:6379\r\n",
+                   lk__slot_of(key, size), now.importer);
+    fake_say(link, now.has_gone && !is_at(link, now.importer)
+                       ? text
+                       : "*4\r\n:1\r\n:1\r\n:3000\r\n:63\r\n");
 }
 
 /* While the slot moves all keys but one are at the importer. */
@@ -149,14 +164,14 @@ static void play_script(fake_link *link, const char **argv, const size_t *sizes)
     bool renews = runs(argv, sizes, &lk__lock_renew_script) ||
                   runs(argv, sizes, &lk__rwlock_renew_script);
 
-    if (now.importer != NULL) {
+    if (runs(argv, sizes, &lk__lock_acquire_script)) {
+        say_acquired(link, argv[3], sizes[3]);
+    } else if (now.importer != NULL) {
         play_moving(link, argv, sizes);
     } else if (renews) {
         fake_say(link, "*2\r\n:1\r\n*0\r\n");
     } else if (runs(argv, sizes, &lk__lock_keep_script)) {
         fake_say(link, "*4\r\n:1\r\n:3000\r\n:0\r\n:63\r\n");
-    } else if (runs(argv, sizes, &lk__lock_acquire_script)) {
-        fake_say(link, "*4\r\n:1\r\n:1\r\n:3000\r\n:63\r\n");
     } else if (runs(argv, sizes, &lk__rwlock_keep_script)) {
         fake_say(link, "*4\r\n:1\r\n:3000\r\n:0\r\n:1\r\n");
     } else if (runs(argv, sizes, &lk__rwlock_acquire_script)) {
@@ -358,6 +373,44 @@ static void an_upgrade_is_renewed_at_both_masters(void **state)
     lk_rwlock_free(lock);
 }
 
+/* What keeps the write is not known any more when its first key was renewed. */
+static void a_slot_may_go_between_two_keys_of_a_hold(void **state)
+{
+    lk_rwlock *lock = NULL;
+    lk_lock *other = NULL;
+    lk_hold *read = NULL, *write = NULL;
+    call got = {.hold = NULL};
+
+    (void)state;
+    open_client();
+    assert_status(lk_rwlock_new(&lock, now.client, "r", NULL), LK_OK);
+    assert_status(lk_lock_new(&other, now.client, "{r}", NULL), LK_OK);
+    assert_status(lk_rwlock_acquire_upgradeable(lock, SECOND_MS, NULL, &read),
+                  LK_OK);
+    assert_status(lk_rwlock_acquire_write(lock, SECOND_MS, NULL, &write),
+                  LK_OK);
+    run_ms(WATCHDOG_MS);
+    now.importer = "new";
+    now.late_ms = SECOND_MS / 4;
+    while (now.stayed < 2)
+        run_ms(1);
+    now.has_gone = true;
+    assert_status(lk_lock_acquire_async(other, SECOND_MS, NULL, call_on_acquire,
+                                        &got),
+                  LK_OK);
+    run_ms(SECOND_MS / 2);
+    now.importer = NULL;
+    run_ms(SECOND_MS);
+    assert_status(lk_hold_check(read), LK_OK);
+    assert_status(lk_hold_check(write), LK_OK);
+    assert_status(call_wait(&got, NULL), LK_OK);
+    assert_status(lk_hold_release(got.hold), LK_OK);
+    assert_status(lk_hold_release(write), LK_OK);
+    assert_status(lk_hold_release(read), LK_OK);
+    lk_lock_free(other);
+    lk_rwlock_free(lock);
+}
+
 /* A question of no lock: how many stripes there are. */
 static void a_question_goes_with_its_slot(void **state)
 {
@@ -397,6 +450,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(an_upgrade_is_renewed_at_both_masters,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_slot_may_go_between_two_keys_of_a_hold, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

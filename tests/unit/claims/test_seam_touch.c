@@ -193,6 +193,44 @@ static void a_touch_may_name_one_that_was_granted_meanwhile(void **state)
     assert_status(lk_hold_release(s->calls[0].hold), LK_OK);
 }
 
+/* All that were touched have come in, and nobody of them touches again. */
+static void others_come_in_though_nobody_here_waits_any_more(void **state)
+{
+    scene *s = *state;
+    played *p = s->p;
+
+    p->answers[PLAYED_TOUCH] =
+        PLAYED_LOOKED("30000", "0", "1", "*3\r\n:0\r\n:0\r\n:0\r\n");
+    p->answers[PLAYED_PASS] = PLAYED_LOOKED("30000", "0", "1", "*0\r\n");
+    run_until_touched(p, 1);
+    assert_int_equal(p->counts[PLAYED_PASS], 0);
+    played_run_ms(p, 10);
+    assert_true(p->counts[PLAYED_PASS] > 1);
+    p->answers[PLAYED_TOUCH] = p->answers[PLAYED_PASS] = NULL;
+    played_run_ms(p, 1000);
+    p->counts[PLAYED_PASS] = 0;
+    played_run_ms(p, 1000);
+    assert_int_equal(p->counts[PLAYED_PASS], 0);
+}
+
+/* One that looked for itself holds, and others may come in beside it. */
+static void others_come_in_behind_one_that_looked_for_itself(void **state)
+{
+    scene *s = *state;
+    played *p = s->p;
+
+    p->answers[PLAYED_TOUCH] =
+        PLAYED_LOOKED("30000", "1", "0", "*3\r\n:1\r\n:2\r\n:3\r\n");
+    p->answers[PLAYED_RECHECK] =
+        "*7\r\n:2\r\n:30000\r\n:0\r\n:1\r\n:0\r\n*1\r\n:0\r\n*4\r\n:1\r\n"
+        ":5000\r\n:30000\r\n:0\r\n";
+    run_until_touched(p, 1);
+    played_run_ms(p, 5);
+    assert_status(call_wait(&s->calls[0], NULL), LK_OK);
+    assert_int_equal(p->counts[PLAYED_PASS], 1);
+    assert_status(lk_hold_release(s->calls[0].hold), LK_OK);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -203,6 +241,8 @@ int main(void)
         TEST(a_claim_whose_ticket_is_right_does_not_look),
         TEST(a_touch_says_whose_turn_it_is),
         TEST(a_touch_may_name_one_that_was_granted_meanwhile),
+        TEST(others_come_in_though_nobody_here_waits_any_more),
+        TEST(others_come_in_behind_one_that_looked_for_itself),
     };
 #undef TEST
 
