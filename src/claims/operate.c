@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "claims/ask.h"
 #include "claims/protocol.h"
@@ -13,11 +14,44 @@
 /* ---- force ----------------------------------------------------------------- */
 
 struct force {
-    lk__ask ask;   /* first */
-    bool hands_on; /* it has ended, and its name is handed on */
+    lk__ask ask;                   /* first */
+    char owner[LK__CLAIM_ID_SIZE]; /* "": whoever it is; longer is no claim */
+    bool hands_on;                 /* it has ended, and its name is handed on */
     lk_done_cb cb;
     void *data;
 };
+
+/* Of this client's a hold that the server has ended; NULL: none is left. */
+static lk__claim *own_ended(const struct force *force)
+{
+    lk__claim *claim = force->ask.place->first_claim;
+
+    while (claim != NULL &&
+           (claim->state != LK__CLAIM_HELD ||
+            claim->granted_at >= force->ask.request.sent_at ||
+            (force->owner[0] != '\0' && strcmp(force->owner, claim->id) != 0)))
+        claim = claim->next;
+    return claim;
+}
+
+static void look_whole(lk__claim *claim)
+{
+    if (claim->state != LK__CLAIM_HELD)
+        return;
+    claim->kept_by = 0;
+    lk__claim_renew_soon(claim);
+}
+
+/* Where a client that ends its own hold is not told of that, it would hand it on
+   among its own until it renews. */
+static void own_look(const struct force *force, bool was_held)
+{
+    lk__claim *claim;
+
+    while (was_held && (claim = own_ended(force)) != NULL)
+        lk__claim_lose(claim, LK_LOSS_REVOKED);
+    lk__place_visit(force->ask.place, look_whole);
+}
 
 /* The first answer is of the force, those after it of the passing on. */
 static lk_status
@@ -35,6 +69,7 @@ force_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     status = protocol->read_close(reply, &answer);
     if (status != LK_OK)
         return status;
+    own_look(force, answer.was_held);
     status = answer.was_held ? LK_OK : LK_ENOTHELD;
     *ret_more = force->hands_on = answer.more;
     return answer.more ? lk__ask_go_on(ask, status,
@@ -52,6 +87,7 @@ static lk_status force_new(struct force **ret_force, lk__place *place,
     if (force == NULL)
         return LK_ENOMEM;
     force->ask.take = force_take;
+    snprintf(force->owner, sizeof(force->owner), "%s", owner);
     if (lk__ask_question(&force->ask,
                          place->kind->protocol->force(place, owner)) != LK_OK) {
         lk__ask_release(&force->ask);
@@ -117,6 +153,7 @@ revocation_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     if (status != LK_OK)
         return status;
     revocation->left_ms = answer.left_ms;
+    lk__place_visit(ask->place, look_whole);
     return answer.is_held ? LK_OK : LK_ENOTHELD;
 }
 
