@@ -12,7 +12,7 @@
 static const struct known {
     lk_status status;
     bool is_unix;     /* of unix sockets only */
-    const char *sign; /* is in the words */
+    const char *sign; /* is in the words; NULL: they are of a sentinel */
     cli_cause cause;
 } known[] = {
     {LK_EOFFLINE,
@@ -54,14 +54,14 @@ static const struct known {
      {NULL, "share/doc/latchkey/tls.md has all that TLS may say"}},
     {LK_EAUTH,
      false,
-     "sentinel ",
+     NULL,
      {NULL,
       "set LATCHKEY_SENTINEL_PASSWORD_FILE or LATCHKEY_SENTINEL_PASSWORD, or "
       "write ?sentinel_password=PASSWORD into the URL, and sentinel_user=USER "
       "where it is a user's"}},
     {LK_EDENIED,
      false,
-     "sentinel ",
+     NULL,
      {NULL, "give it the rights that `latchkey doctor --acl` prints for them"}},
     {LK_EAUTH,
      false,
@@ -114,6 +114,19 @@ static const cli_cause of_peer[] = {
     [CLI_PEER_HTTP] = {"an HTTP server answers there, and not Redis",
                        "correct host and port in the URL"},
 };
+
+bool cli_cause_is_sentinels(const char *words)
+{
+    static const char begin[] = "sentinel ";
+
+    return strncmp(words, begin, sizeof(begin) - 1) == 0;
+}
+
+static bool is_known(const struct known *one, const char *words)
+{
+    return one->sign != NULL ? strstr(words, one->sign) != NULL
+                             : cli_cause_is_sentinels(words);
+}
 
 static bool has_any(const char *words, const char *const *signs, size_t count)
 {
@@ -169,7 +182,7 @@ cli_cause_find(lk_status status, const char *words, const char *server)
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (known[i].status == status && (is_unix || !known[i].is_unix) &&
-            strstr(words, known[i].sign) != NULL)
+            is_known(&known[i], words))
             return known[i].cause;
     }
     if (status == LK_EOFFLINE || status == LK_EPROTO)

@@ -191,11 +191,10 @@ static const char *cause_words(void)
     return at != NULL ? at + sizeof(between) - 1 : words;
 }
 
-/* Where the password that was refused comes from; NULL: the URL, or none. Words about a
-   sentinel say that it is one. */
+/* Where the password that was refused comes from; NULL: the URL, or none. */
 static const char *password_from(const cli *c)
 {
-    return c->passwords_from[strstr(lk_last_error(), "sentinel ") != NULL
+    return c->passwords_from[cli_cause_is_sentinels(lk_last_error())
                                  ? CLI_PASSWORD_SENTINELS
                                  : CLI_PASSWORD_SERVER];
 }

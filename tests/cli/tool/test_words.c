@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Times, names that are too long and lines that are too wide, as people see
-   them. */
+   them; and what words of a failure mean. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/caller.h"
+#include "cli/cause.h"
 #include "cli/output.h"
 #include "cli/utf8.h"
 #include "support/check.h"
@@ -199,6 +200,27 @@ static void colours_take_no_columns(void **state)
                    "\346\227\245\346\227\245\n    b");
 }
 
+/* ---- why it failed ------------------------------------------------------- */
+
+/* A server names the user, since Redis 7.2: one of this name is at no sentinel. */
+static void a_user_may_be_called_a_sentinel(void **state)
+{
+    static const char server[] = "redis://h:1/0";
+    static const char denied[] =
+        "NOPERM User sentinel has no permissions to run "
+        "the 'eval' command";
+
+    (void)state;
+    assert_null(cli_cause_find(LK_EDENIED, denied, server).advice);
+    assert_false(cli_cause_is_sentinels(denied));
+    assert_non_null(
+        cli_cause_find(LK_EDENIED, "sentinel h:26379: NOPERM no", server)
+            .advice);
+    assert_non_null(strstr(
+        cli_cause_find(LK_EAUTH, "sentinel h:26379: NOAUTH no", server).advice,
+        "LATCHKEY_SENTINEL_PASSWORD"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_wide_line_goes_on_in_the_next),
         cmocka_unit_test(a_word_is_never_broken),
         cmocka_unit_test(colours_take_no_columns),
+        cmocka_unit_test(a_user_may_be_called_a_sentinel),
     };
 
     /* newlocale() asks the environment. */
