@@ -10,6 +10,7 @@
 
 #include "claims/ask.h"
 #include "claims/protocol.h"
+#include "claims/work.h"
 
 /* ---- force ----------------------------------------------------------------- */
 
@@ -21,36 +22,58 @@ struct force {
     void *data;
 };
 
-/* Of this client's a hold that the server has ended; NULL: none is left. */
-static lk__claim *own_ended(const struct force *force)
+/* A lock is another place as a fair lock. */
+static bool are_one_name(const lk__place *a, const lk__place *b)
 {
-    lk__claim *claim = force->ask.place->first_claim;
-
-    while (claim != NULL &&
-           (claim->state != LK__CLAIM_HELD ||
-            claim->granted_at >= force->ask.request.sent_at ||
-            (force->owner[0] != '\0' && strcmp(force->owner, claim->id) != 0)))
-        claim = claim->next;
-    return claim;
+    return strcmp(a->kind->family, b->kind->family) == 0 &&
+           strcmp(a->name, b->name) == 0;
 }
 
-static void look_whole(lk__claim *claim)
+/* Held here since before it was asked, by whom it was to end. */
+static bool is_ended(const struct force *force, const lk__claim *claim)
 {
-    if (claim->state != LK__CLAIM_HELD)
-        return;
-    claim->kept_by = 0;
-    lk__claim_renew_soon(claim);
+    return claim->state == LK__CLAIM_HELD &&
+           claim->granted_at < force->ask.request.sent_at &&
+           (force->owner[0] == '\0' || strcmp(force->owner, claim->id) == 0);
+}
+
+/* NULL: none is left. */
+static lk__claim *own_ended(const struct force *force)
+{
+    const lk__place *forced = force->ask.place;
+
+    for (const lk__place *place = forced->client->work->places; place != NULL;
+         place = place->next) {
+        for (lk__claim *claim = place->first_claim;
+             claim != NULL && are_one_name(place, forced); claim = claim->next)
+            if (is_ended(force, claim))
+                return claim;
+    }
+    return NULL;
+}
+
+/* Each hold of the name is looked at as a whole. */
+static void own_look(const lk__place *asked)
+{
+    for (const lk__place *place = asked->client->work->places; place != NULL;
+         place = place->next) {
+        for (lk__claim *claim = place->first_claim;
+             claim != NULL && are_one_name(place, asked); claim = claim->next)
+            if (claim->state == LK__CLAIM_HELD) {
+                claim->kept_by = 0;
+                lk__claim_renew_soon(claim);
+            }
+    }
 }
 
 /* Where a client that ends its own hold is not told of that, it would hand it on
    among its own until it renews. */
-static void own_look(const struct force *force, bool was_held)
+static void own_end(const struct force *force)
 {
     lk__claim *claim;
 
-    while (was_held && (claim = own_ended(force)) != NULL)
+    while ((claim = own_ended(force)) != NULL)
         lk__claim_lose(claim, LK_LOSS_REVOKED);
-    lk__place_visit(force->ask.place, look_whole);
 }
 
 /* The first answer is of the force, those after it of the passing on. */
@@ -69,7 +92,9 @@ force_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     status = protocol->read_close(reply, &answer);
     if (status != LK_OK)
         return status;
-    own_look(force, answer.was_held);
+    if (answer.was_held)
+        own_end(force);
+    own_look(ask->place);
     status = answer.was_held ? LK_OK : LK_ENOTHELD;
     *ret_more = force->hands_on = answer.more;
     return answer.more ? lk__ask_go_on(ask, status,
@@ -153,7 +178,7 @@ revocation_take(lk__ask *ask, const redisReply *reply, bool *ret_more)
     if (status != LK_OK)
         return status;
     revocation->left_ms = answer.left_ms;
-    lk__place_visit(ask->place, look_whole);
+    own_look(ask->place);
     return answer.is_held ? LK_OK : LK_ENOTHELD;
 }
 

@@ -51,6 +51,20 @@ static void a_hold_that_its_client_forces_is_lost_at_once(void **state)
     assert_status(call_wait(&next, NULL), LK_ETIMEDOUT);
 }
 
+/* It is one lock, whichever way it is asked for. */
+static void a_hold_is_lost_that_is_forced_as_a_fair_locks(void **state)
+{
+    played *p = *state;
+    lk_hold *hold = take(p);
+    lk_fairlock *fairlock = NULL;
+
+    assert_status(lk_fairlock_new(&fairlock, p->client, "n", NULL), LK_OK);
+    assert_status(lk_fairlock_force_release(fairlock), LK_OK);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_REVOKED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    lk_fairlock_free(fairlock);
+}
+
 /* It is granted at the server behind that, and its answer comes before. */
 static void a_hold_that_came_behind_that_stays(void **state)
 {
@@ -113,6 +127,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_hold_that_its_client_forces_is_lost_at_once),
+        TEST(a_hold_is_lost_that_is_forced_as_a_fair_locks),
         TEST(a_hold_that_came_behind_that_stays),
         TEST(a_hold_that_may_go_on_is_looked_at),
         TEST(a_hold_that_its_client_revokes_is_lost_within_a_trip),
