@@ -83,11 +83,12 @@ static bool on_ticket(lk__claim *claim, uint64_t ticket, uint64_t sent_at)
     if (claim->state != LK__CLAIM_QUEUED)
         return false;
     claim->seek->refusals = 0;
-    if (ticket == claim->seek->ticket)
+    if (ticket == claim->seek->ticket) {
         lk__claim_still_queued(claim, sent_at);
-    else
-        lk__claim_ask_again(claim);
-    return ticket == claim->seek->ticket;
+        return true;
+    }
+    lk__claim_ask_again(claim);
+    return false;
 }
 
 /* Where all that were touched have come in, and others may, nobody of them is left
