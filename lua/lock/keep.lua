@@ -51,10 +51,10 @@ if was.claim ~= claim then
     return {KEPT, left, waits and 1 or 0, 0}
 end
 clock.look()
--- None where Redisson has counted on meanwhile.
+-- None where Redisson has counted on meanwhile, and none beyond the last.
 local top = tonumber(fence) + spare
-local more = math.min(tonumber(reserve),
-    clock.us + 100000 - top)
+local more = math.min(tonumber(reserve), clock.us + 100000 - top,
+    9007199254740991 - top)
 if more > 0 and not (both[2] and (tonumber(both[2]) or top + 1) > top) then
     local text = string.format('%.0f', top + more)
     local told = not (both[2] or interop == '1')

@@ -14,6 +14,7 @@
 
 #define LAST         "9007199254740991"
 #define LAST_BUT_ONE "9007199254740990"
+#define LAST_MS      9007199254740
 /* Beyond what the server's clock will say in this century. */
 #define FAR "8000000000000000"
 
@@ -336,6 +337,34 @@ static void a_hand_over_ends_there_as_well(void **state)
     assert_like(script_redis(f, "EXISTS n"), "0");
 }
 
+/* A few of them are left, and the clock, which stands still, is 0.04 s before the
+   last. */
+static void come_near(script_fixture *f, const char *last)
+{
+    lua_lock_at(f, LAST_MS - 40 - script_now_ms(f));
+    note_fence(f, last, "0");
+}
+
+static void nothing_is_reserved_beyond_the_last(void **state)
+{
+    script_fixture *f = *state;
+
+    come_near(f, "9007199254740980");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 9007199254740981 30000 10");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 50), "1 * 0 10");
+    lua_lock_release(f, "a:1", 0);
+    assert_like(lua_lock_acquire(f, "b:1"), "!LKRANGE*");
+}
+
+static void nor_for_who_asks_for_more(void **state)
+{
+    script_fixture *f = *state;
+
+    come_near(f, "9007199254740000");
+    assert_like(lua_lock_acquire(f, "a:1"), "1 9007199254740001 30000 63");
+    assert_like(lua_lock_keep(f, "a:1", 0, 30000, 50000), "1 * 0 990");
+}
+
 static void a_ticket_is_not_given_twice(void **state)
 {
     script_fixture *f = *state;
@@ -371,6 +400,8 @@ int main(void)
         SCRIPT_TEST(there_is_no_fence_beyond_redissons_last),
         SCRIPT_TEST(the_last_fence_is_given_once),
         SCRIPT_TEST(a_hand_over_ends_there_as_well),
+        SCRIPT_TEST(nothing_is_reserved_beyond_the_last),
+        SCRIPT_TEST(nor_for_who_asks_for_more),
         SCRIPT_TEST(a_ticket_is_not_given_twice),
     };
 
