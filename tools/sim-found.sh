@@ -22,8 +22,8 @@ is_told()
         grep -qxF "rule $3" tests/mutants/list.txt
 }
 
-grep -Eq "^[a-z]+ +[0-9]+ +$RULE\$" "$LIST" || RULE=''
-while read -r profile seed rule; do
+grep -Eq "^[a-z]+ +[0-9]+ +$RULE( short)?\$" "$LIST" || RULE=''
+while read -r profile seed rule length; do
     case $profile in '' | '#'*) continue ;; esac
     [ -z "$RULE" ] || [ "$rule" = "$RULE" ] || continue
     if [ "$rule" != - ] && ! is_told "$profile" "$seed" "$rule"; then
@@ -31,6 +31,6 @@ while read -r profile seed rule; do
             "$profile" "$seed" "$rule"
         bad=1
     fi
-    "$SIM" --profile "$profile" --seed "$seed" || bad=1
+    "$SIM" ${length:+"--$length"} --profile "$profile" --seed "$seed" || bad=1
 done <"$LIST"
 exit "$bad"

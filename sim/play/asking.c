@@ -88,10 +88,37 @@ void sim_actor_calls(sim_actor *actor, int64_t wait_ms)
     actor->run->counts.operations++;
 }
 
+/* Whether others of its client ask for the name, or hold it there. */
+static bool has_company(const sim_actor *actor)
+{
+    const sim_run *run = actor->run;
+
+    for (const sim_grip *grip = actor->of->grips; grip != NULL;
+         grip = grip->next) {
+        if (grip->client == actor->home)
+            return true;
+    }
+    for (size_t i = 0; i < run->actor_count; i++) {
+        const sim_actor *other = &run->actors[i];
+
+        if (other != actor && other->home == actor->home &&
+            other->of == actor->of && other->calls)
+            return true;
+    }
+    return false;
+}
+
+/* A server that has lost data gives the name to others while a client may pass on,
+   among its own, what it was given before: its answer may be under way. */
+static uint64_t fence_floor(const sim_actor *actor)
+{
+    return actor->run->data_lost && has_company(actor) ? 0 : actor->of->fence;
+}
+
 static void call_begin(sim_actor *actor, int64_t wait_ms)
 {
+    actor->fence_floor = fence_floor(actor);
     sim_actor_calls(actor, wait_ms);
-    actor->fence_floor = actor->of->fence;
     actor->queued = false;
     actor->upgrades = actor->want.mode == SIM_WRITE && sim_grip_is_base(actor);
     actor->operation =

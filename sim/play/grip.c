@@ -102,7 +102,7 @@ bool sim_grip_is_base(sim_actor *actor)
     const sim_grip *last = sim_grip_last(actor);
 
     return last != NULL && last->mode == SIM_UPGRADEABLE &&
-           sim_grip_is_valid(last);
+           last->owner == actor->number && sim_grip_is_valid(last);
 }
 
 void sim_grip_judge_loss(const sim_grip *grip)

@@ -10,7 +10,8 @@
 sim_grip *sim_grip_first(sim_actor *actor);
 sim_grip *sim_grip_last(sim_actor *actor);
 
-/* Whether the last one is upgradeable, and not lost. */
+/* Whether the last one is upgradeable, not lost, and of the owner that asks: an
+   import has another. */
 bool sim_grip_is_base(sim_actor *actor);
 
 /* It got one, in that client. lease_ms: what it was asked for; 0: it has
