@@ -246,13 +246,22 @@ bool checker_may_be_forced(const checker_call *call)
     return call->invoke.at < call->key->forced_to;
 }
 
-/* Or it is another handle of what was. */
+/* Whether it may be another handle of that hold: its owner enters again, or readers
+   of one client share what has not been told of its end. */
+static bool may_be_one(const checker_hold *hold, const checker_call *call,
+                       const history_event *event)
+{
+    return hold->granted.fence == event->fence &&
+           (hold->granted.owner == event->owner ||
+            (hold->process == call->process && !hold->told &&
+             hold->mode == HISTORY_READ && event->mode == HISTORY_READ));
+}
+
 static bool may_be_forced(const checker_call *call, const history_event *event)
 {
     for (const checker_hold *hold = call->key->holds; hold != NULL;
          hold = hold->next)
-        if (hold->forced && hold->granted.owner == event->owner &&
-            hold->granted.fence == event->fence)
+        if (hold->forced && may_be_one(hold, call, event))
             return true;
     return checker_may_be_forced(call);
 }

@@ -40,19 +40,11 @@ static uint64_t clock_of(const sim_actor *actor)
     return sim_process_clock(&actor->home->process);
 }
 
-/* The same when a call begins. One of its clients may have got ahead, held up in
-   the middle of something, and the call goes by that one's clock. */
+/* The same when a call begins: it may have been held up in the middle of
+   something. */
 static uint64_t clock_now(const sim_actor *actor)
 {
-    uint64_t latest = clock_of(actor);
-
-    for (unsigned host = 0; host < actor->run->plan->hosts; host++) {
-        uint64_t clock = sim_process_now(&actor->home->first[host].process);
-
-        if (clock > latest)
-            latest = clock;
-    }
-    return latest;
+    return sim_process_now(&actor->home->process);
 }
 
 /* Also the time that its process stands in between. */

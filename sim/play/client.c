@@ -102,6 +102,8 @@ static void client_add(sim_run *run, const sim_item *item, unsigned host)
     sim_process_init(&client->process, &run->schedule, client->name, number,
                      sim_random_for(run->plan->seed, 1000 + number),
                      run->host_list);
+    if (host > 0)
+        sim_process_join(&client->first->process, &client->process);
     client->process.clock = item->as.client.clock;
     client->process.send_limit = item->as.client.send_limit;
     client->process.spread_ns = item->as.client.spread_ns;

@@ -174,7 +174,7 @@ static void stop(sim_run *run, sim_fault *fault)
                          fault->plan->ns);
 }
 
-/* One thread of it. */
+/* In the middle of something; its other threads stand as well. */
 static void hold_up(sim_run *run, sim_fault *fault)
 {
     sim_client *client = victim(run, fault->plan);

@@ -96,14 +96,26 @@ static void on_wake(sim_event *event)
 
 /* ---- the world's class --------------------------------------------------- */
 
+/* What a clock has shown is before all that its program does then, in whichever of
+   them. */
+static void held_up(sim_process *process)
+{
+    const uint64_t to = true_now(process) + process->hold_up_ns;
+    sim_process *one = process;
+
+    do {
+        one->ahead = one->stood_to = to;
+        one->stopped_for_ns += process->hold_up_ns;
+        one = one->peer;
+    } while (one != process);
+}
+
 static uint64_t world_now(lk__world *base)
 {
     sim_process *process = process_of(base);
 
     if (process->hold_up_in > 0 && --process->hold_up_in == 0) {
-        process->ahead = true_now(process) + process->hold_up_ns;
-        process->stopped_for_ns += process->hold_up_ns;
-        process->stood_to = process->ahead;
+        held_up(process);
         sim_tell(process->schedule, process->name,
                  "is held up for %.3f s in the middle of something",
                  (double)process->hold_up_ns / 1e9);
@@ -238,6 +250,7 @@ void sim_process_init(sim_process *process, sim_schedule *schedule,
     memset(process, 0, sizeof(*process));
     process->base.class = &sim_class;
     process->schedule = schedule;
+    process->peer = process;
     process->name = name;
     process->number = number;
     process->random = sim_random_for(seed, 1);
@@ -245,6 +258,12 @@ void sim_process_init(sim_process *process, sim_schedule *schedule,
     process->hosts = hosts;
     process->timer.happen = on_timer;
     process->wake.happen = on_wake;
+}
+
+void sim_process_join(sim_process *process, sim_process *other)
+{
+    other->peer = process->peer;
+    process->peer = other;
 }
 
 void sim_process_done(sim_process *process)

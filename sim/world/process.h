@@ -13,6 +13,9 @@ struct sim_host;
  * them stand on one schedule. Each has a clock and randomness of its own; it
  * can be stopped, held up in the middle of what it does, and killed.
  *
+ * Several of them may be one program's: whoever waits in the middle of something
+ * may go on in another of them, so all of them are held up together.
+ *
  * Nothing runs in a stopped process, but its clock goes on, and what arrives
  * waits. Of a dead one nothing is heard any more, nor does anything reach it;
  * only to give its memory back its code still runs.
@@ -38,7 +41,8 @@ typedef struct sim_path {
 struct sim_process {
     lk__world base; /* first */
     sim_schedule *schedule;
-    const char *name; /* borrowed; in the story */
+    sim_process *peer; /* the next of its program, in a ring */
+    const char *name;  /* borrowed; in the story */
     unsigned number;
     sim_clock clock;
     uint64_t random;     /* the library's */
@@ -71,6 +75,9 @@ struct sim_process {
 void sim_process_init(sim_process *process, sim_schedule *schedule,
                       const char *name, unsigned number, uint64_t seed,
                       struct sim_host *const *hosts);
+
+/* They are one program's from now on. New ones. */
+void sim_process_join(sim_process *process, sim_process *other);
 
 /* After the library has stopped the world. */
 void sim_process_done(sim_process *process);

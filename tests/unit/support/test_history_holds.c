@@ -18,6 +18,16 @@
     BEGINS(ms, 0, FAULT, .key = 1, .count = CHECKER_EXCLUSION),                \
         ENDS((ms) + 1, 0, FAULT, OK, .key = 1, .count = CHECKER_EXCLUSION,     \
              .deadline = (until))
+/* Process 1 reads, until force ends that. */
+#define READER_IS_FORCED                                                       \
+    WANTS_AS(1, 1, 1, 100, AS_READER), GETS_AS(2, 1, 1, 1, 500, AS_READER),    \
+        BEGINS(3, 3, FORCE, .operation = 9),                                   \
+        ENDS(4, 3, FORCE, OK, .operation = 9)
+/* Another owner of this process reads then, and one of process 2 writes. */
+#define READS_AND_WRITER_COMES(process)                                        \
+    WANTS_AS(6, process, 2, 100, AS_READER, .owner = 50),                      \
+        GETS_AS(6, process, 2, 1, 500, AS_READER, .owner = 50),                \
+        WANTS_AS(7, 2, 3, 100, AS_WRITER), GETS_AS(8, 2, 3, 2, 500, AS_WRITER)
 
 static const story exclusion[] = {
     {"a second owner",
@@ -134,6 +144,16 @@ static const story exclusion[] = {
       BEGINS(3, 1, DOWNGRADE, .operation = 2, .hold = 1),
       ENDS(4, 1, DOWNGRADE, FAIL, .operation = 2, .status = LK_EOFFLINE),
       WANTS_AS(5, 2, 3, 100, AS_READER), GETS_AS(10, 2, 3, 1, 500, AS_READER)}},
+    {"a reader of a client that has heard of force",
+     "two owners",
+     HISTORY_RWLOCK,
+     100,
+     {READER_IS_FORCED, LOSES(5, 1, 1), READS_AND_WRITER_COMES(1)}},
+    {"a reader of a client that had nothing before force",
+     "two owners",
+     HISTORY_RWLOCK,
+     100,
+     {READER_IS_FORCED, READS_AND_WRITER_COMES(4)}},
     {"before the lease of the dead ends",
      "two owners",
      HISTORY_LOCK,
@@ -476,6 +496,13 @@ static const story valid[] = {
      {WANTS(1, 1, 1, 100), GETS(2, 1, 1, 1, 900), WANTS(3, 2, 2, 100),
       BEGINS(5, 3, FORCE, .operation = 3), GETS(6, 2, 2, 2, 900),
       ENDS(7, 3, FORCE, OK, .operation = 3), LOSES(8, 1, 1)}},
+    {"a reader that shares, in its client, what that does not know to have "
+     "been ended by force",
+     NULL,
+     HISTORY_RWLOCK,
+     2000,
+     {READER_IS_FORCED, READS_AND_WRITER_COMES(1), LOSES(9, 1, 1),
+      LOSES(9, 1, 2)}},
     {"what is not known claims nothing",
      NULL,
      HISTORY_LOCK,
