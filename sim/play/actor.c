@@ -218,6 +218,7 @@ static void on_released(lk_status status, void *data)
     if (!actor->over)
         sim_record_return(actor, actor->released_in, HISTORY_RELEASE,
                           actor->operation, status, NULL, 0);
+    actor->released_in = NULL;
     if (actor->over || actor->home->process.dead)
         return;
     sim_judge_status(actor, "release", status);

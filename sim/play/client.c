@@ -171,6 +171,14 @@ typedef enum sim_waiting {
     SIM_CALL_AROUND /* that cannot before one that began within it has */
 } sim_waiting;
 
+/* Whose call an actor has under way. */
+static const sim_client *called(const sim_actor *actor)
+{
+    if (actor->sleeps_in != NULL)
+        return actor->sleeps_in;
+    return actor->released_in != NULL ? actor->released_in : actor->home;
+}
+
 static sim_waiting waiting_for(const sim_client *client)
 {
     const sim_run *run = client->run;
@@ -178,12 +186,10 @@ static sim_waiting waiting_for(const sim_client *client)
 
     for (size_t i = 0; i < run->actor_count; i++) {
         const sim_actor *actor = &run->actors[i];
-        bool sleeps = actor->sleeps_in != NULL;
 
-        if (!actor->calls ||
-            (sleeps ? actor->sleeps_in : actor->home) != client)
+        if (!actor->calls || called(actor) != client)
             continue;
-        if (sleeps && actor->depth < run->depth)
+        if (actor->sleeps_in != NULL && actor->depth < run->depth)
             return SIM_CALL_AROUND;
         waiting = SIM_CALL;
     }

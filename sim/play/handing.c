@@ -49,8 +49,8 @@ static void import_fails(sim_actor *actor, sim_client *client, lk_status status)
     actor->operation = 0;
     sim_judge_status(actor, "import", status);
     if (status == LK_ELOST && now_in(client) < actor->good_to &&
-        now_in(client) < actor->imports_to && !actor->of->was_ended &&
-        !actor->run->left_model)
+        sim_process_now(&client->process) < actor->imports_to &&
+        !actor->of->was_ended && !actor->run->left_model)
         sim_violated(actor->run,
                      "%s cannot import %s, which is good for %.3f s more",
                      actor->name, actor->of->text,
@@ -83,7 +83,8 @@ static void import_in(sim_actor *actor, sim_client *client, const char *text)
     if (lk_owner_new(&options.owner, client->client) != LK_OK)
         sim_wrong("no owner for an import");
     sim_actor_sleeps(actor, client);
-    actor->imports_to = now_in(client) + sim_text_lease(text);
+    actor->imports_to =
+        sim_process_now(&client->process) + sim_text_lease(text);
     sim_borrow_ends(actor);
     actor->operation =
         sim_record_invoke(actor, client, HISTORY_ACQUIRE, NULL, 0, 0);

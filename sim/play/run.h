@@ -127,7 +127,7 @@ struct sim_actor {
     lk_flight_ticket *ticket; /* of what it computes; NULL: nothing */
     uint64_t began_at;        /* its call */
     uint64_t forcing;         /* the id of the force under way */
-    sim_client *released_in;  /* the client of the release under way */
+    sim_client *released_in;  /* that of the release under way; NULL: none */
     sim_want want;
     uint64_t asked_at;       /* by its client's clock */
     uint64_t ends_at;        /* the call has to have ended by then; the same */
@@ -137,7 +137,8 @@ struct sim_actor {
     sim_grip grips[SIM_GRIPS];
     char text[LK_EXPORT_SIZE];  /* exported; "": none */
     uint64_t good_to;           /* what was exported lasts so long */
-    uint64_t imports_to;        /* an answer of then brings no hold any more */
+    uint64_t imports_to;        /* an answer of then, by the clock of the client
+                                   that imports, brings no hold any more */
     char older[LK_EXPORT_SIZE]; /* exported before that; "": nothing */
     sim_client *older_in;       /* where that was imported; borrowed */
     sim_grip borrowed;          /* what is exported; see borrow.h */
