@@ -84,11 +84,18 @@ static const struct {
      "the server does not trust the CA of the client's certificate "
      "(tls_cert_file)"},
     {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, -EKEYREJECTED,
-     "the server refuses the client's certificate (tls_cert_file)"},
-    {SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, -EKEYREJECTED,
-     "the server refuses the client's certificate (tls_cert_file)"},
+     "the server refuses the client's certificate (tls_cert_file): perhaps it "
+     "is not valid yet, or its key is too short"},
+    {SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, -EKEYREJECTED,
+     "the server refuses the client's certificate (tls_cert_file): perhaps it "
+     "is not for clients, but for servers alone"},
+    {SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, -EKEYREJECTED,
+     "the client's certificate (tls_cert_file) was revoked"},
     {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, -EKEYREJECTED,
      "the client's certificate (tls_cert_file) has expired"},
+    {SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, -EKEYREJECTED,
+     "the server refuses the client's certificate (tls_cert_file); its log may "
+     "say why"},
     {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, -EPROTO,
      "client and server have no version of TLS in common; 1.2 is the least"},
     {SSL_R_UNSUPPORTED_PROTOCOL, -EPROTO,

@@ -14,6 +14,9 @@
  *   client.crt   client.key; client.pem has both; locked.key has a password
  *   stale.crt    the same, since yesterday; stale.key
  *   foreign.crt  the same of the other CA; foreign.key
+ *   unborn.crt   the same, from the year 2099 on; unborn.key
+ *   serving.crt  the same, for servers alone; serving.key
+ *   outside.crt  the same of a CA that may not sign for its name; outside.key
  *   trusted      a folder that `openssl rehash` has made, with the first CA
  */
 

@@ -20,11 +20,12 @@
 #include "support/certificates.h"
 #include "support/check.h"
 #include "support/locking.h"
+#include "support/refused.h"
 #include "support/socket.h"
 #include "support/wait.h"
 #include "world/tls.h"
 
-enum { READY_MS = 20000, REFUSED_MS = 5000 };
+enum { READY_MS = 20000 };
 
 static server *tls_server;
 
@@ -99,15 +100,6 @@ static void assert_works(locking *f, lk_client *client)
         fail_msg("%s", lk_last_error());
     for (int i = 0; i < 20; i++)
         assert_status(lk_hold_release(locking_hold(lock)), LK_OK);
-}
-
-static void
-assert_not_ready(lk_client *client, lk_status status, const char *words)
-{
-    assert_status(lk_client_wait_ready(client, wait_scaled_ms(REFUSED_MS)),
-                  status);
-    if (strstr(lk_last_error(), words) == NULL)
-        assert_string_equal(lk_last_error(), words);
 }
 
 /* ---- who is believed ------------------------------------------------------- */
@@ -239,39 +231,39 @@ static void the_doctor_says_what_is_used_and_when_it_ends(void **state)
 
 static void a_ca_that_is_not_trusted_is_named(void **state)
 {
-    assert_not_ready(open_tls(*state, "localhost", "other.crt"), LK_EAUTH,
-                     "its CA is not trusted: name the CA's file with "
-                     "tls_ca_file");
+    assert_refused(open_tls(*state, "localhost", "other.crt"), LK_EAUTH,
+                   "its CA is not trusted: name the CA's file with "
+                   "tls_ca_file");
 }
 
 static void a_certificate_that_is_its_own_ca_is_named(void **state)
 {
     server_shows("other", "no");
-    assert_not_ready(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
-                     "it is its own CA");
+    assert_refused(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
+                   "it is its own CA");
 }
 
 static void an_expired_certificate_is_named(void **state)
 {
     server_shows("expired", "no");
-    assert_not_ready(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
-                     "certificate has expired; renew it at the server");
+    assert_refused(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
+                   "certificate has expired; renew it at the server");
 }
 
 static void a_certificate_of_another_host_is_named(void **state)
 {
     server_shows("stranger", "no");
-    assert_not_ready(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
-                     "not for the name localhost");
-    assert_not_ready(open_tls(*state, "127.0.0.1", "ca.crt"), LK_EAUTH,
-                     "not for the address 127.0.0.1");
+    assert_refused(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
+                   "not for the name localhost");
+    assert_refused(open_tls(*state, "127.0.0.1", "ca.crt"), LK_EAUTH,
+                   "not for the address 127.0.0.1");
 }
 
 static void a_certificate_that_the_server_wants_is_named(void **state)
 {
     server_shows("server", "yes");
-    assert_not_ready(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
-                     "wants a certificate of the client");
+    assert_refused(open_tls(*state, "localhost", "ca.crt"), LK_EAUTH,
+                   "wants a certificate of the client");
 }
 
 static void a_wait_ends_at_once_when_the_server_is_not_believed(void **state)
@@ -289,9 +281,9 @@ static void a_wait_ends_at_once_when_the_server_is_not_believed(void **state)
 
 static void a_plain_port_is_named(void **state)
 {
-    assert_not_ready(open_at(*state, "127.0.0.1", server_port(tls_server),
-                             "ca.crt"),
-                     LK_ETIMEDOUT, "perhaps the port is a plain one");
+    assert_refused(open_at(*state, "127.0.0.1", server_port(tls_server),
+                           "ca.crt"),
+                   LK_ETIMEDOUT, "perhaps the port is a plain one");
 }
 
 static void a_port_with_tls_is_named(void **state)
@@ -300,8 +292,8 @@ static void a_port_with_tls_is_named(void **state)
 
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u",
                    server_tls_port(tls_server));
-    assert_not_ready(locking_open_url(*state, url, NULL), LK_ETIMEDOUT,
-                     "perhaps the port speaks TLS: rediss://");
+    assert_refused(locking_open_url(*state, url, NULL), LK_ETIMEDOUT,
+                   "perhaps the port speaks TLS: rediss://");
 }
 
 /* ---- files ----------------------------------------------------------------- */
