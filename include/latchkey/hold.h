@@ -81,7 +81,9 @@ typedef enum lk_loss {
     LK_LOSS_REVOKED = 5,     /**< an operator has ended it. Unless that was by
                                   force, the server keeps the name held until
                                   this hold is released, or its lease ends */
-    LK_LOSS_CLOSED = 6       /**< the client was shut down */
+    LK_LOSS_CLOSED = 6,      /**< the client was shut down */
+    LK_LOSS_DENIED = 7       /**< the lease ended; an access rule forbids to
+                                  renew it, which the log has told */
 } lk_loss;
 
 /**

@@ -124,6 +124,8 @@ struct lk__claim {
     bool is_due;     /* on the list of its node */
     bool late;       /* and counted as such */
     bool unanswered; /* the last renewal had no answer */
+    _Atomic bool is_denied; /* one was denied after the last that was not; read
+                               without the monitor */
 
     /* Being released. */
     bool valid_at_release;
@@ -250,6 +252,9 @@ bool lk__claim_expire(lk__claim *claim);
 
 /* It is no longer held: tells everybody who has a handle. HELD only. */
 void lk__claim_lose(lk__claim *claim, lk_loss loss);
+
+/* Its renewal was denied, in the server's words. */
+void lk__claim_denied(lk__claim *claim, const char *words);
 
 /* What a script's code for "not the holder" says of the loss. */
 lk_loss lk__claim_loss_of(int64_t code);

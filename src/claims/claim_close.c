@@ -297,6 +297,7 @@ void lk__claim_end_lost(lk__claim *claim)
     switch (lk__claim_loss(claim)) {
     case LK_LOSS_EXPIRED:
     case LK_LOSS_UNREACHABLE:
+    case LK_LOSS_DENIED:
     case LK_LOSS_REVOKED:
         lk__claim_release(claim, NULL);
         break;

@@ -168,6 +168,11 @@ void lk__claim_arm(lk__claim *claim)
     lk__alarm_set(&claim->place->client->alarms, &claim->alarm, at);
 }
 
+static lk_loss not_renewed(const lk__claim *claim)
+{
+    return claim->is_denied ? LK_LOSS_DENIED : LK_LOSS_UNREACHABLE;
+}
+
 bool lk__claim_expire(lk__claim *claim)
 {
     /* A fixed lease that was confirmed ends by itself, looked after or not. */
@@ -179,7 +184,7 @@ bool lk__claim_expire(lk__claim *claim)
         lk__claim_lose(claim, LK_LOSS_UNREACHABLE);
     else if (renews && (claim->unanswered || claim->renewing ||
                         claim->renew_at != LK__NEVER))
-        lk__claim_lose(claim, LK_LOSS_UNREACHABLE);
+        lk__claim_lose(claim, not_renewed(claim));
     else
         lk__claim_lose(claim, LK_LOSS_EXPIRED);
     return true;
@@ -207,9 +212,9 @@ lk_loss lk__claim_loss(const lk__claim *claim)
 {
     if (claim->lost_at != 0)
         return (lk_loss)claim->loss;
-    return claim->watchdog || lk__claim_deadline(claim) < claim->leased_until
-               ? LK_LOSS_UNREACHABLE
-               : LK_LOSS_EXPIRED;
+    if (lk__claim_deadline(claim) < claim->leased_until)
+        return LK_LOSS_UNREACHABLE;
+    return claim->watchdog ? not_renewed(claim) : LK_LOSS_EXPIRED;
 }
 
 uint64_t lk__claim_over_at(const lk__claim *claim)
@@ -238,6 +243,19 @@ void lk__claim_lose(lk__claim *claim, lk_loss loss)
                    lk__loss_text(loss));
     lk__holds_tell_lost(claim);
     lk__place_drive(claim->place); /* others counted on being passed it */
+}
+
+void lk__claim_denied(lk__claim *claim, const char *words)
+{
+    lk__node *node = claim->place->node;
+
+    lk__node_words(node, LK_EDENIED, words, node->denial, sizeof(node->denial));
+    if (!claim->is_denied)
+        lk__client_log(node->client, LK_LOG_WARN,
+                       "%s %s: hold %s is not renewed: %s",
+                       claim->place->kind->word, claim->place->name, claim->id,
+                       node->denial);
+    claim->is_denied = true;
 }
 
 lk_loss lk__claim_loss_of(int64_t code)

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/slot.h"
 #include "claims/ask.h"
@@ -501,23 +502,27 @@ lk__node *lk__cluster_asks(lk_client *client, unsigned slot,
     return lk__node_is_ready(to) ? to : NULL;
 }
 
+/* Refused, what is behind it is sent back. */
 static void
 on_asking(lk__request *request, lk_status status, const redisReply *reply)
 {
-    (void)request;
-    (void)status;
-    (void)reply; /* refused, what is behind it is sent back */
+    lk__asking *asking = LK__CONTAINER_OF(request, lk__asking, request);
+
+    if (status == LK_OK && lk__reply_status(reply) == LK_EDENIED)
+        (void)snprintf(asking->denial, sizeof(asking->denial), "%s",
+                       lk__reply_words(reply));
 }
 
-lk_status lk__cluster_asking(lk__node *node, lk__request *asking)
+lk_status lk__cluster_asking(lk__node *node, lk__asking *asking)
 {
     lk__arg word = lk__arg_text("ASKING");
 
-    asking->on_reply = on_asking;
-    return lk__node_command(node, asking, 1, &word);
+    asking->request.on_reply = on_asking;
+    asking->denial[0] = '\0';
+    return lk__node_command(node, &asking->request, 1, &word);
 }
 
-lk_status lk__cluster_ask(lk__node *node, lk__request *asking,
+lk_status lk__cluster_ask(lk__node *node, lk__asking *asking,
                           lk__request *request, const lk__question *question)
 {
     lk_status status = lk__cluster_asking(node, asking);

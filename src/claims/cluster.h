@@ -109,11 +109,17 @@ struct lk__node *lk__cluster_asks(struct lk_client *client, unsigned slot,
                                   const lk__request *request,
                                   const redisReply *reply);
 
+/* An ASKING, and with what it was refused; "": it was not. */
+typedef struct lk__asking {
+    lk__request request;
+    char denial[128];
+} lk__asking;
+
 /* Says ASKING there; the very next request must be the one that is meant. */
-lk_status lk__cluster_asking(struct lk__node *node, lk__request *asking);
+lk_status lk__cluster_asking(struct lk__node *node, lk__asking *asking);
 
 /* Sends a question there. */
-lk_status lk__cluster_ask(struct lk__node *node, lk__request *asking,
+lk_status lk__cluster_ask(struct lk__node *node, lk__asking *asking,
                           lk__request *request,
                           const struct lk__question *question);
 

@@ -25,6 +25,8 @@ const char *lk__loss_text(lk_loss loss)
         return "its lease ended";
     case LK_LOSS_UNREACHABLE:
         return "its lease ended, the server did not answer";
+    case LK_LOSS_DENIED:
+        return "its lease ended, an access rule forbids to renew it";
     case LK_LOSS_DELETED:
         return "the server no longer knows it";
     case LK_LOSS_TAKEN:
@@ -157,9 +159,12 @@ static lk_status release_lost(lk_hold *hold)
 {
     lk__claim *claim = hold->claim;
     lk_loss loss = (lk_loss)claim->loss;
+    bool is_denied = loss == LK_LOSS_DENIED;
 
-    lk__fail(LK_ELOST, "lost %" PRIu64 " ms ago: %s",
-             claim_hold_lost_for_ms(hold), lk__loss_text(loss));
+    lk__fail(LK_ELOST, "lost %" PRIu64 " ms ago: %s%s%s",
+             claim_hold_lost_for_ms(hold), lk__loss_text(loss),
+             is_denied ? ": " : "",
+             is_denied ? claim->place->node->denial : "");
     if (claim->first_hold == NULL)
         lk__claim_end_lost(claim);
     return LK_ELOST;

@@ -39,11 +39,11 @@ enum {
 struct batch {
     lk__request request; /* first: found from it */
     lk__node *node;
-    lk__conn *conn;     /* over which it goes */
-    lk__request asking; /* before it, where a slot is half moved */
-    lk__node *there;    /* that was asked last then; NULL: where the name is */
-    size_t part;        /* which key that question is about, from 1; 0: all */
-    uint64_t sent_at;   /* when the first question that counts was sent */
+    lk__conn *conn;    /* over which it goes */
+    lk__asking asking; /* before it, where a slot is half moved */
+    lk__node *there;   /* that was asked last then; NULL: where the name is */
+    size_t part;       /* which key that question is about, from 1; 0: all */
+    uint64_t sent_at;  /* when the first question that counts was sent */
     size_t count;
     size_t each;       /* so many keys each claim has in the question */
     bool whole;        /* there is one, and its record is kept as well */
@@ -148,6 +148,7 @@ void lk__watchdog_renewed(lk__claim *claim, uint64_t sent_at, uint64_t lease_ms)
 
     lk__pace_done(claim);
     claim->unanswered = false;
+    claim->is_denied = false;
     claim->renew_failures = 0;
     claim->renew_at = sent_at < claim->ask_since
                           ? claim->ask_since
@@ -344,10 +345,40 @@ static bool has_next_part(struct batch *batch, const redisReply *reply)
     return batch->there != NULL;
 }
 
+/* With what an access rule has refused it; NULL: none has. */
+static const char *
+denial_of(const struct batch *batch, lk_status status, const redisReply *reply)
+{
+    if (batch->there != NULL && batch->asking.denial[0] != '\0')
+        return batch->asking.denial;
+    return status == LK_EDENIED ? lk__reply_words(reply) : NULL;
+}
+
+/* For one of its claims. denial: NULL if no access rule refused it. */
+static void one_answered(const struct batch *batch, size_t i, lk_status status,
+                         const char *denial)
+{
+    lk__claim *claim = batch->claims[i];
+
+    claim->renewing = false;
+    if (claim->state != LK__CLAIM_HELD)
+        return;
+    if (denial != NULL)
+        lk__claim_denied(claim, denial);
+    if (status == LK_OK && batch->leases[i] > 0 && speaks_of(batch, claim))
+        lk__watchdog_renewed(claim, batch->sent_at, batch->leases[i]);
+    else if (batch->there == NULL &&
+             lk__place_has_left(claim->place, &batch->request))
+        lk__claim_renew_soon(claim);
+    else
+        renew_again(claim);
+}
+
 static void
 on_renewed(lk__request *request, lk_status status, const redisReply *reply)
 {
     struct batch *batch = (struct batch *)(void *)request;
+    const char *denial;
     bool is_there;
 
     if (status == LK_OK && has_next_part(batch, reply)) {
@@ -365,20 +396,11 @@ on_renewed(lk__request *request, lk_status status, const redisReply *reply)
         batch_answered(batch, reply);
         status = batch_check(batch, reply);
     }
+    denial = denial_of(batch, status, reply);
 
     for (size_t i = 0; i < batch->count; i++) {
-        lk__claim *claim = batch->claims[i];
-
-        claim->renewing = false;
-        if (claim->state == LK__CLAIM_HELD && status == LK_OK &&
-            batch->leases[i] > 0 && speaks_of(batch, claim))
-            lk__watchdog_renewed(claim, batch->sent_at, batch->leases[i]);
-        else if (claim->state == LK__CLAIM_HELD && !is_there &&
-                 lk__place_has_left(claim->place, request))
-            lk__claim_renew_soon(claim);
-        else if (claim->state == LK__CLAIM_HELD)
-            renew_again(claim);
-        lk__claim_unref(claim);
+        one_answered(batch, i, status, denial);
+        lk__claim_unref(batch->claims[i]);
     }
     lk__free(batch);
 }

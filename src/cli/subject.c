@@ -29,7 +29,8 @@ const char *cli_loss_words(lk_loss loss)
          [LK_LOSS_DELETED] = deleted,
          [LK_LOSS_TAKEN] = "somebody else holds it",
          [LK_LOSS_REVOKED] = "an operator has ended it",
-         [LK_LOSS_CLOSED] = "the client was shut down"};
+         [LK_LOSS_CLOSED] = "the client was shut down",
+         [LK_LOSS_DENIED] = "an access rule of the server forbids to renew it"};
 
     return words[loss];
 }

@@ -2,6 +2,7 @@
 #ifndef LK_INSPECT_PROBE_H
 #define LK_INSPECT_PROBE_H
 
+#include "claims/cluster.h"
 #include "claims/nap.h"
 #include "engine/call.h"
 #include "server/conn.h"
@@ -28,7 +29,7 @@ struct lk__node;
 /* One command under way; first member of a larger struct if need be. */
 typedef struct lk__probing {
     lk__request request; /* first */
-    lk__request asking;  /* goes before it where its slot is half moved */
+    lk__asking asking;   /* goes before it where its slot is half moved */
     struct lk__probing *next;
     lk__probe *probe;
     struct lk__node *node; /* that it is for; NULL: the one of its key */

@@ -104,12 +104,15 @@ static void note_still(run *r, int64_t expected_ns)
 static const char *put_reason(run *r, lk_loss loss, char *text, size_t size)
 {
     static const char longer[] = "\n  a longer --lease outlasts that";
+    static const char doctor[] = "\n  latchkey doctor names the right";
     char time[CLI_TIME_SIZE];
 
     note_still(r, 0);
     if (r->still_ns < r->plan.lease_ns / 4 || loss == LK_LOSS_REVOKED ||
-        loss == LK_LOSS_CLOSED) {
+        loss == LK_LOSS_CLOSED || loss == LK_LOSS_DENIED) {
         (void)snprintf(text, size, "%s", cli_loss_words(loss));
+        if (loss == LK_LOSS_DENIED)
+            return doctor;
         return loss == LK_LOSS_UNREACHABLE ? longer : "";
     }
     (void)snprintf(text, size,

@@ -182,6 +182,29 @@ static void a_lock_that_is_deleted_is_lost(void **state)
         strstr(tool_err(t), "is lost: the server does not know it any more"));
 }
 
+/* The command is not ended before, so the tool hears why. */
+static void one_that_may_not_be_renewed_any_more_is_lost(void **state)
+{
+    char lease[32];
+    pid_t pid;
+    tool *t;
+
+    (void)state;
+    (void)snprintf(lease, sizeof(lease), "--lease=%ums", tool_lease_ms(&how));
+    t = tool_start(&how, "run", "--on-lost=warn", lease, "n", "-c", PROGRAM,
+                   NULL);
+    pid = (pid_t)tool_wait_number(t, "child", SOON_MS);
+    freeReplyObject(server_command(redis, "ACL SETUSER default -pexpire"));
+    tool_wait_err(
+        t,
+        "is lost: an access rule of the server forbids to renew "
+        "it; the command goes on\n  latchkey doctor names the right\n",
+        SOON_MS);
+    freeReplyObject(server_command(redis, "ACL SETUSER default +pexpire"));
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_int_equal(tool_wait(t, SOON_MS), 74);
+}
+
 static void
 a_lock_that_was_handed_over_is_held_for_the_whole_lease(void **state)
 {
@@ -217,6 +240,8 @@ int main(void)
         cmocka_unit_test_teardown(a_command_of_one_s_own_is_run_instead,
                                   forget),
         cmocka_unit_test_teardown(a_lock_that_is_deleted_is_lost, forget),
+        cmocka_unit_test_teardown(one_that_may_not_be_renewed_any_more_is_lost,
+                                  forget),
         cmocka_unit_test_teardown(
             a_lock_that_was_handed_over_is_held_for_the_whole_lease, forget),
     };

@@ -337,8 +337,8 @@ static bool goes_on_without(const char *word, const char *name)
         fail_msg("%s is not met", word);
     (void)snprintf(first, sizeof(first), "%s", word + 1);
     first[strcspn(first, "|")] = '\0';
-    if (o.step != NULL && o.status == LK_EDENIED && word[0] == '+' &&
-        strcasestr(o.words, first) == NULL &&
+    if (o.step != NULL && (o.status == LK_EDENIED || o.status == LK_ELOST) &&
+        word[0] == '+' && strcasestr(o.words, first) == NULL &&
         strstr(o.words, "can't run this command") == NULL)
         fail_msg("%s: %s: %s", word, o.step, o.words);
     if (o.step != NULL && o.status != LK_EDENIED && o.status != LK_ETIMEDOUT &&

@@ -273,7 +273,9 @@ static void a_hold_that_may_not_be_renewed_is_lost_by_the_clock(void **state)
     may(sc, "-pexpire");
     assert_status(lk_hold_release(attempt_hold(a)), LK_OK);
     assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DENIED);
     assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_non_null(strstr(lk_last_error(), "ACL LOG"));
     scene_is_clean(sc);
 }
 

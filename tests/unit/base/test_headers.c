@@ -80,6 +80,7 @@ static void enumerators_keep_their_values(void **state)
     assert_int_equal(LK_LOSS_NONE, 0);
     assert_int_equal(LK_LOSS_EXPIRED, 1);
     assert_int_equal(LK_LOSS_CLOSED, 6);
+    assert_int_equal(LK_LOSS_DENIED, 7);
 }
 
 int main(void)

@@ -46,6 +46,8 @@ typedef struct scene {
     unsigned unasked;     /* those that came there without ASKING */
     bool knows[2];        /* the script of both, there and at the importer */
     bool is_asking;
+    bool denies_asking;
+    unsigned warnings; /* that a hold is not renewed */
     const char *other; /* the master of half of all slots, if there is one; */
     bool is_over;      /* it has those of the master, which is not there */
     uint64_t late_ms;  /* so late does the master say that it renewed a hash */
@@ -108,12 +110,13 @@ static bool runs(const char **argv, const size_t *sizes, const lk__script *s)
            (sizes[1] == s->size && memcmp(argv[1], s->body, s->size) == 0);
 }
 
-static void say_ask(fake_link *link, const char *key, size_t size)
+static void say_elsewhere(fake_link *link, const char *word, const char *host,
+                          const char *key, size_t size)
 {
     char text[64];
 
-    (void)snprintf(text, sizeof(text), "-ASK %u %s:6379\r\n",
-                   lk__slot_of(key, size), now.importer);
+    (void)snprintf(text, sizeof(text), "-%s %u %s:6379\r\n", word,
+                   lk__slot_of(key, size), host);
     fake_say(link, text);
 }
 
@@ -153,10 +156,12 @@ static void play_moving(fake_link *link, const char **argv, const size_t *sizes)
     }
     if (!is_alone)
         fake_say(link, "-TRYAGAIN several keys\r\n");
+    else if (is_at(link, now.importer) && !now.is_asking)
+        say_elsewhere(link, "MOVED", now.master, argv[3], sizes[3]);
     else if (is_at(link, now.importer) || is_hash)
         say_renewed(link, argv);
     else
-        say_ask(link, argv[3], sizes[3]);
+        say_elsewhere(link, "ASK", now.importer, argv[3], sizes[3]);
 }
 
 static void play_script(fake_link *link, const char **argv, const size_t *sizes)
@@ -200,8 +205,10 @@ static void on_command(void *data, fake_link *link, int argc, const char **argv,
 
     (void)data;
     (void)snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(info), info);
-    now.is_asking = strcmp(argv[0], "ASKING") == 0;
-    if (strcmp(argv[0], "INFO") == 0) {
+    now.is_asking = strcmp(argv[0], "ASKING") == 0 && !now.denies_asking;
+    if (now.denies_asking && strcmp(argv[0], "ASKING") == 0) {
+        fake_say(link, "-NOPERM no permissions to run 'asking'\r\n");
+    } else if (strcmp(argv[0], "INFO") == 0) {
         fake_say_in(link, now.greeting_ms * FAKE_MS, text);
     } else if (argc > 1 && strcmp(argv[1], "ID") == 0) {
         fake_say(link, ":1\r\n");
@@ -242,10 +249,18 @@ static int setup(void **state)
     return 0;
 }
 
+static void log_take(lk_log_level level, const char *text, void *data)
+{
+    (void)level;
+    (void)data;
+    now.warnings += strstr(text, "is not renewed: NOPERM") != NULL;
+}
+
 static void open_client(void)
 {
     const lk_client_options brief = {LK_CLIENT_OPTIONS_INIT,
-                                     .watchdog_ms = WATCHDOG_MS};
+                                     .watchdog_ms = WATCHDOG_MS,
+                                     .log = log_take};
 
     assert_status(lk__client_open_in(&now.client, fake_world_base(now.world),
                                      url, &brief),
@@ -322,6 +337,53 @@ static void a_hold_is_renewed_at_a_master_that_has_no_slot_yet(void **state)
     now.importer = NULL;
     run_ms(WATCHDOG_MS);
     assert_status(lk_hold_release(hold), LK_OK);
+    lk_lock_free(lock);
+}
+
+/* It says so while there is time, and what it lacked when there is none. */
+static void a_hold_that_may_not_follow_its_slot_is_denied(void **state)
+{
+    lk_lock *lock = NULL;
+    lk_hold *hold = NULL;
+
+    (void)state;
+    open_client();
+    assert_status(lk_lock_new(&lock, now.client, "n", NULL), LK_OK);
+    assert_status(lk_lock_acquire(lock, SECOND_MS, NULL, &hold), LK_OK);
+    now.denies_asking = true;
+    now.importer = "new";
+    run_ms(WATCHDOG_MS - SECOND_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    assert_int_equal(now.warnings, 1);
+    run_ms(WATCHDOG_MS);
+    assert_status(lk_hold_check(hold), LK_ELOST);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_DENIED);
+    assert_status(lk_hold_release(hold), LK_ELOST);
+    assert_non_null(strstr(lk_last_error(), "to run 'asking'"));
+    lk_lock_free(lock);
+}
+
+/* The right comes in time. */
+static void one_that_may_again_is_held(void **state)
+{
+    lk_lock *lock = NULL;
+    lk_hold *hold = NULL;
+
+    (void)state;
+    open_client();
+    assert_status(lk_lock_new(&lock, now.client, "n", NULL), LK_OK);
+    assert_status(lk_lock_acquire(lock, SECOND_MS, NULL, &hold), LK_OK);
+    now.denies_asking = true;
+    now.importer = "new";
+    run_ms(WATCHDOG_MS - SECOND_MS);
+    now.denies_asking = false;
+    run_ms(WATCHDOG_MS);
+    assert_status(lk_hold_check(hold), LK_OK);
+    fake_world_settings(now.world)->request_ns =
+        3600 * (uint64_t)SECOND_MS * FAKE_MS;
+    run_ms(2 * (uint64_t)WATCHDOG_MS);
+    assert_int_equal(lk_hold_loss(hold), LK_LOSS_UNREACHABLE);
+    assert_status(lk_hold_release(hold), LK_ELOST);
     lk_lock_free(lock);
 }
 
@@ -444,6 +506,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_hold_is_renewed_at_a_master_that_has_no_slot_yet, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(
+            a_hold_that_may_not_follow_its_slot_is_denied, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_may_again_is_held, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_question_goes_with_its_slot, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_reader_is_renewed_at_both_masters,
