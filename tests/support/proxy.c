@@ -29,7 +29,8 @@
 
 struct proxy {
     scratch *home;
-    char server_socket[108];
+    char server_socket[108]; /* "": its port */
+    uint16_t server_port;
     char socket[96]; /* "": TCP */
     char url[128];
     uint16_t port;
@@ -75,7 +76,9 @@ static void listener_turn(proxy *p)
 static void client_take(proxy *p, int client)
 {
     tunnel *t = &p->tunnels[p->accepted];
-    int server = socket_connect_unix(p->server_socket);
+    int server = p->server_socket[0] != '\0'
+                     ? socket_connect_unix(p->server_socket)
+                     : socket_connect_tcp(p->server_port);
 
     p->accepted++;
     if (server < 0) {
@@ -212,7 +215,7 @@ static bool listener_start(proxy *p, bool is_tcp)
     return p->listener >= 0;
 }
 
-static proxy *proxy_new(const char *server_socket)
+static proxy *proxy_new(const char *server_socket, uint16_t server_port)
 {
     proxy *p = calloc(1, sizeof(*p));
 
@@ -221,6 +224,7 @@ static proxy *proxy_new(const char *server_socket)
         return NULL;
     }
     memcpy(p->server_socket, server_socket, strlen(server_socket) + 1);
+    p->server_port = server_port;
     for (int i = 0; i < PROXY_CONNECTIONS; i++)
         tunnel_init(&p->tunnels[i]);
     p->listener = -1;
@@ -230,9 +234,10 @@ static proxy *proxy_new(const char *server_socket)
     return p;
 }
 
-static proxy *start(const char *server_socket, bool is_tcp)
+static proxy *
+start(const char *server_socket, uint16_t server_port, bool is_tcp)
 {
-    proxy *p = proxy_new(server_socket);
+    proxy *p = proxy_new(server_socket, server_port);
 
     if (p != NULL)
         p->home = scratch_new();
@@ -246,12 +251,17 @@ static proxy *start(const char *server_socket, bool is_tcp)
 
 proxy *proxy_start(const char *server_socket)
 {
-    return start(server_socket, false);
+    return start(server_socket, 0, false);
 }
 
 proxy *proxy_start_tcp(const char *server_socket)
 {
-    return start(server_socket, true);
+    return start(server_socket, 0, true);
+}
+
+proxy *proxy_start_to(uint16_t server_port)
+{
+    return start("", server_port, true);
 }
 
 void proxy_stop(proxy *p)

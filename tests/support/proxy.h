@@ -36,6 +36,8 @@ enum {
 proxy *proxy_start(const char *server_socket);
 /* Listens on a free TCP port of 127.0.0.1. */
 proxy *proxy_start_tcp(const char *server_socket);
+/* The same, and carries to a port of 127.0.0.1 in place of a unix socket. */
+proxy *proxy_start_to(uint16_t server_port);
 /* Closes every connection. NULL is allowed. */
 void proxy_stop(proxy *p);
 

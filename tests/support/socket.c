@@ -57,11 +57,27 @@ int socket_connect_unix(const char *path)
     return fd;
 }
 
+static struct sockaddr_in tcp_name(uint16_t port)
+{
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons(port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+int socket_connect_tcp(uint16_t port)
+{
+    struct sockaddr_in name = tcp_name(port);
+    int fd = socket(AF_INET, KIND, 0);
+
+    if (fd < 0 || (connect(fd, (struct sockaddr *)&name, sizeof(name)) != 0 &&
+                   errno != EINPROGRESS))
+        return give_up(fd);
+    return fd;
+}
+
 int socket_listen_tcp(uint16_t *port)
 {
-    struct sockaddr_in name = {.sin_family = AF_INET,
-                               .sin_port = htons(*port),
-                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in name = tcp_name(*port);
     socklen_t size = sizeof(name);
     int fd = socket(AF_INET, KIND, 0);
 

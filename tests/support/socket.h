@@ -15,6 +15,8 @@ int socket_listen_unix(const char *path);
 int socket_listen_tcp(uint16_t *port);
 /* Fails at once when nobody listens or too many wait to be accepted. */
 int socket_connect_unix(const char *path);
+/* To 127.0.0.1. */
+int socket_connect_tcp(uint16_t port);
 
 /* A port of 127.0.0.1 that was free a moment ago; 0 on failure. */
 uint16_t socket_free_port(void);
