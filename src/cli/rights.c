@@ -233,6 +233,8 @@ static void note_sentinels(const cli *c)
              "at the sentinels, behind `user NAME on >PASSWORD`: -@all%s "
              "resetchannels%s",
              commands, channels);
+    cli_note(c, "of these +ping is not needed: without it the sentinels' ACL "
+                "LOG says that it is denied, and that is all");
 }
 
 static void put_text(const cli *c, const rules *r, const cli_scope *scope)

@@ -136,6 +136,7 @@ static const char *printed_rights(void)
 
     assert_int_equal(tool_wait(t, LONG_MS), 0);
     assert_null(strstr(tool_out(t), "sentinel"));
+    assert_non_null(strstr(tool_err(t), "of these +ping is not needed"));
     begin = strstr(tool_err(t), "user NAME on >PASSWORD`: ");
     assert_non_null(begin);
     begin = strstr(begin, "-@all");
